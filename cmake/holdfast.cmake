@@ -103,9 +103,10 @@ function(holdfast_protos target folder)
     LINKER:--undefined=descriptor_table_grpc_2fhealth_2fv1_2fhealth_2eproto)
 endfunction()
 
-# One test binary per area, and every test of it known to ctest under the area's label. A suite
-# named Long... carries the label long too, and one named Saboteur... the label saboteur.
-# Tests run in the project's directory and find the programs in $HOLDFAST_BIN_DIR.
+# One test binary per area. ctest knows each test as area.Suite.Case, labelled with its area; but a
+# suite named Long... is labelled long instead, and one named Saboteur... saboteur, and neither is
+# part of the ordinary run. Tests run in the project's directory and find the programs in
+# $HOLDFAST_BIN_DIR.
 function(holdfast_tests area)
   file(GLOB sources CONFIGURE_DEPENDS tests/${area}/*.cc)
   if(NOT sources)
@@ -118,17 +119,17 @@ function(holdfast_tests area)
   target_link_libraries(${target} PRIVATE ${ARGN})
   set(long "Long*:*/Long*")
   set(saboteur "Saboteur*:*/Saboteur*")
-  holdfast_discover(${target} "-${long}:${saboteur}" ${area})
-  holdfast_discover(${target} "${long}" ${area} long)
-  holdfast_discover(${target} "${saboteur}" ${area} saboteur)
+  holdfast_discover(${target} ${area} ${area} 300 "-${long}:${saboteur}")
+  holdfast_discover(${target} ${area} long 3600 "${long}")
+  holdfast_discover(${target} ${area} saboteur 900 "${saboteur}")
 endfunction()
 
-function(holdfast_discover target filter)
-  list(JOIN ARGN "\\;" labels) # escaped, or the list would be split on its way to ctest
-  gtest_discover_tests(${target}
+function(holdfast_discover target area label seconds filter)
+  gtest_discover_tests(${target} NO_PRETTY_TYPES NO_PRETTY_VALUES
     TEST_FILTER "${filter}"
-    TEST_PREFIX "${ARGV2}."
+    TEST_PREFIX "${area}."
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+    PROPERTIES LABELS ${label} TIMEOUT ${seconds}
+      ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
 endfunction()
