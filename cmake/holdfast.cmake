@@ -133,3 +133,16 @@ function(holdfast_discover target area label seconds filter)
     PROPERTIES LABELS ${label} TIMEOUT ${seconds}
       ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
 endfunction()
+
+# One test per rule of the house; the rules name themselves.
+function(holdfast_style_tests folder)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(check ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/rules.py)
+  execute_process(COMMAND ${check} --list OUTPUT_VARIABLE rules
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  foreach(rule ${rules})
+    add_test(NAME style.${rule} COMMAND ${check} ${rule} ${CMAKE_BINARY_DIR})
+    set_tests_properties(style.${rule} PROPERTIES LABELS style TIMEOUT 60)
+  endforeach()
+endfunction()
