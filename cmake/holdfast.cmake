@@ -96,6 +96,7 @@ function(holdfast_protos target folder)
         --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin> ${proto})
     list(APPEND generated ${files})
   endforeach()
+  add_custom_target(holdfast_generated DEPENDS ${generated}) # all that a linter needs
   add_library(${target} STATIC ${generated})
   target_include_directories(${target} SYSTEM PUBLIC ${out})
   # Nothing refers to the health messages, so a static library would leave their descriptor out.
