@@ -1,0 +1,135 @@
+# How a folder becomes a target. The arrows between the targets stand in the top CMakeLists.txt.
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_SKIP_BUILD_RPATH ON) # only system libraries are shared
+
+# An absolute path in a command line would make every checkout a cache miss, and would put the
+# builder's directories into the binaries. Both are mapped to paths relative to the project.
+add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 ${CCACHE})
+endif()
+
+if(HOLDFAST_SABOTEURS)
+  add_compile_definitions(HOLDFAST_SABOTEURS=1)
+endif()
+
+# Strict for our code. Narrowing is an error because lengths and revisions travel through files and
+# messages; sign conversion is not, because containers and messages disagree on it everywhere.
+set(holdfast_warnings -Wall -Wextra -Wpedantic -Werror -Wconversion -Wno-sign-conversion
+  -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wsuggest-override -Wunused-result
+  # Leaving out a field that has a default is how option structs are meant to be written.
+  -Wno-missing-field-initializers)
+
+# Gives `target` an include directory that contains `folder` and nothing else.
+function(holdfast_include target folder)
+  set(view ${CMAKE_BINARY_DIR}/include/${folder})
+  file(MAKE_DIRECTORY ${view})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${view}/${folder} SYMBOLIC)
+  target_include_directories(${target} PUBLIC ${view})
+endfunction()
+
+# A static library of every source in `folder` but main.cc. Headers are included by the folder's
+# name ("session/head.h"), or by the name given with INCLUDE_AS.
+function(holdfast_library target folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "INCLUDE_AS" "")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  if(NOT sources) # a folder that has only headers so far
+    set(sources ${CMAKE_BINARY_DIR}/empty.cc)
+    file(TOUCH ${sources})
+  endif()
+  add_library(${target} STATIC ${sources})
+  target_compile_options(${target} PRIVATE ${holdfast_warnings})
+  if(arg_INCLUDE_AS)
+    holdfast_include(${target} ${arg_INCLUDE_AS})
+  else()
+    holdfast_include(${target} ${folder})
+  endif()
+endfunction()
+
+# `source` alone, of all of `target`, sees the headers of `library`, whose folder is named too;
+# whoever links `target` links `library`.
+function(holdfast_only_from source target library folder)
+  target_link_libraries(${target} PRIVATE $<LINK_ONLY:${library}>)
+  set_source_files_properties(${source} PROPERTIES
+    INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/include/${folder})
+endfunction()
+
+# Links `sources` (a pattern) into bin/`target`. Nothing happens while there are none.
+function(holdfast_executable target sources)
+  file(GLOB found CONFIGURE_DEPENDS ${sources})
+  if(found)
+    add_executable(${target} ${found})
+    target_compile_options(${target} PRIVATE ${holdfast_warnings})
+    target_link_libraries(${target} PRIVATE ${ARGN})
+    if(target STREQUAL holdfast-bench)
+      holdfast_include(${target} bench)
+    endif()
+  endif()
+endfunction()
+
+# Compiles every .proto under `folder`, and the health service's, which the server must show to
+# reflection. Generated code is a system header to everyone else.
+function(holdfast_protos target folder)
+  find_path(GRPC_PROTO_DIR grpc/health/v1/health.proto PATHS /usr/share/grpc-proto REQUIRED)
+  set(out ${CMAKE_BINARY_DIR}/gen)
+  file(MAKE_DIRECTORY ${out})
+  file(GLOB_RECURSE protos CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${folder}
+    ${folder}/*.proto)
+  list(TRANSFORM protos PREPEND ${CMAKE_SOURCE_DIR}/${folder}/ OUTPUT_VARIABLE imports)
+  set(generated)
+  foreach(proto ${protos} grpc/health/v1/health.proto)
+    string(REGEX REPLACE "\\.proto$" "" stem ${proto})
+    set(files ${out}/${stem}.pb.cc ${out}/${stem}.pb.h
+      ${out}/${stem}.grpc.pb.cc ${out}/${stem}.grpc.pb.h)
+    set(path ${CMAKE_SOURCE_DIR}/${folder}/${proto})
+    if(NOT EXISTS ${path})
+      set(path ${GRPC_PROTO_DIR}/${proto})
+    endif()
+    # Any .proto may import any other; protoc's own dependency files break on a space in a path.
+    add_custom_command(OUTPUT ${files} DEPENDS ${path} ${imports} VERBATIM
+      COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR}/${folder} -I ${GRPC_PROTO_DIR}
+        --cpp_out=${out} --grpc_out=${out}
+        --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin> ${proto})
+    list(APPEND generated ${files})
+  endforeach()
+  add_library(${target} STATIC ${generated})
+  target_include_directories(${target} SYSTEM PUBLIC ${out})
+  # Nothing refers to the health messages, so a static library would leave their descriptor out.
+  target_link_options(${target} INTERFACE
+    LINKER:--undefined=descriptor_table_grpc_2fhealth_2fv1_2fhealth_2eproto)
+endfunction()
+
+# One test binary per area. ctest knows each test as area.Suite.Case, labelled with its area; but a
+# suite named Long... is labelled long instead, and one named Saboteur... saboteur, and neither is
+# part of the ordinary run. Tests run in the project's directory and find the programs in
+# $HOLDFAST_BIN_DIR.
+function(holdfast_tests area)
+  file(GLOB sources CONFIGURE_DEPENDS tests/${area}/*.cc)
+  if(NOT sources)
+    return()
+  endif()
+  set(target ${area}_test)
+  add_executable(${target} ${sources})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_options(${target} PRIVATE ${holdfast_warnings})
+  target_link_libraries(${target} PRIVATE ${ARGN})
+  set(long "Long*:*/Long*")
+  set(saboteur "Saboteur*:*/Saboteur*")
+  holdfast_discover(${target} ${area} ${area} 300 "-${long}:${saboteur}")
+  holdfast_discover(${target} ${area} long 3600 "${long}")
+  holdfast_discover(${target} ${area} saboteur 900 "${saboteur}")
+endfunction()
+
+function(holdfast_discover target area label seconds filter)
+  gtest_discover_tests(${target} NO_PRETTY_TYPES NO_PRETTY_VALUES
+    TEST_FILTER "${filter}"
+    TEST_PREFIX "${area}."
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${label} TIMEOUT ${seconds}
+      ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+endfunction()
