@@ -1,0 +1,247 @@
+#include "session/apply.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "session/audit.h"
+#include "session/digest.h"
+#include "session/guard.h"
+#include "session/limits.h"
+#include "session/token.h"
+
+namespace holdfast {
+namespace {
+
+void ApplyCreation(const Creation& creation, absl::Time now, Head& head) {
+  head.uid = creation.uid;
+  head.mode = creation.mode;
+  head.project_root = creation.project_root;
+  head.created_at = now;
+  head.generation = Generation(1);
+}
+
+void ApplyGrant(const Grant& grant, const StoreFacts& facts, Applied& out) {
+  Head& head = out.head;
+  out.receipt.previous_holder = head.lease.holder;
+  head.lease.epoch = head.lease.epoch.Next();
+  head.lease.held = true;
+  head.lease.secret_hash = Sha256(grant.secret);
+  head.lease.holder = grant.holder;
+  head.lease.ttl = grant.ttl;
+  head.lease.state = LeaseState::kLive;
+  head.lease.expires_in = grant.ttl;
+  std::erase_if(head.grants,
+                [&](const GrantRecord& old) { return old.at < facts.now - kRequestsKept; });
+  if (head.grants.size() >= kGrantsKept) head.grants.erase(head.grants.begin());
+  head.grants.push_back({.epoch = head.lease.epoch, .at = facts.now});
+  out.receipt.token = LeaseToken{.store = head.store,
+                                 .incarnation = head.incarnation,
+                                 .uid = head.uid,
+                                 .epoch = head.lease.epoch,
+                                 .secret = grant.secret}
+                          .ToText();
+}
+
+void EndLease(Head& head) {
+  head.lease.held = false;
+  head.lease.secret_hash = Digest{};
+  head.lease.state = LeaseState::kFree;
+  head.lease.expires_in = absl::ZeroDuration();
+}
+
+void ApplyLease(const Change& change, const StoreFacts& facts, Applied& out) {
+  LeaseRecord& lease = out.head.lease;
+  if (change.grant) ApplyGrant(*change.grant, facts, out);
+  if (change.raises_epoch) lease.epoch = lease.epoch.Next();
+  if (change.ends_lease || change.raises_epoch) EndLease(out.head);
+  if (change.renews_lease && lease.held) {
+    lease.state = LeaseState::kLive;
+    lease.expires_in = lease.ttl;
+  }
+}
+
+void ApplyEndTurn(const Change& change, Applied& out) {
+  Head& head = out.head;
+  const TurnRecord ended = *head.turn;
+  head.turn.reset();
+  if (ended.last_entry > EntryNumber()) {
+    if (head.ended.size() >= kEndedTurnsKept) head.ended.erase(head.ended.begin());
+    head.ended.push_back(
+        {.turn = ended.number, .last_entry = ended.last_entry, .last_journal = head.journal});
+  }
+  if (change.end_turn->committed) {
+    out.folded = ended.number;
+    out.receipt.last_entry = ended.last_entry;
+    ++head.committed_turns;
+    if (change.request) head.last_committed_request = change.request->id;
+  } else {
+    out.dropped = ended.number;
+    out.receipt.abandoned_turn = ended.number;
+    out.receipt.entries_dropped = ended.last_entry.value();
+  }
+}
+
+// The store's own bookkeeping slot (systems.md A1, "optional state slot"): what the snapshot holds.
+Slot StoreSlot(const Head& head) {
+  return {.owner = kStoreSlotOwner,
+          .version = "1.0.0",
+          .policy = DriftPolicy::kReject,
+          .data = "{\"snapshot\":" + std::to_string(head.revision.value()) +
+                  ",\"messages\":" + std::to_string(head.messages.value()) +
+                  ",\"journal\":" + std::to_string(head.journal.value()) + "}",
+          .revision = head.revision};
+}
+
+void ApplyContents(const Change& change, Applied& out) {
+  Head& head = out.head;
+  for (Message message : change.messages) {
+    head.messages = head.messages.Next();
+    message.seq = head.messages;
+    head.history = ExtendHistory(head.history, message);
+    out.messages.push_back(std::move(message));
+  }
+  if (change.sm) head.sm = *change.sm;
+  if (change.snapshot) out.slots.push_back(StoreSlot(head));
+  for (Slot slot : change.slots) {
+    slot.revision = head.revision;
+    out.slots.push_back(std::move(slot));
+  }
+  out.deleted_slots = change.deleted_slots;
+}
+
+void ApplySnapshot(Head& head) {
+  if (head.snapshots.size() >= kSnapshotsKept) head.snapshots.erase(head.snapshots.begin());
+  head.snapshots.push_back({.at = {.revision = head.revision, .journal = head.journal},
+                            .generation = head.generation,
+                            .messages = head.messages});
+  const JournalNumber floor = OldestKept(head).journal;
+  std::erase_if(head.ended, [&](const EndedTurn& turn) { return turn.last_journal <= floor; });
+}
+
+void ApplyBeginTurn(const BeginTurn& begin, absl::Time now, Applied& out) {
+  Head& head = out.head;
+  head.last_turn = head.last_turn.Next();
+  head.turn = TurnRecord{.number = head.last_turn,
+                         .source = begin.source,
+                         .started_at = now,
+                         .last_entry = EntryNumber(),
+                         .trace_id = begin.trace_id,
+                         .span_id = begin.span_id};
+  out.receipt.turn = head.last_turn;
+}
+
+void ApplyEntries(const Change& change, Applied& out) {
+  if (change.entries.empty()) return;
+  Head& head = out.head;
+  const TurnNumber turn = change.entries.front().turn;
+  EntryNumber last = LastEntryOf(head, turn).value_or(EntryNumber());
+  for (const JournalEntry& entry : change.entries) {
+    if (entry.number <= last) continue;  // there already
+    last = entry.number;
+    head.journal = head.journal.Next();
+    JournalEntry numbered = entry;
+    numbered.journal_number = head.journal;
+    if (numbered.slot) numbered.slot->revision = head.revision;
+    out.entries.push_back(std::move(numbered));
+  }
+  out.receipt.last_entry = last;
+  if (out.entries.empty()) return;
+  (turn == TurnNumber() ? head.last_entry_between : head.turn->last_entry) = last;
+}
+
+void ApplyAttributes(const AttributePatch& patch, Head& head) {
+  for (const auto& [key, value] : patch) {
+    if (value) {
+      head.attributes.insert_or_assign(key, *value);
+    } else {
+      head.attributes.erase(key);
+    }
+  }
+}
+
+void ApplyEvents(const Change& change, absl::Time now, Applied& out) {
+  Head& head = out.head;
+  for (const EventDraft& draft : change.events) {
+    head.last_event = head.last_event.Next();
+    Event event{.seq = head.last_event,
+                .name = draft.name,
+                .revision = head.revision,
+                .correlation_id = change.correlation_id,
+                .trace_id = change.trace_id,
+                .time = now,
+                .payload = draft.payload};
+    for (const Given given : draft.given) {
+      if (given == Given::kTurn) event.payload["turn"] = std::to_string(head.last_turn.value());
+      if (given == Given::kEpoch) event.payload["epoch"] = std::to_string(head.lease.epoch.value());
+    }
+    out.events.push_back(std::move(event));
+  }
+}
+
+void ApplyAudit(const Change& change, absl::Time now, Applied& out) {
+  if (!change.audit) return;
+  Head& head = out.head;
+  head.last_audit = head.last_audit.Next();
+  AuditRecord record{.seq = head.last_audit,
+                     .audit_class = change.audit->audit_class,
+                     .code = change.audit->code,
+                     .correlation_id = change.correlation_id,
+                     .revision = head.revision,
+                     .epoch = head.lease.epoch,
+                     .time = now,
+                     .data = change.audit->data,
+                     .previous = head.audit_chain,
+                     .hash = {}};
+  record.hash = AuditHash(record);
+  head.audit_chain = record.hash;
+  out.audit = std::move(record);
+}
+
+}  // namespace
+
+Head EmptyHead(const StoreFacts& facts) {
+  Head head;
+  head.store = facts.store;
+  head.incarnation = facts.incarnation;
+  return head;
+}
+
+Applied Apply(const Head& before, const Change& change, const StoreFacts& facts) {
+  Applied out;
+  out.head = before;
+  out.request = change.request;
+  out.at = facts.now;
+  Head& head = out.head;
+  out.receipt.before = before.revision;
+  if (change.moves_revision) {
+    head.revision = head.revision.Next();
+    head.updated_at = facts.now;
+  }
+  if (change.create) ApplyCreation(*change.create, facts.now, head);
+  ApplyLease(change, facts, out);
+  if (change.grant && !change.create) head.sm_slot_pending = head.sm.has_value();
+  if (change.end_turn) ApplyEndTurn(change, out);
+  if (change.to) head.lifecycle = *change.to;
+  if (change.to || change.close_reason != CloseReason::kNone) head.close_reason = change.close_reason;
+  ApplyContents(change, out);
+  if (change.snapshot) ApplySnapshot(head);
+  if (change.begin_turn) ApplyBeginTurn(*change.begin_turn, facts.now, out);
+  if (change.hands_out_sm_slot) {
+    out.receipt.sm_slot_handed_out = true;
+    head.sm_slot_pending = false;
+  }
+  ApplyEntries(change, out);
+  ApplyAttributes(change.attributes, head);
+  ApplyEvents(change, facts.now, out);
+  ApplyAudit(change, facts.now, out);
+  out.tombstone = change.tombstone;
+  out.receipt.revision = head.revision;
+  out.receipt.epoch = head.lease.epoch;
+  out.receipt.messages = head.messages;
+  out.receipt.created = change.create.has_value();
+  if (!head.snapshots.empty()) out.receipt.snapshot = head.snapshots.back().at.revision;
+  return out;
+}
+
+}  // namespace holdfast

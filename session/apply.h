@@ -1,0 +1,50 @@
+// What a change does to a head: the numbers a store gives. Pure, so that a store decides nothing but when
+// its result is durable.
+#ifndef HOLDFAST_SESSION_APPLY_H_
+#define HOLDFAST_SESSION_APPLY_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "session/change.h"
+#include "session/head.h"
+#include "session/ids.h"
+#include "session/model.h"
+
+namespace holdfast {
+
+// What the store knows and the change does not.
+struct StoreFacts {
+  StoreId store;
+  Incarnation incarnation;
+  absl::Time now;
+};
+
+// The result of a change: everything that must become durable together.
+struct Applied {
+  Head head;
+  Receipt receipt;
+  std::optional<RequestStamp> request;
+  absl::Time at;
+  std::optional<AuditRecord> audit;
+  std::vector<Slot> slots;  // the store's own first; versions of this revision
+  std::vector<std::string> deleted_slots;
+  std::vector<Message> messages;        // numbered
+  std::vector<JournalEntry> entries;    // numbered; those that were already there are left out
+  std::optional<TurnNumber> folded;     // the turn whose slot updates become part of the snapshot
+  std::optional<TurnNumber> dropped;    // the turn whose slot updates leave no trace
+  std::vector<Event> events;            // numbered
+  bool tombstone = false;
+};
+
+// The head of a session that does not exist yet, on which a change with `create` is applied.
+Head EmptyHead(const StoreFacts& facts);
+
+// Applies `change`, whose guard holds on `before`. Never fails.
+Applied Apply(const Head& before, const Change& change, const StoreFacts& facts);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_APPLY_H_

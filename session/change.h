@@ -1,0 +1,160 @@
+// A change of one session: guards and effects as data. The domain makes it from a head and a command; the
+// store applies it whole if its guards hold under the session's lock, and gives the numbers.
+#ifndef HOLDFAST_SESSION_CHANGE_H_
+#define HOLDFAST_SESSION_CHANGE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "session/digest.h"
+#include "session/head.h"
+#include "session/ids.h"
+#include "session/lifecycle.h"
+#include "session/model.h"
+#include "session/token.h"
+
+namespace holdfast {
+
+// Who may make this change, as the lease stands under the lock.
+enum class LeaseRule : uint8_t {
+  kNone,          // anybody
+  kMustHold,      // the token of the current epoch
+  kFreeOrExpired, // nobody else's live lease
+  kHeldOrFree,    // the current token, or nobody's live lease
+  kForce,         // anybody, over a live lease too
+};
+
+// What must be true under the session's lock.
+struct Guard {
+  Trigger trigger = Trigger::kUpdate;
+  LeaseRule lease = LeaseRule::kNone;
+  std::optional<LeaseToken> token;
+  std::optional<StoreId> expected_store;
+  std::optional<Revision> known_revision;     // not above the stored one
+  std::optional<Revision> expected_revision;  // exactly the stored one
+  std::optional<TurnNumber> turn;             // of an entry, commit or abandon; 0 is between turns
+  std::optional<EntryNumber> last_entry;      // of the turn, which must all be there
+};
+
+// What the decision was made on. If it no longer holds, the decision is made again: never a refusal.
+struct Premise {
+  Lifecycle lifecycle = Lifecycle::kIdle;
+  TurnNumber active_turn;  // 0: none
+  Epoch epoch;
+};
+
+// The request a change answers. Kept with its receipt for 24 hours.
+struct RequestStamp {
+  RequestId id;
+  Method method = Method::kCreate;
+  Digest fingerprint{};
+};
+
+// What a mutation answered. Stored with its effect; numbers are the store's.
+struct Receipt {
+  Revision revision;
+  Epoch epoch;
+  TurnNumber turn;        // begun: by BeginTurn, or by `begin_next`
+  EntryNumber last_entry; // folded into the snapshot
+  MessageSeq messages;
+  TurnNumber abandoned_turn;
+  uint64_t entries_dropped = 0;  // journal entries of the abandoned turn
+  bool sm_slot_handed_out = false;
+  bool created = false;
+  Revision before;           // the revision before this change
+  Revision snapshot;         // the last snapshot's
+  std::string previous_holder;
+  std::string token;         // of a grant; wiped when its epoch has passed
+};
+
+// A stored request with its reply.
+struct RequestRow {
+  RequestStamp stamp;
+  Receipt receipt;
+  absl::Time at;
+};
+
+// The facts that are fixed when a session is created.
+struct Creation {
+  SessionUid uid;
+  Mode mode = Mode::kAsk;
+  std::string project_root;
+};
+
+// A new epoch for a new holder. The store makes the token from the secret and the numbers it gives.
+struct Grant {
+  std::string holder;
+  absl::Duration ttl;
+  std::string secret;  // kSecretBytes of randomness
+};
+
+struct EndTurn {
+  TurnOutcome outcome = TurnOutcome::kOk;
+  bool committed = false;  // its journal is folded into the snapshot, else it leaves no trace
+};
+
+struct BeginTurn {
+  TurnSource source = TurnSource::kUser;
+  std::string trace_id;
+  std::string span_id;
+};
+
+// A number that only the store can give, put into an event's payload when it does.
+enum class Given : uint8_t { kTurn, kEpoch };
+
+struct EventDraft {
+  std::string name;
+  std::map<std::string, std::string> payload;
+  std::vector<Given> given;
+};
+
+struct AuditDraft {
+  std::string audit_class;
+  std::string code;
+  std::map<std::string, std::string> data;
+};
+
+// Sets (value) or removes (nullopt) attributes by key.
+using AttributePatch = std::map<std::string, std::optional<std::string>>;
+
+struct Change {
+  SessionKey key;
+  std::optional<RequestStamp> request;  // absent: journal entries, the server's own recovery
+  std::optional<Creation> create;       // absent: the session exists
+  Guard guard;
+  std::optional<Premise> premise;       // absent: any head that passes the guard will do
+
+  // Effects, in this order.
+  bool moves_revision = false;
+  std::optional<Grant> grant;
+  bool ends_lease = false;  // release, close: the hash is wiped, the epoch stays
+  bool renews_lease = false;
+  bool raises_epoch = false;  // recovery: fences a holder without granting
+  std::optional<EndTurn> end_turn;
+  std::optional<Lifecycle> to;
+  CloseReason close_reason = CloseReason::kNone;
+  bool snapshot = false;  // records a snapshot: the store's slot first, then slots, messages, manifest
+  std::vector<Slot> slots;
+  std::vector<std::string> deleted_slots;
+  std::vector<Message> messages;
+  std::optional<std::optional<StateMachineRef>> sm;  // set, or remove by an inner nullopt
+  std::optional<BeginTurn> begin_turn;
+  bool hands_out_sm_slot = false;
+  std::vector<JournalEntry> entries;
+  AttributePatch attributes;
+  std::vector<EventDraft> events;
+  std::optional<AuditDraft> audit;
+  bool tombstone = false;
+
+  std::string correlation_id;
+  std::string trace_id;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_CHANGE_H_

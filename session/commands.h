@@ -1,0 +1,141 @@
+// What a caller asks for, one struct a use case, with typed ids and without the wire.
+#ifndef HOLDFAST_SESSION_COMMANDS_H_
+#define HOLDFAST_SESSION_COMMANDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "session/change.h"
+#include "session/digest.h"
+#include "session/ids.h"
+#include "session/model.h"
+#include "session/token.h"
+
+namespace holdfast {
+
+// Who calls, and what ties the call to a trace.
+struct Caller {
+  TenantId tenant;
+  std::string trace_id;  // 32 hexadecimal digits, or empty
+  std::string span_id;   // 16 hexadecimal digits, or empty
+};
+
+struct CreateCommand {
+  RequestId request;
+  std::optional<SessionId> session;  // absent: made from tenant and request id
+  Mode mode = Mode::kAsk;
+  std::string project_root;
+  std::optional<StateMachineRef> sm;
+  std::vector<Message> messages;
+  std::vector<Slot> slots;
+  std::map<std::string, std::string> attributes;
+  std::string holder;
+  absl::Duration lease_ttl;
+};
+
+struct UpdateCommand {
+  RequestId request;
+  SessionId session;
+  AttributePatch attributes;
+};
+
+struct ExpectedSlot {
+  std::string owner;
+  std::string version;
+  DriftPolicy policy = DriftPolicy::kWarn;
+};
+
+struct ResumeCommand {
+  RequestId request;
+  SessionId session;
+  std::string holder;
+  absl::Duration lease_ttl;
+  std::optional<LeaseToken> token;
+  std::optional<std::string> force_reason;  // set: forced
+  std::optional<StoreId> expected_store;
+  std::optional<Revision> known_revision;
+  std::optional<CreateCommand> create_if_missing;
+  std::vector<ExpectedSlot> expected_slots;
+  uint32_t tail_messages = 0;
+};
+
+struct BeginTurnCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;
+  std::optional<Revision> expected_revision;
+  TurnSource source = TurnSource::kUser;
+};
+
+struct AppendJournalCommand {
+  SessionId session;
+  std::optional<LeaseToken> token;
+  std::vector<JournalEntry> entries;
+  std::string acting_owner;
+};
+
+struct CommitTurnCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;
+  TurnNumber turn;
+  std::optional<Revision> expected_revision;
+  TurnOutcome outcome = TurnOutcome::kOk;
+  std::vector<Message> messages;
+  std::vector<Slot> slots;
+  std::vector<std::string> deleted_slots;
+  std::optional<std::optional<StateMachineRef>> sm;
+  std::optional<EntryNumber> last_entry;
+  std::optional<TurnSource> begin_next;
+  std::string acting_owner;
+};
+
+struct AbandonTurnCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;
+  TurnNumber turn;
+  std::optional<Revision> expected_revision;
+  TurnOutcome outcome = TurnOutcome::kAbandoned;
+};
+
+struct SnapshotContent {
+  std::vector<Message> messages;
+  std::vector<Slot> slots;
+  std::vector<std::string> deleted_slots;
+};
+
+struct CloseCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;
+  std::optional<Revision> expected_revision;
+  CloseReason reason = CloseReason::kExplicit;
+  std::optional<SnapshotContent> final_snapshot;
+};
+
+struct DeleteCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;
+};
+
+struct ReleaseCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;
+};
+
+struct OutcomeQuery {
+  SessionId session;
+  RequestId request;
+  Method method = Method::kCommitTurn;
+  std::optional<LeaseToken> token;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_COMMANDS_H_

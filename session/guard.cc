@@ -1,0 +1,197 @@
+#include "session/guard.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "session/digest.h"
+#include "session/lifecycle.h"
+
+namespace holdfast {
+namespace {
+
+using Verdictum = std::optional<Refusal>;
+
+Refusal Fenced(const Head& head, Epoch yours, std::string_view cause) {
+  return Refusal(Reason::kFenced, "another holder has taken the session over: resume it to write again")
+      .With("your_epoch", yours.value())
+      .With("current_epoch", head.lease.epoch.value())
+      .With("cause", cause);
+}
+
+Refusal LeaseRequired(std::string_view why) {
+  return Refusal(Reason::kLeaseRequired, why);
+}
+
+Refusal Mismatch(const StoreId& stored, const StoreId& active) {
+  return Refusal(Reason::kResumeMismatch, "this session belongs to another store")
+      .With("stored", stored.value())
+      .With("active", active.value());
+}
+
+Refusal Ahead(uint64_t known, uint64_t stored, std::string_view what) {
+  return Refusal(Reason::kRevisionAhead, "you know a later state of this session than is stored here")
+      .With("what", what)
+      .With("known", known)
+      .With("stored", stored);
+}
+
+Refusal LeaseHeld(const Head& head) {
+  return Refusal(Reason::kLeaseHeld, "the session is held by somebody else")
+      .With("holder", head.lease.holder)
+      .With("expires_in_ms", static_cast<uint64_t>(absl::ToInt64Milliseconds(head.lease.expires_in)))
+      .RetryAfter(head.lease.expires_in);
+}
+
+Verdictum CheckStore(const Head& head, const Guard& guard) {
+  if (guard.token && guard.token->store != head.store) {
+    return Mismatch(guard.token->store, head.store);
+  }
+  if (guard.expected_store && *guard.expected_store != head.store) {
+    return Mismatch(*guard.expected_store, head.store);
+  }
+  return std::nullopt;
+}
+
+Verdictum CheckAhead(const Head& head, const Guard& guard) {
+  for (const auto& known : {guard.known_revision, guard.expected_revision}) {
+    if (known && *known > head.revision) {
+      return Ahead(known->value(), head.revision.value(), "revision");
+    }
+  }
+  if (guard.token && guard.token->epoch > head.lease.epoch) {
+    return Ahead(guard.token->epoch.value(), head.lease.epoch.value(), "epoch");
+  }
+  return std::nullopt;
+}
+
+// DESIGN section 2, "The token, in this order".
+Verdictum CheckHeld(const Head& head, const std::optional<LeaseToken>& token) {
+  if (!token) return LeaseRequired("this call needs the lease: resume the session first");
+  const Epoch epoch = token->epoch;
+  if (token->uid != head.uid) return Fenced(head, epoch, "the id was created anew");
+  if (token->incarnation != head.incarnation) return Fenced(head, epoch, "the store was restored");
+  if (epoch < head.lease.epoch) return Fenced(head, epoch, "a later grant");
+  if (!head.lease.held) return LeaseRequired("the lease was released: resume the session first");
+  if (!IsCurrentToken(head, *token)) return Fenced(head, epoch, "not the token of this grant");
+  return std::nullopt;
+}
+
+Verdictum CheckLease(const Head& head, const Guard& guard) {
+  const bool live = head.lease.held && head.lease.state == LeaseState::kLive;
+  switch (guard.lease) {
+    case LeaseRule::kNone:
+    case LeaseRule::kForce:
+      return std::nullopt;
+    case LeaseRule::kMustHold:
+      return CheckHeld(head, guard.token);
+    case LeaseRule::kFreeOrExpired:
+      if (live) return LeaseHeld(head);
+      return std::nullopt;
+    case LeaseRule::kHeldOrFree:
+      if (!live) return std::nullopt;
+      return guard.token ? CheckHeld(head, guard.token) : Verdictum(LeaseHeld(head));
+  }
+  return std::nullopt;
+}
+
+Refusal StaleTurn(const Head& head, TurnNumber named) {
+  return Refusal(Reason::kStaleTurn, "this turn is not the active one")
+      .With("turn", named.value())
+      .With("active_turn", head.turn ? head.turn->number.value() : 0)
+      .With("last_turn", head.last_turn.value());
+}
+
+Verdictum CheckState(const Head& head, Trigger trigger) {
+  switch (Next(head.lifecycle, trigger).verdict) {
+    case Verdict::kLegal:
+      return std::nullopt;
+    case Verdict::kConcurrentTurn:
+      return Refusal(Reason::kConcurrentTurn, "a turn is active")
+          .With("active_turn", head.turn ? head.turn->number.value() : 0)
+          .With("from", Name(head.lifecycle))
+          .With("trigger", Name(trigger));
+    case Verdict::kIllegal:
+      break;
+  }
+  return Refusal(Reason::kIllegalTransition, "this call is not possible in the session's state")
+      .With("from", Name(head.lifecycle))
+      .With("trigger", Name(trigger))
+      .With("legal", LegalTriggers(head.lifecycle));
+}
+
+Refusal Gap(EntryNumber expected, EntryNumber got) {
+  return std::move(InvalidField("entries.number", "entry numbers of a turn have no gap"))
+      .With("expected", expected.value())
+      .With("got", got.value());
+}
+
+Verdictum CheckTurn(const Head& head, const Guard& guard, const std::vector<JournalEntry>& entries) {
+  if (!guard.turn) return std::nullopt;
+  const TurnNumber active = head.turn ? head.turn->number : TurnNumber();
+  if (*guard.turn != active) return StaleTurn(head, *guard.turn);
+  const EntryNumber last = LastEntryOf(head, *guard.turn).value_or(EntryNumber());
+  if (!entries.empty() && entries.front().number > last.Next()) {
+    return Gap(last.Next(), entries.front().number);
+  }
+  if (guard.last_entry && *guard.last_entry > last) return Gap(last.Next(), guard.last_entry->Next());
+  return std::nullopt;
+}
+
+Verdictum CheckRevision(const Head& head, const Guard& guard) {
+  if (!guard.expected_revision || *guard.expected_revision == head.revision) return std::nullopt;
+  return Refusal(Reason::kStaleRevision, "the session has moved on")
+      .With("expected", guard.expected_revision->value())
+      .With("actual", head.revision.value())
+      .With("writer", head.lease.holder);
+}
+
+bool AllThere(const Head& head, const Guard& guard, const std::vector<JournalEntry>& entries) {
+  if (entries.empty() || !guard.turn) return false;
+  const auto last = LastEntryOf(head, *guard.turn);
+  return last && entries.back().number <= *last;
+}
+
+}  // namespace
+
+std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
+                                  const std::vector<JournalEntry>& entries) {
+  if (auto refusal = CheckStore(head, guard)) return refusal;
+  if (auto refusal = CheckAhead(head, guard)) return refusal;
+  if (auto refusal = CheckLease(head, guard)) return refusal;
+  if (AllThere(head, guard, entries)) return std::nullopt;
+  if (auto refusal = CheckState(head, guard.trigger)) return refusal;
+  if (auto refusal = CheckTurn(head, guard, entries)) return refusal;
+  return CheckRevision(head, guard);
+}
+
+bool Holds(const Premise& premise, const Head& head) {
+  const Premise now = PremiseOf(head);
+  return premise.lifecycle == now.lifecycle && premise.active_turn == now.active_turn &&
+         premise.epoch == now.epoch;
+}
+
+Premise PremiseOf(const Head& head) {
+  return {.lifecycle = head.lifecycle,
+          .active_turn = head.turn ? head.turn->number : TurnNumber(),
+          .epoch = head.lease.epoch};
+}
+
+bool IsCurrentToken(const Head& head, const LeaseToken& token) {
+  const Digest hash = Sha256(token.secret);
+  return head.lease.held && token.store == head.store && token.uid == head.uid &&
+         token.incarnation == head.incarnation && token.epoch == head.lease.epoch &&
+         SameSecret(View(hash), View(head.lease.secret_hash));
+}
+
+std::optional<EntryNumber> LastEntryOf(const Head& head, TurnNumber turn) {
+  if (turn == TurnNumber()) return head.last_entry_between;
+  if (head.turn && head.turn->number == turn) return head.turn->last_entry;
+  const auto found = std::ranges::find(head.ended, turn, &EndedTurn::turn);
+  if (found == head.ended.end()) return std::nullopt;
+  return found->last_entry;
+}
+
+}  // namespace holdfast

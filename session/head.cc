@@ -1,0 +1,13 @@
+#include "session/head.h"
+
+#include "session/encoding.h"
+
+namespace holdfast {
+
+Digest ExtendHistory(const Digest& before, const Message& message) {
+  Encoder out;
+  out.Raw(View(before)).Text(message.role).Text(message.content_type).Text(message.data);
+  return Sha256(out.bytes());
+}
+
+}  // namespace holdfast

@@ -1,0 +1,109 @@
+// The head: everything about a session that decisions rest on, and nothing that grows with its history.
+#ifndef HOLDFAST_SESSION_HEAD_H_
+#define HOLDFAST_SESSION_HEAD_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "session/digest.h"
+#include "session/ids.h"
+#include "session/lifecycle.h"
+#include "session/model.h"
+
+namespace holdfast {
+
+// Whether the lease is live, by the store's clock at the moment of the answer. Never stored.
+enum class LeaseState : uint8_t { kFree, kLive, kExpired };
+
+// Who may write.
+struct LeaseRecord {
+  Epoch epoch;  // raised by every grant, kept by a release
+  bool held = false;  // false once released or ended by a close
+  Digest secret_hash{};  // of the current token; meaningless unless held
+  std::string holder;
+  absl::Duration ttl;
+  // Evaluated by the store when the head is read.
+  LeaseState state = LeaseState::kFree;
+  absl::Duration expires_in;
+};
+
+// The running turn.
+struct TurnRecord {
+  TurnNumber number;
+  TurnSource source = TurnSource::kUser;
+  absl::Time started_at;
+  EntryNumber last_entry;
+  std::string trace_id;  // of the call that began it, so that whoever ends it closes the span
+  std::string span_id;
+};
+
+// A snapshot that is still kept.
+struct SnapshotRecord {
+  Position at;
+  Generation generation;
+  MessageSeq messages;
+};
+
+// The last entry number of a turn that has ended, kept as long as its journal.
+struct EndedTurn {
+  TurnNumber turn;
+  EntryNumber last_entry;
+  JournalNumber last_journal;
+};
+
+struct GrantRecord {
+  Epoch epoch;
+  absl::Time at;
+};
+
+struct Head {
+  StoreId store;
+  Incarnation incarnation;  // of the store now, which tokens must carry
+  SessionUid uid;
+
+  Lifecycle lifecycle = Lifecycle::kIdle;
+  CloseReason close_reason = CloseReason::kNone;
+  Revision revision;
+  LeaseRecord lease;
+  std::vector<GrantRecord> grants;  // of the last 24 hours, oldest first
+
+  std::optional<TurnRecord> turn;
+  TurnNumber last_turn;
+  uint64_t committed_turns = 0;
+  std::optional<RequestId> last_committed_request;
+  EntryNumber last_entry_between;  // of turn 0
+  std::vector<EndedTurn> ended;
+
+  // The manifest.
+  Mode mode = Mode::kAsk;
+  std::string project_root;
+  std::optional<StateMachineRef> sm;
+  absl::Time created_at;
+  absl::Time updated_at;
+  Generation generation;
+  MessageSeq messages;  // the newest seq, which is the count
+  Digest history{};     // running digest over the messages
+
+  std::vector<SnapshotRecord> snapshots;  // oldest first, never empty
+  bool sm_slot_pending = false;           // handed out with the first turn of this epoch
+  JournalNumber journal;                  // entries ever accepted
+  EventSeq last_event;
+  AuditSeq last_audit;
+  Digest audit_chain{};
+
+  std::map<std::string, std::string> attributes;
+};
+
+// Digest of a history after `message` was added to one with digest `before`.
+Digest ExtendHistory(const Digest& before, const Message& message);
+
+// The oldest position that can still be read.
+inline Position OldestKept(const Head& head) { return head.snapshots.front().at; }
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_HEAD_H_

@@ -1,0 +1,95 @@
+// The lifecycle of a session: one table of every state and trigger (DESIGN section 2). Every other piece
+// of code asks it.
+#ifndef HOLDFAST_SESSION_LIFECYCLE_H_
+#define HOLDFAST_SESSION_LIFECYCLE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+enum class Lifecycle : uint8_t { kIdle, kActive, kPersisted, kResumed, kClosed };
+inline constexpr size_t kLifecycles = 5;
+
+enum class Trigger : uint8_t {
+  kBeginTurn,
+  kCommitTurn,
+  kAbandonTurn,
+  kAppendJournal,
+  kWrite,
+  kResume,
+  kClose,
+  kRecover,  // the server closes a session whose holder is gone
+  kDelete,
+  kUpdate,
+  kRenew,
+  kRelease,
+};
+inline constexpr size_t kTriggers = 12;
+
+enum class Verdict : uint8_t {
+  kLegal,
+  kIllegal,         // ILLEGAL_TRANSITION
+  kConcurrentTurn,  // CONCURRENT_TURN
+};
+
+// One cell: whether the trigger is legal and where it leads.
+struct Transition {
+  Verdict verdict = Verdict::kIllegal;
+  Lifecycle to = Lifecycle::kIdle;
+};
+
+namespace internal {
+
+constexpr Transition To(Lifecycle to) { return {Verdict::kLegal, to}; }
+constexpr Transition Never() { return {}; }
+constexpr Transition Busy() { return {Verdict::kConcurrentTurn, Lifecycle::kActive}; }
+
+using Row = std::array<Transition, kLifecycles>;
+
+constexpr Row Stays() {
+  return {To(Lifecycle::kIdle), To(Lifecycle::kActive), To(Lifecycle::kPersisted),
+          To(Lifecycle::kResumed), To(Lifecycle::kClosed)};
+}
+constexpr Row Always(Lifecycle to) { return {To(to), To(to), To(to), To(to), To(to)}; }
+
+// Columns: IDLE, ACTIVE, PERSISTED, RESUMED, CLOSED.
+inline constexpr std::array<Row, kTriggers> kTable = {{
+    /* BeginTurn     */ {To(Lifecycle::kActive), Busy(), To(Lifecycle::kActive),
+                         To(Lifecycle::kActive), Never()},
+    /* CommitTurn    */ {Never(), To(Lifecycle::kPersisted), Never(), Never(), Never()},
+    /* AbandonTurn   */ {Never(), To(Lifecycle::kPersisted), Never(), Never(), Never()},
+    /* AppendJournal */ Stays(),  // the entry's turn decides, not the state
+    /* Write         */
+    {To(Lifecycle::kPersisted), Busy(), To(Lifecycle::kPersisted), To(Lifecycle::kPersisted),
+     Never()},
+    /* Resume        */ Always(Lifecycle::kResumed),
+    /* Close         */ Always(Lifecycle::kClosed),
+    /* Recover       */ {Never(), To(Lifecycle::kClosed), Never(), Never(), Never()},
+    /* Delete        */ Stays(),
+    /* Update        */ Stays(),
+    /* Renew         */ Stays(),
+    /* Release       */ Stays(),
+}};
+
+}  // namespace internal
+
+// The cell for a session in `from`. AbandonTurn leads back to IDLE where no turn was ever committed;
+// that is the head's to know.
+constexpr Transition Next(Lifecycle from, Trigger trigger) {
+  return internal::kTable[static_cast<size_t>(trigger)][static_cast<size_t>(from)];
+}
+
+// The names on the wire: "ACTIVE", "BeginTurn".
+std::string_view Name(Lifecycle lifecycle);
+std::string_view Name(Trigger trigger);
+
+// The triggers that are legal in `from`, joined by commas, for a refusal's metadata.
+std::string LegalTriggers(Lifecycle from);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_LIFECYCLE_H_

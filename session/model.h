@@ -1,0 +1,117 @@
+// What a session is made of: the pieces that callers give and readers get. Plain values, no behaviour.
+#ifndef HOLDFAST_SESSION_MODEL_H_
+#define HOLDFAST_SESSION_MODEL_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "session/digest.h"
+#include "session/ids.h"
+
+namespace holdfast {
+
+enum class Mode : uint8_t { kAsk = 1, kYolo, kAllowlist };
+enum class CloseReason : uint8_t {
+  kNone,
+  kExplicit,
+  kSigterm,
+  kCrash,
+  kStaleRecovery,
+  kParentCancel,
+  kHalted,
+};
+enum class TurnSource : uint8_t { kUser = 1, kStateMachine, kFanOut, kSystem, kPlan };
+enum class TurnOutcome : uint8_t { kOk = 1, kError, kCancelled, kAbandoned, kRecovered };
+enum class DriftPolicy : uint8_t { kMigrate = 1, kWarn, kReject };
+enum class JournalKind : uint8_t { kSlotUpdate = 1, kEvent, kToolIntent, kToolOutcome, kNote };
+enum class Method : uint8_t {
+  kCreate = 1,
+  kUpdate,
+  kResume,
+  kBeginTurn,
+  kCommitTurn,
+  kAbandonTurn,
+  kClose,
+  kDelete,
+  kRelease,
+  kWrite,
+};
+
+// The slot that is the store's own; no client may write it.
+inline constexpr char kStoreSlotOwner[] = "holdfast.store";
+
+struct StateMachineRef {
+  std::string ext_id;
+  std::string slot_ref;
+  bool operator==(const StateMachineRef&) const = default;
+};
+
+// A history entry on its way in or out. `seq` is given by the store.
+struct Message {
+  MessageSeq seq;
+  std::string role;
+  std::string content_type;
+  std::string data;
+  bool operator==(const Message&) const = default;
+};
+
+struct Slot {
+  std::string owner;
+  std::string version;
+  DriftPolicy policy = DriftPolicy::kWarn;
+  std::string data;
+  Revision revision;  // that wrote this version; the store's
+  bool operator==(const Slot&) const = default;
+};
+
+struct JournalEntry {
+  TurnNumber turn;
+  EntryNumber number;
+  JournalKind kind = JournalKind::kNote;
+  std::string ref;
+  std::string data;
+  std::optional<Slot> slot;  // only of a slot update
+  JournalNumber journal_number;  // the store's
+  bool operator==(const JournalEntry&) const = default;
+};
+
+struct Event {
+  EventSeq seq;
+  std::string name;
+  Revision revision;
+  std::string correlation_id;
+  std::string trace_id;
+  absl::Time time;
+  std::map<std::string, std::string> payload;
+  bool operator==(const Event&) const = default;
+};
+
+// A record of the audit chain: hash = SHA-256(previous hash, everything else).
+struct AuditRecord {
+  AuditSeq seq;
+  std::string audit_class;  // for example "SessionLifecycle"
+  std::string code;         // for example "resume"
+  std::string correlation_id;
+  Revision revision;
+  Epoch epoch;
+  absl::Time time;
+  std::map<std::string, std::string> data;
+  Digest previous{};
+  Digest hash{};
+  bool operator==(const AuditRecord&) const = default;
+};
+
+// Where a read stands: everything up to this revision, and of what moves no revision, up to this entry.
+struct Position {
+  Revision revision;
+  JournalNumber journal;
+  auto operator<=>(const Position&) const = default;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_MODEL_H_

@@ -1,0 +1,143 @@
+// The use cases. Each one loads a head, decides by a pure function and hands a change to the store.
+//
+//   Sessions sessions(store, SystemRandom());
+//   ASSIGN_OR_RETURN(Done done, sessions.CommitTurn(caller, command));
+//
+// Any thread may call; calls block as the store does. Every error is a Refusal of the closed list, and a
+// refused call has changed nothing unless the refusal says that the outcome is unknown.
+#ifndef HOLDFAST_SESSION_SESSIONS_H_
+#define HOLDFAST_SESSION_SESSIONS_H_
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "session/clock.h"
+#include "session/commands.h"
+#include "session/commit_failures.h"
+#include "session/head.h"
+#include "session/head_cache.h"
+#include "session/store.h"
+
+namespace holdfast {
+
+// What a mutation did. `head` is the session after it, or, for a repeated request, as it is now.
+struct Done {
+  SessionId session;
+  Receipt receipt;
+  Head head;
+  bool repeated = false;
+};
+
+// How a stored slot stands to what a reader expects.
+struct SlotReport {
+  enum class Status : uint8_t { kMatch, kMigrate, kWarn, kReject, kAbsent };
+  std::string owner;
+  Status status = Status::kMatch;
+  std::string stored_version;
+  std::string expected_version;
+};
+
+// DESIGN section 2, "recovery report".
+struct RecoveryReport {
+  Revision restored;
+  Revision snapshot;
+  uint64_t entries_after_snapshot = 0;
+  uint64_t tail_bytes_cut = 0;
+  TurnNumber abandoned_turn;
+  std::vector<std::string> open_tool_uses;
+  std::string previous_holder;
+  std::optional<RequestId> last_committed_request;
+  std::vector<SlotReport> slots;
+  std::vector<std::string> damaged_slots;
+};
+
+struct Resumed {
+  Done done;
+  std::string token;
+  RecoveryReport report;
+  std::vector<Message> messages;
+  std::vector<Slot> slots;
+  bool inline_omitted = false;
+};
+
+struct Begun {
+  Done done;
+  std::optional<Slot> sm_slot;
+  bool inline_omitted = false;
+};
+
+struct SlotsRead {
+  SlotPage page;
+  std::vector<SlotReport> reports;
+};
+
+struct RequestOutcome {
+  enum class Kind : uint8_t { kCommitted, kNever, kNotKnown };
+  Kind kind = Kind::kNotKnown;
+  std::optional<RequestRow> request;  // of a committed one, without its token
+  Head head;
+};
+
+// A change decided on a head, or the refusal, or nothing to write.
+struct Decision {
+  std::optional<Change> change;  // absent: the call is answered from the head as it is
+};
+
+class Sessions {
+ public:
+  // `store` and `random` must outlive this.
+  Sessions(SessionStore& store, Random& random);
+
+  absl::StatusOr<Done> Create(const Caller& caller, const CreateCommand& command);
+  absl::StatusOr<Head> Get(const Caller& caller, const SessionId& session);
+  // The newest session of a project root; NO_SNAPSHOT when there is none.
+  absl::StatusOr<std::pair<SessionId, Head>> Latest(const Caller& caller,
+                                                    const std::string& project_root);
+  absl::StatusOr<Done> Update(const Caller& caller, const UpdateCommand& command);
+  absl::StatusOr<Resumed> Resume(const Caller& caller, const ResumeCommand& command);
+  absl::StatusOr<Begun> BeginTurn(const Caller& caller, const BeginTurnCommand& command);
+  absl::StatusOr<Done> AppendJournal(const Caller& caller, const AppendJournalCommand& command);
+  absl::StatusOr<Done> CommitTurn(const Caller& caller, const CommitTurnCommand& command);
+  absl::StatusOr<Done> AbandonTurn(const Caller& caller, const AbandonTurnCommand& command);
+  absl::StatusOr<Done> Close(const Caller& caller, const CloseCommand& command);
+  absl::StatusOr<Done> Delete(const Caller& caller, const DeleteCommand& command);
+  absl::StatusOr<Done> Release(const Caller& caller, const ReleaseCommand& command);
+  std::vector<absl::StatusOr<Renewed>> Renew(const std::vector<RenewRequest>& requests);
+  absl::StatusOr<RequestOutcome> Outcome(const Caller& caller, const OutcomeQuery& query);
+
+  // `expected` and `acting_owner` guard the read (SLOT_DRIFT_REJECTED, SLOT_ACCESS_DENIED).
+  absl::StatusOr<SlotsRead> ReadSlots(const Caller& caller, const SessionId& session,
+                                      const SlotQuery& query, const std::string& acting_owner,
+                                      const std::vector<ExpectedSlot>& expected);
+  // Reads that need no decision go straight to the store.
+  [[nodiscard]] SessionStore& store() { return store_; }
+
+  // Closes sessions whose holder is gone (DESIGN section 2, "recovery"); answers how many.
+  absl::StatusOr<size_t> RecoverDue(absl::Duration abandon_after, size_t limit);
+
+ private:
+  using Decide = std::function<absl::StatusOr<Decision>(const Head&)>;
+
+  absl::StatusOr<Done> Execute(const SessionKey& key, const std::optional<RequestStamp>& request,
+                               const Decide& decide);
+  absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,
+                                          const Decide& decide);
+  absl::StatusOr<Done> CreateOnce(const Caller& caller, const CreateCommand& command);
+  absl::StatusOr<Resumed> Describe(const Caller& caller, const ResumeCommand& command, Done done,
+                                   uint64_t tail_bytes_cut);
+
+  SessionStore& store_;
+  Random& random_;
+  HeadCache heads_;
+  CommitFailures failures_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_SESSIONS_H_
