@@ -67,6 +67,22 @@ TEST_P(Contract, C032_TheTokensBeforeAGrantAreFencedForEver) {
   EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(first))), "FENCED");
 }
 
+TEST_P(Contract, C032_ATakeOverBetweenLoadAndCommitFencesTheCommit) {
+  Create();
+  const TurnNumber turn = Begin();
+  const Head seen = LoadHead();
+  Change change = changes_.CommitTurn(token_, turn);
+  change.messages = {Text("too late")};
+  change.premise =
+      Premise{.lifecycle = seen.lifecycle, .active_turn = turn, .epoch = seen.lease.epoch};
+  TakeOver();
+  const auto refused = store().Commit(change);
+  EXPECT_EQ(ReasonIn(refused), "FENCED");
+  ASSERT_TRUE(refused.ok());
+  EXPECT_EQ(refused->head.lease.epoch, Epoch(2));
+  EXPECT_TRUE(Messages().empty());
+}
+
 TEST_P(Contract, C096_FencedTokensStayFencedAfterOpeningAgain) {
   Create();
   const LeaseToken old = token_;

@@ -1,6 +1,8 @@
 #include "tests/contract/reference_under_test.h"
 
+#include "server/telemetry/observed_store.h"
 #include "tests/contract/changes.h"
+#include "tests/support/faulty_store.h"
 #include "tests/support/reference_disk.h"
 #include "tests/support/reference_store.h"
 
@@ -9,12 +11,16 @@
 namespace holdfast::test {
 namespace {
 
+using Wrap =
+    std::function<std::unique_ptr<SessionStore>(std::unique_ptr<SessionStore>, const Clock&)>;
+
 class ReferenceUnderTest final : public StoreUnderTest {
  public:
-  ReferenceUnderTest() : disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random))) {}
+  explicit ReferenceUnderTest(Wrap wrap)
+      : wrap_(std::move(wrap)), disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random))) {}
 
   std::unique_ptr<SessionStore> Make() override {
-    return std::make_unique<ReferenceStore>(disk_, clock, Mutant::kNone);
+    return wrap_(std::make_unique<ReferenceStore>(disk_, clock), clock);
   }
   StoreId PlantForeign(const SessionKey& key) override {
     const auto other = std::make_shared<ReferenceDisk>(NewReferenceDisk(random));
@@ -33,13 +39,29 @@ class ReferenceUnderTest final : public StoreUnderTest {
   void MendWrites() override { disk_->fails_writes = false; }
 
  private:
+  Wrap wrap_;
   std::shared_ptr<ReferenceDisk> disk_;
 };
 
 }  // namespace
 
 std::unique_ptr<StoreUnderTest> MakeReferenceUnderTest() {
-  return std::make_unique<ReferenceUnderTest>();
+  return std::make_unique<ReferenceUnderTest>(
+      [](std::unique_ptr<SessionStore> store, const Clock&) { return store; });
+}
+
+std::unique_ptr<StoreUnderTest> MakeObservedUnderTest() {
+  return std::make_unique<ReferenceUnderTest>(
+      [](std::unique_ptr<SessionStore> store, const Clock& clock) {
+        return std::make_unique<ObservedStore>(std::move(store), clock, ObservedStoreOptions());
+      });
+}
+
+std::unique_ptr<StoreUnderTest> MakeFaultyUnderTest() {
+  return std::make_unique<ReferenceUnderTest>(
+      [](std::unique_ptr<SessionStore> store, const Clock&) {
+        return std::make_unique<FaultyStore>(std::move(store));
+      });
 }
 
 }  // namespace holdfast::test

@@ -10,6 +10,9 @@ namespace holdfast::test {
 
 // With the mutant that HOLDFAST_MUTANT names, if it names one.
 std::unique_ptr<StoreUnderTest> MakeReferenceUnderTest();
+// The same, observed, and through a faulty store that is not armed.
+std::unique_ptr<StoreUnderTest> MakeObservedUnderTest();
+std::unique_ptr<StoreUnderTest> MakeFaultyUnderTest();
 
 }  // namespace holdfast::test
 

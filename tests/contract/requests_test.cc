@@ -39,6 +39,23 @@ TEST_P(Contract, C020_NothingIsAppliedToADeletedSession) {
   EXPECT_EQ(ReasonIn(store().Commit(changes_.Resume(LeaseRule::kForce))), "TOMBSTONED");
 }
 
+TEST_P(Contract, C020_ALateWriteNeverOutlivesADelete) {
+  Create();
+  Change gone = changes_.Delete();
+  gone.guard.lease = LeaseRule::kNone;
+  std::vector<Change> changes = {gone};
+  for (int i = 1; i < kTwins; ++i) changes.push_back(changes_.Write(token_));
+  const auto results = CommitTogether(store(), changes);
+  EXPECT_EQ(ReasonIn(results[0]), "OK");
+  for (size_t i = 1; i < results.size(); ++i) {
+    EXPECT_THAT(ReasonIn(results[i]), ::testing::AnyOf("OK", "TOMBSTONED"));
+  }
+  EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), std::nullopt)), "TOMBSTONED");
+  Reopen();
+  EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), std::nullopt)), "TOMBSTONED");
+  EXPECT_TRUE(Ids().empty());
+}
+
 TEST_P(Contract, C115_ADeletedIdIsNeverFreeAgain) {
   Create();
   LetLeaseExpire();

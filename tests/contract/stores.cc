@@ -8,6 +8,8 @@ namespace {
 
 const StoreFactory kStores[] = {
     {.name = "reference", .make = MakeReferenceUnderTest},
+    {.name = "observed", .make = MakeObservedUnderTest},
+    {.name = "faulty", .make = MakeFaultyUnderTest},
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, Contract, ::testing::ValuesIn(kStores),

@@ -77,9 +77,8 @@ ReferenceDisk NewReferenceDisk(Random& random) {
   return {.store = *StoreId::Parse(UuidText(random.Bytes(16), kRandomUuid))};
 }
 
-ReferenceStore::ReferenceStore(std::shared_ptr<ReferenceDisk> disk, const Clock& clock,
-                               Mutant mutant)
-    : disk_(std::move(disk)), clock_(clock), mutant_(mutant), opened_at_(clock.SinceBoot()) {}
+ReferenceStore::ReferenceStore(std::shared_ptr<ReferenceDisk> disk, const Clock& clock)
+    : disk_(std::move(disk)), clock_(clock), opened_at_(clock.SinceBoot()) {}
 
 StoreDescription ReferenceStore::Describe() const {
   return {.kind = "reference",
@@ -198,7 +197,7 @@ absl::StatusOr<std::optional<CommitResult>> ReferenceStore::AnswerEarly(const Ch
 absl::StatusOr<CommitResult> ReferenceStore::Commit(const Change& change) {
   const absl::MutexLock lock(&mutex_);
   const auto found = Find(change.key);
-  const bool absent = holdfast::Is(found.status(), Reason::kSessionNotFound);
+  const bool absent = Is(found.status(), Reason::kSessionNotFound);
   if (!found.ok() && !absent) return found.status();
   StoredSession* const session = absent ? nullptr : *found;
   ASSIGN_OR_RETURN(std::optional<CommitResult> early, AnswerEarly(change, session));

@@ -12,7 +12,6 @@
 #include "session/clock.h"
 #include "session/store.h"
 #include "tests/support/reference_disk.h"
-#include "tests/support/reference_mutants.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -33,9 +32,8 @@ ReferenceDisk NewReferenceDisk(Random& random);
 
 class ReferenceStore final : public SessionStore {
  public:
-  // `clock` must outlive the store. `mutant` breaks one line of behaviour.
-  ReferenceStore(std::shared_ptr<ReferenceDisk> disk, const Clock& clock,
-                 Mutant mutant = Mutant::kNone);
+  // `clock` must outlive the store.
+  ReferenceStore(std::shared_ptr<ReferenceDisk> disk, const Clock& clock);
 
   [[nodiscard]] StoreDescription Describe() const override;
   absl::Status Init() override;
@@ -71,7 +69,6 @@ class ReferenceStore final : public SessionStore {
     absl::Duration active_at;
   };
 
-  [[nodiscard]] bool Is(Mutant mutant) const { return mutant_ == mutant; }
   [[nodiscard]] absl::Status Serving() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The session that may be read: found, ours, not deleted, not damaged.
   absl::StatusOr<StoredSession*> Find(const SessionKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -93,7 +90,6 @@ class ReferenceStore final : public SessionStore {
 
   const std::shared_ptr<ReferenceDisk> disk_;
   const Clock& clock_;
-  const Mutant mutant_;
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kMade;
   absl::Duration opened_at_ ABSL_GUARDED_BY(mutex_);
