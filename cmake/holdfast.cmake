@@ -96,6 +96,7 @@ function(holdfast_protos target folder)
         --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin> ${proto})
     list(APPEND generated ${files})
   endforeach()
+  add_custom_target(holdfast_generated DEPENDS ${generated}) # all that a linter needs
   add_library(${target} STATIC ${generated})
   target_include_directories(${target} SYSTEM PUBLIC ${out})
   # Nothing refers to the health messages, so a static library would leave their descriptor out.
@@ -132,4 +133,17 @@ function(holdfast_discover target area label seconds filter)
     DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS ${label} TIMEOUT ${seconds}
       ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+endfunction()
+
+# One test per rule of the house; the rules name themselves.
+function(holdfast_style_tests folder)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(check ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/rules.py)
+  execute_process(COMMAND ${check} --list OUTPUT_VARIABLE rules
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  foreach(rule ${rules})
+    add_test(NAME style.${rule} COMMAND ${check} ${rule} ${CMAKE_BINARY_DIR})
+    set_tests_properties(style.${rule} PROPERTIES LABELS style TIMEOUT 60)
+  endforeach()
 endfunction()

@@ -69,6 +69,7 @@ struct Receipt {
   Revision before;           // the revision before this change
   Revision snapshot;         // the last snapshot's
   std::string previous_holder;
+  uint64_t tail_bytes_cut = 0;  // of an unfinished write, when the store opened the session
   std::string token;         // of a grant; wiped when its epoch has passed
 };
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +21,7 @@
 #include "session/clock.h"
 #include "session/commands.h"
 #include "session/commit_failures.h"
+#include "session/decide.h"
 #include "session/head.h"
 #include "session/head_cache.h"
 #include "session/store.h"
@@ -84,11 +86,6 @@ struct RequestOutcome {
   Head head;
 };
 
-// A change decided on a head, or the refusal, or nothing to write.
-struct Decision {
-  std::optional<Change> change;  // absent: the call is answered from the head as it is
-};
-
 class Sessions {
  public:
   // `store` and `random` must outlive this.
@@ -122,15 +119,19 @@ class Sessions {
   absl::StatusOr<size_t> RecoverDue(absl::Duration abandon_after, size_t limit);
 
  private:
-  using Decide = std::function<absl::StatusOr<Decision>(const Head&)>;
+  using Decider = std::function<absl::StatusOr<Decision>(const Head&)>;
 
   absl::StatusOr<Done> Execute(const SessionKey& key, const std::optional<RequestStamp>& request,
-                               const Decide& decide);
+                               const Decider& decide);
+  absl::StatusOr<Done> ExecuteOnLoaded(const SessionKey& key,
+                                       const std::optional<RequestStamp>& request,
+                                       const Decider& decide);
   absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,
-                                          const Decide& decide);
-  absl::StatusOr<Done> CreateOnce(const Caller& caller, const CreateCommand& command);
-  absl::StatusOr<Resumed> Describe(const Caller& caller, const ResumeCommand& command, Done done,
-                                   uint64_t tail_bytes_cut);
+                                          const Decider& decide);
+  absl::StatusOr<Done> CreateAs(const Caller& caller, const CreateCommand& command,
+                                const SessionId& session, const RequestStamp& stamp);
+  absl::StatusOr<Done> ResumeOrCreate(const Caller& caller, const ResumeCommand& command);
+  absl::Status Report(const SessionKey& key, const ResumeCommand& command, Resumed& resumed);
 
   SessionStore& store_;
   Random& random_;

@@ -44,7 +44,6 @@ struct StoreDescription {
 struct Loaded {
   Head head;
   std::optional<RequestRow> request;
-  uint64_t tail_bytes_cut = 0;  // of an unfinished write, when the store opened this session
 };
 
 // What became of a change.
@@ -191,14 +190,14 @@ class SessionStore {
   virtual void Dispose() = 0;
 
   // [C010] The head and the stored reply of `request`, in one call that reads no history.
-  // [C011] SESSION_NOT_FOUND for an id that was never created; [C012] TOMBSTONED for a deleted one, unless
-  // `request` is the delete itself, whose reply is shown. [C013] RESUME_MISMATCH(stored, active) for a
-  // session that another store stamped; nothing of it is read. [C014] The lease's state is by the store's clock.
+  // [C011] SESSION_NOT_FOUND for an id that was never created; [C012] TOMBSTONED for a deleted one. [C013] RESUME_MISMATCH(stored, active) for a
+  // session that another store stamped; nothing of it is read. [C014] The lease's state is by the store's clock. [C015] Grants are shown for
+  // 24 hours by that clock, and then no more.
   virtual absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                                  const std::optional<RequestId>& request) = 0;
 
   // Applies `change` whole and durably, or not at all. Under the session's lock, in this order:
-  // [C020] a tombstoned session is TOMBSTONED for everything but the repeat of its delete;
+  // [C020] a tombstoned session is TOMBSTONED;
   // [C021] a request id that is stored answers kRepeated with the stored receipt and changes nothing, also
   // when the head has moved on, also after a restart; [C022] with another fingerprint or method it is
   // REQUEST_ID_REUSED; [C023] the guard (session/guard.h) refuses in its own order with the head of that

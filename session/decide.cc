@@ -1,0 +1,279 @@
+#include "session/decide.h"
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "session/fingerprint.h"
+#include "session/guard.h"
+#include "session/names.h"
+#include "session/refusal.h"
+
+namespace holdfast {
+namespace {
+
+constexpr char kLifecycleClass[] = "SessionLifecycle";
+constexpr char kTurnClass[] = "Turn";
+
+Change Start(const Caller& caller, SessionKey key, const std::optional<RequestStamp>& request,
+             const Guard& guard) {
+  Change change;
+  change.key = std::move(key);
+  change.request = request;
+  change.guard = guard;
+  change.trace_id = caller.trace_id;
+  change.correlation_id = request ? request->id.value() : "";
+  return change;
+}
+
+// The change, unless its guard refuses it already.
+absl::StatusOr<Decision> Checked(const Head& head, Change change) {
+  if (auto refusal = CheckGuard(head, change.guard, change.entries)) return refusal->ToStatus();
+  return Decision{.change = std::move(change)};
+}
+
+EventDraft TurnEnd(TurnNumber turn, TurnOutcome outcome) {
+  return {.name = kSessionTurnEnd,
+          .payload = {{"turn", std::to_string(turn.value())}, {"outcome", Name(outcome)}},
+          .given = {}};
+}
+
+EventDraft TurnStart(TurnSource source) {
+  return {.name = kSessionTurnStart, .payload = {{"source", Name(source)}}, .given = {Given::kTurn}};
+}
+
+EventDraft Plain(const char* name) { return {.name = name, .payload = {}, .given = {}}; }
+
+// Ends the active turn, if there is one, without a snapshot.
+void Abandon(const Head& head, TurnOutcome outcome, Change& change) {
+  if (!head.turn) return;
+  change.end_turn = EndTurn{.outcome = outcome, .committed = false};
+  change.events.push_back(TurnEnd(head.turn->number, outcome));
+}
+
+void Begin(const Caller& caller, TurnSource source, Change& change) {
+  change.begin_turn =
+      BeginTurn{.source = source, .trace_id = caller.trace_id, .span_id = caller.span_id};
+  change.events.push_back(TurnStart(source));
+}
+
+void Snapshot(const SnapshotContent& content, Change& change) {
+  change.snapshot = true;
+  change.messages = content.messages;
+  change.slots = content.slots;
+  change.deleted_slots = content.deleted_slots;
+}
+
+Guard Held(Trigger trigger, const std::optional<LeaseToken>& token,
+           const std::optional<Revision>& expected) {
+  Guard guard;
+  guard.trigger = trigger;
+  guard.lease = LeaseRule::kMustHold;
+  guard.token = token;
+  guard.expected_revision = expected;
+  return guard;
+}
+
+}  // namespace
+
+Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
+                    const RequestStamp& stamp, const SessionUid& uid, const std::string& secret) {
+  Change change = Start(caller, key, stamp, Guard());
+  change.create =
+      Creation{.uid = uid, .mode = command.mode, .project_root = command.project_root};
+  change.moves_revision = true;
+  change.grant = Grant{.holder = command.holder, .ttl = command.lease_ttl, .secret = secret};
+  change.to = Lifecycle::kIdle;
+  Snapshot({.messages = command.messages, .slots = command.slots, .deleted_slots = {}}, change);
+  change.sm = command.sm;
+  for (const auto& [name, value] : command.attributes) change.attributes[name] = value;
+  change.events = {Plain(kSessionStarted)};
+  change.audit = AuditDraft{kLifecycleClass, "start", {{"holder", command.holder}}};
+  return change;
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const UpdateCommand& command) {
+  Guard guard;
+  guard.trigger = Trigger::kUpdate;
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.attributes = command.attributes;
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const ResumeCommand& command, const std::string& secret) {
+  Guard guard;
+  guard.trigger = Trigger::kResume;
+  guard.token = command.token;
+  guard.expected_store = command.expected_store;
+  guard.known_revision = command.known_revision;
+  guard.lease = command.force_reason ? LeaseRule::kForce : LeaseRule::kFreeOrExpired;
+  const bool reconnect = command.token && IsCurrentToken(head, *command.token);
+  if (reconnect) guard.lease = LeaseRule::kMustHold;
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.premise = PremiseOf(head);
+  change.moves_revision = true;
+  Abandon(head, TurnOutcome::kRecovered, change);
+  change.grant = Grant{.holder = command.holder, .ttl = command.lease_ttl, .secret = secret};
+  change.to = Lifecycle::kResumed;
+  change.events.push_back(Plain(kSessionResumeStarted));
+  change.events.push_back({.name = kSessionLeaseChanged,
+                           .payload = {{"holder", command.holder},
+                                       {"previous_holder", head.lease.holder}},
+                           .given = {Given::kEpoch}});
+  std::map<std::string, std::string> facts = {{"holder", command.holder},
+                                              {"previous_holder", head.lease.holder}};
+  if (command.force_reason) facts["force_reason"] = *command.force_reason;
+  change.audit = AuditDraft{kLifecycleClass, "resume", std::move(facts)};
+  auto decision = Checked(head, std::move(change));
+  if (decision.ok() && reconnect) decision->change.reset();
+  return decision;
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const BeginTurnCommand& command) {
+  Change change =
+      Start(caller, {caller.tenant, command.session}, StampOf(command),
+            Held(Trigger::kBeginTurn, command.token, command.expected_revision));
+  change.premise = PremiseOf(head);
+  change.moves_revision = true;
+  change.renews_lease = true;
+  change.to = Lifecycle::kActive;
+  if (head.lifecycle == Lifecycle::kResumed) {
+    change.events.push_back(Plain(kSessionResumed));
+    change.hands_out_sm_slot = head.sm_slot_pending;
+  }
+  Begin(caller, command.source, change);
+  change.audit = AuditDraft{kTurnClass, "TurnStarted", {{"source", Name(command.source)}}};
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const AppendJournalCommand& command) {
+  Guard guard = Held(Trigger::kAppendJournal, command.token, std::nullopt);
+  guard.turn = command.entries.front().turn;
+  Change change = Start(caller, {caller.tenant, command.session}, std::nullopt, guard);
+  change.renews_lease = true;
+  change.entries = command.entries;
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const CommitTurnCommand& command) {
+  Guard guard = Held(Trigger::kCommitTurn, command.token, command.expected_revision);
+  guard.turn = command.turn;
+  guard.last_entry = command.last_entry;
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.moves_revision = true;
+  change.renews_lease = true;
+  change.end_turn = EndTurn{.outcome = command.outcome, .committed = true};
+  change.events = {TurnEnd(command.turn, command.outcome), Plain(kSessionPersisted)};
+  Snapshot({.messages = command.messages,
+            .slots = command.slots,
+            .deleted_slots = command.deleted_slots},
+           change);
+  change.sm = command.sm;
+  change.to = command.begin_next ? Lifecycle::kActive : Lifecycle::kPersisted;
+  if (command.begin_next) Begin(caller, *command.begin_next, change);
+  change.audit = AuditDraft{kTurnClass,
+                            "TurnEnded",
+                            {{"turn", std::to_string(command.turn.value())},
+                             {"outcome", Name(command.outcome)},
+                             {"saved", "true"}}};
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const AbandonTurnCommand& command) {
+  Guard guard = Held(Trigger::kAbandonTurn, command.token, command.expected_revision);
+  guard.turn = command.turn;
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.premise = PremiseOf(head);
+  change.moves_revision = true;
+  change.renews_lease = true;
+  Abandon(head, command.outcome, change);
+  change.to = head.committed_turns > 0 ? Lifecycle::kPersisted : Lifecycle::kIdle;
+  change.audit = AuditDraft{kTurnClass,
+                            "TurnEnded",
+                            {{"turn", std::to_string(command.turn.value())},
+                             {"outcome", Name(command.outcome)},
+                             {"saved", "false"}}};
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const CloseCommand& command) {
+  Guard guard;
+  guard.trigger = Trigger::kClose;
+  guard.lease = command.final_snapshot ? LeaseRule::kMustHold : LeaseRule::kHeldOrFree;
+  guard.token = command.token;
+  guard.expected_revision = command.expected_revision;
+  if (command.final_snapshot && head.turn) guard.trigger = Trigger::kWrite;  // CONCURRENT_TURN
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.premise = PremiseOf(head);
+  change.moves_revision = true;
+  Abandon(head, TurnOutcome::kAbandoned, change);
+  if (command.final_snapshot) {
+    Snapshot(*command.final_snapshot, change);
+    change.events.push_back(Plain(kSessionPersisted));
+  }
+  change.ends_lease = true;
+  change.to = Lifecycle::kClosed;
+  change.close_reason = command.reason;
+  change.events.push_back(
+      {.name = kSessionClosed, .payload = {{"reason", Name(command.reason)}}, .given = {}});
+  change.audit = AuditDraft{kLifecycleClass, "end", {{"reason", Name(command.reason)}}};
+  auto decision = Checked(head, std::move(change));
+  const bool nothing = head.lifecycle == Lifecycle::kClosed && !command.final_snapshot;
+  if (decision.ok() && nothing) decision->change.reset();
+  return decision;
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const DeleteCommand& command) {
+  Guard guard;
+  guard.trigger = Trigger::kDelete;
+  guard.lease = LeaseRule::kHeldOrFree;
+  guard.token = command.token;
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.moves_revision = true;
+  change.ends_lease = true;
+  change.tombstone = true;
+  change.events = {Plain(kSessionDeleted)};
+  change.audit = AuditDraft{kLifecycleClass, "delete", {}};
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const ReleaseCommand& command) {
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command),
+                        Held(Trigger::kRelease, command.token, std::nullopt));
+  change.ends_lease = true;
+  change.events = {{.name = kSessionLeaseChanged,
+                    .payload = {{"holder", ""}, {"previous_holder", head.lease.holder}},
+                    .given = {Given::kEpoch}}};
+  change.audit = AuditDraft{kLifecycleClass, "release", {}};
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key) {
+  Guard guard;
+  guard.trigger = Trigger::kRecover;
+  guard.lease = LeaseRule::kFreeOrExpired;
+  Change change = Start(Caller{}, key, std::nullopt, guard);
+  change.correlation_id = "recovery";
+  change.premise = PremiseOf(head);
+  change.moves_revision = true;
+  Abandon(head, TurnOutcome::kRecovered, change);
+  change.raises_epoch = true;
+  change.to = Lifecycle::kClosed;
+  change.close_reason = CloseReason::kCrash;
+  change.events.push_back(
+      {.name = kSessionClosed, .payload = {{"reason", Name(CloseReason::kCrash)}}, .given = {}});
+  change.audit = AuditDraft{kLifecycleClass, "end", {{"reason", Name(CloseReason::kCrash)}}};
+  return Checked(head, std::move(change));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,53 @@
+// The decisions: (head, command) becomes a change or a refusal. Pure: nothing is read but the arguments.
+#ifndef HOLDFAST_SESSION_DECIDE_H_
+#define HOLDFAST_SESSION_DECIDE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "session/change.h"
+#include "session/commands.h"
+#include "session/head.h"
+
+namespace holdfast {
+
+// A change to make, or nothing to write because the call is answered from the head as it is.
+struct Decision {
+  std::optional<Change> change;
+};
+
+// Creation has no head: the store refuses it when the id is taken. `stamp` is the request that creates,
+// which a resume may be. `uid` and `secret` are fresh randomness.
+Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
+                    const RequestStamp& stamp, const SessionUid& uid, const std::string& secret);
+
+// Each of the others answers the first refusal of session/guard.h that holds on `head`.
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const UpdateCommand& command);
+// A caller with the current token reconnects: nothing is written.
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const ResumeCommand& command, const std::string& secret);
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const BeginTurnCommand& command);
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const AppendJournalCommand& command);
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const CommitTurnCommand& command);
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const AbandonTurnCommand& command);
+// Closing a closed session writes nothing.
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const CloseCommand& command);
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const DeleteCommand& command);
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const ReleaseCommand& command);
+
+// The server's own act on a session whose holder is gone: the turn is abandoned, the epoch is raised and
+// the session closed with CRASH (DESIGN section 2, "recovery").
+absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_DECIDE_H_

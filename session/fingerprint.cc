@@ -1,0 +1,155 @@
+#include "session/fingerprint.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/digest.h"
+#include "session/encoding.h"
+
+namespace holdfast {
+namespace {
+
+// Writes fields in the order they are added; each list begins with its length, each optional with 0 or 1.
+class Meaning {
+ public:
+  template <typename E>
+  Meaning& Enum(E value) {
+    out_.Number(static_cast<uint64_t>(value));
+    return *this;
+  }
+  Meaning& Number(uint64_t value) {
+    out_.Number(value);
+    return *this;
+  }
+  Meaning& Text(const std::string& text) {
+    out_.Text(text);
+    return *this;
+  }
+  Meaning& Maybe(const std::optional<Revision>& number) {
+    return Number(number ? 1 : 0).Number(number ? number->value() : 0);
+  }
+  Meaning& Maybe(const std::optional<EntryNumber>& number) {
+    return Number(number ? 1 : 0).Number(number ? number->value() : 0);
+  }
+  Meaning& Maybe(const std::optional<StoreId>& store) {
+    return Number(store ? 1 : 0).Text(store ? store->value() : "");
+  }
+  Meaning& MaybeText(const std::optional<std::string>& text) {
+    return Number(text ? 1 : 0).Text(text.value_or(""));
+  }
+  Meaning& Machine(const std::optional<StateMachineRef>& sm) {
+    Number(sm ? 1 : 0);
+    return sm ? Text(sm->ext_id).Text(sm->slot_ref) : *this;
+  }
+  Meaning& Content(const std::vector<Message>& messages, const std::vector<Slot>& slots,
+                   const std::vector<std::string>& deleted) {
+    Number(messages.size());
+    for (const Message& message : messages) {
+      Text(message.role).Text(message.content_type).Text(message.data);
+    }
+    Number(slots.size());
+    for (const Slot& slot : slots) {
+      Text(slot.owner).Text(slot.version).Enum(slot.policy).Text(slot.data);
+    }
+    Number(deleted.size());
+    for (const std::string& owner : deleted) Text(owner);
+    return *this;
+  }
+  template <typename Map>
+  Meaning& Attributes(const Map& attributes) {
+    Number(attributes.size());
+    for (const auto& [key, value] : attributes) Text(key).MaybeText(value);
+    return *this;
+  }
+  [[nodiscard]] RequestStamp Stamp(const RequestId& id, Method method) const {
+    return {.id = id, .method = method, .fingerprint = Sha256(out_.bytes())};
+  }
+
+ private:
+  Encoder out_;
+};
+
+Meaning MeaningOf(const CreateCommand& command) {
+  Meaning meaning;
+  meaning.Text(command.session ? command.session->value() : "")
+      .Enum(command.mode)
+      .Text(command.project_root)
+      .Machine(command.sm)
+      .Content(command.messages, command.slots, {})
+      .Attributes(command.attributes)
+      .Text(command.holder);
+  return meaning;
+}
+
+}  // namespace
+
+RequestStamp StampOf(const CreateCommand& command) {
+  return MeaningOf(command).Stamp(command.request, Method::kCreate);
+}
+
+RequestStamp StampOf(const UpdateCommand& command) {
+  return Meaning().Attributes(command.attributes).Stamp(command.request, Method::kUpdate);
+}
+
+RequestStamp StampOf(const ResumeCommand& command) {
+  Meaning meaning;
+  if (command.create_if_missing) meaning = MeaningOf(*command.create_if_missing);
+  return meaning.Text(command.holder)
+      .MaybeText(command.force_reason)
+      .Maybe(command.expected_store)
+      .Maybe(command.known_revision)
+      .Stamp(command.request, Method::kResume);
+}
+
+RequestStamp StampOf(const BeginTurnCommand& command) {
+  return Meaning()
+      .Enum(command.source)
+      .Maybe(command.expected_revision)
+      .Stamp(command.request, Method::kBeginTurn);
+}
+
+RequestStamp StampOf(const CommitTurnCommand& command) {
+  Meaning meaning;
+  meaning.Number(command.turn.value())
+      .Maybe(command.expected_revision)
+      .Enum(command.outcome)
+      .Content(command.messages, command.slots, command.deleted_slots)
+      .Number(command.sm ? 1 : 0)
+      .Machine(command.sm.value_or(std::nullopt))
+      .Maybe(command.last_entry)
+      .Number(command.begin_next ? 1 : 0)
+      .Enum(command.begin_next.value_or(TurnSource::kUser))
+      .Text(command.acting_owner);
+  return meaning.Stamp(command.request, Method::kCommitTurn);
+}
+
+RequestStamp StampOf(const AbandonTurnCommand& command) {
+  return Meaning()
+      .Number(command.turn.value())
+      .Maybe(command.expected_revision)
+      .Enum(command.outcome)
+      .Stamp(command.request, Method::kAbandonTurn);
+}
+
+RequestStamp StampOf(const CloseCommand& command) {
+  Meaning meaning;
+  meaning.Enum(command.reason).Maybe(command.expected_revision);
+  meaning.Number(command.final_snapshot ? 1 : 0);
+  if (command.final_snapshot) {
+    const SnapshotContent& content = *command.final_snapshot;
+    meaning.Content(content.messages, content.slots, content.deleted_slots);
+  }
+  return meaning.Stamp(command.request, Method::kClose);
+}
+
+RequestStamp StampOf(const DeleteCommand& command) {
+  return Meaning().Stamp(command.request, Method::kDelete);
+}
+
+RequestStamp StampOf(const ReleaseCommand& command) {
+  return Meaning().Stamp(command.request, Method::kRelease);
+}
+
+}  // namespace holdfast

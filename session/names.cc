@@ -1,0 +1,47 @@
+#include "session/names.h"
+
+#include <array>
+#include <cstddef>
+
+namespace holdfast {
+namespace {
+
+template <typename E, size_t N>
+std::string Pick(const std::array<const char*, N>& names, E value) {
+  const auto index = static_cast<size_t>(value);
+  return index < N ? names[index] : "";
+}
+
+}  // namespace
+
+std::string Name(TurnOutcome outcome) {
+  static constexpr std::array<const char*, 6> kNames = {"",          "ok",        "error",
+                                                        "cancelled", "abandoned", "recovered"};
+  return Pick(kNames, outcome);
+}
+
+std::string Name(TurnSource source) {
+  static constexpr std::array<const char*, 6> kNames = {"",        "user",   "state_machine",
+                                                        "fan_out", "system", "plan"};
+  return Pick(kNames, source);
+}
+
+std::string Name(CloseReason reason) {
+  static constexpr std::array<const char*, 7> kNames = {
+      "", "explicit", "sigterm", "crash", "stale_recovery", "parent_cancel", "halted"};
+  return Pick(kNames, reason);
+}
+
+std::string Name(Mode mode) {
+  static constexpr std::array<const char*, 4> kNames = {"", "ask", "yolo", "allowlist"};
+  return Pick(kNames, mode);
+}
+
+std::string Name(Method method) {
+  static constexpr std::array<const char*, 11> kNames = {
+      "",           "CreateSession", "UpdateSession", "ResumeSession", "BeginTurn", "CommitTurn",
+      "AbandonTurn", "CloseSession",  "DeleteSession", "ReleaseLease",  "Write"};
+  return Pick(kNames, method);
+}
+
+}  // namespace holdfast

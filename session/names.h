@@ -1,0 +1,31 @@
+// The words that events, audit records and listings use.
+#ifndef HOLDFAST_SESSION_NAMES_H_
+#define HOLDFAST_SESSION_NAMES_H_
+
+#include <string>
+
+#include "session/model.h"
+
+namespace holdfast {
+
+// Events (systems.md A3).
+inline constexpr char kSessionStarted[] = "SessionStarted";
+inline constexpr char kSessionTurnStart[] = "SessionTurnStart";
+inline constexpr char kSessionTurnEnd[] = "SessionTurnEnd";
+inline constexpr char kSessionPersisted[] = "SessionPersisted";
+inline constexpr char kSessionResumeStarted[] = "SessionResumeStarted";
+inline constexpr char kSessionResumed[] = "SessionResumed";
+inline constexpr char kSessionLeaseChanged[] = "SessionLeaseChanged";
+inline constexpr char kSessionClosed[] = "SessionClosed";
+inline constexpr char kSessionDeleted[] = "SessionDeleted";
+
+// "ok", "user", "explicit", "ask", "CommitTurn".
+std::string Name(TurnOutcome outcome);
+std::string Name(TurnSource source);
+std::string Name(CloseReason reason);
+std::string Name(Mode mode);
+std::string Name(Method method);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_NAMES_H_

@@ -1,0 +1,233 @@
+#include "session/sessions.h"
+
+#include "session/fingerprint.h"
+#include "session/limits.h"
+#include "session/names.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "session/validate.h"
+
+namespace holdfast {
+namespace {
+
+Done DoneFrom(const SessionKey& key, CommitResult result, bool repeated) {
+  return {.session = key.session,
+          .receipt = std::move(result.receipt),
+          .head = std::move(result.head),
+          .repeated = repeated};
+}
+
+// The answer to a call that wrote nothing because the session already was as it asked.
+Done DoneAsIs(const SessionKey& key, const Head& head) {
+  Receipt receipt;
+  receipt.revision = head.revision;
+  receipt.before = head.revision;
+  receipt.epoch = head.lease.epoch;
+  receipt.messages = head.messages;
+  receipt.snapshot = head.snapshots.back().at.revision;
+  return {.session = key.session, .receipt = receipt, .head = head, .repeated = false};
+}
+
+// The same request in another guise is refused; the same one is answered with its stored receipt.
+absl::StatusOr<Done> Repeat(const SessionKey& key, const Loaded& loaded, const RequestStamp& stamp) {
+  if (!SameRequest(loaded.request->stamp, stamp)) {
+    return Refusal(Reason::kRequestIdReused, "this request id stands for another request")
+        .With("request_id", stamp.id.value())
+        .With("method", Name(loaded.request->stamp.method));
+  }
+  return Done{.session = key.session,
+              .receipt = loaded.request->receipt,
+              .head = loaded.head,
+              .repeated = true};
+}
+
+// Ids made by the server meet their own session again (DESIGN section 1, "session").
+SessionId DerivedId(const TenantId& tenant, const RequestId& request) {
+  const Digest digest = Sha256(tenant.value() + '\n' + request.value());
+  return *SessionId::Parse(UuidText(View(digest), 8));
+}
+
+}  // namespace
+
+Sessions::Sessions(SessionStore& store, Random& random)
+    : store_(store), random_(random), heads_(kCachedHeads) {}
+
+absl::StatusOr<Done> Sessions::Execute(const SessionKey& key,
+                                       const std::optional<RequestStamp>& request,
+                                       const Decider& decide) {
+  // An old head may let the command through, for the store's guards decide. It may neither refuse nor
+  // say that there is nothing to do.
+  if (const std::optional<Head> cached = heads_.Find(key)) {
+    absl::StatusOr<Decision> decision = decide(*cached);
+    if (decision.ok() && decision->change) {
+      return CommitUntilSettled(key, *std::move(decision->change), decide);
+    }
+  }
+  return ExecuteOnLoaded(key, request, decide);
+}
+
+absl::StatusOr<Done> Sessions::ExecuteOnLoaded(const SessionKey& key,
+                                               const std::optional<RequestStamp>& request,
+                                               const Decider& decide) {
+  const auto id = request ? std::optional(request->id) : std::nullopt;
+  ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision(key, id));
+  heads_.Put(key, loaded.head);
+  if (loaded.request) return Repeat(key, loaded, *request);
+  ASSIGN_OR_RETURN(Decision decision, decide(loaded.head));
+  if (!decision.change) return DoneAsIs(key, loaded.head);
+  return CommitUntilSettled(key, *std::move(decision.change), decide);
+}
+
+absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change change,
+                                                  const Decider& decide) {
+  for (int attempt = 0; attempt < kRaceRetries; ++attempt) {
+    absl::StatusOr<CommitResult> result = store_.Commit(change);
+    if (!result.ok()) {
+      heads_.Forget(key);
+      return result.status();
+    }
+    heads_.Put(key, result->head);
+    switch (result->kind) {
+      case CommitResult::Kind::kApplied:
+        return DoneFrom(key, *std::move(result), false);
+      case CommitResult::Kind::kRepeated:
+        return DoneFrom(key, *std::move(result), true);
+      case CommitResult::Kind::kRefused:
+        return result->refusal;
+      case CommitResult::Kind::kMoved:
+        break;
+    }
+    ASSIGN_OR_RETURN(Decision decision, decide(result->head));
+    if (!decision.change) return DoneAsIs(key, result->head);
+    change = *std::move(decision.change);
+  }
+  return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
+}
+
+absl::StatusOr<Done> Sessions::Create(const Caller& caller, const CreateCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  const SessionId session = command.session.value_or(DerivedId(caller.tenant, command.request));
+  return CreateAs(caller, command, session, StampOf(command));
+}
+
+absl::StatusOr<Done> Sessions::CreateAs(const Caller& caller, const CreateCommand& command,
+                                        const SessionId& session, const RequestStamp& stamp) {
+  const SessionKey key{caller.tenant, session};
+  const SessionUid uid = *SessionUid::Parse(UuidText(random_.Bytes(16), 4));
+  Change change =
+      DecideCreate(caller, key, command, stamp, uid, random_.Bytes(kSecretBytes));
+  return CommitUntilSettled(key, change, [&](const Head&) { return Decision{.change = change}; });
+}
+
+absl::StatusOr<Head> Sessions::Get(const Caller& caller, const SessionId& session) {
+  ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision({caller.tenant, session}, std::nullopt));
+  return std::move(loaded.head);
+}
+
+absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller,
+                                                            const std::string& project_root) {
+  ASSIGN_OR_RETURN(ListPage page, store_.List({.tenant = caller.tenant,
+                                               .project_root = project_root,
+                                               .lifecycles = {},
+                                               .descending = true,
+                                               .after = std::nullopt,
+                                               .limit = 1}));
+  if (page.rows.empty()) {
+    return Refusal(Reason::kNoSnapshot, "no session of this project is stored here")
+        .With("project_root", project_root);
+  }
+  ASSIGN_OR_RETURN(Head head, Get(caller, page.rows.front().id));
+  return std::pair(page.rows.front().id, std::move(head));
+}
+
+absl::StatusOr<Done> Sessions::Update(const Caller& caller, const UpdateCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  return Execute({caller.tenant, command.session}, StampOf(command),
+                 [&](const Head& head) { return Decide(head, caller, command); });
+}
+
+absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnCommand& command) {
+  const SessionKey key{caller.tenant, command.session};
+  ASSIGN_OR_RETURN(Done done, Execute(key, StampOf(command), [&](const Head& head) {
+                     return Decide(head, caller, command);
+                   }));
+  Begun begun{.done = std::move(done), .sm_slot = std::nullopt, .inline_omitted = false};
+  const Done& did = begun.done;
+  if (!did.receipt.sm_slot_handed_out || !did.head.sm) return begun;
+  begun.inline_omitted = did.repeated;
+  if (did.repeated) return begun;
+  // The turn has begun whatever becomes of this read: core work never depends on a slot.
+  absl::StatusOr<SlotPage> page = store_.ReadSlots(
+      key, {.revision = did.receipt.revision, .owners = {did.head.sm->ext_id}, .without_data = false});
+  if (!page.ok()) {
+    begun.inline_omitted = true;
+  } else if (!page->slots.empty() && !page->slots.front().damaged) {
+    begun.sm_slot = std::move(page->slots.front().slot);
+  }
+  return begun;
+}
+
+absl::StatusOr<Done> Sessions::AppendJournal(const Caller& caller,
+                                             const AppendJournalCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  return Execute({caller.tenant, command.session}, std::nullopt,
+                 [&](const Head& head) { return Decide(head, caller, command); });
+}
+
+absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurnCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  const SessionKey key{caller.tenant, command.session};
+  absl::StatusOr<Done> done = Execute(
+      key, StampOf(command), [&](const Head& head) { return Decide(head, caller, command); });
+  RETURN_IF_ERROR(failures_.Judge(key, command.turn, done.status()));
+  return done;
+}
+
+absl::StatusOr<Done> Sessions::AbandonTurn(const Caller& caller,
+                                           const AbandonTurnCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  return Execute({caller.tenant, command.session}, StampOf(command),
+                 [&](const Head& head) { return Decide(head, caller, command); });
+}
+
+absl::StatusOr<Done> Sessions::Close(const Caller& caller, const CloseCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  return Execute({caller.tenant, command.session}, StampOf(command),
+                 [&](const Head& head) { return Decide(head, caller, command); });
+}
+
+absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand& command) {
+  const SessionKey key{caller.tenant, command.session};
+  absl::StatusOr<Done> done = Execute(
+      key, StampOf(command), [&](const Head& head) { return Decide(head, caller, command); });
+  heads_.Forget(key);
+  // DESIGN section 2: deleting a deleted session answers OK again.
+  if (Is(done.status(), Reason::kTombstoned)) {
+    return Done{.session = command.session, .receipt = {}, .head = {}, .repeated = true};
+  }
+  return done;
+}
+
+absl::StatusOr<Done> Sessions::Release(const Caller& caller, const ReleaseCommand& command) {
+  return Execute({caller.tenant, command.session}, StampOf(command),
+                 [&](const Head& head) { return Decide(head, caller, command); });
+}
+
+std::vector<absl::StatusOr<Renewed>> Sessions::Renew(const std::vector<RenewRequest>& requests) {
+  return store_.RenewLeases(requests);
+}
+
+absl::StatusOr<size_t> Sessions::RecoverDue(absl::Duration abandon_after, size_t limit) {
+  ASSIGN_OR_RETURN(const std::vector<SessionKey> due,
+                   store_.ListDue(DueKind::kAbandoned, abandon_after, limit));
+  size_t closed = 0;
+  for (const SessionKey& key : due) {
+    // A refusal means that somebody was faster, which is as good.
+    const absl::StatusOr<Done> done = ExecuteOnLoaded(
+        key, std::nullopt, [&](const Head& head) { return DecideRecovery(head, key); });
+    if (done.ok()) ++closed;
+  }
+  return closed;
+}
+
+}  // namespace holdfast

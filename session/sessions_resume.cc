@@ -1,0 +1,234 @@
+// Taking a session up again: the grant, the recovery report, and the first bytes of its contents.
+#include <algorithm>
+#include <map>
+
+#include "session/fingerprint.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/sessions.h"
+#include "session/status_macros.h"
+#include "session/validate.h"
+
+namespace holdfast {
+namespace {
+
+SlotReport::Status StatusOf(const ExpectedSlot& expected, const SlotView* stored) {
+  using Status = SlotReport::Status;
+  if (stored == nullptr) return Status::kAbsent;
+  if (stored->slot.version == expected.version) return Status::kMatch;
+  switch (expected.policy) {
+    case DriftPolicy::kMigrate:
+      return Status::kMigrate;
+    case DriftPolicy::kWarn:
+      return Status::kWarn;
+    case DriftPolicy::kReject:
+      break;
+  }
+  return Status::kReject;
+}
+
+std::vector<SlotReport> ReportsOf(const std::vector<ExpectedSlot>& expected, const SlotPage& page) {
+  std::vector<SlotReport> reports;
+  for (const ExpectedSlot& want : expected) {
+    const auto found = std::ranges::find_if(
+        page.slots, [&](const SlotView& view) { return view.slot.owner == want.owner; });
+    const SlotView* stored = found == page.slots.end() ? nullptr : &*found;
+    reports.push_back({.owner = want.owner,
+                       .status = StatusOf(want, stored),
+                       .stored_version = stored == nullptr ? "" : stored->slot.version,
+                       .expected_version = want.version});
+  }
+  return reports;
+}
+
+bool Rejected(const std::vector<SlotReport>& reports, const std::string& owner) {
+  return std::ranges::any_of(reports, [&](const SlotReport& report) {
+    return report.owner == owner && report.status == SlotReport::Status::kReject;
+  });
+}
+
+// Tool uses with an intent and no outcome among the entries of `turn`, in the order of their intents.
+absl::StatusOr<std::vector<std::string>> OpenToolUses(SessionStore& store, const SessionKey& key,
+                                                      TurnNumber turn) {
+  std::vector<std::string> open;
+  JournalQuery query{.after = JournalNumber(), .turn = turn};
+  for (;;) {
+    ASSIGN_OR_RETURN(const JournalPage page,
+                     store.ReadJournal(key, query, {.items = kPageMost, .bytes = kPageBytes}));
+    for (const JournalEntry& entry : page.entries) {
+      if (entry.kind == JournalKind::kToolIntent) open.push_back(entry.ref);
+      if (entry.kind == JournalKind::kToolOutcome) std::erase(open, entry.ref);
+      query.after = entry.journal_number;
+    }
+    if (page.end || page.entries.empty()) return open;
+  }
+}
+
+// Moves slots into the reply as far as they fit.
+void Inline(SlotPage page, size_t& room, Resumed& resumed) {
+  for (SlotView& view : page.slots) {
+    if (view.damaged || Rejected(resumed.report.slots, view.slot.owner)) continue;
+    if (view.slot.data.size() > room) {
+      resumed.inline_omitted = true;
+      continue;
+    }
+    room -= view.slot.data.size();
+    resumed.slots.push_back(std::move(view.slot));
+  }
+}
+
+// The newest messages as far as they fit: a reader goes on with ReadMessages from the first one.
+absl::Status InlineTail(SessionStore& store, const SessionKey& key, uint32_t count, size_t room,
+                        Resumed& resumed) {
+  const uint64_t newest = resumed.done.head.messages.value();
+  if (count == 0 || newest == 0) return absl::OkStatus();
+  const MessageSeq after(newest > count ? newest - count : 0);
+  absl::StatusOr<MessagePage> page =
+      store.ReadMessages(key, std::nullopt, after, {.items = count, .bytes = room});
+  if (!page.ok()) {  // a damaged message fails its own read and no resume
+    resumed.inline_omitted = true;
+    return absl::OkStatus();
+  }
+  for (Message& message : page->messages) {
+    if (message.data.size() > room) break;
+    room -= message.data.size();
+    resumed.messages.push_back(std::move(message));
+  }
+  const bool whole = !resumed.messages.empty() && resumed.messages.back().seq.value() == newest;
+  if (!whole) resumed.inline_omitted = true;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Resumed> Sessions::Resume(const Caller& caller, const ResumeCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  const SessionKey key{caller.tenant, command.session};
+  ASSIGN_OR_RETURN(Done done, ResumeOrCreate(caller, command));
+  Resumed resumed;
+  resumed.token = done.receipt.token;
+  resumed.done = std::move(done);
+  const bool reconnect = resumed.token.empty() && !resumed.done.repeated;
+  if (reconnect) {
+    resumed.token = command.token->ToText();
+    // A reconnect is a sign of life; the grant stands whatever becomes of it.
+    store_.RenewLeases({{.key = key, .token = *command.token, .ttl = std::nullopt}}).clear();
+  }
+  RETURN_IF_ERROR(Report(key, command, resumed));
+  return resumed;
+}
+
+absl::StatusOr<Done> Sessions::ResumeOrCreate(const Caller& caller, const ResumeCommand& command) {
+  const SessionKey key{caller.tenant, command.session};
+  const std::string secret = random_.Bytes(kSecretBytes);
+  const RequestStamp stamp = StampOf(command);
+  const Decider decide = [&](const Head& head) { return Decide(head, caller, command, secret); };
+  absl::StatusOr<Done> done = Execute(key, stamp, decide);
+  if (!command.create_if_missing || !Is(done.status(), Reason::kSessionNotFound)) return done;
+  CreateCommand create = *command.create_if_missing;
+  create.holder = command.holder;
+  create.lease_ttl = command.lease_ttl;
+  done = CreateAs(caller, create, command.session, stamp);
+  // Somebody else created it meanwhile: then it can be resumed.
+  return Is(done.status(), Reason::kSessionExists) ? Execute(key, stamp, decide) : done;
+}
+
+absl::Status Sessions::Report(const SessionKey& key, const ResumeCommand& command,
+                              Resumed& resumed) {
+  const Receipt& receipt = resumed.done.receipt;
+  const Head& head = resumed.done.head;
+  RecoveryReport& report = resumed.report;
+  report.restored = receipt.before;
+  report.snapshot = receipt.snapshot;
+  report.entries_after_snapshot = receipt.entries_dropped;
+  report.tail_bytes_cut = receipt.tail_bytes_cut;
+  report.abandoned_turn = receipt.abandoned_turn;
+  report.previous_holder = receipt.previous_holder;
+  report.last_committed_request = head.last_committed_request;
+  if (receipt.abandoned_turn > TurnNumber()) {
+    // What is reported never blocks the resume itself.
+    auto open = OpenToolUses(store_, key, receipt.abandoned_turn);
+    if (open.ok()) report.open_tool_uses = *std::move(open);
+  }
+  SlotQuery query;
+  for (const ExpectedSlot& slot : command.expected_slots) query.owners.push_back(slot.owner);
+  if (head.sm) query.owners.push_back(head.sm->ext_id);
+  size_t room = kInlineBytes;
+  if (!query.owners.empty()) {
+    absl::StatusOr<SlotPage> page = store_.ReadSlots(key, query);
+    if (!page.ok()) {
+      resumed.inline_omitted = true;
+    } else {
+      report.slots = ReportsOf(command.expected_slots, *page);
+      for (const SlotView& view : page->slots) {
+        if (view.damaged) report.damaged_slots.push_back(view.slot.owner);
+      }
+      Inline(*std::move(page), room, resumed);
+    }
+  }
+  return InlineTail(store_, key, command.tail_messages, room, resumed);
+}
+
+absl::StatusOr<SlotsRead> Sessions::ReadSlots(const Caller& caller, const SessionId& session,
+                                              const SlotQuery& query,
+                                              const std::string& acting_owner,
+                                              const std::vector<ExpectedSlot>& expected) {
+  RETURN_IF_ERROR(ValidateExpected(expected));
+  SlotQuery allowed = query;
+  if (!acting_owner.empty()) {
+    if (allowed.owners.empty()) allowed.owners = {acting_owner};
+    for (const std::string& owner : allowed.owners) {
+      if (owner == acting_owner) continue;
+      return Refusal(Reason::kSlotAccessDenied, "this slot belongs to somebody else")
+          .With("owner", owner)
+          .With("acting_owner", acting_owner);
+    }
+  }
+  ASSIGN_OR_RETURN(SlotPage page, store_.ReadSlots({caller.tenant, session}, allowed));
+  std::vector<SlotReport> reports = ReportsOf(expected, page);
+  for (SlotView& view : page.slots) {
+    const auto report = std::ranges::find(reports, view.slot.owner, &SlotReport::owner);
+    const bool rejected = Rejected(reports, view.slot.owner);
+    if (rejected && allowed.owners.size() == 1) {
+      return Refusal(Reason::kSlotDriftRejected, "the stored version is not the expected one")
+          .With("owner", view.slot.owner)
+          .With("stored_version", view.slot.version)
+          .With("expected_version", report->expected_version);
+    }
+    if (view.damaged && allowed.owners.size() == 1) {
+      return Refusal(Reason::kDamaged, "this slot cannot be read").With("owner", view.slot.owner);
+    }
+    if (rejected) view.slot.data.clear();
+  }
+  return SlotsRead{.page = std::move(page), .reports = std::move(reports)};
+}
+
+// DESIGN section 3, GetRequestOutcome: only what a token alone guards can be *never*.
+absl::StatusOr<RequestOutcome> Sessions::Outcome(const Caller& caller, const OutcomeQuery& query) {
+  const SessionKey key{caller.tenant, query.session};
+  ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision(key, query.request));
+  RequestOutcome outcome;
+  outcome.head = loaded.head;
+  if (loaded.request) {
+    if (loaded.request->stamp.method != query.method) {
+      return InvalidField("method", "this request id was sent to another method");
+    }
+    loaded.request->receipt.token.clear();
+    outcome.kind = RequestOutcome::Kind::kCommitted;
+    outcome.request = std::move(loaded.request);
+    return outcome;
+  }
+  const bool by_token = query.method == Method::kBeginTurn || query.method == Method::kCommitTurn ||
+                        query.method == Method::kAbandonTurn || query.method == Method::kWrite ||
+                        query.method == Method::kRelease;
+  if (!by_token || !query.token) return outcome;
+  const Head& head = loaded.head;
+  const LeaseToken& token = *query.token;
+  const bool of_this = token.store == head.store && token.uid == head.uid &&
+                       token.incarnation == head.incarnation && token.epoch < head.lease.epoch;
+  const bool recent = std::ranges::find(head.grants, token.epoch, &GrantRecord::epoch) != head.grants.end();
+  if (of_this && recent) outcome.kind = RequestOutcome::Kind::kNever;
+  return outcome;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,264 @@
+#include "session/validate.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+namespace holdfast {
+namespace {
+
+std::string At(std::string_view list, size_t index, std::string_view field) {
+  return std::string(list) + "[" + std::to_string(index) + "]." + std::string(field);
+}
+
+bool IsPrintable(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); });
+}
+
+absl::Status CheckText(std::string_view field, std::string_view text, size_t most) {
+  if (text.size() > most) return TooLarge(field, most, text.size());
+  if (!IsPrintable(text)) return InvalidField(field, "must not have control characters");
+  return absl::OkStatus();
+}
+
+absl::Status CheckName(std::string_view field, std::string_view text, size_t most) {
+  if (absl::StripAsciiWhitespace(std::string(text)).empty()) {
+    return InvalidField(field, "must not be blank");
+  }
+  return CheckText(field, text, most);
+}
+
+absl::Status CheckCount(std::string_view field, size_t count, size_t most) {
+  if (count > most) return TooLarge(field, most, count);
+  return absl::OkStatus();
+}
+
+// MAJOR.MINOR.PATCH without leading zeros (systems.md A1, StateSlotShape).
+bool IsVersion(std::string_view text) {
+  for (int part = 0; part < 3; ++part) {
+    const size_t end = part < 2 ? text.find('.') : text.size();
+    if (end == std::string_view::npos || end == 0) return false;
+    const std::string_view number = text.substr(0, end);
+    if (number.size() > 1 && number.front() == '0') return false;
+    if (!std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; })) return false;
+    text.remove_prefix(part < 2 ? end + 1 : end);
+  }
+  return true;
+}
+
+absl::Status CheckVersion(const std::string& field, const Slot& slot) {
+  if (slot.version.empty()) {
+    return Refusal(Reason::kSlotVersionMissing, "a slot needs a version")
+        .With("field", field)
+        .With("owner", slot.owner);
+  }
+  if (slot.version.size() > kSlotVersionBytes || !IsVersion(slot.version)) {
+    return InvalidField(field, "must be MAJOR.MINOR.PATCH without leading zeros");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAccess(const std::string& owner, const std::string& acting) {
+  const bool own = acting.empty() || acting == owner;
+  if (own && owner != kStoreSlotOwner) return absl::OkStatus();
+  return Refusal(Reason::kSlotAccessDenied, "this slot belongs to somebody else")
+      .With("owner", owner)
+      .With("acting_owner", acting);
+}
+
+absl::Status CheckSlot(const std::string& path, const Slot& slot, const std::string& acting) {
+  RETURN_IF_ERROR(CheckName(path + ".owner", slot.owner, kSlotOwnerBytes));
+  RETURN_IF_ERROR(CheckVersion(path + ".version", slot));
+  return CheckAccess(slot.owner, acting);
+}
+
+// The slots of one change: each owner at most once, written or deleted.
+absl::Status CheckSlots(const SnapshotContent& content, const std::string& acting) {
+  RETURN_IF_ERROR(CheckCount("slots", content.slots.size(), kSlotsPerChange));
+  RETURN_IF_ERROR(CheckCount("deleted_slots", content.deleted_slots.size(), kSlotsPerChange));
+  std::set<std::string_view> seen;
+  for (size_t i = 0; i < content.slots.size(); ++i) {
+    const std::string path = "slots[" + std::to_string(i) + "]";
+    RETURN_IF_ERROR(CheckSlot(path, content.slots[i], acting));
+    if (!seen.insert(content.slots[i].owner).second) {
+      return InvalidField(path + ".owner", "is given twice");
+    }
+  }
+  for (size_t i = 0; i < content.deleted_slots.size(); ++i) {
+    const std::string& owner = content.deleted_slots[i];
+    const std::string path = "deleted_slots[" + std::to_string(i) + "]";
+    RETURN_IF_ERROR(CheckName(path, owner, kSlotOwnerBytes));
+    RETURN_IF_ERROR(CheckAccess(owner, acting));
+    if (!seen.insert(owner).second) return InvalidField(path, "is given twice");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMessages(const std::vector<Message>& messages) {
+  RETURN_IF_ERROR(CheckCount("messages", messages.size(), kMessagesPerChange));
+  for (size_t i = 0; i < messages.size(); ++i) {
+    RETURN_IF_ERROR(CheckText(At("messages", i, "role"), messages[i].role, kRoleBytes));
+    RETURN_IF_ERROR(CheckText(At("messages", i, "content_type"), messages[i].content_type, kContentTypeBytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBytes(const SnapshotContent& content) {
+  size_t bytes = 0;
+  for (const Message& message : content.messages) bytes += message.data.size();
+  for (const Slot& slot : content.slots) bytes += slot.data.size();
+  if (bytes > kChangeBytes) return TooLarge("request", kChangeBytes, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status CheckContent(const SnapshotContent& content, const std::string& acting) {
+  RETURN_IF_ERROR(CheckMessages(content.messages));
+  RETURN_IF_ERROR(CheckSlots(content, acting));
+  return CheckBytes(content);
+}
+
+absl::Status CheckStateMachine(const std::optional<StateMachineRef>& sm) {
+  if (!sm) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckName("sm_state.sm_ext_id", sm->ext_id, kSlotOwnerBytes));
+  return CheckName("sm_state.state_slot_ref", sm->slot_ref, kSlotOwnerBytes);
+}
+
+absl::Status CheckAttribute(const std::string& key, const std::string& value) {
+  const std::string field = "attributes." + key;
+  RETURN_IF_ERROR(CheckName("attributes", key, kAttributeKeyBytes));
+  if (value.size() > kAttributeValueBytes) {
+    return TooLarge(field, kAttributeValueBytes, value.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLease(const std::string& holder, absl::Duration ttl) {
+  RETURN_IF_ERROR(CheckText("holder", holder, kHolderBytes));
+  if (ttl < kLeaseTtlLeast || ttl > kLeaseTtlMost) {
+    return InvalidField("lease_ttl", "must be between 5s and 1h");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
+                        const std::string& acting) {
+  RETURN_IF_ERROR(CheckText(path + ".ref", entry.ref, kEntryRefBytes));
+  const bool update = entry.kind == JournalKind::kSlotUpdate;
+  if (update != entry.slot.has_value()) {
+    return InvalidField(path + ".slot", "belongs to a slot update, and only to that");
+  }
+  if (update && !entry.data.empty()) {
+    return InvalidField(path + ".data", "a slot update's bytes are its slot's");
+  }
+  const bool tool = entry.kind == JournalKind::kToolIntent || entry.kind == JournalKind::kToolOutcome;
+  if (tool && entry.ref.empty()) return InvalidField(path + ".ref", "must name the tool use");
+  return update ? CheckSlot(path + ".slot", *entry.slot, acting) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Validate(const CreateCommand& command) {
+  if (command.project_root.empty() || command.project_root.front() != '/') {
+    return InvalidField("manifest.project_root", "must be an absolute path");
+  }
+  RETURN_IF_ERROR(CheckText("manifest.project_root", command.project_root, kProjectRootBytes));
+  RETURN_IF_ERROR(CheckStateMachine(command.sm));
+  RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
+  RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
+  for (const auto& [key, value] : command.attributes) RETURN_IF_ERROR(CheckAttribute(key, value));
+  return CheckContent(
+      {.messages = command.messages, .slots = command.slots, .deleted_slots = {}}, "");
+}
+
+absl::Status Validate(const UpdateCommand& command) {
+  if (command.attributes.empty()) return InvalidField("update_mask", "must name what to change");
+  RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
+  for (const auto& [key, value] : command.attributes) {
+    RETURN_IF_ERROR(CheckAttribute(key, value.value_or("")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Validate(const ResumeCommand& command) {
+  RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
+  if (command.force_reason) {
+    RETURN_IF_ERROR(CheckName("force_reason", *command.force_reason, kReasonTextBytes));
+  }
+  if (command.tail_messages > kPageMost) {
+    return TooLarge("tail_messages", kPageMost, command.tail_messages);
+  }
+  if (command.create_if_missing) RETURN_IF_ERROR(Validate(*command.create_if_missing));
+  return ValidateExpected(command.expected_slots);
+}
+
+absl::Status Validate(const AppendJournalCommand& command) {
+  if (command.entries.empty()) return InvalidField("entries", "must not be empty");
+  RETURN_IF_ERROR(CheckCount("entries", command.entries.size(), kEntriesPerChange));
+  size_t bytes = 0;
+  for (size_t i = 0; i < command.entries.size(); ++i) {
+    const JournalEntry& entry = command.entries[i];
+    const std::string path = "entries[" + std::to_string(i) + "]";
+    if (entry.number == EntryNumber()) return InvalidField(path + ".number", "must be 1 or more");
+    if (entry.turn != command.entries.front().turn) {
+      return InvalidField(path + ".turn", "must be the same in all entries of a call");
+    }
+    if (i > 0 && entry.number != command.entries[i - 1].number.Next()) {
+      return InvalidField(path + ".number", "must follow the one before without a gap");
+    }
+    RETURN_IF_ERROR(CheckEntry(path, entry, command.acting_owner));
+    bytes += entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
+  }
+  if (bytes > kChangeBytes) return TooLarge("request", kChangeBytes, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status Validate(const CommitTurnCommand& command) {
+  if (command.turn == TurnNumber()) return InvalidField("turn", "must be 1 or more");
+  if (command.outcome != TurnOutcome::kOk && command.outcome != TurnOutcome::kError &&
+      command.outcome != TurnOutcome::kCancelled) {
+    return InvalidField("outcome", "must be OK, ERROR or CANCELLED");
+  }
+  if (command.sm) RETURN_IF_ERROR(CheckStateMachine(*command.sm));
+  return CheckContent({.messages = command.messages,
+                       .slots = command.slots,
+                       .deleted_slots = command.deleted_slots},
+                      command.acting_owner);
+}
+
+absl::Status Validate(const AbandonTurnCommand& command) {
+  if (command.turn == TurnNumber()) return InvalidField("turn", "must be 1 or more");
+  if (command.outcome == TurnOutcome::kOk || command.outcome == TurnOutcome::kRecovered) {
+    return InvalidField("outcome", "must be ERROR, CANCELLED or ABANDONED");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Validate(const CloseCommand& command) {
+  constexpr std::array kOwn = {CloseReason::kExplicit, CloseReason::kSigterm,
+                               CloseReason::kParentCancel, CloseReason::kHalted};
+  if (std::ranges::find(kOwn, command.reason) == kOwn.end()) {
+    return InvalidField("reason", "must be EXPLICIT, SIGTERM, PARENT_CANCEL or HALTED");
+  }
+  return command.final_snapshot ? CheckContent(*command.final_snapshot, "") : absl::OkStatus();
+}
+
+absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected) {
+  RETURN_IF_ERROR(CheckCount("expected_slots", expected.size(), kSlotsPerChange));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    RETURN_IF_ERROR(CheckName(At("expected_slots", i, "owner"), expected[i].owner, kSlotOwnerBytes));
+    if (!IsVersion(expected[i].version)) {
+      return InvalidField(At("expected_slots", i, "version"), "must be MAJOR.MINOR.PATCH");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast

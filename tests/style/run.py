@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Checks the project against one rule of the house: run.py RULE [BUILD_DIRECTORY], run.py --list.
+
+Before a rule is trusted with the project it must refuse every bad sample made for it and let
+every good one pass.
+"""
+import json
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the project's directory stays as it was
+from rules import RULES, Tree  # noqa: E402
+from samples import SAMPLES  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def write(root, path, content):
+    target = os.path.join(root, path)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(content)
+
+
+def sample_tree(root, files):
+    compiled = files.get("compile", [])
+    for path, content in files.items():
+        if path != "compile":
+            write(root, path, content)
+    commands = os.path.join(root, "build", "compile_commands.json")
+    write(root, commands, json.dumps([{"directory": root, "file": path} for path in compiled]))
+    return Tree(root, commands)
+
+
+def self_check(name):
+    """What is wrong with the rule itself."""
+    for files, expected in SAMPLES[name]:
+        with tempfile.TemporaryDirectory() as root:
+            found = list(RULES[name](sample_tree(root, files)))
+        if expected is None and found:
+            yield f"the rule refuses a good sample {files}: {found}"
+        if expected is not None and not any(expected in violation for violation in found):
+            yield f"the rule lets a bad sample pass {files}: found {found}, not '{expected}'"
+    if not any(expected for _, expected in SAMPLES[name]):
+        yield "the rule has no bad sample"
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print(";".join(RULES))
+        return 0
+    name = sys.argv[1]
+    build = sys.argv[2] if len(sys.argv) > 2 else os.path.join(ROOT, "build")
+    problems = list(self_check(name))
+    problems += RULES[name](Tree(ROOT, os.path.join(build, "compile_commands.json")))
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
