@@ -1,11 +1,10 @@
 #include "server/log.h"
 
-#include <unistd.h>
-
-#include <nlohmann/json.hpp>
-#include <utility>
-
 #include "absl/time/time.h"
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+#include <utility>
 
 namespace holdfast {
 

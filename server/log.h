@@ -4,14 +4,14 @@
 #ifndef HOLDFAST_SERVER_LOG_H_
 #define HOLDFAST_SERVER_LOG_H_
 
+#include "session/clock.h"
+
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <variant>
-
-#include "session/clock.h"
 
 namespace holdfast {
 

@@ -1,16 +1,16 @@
-// Where calls wait and run: a fixed number of threads behind a bounded queue. Handlers of the transport
-// hand off here at once, because a store blocks and the transport has very few threads.
+// Where calls wait and run: a fixed number of threads behind a bounded queue. Handlers of the
+// transport hand off here at once, because a store blocks and the transport has very few threads.
 #ifndef HOLDFAST_SERVER_WORKER_POOL_H_
 #define HOLDFAST_SERVER_WORKER_POOL_H_
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
 
 #include <cstddef>
 #include <deque>
 #include <thread>
 #include <vector>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/functional/any_invocable.h"
-#include "absl/synchronization/mutex.h"
 
 namespace holdfast {
 
@@ -26,8 +26,8 @@ class WorkerPool {
   // Takes no more, runs what is queued, and waits for it.
   ~WorkerPool();
 
-  // Queues `task` and answers true, or answers false, without having kept it, when the queue is full.
-  // Never blocks.
+  // Queues `task` and answers true, or answers false, without having kept it, when the queue is
+  // full. Never blocks.
   [[nodiscard]] bool Submit(Task task);
 
   // How many tasks wait now.

@@ -2,12 +2,12 @@
 #ifndef HOLDFAST_SERVER_RPC_ADMISSION_H_
 #define HOLDFAST_SERVER_RPC_ADMISSION_H_
 
-#include <cstddef>
-#include <utility>
-
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+
+#include <cstddef>
+#include <utility>
 
 namespace holdfast {
 
@@ -34,8 +34,8 @@ class Admission {
 
   explicit Admission(size_t memory_budget) : memory_budget_(memory_budget) {}
 
-  // A place for a call whose request has `wire_bytes`. OVERLOADED with RetryInfo when the running calls
-  // take the whole memory budget; STORE_UNAVAILABLE with outcome known once Stop was called.
+  // A place for a call whose request has `wire_bytes`. OVERLOADED with RetryInfo when the running
+  // calls take the whole memory budget; STORE_UNAVAILABLE with outcome known once Stop was called.
   absl::StatusOr<Ticket> Admit(size_t wire_bytes);
 
   // Refuses every later call; the running ones go on.

@@ -1,15 +1,16 @@
 #include "server/rpc/call.h"
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <utility>
-
-#include "absl/strings/escaping.h"
 #include "server/rpc/trace.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+
+#include "absl/strings/escaping.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace holdfast {
 namespace {

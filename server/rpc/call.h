@@ -1,24 +1,24 @@
-// The only way a call goes through the server: identity, admission, deadline, trace, hop to the worker
-// pool, the work itself, one log line, one status. Handlers hold none of it.
+// The only way a call goes through the server: identity, admission, deadline, trace, hop to the
+// worker pool, the work itself, one log line, one status. Handlers hold none of it.
 #ifndef HOLDFAST_SERVER_RPC_CALL_H_
 #define HOLDFAST_SERVER_RPC_CALL_H_
 
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/server_callback.h>
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-
-#include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "server/log.h"
 #include "server/rpc/admission.h"
 #include "server/rpc/status.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
 #include "session/commands.h"
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
 
 namespace holdfast {
 
@@ -47,10 +47,11 @@ class Call {
   // Lets the call in. TOO_LARGE for metadata or a request over their limits; OVERLOADED and
   // STORE_UNAVAILABLE as Admission says.
   absl::Status Enter();
-  // OK while somebody waits for the answer. Before any effect: CANCELLED or DEADLINE, outcome known. A call
-  // without a deadline has kDefaultDeadline from its entry on.
+  // OK while somebody waits for the answer. Before any effect: CANCELLED or DEADLINE, outcome
+  // known. A call without a deadline has kDefaultDeadline from its entry on.
   [[nodiscard]] absl::Status StillWanted() const;
-  // Writes the log line and gives the call's place back; the answer is what the client gets. Called once.
+  // Writes the log line and gives the call's place back; the answer is what the client gets. Called
+  // once.
   grpc::Status End(const absl::Status& status);
 
   // A stream has no default deadline: it lives as long as its client reads.
@@ -80,8 +81,9 @@ class Call {
 // Fills the response and answers how it went.
 using Work = absl::AnyInvocable<absl::Status(Call&)>;
 
-// Runs `work` on a worker and finishes the call exactly once. The call is dropped without effect, before
-// `work`, when nobody waits for it any more. OVERLOADED when the worker pool's queue is full.
+// Runs `work` on a worker and finishes the call exactly once. The call is dropped without effect,
+// before `work`, when nobody waits for it any more. OVERLOADED when the worker pool's queue is
+// full.
 grpc::ServerUnaryReactor* RunUnary(Edge& edge, grpc::CallbackServerContext* context, CallInfo info,
                                    Work work);
 

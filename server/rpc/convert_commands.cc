@@ -1,15 +1,15 @@
 #include "server/rpc/convert_commands.h"
 
-#include <array>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "server/rpc/convert_contents.h"
 #include "server/rpc/convert_fields.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -96,8 +96,7 @@ absl::Status ReadNext(const pb::CommitTurnRequest& request, CommitTurnCommand& c
 absl::StatusOr<CreateCommand> ReadCreate(const pb::CreateSessionRequest& request) {
   CreateCommand command;
   ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
-  ASSIGN_OR_RETURN(command.session,
-                   ReadOptionalId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.session, ReadOptionalId<SessionId>("session_id", request.session_id()));
   RETURN_IF_ERROR(ReadManifest(request, command));
   ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));

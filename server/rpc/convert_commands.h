@@ -1,11 +1,13 @@
-// Requests as commands. What is wrong with a field's form is found here; what is wrong with its meaning is
-// found by session/validate. Every error is INVALID_FIELD with the field's path, or IMMUTABLE_FIELD.
+// Requests as commands. What is wrong with a field's form is found here; what is wrong with its
+// meaning is found by session/validate. Every error is INVALID_FIELD with the field's path, or
+// IMMUTABLE_FIELD.
 #ifndef HOLDFAST_SERVER_RPC_CONVERT_COMMANDS_H_
 #define HOLDFAST_SERVER_RPC_CONVERT_COMMANDS_H_
 
-#include "absl/status/statusor.h"
 #include "holdfast/v1/session_service.pb.h"
 #include "session/commands.h"
+
+#include "absl/status/statusor.h"
 
 namespace holdfast {
 

@@ -1,12 +1,12 @@
 #include "server/rpc/convert_contents.h"
 
-#include <google/protobuf/util/field_mask_util.h>
-
-#include <utility>
-
 #include "server/rpc/convert_fields.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+
+#include <google/protobuf/util/field_mask_util.h>
+
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -20,9 +20,8 @@ std::string At(std::string_view list, int index) {
 absl::Status CheckNoUnknownIn(std::string_view field, const google::protobuf::Message& message) {
   const auto& unknown = message.GetReflection()->GetUnknownFields(message);
   if (unknown.empty()) return absl::OkStatus();
-  return InvalidField(field,
-                      "has a field that this server does not know: number " +
-                          std::to_string(unknown.field(0).number()));
+  return InvalidField(field, "has a field that this server does not know: number " +
+                                 std::to_string(unknown.field(0).number()));
 }
 
 absl::StatusOr<Slot> ReadSlot(const std::string& path, const pb::Slot& slot) {
@@ -110,11 +109,10 @@ absl::StatusOr<std::vector<ExpectedSlot>> ReadExpectedSlots(
     const Repeated<pb::ExpectedSlot>& slots) {
   std::vector<ExpectedSlot> out;
   for (int i = 0; i < slots.size(); ++i) {
-    ASSIGN_OR_RETURN(const DriftPolicy policy,
-                     ReadDriftPolicy(At("expected_slots", i) + ".drift_policy",
-                                     slots[i].drift_policy()));
-    out.push_back(
-        {.owner = slots[i].owner(), .version = slots[i].version(), .policy = policy});
+    ASSIGN_OR_RETURN(
+        const DriftPolicy policy,
+        ReadDriftPolicy(At("expected_slots", i) + ".drift_policy", slots[i].drift_policy()));
+    out.push_back({.owner = slots[i].owner(), .version = slots[i].version(), .policy = policy});
   }
   return out;
 }

@@ -1,19 +1,8 @@
-// Single fields between the wire and the domain: ids, tokens, enums, times. A field that is not valid is
-// INVALID_FIELD with its path.
+// Single fields between the wire and the domain: ids, tokens, enums, times. A field that is not
+// valid is INVALID_FIELD with its path.
 #ifndef HOLDFAST_SERVER_RPC_CONVERT_FIELDS_H_
 #define HOLDFAST_SERVER_RPC_CONVERT_FIELDS_H_
 
-#include <google/protobuf/duration.pb.h>
-#include <google/protobuf/timestamp.pb.h>
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "holdfast/v1/session.pb.h"
 #include "session/head.h"
 #include "session/ids.h"
@@ -21,6 +10,17 @@
 #include "session/model.h"
 #include "session/refusal.h"
 #include "session/token.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include <google/protobuf/duration.pb.h>
+#include <google/protobuf/timestamp.pb.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace holdfast {
 

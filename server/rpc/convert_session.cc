@@ -1,8 +1,8 @@
 #include "server/rpc/convert_session.h"
 
-#include <string>
-
 #include "server/rpc/convert_fields.h"
+
+#include <string>
 
 namespace holdfast {
 namespace {

@@ -1,16 +1,17 @@
 #include "server/rpc/page_token.h"
 
+#include "session/digest.h"
+#include "session/encoding.h"
+#include "session/refusal.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/time/time.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 #include <vector>
-
-#include "absl/strings/escaping.h"
-#include "absl/time/time.h"
-#include "session/digest.h"
-#include "session/encoding.h"
-#include "session/refusal.h"
 
 namespace holdfast {
 namespace {

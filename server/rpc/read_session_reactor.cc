@@ -1,17 +1,17 @@
 #include "server/rpc/read_session_reactor.h"
 
-#include <cstddef>
-#include <utility>
-
 #include "server/rpc/session_reader.h"
 #include "session/refusal.h"
+
+#include <cstddef>
+#include <utility>
 
 namespace holdfast {
 namespace {
 
-// A page is read on a worker, then written piece by piece on the transport's threads; then the next page.
-// At every moment exactly one of the two is under way, so nothing here needs a lock, and whoever has
-// handed on must not touch the object again.
+// A page is read on a worker, then written piece by piece on the transport's threads; then the next
+// page. At every moment exactly one of the two is under way, so nothing here needs a lock, and
+// whoever has handed on must not touch the object again.
 class ReadSessionReactor final : public grpc::ServerWriteReactor<pb::ReadSessionResponse> {
  public:
   ReadSessionReactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,

@@ -1,8 +1,5 @@
 #include "server/rpc/reads.h"
 
-#include <cstddef>
-#include <string>
-
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_contents.h"
 #include "server/rpc/convert_fields.h"
@@ -13,10 +10,14 @@
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
+#include <cstddef>
+#include <string>
+
 namespace holdfast {
 namespace {
 
-// Of slots in a reply, which is what a client takes by default; beyond it they are read by owner, or streamed.
+// Of slots in a reply, which is what a client takes by default; beyond it they are read by owner,
+// or streamed.
 constexpr size_t kReplyBytes = kUnaryRequestBytes;
 
 absl::StatusOr<uint32_t> ReadPageSize(uint32_t page_size) {
@@ -83,8 +84,8 @@ absl::Status ServeListSessions(Sessions& sessions, Call& call,
   response.set_complete(page.complete);
   if (!page.end && !page.rows.empty()) {
     const SessionRow& last = page.rows.back();
-    response.set_next_page_token(MakePageToken(
-        store, query, {.created_at = last.created_at, .id = last.id.value()}));
+    response.set_next_page_token(
+        MakePageToken(store, query, {.created_at = last.created_at, .id = last.id.value()}));
   }
   return absl::OkStatus();
 }
@@ -94,10 +95,10 @@ absl::Status ServeReadMessages(Sessions& sessions, Call& call,
                                pb::ReadMessagesResponse& response) {
   ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
   ASSIGN_OR_RETURN(const PageLimit limit, ReadPageLimit(request.page_size()));
-  ASSIGN_OR_RETURN(const MessagePage page,
-                   sessions.store().ReadMessages(
-                       key, ReadOptionalNumber<Revision>(request.revision()),
-                       MessageSeq(request.after_seq()), limit));
+  ASSIGN_OR_RETURN(
+      const MessagePage page,
+      sessions.store().ReadMessages(key, ReadOptionalNumber<Revision>(request.revision()),
+                                    MessageSeq(request.after_seq()), limit));
   for (const Message& message : page.messages) Write(message, *response.add_messages());
   response.set_revision(page.at.revision.value());
   response.set_message_count(page.newest.value());
@@ -126,8 +127,7 @@ absl::Status ServeReadSlots(Sessions& sessions, Call& call, const pb::ReadSlotsR
   return absl::OkStatus();
 }
 
-absl::Status ServeReadJournal(Sessions& sessions, Call& call,
-                              const pb::ReadJournalRequest& request,
+absl::Status ServeReadJournal(Sessions& sessions, Call& call, const pb::ReadJournalRequest& request,
                               pb::ReadJournalResponse& response) {
   ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
   ASSIGN_OR_RETURN(const PageLimit limit, ReadPageLimit(request.page_size()));

@@ -2,10 +2,11 @@
 #ifndef HOLDFAST_SERVER_RPC_READS_H_
 #define HOLDFAST_SERVER_RPC_READS_H_
 
-#include "absl/status/status.h"
 #include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/call.h"
 #include "session/sessions.h"
+
+#include "absl/status/status.h"
 
 namespace holdfast {
 
@@ -22,8 +23,7 @@ absl::Status ServeReadMessages(Sessions& sessions, Call& call,
                                pb::ReadMessagesResponse& response);
 absl::Status ServeReadSlots(Sessions& sessions, Call& call, const pb::ReadSlotsRequest& request,
                             pb::ReadSlotsResponse& response);
-absl::Status ServeReadJournal(Sessions& sessions, Call& call,
-                              const pb::ReadJournalRequest& request,
+absl::Status ServeReadJournal(Sessions& sessions, Call& call, const pb::ReadJournalRequest& request,
                               pb::ReadJournalResponse& response);
 absl::Status ServeListEvents(Sessions& sessions, Call& call, const pb::ListEventsRequest& request,
                              pb::ListEventsResponse& response);

@@ -1,15 +1,15 @@
 #include "server/rpc/renew.h"
 
+#include "server/rpc/convert_fields.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "server/rpc/convert_fields.h"
-#include "session/limits.h"
-#include "session/refusal.h"
-#include "session/status_macros.h"
 
 namespace holdfast {
 namespace {
@@ -36,8 +36,8 @@ absl::StatusOr<RenewRequest> ReadRenewal(const Caller& caller, int index,
 
 void WriteResult(const absl::StatusOr<Renewed>& renewed, const CallFacts& call,
                  pb::LeaseRenewalResult& out) {
-  *out.mutable_status() = ToRpcStatus(
-      renewed.status(), {.trace_id = call.trace_id, .session = out.session_id()});
+  *out.mutable_status() =
+      ToRpcStatus(renewed.status(), {.trace_id = call.trace_id, .session = out.session_id()});
   if (!renewed.ok()) return;
   *out.mutable_expires_in() = ToWire(renewed->expires_in);
   out.set_revision(renewed->revision.value());

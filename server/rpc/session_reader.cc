@@ -1,22 +1,22 @@
 #include "server/rpc/session_reader.h"
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
 #include "server/rpc/convert_fields.h"
 #include "server/rpc/convert_session.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace holdfast {
 namespace {
 
 constexpr PageLimit kPage = {.items = kPageMost, .bytes = kPageBytes};
 
-// The pieces of one item: `fill` writes everything but the bytes into a response and answers the field
-// that takes them.
+// The pieces of one item: `fill` writes everything but the bytes into a response and answers the
+// field that takes them.
 template <typename Fill>
 void AddPieces(std::string data, uint64_t total, Fill fill, SessionReader::Page& page) {
   size_t offset = 0;
@@ -35,36 +35,39 @@ void AddPieces(std::string data, uint64_t total, Fill fill, SessionReader::Page&
 void AddMessage(Message message, SessionReader::Page& page) {
   std::string data = std::exchange(message.data, {});
   const uint64_t total = data.size();
-  AddPieces(std::move(data), total,
-            [&](pb::ReadSessionResponse& piece) {
-              Write(message, *piece.mutable_message());
-              return piece.mutable_message()->mutable_data();
-            },
-            page);
+  AddPieces(
+      std::move(data), total,
+      [&](pb::ReadSessionResponse& piece) {
+        Write(message, *piece.mutable_message());
+        return piece.mutable_message()->mutable_data();
+      },
+      page);
 }
 
 // A damaged slot is said by a size without bytes; it never ends the stream.
 void AddSlot(SlotView view, SessionReader::Page& page) {
   std::string data = std::exchange(view.slot.data, {});
   const uint64_t total = view.damaged ? view.size : data.size();
-  AddPieces(std::move(data), total,
-            [&](pb::ReadSessionResponse& piece) {
-              Write(view.slot, *piece.mutable_slot());
-              return piece.mutable_slot()->mutable_data();
-            },
-            page);
+  AddPieces(
+      std::move(data), total,
+      [&](pb::ReadSessionResponse& piece) {
+        Write(view.slot, *piece.mutable_slot());
+        return piece.mutable_slot()->mutable_data();
+      },
+      page);
 }
 
 void AddEntry(JournalEntry entry, SessionReader::Page& page) {
   std::string data = std::exchange(entry.slot ? entry.slot->data : entry.data, {});
   const uint64_t total = data.size();
-  AddPieces(std::move(data), total,
-            [&](pb::ReadSessionResponse& piece) {
-              pb::JournalEntry& out = *piece.mutable_journal_entry();
-              Write(entry, out);
-              return out.has_slot() ? out.mutable_slot()->mutable_data() : out.mutable_data();
-            },
-            page);
+  AddPieces(
+      std::move(data), total,
+      [&](pb::ReadSessionResponse& piece) {
+        pb::JournalEntry& out = *piece.mutable_journal_entry();
+        Write(entry, out);
+        return out.has_slot() ? out.mutable_slot()->mutable_data() : out.mutable_data();
+      },
+      page);
 }
 
 // The journal's number at the last snapshot that is not behind `revision`.
@@ -127,15 +130,15 @@ absl::Status SessionReader::ReadPosition(Page& page) {
   ASSIGN_OR_RETURN(const Head head, sessions_.Get(caller_, key_.session));
   RETURN_IF_ERROR(FixPosition(head));
   // One message says how many there are at this position.
-  ASSIGN_OR_RETURN(const MessagePage first,
-                   sessions_.store().ReadMessages(key_, at_.revision, MessageSeq(),
-                                                  {.items = 1, .bytes = 1}));
+  ASSIGN_OR_RETURN(
+      const MessagePage first,
+      sessions_.store().ReadMessages(key_, at_.revision, MessageSeq(), {.items = 1, .bytes = 1}));
   const uint64_t newest = first.newest.value();
   const uint64_t tail = request_.tail_messages();
   const uint64_t skipped = tail == 0 || tail > newest ? 0 : newest - tail;
   after_message_ = MessageSeq(std::max(skipped, request_.after_message()));
-  after_journal_ = std::max(SnapshotJournal(head, at_.revision),
-                            JournalNumber(request_.after_journal_number()));
+  after_journal_ =
+      std::max(SnapshotJournal(head, at_.revision), JournalNumber(request_.after_journal_number()));
 
   pb::ReadPosition& position = *page.emplace_back().mutable_position();
   position.set_revision(at_.revision.value());
@@ -148,8 +151,8 @@ absl::Status SessionReader::ReadPosition(Page& page) {
 }
 
 absl::Status SessionReader::ReadMessagePage(Page& page) {
-  ASSIGN_OR_RETURN(MessagePage read, sessions_.store().ReadMessages(key_, at_.revision,
-                                                                    after_message_, kPage));
+  ASSIGN_OR_RETURN(MessagePage read,
+                   sessions_.store().ReadMessages(key_, at_.revision, after_message_, kPage));
   for (Message& message : read.messages) {
     after_message_ = message.seq;
     AddMessage(std::move(message), page);

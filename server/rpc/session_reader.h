@@ -2,23 +2,24 @@
 #ifndef HOLDFAST_SERVER_RPC_SESSION_READER_H_
 #define HOLDFAST_SERVER_RPC_SESSION_READER_H_
 
+#include "holdfast/v1/session_service.pb.h"
+#include "session/sessions.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "holdfast/v1/session_service.pb.h"
-#include "session/sessions.h"
 
 namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
 // Position first, then messages, slots and the journal behind the position's snapshot; an item over
-// kChunkBytes comes in several pieces. Holds one page. Used by one thread at a time; Next blocks as the
-// store does.
+// kChunkBytes comes in several pieces. Holds one page. Used by one thread at a time; Next blocks as
+// the store does.
 class SessionReader {
  public:
   using Page = std::vector<pb::ReadSessionResponse>;
@@ -26,8 +27,9 @@ class SessionReader {
   // `sessions` must outlive this.
   SessionReader(Sessions& sessions, Caller caller, pb::ReadSessionRequest request);
 
-  // The next page, or an empty one at the end. INVALID_FIELD for the request's fields; REVISION_PRUNED and
-  // REVISION_AHEAD for a position that is not kept or not reached; otherwise as the store's reads.
+  // The next page, or an empty one at the end. INVALID_FIELD for the request's fields;
+  // REVISION_PRUNED and REVISION_AHEAD for a position that is not kept or not reached; otherwise as
+  // the store's reads.
   absl::StatusOr<Page> Next();
 
  private:

@@ -1,14 +1,14 @@
 #include "server/rpc/status.h"
 
-#include <google/rpc/error_details.pb.h>
-
-#include <string_view>
-
-#include "absl/time/time.h"
 #include "server/rpc/convert_fields.h"
 #include "session/limits.h"
 #include "session/reasons.h"
 #include "session/refusal.h"
+
+#include "absl/time/time.h"
+
+#include <google/rpc/error_details.pb.h>
+#include <string_view>
 
 namespace holdfast {
 namespace {

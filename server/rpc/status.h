@@ -3,12 +3,11 @@
 #ifndef HOLDFAST_SERVER_RPC_STATUS_H_
 #define HOLDFAST_SERVER_RPC_STATUS_H_
 
-#include <google/rpc/status.pb.h>
+#include "absl/status/status.h"
 #include <grpcpp/support/status.h>
 
+#include <google/rpc/status.pb.h>
 #include <string>
-
-#include "absl/status/status.h"
 
 namespace holdfast {
 
@@ -18,9 +17,9 @@ struct CallFacts {
   std::string session;   // for ResourceInfo; empty when the call names none
 };
 
-// The refusal in `status` as google.rpc.Status: ErrorInfo first, then RetryInfo, BadRequest, ResourceInfo,
-// PreconditionFailure or QuotaFailure where they fit, then RequestInfo. OK has no details. A status that
-// is no refusal is INTERNAL, without its text.
+// The refusal in `status` as google.rpc.Status: ErrorInfo first, then RetryInfo, BadRequest,
+// ResourceInfo, PreconditionFailure or QuotaFailure where they fit, then RequestInfo. OK has no
+// details. A status that is no refusal is INTERNAL, without its text.
 google::rpc::Status ToRpcStatus(const absl::Status& status, const CallFacts& call);
 
 // The same as the status of a call, with the details in its trailer.

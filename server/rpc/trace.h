@@ -13,8 +13,8 @@ struct TraceParent {
   std::string span_id;   // 16, likewise
 };
 
-// The value of the metadata `traceparent`, or nullopt when it is not valid: a bad one is ignored, as the
-// standard wants it.
+// The value of the metadata `traceparent`, or nullopt when it is not valid: a bad one is ignored,
+// as the standard wants it.
 std::optional<TraceParent> ParseTraceParent(std::string_view text);
 
 }  // namespace holdfast

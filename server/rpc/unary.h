@@ -2,11 +2,11 @@
 #ifndef HOLDFAST_SERVER_RPC_UNARY_H_
 #define HOLDFAST_SERVER_RPC_UNARY_H_
 
+#include "server/rpc/call.h"
+
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "server/rpc/call.h"
 
 namespace holdfast {
 
