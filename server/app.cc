@@ -21,8 +21,6 @@ namespace {
 // Health is overall, and per service.
 constexpr std::string_view kServices[] = {"", "holdfast.v1.SessionService",
                                           "holdfast.v1.AdminService"};
-// Between saying NOT_SERVING and refusing calls, for those who look at health to look.
-constexpr absl::Duration kNotServingWait = absl::Milliseconds(500);
 constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
 // Sessions recovered in one sweep; the rest waits for the next one.
 constexpr size_t kSweepMost = 1000;
@@ -43,10 +41,8 @@ void Configure(grpc::ServerBuilder& builder) {
 
 }  // namespace
 
-App::App(Parts parts) : parts_(std::move(parts)) {}
-
 absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
-  std::unique_ptr<App> app(new App(std::move(parts)));
+  auto app = std::make_unique<App>(Key(), std::move(parts));
   RETURN_IF_ERROR(app->Open());
   RETURN_IF_ERROR(app->Listen());
   App* self = app.get();
@@ -151,7 +147,7 @@ int App::Run() {
   parts_.log.Info("stopping",
                   {{"calls_in_progress", static_cast<int64_t>(admission_->InProgress())}});
   SetServing(false);
-  absl::SleepFor(kNotServingWait);
+  absl::SleepFor(parts_.not_serving_wait);
   Drain();
   const absl::MutexLock lock(&mutex_);
   return store_failed_ ? 1 : 0;

@@ -20,6 +20,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace holdfast {
 
@@ -31,8 +32,16 @@ class App {
     const Clock& clock;
     Random& random;
     Log& log;
+    // Between saying NOT_SERVING and refusing calls, for those who look at health to look.
+    absl::Duration not_serving_wait = absl::Milliseconds(500);
   };
 
+  // Only Start can make one.
+  class Key {
+    friend class App;
+    Key() = default;
+  };
+  App(Key, Parts parts) : parts_(std::move(parts)) {}
   // Opens the stores and serves. The error is a diagnostic for the operator.
   static absl::StatusOr<std::unique_ptr<App>> Start(Parts parts);
   App(const App&) = delete;
@@ -53,7 +62,6 @@ class App {
   void RequestStop();
 
  private:
-  explicit App(Parts parts);
   absl::Status Open();
   absl::Status Listen();
   void SetServing(bool serving);

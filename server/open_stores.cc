@@ -26,7 +26,7 @@ std::string Diagnostic(const StoreConfig& config, const absl::Status& status) {
 
 absl::StatusOr<std::unique_ptr<Stores>> Stores::Open(const Config& config, const StoreMaker& make,
                                                      const Clock& clock, Random& random, Log& log) {
-  std::unique_ptr<Stores> stores(new Stores(log));
+  auto stores = std::make_unique<Stores>(Key(), log);
   for (const StoreConfig& wanted : config.stores) {
     if (!wanted.enabled) continue;
     auto store = OpenOne(wanted, make, clock, random);

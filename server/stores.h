@@ -29,6 +29,12 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakeStore(const StoreConfig& confi
 // The enabled stores, opened. The active one never changes.
 class Stores {
  public:
+  // Only Open can make one.
+  class Key {
+    friend class Stores;
+    Key() = default;
+  };
+  Stores(Key, Log& log) : log_(log) {}
   // Opens every enabled store and activates the active one. Its failure is the error, with a
   // diagnostic for the operator: there is no fallback. Another store's failure is a warning.
   static absl::StatusOr<std::unique_ptr<Stores>> Open(const Config& config, const StoreMaker& make,
@@ -45,8 +51,6 @@ class Stores {
   void Close();
 
  private:
-  explicit Stores(Log& log) : log_(log) {}
-
   Log& log_;
   std::vector<std::unique_ptr<SessionStore>> opened_;
   SessionStore* active_ = nullptr;  // one of `opened_`
