@@ -1,11 +1,12 @@
 #include "cli/app.h"
 
-#include "CLI/CLI.hpp"
 #include "cli/completion.h"
 #include "cli/health.h"
 #include "cli/invocation.h"
 #include "cli/replay/command.h"
 #include "cli/session_commands.h"
+
+#include "CLI/CLI.hpp"
 
 #include <map>
 

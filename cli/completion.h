@@ -2,8 +2,9 @@
 #ifndef HOLDFAST_CLI_COMPLETION_H_
 #define HOLDFAST_CLI_COMPLETION_H_
 
-#include "CLI/CLI.hpp"
 #include "cli/invocation.h"
+
+#include "CLI/CLI.hpp"
 
 namespace holdfast::cli {
 

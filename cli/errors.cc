@@ -1,12 +1,12 @@
 #include "cli/errors.h"
 
+#include "cli/reasons.h"
+#include "cli/table.h"
+#include "cli/times.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
 #include "absl/strings/str_cat.h"
-#include "cli/reasons.h"
-#include "cli/table.h"
-#include "cli/times.h"
 #include "google/protobuf/any.pb.h"
 
 #include <array>

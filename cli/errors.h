@@ -7,8 +7,9 @@
 #ifndef HOLDFAST_CLI_ERRORS_H_
 #define HOLDFAST_CLI_ERRORS_H_
 
-#include "absl/time/time.h"
 #include "cli/exit_code.h"
+
+#include "absl/time/time.h"
 #include "grpcpp/support/status.h"
 #include "nlohmann/json.hpp"
 

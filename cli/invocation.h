@@ -5,6 +5,7 @@
 #include "cli/connection.h"
 #include "cli/exit_code.h"
 #include "cli/retry.h"
+
 #include "grpcpp/support/status.h"
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 #include "cli/json.h"
 
-#include "absl/strings/escaping.h"
 #include "cli/times.h"
+
+#include "absl/strings/escaping.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/timestamp.pb.h"

@@ -8,10 +8,11 @@
 #ifndef HOLDFAST_CLI_RETRY_H_
 #define HOLDFAST_CLI_RETRY_H_
 
-#include "absl/functional/function_ref.h"
-#include "absl/time/time.h"
 #include "cli/clock.h"
 #include "cli/errors.h"
+
+#include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/status.h"
 

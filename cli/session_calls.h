@@ -4,6 +4,7 @@
 
 #include "cli/connection.h"
 #include "cli/retry.h"
+
 #include "grpcpp/support/status.h"
 
 #include <cstdint>

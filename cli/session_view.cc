@@ -1,10 +1,11 @@
 #include "cli/session_view.h"
 
+#include "cli/table.h"
+#include "cli/times.h"
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "cli/table.h"
-#include "cli/times.h"
 
 #include <map>
 

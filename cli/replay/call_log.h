@@ -8,9 +8,10 @@
 #ifndef HOLDFAST_CLI_REPLAY_CALL_LOG_H_
 #define HOLDFAST_CLI_REPLAY_CALL_LOG_H_
 
+#include "cli/clock.h"
+
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "cli/clock.h"
 
 #include <cstdint>
 #include <fstream>

@@ -15,7 +15,8 @@ namespace {
 constexpr int kMostThreads = 1024;
 constexpr int kMostRepeats = 1'000'000;
 
-constexpr char kFooter[] = R"(FILE holds JSON lines {"id": ..., "messages": [...]} in the OpenAI chat shape. Each conversation goes into
+constexpr char kFooter[] =
+    R"(FILE holds JSON lines {"id": ..., "messages": [...]} in the OpenAI chat shape. Each conversation goes into
 the session ID-RUN, and a repeated one into ID-RUN-r2, ID-RUN-r3, ... A message is stored byte for byte as
 it stands in the file; tool calls and results are journal entries too. A turn ends with the agent's answer.
 

@@ -1,8 +1,9 @@
 #include "cli/replay/driver.h"
 
-#include "absl/strings/str_cat.h"
 #include "cli/errors.h"
 #include "cli/request_id.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <utility>
 

@@ -2,14 +2,14 @@
 #ifndef HOLDFAST_CLI_REPLAY_DRIVER_H_
 #define HOLDFAST_CLI_REPLAY_DRIVER_H_
 
-#include "holdfast/v1/session.pb.h"
-
-#include "absl/time/time.h"
 #include "cli/clock.h"
 #include "cli/replay/mutations.h"
 #include "cli/replay/recording.h"
 #include "cli/replay/tally.h"
 #include "cli/replay/turns.h"
+#include "holdfast/v1/session.pb.h"
+
+#include "absl/time/time.h"
 #include "grpcpp/support/status.h"
 
 #include <cstddef>

@@ -8,6 +8,7 @@
 #include "cli/replay/call_log.h"
 #include "cli/replay/tally.h"
 #include "cli/retry.h"
+
 #include "grpcpp/support/status.h"
 
 namespace holdfast::cli {

@@ -2,10 +2,11 @@
 #ifndef HOLDFAST_CLI_REPLAY_PROGRESS_H_
 #define HOLDFAST_CLI_REPLAY_PROGRESS_H_
 
+#include "cli/clock.h"
+
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "cli/clock.h"
 
 #include <cstdint>
 #include <ostream>

@@ -1,7 +1,8 @@
 #include "cli/replay/recording.h"
 
-#include "absl/strings/str_cat.h"
 #include "cli/replay/json_spans.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <filesystem>
 #include <fstream>

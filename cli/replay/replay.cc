@@ -1,15 +1,16 @@
 #include "cli/replay/replay.h"
 
-#include "absl/base/thread_annotations.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/synchronization/mutex.h"
 #include "cli/clock.h"
 #include "cli/errors.h"
 #include "cli/replay/progress.h"
 #include "cli/replay/verifier.h"
 #include "cli/table.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
 #include "nlohmann/json.hpp"
 
 #include <algorithm>

@@ -2,11 +2,12 @@
 #ifndef HOLDFAST_CLI_REPLAY_REPLAY_H_
 #define HOLDFAST_CLI_REPLAY_REPLAY_H_
 
-#include "absl/time/time.h"
 #include "cli/exit_code.h"
 #include "cli/invocation.h"
 #include "cli/replay/driver.h"
 #include "cli/replay/recording.h"
+
+#include "absl/time/time.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,8 @@
 #include "cli/replay/verifier.h"
 
-#include "absl/strings/str_cat.h"
 #include "cli/errors.h"
+
+#include "absl/strings/str_cat.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include "cli/connection.h"
 #include "cli/replay/driver.h"
 #include "cli/retry.h"
+
 #include "grpcpp/support/status.h"
 
 #include <string>

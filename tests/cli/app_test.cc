@@ -1,6 +1,7 @@
 #include "cli/app.h"
 
 #include "cli/exit_code.h"
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

@@ -1,10 +1,10 @@
 #include "cli/errors.h"
 
+#include "cli/reasons.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "session/reasons.h"
 
-#include "cli/reasons.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -2,6 +2,7 @@
 
 #include "cli/replay/replay.h"
 #include "cli/replay/turns.h"
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
