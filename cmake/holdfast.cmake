@@ -19,7 +19,8 @@ endif()
 # Strict for our code. Narrowing is an error because lengths and revisions travel through files and
 # messages; sign conversion is not, because containers and messages disagree on it everywhere.
 set(holdfast_warnings -Wall -Wextra -Wpedantic -Werror -Wconversion -Wno-sign-conversion
-  -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wsuggest-override -Wunused-result
+  -Wold-style-cast -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wsuggest-override
+  -Wunused-result
   # Leaving out a field that has a default is how option structs are meant to be written.
   -Wno-missing-field-initializers)
 

@@ -38,6 +38,7 @@ SAMPLES = {
         ({"session/a.cc": "int* p = new int;\n"}, "no raw new"),
         ({"session/a.cc": "void F(int* p) { delete p; }\n"}, "no raw new"),
         ({"session/a.cc": "auto v = x | std::views::take(2);\n"}, "view pipelines"),
+        ({"session/a.cc": "auto r = std::ranges::unique(v);\n"}, "cannot read a subrange"),
         ({"tests/rpc/a.cc": "std::this_thread::sleep_for(1s);\n"}, "waits for a condition"),
         ({"tests/rpc/a.cc": "absl::SleepFor(d);\n"}, "waits for a condition"),
         ({"tests/rpc/a.cc": "GTEST_SKIP();\n"}, "says why"),

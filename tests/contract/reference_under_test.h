@@ -1,0 +1,16 @@
+// The reference store and its decorators, for the table of stores.
+#ifndef HOLDFAST_TESTS_CONTRACT_REFERENCE_UNDER_TEST_H_
+#define HOLDFAST_TESTS_CONTRACT_REFERENCE_UNDER_TEST_H_
+
+#include "tests/contract/store_under_test.h"
+
+#include <memory>
+
+namespace holdfast::test {
+
+// With the mutant that HOLDFAST_MUTANT names, if it names one.
+std::unique_ptr<StoreUnderTest> MakeReferenceUnderTest();
+
+}  // namespace holdfast::test
+
+#endif  // HOLDFAST_TESTS_CONTRACT_REFERENCE_UNDER_TEST_H_
