@@ -20,7 +20,7 @@ absl::Status CommitFailures::Judge(const SessionKey& key, TurnNumber turn,
   if (++count.failures < kSnapshotFailures) return status;
   const Refusal cause = RefusalOf(status);
   Refusal failed(Reason::kSnapshotFailed, "the snapshot of this turn failed repeatedly: look at the store");
-  for (const auto& [name, value] : cause.facts()) failed = std::move(failed).With(name, value);
+  for (const auto& [name, value] : cause.facts()) failed.Add(name, value);
   return std::move(failed)
       .With("cause", RowOf(cause.reason()).name)
       .With("failures", static_cast<uint64_t>(count.failures))

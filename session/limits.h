@@ -73,6 +73,19 @@ inline constexpr size_t kCachedHeads = 16384;
 // Deadlines.
 inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(30);
 
+// Admission. A request's bytes count this many times against the memory budget, which is what a parsed
+// message may take at worst; one queued call waits for one of the workers.
+inline constexpr size_t kParsedBytesPerWireByte = 100;
+inline constexpr size_t kMemoryBudgetDefault = 4096 * kMiB;
+inline constexpr size_t kQueuedCallsDefault = 1024;
+inline constexpr size_t kWorkersMost = 1024;
+// After which an overloaded server is worth another try.
+inline constexpr absl::Duration kOverloadRetry = absl::Milliseconds(100);
+// What one fact or message of a refusal may take of the trailer, which clients bound to 8 KiB.
+inline constexpr size_t kRefusalTextBytes = 256;
+// A configuration file.
+inline constexpr size_t kConfigBytes = kMiB;
+
 }  // namespace holdfast
 
 #endif  // HOLDFAST_SESSION_LIMITS_H_

@@ -29,6 +29,10 @@ Refusal&& Refusal::RetryAfter(absl::Duration delay) && {
   return std::move(*this);
 }
 
+void Refusal::Add(std::string_view name, std::string_view value) {
+  facts_.insert_or_assign(std::string(name), std::string(value));
+}
+
 absl::Status Refusal::ToStatus() const {
   absl::Status status(RowOf(reason_).status, message_);
   Encoder out;
@@ -48,11 +52,11 @@ Refusal RefusalOf(const absl::Status& status) {
   const auto reason = static_cast<Reason>(in.Number());
   Refusal refusal(reason, std::string(status.message()));
   if (const uint64_t delay = in.Number(); delay > 0) {
-    refusal = std::move(refusal).RetryAfter(absl::Microseconds(delay - 1));
+    refusal.retry_after_ = absl::Microseconds(delay - 1);
   }
   for (size_t left = in.Count(); left > 0; --left) {
     const std::string_view name = in.Text();
-    refusal = std::move(refusal).With(name, in.Text());
+    refusal.Add(name, in.Text());
   }
   return refusal;
 }

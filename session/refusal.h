@@ -31,6 +31,8 @@ class Refusal {
   Refusal&& With(std::string_view name, uint64_t value) &&;
   // Adds RetryInfo.
   Refusal&& RetryAfter(absl::Duration delay) &&;
+  // The same on a refusal that has a name; assigning it the moved one would empty it.
+  void Add(std::string_view name, std::string_view value);
 
   [[nodiscard]] Reason reason() const { return reason_; }
   [[nodiscard]] const std::string& message() const { return message_; }
@@ -44,6 +46,8 @@ class Refusal {
   operator absl::StatusOr<T>() const {  // NOLINT(google-explicit-constructor): likewise
     return ToStatus();
   }
+
+  friend Refusal RefusalOf(const absl::Status& status);
 
  private:
   Reason reason_;

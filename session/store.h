@@ -1,29 +1,34 @@
-// The Session Store contract: what the domain asks of whatever remembers sessions, and what every store
-// promises (STORES section 1). A numbered sentence has a case of the same number in tests/contract, which
-// runs over every store; no store opts out of one.
+// The Session Store contract: what the domain asks of whatever remembers sessions, and what every
+// store promises (STORES section 1). A numbered sentence has a case of the same number in
+// tests/contract, which runs over every store; no store opts out of one.
 //
-// Any thread may call any method; calls block. Results own their data; arguments are not kept. Every
-// error is a Refusal of the closed list; text of drivers and of the system never leaves a store.
+// Any thread may call any method; calls block. Results own their data; arguments are not kept.
+// Every error is a Refusal of the closed list; text of drivers and of the system never leaves a
+// store.
 //
-// - [C001] A store shows only what is durable: to loads, reads, listings and repeated requests alike.
-// - [C002] Anything that fails after bytes may have moved is STORE_UNAVAILABLE with outcome unknown.
-// - [C003] A session of another tenant does not exist.
+// - [C001] A store shows only what is durable: what a load shows is there when the store is
+//   opened again. [C070] So is what a read shows, [C071] what a listing shows, [C072] and what a
+//   repeat is answered with.
+// - [C002] Anything that fails after bytes may have moved is STORE_UNAVAILABLE with outcome
+//   unknown. [C073] Opened again, the store has such a change whole or not at all.
+// - [C003] A session of another tenant does not exist for a call, [C074] nor in a listing.
 #ifndef HOLDFAST_SESSION_STORE_H_
 #define HOLDFAST_SESSION_STORE_H_
+
+#include "session/change.h"
+#include "session/head.h"
+#include "session/ids.h"
+#include "session/model.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
-#include "session/change.h"
-#include "session/head.h"
-#include "session/ids.h"
-#include "session/model.h"
 
 namespace holdfast {
 
@@ -69,11 +74,11 @@ struct PageLimit {
 
 struct MessagePage {
   std::vector<Message> messages;
-  Position at;            // the page is of this position
-  MessageSeq newest;      // of the history at that position
+  Position at;        // the page is of this position
+  MessageSeq newest;  // of the history at that position
   Generation generation;
-  Digest history{};       // of the current position only, else zero
-  bool end = false;       // reaches the newest
+  Digest history{};  // of the current position only, else zero
+  bool end = false;  // reaches the newest
 };
 
 struct SlotQuery {
@@ -138,15 +143,16 @@ struct ListKey {
 
 struct ListQuery {
   TenantId tenant;
-  std::string project_root;            // empty: any
-  std::vector<Lifecycle> lifecycles;   // empty: any
+  std::string project_root;           // empty: any
+  std::vector<Lifecycle> lifecycles;  // empty: any
   bool descending = false;
   std::optional<ListKey> after;
   uint32_t limit = 0;
 };
 
 struct ListPage {
-  std::vector<SessionRow> rows;  // by creation time, then id; damaged and foreign ones count as oldest
+  std::vector<SessionRow>
+      rows;  // by creation time, then id; damaged and foreign ones count as oldest
   bool end = false;
   bool complete = true;  // false while the store is still finding out what it holds
 };
@@ -174,66 +180,121 @@ class SessionStore {
   SessionStore& operator=(const SessionStore&) = delete;
   virtual ~SessionStore() = default;
 
-  // [C004] Says what the store is, without failing, from Init on. [C005] The store id and the incarnation
-  // never change while a store is open, and the store id is the same after it is opened again.
+  // [C004] Says what the store is, without failing, from Init on. [C005] The store id and the
+  // incarnation never change while a store is open, and are the same after it is opened again.
   [[nodiscard]] virtual StoreDescription Describe() const = 0;
 
-  // [C006] Verifies that the backend is reachable and writable. STORE_UNAVAILABLE with words that a person
-  // can act on. Called once, before anything else.
+  // [C006] Verifies that the backend is reachable and writable. STORE_UNAVAILABLE with words that
+  // a person can act on. Called once, before anything else.
   virtual absl::Status Init() = 0;
   // Takes over the persistence path. Called once, after Init.
   virtual absl::Status Activate() = 0;
-  // [C007] Waits for the changes under way and takes no more: every later call is STORE_UNAVAILABLE with
-  // outcome known.
+  // [C007] Waits for the changes under way: each one is durable or was refused. [C075] Takes no
+  // more: every later call is STORE_UNAVAILABLE with outcome known.
   virtual absl::Status Deactivate() = 0;
   // [C008] Releases everything; more than once is harmless.
   virtual void Dispose() = 0;
 
-  // [C010] The head and the stored reply of `request`, in one call that reads no history.
-  // [C011] SESSION_NOT_FOUND for an id that was never created; [C012] TOMBSTONED for a deleted one. [C013] RESUME_MISMATCH(stored, active) for a
-  // session that another store stamped; nothing of it is read. [C014] The lease's state is by the store's clock. [C015] Grants are shown for
-  // 24 hours by that clock, and then no more.
+  // [C010] The head and the stored reply of `request`, in one call that reads no history. [C017]
+  // No reply for a request that did nothing. [C011] SESSION_NOT_FOUND for an id that was never
+  // created. [C012] TOMBSTONED for a deleted one. [C013] RESUME_MISMATCH(stored, active) for a
+  // session that another store stamped; nothing of it is read. [C016] MANIFEST_DRIFT or DAMAGED
+  // for one whose record cannot be read; the others go on. [C014] The lease is live from its
+  // grant or its last renewal for its TTL and then expired. [C076] The clock for people decides
+  // nothing about it. [C015] Grants are shown for 24 hours and then no more.
   virtual absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                                  const std::optional<RequestId>& request) = 0;
 
   // Applies `change` whole and durably, or not at all. Under the session's lock, in this order:
-  // [C020] a tombstoned session is TOMBSTONED;
-  // [C021] a request id that is stored answers kRepeated with the stored receipt and changes nothing, also
-  // when the head has moved on, also after a restart; [C022] with another fingerprint or method it is
-  // REQUEST_ID_REUSED; [C023] the guard (session/guard.h) refuses in its own order with the head of that
-  // moment; [C024] a premise that no longer holds is kMoved, never a refusal.
-  // [C025] A change with `create` is SESSION_EXISTS when the id is taken. [C026] One without is
-  // SESSION_NOT_FOUND when it is not. [C027] A refused change leaves no trace.
+  // - [C028] A session that another store stamped is RESUME_MISMATCH, and stays as it is.
+  // - [C020] A tombstoned session is TOMBSTONED.
+  // - [C021] A request id that is stored answers kRepeated with the stored receipt and changes
+  //   nothing, also when the head has moved on, [C077] also after the store is opened again,
+  //   [C078] for 24 hours. [C022] With another fingerprint, [C079] or another method, it is
+  //   REQUEST_ID_REUSED.
+  // - [C025] A change with `create` is SESSION_EXISTS when the id is taken. [C026] One without is
+  //   SESSION_NOT_FOUND when it is not.
+  // - [C023] The guard (session/guard.h) refuses in its own order and with the head of that
+  //   moment.
+  // - [C024] A premise that no longer holds is kMoved with the head of that moment, never a
+  //   refusal. [C027] A refused change leaves no trace, [C029] and its request is not stored: it
+  //   may still act.
   //
-  // What an applied change does: [C030] the revision moves by one exactly if it says so; [C031] a grant
-  // raises the epoch by one and answers a token that is accepted from then on; [C032] the tokens before it
-  // are FENCED for ever; [C033] a release keeps the epoch and makes the token useless; [C034] messages are
-  // numbered from the newest on, without gaps, and kept byte for byte; [C035] a commit folds the turn's
-  // slot updates first and then the change's own slots; [C036] an abandoned turn's entries leave no trace
-  // in slots; [C037] a slot update of turn 0 applies at once; [C038] a slot that is not written stays as
-  // it is, over any number of snapshots; [C039] a deleted slot is gone from this snapshot on and still
-  // there in the ones before; [C040] the store's own slot is part of every snapshot; [C041] entries that
-  // are there already are answered as done, [C042] with other bytes, while they are kept, as
-  // REQUEST_ID_REUSED, and [C043] a gap is INVALID_FIELD with the number expected; [C044] events are
-  // numbered without gaps, in the order given; [C045] the audit record is part of the same write, and its
-  // hash covers the record before; [C046] attributes are set and removed by key.
-  // [C047] Eight copies of one request at once have one effect and eight equal answers.
-  // [C048] Changes of one session never interleave: each is decided on the result of the one before.
-  // [C049] The receipt's token is wiped from the stored reply once its epoch has passed.
+  // The guard's refusals:
+  // - [C080] A token of another store, or another expected store, is RESUME_MISMATCH.
+  // - [C081] A known revision, an expected one or an epoch above the stored one is
+  //   REVISION_AHEAD.
+  // - [C082] No token, or one whose lease was given back, is LEASE_REQUIRED.
+  // - [C032] The tokens before a grant are FENCED for ever, [C096] also after the store is opened
+  //   again. [C092] So is one with another secret, [C093] and one of another creation or
+  //   incarnation.
+  // - [C083] Another's live lease is LEASE_HELD(holder, time left), [C085] unless it is forced.
+  //   [C084] An expired lease stands in nobody's way, [C091] and refuses its holder nothing.
+  // - [C086] A second turn is CONCURRENT_TURN. [C087] Any other trigger that the table does not
+  //   have is ILLEGAL_TRANSITION(from, trigger, legal).
+  // - [C088] A turn that is not the active one is STALE_TURN, [C107] for a new journal entry too.
+  // - [C090] A last entry that is not there yet, [C043] and a gap, is INVALID_FIELD with the
+  //   number expected.
+  // - [C089] An expected revision below the stored one is STALE_REVISION(expected, actual,
+  //   writer).
+  //
+  // What an applied change does:
+  // - [C030] The revision moves by one exactly if the change says so, [C094] and `updated_at`
+  //   with it.
+  // - [C031] A grant raises the epoch by one and answers a token that is accepted from then on.
+  //   [C095] Its receipt names the holder before. [C120] Eight grants at once have eight epochs.
+  //   [C049] The token is wiped from the stored reply once its epoch has passed, [C119] and
+  //   answered to a repeat until then. [C143] A change that renews gives the lease its whole TTL
+  //   again.
+  // - [C033] A release keeps the epoch, [C097] ends the lease, [C114] and so does a close. [C113]
+  //   Raising the epoch without a grant fences the holder and leaves the lease free.
+  // - [C111] A turn gets the number behind the last one that was begun. [C112] A commit that
+  //   begins the next turn does both in one revision.
+  // - [C034] Messages are numbered from the newest on, without gaps, [C098] and kept byte for
+  //   byte. [C099] The history's digest covers every message in order.
+  // - [C035] A commit folds the turn's slot updates into the snapshot, in their order, [C100]
+  //   then the change's own slots, [C101] all under the commit's revision. [C036] An abandoned
+  //   turn's entries leave no trace in slots, [C102] and stay in the journal. [C037] A slot
+  //   update of turn 0 applies at once. [C038] A slot that is not written stays as it is, over
+  //   any number of snapshots. [C039] A deleted slot is gone from this snapshot on, [C103] and
+  //   still there in the ones before. [C040] The store's own slot is part of every snapshot.
+  // - [C117] The state machine's reference is set, removed, or left as it is.
+  // - [C041] Entries that are there already are answered as done, [C104] also 24 hours later,
+  //   [C105] also of a turn that has ended; [C042] with other bytes, while they are kept, as
+  //   REQUEST_ID_REUSED. [C106] Of an append that overlaps only the new entries are added.
+  // - [C044] Events are numbered without gaps, in the order given. [C108] Each carries the
+  //   revision, correlation id, trace id and time of its change, [C109] and the numbers that only
+  //   a store can give.
+  // - [C045] The audit record is part of the same write, and its hash covers the record before.
+  //   [C110] It carries the revision and the epoch that the change left.
+  // - [C046] Attributes are set and removed by key.
+  // - [C115] A tombstone is for ever: the id is never free again.
+  //
+  // [C047] Eight copies of one request at once have one effect and eight equal answers. [C118]
+  // Eight creations of one id at once have one winner. [C048] Changes of one session never
+  // interleave: each is decided on the result of the one before.
   virtual absl::StatusOr<CommitResult> Commit(const Change& change) = 0;
 
-  // [C050] A page of the history behind `after`, in order, at `revision` (absent: now), without gaps.
-  // [C051] A position that was seen stays readable and the same while it is kept; [C052] before the oldest
-  // one kept it is REVISION_PRUNED(oldest), [C053] above the current one REVISION_AHEAD.
-  // [C054] A page holds at least one item and ends at the limit of items or bytes.
+  // All reads: [C130] an unknown id is SESSION_NOT_FOUND, [C116] a deleted one TOMBSTONED, [C131]
+  // a foreign one RESUME_MISMATCH. [C054] A page holds at least one item if there is one, [C122]
+  // ends at the limit of items [C123] or of bytes, [C124] and says whether it reached the newest.
+  // [C132] Behind the newest it is empty.
+
+  // [C050] A page of the history behind `after`, in order, at `revision` (absent: now), without
+  // gaps. [C051] A position that was seen stays readable and the same while it is kept; [C052]
+  // before the oldest one kept it is REVISION_PRUNED(oldest), [C053] above the current one
+  // REVISION_AHEAD.
   virtual absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key,
                                                    std::optional<Revision> revision,
                                                    MessageSeq after, PageLimit limit) = 0;
-  // [C055] The slots as of a position, the named ones only if any are named; an absent owner is left out.
+  // [C055] The slots as they are now, by owner, [C128] or as they were at a revision that is
+  // kept; [C125] the named ones only if any are named, [C126] without those that are absent;
+  // [C127] without their data, but with its size, if asked.
   virtual absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) = 0;
-  // [C056] A page of the journal that is still kept, in order of journal numbers: the active turn's entries
-  // and those of ended turns, committed or abandoned, since the oldest snapshot kept. [C057] From before
-  // that, unless from 0, it is REVISION_PRUNED.
+  // [C056] A page of the journal that is still kept, in order of journal numbers: the active
+  // turn's entries and those of ended turns, committed or abandoned, since the oldest snapshot
+  // kept; [C129] of one turn only, if asked. [C057] From before that, unless from 0, it is
+  // REVISION_PRUNED.
   virtual absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
                                                   PageLimit limit) = 0;
   // [C058] A page of events behind `after`, in order.
@@ -243,22 +304,29 @@ class SessionStore {
   virtual absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                               PageLimit limit) = 0;
 
-  // [C060] Rows in key order behind `after`; every session that matches appears once over the pages.
-  // [C061] A damaged or foreign session is a marked row and hides nobody. [C062] A deleted one is gone.
+  // [C060] Rows in key order behind `after`; every session that matches appears once over the
+  // pages. [C133] Descending, in the opposite order. [C134] Of one project root, [C135] or of
+  // some lifecycles only, if asked. [C137] A row says what the head says. [C061] A foreign
+  // session is a marked row and hides nobody, [C136] and so is a damaged one. [C062] A deleted
+  // one is gone.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
-  // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C064] Quiet time counts
-  // from the newest of the session's activity and the store's opening.
+  // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C138] Never
+  // one whose lease is live or that has no active turn. [C064] Quiet time counts from the newest
+  // of the session's activity and the store's opening. [C139] At most `limit`.
   virtual absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
                                                           size_t limit) = 0;
 
-  // [C065] Prolongs each lease whose token is the current one, and refuses each other one for itself, in
-  // the order given. [C066] An expired lease whose epoch is current is live again. Moves no revision and
-  // need not survive a crash: [C067] opened again, a store grants every held lease one full TTL.
+  // [C065] Prolongs each lease whose token is the current one, and refuses each other one for
+  // itself, in the order given. [C140] By the TTL that is named, else the grant's. [C066] An
+  // expired lease whose epoch is current is live again. [C141] Moves no revision and leaves no
+  // event or record. Need not survive a crash: [C067] opened again, a store grants every held
+  // lease one full TTL, [C142] and one that was given back none.
   virtual std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) = 0;
 
-  // [C068] OK while the store can take a change; STORE_UNAVAILABLE with the reason otherwise.
+  // [C068] OK while the store can take a change; [C144] STORE_UNAVAILABLE with the reason
+  // otherwise.
   virtual absl::Status CheckHealth() = 0;
 };
 

@@ -1,0 +1,74 @@
+#include "cli/app.h"
+
+#include "cli/completion.h"
+#include "cli/health.h"
+#include "cli/invocation.h"
+#include "cli/replay/command.h"
+#include "cli/session_commands.h"
+
+#include "CLI/CLI.hpp"
+
+#include <map>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr char kAbout[] = "holdfast: looks after the sessions that a Holdfast server keeps.";
+
+constexpr char kFooter[] = R"(Examples:
+  holdfast health
+  holdfast session list --project "$PWD" --newest-first
+  holdfast session show 4f1c2d3e
+  holdfast session resume --latest "$PWD"
+  holdfast --output json session show 4f1c2d3e | jq .revision
+  holdfast replay --parallel 8 --verify recordings.jsonl
+
+Exit codes: 0 done, 1 refused (the reason is printed), 2 usage, 3 unreachable or not serving,
+4 a difference or damage found. With --output json a refusal is {reason, message, metadata}.)";
+
+void AddGlobalOptions(CLI::App& app, Invocation& invocation) {
+  static const std::map<std::string, Output> kOutputs = {{"table", Output::kTable},
+                                                         {"json", Output::kJson}};
+  app.add_option("--address", invocation.address, "The server")
+      ->type_name("HOST:PORT")
+      ->envname("HOLDFAST_ADDRESS")
+      ->capture_default_str();
+  app.add_option("--output", invocation.output, "How results are written: table or json")
+      ->type_name("FORMAT")
+      ->transform(CLI::Transformer(kOutputs, CLI::ignore_case).description(""))
+      ->default_str("table")
+      ->check([](const std::string& text) {
+        return text == "0" || text == "1" ? "" : "`" + text + "` is neither table nor json";
+      });
+}
+
+// Options may stand before or behind the subcommand.
+void LetOptionsStandAnywhere(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->fallthrough();
+    LetOptionsStandAnywhere(*command);
+  }
+}
+
+}  // namespace
+
+int Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
+  Invocation invocation{.out = out, .err = err};
+  CLI::App app(kAbout, "holdfast");
+  app.footer(kFooter);
+  AddGlobalOptions(app, invocation);
+  AddSessionCommands(app, invocation);
+  AddReplayCommand(app, invocation);
+  AddHealthCommand(app, invocation);
+  AddCompletionCommand(app, invocation);
+  LetOptionsStandAnywhere(app);
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    if (!invocation.command) throw CLI::RequiredError("A command");
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, out, err) == 0 ? kDone : kUsage;
+  }
+  return invocation.command();
+}
+
+}  // namespace holdfast::cli

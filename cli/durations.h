@@ -1,0 +1,19 @@
+// Durations on the command line: 20ms, 60s, 1m30s.
+#ifndef HOLDFAST_CLI_DURATIONS_H_
+#define HOLDFAST_CLI_DURATIONS_H_
+
+#include "CLI/CLI.hpp"
+#include "absl/time/time.h"
+
+#include <string>
+
+namespace holdfast::cli {
+
+// Adds an option that takes a duration that is not negative; `target` keeps its value without it.
+// `target` must live until the command line is parsed.
+CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration& target,
+                         const std::string& help);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLI_DURATIONS_H_

@@ -1,0 +1,121 @@
+#include "cli/errors.h"
+
+#include "cli/reasons.h"
+#include "cli/table.h"
+#include "cli/times.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/any.pb.h"
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::array<const char*, 17> kCodeNames = {
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+};
+
+// Holdfast always says why. A status of these codes without details comes from the transport: a
+// connection that was refused, that broke (a server that dies mid-call gives several of them), or
+// was silent too long.
+bool IsFromTransport(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::CANCELLED:
+    case grpc::StatusCode::UNKNOWN:
+    case grpc::StatusCode::INTERNAL:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string ReasonWithoutDetails(grpc::StatusCode code) {
+  if (IsFromTransport(code)) return std::string(kUnreachableReason);
+  const auto index = static_cast<size_t>(code);
+  return index < kCodeNames.size() ? kCodeNames.at(index) : "UNKNOWN";
+}
+
+void TakeDetail(const google::protobuf::Any& detail, Failure& failure) {
+  if (google::rpc::ErrorInfo info; detail.UnpackTo(&info)) {
+    failure.reason = info.reason();
+    failure.metadata.insert(info.metadata().begin(), info.metadata().end());
+  } else if (google::rpc::RetryInfo retry; detail.UnpackTo(&retry)) {
+    failure.retry_after = FromProto(retry.retry_delay());
+  }
+}
+
+}  // namespace
+
+Failure FailureOf(const grpc::Status& status) {
+  Failure failure{.reason = ReasonWithoutDetails(status.error_code()),
+                  .message = status.error_message(),
+                  .code = status.error_code()};
+  google::rpc::Status details;
+  if (details.ParseFromString(status.error_details())) {
+    for (const google::protobuf::Any& detail : details.details()) TakeDetail(detail, failure);
+  }
+  return failure;
+}
+
+bool IsRefusedFor(const grpc::Status& status, std::string_view reason) {
+  return !status.ok() && FailureOf(status).reason == reason;
+}
+
+std::string Line(const Failure& failure) {
+  const Explanation& explanation = ExplanationOf(failure.reason);
+  std::string line = absl::StrCat(failure.reason, ": ", std::string(explanation.meaning));
+  if (!failure.message.empty()) absl::StrAppend(&line, " (", failure.message, ")");
+  const char* separator = " [";
+  for (const auto& [name, value] : failure.metadata) {
+    absl::StrAppend(&line, separator, name, "=", value);
+    separator = ", ";
+  }
+  if (!failure.metadata.empty()) line += "]";
+  absl::StrAppend(&line, "; next: ", std::string(explanation.next));
+  if (failure.retry_after) {
+    absl::StrAppend(&line, ", in ", absl::FormatDuration(*failure.retry_after));
+  }
+  return Printable(line);
+}
+
+nlohmann::ordered_json ToJson(const Failure& failure) {
+  nlohmann::ordered_json object;
+  object["reason"] = failure.reason;
+  object["message"] = failure.message;
+  object["metadata"] = failure.metadata;
+  if (failure.retry_after) {
+    object["retry_after_ms"] = absl::ToInt64Milliseconds(*failure.retry_after);
+  }
+  return object;
+}
+
+ExitCode ExitCodeOf(const Failure& failure) {
+  const bool silent = failure.reason == kUnreachableReason;
+  if (silent || failure.code == grpc::StatusCode::UNAVAILABLE) return kUnreachable;
+  return failure.code == grpc::StatusCode::DATA_LOSS ? kDifference : kRefused;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,212 @@
+#include "cli/replay/replay.h"
+
+#include "cli/clock.h"
+#include "cli/errors.h"
+#include "cli/replay/progress.h"
+#include "cli/replay/verifier.h"
+#include "cli/table.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/synchronization/mutex.h"
+#include "nlohmann/json.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <thread>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr size_t kLongestSessionId = 128;
+constexpr size_t kMostLinesShown = 20;
+
+// What went wrong, in the words of all threads; the first lines are shown as they come.
+class Troubles final {
+ public:
+  explicit Troubles(std::ostream& err) : err_(err) {}
+
+  void Failed(const ReplayTask& task, const grpc::Status& status) {
+    const Failure failure = FailureOf(status);
+    const absl::MutexLock lock(&mutex_);
+    if (first_exit_ == kDone) first_exit_ = ExitCodeOf(failure);
+    Show("failed: " + task.session_id + ": " + Line(failure));
+  }
+
+  void Differ(const std::vector<std::string>& differences) {
+    const absl::MutexLock lock(&mutex_);
+    for (const std::string& difference : differences) Show("difference: " + difference);
+  }
+
+  // How the first failure exits; kDone without one. Says how many lines were not shown.
+  ExitCode Finish() {
+    const absl::MutexLock lock(&mutex_);
+    if (lines_ > kMostLinesShown) err_ << "and " << lines_ - kMostLinesShown << " more\n";
+    return first_exit_;
+  }
+
+ private:
+  void Show(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (lines_++ < kMostLinesShown) err_ << Printable(line) << std::endl;
+  }
+
+  absl::Mutex mutex_;
+  std::ostream& err_ ABSL_GUARDED_BY(mutex_);
+  size_t lines_ ABSL_GUARDED_BY(mutex_) = 0;
+  ExitCode first_exit_ ABSL_GUARDED_BY(mutex_) = kDone;
+};
+
+// Calls `work` for every task, in `threads` threads.
+void ForEach(const std::vector<ReplayTask>& tasks, int threads,
+             const std::function<void(const ReplayTask&)>& work) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::jthread> pool;
+  const size_t wanted = std::min(tasks.size(), static_cast<size_t>(threads));
+  for (size_t i = 0; i < wanted; ++i) {
+    pool.emplace_back([&] {
+      for (size_t at = next++; at < tasks.size(); at = next++) work(tasks[at]);
+    });
+  }
+}
+
+uint64_t CountTurns(const std::vector<ReplayTask>& tasks) {
+  uint64_t turns = 0;
+  for (const ReplayTask& task : tasks) turns += SplitTurns(task.conversation->messages).size();
+  return turns;
+}
+
+// What one run shares.
+struct Run {
+  const Invocation& invocation;
+  const ReplayOptions& options;
+  std::string name;
+  const Connection& connection;
+  const Caller& caller;
+  Tally& tally;
+  Troubles& troubles;
+};
+
+void DriveAll(const Run& run, const std::vector<ReplayTask>& tasks, CallLog& log) {
+  const Mutations mutations(
+      {.connection = run.connection, .caller = run.caller, .log = log, .tally = run.tally});
+  Progress progress(run.invocation.err, MachineClock(), CountTurns(tasks));
+  const DriverParts parts{.mutations = mutations,
+                          .clock = MachineClock(),
+                          .tally = run.tally,
+                          .pace = run.options.pace,
+                          .run = run.name,
+                          .after_turn = [&] { progress.Advance(); }};
+  ForEach(tasks, run.options.parallel, [&](const ReplayTask& task) {
+    const grpc::Status status = SessionDriver(parts, task).Run();
+    if (!status.ok()) run.troubles.Failed(task, status);
+  });
+  progress.Finish();
+}
+
+// Without driving, what is compared is what is counted.
+void CountAsDone(const ReplayTask& task, Tally& tally) {
+  ++tally.sessions;
+  tally.turns += SplitTurns(task.conversation->messages).size();
+  tally.messages += task.conversation->messages.size();
+}
+
+void VerifyAll(const Run& run, const std::vector<ReplayTask>& tasks) {
+  ForEach(tasks, run.options.parallel, [&](const ReplayTask& task) {
+    std::vector<std::string> differences;
+    const grpc::Status status = Verify(run.connection, run.caller, task, differences);
+    if (!status.ok()) return run.troubles.Failed(task, status);
+    run.tally.differences += differences.size();
+    run.troubles.Differ(differences);
+    if (run.options.verify_only) CountAsDone(task, run.tally);
+  });
+}
+
+void WriteSum(const Run& run, absl::Duration taken) {
+  const Tally& tally = run.tally;
+  if (run.invocation.json()) {
+    const nlohmann::ordered_json sum = {{"run", run.name},
+                                        {"sessions", tally.sessions.load()},
+                                        {"turns", tally.turns.load()},
+                                        {"messages", tally.messages.load()},
+                                        {"differences", tally.differences.load()},
+                                        {"reconnects", tally.reconnects.load()},
+                                        {"seconds", absl::ToDoubleSeconds(taken)}};
+    run.invocation.out << sum.dump(2) << '\n';
+    return;
+  }
+  run.invocation.out << absl::StreamFormat(
+      "%d sessions, %d turns, %d messages, %d differences, %d reconnects, %.1f s\n",
+      tally.sessions.load(), tally.turns.load(), tally.messages.load(), tally.differences.load(),
+      tally.reconnects.load(), absl::ToDoubleSeconds(taken));
+}
+
+// To the millisecond: two runs that began in one second must not meet in one session.
+std::string NameByTime(absl::Time now) {
+  return absl::FormatTime("%Y%m%d-%H%M%E3S", now, absl::UTCTimeZone());
+}
+
+bool IsSessionIdChar(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
+}
+
+}  // namespace
+
+std::vector<ReplayTask> TasksOf(const std::vector<Conversation>& conversations,
+                                const std::string& run, int repeat) {
+  std::vector<ReplayTask> tasks;
+  for (int round = 1; round <= repeat; ++round) {
+    const std::string suffix = round == 1 ? "" : absl::StrCat("-r", round);
+    for (const Conversation& conversation : conversations) {
+      tasks.push_back({.conversation = &conversation,
+                       .session_id = absl::StrCat(conversation.id, "-", run, suffix)});
+    }
+  }
+  return tasks;
+}
+
+bool AreSessionIds(const std::vector<ReplayTask>& tasks, std::string& wrong) {
+  for (const ReplayTask& task : tasks) {
+    const std::string& id = task.session_id;
+    if (id.size() <= kLongestSessionId && std::all_of(id.begin(), id.end(), IsSessionIdChar))
+      continue;
+    wrong = id;
+    return false;
+  }
+  return true;
+}
+
+ExitCode Replay(const Invocation& invocation, const ReplayOptions& options,
+                const std::vector<Conversation>& conversations) {
+  const std::string name = options.run.empty() ? NameByTime(MachineClock().Wall()) : options.run;
+  const std::vector<ReplayTask> tasks = TasksOf(conversations, name, options.repeat);
+  if (std::string wrong; !AreSessionIds(tasks, wrong)) {
+    invocation.err << "holdfast: `" << Printable(wrong)
+                   << "` cannot be a session id: at most 128 of A-Z a-z 0-9 . _ -\n";
+    return kUsage;
+  }
+  CallLog log(options.log, MachineClock());
+  if (!log.good()) {
+    invocation.err << "holdfast: " << options.log << ": cannot be written\n";
+    return kUsage;
+  }
+  if (!invocation.json()) invocation.out << "run " << name << std::endl;
+
+  const Connection connection(invocation.address);
+  const Caller caller({.patience = options.patience}, MachineClock());
+  Tally tally;
+  Troubles troubles(invocation.err);
+  const Run run{invocation, options, name, connection, caller, tally, troubles};
+  const absl::Duration start = MachineClock().Monotonic();
+  if (!options.verify_only) DriveAll(run, tasks, log);
+  if (options.verify || options.verify_only) VerifyAll(run, tasks);
+  const ExitCode failed = troubles.Finish();
+  WriteSum(run, MachineClock().Monotonic() - start);
+  return tally.differences > 0 ? kDifference : failed;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,77 @@
+#include "cli/session_calls.h"
+
+#include <algorithm>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr uint64_t kPage = 200;
+
+}  // namespace
+
+grpc::Status SessionCalls::Get(const Target& target, v1::Session& session) const {
+  v1::GetSessionRequest request;
+  if (target.session_id.empty()) {
+    request.set_latest_of_project_root(target.latest_of_project_root);
+  } else {
+    request.set_session_id(target.session_id);
+  }
+  v1::GetSessionResponse reply;
+  const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
+    return connection_.sessions().GetSession(&context, request, &reply);
+  });
+  session = std::move(*reply.mutable_session());
+  return result.status;
+}
+
+grpc::Status SessionCalls::Resolve(const Target& target, std::string& session_id) const {
+  session_id = target.session_id;
+  if (!session_id.empty()) return grpc::Status::OK;
+  v1::Session session;
+  const grpc::Status status = Get(target, session);
+  session_id = session.session_id();
+  return status;
+}
+
+grpc::Status SessionCalls::List(v1::ListSessionsRequest request, uint64_t limit,
+                                Listing& listing) const {
+  do {
+    const uint64_t wanted = limit == 0 ? kPage : limit - listing.sessions.size();
+    request.set_page_size(static_cast<uint32_t>(std::min(kPage, wanted)));
+    v1::ListSessionsResponse page;
+    const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
+      return connection_.sessions().ListSessions(&context, request, &page);
+    });
+    if (!result.status.ok()) return result.status;
+    listing.sessions.insert(listing.sessions.end(), page.sessions().begin(), page.sessions().end());
+    listing.complete = listing.complete && page.complete();
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty() && (limit == 0 || listing.sessions.size() < limit));
+  return grpc::Status::OK;
+}
+
+grpc::Status SessionCalls::Resume(const v1::ResumeSessionRequest& request,
+                                  v1::ResumeSessionResponse& reply) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    return connection_.sessions().ResumeSession(&context, request, &reply);
+  };
+  return caller_.Call(attempt).status;
+}
+
+grpc::Status SessionCalls::Close(const v1::CloseSessionRequest& request,
+                                 v1::CloseSessionResponse& reply) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    return connection_.sessions().CloseSession(&context, request, &reply);
+  };
+  return caller_.Call(attempt).status;
+}
+
+grpc::Status SessionCalls::Delete(const v1::DeleteSessionRequest& request,
+                                  v1::DeleteSessionResponse& reply) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    return connection_.sessions().DeleteSession(&context, request, &reply);
+  };
+  return caller_.Call(attempt).status;
+}
+
+}  // namespace holdfast::cli

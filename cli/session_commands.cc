@@ -1,0 +1,331 @@
+#include "cli/session_commands.h"
+
+#include "cli/clock.h"
+#include "cli/durations.h"
+#include "cli/json.h"
+#include "cli/recovery_report.h"
+#include "cli/request_id.h"
+#include "cli/session_calls.h"
+#include "cli/session_view.h"
+#include "cli/table.h"
+#include "cli/times.h"
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr char kTokenHelp[] =
+    "The token that a resume gave; needed while the session's lease is live";
+
+// One run of a session command: what all of them have in common.
+class Command final {
+ public:
+  explicit Command(Invocation& invocation) : invocation_(invocation) {}
+
+  [[nodiscard]] RetryPolicy& policy() { return policy_; }
+  [[nodiscard]] Invocation& invocation() const { return invocation_; }
+
+  // Runs `body(calls)`, which returns a status, and prints why when it fails.
+  template <typename Body>
+  ExitCode Run(Body body) const {
+    const Connection connection(invocation_.address);
+    const Caller caller(policy_, MachineClock());
+    const grpc::Status status = body(SessionCalls(connection, caller));
+    return status.ok() ? kDone : Refuse(invocation_, status);
+  }
+
+  // The same for one session: `body(calls, id)`.
+  template <typename Body>
+  ExitCode RunOn(const Target& target, Body body) const {
+    return Run([&](const SessionCalls& calls) {
+      std::string id;
+      const grpc::Status found = calls.Resolve(target, id);
+      return found.ok() ? body(calls, id) : found;
+    });
+  }
+
+  void PrintJson(const nlohmann::ordered_json& object) const {
+    invocation_.out << object.dump(2) << '\n';
+  }
+
+ private:
+  Invocation& invocation_;
+  RetryPolicy policy_{.wait_for_lease = true};
+};
+
+using CommandPtr = std::shared_ptr<Command>;
+
+void AddTarget(CLI::App& command, Target& target) {
+  auto* id = command.add_option("SESSION", target.session_id, "The session's id");
+  auto* latest = command.add_option("--latest", target.latest_of_project_root,
+                                    "The newest session of this project root, instead of an id");
+  latest->type_name("PROJECT_ROOT")->excludes(id);
+  command.parse_complete_callback([&target] {
+    if (target.session_id.empty() && target.latest_of_project_root.empty()) {
+      throw CLI::RequiredError("SESSION or --latest PROJECT_ROOT");
+    }
+  });
+}
+
+// --- list ---------------------------------------------------------------------------------------
+
+struct ListOptions {
+  v1::ListSessionsRequest request;
+  std::string project_root;
+  std::vector<std::string> states;
+  bool newest_first = false;
+  uint64_t limit = 50;
+};
+
+ExitCode RunList(const Command& command, const ListOptions& options) {
+  return command.Run(
+      [&](const SessionCalls& calls) {
+        v1::ListSessionsRequest request;
+        request.set_project_root(options.project_root);
+        request.set_descending(options.newest_first);
+        for (const std::string& state : options.states) request.add_lifecycles(StateOf(state));
+        Listing listing;
+        grpc::Status status = calls.List(request, options.limit, listing);
+        if (!status.ok()) return status;
+        if (command.invocation().json()) {
+          nlohmann::ordered_json object = {{"sessions", nlohmann::ordered_json::array()},
+                                           {"complete", listing.complete}};
+          for (const auto& session : listing.sessions)
+            object["sessions"].push_back(ToJson(session));
+          command.PrintJson(object);
+          return status;
+        }
+        WriteSessions(command.invocation().out, listing.sessions);
+        if (!listing.complete) {
+          command.invocation().err
+              << "the server is still finding out what it holds: rows may be missing\n";
+        }
+        return status;
+      });
+}
+
+void AddList(CLI::App& session, const CommandPtr& command) {
+  const auto options = std::make_shared<ListOptions>();
+  CLI::App* list = session.add_subcommand("list", "Lists sessions, oldest first");
+  list->add_option("--project", options->project_root, "Only those of this project root");
+  list->add_option("--state", options->states, "Only those in this state; may be given again")
+      ->type_name("STATE")
+      ->check(CLI::IsMember(StateNames()));
+  list->add_flag("--newest-first", options->newest_first, "Newest first");
+  list->add_option("--limit", options->limit, "At most so many; 0 for all")->capture_default_str();
+  list->footer(
+      "Examples:\n  holdfast session list --state active --state idle\n"
+      "  holdfast --output json session list --limit 0 | jq -r '.sessions[].session_id'");
+  list->callback([command, options] {
+    command->invocation().command = [command, options] { return RunList(*command, *options); };
+  });
+}
+
+// --- show ---------------------------------------------------------------------------------------
+
+ExitCode RunShow(const Command& command, const Target& target) {
+  return command.RunOn(target, [&](const SessionCalls& calls, const std::string& id) {
+    v1::Session session;
+    grpc::Status status = calls.Get({.session_id = id}, session);
+    if (!status.ok()) return status;
+    if (command.invocation().json()) {
+      command.PrintJson(ToJson(session));
+    } else {
+      WriteSession(command.invocation().out, session);
+    }
+    return status;
+  });
+}
+
+void AddShow(CLI::App& session, const CommandPtr& command) {
+  const auto target = std::make_shared<Target>();
+  CLI::App* show = session.add_subcommand("show", "Shows where a session stands");
+  AddTarget(*show, *target);
+  show->footer(
+      "Examples:\n  holdfast session show 4f1c2d3e\n"
+      "  holdfast session show --latest \"$PWD\"");
+  show->callback([command, target] {
+    command->invocation().command = [command, target] { return RunShow(*command, *target); };
+  });
+}
+
+// --- resume -------------------------------------------------------------------------------------
+
+// Who takes a session up when nothing else is said.
+std::string DefaultHolder() {
+  constexpr size_t kLongestName = 256;
+  std::array<char, kLongestName> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const char* user = std::getenv("USER");
+  return std::string(user == nullptr ? "somebody" : user) + "@" + host.data();
+}
+
+struct ResumeOptions {
+  Target target;
+  v1::ResumeSessionRequest request;
+  std::string holder = DefaultHolder();
+  std::string token;
+  std::string force_reason;
+  std::string expected_store;
+  uint64_t known_revision = 0;
+  absl::Duration ttl = absl::Minutes(1);
+};
+
+v1::ResumeSessionRequest ToRequest(const ResumeOptions& options, const std::string& id) {
+  v1::ResumeSessionRequest request;
+  request.set_request_id(NewRequestId());
+  request.set_session_id(id);
+  request.set_holder(options.holder);
+  request.set_lease_token(options.token);
+  request.set_force(!options.force_reason.empty());
+  request.set_force_reason(options.force_reason);
+  request.set_expected_store_id(options.expected_store);
+  request.set_known_revision(options.known_revision);
+  ToProto(options.ttl, request.mutable_lease_ttl());
+  return request;
+}
+
+void WriteResumed(std::ostream& out, const v1::ResumeSessionResponse& reply) {
+  for (const std::string& sentence : InWords(reply.report())) out << Printable(sentence) << '\n';
+  out << '\n';
+  WriteSession(out, reply.session());
+  out << "token     " << reply.lease_token() << '\n';
+}
+
+ExitCode RunResume(const Command& command, const ResumeOptions& options) {
+  return command.RunOn(options.target, [&](const SessionCalls& calls, const std::string& id) {
+    v1::ResumeSessionResponse reply;
+    grpc::Status status = calls.Resume(ToRequest(options, id), reply);
+    if (!status.ok()) return status;
+    if (command.invocation().json()) {
+      command.PrintJson(ToJson(reply));
+    } else {
+      WriteResumed(command.invocation().out, reply);
+    }
+    return status;
+  });
+}
+
+void AddResume(CLI::App& session, const CommandPtr& command) {
+  const auto options = std::make_shared<ResumeOptions>();
+  CLI::App* resume = session.add_subcommand("resume", "Takes a session up and says what was found");
+  AddTarget(*resume, options->target);
+  resume->add_option("--holder", options->holder, "Who takes it: a label for others to read")
+      ->capture_default_str();
+  AddDuration(*resume, "--ttl", options->ttl, "How long the lease lasts without a sign of life");
+  resume->add_option("--token", options->token, "Your own token: a reconnect that changes nothing");
+  resume->add_option("--force", options->force_reason, "Take it from a live holder, and say why")
+      ->type_name("REASON");
+  resume->add_option("--store-id", options->expected_store, "Refuse any other store");
+  resume->add_option("--known-revision", options->known_revision,
+                     "Refuse a store that is behind this revision");
+  resume->footer(
+      "A turn that was running is abandoned; its snapshot before stands. The token that is\n"
+      "printed is what writing needs from now on.\n"
+      "\nExamples:\n  holdfast session resume 4f1c2d3e\n"
+      "  holdfast session resume --latest \"$PWD\" --force 'the old host is gone'\n"
+      "  holdfast session resume 4f1c2d3e --patience 90s   # waits for the other holder");
+  resume->callback([command, options] {
+    command->invocation().command = [command, options] { return RunResume(*command, *options); };
+  });
+}
+
+// --- close, delete ------------------------------------------------------------------------------
+
+struct EndOptions {
+  Target target;
+  std::string token;
+};
+
+// Sends `Request` for one session, and prints the reply, or `sentence(reply)` as text.
+template <typename Request, typename Response, typename Send, typename Sentence>
+ExitCode RunEnd(const Command& command, const EndOptions& options, Send send, Sentence sentence) {
+  return command.RunOn(options.target, [&](const SessionCalls& calls, const std::string& id) {
+    Request request;
+    request.set_request_id(NewRequestId());
+    request.set_session_id(id);
+    request.set_lease_token(options.token);
+    Response reply;
+    grpc::Status status = (calls.*send)(request, reply);
+    if (!status.ok()) return status;
+    if (command.invocation().json()) {
+      nlohmann::ordered_json object = ToJson(reply);
+      object["session_id"] = id;
+      command.PrintJson(object);
+    } else {
+      command.invocation().out << Printable(id) << ' ' << sentence(reply) << '\n';
+    }
+    return status;
+  });
+}
+
+std::string ClosedSentence(const v1::CloseSessionResponse& reply) {
+  std::string text = "is closed at revision " + std::to_string(reply.revision());
+  if (reply.abandoned_turn() != 0) {
+    text +=
+        "; turn " + std::to_string(reply.abandoned_turn()) + " was running and has been abandoned";
+  }
+  return text;
+}
+
+std::string DeletedSentence(const v1::DeleteSessionResponse& reply) {
+  return "is deleted for ever; its last revision was " + std::to_string(reply.revision());
+}
+
+std::shared_ptr<EndOptions> AddEndOptions(CLI::App& command) {
+  auto options = std::make_shared<EndOptions>();
+  AddTarget(command, options->target);
+  command.add_option("--token", options->token, kTokenHelp);
+  return options;
+}
+
+void AddClose(CLI::App& session, const CommandPtr& command) {
+  CLI::App* close = session.add_subcommand("close", "Ends a session; it can still be resumed");
+  const auto options = AddEndOptions(*close);
+  close->footer(
+      "Examples:\n  holdfast session close 4f1c2d3e\n"
+      "  holdfast session close 4f1c2d3e --token \"$token\"");
+  close->callback([command, options] {
+    command->invocation().command = [command, options] {
+      return RunEnd<v1::CloseSessionRequest, v1::CloseSessionResponse>(
+          *command, *options, &SessionCalls::Close, ClosedSentence);
+    };
+  });
+}
+
+void AddDelete(CLI::App& session, const CommandPtr& command) {
+  CLI::App* remove = session.add_subcommand("delete", "Deletes a session; nothing brings it back");
+  const auto options = AddEndOptions(*remove);
+  remove->footer("Example:\n  holdfast session delete 4f1c2d3e");
+  remove->callback([command, options] {
+    command->invocation().command = [command, options] {
+      return RunEnd<v1::DeleteSessionRequest, v1::DeleteSessionResponse>(
+          *command, *options, &SessionCalls::Delete, DeletedSentence);
+    };
+  });
+}
+
+}  // namespace
+
+void AddSessionCommands(CLI::App& app, Invocation& invocation) {
+  const auto command = std::make_shared<Command>(invocation);
+  CLI::App* session =
+      app.add_subcommand("session", "Lists, shows, resumes, closes, deletes sessions");
+  AddDuration(*session, "--patience", command->policy().patience,
+              "How long to repeat a call that may be repeated");
+  AddList(*session, command);
+  AddShow(*session, command);
+  AddResume(*session, command);
+  AddClose(*session, command);
+  AddDelete(*session, command);
+}
+
+}  // namespace holdfast::cli

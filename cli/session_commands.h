@@ -1,0 +1,16 @@
+// `holdfast session list|show|resume|close|delete`.
+#ifndef HOLDFAST_CLI_SESSION_COMMANDS_H_
+#define HOLDFAST_CLI_SESSION_COMMANDS_H_
+
+#include "cli/invocation.h"
+
+#include "CLI/CLI.hpp"
+
+namespace holdfast::cli {
+
+// Both must live until the command has run.
+void AddSessionCommands(CLI::App& app, Invocation& invocation);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLI_SESSION_COMMANDS_H_

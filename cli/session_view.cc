@@ -1,0 +1,112 @@
+#include "cli/session_view.h"
+
+#include "cli/table.h"
+#include "cli/times.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+#include <map>
+
+namespace holdfast::cli {
+namespace {
+
+// "PREFIX_NAME" as "name".
+std::string Short(const std::string& name, const std::string& prefix) {
+  return absl::AsciiStrToLower(name.substr(prefix.size()));
+}
+
+std::string LeaseText(const v1::Lease& lease) {
+  std::string text = absl::StrCat(Short(v1::LeaseState_Name(lease.state()), "LEASE_STATE_"),
+                                  ", epoch ", lease.epoch());
+  if (!lease.holder().empty()) absl::StrAppend(&text, ", holder ", lease.holder());
+  if (lease.has_expires_in()) {
+    absl::StrAppend(&text, ", ends in ", absl::FormatDuration(FromProto(lease.expires_in())));
+  }
+  return text;
+}
+
+std::string TurnText(const v1::Session& session) {
+  if (!session.has_turn()) return absl::StrCat("none running, last ", session.last_turn());
+  return absl::StrCat(session.turn().number(), " running since ",
+                      TimeText(session.turn().started_at()), ", ", session.turn().last_entry(),
+                      " journal entries");
+}
+
+std::string SummaryState(const v1::SessionSummary& row) {
+  switch (row.mark()) {
+    case v1::SessionSummary::MARK_FOREIGN:
+      return "foreign";
+    case v1::SessionSummary::MARK_DAMAGED:
+      return "damaged";
+    default:
+      return StateName(row.lifecycle());
+  }
+}
+
+}  // namespace
+
+std::string StateName(v1::Lifecycle lifecycle) {
+  return Short(v1::Lifecycle_Name(lifecycle), "LIFECYCLE_");
+}
+
+std::vector<std::string> StateNames() {
+  std::vector<std::string> names;
+  for (int value = v1::Lifecycle_MIN + 1; value <= v1::Lifecycle_MAX; ++value) {
+    names.push_back(StateName(static_cast<v1::Lifecycle>(value)));
+  }
+  return names;
+}
+
+v1::Lifecycle StateOf(const std::string& name) {
+  v1::Lifecycle lifecycle = v1::LIFECYCLE_UNSPECIFIED;
+  v1::Lifecycle_Parse("LIFECYCLE_" + absl::AsciiStrToUpper(name), &lifecycle);
+  return lifecycle;
+}
+
+void WriteSession(std::ostream& out, const v1::Session& session) {
+  const v1::Manifest& manifest = session.manifest();
+  std::string state = StateName(session.lifecycle());
+  if (session.lifecycle() == v1::LIFECYCLE_CLOSED) {
+    const std::string reason = v1::CloseReason_Name(session.close_reason());
+    absl::StrAppend(&state, " (", Short(reason, "CLOSE_REASON_"), ")");
+  }
+  std::vector<Row> rows = {
+      {"session", session.session_id()},
+      {"state", state},
+      {"revision", absl::StrCat(session.revision())},
+      {"snapshot", absl::StrCat("revision ", session.snapshot_revision())},
+      {"messages", absl::StrCat(session.message_count())},
+      {"turn", TurnText(session)},
+      {"lease", LeaseText(session.lease())},
+      {"mode", Short(v1::Mode_Name(manifest.mode()), "MODE_")},
+      {"project", manifest.project_root()},
+      {"created", TimeText(session.created_at())},
+      {"updated", TimeText(session.updated_at())},
+      {"store", session.store_id()},
+      {"digest", absl::BytesToHexString(session.history_digest())},
+  };
+  if (manifest.has_sm_state()) {
+    rows.push_back({"state machine", absl::StrCat(manifest.sm_state().sm_ext_id(), " in slot ",
+                                                  manifest.sm_state().state_slot_ref())});
+  }
+  const std::map<std::string, std::string> attributes(session.attributes().begin(),
+                                                      session.attributes().end());
+  for (const auto& [key, value] : attributes) rows.push_back({"attribute", key + "=" + value});
+  WriteTable(out, rows);
+}
+
+void WriteSessions(std::ostream& out, const std::vector<v1::SessionSummary>& sessions) {
+  std::vector<Row> rows = {
+      {"SESSION", "STATE", "REVISION", "MESSAGES", "UPDATED", "PROJECT", "TITLE"}};
+  for (const v1::SessionSummary& row : sessions) {
+    const bool readable = row.has_updated_at();
+    rows.push_back({row.session_id(), SummaryState(row), absl::StrCat(row.revision()),
+                    absl::StrCat(row.message_count()), readable ? TimeText(row.updated_at()) : "-",
+                    row.project_root(), row.title()});
+  }
+  WriteTable(out, rows);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,30 @@
+// Sessions as tables for people.
+#ifndef HOLDFAST_CLI_SESSION_VIEW_H_
+#define HOLDFAST_CLI_SESSION_VIEW_H_
+
+#include "holdfast/v1/session.pb.h"
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+
+// The state's name as people write it, for example "persisted".
+std::string StateName(v1::Lifecycle lifecycle);
+
+// The names of all states, for a command line to choose from.
+std::vector<std::string> StateNames();
+
+// The state `name` names; LIFECYCLE_UNSPECIFIED when there is none.
+v1::Lifecycle StateOf(const std::string& name);
+
+// One session, one fact a line.
+void WriteSession(std::ostream& out, const v1::Session& session);
+
+// One session a line under a heading.
+void WriteSessions(std::ostream& out, const std::vector<v1::SessionSummary>& sessions);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLI_SESSION_VIEW_H_

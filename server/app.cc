@@ -1,0 +1,168 @@
+#include "server/app.h"
+
+#include "server/version.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+#include "absl/time/time.h"
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <cstddef>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+// Health is overall, and per service.
+constexpr std::string_view kServices[] = {"", "holdfast.v1.SessionService",
+                                          "holdfast.v1.AdminService"};
+constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
+// Sessions recovered in one sweep; the rest waits for the next one.
+constexpr size_t kSweepMost = 1000;
+// The transport takes more than the funnel allows, so that the refusal is ours and says why.
+constexpr int kTransportMetadataBytes = 2 * static_cast<int>(kMetadataBytes);
+// A client that is gone without a word is noticed, so that its streams end.
+constexpr int kKeepaliveMs = 30'000;
+constexpr int kLeastPingMs = 10'000;
+
+void Configure(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(kTransportMessageBytes));
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kTransportMetadataBytes);
+  // Two servers on one port would share its calls without a word.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingMs);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
+  auto app = std::make_unique<App>(Key(), std::move(parts));
+  RETURN_IF_ERROR(app->Open());
+  RETURN_IF_ERROR(app->Listen());
+  App* self = app.get();
+  app->sweeper_ = std::make_unique<Periodic>(app->parts_.config.recovery.sweep_interval,
+                                             app->parts_.random, [self] { self->Sweep(); });
+  app->store_watch_ = std::make_unique<Periodic>(kStoreWatchInterval, app->parts_.random,
+                                                 [self] { self->CheckStore(); });
+  return app;
+}
+
+App::~App() {
+  if (server_ != nullptr) Drain();
+}
+
+absl::Status App::Open() {
+  const Config& config = parts_.config;
+  ASSIGN_OR_RETURN(
+      stores_, Stores::Open(config, parts_.make_store, parts_.clock, parts_.random, parts_.log));
+  pool_ = std::make_unique<WorkerPool>(config.server.workers, config.limits.queued_calls);
+  admission_ = std::make_unique<Admission>(config.limits.memory_budget);
+  edge_ = std::make_unique<Edge>(Edge{.pool = *pool_,
+                                      .admission = *admission_,
+                                      .clock = parts_.clock,
+                                      .random = parts_.random,
+                                      .log = parts_.log});
+  sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random);
+  session_service_ = std::make_unique<SessionService>(*edge_, *sessions_);
+  admin_service_ =
+      std::make_unique<AdminService>(*edge_, stores_->active(),
+                                     ServerFacts{.version = kVersion,
+                                                 .store_name = config.ActiveStore().name,
+                                                 .started = parts_.clock.SinceBoot(),
+                                                 .warnings = stores_->warnings()});
+  return absl::OkStatus();
+}
+
+absl::Status App::Listen() {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  Configure(builder);
+  const std::string& address = parts_.config.server.address;
+  int port = 0;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(session_service_.get());
+  builder.RegisterService(admin_service_.get());
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || port == 0) {
+    server_ = nullptr;
+    return absl::UnavailableError("server.address: " + address +
+                                  " cannot be served; is another server using it?");
+  }
+  address_ = address.substr(0, address.rfind(':') + 1) + std::to_string(port);
+  SetServing(true);
+  return absl::OkStatus();
+}
+
+std::string App::ReadyLine() {
+  const StoreDescription store = stores_->active().Describe();
+  return "holdfastd ready: address=" + address_ + " store=" + parts_.config.ActiveStore().name +
+         " kind=" + store.kind + " store_id=" + store.store.value() +
+         " pid=" + std::to_string(getpid());
+}
+
+void App::SetServing(bool serving) {
+  auto* health = server_->GetHealthCheckService();
+  for (const std::string_view service : kServices) {
+    health->SetServingStatus(std::string(service), serving);
+  }
+}
+
+void App::CheckStore() {
+  const absl::Status health = stores_->active().CheckHealth();
+  if (health.ok()) return;
+  parts_.log.Error("the store has failed: stopping, so that a restart recovers it",
+                   {{"problem", RefusalOf(health).message()}});
+  SetServing(false);
+  const absl::MutexLock lock(&mutex_);
+  store_failed_ = true;
+  stop_ = true;
+}
+
+void App::Sweep() {
+  const auto closed = sessions_->RecoverDue(parts_.config.recovery.abandon_after, kSweepMost);
+  if (!closed.ok()) {
+    parts_.log.Warn("sweep", {{"problem", RefusalOf(closed.status()).message()}});
+  } else if (*closed > 0) {
+    parts_.log.Info("sweep", {{"sessions_closed", static_cast<int64_t>(*closed)}});
+  }
+}
+
+void App::RequestStop() {
+  const absl::MutexLock lock(&mutex_);
+  stop_ = true;
+}
+
+int App::Run() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(&stop_));
+  }
+  parts_.log.Info("stopping",
+                  {{"calls_in_progress", static_cast<int64_t>(admission_->InProgress())}});
+  SetServing(false);
+  absl::SleepFor(parts_.not_serving_wait);
+  Drain();
+  const absl::MutexLock lock(&mutex_);
+  return store_failed_ ? 1 : 0;
+}
+
+void App::Drain() {
+  sweeper_.reset();
+  store_watch_.reset();
+  admission_->Stop();
+  server_->Shutdown(absl::ToChronoTime(parts_.clock.Wall() + parts_.config.server.drain_timeout));
+  server_->Wait();
+  server_.reset();
+  pool_.reset();
+  stores_->Close();
+  parts_.log.Info("stopped", {});
+}
+
+}  // namespace holdfast

@@ -1,0 +1,92 @@
+// The server as a whole: config to stores, stores to use cases, use cases to services, services to
+// a port.
+#ifndef HOLDFAST_SERVER_APP_H_
+#define HOLDFAST_SERVER_APP_H_
+
+#include "server/config.h"
+#include "server/log.h"
+#include "server/periodic.h"
+#include "server/rpc/admin_service.h"
+#include "server/rpc/session_service.h"
+#include "server/stores.h"
+#include "server/worker_pool.h"
+#include "session/clock.h"
+#include "session/sessions.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace holdfast {
+
+class App {
+ public:
+  struct Parts {
+    Config config;  // valid
+    StoreMaker make_store;
+    const Clock& clock;
+    Random& random;
+    Log& log;
+    // Between saying NOT_SERVING and refusing calls, for those who look at health to look.
+    absl::Duration not_serving_wait = absl::Milliseconds(500);
+  };
+
+  // Only Start can make one.
+  class Key {
+    friend class App;
+    Key() = default;
+  };
+  App(Key, Parts parts) : parts_(std::move(parts)) {}
+  // Opens the stores and serves. The error is a diagnostic for the operator.
+  static absl::StatusOr<std::unique_ptr<App>> Start(Parts parts);
+  App(const App&) = delete;
+  App& operator=(const App&) = delete;
+  // Stops at once what Run has not stopped.
+  ~App();
+
+  // HOST:PORT as it is served; the port is the real one where the configuration says 0.
+  [[nodiscard]] const std::string& address() const { return address_; }
+  // "holdfastd ready: address=… store=… kind=… store_id=… pid=…"
+  [[nodiscard]] std::string ReadyLine();
+
+  // Serves until RequestStop or until the store fails, then drains: health says NOT_SERVING, new
+  // calls are refused, running ones get up to `drain_timeout`, the store is closed. No lease is
+  // touched. Answers the process's exit code: 0, or 1 when the store had failed. Called once.
+  int Run();
+  // Any thread may call, but no signal handler.
+  void RequestStop();
+
+ private:
+  absl::Status Open();
+  absl::Status Listen();
+  void SetServing(bool serving);
+  void CheckStore();
+  void Sweep();
+  void Drain();
+
+  Parts parts_;
+  std::unique_ptr<Stores> stores_;
+  std::unique_ptr<WorkerPool> pool_;
+  std::unique_ptr<Admission> admission_;
+  std::unique_ptr<Edge> edge_;
+  std::unique_ptr<Sessions> sessions_;
+  std::unique_ptr<SessionService> session_service_;
+  std::unique_ptr<AdminService> admin_service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Periodic> sweeper_;
+  std::unique_ptr<Periodic> store_watch_;
+  std::string address_;
+
+  absl::Mutex mutex_;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  bool store_failed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_APP_H_

@@ -1,0 +1,154 @@
+#include "server/config.h"
+
+#include "server/quantities.h"
+#include "server/yaml_reader.h"
+
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+namespace holdfast {
+namespace {
+
+constexpr char kDefaultStore[] = "local";
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// $XDG_STATE_HOME/holdfast or ~/.local/state/holdfast; empty when neither is known. The standard
+// says to ignore a relative path.
+std::string DefaultRoot(const Environment& environment) {
+  if (environment.state_home.starts_with('/')) return environment.state_home + "/holdfast";
+  if (environment.home.starts_with('/')) return environment.home + "/.local/state/holdfast";
+  return "";
+}
+
+void ReadServer(YamlReader& reader, const YAML::Node& node, ServerConfig& out) {
+  reader.Map(node, "server",
+             {{"address", reader.Text(out.address)},
+              {"workers", reader.Count(out.workers)},
+              {"insecure", reader.Flag(out.insecure)},
+              {"drain_timeout", reader.Duration(out.drain_timeout)}});
+}
+
+void ReadStore(YamlReader& reader, const YAML::Node& node, const std::string& path,
+               StoreConfig& out) {
+  // Another kind has other keys, so nothing but the kind is judged.
+  if (node.IsMap() && node["kind"] && node["kind"].IsScalar() && node["kind"].Scalar() != "fs") {
+    return reader.Refuse(node["kind"], path + ".kind",
+                         node["kind"].Scalar() == "postgres"
+                             ? "postgres is not built into this server yet; it has: fs"
+                             : "is not a kind of store this server has; it has: fs");
+  }
+  reader.Map(node, path,
+             {{"name", reader.Text(out.name)},
+              {"kind", reader.Text(out.kind)},
+              {"enabled", reader.Flag(out.enabled)},
+              {"active", reader.Flag(out.active)},
+              {"root", reader.Text(out.root)},
+              {"durability", reader.Text(out.durability)},
+              {"interval", reader.Duration(out.interval)},
+              {"allow_network_file_system", reader.Flag(out.allow_network_file_system)}});
+}
+
+void ReadStores(YamlReader& reader, const YAML::Node& node, const std::string& default_root,
+                std::vector<StoreConfig>& out) {
+  out.clear();
+  reader.Sequence(node, "stores", [&](const YAML::Node& item, const std::string& path) {
+    StoreConfig store{.root = default_root};
+    ReadStore(reader, item, path, store);
+    out.push_back(store);
+  });
+}
+
+void ReadLimits(YamlReader& reader, const YAML::Node& node, LimitsConfig& out) {
+  reader.Map(node, "limits",
+             {{"queued_calls", reader.Count(out.queued_calls)},
+              {"memory_budget", reader.Size(out.memory_budget)}});
+}
+
+void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& out) {
+  reader.Map(node, "recovery",
+             {{"sweep_interval", reader.Duration(out.sweep_interval)},
+              {"abandon_after", reader.Duration(out.abandon_after)}});
+}
+
+// Fills `config` and answers everything that is wrong with the document's form.
+std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment& environment,
+                                      Config& config) {
+  YamlReader reader;
+  reader.Map(root, "",
+             {{"server", [&](const YAML::Node& node,
+                             const std::string&) { ReadServer(reader, node, config.server); }},
+              {"stores",
+               [&](const YAML::Node& node, const std::string&) {
+                 ReadStores(reader, node, DefaultRoot(environment), config.stores);
+               }},
+              {"limits", [&](const YAML::Node& node,
+                             const std::string&) { ReadLimits(reader, node, config.limits); }},
+              {"recovery", [&](const YAML::Node& node, const std::string&) {
+                 ReadRecovery(reader, node, config.recovery);
+               }}});
+  return reader.problems();
+}
+
+}  // namespace
+
+const StoreConfig& Config::ActiveStore() const {
+  return *std::ranges::find_if(
+      stores, [](const StoreConfig& store) { return store.enabled && store.active; });
+}
+
+Environment Environment::OfProcess() {
+  return {.config_file = Variable("HOLDFAST_CONFIG"),
+          .state_home = Variable("XDG_STATE_HOME"),
+          .home = Variable("HOME")};
+}
+
+Config DefaultConfig(const Environment& environment) {
+  return {.stores = {{.name = kDefaultStore, .active = true, .root = DefaultRoot(environment)}}};
+}
+
+absl::StatusOr<Config> ParseConfig(const std::string& yaml, const Environment& environment) {
+  Config config = DefaultConfig(environment);
+  std::vector<std::string> problems;
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
+    if (documents.size() > 1) problems.emplace_back("the file: must be one document");
+    if (!documents.empty()) problems = ReadDocument(documents.front(), environment, config);
+  } catch (const YAML::Exception& error) {
+    return absl::InvalidArgumentError("line " + std::to_string(error.mark.line + 1) +
+                                      ": the file: is not YAML: " + error.msg);
+  }
+  if (const absl::Status valid = Validate(config); !valid.ok()) {
+    problems.emplace_back(valid.message());
+  }
+  if (!problems.empty()) return absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
+  return config;
+}
+
+absl::StatusOr<Config> LoadConfig(const std::string& flag, const Environment& environment) {
+  const std::string path = flag.empty() ? environment.config_file : flag;
+  if (path.empty()) {
+    Config config = DefaultConfig(environment);
+    if (absl::Status valid = Validate(config); !valid.ok()) return valid;
+    return config;
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(path + ": cannot be read");
+  std::string yaml(kConfigBytes + 1, '\0');
+  file.read(yaml.data(), static_cast<std::streamsize>(yaml.size()));
+  if (file.bad() || file.gcount() > static_cast<std::streamsize>(kConfigBytes)) {
+    return absl::InvalidArgumentError(path + ": cannot be read, or is larger than " +
+                                      SizeText(kConfigBytes));
+  }
+  yaml.resize(static_cast<size_t>(file.gcount()));
+  return ParseConfig(yaml, environment);
+}
+
+}  // namespace holdfast

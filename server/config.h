@@ -1,0 +1,90 @@
+// The server's configuration: one struct, its defaults, and its YAML (docs/config.md).
+#ifndef HOLDFAST_SERVER_CONFIG_H_
+#define HOLDFAST_SERVER_CONFIG_H_
+
+#include "session/limits.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+struct ServerConfig {
+  std::string address = "127.0.0.1:7420";
+  size_t workers = 64;
+  bool insecure = false;  // serve others than this machine, unprotected
+  absl::Duration drain_timeout = absl::Seconds(30);
+  bool operator==(const ServerConfig&) const = default;
+};
+
+struct StoreConfig {
+  std::string name;
+  std::string kind = "fs";
+  bool enabled = true;
+  bool active = false;
+  std::string root;
+  std::string durability = "sync";  // or "interval"
+  absl::Duration interval;          // between syncs; only with "interval"
+  bool allow_network_file_system = false;
+  bool operator==(const StoreConfig&) const = default;
+};
+
+struct LimitsConfig {
+  size_t queued_calls = kQueuedCallsDefault;
+  size_t memory_budget = kMemoryBudgetDefault;
+  bool operator==(const LimitsConfig&) const = default;
+};
+
+struct RecoveryConfig {
+  absl::Duration sweep_interval = absl::Seconds(60);
+  absl::Duration abandon_after = absl::Seconds(300);
+  bool operator==(const RecoveryConfig&) const = default;
+};
+
+struct Config {
+  ServerConfig server;
+  std::vector<StoreConfig> stores;
+  LimitsConfig limits;
+  RecoveryConfig recovery;
+  bool operator==(const Config&) const = default;
+
+  // The one store that is active; the configuration must be valid.
+  [[nodiscard]] const StoreConfig& ActiveStore() const;
+};
+
+// What the configuration takes from the environment; empty is unset.
+struct Environment {
+  std::string config_file;  // HOLDFAST_CONFIG
+  std::string state_home;   // XDG_STATE_HOME
+  std::string home;         // HOME
+
+  static Environment OfProcess();
+};
+
+// What serves without a file: one active store of files below the user's state directory.
+Config DefaultConfig(const Environment& environment);
+
+// The configuration that `yaml` states over the defaults. INVALID_ARGUMENT with one line per
+// violation, all of them: unknown keys and wrong types with path and line, and what Validate finds.
+absl::StatusOr<Config> ParseConfig(const std::string& yaml, const Environment& environment);
+
+// Reads the file named by `flag`, else by the environment; without either, the defaults. NOT_FOUND
+// or INVALID_ARGUMENT, with words for the operator.
+absl::StatusOr<Config> LoadConfig(const std::string& flag, const Environment& environment);
+
+// OK, or INVALID_ARGUMENT with one line per violation: "path: why".
+absl::Status Validate(const Config& config);
+
+// YAML that parses to the same configuration.
+std::string PrintConfig(const Config& config);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_CONFIG_H_

@@ -1,0 +1,70 @@
+#include "server/config.h"
+#include "server/quantities.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+namespace {
+
+// Quoted only where it must be, so that the print reads like what a person would write.
+void Text(YAML::Emitter& out, const char* key, const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_not_of("0123456789.") != text.npos &&
+                     text.find_first_not_of(
+                         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                         "0123456789/._:-") == text.npos &&
+                     text != "true" && text != "false" && text != "null" && text.front() != '-' &&
+                     text.back() != ':';
+  out << YAML::Key << key << YAML::Value;
+  if (!plain) out << YAML::DoubleQuoted;
+  out << text;
+}
+
+void Server(YAML::Emitter& out, const ServerConfig& server) {
+  out << YAML::Key << "server" << YAML::Value << YAML::BeginMap;
+  Text(out, "address", server.address);
+  out << YAML::Key << "workers" << YAML::Value << server.workers;
+  out << YAML::Key << "insecure" << YAML::Value << server.insecure;
+  out << YAML::Key << "drain_timeout" << YAML::Value << DurationText(server.drain_timeout);
+  out << YAML::EndMap;
+}
+
+void Store(YAML::Emitter& out, const StoreConfig& store) {
+  out << YAML::BeginMap;
+  Text(out, "name", store.name);
+  Text(out, "kind", store.kind);
+  out << YAML::Key << "enabled" << YAML::Value << store.enabled;
+  out << YAML::Key << "active" << YAML::Value << store.active;
+  Text(out, "root", store.root);
+  Text(out, "durability", store.durability);
+  if (store.durability == "interval") {
+    out << YAML::Key << "interval" << YAML::Value << DurationText(store.interval);
+  }
+  out << YAML::Key << "allow_network_file_system" << YAML::Value << store.allow_network_file_system;
+  out << YAML::EndMap;
+}
+
+}  // namespace
+
+std::string PrintConfig(const Config& config) {
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  Server(out, config.server);
+  out << YAML::Key << "stores" << YAML::Value << YAML::BeginSeq;
+  for (const StoreConfig& store : config.stores) Store(out, store);
+  out << YAML::EndSeq;
+  out << YAML::Key << "limits" << YAML::Value << YAML::BeginMap;
+  out << YAML::Key << "queued_calls" << YAML::Value << config.limits.queued_calls;
+  out << YAML::Key << "memory_budget" << YAML::Value << SizeText(config.limits.memory_budget);
+  out << YAML::EndMap;
+  out << YAML::Key << "recovery" << YAML::Value << YAML::BeginMap;
+  out << YAML::Key << "sweep_interval" << YAML::Value
+      << DurationText(config.recovery.sweep_interval);
+  out << YAML::Key << "abandon_after" << YAML::Value << DurationText(config.recovery.abandon_after);
+  out << YAML::EndMap << YAML::EndMap;
+  return std::string(out.c_str()) + "\n";
+}
+
+}  // namespace holdfast

@@ -1,0 +1,132 @@
+#include "server/config.h"
+#include "session/ids.h"
+#include "session/limits.h"
+
+#include "absl/strings/str_join.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+constexpr int kPortMost = 65535;
+constexpr absl::Duration kIntervalMost = absl::Minutes(1);
+// One request of the largest size must fit, or nobody could send it.
+constexpr size_t kMemoryBudgetLeast = kUnaryRequestBytes * kParsedBytesPerWireByte;
+constexpr size_t kQueuedCallsMost = 1'000'000;
+
+class Violations {
+ public:
+  void Add(const std::string& path, std::string_view why) {
+    found_.push_back(path + ": " + std::string(why));
+  }
+  void Require(bool holds, const std::string& path, std::string_view why) {
+    if (!holds) Add(path, why);
+  }
+  [[nodiscard]] absl::Status ToStatus() const {
+    if (found_.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrJoin(found_, "\n"));
+  }
+
+ private:
+  std::vector<std::string> found_;
+};
+
+// The host of HOST:PORT, brackets of an IPv6 address removed; nullopt when it is not of that form.
+std::optional<std::string> HostOf(std::string_view address) {
+  const size_t colon = address.rfind(':');
+  if (colon == address.npos || colon == 0) return std::nullopt;
+  std::string_view host = address.substr(0, colon);
+  const std::string_view port = address.substr(colon + 1);
+  int number = -1;
+  const auto [rest, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (error != std::errc() || rest != port.data() + port.size()) return std::nullopt;
+  if (number < 0 || number > kPortMost) return std::nullopt;
+  if (host.starts_with('[') != host.ends_with(']')) return std::nullopt;
+  if (host.starts_with('['))
+    host = host.substr(1, host.size() - 2);
+  else if (host.find(':') != host.npos)
+    return std::nullopt;
+  return std::string(host);
+}
+
+bool IsLoopback(std::string_view host) {
+  if (host == "localhost" || host == "::1") return true;
+  // Digits and dots only: 127.example.org is a name, and may be anywhere.
+  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos;
+}
+
+void CheckServer(const ServerConfig& server, Violations& out) {
+  const std::optional<std::string> host = HostOf(server.address);
+  out.Require(host.has_value(), "server.address", "must be HOST:PORT, for example 127.0.0.1:7420");
+  if (host && !IsLoopback(*host)) {
+    out.Require(server.insecure, "server.address",
+                "serves other machines, which have no way to prove who they are: say "
+                "server.insecure: true if that is wanted");
+  }
+  out.Require(server.workers >= 1 && server.workers <= kWorkersMost, "server.workers",
+              "must be between 1 and " + std::to_string(kWorkersMost));
+  out.Require(server.drain_timeout <= absl::Hours(1), "server.drain_timeout", "must be at most 1h");
+}
+
+void CheckStore(const StoreConfig& store, const std::string& path, Violations& out) {
+  out.Require(TenantId::Parse(store.name).has_value(), path + ".name",
+              "must be 1 to 64 of A-Z a-z 0-9 . _ -");
+  out.Require(store.root.starts_with('/'), path + ".root",
+              store.root.empty() ? "has no default here, for neither XDG_STATE_HOME nor HOME is set"
+                                 : "must be an absolute path");
+  const bool interval = store.durability == "interval";
+  out.Require(interval || store.durability == "sync", path + ".durability",
+              "must be sync or interval");
+  if (interval) {
+    out.Require(store.interval > absl::ZeroDuration() && store.interval <= kIntervalMost,
+                path + ".interval", "must be between 1ms and 1m where durability is interval");
+  } else {
+    out.Require(store.interval == absl::ZeroDuration(), path + ".interval",
+                "goes with durability: interval alone");
+  }
+}
+
+void CheckStores(const std::vector<StoreConfig>& stores, Violations& out) {
+  std::set<std::string> names;
+  std::set<std::string> roots;
+  size_t active = 0;
+  for (size_t i = 0; i < stores.size(); ++i) {
+    const StoreConfig& store = stores[i];
+    const std::string path = "stores[" + std::to_string(i) + "]";
+    CheckStore(store, path, out);
+    out.Require(names.insert(store.name).second, path + ".name", "is another store's name");
+    out.Require(roots.insert(store.root).second, path + ".root", "is another store's root");
+    if (store.enabled && store.active) ++active;
+  }
+  out.Require(active == 1, "stores",
+              "exactly one enabled store must be active, and " + std::to_string(active) + " are");
+}
+
+}  // namespace
+
+absl::Status Validate(const Config& config) {
+  Violations out;
+  CheckServer(config.server, out);
+  CheckStores(config.stores, out);
+  const size_t queued = config.limits.queued_calls;
+  out.Require(queued >= 1 && queued <= kQueuedCallsMost, "limits.queued_calls",
+              "must be between 1 and " + std::to_string(kQueuedCallsMost));
+  out.Require(config.limits.memory_budget >= kMemoryBudgetLeast, "limits.memory_budget",
+              "must be at least 400MiB, which one request of 4MiB may take");
+  out.Require(config.recovery.sweep_interval >= absl::Seconds(1), "recovery.sweep_interval",
+              "must be at least 1s");
+  out.Require(config.recovery.abandon_after >= absl::Seconds(1), "recovery.abandon_after",
+              "must be at least 1s");
+  return out.ToStatus();
+}
+
+}  // namespace holdfast

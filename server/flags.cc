@@ -1,0 +1,60 @@
+#include "server/flags.h"
+
+#include <cstddef>
+#include <map>
+#include <string_view>
+
+namespace holdfast {
+namespace {
+
+using Action = Flags::Action;
+
+const std::map<std::string_view, Action>& Actions() {
+  static const std::map<std::string_view, Action> actions = {
+      {"--check-config", Action::kCheckConfig},
+      {"--print-config", Action::kPrintConfig},
+      {"--version", Action::kVersion},
+      {"--help", Action::kHelp},
+      {"-h", Action::kHelp},
+      {"healthcheck", Action::kHealthcheck}};
+  return actions;
+}
+
+// What a flag with a value fills, or nullptr.
+std::string* Target(std::string_view name, Flags& flags) {
+  if (name == "--config") return &flags.config;
+  if (name == "--address") return &flags.address;
+  return nullptr;
+}
+
+}  // namespace
+
+absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
+  Flags flags;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    const size_t equals = argument.starts_with("--") ? argument.find('=') : argument.npos;
+    const std::string name(argument.substr(0, equals));
+    if (const auto action = Actions().find(argument); action != Actions().end()) {
+      if (flags.action != Action::kServe) {
+        return absl::InvalidArgumentError(name + ": does not go with what is asked before it");
+      }
+      flags.action = action->second;
+      continue;
+    }
+    std::string* target = Target(name, flags);
+    if (target == nullptr) return absl::InvalidArgumentError(name + ": unknown argument");
+    if (equals != argument.npos) {
+      *target = argument.substr(equals + 1);
+    } else if (i + 1 < arguments.size()) {
+      *target = arguments[++i];
+    }
+    if (target->empty()) return absl::InvalidArgumentError(name + ": needs a value");
+  }
+  if (!flags.address.empty() && flags.action != Action::kHealthcheck) {
+    return absl::InvalidArgumentError("--address: goes with healthcheck alone");
+  }
+  return flags;
+}
+
+}  // namespace holdfast

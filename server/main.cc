@@ -1,0 +1,98 @@
+// holdfastd: reads its flags and its configuration, and serves.
+#include "server/app.h"
+#include "server/config.h"
+#include "server/flags.h"
+#include "server/healthcheck.h"
+#include "server/log.h"
+#include "server/signals.h"
+#include "server/stores.h"
+#include "server/version.h"
+#include "session/clock.h"
+
+#include <iostream>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kUsageError = 2;
+
+int Fail(const absl::Status& status) {
+  std::cerr << "holdfastd: " << std::string(status.message()) << "\n";
+  return kFailed;
+}
+
+int Serve(Config config) {
+  Log log(StandardError(), SystemClock());
+  auto app = App::Start({.config = std::move(config),
+                         .make_store = MakeStore,
+                         .clock = SystemClock(),
+                         .random = SystemRandom(),
+                         .log = log});
+  if (!app.ok()) return Fail(app.status());
+  const SignalWatch signals([&] { (*app)->RequestStop(); });
+  std::cout << (*app)->ReadyLine()
+            << std::endl;  // NOLINT(performance-avoid-endl): whoever waits for it must see it now
+  return (*app)->Run();
+}
+
+int Ask(const Flags& flags, const Config& config) {
+  const absl::Status health =
+      AskHealth(flags.address.empty() ? config.server.address : flags.address);
+  if (!health.ok()) return Fail(health);
+  std::cout << "serving\n";
+  return kDone;
+}
+
+int RunWithConfig(const Flags& flags) {
+  absl::StatusOr<Config> config = LoadConfig(flags.config, Environment::OfProcess());
+  // Whoever names the server needs no configuration to ask for its health.
+  if (!config.ok() && !flags.address.empty()) return Ask(flags, {});
+  if (!config.ok()) {
+    std::cerr << "holdfastd: the configuration is refused:\n"
+              << std::string(config.status().message()) << "\n";
+    return kFailed;
+  }
+  switch (flags.action) {
+    case Flags::Action::kCheckConfig:
+      std::cout << "the configuration is valid\n";
+      return kDone;
+    case Flags::Action::kPrintConfig:
+      std::cout << PrintConfig(*config);
+      return kDone;
+    case Flags::Action::kHealthcheck:
+      return Ask(flags, *config);
+    default:
+      return Serve(*std::move(config));
+  }
+}
+
+int Main(std::span<char* const> arguments) {
+  const absl::StatusOr<Flags> flags = ParseFlags(arguments);
+  if (!flags.ok()) {
+    std::cerr << "holdfastd: " << std::string(flags.status().message()) << "\n" << kUsage;
+    return kUsageError;
+  }
+  if (flags->action == Flags::Action::kHelp) {
+    std::cout << kUsage;
+    return kDone;
+  }
+  if (flags->action == Flags::Action::kVersion) {
+    std::cout << "holdfastd " << kVersion << "\n";
+    return kDone;
+  }
+  return RunWithConfig(*flags);
+}
+
+}  // namespace
+}  // namespace holdfast
+
+int main(int argc, char** argv) {
+  holdfast::BlockStopSignals();
+  const std::span<char* const> all(argv, static_cast<size_t>(argc));
+  return holdfast::Main(all.subspan(all.empty() ? 0 : 1));
+}

@@ -1,0 +1,50 @@
+#include "server/rpc/admin_service.h"
+
+#include "server/rpc/convert_fields.h"
+#include "session/refusal.h"
+
+#include <cstdint>
+
+namespace holdfast {
+
+grpc::ServerUnaryReactor* AdminService::Status(grpc::CallbackServerContext* context,
+                                               const pb::StatusRequest* request,
+                                               pb::StatusResponse* response) {
+  return RunUnary(
+      edge_, Unary{"Status", context, request, response},
+      [this](Call&, const pb::StatusRequest&, pb::StatusResponse& out) { return Describe(out); });
+}
+
+grpc::ServerUnaryReactor* AdminService::Echo(grpc::CallbackServerContext* context,
+                                             const pb::EchoRequest* request,
+                                             pb::EchoResponse* response) {
+  return RunUnary(edge_, Unary{"Echo", context, request, response},
+                  [](Call&, const pb::EchoRequest& in, pb::EchoResponse& out) {
+                    out.set_payload(in.payload());
+                    return absl::OkStatus();
+                  });
+}
+
+absl::Status AdminService::Describe(pb::StatusResponse& response) {
+  const StoreDescription store = store_.Describe();
+  const absl::Status health = store_.CheckHealth();
+  response.set_version(facts_.version);
+  *response.mutable_uptime() = ToWire(edge_.clock.SinceBoot() - facts_.started);
+  response.set_store_name(facts_.store_name);
+  response.set_store_kind(store.kind);
+  response.set_store_id(store.store.value());
+  response.set_incarnation(store.incarnation.value());
+  response.set_serving(health.ok());
+  if (!health.ok()) response.set_problem(RefusalOf(health).message());
+  response.set_durability(store.durability);
+  response.set_calls_in_progress(static_cast<uint32_t>(edge_.admission.InProgress()));
+  response.set_workers(static_cast<uint32_t>(edge_.pool.workers()));
+  ListQuery any{.limit = 1};
+  any.tenant = *TenantId::Parse("default");
+  const absl::StatusOr<ListPage> page = store_.List(any);
+  response.set_listing_incomplete(page.ok() && !page->complete);
+  for (const std::string& warning : facts_.warnings) response.add_warnings(warning);
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast

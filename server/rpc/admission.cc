@@ -1,0 +1,51 @@
+#include "server/rpc/admission.h"
+
+#include "session/limits.h"
+#include "session/refusal.h"
+
+namespace holdfast {
+
+absl::Status Overloaded(const char* what) {
+  return Refusal(Reason::kOverloaded, "the server is busy: try again a little later")
+      .With("field", what)
+      .RetryAfter(kOverloadRetry);
+}
+
+absl::StatusOr<Admission::Ticket> Admission::Admit(size_t wire_bytes) {
+  const size_t bytes = wire_bytes * kParsedBytesPerWireByte;
+  const absl::MutexLock lock(&mutex_);
+  if (stopped_) return StoreUnavailable("this server is stopping", Fate::kNoEffect);
+  if (bytes > memory_budget_ - bytes_) return Overloaded("limits.memory_budget");
+  ++calls_;
+  bytes_ += bytes;
+  return Ticket(this, bytes);
+}
+
+void Admission::Stop() {
+  const absl::MutexLock lock(&mutex_);
+  stopped_ = true;
+}
+
+size_t Admission::InProgress() {
+  const absl::MutexLock lock(&mutex_);
+  return calls_;
+}
+
+Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {
+  if (this != &other) {
+    GiveBack();
+    admission_ = std::exchange(other.admission_, nullptr);
+    bytes_ = other.bytes_;
+  }
+  return *this;
+}
+
+void Admission::Ticket::GiveBack() {
+  if (admission_ == nullptr) return;
+  const absl::MutexLock lock(&admission_->mutex_);
+  --admission_->calls_;
+  admission_->bytes_ -= bytes_;
+  admission_ = nullptr;
+}
+
+}  // namespace holdfast

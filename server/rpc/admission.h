@@ -1,0 +1,60 @@
+// Which calls may enter: none while the server stops, and no more bytes at once than memory allows.
+#ifndef HOLDFAST_SERVER_RPC_ADMISSION_H_
+#define HOLDFAST_SERVER_RPC_ADMISSION_H_
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+#include <cstddef>
+#include <utility>
+
+namespace holdfast {
+
+// Any thread may call.
+class Admission {
+ public:
+  // A call's place, given back when it is destroyed.
+  class Ticket {
+   public:
+    Ticket() = default;
+    Ticket(Ticket&& other) noexcept
+        : admission_(std::exchange(other.admission_, nullptr)), bytes_(other.bytes_) {}
+    Ticket& operator=(Ticket&& other) noexcept;
+    ~Ticket() { GiveBack(); }
+
+   private:
+    friend class Admission;
+    Ticket(Admission* admission, size_t bytes) : admission_(admission), bytes_(bytes) {}
+    void GiveBack();
+
+    Admission* admission_ = nullptr;
+    size_t bytes_ = 0;
+  };
+
+  explicit Admission(size_t memory_budget) : memory_budget_(memory_budget) {}
+
+  // A place for a call whose request has `wire_bytes`. OVERLOADED with RetryInfo when the running
+  // calls take the whole memory budget; STORE_UNAVAILABLE with outcome known once Stop was called.
+  absl::StatusOr<Ticket> Admit(size_t wire_bytes);
+
+  // Refuses every later call; the running ones go on.
+  void Stop();
+
+  // How many calls run or wait.
+  size_t InProgress();
+
+ private:
+  const size_t memory_budget_;
+  absl::Mutex mutex_;
+  size_t calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// OVERLOADED: `what` is exhausted for the moment.
+absl::Status Overloaded(const char* what);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_ADMISSION_H_

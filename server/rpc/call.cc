@@ -1,0 +1,126 @@
+#include "server/rpc/call.h"
+
+#include "server/rpc/trace.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+#include "absl/strings/escaping.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+constexpr char kDefaultTenant[] = "default";
+constexpr char kTraceParent[] = "traceparent";
+constexpr size_t kTraceIdBytes = 16;
+
+bool HasDeadline(const grpc::CallbackServerContext& context) {
+  return context.deadline() != std::chrono::system_clock::time_point::max();
+}
+
+absl::Status Dropped(Reason reason, std::string_view message) {
+  return Refusal(reason, message).With("outcome", "known");
+}
+
+}  // namespace
+
+Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
+    : edge_(edge),
+      context_(context),
+      method_(info.method),
+      request_bytes_(info.request_bytes),
+      entered_(edge.clock.SinceBoot()),
+      default_deadline_(!HasDeadline(context)) {
+  deadline_ = entered_ + kDefaultDeadline;
+  if (!default_deadline_) {
+    deadline_ = entered_ + (absl::FromChrono(context.deadline()) - edge.clock.Wall());
+  }
+  facts_.session = std::move(info.session);
+  // Without authentication everybody is this tenant (DESIGN section 1).
+  static const TenantId tenant = *TenantId::Parse(kDefaultTenant);
+  caller_.tenant = tenant;
+  ReadTrace();
+}
+
+void Call::ReadTrace() {
+  const auto found = context_.client_metadata().find(kTraceParent);
+  if (found != context_.client_metadata().end()) {
+    if (auto parent = ParseTraceParent({found->second.data(), found->second.size()})) {
+      caller_.trace_id = std::move(parent->trace_id);
+      caller_.span_id = std::move(parent->span_id);
+    }
+  }
+  // Events carry only a trace that the caller knows; log line and refusal always have one.
+  facts_.trace_id = caller_.trace_id;
+  if (facts_.trace_id.empty()) {
+    facts_.trace_id = absl::BytesToHexString(edge_.random.Bytes(kTraceIdBytes));
+  }
+}
+
+absl::Status Call::CheckMetadata() const {
+  size_t bytes = 0;
+  for (const auto& [name, value] : context_.client_metadata()) bytes += name.size() + value.size();
+  if (bytes > kMetadataBytes) return TooLarge("metadata", kMetadataBytes, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status Call::Enter() {
+  RETURN_IF_ERROR(CheckMetadata());
+  if (request_bytes_ > kUnaryRequestBytes) {
+    return TooLarge("request", kUnaryRequestBytes, request_bytes_);
+  }
+  ASSIGN_OR_RETURN(ticket_, edge_.admission.Admit(request_bytes_));
+  return absl::OkStatus();
+}
+
+absl::Status Call::StillWanted() const {
+  // The transport cancels what is past its deadline, so the deadline is asked first.
+  if (edge_.clock.SinceBoot() >= deadline_) {
+    return Dropped(Reason::kDeadline, "the deadline passed before the call was begun");
+  }
+  if (context_.IsCancelled()) {
+    return Dropped(Reason::kCancelled, "the caller gave up before the call was begun");
+  }
+  return absl::OkStatus();
+}
+
+void Call::DropDefaultDeadline() {
+  if (default_deadline_) deadline_ = absl::InfiniteDuration();
+}
+
+grpc::Status Call::End(const absl::Status& status) {
+  const std::string reason = status.ok() ? "" : std::string(RowOf(RefusalOf(status).reason()).name);
+  const double milliseconds = absl::ToDoubleMilliseconds(edge_.clock.SinceBoot() - entered_);
+  edge_.log.Info("call", {{"method", std::string(method_)},
+                          {"session", facts_.session.substr(0, kSessionIdBytes)},
+                          {"reason", reason},
+                          {"ms", milliseconds},
+                          {"trace_id", facts_.trace_id}});
+  ticket_ = {};
+  return ToGrpcStatus(status, facts_);
+}
+
+grpc::ServerUnaryReactor* RunUnary(Edge& edge, grpc::CallbackServerContext* context, CallInfo info,
+                                   Work work) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  // Shared, so that a task the pool does not take leaves the call to us.
+  const auto call = std::make_shared<Call>(edge, *context, std::move(info));
+  if (const absl::Status entered = call->Enter(); !entered.ok()) {
+    reactor->Finish(call->End(entered));
+    return reactor;
+  }
+  const bool queued = edge.pool.Submit([call, reactor, work = std::move(work)]() mutable {
+    absl::Status status = call->StillWanted();
+    if (status.ok()) status = work(*call);
+    reactor->Finish(call->End(status));
+  });
+  if (!queued) reactor->Finish(call->End(Overloaded("limits.queued_calls")));
+  return reactor;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,92 @@
+// The only way a call goes through the server: identity, admission, deadline, trace, hop to the
+// worker pool, the work itself, one log line, one status. Handlers hold none of it.
+#ifndef HOLDFAST_SERVER_RPC_CALL_H_
+#define HOLDFAST_SERVER_RPC_CALL_H_
+
+#include "server/log.h"
+#include "server/rpc/admission.h"
+#include "server/rpc/status.h"
+#include "server/worker_pool.h"
+#include "session/clock.h"
+#include "session/commands.h"
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+// What every call needs of the process; outlives the calls.
+struct Edge {
+  WorkerPool& pool;
+  Admission& admission;
+  const Clock& clock;
+  Random& random;
+  Log& log;
+};
+
+// What a handler says of its call.
+struct CallInfo {
+  std::string_view method;  // a literal, for example "CommitTurn"
+  std::string session;      // as the request names it; need not be valid
+  size_t request_bytes = 0;
+};
+
+// One call from its entry to its log line. Used by one thread at a time.
+class Call {
+ public:
+  // `edge` and `context` must outlive this.
+  Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info);
+
+  // Lets the call in. TOO_LARGE for metadata or a request over their limits; OVERLOADED and
+  // STORE_UNAVAILABLE as Admission says.
+  absl::Status Enter();
+  // OK while somebody waits for the answer. Before any effect: CANCELLED or DEADLINE, outcome
+  // known. A call without a deadline has kDefaultDeadline from its entry on.
+  [[nodiscard]] absl::Status StillWanted() const;
+  // Writes the log line and gives the call's place back; the answer is what the client gets. Called
+  // once.
+  grpc::Status End(const absl::Status& status);
+
+  // A stream has no default deadline: it lives as long as its client reads.
+  void DropDefaultDeadline();
+  // For the log line and the details of a refusal, when the request did not name it.
+  void NameSession(const std::string& session) { facts_.session = session; }
+
+  [[nodiscard]] const Caller& caller() const { return caller_; }
+  [[nodiscard]] const CallFacts& facts() const { return facts_; }
+
+ private:
+  [[nodiscard]] absl::Status CheckMetadata() const;
+  void ReadTrace();
+
+  Edge& edge_;
+  grpc::CallbackServerContext& context_;
+  const std::string_view method_;
+  const size_t request_bytes_;
+  const absl::Duration entered_;
+  bool default_deadline_ = false;
+  absl::Duration deadline_;  // since boot
+  CallFacts facts_;
+  Caller caller_;
+  Admission::Ticket ticket_;
+};
+
+// Fills the response and answers how it went.
+using Work = absl::AnyInvocable<absl::Status(Call&)>;
+
+// Runs `work` on a worker and finishes the call exactly once. The call is dropped without effect,
+// before `work`, when nobody waits for it any more. OVERLOADED when the worker pool's queue is
+// full.
+grpc::ServerUnaryReactor* RunUnary(Edge& edge, grpc::CallbackServerContext* context, CallInfo info,
+                                   Work work);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_CALL_H_

@@ -1,0 +1,222 @@
+#include "server/rpc/convert_commands.h"
+
+#include "server/rpc/convert_contents.h"
+#include "server/rpc/convert_fields.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+struct NamedMethod {
+  std::string_view name;
+  Method method;
+};
+
+constexpr std::array<NamedMethod, 9> kMethods = {{{"CreateSession", Method::kCreate},
+                                                  {"UpdateSession", Method::kUpdate},
+                                                  {"ResumeSession", Method::kResume},
+                                                  {"BeginTurn", Method::kBeginTurn},
+                                                  {"CommitTurn", Method::kCommitTurn},
+                                                  {"AbandonTurn", Method::kAbandonTurn},
+                                                  {"CloseSession", Method::kClose},
+                                                  {"DeleteSession", Method::kDelete},
+                                                  {"ReleaseLease", Method::kRelease}}};
+
+// Reads the three fields that every change of an existing session begins with.
+template <typename Request, typename Command>
+absl::Status ReadCommon(const Request& request, Command& command) {
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.token, ReadToken("lease_token", request.lease_token()));
+  return absl::OkStatus();
+}
+
+absl::Status ReadManifest(const pb::CreateSessionRequest& request, CreateCommand& command) {
+  if (!request.has_manifest()) return InvalidField("manifest", "must be set");
+  const pb::Manifest& manifest = request.manifest();
+  RETURN_IF_ERROR(CheckNoUnknown(manifest));
+  ASSIGN_OR_RETURN(command.mode, ReadMode("manifest.mode", manifest.mode()));
+  command.project_root = manifest.project_root();
+  if (manifest.has_sm_state()) command.sm = ReadStateMachine(manifest.sm_state());
+  return absl::OkStatus();
+}
+
+// The session that a resume creates has the resume's own request id, session id, holder and ttl.
+absl::StatusOr<CreateCommand> ReadCreateIfMissing(const pb::ResumeSessionRequest& resume) {
+  pb::CreateSessionRequest create = resume.create_if_missing();
+  if (!create.request_id().empty() && create.request_id() != resume.request_id()) {
+    return InvalidField("create_if_missing.request_id", "must be left out or the resume's own");
+  }
+  if (!create.session_id().empty() && create.session_id() != resume.session_id()) {
+    return InvalidField("create_if_missing.session_id", "must be left out or the resume's own");
+  }
+  create.set_request_id(resume.request_id());
+  create.set_session_id(resume.session_id());
+  if (create.holder().empty()) create.set_holder(resume.holder());
+  if (!create.has_lease_ttl() && resume.has_lease_ttl()) {
+    *create.mutable_lease_ttl() = resume.lease_ttl();
+  }
+  return ReadCreate(create);
+}
+
+absl::StatusOr<std::optional<std::string>> ReadForce(const pb::ResumeSessionRequest& request) {
+  if (!request.force()) {
+    if (request.force_reason().empty()) return std::optional<std::string>();
+    return InvalidField("force_reason", "goes with force alone");
+  }
+  if (request.force_reason().empty()) {
+    return InvalidField("force_reason", "must say why the session is taken over");
+  }
+  return std::optional(request.force_reason());
+}
+
+std::optional<StateMachineRef> ReadNewStateMachine(const pb::StateMachine& sm) {
+  if (sm.sm_ext_id().empty() && sm.state_slot_ref().empty()) return std::nullopt;
+  return ReadStateMachine(sm);
+}
+
+absl::Status ReadNext(const pb::CommitTurnRequest& request, CommitTurnCommand& command) {
+  if (!request.begin_next()) {
+    if (request.next_source() == pb::TURN_SOURCE_UNSPECIFIED) return absl::OkStatus();
+    return InvalidField("next_source", "goes with begin_next alone");
+  }
+  ASSIGN_OR_RETURN(command.begin_next, ReadTurnSource("next_source", request.next_source()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CreateCommand> ReadCreate(const pb::CreateSessionRequest& request) {
+  CreateCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadOptionalId<SessionId>("session_id", request.session_id()));
+  RETURN_IF_ERROR(ReadManifest(request, command));
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));
+  command.attributes = {request.attributes().begin(), request.attributes().end()};
+  command.holder = request.holder();
+  ASSIGN_OR_RETURN(command.lease_ttl, ReadDuration("lease_ttl", request.has_lease_ttl(),
+                                                   request.lease_ttl(), kLeaseTtlDefault));
+  return command;
+}
+
+absl::StatusOr<UpdateCommand> ReadUpdate(const pb::UpdateSessionRequest& request) {
+  UpdateCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.attributes,
+                   ReadAttributePatch(request.attributes(), request.update_mask().paths()));
+  return command;
+}
+
+absl::StatusOr<ResumeCommand> ReadResume(const pb::ResumeSessionRequest& request) {
+  ResumeCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.holder = request.holder();
+  ASSIGN_OR_RETURN(command.lease_ttl, ReadDuration("lease_ttl", request.has_lease_ttl(),
+                                                   request.lease_ttl(), kLeaseTtlDefault));
+  ASSIGN_OR_RETURN(command.force_reason, ReadForce(request));
+  ASSIGN_OR_RETURN(command.expected_store,
+                   ReadOptionalId<StoreId>("expected_store_id", request.expected_store_id()));
+  command.known_revision = ReadOptionalNumber<Revision>(request.known_revision());
+  if (request.has_create_if_missing()) {
+    ASSIGN_OR_RETURN(command.create_if_missing, ReadCreateIfMissing(request));
+  }
+  ASSIGN_OR_RETURN(command.expected_slots, ReadExpectedSlots(request.expected_slots()));
+  command.tail_messages = request.tail_messages();
+  return command;
+}
+
+absl::StatusOr<BeginTurnCommand> ReadBeginTurn(const pb::BeginTurnRequest& request) {
+  BeginTurnCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  ASSIGN_OR_RETURN(command.source, ReadTurnSource("source", request.source()));
+  return command;
+}
+
+absl::StatusOr<AppendJournalCommand> ReadAppendJournal(const pb::AppendJournalRequest& request) {
+  AppendJournalCommand command;
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.token, ReadToken("lease_token", request.lease_token()));
+  ASSIGN_OR_RETURN(command.entries, ReadEntries(request.entries()));
+  command.acting_owner = request.acting_owner();
+  return command;
+}
+
+absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& request) {
+  CommitTurnCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.turn = TurnNumber(request.turn());
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));
+  command.deleted_slots = ReadTexts(request.deleted_slots());
+  if (request.has_sm_state()) command.sm = ReadNewStateMachine(request.sm_state());
+  command.last_entry = ReadOptionalNumber<EntryNumber>(request.last_entry());
+  RETURN_IF_ERROR(ReadNext(request, command));
+  command.acting_owner = request.acting_owner();
+  return command;
+}
+
+absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(const pb::AbandonTurnRequest& request) {
+  AbandonTurnCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.turn = TurnNumber(request.turn());
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  if (request.outcome() != pb::TURN_OUTCOME_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
+  }
+  return command;
+}
+
+absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request) {
+  CloseCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  if (request.reason() != pb::CLOSE_REASON_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(command.reason, ReadCloseReason("reason", request.reason()));
+  }
+  if (request.has_final_snapshot()) {
+    const pb::FinalSnapshot& snapshot = request.final_snapshot();
+    SnapshotContent content;
+    ASSIGN_OR_RETURN(content.messages, ReadMessages(snapshot.messages()));
+    ASSIGN_OR_RETURN(content.slots, ReadSlots("slots", snapshot.slots()));
+    content.deleted_slots = ReadTexts(snapshot.deleted_slots());
+    command.final_snapshot = std::move(content);
+  }
+  return command;
+}
+
+absl::StatusOr<DeleteCommand> ReadDelete(const pb::DeleteSessionRequest& request) {
+  DeleteCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  return command;
+}
+
+absl::StatusOr<ReleaseCommand> ReadRelease(const pb::ReleaseLeaseRequest& request) {
+  ReleaseCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  return command;
+}
+
+absl::StatusOr<OutcomeQuery> ReadOutcomeQuery(const pb::GetRequestOutcomeRequest& request) {
+  OutcomeQuery query;
+  RETURN_IF_ERROR(ReadCommon(request, query));
+  for (const NamedMethod& known : kMethods) {
+    if (known.name != request.method()) continue;
+    query.method = known.method;
+    return query;
+  }
+  return InvalidField("method", "must name a method with a request id, for example CommitTurn");
+}
+
+}  // namespace holdfast

@@ -1,0 +1,135 @@
+#include "server/rpc/convert_replies.h"
+
+#include "server/rpc/convert_fields.h"
+#include "server/rpc/convert_session.h"
+
+namespace holdfast {
+namespace {
+
+// Revision and the mark of a repeat, which every reply has.
+template <typename Reply>
+void WriteCommon(const Done& done, Reply& out) {
+  out.set_revision(done.receipt.revision.value());
+  out.set_repeated(done.repeated);
+}
+
+pb::GetRequestOutcomeResponse::Outcome ToWire(RequestOutcome::Kind kind) {
+  switch (kind) {
+    case RequestOutcome::Kind::kCommitted:
+      return pb::GetRequestOutcomeResponse::OUTCOME_COMMITTED;
+    case RequestOutcome::Kind::kNever:
+      return pb::GetRequestOutcomeResponse::OUTCOME_NEVER;
+    case RequestOutcome::Kind::kNotKnown:
+      return pb::GetRequestOutcomeResponse::OUTCOME_NOT_KNOWN;
+  }
+  return pb::GetRequestOutcomeResponse::OUTCOME_UNSPECIFIED;
+}
+
+// The stored reply under its method. A grant's token is left out.
+void WriteStored(Method method, Done done, pb::GetRequestOutcomeResponse& out) {
+  done.receipt.token.clear();
+  switch (method) {
+    case Method::kCreate:
+      return WriteReply(done, *out.mutable_create_session());
+    case Method::kUpdate:
+      return WriteReply(done, *out.mutable_update_session());
+    case Method::kResume: {
+      Resumed resumed{.done = std::move(done)};
+      resumed.report.restored = resumed.done.receipt.before;
+      resumed.report.snapshot = resumed.done.receipt.snapshot;
+      resumed.report.entries_after_snapshot = resumed.done.receipt.entries_dropped;
+      resumed.report.abandoned_turn = resumed.done.receipt.abandoned_turn;
+      resumed.report.previous_holder = resumed.done.receipt.previous_holder;
+      resumed.inline_omitted = true;
+      return WriteReply(resumed, *out.mutable_resume_session());
+    }
+    case Method::kBeginTurn: {
+      const bool omitted = done.receipt.sm_slot_handed_out;
+      return WriteReply(Begun{.done = std::move(done), .inline_omitted = omitted},
+                        *out.mutable_begin_turn());
+    }
+    case Method::kCommitTurn:
+      return WriteReply(done, *out.mutable_commit_turn());
+    case Method::kAbandonTurn:
+      return WriteReply(done, *out.mutable_abandon_turn());
+    case Method::kClose:
+      return WriteReply(done, *out.mutable_close_session());
+    case Method::kRelease:
+      return WriteReply(done, *out.mutable_release_lease());
+    case Method::kDelete:
+    case Method::kWrite:
+      return;  // the outcome and its revision say it all
+  }
+}
+
+}  // namespace
+
+void WriteReply(const Done& done, pb::CreateSessionResponse& out) {
+  WriteCommon(done, out);
+  Write(done.session, done.head, *out.mutable_session());
+  out.set_lease_token(done.receipt.token);
+}
+
+void WriteReply(const Done& done, pb::UpdateSessionResponse& out) {
+  WriteCommon(done, out);
+  Write(done.session, done.head, *out.mutable_session());
+}
+
+void WriteReply(const Resumed& resumed, pb::ResumeSessionResponse& out) {
+  WriteCommon(resumed.done, out);
+  Write(resumed.done.session, resumed.done.head, *out.mutable_session());
+  out.set_lease_token(resumed.token);
+  Write(resumed.report, *out.mutable_report());
+  for (const Message& message : resumed.messages) Write(message, *out.add_messages());
+  for (const Slot& slot : resumed.slots) Write(slot, *out.add_slots());
+  out.set_inline_omitted(resumed.inline_omitted);
+  out.set_created(resumed.done.receipt.created);
+}
+
+void WriteReply(const Begun& begun, pb::BeginTurnResponse& out) {
+  WriteCommon(begun.done, out);
+  out.set_turn(begun.done.receipt.turn.value());
+  if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_sm_slot());
+  out.set_inline_omitted(begun.inline_omitted);
+}
+
+void WriteReply(const Done& done, pb::AppendJournalResponse& out) {
+  out.set_revision(done.receipt.revision.value());
+  out.set_last_entry(done.receipt.last_entry.value());
+  out.set_journal_number(done.head.journal.value());
+}
+
+void WriteReply(const Done& done, pb::CommitTurnResponse& out) {
+  WriteCommon(done, out);
+  out.set_last_entry(done.receipt.last_entry.value());
+  out.set_message_count(done.receipt.messages.value());
+  out.set_next_turn(done.receipt.turn.value());
+}
+
+void WriteReply(const Done& done, pb::AbandonTurnResponse& out) { WriteCommon(done, out); }
+
+void WriteReply(const Done& done, pb::CloseSessionResponse& out) {
+  WriteCommon(done, out);
+  out.set_persisted(done.receipt.abandoned_turn == TurnNumber());
+  out.set_abandoned_turn(done.receipt.abandoned_turn.value());
+}
+
+void WriteReply(const Done& done, pb::DeleteSessionResponse& out) { WriteCommon(done, out); }
+
+void WriteReply(const Done& done, pb::ReleaseLeaseResponse& out) { WriteCommon(done, out); }
+
+void WriteReply(const SessionId& session, const RequestOutcome& outcome,
+                pb::GetRequestOutcomeResponse& out) {
+  out.set_outcome(ToWire(outcome.kind));
+  out.set_revision(outcome.head.revision.value());
+  if (!outcome.request) return;
+  *out.mutable_committed_at() = ToWire(outcome.request->at);
+  WriteStored(outcome.request->stamp.method,
+              Done{.session = session,
+                   .receipt = outcome.request->receipt,
+                   .head = outcome.head,
+                   .repeated = true},
+              out);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,86 @@
+#include "server/rpc/page_token.h"
+
+#include "session/digest.h"
+#include "session/encoding.h"
+#include "session/refusal.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/time/time.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+constexpr char kField[] = "page_token";
+constexpr uint64_t kVersion = 1;
+constexpr size_t kSumBytes = 8;
+
+std::string Sum(std::string_view bytes) {
+  return std::string(View(Sha256(bytes)).substr(0, kSumBytes));
+}
+
+// What makes two questions the same: store, tenant, filters and direction.
+std::string QuestionSum(const StoreDescription& store, const ListQuery& query) {
+  std::vector<Lifecycle> lifecycles = query.lifecycles;
+  std::ranges::sort(lifecycles);
+  const auto repeated = std::ranges::unique(lifecycles);
+  lifecycles.erase(repeated.begin(), repeated.end());
+  Encoder out;
+  out.Text(store.store.value()).Text(query.tenant.value()).Text(query.project_root);
+  out.Number(query.descending ? 1 : 0);
+  for (const Lifecycle lifecycle : lifecycles) out.Number(static_cast<uint64_t>(lifecycle));
+  return Sum(out.bytes());
+}
+
+// Nanoseconds, because a store may order by them; rows without a time stand before all others.
+constexpr int64_t kInfinitePast = std::numeric_limits<int64_t>::min();
+
+uint64_t TimeNumber(absl::Time time) {
+  return static_cast<uint64_t>(time == absl::InfinitePast() ? kInfinitePast
+                                                            : absl::ToUnixNanos(time));
+}
+
+absl::Time TimeOf(uint64_t number) {
+  const auto nanos = static_cast<int64_t>(number);
+  return nanos == kInfinitePast ? absl::InfinitePast() : absl::FromUnixNanos(nanos);
+}
+
+}  // namespace
+
+std::string MakePageToken(const StoreDescription& store, const ListQuery& query,
+                          const ListKey& last) {
+  Encoder out;
+  out.Number(kVersion).Raw(QuestionSum(store, query)).Number(store.incarnation.value());
+  out.Number(TimeNumber(last.created_at)).Text(last.id);
+  out.Raw(Sum(out.bytes()));
+  return absl::WebSafeBase64Escape(out.bytes());
+}
+
+absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQuery& query,
+                                      const std::string& token) {
+  std::string bytes;
+  if (!absl::WebSafeBase64Unescape(token, &bytes) || bytes.size() <= kSumBytes) {
+    return InvalidField(kField, "is not a page token");
+  }
+  const std::string_view body = std::string_view(bytes).substr(0, bytes.size() - kSumBytes);
+  Decoder in(body);
+  const uint64_t version = in.Number();
+  const std::string question(in.Raw(kSumBytes));
+  const uint64_t incarnation = in.Number();
+  ListKey last{.created_at = TimeOf(in.Number()), .id = std::string(in.Text())};
+  if (!in.Done() || version != kVersion || Sum(body) != bytes.substr(body.size())) {
+    return InvalidField(kField, "is not a page token");
+  }
+  if (question != QuestionSum(store, query)) {
+    return InvalidField(kField, "belongs to another question or another store");
+  }
+  if (incarnation != store.incarnation.value()) return InvalidField(kField, "restored");
+  return last;
+}
+
+}  // namespace holdfast

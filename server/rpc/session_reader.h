@@ -1,0 +1,67 @@
+// ReadSession without its transport: the items of one snapshot, page by page, from any item on.
+#ifndef HOLDFAST_SERVER_RPC_SESSION_READER_H_
+#define HOLDFAST_SERVER_RPC_SESSION_READER_H_
+
+#include "holdfast/v1/session_service.pb.h"
+#include "session/sessions.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+namespace pb = ::holdfast::v1;
+
+// Position first, then messages, slots and the journal behind the position's snapshot; an item over
+// kChunkBytes comes in several pieces. Holds one page. Used by one thread at a time; Next blocks as
+// the store does.
+class SessionReader {
+ public:
+  using Page = std::vector<pb::ReadSessionResponse>;
+
+  // `sessions` must outlive this.
+  SessionReader(Sessions& sessions, Caller caller, pb::ReadSessionRequest request);
+
+  // The next page, or an empty one at the end. INVALID_FIELD for the request's fields;
+  // REVISION_PRUNED and REVISION_AHEAD for a position that is not kept or not reached; otherwise as
+  // the store's reads.
+  absl::StatusOr<Page> Next();
+
+ private:
+  enum class Phase : uint8_t { kPosition, kMessages, kSlots, kJournal, kEnd };
+  struct Unread {
+    std::string owner;
+    uint64_t bytes = 0;
+  };
+
+  // Each reads one page and moves the phase on when its kind of item is through.
+  absl::Status ReadPosition(Page& page);
+  absl::Status ReadMessagePage(Page& page);
+  absl::Status ReadSlotPage(Page& page);
+  absl::Status ReadJournalPage(Page& page);
+
+  absl::Status FixPosition(const Head& head);
+  absl::Status ListSlots();
+  // Owners of the next page of slots.
+  std::vector<std::string> TakeOwners();
+
+  Sessions& sessions_;
+  const Caller caller_;
+  const pb::ReadSessionRequest request_;
+  Phase phase_ = Phase::kPosition;
+  SessionKey key_;
+  Position at_;
+  MessageSeq after_message_;
+  JournalNumber after_journal_;
+  bool slots_listed_ = false;
+  std::vector<Unread> unread_slots_;  // the next one last
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_SESSION_READER_H_

@@ -1,0 +1,30 @@
+// The one place where a refusal becomes what a client gets: a gRPC status with google.rpc details
+// (DESIGN section 4).
+#ifndef HOLDFAST_SERVER_RPC_STATUS_H_
+#define HOLDFAST_SERVER_RPC_STATUS_H_
+
+#include "absl/status/status.h"
+#include <grpcpp/support/status.h>
+
+#include <google/rpc/status.pb.h>
+#include <string>
+
+namespace holdfast {
+
+// What the details say of the call itself.
+struct CallFacts {
+  std::string trace_id;  // for RequestInfo
+  std::string session;   // for ResourceInfo; empty when the call names none
+};
+
+// The refusal in `status` as google.rpc.Status: ErrorInfo first, then RetryInfo, BadRequest,
+// ResourceInfo, PreconditionFailure or QuotaFailure where they fit, then RequestInfo. OK has no
+// details. A status that is no refusal is INTERNAL, without its text.
+google::rpc::Status ToRpcStatus(const absl::Status& status, const CallFacts& call);
+
+// The same as the status of a call, with the details in its trailer.
+grpc::Status ToGrpcStatus(const absl::Status& status, const CallFacts& call);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_STATUS_H_

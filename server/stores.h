@@ -1,0 +1,62 @@
+// The stores that a configuration names: made by kind, opened, and closed again. The only place
+// that knows which kinds there are.
+#ifndef HOLDFAST_SERVER_STORES_H_
+#define HOLDFAST_SERVER_STORES_H_
+
+#include "server/config.h"
+#include "server/log.h"
+#include "session/clock.h"
+#include "session/store.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+// Makes a store of the configured kind, without opening it. `clock` and `random` outlive the store.
+using StoreMaker = std::function<absl::StatusOr<std::unique_ptr<SessionStore>>(
+    const StoreConfig& config, const Clock& clock, Random& random)>;
+
+// The maker for every kind that is built in. INVALID_ARGUMENT for any other.
+absl::StatusOr<std::unique_ptr<SessionStore>> MakeStore(const StoreConfig& config,
+                                                        const Clock& clock, Random& random);
+
+// The enabled stores, opened. The active one never changes.
+class Stores {
+ public:
+  // Only Open can make one.
+  class Key {
+    friend class Stores;
+    Key() = default;
+  };
+  Stores(Key, Log& log) : log_(log) {}
+  // Opens every enabled store and activates the active one. Its failure is the error, with a
+  // diagnostic for the operator: there is no fallback. Another store's failure is a warning.
+  static absl::StatusOr<std::unique_ptr<Stores>> Open(const Config& config, const StoreMaker& make,
+                                                      const Clock& clock, Random& random, Log& log);
+  ~Stores() { Close(); }
+  Stores(const Stores&) = delete;
+  Stores& operator=(const Stores&) = delete;
+
+  [[nodiscard]] SessionStore& active() { return *active_; }
+  // What an operator should know.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+  // Waits for the changes under way and closes everything. More than once is harmless.
+  void Close();
+
+ private:
+  Log& log_;
+  std::vector<std::unique_ptr<SessionStore>> opened_;
+  SessionStore* active_ = nullptr;  // one of `opened_`
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_STORES_H_

@@ -1,0 +1,117 @@
+// A store that is watched: it passes every call on, counts it, times it by the clock it was given,
+// and tells whoever listens of the slow ones. It changes no answer.
+#ifndef HOLDFAST_SERVER_TELEMETRY_OBSERVED_STORE_H_
+#define HOLDFAST_SERVER_TELEMETRY_OBSERVED_STORE_H_
+
+#include "session/clock.h"
+#include "session/store.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+// The calls of the contract that cost time.
+enum class StoreCall : uint8_t {
+  kInit,
+  kActivate,
+  kDeactivate,
+  kLoadForDecision,
+  kCommit,
+  kReadMessages,
+  kReadSlots,
+  kReadJournal,
+  kReadEvents,
+  kReadAudit,
+  kList,
+  kListDue,
+  kRenewLeases,
+  kCheckHealth,
+};
+inline constexpr size_t kStoreCalls = 14;
+
+// "Commit", "ReadMessages": a label of metrics and of the slow log.
+std::string_view Name(StoreCall call);
+
+// What happened so far on one kind of call.
+struct StoreCallCount {
+  uint64_t calls = 0;
+  uint64_t failures = 0;  // answers that are an error; a refused commit is an answer
+  absl::Duration total;
+  absl::Duration longest;
+};
+
+struct SlowStoreCall {
+  StoreCall call = StoreCall::kCommit;
+  absl::Duration took;
+  absl::StatusCode code = absl::StatusCode::kOk;
+};
+
+struct ObservedStoreOptions {
+  absl::Duration slow = absl::Seconds(1);  // what takes at least this long is slow
+  // Called on the calling thread, after the call; must be quick. May be empty.
+  std::function<void(const SlowStoreCall&)> on_slow;
+};
+
+// Any thread may call.
+class ObservedStore final : public SessionStore {
+ public:
+  // Takes `store`; `clock` must outlive this.
+  ObservedStore(std::unique_ptr<SessionStore> store, const Clock& clock,
+                ObservedStoreOptions options);
+
+  // A copy of what was counted for `call`.
+  [[nodiscard]] StoreCallCount Count(StoreCall call) const;
+
+  [[nodiscard]] StoreDescription Describe() const override;
+  absl::Status Init() override;
+  absl::Status Activate() override;
+  absl::Status Deactivate() override;
+  void Dispose() override;
+  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
+                                         const std::optional<RequestId>& request) override;
+  absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
+                                           MessageSeq after, PageLimit limit) override;
+  absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
+  absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
+                                          PageLimit limit) override;
+  absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
+                                       PageLimit limit) override;
+  absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
+                                      PageLimit limit) override;
+  absl::StatusOr<ListPage> List(const ListQuery& query) override;
+  absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  size_t limit) override;
+  std::vector<absl::StatusOr<Renewed>> RenewLeases(
+      const std::vector<RenewRequest>& requests) override;
+  absl::Status CheckHealth() override;
+
+ private:
+  void Record(StoreCall call, absl::Duration took, absl::StatusCode code);
+  // Times `act` and records its answer.
+  template <typename Act>
+  auto Watch(StoreCall call, const Act& act);
+
+  const std::unique_ptr<SessionStore> store_;
+  const Clock& clock_;
+  const ObservedStoreOptions options_;
+  mutable absl::Mutex mutex_;
+  std::array<StoreCallCount, kStoreCalls> counts_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_OBSERVED_STORE_H_

@@ -1,0 +1,55 @@
+// Where calls wait and run: a fixed number of threads behind a bounded queue. Handlers of the
+// transport hand off here at once, because a store blocks and the transport has very few threads.
+#ifndef HOLDFAST_SERVER_WORKER_POOL_H_
+#define HOLDFAST_SERVER_WORKER_POOL_H_
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/synchronization/mutex.h"
+
+#include <cstddef>
+#include <deque>
+#include <thread>
+#include <vector>
+
+namespace holdfast {
+
+// Any thread may call.
+class WorkerPool {
+ public:
+  using Task = absl::AnyInvocable<void()>;
+
+  // Starts `workers` threads; at most `queued` tasks wait for one of them.
+  WorkerPool(size_t workers, size_t queued);
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+  // Takes no more, runs what is queued, and waits for it.
+  ~WorkerPool();
+
+  // Queues `task` and answers true, or answers false, without having kept it, when the queue is
+  // full. Never blocks.
+  [[nodiscard]] bool Submit(Task task);
+
+  // How many tasks wait now.
+  [[nodiscard]] size_t Queued();
+  [[nodiscard]] size_t workers() const { return threads_.size(); }
+
+ private:
+  void Work();
+  // The next task, or an empty one when the pool has stopped and nothing is left.
+  Task Take();
+  [[nodiscard]] bool HasWorkOrStops() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !tasks_.empty();
+  }
+
+  const size_t most_queued_;
+  absl::Mutex mutex_;
+  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_WORKER_POOL_H_

@@ -1,0 +1,119 @@
+#include "server/yaml_reader.h"
+
+#include "server/quantities.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <system_error>
+
+namespace holdfast {
+namespace {
+
+constexpr char kQuoted[] = "!";  // the tag that yaml-cpp gives a quoted scalar
+
+std::string Join(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
+
+std::optional<size_t> WholeNumber(const YAML::Node& node) {
+  if (!node.IsScalar() || node.Tag() == kQuoted) return std::nullopt;
+  const std::string& text = node.Scalar();
+  size_t value = 0;
+  const auto end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return value;
+}
+
+std::optional<bool> TrueOrFalse(const YAML::Node& node) {
+  if (!node.IsScalar() || node.Tag() == kQuoted) return std::nullopt;
+  if (node.Scalar() == "true") return true;
+  if (node.Scalar() == "false") return false;
+  return std::nullopt;
+}
+
+// Unquoted, a number or a truth value is not a text.
+bool IsText(const YAML::Node& node) {
+  if (!node.IsScalar()) return false;
+  return node.Tag() == kQuoted || (!WholeNumber(node) && !TrueOrFalse(node));
+}
+
+}  // namespace
+
+void YamlReader::Refuse(const YAML::Node& node, const std::string& path, std::string_view why) {
+  const std::string line = std::to_string(node.Mark().line + 1);
+  problems_.push_back("line " + line + ": " + (path.empty() ? "the file" : path) + ": " +
+                      std::string(why));
+}
+
+void YamlReader::Map(const YAML::Node& node, const std::string& path,
+                     std::initializer_list<Field> fields) {
+  if (node.IsNull()) return;
+  if (!node.IsMap()) return Refuse(node, path, "must be a mapping");
+  std::set<std::string> seen;
+  for (const auto& item : node) {
+    if (!item.first.IsScalar()) {
+      Refuse(item.first, path, "a key must be a plain word");
+      continue;
+    }
+    const std::string& key = item.first.Scalar();
+    const std::string at = Join(path, key);
+    const auto* field = std::ranges::find(fields, key, &Field::key);
+    if (field == fields.end()) {
+      Refuse(item.first, at, "unknown key");
+    } else if (!seen.insert(key).second) {
+      Refuse(item.first, at, "is given twice");
+    } else {
+      field->read(item.second, at);
+    }
+  }
+}
+
+void YamlReader::Sequence(const YAML::Node& node, const std::string& path, const Read& element) {
+  if (!node.IsSequence()) return Refuse(node, path, "must be a list");
+  size_t index = 0;
+  for (const auto& item : node) element(item, path + "[" + std::to_string(index++) + "]");
+}
+
+YamlReader::Read YamlReader::Text(std::string& out) {
+  return [this, &out](const YAML::Node& node, const std::string& path) {
+    if (!IsText(node)) return Refuse(node, path, "must be a text");
+    out = node.Scalar();
+  };
+}
+
+YamlReader::Read YamlReader::Flag(bool& out) {
+  return [this, &out](const YAML::Node& node, const std::string& path) {
+    const std::optional<bool> value = TrueOrFalse(node);
+    if (!value) return Refuse(node, path, "must be true or false");
+    out = *value;
+  };
+}
+
+YamlReader::Read YamlReader::Count(size_t& out) {
+  return [this, &out](const YAML::Node& node, const std::string& path) {
+    const std::optional<size_t> value = WholeNumber(node);
+    if (!value) return Refuse(node, path, "must be a whole number");
+    out = *value;
+  };
+}
+
+YamlReader::Read YamlReader::Duration(absl::Duration& out) {
+  return [this, &out](const YAML::Node& node, const std::string& path) {
+    const auto value = node.IsScalar() ? ParseDuration(node.Scalar()) : std::nullopt;
+    if (!value) return Refuse(node, path, "must be a duration, for example 30s");
+    out = *value;
+  };
+}
+
+YamlReader::Read YamlReader::Size(size_t& out) {
+  return [this, &out](const YAML::Node& node, const std::string& path) {
+    const auto value = node.IsScalar() ? ParseSize(node.Scalar()) : std::nullopt;
+    if (!value) return Refuse(node, path, "must be a size, for example 4MiB");
+    out = *value;
+  };
+}
+
+}  // namespace holdfast

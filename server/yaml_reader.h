@@ -1,0 +1,55 @@
+// Strict reading of YAML: every key must be known and every value must have its type. What is wrong
+// is collected, each with its path and line, so that an operator sees all of it at once.
+//
+//   reader.Map(node, "server", {{"address", reader.Text(config.address)},
+//                               {"workers", reader.Count(config.workers)}});
+#ifndef HOLDFAST_SERVER_YAML_READER_H_
+#define HOLDFAST_SERVER_YAML_READER_H_
+
+#include "absl/time/time.h"
+#include <yaml-cpp/yaml.h>
+
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+// Used by one thread. What a reading function fills must outlive the call of it.
+class YamlReader {
+ public:
+  // Takes the value at a path.
+  using Read = std::function<void(const YAML::Node& node, const std::string& path)>;
+  struct Field {
+    std::string_view key;
+    Read read;
+  };
+
+  // Reads a mapping: each key must be one of `fields`, and given once. An empty value is an empty
+  // mapping.
+  void Map(const YAML::Node& node, const std::string& path, std::initializer_list<Field> fields);
+  // Reads a sequence, element by element.
+  void Sequence(const YAML::Node& node, const std::string& path, const Read& element);
+
+  // Each makes a function that fills `out` from a scalar of its type and leaves it alone otherwise.
+  Read Text(std::string& out);
+  Read Flag(bool& out);
+  Read Count(size_t& out);
+  Read Duration(absl::Duration& out);
+  Read Size(size_t& out);
+
+  // Notes that the value at `path` is wrong.
+  void Refuse(const YAML::Node& node, const std::string& path, std::string_view why);
+
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_YAML_READER_H_

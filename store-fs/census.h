@@ -1,0 +1,42 @@
+// The census: what the disk holds against what the listing shows. Start opens no session; this runs beside
+// the service and tells the listing when it is complete.
+#ifndef HOLDFAST_STORE_FS_CENSUS_H_
+#define HOLDFAST_STORE_FS_CENSUS_H_
+
+#include <stop_token>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "session/ids.h"
+#include "store-fs/environment.h"
+#include "store-fs/listing.h"
+
+namespace holdfast::fs {
+
+class Census {
+ public:
+  Census(Environment& environment, Listing& listing)
+      : environment_(environment), listing_(listing) {}
+
+  // Finishes removals that a crash cut. Called once, before anything is served.
+  absl::Status FinishDeletes();
+  // Looks at every session once, then declares the listing complete.
+  void Run(const std::stop_token& stop);
+  // Compares the names on the disk with the listing: unknown ones are looked at, vanished ones leave it.
+  void Compare() { CompareAll(std::stop_token()); }
+
+ private:
+  void CompareAll(const std::stop_token& stop);
+  void CompareTenant(const TenantId& tenant, const std::stop_token& stop);
+  void LookAt(const SessionKey& key);
+
+  Environment& environment_;
+  Listing& listing_;
+  absl::Mutex mutex_;  // one comparison at a time
+};
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_CENSUS_H_

@@ -1,0 +1,119 @@
+#include "store-fs/change_record.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "session/encoding.h"
+#include "store-fs/records.h"
+
+namespace holdfast::fs {
+namespace {
+
+constexpr uint64_t kVersion = 1;
+
+void PutTurn(const std::optional<TurnNumber>& turn, Encoder& out) {
+  out.Number(turn ? turn->value() + 1 : 0);
+}
+
+std::optional<TurnNumber> ReadTurn(Decoder& in) {
+  const uint64_t value = in.Number();
+  if (value == 0) return std::nullopt;
+  return TurnNumber(value - 1);
+}
+
+// Messages and audit records carry whole bytes; everything is length-prefixed, so that a reader can step
+// over what it does not need.
+template <typename T, typename Encode>
+void PutAll(const std::vector<T>& items, Encode encode, Encoder& out) {
+  out.Number(items.size());
+  for (const T& item : items) out.Text(encode(item));
+}
+
+void PutChange(const Applied& change, Encoder& out) {
+  // The audit record is the first part: it names the act before the act stands.
+  out.Text(change.audit ? EncodeAudit(*change.audit) : "");
+  out.Text(EncodeHead(change.head));
+  out.Text(change.request ? EncodeRequest({.stamp = *change.request,
+                                           .receipt = change.receipt,
+                                           .at = change.at})
+                          : "");
+  PutTurn(change.folded, out);
+  PutTurn(change.dropped, out);
+  PutAll(change.slots, EncodeSlot, out);
+  out.Number(change.deleted_slots.size());
+  for (const std::string& owner : change.deleted_slots) out.Text(owner);
+  PutAll(change.messages, EncodeMessage, out);
+  PutAll(change.entries, EncodeEntry, out);
+  PutAll(change.events, EncodeEvent, out);
+}
+
+class ChangeReader {
+ public:
+  explicit ChangeReader(std::string_view payload) : in_(payload) {}
+
+  std::optional<std::vector<StoredChange>> ReadAll() {
+    if (in_.Number() != kVersion) in_.Fail();
+    std::vector<StoredChange> changes;
+    for (size_t left = in_.Count(); left > 0; --left) changes.push_back(ReadOne());
+    if (!in_.Done()) return std::nullopt;
+    return changes;
+  }
+
+ private:
+  StoredChange ReadOne() {
+    StoredChange change;
+    const auto [audit, audit_span] = Record();
+    if (!audit.empty()) change.audit = audit_span;
+    change.head = Required(DecodeHead(Record().first));
+    const std::string_view request = Record().first;
+    if (!request.empty()) change.request = Required(DecodeRequest(request));
+    change.folded = ReadTurn(in_);
+    change.dropped = ReadTurn(in_);
+    ReadPlaced(DecodeSlot, change.slots);
+    for (size_t left = in_.Count(); left > 0; --left) change.deleted_slots.emplace_back(in_.Text());
+    ReadSpans(change.messages);
+    ReadPlaced(DecodeEntry, change.entries);
+    ReadSpans(change.events);
+    return change;
+  }
+
+  std::pair<std::string_view, Span> Record() {
+    const std::string_view bytes = in_.Text();
+    return {bytes, Span{.offset = in_.position() - bytes.size(), .size = bytes.size()}};
+  }
+
+  template <typename T>
+  T Required(std::optional<T> value) {
+    if (!value) in_.Fail();
+    return std::move(value).value_or(T());
+  }
+
+  template <typename Decode, typename T>
+  void ReadPlaced(Decode decode, std::vector<Placed<T>>& out) {
+    for (size_t left = in_.Count(); left > 0; --left) {
+      const auto [bytes, span] = Record();
+      out.push_back({.item = Required(decode(bytes)), .span = span});
+    }
+  }
+
+  void ReadSpans(std::vector<Span>& out) {
+    for (size_t left = in_.Count(); left > 0; --left) out.push_back(Record().second);
+  }
+
+  Decoder in_;
+};
+
+}  // namespace
+
+std::string EncodeChanges(const std::vector<Applied>& changes) {
+  Encoder out;
+  out.Number(kVersion).Number(changes.size());
+  for (const Applied& change : changes) PutChange(change, out);
+  return out.Take();
+}
+
+std::optional<std::vector<StoredChange>> DecodeChanges(std::string_view payload) {
+  return ChangeReader(payload).ReadAll();
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,52 @@
+// A frame's payload: one or more whole changes, each with everything it made (docs/formats.md).
+//
+// The same bytes are taken in after a commit's sync and after a restart, so that there is one way for a
+// change to become part of a session.
+#ifndef HOLDFAST_STORE_FS_CHANGE_RECORD_H_
+#define HOLDFAST_STORE_FS_CHANGE_RECORD_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/apply.h"
+#include "session/change.h"
+#include "session/head.h"
+#include "session/model.h"
+
+namespace holdfast::fs {
+
+// An item's record inside a payload.
+struct Span {
+  size_t offset = 0;
+  size_t size = 0;
+};
+
+template <typename T>
+struct Placed {
+  T item;
+  Span span;
+};
+
+// What a payload says of one change. Messages and audit records are not decoded: only their place counts.
+struct StoredChange {
+  Head head;
+  std::optional<RequestRow> request;
+  std::optional<TurnNumber> folded;
+  std::optional<TurnNumber> dropped;
+  std::optional<Span> audit;
+  std::vector<Placed<Slot>> slots;
+  std::vector<std::string> deleted_slots;
+  std::vector<Span> messages;
+  std::vector<Placed<JournalEntry>> entries;
+  std::vector<Span> events;
+};
+
+std::string EncodeChanges(const std::vector<Applied>& changes);
+std::optional<std::vector<StoredChange>> DecodeChanges(std::string_view payload);
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_CHANGE_RECORD_H_

@@ -1,0 +1,214 @@
+#include "store-fs/contents.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "session/encoding.h"
+#include "store-fs/crc32c.h"
+#include "store-fs/records.h"
+
+namespace holdfast::fs {
+namespace {
+
+constexpr uint64_t kVersion = 1;
+
+Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
+  return {.file = 0,
+          .offset = offset + span.offset,
+          .size = span.size,
+          .crc = Crc32c(payload.substr(span.offset, span.size))};
+}
+
+SlotVersion VersionOf(const Slot& slot) {
+  SlotVersion version;
+  version.size = slot.data.size();
+  version.meta = slot;
+  version.meta.data.clear();
+  return version;
+}
+
+// Ends the version that is current at `at`; one that began there is as if it had never been.
+void End(std::vector<SlotVersion>& slots, const std::string& owner, Position at) {
+  std::erase_if(slots, [&](const SlotVersion& version) {
+    return version.meta.owner == owner && version.from == at;
+  });
+  for (SlotVersion& version : slots) {
+    if (version.meta.owner == owner && !version.until) version.until = at;
+  }
+}
+
+void Begin(std::vector<SlotVersion>& slots, SlotVersion version, Position at) {
+  End(slots, version.meta.owner, at);
+  version.from = at;
+  slots.push_back(std::move(version));
+}
+
+void AddRun(const JournalEntry& entry, std::vector<EntryRun>& runs) {
+  if (!runs.empty()) {
+    EntryRun& last = runs.back();
+    const bool follows = last.turn == entry.turn &&
+                         last.first.value() + last.count == entry.number.value() &&
+                         last.journal.value() + last.count == entry.journal_number.value();
+    if (follows) {
+      ++last.count;
+      return;
+    }
+  }
+  runs.push_back(
+      {.turn = entry.turn, .first = entry.number, .journal = entry.journal_number, .count = 1});
+}
+
+void AbsorbEntry(const Placed<JournalEntry>& placed, Contents& contents) {
+  const JournalEntry& entry = placed.item;
+  AddRun(entry, contents.runs);
+  if (!entry.slot) return;
+  SlotVersion version = VersionOf(*entry.slot);
+  version.entry = entry.journal_number;
+  if (entry.turn == TurnNumber()) {
+    Begin(contents.slots, std::move(version),
+          {.revision = contents.head.revision, .journal = entry.journal_number});
+  } else {
+    contents.pending.push_back(std::move(version));
+  }
+}
+
+void PutPosition(Position at, Encoder& out) {
+  out.Number(at.revision.value()).Number(at.journal.value());
+}
+
+Position ReadPosition(Decoder& in) {
+  const Revision revision(in.Number());
+  return {.revision = revision, .journal = JournalNumber(in.Number())};
+}
+
+void PutVersion(const SlotVersion& version, Encoder& out) {
+  out.Text(EncodeSlot(version.meta)).Number(version.size);
+  PutPosition(version.from, out);
+  out.Number(version.until ? 1 : 0);
+  if (version.until) PutPosition(*version.until, out);
+  out.Number(version.where.file).Number(version.where.offset).Number(version.where.size);
+  out.Number(version.where.crc).Number(version.entry.value());
+}
+
+SlotVersion ReadVersion(Decoder& in) {
+  SlotVersion version;
+  std::optional<Slot> meta = DecodeSlot(in.Text());
+  if (meta) {
+    version.meta = *std::move(meta);
+  } else {
+    in.Fail();
+  }
+  version.size = in.Number();
+  version.from = ReadPosition(in);
+  if (in.Number() == 1) version.until = ReadPosition(in);
+  version.where.file = in.Number();
+  version.where.offset = in.Number();
+  version.where.size = in.Number();
+  version.where.crc = static_cast<uint32_t>(in.Number());
+  version.entry = JournalNumber(in.Number());
+  return version;
+}
+
+}  // namespace
+
+void Contents::Absorb(const StoredChange& change, std::string_view payload, uint64_t offset) {
+  // What the record does not hold: the store's incarnation, and what recovery cut until somebody is told.
+  const Incarnation incarnation = head.incarnation;
+  const uint64_t cut = head.lease.epoch == change.head.lease.epoch ? head.tail_bytes_cut : 0;
+  head = change.head;
+  head.incarnation = incarnation;
+  head.tail_bytes_cut = cut;
+  ++changes;
+  const Position now{.revision = head.revision, .journal = head.journal};
+  if (change.request) {
+    requests.insert_or_assign(change.request->stamp.id, *change.request);
+    new_requests.push_back(change.request->stamp.id);
+  }
+  if (change.audit) audits.Add(ExtentOf(*change.audit, payload, offset));
+  if (change.folded) {
+    for (SlotVersion& version : pending) {
+      version.meta.revision = head.revision;
+      Begin(slots, std::move(version), now);
+    }
+  }
+  if (change.folded || change.dropped) pending.clear();
+  for (const std::string& owner : change.deleted_slots) End(slots, owner, now);
+  for (const Placed<Slot>& slot : change.slots) {
+    SlotVersion version = VersionOf(slot.item);
+    version.where = ExtentOf(slot.span, payload, offset);
+    Begin(slots, std::move(version), now);
+  }
+  for (const Span& span : change.messages) messages.Add(ExtentOf(span, payload, offset));
+  for (const Placed<JournalEntry>& entry : change.entries) {
+    AbsorbEntry(entry, *this);
+    entries.Add(ExtentOf(entry.span, payload, offset));
+  }
+  for (const Span& span : change.events) events.Add(ExtentOf(span, payload, offset));
+  Prune();
+}
+
+std::optional<JournalNumber> Contents::FindEntry(TurnNumber turn, EntryNumber number) const {
+  for (const EntryRun& run : runs) {
+    if (run.turn != turn || number < run.first) continue;
+    const uint64_t behind = number.value() - run.first.value();
+    if (behind < run.count) return JournalNumber(run.journal.value() + behind);
+  }
+  return std::nullopt;
+}
+
+void Contents::Prune() {
+  const Position oldest = OldestKept(head);
+  std::erase_if(slots, [&](const SlotVersion& version) {
+    return version.until && *version.until <= oldest;
+  });
+  std::erase_if(runs, [&](const EntryRun& run) {
+    return run.journal.value() + run.count - 1 <= oldest.journal.value();
+  });
+}
+
+std::string EncodeContents(const Contents& contents) {
+  Encoder out;
+  out.Number(kVersion).Text(EncodeHead(contents.head));
+  for (const auto* versions : {&contents.slots, &contents.pending}) {
+    out.Number(versions->size());
+    for (const SlotVersion& version : *versions) PutVersion(version, out);
+  }
+  out.Number(contents.runs.size());
+  for (const EntryRun& run : contents.runs) {
+    out.Number(run.turn.value()).Number(run.first.value());
+    out.Number(run.journal.value()).Number(run.count);
+  }
+  for (const NumberedLog* log : {&contents.messages, &contents.events, &contents.audits,
+                                 &contents.entries, &contents.request_log}) {
+    PutLog(*log, out);
+  }
+  return out.Take();
+}
+
+std::optional<Contents> DecodeContents(std::string_view bytes) {
+  Decoder in(bytes);
+  if (in.Number() != kVersion) in.Fail();
+  Contents contents;
+  std::optional<Head> head = DecodeHead(in.Text());
+  if (!head) return std::nullopt;
+  contents.head = *std::move(head);
+  for (auto* versions : {&contents.slots, &contents.pending}) {
+    for (size_t left = in.Count(); left > 0; --left) versions->push_back(ReadVersion(in));
+  }
+  for (size_t left = in.Count(); left > 0; --left) {
+    EntryRun run;
+    run.turn = TurnNumber(in.Number());
+    run.first = EntryNumber(in.Number());
+    run.journal = JournalNumber(in.Number());
+    run.count = in.Number();
+    contents.runs.push_back(run);
+  }
+  for (NumberedLog* log : {&contents.messages, &contents.events, &contents.audits,
+                           &contents.entries, &contents.request_log}) {
+    *log = ReadLogRecord(in);
+  }
+  if (!in.Done()) return std::nullopt;
+  return contents;
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,75 @@
+// Everything the store knows of one session while it is open, except bytes, which stay on the disk.
+#ifndef HOLDFAST_STORE_FS_CONTENTS_H_
+#define HOLDFAST_STORE_FS_CONTENTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "session/change.h"
+#include "session/head.h"
+#include "session/ids.h"
+#include "session/model.h"
+#include "store-fs/change_record.h"
+#include "store-fs/numbered_log.h"
+#include "store-fs/segment.h"
+
+namespace holdfast::fs {
+
+// One version of a slot. Its bytes are a slot record at `where`, or inside the journal entry `entry`.
+struct SlotVersion {
+  Slot meta;  // without data
+  uint64_t size = 0;
+  Position from;
+  std::optional<Position> until;
+  Extent where;
+  JournalNumber entry;  // 0: at `where`
+
+  [[nodiscard]] bool VisibleAt(Position position) const {
+    return from <= position && (!until || position < *until);
+  }
+};
+
+// Journal numbers that belong to one turn without a gap.
+struct EntryRun {
+  TurnNumber turn;
+  EntryNumber first;
+  JournalNumber journal;  // of the first
+  uint64_t count = 0;
+};
+
+struct Contents {
+  Head head;
+  absl::flat_hash_map<RequestId, RequestRow> requests;
+  std::vector<RequestId> new_requests;  // since the journal began, in order
+  std::vector<SlotVersion> slots;
+  std::vector<SlotVersion> pending;  // slot updates of the active turn, not yet part of anything
+  std::vector<EntryRun> runs;
+  NumberedLog messages;
+  NumberedLog events;
+  NumberedLog audits;
+  NumberedLog entries;
+  NumberedLog request_log;
+  size_t changes = 0;  // since the journal began
+
+  // Takes in one change of a frame whose payload stands at `offset` of the journal.
+  void Absorb(const StoredChange& change, std::string_view payload, uint64_t offset);
+
+  // The journal number of an entry that is still kept.
+  [[nodiscard]] std::optional<JournalNumber> FindEntry(TurnNumber turn, EntryNumber number) const;
+
+  // Drops what no kept snapshot names.
+  void Prune();
+};
+
+// The contents as head.<g> holds them: no bytes, nothing of the journal.
+std::string EncodeContents(const Contents& contents);
+std::optional<Contents> DecodeContents(std::string_view bytes);
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_CONTENTS_H_

@@ -1,0 +1,128 @@
+#include "store-fs/frame.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "store-fs/crc32c.h"
+
+namespace holdfast::fs {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the journal is written as it lies in memory");
+
+constexpr uint32_t kMagic = 0x4a464c48;  // "HLFJ"
+constexpr uint8_t kVersion = 1;
+constexpr size_t kChecksumBytes = 4;
+
+// The header as it lies on disk.
+struct RawHead {
+  uint32_t magic;
+  uint8_t version;
+  uint8_t type;
+  uint16_t flags;
+  uint32_t length;
+  uint32_t zero_pieces;  // all-zero sector pieces of the finished frame
+  uint64_t salt;
+  uint64_t epoch;
+  uint64_t revision;
+  uint32_t previous;
+  uint32_t reserved[3];
+  uint32_t unused;
+  uint32_t header_crc;
+};
+static_assert(sizeof(RawHead) == kFrameHeader);
+
+constexpr size_t kCrcAt = offsetof(RawHead, header_crc);
+
+size_t PaddedSize(size_t payload) {
+  const size_t whole = kFrameHeader + payload + kChecksumBytes;
+  return (whole + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
+}
+
+bool AllZero(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char c) { return c == '\0'; });
+}
+
+// How many of the sector pieces that `bytes` covers from `offset` on are all zeros.
+uint32_t ZeroPieces(std::string_view bytes, uint64_t offset) {
+  uint32_t count = 0;
+  while (!bytes.empty()) {
+    const size_t piece = std::min(bytes.size(), kSectorBytes - offset % kSectorBytes);
+    if (AllZero(bytes.substr(0, piece))) ++count;
+    bytes.remove_prefix(piece);
+    offset += piece;
+  }
+  return count;
+}
+
+void PutHead(const RawHead& raw, std::string& bytes) {
+  std::memcpy(bytes.data(), &raw, sizeof raw);
+  const uint32_t crc = Crc32c(std::string_view(bytes).substr(0, kCrcAt));
+  std::memcpy(bytes.data() + kCrcAt, &crc, sizeof crc);
+}
+
+FrameRead Judge(FrameState state) { return {.state = state, .frame = {}}; }
+
+bool HeadValid(const RawHead& raw, std::string_view bytes, std::optional<uint64_t> salt) {
+  return raw.magic == kMagic && raw.version == kVersion && raw.length <= kFrameMost &&
+         raw.header_crc == Crc32c(bytes.substr(0, kCrcAt)) && (!salt || raw.salt == *salt);
+}
+
+}  // namespace
+
+std::string EncodeFrame(const FrameHead& head, std::string_view payload, uint64_t offset) {
+  RawHead raw{};
+  raw.magic = kMagic;
+  raw.version = kVersion;
+  raw.type = static_cast<uint8_t>(head.type);
+  raw.length = static_cast<uint32_t>(payload.size());
+  raw.salt = head.salt;
+  raw.epoch = head.epoch.value();
+  raw.revision = head.revision.value();
+  raw.previous = head.previous;
+  std::string bytes(PaddedSize(payload.size()), '\0');
+  payload.copy(bytes.data() + kFrameHeader, payload.size());
+  PutHead(raw, bytes);
+  // The header and the checksum are never all zeros, so the count does not depend on their values. The
+  // checksum goes in first because it may be all there is in the last piece.
+  const size_t end = kFrameHeader + payload.size();
+  std::memset(bytes.data() + end, 0xff, kChecksumBytes);
+  raw.zero_pieces = ZeroPieces(bytes, offset);
+  PutHead(raw, bytes);
+  const uint32_t checksum = Crc32c(std::string_view(bytes).substr(0, end));
+  std::memcpy(bytes.data() + end, &checksum, sizeof checksum);
+  return bytes;
+}
+
+FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt) {
+  if (offset >= journal.size()) return Judge(FrameState::kTorn);
+  const std::string_view rest = journal.substr(offset);
+  if (AllZero(rest.substr(0, kFrameHeader))) return Judge(FrameState::kTorn);
+  if (rest.size() < kFrameHeader) return Judge(FrameState::kTorn);
+  RawHead raw{};
+  std::memcpy(&raw, rest.data(), sizeof raw);
+  if (!HeadValid(raw, rest, salt)) return Judge(FrameState::kDamaged);
+  const size_t size = PaddedSize(raw.length);
+  if (rest.size() < size) return Judge(FrameState::kTorn);
+  const std::string_view bytes = rest.substr(0, size);
+  const size_t end = kFrameHeader + raw.length;
+  uint32_t checksum = 0;
+  std::memcpy(&checksum, bytes.data() + end, sizeof checksum);
+  if (checksum != Crc32c(bytes.substr(0, end))) {
+    const bool lacks = ZeroPieces(bytes, offset) > raw.zero_pieces;
+    return Judge(lacks ? FrameState::kTorn : FrameState::kDamaged);
+  }
+  FrameRead read{.state = FrameState::kValid, .frame = {}};
+  read.frame.head = {.type = static_cast<FrameType>(raw.type),
+                     .salt = raw.salt,
+                     .epoch = Epoch(raw.epoch),
+                     .revision = Revision(raw.revision),
+                     .previous = raw.previous};
+  read.frame.payload = bytes.substr(kFrameHeader, raw.length);
+  read.frame.checksum = checksum;
+  read.frame.size = size;
+  return read;
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,61 @@
+// Frames of the commit log. One frame is one write and one sync: it is there whole, or it is provably torn
+// (STORES section 2; the layout stands in docs/formats.md).
+#ifndef HOLDFAST_STORE_FS_FRAME_H_
+#define HOLDFAST_STORE_FS_FRAME_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "session/ids.h"
+
+namespace holdfast::fs {
+
+inline constexpr size_t kFrameAlign = 64;    // divides a sector, so that no header straddles one
+inline constexpr size_t kSectorBytes = 512;  // what a disk writes whole
+inline constexpr size_t kFrameHeader = 64;
+inline constexpr size_t kFrameMost = size_t{64} * 1024 * 1024;  // a larger length is damage
+
+enum class FrameType : uint8_t {
+  kStart = 1,   // the first of a journal: its generation
+  kCommit = 2,  // whole changes
+};
+
+struct FrameHead {
+  FrameType type = FrameType::kCommit;
+  uint64_t salt = 0;  // of the file: a frame of another journal never looks valid
+  Epoch epoch;
+  Revision revision;
+  uint32_t previous = 0;  // checksum of the frame before
+};
+
+struct Frame {
+  FrameHead head;
+  std::string_view payload;  // into the bytes that were read
+  uint32_t checksum = 0;
+  size_t size = 0;  // on disk, padding included
+};
+
+// The bytes of a frame that will stand at `offset`, which is a multiple of kFrameAlign.
+std::string EncodeFrame(const FrameHead& head, std::string_view payload, uint64_t offset);
+
+// What stands at a place where a frame may begin.
+enum class FrameState : uint8_t {
+  kValid,
+  kTorn,     // an unfinished write: ends inside, has no header yet, or lacks sectors that its header counts
+  kDamaged,  // anything else that fails a check
+};
+
+struct FrameRead {
+  FrameState state = FrameState::kDamaged;
+  Frame frame;  // of a valid one
+};
+
+// Judges the frame at `offset` of a journal whose bytes are `journal`. `salt` absent: any.
+FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt);
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_FRAME_H_

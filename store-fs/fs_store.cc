@@ -1,0 +1,313 @@
+#include "store-fs/fs_store.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "session/guard.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-fs/census.h"
+#include "store-fs/fail_stop.h"
+#include "store-fs/lease_table.h"
+#include "store-fs/listing.h"
+#include "store-fs/readers.h"
+#include "store-fs/root.h"
+#include "store-fs/session_table.h"
+#include "store-fs/tombstones.h"
+
+namespace holdfast::fs {
+namespace {
+
+constexpr size_t kOpenSessions = 512;
+constexpr char kContractVersion[] = "1.0.0";
+
+// Counts calls under way, so that Deactivate can wait for them.
+class Gate {
+ public:
+  // Whether the caller may go in; it must leave then.
+  bool Enter() {
+    const absl::MutexLock lock(&mutex_);
+    if (closed_) return false;
+    ++inside_;
+    return true;
+  }
+  void Leave() {
+    const absl::MutexLock lock(&mutex_);
+    --inside_;
+  }
+  // Lets nobody in any more and waits for those inside.
+  void Close() {
+    absl::MutexLock lock(&mutex_);
+    closed_ = true;
+    mutex_.Await(absl::Condition(+[](int* inside) { return *inside == 0; }, &inside_));
+  }
+
+ private:
+  absl::Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  int inside_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+class FsStore final : public SessionStore {
+ public:
+  FsStore(FsOptions options, const Clock& clock, Random& random)
+      : options_(std::move(options)), clock_(clock), random_(random) {}
+  ~FsStore() override { Shut(); }
+
+  [[nodiscard]] StoreDescription Describe() const override {
+    StoreDescription description;
+    description.kind = "fs";
+    description.contract_version = kContractVersion;
+    description.store = root_.record.store;
+    description.incarnation = root_.record.incarnation;
+    description.snapshot_bytes_limit = kSnapshotBytes;
+    description.durability = root_.record.durability;
+    return description;
+  }
+
+  absl::Status Init() override {
+    const bool interval = options_.durability == Durability::kInterval;
+    ASSIGN_OR_RETURN(root_, OpenRoot({.path = options_.root,
+                                      .durability = interval ? "interval" : "sync",
+                                      .allow_network_file_system = options_.allow_network_file_system,
+                                      .adopt = options_.adopt,
+                                      .wrap_files = options_.wrap_files},
+                                     random_));
+    absl::StatusOr<std::unique_ptr<Tombstones>> tombstones = Tombstones::Open(*root_.files);
+    if (!tombstones.ok()) return Explain(tombstones.status());
+    tombstones_ = *std::move(tombstones);
+    leases_.emplace(clock_);
+    environment_.emplace(Environment{
+        .files = *root_.files,
+        .identity = {.store = root_.record.store,
+                     .incarnation = root_.record.incarnation,
+                     .interval_durability = interval},
+        .clock = clock_,
+        .random = random_,
+        .fail_stop = fail_stop_,
+        .leases = *leases_,
+        .tombstones = *tombstones_,
+        .sabotage = options_.sabotage,
+        .changed = [this](const SessionKey& key, const Head* head) { Changed(key, head); }});
+    table_.emplace(*environment_, kOpenSessions);
+    census_.emplace(*environment_, listing_);
+    return Explain(census_->FinishDeletes());
+  }
+
+  absl::Status Activate() override {
+    census_thread_ = std::jthread([this](const std::stop_token& stop) { census_->Run(stop); });
+    if (options_.durability == Durability::kInterval) {
+      sync_thread_ = std::jthread([this](const std::stop_token& stop) { SyncAgain(stop); });
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Deactivate() override {
+    gate_.Close();
+    StopThreads();
+    if (!table_) return absl::OkStatus();
+    for (const auto& session : table_->All()) {
+      session->SyncNow();
+      session->CutBackIfIdle();
+    }
+    RETURN_IF_ERROR(fail_stop_.Check());
+    root_.record.clean = true;
+    return Explain(WriteRootRecord(*root_.files, root_.record));
+  }
+
+  void Dispose() override { Shut(); }
+
+  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
+                                         const std::optional<RequestId>& request) override {
+    return Inside([&]() -> absl::StatusOr<Loaded> {
+      Loaded loaded;
+      RETURN_IF_ERROR(table_->Get(key)->Look([&](const Contents& contents, const auto&) {
+        loaded.head = contents.head;
+        if (request && !options_.sabotage.no_request_check) {
+          loaded.request = FreshRequest(contents, *request);
+        }
+      }));
+      leases_->Evaluate(key, loaded.head);
+      const absl::Time oldest = clock_.Wall() - kRequestsKept;
+      std::erase_if(loaded.head.grants,
+                    [&](const GrantRecord& grant) { return grant.at < oldest; });
+      return loaded;
+    });
+  }
+
+  absl::StatusOr<CommitResult> Commit(const Change& change) override {
+    return Inside([&] { return table_->Get(change.key)->Commit(change); });
+  }
+
+ private:
+  // Does `call` unless the store is closing.
+  template <typename Call>
+  auto Inside(Call call) -> decltype(call()) {
+    if (!gate_.Enter()) return StoreUnavailable("the store is closing", Fate::kNoEffect).ToStatus();
+    auto result = call();
+    gate_.Leave();
+    return result;
+  }
+
+  template <typename Call>
+  auto Read(const SessionKey& key, Call call) {
+    return Inside([&] {
+      const std::shared_ptr<OpenSession> session = table_->Get(key);
+      return call(Readers(*environment_, key, *session));
+    });
+  }
+
+ public:
+  absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
+                                           MessageSeq after, PageLimit limit) override {
+    return Read(key, [&](Readers readers) { return readers.Messages(revision, after, limit); });
+  }
+  absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override {
+    return Read(key, [&](Readers readers) { return readers.Slots(query); });
+  }
+  absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
+                                          PageLimit limit) override {
+    return Read(key, [&](Readers readers) { return readers.Entries(query, limit); });
+  }
+  absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
+                                       PageLimit limit) override {
+    return Read(key, [&](Readers readers) { return readers.Events(after, limit); });
+  }
+  absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
+                                      PageLimit limit) override {
+    return Read(key, [&](Readers readers) { return readers.Audits(after, limit); });
+  }
+
+  absl::StatusOr<ListPage> List(const ListQuery& query) override {
+    return Inside([&]() -> absl::StatusOr<ListPage> { return listing_.Page(query); });
+  }
+
+  absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  size_t limit) override {
+    return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
+      std::vector<SessionKey> due;
+      if (kind != DueKind::kAbandoned) return due;
+      census_->Compare();
+      for (const SessionKey& key : listing_.Active()) {
+        if (due.size() == limit) break;
+        if (leases_->Quiet(key) >= quiet && Expired(key)) due.push_back(key);
+      }
+      return due;
+    });
+  }
+
+  std::vector<absl::StatusOr<Renewed>> RenewLeases(
+      const std::vector<RenewRequest>& requests) override {
+    std::vector<absl::StatusOr<Renewed>> results;
+    for (const RenewRequest& request : requests) {
+      results.push_back(Inside([&] { return Renew(request); }));
+    }
+    return results;
+  }
+
+  absl::Status CheckHealth() override { return fail_stop_.Check(); }
+
+ private:
+  // Every refusal a store answers is one of the closed list, also before it serves.
+  static absl::Status Explain(const absl::Status& status) {
+    if (status.ok() || RefusalOf(status).reason() != Reason::kInternal) return status;
+    return StoreUnavailable(std::string(status.message()), Fate::kNoEffect);
+  }
+
+  std::optional<RequestRow> FreshRequest(const Contents& contents, const RequestId& id) const {
+    const auto found = contents.requests.find(id);
+    if (found == contents.requests.end()) return std::nullopt;
+    if (found->second.at < clock_.Wall() - kRequestsKept) return std::nullopt;
+    RequestRow row = found->second;
+    if (row.receipt.epoch != contents.head.lease.epoch) row.receipt.token.clear();
+    return row;
+  }
+
+  absl::StatusOr<Renewed> Renew(const RenewRequest& request) {
+    Head head;
+    RETURN_IF_ERROR(table_->Get(request.key)->Look([&](const Contents& contents, const auto&) {
+      head = contents.head;
+    }));
+    leases_->Evaluate(request.key, head);
+    Guard guard;
+    guard.trigger = Trigger::kRenew;
+    guard.lease = LeaseRule::kMustHold;
+    guard.token = request.token;
+    if (auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
+    const absl::Duration ttl = request.ttl.value_or(head.lease.ttl);
+    leases_->Renew(request.key, head.lease.epoch, ttl);
+    return Renewed{.expires_in = ttl, .revision = head.revision};
+  }
+
+  bool Expired(const SessionKey& key) {
+    Head head;
+    const absl::Status looked = table_->Get(key)->Look(
+        [&](const Contents& contents, const auto&) { head = contents.head; });
+    if (!looked.ok()) return false;
+    leases_->Evaluate(key, head);
+    return head.lifecycle == Lifecycle::kActive && head.lease.state != LeaseState::kLive;
+  }
+
+  void Changed(const SessionKey& key, const Head* head) {
+    if (head == nullptr) {
+      listing_.Remove(key);
+    } else {
+      listing_.Put(key.tenant, RowOf(key.session, *head));
+    }
+  }
+
+  void SyncAgain(const std::stop_token& stop) {
+    absl::Mutex mutex;
+    const std::stop_callback wake(stop, [&] { const absl::MutexLock lock(&mutex); });
+    while (!stop.stop_requested()) {
+      absl::MutexLock lock(&mutex);
+      const auto stopped = [&] { return stop.stop_requested(); };
+      mutex.AwaitWithTimeout(absl::Condition(&stopped), options_.interval);
+      for (const auto& session : table_->All()) session->SyncNow();
+    }
+  }
+
+  void StopThreads() {
+    census_thread_ = std::jthread();
+    sync_thread_ = std::jthread();
+  }
+
+  void Shut() {
+    gate_.Close();
+    StopThreads();
+    if (table_) table_->Clear();
+    root_.lock.reset();
+  }
+
+  const FsOptions options_;
+  const Clock& clock_;
+  Random& random_;
+  Root root_;
+  FailStop fail_stop_;
+  Gate gate_;
+  Listing listing_;
+  std::unique_ptr<Tombstones> tombstones_;
+  std::optional<LeaseTable> leases_;
+  std::optional<Environment> environment_;
+  std::optional<SessionTable> table_;
+  std::optional<Census> census_;
+  std::jthread census_thread_;
+  std::jthread sync_thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<SessionStore> MakeFsStore(FsOptions options, const Clock& clock, Random& random) {
+  return std::make_unique<FsStore>(std::move(options), clock, random);
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,39 @@
+// The embedded store: sessions as directories of files, for one serving process (STORES section 2).
+#ifndef HOLDFAST_STORE_FS_FS_STORE_H_
+#define HOLDFAST_STORE_FS_FS_STORE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "session/clock.h"
+#include "session/store.h"
+#include "store-fs/environment.h"
+#include "store-fs/files.h"
+
+namespace holdfast::fs {
+
+enum class Durability : uint8_t {
+  kSync,      // an acknowledgement waits for the disk
+  kInterval,  // it does not: what the last `interval` acknowledged may be lost with the machine
+};
+
+struct FsOptions {
+  std::string root;  // absolute path; made 0700 if it is missing
+  Durability durability = Durability::kSync;
+  absl::Duration interval = absl::Milliseconds(100);
+  bool allow_network_file_system = false;
+  bool adopt = false;  // take over a root that was copied or restored: raises the incarnation
+  // For tests alone.
+  Sabotage sabotage;
+  std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)> wrap_files;
+};
+
+// A store over the directory `options.root`. Nothing is touched before Init. `clock` and `random` must
+// outlive it.
+std::unique_ptr<SessionStore> MakeFsStore(FsOptions options, const Clock& clock, Random& random);
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_FS_STORE_H_

@@ -1,0 +1,166 @@
+// The head's record: the one that grows when the model does.
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "store-fs/records.h"
+
+namespace holdfast::fs {
+namespace {
+
+constexpr uint64_t kVersion = 1;
+
+void PutLease(const Head& head, Encoder& out) {
+  const LeaseRecord& lease = head.lease;
+  out.Number(lease.epoch.value()).Number(lease.held ? 1 : 0).Raw(View(lease.secret_hash));
+  out.Text(lease.holder).Number(static_cast<uint64_t>(absl::ToInt64Milliseconds(lease.ttl)));
+  out.Number(head.grants.size());
+  for (const GrantRecord& grant : head.grants) out.Number(grant.epoch.value()).Time(grant.at);
+}
+
+void ReadLease(Decoder& in, Head& head) {
+  LeaseRecord& lease = head.lease;
+  lease.epoch = Epoch(in.Number());
+  lease.held = in.Number() == 1;
+  lease.secret_hash = DigestFrom(in.Raw(kDigestBytes));
+  lease.holder = in.Text();
+  lease.ttl = absl::Milliseconds(in.Number());
+  for (size_t left = in.Count(); left > 0; --left) {
+    const Epoch epoch(in.Number());
+    head.grants.push_back({.epoch = epoch, .at = in.Time()});
+  }
+}
+
+void PutTurns(const Head& head, Encoder& out) {
+  out.Number(head.turn ? 1 : 0);
+  if (head.turn) {
+    out.Number(head.turn->number.value()).Number(static_cast<uint64_t>(head.turn->source));
+    out.Time(head.turn->started_at).Number(head.turn->last_entry.value());
+    out.Text(head.turn->trace_id).Text(head.turn->span_id);
+  }
+  out.Number(head.last_turn.value()).Number(head.committed_turns);
+  out.Text(head.last_committed_request ? head.last_committed_request->value() : "");
+  out.Number(head.last_entry_between.value()).Number(head.ended.size());
+  for (const EndedTurn& ended : head.ended) {
+    out.Number(ended.turn.value()).Number(ended.last_entry.value()).Number(ended.last_journal.value());
+  }
+}
+
+void ReadTurns(Decoder& in, Head& head) {
+  if (in.Number() == 1) {
+    TurnRecord turn;
+    turn.number = TurnNumber(in.Number());
+    turn.source = static_cast<TurnSource>(in.Number());
+    turn.started_at = in.Time();
+    turn.last_entry = EntryNumber(in.Number());
+    turn.trace_id = in.Text();
+    turn.span_id = in.Text();
+    head.turn = std::move(turn);
+  }
+  head.last_turn = TurnNumber(in.Number());
+  head.committed_turns = in.Number();
+  const std::string_view request = in.Text();
+  if (!request.empty()) {
+    head.last_committed_request = RequestId::Parse(request);
+    if (!head.last_committed_request) in.Fail();
+  }
+  head.last_entry_between = EntryNumber(in.Number());
+  for (size_t left = in.Count(); left > 0; --left) {
+    EndedTurn ended;
+    ended.turn = TurnNumber(in.Number());
+    ended.last_entry = EntryNumber(in.Number());
+    ended.last_journal = JournalNumber(in.Number());
+    head.ended.push_back(ended);
+  }
+}
+
+void PutManifest(const Head& head, Encoder& out) {
+  out.Number(static_cast<uint64_t>(head.mode)).Text(head.project_root).Number(head.sm ? 1 : 0);
+  if (head.sm) out.Text(head.sm->ext_id).Text(head.sm->slot_ref);
+  out.Time(head.created_at).Time(head.updated_at).Number(head.generation.value());
+  out.Number(head.messages.value()).Raw(View(head.history));
+}
+
+void ReadManifest(Decoder& in, Head& head) {
+  head.mode = static_cast<Mode>(in.Number());
+  head.project_root = in.Text();
+  if (in.Number() == 1) {
+    StateMachineRef sm;
+    sm.ext_id = in.Text();
+    sm.slot_ref = in.Text();
+    head.sm = std::move(sm);
+  }
+  head.created_at = in.Time();
+  head.updated_at = in.Time();
+  head.generation = Generation(in.Number());
+  head.messages = MessageSeq(in.Number());
+  head.history = DigestFrom(in.Raw(kDigestBytes));
+}
+
+void PutCounters(const Head& head, Encoder& out) {
+  out.Number(head.snapshots.size());
+  for (const SnapshotRecord& snapshot : head.snapshots) {
+    out.Number(snapshot.at.revision.value()).Number(snapshot.at.journal.value());
+    out.Number(snapshot.generation.value()).Number(snapshot.messages.value());
+  }
+  out.Number(head.sm_slot_pending ? 1 : 0).Number(head.journal.value());
+  out.Number(head.last_event.value()).Number(head.last_audit.value()).Raw(View(head.audit_chain));
+  out.Number(head.attributes.size());
+  for (const auto& [key, value] : head.attributes) out.Text(key).Text(value);
+}
+
+void ReadCounters(Decoder& in, Head& head) {
+  for (size_t left = in.Count(); left > 0; --left) {
+    SnapshotRecord snapshot;
+    snapshot.at.revision = Revision(in.Number());
+    snapshot.at.journal = JournalNumber(in.Number());
+    snapshot.generation = Generation(in.Number());
+    snapshot.messages = MessageSeq(in.Number());
+    head.snapshots.push_back(snapshot);
+  }
+  if (head.snapshots.empty()) in.Fail();
+  head.sm_slot_pending = in.Number() == 1;
+  head.journal = JournalNumber(in.Number());
+  head.last_event = EventSeq(in.Number());
+  head.last_audit = AuditSeq(in.Number());
+  head.audit_chain = DigestFrom(in.Raw(kDigestBytes));
+  for (size_t left = in.Count(); left > 0; --left) {
+    std::string key(in.Text());
+    head.attributes.insert_or_assign(std::move(key), std::string(in.Text()));
+  }
+}
+
+}  // namespace
+
+std::string EncodeHead(const Head& head) {
+  Encoder out;
+  out.Number(kVersion).Text(head.store.value()).Text(head.uid.value());
+  out.Number(static_cast<uint64_t>(head.lifecycle));
+  out.Number(static_cast<uint64_t>(head.close_reason)).Number(head.revision.value());
+  PutLease(head, out);
+  PutTurns(head, out);
+  PutManifest(head, out);
+  PutCounters(head, out);
+  return out.Take();
+}
+
+std::optional<Head> DecodeHead(std::string_view bytes) {
+  Decoder in(bytes);
+  if (in.Number() != kVersion) in.Fail();
+  Head head;
+  head.store = ReadId<StoreId>(in);
+  head.uid = ReadId<SessionUid>(in);
+  const uint64_t lifecycle = in.Number();
+  if (lifecycle >= kLifecycles) in.Fail();
+  head.lifecycle = static_cast<Lifecycle>(lifecycle);
+  head.close_reason = static_cast<CloseReason>(in.Number());
+  head.revision = Revision(in.Number());
+  ReadLease(in, head);
+  ReadTurns(in, head);
+  ReadManifest(in, head);
+  ReadCounters(in, head);
+  if (!in.Done()) return std::nullopt;
+  return head;
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,50 @@
+#include "store-fs/layout.h"
+
+#include <array>
+#include <cstddef>
+
+#include "store-fs/recovery.h"
+
+namespace holdfast::fs {
+namespace {
+
+std::string Relative(FileKind kind) {
+  static constexpr std::array<const char*, 7> kNames = {
+      "state/head.",     "state/messages.", "state/events.", "state/entries.",
+      "state/requests.", "state/slots.",    "audit/records."};
+  return kNames.at(static_cast<size_t>(kind));
+}
+
+void AddLog(const NumberedLog& log, FileKind kind, std::set<std::string>& names) {
+  for (const SegmentInfo& info : log.segments) {
+    names.insert(Relative(kind) + std::to_string(info.file));
+  }
+}
+
+}  // namespace
+
+std::string PrefixOf(const SessionKey& key, FileKind kind) {
+  return DirectoryOf(key) + "/" + Relative(kind);
+}
+
+std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file) {
+  return PrefixOf(key, kind) + std::to_string(file);
+}
+
+std::set<std::string> NamedFiles(const Contents& contents, uint64_t file) {
+  std::set<std::string> names;
+  if (file > 0) names.insert(Relative(FileKind::kHead) + std::to_string(file));
+  AddLog(contents.messages, FileKind::kMessages, names);
+  AddLog(contents.events, FileKind::kEvents, names);
+  AddLog(contents.entries, FileKind::kEntries, names);
+  AddLog(contents.request_log, FileKind::kRequests, names);
+  AddLog(contents.audits, FileKind::kAudit, names);
+  for (const SlotVersion& version : contents.slots) {
+    if (version.where.file > 0) {
+      names.insert(Relative(FileKind::kSlots) + std::to_string(version.where.file));
+    }
+  }
+  return names;
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,29 @@
+// The names inside a session's directory (STORES section 2).
+#ifndef HOLDFAST_STORE_FS_LAYOUT_H_
+#define HOLDFAST_STORE_FS_LAYOUT_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "session/ids.h"
+#include "store-fs/contents.h"
+
+namespace holdfast::fs {
+
+inline constexpr char kJournalFile[] = "journal.log";
+inline constexpr char kStateDirectory[] = "state";
+inline constexpr char kAuditDirectory[] = "audit";
+
+enum class FileKind : uint8_t { kHead, kMessages, kEvents, kEntries, kRequests, kSlots, kAudit };
+
+// "t/<tenant>/<session>/state/messages." and so on; a rotation's number follows.
+std::string PrefixOf(const SessionKey& key, FileKind kind);
+std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file);
+
+// Every file of state/ and audit/ that these contents and head.<file> name, relative to the directory.
+std::set<std::string> NamedFiles(const Contents& contents, uint64_t file);
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_LAYOUT_H_

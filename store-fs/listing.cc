@@ -1,0 +1,149 @@
+#include "store-fs/listing.h"
+
+#include <algorithm>
+
+namespace holdfast::fs {
+namespace {
+
+bool Matches(const ListQuery& query, const SessionRow& row) {
+  const bool filtered = !query.project_root.empty() || !query.lifecycles.empty();
+  if (row.mark != SessionRow::Mark::kOk) return !filtered;
+  if (!query.project_root.empty() && row.project_root != query.project_root) return false;
+  return query.lifecycles.empty() ||
+         std::ranges::find(query.lifecycles, row.lifecycle) != query.lifecycles.end();
+}
+
+// Takes rows from `it` on until the page is full; true when the end was reached.
+template <typename Iterator, typename RowAt>
+bool Fill(Iterator it, Iterator end, const ListQuery& query, RowAt row_at, ListPage& page) {
+  for (; it != end; ++it) {
+    const SessionRow& row = row_at(it);
+    if (!Matches(query, row)) continue;
+    if (page.rows.size() == query.limit) return false;
+    page.rows.push_back(row);
+  }
+  return true;
+}
+
+// The part of an ordered container that the query asks for, forwards or backwards.
+template <typename Container, typename RowAt, typename Key>
+void FillFrom(const Container& container, const ListQuery& query, const std::optional<Key>& after,
+              RowAt row_at, ListPage& page) {
+  if (query.descending) {
+    auto from = container.rbegin();
+    if (after) from = std::make_reverse_iterator(container.lower_bound(*after));
+    page.end = Fill(from, container.rend(), query, row_at, page);
+  } else {
+    auto from = after ? container.upper_bound(*after) : container.begin();
+    page.end = Fill(from, container.end(), query, row_at, page);
+  }
+}
+
+}  // namespace
+
+SessionRow RowOf(const SessionId& id, const Head& head) {
+  SessionRow row;
+  row.id = id;
+  row.lifecycle = head.lifecycle;
+  row.revision = head.revision;
+  row.project_root = head.project_root;
+  const auto title = head.attributes.find("title");
+  if (title != head.attributes.end()) row.title = title->second;
+  row.messages = head.messages;
+  row.created_at = head.created_at;
+  row.updated_at = head.updated_at;
+  return row;
+}
+
+void Listing::Take(Tenant& tenant, const std::string& id) {
+  const auto found = tenant.by_id.find(id);
+  if (found == tenant.by_id.end()) return;
+  const auto row = tenant.rows.find(found->second);
+  const auto project = tenant.by_project.find(row->second.project_root);
+  project->second.erase(found->second);
+  if (project->second.empty()) tenant.by_project.erase(project);
+  tenant.rows.erase(row);
+  tenant.active.erase(id);
+  tenant.by_id.erase(found);
+}
+
+void Listing::Place(Tenant& tenant, const SessionRow& row) {
+  const std::string& id = row.id.value();
+  const Key key(row.created_at, id);
+  const auto known = tenant.by_id.find(id);
+  if (known != tenant.by_id.end()) {
+    SessionRow& stored = tenant.rows.find(known->second)->second;
+    // Both are fixed for the life of a session, but a damaged one that was mended gets new ones.
+    if (known->second != key || stored.project_root != row.project_root) Take(tenant, id);
+  }
+  tenant.rows.insert_or_assign(key, row);
+  tenant.by_id.insert_or_assign(id, key);
+  tenant.by_project[row.project_root].insert(key);
+  const bool active = row.mark == SessionRow::Mark::kOk && row.lifecycle == Lifecycle::kActive;
+  if (active) {
+    tenant.active.insert(id);
+  } else {
+    tenant.active.erase(id);
+  }
+}
+
+void Listing::Put(const TenantId& tenant, const SessionRow& row) {
+  const absl::MutexLock lock(&mutex_);
+  Place(tenants_[tenant.value()], row);
+}
+
+void Listing::PutIfUnknown(const TenantId& tenant, const SessionRow& row) {
+  const absl::MutexLock lock(&mutex_);
+  Tenant& of = tenants_[tenant.value()];
+  if (!of.by_id.contains(row.id.value())) Place(of, row);
+}
+
+void Listing::Remove(const SessionKey& key) {
+  const absl::MutexLock lock(&mutex_);
+  const auto tenant = tenants_.find(key.tenant.value());
+  if (tenant != tenants_.end()) Take(tenant->second, key.session.value());
+}
+
+std::vector<std::string> Listing::Ids(const TenantId& tenant) const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<std::string> ids;
+  const auto found = tenants_.find(tenant.value());
+  if (found == tenants_.end()) return ids;
+  for (const auto& [id, key] : found->second.by_id) ids.push_back(id);
+  return ids;
+}
+
+ListPage Listing::Page(const ListQuery& query) const {
+  ListPage page;
+  page.complete = complete_;
+  page.end = true;
+  const std::optional<Key> after =
+      query.after ? std::optional(Key(query.after->created_at, query.after->id)) : std::nullopt;
+  const absl::MutexLock lock(&mutex_);
+  const auto found = tenants_.find(query.tenant.value());
+  if (found == tenants_.end()) return page;
+  const Tenant& tenant = found->second;
+  if (query.project_root.empty()) {
+    FillFrom(tenant.rows, query, after, [](auto it) -> const SessionRow& { return it->second; },
+             page);
+    return page;
+  }
+  const auto project = tenant.by_project.find(query.project_root);
+  if (project == tenant.by_project.end()) return page;
+  FillFrom(project->second, query, after,
+           [&](auto it) -> const SessionRow& { return tenant.rows.at(*it); }, page);
+  return page;
+}
+
+std::vector<SessionKey> Listing::Active() const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<SessionKey> keys;
+  for (const auto& [name, tenant] : tenants_) {
+    for (const std::string& id : tenant.active) {
+      keys.push_back({*TenantId::Parse(name), *SessionId::Parse(id)});
+    }
+  }
+  return keys;
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,60 @@
+// The rows of a listing, kept in memory in key order. A hint: a session touched by id is read from its
+// directory, and the rows are compared with the names on the disk again and again.
+#ifndef HOLDFAST_STORE_FS_LISTING_H_
+#define HOLDFAST_STORE_FS_LISTING_H_
+
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "session/head.h"
+#include "session/store.h"
+
+namespace holdfast::fs {
+
+// The row that shows `head`.
+SessionRow RowOf(const SessionId& id, const Head& head);
+
+// Any thread may call.
+class Listing {
+ public:
+  void Put(const TenantId& tenant, const SessionRow& row);
+  // The same, unless a row of this session is there: it comes from a commit and knows better.
+  void PutIfUnknown(const TenantId& tenant, const SessionRow& row);
+  void Remove(const SessionKey& key);
+  // The ids of a tenant's rows.
+  [[nodiscard]] std::vector<std::string> Ids(const TenantId& tenant) const;
+  [[nodiscard]] ListPage Page(const ListQuery& query) const;
+  // Sessions that are ACTIVE by their rows.
+  [[nodiscard]] std::vector<SessionKey> Active() const;
+  void SetComplete() { complete_ = true; }
+  [[nodiscard]] bool complete() const { return complete_; }
+
+ private:
+  using Key = std::pair<absl::Time, std::string>;  // creation time, id
+  struct Tenant {
+    std::map<Key, SessionRow> rows;
+    std::map<std::string, Key> by_id;
+    // By project root, so that a page of one project costs what it shows.
+    std::map<std::string, std::set<Key>> by_project;
+    std::set<std::string> active;
+  };
+
+  static void Take(Tenant& tenant, const std::string& id);
+  static void Place(Tenant& tenant, const SessionRow& row);
+
+  mutable absl::Mutex mutex_;
+  std::map<std::string, Tenant> tenants_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<bool> complete_ = false;
+};
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_LISTING_H_

@@ -1,0 +1,89 @@
+// One session of the store: who waits to change it, and what of it is durable.
+//
+// A commit path without a log of its own for the store: callers queue, one of them leads, decides all that
+// wait, writes one frame, syncs once, and answers everybody (STORES section 2, "Commit").
+#ifndef HOLDFAST_STORE_FS_OPEN_SESSION_H_
+#define HOLDFAST_STORE_FS_OPEN_SESSION_H_
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "session/change.h"
+#include "session/store.h"
+#include "store-fs/commit_batch.h"
+#include "store-fs/contents.h"
+#include "store-fs/environment.h"
+#include "store-fs/recovery.h"
+
+namespace holdfast::fs {
+
+// Any thread may call.
+class OpenSession {
+ public:
+  OpenSession(Environment& environment, SessionKey key)
+      : environment_(environment), key_(std::move(key)) {}
+  OpenSession(const OpenSession&) = delete;
+  OpenSession& operator=(const OpenSession&) = delete;
+
+  // See SessionStore::Commit.
+  absl::StatusOr<CommitResult> Commit(const Change& change);
+
+  // Calls `look` with what is durable, under the lock: copy out what is needed, and no I/O. Opens the
+  // session first if it is not. The shared file keeps the journal readable while it is being replaced.
+  absl::Status Look(
+      const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look);
+
+  // Gives preallocated space back if the session is open and nobody is changing it.
+  void CutBackIfIdle();
+  // With durability by interval: makes what was acknowledged since the last time durable.
+  void SyncNow();
+
+ private:
+  struct Waiter {
+    const Change* change = nullptr;
+    absl::StatusOr<CommitResult> result;
+    bool done = false;
+  };
+  using Batch = std::vector<Waiter*>;
+
+  Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Calls `act` as the leader, unless somebody leads already.
+  void LeadIfFree(const std::function<void()>& act);
+
+  // The rest is the leader's alone and runs without the lock, but for the moment a result is published.
+  absl::Status EnsureOpen();
+  void Run(const Batch& batch);
+  absl::Status Write(const std::vector<Applied>& applied);
+  absl::Status Create(const std::vector<Applied>& applied);
+  absl::Status Append(const std::vector<Applied>& applied);
+  absl::Status TakeSpace(uint64_t bytes);
+  absl::Status CheckStillThere();
+  absl::Status Bury(const Applied& applied);
+  void Publish(const std::vector<Applied>& applied, std::string_view payload, uint64_t offset);
+  void NoteLeases(const Batch& batch, const Applied& last);
+  void RotateIfDue();
+  absl::Status ReplaceJournalAndPublish(Opened next);
+  void CutBack();
+  absl::Status Fail(const absl::Status& cause) { return environment_.fail_stop.Fail(cause); }
+
+  Environment& environment_;
+  const SessionKey key_;
+  absl::Mutex mutex_;
+  std::deque<Waiter*> waiting_ ABSL_GUARDED_BY(mutex_);
+  bool leading_ ABSL_GUARDED_BY(mutex_) = false;
+  // Written by the leader under the lock; the leader alone may read it without.
+  std::optional<Opened> opened_;
+  bool dirty_ ABSL_GUARDED_BY(mutex_) = false;  // acknowledged and not yet synced
+};
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_OPEN_SESSION_H_

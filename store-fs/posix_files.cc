@@ -1,0 +1,260 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "session/status_macros.h"
+#include "store-fs/files.h"
+
+namespace holdfast::fs {
+namespace {
+
+constexpr mode_t kFileMode = 0600;
+constexpr mode_t kDirectoryMode = 0700;
+constexpr int64_t kNanosPerSecond = 1'000'000'000;
+
+absl::Status Failure(const char* what, const std::string& path, int error) {
+  const std::string text =
+      std::string(what) + " " + path + ": " + std::generic_category().message(error);
+  switch (error) {
+    case ENOENT:
+      return absl::NotFoundError(text);
+    case EEXIST:
+    case ENOTEMPTY:
+      return absl::AlreadyExistsError(text);
+    case ENOSPC:
+    case EDQUOT:
+      return absl::ResourceExhaustedError(text);
+    case ELOOP:
+    case EXDEV:
+    case ENOTDIR:
+    case EISDIR:
+      return absl::FailedPreconditionError(text);
+    default:
+      return absl::UnavailableError(text);
+  }
+}
+
+// Owns a descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] int Release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// Opens beneath `root` without following any link; -1 with errno on failure.
+int OpenBeneath(int root, const std::string& path, uint64_t flags, mode_t mode) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC | O_NOFOLLOW;
+  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  for (;;) {
+    const long fd = syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
+    if (fd >= 0 || (errno != EINTR && errno != EAGAIN)) return static_cast<int>(fd);
+  }
+}
+
+class PosixFile final : public File {
+ public:
+  PosixFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+  absl::Status Write(uint64_t offset, std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t done =
+          pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) return Failure("write", path_, done < 0 ? errno : EIO);
+      offset += static_cast<uint64_t>(done);
+      bytes.remove_prefix(static_cast<size_t>(done));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> Read(uint64_t offset, size_t count) override {
+    std::string bytes(count, '\0');
+    size_t have = 0;
+    while (have < count) {
+      const ssize_t got =
+          pread(fd_.get(), bytes.data() + have, count - have, static_cast<off_t>(offset + have));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return Failure("read", path_, errno);
+      if (got == 0) break;
+      have += static_cast<size_t>(got);
+    }
+    bytes.resize(have);
+    return bytes;
+  }
+
+  absl::Status Sync() override {
+    if (fdatasync(fd_.get()) != 0) return Failure("sync", path_, errno);
+    return absl::OkStatus();
+  }
+
+  absl::Status Allocate(uint64_t offset, uint64_t size) override {
+    while (fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(size)) != 0) {
+      if (errno != EINTR) return Failure("allocate", path_, errno);
+    }
+    // Written zeros spare each later sync the conversion of unwritten extents.
+    return Write(offset, std::string(size, '\0'));
+  }
+
+  absl::Status Truncate(uint64_t size) override {
+    if (ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) return Failure("cut", path_, errno);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<uint64_t> Size() override {
+    struct stat info {};
+    if (fstat(fd_.get(), &info) != 0) return Failure("stat", path_, errno);
+    return static_cast<uint64_t>(info.st_size);
+  }
+
+  absl::StatusOr<uint64_t> Inode() override {
+    struct stat info {};
+    if (fstat(fd_.get(), &info) != 0) return Failure("stat", path_, errno);
+    return static_cast<uint64_t>(info.st_ino);
+  }
+
+ private:
+  Descriptor fd_;
+  const std::string path_;
+};
+
+class PosixFiles final : public Files {
+ public:
+  explicit PosixFiles(Descriptor root) : root_(std::move(root)) {}
+
+  absl::StatusOr<std::unique_ptr<File>> Open(const std::string& path, OpenMode mode) override {
+    uint64_t flags = O_RDONLY;
+    if (mode == OpenMode::kWrite) flags = O_RDWR;
+    if (mode == OpenMode::kCreate) flags = O_RDWR | O_CREAT | O_EXCL;
+    Descriptor fd(OpenBeneath(root_.get(), path, flags, kFileMode));
+    if (fd.get() < 0) return Failure("open", path, errno);
+    return std::make_unique<PosixFile>(std::move(fd), path);
+  }
+
+  absl::Status MakeDirectory(const std::string& path) override {
+    return InParent("make directory", path, [](int parent, const char* name) {
+      return mkdirat(parent, name, kDirectoryMode);
+    });
+  }
+
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    ASSIGN_OR_RETURN(const FileInfo what, Stat(from));
+    const unsigned flags = what.directory ? RENAME_NOREPLACE : 0;
+    const auto [from_parent, from_name] = Split(from);
+    const Descriptor source = Directory(from_parent);
+    if (source.get() < 0) return Failure("rename", from, errno);
+    return InParent("rename to", to, [&, &name_of_source = from_name](int parent, const char* name) {
+      return renameat2(source.get(), name_of_source.c_str(), parent, name, flags);
+    });
+  }
+
+  absl::Status RemoveFile(const std::string& path) override {
+    return InParent("remove", path,
+                    [](int parent, const char* name) { return unlinkat(parent, name, 0); });
+  }
+
+  absl::Status RemoveDirectory(const std::string& path) override {
+    return InParent("remove directory", path, [](int parent, const char* name) {
+      return unlinkat(parent, name, AT_REMOVEDIR);
+    });
+  }
+
+  absl::Status SyncDirectory(const std::string& path) override {
+    const Descriptor directory = Directory(path);
+    if (directory.get() < 0) return Failure("open directory", path, errno);
+    if (fsync(directory.get()) != 0) return Failure("sync directory", path, errno);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<std::string>> List(const std::string& path) override {
+    Descriptor directory = Directory(path);
+    if (directory.get() < 0) return Failure("open directory", path, errno);
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(directory.Release()), closedir);
+    if (stream == nullptr) return Failure("list", path, errno);
+    std::vector<std::string> names;
+    errno = 0;
+    while (const dirent* entry = readdir(stream.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is this call's own
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+    }
+    if (errno != 0) return Failure("list", path, errno);
+    std::ranges::sort(names);
+    return names;
+  }
+
+  absl::StatusOr<FileInfo> Stat(const std::string& path) override {
+    struct statx info {};
+    const absl::Status status = InParent("stat", path, [&](int parent, const char* name) {
+      return statx(parent, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &info);
+    });
+    if (!status.ok()) return status;
+    const bool has_birth = (info.stx_mask & STATX_BTIME) != 0;
+    return FileInfo{
+        .directory = S_ISDIR(info.stx_mode),
+        .link = S_ISLNK(info.stx_mode),
+        .inode = info.stx_ino,
+        .birth_ns = has_birth ? info.stx_btime.tv_sec * kNanosPerSecond + info.stx_btime.tv_nsec : 0,
+        .mode = info.stx_mode & 07777U,
+        .owner = info.stx_uid};
+  }
+
+ private:
+  static std::pair<std::string, std::string> Split(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return {".", path};
+    return {path.substr(0, slash), path.substr(slash + 1)};
+  }
+
+  [[nodiscard]] Descriptor Directory(const std::string& path) const {
+    return Descriptor(OpenBeneath(root_.get(), path, O_RDONLY | O_DIRECTORY, 0));
+  }
+
+  // Does `act` with the parent's descriptor and the last name, since only opening can refuse links.
+  template <typename Act>
+  absl::Status InParent(const char* what, const std::string& path, Act act) {
+    const auto [parent, name] = Split(path);
+    const Descriptor directory = Directory(parent);
+    if (directory.get() < 0 || act(directory.get(), name.c_str()) != 0) {
+      return Failure(what, path, errno);
+    }
+    return absl::OkStatus();
+  }
+
+  Descriptor root_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Files>> OpenFiles(const std::string& root) {
+  Descriptor fd(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) return Failure("open", root, errno);
+  return std::make_unique<PosixFiles>(std::move(fd));
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,294 @@
+#include "store-fs/readers.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-fs/layout.h"
+#include "store-fs/records.h"
+
+namespace holdfast::fs {
+namespace {
+
+// A rotation may replace a segment between looking and reading; then a second look finds the new one.
+constexpr int kLooks = 3;
+
+absl::Status Damaged(std::string_view what, uint64_t number) {
+  return Refusal(Reason::kDamaged, "this part of the session cannot be read")
+      .With("what", what)
+      .With("number", number);
+}
+
+absl::Status CheckRevision(const Head& head, std::optional<Revision> revision) {
+  if (!revision) return absl::OkStatus();
+  if (*revision > head.revision) {
+    return Refusal(Reason::kRevisionAhead, "this revision is not stored here")
+        .With("known", revision->value())
+        .With("stored", head.revision.value());
+  }
+  if (*revision < OldestKept(head).revision) {
+    return Refusal(Reason::kRevisionPruned, "this revision is no longer kept")
+        .With("oldest", OldestKept(head).revision.value());
+  }
+  return absl::OkStatus();
+}
+
+// The last snapshot at or before `revision`.
+const SnapshotRecord& SnapshotAt(const Head& head, Revision revision) {
+  const auto later = std::ranges::upper_bound(head.snapshots, revision, {}, [](const auto& record) {
+    return record.at.revision;
+  });
+  return *std::prev(later);
+}
+
+Position PositionOf(const Head& head) { return {.revision = head.revision, .journal = head.journal}; }
+
+// What is needed of a log to read it without the session's lock.
+struct LogLook {
+  NumberedLog log;
+  std::shared_ptr<File> journal;
+  uint64_t next = 0;  // behind the last item to show
+};
+
+template <typename T, typename Decode>
+absl::StatusOr<std::vector<T>> DecodeAll(const std::vector<std::string>& items, Decode decode,
+                                         std::string_view what, uint64_t first) {
+  std::vector<T> decoded;
+  for (const std::string& item : items) {
+    std::optional<T> one = decode(item);
+    if (!one) return Damaged(what, first + decoded.size());
+    decoded.push_back(*std::move(one));
+  }
+  return decoded;
+}
+
+// Reads a page of a log as `look` shows it; looks again when a segment was replaced meanwhile.
+template <typename Look>
+absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, const SessionKey& key,
+                                                  FileKind kind, std::string_view what,
+                                                  uint64_t from, PageLimit limit, Look look) {
+  for (int attempt = 0; attempt < kLooks; ++attempt) {
+    LogLook seen;
+    RETURN_IF_ERROR(look(seen));
+    if (from >= seen.next) return std::vector<std::string>();
+    const LogFiles where{.files = &environment.files,
+                         .journal = seen.journal.get(),
+                         .prefix = PrefixOf(key, kind)};
+    const size_t most = std::min<size_t>(limit.items, seen.next - from);
+    absl::StatusOr<std::vector<std::string>> items =
+        ReadLog(where, seen.log, from, most, limit.bytes);
+    if (items.ok()) return items;
+    if (!absl::IsNotFound(items.status()) && !absl::IsDataLoss(items.status())) {
+      return environment.fail_stop.Fail(items.status());
+    }
+  }
+  return Damaged(what, from);
+}
+
+// Leaves out what stands before the first and behind the last entry of `turn`.
+void NarrowTo(TurnNumber turn, const Contents& contents, uint64_t& from, uint64_t& next) {
+  uint64_t first = next;
+  uint64_t end = 0;
+  for (const EntryRun& run : contents.runs) {
+    if (run.turn != turn) continue;
+    first = std::min(first, run.journal.value());
+    end = std::max(end, run.journal.value() + run.count);
+  }
+  from = std::max(from, first);
+  next = std::min(next, end);
+}
+
+}  // namespace
+
+absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, MessageSeq after,
+                                              PageLimit limit) {
+  MessagePage page;
+  const uint64_t from = after.value() + 1;
+  const auto look = [&](LogLook& seen) -> absl::Status {
+    absl::Status checked;
+    RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& journal) {
+      const Head& head = contents.head;
+      checked = CheckRevision(head, revision);
+      if (!checked.ok()) return;
+      page.at = PositionOf(head);
+      page.newest = head.messages;
+      page.generation = head.generation;
+      page.history = head.history;
+      if (revision && *revision < head.revision) {
+        const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
+        page.at = {.revision = *revision, .journal = snapshot.at.journal};
+        page.newest = snapshot.messages;
+        if (snapshot.messages != head.messages) page.history = Digest{};
+      }
+      seen = {.log = contents.messages, .journal = journal, .next = page.newest.value() + 1};
+    }));
+    return checked;
+  };
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, FileKind::kMessages, "message",
+                                              from, limit, look));
+  ASSIGN_OR_RETURN(page.messages,
+                   DecodeAll<Message>(items, DecodeMessage, "message", from));
+  page.end = from + items.size() > page.newest.value();
+  return page;
+}
+
+absl::StatusOr<SlotPage> Readers::Slots(const SlotQuery& query) {
+  for (int attempt = 1;; ++attempt) {
+    ASSIGN_OR_RETURN(SlotPage page, SlotsOnce(query));
+    const bool damaged = std::ranges::any_of(page.slots, &SlotView::damaged);
+    if (!damaged || attempt == kLooks) return page;
+  }
+}
+
+absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
+  SlotPage page;
+  std::vector<SlotVersion> versions;
+  NumberedLog entries;
+  std::shared_ptr<File> journal;
+  absl::Status checked;
+  RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& file) {
+    checked = CheckRevision(contents.head, query.revision);
+    page.at = PositionOf(contents.head);
+    if (query.revision && *query.revision < contents.head.revision) {
+      page.at = {.revision = *query.revision,
+                 .journal = JournalNumber(std::numeric_limits<uint64_t>::max())};
+    }
+    for (const SlotVersion& version : contents.slots) {
+      const bool named = query.owners.empty() ||
+                         std::ranges::find(query.owners, version.meta.owner) != query.owners.end();
+      if (named && version.VisibleAt(page.at)) versions.push_back(version);
+    }
+    entries = contents.entries;
+    journal = file;
+  }));
+  RETURN_IF_ERROR(checked);
+  std::ranges::sort(versions, {}, [](const SlotVersion& version) { return version.meta.owner; });
+  for (const SlotVersion& version : versions) {
+    SlotView view{.slot = version.meta, .size = version.size, .damaged = false};
+    if (!query.without_data) ReadSlotData(version, entries, journal, view);
+    page.slots.push_back(std::move(view));
+  }
+  return page;
+}
+
+// Leaves `view` marked as damaged when the bytes cannot be read: only this slot is lost.
+void Readers::ReadSlotData(const SlotVersion& version, const NumberedLog& entries,
+                           const std::shared_ptr<File>& journal, SlotView& view) {
+  std::optional<Slot> slot;
+  if (version.entry > JournalNumber()) {
+    const LogFiles where{.files = &environment_.files,
+                         .journal = journal.get(),
+                         .prefix = PrefixOf(key_, FileKind::kEntries)};
+    const auto items = ReadLog(where, entries, version.entry.value(), 1, kPageBytes);
+    if (items.ok() && !items->empty()) {
+      std::optional<JournalEntry> entry = DecodeEntry(items->front());
+      if (entry) slot = std::move(entry->slot);
+    }
+  } else if (version.where.file == 0) {
+    const auto bytes = ReadExtent(*journal, version.where);
+    if (bytes.ok()) slot = DecodeSlot(*bytes);
+  } else {
+    const auto file =
+        environment_.files.Open(PathOf(key_, FileKind::kSlots, version.where.file), OpenMode::kRead);
+    const auto bytes = file.ok() ? ReadExtent(**file, version.where) : file.status();
+    if (bytes.ok()) slot = DecodeSlot(*bytes);
+  }
+  view.damaged = !slot.has_value();
+  if (slot) view.slot.data = std::move(slot->data);
+}
+
+// A turn's entries may lie between those of others: a page is empty only at the end.
+absl::StatusOr<JournalPage> Readers::Entries(const JournalQuery& query, PageLimit limit) {
+  JournalQuery rest = query;
+  for (;;) {
+    ASSIGN_OR_RETURN(JournalPage page, EntriesOnce(rest, limit));
+    const JournalNumber last = page.entries.empty() ? rest.after : page.entries.back().journal_number;
+    if (query.turn) {
+      std::erase_if(page.entries,
+                    [&](const JournalEntry& entry) { return entry.turn != *query.turn; });
+    }
+    if (page.end || !page.entries.empty()) return page;
+    rest.after = last;
+  }
+}
+
+absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, PageLimit limit) {
+  JournalPage page;
+  uint64_t from = query.after.value() + 1;
+  uint64_t next = 0;
+  const auto look = [&](LogLook& seen) -> absl::Status {
+    absl::Status checked;
+    RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& journal) {
+      const Head& head = contents.head;
+      const uint64_t floor = OldestKept(head).journal.value();
+      if (query.after > JournalNumber() && query.after.value() < floor) {
+        checked = Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
+                      .With("oldest", floor + 1);
+        return;
+      }
+      page.at = PositionOf(head);
+      from = std::max(from, floor + 1);
+      next = contents.entries.next;
+      if (query.turn) NarrowTo(*query.turn, contents, from, next);
+      seen = {.log = contents.entries, .journal = journal, .next = next};
+    }));
+    return checked;
+  };
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, FileKind::kEntries, "entry",
+                                              from, limit, look));
+  ASSIGN_OR_RETURN(page.entries, DecodeAll<JournalEntry>(items, DecodeEntry, "entry", from));
+  page.end = from + items.size() >= next;
+  return page;
+}
+
+absl::StatusOr<EventPage> Readers::Events(EventSeq after, PageLimit limit) {
+  EventPage page;
+  const uint64_t from = after.value() + 1;
+  uint64_t next = 0;
+  const auto look = [&](LogLook& seen) -> absl::Status {
+    absl::Status checked;
+    RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& journal) {
+      page.revision = contents.head.revision;
+      next = contents.events.next;
+      if (from < contents.events.first()) {
+        checked = Refusal(Reason::kEventsCompacted, "these events are no longer kept")
+                      .With("oldest", contents.events.first());
+        return;
+      }
+      seen = {.log = contents.events, .journal = journal, .next = next};
+    }));
+    return checked;
+  };
+  ASSIGN_OR_RETURN(const auto items,
+                   ReadPage(environment_, key_, FileKind::kEvents, "event", from, limit, look));
+  ASSIGN_OR_RETURN(page.events, DecodeAll<Event>(items, DecodeEvent, "event", from));
+  page.end = from + items.size() >= next;
+  return page;
+}
+
+absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
+  AuditPage page;
+  const uint64_t from = after.value() + 1;
+  uint64_t next = 0;
+  const auto look = [&](LogLook& seen) {
+    return session_.Look([&](const Contents& contents, const auto& journal) {
+      next = contents.audits.next;
+      seen = {.log = contents.audits, .journal = journal, .next = next};
+    });
+  };
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, FileKind::kAudit, "audit record",
+                                              from, limit, look));
+  ASSIGN_OR_RETURN(page.records,
+                   DecodeAll<AuditRecord>(items, DecodeAudit, "audit record", from));
+  page.end = from + items.size() >= next;
+  return page;
+}
+
+}  // namespace holdfast::fs

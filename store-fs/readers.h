@@ -1,0 +1,41 @@
+// Reads of an open session: bounded pages, fixed at a position.
+#ifndef HOLDFAST_STORE_FS_READERS_H_
+#define HOLDFAST_STORE_FS_READERS_H_
+
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "session/store.h"
+#include "store-fs/environment.h"
+#include "store-fs/open_session.h"
+
+namespace holdfast::fs {
+
+// See SessionStore's methods of the same names.
+class Readers {
+ public:
+  Readers(Environment& environment, const SessionKey& key, OpenSession& session)
+      : environment_(environment), key_(key), session_(session) {}
+
+  absl::StatusOr<MessagePage> Messages(std::optional<Revision> revision, MessageSeq after,
+                                       PageLimit limit);
+  absl::StatusOr<SlotPage> Slots(const SlotQuery& query);
+  absl::StatusOr<JournalPage> Entries(const JournalQuery& query, PageLimit limit);
+  absl::StatusOr<EventPage> Events(EventSeq after, PageLimit limit);
+  absl::StatusOr<AuditPage> Audits(AuditSeq after, PageLimit limit);
+
+ private:
+  absl::StatusOr<SlotPage> SlotsOnce(const SlotQuery& query);
+  absl::StatusOr<JournalPage> EntriesOnce(const JournalQuery& query, PageLimit limit);
+  void ReadSlotData(const SlotVersion& version, const NumberedLog& entries,
+                    const std::shared_ptr<File>& journal, SlotView& view);
+
+  Environment& environment_;
+  const SessionKey& key_;
+  OpenSession& session_;
+};
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_READERS_H_

@@ -1,0 +1,220 @@
+#include "store-fs/records.h"
+
+#include <cstddef>
+#include <map>
+
+namespace holdfast::fs {
+namespace {
+
+constexpr uint64_t kVersion = 1;
+
+using Texts = std::map<std::string, std::string>;
+
+void PutTexts(const Texts& texts, Encoder& out) {
+  out.Number(texts.size());
+  for (const auto& [name, value] : texts) out.Text(name).Text(value);
+}
+
+Texts ReadTexts(Decoder& in) {
+  Texts texts;
+  for (size_t left = in.Count(); left > 0; --left) {
+    std::string name(in.Text());
+    texts.insert_or_assign(std::move(name), std::string(in.Text()));
+  }
+  return texts;
+}
+
+template <typename N>
+N ReadNumber(Decoder& in) {
+  return N(in.Number());
+}
+
+// An enum whose values are 0 or 1 up to `most`.
+template <typename E>
+E ReadEnum(Decoder& in, E most) {
+  const uint64_t value = in.Number();
+  if (value > static_cast<uint64_t>(most)) in.Fail();
+  return static_cast<E>(value);
+}
+
+template <typename E>
+void PutEnum(E value, Encoder& out) {
+  out.Number(static_cast<uint64_t>(value));
+}
+
+bool ReadFlag(Decoder& in) {
+  const uint64_t value = in.Number();
+  if (value > 1) in.Fail();
+  return value == 1;
+}
+
+// Each record begins with its version, so that a later one can be told apart.
+Encoder Begin() {
+  Encoder out;
+  out.Number(kVersion);
+  return out;
+}
+
+Decoder Open(std::string_view bytes) {
+  Decoder in(bytes);
+  if (in.Number() != kVersion) in.Fail();
+  return in;
+}
+
+template <typename T>
+std::optional<T> Finish(const Decoder& in, T value) {
+  if (!in.Done()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string EncodeMessage(const Message& message) {
+  Encoder out = Begin();
+  out.Number(message.seq.value()).Text(message.role).Text(message.content_type).Text(message.data);
+  return out.Take();
+}
+
+std::optional<Message> DecodeMessage(std::string_view bytes) {
+  Decoder in = Open(bytes);
+  Message message;
+  message.seq = ReadNumber<MessageSeq>(in);
+  message.role = in.Text();
+  message.content_type = in.Text();
+  message.data = in.Text();
+  return Finish(in, std::move(message));
+}
+
+std::string EncodeSlot(const Slot& slot) {
+  Encoder out = Begin();
+  out.Text(slot.owner).Text(slot.version).Number(slot.revision.value());
+  PutEnum(slot.policy, out);
+  out.Text(slot.data);
+  return out.Take();
+}
+
+std::optional<Slot> DecodeSlot(std::string_view bytes) {
+  Decoder in = Open(bytes);
+  Slot slot;
+  slot.owner = in.Text();
+  slot.version = in.Text();
+  slot.revision = ReadNumber<Revision>(in);
+  slot.policy = ReadEnum(in, DriftPolicy::kReject);
+  slot.data = in.Text();
+  return Finish(in, std::move(slot));
+}
+
+std::string EncodeEntry(const JournalEntry& entry) {
+  Encoder out = Begin();
+  out.Number(entry.turn.value()).Number(entry.number.value());
+  PutEnum(entry.kind, out);
+  out.Text(entry.ref).Text(entry.data).Number(entry.journal_number.value());
+  out.Text(entry.slot ? EncodeSlot(*entry.slot) : "");
+  return out.Take();
+}
+
+std::optional<JournalEntry> DecodeEntry(std::string_view bytes) {
+  Decoder in = Open(bytes);
+  JournalEntry entry;
+  entry.turn = ReadNumber<TurnNumber>(in);
+  entry.number = ReadNumber<EntryNumber>(in);
+  entry.kind = ReadEnum(in, JournalKind::kNote);
+  entry.ref = in.Text();
+  entry.data = in.Text();
+  entry.journal_number = ReadNumber<JournalNumber>(in);
+  const std::string_view slot = in.Text();
+  if (!slot.empty()) {
+    entry.slot = DecodeSlot(slot);
+    if (!entry.slot) in.Fail();
+  }
+  return Finish(in, std::move(entry));
+}
+
+std::string EncodeEvent(const Event& event) {
+  Encoder out = Begin();
+  out.Number(event.seq.value()).Text(event.name).Number(event.revision.value());
+  out.Text(event.correlation_id).Text(event.trace_id).Time(event.time);
+  PutTexts(event.payload, out);
+  return out.Take();
+}
+
+std::optional<Event> DecodeEvent(std::string_view bytes) {
+  Decoder in = Open(bytes);
+  Event event;
+  event.seq = ReadNumber<EventSeq>(in);
+  event.name = in.Text();
+  event.revision = ReadNumber<Revision>(in);
+  event.correlation_id = in.Text();
+  event.trace_id = in.Text();
+  event.time = in.Time();
+  event.payload = ReadTexts(in);
+  return Finish(in, std::move(event));
+}
+
+std::string EncodeAudit(const AuditRecord& record) {
+  Encoder out = Begin();
+  out.Number(record.seq.value()).Text(record.audit_class).Text(record.code);
+  out.Text(record.correlation_id).Number(record.revision.value()).Number(record.epoch.value());
+  out.Time(record.time);
+  PutTexts(record.data, out);
+  out.Raw(View(record.previous)).Raw(View(record.hash));
+  return out.Take();
+}
+
+std::optional<AuditRecord> DecodeAudit(std::string_view bytes) {
+  Decoder in = Open(bytes);
+  AuditRecord record;
+  record.seq = ReadNumber<AuditSeq>(in);
+  record.audit_class = in.Text();
+  record.code = in.Text();
+  record.correlation_id = in.Text();
+  record.revision = ReadNumber<Revision>(in);
+  record.epoch = ReadNumber<Epoch>(in);
+  record.time = in.Time();
+  record.data = ReadTexts(in);
+  record.previous = DigestFrom(in.Raw(kDigestBytes));
+  record.hash = DigestFrom(in.Raw(kDigestBytes));
+  return Finish(in, std::move(record));
+}
+
+std::string EncodeRequest(const RequestRow& row) {
+  Encoder out = Begin();
+  out.Text(row.stamp.id.value());
+  PutEnum(row.stamp.method, out);
+  out.Raw(View(row.stamp.fingerprint)).Time(row.at);
+  const Receipt& receipt = row.receipt;
+  out.Number(receipt.revision.value()).Number(receipt.epoch.value()).Number(receipt.turn.value());
+  out.Number(receipt.last_entry.value()).Number(receipt.messages.value());
+  out.Number(receipt.abandoned_turn.value()).Number(receipt.entries_dropped);
+  out.Number(receipt.sm_slot_handed_out ? 1 : 0).Number(receipt.created ? 1 : 0);
+  out.Number(receipt.before.value()).Number(receipt.snapshot.value());
+  out.Text(receipt.previous_holder).Number(receipt.tail_bytes_cut).Text(receipt.token);
+  return out.Take();
+}
+
+std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
+  Decoder in = Open(bytes);
+  RequestRow row;
+  row.stamp.id = ReadId<RequestId>(in);
+  row.stamp.method = ReadEnum(in, Method::kWrite);
+  row.stamp.fingerprint = DigestFrom(in.Raw(kDigestBytes));
+  row.at = in.Time();
+  Receipt& receipt = row.receipt;
+  receipt.revision = ReadNumber<Revision>(in);
+  receipt.epoch = ReadNumber<Epoch>(in);
+  receipt.turn = ReadNumber<TurnNumber>(in);
+  receipt.last_entry = ReadNumber<EntryNumber>(in);
+  receipt.messages = ReadNumber<MessageSeq>(in);
+  receipt.abandoned_turn = ReadNumber<TurnNumber>(in);
+  receipt.entries_dropped = in.Number();
+  receipt.sm_slot_handed_out = ReadFlag(in);
+  receipt.created = ReadFlag(in);
+  receipt.before = ReadNumber<Revision>(in);
+  receipt.snapshot = ReadNumber<Revision>(in);
+  receipt.previous_holder = in.Text();
+  receipt.tail_bytes_cut = in.Number();
+  receipt.token = in.Text();
+  return Finish(in, std::move(row));
+}
+
+}  // namespace holdfast::fs

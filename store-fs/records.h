@@ -1,0 +1,50 @@
+// The records of the files store: how a session's things become bytes (layout in docs/formats.md).
+//
+// A decoder answers nullopt for bytes that no encoder wrote; it never guesses.
+#ifndef HOLDFAST_STORE_FS_RECORDS_H_
+#define HOLDFAST_STORE_FS_RECORDS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "session/change.h"
+#include "session/encoding.h"
+#include "session/head.h"
+#include "session/model.h"
+
+namespace holdfast::fs {
+
+std::string EncodeMessage(const Message& message);
+std::optional<Message> DecodeMessage(std::string_view bytes);
+
+std::string EncodeSlot(const Slot& slot);
+std::optional<Slot> DecodeSlot(std::string_view bytes);
+
+std::string EncodeEntry(const JournalEntry& entry);
+std::optional<JournalEntry> DecodeEntry(std::string_view bytes);
+
+std::string EncodeEvent(const Event& event);
+std::optional<Event> DecodeEvent(std::string_view bytes);
+
+std::string EncodeAudit(const AuditRecord& record);
+std::optional<AuditRecord> DecodeAudit(std::string_view bytes);
+
+std::string EncodeRequest(const RequestRow& row);
+std::optional<RequestRow> DecodeRequest(std::string_view bytes);
+
+// The head without what is never stored: the lease's state by the clock.
+std::string EncodeHead(const Head& head);
+std::optional<Head> DecodeHead(std::string_view bytes);
+
+// An id of 36 letters as it is read from a record; the decoder fails when it is none.
+template <typename IdType>
+IdType ReadId(Decoder& in) {
+  const auto id = IdType::Parse(in.Text());
+  if (!id) in.Fail();
+  return id.value_or(IdType());
+}
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_RECORDS_H_

@@ -1,0 +1,68 @@
+// The root of a store: whose it is, that nobody else serves it, and that it is still where it was made
+// (STORES section 2, "What people do with directories").
+#ifndef HOLDFAST_STORE_FS_ROOT_H_
+#define HOLDFAST_STORE_FS_ROOT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "session/clock.h"
+#include "session/ids.h"
+#include "store-fs/files.h"
+
+namespace holdfast::fs {
+
+inline constexpr char kTmp[] = "tmp";
+inline constexpr char kSessions[] = "t";
+
+// What the file STORE says.
+struct RootRecord {
+  StoreId store;
+  Incarnation incarnation;
+  uint64_t inode = 0;
+  int64_t birth_ns = 0;
+  std::string durability;
+  bool clean = false;  // the last run ended in order
+};
+
+// The lock of the serving process; freed when it goes away, however that happens.
+class RootLock {
+ public:
+  explicit RootLock(int fd) : fd_(fd) {}
+  RootLock(const RootLock&) = delete;
+  RootLock& operator=(const RootLock&) = delete;
+  ~RootLock();
+
+ private:
+  const int fd_;
+};
+
+struct RootOptions {
+  std::string path;  // absolute
+  std::string durability;
+  bool allow_network_file_system = false;
+  bool adopt = false;  // take over a copied or restored root: raises the incarnation
+  std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)> wrap_files;  // tests: a faulty seam
+};
+
+struct Root {
+  std::unique_ptr<RootLock> lock;
+  std::unique_ptr<Files> files;
+  RootRecord record;
+  bool was_clean = false;
+};
+
+// Makes the root if it is missing, locks it, verifies that it is ours and writable, and cleans tmp/.
+// STORE_UNAVAILABLE with words that a person can act on: in use by another process (which one), accessible
+// to others, not ours, on a network or case-folding file system, copied or restored, not writable.
+absl::StatusOr<Root> OpenRoot(const RootOptions& options, Random& random);
+
+// Replaces the file STORE durably.
+absl::Status WriteRootRecord(Files& files, const RootRecord& record);
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_ROOT_H_

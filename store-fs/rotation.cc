@@ -1,0 +1,239 @@
+#include "store-fs/rotation.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "session/digest.h"
+#include "session/limits.h"
+#include "session/status_macros.h"
+#include "store-fs/layout.h"
+#include "store-fs/records.h"
+#include "store-fs/root.h"
+
+namespace holdfast::fs {
+namespace {
+
+// Small segments of like size are merged, so that a long history has few files, each item is written again
+// only a few times, and no rotation writes more than about this.
+constexpr size_t kMergeFanout = 8;
+constexpr uint64_t kMergeMost = uint64_t{4} * 1024 * 1024;
+
+class Rotation {
+ public:
+  Rotation(Files& files, const SessionKey& key, const Opened& old, absl::Time now, Random& random)
+      : files_(files), key_(key), old_(old), now_(now), random_(random) {}
+
+  absl::StatusOr<Opened> Run() {
+    Opened next{.manifest = old_.manifest, .contents = old_.contents, .journal = old_.journal};
+    next.manifest.file = old_.manifest.file + 1;
+    file_ = next.manifest.file;
+    RETURN_IF_ERROR(MakeDirectories());
+    RETURN_IF_ERROR(WriteSlots(next.contents));
+    RETURN_IF_ERROR(WriteRequests(next.contents));
+    RETURN_IF_ERROR(WriteLogs(next.contents));
+    RETURN_IF_ERROR(WriteHead(next));
+    RETURN_IF_ERROR(files_.SyncDirectory(DirectoryOf(key_) + "/" + kStateDirectory));
+    RETURN_IF_ERROR(files_.SyncDirectory(DirectoryOf(key_) + "/" + kAuditDirectory));
+    RETURN_IF_ERROR(Switch(next));
+    return next;
+  }
+
+ private:
+  absl::Status MakeDirectories() {
+    const std::string directory = DirectoryOf(key_);
+    if (old_.manifest.file > 0) return absl::OkStatus();
+    for (const char* name : {kStateDirectory, kAuditDirectory}) {
+      const absl::Status made = files_.MakeDirectory(directory + "/" + name);
+      if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+    }
+    return files_.SyncDirectory(directory);
+  }
+
+  // A file that nothing names yet: one left by an interrupted rotation is replaced.
+  absl::Status Write(FileKind kind, std::string_view bytes) {
+    const std::string path = PathOf(key_, kind, file_);
+    RETURN_IF_ERROR(RemoveTree(files_, path));
+    return WriteNew(files_, path, bytes);
+  }
+
+  LogFiles Where(FileKind kind) const {
+    return {.files = &files_, .journal = old_.journal.file.get(), .prefix = PrefixOf(key_, kind)};
+  }
+
+  absl::StatusOr<std::string> SlotBytes(const SlotVersion& version) {
+    if (version.entry == JournalNumber()) return ReadExtent(*old_.journal.file, version.where);
+    ASSIGN_OR_RETURN(const auto items, ReadLog(Where(FileKind::kEntries), old_.contents.entries,
+                                               version.entry.value(), 1, kPageBytes));
+    const auto entry = items.empty() ? std::nullopt : DecodeEntry(items.front());
+    if (!entry || !entry->slot) return absl::DataLossError("a slot update is not what was written");
+    return EncodeSlot(*entry->slot);
+  }
+
+  // Versions that stand in the journal or in an entry move into a segment of their own. One that cannot be
+  // read keeps its damage: it must not cost the session its other contents.
+  absl::Status WriteSlots(Contents& contents) {
+    SegmentBuilder builder;
+    for (SlotVersion& version : contents.slots) {
+      if (version.where.file > 0) continue;
+      const absl::StatusOr<std::string> bytes = SlotBytes(version);
+      if (absl::IsDataLoss(bytes.status())) {
+        version.where = {.file = file_, .offset = 0, .size = 1, .crc = 0};
+        version.entry = JournalNumber();
+        continue;
+      }
+      RETURN_IF_ERROR(bytes.status());
+      version.where = builder.Add(*bytes);
+      version.where.file = file_;
+      version.entry = JournalNumber();
+    }
+    return builder.empty() ? absl::OkStatus() : Write(FileKind::kSlots, builder.Finish());
+  }
+
+  // Rows of the last 24 hours; a token whose epoch has passed is not written again.
+  absl::Status WriteRequests(Contents& contents) {
+    const absl::Time oldest = now_ - kRequestsKept;
+    absl::erase_if(contents.requests, [&](const auto& row) { return row.second.at < oldest; });
+    SegmentBuilder builder;
+    for (const RequestId& id : contents.new_requests) {
+      const auto found = contents.requests.find(id);
+      if (found == contents.requests.end()) continue;
+      RequestRow row = found->second;
+      if (row.receipt.epoch != contents.head.lease.epoch) row.receipt.token.clear();
+      builder.Add(EncodeRequest(row));
+    }
+    contents.new_requests.clear();
+    DropOld(contents.request_log, oldest, 0);
+    return Append(FileKind::kRequests, builder, contents.request_log);
+  }
+
+  absl::Status WriteLogs(Contents& contents) {
+    RETURN_IF_ERROR(MoveTail(FileKind::kMessages, contents.messages));
+    RETURN_IF_ERROR(MoveTail(FileKind::kAudit, contents.audits));
+    DropOld(contents.events, now_ - kEventsKept, kEventsKeptLeast);
+    RETURN_IF_ERROR(MoveTail(FileKind::kEvents, contents.events));
+    const uint64_t floor = OldestKept(contents.head).journal.value();
+    std::erase_if(contents.entries.segments, [&](const SegmentInfo& info) {
+      return info.first + info.count - 1 <= floor;
+    });
+    return MoveTail(FileKind::kEntries, contents.entries);
+  }
+
+  // Drops whole segments that are older than `oldest`, as long as `least` items remain.
+  static void DropOld(NumberedLog& log, absl::Time oldest, uint64_t least) {
+    while (!log.segments.empty()) {
+      const SegmentInfo& info = log.segments.front();
+      const bool old = info.newest_us < absl::ToUnixMicros(oldest);
+      if (!old || log.next - (info.first + info.count) < least) return;
+      log.segments.erase(log.segments.begin());
+    }
+  }
+
+  absl::Status MoveTail(FileKind kind, NumberedLog& log) {
+    SegmentBuilder builder;
+    for (const Extent& extent : log.tail) {
+      ASSIGN_OR_RETURN(const std::string item, ReadExtent(*old_.journal.file, extent));
+      builder.Add(item);
+    }
+    log.next = log.tail_first();
+    log.tail.clear();
+    return Append(kind, builder, log);
+  }
+
+  // Adds the items as a new segment, merged with like ones before it.
+  absl::Status Append(FileKind kind, const SegmentBuilder& fresh, NumberedLog& log) {
+    if (fresh.empty()) return absl::OkStatus();
+    const uint64_t first = log.next;
+    log.next += fresh.count();
+    const size_t merged = Mergeable(log, fresh.bytes());
+    SegmentBuilder whole;
+    const size_t keep = log.segments.size() - merged;
+    for (size_t at = keep; at < log.segments.size(); ++at) {
+      if (!CopySegment(kind, log.segments[at], whole)) {
+        return AddSegment(kind, fresh, first, log);  // a damaged one stays as it is
+      }
+    }
+    if (merged == 0) return AddSegment(kind, fresh, first, log);
+    const uint64_t whole_first = log.segments[keep].first;
+    whole.AddAll(fresh);
+    log.segments.resize(keep);
+    return AddSegment(kind, whole, whole_first, log);
+  }
+
+  absl::Status AddSegment(FileKind kind, const SegmentBuilder& builder, uint64_t first,
+                          NumberedLog& log) {
+    log.segments.push_back({.file = file_,
+                            .first = first,
+                            .count = builder.count(),
+                            .bytes = builder.bytes(),
+                            .newest_us = absl::ToUnixMicros(now_)});
+    return Write(kind, builder.Finish());
+  }
+
+  // How many of the newest segments join the new one: the last full group of small ones.
+  static size_t Mergeable(const NumberedLog& log, uint64_t fresh) {
+    size_t run = 0;
+    uint64_t bytes = fresh;
+    uint64_t largest = fresh;
+    for (auto it = log.segments.rbegin(); it != log.segments.rend(); ++it) {
+      if (it->bytes > largest * kMergeFanout / 2 && run + 1 < kMergeFanout) break;
+      if (bytes + it->bytes > kMergeMost) break;
+      bytes += it->bytes;
+      largest = std::max(largest, it->bytes);
+      ++run;
+    }
+    return run + 1 >= kMergeFanout ? run : 0;
+  }
+
+  bool CopySegment(FileKind kind, const SegmentInfo& info, SegmentBuilder& out) {
+    const auto items = ReadItems(files_, PathOf(key_, kind, info.file), info, info.first,
+                                 info.count, SIZE_MAX);
+    if (!items.ok() || items->size() != info.count) return false;
+    for (const std::string& item : *items) out.Add(item);
+    return true;
+  }
+
+  absl::Status WriteHead(Opened& next) {
+    const std::string bytes = EncodeContents(next.contents);
+    next.manifest.head_digest = Sha256(bytes);
+    next.manifest.previous_salt = old_.manifest.salt;
+    const std::string salt = random_.Bytes(sizeof next.manifest.salt);
+    std::memcpy(&next.manifest.salt, salt.data(), sizeof next.manifest.salt);
+    next.contents.changes = 0;
+    return Write(FileKind::kHead, bytes);
+  }
+
+  absl::Status Switch(const Opened& next) {
+    const std::string path = std::string(kTmp) + "/" + next.manifest.uid.value() + ".manifest";
+    RETURN_IF_ERROR(RemoveTree(files_, path));
+    RETURN_IF_ERROR(WriteNew(files_, path, EncodeManifest(next.manifest, next.contents.head)));
+    const std::string target = DirectoryOf(key_) + "/" + kManifestFile;
+    // From here on a lack of space is no longer harmless.
+    absl::Status switched = files_.Rename(path, target);
+    if (switched.ok()) switched = files_.SyncDirectory(DirectoryOf(key_));
+    if (absl::IsResourceExhausted(switched)) {
+      return absl::UnavailableError(std::string(switched.message()));
+    }
+    return switched;
+  }
+
+  Files& files_;
+  const SessionKey& key_;
+  const Opened& old_;
+  const absl::Time now_;
+  Random& random_;
+  uint64_t file_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<Opened> SwitchFiles(Files& files, const SessionKey& key, const Opened& old,
+                                   absl::Time now, Random& random) {
+  return Rotation(files, key, old, now, random).Run();
+}
+
+}  // namespace holdfast::fs

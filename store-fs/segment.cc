@@ -1,0 +1,91 @@
+#include "store-fs/segment.h"
+
+#include <cstring>
+#include <memory>
+
+#include "session/status_macros.h"
+#include "store-fs/crc32c.h"
+
+namespace holdfast::fs {
+namespace {
+
+// Before each item: its size and checksum.
+struct ItemHead {
+  uint32_t size;
+  uint32_t crc;
+};
+
+std::string_view AsBytes(const ItemHead& head) {
+  return {reinterpret_cast<const char*>(&head), sizeof head};
+}
+
+absl::Status Unreadable() { return absl::DataLossError("an item is not what was written"); }
+
+absl::StatusOr<uint64_t> OffsetOf(File& file, const SegmentInfo& info, uint64_t index) {
+  uint64_t offset = 0;
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   file.Read(info.bytes + index * sizeof offset, sizeof offset));
+  if (bytes.size() != sizeof offset) return Unreadable();
+  std::memcpy(&offset, bytes.data(), sizeof offset);
+  if (offset + sizeof(ItemHead) > info.bytes) return Unreadable();
+  return offset;
+}
+
+// One item at `offset`; moves it behind the item.
+absl::StatusOr<std::string> ItemAt(File& file, const SegmentInfo& info, uint64_t& offset) {
+  ASSIGN_OR_RETURN(const std::string bytes, file.Read(offset, sizeof(ItemHead)));
+  if (bytes.size() != sizeof(ItemHead)) return Unreadable();
+  ItemHead head{};
+  std::memcpy(&head, bytes.data(), sizeof head);
+  const uint64_t start = offset + sizeof head;
+  if (head.size > info.bytes - start) return Unreadable();
+  offset = start + head.size;
+  return ReadExtent(file, {.file = info.file, .offset = start, .size = head.size, .crc = head.crc});
+}
+
+}  // namespace
+
+Extent SegmentBuilder::Add(std::string_view item) {
+  const ItemHead head{.size = static_cast<uint32_t>(item.size()), .crc = Crc32c(item)};
+  offsets_.push_back(bytes_.size());
+  bytes_.append(AsBytes(head));
+  const uint64_t at = bytes_.size();
+  bytes_.append(item);
+  return {.file = 0, .offset = at, .size = item.size(), .crc = head.crc};
+}
+
+void SegmentBuilder::AddAll(const SegmentBuilder& other) {
+  const uint64_t behind = bytes_.size();
+  bytes_.append(other.bytes_);
+  for (const uint64_t offset : other.offsets_) offsets_.push_back(behind + offset);
+}
+
+std::string SegmentBuilder::Finish() const {
+  std::string bytes = bytes_;
+  bytes.append(reinterpret_cast<const char*>(offsets_.data()), offsets_.size() * sizeof(uint64_t));
+  return bytes;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::string& path,
+                                                   const SegmentInfo& info, uint64_t from,
+                                                   size_t most, size_t limit) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));
+  ASSIGN_OR_RETURN(uint64_t offset, OffsetOf(*file, info, from - info.first));
+  std::vector<std::string> items;
+  size_t bytes = 0;
+  for (uint64_t number = from; number < info.first + info.count && items.size() < most; ++number) {
+    ASSIGN_OR_RETURN(std::string item, ItemAt(*file, info, offset));
+    if (!items.empty() && bytes + item.size() > limit) break;
+    bytes += item.size();
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+absl::StatusOr<std::string> ReadExtent(File& file, const Extent& extent) {
+  ASSIGN_OR_RETURN(std::string bytes, file.Read(extent.offset, extent.size));
+  if (bytes.size() != extent.size || Crc32c(bytes) != extent.crc) return Unreadable();
+  return bytes;
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,65 @@
+// Segments: immutable files of items, written once by a rotation (docs/formats.md).
+//
+// Each item carries its own checksum, so that one damaged item fails its own read and nobody else's.
+#ifndef HOLDFAST_STORE_FS_SEGMENT_H_
+#define HOLDFAST_STORE_FS_SEGMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "store-fs/files.h"
+
+namespace holdfast::fs {
+
+// Where an item's bytes lie: in the journal (file 0) or in the segment of that rotation.
+struct Extent {
+  uint64_t file = 0;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  uint32_t crc = 0;
+};
+
+// A segment of consecutively numbered items.
+struct SegmentInfo {
+  uint64_t file = 0;   // the rotation that wrote it
+  uint64_t first = 0;  // number of its first item
+  uint64_t count = 0;
+  uint64_t bytes = 0;  // of items, where the index begins
+  int64_t newest_us = 0;  // time of the rotation that wrote its newest item
+};
+
+// Puts a segment together in memory.
+class SegmentBuilder {
+ public:
+  // Answers where the item will lie in the file.
+  Extent Add(std::string_view item);
+  // All items of another one, in order.
+  void AddAll(const SegmentBuilder& other);
+  [[nodiscard]] uint64_t count() const { return offsets_.size(); }
+  [[nodiscard]] uint64_t bytes() const { return bytes_.size(); }
+  [[nodiscard]] bool empty() const { return offsets_.empty(); }
+  // The file's bytes: items, then their offsets.
+  [[nodiscard]] std::string Finish() const;
+
+ private:
+  std::string bytes_;
+  std::vector<uint64_t> offsets_;
+};
+
+// The items of `info` from number `from` on, until `most` items or `limit` bytes (one at least).
+// DATA_LOSS when one of them cannot be read.
+absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::string& path,
+                                                   const SegmentInfo& info, uint64_t from,
+                                                   size_t most, size_t limit);
+
+// The bytes at `extent`, checked. DATA_LOSS when they are not what was written.
+absl::StatusOr<std::string> ReadExtent(File& file, const Extent& extent);
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_SEGMENT_H_

@@ -1,0 +1,45 @@
+// The sessions that are open, at most so many: each costs a descriptor and some memory.
+#ifndef HOLDFAST_STORE_FS_SESSION_TABLE_H_
+#define HOLDFAST_STORE_FS_SESSION_TABLE_H_
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "session/ids.h"
+#include "store-fs/environment.h"
+#include "store-fs/open_session.h"
+
+namespace holdfast::fs {
+
+// Any thread may call.
+class SessionTable {
+ public:
+  SessionTable(Environment& environment, size_t most) : environment_(environment), most_(most) {}
+
+  // The session of `key`, which may not exist on the disk. There is never a second object for a key that
+  // somebody still uses.
+  std::shared_ptr<OpenSession> Get(const SessionKey& key);
+  // All that are open now.
+  std::vector<std::shared_ptr<OpenSession>> All();
+  // Closes those that nobody uses.
+  void Clear();
+
+ private:
+  using Entry = std::pair<SessionKey, std::shared_ptr<OpenSession>>;
+
+  Environment& environment_;
+  const size_t most_;
+  absl::Mutex mutex_;
+  std::list<Entry> by_use_ ABSL_GUARDED_BY(mutex_);  // most recently used first
+  absl::flat_hash_map<SessionKey, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_SESSION_TABLE_H_

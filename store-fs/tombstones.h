@@ -1,0 +1,58 @@
+// tombstones.log: the sessions that were deleted, for ever. A tombstone is the switch of a delete.
+#ifndef HOLDFAST_STORE_FS_TOMBSTONES_H_
+#define HOLDFAST_STORE_FS_TOMBSTONES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "session/ids.h"
+#include "store-fs/files.h"
+
+namespace holdfast::fs {
+
+struct Tombstone {
+  SessionKey key;
+  SessionUid uid;
+  Revision revision;
+  EventSeq last_event;
+  std::optional<RequestId> request;  // of the delete
+  bool removed = false;              // its directory is gone
+};
+
+// Any thread may call.
+class Tombstones {
+ public:
+  // Reads the log, or starts it. An unfinished last record is cut; anything else that fails its checksum is
+  // STORE_UNAVAILABLE, since no deleted session may come back.
+  static absl::StatusOr<std::unique_ptr<Tombstones>> Open(Files& files);
+
+  std::optional<Tombstone> Find(const SessionKey& key);
+  // Durable, then visible.
+  absl::Status Add(const Tombstone& tombstone);
+  // Notes that the directory is gone. A lost note only means that the removal is looked for again.
+  absl::Status NoteRemoved(const SessionKey& key);
+  // Those whose directory may still be there.
+  std::vector<Tombstone> Unfinished();
+
+ private:
+  explicit Tombstones(std::unique_ptr<File> file) : file_(std::move(file)) {}
+  absl::Status Load();
+  absl::Status Append(const Tombstone& tombstone, bool sync) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  absl::Mutex mutex_;  // also around the append: deletes are rare and must not interleave
+  const std::unique_ptr<File> file_;
+  uint64_t end_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<SessionKey, Tombstone> by_key_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_TOMBSTONES_H_

@@ -1,0 +1,196 @@
+// Listings and candidates for recovery.
+#include "tests/contract/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_P(Contract, C060_EverySessionIsListedOnceInKeyOrder) {
+  // Two share a creation time: the id decides.
+  for (const char* id : {"delta", "beta"}) Apply(Changes(Key(id), random()).Create());
+  clock().Advance(absl::Seconds(1));
+  Create();
+  clock().Advance(absl::Seconds(1));
+  for (const char* id : {"gamma", "A.b_c-9"}) Apply(Changes(Key(id), random()).Create());
+  for (const uint32_t limit : {1, 2, 3, 5, 100}) {
+    EXPECT_THAT(Ids({.tenant = key().tenant, .limit = limit}),
+                ElementsAre("beta", "delta", "alpha", "A.b_c-9", "gamma"));
+  }
+  Reopen();
+  const auto page = store().List({.tenant = key().tenant, .limit = 5});
+  ASSERT_EQ(ReasonIn(page), "OK");
+  EXPECT_EQ(page->rows.size(), 5U);
+  EXPECT_TRUE(page->end);
+  EXPECT_TRUE(page->complete);
+}
+
+TEST_P(Contract, C133_ADescendingListingIsTheOtherWayRound) {
+  for (const char* id : {"delta", "beta"}) Apply(Changes(Key(id), random()).Create());
+  clock().Advance(absl::Seconds(1));
+  Create();
+  for (const uint32_t limit : {1, 2, 100}) {
+    EXPECT_THAT(Ids({.tenant = key().tenant, .descending = true, .limit = limit}),
+                ElementsAre("alpha", "delta", "beta"));
+  }
+}
+
+TEST_P(Contract, C134_AListingOfOneProjectRoot) {
+  Create();
+  Change other = Changes(Key("beta"), random()).Create();
+  other.create->project_root = "/home/ada/engine/part";
+  Apply(other);
+  EXPECT_THAT(Ids({.tenant = key().tenant, .project_root = "/home/ada/engine"}),
+              ElementsAre("alpha"));
+  EXPECT_THAT(Ids({.tenant = key().tenant, .project_root = "/home/ada"}), IsEmpty());
+}
+
+TEST_P(Contract, C135_AListingOfSomeLifecycles) {
+  Create();
+  Changes beta(Key("beta"), random());
+  const LeaseToken token = TokenIn(Apply(beta.Create()));
+  Begin();
+  EXPECT_THAT(Ids({.tenant = key().tenant, .lifecycles = {Lifecycle::kActive}}),
+              ElementsAre("alpha"));
+  Apply(beta.Close(token));
+  EXPECT_THAT(Ids({.tenant = key().tenant, .lifecycles = {Lifecycle::kClosed}}),
+              ElementsAre("beta"));
+  EXPECT_THAT(Ids({.tenant = key().tenant, .lifecycles = {Lifecycle::kClosed, Lifecycle::kActive}}),
+              ElementsAre("alpha", "beta"));
+}
+
+TEST_P(Contract, C137_ARowSaysWhatTheHeadSays) {
+  Create();
+  clock().Advance(absl::Seconds(3));
+  RunTurn({Text("one"), Text("two")});
+  Apply(changes_.Update({{"title", "A talk"}}));
+  for (int round = 0; round < 2; ++round) {
+    const auto rows = Rows({.tenant = key().tenant});
+    ASSERT_EQ(rows.size(), 1U);
+    const Head head = LoadHead();
+    EXPECT_EQ(rows[0].mark, SessionRow::Mark::kOk);
+    EXPECT_EQ(rows[0].lifecycle, Lifecycle::kPersisted);
+    EXPECT_EQ(rows[0].revision, head.revision);
+    EXPECT_EQ(rows[0].project_root, head.project_root);
+    EXPECT_EQ(rows[0].title, "A talk");
+    EXPECT_EQ(rows[0].messages, MessageSeq(2));
+    EXPECT_EQ(rows[0].created_at, head.created_at);
+    EXPECT_EQ(rows[0].updated_at, head.updated_at);
+    Reopen();
+  }
+}
+
+TEST_P(Contract, C061_AForeignSessionIsAMarkedRowAndHidesNobody) {
+  Create();
+  Apply(Changes(Key("gamma"), random()).Create());
+  under_test().Close();
+  const StoreId other = under_test().PlantForeign(Key("beta"));
+  under_test().Open();
+  for (const uint32_t limit : {1, 100}) {
+    const auto rows = Rows({.tenant = key().tenant, .limit = limit});
+    ASSERT_EQ(rows.size(), 3U);
+    // It counts as the oldest.
+    EXPECT_EQ(rows[0].id.value(), "beta");
+    EXPECT_EQ(rows[0].mark, SessionRow::Mark::kForeign);
+    EXPECT_EQ(rows[0].foreign_store, other.value());
+    EXPECT_EQ(rows[1].id.value(), "alpha");
+    EXPECT_EQ(rows[1].mark, SessionRow::Mark::kOk);
+    EXPECT_EQ(rows[2].id.value(), "gamma");
+  }
+}
+
+TEST_P(Contract, C136_ADamagedSessionIsAMarkedRowAndHidesNobody) {
+  Create();
+  const SessionKey beta = Key("beta");
+  Apply(Changes(beta, random()).Create());
+  under_test().Close();
+  under_test().Damage(beta);
+  under_test().Open();
+  const auto rows = Rows({.tenant = key().tenant});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].id.value(), "beta");
+  EXPECT_EQ(rows[0].mark, SessionRow::Mark::kDamaged);
+  EXPECT_EQ(rows[1].id.value(), "alpha");
+  EXPECT_EQ(rows[1].mark, SessionRow::Mark::kOk);
+}
+
+TEST_P(Contract, C062_ADeletedSessionIsNotListed) {
+  Create();
+  Apply(Changes(Key("beta"), random()).Create());
+  LetLeaseExpire();
+  Apply(changes_.Delete());
+  EXPECT_THAT(Ids(), ElementsAre("beta"));
+  Reopen();
+  EXPECT_THAT(Ids(), ElementsAre("beta"));
+}
+
+class DueNames {
+ public:
+  explicit DueNames(SessionStore& store) : store_(store) {}
+  std::vector<std::string> operator()(absl::Duration quiet, size_t limit = 100) {
+    const auto due = store_.ListDue(DueKind::kAbandoned, quiet, limit);
+    EXPECT_EQ(ReasonIn(due), "OK");
+    std::vector<std::string> names;
+    if (!due.ok()) return names;
+    for (const SessionKey& key : *due)
+      names.push_back(key.tenant.value() + '/' + key.session.value());
+    return names;
+  }
+
+ private:
+  SessionStore& store_;
+};
+
+TEST_P(Contract, C063_AnAbandonedTurnIsACandidate) {
+  Create();
+  const TurnNumber turn = Begin();
+  EXPECT_THAT(DueNames(store())(absl::Seconds(300)), IsEmpty());
+  clock().Advance(absl::Seconds(301));
+  EXPECT_THAT(DueNames(store())(absl::Seconds(300)), ElementsAre("default/alpha"));
+  // The race is lost when its holder comes back first.
+  CommitTurn(turn);
+  const auto lost = store().Commit(changes_.Recover(Epoch(1), turn));
+  EXPECT_NE(ReasonIn(lost), "OK");
+  EXPECT_EQ(LoadHead().lifecycle, Lifecycle::kPersisted);
+  EXPECT_THAT(DueNames(store())(absl::Seconds(300)), IsEmpty());
+}
+
+TEST_P(Contract, C138_NoCandidateHasALiveLeaseOrNoTurn) {
+  Create();  // no turn
+  Changes beta(Key("beta"), random());
+  const LeaseToken token = TokenIn(Apply(beta.Create()));
+  Apply(beta.Begin(token));
+  clock().Advance(absl::Seconds(400));
+  ASSERT_EQ(ReasonIn(store().RenewLeases({{.key = beta.key(), .token = token}}).at(0)), "OK");
+  EXPECT_THAT(DueNames(store())(absl::ZeroDuration()), IsEmpty());
+}
+
+TEST_P(Contract, C064_QuietTimeCountsFromActivityAndFromTheOpening) {
+  Create();
+  Begin();
+  clock().Advance(absl::Seconds(200));
+  Apply(changes_.Update({{"title", "still here"}}));
+  clock().Advance(absl::Seconds(200));
+  EXPECT_THAT(DueNames(store())(absl::Seconds(300)), IsEmpty());
+  clock().Advance(absl::Seconds(101));
+  EXPECT_THAT(DueNames(store())(absl::Seconds(300)), ElementsAre("default/alpha"));
+  Reopen();
+  LetLeaseExpire();
+  EXPECT_THAT(DueNames(store())(absl::Seconds(300)), IsEmpty());
+  clock().Advance(absl::Seconds(240));
+  EXPECT_THAT(DueNames(store())(absl::Seconds(300)), ElementsAre("default/alpha"));
+}
+
+TEST_P(Contract, C139_AtMostAsManyCandidatesAsAskedFor) {
+  for (const char* id : {"alpha", "beta", "gamma"}) {
+    Changes changes(Key(id), random());
+    Apply(changes.Begin(TokenIn(Apply(changes.Create()))));
+  }
+  clock().Advance(absl::Seconds(400));
+  EXPECT_EQ(DueNames(store())(absl::Seconds(300), 2).size(), 2U);
+  EXPECT_EQ(DueNames(store())(absl::Seconds(300), 10).size(), 3U);
+}
+
+}  // namespace
+}  // namespace holdfast::test

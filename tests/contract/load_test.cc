@@ -1,0 +1,103 @@
+// What a load shows.
+#include "tests/contract/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+TEST_P(Contract, C010_ALoadShowsHeadAndReplyTogether) {
+  const Change create = changes_.Create();
+  const Receipt created = Apply(create);
+  token_ = TokenIn(created);
+  Begin();
+  const auto loaded = store().LoadForDecision(key(), create.request->id);
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded->head.revision, Revision(2));
+  EXPECT_EQ(loaded->head.lifecycle, Lifecycle::kActive);
+  ASSERT_TRUE(loaded->request.has_value());
+  EXPECT_EQ(loaded->request->stamp.id, create.request->id);
+  EXPECT_EQ(loaded->request->stamp.method, Method::kCreate);
+  EXPECT_EQ(loaded->request->stamp.fingerprint, create.request->fingerprint);
+  EXPECT_EQ(loaded->request->receipt.revision, Revision(1));
+  EXPECT_EQ(loaded->request->receipt.token, created.token);
+}
+
+TEST_P(Contract, C017_ARequestThatDidNothingHasNoReply) {
+  Create();
+  EXPECT_FALSE(LoadRequest(NewRequest(random())).has_value());
+}
+
+TEST_P(Contract, C011_AnIdThatWasNeverCreatedIsNotFound) {
+  EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), std::nullopt)), "SESSION_NOT_FOUND");
+  EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), NewRequest(random()))), "SESSION_NOT_FOUND");
+}
+
+TEST_P(Contract, C012_ADeletedSessionIsTombstoned) {
+  Create();
+  LetLeaseExpire();
+  const Change gone = changes_.Delete();
+  Apply(gone);
+  EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), std::nullopt)), "TOMBSTONED");
+  EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), gone.request->id)), "TOMBSTONED");
+  Reopen();
+  EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), std::nullopt)), "TOMBSTONED");
+}
+
+TEST_P(Contract, C013_AForeignSessionIsAMismatchOfBothIds) {
+  under_test().Close();
+  const StoreId other = under_test().PlantForeign(key());
+  under_test().Open();
+  const auto loaded = store().LoadForDecision(key(), std::nullopt);
+  EXPECT_EQ(ReasonIn(loaded), "RESUME_MISMATCH");
+  EXPECT_EQ(FactIn(loaded.status(), "stored"), other.value());
+  EXPECT_EQ(FactIn(loaded.status(), "active"), store().Describe().store.value());
+}
+
+TEST_P(Contract, C016_ADamagedSessionSaysSoAndTheOthersGoOn) {
+  Create();
+  const SessionKey beta = Key("beta");
+  Apply(Changes(beta, random()).Create());
+  under_test().Close();
+  under_test().Damage(key());
+  under_test().Open();
+  EXPECT_THAT(ReasonIn(store().LoadForDecision(key(), std::nullopt)),
+              ::testing::AnyOf("MANIFEST_DRIFT", "DAMAGED"));
+  EXPECT_THAT(ReasonIn(store().Commit(changes_.Update({{"title", "x"}}))),
+              ::testing::AnyOf("MANIFEST_DRIFT", "DAMAGED"));
+  EXPECT_EQ(LoadHead(beta).revision, Revision(1));
+}
+
+TEST_P(Contract, C014_ALeaseIsLiveForItsTtlAndThenExpired) {
+  Create();
+  EXPECT_EQ(LoadHead().lease.state, LeaseState::kLive);
+  EXPECT_EQ(LoadHead().lease.expires_in, absl::Seconds(60));
+  clock().Advance(absl::Seconds(59));
+  EXPECT_EQ(LoadHead().lease.state, LeaseState::kLive);
+  EXPECT_EQ(LoadHead().lease.expires_in, absl::Seconds(1));
+  clock().Advance(absl::Seconds(1));
+  EXPECT_EQ(LoadHead().lease.state, LeaseState::kExpired);
+  EXPECT_EQ(LoadHead().lease.expires_in, absl::ZeroDuration());
+}
+
+TEST_P(Contract, C076_TheClockForPeopleDecidesNothingAboutALease) {
+  Create();
+  clock().JumpWall(absl::Hours(48));
+  EXPECT_EQ(LoadHead().lease.state, LeaseState::kLive);
+  clock().JumpWall(-absl::Hours(96));
+  LetLeaseExpire();
+  EXPECT_EQ(LoadHead().lease.state, LeaseState::kExpired);
+}
+
+TEST_P(Contract, C015_GrantsAreShownForADay) {
+  Create();
+  clock().Advance(absl::Hours(1));
+  TakeOver();
+  ASSERT_EQ(LoadHead().grants.size(), 2U);
+  EXPECT_EQ(LoadHead().grants[0].epoch, Epoch(1));
+  EXPECT_EQ(LoadHead().grants[1].epoch, Epoch(2));
+  clock().Advance(absl::Hours(23) + absl::Minutes(1));
+  ASSERT_EQ(LoadHead().grants.size(), 1U);
+  EXPECT_EQ(LoadHead().grants[0].epoch, Epoch(2));
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,19 @@
+// The stores that the suite runs over: a table of names and makers. A new store adds its own file
+// with a StoreUnderTest, and one row here.
+#include "tests/contract/reference_under_test.h"
+#include "tests/contract/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+const StoreFactory kStores[] = {
+    {.name = "reference", .make = MakeReferenceUnderTest},
+    {.name = "observed", .make = MakeObservedUnderTest},
+    {.name = "faulty", .make = MakeFaultyUnderTest},
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, Contract, ::testing::ValuesIn(kStores),
+                         [](const auto& param) { return param.param.name; });
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,125 @@
+#include "tests/rpc/scripted_store.h"
+
+#include "session/status_macros.h"
+
+namespace holdfast::test {
+
+void Script::Fail(absl::Status failure) {
+  const absl::MutexLock lock(&mutex_);
+  failure_ = std::move(failure);
+}
+
+void Script::FailHealth(absl::Status failure) {
+  const absl::MutexLock lock(&mutex_);
+  health_ = std::move(failure);
+}
+
+void Script::Hold() {
+  const absl::MutexLock lock(&mutex_);
+  held_ = true;
+}
+
+void Script::Release() {
+  const absl::MutexLock lock(&mutex_);
+  held_ = false;
+}
+
+void Script::AwaitWaiting(int count) {
+  const absl::MutexLock lock(&mutex_);
+  const auto enough = [this, count]()
+                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return waiting_ >= count; };
+  mutex_.Await(absl::Condition(&enough));
+}
+
+int Script::Commits() {
+  const absl::MutexLock lock(&mutex_);
+  return commits_;
+}
+
+void Script::CountCommit() {
+  const absl::MutexLock lock(&mutex_);
+  ++commits_;
+}
+
+absl::Status Script::Enter() {
+  const absl::MutexLock lock(&mutex_);
+  ++waiting_;
+  const auto free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !held_; };
+  mutex_.Await(absl::Condition(&free));
+  --waiting_;
+  return failure_;
+}
+
+absl::Status Script::Health() {
+  const absl::MutexLock lock(&mutex_);
+  return health_;
+}
+
+absl::Status ScriptedStore::Init() {
+  RETURN_IF_ERROR(script_.Health());
+  return store_->Init();
+}
+
+absl::StatusOr<Loaded> ScriptedStore::LoadForDecision(const SessionKey& key,
+                                                      const std::optional<RequestId>& request) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->LoadForDecision(key, request);
+}
+
+absl::StatusOr<CommitResult> ScriptedStore::Commit(const Change& change) {
+  script_.CountCommit();
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->Commit(change);
+}
+
+absl::StatusOr<MessagePage> ScriptedStore::ReadMessages(const SessionKey& key,
+                                                        std::optional<Revision> revision,
+                                                        MessageSeq after, PageLimit limit) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->ReadMessages(key, revision, after, limit);
+}
+
+absl::StatusOr<SlotPage> ScriptedStore::ReadSlots(const SessionKey& key, const SlotQuery& query) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->ReadSlots(key, query);
+}
+
+absl::StatusOr<JournalPage> ScriptedStore::ReadJournal(const SessionKey& key,
+                                                       const JournalQuery& query, PageLimit limit) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->ReadJournal(key, query, limit);
+}
+
+absl::StatusOr<EventPage> ScriptedStore::ReadEvents(const SessionKey& key, EventSeq after,
+                                                    PageLimit limit) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->ReadEvents(key, after, limit);
+}
+
+absl::StatusOr<AuditPage> ScriptedStore::ReadAudit(const SessionKey& key, AuditSeq after,
+                                                   PageLimit limit) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->ReadAudit(key, after, limit);
+}
+
+absl::StatusOr<ListPage> ScriptedStore::List(const ListQuery& query) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->List(query);
+}
+
+absl::StatusOr<std::vector<SessionKey>> ScriptedStore::ListDue(DueKind kind, absl::Duration quiet,
+                                                               size_t limit) {
+  return store_->ListDue(kind, quiet, limit);
+}
+
+std::vector<absl::StatusOr<Renewed>> ScriptedStore::RenewLeases(
+    const std::vector<RenewRequest>& requests) {
+  return store_->RenewLeases(requests);
+}
+
+absl::Status ScriptedStore::CheckHealth() {
+  RETURN_IF_ERROR(script_.Health());
+  return store_->CheckHealth();
+}
+
+}  // namespace holdfast::test

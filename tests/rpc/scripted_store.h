@@ -1,0 +1,82 @@
+// A store around another one, which fails or waits when a test says so.
+#ifndef HOLDFAST_TESTS_RPC_SCRIPTED_STORE_H_
+#define HOLDFAST_TESTS_RPC_SCRIPTED_STORE_H_
+
+#include "session/store.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace holdfast::test {
+
+// What a test does to the store. Any thread may call; outlives the store.
+class Script {
+ public:
+  // Every call but Describe and Deactivate is answered with `failure` until it is OK again.
+  void Fail(absl::Status failure);
+  void FailHealth(absl::Status failure);
+  // Calls wait from now on until Release.
+  void Hold();
+  void Release();
+  // Waits until `count` calls wait.
+  void AwaitWaiting(int count);
+  // How many changes were handed to the store.
+  int Commits();
+
+ private:
+  friend class ScriptedStore;
+  // Waits while the store is held, then answers how the call shall fail.
+  absl::Status Enter();
+  absl::Status Health();
+  void CountCommit();
+
+  absl::Mutex mutex_;
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  absl::Status health_ ABSL_GUARDED_BY(mutex_);
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
+  int commits_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+class ScriptedStore final : public SessionStore {
+ public:
+  ScriptedStore(std::unique_ptr<SessionStore> store, Script& script)
+      : store_(std::move(store)), script_(script) {}
+
+  [[nodiscard]] StoreDescription Describe() const override { return store_->Describe(); }
+  absl::Status Init() override;
+  absl::Status Activate() override { return store_->Activate(); }
+  absl::Status Deactivate() override { return store_->Deactivate(); }
+  void Dispose() override { store_->Dispose(); }
+  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
+                                         const std::optional<RequestId>& request) override;
+  absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
+                                           MessageSeq after, PageLimit limit) override;
+  absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
+  absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
+                                          PageLimit limit) override;
+  absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
+                                       PageLimit limit) override;
+  absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
+                                      PageLimit limit) override;
+  absl::StatusOr<ListPage> List(const ListQuery& query) override;
+  absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  size_t limit) override;
+  std::vector<absl::StatusOr<Renewed>> RenewLeases(
+      const std::vector<RenewRequest>& requests) override;
+  absl::Status CheckHealth() override;
+
+ private:
+  std::unique_ptr<SessionStore> store_;
+  Script& script_;
+};
+
+}  // namespace holdfast::test
+
+#endif  // HOLDFAST_TESTS_RPC_SCRIPTED_STORE_H_

@@ -1,0 +1,183 @@
+#include "tests/rpc/served.h"
+
+#include "session/ids.h"
+#include "tests/support/reference_store.h"
+
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+std::string FreshRequestId() {
+  static SeededRandom random(7);
+  return UuidText(random.Bytes(16), 4);
+}
+
+}  // namespace
+
+Served::Served()
+    : disk(std::make_shared<ReferenceDisk>(NewReferenceDisk(random))),
+      log_(
+          [this](const std::string& line) {
+            const absl::MutexLock lock(&mutex_);
+            lines_.push_back(line);
+          },
+          clock) {
+  config.server.address = "127.0.0.1:0";
+  config.server.workers = 4;
+  config.server.drain_timeout = absl::Seconds(5);
+  config.stores = {{.name = "local", .active = true, .root = "/unused"}};
+  config.recovery.sweep_interval = absl::Hours(1);
+}
+
+void Served::Start() {
+  auto started = App::Start({.config = config,
+                             .make_store =
+                                 [this](const StoreConfig&, const Clock&, Random&) {
+                                   return std::make_unique<ScriptedStore>(
+                                       std::make_unique<ReferenceStore>(disk, clock), script);
+                                 },
+                             .clock = clock,
+                             .random = random,
+                             .log = log_,
+                             .not_serving_wait = not_serving_wait});
+  ASSERT_TRUE(started.ok()) << started.status();
+  app_ = *std::move(started);
+  runner_ = std::thread([this] { exit_code_ = app_->Run(); });
+  channel_ = grpc::CreateChannel(app_->address(), grpc::InsecureChannelCredentials());
+  sessions_ = pb::SessionService::NewStub(channel_);
+  admin_ = pb::AdminService::NewStub(channel_);
+  health_ = grpc::health::v1::Health::NewStub(channel_);
+}
+
+App& Served::app() {
+  if (app_ == nullptr) Start();
+  return *app_;
+}
+
+pb::SessionService::Stub& Served::sessions() {
+  app();
+  return *sessions_;
+}
+
+pb::AdminService::Stub& Served::admin() {
+  app();
+  return *admin_;
+}
+
+grpc::health::v1::Health::Stub& Served::health() {
+  app();
+  return *health_;
+}
+
+std::shared_ptr<grpc::Channel> Served::channel() {
+  app();
+  return channel_;
+}
+
+int Served::Stop() {
+  if (runner_.joinable()) {
+    app_->RequestStop();
+    runner_.join();
+  }
+  return exit_code_;
+}
+
+std::vector<std::string> Served::LogLines() {
+  const absl::MutexLock lock(&mutex_);
+  return lines_;
+}
+
+std::string Served::AwaitLog(const std::string& part) {
+  std::string found;
+  const absl::MutexLock lock(&mutex_);
+  const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (const std::string& line : lines_) {
+      if (line.find(part) != std::string::npos) found = line;
+    }
+    return !found.empty();
+  };
+  mutex_.Await(absl::Condition(&there));
+  return found;
+}
+
+std::string Served::NewRequestId() { return FreshRequestId(); }
+
+pb::CreateSessionRequest CreateRequest(const std::string& id) {
+  pb::CreateSessionRequest request;
+  request.set_request_id(FreshRequestId());
+  request.set_session_id(id);
+  request.mutable_manifest()->set_mode(pb::MODE_ASK);
+  request.mutable_manifest()->set_project_root("/project");
+  request.set_holder("agent");
+  return request;
+}
+
+pb::BeginTurnRequest BeginRequest(const std::string& id, const std::string& token) {
+  pb::BeginTurnRequest request;
+  request.set_request_id(FreshRequestId());
+  request.set_session_id(id);
+  request.set_lease_token(token);
+  request.set_source(pb::TURN_SOURCE_USER);
+  return request;
+}
+
+pb::CommitTurnRequest CommitRequest(const std::string& id, const std::string& token, uint64_t turn,
+                                    const std::string& text) {
+  pb::CommitTurnRequest request;
+  request.set_request_id(FreshRequestId());
+  request.set_session_id(id);
+  request.set_lease_token(token);
+  request.set_turn(turn);
+  request.set_outcome(pb::TURN_OUTCOME_OK);
+  pb::Message& message = *request.add_messages();
+  message.set_role("user");
+  message.set_data(text);
+  return request;
+}
+
+pb::ResumeSessionRequest ResumeRequest(const std::string& id) {
+  pb::ResumeSessionRequest request;
+  request.set_request_id(FreshRequestId());
+  request.set_session_id(id);
+  request.set_holder("other");
+  return request;
+}
+
+pb::CreateSessionResponse Served::Create(const std::string& id) {
+  grpc::ClientContext context;
+  pb::CreateSessionResponse response;
+  const grpc::Status status = sessions().CreateSession(&context, CreateRequest(id), &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response;
+}
+
+pb::BeginTurnResponse Served::Begin(const std::string& id, const std::string& token) {
+  grpc::ClientContext context;
+  pb::BeginTurnResponse response;
+  const grpc::Status status = sessions().BeginTurn(&context, BeginRequest(id, token), &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response;
+}
+
+pb::CommitTurnResponse Served::Commit(const std::string& id, const std::string& token,
+                                      uint64_t turn, const std::string& text) {
+  grpc::ClientContext context;
+  pb::CommitTurnResponse response;
+  const grpc::Status status =
+      sessions().CommitTurn(&context, CommitRequest(id, token, turn, text), &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response;
+}
+
+pb::Session Served::Get(const std::string& id) {
+  grpc::ClientContext context;
+  pb::GetSessionRequest request;
+  request.set_session_id(id);
+  pb::GetSessionResponse response;
+  const grpc::Status status = sessions().GetSession(&context, request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response.session();
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,104 @@
+// A real server in this process on a port of its own, with clients that speak to it over a real
+// socket.
+#ifndef HOLDFAST_TESTS_RPC_SERVED_H_
+#define HOLDFAST_TESTS_RPC_SERVED_H_
+
+#include "holdfast/v1/admin_service.grpc.pb.h"
+#include "holdfast/v1/session_service.grpc.pb.h"
+#include "server/app.h"
+#include "tests/rpc/moved_clock.h"
+#include "tests/rpc/scripted_store.h"
+#include "tests/support/reference_disk.h"
+#include "tests/support/seeded_random.h"
+
+#include "absl/synchronization/mutex.h"
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <grpc/health/v1/health.grpc.pb.h>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::test {
+
+namespace pb = ::holdfast::v1;
+
+class Served : public ::testing::Test {
+ protected:
+  Served();
+  ~Served() override { Stop(); }
+
+  // The server starts with the first client that is asked for; `config` may be changed before.
+  pb::SessionService::Stub& sessions();
+  pb::AdminService::Stub& admin();
+  grpc::health::v1::Health::Stub& health();
+  std::shared_ptr<grpc::Channel> channel();
+  App& app();
+
+  // Asks the server to stop, waits, and answers its exit code.
+  int Stop();
+
+  // The log's lines so far.
+  std::vector<std::string> LogLines();
+  // The line of the call of `method` that was logged last, or waits for one.
+  std::string AwaitLog(const std::string& part);
+
+  // Sends one unary call of SessionService and waits for its answer.
+  template <typename Request, typename Response>
+  grpc::Status Ask(grpc::Status (pb::SessionService::Stub::*method)(grpc::ClientContext*,
+                                                                    const Request&, Response*),
+                   const Request& request, Response* response = nullptr) {
+    grpc::ClientContext context;
+    Response unused;
+    return (sessions().*method)(&context, request, response == nullptr ? &unused : response);
+  }
+
+  // A request id that no other call has.
+  static std::string NewRequestId();
+
+  // Creates a session, which must succeed, and answers what it answered.
+  pb::CreateSessionResponse Create(const std::string& id);
+  // Begins a turn, which must succeed.
+  pb::BeginTurnResponse Begin(const std::string& id, const std::string& token);
+  // Commits a turn with one message, which must succeed.
+  pb::CommitTurnResponse Commit(const std::string& id, const std::string& token, uint64_t turn,
+                                const std::string& text);
+  pb::Session Get(const std::string& id);
+
+  Config config;
+  absl::Duration not_serving_wait;
+  MovedClock clock;
+  SeededRandom random;
+  Script script;
+  std::shared_ptr<ReferenceDisk> disk;
+
+ private:
+  void Start();
+
+  absl::Mutex mutex_;
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
+  Log log_;
+  std::unique_ptr<App> app_;
+  std::thread runner_;
+  int exit_code_ = -1;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<pb::SessionService::Stub> sessions_;
+  std::unique_ptr<pb::AdminService::Stub> admin_;
+  std::unique_ptr<grpc::health::v1::Health::Stub> health_;
+};
+
+// A request to create `id` that is valid.
+pb::CreateSessionRequest CreateRequest(const std::string& id);
+// A request to begin a turn, commit one with `text` as its message: valid apart from what is passed
+// in.
+pb::BeginTurnRequest BeginRequest(const std::string& id, const std::string& token);
+pb::CommitTurnRequest CommitRequest(const std::string& id, const std::string& token, uint64_t turn,
+                                    const std::string& text);
+pb::ResumeSessionRequest ResumeRequest(const std::string& id);
+
+}  // namespace holdfast::test
+
+#endif  // HOLDFAST_TESTS_RPC_SERVED_H_

@@ -1,0 +1,131 @@
+#include "tests/support/faulty_store.h"
+
+#include "session/refusal.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::test {
+
+FaultyStore::FaultyStore(std::unique_ptr<SessionStore> store) : store_(std::move(store)) {}
+
+void FaultyStore::Arm(Fault fault) {
+  const absl::MutexLock lock(&mutex_);
+  faults_.push_back(std::move(fault));
+}
+
+void FaultyStore::Fail(FaultyCall call, int nth) {
+  FailWith(call, StoreUnavailable("a fault that a test asked for", Fate::kNoEffect), nth);
+}
+
+void FaultyStore::FailWith(FaultyCall call, absl::Status error, int nth) {
+  Arm({.call = call, .left = nth, .before = std::move(error)});
+}
+
+void FaultyStore::LoseReply(FaultyCall call, int nth) {
+  Arm({.call = call,
+       .left = nth,
+       .after = StoreUnavailable("a reply that a test has lost", Fate::kUnknown)});
+}
+
+std::shared_ptr<HeldCall> FaultyStore::Hold(FaultyCall call, int nth) {
+  auto held = std::make_shared<HeldCall>();
+  Arm({.call = call, .left = nth, .held = held});
+  return held;
+}
+
+int FaultyStore::Calls(FaultyCall call) const {
+  const absl::MutexLock lock(&mutex_);
+  if (call == FaultyCall::kAny) return static_cast<int>(seen_.size());
+  return static_cast<int>(std::ranges::count(seen_, call));
+}
+
+FaultyStore::Fault FaultyStore::Take(FaultyCall call) {
+  const absl::MutexLock lock(&mutex_);
+  seen_.push_back(call);
+  Fault due;
+  for (Fault& fault : faults_) {
+    if (fault.call != call && fault.call != FaultyCall::kAny) continue;
+    if (--fault.left == 0) due = fault;
+  }
+  std::erase_if(faults_, [](const Fault& fault) { return fault.left <= 0; });
+  return due;
+}
+
+template <typename Act>
+auto FaultyStore::Through(FaultyCall call, const Act& act) -> decltype(act()) {
+  const Fault fault = Take(call);
+  if (fault.held) fault.held->Wait();
+  if (!fault.before.ok()) return fault.before;
+  auto answer = act();
+  if (!fault.after.ok()) return fault.after;
+  return answer;
+}
+
+StoreDescription FaultyStore::Describe() const { return store_->Describe(); }
+absl::Status FaultyStore::Init() { return store_->Init(); }
+absl::Status FaultyStore::Activate() { return store_->Activate(); }
+absl::Status FaultyStore::Deactivate() { return store_->Deactivate(); }
+void FaultyStore::Dispose() { store_->Dispose(); }
+
+absl::StatusOr<Loaded> FaultyStore::LoadForDecision(const SessionKey& key,
+                                                    const std::optional<RequestId>& request) {
+  return Through(FaultyCall::kLoad, [&] { return store_->LoadForDecision(key, request); });
+}
+
+absl::StatusOr<CommitResult> FaultyStore::Commit(const Change& change) {
+  return Through(FaultyCall::kCommit, [&] { return store_->Commit(change); });
+}
+
+absl::StatusOr<MessagePage> FaultyStore::ReadMessages(const SessionKey& key,
+                                                      std::optional<Revision> revision,
+                                                      MessageSeq after, PageLimit limit) {
+  return Through(FaultyCall::kRead,
+                 [&] { return store_->ReadMessages(key, revision, after, limit); });
+}
+
+absl::StatusOr<SlotPage> FaultyStore::ReadSlots(const SessionKey& key, const SlotQuery& query) {
+  return Through(FaultyCall::kRead, [&] { return store_->ReadSlots(key, query); });
+}
+
+absl::StatusOr<JournalPage> FaultyStore::ReadJournal(const SessionKey& key,
+                                                     const JournalQuery& query, PageLimit limit) {
+  return Through(FaultyCall::kRead, [&] { return store_->ReadJournal(key, query, limit); });
+}
+
+absl::StatusOr<EventPage> FaultyStore::ReadEvents(const SessionKey& key, EventSeq after,
+                                                  PageLimit limit) {
+  return Through(FaultyCall::kRead, [&] { return store_->ReadEvents(key, after, limit); });
+}
+
+absl::StatusOr<AuditPage> FaultyStore::ReadAudit(const SessionKey& key, AuditSeq after,
+                                                 PageLimit limit) {
+  return Through(FaultyCall::kRead, [&] { return store_->ReadAudit(key, after, limit); });
+}
+
+absl::StatusOr<ListPage> FaultyStore::List(const ListQuery& query) {
+  return Through(FaultyCall::kList, [&] { return store_->List(query); });
+}
+
+absl::StatusOr<std::vector<SessionKey>> FaultyStore::ListDue(DueKind kind, absl::Duration quiet,
+                                                             size_t limit) {
+  return Through(FaultyCall::kList, [&] { return store_->ListDue(kind, quiet, limit); });
+}
+
+std::vector<absl::StatusOr<Renewed>> FaultyStore::RenewLeases(
+    const std::vector<RenewRequest>& requests) {
+  const Fault fault = Take(FaultyCall::kRenew);
+  if (fault.held) fault.held->Wait();
+  const auto failed = [&](const absl::Status& error) {
+    return std::vector<absl::StatusOr<Renewed>>(requests.size(), error);
+  };
+  if (!fault.before.ok()) return failed(fault.before);
+  auto answers = store_->RenewLeases(requests);
+  return fault.after.ok() ? std::move(answers) : failed(fault.after);
+}
+
+absl::Status FaultyStore::CheckHealth() {
+  return Through(FaultyCall::kHealth, [&] { return store_->CheckHealth(); });
+}
+
+}  // namespace holdfast::test

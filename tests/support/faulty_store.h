@@ -1,0 +1,112 @@
+// A store that fails on command. Unarmed it passes every call on and passes the suite.
+//
+//   FaultyStore store(std::move(inner));
+//   store.LoseReply(FaultyCall::kCommit);          // the next commit acts and says it does not
+//   know store.Fail(FaultyCall::kLoad, 2);              // the second load from now does nothing
+//   and fails auto held = store.Hold(FaultyCall::kCommit);   // the next commit waits before it
+//   acts
+//   ... held->WaitUntilReached(); ... held->Open();
+#ifndef HOLDFAST_TESTS_SUPPORT_FAULTY_STORE_H_
+#define HOLDFAST_TESTS_SUPPORT_FAULTY_STORE_H_
+
+#include "session/store.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace holdfast::test {
+
+// Which calls a fault counts.
+enum class FaultyCall : uint8_t { kAny, kLoad, kCommit, kRead, kList, kRenew, kHealth };
+
+// A call that waits where a test wants it.
+class HeldCall {
+ public:
+  void WaitUntilReached() const { reached_.WaitForNotification(); }
+  void Open() { open_.Notify(); }
+
+ private:
+  friend class FaultyStore;
+  void Wait() {
+    reached_.Notify();
+    open_.WaitForNotification();
+  }
+  absl::Notification reached_;
+  absl::Notification open_;
+};
+
+// Any thread may call.
+class FaultyStore final : public SessionStore {
+ public:
+  explicit FaultyStore(std::unique_ptr<SessionStore> store);
+
+  // The `nth` call of that kind from now (1: the next) fails without acting: STORE_UNAVAILABLE,
+  // outcome known. Several faults may be armed; each happens once.
+  void Fail(FaultyCall call, int nth = 1);
+  // ... fails with `error`, without acting.
+  void FailWith(FaultyCall call, absl::Status error, int nth = 1);
+  // ... acts, and then says STORE_UNAVAILABLE with outcome unknown.
+  void LoseReply(FaultyCall call, int nth = 1);
+  // ... waits until it is opened, and then acts.
+  std::shared_ptr<HeldCall> Hold(FaultyCall call, int nth = 1);
+  // The calls of that kind so far.
+  [[nodiscard]] int Calls(FaultyCall call) const;
+
+  [[nodiscard]] StoreDescription Describe() const override;
+  absl::Status Init() override;
+  absl::Status Activate() override;
+  absl::Status Deactivate() override;
+  void Dispose() override;
+  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
+                                         const std::optional<RequestId>& request) override;
+  absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
+                                           MessageSeq after, PageLimit limit) override;
+  absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
+  absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
+                                          PageLimit limit) override;
+  absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
+                                       PageLimit limit) override;
+  absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
+                                      PageLimit limit) override;
+  absl::StatusOr<ListPage> List(const ListQuery& query) override;
+  absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  size_t limit) override;
+  std::vector<absl::StatusOr<Renewed>> RenewLeases(
+      const std::vector<RenewRequest>& requests) override;
+  absl::Status CheckHealth() override;
+
+ private:
+  struct Fault {
+    FaultyCall call = FaultyCall::kAny;
+    int left = 1;                    // calls until it happens
+    absl::Status before;             // not OK: instead of acting
+    absl::Status after;              // not OK: instead of the answer
+    std::shared_ptr<HeldCall> held;  // set: waits first
+  };
+
+  void Arm(Fault fault);
+  // Counts a call and takes the fault that is due on it.
+  Fault Take(FaultyCall call);
+  template <typename Act>
+  auto Through(FaultyCall call, const Act& act) -> decltype(act());
+
+  const std::unique_ptr<SessionStore> store_;
+  mutable absl::Mutex mutex_;
+  std::vector<Fault> faults_ ABSL_GUARDED_BY(mutex_);
+  std::vector<FaultyCall> seen_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::test
+
+#endif  // HOLDFAST_TESTS_SUPPORT_FAULTY_STORE_H_

@@ -1,0 +1,48 @@
+// What of the reference store survives the end of a process. Handing the disk to a new store is
+// opening it again.
+#ifndef HOLDFAST_TESTS_SUPPORT_REFERENCE_DISK_H_
+#define HOLDFAST_TESTS_SUPPORT_REFERENCE_DISK_H_
+
+#include "session/change.h"
+#include "session/head.h"
+#include "session/ids.h"
+#include "session/model.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+// What an owner's slot was from a revision on; nullopt: deleted.
+struct SlotVersion {
+  Revision from;
+  std::optional<Slot> slot;
+};
+
+// One session, from its first record to its last: nothing is ever pruned.
+struct StoredSession {
+  Head head;  // whose `store` is the stamp; lease state and expiry are not kept
+  bool damaged = false;
+  bool tombstone = false;
+  std::map<RequestId, RequestRow> requests;
+  std::vector<Message> messages;
+  std::map<std::string, std::vector<SlotVersion>> slots;
+  std::vector<JournalEntry> entries;
+  std::vector<Event> events;
+  std::vector<AuditRecord> audit;
+};
+
+// Used by one store at a time, under its mutex; a test may touch it while no store is open.
+struct ReferenceDisk {
+  StoreId store;
+  Incarnation incarnation = Incarnation(1);
+  std::map<SessionKey, StoredSession> sessions;
+  bool writable = true;       // false: Init refuses
+  bool fails_writes = false;  // true: the next write is lost, and the store takes no more
+};
+
+}  // namespace holdfast::test
+
+#endif  // HOLDFAST_TESTS_SUPPORT_REFERENCE_DISK_H_

@@ -1,0 +1,251 @@
+// The reads of the reference store: pages, positions, listings.
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "tests/support/reference_store.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+// Says when a page is full.
+class PageMeter {
+ public:
+  explicit PageMeter(PageLimit limit) : limit_(limit) {}
+
+  // True when an item of `bytes` still belongs to the page.
+  bool Takes(size_t bytes) {
+    const bool fits = items_ < limit_.items && (items_ == 0 || bytes_ + bytes <= limit_.bytes);
+    ++items_;
+    bytes_ += bytes;
+    return fits;
+  }
+
+ private:
+  PageLimit limit_;
+  size_t items_ = 0;
+  size_t bytes_ = 0;
+};
+
+size_t BytesOf(const Message& message) { return message.data.size(); }
+size_t BytesOf(const JournalEntry& entry) {
+  return entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
+}
+size_t BytesOf(const std::map<std::string, std::string>& data) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : data) bytes += name.size() + value.size();
+  return bytes;
+}
+size_t BytesOf(const Event& event) { return BytesOf(event.payload); }
+size_t BytesOf(const AuditRecord& record) { return BytesOf(record.data); }
+
+// The items of `all` that `wanted` takes, up to the limit; true when none was left.
+template <typename Item, typename Wanted>
+bool FillPage(const std::vector<Item>& all, PageLimit limit, const Wanted& wanted,
+              std::vector<Item>& page) {
+  PageMeter meter(limit);
+  for (const Item& item : all) {
+    if (!wanted(item)) continue;
+    if (!meter.Takes(BytesOf(item))) return false;
+    page.push_back(item);
+  }
+  return true;
+}
+
+// OK when the state after `revision` can still be told.
+absl::Status CheckKept(const Head& head, Revision revision) {
+  if (revision > head.revision) {
+    return Refusal(Reason::kRevisionAhead, "this revision has not been written here")
+        .With("what", "revision")
+        .With("known", revision.value())
+        .With("stored", head.revision.value());
+  }
+  if (revision < OldestKept(head).revision) {
+    return Refusal(Reason::kRevisionPruned, "this revision is no longer kept")
+        .With("oldest", OldestKept(head).revision.value());
+  }
+  return absl::OkStatus();
+}
+
+// The last snapshot at or before `revision`, which is kept.
+const SnapshotRecord& SnapshotAt(const Head& head, Revision revision) {
+  const auto later = std::ranges::find_if(head.snapshots, [&](const SnapshotRecord& snapshot) {
+    return snapshot.at.revision > revision;
+  });
+  return *std::prev(later);
+}
+
+// What the slot was after `revision`; nullptr when it was not there.
+const Slot* SlotAt(const std::vector<SlotVersion>& versions, Revision revision) {
+  const Slot* slot = nullptr;
+  for (const SlotVersion& version : versions) {
+    if (version.from <= revision) slot = version.slot ? &*version.slot : nullptr;
+  }
+  return slot;
+}
+
+ListKey KeyOf(const SessionRow& row) {
+  return {.created_at = row.created_at, .id = row.id.value()};
+}
+
+bool Before(const ListKey& a, const ListKey& b) {
+  return std::pair(a.created_at, a.id) < std::pair(b.created_at, b.id);
+}
+
+SessionRow MarkedRow(const SessionId& id, SessionRow::Mark mark, const StoredSession& session) {
+  SessionRow row{.id = id, .mark = mark, .created_at = absl::UnixEpoch()};
+  if (mark == SessionRow::Mark::kForeign) row.foreign_store = session.head.store.value();
+  return row;
+}
+
+SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession& session) {
+  const Head& head = session.head;
+  if (head.store != store) return MarkedRow(id, SessionRow::Mark::kForeign, session);
+  if (session.damaged) return MarkedRow(id, SessionRow::Mark::kDamaged, session);
+  const auto title = head.attributes.find("title");
+  return {.id = id,
+          .lifecycle = head.lifecycle,
+          .revision = head.revision,
+          .project_root = head.project_root,
+          .title = title == head.attributes.end() ? "" : title->second,
+          .messages = head.messages,
+          .created_at = head.created_at,
+          .updated_at = head.updated_at};
+}
+
+bool Matches(const SessionRow& row, const ListQuery& query) {
+  if (!query.project_root.empty() && row.project_root != query.project_root) return false;
+  return query.lifecycles.empty() || (row.mark == SessionRow::Mark::kOk &&
+                                      std::ranges::count(query.lifecycles, row.lifecycle) > 0);
+}
+
+}  // namespace
+
+absl::StatusOr<MessagePage> ReferenceStore::ReadMessages(const SessionKey& key,
+                                                         std::optional<Revision> revision,
+                                                         MessageSeq after, PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
+  const Head& head = session->head;
+  const Revision at = revision.value_or(head.revision);
+  RETURN_IF_ERROR(CheckKept(head, at));
+  const SnapshotRecord& snapshot = SnapshotAt(head, at);
+  const bool now = at == head.revision;
+  MessagePage page{.at = {.revision = at, .journal = now ? head.journal : snapshot.at.journal},
+                   .newest = snapshot.messages,
+                   .generation = snapshot.generation,
+                   .history = now ? head.history : Digest{}};
+  page.end = FillPage(
+      session->messages, limit,
+      [&](const Message& message) { return message.seq > after && message.seq <= page.newest; },
+      page.messages);
+  return page;
+}
+
+absl::StatusOr<SlotPage> ReferenceStore::ReadSlots(const SessionKey& key, const SlotQuery& query) {
+  const absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
+  const Head& head = session->head;
+  const Revision at = query.revision.value_or(head.revision);
+  RETURN_IF_ERROR(CheckKept(head, at));
+  const bool now = at == head.revision;
+  SlotPage page{
+      .at = {.revision = at, .journal = now ? head.journal : SnapshotAt(head, at).at.journal}};
+  for (const auto& [owner, versions] : session->slots) {
+    const Slot* slot = SlotAt(versions, at);
+    const bool named = query.owners.empty() || std::ranges::count(query.owners, owner) > 0;
+    if (slot == nullptr || !named) continue;
+    page.slots.push_back({.slot = *slot, .size = slot->data.size()});
+    if (query.without_data) page.slots.back().slot.data.clear();
+  }
+  return page;
+}
+
+absl::StatusOr<JournalPage> ReferenceStore::ReadJournal(const SessionKey& key,
+                                                        const JournalQuery& query,
+                                                        PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
+  const Head& head = session->head;
+  const JournalNumber floor = OldestKept(head).journal;
+  if (query.after != JournalNumber() && query.after < floor) {
+    return Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
+        .With("oldest", floor.value());
+  }
+  JournalPage page{.at = {.revision = head.revision, .journal = head.journal}};
+  page.end = FillPage(
+      session->entries, limit,
+      [&](const JournalEntry& entry) {
+        return entry.journal_number > std::max(query.after, floor) &&
+               (!query.turn || entry.turn == *query.turn);
+      },
+      page.entries);
+  return page;
+}
+
+absl::StatusOr<EventPage> ReferenceStore::ReadEvents(const SessionKey& key, EventSeq after,
+                                                     PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
+  EventPage page{.revision = session->head.revision};
+  page.end = FillPage(
+      session->events, limit, [&](const Event& event) { return event.seq > after; }, page.events);
+  return page;
+}
+
+absl::StatusOr<AuditPage> ReferenceStore::ReadAudit(const SessionKey& key, AuditSeq after,
+                                                    PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
+  AuditPage page;
+  page.end = FillPage(
+      session->audit, limit, [&](const AuditRecord& record) { return record.seq > after; },
+      page.records);
+  return page;
+}
+
+absl::StatusOr<ListPage> ReferenceStore::List(const ListQuery& query) {
+  const absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(Serving());
+  std::vector<SessionRow> rows;
+  for (const auto& [key, session] : disk_->sessions) {
+    if (key.tenant != query.tenant || session.tombstone) continue;
+    SessionRow row = RowOf(key.session, disk_->store, session);
+    if (Matches(row, query)) rows.push_back(std::move(row));
+  }
+  const auto order = [&](const ListKey& a, const ListKey& b) {
+    return query.descending ? Before(b, a) : Before(a, b);
+  };
+  std::ranges::sort(rows, order, KeyOf);
+  ListPage page{.end = true};
+  for (SessionRow& row : rows) {
+    if (query.after && !order(*query.after, KeyOf(row))) continue;
+    page.end = page.rows.size() < query.limit;
+    if (!page.end) break;
+    page.rows.push_back(std::move(row));
+  }
+  return page;
+}
+
+absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(DueKind /*kind*/,
+                                                                absl::Duration quiet,
+                                                                size_t limit) {
+  const absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(Serving());
+  std::vector<SessionKey> due;
+  for (const auto& [key, session] : disk_->sessions) {
+    if (due.size() == limit) break;
+    if (session.tombstone || session.damaged || session.head.store != disk_->store) continue;
+    const Head head = HeadNow(key, session);
+    const bool held = head.lease.state == LeaseState::kLive;
+    const absl::Duration still = clock_.SinceBoot() - LiveOf(key, session).active_at;
+    if (head.lifecycle == Lifecycle::kActive && !held && still >= quiet) due.push_back(key);
+  }
+  return due;
+}
+
+}  // namespace holdfast::test
