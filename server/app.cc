@@ -159,8 +159,9 @@ int App::Run() {
 void App::Drain() {
   sweeper_.reset();
   store_watch_.reset();
-  // The transport's own end answers late calls with a bare CANCELLED, so it comes last: until then the
-  // funnel refuses them with a reason and a RetryInfo, which keeps those who heed it away from the end.
+  // The transport's own end answers late calls with a bare CANCELLED, so it comes last: until then
+  // the funnel refuses them with a reason and a RetryInfo, which keeps those who heed it away from
+  // the end.
   admission_->Stop();
   const absl::Duration begun = parts_.clock.SinceBoot();
   if (!admission_->AwaitIdle(parts_.config.server.drain_timeout)) {
