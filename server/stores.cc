@@ -16,11 +16,10 @@ struct Kind {
                                                         const Clock& clock, Random& random);
 };
 
-absl::StatusOr<std::unique_ptr<SessionStore>> MakeFiles(const StoreConfig& config,
-                                                        const Clock& clock, Random& random) {
-  fs::FsOptions options;
-  options.root = config.root;
-  options.allow_network_file_system = config.allow_network_file_system;
+absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, const Clock& clock,
+                                                     Random& random) {
+  fs::FsOptions options{.root = config.root,
+                        .allow_network_file_system = config.allow_network_file_system};
   if (config.durability == "interval") {
     options.durability = fs::Durability::kInterval;
     options.interval = config.interval;
@@ -29,9 +28,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakeFiles(const StoreConfig& confi
 }
 
 // Every kind that is built in: one row each, and nothing registers itself.
-constexpr std::array<Kind, 1> kKinds = {{
-    {.name = "fs", .make = MakeFiles},
-}};
+constexpr std::array<Kind, 1> kKinds = {{{"fs", MakeFs}}};
 
 }  // namespace
 
