@@ -52,7 +52,8 @@ absl::StatusOr<std::string> AttributeKey(const std::string& path) {
   const bool known = google::protobuf::util::FieldMaskUtil::IsValidPath<pb::Session>(path);
   if (known && path != "attributes") {
     return Refusal(Reason::kImmutableField, path + ": never changes, or only by its own call")
-        .With("field", path);
+        .With("field", path)
+        .With("why", "never changes, or only by its own call");
   }
   return InvalidField("update_mask", "paths must be attributes.KEY");
 }

@@ -41,7 +41,9 @@ google::rpc::ErrorInfo ErrorInfoOf(const Refusal& refusal, const ReasonRow& row)
 google::rpc::BadRequest BadRequestOf(const Refusal& refusal) {
   google::rpc::BadRequest bad;
   auto* violation = bad.add_field_violations();
-  violation->set_field(Fact(refusal, "field"));
+  // The one reason whose field is in its name.
+  const bool request_id = refusal.facts().contains("request_id");
+  violation->set_field(request_id ? "request_id" : Fact(refusal, "field"));
   const std::string why = Fact(refusal, "why");
   violation->set_description(why.empty() ? Clip(refusal.message()) : why);
   return bad;

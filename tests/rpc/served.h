@@ -46,6 +46,16 @@ class Served : public ::testing::Test {
   // The line of the call of `method` that was logged last, or waits for one.
   std::string AwaitLog(const std::string& part);
 
+  // Sends one unary call of SessionService and waits for its answer.
+  template <typename Request, typename Response>
+  grpc::Status Ask(grpc::Status (pb::SessionService::Stub::*method)(grpc::ClientContext*,
+                                                                    const Request&, Response*),
+                   const Request& request, Response* response = nullptr) {
+    grpc::ClientContext context;
+    Response unused;
+    return (sessions().*method)(&context, request, response == nullptr ? &unused : response);
+  }
+
   // A request id that no other call has.
   static std::string NewRequestId();
 

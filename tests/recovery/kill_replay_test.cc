@@ -1,0 +1,65 @@
+// The first promise, from outside: conversations are driven while the server is killed again and
+// again with calls in flight, and at the end another process finds every message as it was
+// recorded.
+#include "tests/recovery/replay_under_way.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <iostream>
+
+namespace holdfast::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kKills = 12;
+constexpr int kMostSignals = 3 * kKills;
+constexpr size_t kCallsBetweenKills = 150;
+constexpr double kLeastCallsPerSecond = 50;
+
+// Kills the server; true when that counts: a call had been sent and had not ended when the signal
+// left, by the client's log, and its end was no acknowledgement.
+bool KillWithACallInFlight(ServerProcess& server, ReplayUnderWay& replay) {
+  const std::vector<LoggedCall> in_flight = replay.history().InFlight();
+  server.Kill();
+  EXPECT_TRUE(server.Start()) << server.Log();
+  EXPECT_TRUE(replay.WaitForTraffic(1)) << replay.Errors();
+  for (const LoggedCall& call : in_flight) {
+    if (replay.history().EventAfter(call) == "error") return true;
+  }
+  return false;
+}
+
+TEST(KillReplay, NothingAcknowledgedIsLost) {
+  const TestFolder folder;
+  const Recordings recordings = FindRecordings();
+  ServerProcess server(folder);
+  ASSERT_TRUE(server.Start()) << server.Log();
+  ReplayUnderWay replay(folder, server.address(), recordings);
+
+  int kills = 0;
+  for (int signals = 0; kills < kKills && signals < kMostSignals; ++signals) {
+    const size_t before = replay.history().acknowledged();
+    ASSERT_TRUE(replay.WaitForTraffic(kCallsBetweenKills))
+        << "the replay ended after " << kills << " kills: " << replay.Sum() << replay.Errors();
+    EXPECT_GE(replay.history().AcknowledgedPerSecond(before), kLeastCallsPerSecond);
+    if (KillWithACallInFlight(server, replay)) ++kills;
+    ASSERT_FALSE(HasFailure());
+  }
+  EXPECT_EQ(kills, kKills);
+  EXPECT_EQ(replay.Wait(), 0) << replay.Errors();
+  EXPECT_THAT(replay.Sum(), HasSubstr(" 0 differences, "));
+
+  // Only what is on the disk now counts: another server, another client.
+  EXPECT_EQ(server.Stop().exit_code, 0) << server.Log();
+  ASSERT_TRUE(server.Start()) << server.Log();
+  std::string sum;
+  EXPECT_EQ(VerifyReplay(folder, server.address(), recordings, sum), 0);
+  EXPECT_THAT(sum, HasSubstr(" 0 differences, "));
+  std::cout << "replay: " << replay.Sum() << "\nverify: " << sum << "\nfigure: " << kills
+            << " kills\n";
+}
+
+}  // namespace
+}  // namespace holdfast::testing

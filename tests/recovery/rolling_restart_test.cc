@@ -1,0 +1,73 @@
+// A restart that is asked for (SIGTERM) costs its clients nothing: no lease, no session, no call
+// that the documented retry does not mend.
+#include "tests/recovery/replay_under_way.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include <map>
+#include <set>
+
+namespace holdfast::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kRestarts = 20;
+constexpr size_t kCallsBetweenRestarts = 100;
+
+// How often each session's lease was granted, by the client's log: once, when it was created.
+std::map<std::string, int> GrantsOf(const TestFolder& folder) {
+  std::map<std::string, int> grants;
+  std::istringstream log(ReadText(folder.File("calls.log")));
+  for (std::string line; std::getline(log, line);) {
+    const auto object = nlohmann::json::parse(line);
+    const bool grants_lease =
+        object["call"] == "CreateSession" || object["call"] == "ResumeSession";
+    if (grants_lease && object["event"] == "ack") ++grants[object["session"]];
+  }
+  return grants;
+}
+
+uint64_t EpochOf(const TestFolder& folder, const std::string& address, const std::string& session) {
+  const std::string out = folder.File("show." + session);
+  const Ending ending = RunToEnd(
+      {Program("holdfast"), "--address", address, "--output", "json", "session", "show", session},
+      out, folder.File("show.err"));
+  EXPECT_EQ(ending.exit_code, 0) << ReadText(out);
+  return nlohmann::json::parse(ReadText(out))["lease"]["epoch"];
+}
+
+TEST(RollingRestart, ClientsNoticeNothingThatARetryDoesNotMend) {
+  const TestFolder folder;
+  const Recordings recordings = FindRecordings();
+  ServerProcess server(folder);
+  ASSERT_TRUE(server.Start()) << server.Log();
+  ReplayUnderWay replay(folder, server.address(), recordings);
+
+  std::set<std::string> under_way;  // sessions that had a call in flight when a restart began
+  for (int restart = 0; restart < kRestarts; ++restart) {
+    ASSERT_TRUE(replay.WaitForTraffic(kCallsBetweenRestarts))
+        << "the replay ended after " << restart << " restarts: " << replay.Sum() << replay.Errors();
+    for (const LoggedCall& call : replay.history().InFlight()) under_way.insert(call.session);
+    const Ending ending = server.Stop();
+    EXPECT_EQ(ending.exit_code, 0) << "signal " << ending.signal << "\n" << server.Log();
+    ASSERT_TRUE(server.Start()) << server.Log();
+  }
+  EXPECT_EQ(replay.Wait(), 0) << replay.Errors();
+  EXPECT_THAT(replay.Sum(), HasSubstr(" 0 differences, "));
+
+  for (const auto& [session, grants] : GrantsOf(folder)) {
+    EXPECT_EQ(grants, 1) << session << " had to be taken up again";
+  }
+  for (const std::string& session : under_way) {
+    EXPECT_EQ(EpochOf(folder, server.address(), session), 1) << session;
+  }
+  std::string sum;
+  EXPECT_EQ(VerifyReplay(folder, server.address(), recordings, sum), 0) << sum;
+  EXPECT_EQ(server.Stop().exit_code, 0);
+}
+
+}  // namespace
+}  // namespace holdfast::testing

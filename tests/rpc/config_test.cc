@@ -1,0 +1,199 @@
+// The configuration: what is taken, and what is refused with path and line.
+#include "server/config.h"
+
+#include "server/flags.h"
+#include "server/quantities.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+namespace holdfast::test {
+namespace {
+
+const Environment kHome = {.home = "/someone"};
+
+std::string Problems(const std::string& yaml) {
+  return std::string(ParseConfig(yaml, kHome).status().message());
+}
+
+TEST(Config, WithoutAFileTheDefaultsServe) {
+  const auto config = LoadConfig("", kHome);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->server.address, "127.0.0.1:7420");
+  EXPECT_EQ(config->ActiveStore().root, "/someone/.local/state/holdfast");
+}
+
+TEST(Config, TheStateDirectoryComesFromTheEnvironment) {
+  const Environment both = {.state_home = "/state", .home = "/someone"};
+  EXPECT_EQ(DefaultConfig(both).ActiveStore().root, "/state/holdfast");
+  const Environment relative = {.state_home = "state", .home = "/someone"};
+  EXPECT_EQ(DefaultConfig(relative).ActiveStore().root, "/someone/.local/state/holdfast");
+  EXPECT_EQ(std::string(LoadConfig("", {}).status().message()),
+            "stores[0].root: has no default here, for neither XDG_STATE_HOME nor HOME is set");
+}
+
+TEST(Config, EmptyIsTheDefaults) {
+  for (const char* yaml : {"", "{}", "# nothing\n", "server:\nlimits: {}\n"}) {
+    const auto config = ParseConfig(yaml, kHome);
+    ASSERT_TRUE(config.ok()) << yaml << config.status();
+    EXPECT_EQ(*config, DefaultConfig(kHome)) << yaml;
+  }
+}
+
+TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
+  Config config = DefaultConfig(kHome);
+  EXPECT_EQ(*ParseConfig(PrintConfig(config), kHome), config);
+  config.server = {.address = "[::1]:0",
+                   .workers = 3,
+                   .insecure = true,
+                   .drain_timeout = absl::Milliseconds(1500)};
+  config.stores = {{.name = "42",
+                    .active = true,
+                    .root = "/a path: with # \"signs\"",
+                    .durability = "interval",
+                    .interval = absl::Milliseconds(250),
+                    .allow_network_file_system = true},
+                   {.name = "true", .enabled = false, .active = true, .root = "/b"}};
+  config.limits = {.queued_calls = 7, .memory_budget = 401 * kMiB + kKiB};
+  config.recovery = {.sweep_interval = absl::Minutes(2), .abandon_after = absl::Hours(1)};
+  const auto loaded = ParseConfig(PrintConfig(config), kHome);
+  ASSERT_TRUE(loaded.ok()) << loaded.status() << PrintConfig(config);
+  EXPECT_EQ(*loaded, config);
+}
+
+TEST(Config, EveryViolationIsSaidAtOnce) {
+  EXPECT_EQ(Problems("server:\n"
+                     "  adress: 127.0.0.1:1\n"
+                     "  workers: many\n"
+                     "  workers: 4\n"
+                     "  insecure: \"true\"\n"
+                     "  drain_timeout: 30\n"
+                     "stores:\n"
+                     "  - {name: 7, active: true, root: /x}\n"
+                     "  - just a word\n"
+                     "limits: {unary_request: 4MiB, memory_budget: 1MiB}\n"
+                     "recovery: [1]\n"
+                     "auth: {}\n"),
+            "line 2: server.adress: unknown key\n"
+            "line 3: server.workers: must be a whole number\n"
+            "line 4: server.workers: is given twice\n"
+            "line 5: server.insecure: must be true or false\n"
+            "line 6: server.drain_timeout: must be a duration, for example 30s\n"
+            "line 8: stores[0].name: must be a text\n"
+            "line 9: stores[1]: must be a mapping\n"
+            "line 10: limits.unary_request: unknown key\n"
+            "line 11: recovery: must be a mapping\n"
+            "line 12: auth: unknown key\n"
+            "stores[0].name: must be 1 to 64 of A-Z a-z 0-9 . _ -\n"
+            "stores[1].name: must be 1 to 64 of A-Z a-z 0-9 . _ -\n"
+            "stores[1].name: is another store's name\n"
+            "limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
+}
+
+TEST(Config, WhatIsNotYamlIsSaid) {
+  EXPECT_EQ(Problems("server: {\n").substr(0, 30), "line 2: the file: is not YAML:");
+  EXPECT_EQ(Problems("[1, 2]"), "line 1: the file: must be a mapping");
+  EXPECT_EQ(Problems("{}\n---\n{}\n"), "the file: must be one document");
+  EXPECT_EQ(Problems("{1: {[a]: 2}}"), "line 1: 1: unknown key");
+}
+
+TEST(Config, AKindThatIsNotBuiltIsNamed) {
+  EXPECT_EQ(Problems("stores:\n"
+                     "  - {name: a, active: true, root: /a}\n"
+                     "  - {name: b, kind: postgres, enabled: false, dsn: x, root: /b}\n"),
+            "line 3: stores[1].kind: postgres is not built into this server yet; it has: fs\n"
+            "stores[1].name: must be 1 to 64 of A-Z a-z 0-9 . _ -");
+}
+
+TEST(Config, ExactlyOneStoreIsActive) {
+  EXPECT_EQ(Problems("stores: []"), "stores: exactly one enabled store must be active, and 0 are");
+  EXPECT_EQ(Problems("stores: [{name: a, active: true, enabled: false, root: /a}]"),
+            "stores: exactly one enabled store must be active, and 0 are");
+  EXPECT_EQ(Problems("stores: [{name: a, active: true, root: /a}, "
+                     "{name: b, active: true, root: /a}]"),
+            "stores[1].root: is another store's root\n"
+            "stores: exactly one enabled store must be active, and 2 are");
+}
+
+TEST(Config, OtherMachinesAreServedOnlyWhenThatIsSaid) {
+  for (const char* address :
+       {"0.0.0.0:7420", "[::]:7420", "192.168.1.5:7420", "example.org:1", "127.example.org:1"}) {
+    const std::string yaml = "server: {address: \"" + std::string(address) + "\"";
+    EXPECT_NE(Problems(yaml + "}").find("server.address: serves other machines"), std::string::npos)
+        << address;
+    EXPECT_EQ(Problems(yaml + ", insecure: true}"), "") << address;
+  }
+  for (const char* address : {"127.0.0.1:0", "127.9.9.9:1", "localhost:1", "[::1]:1"}) {
+    EXPECT_EQ(Problems("server: {address: \"" + std::string(address) + "\"}"), "") << address;
+  }
+  for (const char* address :
+       {"127.0.0.1", ":1", "127.0.0.1:", "127.0.0.1:65536", "::1:1", "127.0.0.1:x", "[::1:1"}) {
+    EXPECT_NE(Problems("server: {address: \"" + std::string(address) + "\"}").find("HOST:PORT"),
+              std::string::npos)
+        << address;
+  }
+}
+
+TEST(Config, DurabilityByIntervalNeedsItsInterval) {
+  const std::string store = "stores: [{name: a, active: true, root: /a, durability: ";
+  EXPECT_EQ(Problems(store + "interval, interval: 100ms}]"), "");
+  EXPECT_NE(Problems(store + "interval}]").find("stores[0].interval"), std::string::npos);
+  EXPECT_NE(Problems(store + "sync, interval: 1s}]").find("stores[0].interval"), std::string::npos);
+  EXPECT_NE(Problems(store + "never}]").find("stores[0].durability"), std::string::npos);
+}
+
+TEST(Config, TheFlagWinsOverTheEnvironment) {
+  const std::string path = ::testing::TempDir() + "holdfast_config_test.yaml";
+  std::ofstream(path) << "server: {workers: 9}\n";
+  const Environment environment = {.config_file = path, .home = "/someone"};
+  EXPECT_EQ(LoadConfig("", environment)->server.workers, 9);
+  EXPECT_EQ(LoadConfig("/does/not/exist", environment).status().code(),
+            absl::StatusCode::kNotFound);
+  std::ofstream(path) << std::string(kConfigBytes + 1, '#');
+  EXPECT_EQ(LoadConfig(path, {}).status().code(), absl::StatusCode::kInvalidArgument);
+  std::remove(path.c_str());
+}
+
+TEST(Quantities, TakeAWholeNumberWithItsUnit) {
+  EXPECT_EQ(ParseDuration("250ms"), absl::Milliseconds(250));
+  EXPECT_EQ(ParseDuration("2h"), absl::Hours(2));
+  EXPECT_EQ(ParseSize("4MiB"), 4 * kMiB);
+  EXPECT_EQ(ParseSize("0B"), 0);
+  for (const char* text : {"", "s", "1", "-1s", "1.5s", "1 s", "1d", "inf", "9999999999s"}) {
+    EXPECT_FALSE(ParseDuration(text)) << text;
+  }
+  for (const char* text : {"", "4", "4MB", "4mib", "4 MiB", "-4MiB", "9999999999GiB"}) {
+    EXPECT_FALSE(ParseSize(text)) << text;
+  }
+}
+
+// The flags of a command line, given as words.
+absl::StatusOr<Flags> FlagsOf(std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  return ParseFlags(arguments);
+}
+
+TEST(Flags, AreRead) {
+  EXPECT_EQ(FlagsOf({})->action, Flags::Action::kServe);
+  EXPECT_EQ(FlagsOf({"--config", "a"})->config, "a");
+  EXPECT_EQ(FlagsOf({"--config=a", "--check-config"})->action, Flags::Action::kCheckConfig);
+  EXPECT_EQ(FlagsOf({"healthcheck", "--address", "h:1"})->address, "h:1");
+}
+
+TEST(Flags, WhatIsNotKnownIsRefused) {
+  for (const auto& words : std::vector<std::vector<std::string>>{{"--nothing"},
+                                                                 {"serve"},
+                                                                 {"--config"},
+                                                                 {"--config="},
+                                                                 {"--address", "h:1"},
+                                                                 {"--version", "--help"}}) {
+    EXPECT_FALSE(FlagsOf(words).ok()) << words.front();
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

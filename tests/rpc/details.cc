@@ -1,0 +1,112 @@
+#include "tests/rpc/details.h"
+
+#include "absl/status/status.h"
+#include <google/protobuf/any.pb.h>
+
+#include <map>
+#include <regex>
+#include <sstream>
+
+namespace holdfast::test {
+namespace {
+
+// The detail in `any` if it is a `Detail`, and `show` of it appended.
+template <typename Detail, typename Show>
+void Append(const google::protobuf::Any& any, Show show, std::ostream& out) {
+  Detail detail;
+  if (!any.UnpackTo(&detail)) return;
+  const std::string name = Detail::descriptor()->name();
+  out << "\n    " << name << "{";
+  show(detail);
+  out << "}";
+}
+
+void AppendAny(const google::protobuf::Any& any, std::ostream& out) {
+  Append<google::rpc::ErrorInfo>(
+      any,
+      [&](const auto& info) {
+        out << info.domain() << " " << info.reason();
+        const std::map<std::string, std::string> sorted(info.metadata().begin(),
+                                                        info.metadata().end());
+        for (const auto& [name, value] : sorted) out << "; " << name << "=" << value;
+      },
+      out);
+  Append<google::rpc::RetryInfo>(
+      any,
+      [&](const auto& retry) {
+        const bool waits = retry.retry_delay().seconds() > 0 || retry.retry_delay().nanos() > 0;
+        out << (waits ? "a while" : "at once");
+      },
+      out);
+  Append<google::rpc::BadRequest>(
+      any,
+      [&](const auto& bad) {
+        for (const auto& field : bad.field_violations()) {
+          out << field.field() << ": " << field.description();
+        }
+      },
+      out);
+  Append<google::rpc::QuotaFailure>(
+      any,
+      [&](const auto& quota) {
+        for (const auto& violation : quota.violations()) {
+          out << violation.subject() << ": " << violation.description();
+        }
+      },
+      out);
+  Append<google::rpc::PreconditionFailure>(
+      any,
+      [&](const auto& failure) {
+        for (const auto& violation : failure.violations()) {
+          out << violation.type() << " " << violation.subject() << ": " << violation.description();
+        }
+      },
+      out);
+  Append<google::rpc::ResourceInfo>(
+      any,
+      [&](const auto& info) {
+        out << info.resource_type() << " " << info.resource_name() << ": " << info.description();
+      },
+      out);
+  Append<google::rpc::RequestInfo>(
+      any, [&](const auto& info) { out << info.request_id(); }, out);
+}
+
+std::string Masked(std::string text) {
+  static const std::regex uuid("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
+  static const std::regex trace("RequestInfo\\{[0-9a-f]{32}\\}");
+  static const std::regex left("expires_in_ms=[0-9]+");
+  text = std::regex_replace(text, uuid, "UUID");
+  text = std::regex_replace(text, trace, "RequestInfo{TRACE}");
+  return std::regex_replace(text, left, "expires_in_ms=MS");
+}
+
+}  // namespace
+
+google::rpc::Status DetailsOf(const grpc::Status& status) {
+  google::rpc::Status details;
+  details.ParseFromString(status.error_details());
+  return details;
+}
+
+google::rpc::ErrorInfo ErrorInfoOf(const google::rpc::Status& details) {
+  google::rpc::ErrorInfo info;
+  for (const auto& any : details.details()) {
+    if (any.UnpackTo(&info)) break;
+  }
+  return info;
+}
+
+std::string ReasonOf(const grpc::Status& status) { return ErrorInfoOf(DetailsOf(status)).reason(); }
+
+std::string Describe(const grpc::Status& status) {
+  std::ostringstream out;
+  out << absl::StatusCodeToString(static_cast<absl::StatusCode>(status.error_code())) << " "
+      << ReasonOf(status) << ": " << status.error_message();
+  const google::rpc::Status details = DetailsOf(status);
+  if (details.code() != static_cast<int>(status.error_code())) out << " (another code inside)";
+  for (const auto& any : details.details()) AppendAny(any, out);
+  return Masked(out.str()) + "\n";
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,161 @@
+// Pieces of the edge without a server: trace context, page tokens, the worker pool, the start of
+// stores.
+#include "server/rpc/page_token.h"
+#include "server/rpc/status.h"
+#include "server/rpc/trace.h"
+#include "server/stores.h"
+#include "server/worker_pool.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "tests/rpc/details.h"
+#include "tests/rpc/scripted_store.h"
+#include "tests/support/reference_store.h"
+#include "tests/support/seeded_random.h"
+
+#include "absl/synchronization/notification.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+TEST(TraceParent, TakesWhatTheStandardTakes) {
+  const auto parent = ParseTraceParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  ASSERT_TRUE(parent.has_value());
+  EXPECT_EQ(parent->trace_id, "0af7651916cd43dd8448eb211c80319c");
+  EXPECT_EQ(parent->span_id, "b7ad6b7169203331");
+  EXPECT_TRUE(ParseTraceParent("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more"));
+}
+
+TEST(TraceParent, IgnoresWhatIsNotValid) {
+  for (const char* text : {"", "00", "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                           "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+                           "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+                           "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+                           "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0g",
+                           "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+                           "00-0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331-01"}) {
+    EXPECT_FALSE(ParseTraceParent(text)) << text;
+  }
+}
+
+TEST(PageToken, IsRefusedAfterARestore) {
+  SeededRandom random;
+  StoreDescription store{.store = NewReferenceDisk(random).store, .incarnation = Incarnation(1)};
+  ListQuery query;
+  query.tenant = *TenantId::Parse("default");
+  const ListKey key{.created_at = absl::FromUnixNanos(1'234'567'891), .id = "session"};
+  const std::string token = MakePageToken(store, query, key);
+  const auto read = ReadPageToken(store, query, token);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->created_at, key.created_at);
+  EXPECT_EQ(read->id, key.id);
+
+  store.incarnation = Incarnation(2);
+  const absl::Status restored = ReadPageToken(store, query, token).status();
+  EXPECT_EQ(RefusalOf(restored).facts().at("why"), "restored");
+  StoreDescription other = store;
+  other.store = NewReferenceDisk(random).store;
+  EXPECT_TRUE(Is(ReadPageToken(other, query, token).status(), Reason::kInvalidField));
+}
+
+TEST(PageToken, KeepsRowsWithoutATime) {
+  SeededRandom random;
+  const StoreDescription store{.store = NewReferenceDisk(random).store};
+  const ListKey key{.created_at = absl::InfinitePast(), .id = "damaged"};
+  EXPECT_EQ(ReadPageToken(store, {}, MakePageToken(store, {}, key))->created_at,
+            absl::InfinitePast());
+}
+
+TEST(PageToken, EveryChangedByteIsSeen) {
+  SeededRandom random;
+  const StoreDescription store{.store = NewReferenceDisk(random).store};
+  const std::string token = MakePageToken(store, {}, {.created_at = {}, .id = "session"});
+  for (size_t i = 0; i < token.size(); ++i) {
+    std::string changed = token;
+    changed[i] = changed[i] == 'x' ? 'y' : 'x';
+    EXPECT_FALSE(ReadPageToken(store, {}, changed).ok()) << i;
+  }
+}
+
+TEST(WorkerPool, RefusesWhatItsQueueCannotHold) {
+  absl::Notification started;
+  absl::Notification go;
+  int done = 0;
+  {
+    WorkerPool pool(1, 1);
+    ASSERT_TRUE(pool.Submit([&] {
+      started.Notify();
+      go.WaitForNotification();
+    }));
+    started.WaitForNotification();
+    EXPECT_TRUE(pool.Submit([&] { ++done; }));
+    EXPECT_FALSE(pool.Submit([&] { ++done; }));
+    EXPECT_EQ(pool.Queued(), 1);
+    go.Notify();
+  }
+  EXPECT_EQ(done, 1);  // what was queued ran before the pool was gone
+}
+
+TEST(Status, AFactIsCutAtACharactersBorder) {
+  std::string text(kRefusalTextBytes - 1, 'x');
+  text += "é";
+  const grpc::Status status = ToGrpcStatus(Refusal(Reason::kLeaseHeld, "held").With("holder", text),
+                                           {.trace_id = "t", .session = ""});
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(status)).metadata().at("holder"),
+            std::string(kRefusalTextBytes - 1, 'x'));
+}
+
+class StoresTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<std::unique_ptr<Stores>> Open(bool active_fails, bool other_fails) {
+    Config config;
+    config.stores = {{.name = "main", .active = true, .root = "/main"},
+                     {.name = "other", .root = "/other"},
+                     {.name = "off", .enabled = false, .root = "/off"}};
+    if (active_fails) main_.FailHealth(Refusal(Reason::kStoreUnavailable, "is read-only"));
+    if (other_fails) other_.FailHealth(Refusal(Reason::kStoreUnavailable, "is read-only"));
+    const StoreMaker make = [this](const StoreConfig& store, const Clock& clock, Random& random) {
+      EXPECT_NE(store.name, "off");
+      return std::make_unique<ScriptedStore>(
+          std::make_unique<ReferenceStore>(
+              std::make_shared<ReferenceDisk>(NewReferenceDisk(random)), clock),
+          store.name == "main" ? main_ : other_);
+    };
+    return Stores::Open(config, make, SystemClock(), random_, log_);
+  }
+
+  SeededRandom random_;
+  Script main_;
+  Script other_;
+  std::string lines_;
+  Log log_{[this](const std::string& line) { lines_ += line; }, SystemClock()};
+};
+
+TEST_F(StoresTest, AFailedActiveStoreIsTheEnd) {
+  const auto stores = Open(true, false);
+  ASSERT_FALSE(stores.ok());
+  EXPECT_EQ(std::string(stores.status().message()), "store main (fs, /main): is read-only");
+}
+
+TEST_F(StoresTest, AFailedOtherStoreIsAWarning) {
+  const auto stores = Open(false, true);
+  ASSERT_TRUE(stores.ok()) << stores.status();
+  EXPECT_EQ((*stores)->warnings(),
+            std::vector<std::string>{"store other (fs, /other): is read-only"});
+  EXPECT_NE(lines_.find("\"warning\""), std::string::npos);
+}
+
+TEST_F(StoresTest, AllIsWell) {
+  const auto stores = Open(false, false);
+  ASSERT_TRUE(stores.ok());
+  EXPECT_TRUE((*stores)->warnings().empty());
+  EXPECT_TRUE((*stores)->active().CheckHealth().ok());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,199 @@
+// ReadSession over the wire: order, chunks, restarts, and a client that takes its time.
+#include "session/limits.h"
+#include "tests/rpc/details.h"
+#include "tests/rpc/served.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+using Items = std::vector<pb::ReadSessionResponse>;
+
+class ReadSessionRpc : public Served {
+ protected:
+  // Reads the whole stream.
+  grpc::Status Read(const pb::ReadSessionRequest& request, Items& items) {
+    grpc::ClientContext context;
+    const auto reader = sessions().ReadSession(&context, request);
+    pb::ReadSessionResponse item;
+    while (reader->Read(&item)) items.push_back(item);
+    return reader->Finish();
+  }
+
+  static pb::ReadSessionRequest RequestFor(const std::string& id) {
+    pb::ReadSessionRequest request;
+    request.set_session_id(id);
+    return request;
+  }
+
+  // The messages' bytes by number, put together from their pieces.
+  static std::map<uint64_t, std::string> Messages(const Items& items) {
+    std::map<uint64_t, std::string> out;
+    for (const auto& item : items) {
+      if (!item.has_message()) continue;
+      std::string& data = out[item.message().seq()];
+      EXPECT_EQ(data.size(), item.chunk_offset());
+      data += item.message().data();
+    }
+    return out;
+  }
+
+  // A session of `turns` turns with one message each.
+  std::string Fill(const std::string& id, uint64_t turns) {
+    const std::string token = Create(id).lease_token();
+    for (uint64_t turn = 1; turn <= turns; ++turn) {
+      Begin(id, token);
+      Commit(id, token, turn, "message " + std::to_string(turn));
+    }
+    return token;
+  }
+
+  void Note(const std::string& id, const std::string& token, uint64_t turn, uint64_t number) {
+    pb::AppendJournalRequest request;
+    request.set_session_id(id);
+    request.set_lease_token(token);
+    pb::JournalEntry& entry = *request.add_entries();
+    entry.set_turn(turn);
+    entry.set_number(number);
+    entry.set_kind(pb::JOURNAL_KIND_NOTE);
+    entry.set_data("note " + std::to_string(number));
+    ASSERT_TRUE(Ask(&pb::SessionService::Stub::AppendJournal, request).ok());
+  }
+};
+
+TEST_F(ReadSessionRpc, PositionMessagesSlotsJournal) {
+  const std::string token = Fill("all", 3);
+  Begin("all", token);
+  Note("all", token, 4, 1);
+  Note("all", token, 4, 2);
+  Items items;
+  ASSERT_TRUE(Read(RequestFor("all"), items).ok());
+  ASSERT_FALSE(items.empty());
+  const pb::ReadPosition& position = items.front().position();
+  EXPECT_EQ(position.message_count(), 3);
+  EXPECT_EQ(position.revision(), Get("all").revision());
+  EXPECT_EQ(position.journal_number(), 2);
+  EXPECT_EQ(position.history_digest(), Get("all").history_digest());
+  std::string order;
+  for (const auto& item : items) {
+    order += item.has_position() ? 'p' : item.has_message() ? 'm' : item.has_slot() ? 's' : 'j';
+  }
+  EXPECT_EQ(order, "pmmmsjj");
+  EXPECT_EQ(Messages(items)[2], "message 2");
+  EXPECT_EQ(items.back().journal_entry().data(), "note 2");
+}
+
+TEST_F(ReadSessionRpc, LargeMessagesComeInChunks) {
+  const std::string token = Create("large").lease_token();
+  std::string data(kChunkBytes * 5 / 2, 'x');
+  data.front() = 'a';
+  data.back() = 'z';
+  Begin("large", token);
+  Commit("large", token, 1, data);
+  Items items;
+  ASSERT_TRUE(Read(RequestFor("large"), items).ok());
+  int pieces = 0;
+  for (const auto& item : items) {
+    if (!item.has_message()) continue;
+    ++pieces;
+    EXPECT_EQ(item.total_bytes(), data.size());
+    EXPECT_LE(item.message().data().size(), kChunkBytes);
+  }
+  EXPECT_EQ(pieces, 3);
+  EXPECT_EQ(Messages(items)[1], data);
+}
+
+TEST_F(ReadSessionRpc, OnlyTheTail) {
+  Fill("tail", 5);
+  pb::ReadSessionRequest request = RequestFor("tail");
+  request.set_tail_messages(2);
+  Items items;
+  ASSERT_TRUE(Read(request, items).ok());
+  const auto messages = Messages(items);
+  EXPECT_EQ(messages.size(), 2);
+  EXPECT_EQ(messages.begin()->first, 4);
+  EXPECT_EQ(items.front().position().message_count(), 5);
+}
+
+TEST_F(ReadSessionRpc, ARestartedStreamGoesOnAtItsPosition) {
+  const std::string token = Fill("again", 4);
+  Begin("again", token);
+  Note("again", token, 5, 1);
+  Items first;
+  ASSERT_TRUE(Read(RequestFor("again"), first).ok());
+  const pb::ReadPosition position = first.front().position();
+  Note("again", token, 5, 2);
+  Commit("again", token, 5, "later");
+
+  pb::ReadSessionRequest request = RequestFor("again");
+  request.set_revision(position.revision());
+  request.set_journal_number(position.journal_number());
+  request.set_after_message(2);
+  request.set_skip_slots(true);
+  Items rest;
+  ASSERT_TRUE(Read(request, rest).ok());
+  const auto messages = Messages(rest);
+  ASSERT_EQ(messages.size(), 2);
+  EXPECT_EQ(messages.begin()->first, 3);
+  EXPECT_EQ(messages.rbegin()->second, "message 4");
+  ASSERT_TRUE(rest.back().has_journal_entry());
+  EXPECT_EQ(rest.back().journal_entry().number(), 1);
+  for (const auto& item : rest) EXPECT_FALSE(item.has_slot());
+}
+
+TEST_F(ReadSessionRpc, RefusalsOfAStreamHaveDetailsToo) {
+  Fill("refused", 1);
+  Items items;
+  EXPECT_EQ(ReasonOf(Read(RequestFor("nobody"), items)), "SESSION_NOT_FOUND");
+  EXPECT_EQ(ReasonOf(Read(RequestFor(""), items)), "INVALID_FIELD");
+  pb::ReadSessionRequest request = RequestFor("refused");
+  request.set_journal_number(3);
+  EXPECT_EQ(ReasonOf(Read(request, items)), "INVALID_FIELD");
+  request.set_revision(99);
+  EXPECT_EQ(ReasonOf(Read(request, items)), "REVISION_AHEAD");
+  EXPECT_TRUE(items.empty());
+}
+
+TEST_F(ReadSessionRpc, ASlowReaderHoldsNoWorker) {
+  config.server.workers = 1;
+  const std::string token = Create("slow").lease_token();
+  for (uint64_t turn = 1; turn <= 8; ++turn) {
+    Begin("slow", token);
+    Commit("slow", token, turn, std::string(3 * kMiB, 'x'));
+  }
+  grpc::ClientContext context;
+  const auto reader = sessions().ReadSession(&context, RequestFor("slow"));
+  pb::ReadSessionResponse item;
+  ASSERT_TRUE(reader->Read(&item));
+  // Much more than the transport buffers is still to come, and the only worker is free.
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Get("slow").message_count(), 8);
+  Items items;
+  while (reader->Read(&item)) items.push_back(item);
+  ASSERT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(Messages(items).size(), 8);
+}
+
+TEST_F(ReadSessionRpc, AReaderThatGoesAwayEndsItsStream) {
+  const std::string token = Create("gone").lease_token();
+  for (uint64_t turn = 1; turn <= 8; ++turn) {
+    Begin("gone", token);
+    Commit("gone", token, turn, std::string(3 * kMiB, 'x'));
+  }
+  {
+    grpc::ClientContext context;
+    const auto reader = sessions().ReadSession(&context, RequestFor("gone"));
+    pb::ReadSessionResponse item;
+    ASSERT_TRUE(reader->Read(&item));
+    context.TryCancel();
+    reader->Finish();
+  }
+  EXPECT_NE(AwaitLog("ReadSession").find("\"reason\":\"CANCELLED\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast::test

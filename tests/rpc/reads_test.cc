@@ -1,0 +1,189 @@
+// Listing with page tokens, events, journal pages, the outcome of a request, and renewals.
+#include "tests/rpc/details.h"
+#include "tests/rpc/served.h"
+
+#include <set>
+#include <string>
+
+namespace holdfast::test {
+namespace {
+
+using Stub = pb::SessionService::Stub;
+
+class ReadsRpc : public Served {
+ protected:
+  pb::ListSessionsResponse List(const pb::ListSessionsRequest& request) {
+    pb::ListSessionsResponse response;
+    const grpc::Status status = Ask(&Stub::ListSessions, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+};
+
+TEST_F(ReadsRpc, PagesHoldEverySessionOnce) {
+  for (int i = 0; i < 7; ++i) Create("s" + std::to_string(i));
+  std::set<std::string> seen;
+  pb::ListSessionsRequest request;
+  request.set_page_size(3);
+  int pages = 0;
+  do {
+    const pb::ListSessionsResponse page = List(request);
+    EXPECT_TRUE(page.complete());
+    for (const auto& row : page.sessions()) {
+      EXPECT_TRUE(seen.insert(row.session_id()).second) << row.session_id();
+      EXPECT_EQ(row.mark(), pb::SessionSummary::MARK_OK);
+    }
+    request.set_page_token(page.next_page_token());
+    ++pages;
+  } while (!request.page_token().empty());
+  EXPECT_EQ(seen.size(), 7);
+  EXPECT_EQ(pages, 3);
+}
+
+TEST_F(ReadsRpc, APageTokenIsBoundToItsQuestionAndItsStore) {
+  for (int i = 0; i < 3; ++i) Create("s" + std::to_string(i));
+  pb::ListSessionsRequest request;
+  request.set_page_size(1);
+  request.add_lifecycles(pb::LIFECYCLE_IDLE);
+  request.add_lifecycles(pb::LIFECYCLE_ACTIVE);
+  const std::string token = List(request).next_page_token();
+  ASSERT_FALSE(token.empty());
+
+  pb::ListSessionsRequest same;
+  same.set_page_size(2);
+  same.add_lifecycles(pb::LIFECYCLE_ACTIVE);  // in any order
+  same.add_lifecycles(pb::LIFECYCLE_IDLE);
+  same.set_page_token(token);
+  EXPECT_EQ(List(same).sessions_size(), 2);
+
+  pb::ListSessionsRequest other = same;
+  other.set_descending(true);
+  EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
+  other = same;
+  other.set_project_root("/project");
+  EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
+  other = same;
+  std::string changed = token;
+  changed[changed.size() / 2] = changed[changed.size() / 2] == 'A' ? 'B' : 'A';
+  other.set_page_token(changed);
+  EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
+}
+
+TEST_F(ReadsRpc, LatestIsTheNewestOfItsProject) {
+  Create("older");
+  Create("newer");
+  pb::GetSessionRequest request;
+  request.set_latest_of_project_root("/project");
+  pb::GetSessionResponse response;
+  ASSERT_TRUE(Ask(&Stub::GetSession, request, &response).ok());
+  EXPECT_EQ(response.session().session_id(), "newer");
+  EXPECT_EQ(response.session().lease().state(), pb::LEASE_STATE_LIVE);
+}
+
+TEST_F(ReadsRpc, EventsAreInOrderAndCarryOnlyTheCallersTrace) {
+  const std::string token = Create("events").lease_token();
+  grpc::ClientContext context;
+  context.AddMetadata("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  pb::BeginTurnResponse begun;
+  ASSERT_TRUE(sessions().BeginTurn(&context, BeginRequest("events", token), &begun).ok());
+  pb::ListEventsRequest request;
+  request.set_session_id("events");
+  pb::ListEventsResponse response;
+  ASSERT_TRUE(Ask(&Stub::ListEvents, request, &response).ok());
+  ASSERT_GE(response.events_size(), 2);
+  EXPECT_EQ(response.events(0).name(), "SessionStarted");
+  EXPECT_EQ(response.events(0).trace_id(), "");
+  const pb::Event& last = response.events(response.events_size() - 1);
+  EXPECT_EQ(last.name(), "SessionTurnStart");
+  EXPECT_EQ(last.trace_id(), "0af7651916cd43dd8448eb211c80319c");
+  EXPECT_TRUE(response.end());
+  for (int i = 0; i < response.events_size(); ++i) {
+    EXPECT_EQ(response.events(i).seq(), static_cast<uint64_t>(i) + 1);
+  }
+}
+
+TEST_F(ReadsRpc, TheOutcomeOfARequestCanBeAsked) {
+  const std::string token = Create("asked").lease_token();
+  const pb::BeginTurnRequest begin = BeginRequest("asked", token);
+  ASSERT_TRUE(Ask(&Stub::BeginTurn, begin).ok());
+  pb::GetRequestOutcomeRequest request;
+  request.set_session_id("asked");
+  request.set_request_id(begin.request_id());
+  request.set_lease_token(token);
+  request.set_method("BeginTurn");
+  pb::GetRequestOutcomeResponse response;
+  ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, request, &response).ok());
+  EXPECT_EQ(response.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_COMMITTED);
+  EXPECT_EQ(response.begin_turn().turn(), 1);
+  EXPECT_TRUE(response.has_committed_at());
+  request.set_request_id(NewRequestId());
+  ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, request, &response).ok());
+  EXPECT_EQ(response.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_NOT_KNOWN);
+  EXPECT_FALSE(response.has_begin_turn());
+}
+
+TEST_F(ReadsRpc, TheOutcomeOfAGrantLeavesItsTokenOut) {
+  const pb::CreateSessionRequest create = CreateRequest("granted");
+  pb::CreateSessionResponse created;
+  ASSERT_TRUE(Ask(&Stub::CreateSession, create, &created).ok());
+  pb::GetRequestOutcomeRequest request;
+  request.set_session_id("granted");
+  request.set_request_id(create.request_id());
+  request.set_method("CreateSession");
+  pb::GetRequestOutcomeResponse response;
+  ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, request, &response).ok());
+  EXPECT_EQ(response.create_session().session().session_id(), "granted");
+  EXPECT_EQ(response.create_session().lease_token(), "");
+}
+
+TEST_F(ReadsRpc, EachRenewalIsAnsweredForItself) {
+  const std::string token = Create("kept").lease_token();
+  Create("other");
+  pb::RenewLeasesRequest request;
+  const auto add = [&](const std::string& id, const std::string& lease_token) {
+    pb::LeaseRenewal& lease = *request.add_leases();
+    lease.set_session_id(id);
+    lease.set_lease_token(lease_token);
+  };
+  add("a/b", token);
+  add("kept", token);
+  add("other", "");
+  add("other", "not a token");
+  add("other", token);
+  request.add_leases()->CopyFrom(request.leases(1));
+  request.mutable_leases(5)->mutable_lease_ttl()->set_seconds(1);
+  pb::RenewLeasesResponse response;
+  ASSERT_TRUE(Ask(&Stub::RenewLeases, request, &response).ok());
+  ASSERT_EQ(response.results_size(), 6);
+  const auto reason = [&](int i) { return ErrorInfoOf(response.results(i).status()).reason(); };
+  EXPECT_EQ(reason(0), "INVALID_FIELD");
+  EXPECT_EQ(response.results(1).status().code(), 0);
+  EXPECT_GT(response.results(1).expires_in().seconds(), 50);
+  EXPECT_EQ(reason(2), "LEASE_REQUIRED");
+  EXPECT_EQ(reason(3), "INVALID_FIELD");
+  EXPECT_EQ(reason(4), "FENCED");
+  EXPECT_EQ(reason(5), "INVALID_FIELD");
+  EXPECT_EQ(response.results(1).session_id(), "kept");
+}
+
+TEST_F(ReadsRpc, AttributesAreSetAndRemovedByMask) {
+  Create("titled");
+  pb::UpdateSessionRequest request;
+  request.set_request_id(NewRequestId());
+  request.set_session_id("titled");
+  (*request.mutable_attributes())["title"] = "A title";
+  (*request.mutable_attributes())["unnamed"] = "is not in the mask";
+  request.mutable_update_mask()->add_paths("attributes.title");
+  pb::UpdateSessionResponse response;
+  ASSERT_TRUE(Ask(&Stub::UpdateSession, request, &response).ok());
+  EXPECT_EQ(response.session().attributes().at("title"), "A title");
+  EXPECT_EQ(response.session().attributes_size(), 1);
+  EXPECT_EQ(response.revision(), 1);
+  request.set_request_id(NewRequestId());
+  request.clear_attributes();
+  ASSERT_TRUE(Ask(&Stub::UpdateSession, request, &response).ok());
+  EXPECT_EQ(response.session().attributes_size(), 0);
+}
+
+}  // namespace
+}  // namespace holdfast::test

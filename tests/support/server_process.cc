@@ -1,0 +1,66 @@
+#include "tests/support/server_process.h"
+
+#include "tests/support/wait.h"
+
+#include "gtest/gtest.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <regex>
+
+namespace holdfast::testing {
+
+TestFolder::TestFolder() {
+  std::string pattern = std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX";
+  const char* made = mkdtemp(pattern.data());
+  EXPECT_NE(made, nullptr) << pattern;
+  path_ = pattern;
+}
+
+TestFolder::~TestFolder() {
+  if (::testing::Test::HasFailure()) {
+    std::cout << "kept for a look: " << path_.string() << "\n";
+    return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void ServerProcess::WriteConfig() const {
+  std::ofstream out(folder_.File("holdfastd.yaml"));
+  out << "server: {address: '" << address_ << "'}\n"
+      << "stores:\n  - {name: local, kind: fs, active: true, root: '" << folder_.File("data")
+      << "'}\n";
+}
+
+bool ServerProcess::Start() {
+  WriteConfig();
+  const std::string ready = folder_.File("ready." + std::to_string(++starts_));
+  process_ = std::make_unique<ChildProcess>(
+      std::vector<std::string>{Program("holdfastd"), "--config", folder_.File("holdfastd.yaml")},
+      ready, folder_.File("server.log"));
+  static const std::regex kReady(R"(^holdfastd ready: address=(\S+) .*\n)");
+  std::smatch found;
+  std::string text;
+  WaitUntil([&] {
+    text = ReadText(ready);
+    return std::regex_search(text, found, kReady) || !process_->Running();
+  });
+  if (found.empty()) return false;
+  address_ = found[1];
+  return true;
+}
+
+void ServerProcess::Kill() {
+  process_->Signal(SIGKILL);
+  process_->Wait();
+}
+
+Ending ServerProcess::Stop() {
+  process_->Signal(SIGTERM);
+  return process_->Wait();
+}
+
+}  // namespace holdfast::testing

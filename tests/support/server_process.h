@@ -1,0 +1,60 @@
+// A real holdfastd over a directory of its own, to be stopped, killed and started again by a test.
+#ifndef HOLDFAST_TESTS_SUPPORT_SERVER_PROCESS_H_
+#define HOLDFAST_TESTS_SUPPORT_SERVER_PROCESS_H_
+
+#include "tests/support/child_process.h"
+
+#include "absl/time/time.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace holdfast::testing {
+
+// A directory that goes away with its owner, unless the test has failed: then it is evidence.
+class TestFolder final {
+ public:
+  TestFolder();
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  ~TestFolder();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // The path of `name` in it.
+  [[nodiscard]] std::string File(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// For one thread.
+class ServerProcess final {
+ public:
+  // Prepares a server with its data, its configuration and its log in `folder`, which must live as
+  // long.
+  explicit ServerProcess(const TestFolder& folder) : folder_(folder) {}
+
+  // Starts it and waits until it says that it serves: on a free port the first time, and on the
+  // same one from then on. False when it ended instead; the log tells why.
+  bool Start();
+  // Where it serves.
+  [[nodiscard]] const std::string& address() const { return address_; }
+  // Kills it as a crash of the machine's memory would: no warning, no last words.
+  void Kill();
+  // Asks it to stop (SIGTERM) and returns how it ended.
+  Ending Stop();
+  [[nodiscard]] std::string Log() const { return ReadText(folder_.File("server.log")); }
+
+ private:
+  void WriteConfig() const;
+
+  const TestFolder& folder_;
+  std::string address_ = "127.0.0.1:0";
+  int starts_ = 0;
+  std::unique_ptr<ChildProcess> process_;
+};
+
+}  // namespace holdfast::testing
+
+#endif  // HOLDFAST_TESTS_SUPPORT_SERVER_PROCESS_H_
