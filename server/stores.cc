@@ -1,7 +1,10 @@
 #include "server/stores.h"
 
+#include "store-fs/fs_store.h"
+
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -13,8 +16,19 @@ struct Kind {
                                                         const Clock& clock, Random& random);
 };
 
+absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, const Clock& clock,
+                                                     Random& random) {
+  fs::FsOptions options{.root = config.root,
+                        .allow_network_file_system = config.allow_network_file_system};
+  if (config.durability == "interval") {
+    options.durability = fs::Durability::kInterval;
+    options.interval = config.interval;
+  }
+  return fs::MakeFsStore(std::move(options), clock, random);
+}
+
 // Every kind that is built in: one row each, and nothing registers itself.
-constexpr std::array<Kind, 0> kKinds = {};
+constexpr std::array kKinds = {Kind{"fs", MakeFs}};
 
 }  // namespace
 
