@@ -5,6 +5,7 @@
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
@@ -21,6 +22,8 @@ namespace {
 // Health is overall, and per service.
 constexpr std::string_view kServices[] = {"", "holdfast.v1.SessionService",
                                           "holdfast.v1.AdminService"};
+// Calls are refused with a reason for at least this long.
+constexpr absl::Duration kRefusingWait = absl::Milliseconds(100);
 constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
 // Sessions recovered in one sweep; the rest waits for the next one.
 constexpr size_t kSweepMost = 1000;
@@ -156,8 +159,17 @@ int App::Run() {
 void App::Drain() {
   sweeper_.reset();
   store_watch_.reset();
+  // The transport's own end answers late calls with a bare CANCELLED, so it comes last: until then
+  // the funnel refuses them with a reason and a RetryInfo, which keeps those who heed it away from
+  // the end.
   admission_->Stop();
-  server_->Shutdown(absl::ToChronoTime(parts_.clock.Wall() + parts_.config.server.drain_timeout));
+  const absl::Duration begun = parts_.clock.SinceBoot();
+  if (!admission_->AwaitIdle(parts_.config.server.drain_timeout)) {
+    parts_.log.Warn("calls are cut off",
+                    {{"calls_in_progress", static_cast<int64_t>(admission_->InProgress())}});
+  }
+  absl::SleepFor(kRefusingWait - (parts_.clock.SinceBoot() - begun));
+  server_->Shutdown(absl::ToChronoTime(parts_.clock.Wall()));
   server_->Wait();
   server_.reset();
   pool_.reset();

@@ -120,7 +120,7 @@ absl::StatusOr<Config> ParseConfig(const std::string& yaml, const Environment& e
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
     if (documents.size() > 1) problems.emplace_back("the file: must be one document");
-    if (!documents.empty()) problems = ReadDocument(documents.front(), environment, config);
+    if (documents.size() == 1) problems = ReadDocument(documents.front(), environment, config);
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError("line " + std::to_string(error.mark.line + 1) +
                                       ": the file: is not YAML: " + error.msg);

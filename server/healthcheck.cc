@@ -3,9 +3,8 @@
 #include "session/clock.h"
 
 #include "absl/time/time.h"
-#include <grpcpp/grpcpp.h>
-
 #include <grpc/health/v1/health.grpc.pb.h>
+#include <grpcpp/grpcpp.h>
 
 namespace holdfast {
 namespace {

@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, 
 }
 
 // Every kind that is built in: one row each, and nothing registers itself.
-constexpr std::array kKinds = {Kind{"fs", MakeFs}};
+constexpr std::array<Kind, 1> kKinds = {{{"fs", MakeFs}}};
 
 }  // namespace
 

@@ -26,6 +26,11 @@ void Admission::Stop() {
   stopped_ = true;
 }
 
+bool Admission::AwaitIdle(absl::Duration patience) {
+  const absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(this, &Admission::IsIdle), patience);
+}
+
 size_t Admission::InProgress() {
   const absl::MutexLock lock(&mutex_);
   return calls_;

@@ -5,6 +5,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
 #include <cstddef>
 #include <utility>
@@ -41,10 +42,15 @@ class Admission {
   // Refuses every later call; the running ones go on.
   void Stop();
 
+  // Waits until no call runs or waits, at most for `patience`; answers whether that is so.
+  bool AwaitIdle(absl::Duration patience);
+
   // How many calls run or wait.
   size_t InProgress();
 
  private:
+  [[nodiscard]] bool IsIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return calls_ == 0; }
+
   const size_t memory_budget_;
   absl::Mutex mutex_;
   size_t calls_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -1,7 +1,7 @@
 #include "tests/contract/reference_under_test.h"
 
 #include "server/telemetry/observed_store.h"
-#include "tests/contract/changes.h"
+#include "tests/support/changes.h"
 #include "tests/support/faulty_store.h"
 #include "tests/support/reference_disk.h"
 #include "tests/support/reference_store.h"
