@@ -97,6 +97,7 @@ class FsStore final : public SessionStore {
         .leases = *leases_,
         .tombstones = *tombstones_,
         .sabotage = options_.sabotage,
+        .rotate_changes = options_.rotate_changes,
         .changed = [this](const SessionKey& key, const Head* head) { Changed(key, head); }});
     table_.emplace(*environment_, kOpenSessions);
     census_.emplace(*environment_, listing_);

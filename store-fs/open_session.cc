@@ -18,7 +18,6 @@ namespace holdfast::fs {
 namespace {
 
 constexpr size_t kBatchMost = 64;
-constexpr size_t kRotateChanges = 64;
 constexpr uint64_t kRotateBytes = 4 * kMiB;
 constexpr uint64_t kFirstSpace = 64 * kKiB;
 constexpr uint64_t kMostSpace = kMiB;
@@ -290,7 +289,7 @@ void OpenSession::RotateIfDue() {
   if (!opened_ || !environment_.fail_stop.Check().ok()) return;
   const Opened& old = *opened_;
   if (!old.contents.head.lease.held) CutBack();
-  const bool due = old.contents.changes >= kRotateChanges || old.journal.end >= kRotateBytes;
+  const bool due = old.contents.changes >= environment_.rotate_changes || old.journal.end >= kRotateBytes;
   if (!due) return;
   Files& files = environment_.files;
   absl::StatusOr<Opened> next =
