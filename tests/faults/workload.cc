@@ -56,6 +56,7 @@ absl::Status Workload::Do(SessionStore& store, Session& session, const Change& c
   if (!result.ok()) return result.status();
   session.acknowledged = after;
   session.in_flight.reset();
+  ++acknowledged_;
   if (result->receipt.turn > TurnNumber()) session.turn = result->receipt.turn;
   if (auto token = LeaseToken::Parse(result->receipt.token)) session.token = *std::move(token);
   return absl::OkStatus();

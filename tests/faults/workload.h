@@ -45,6 +45,8 @@ class Workload {
   [[nodiscard]] std::string GoOn(SessionStore& store) const;
 
   [[nodiscard]] bool finished() const { return finished_; }
+  // How many changes were acknowledged so far.
+  [[nodiscard]] size_t acknowledged() const { return acknowledged_; }
 
  private:
   struct Session {
@@ -62,6 +64,7 @@ class Workload {
   Random& random_;
   std::vector<Session> sessions_;
   bool finished_ = false;
+  size_t acknowledged_ = 0;
 };
 
 // What `store` holds of the session.
