@@ -4,6 +4,8 @@
 #include "store-fs/fs_store.h"
 
 #include <array>
+#include <iostream>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,6 +26,9 @@ fs::FsOptions FsOptionsOf(const StoreConfig& config) {
     options.durability = fs::Durability::kInterval;
     options.interval = config.interval;
   }
+  options.report = [](const std::string& cause) {
+    std::cerr << "holdfastd: the store stops: " << cause << std::endl;  // NOLINT(performance-avoid-endl): the process is about to end
+  };
   return options;
 }
 

@@ -60,7 +60,7 @@ class Gate {
 class FsStore final : public SessionStore {
  public:
   FsStore(FsOptions options, const Clock& clock, Random& random)
-      : options_(std::move(options)), clock_(clock), random_(random) {}
+      : options_(std::move(options)), clock_(clock), random_(random), fail_stop_(options_.report) {}
   ~FsStore() override { Shut(); }
 
   [[nodiscard]] StoreDescription Describe() const override {

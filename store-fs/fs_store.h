@@ -27,6 +27,8 @@ struct FsOptions {
   bool allow_network_file_system = false;
   bool adopt = false;  // take over a root that was copied or restored: raises the incarnation
   size_t rotate_changes = 64;  // a journal of so many changes is rotated; also one of 4 MiB
+  // Told, once, why the store stopped, in the system's words: for the operator's log and nobody else.
+  std::function<void(const std::string& cause)> report;
   // For tests alone.
   Sabotage sabotage;
   std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)> wrap_files;

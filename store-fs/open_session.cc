@@ -33,13 +33,19 @@ absl::Status Full() {
 
 absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
   Waiter waiter{.change = &change, .result = absl::UnknownError(""), .done = false};
-  absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&mutex_);
   waiting_.push_back(&waiter);
   const auto mine = [&] { return waiter.done || !leading_; };
   mutex_.Await(absl::Condition(&mine));
   if (waiter.done) return std::move(waiter.result);
   leading_ = true;
-  const Batch batch = TakeBatch();
+  // Those who came before may fill a batch or two: the lead is kept until the own change is through.
+  while (!waiter.done) Lead(TakeBatch());
+  leading_ = false;
+  return std::move(waiter.result);
+}
+
+void OpenSession::Lead(const Batch& batch) {
   mutex_.Unlock();
   Run(batch);
   mutex_.Lock();
@@ -48,8 +54,6 @@ absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
   mutex_.Unlock();
   RotateIfDue();
   mutex_.Lock();
-  leading_ = false;
-  return std::move(waiter.result);
 }
 
 OpenSession::Batch OpenSession::TakeBatch() {

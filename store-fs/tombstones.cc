@@ -78,7 +78,7 @@ absl::Status Tombstones::Load() {
   return file_->Sync();
 }
 
-absl::Status Tombstones::Append(const Tombstone& tombstone, bool sync) {
+absl::Status Tombstones::Append(const Tombstone& tombstone) {
   FrameHead head;
   head.type = FrameType::kTombstone;
   head.salt = kSalt;
@@ -86,7 +86,8 @@ absl::Status Tombstones::Append(const Tombstone& tombstone, bool sync) {
   head.previous = last_checksum_;
   const std::string bytes = EncodeFrame(head, Encode(tombstone), end_);
   RETURN_IF_ERROR(file_->Write(end_, bytes));
-  if (sync) RETURN_IF_ERROR(file_->Sync());
+  // Also for a mere note: an unsynced frame must never have another one behind it.
+  RETURN_IF_ERROR(file_->Sync());
   end_ += bytes.size();
   last_checksum_ = ReadFrame(bytes, 0, kSalt).frame.checksum;
   by_key_.insert_or_assign(tombstone.key, tombstone);
@@ -102,7 +103,7 @@ std::optional<Tombstone> Tombstones::Find(const SessionKey& key) {
 
 absl::Status Tombstones::Add(const Tombstone& tombstone) {
   const absl::MutexLock lock(&mutex_);
-  return Append(tombstone, /*sync=*/true);
+  return Append(tombstone);
 }
 
 absl::Status Tombstones::NoteRemoved(const SessionKey& key) {
@@ -111,7 +112,7 @@ absl::Status Tombstones::NoteRemoved(const SessionKey& key) {
   if (found == by_key_.end() || found->second.removed) return absl::OkStatus();
   Tombstone noted = found->second;
   noted.removed = true;
-  return Append(noted, /*sync=*/false);
+  return Append(noted);
 }
 
 std::vector<Tombstone> Tombstones::Unfinished() {

@@ -47,7 +47,7 @@ class Tombstones {
 
  private:
   absl::Status Load();
-  absl::Status Append(const Tombstone& tombstone, bool sync) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Append(const Tombstone& tombstone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;  // also around the append: deletes are rare and must not interleave
   const std::unique_ptr<File> file_;
