@@ -10,14 +10,14 @@ namespace {
 using Action = Flags::Action;
 
 const std::map<std::string_view, Action>& Actions() {
-  static const std::map<std::string_view, Action> actions = {
+  static const std::map<std::string_view, Action> kActions = {
       {"--check-config", Action::kCheckConfig},
       {"--print-config", Action::kPrintConfig},
       {"--version", Action::kVersion},
       {"--help", Action::kHelp},
       {"-h", Action::kHelp},
       {"healthcheck", Action::kHealthcheck}};
-  return actions;
+  return kActions;
 }
 
 // What a flag with a value fills, or nullptr.
@@ -33,7 +33,7 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
   Flags flags;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
-    const size_t equals = argument.starts_with("--") ? argument.find('=') : argument.npos;
+    const size_t equals = argument.starts_with("--") ? argument.find('=') : std::string_view::npos;
     const std::string name(argument.substr(0, equals));
     if (const auto action = Actions().find(argument); action != Actions().end()) {
       if (flags.action != Action::kServe) {
@@ -44,7 +44,7 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
     }
     std::string* target = Target(name, flags);
     if (target == nullptr) return absl::InvalidArgumentError(name + ": unknown argument");
-    if (equals != argument.npos) {
+    if (equals != std::string_view::npos) {
       *target = argument.substr(equals + 1);
     } else if (i + 1 < arguments.size()) {
       *target = arguments[++i];
