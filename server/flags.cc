@@ -10,7 +10,7 @@ namespace {
 using Action = Flags::Action;
 
 const std::map<std::string_view, Action>& Actions() {
-  static const std::map<std::string_view, Action> actions = {
+  static const std::map<std::string_view, Action> kActions = {
       {"--check-config", Action::kCheckConfig},
       {"--print-config", Action::kPrintConfig},
       {"--version", Action::kVersion},
@@ -18,7 +18,7 @@ const std::map<std::string_view, Action>& Actions() {
       {"-h", Action::kHelp},
       {"healthcheck", Action::kHealthcheck},
       {"store adopt", Action::kAdopt}};
-  return actions;
+  return kActions;
 }
 
 // What a flag with a value fills, or nullptr.
@@ -37,7 +37,7 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
     const bool two_words = arguments[i] == std::string_view("store") && i + 1 < arguments.size();
     const std::string words = two_words ? std::string("store ") + arguments[++i] : arguments[i];
     const std::string_view argument = words;
-    const size_t equals = argument.starts_with("--") ? argument.find('=') : argument.npos;
+    const size_t equals = argument.starts_with("--") ? argument.find('=') : std::string_view::npos;
     const std::string name(argument.substr(0, equals));
     if (const auto action = Actions().find(argument); action != Actions().end()) {
       if (flags.action != Action::kServe) {
@@ -48,7 +48,7 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
     }
     std::string* target = Target(name, flags);
     if (target == nullptr) return absl::InvalidArgumentError(name + ": unknown argument");
-    if (equals != argument.npos) {
+    if (equals != std::string_view::npos) {
       *target = argument.substr(equals + 1);
     } else if (i + 1 < arguments.size()) {
       *target = arguments[++i];

@@ -102,7 +102,7 @@ int Main(std::span<char* const> arguments) {
 }  // namespace holdfast
 
 int main(int argc, char** argv) {
-  holdfast::BlockStopSignals();
+  holdfast::PrepareSignals();
   const std::span<char* const> all(argv, static_cast<size_t>(argc));
   return holdfast::Main(all.subspan(all.empty() ? 0 : 1));
 }

@@ -1,11 +1,10 @@
 #include "session/clock.h"
 
+#include "absl/time/clock.h"
 #include <openssl/rand.h>
 
 #include <cstdlib>
 #include <ctime>
-
-#include "absl/time/clock.h"
 
 namespace holdfast {
 namespace {

@@ -1,8 +1,5 @@
 #include "store-fs/commit_batch.h"
 
-#include <string>
-#include <utility>
-
 #include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/limits.h"
@@ -11,6 +8,9 @@
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
 #include "store-fs/records.h"
+
+#include <string>
+#include <utility>
 
 namespace holdfast::fs {
 namespace {
@@ -87,9 +87,9 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change) {
   head_ = applied.head;
   exists_ = true;
   if (applied.request) {
-    requests_.insert_or_assign(applied.request->id, RequestRow{.stamp = *applied.request,
-                                                               .receipt = applied.receipt,
-                                                               .at = applied.at});
+    requests_.insert_or_assign(
+        applied.request->id,
+        RequestRow{.stamp = *applied.request, .receipt = applied.receipt, .at = applied.at});
   }
   applied_.push_back(std::move(applied));
   return result;
@@ -111,8 +111,7 @@ absl::StatusOr<CommitResult> CommitBatch::Repeat(const RequestStamp& stamp,
                       .With("request_id", stamp.id.value())
                       .With("method", Name(row.stamp.method)));
   }
-  CommitResult result{
-      .kind = CommitResult::Kind::kRepeated, .receipt = row.receipt, .head = head_};
+  CommitResult result{.kind = CommitResult::Kind::kRepeated, .receipt = row.receipt, .head = head_};
   if (row.receipt.epoch != head_.lease.epoch) result.receipt.token.clear();
   return result;
 }
@@ -139,8 +138,8 @@ absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(
       if (fresh.turn == entry.turn && fresh.number == entry.number) return fresh;
     }
   }
-  const auto number = contents_ == nullptr ? std::nullopt
-                                           : contents_->FindEntry(entry.turn, entry.number);
+  const auto number =
+      contents_ == nullptr ? std::nullopt : contents_->FindEntry(entry.turn, entry.number);
   if (!number) return std::nullopt;
   const LogFiles where{.files = &environment_.files,
                        .journal = journal_,

@@ -1,15 +1,16 @@
-// Fail-stop: after a failed write, sync or rename nothing is known of the disk, so the store takes no more
-// changes; the process ends and the restart recovers (STORES section 2, "Failures").
+// Fail-stop: after a failed write, sync or rename nothing is known of the disk, so the store takes
+// no more changes; the process ends and the restart recovers (STORES section 2, "Failures").
 #ifndef HOLDFAST_STORE_FS_FAIL_STOP_H_
 #define HOLDFAST_STORE_FS_FAIL_STOP_H_
+
+#include "session/refusal.h"
+
+#include "absl/status/status.h"
 
 #include <atomic>
 #include <functional>
 #include <string>
 #include <utility>
-
-#include "absl/status/status.h"
-#include "session/refusal.h"
 
 namespace holdfast::fs {
 
@@ -22,7 +23,8 @@ class FailStop {
   // Reports the first cause and answers what the failed call is told: its outcome is unknown.
   absl::Status Fail(const absl::Status& cause) {
     if (!failed_.exchange(true) && report_) report_(std::string(cause.message()));
-    return StoreUnavailable("the store failed and stops: the server must be restarted", Fate::kUnknown);
+    return StoreUnavailable("the store failed and stops: the server must be restarted",
+                            Fate::kUnknown);
   }
   // OK, or what every later call is told: it was not tried.
   absl::Status Check() const {

@@ -1,14 +1,14 @@
 #include "store-fs/tombstones.h"
 
-#include <cstddef>
-#include <string_view>
-#include <utility>
-
 #include "session/encoding.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/frame.h"
 #include "store-fs/records.h"
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
 
 namespace holdfast::fs {
 namespace {

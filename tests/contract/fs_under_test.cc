@@ -2,8 +2,8 @@
 
 #include "store-fs/fs_store.h"
 #include "store-fs/recovery.h"
-#include "tests/support/changes.h"
 #include "tests/support/breaking_files.h"
+#include "tests/support/changes.h"
 #include "tests/support/temp_dir.h"
 
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 
 #include "session/refusal.h"
 #include "session/store.h"
-#include "tests/support/changes.h"
 #include "tests/contract/store_under_test.h"
+#include "tests/support/changes.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

@@ -1,5 +1,5 @@
-// Every state in which a power cut or a kill can leave the disk, at every operation of a workload: what was
-// acknowledged is found, nothing half-written is seen, and the service goes on.
+// Every state in which a power cut or a kill can leave the disk, at every operation of a workload:
+// what was acknowledged is found, nothing half-written is seen, and the service goes on.
 #include "store-fs/fs_store.h"
 #include "tests/faults/workload.h"
 #include "tests/support/fake_clock.h"

@@ -154,8 +154,8 @@ TEST_F(Damage, ADamagedMessageFailsItsOwnReadAlone) {
   const auto store = Open();
   ASSERT_TRUE(store->Init().ok());
   EXPECT_TRUE(store->LoadForDecision(key_, std::nullopt).ok());
-  EXPECT_TRUE(Is(store->ReadMessages(key_, std::nullopt, MessageSeq(), kAll).status(),
-                 Reason::kDamaged));
+  EXPECT_TRUE(
+      Is(store->ReadMessages(key_, std::nullopt, MessageSeq(), kAll).status(), Reason::kDamaged));
   const auto rest = store->ReadMessages(key_, std::nullopt, MessageSeq(1), kAll);
   ASSERT_TRUE(rest.ok());
   EXPECT_EQ(rest->messages.size(), 2U);

@@ -1,4 +1,5 @@
-// What people do with directories (STORES section 2): copied, edited, removed, linked and restored ones.
+// What people do with directories (STORES section 2): copied, edited, removed, linked and restored
+// ones.
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"
 #include "store-fs/recovery.h"
@@ -67,9 +68,9 @@ class Directories : public ::testing::Test {
 TEST_F(Directories, EverythingIsForTheOwnerAlone) {
   Create(alpha_);
   for (const auto& entry : stdfs::recursive_directory_iterator(Root())) {
-    const stdfs::perms expected =
-        entry.is_directory() ? stdfs::perms::owner_all
-                             : stdfs::perms::owner_read | stdfs::perms::owner_write;
+    const stdfs::perms expected = entry.is_directory()
+                                      ? stdfs::perms::owner_all
+                                      : stdfs::perms::owner_read | stdfs::perms::owner_write;
     EXPECT_EQ(entry.status().permissions(), expected) << entry.path();
   }
 }

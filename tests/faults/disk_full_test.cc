@@ -1,5 +1,5 @@
-// A real small disk that fills up: a change that has no room is refused as STORAGE_FULL and leaves no trace,
-// the store goes on, and once there is room again so does the session.
+// A real small disk that fills up: a change that has no room is refused as STORAGE_FULL and leaves
+// no trace, the store goes on, and once there is room again so does the session.
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"
 #include "tests/faults/workload.h"
@@ -8,11 +8,11 @@
 #include "tests/support/temp_dir.h"
 
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <sys/mount.h>
 
 namespace holdfast::test {
 namespace {
@@ -90,8 +90,8 @@ TEST(DiskFull, ASessionWithoutRoomIsNotCreated) {
   create.messages = {Text(std::string(2'000'000, 'm'))};
   EXPECT_TRUE(Is(store->Commit(create).status(), Reason::kStorageFull));
   EXPECT_TRUE(store->CheckHealth().ok());
-  EXPECT_TRUE(Is(store->LoadForDecision(Key("alpha"), std::nullopt).status(),
-                 Reason::kSessionNotFound));
+  EXPECT_TRUE(
+      Is(store->LoadForDecision(Key("alpha"), std::nullopt).status(), Reason::kSessionNotFound));
   EXPECT_TRUE(store->Commit(Changes(Key("alpha"), random).Create()).ok());
   store->Dispose();
 }

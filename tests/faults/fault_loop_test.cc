@@ -1,5 +1,5 @@
-// Every file operation of a workload fails in turn, the first time alone and then for good: nothing is
-// acknowledged that is not found again, the store stops, and the restart is clean.
+// Every file operation of a workload fails in turn, the first time alone and then for good: nothing
+// is acknowledged that is not found again, the store stops, and the restart is clean.
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"
 #include "tests/faults/workload.h"
@@ -34,7 +34,8 @@ struct Fault {
   }
 };
 
-// A store on a disk in memory, which is as good as any: only what the store is answered counts here.
+// A store on a disk in memory, which is as good as any: only what the store is answered counts
+// here.
 class Stores {
  public:
   std::unique_ptr<SessionStore> Make(Fault& fault) {
@@ -43,9 +44,8 @@ class Stores {
     options.rotate_changes = kRotateChanges;
     options.wrap_files = [this, &fault](std::unique_ptr<fs::Files>) {
       const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-      return MakeBreakingFiles(disk_.Open(calm), [&fault](const std::string&, const std::string&) {
-        return fault();
-      });
+      return MakeBreakingFiles(
+          disk_.Open(calm), [&fault](const std::string&, const std::string&) { return fault(); });
     };
     return fs::MakeFsStore(std::move(options), clock, random);
   }
@@ -71,8 +71,8 @@ bool RunWithFault(size_t n, const absl::Status& status) {
                 Is(ended, Reason::kStorageFull) || Is(ended, Reason::kDamaged) ||
                 Is(ended, Reason::kSessionNotFound))
         << n << ": " << ended.message();
-    const bool unknown = Is(ended, Reason::kStoreUnavailable) &&
-                         RefusalOf(ended).facts().at("outcome") == "unknown";
+    const bool unknown =
+        Is(ended, Reason::kStoreUnavailable) && RefusalOf(ended).facts().at("outcome") == "unknown";
     // It may also have stopped without a caller to tell: after a rotation that nobody waited for.
     EXPECT_TRUE(!unknown || !store->CheckHealth().ok()) << n << ": it did not stop";
   } else {
