@@ -25,7 +25,7 @@ PageSeen SeenIn(const absl::StatusOr<Page>& page, Items Page::*items) {
 }
 
 const std::vector<Reader>& Readers() {
-  static const auto* const kReaders = new std::vector<Reader>{
+  static const std::vector<Reader> kReaders = {
       {"messages",
        [](SessionStore& store, const SessionKey& key, uint64_t after, PageLimit limit) {
          return SeenIn(store.ReadMessages(key, std::nullopt, MessageSeq(after), limit),
@@ -45,7 +45,7 @@ const std::vector<Reader>& Readers() {
          return SeenIn(store.ReadAudit(key, AuditSeq(after), limit), &AuditPage::records);
        }},
   };
-  return *kReaders;
+  return kReaders;
 }
 
 // Five of each: messages, entries, events and audit records.

@@ -1,4 +1,4 @@
-"""Rules that keep the documents true: what they list is what the code has, and what they name exists."""
+"""Rules that keep the documents true: they list what the code has, and what they name exists."""
 import os
 import re
 
@@ -8,7 +8,8 @@ API = "docs/api.md"
 REASONS = "session/reasons.cc"
 
 ROW = re.compile(
-    r'\{Reason::k\w+,\s*"(\w+)",\s*StatusCode::k(\w+),\s*"([^"]*)",\s*Retry::k(\w+),\s*(true|false)\}'
+    r'\{Reason::k\w+,\s*"(\w+)",\s*StatusCode::k(\w+),\s*"([^"]*)",\s*'
+    r'Retry::k(\w+),\s*(true|false)\}'
 )
 WORDS = re.compile(r'case Retry::k(\w+):\s*return "([^"]*)";')
 RESERVED = "reserved"
@@ -151,4 +152,5 @@ def named_files(tree):
                 yield f"{path}:{line_of(seen, found.start())}: there is no {found[1]}"
 
 
-RULES = {rule.__name__: rule for rule in (documented_reasons, documented_methods, links, named_files)}
+CHECKS = (documented_reasons, documented_methods, links, named_files)
+RULES = {rule.__name__: rule for rule in CHECKS}
