@@ -34,8 +34,8 @@ class MachineRandom final : public Random {
 }  // namespace
 
 const Clock& SystemClock() {
-  static const MachineClock clock;
-  return clock;
+  static const MachineClock kClock;
+  return kClock;
 }
 
 Random& SystemRandom() {

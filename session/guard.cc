@@ -139,8 +139,9 @@ Verdictum CheckTurn(const Head& head, const Guard& guard,
   if (!entries.empty() && entries.front().number > last.Next()) {
     return Gap(last.Next(), entries.front().number);
   }
-  if (guard.last_entry && *guard.last_entry > last)
+  if (guard.last_entry && *guard.last_entry > last) {
     return Gap(last.Next(), guard.last_entry->Next());
+  }
   return std::nullopt;
 }
 

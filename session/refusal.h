@@ -42,11 +42,11 @@ class Refusal {
 
   // The refusal as a status; its code is the reason's.
   [[nodiscard]] absl::Status ToStatus() const;
-  operator absl::Status() const {
-    return ToStatus();
-  }  // NOLINT(google-explicit-constructor): reads as `return Refusal(...)`
+  // NOLINTNEXTLINE(google-explicit-constructor): reads as `return Refusal(...)`
+  operator absl::Status() const { return ToStatus(); }
   template <typename T>
-  operator absl::StatusOr<T>() const {  // NOLINT(google-explicit-constructor): likewise
+  // NOLINTNEXTLINE(google-explicit-constructor): likewise
+  operator absl::StatusOr<T>() const {
     return ToStatus();
   }
 

@@ -123,9 +123,10 @@ class FsStore final : public SessionStore {
       session->SyncNow();
       session->CutBackIfIdle();
     }
-    if (!fail_stop_.Check().ok())
+    if (!fail_stop_.Check().ok()) {
       return absl::OkStatus();  // ended, but not in order: no clean mark
     root_.record.clean = true;
+    }
     return Explain(WriteRootRecord(*root_.files, root_.record));
   }
 
