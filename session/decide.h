@@ -19,10 +19,16 @@ struct Decision {
   std::optional<Change> change;
 };
 
+// Randomness for one creation.
+struct Fresh {
+  SessionUid uid;
+  std::string secret;  // kSecretBytes
+};
+
 // Creation has no head: the store refuses it when the id is taken. `stamp` is the request that
-// creates, which a resume may be. `uid` and `secret` are fresh randomness.
+// creates, which a resume may be.
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
-                    const RequestStamp& stamp, const SessionUid& uid, const std::string& secret);
+                    const RequestStamp& stamp, const Fresh& fresh);
 
 // Each of the others answers the first refusal of session/guard.h that holds on `head`.
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,

@@ -114,8 +114,9 @@ absl::StatusOr<Done> Sessions::Create(const Caller& caller, const CreateCommand&
 absl::StatusOr<Done> Sessions::CreateAs(const Caller& caller, const CreateCommand& command,
                                         const SessionId& session, const RequestStamp& stamp) {
   const SessionKey key{caller.tenant, session};
-  const SessionUid uid = *SessionUid::Parse(UuidText(random_.Bytes(16), 4));
-  Change change = DecideCreate(caller, key, command, stamp, uid, random_.Bytes(kSecretBytes));
+  const Fresh fresh{.uid = *SessionUid::Parse(UuidText(random_.Bytes(16), 4)),
+                    .secret = random_.Bytes(kSecretBytes)};
+  Change change = DecideCreate(caller, key, command, stamp, fresh);
   return CommitUntilSettled(key, change, [&](const Head&) { return Decision{.change = change}; });
 }
 
