@@ -16,7 +16,8 @@ const std::map<std::string_view, Action>& Actions() {
       {"--version", Action::kVersion},
       {"--help", Action::kHelp},
       {"-h", Action::kHelp},
-      {"healthcheck", Action::kHealthcheck}};
+      {"healthcheck", Action::kHealthcheck},
+      {"store adopt", Action::kAdopt}};
   return kActions;
 }
 
@@ -32,7 +33,10 @@ std::string* Target(std::string_view name, Flags& flags) {
 absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
   Flags flags;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view argument = arguments[i];
+    // A subcommand of two words is looked up as one.
+    const bool two_words = arguments[i] == std::string_view("store") && i + 1 < arguments.size();
+    const std::string words = two_words ? std::string("store ") + arguments[++i] : arguments[i];
+    const std::string_view argument = words;
     const size_t equals = argument.starts_with("--") ? argument.find('=') : std::string_view::npos;
     const std::string name(argument.substr(0, equals));
     if (const auto action = Actions().find(argument); action != Actions().end()) {

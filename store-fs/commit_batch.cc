@@ -38,7 +38,8 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
       contents_(contents),
       journal_(journal),
       exists_(contents != nullptr),
-      now_(environment.clock.Wall()) {
+      // As exact as a record keeps it, so that a reader sees the same before and after a restart.
+      now_(absl::FromUnixMicros(absl::ToUnixMicros(environment.clock.Wall()))) {
   if (exists_) {
     head_ = contents->head;
     environment.leases.Evaluate(key, head_);

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_STORE_FS_ENVIRONMENT_H_
 #define HOLDFAST_STORE_FS_ENVIRONMENT_H_
 
+#include <cstddef>
 #include <functional>
 
 #include "absl/time/time.h"
@@ -35,6 +36,7 @@ struct Environment {
   LeaseTable& leases;
   Tombstones& tombstones;
   Sabotage sabotage;
+  size_t rotate_changes;
   // Told of every head that has become durable; nullptr: the session is gone.
   std::function<void(const SessionKey&, const Head*)> changed;
 };

@@ -125,4 +125,11 @@ FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uin
   return read;
 }
 
+bool ValidFrameFollows(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt) {
+  for (uint64_t at = offset + kFrameAlign; at + kFrameHeader <= journal.size(); at += kFrameAlign) {
+    if (ReadFrame(journal, at, salt).state == FrameState::kValid) return true;
+  }
+  return false;
+}
+
 }  // namespace holdfast::fs

@@ -21,6 +21,7 @@ inline constexpr size_t kFrameMost = size_t{64} * 1024 * 1024;  // a larger leng
 enum class FrameType : uint8_t {
   kStart = 1,   // the first of a journal: its generation
   kCommit = 2,  // whole changes
+  kTombstone = 3,  // of tombstones.log: one deleted session
 };
 
 struct FrameHead {
@@ -52,6 +53,10 @@ struct FrameRead {
   FrameState state = FrameState::kDamaged;
   Frame frame;  // of a valid one
 };
+
+// True when a valid frame begins somewhere behind `offset`: then what stands there is no unfinished write,
+// for no frame is written before the one before it is synced.
+bool ValidFrameFollows(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt);
 
 // Judges the frame at `offset` of a journal whose bytes are `journal`. `salt` absent: any.
 FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt);

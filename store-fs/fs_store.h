@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_STORE_FS_FS_STORE_H_
 #define HOLDFAST_STORE_FS_FS_STORE_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,9 @@ struct FsOptions {
   absl::Duration interval = absl::Milliseconds(100);
   bool allow_network_file_system = false;
   bool adopt = false;  // take over a root that was copied or restored: raises the incarnation
+  size_t rotate_changes = 64;  // a journal of so many changes is rotated; also one of 4 MiB
+  // Told, once, why the store stopped, in the system's words: for the operator's log and nobody else.
+  std::function<void(const std::string& cause)> report;
   // For tests alone.
   Sabotage sabotage;
   std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)> wrap_files;

@@ -34,17 +34,19 @@ absl::StatusOr<std::vector<std::string>> ReadLog(const LogFiles& where, const Nu
     const auto segment = std::ranges::find_if(log.segments, [&](const SegmentInfo& info) {
       return from >= info.first && from < info.first + info.count;
     });
+    const bool in_tail = segment == log.segments.end();
+    const uint64_t end = in_tail ? log.next : segment->first + segment->count;
     const size_t room = items.empty() ? limit : limit - bytes;
     absl::StatusOr<std::vector<std::string>> part =
-        segment == log.segments.end()
+        in_tail
             ? ReadTail(where, log, from, most - items.size(), room)
             : ReadItems(*where.files, where.prefix + std::to_string(segment->file), *segment, from,
                         most - items.size(), room);
     if (!part.ok()) return part.status();
-    if (part->empty()) break;
     for (const std::string& item : *part) bytes += item.size();
     from += part->size();
     std::ranges::move(*part, std::back_inserter(items));
+    if (from < end) break;  // a limit was reached in the middle
   }
   return items;
 }

@@ -18,7 +18,6 @@ namespace holdfast::fs {
 namespace {
 
 constexpr size_t kBatchMost = 64;
-constexpr size_t kRotateChanges = 64;
 constexpr uint64_t kRotateBytes = 4 * kMiB;
 constexpr uint64_t kFirstSpace = 64 * kKiB;
 constexpr uint64_t kMostSpace = kMiB;
@@ -34,13 +33,19 @@ absl::Status Full() {
 
 absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
   Waiter waiter{.change = &change, .result = absl::UnknownError(""), .done = false};
-  absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&mutex_);
   waiting_.push_back(&waiter);
   const auto mine = [&] { return waiter.done || !leading_; };
   mutex_.Await(absl::Condition(&mine));
   if (waiter.done) return std::move(waiter.result);
   leading_ = true;
-  const Batch batch = TakeBatch();
+  // Those who came before may fill a batch or two: the lead is kept until the own change is through.
+  while (!waiter.done) Lead(TakeBatch());
+  leading_ = false;
+  return std::move(waiter.result);
+}
+
+void OpenSession::Lead(const Batch& batch) {
   mutex_.Unlock();
   Run(batch);
   mutex_.Lock();
@@ -49,8 +54,6 @@ absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
   mutex_.Unlock();
   RotateIfDue();
   mutex_.Lock();
-  leading_ = false;
-  return std::move(waiter.result);
 }
 
 OpenSession::Batch OpenSession::TakeBatch() {
@@ -290,7 +293,7 @@ void OpenSession::RotateIfDue() {
   if (!opened_ || !environment_.fail_stop.Check().ok()) return;
   const Opened& old = *opened_;
   if (!old.contents.head.lease.held) CutBack();
-  const bool due = old.contents.changes >= kRotateChanges || old.journal.end >= kRotateBytes;
+  const bool due = old.contents.changes >= environment_.rotate_changes || old.journal.end >= kRotateBytes;
   if (!due) return;
   Files& files = environment_.files;
   absl::StatusOr<Opened> next =

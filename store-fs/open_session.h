@@ -55,6 +55,8 @@ class OpenSession {
 
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Settles one batch as the leader. Gives the lock away meanwhile and takes it again.
+  void Lead(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls `act` as the leader, unless somebody leads already.
   void LeadIfFree(const std::function<void()>& act);
 

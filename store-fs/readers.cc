@@ -54,7 +54,8 @@ Position PositionOf(const Head& head) { return {.revision = head.revision, .jour
 struct LogLook {
   NumberedLog log;
   std::shared_ptr<File> journal;
-  uint64_t next = 0;  // behind the last item to show
+  uint64_t from = 1;  // the first item to show
+  uint64_t next = 0;  // behind the last one
 };
 
 template <typename T, typename Decode>
@@ -73,10 +74,11 @@ absl::StatusOr<std::vector<T>> DecodeAll(const std::vector<std::string>& items, 
 template <typename Look>
 absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, const SessionKey& key,
                                                   FileKind kind, std::string_view what,
-                                                  uint64_t from, PageLimit limit, Look look) {
+                                                  PageLimit limit, Look look) {
+  LogLook seen;
   for (int attempt = 0; attempt < kLooks; ++attempt) {
-    LogLook seen;
     RETURN_IF_ERROR(look(seen));
+    const uint64_t from = seen.from;
     if (from >= seen.next) return std::vector<std::string>();
     const LogFiles where{.files = &environment.files,
                          .journal = seen.journal.get(),
@@ -89,7 +91,7 @@ absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, cons
       return environment.fail_stop.Fail(items.status());
     }
   }
-  return Damaged(what, from);
+  return Damaged(what, seen.from);
 }
 
 // Leaves out what stands before the first and behind the last entry of `turn`.
@@ -127,12 +129,15 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
         page.newest = snapshot.messages;
         if (snapshot.messages != head.messages) page.history = Digest{};
       }
-      seen = {.log = contents.messages, .journal = journal, .next = page.newest.value() + 1};
+      seen = {.log = contents.messages,
+              .journal = journal,
+              .from = from,
+              .next = page.newest.value() + 1};
     }));
     return checked;
   };
   ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, FileKind::kMessages, "message",
-                                              from, limit, look));
+                                              limit, look));
   ASSIGN_OR_RETURN(page.messages,
                    DecodeAll<Message>(items, DecodeMessage, "message", from));
   page.end = from + items.size() > page.newest.value();
@@ -237,12 +242,12 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
       from = std::max(from, floor + 1);
       next = contents.entries.next;
       if (query.turn) NarrowTo(*query.turn, contents, from, next);
-      seen = {.log = contents.entries, .journal = journal, .next = next};
+      seen = {.log = contents.entries, .journal = journal, .from = from, .next = next};
     }));
     return checked;
   };
   ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, FileKind::kEntries, "entry",
-                                              from, limit, look));
+                                              limit, look));
   ASSIGN_OR_RETURN(page.entries, DecodeAll<JournalEntry>(items, DecodeEntry, "entry", from));
   page.end = from + items.size() >= next;
   return page;
@@ -262,12 +267,12 @@ absl::StatusOr<EventPage> Readers::Events(EventSeq after, PageLimit limit) {
                       .With("oldest", contents.events.first());
         return;
       }
-      seen = {.log = contents.events, .journal = journal, .next = next};
+      seen = {.log = contents.events, .journal = journal, .from = from, .next = next};
     }));
     return checked;
   };
   ASSIGN_OR_RETURN(const auto items,
-                   ReadPage(environment_, key_, FileKind::kEvents, "event", from, limit, look));
+                   ReadPage(environment_, key_, FileKind::kEvents, "event", limit, look));
   ASSIGN_OR_RETURN(page.events, DecodeAll<Event>(items, DecodeEvent, "event", from));
   page.end = from + items.size() >= next;
   return page;
@@ -280,11 +285,11 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
   const auto look = [&](LogLook& seen) {
     return session_.Look([&](const Contents& contents, const auto& journal) {
       next = contents.audits.next;
-      seen = {.log = contents.audits, .journal = journal, .next = next};
+      seen = {.log = contents.audits, .journal = journal, .from = from, .next = next};
     });
   };
   ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, FileKind::kAudit, "audit record",
-                                              from, limit, look));
+                                              limit, look));
   ASSIGN_OR_RETURN(page.records,
                    DecodeAll<AuditRecord>(items, DecodeAudit, "audit record", from));
   page.end = from + items.size() >= next;

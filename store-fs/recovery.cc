@@ -65,15 +65,6 @@ absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key,
   return *std::move(contents);
 }
 
-// True when another frame of this journal begins somewhere behind `offset`: then what stands there is no
-// unfinished write, for no frame is written before the one before it is synced.
-bool ValidFrameFollows(std::string_view bytes, uint64_t offset, uint64_t salt) {
-  for (uint64_t at = offset + kFrameAlign; at + kFrameHeader <= bytes.size(); at += kFrameAlign) {
-    if (ReadFrame(bytes, at, salt).state == FrameState::kValid) return true;
-  }
-  return false;
-}
-
 struct Replay {
   uint64_t end = 0;
   uint32_t last_checksum = 0;

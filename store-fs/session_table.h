@@ -31,6 +31,10 @@ class SessionTable {
   void Clear();
 
  private:
+  // `closed` takes those that were pushed out.
+  std::shared_ptr<OpenSession> GetAndEvict(const SessionKey& key,
+                                           std::vector<std::shared_ptr<OpenSession>>& closed);
+
   using Entry = std::pair<SessionKey, std::shared_ptr<OpenSession>>;
 
   Environment& environment_;

@@ -42,14 +42,17 @@ class Tombstones {
   // Those whose directory may still be there.
   std::vector<Tombstone> Unfinished();
 
- private:
+  // For Open alone.
   explicit Tombstones(std::unique_ptr<File> file) : file_(std::move(file)) {}
+
+ private:
   absl::Status Load();
-  absl::Status Append(const Tombstone& tombstone, bool sync) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Append(const Tombstone& tombstone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;  // also around the append: deletes are rare and must not interleave
   const std::unique_ptr<File> file_;
   uint64_t end_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t last_checksum_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<SessionKey, Tombstone> by_key_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,7 +1,8 @@
 #include "tests/contract/reference_under_test.h"
 
 #include "server/telemetry/observed_store.h"
-#include "tests/contract/changes.h"
+#include "tests/contract/mutants.h"
+#include "tests/support/changes.h"
 #include "tests/support/faulty_store.h"
 #include "tests/support/reference_disk.h"
 #include "tests/support/reference_store.h"
@@ -20,6 +21,10 @@ class ReferenceUnderTest final : public StoreUnderTest {
       : wrap_(std::move(wrap)), disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random))) {}
 
   std::unique_ptr<SessionStore> Make() override {
+    ++openings_;
+    if (const Mutant* const mutant = MutantOfThisRun()) {
+      return std::make_unique<MutantStore>(disk_, clock, mutant->hooks, openings_);
+    }
     return wrap_(std::make_unique<ReferenceStore>(disk_, clock), clock);
   }
   StoreId PlantForeign(const SessionKey& key) override {
@@ -41,6 +46,7 @@ class ReferenceUnderTest final : public StoreUnderTest {
  private:
   Wrap wrap_;
   std::shared_ptr<ReferenceDisk> disk_;
+  int openings_ = 0;
 };
 
 }  // namespace

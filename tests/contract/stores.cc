@@ -1,5 +1,6 @@
 // The stores that the suite runs over: a table of names and makers. A new store adds its own file
 // with a StoreUnderTest, and one row here.
+#include "tests/contract/fs_under_test.h"
 #include "tests/contract/reference_under_test.h"
 #include "tests/contract/suite.h"
 
@@ -10,6 +11,7 @@ const StoreFactory kStores[] = {
     {.name = "reference", .make = MakeReferenceUnderTest},
     {.name = "observed", .make = MakeObservedUnderTest},
     {.name = "faulty", .make = MakeFaultyUnderTest},
+    {.name = "fs", .make = MakeFsUnderTest},
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, Contract, ::testing::ValuesIn(kStores),

@@ -5,7 +5,7 @@
 
 #include "session/refusal.h"
 #include "session/store.h"
-#include "tests/contract/changes.h"
+#include "tests/support/changes.h"
 #include "tests/contract/store_under_test.h"
 
 #include "absl/status/status.h"

@@ -16,7 +16,7 @@ POSIX = "posix"
 WIRE = ["holdfast/", "google/rpc/", "google/protobuf/", "grpc/", "grpcpp/"]
 LAYERS = {
     "session": ["session/", "absl/", "openssl/", STD],
-    "store-fs": ["store-fs/", "session/", "absl/", STD, POSIX],
+    "store-fs": ["store-fs/", "session/", "absl/", "nlohmann/", STD, POSIX],
     "server": ["server/", "session/", "absl/", "openssl/", "yaml-cpp/", "nlohmann/", STD, POSIX]
     + WIRE,
     "cli": ["cli/", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
@@ -82,7 +82,8 @@ BANNED_TEXT = [
         [],
     ),
 ]
-MACHINE_PATHS = r"(?<![\w.$}])/(work|home|root|Users)/"
+# Samples of a user's paths belong to ada.
+MACHINE_PATHS = r"(?<![\w.$}])/(work|home(?!/ada\b)|root|Users)/"
 
 # --- The tree ---------------------------------------------------------------------------------
 

@@ -73,6 +73,7 @@ SAMPLES = {
     "machine_paths": [
         ({"scripts/a": "cd /home/me/project\n"}, "a path of one machine"),
         ({"docs/a.md": "see `/Users/me/notes`\n"}, "a path of one machine"),
+        ({"tests/unit/a.cc": 'root = "/home/ada/engine";\n'}, None),
         ({"docs/a.md": "the usr/home/page and $dir/work/notes\n"}, None),
     ],
     "contract": [

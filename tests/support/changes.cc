@@ -1,4 +1,4 @@
-#include "tests/contract/changes.h"
+#include "tests/support/changes.h"
 
 #include "session/digest.h"
 

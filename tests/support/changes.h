@@ -1,6 +1,6 @@
 // Changes as the domain makes them, for cases that speak to a store directly.
-#ifndef HOLDFAST_TESTS_CONTRACT_CHANGES_H_
-#define HOLDFAST_TESTS_CONTRACT_CHANGES_H_
+#ifndef HOLDFAST_TESTS_SUPPORT_CHANGES_H_
+#define HOLDFAST_TESTS_SUPPORT_CHANGES_H_
 
 #include "session/change.h"
 #include "session/clock.h"
@@ -63,4 +63,4 @@ class Changes {
 
 }  // namespace holdfast::test
 
-#endif  // HOLDFAST_TESTS_CONTRACT_CHANGES_H_
+#endif  // HOLDFAST_TESTS_SUPPORT_CHANGES_H_

@@ -1,0 +1,163 @@
+#include "tests/contract/mutant_store.h"
+
+#include <utility>
+
+namespace holdfast::test {
+
+MutantStore::MutantStore(std::shared_ptr<ReferenceDisk> disk, const Clock& clock,
+                         const Hooks& hooks, int openings)
+    : disk_(std::move(disk)),
+      store_(disk_, clock),
+      hooks_(hooks),
+      stage_{
+          .store = store_, .disk = *disk_, .clock = clock, .openings = openings, .before = *disk_} {
+  if (hooks_.opened) hooks_.opened(stage_);
+}
+
+ReadArgs MutantStore::Asked(ReadArgs args) {
+  if (hooks_.key) hooks_.key(args.key);
+  if (hooks_.ask_read) hooks_.ask_read(stage_, args);
+  return args;
+}
+
+template <typename T>
+absl::StatusOr<T> MutantStore::Spoilt(absl::StatusOr<T> answer) const {
+  if (answer.ok() || !hooks_.error) return answer;
+  absl::Status status = answer.status();
+  hooks_.error(status);
+  return status;
+}
+
+StoreDescription MutantStore::Describe() const {
+  StoreDescription description = store_.Describe();
+  if (hooks_.describe) hooks_.describe(description);
+  return description;
+}
+
+absl::Status MutantStore::Init() {
+  absl::Status status = store_.Init();
+  if (hooks_.init) hooks_.init(status);
+  return status;
+}
+
+absl::Status MutantStore::Activate() { return store_.Activate(); }
+
+absl::Status MutantStore::Deactivate() {
+  const absl::MutexLock lock(&mutex_);
+  if (hooks_.closing && !stage_.closed) hooks_.closing(stage_);
+  stage_.closed = true;
+  return store_.Deactivate();
+}
+
+void MutantStore::Dispose() {
+  const absl::MutexLock lock(&mutex_);
+  if (hooks_.disposed) hooks_.disposed(stage_, ++disposals_);
+  store_.Dispose();
+}
+
+absl::Status MutantStore::CheckHealth() {
+  absl::Status status = store_.CheckHealth();
+  if (hooks_.health) hooks_.health(status);
+  return status;
+}
+
+absl::StatusOr<Loaded> MutantStore::LoadForDecision(const SessionKey& key,
+                                                    const std::optional<RequestId>& request) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args = Asked({.key = key});
+  auto answer = Spoilt(store_.LoadForDecision(args.key, request));
+  if (hooks_.load && answer.ok()) hooks_.load(stage_, args.key, *answer);
+  return answer;
+}
+
+absl::StatusOr<CommitResult> MutantStore::Commit(const Change& change) {
+  const absl::MutexLock lock(&mutex_);
+  Change asked = change;
+  if (hooks_.key) hooks_.key(asked.key);
+  const ReferenceDisk before = *disk_;
+  if (hooks_.change) hooks_.change(stage_, asked);
+  auto answer = Spoilt(store_.Commit(asked));
+  if (answer.ok() && answer->kind == CommitResult::Kind::kApplied) stage_.before = before;
+  if (hooks_.committed) hooks_.committed(stage_, asked, answer);
+  return answer;
+}
+
+absl::StatusOr<MessagePage> MutantStore::ReadMessages(const SessionKey& key,
+                                                      std::optional<Revision> revision,
+                                                      MessageSeq after, PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args =
+      Asked({.key = key, .revision = revision, .after = after.value(), .limit = limit});
+  auto answer =
+      Spoilt(store_.ReadMessages(args.key, args.revision, MessageSeq(args.after), args.limit));
+  if (hooks_.messages) hooks_.messages(args, answer);
+  return answer;
+}
+
+absl::StatusOr<SlotPage> MutantStore::ReadSlots(const SessionKey& key, const SlotQuery& query) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args = Asked({.key = key, .revision = query.revision, .slots = query});
+  SlotQuery asked = args.slots;
+  asked.revision = args.revision;
+  auto answer = Spoilt(store_.ReadSlots(args.key, asked));
+  if (hooks_.slots) hooks_.slots(args, answer);
+  return answer;
+}
+
+absl::StatusOr<JournalPage> MutantStore::ReadJournal(const SessionKey& key,
+                                                     const JournalQuery& query, PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args =
+      Asked({.key = key, .after = query.after.value(), .limit = limit, .turn = query.turn});
+  auto answer = Spoilt(store_.ReadJournal(
+      args.key, {.after = JournalNumber(args.after), .turn = args.turn}, args.limit));
+  if (hooks_.journal) hooks_.journal(args, answer);
+  return answer;
+}
+
+absl::StatusOr<EventPage> MutantStore::ReadEvents(const SessionKey& key, EventSeq after,
+                                                  PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args = Asked({.key = key, .after = after.value(), .limit = limit});
+  auto answer = Spoilt(store_.ReadEvents(args.key, EventSeq(args.after), args.limit));
+  if (hooks_.events) hooks_.events(args, answer);
+  return answer;
+}
+
+absl::StatusOr<AuditPage> MutantStore::ReadAudit(const SessionKey& key, AuditSeq after,
+                                                 PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args = Asked({.key = key, .after = after.value(), .limit = limit});
+  auto answer = Spoilt(store_.ReadAudit(args.key, AuditSeq(args.after), args.limit));
+  if (hooks_.audit) hooks_.audit(args, answer);
+  return answer;
+}
+
+absl::StatusOr<ListPage> MutantStore::List(const ListQuery& query) {
+  const absl::MutexLock lock(&mutex_);
+  ListQuery asked = query;
+  if (hooks_.ask_list) hooks_.ask_list(asked);
+  auto answer = store_.List(asked);
+  if (hooks_.list) hooks_.list(stage_, asked, answer);
+  return answer;
+}
+
+absl::StatusOr<std::vector<SessionKey>> MutantStore::ListDue(DueKind kind, absl::Duration quiet,
+                                                             size_t limit) {
+  const absl::MutexLock lock(&mutex_);
+  auto answer = store_.ListDue(kind, quiet, limit);
+  if (hooks_.due && answer.ok()) hooks_.due(stage_, *answer);
+  return answer;
+}
+
+std::vector<absl::StatusOr<Renewed>> MutantStore::RenewLeases(
+    const std::vector<RenewRequest>& requests) {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<RenewRequest> asked = requests;
+  if (hooks_.ask_renew) hooks_.ask_renew(stage_, asked);
+  auto answers = store_.RenewLeases(asked);
+  if (hooks_.renewed) hooks_.renewed(stage_, answers);
+  return answers;
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,160 @@
+#include "tests/faults/workload.h"
+
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+constexpr int kRounds = 6;
+constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 24};
+
+std::string Big(int round) { return std::string(700, static_cast<char>('a' + round)); }
+
+absl::StatusOr<CommitResult> Applied(absl::StatusOr<CommitResult> result) {
+  if (result.ok() && !result->refusal.ok()) return result->refusal;
+  return result;
+}
+
+}  // namespace
+
+std::string Words(const Found& found) {
+  if (found.deleted) return "deleted";
+  if (!found.exists) return "not there";
+  std::string words = std::to_string(found.messages.size()) + " messages, " +
+                      std::to_string(found.entries) + " entries, slots";
+  for (const auto& [owner, data] : found.slots) words += " " + owner + "=" + data;
+  return words;
+}
+
+absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key) {
+  Found found;
+  const auto loaded = store.LoadForDecision(key, std::nullopt);
+  if (Is(loaded.status(), Reason::kSessionNotFound)) return found;
+  found.deleted = Is(loaded.status(), Reason::kTombstoned);
+  if (found.deleted) return found;
+  RETURN_IF_ERROR(loaded.status());
+  found.exists = true;
+  found.entries = loaded->head.journal.value();
+  ASSIGN_OR_RETURN(const MessagePage messages,
+                   store.ReadMessages(key, std::nullopt, MessageSeq(), kAll));
+  for (const Message& message : messages.messages) found.messages.push_back(message.data);
+  ASSIGN_OR_RETURN(const SlotPage slots, store.ReadSlots(key, {}));
+  for (const SlotView& view : slots.slots) {
+    if (view.slot.owner == kStoreSlotOwner) continue;
+    found.slots[view.slot.owner] = view.damaged ? "(damaged)" : view.slot.data;
+  }
+  return found;
+}
+
+absl::Status Workload::Do(SessionStore& store, Session& session, const Change& change,
+                          const Found& after) {
+  session.in_flight = after;
+  const auto result = Applied(store.Commit(change));
+  if (!result.ok()) return result.status();
+  session.acknowledged = after;
+  session.in_flight.reset();
+  ++acknowledged_;
+  if (result->receipt.turn > TurnNumber()) session.turn = result->receipt.turn;
+  if (auto token = LeaseToken::Parse(result->receipt.token)) session.token = *std::move(token);
+  return absl::OkStatus();
+}
+
+absl::Status Workload::Turn(SessionStore& store, Session& session, int round) {
+  Changes changes(Key(session.name), random_);
+  Found after = session.acknowledged;
+  RETURN_IF_ERROR(Do(store, session, changes.Begin(session.token), after));
+  after.entries += 2;
+  RETURN_IF_ERROR(Do(store, session,
+                     changes.Append(session.token, session.turn,
+                                    {SlotUpdate(session.turn, 1, MakeSlot("plan", Big(round))),
+                                     Note(session.turn, 2, "thinking")}),
+                     after));
+  if (round % 3 == 2) {  // an abandoned turn leaves no trace in slots
+    return Do(store, session, changes.Abandon(session.token, session.turn), after);
+  }
+  Change commit = changes.CommitTurn(session.token, session.turn);
+  commit.messages = {Text("question " + std::to_string(round)), Text(Big(round))};
+  commit.slots = {MakeSlot("memory", std::to_string(round))};
+  if (round % 2 == 0) commit.slots.push_back(MakeSlot("scratch", Big(round)));
+  if (round % 2 == 1) commit.deleted_slots = {"scratch"};
+  for (const Message& message : commit.messages) after.messages.push_back(message.data);
+  after.slots["plan"] = Big(round);
+  after.slots["memory"] = std::to_string(round);
+  after.slots.erase("scratch");
+  if (round % 2 == 0) after.slots["scratch"] = Big(round);
+  return Do(store, session, commit, after);
+}
+
+absl::Status Workload::Live(SessionStore& store, Session& session) {
+  Changes changes(Key(session.name), random_);
+  Found after{.exists = true, .messages = {"hello"}, .slots = {{"plan", "none"}}};
+  Change create = changes.Create();
+  create.messages = {Text("hello")};
+  create.slots = {MakeSlot("plan", "none")};
+  RETURN_IF_ERROR(Do(store, session, create, after));
+  for (int round = 0; round < kRounds; ++round) {
+    RETURN_IF_ERROR(Turn(store, session, round));
+    if (round == kRounds / 2) {
+      after = session.acknowledged;
+      RETURN_IF_ERROR(Do(store, session, changes.Release(session.token), after));
+      RETURN_IF_ERROR(Do(store, session, changes.Resume(), after));
+      ++after.entries;
+      after.slots["between"] = "turns";
+      RETURN_IF_ERROR(Do(store, session,
+                         changes.Append(session.token, TurnNumber(),
+                                        {SlotUpdate(TurnNumber(), 1, MakeSlot("between", "turns"))}),
+                         after));
+    }
+  }
+  return Do(store, session, changes.Close(session.token), session.acknowledged);
+}
+
+absl::Status Workload::Run(SessionStore& store) {
+  for (const char* name : {"first", "second", "third"}) {
+    sessions_.push_back({.name = name});
+    RETURN_IF_ERROR(Live(store, sessions_.back()));
+  }
+  Found gone;
+  gone.deleted = true;
+  RETURN_IF_ERROR(Do(store, sessions_[1], Changes(Key("second"), random_).Delete(), gone));
+  finished_ = true;
+  return absl::OkStatus();
+}
+
+std::string Workload::Check(SessionStore& store) const {
+  for (const Session& session : sessions_) {
+    const absl::StatusOr<Found> found = Find(store, Key(session.name));
+    if (!found.ok()) return session.name + ": " + std::string(found.status().message());
+    if (*found == session.acknowledged) continue;
+    if (session.in_flight && *found == *session.in_flight) continue;
+    return session.name + ": found " + Words(*found) + "; acknowledged " +
+           Words(session.acknowledged) +
+           (session.in_flight ? "; in flight " + Words(*session.in_flight) : "");
+  }
+  return "";
+}
+
+std::string Workload::GoOn(SessionStore& store) const {
+  for (const Session& session : sessions_) {
+    const SessionKey key = Key(session.name);
+    const auto loaded = store.LoadForDecision(key, std::nullopt);
+    if (!loaded.ok()) continue;  // Check has judged it
+    Changes changes(key, random_);
+    const auto resumed = Applied(
+        store.Commit(loaded->head.turn ? changes.ResumeActive() : changes.Resume(LeaseRule::kForce)));
+    if (!resumed.ok()) return session.name + ": resume: " + std::string(resumed.status().message());
+    const LeaseToken token = *LeaseToken::Parse(resumed->receipt.token);
+    const auto begun = Applied(store.Commit(changes.Begin(token)));
+    if (!begun.ok()) return session.name + ": begin: " + std::string(begun.status().message());
+    Change commit = changes.CommitTurn(token, begun->receipt.turn);
+    commit.messages = {Text("still here")};
+    const auto committed = Applied(store.Commit(commit));
+    if (!committed.ok()) return session.name + ": commit: " + std::string(committed.status().message());
+  }
+  return "";
+}
+
+}  // namespace holdfast::test

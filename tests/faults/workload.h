@@ -1,0 +1,75 @@
+// A workload over one store that knows what it was told: two sessions through every kind of change, with
+// rotations. Whatever happens to the store, what it acknowledged must be found again, and what it did not
+// answer may be there whole or not at all.
+#ifndef HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
+#define HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
+
+#include "session/store.h"
+#include "tests/support/changes.h"
+
+#include "absl/status/status.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+// What a reader finds of a session.
+struct Found {
+  bool exists = false;
+  bool deleted = false;
+  std::vector<std::string> messages;
+  std::map<std::string, std::string> slots;  // without the store's own
+  uint64_t entries = 0;                      // ever accepted
+  bool operator==(const Found&) const = default;
+};
+
+// In words, for a failed comparison.
+std::string Words(const Found& found);
+
+class Workload {
+ public:
+  explicit Workload(Random& random) : random_(random) {}
+
+  // Runs until the end or the first change that is not acknowledged; answers that one's status.
+  absl::Status Run(SessionStore& store);
+
+  // OK when `store` holds what was acknowledged, and of the change in flight all or nothing; else what
+  // is wrong, in words.
+  [[nodiscard]] std::string Check(SessionStore& store) const;
+
+  // That the service is normal again: every session that is left takes a turn.
+  [[nodiscard]] std::string GoOn(SessionStore& store) const;
+
+  [[nodiscard]] bool finished() const { return finished_; }
+  // How many changes were acknowledged so far.
+  [[nodiscard]] size_t acknowledged() const { return acknowledged_; }
+
+ private:
+  struct Session {
+    std::string name;
+    LeaseToken token;
+    TurnNumber turn;
+    Found acknowledged;
+    std::optional<Found> in_flight;
+  };
+
+  absl::Status Live(SessionStore& store, Session& session);
+  absl::Status Turn(SessionStore& store, Session& session, int round);
+  absl::Status Do(SessionStore& store, Session& session, const Change& change, const Found& after);
+
+  Random& random_;
+  std::vector<Session> sessions_;
+  bool finished_ = false;
+  size_t acknowledged_ = 0;
+};
+
+// What `store` holds of the session.
+absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key);
+
+}  // namespace holdfast::test
+
+#endif  // HOLDFAST_TESTS_FAULTS_WORKLOAD_H_

@@ -1,0 +1,72 @@
+// The table of DESIGN section 2, written a second time: every state, every trigger.
+#include "session/lifecycle.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+namespace {
+
+struct ExpectedRow {
+  Trigger trigger;
+  std::string_view name;
+  // From IDLE, ACTIVE, PERSISTED, RESUMED, CLOSED.
+  std::array<std::string_view, kLifecycles> to;
+};
+
+constexpr std::array<ExpectedRow, kTriggers> kExpected = {{
+    {Trigger::kBeginTurn, "BeginTurn", {"ACTIVE", "busy", "ACTIVE", "ACTIVE", "no"}},
+    {Trigger::kCommitTurn, "CommitTurn", {"no", "PERSISTED", "no", "no", "no"}},
+    {Trigger::kAbandonTurn, "AbandonTurn", {"no", "PERSISTED", "no", "no", "no"}},
+    {Trigger::kAppendJournal,
+     "AppendJournal",
+     {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
+    {Trigger::kWrite, "Write", {"PERSISTED", "busy", "PERSISTED", "PERSISTED", "no"}},
+    {Trigger::kResume, "Resume", {"RESUMED", "RESUMED", "RESUMED", "RESUMED", "RESUMED"}},
+    {Trigger::kClose, "Close", {"CLOSED", "CLOSED", "CLOSED", "CLOSED", "CLOSED"}},
+    {Trigger::kRecover, "Recover", {"no", "CLOSED", "no", "no", "no"}},
+    {Trigger::kDelete, "Delete", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
+    {Trigger::kUpdate, "Update", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
+    {Trigger::kRenew, "Renew", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
+    {Trigger::kRelease, "Release", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
+}};
+
+std::string_view Said(Transition transition) {
+  switch (transition.verdict) {
+    case Verdict::kLegal:
+      return Name(transition.to);
+    case Verdict::kConcurrentTurn:
+      return "busy";
+    case Verdict::kIllegal:
+      return "no";
+  }
+  return "?";
+}
+
+TEST(Lifecycle, EveryStateAndTrigger) {
+  for (const ExpectedRow& row : kExpected) {
+    EXPECT_EQ(Name(row.trigger), row.name);
+    for (size_t from = 0; from < kLifecycles; ++from) {
+      const auto state = static_cast<Lifecycle>(from);
+      EXPECT_EQ(Said(Next(state, row.trigger)), row.to.at(from))
+          << row.name << " from " << Name(state);
+    }
+  }
+}
+
+TEST(Lifecycle, SaysWhatIsLegal) {
+  for (size_t from = 0; from < kLifecycles; ++from) {
+    std::string expected;
+    for (const ExpectedRow& row : kExpected) {
+      if (row.to.at(from) == "no" || row.to.at(from) == "busy") continue;
+      expected += (expected.empty() ? "" : ",") + std::string(row.name);
+    }
+    EXPECT_EQ(LegalTriggers(static_cast<Lifecycle>(from)), expected);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast
