@@ -2,6 +2,7 @@
 // mutant turns it red: a case that none does proves nothing.
 #include "tests/contract/mutants.h"
 
+#include "absl/strings/match.h"
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,8 +76,7 @@ Verdict VerdictOn(const Mutant& mutant) {
   std::istringstream lines(run.output);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("[  FAILED  ]")) verdict.red.insert(CaseIn(line, kSuite));
-    if (line.find(" tests ran.") != std::string::npos) verdict.finished = true;
-    if (line.find(" tests from ") != std::string::npos) verdict.finished = true;
+    if (absl::StrContains(line, " tests from ")) verdict.finished = true;
   }
   verdict.red.erase("");
   verdict.finished = verdict.finished && WIFEXITED(run.status);
@@ -88,6 +88,7 @@ std::vector<Verdict> VerdictsOn(const std::vector<Mutant>& mutants) {
   std::vector<Verdict> verdicts(mutants.size());
   std::atomic<size_t> next = 0;
   std::vector<std::jthread> runners;
+  runners.reserve(kAtOnce);
   for (int runner = 0; runner < kAtOnce; ++runner) {
     runners.emplace_back([&] {
       for (size_t at = next++; at < mutants.size(); at = next++) {
