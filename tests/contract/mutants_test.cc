@@ -33,8 +33,10 @@ struct Run {
 
 Run RunSuite(const std::string& environment, const std::string& flags) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command = environment + " '" + self + "' --gtest_color=no --gtest_filter='" +
-                              kSuite + "*" + kStore + "' " + flags + " 2>&1";
+  // A mutant that hangs a case must not hang the others.
+  const std::string command = environment + " timeout 60 '" + self +
+                              "' --gtest_color=no --gtest_filter='" + kSuite + "*" + kStore + "' " +
+                              flags + " 2>&1";
   std::FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {};
   Run run;
