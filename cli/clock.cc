@@ -21,8 +21,8 @@ class RealClock final : public Clock {
 }  // namespace
 
 const Clock& MachineClock() {
-  static const RealClock clock;
-  return clock;
+  static const RealClock kClock;
+  return kClock;
 }
 
 }  // namespace holdfast::cli

@@ -2,9 +2,10 @@
 #ifndef HOLDFAST_CLI_CONNECTION_H_
 #define HOLDFAST_CLI_CONNECTION_H_
 
-#include "grpc/health/v1/health.grpc.pb.h"
 #include "holdfast/v1/admin_service.grpc.pb.h"
 #include "holdfast/v1/session_service.grpc.pb.h"
+
+#include "grpc/health/v1/health.grpc.pb.h"
 
 #include <memory>
 #include <string>

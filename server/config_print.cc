@@ -11,10 +11,11 @@ namespace {
 
 // Quoted only where it must be, so that the print reads like what a person would write.
 void Text(YAML::Emitter& out, const char* key, const std::string& text) {
-  const bool plain = !text.empty() && text.find_first_not_of("0123456789.") != text.npos &&
+  const bool plain = !text.empty() &&
+                     text.find_first_not_of("0123456789.") != std::string_view::npos &&
                      text.find_first_not_of(
                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                         "0123456789/._:-") == text.npos &&
+                         "0123456789/._:-") == std::string_view::npos &&
                      text != "true" && text != "false" && text != "null" && text.front() != '-' &&
                      text.back() != ':';
   out << YAML::Key << key << YAML::Value;

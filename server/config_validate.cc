@@ -43,25 +43,24 @@ class Violations {
 // The host of HOST:PORT, brackets of an IPv6 address removed; nullopt when it is not of that form.
 std::optional<std::string> HostOf(std::string_view address) {
   const size_t colon = address.rfind(':');
-  if (colon == address.npos || colon == 0) return std::nullopt;
-  std::string_view host = address.substr(0, colon);
+  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+  const std::string_view host = address.substr(0, colon);
   const std::string_view port = address.substr(colon + 1);
   int number = -1;
   const auto [rest, error] = std::from_chars(port.data(), port.data() + port.size(), number);
   if (error != std::errc() || rest != port.data() + port.size()) return std::nullopt;
   if (number < 0 || number > kPortMost) return std::nullopt;
   if (host.starts_with('[') != host.ends_with(']')) return std::nullopt;
-  if (host.starts_with('['))
-    host = host.substr(1, host.size() - 2);
-  else if (host.find(':') != host.npos)
-    return std::nullopt;
+  if (host.starts_with('[')) return std::string(host.substr(1, host.size() - 2));
+  if (host.find(':') != std::string_view::npos) return std::nullopt;
   return std::string(host);
 }
 
 bool IsLoopback(std::string_view host) {
   if (host == "localhost" || host == "::1") return true;
   // Digits and dots only: 127.example.org is a name, and may be anywhere.
-  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos;
+  return host.starts_with("127.") &&
+         host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
 void CheckServer(const ServerConfig& server, Violations& out) {

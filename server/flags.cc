@@ -10,14 +10,15 @@ namespace {
 using Action = Flags::Action;
 
 const std::map<std::string_view, Action>& Actions() {
-  static const std::map<std::string_view, Action> actions = {
+  static const std::map<std::string_view, Action> kActions = {
       {"--check-config", Action::kCheckConfig},
       {"--print-config", Action::kPrintConfig},
       {"--version", Action::kVersion},
       {"--help", Action::kHelp},
       {"-h", Action::kHelp},
-      {"healthcheck", Action::kHealthcheck}};
-  return actions;
+      {"healthcheck", Action::kHealthcheck},
+      {"store adopt", Action::kAdopt}};
+  return kActions;
 }
 
 // What a flag with a value fills, or nullptr.
@@ -32,8 +33,11 @@ std::string* Target(std::string_view name, Flags& flags) {
 absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
   Flags flags;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view argument = arguments[i];
-    const size_t equals = argument.starts_with("--") ? argument.find('=') : argument.npos;
+    // A subcommand of two words is looked up as one.
+    const bool two_words = arguments[i] == std::string_view("store") && i + 1 < arguments.size();
+    const std::string words = two_words ? std::string("store ") + arguments[++i] : arguments[i];
+    const std::string_view argument = words;
+    const size_t equals = argument.starts_with("--") ? argument.find('=') : std::string_view::npos;
     const std::string name(argument.substr(0, equals));
     if (const auto action = Actions().find(argument); action != Actions().end()) {
       if (flags.action != Action::kServe) {
@@ -44,7 +48,7 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
     }
     std::string* target = Target(name, flags);
     if (target == nullptr) return absl::InvalidArgumentError(name + ": unknown argument");
-    if (equals != argument.npos) {
+    if (equals != std::string_view::npos) {
       *target = argument.substr(equals + 1);
     } else if (i + 1 < arguments.size()) {
       *target = arguments[++i];

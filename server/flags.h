@@ -10,7 +10,7 @@
 namespace holdfast {
 
 struct Flags {
-  enum class Action { kServe, kCheckConfig, kPrintConfig, kVersion, kHelp, kHealthcheck };
+  enum class Action { kServe, kCheckConfig, kPrintConfig, kVersion, kHelp, kHealthcheck, kAdopt };
   Action action = Action::kServe;
   std::string config;   // --config FILE
   std::string address;  // healthcheck --address HOST:PORT
@@ -18,7 +18,8 @@ struct Flags {
 
 inline constexpr char kUsage[] =
     "usage: holdfastd [--config FILE] [--check-config | --print-config | --version]\n"
-    "       holdfastd healthcheck [--config FILE] [--address HOST:PORT]\n";
+    "       holdfastd healthcheck [--config FILE] [--address HOST:PORT]\n"
+    "       holdfastd store adopt [--config FILE]   takes over a copied or restored store\n";
 
 // The flags in `arguments`, the program's name left out. INVALID_ARGUMENT says what is wrong.
 absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments);

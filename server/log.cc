@@ -9,22 +9,33 @@
 namespace holdfast {
 
 void Log::Info(std::string_view message, std::initializer_list<LogField> fields) {
-  Write("info", message, fields);
+  Write(Level::kInfo, message, fields);
 }
 
 void Log::Warn(std::string_view message, std::initializer_list<LogField> fields) {
-  Write("warning", message, fields);
+  Write(Level::kWarning, message, fields);
 }
 
 void Log::Error(std::string_view message, std::initializer_list<LogField> fields) {
-  Write("error", message, fields);
+  Write(Level::kError, message, fields);
 }
 
-void Log::Write(std::string_view level, std::string_view message,
-                std::initializer_list<LogField> fields) {
+const char* Log::Name(Level level) {
+  switch (level) {
+    case Level::kInfo:
+      return "info";
+    case Level::kWarning:
+      return "warning";
+    case Level::kError:
+      return "error";
+  }
+  return "";
+}
+
+void Log::Write(Level level, std::string_view message, std::initializer_list<LogField> fields) {
   nlohmann::ordered_json line;
   line["time"] = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", clock_.Wall(), absl::UTCTimeZone());
-  line["level"] = level;
+  line["level"] = Name(level);
   line["message"] = message;
   for (const LogField& field : fields) {
     std::visit([&](const auto& value) { line[std::string(field.name)] = value; }, field.value);

@@ -33,8 +33,9 @@ class Log {
   void Error(std::string_view message, std::initializer_list<LogField> fields);
 
  private:
-  void Write(std::string_view level, std::string_view message,
-             std::initializer_list<LogField> fields);
+  enum class Level : uint8_t { kInfo, kWarning, kError };
+  void Write(Level level, std::string_view message, std::initializer_list<LogField> fields);
+  static const char* Name(Level level);
 
   Sink sink_;
   const Clock& clock_;

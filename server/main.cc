@@ -48,6 +48,14 @@ int Ask(const Flags& flags, const Config& config) {
   return kDone;
 }
 
+int Adopt(const Config& config) {
+  const auto store = AdoptStore(config, SystemClock(), SystemRandom());
+  if (!store.ok()) return Fail(store.status());
+  std::cout << "adopted: store " << store->store.value() << ", incarnation "
+            << store->incarnation.value() << "\n";
+  return kDone;
+}
+
 int RunWithConfig(const Flags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags.config, Environment::OfProcess());
   // Whoever names the server needs no configuration to ask for its health.
@@ -66,6 +74,8 @@ int RunWithConfig(const Flags& flags) {
       return kDone;
     case Flags::Action::kHealthcheck:
       return Ask(flags, *config);
+    case Flags::Action::kAdopt:
+      return Adopt(*config);
     default:
       return Serve(*std::move(config));
   }
@@ -92,7 +102,7 @@ int Main(std::span<char* const> arguments) {
 }  // namespace holdfast
 
 int main(int argc, char** argv) {
-  holdfast::BlockStopSignals();
+  holdfast::PrepareSignals();
   const std::span<char* const> all(argv, static_cast<size_t>(argc));
   return holdfast::Main(all.subspan(all.empty() ? 0 : 1));
 }

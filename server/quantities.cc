@@ -20,7 +20,7 @@ struct Quantity {
 
 std::optional<Quantity> Split(std::string_view text) {
   const size_t digits = text.find_first_not_of("0123456789");
-  if (digits == 0 || digits == text.npos || digits > kDigitsMost) return std::nullopt;
+  if (digits == 0 || digits == std::string_view::npos || digits > kDigitsMost) return std::nullopt;
   Quantity quantity{.unit = text.substr(digits)};
   std::from_chars(text.data(), text.data() + digits, quantity.number);
   return quantity;

@@ -17,7 +17,8 @@ sigset_t StopSignals() {
 
 }  // namespace
 
-void BlockStopSignals() {
+void PrepareSignals() {
+  std::signal(SIGPIPE, SIG_IGN);
   const sigset_t set = StopSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }

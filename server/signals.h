@@ -7,8 +7,9 @@
 
 namespace holdfast {
 
-// Keeps both signals from every thread that is started later. Called first thing in main.
-void BlockStopSignals();
+// Keeps both signals from every thread that is started later, and lets a write to a closed pipe
+// fail instead of ending the process. Called first thing in main.
+void PrepareSignals();
 
 // Calls `stop` once, on its own thread, when one of the signals arrives.
 class SignalWatch {

@@ -1,14 +1,14 @@
 #include "session/apply.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <utility>
-
 #include "session/audit.h"
 #include "session/digest.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/token.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -224,7 +224,9 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   if (change.grant && !change.create) head.sm_slot_pending = head.sm.has_value();
   if (change.end_turn) ApplyEndTurn(change, out);
   if (change.to) head.lifecycle = *change.to;
-  if (change.to || change.close_reason != CloseReason::kNone) head.close_reason = change.close_reason;
+  if (change.to || change.close_reason != CloseReason::kNone) {
+    head.close_reason = change.close_reason;
+  }
   ApplyContents(change, out);
   if (change.snapshot) ApplySnapshot(head);
   if (change.begin_turn) ApplyBeginTurn(*change.begin_turn, facts.now, out);

@@ -1,17 +1,18 @@
-// What a change does to a head: the numbers a store gives. Pure, so that a store decides nothing but when
-// its result is durable.
+// What a change does to a head: the numbers a store gives. Pure, so that a store decides nothing
+// but when its result is durable.
 #ifndef HOLDFAST_SESSION_APPLY_H_
 #define HOLDFAST_SESSION_APPLY_H_
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "absl/time/time.h"
 #include "session/change.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/model.h"
+
+#include "absl/time/time.h"
+
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace holdfast {
 
@@ -31,11 +32,11 @@ struct Applied {
   std::optional<AuditRecord> audit;
   std::vector<Slot> slots;  // the store's own first; versions of this revision
   std::vector<std::string> deleted_slots;
-  std::vector<Message> messages;        // numbered
-  std::vector<JournalEntry> entries;    // numbered; those that were already there are left out
-  std::optional<TurnNumber> folded;     // the turn whose slot updates become part of the snapshot
-  std::optional<TurnNumber> dropped;    // the turn whose slot updates leave no trace
-  std::vector<Event> events;            // numbered
+  std::vector<Message> messages;      // numbered
+  std::vector<JournalEntry> entries;  // numbered; those that were already there are left out
+  std::optional<TurnNumber> folded;   // the turn whose slot updates become part of the snapshot
+  std::optional<TurnNumber> dropped;  // the turn whose slot updates leave no trace
+  std::vector<Event> events;          // numbered
   bool tombstone = false;
 };
 

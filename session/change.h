@@ -1,7 +1,17 @@
-// A change of one session: guards and effects as data. The domain makes it from a head and a command; the
-// store applies it whole if its guards hold under the session's lock, and gives the numbers.
+// A change of one session: guards and effects as data. The domain makes it from a head and a
+// command; the store applies it whole if its guards hold under the session's lock, and gives the
+// numbers.
 #ifndef HOLDFAST_SESSION_CHANGE_H_
 #define HOLDFAST_SESSION_CHANGE_H_
+
+#include "session/digest.h"
+#include "session/head.h"
+#include "session/ids.h"
+#include "session/lifecycle.h"
+#include "session/model.h"
+#include "session/token.h"
+
+#include "absl/time/time.h"
 
 #include <cstdint>
 #include <map>
@@ -10,23 +20,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/time.h"
-#include "session/digest.h"
-#include "session/head.h"
-#include "session/ids.h"
-#include "session/lifecycle.h"
-#include "session/model.h"
-#include "session/token.h"
-
 namespace holdfast {
 
 // Who may make this change, as the lease stands under the lock.
 enum class LeaseRule : uint8_t {
-  kNone,          // anybody
-  kMustHold,      // the token of the current epoch
-  kFreeOrExpired, // nobody else's live lease
-  kHeldOrFree,    // the current token, or nobody's live lease
-  kForce,         // anybody, over a live lease too
+  kNone,           // anybody
+  kMustHold,       // the token of the current epoch
+  kFreeOrExpired,  // nobody else's live lease
+  kHeldOrFree,     // the current token, or nobody's live lease
+  kForce,          // anybody, over a live lease too
 };
 
 // What must be true under the session's lock.
@@ -41,7 +43,8 @@ struct Guard {
   std::optional<EntryNumber> last_entry;      // of the turn, which must all be there
 };
 
-// What the decision was made on. If it no longer holds, the decision is made again: never a refusal.
+// What the decision was made on. If it no longer holds, the decision is made again: never a
+// refusal.
 struct Premise {
   Lifecycle lifecycle = Lifecycle::kIdle;
   TurnNumber active_turn;  // 0: none
@@ -59,18 +62,18 @@ struct RequestStamp {
 struct Receipt {
   Revision revision;
   Epoch epoch;
-  TurnNumber turn;        // begun: by BeginTurn, or by `begin_next`
-  EntryNumber last_entry; // folded into the snapshot
+  TurnNumber turn;         // begun: by BeginTurn, or by `begin_next`
+  EntryNumber last_entry;  // folded into the snapshot
   MessageSeq messages;
   TurnNumber abandoned_turn;
   uint64_t entries_dropped = 0;  // journal entries of the abandoned turn
   bool sm_slot_handed_out = false;
   bool created = false;
-  Revision before;           // the revision before this change
-  Revision snapshot;         // the last snapshot's
+  Revision before;    // the revision before this change
+  Revision snapshot;  // the last snapshot's
   std::string previous_holder;
   uint64_t tail_bytes_cut = 0;  // of an unfinished write, when the store opened the session
-  std::string token;         // of a grant; wiped when its epoch has passed
+  std::string token;            // of a grant; wiped when its epoch has passed
 };
 
 // A stored request with its reply.
@@ -128,7 +131,7 @@ struct Change {
   std::optional<RequestStamp> request;  // absent: journal entries, the server's own recovery
   std::optional<Creation> create;       // absent: the session exists
   Guard guard;
-  std::optional<Premise> premise;       // absent: any head that passes the guard will do
+  std::optional<Premise> premise;  // absent: any head that passes the guard will do
 
   // Effects, in this order.
   bool moves_revision = false;
@@ -139,7 +142,8 @@ struct Change {
   std::optional<EndTurn> end_turn;
   std::optional<Lifecycle> to;
   CloseReason close_reason = CloseReason::kNone;
-  bool snapshot = false;  // records a snapshot: the store's slot first, then slots, messages, manifest
+  bool snapshot =
+      false;  // records a snapshot: the store's slot first, then slots, messages, manifest
   std::vector<Slot> slots;
   std::vector<std::string> deleted_slots;
   std::vector<Message> messages;

@@ -1,11 +1,10 @@
 #include "session/clock.h"
 
+#include "absl/time/clock.h"
 #include <openssl/rand.h>
 
 #include <cstdlib>
 #include <ctime>
-
-#include "absl/time/clock.h"
 
 namespace holdfast {
 namespace {
@@ -35,8 +34,8 @@ class MachineRandom final : public Random {
 }  // namespace
 
 const Clock& SystemClock() {
-  static const MachineClock clock;
-  return clock;
+  static const MachineClock kClock;
+  return kClock;
 }
 
 Random& SystemRandom() {

@@ -2,10 +2,10 @@
 #ifndef HOLDFAST_SESSION_CLOCK_H_
 #define HOLDFAST_SESSION_CLOCK_H_
 
+#include "absl/time/time.h"
+
 #include <cstddef>
 #include <string>
-
-#include "absl/time/time.h"
 
 namespace holdfast {
 

@@ -2,17 +2,18 @@
 #ifndef HOLDFAST_SESSION_COMMANDS_H_
 #define HOLDFAST_SESSION_COMMANDS_H_
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "absl/time/time.h"
 #include "session/change.h"
 #include "session/digest.h"
 #include "session/ids.h"
 #include "session/model.h"
 #include "session/token.h"
+
+#include "absl/time/time.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace holdfast {
 

@@ -19,7 +19,8 @@ absl::Status CommitFailures::Judge(const SessionKey& key, TurnNumber turn,
   if (count.turn != turn) count = {.turn = turn, .failures = 0};
   if (++count.failures < kSnapshotFailures) return status;
   const Refusal cause = RefusalOf(status);
-  Refusal failed(Reason::kSnapshotFailed, "the snapshot of this turn failed repeatedly: look at the store");
+  Refusal failed(Reason::kSnapshotFailed,
+                 "the snapshot of this turn failed repeatedly: look at the store");
   for (const auto& [name, value] : cause.facts()) failed.Add(name, value);
   return std::move(failed)
       .With("cause", RowOf(cause.reason()).name)

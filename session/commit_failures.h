@@ -1,21 +1,23 @@
-// Counts the failed commits of each session's turn that this server has seen: the third is SNAPSHOT_FAILED
-// (DESIGN section 2, CommitTurn).
+// Counts the failed commits of each session's turn that this server has seen: the third is
+// SNAPSHOT_FAILED (DESIGN section 2, CommitTurn).
 #ifndef HOLDFAST_SESSION_COMMIT_FAILURES_H_
 #define HOLDFAST_SESSION_COMMIT_FAILURES_H_
+
+#include "session/ids.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "session/ids.h"
 
 namespace holdfast {
 
 // Any thread may call.
 class CommitFailures {
  public:
-  // What the client shall be told of a commit that ended with `status`: the same, or SNAPSHOT_FAILED when
-  // this is at least the third STORE_UNAVAILABLE or STORAGE_FULL of this turn. OK forgets the turn.
+  // What the client shall be told of a commit that ended with `status`: the same, or
+  // SNAPSHOT_FAILED when this is at least the third STORE_UNAVAILABLE or STORAGE_FULL of this turn.
+  // OK forgets the turn.
   absl::Status Judge(const SessionKey& key, TurnNumber turn, const absl::Status& status);
 
  private:

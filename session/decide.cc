@@ -1,14 +1,15 @@
 #include "session/decide.h"
 
-#include <map>
-#include <string_view>
-#include <utility>
-
-#include "absl/strings/str_join.h"
 #include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/names.h"
 #include "session/refusal.h"
+
+#include "absl/strings/str_join.h"
+
+#include <map>
+#include <string_view>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -40,7 +41,8 @@ EventDraft TurnEnd(TurnNumber turn, TurnOutcome outcome) {
 }
 
 EventDraft TurnStart(TurnSource source) {
-  return {.name = kSessionTurnStart, .payload = {{"source", Name(source)}}, .given = {Given::kTurn}};
+  return {
+      .name = kSessionTurnStart, .payload = {{"source", Name(source)}}, .given = {Given::kTurn}};
 }
 
 EventDraft Plain(const char* name) { return {.name = name, .payload = {}, .given = {}}; }
@@ -80,8 +82,7 @@ Guard Held(Trigger trigger, const std::optional<LeaseToken>& token,
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const SessionUid& uid, const std::string& secret) {
   Change change = Start(caller, key, stamp, Guard());
-  change.create =
-      Creation{.uid = uid, .mode = command.mode, .project_root = command.project_root};
+  change.create = Creation{.uid = uid, .mode = command.mode, .project_root = command.project_root};
   change.moves_revision = true;
   change.grant = Grant{.holder = command.holder, .ttl = command.lease_ttl, .secret = secret};
   change.to = Lifecycle::kIdle;
@@ -119,10 +120,10 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.grant = Grant{.holder = command.holder, .ttl = command.lease_ttl, .secret = secret};
   change.to = Lifecycle::kResumed;
   change.events.push_back(Plain(kSessionResumeStarted));
-  change.events.push_back({.name = kSessionLeaseChanged,
-                           .payload = {{"holder", command.holder},
-                                       {"previous_holder", head.lease.holder}},
-                           .given = {Given::kEpoch}});
+  change.events.push_back(
+      {.name = kSessionLeaseChanged,
+       .payload = {{"holder", command.holder}, {"previous_holder", head.lease.holder}},
+       .given = {Given::kEpoch}});
   std::map<std::string, std::string> facts = {{"holder", command.holder},
                                               {"previous_holder", head.lease.holder}};
   if (command.force_reason) facts["force_reason"] = *command.force_reason;
@@ -134,9 +135,8 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const BeginTurnCommand& command) {
-  Change change =
-      Start(caller, {caller.tenant, command.session}, StampOf(command),
-            Held(Trigger::kBeginTurn, command.token, command.expected_revision));
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command),
+                        Held(Trigger::kBeginTurn, command.token, command.expected_revision));
   change.premise = PremiseOf(head);
   change.moves_revision = true;
   change.renews_lease = true;

@@ -1,14 +1,16 @@
-// The decisions: (head, command) becomes a change or a refusal. Pure: nothing is read but the arguments.
+// The decisions: (head, command) becomes a change or a refusal. Pure: nothing is read but the
+// arguments.
 #ifndef HOLDFAST_SESSION_DECIDE_H_
 #define HOLDFAST_SESSION_DECIDE_H_
 
-#include <optional>
-#include <string>
-
-#include "absl/status/statusor.h"
 #include "session/change.h"
 #include "session/commands.h"
 #include "session/head.h"
+
+#include "absl/status/statusor.h"
+
+#include <optional>
+#include <string>
 
 namespace holdfast {
 
@@ -17,8 +19,8 @@ struct Decision {
   std::optional<Change> change;
 };
 
-// Creation has no head: the store refuses it when the id is taken. `stamp` is the request that creates,
-// which a resume may be. `uid` and `secret` are fresh randomness.
+// Creation has no head: the store refuses it when the id is taken. `stamp` is the request that
+// creates, which a resume may be. `uid` and `secret` are fresh randomness.
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const SessionUid& uid, const std::string& secret);
 
@@ -44,8 +46,8 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const ReleaseCommand& command);
 
-// The server's own act on a session whose holder is gone: the turn is abandoned, the epoch is raised and
-// the session closed with CRASH (DESIGN section 2, "recovery").
+// The server's own act on a session whose holder is gone: the turn is abandoned, the epoch is
+// raised and the session closed with CRASH (DESIGN section 2, "recovery").
 absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key);
 
 }  // namespace holdfast

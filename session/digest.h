@@ -1,4 +1,5 @@
-// SHA-256, the only hash that promises anything: fingerprints, the history's digest, the audit chain.
+// SHA-256, the only hash that promises anything: fingerprints, the history's digest, the audit
+// chain.
 #ifndef HOLDFAST_SESSION_DIGEST_H_
 #define HOLDFAST_SESSION_DIGEST_H_
 

@@ -1,7 +1,8 @@
-// The one way numbers and texts become bytes: tokens, fingerprints, refusals and the records of a store.
+// The one way numbers and texts become bytes: tokens, fingerprints, refusals and the records of a
+// store.
 //
-// A number is a varint of at most ten bytes, a text is its length and its bytes. There are no tags: a
-// reader knows the order, and a record begins with its version.
+// A number is a varint of at most ten bytes, a text is its length and its bytes. There are no tags:
+// a reader knows the order, and a record begins with its version.
 //
 //   Encoder out;
 //   out.Number(7).Text("seven");
@@ -12,13 +13,13 @@
 #ifndef HOLDFAST_SESSION_ENCODING_H_
 #define HOLDFAST_SESSION_ENCODING_H_
 
+#include "absl/time/time.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "absl/time/time.h"
 
 namespace holdfast {
 
@@ -39,8 +40,8 @@ class Encoder {
   std::string bytes_;
 };
 
-// Reads what an Encoder wrote. After the first failure every read answers 0 or empty. Views point into
-// the bytes it was made from.
+// Reads what an Encoder wrote. After the first failure every read answers 0 or empty. Views point
+// into the bytes it was made from.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : rest_(bytes), whole_(bytes.size()) {}
@@ -49,7 +50,8 @@ class Decoder {
   std::string_view Text();
   std::string_view Raw(size_t count);
   absl::Time Time();
-  // A count of items that follow, each of at least one byte: never more than the bytes that are left.
+  // A count of items that follow, each of at least one byte: never more than the bytes that are
+  // left.
   size_t Count();
   // For values that were read but are not possible.
   void Fail() { failed_ = true; }

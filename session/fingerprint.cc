@@ -1,17 +1,18 @@
 #include "session/fingerprint.h"
 
+#include "session/digest.h"
+#include "session/encoding.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "session/digest.h"
-#include "session/encoding.h"
-
 namespace holdfast {
 namespace {
 
-// Writes fields in the order they are added; each list begins with its length, each optional with 0 or 1.
+// Writes fields in the order they are added; each list begins with its length, each optional with 0
+// or 1.
 class Meaning {
  public:
   template <typename E>

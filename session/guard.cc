@@ -1,13 +1,14 @@
 #include "session/guard.h"
 
+#include "session/digest.h"
+#include "session/lifecycle.h"
+
+#include "absl/time/time.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "absl/time/time.h"
-#include "session/digest.h"
-#include "session/lifecycle.h"
 
 namespace holdfast {
 namespace {
@@ -15,15 +16,14 @@ namespace {
 using Verdictum = std::optional<Refusal>;
 
 Refusal Fenced(const Head& head, Epoch yours, std::string_view cause) {
-  return Refusal(Reason::kFenced, "another holder has taken the session over: resume it to write again")
+  return Refusal(Reason::kFenced,
+                 "another holder has taken the session over: resume it to write again")
       .With("your_epoch", yours.value())
       .With("current_epoch", head.lease.epoch.value())
       .With("cause", cause);
 }
 
-Refusal LeaseRequired(std::string_view why) {
-  return Refusal(Reason::kLeaseRequired, why);
-}
+Refusal LeaseRequired(std::string_view why) { return Refusal(Reason::kLeaseRequired, why); }
 
 Refusal Mismatch(const StoreId& stored, const StoreId& active) {
   return Refusal(Reason::kResumeMismatch, "this session belongs to another store")
@@ -32,7 +32,8 @@ Refusal Mismatch(const StoreId& stored, const StoreId& active) {
 }
 
 Refusal Ahead(uint64_t known, uint64_t stored, std::string_view what) {
-  return Refusal(Reason::kRevisionAhead, "you know a later state of this session than is stored here")
+  return Refusal(Reason::kRevisionAhead,
+                 "you know a later state of this session than is stored here")
       .With("what", what)
       .With("known", known)
       .With("stored", stored);
@@ -41,7 +42,8 @@ Refusal Ahead(uint64_t known, uint64_t stored, std::string_view what) {
 Refusal LeaseHeld(const Head& head) {
   return Refusal(Reason::kLeaseHeld, "the session is held by somebody else")
       .With("holder", head.lease.holder)
-      .With("expires_in_ms", static_cast<uint64_t>(absl::ToInt64Milliseconds(head.lease.expires_in)))
+      .With("expires_in_ms",
+            static_cast<uint64_t>(absl::ToInt64Milliseconds(head.lease.expires_in)))
       .RetryAfter(head.lease.expires_in);
 }
 
@@ -128,7 +130,8 @@ Refusal Gap(EntryNumber expected, EntryNumber got) {
       .With("got", got.value());
 }
 
-Verdictum CheckTurn(const Head& head, const Guard& guard, const std::vector<JournalEntry>& entries) {
+Verdictum CheckTurn(const Head& head, const Guard& guard,
+                    const std::vector<JournalEntry>& entries) {
   if (!guard.turn) return std::nullopt;
   const TurnNumber active = head.turn ? head.turn->number : TurnNumber();
   if (*guard.turn != active) return StaleTurn(head, *guard.turn);
@@ -136,7 +139,9 @@ Verdictum CheckTurn(const Head& head, const Guard& guard, const std::vector<Jour
   if (!entries.empty() && entries.front().number > last.Next()) {
     return Gap(last.Next(), entries.front().number);
   }
-  if (guard.last_entry && *guard.last_entry > last) return Gap(last.Next(), guard.last_entry->Next());
+  if (guard.last_entry && *guard.last_entry > last) {
+    return Gap(last.Next(), guard.last_entry->Next());
+  }
   return std::nullopt;
 }
 

@@ -1,21 +1,22 @@
-// The order of checks (DESIGN section 2), the same in the domain and in every store that runs our code:
-// store id, revision ahead, lease and epoch, an entry's key, state, turn, revision. Tombstone and request
-// id come before and are the caller's to look up.
+// The order of checks (DESIGN section 2), the same in the domain and in every store that runs our
+// code: store id, revision ahead, lease and epoch, an entry's key, state, turn, revision. Tombstone
+// and request id come before and are the caller's to look up.
 #ifndef HOLDFAST_SESSION_GUARD_H_
 #define HOLDFAST_SESSION_GUARD_H_
-
-#include <optional>
-#include <vector>
 
 #include "session/change.h"
 #include "session/head.h"
 #include "session/model.h"
 #include "session/refusal.h"
 
+#include <optional>
+#include <vector>
+
 namespace holdfast {
 
-// The first check that `guard` fails on `head`, as the refusal a client gets; nullopt when all pass.
-// `entries` are those of an append, which pass before state and turn if all of them are there already.
+// The first check that `guard` fails on `head`, as the refusal a client gets; nullopt when all
+// pass. `entries` are those of an append, which pass before state and turn if all of them are there
+// already.
 std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
                                   const std::vector<JournalEntry>& entries);
 

@@ -1,18 +1,20 @@
-// The head: everything about a session that decisions rest on, and nothing that grows with its history.
+// The head: everything about a session that decisions rest on, and nothing that grows with its
+// history.
 #ifndef HOLDFAST_SESSION_HEAD_H_
 #define HOLDFAST_SESSION_HEAD_H_
+
+#include "session/digest.h"
+#include "session/ids.h"
+#include "session/lifecycle.h"
+#include "session/model.h"
+
+#include "absl/time/time.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "absl/time/time.h"
-#include "session/digest.h"
-#include "session/ids.h"
-#include "session/lifecycle.h"
-#include "session/model.h"
 
 namespace holdfast {
 
@@ -21,8 +23,8 @@ enum class LeaseState : uint8_t { kFree, kLive, kExpired };
 
 // Who may write.
 struct LeaseRecord {
-  Epoch epoch;  // raised by every grant, kept by a release
-  bool held = false;  // false once released or ended by a close
+  Epoch epoch;           // raised by every grant, kept by a release
+  bool held = false;     // false once released or ended by a close
   Digest secret_hash{};  // of the current token; meaningless unless held
   std::string holder;
   absl::Duration ttl;

@@ -15,9 +15,9 @@ void HeadCache::Put(const SessionKey& key, Head head) {
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) {
     Head& known = found->second->second;
-    const bool later = known.uid == head.uid && (known.revision > head.revision ||
-                                                 (known.revision == head.revision &&
-                                                  known.journal > head.journal));
+    const bool later = known.uid == head.uid &&
+                       (known.revision > head.revision ||
+                        (known.revision == head.revision && known.journal > head.journal));
     if (!later) known = std::move(head);
     by_use_.splice(by_use_.begin(), by_use_, found->second);
     return;

@@ -1,18 +1,19 @@
-// Heads that this server has seen lately. Optimistic: an entry may be of any age, so it may let a command
-// through (the store's guards decide) and must never refuse one (DESIGN section 5).
+// Heads that this server has seen lately. Optimistic: an entry may be of any age, so it may let a
+// command through (the store's guards decide) and must never refuse one (DESIGN section 5).
 #ifndef HOLDFAST_SESSION_HEAD_CACHE_H_
 #define HOLDFAST_SESSION_HEAD_CACHE_H_
+
+#include "session/head.h"
+#include "session/ids.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
 
 #include <cstddef>
 #include <list>
 #include <optional>
 #include <utility>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
-#include "session/head.h"
-#include "session/ids.h"
 
 namespace holdfast {
 

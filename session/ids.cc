@@ -1,11 +1,12 @@
 #include "session/ids.h"
 
-#include <algorithm>
-#include <cstddef>
+#include "session/limits.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "session/limits.h"
+
+#include <algorithm>
+#include <cstddef>
 
 namespace holdfast {
 namespace {

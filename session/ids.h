@@ -1,4 +1,5 @@
-// Strong ids and numbers: swapped arguments do not compile, and an id exists only if its text is valid.
+// Strong ids and numbers: swapped arguments do not compile, and an id exists only if its text is
+// valid.
 //
 //   ASSIGN_OR_RETURN(SessionId id, SessionId::Parse(text));
 //   Revision next = head.revision.Next();

@@ -31,14 +31,14 @@ static_assert(Next(Lifecycle::kActive, Trigger::kBeginTurn).verdict == Verdict::
 }  // namespace
 
 std::string_view Name(Lifecycle lifecycle) {
-  static constexpr std::array<std::string_view, kLifecycles> kNames = {"IDLE", "ACTIVE", "PERSISTED",
-                                                                       "RESUMED", "CLOSED"};
+  static constexpr std::array<std::string_view, kLifecycles> kNames = {
+      "IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"};
   return kNames.at(static_cast<size_t>(lifecycle));
 }
 
 std::string_view Name(Trigger trigger) {
   static constexpr std::array<std::string_view, kTriggers> kNames = {
-      "BeginTurn", "CommitTurn", "AbandonTurn", "AppendJournal", "Write",  "Resume",
+      "BeginTurn", "CommitTurn", "AbandonTurn", "AppendJournal", "Write", "Resume",
       "Close",     "Recover",    "Delete",      "Update",        "Renew", "Release"};
   return kNames.at(static_cast<size_t>(trigger));
 }

@@ -1,5 +1,5 @@
-// The lifecycle of a session: one table of every state and trigger (DESIGN section 2). Every other piece
-// of code asks it.
+// The lifecycle of a session: one table of every state and trigger (DESIGN section 2). Every other
+// piece of code asks it.
 #ifndef HOLDFAST_SESSION_LIFECYCLE_H_
 #define HOLDFAST_SESSION_LIFECYCLE_H_
 
@@ -77,8 +77,8 @@ inline constexpr std::array<Row, kTriggers> kTable = {{
 
 }  // namespace internal
 
-// The cell for a session in `from`. AbandonTurn leads back to IDLE where no turn was ever committed;
-// that is the head's to know.
+// The cell for a session in `from`. AbandonTurn leads back to IDLE where no turn was ever
+// committed; that is the head's to know.
 constexpr Transition Next(Lifecycle from, Trigger trigger) {
   return internal::kTable[static_cast<size_t>(trigger)][static_cast<size_t>(from)];
 }

@@ -1,12 +1,12 @@
-// Every bound of the service, by name. What exceeds one is answered with a typed refusal, never a crash
-// (DESIGN section 3, "Limits").
+// Every bound of the service, by name. What exceeds one is answered with a typed refusal, never a
+// crash (DESIGN section 3, "Limits").
 #ifndef HOLDFAST_SESSION_LIMITS_H_
 #define HOLDFAST_SESSION_LIMITS_H_
 
+#include "absl/time/time.h"
+
 #include <cstddef>
 #include <cstdint>
-
-#include "absl/time/time.h"
 
 namespace holdfast {
 
@@ -60,7 +60,8 @@ inline constexpr absl::Duration kRequestsKept = absl::Hours(24);
 inline constexpr absl::Duration kEventsKept = absl::Hours(24 * 7);
 inline constexpr uint64_t kEventsKeptLeast = 1000;
 inline constexpr size_t kGrantsKept = 256;
-// Ended turns whose last entry number is remembered; more only pile up when turns are abandoned in a row.
+// Ended turns whose last entry number is remembered; more only pile up when turns are abandoned in
+// a row.
 inline constexpr size_t kEndedTurnsKept = 64;
 
 // A lost race is retried this often where the client gave no expected revision.
@@ -73,8 +74,8 @@ inline constexpr size_t kCachedHeads = 16384;
 // Deadlines.
 inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(30);
 
-// Admission. A request's bytes count this many times against the memory budget, which is what a parsed
-// message may take at worst; one queued call waits for one of the workers.
+// Admission. A request's bytes count this many times against the memory budget, which is what a
+// parsed message may take at worst; one queued call waits for one of the workers.
 inline constexpr size_t kParsedBytesPerWireByte = 100;
 inline constexpr size_t kMemoryBudgetDefault = 4096 * kMiB;
 inline constexpr size_t kQueuedCallsDefault = 1024;

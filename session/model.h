@@ -1,16 +1,18 @@
-// What a session is made of: the pieces that callers give and readers get. Plain values, no behaviour.
+// What a session is made of: the pieces that callers give and readers get. Plain values, no
+// behaviour.
 #ifndef HOLDFAST_SESSION_MODEL_H_
 #define HOLDFAST_SESSION_MODEL_H_
+
+#include "session/digest.h"
+#include "session/ids.h"
+
+#include "absl/time/time.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "absl/time/time.h"
-#include "session/digest.h"
-#include "session/ids.h"
 
 namespace holdfast {
 
@@ -74,7 +76,7 @@ struct JournalEntry {
   JournalKind kind = JournalKind::kNote;
   std::string ref;
   std::string data;
-  std::optional<Slot> slot;  // only of a slot update
+  std::optional<Slot> slot;      // only of a slot update
   JournalNumber journal_number;  // the store's
   bool operator==(const JournalEntry&) const = default;
 };
@@ -105,7 +107,8 @@ struct AuditRecord {
   bool operator==(const AuditRecord&) const = default;
 };
 
-// Where a read stands: everything up to this revision, and of what moves no revision, up to this entry.
+// Where a read stands: everything up to this revision, and of what moves no revision, up to this
+// entry.
 struct Position {
   Revision revision;
   JournalNumber journal;

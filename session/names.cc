@@ -39,8 +39,9 @@ std::string Name(Mode mode) {
 
 std::string Name(Method method) {
   static constexpr std::array<const char*, 11> kNames = {
-      "",           "CreateSession", "UpdateSession", "ResumeSession", "BeginTurn", "CommitTurn",
-      "AbandonTurn", "CloseSession",  "DeleteSession", "ReleaseLease",  "Write"};
+      "",           "CreateSession", "UpdateSession", "ResumeSession", "BeginTurn",
+      "CommitTurn", "AbandonTurn",   "CloseSession",  "DeleteSession", "ReleaseLease",
+      "Write"};
   return Pick(kNames, method);
 }
 

@@ -2,9 +2,9 @@
 #ifndef HOLDFAST_SESSION_NAMES_H_
 #define HOLDFAST_SESSION_NAMES_H_
 
-#include <string>
-
 #include "session/model.h"
+
+#include <string>
 
 namespace holdfast {
 

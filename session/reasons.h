@@ -1,12 +1,13 @@
-// The closed list of refusals (DESIGN section 4): every error a client can meet is one of these rows.
+// The closed list of refusals (DESIGN section 4): every error a client can meet is one of these
+// rows.
 #ifndef HOLDFAST_SESSION_REASONS_H_
 #define HOLDFAST_SESSION_REASONS_H_
+
+#include "absl/status/status.h"
 
 #include <array>
 #include <cstdint>
 #include <string_view>
-
-#include "absl/status/status.h"
 
 namespace holdfast {
 

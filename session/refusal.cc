@@ -1,10 +1,11 @@
 #include "session/refusal.h"
 
-#include <utility>
+#include "session/encoding.h"
 
 #include "absl/strings/cord.h"
 #include "absl/types/optional.h"
-#include "session/encoding.h"
+
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -37,7 +38,8 @@ absl::Status Refusal::ToStatus() const {
   absl::Status status(RowOf(reason_).status, message_);
   Encoder out;
   out.Number(static_cast<uint64_t>(reason_));
-  out.Number(retry_after_ ? static_cast<uint64_t>(absl::ToInt64Microseconds(*retry_after_)) + 1 : 0);
+  out.Number(retry_after_ ? static_cast<uint64_t>(absl::ToInt64Microseconds(*retry_after_)) + 1
+                          : 0);
   out.Number(facts_.size());
   for (const auto& [name, value] : facts_) out.Text(name).Text(value);
   status.SetPayload(kPayload, absl::Cord(out.Take()));

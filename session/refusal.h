@@ -5,17 +5,18 @@
 #ifndef HOLDFAST_SESSION_REFUSAL_H_
 #define HOLDFAST_SESSION_REFUSAL_H_
 
+#include "session/reasons.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
-#include "session/reasons.h"
 
 namespace holdfast {
 
@@ -41,9 +42,11 @@ class Refusal {
 
   // The refusal as a status; its code is the reason's.
   [[nodiscard]] absl::Status ToStatus() const;
-  operator absl::Status() const { return ToStatus(); }  // NOLINT(google-explicit-constructor): reads as `return Refusal(...)`
+  // NOLINTNEXTLINE(google-explicit-constructor): reads as `return Refusal(...)`
+  operator absl::Status() const { return ToStatus(); }
   template <typename T>
-  operator absl::StatusOr<T>() const {  // NOLINT(google-explicit-constructor): likewise
+  // NOLINTNEXTLINE(google-explicit-constructor): likewise
+  operator absl::StatusOr<T>() const {
     return ToStatus();
   }
 
@@ -56,7 +59,8 @@ class Refusal {
   std::optional<absl::Duration> retry_after_;
 };
 
-// The refusal inside `status`, which must not be OK; a status from elsewhere is INTERNAL without its text.
+// The refusal inside `status`, which must not be OK; a status from elsewhere is INTERNAL without
+// its text.
 Refusal RefusalOf(const absl::Status& status);
 
 // True when `status` carries `reason`.

@@ -29,7 +29,8 @@ Done DoneAsIs(const SessionKey& key, const Head& head) {
 }
 
 // The same request in another guise is refused; the same one is answered with its stored receipt.
-absl::StatusOr<Done> Repeat(const SessionKey& key, const Loaded& loaded, const RequestStamp& stamp) {
+absl::StatusOr<Done> Repeat(const SessionKey& key, const Loaded& loaded,
+                            const RequestStamp& stamp) {
   if (!SameRequest(loaded.request->stamp, stamp)) {
     return Refusal(Reason::kRequestIdReused, "this request id stands for another request")
         .With("request_id", stamp.id.value())
@@ -55,8 +56,8 @@ Sessions::Sessions(SessionStore& store, Random& random)
 absl::StatusOr<Done> Sessions::Execute(const SessionKey& key,
                                        const std::optional<RequestStamp>& request,
                                        const Decider& decide) {
-  // An old head may let the command through, for the store's guards decide. It may neither refuse nor
-  // say that there is nothing to do.
+  // An old head may let the command through, for the store's guards decide. It may neither refuse
+  // nor say that there is nothing to do.
   if (const std::optional<Head> cached = heads_.Find(key)) {
     absl::StatusOr<Decision> decision = decide(*cached);
     if (decision.ok() && decision->change) {
@@ -114,8 +115,7 @@ absl::StatusOr<Done> Sessions::CreateAs(const Caller& caller, const CreateComman
                                         const SessionId& session, const RequestStamp& stamp) {
   const SessionKey key{caller.tenant, session};
   const SessionUid uid = *SessionUid::Parse(UuidText(random_.Bytes(16), 4));
-  Change change =
-      DecideCreate(caller, key, command, stamp, uid, random_.Bytes(kSecretBytes));
+  Change change = DecideCreate(caller, key, command, stamp, uid, random_.Bytes(kSecretBytes));
   return CommitUntilSettled(key, change, [&](const Head&) { return Decision{.change = change}; });
 }
 
@@ -158,7 +158,8 @@ absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnC
   if (did.repeated) return begun;
   // The turn has begun whatever becomes of this read: core work never depends on a slot.
   absl::StatusOr<SlotPage> page = store_.ReadSlots(
-      key, {.revision = did.receipt.revision, .owners = {did.head.sm->ext_id}, .without_data = false});
+      key,
+      {.revision = did.receipt.revision, .owners = {did.head.sm->ext_id}, .without_data = false});
   if (!page.ok()) {
     begun.inline_omitted = true;
   } else if (!page->slots.empty() && !page->slots.front().damaged) {

@@ -3,21 +3,11 @@
 //   Sessions sessions(store, SystemRandom());
 //   ASSIGN_OR_RETURN(Done done, sessions.CommitTurn(caller, command));
 //
-// Any thread may call; calls block as the store does. Every error is a Refusal of the closed list, and a
-// refused call has changed nothing unless the refusal says that the outcome is unknown.
+// Any thread may call; calls block as the store does. Every error is a Refusal of the closed list,
+// and a refused call has changed nothing unless the refusal says that the outcome is unknown.
 #ifndef HOLDFAST_SESSION_SESSIONS_H_
 #define HOLDFAST_SESSION_SESSIONS_H_
 
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "session/clock.h"
 #include "session/commands.h"
 #include "session/commit_failures.h"
@@ -25,6 +15,17 @@
 #include "session/head.h"
 #include "session/head_cache.h"
 #include "session/store.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace holdfast {
 

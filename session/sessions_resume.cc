@@ -1,13 +1,13 @@
 // Taking a session up again: the grant, the recovery report, and the first bytes of its contents.
-#include <algorithm>
-#include <map>
-
 #include "session/fingerprint.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/sessions.h"
 #include "session/status_macros.h"
 #include "session/validate.h"
+
+#include <algorithm>
+#include <map>
 
 namespace holdfast {
 namespace {
@@ -47,7 +47,8 @@ bool Rejected(const std::vector<SlotReport>& reports, const std::string& owner) 
   });
 }
 
-// Tool uses with an intent and no outcome among the entries of `turn`, in the order of their intents.
+// Tool uses with an intent and no outcome among the entries of `turn`, in the order of their
+// intents.
 absl::StatusOr<std::vector<std::string>> OpenToolUses(SessionStore& store, const SessionKey& key,
                                                       TurnNumber turn) {
   std::vector<std::string> open;
@@ -226,7 +227,8 @@ absl::StatusOr<RequestOutcome> Sessions::Outcome(const Caller& caller, const Out
   const LeaseToken& token = *query.token;
   const bool of_this = token.store == head.store && token.uid == head.uid &&
                        token.incarnation == head.incarnation && token.epoch < head.lease.epoch;
-  const bool recent = std::ranges::find(head.grants, token.epoch, &GrantRecord::epoch) != head.grants.end();
+  const bool recent =
+      std::ranges::find(head.grants, token.epoch, &GrantRecord::epoch) != head.grants.end();
   if (of_this && recent) outcome.kind = RequestOutcome::Kind::kNever;
   return outcome;
 }

@@ -2,19 +2,19 @@
 #ifndef HOLDFAST_SESSION_STATUS_MACROS_H_
 #define HOLDFAST_SESSION_STATUS_MACROS_H_
 
-#include <utility>
-
 #include "absl/status/status.h"    // IWYU pragma: export
 #include "absl/status/statusor.h"  // IWYU pragma: export
+
+#include <utility>
 
 #define HOLDFAST_CONCAT_INNER(a, b) a##b
 #define HOLDFAST_CONCAT(a, b) HOLDFAST_CONCAT_INNER(a, b)
 
 // Returns from the function when `expression` is not OK.
-#define RETURN_IF_ERROR(expression)                                       \
-  if (absl::Status status_of_it = (expression); !status_of_it.ok()) {     \
-    return status_of_it;                                                  \
-  }                                                                       \
+#define RETURN_IF_ERROR(expression)                                   \
+  if (absl::Status status_of_it = (expression); !status_of_it.ok()) { \
+    return status_of_it;                                              \
+  }                                                                   \
   static_assert(true, "wants a semicolon")
 
 #define HOLDFAST_ASSIGN_OR_RETURN(result, target, expression) \

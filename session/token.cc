@@ -1,10 +1,11 @@
 #include "session/token.h"
 
-#include <cstdint>
-
-#include "absl/strings/escaping.h"
 #include "session/encoding.h"
 #include "session/limits.h"
+
+#include "absl/strings/escaping.h"
+
+#include <cstdint>
 
 namespace holdfast {
 namespace {

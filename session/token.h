@@ -2,12 +2,12 @@
 #ifndef HOLDFAST_SESSION_TOKEN_H_
 #define HOLDFAST_SESSION_TOKEN_H_
 
+#include "session/ids.h"
+
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "session/ids.h"
 
 namespace holdfast {
 

@@ -1,16 +1,17 @@
 #include "session/validate.h"
 
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+#include "absl/strings/ascii.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <set>
 #include <string>
 #include <string_view>
-
-#include "absl/strings/ascii.h"
-#include "session/limits.h"
-#include "session/refusal.h"
-#include "session/status_macros.h"
 
 namespace holdfast {
 namespace {
@@ -20,7 +21,8 @@ std::string At(std::string_view list, size_t index, std::string_view field) {
 }
 
 bool IsPrintable(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); });
+  return std::ranges::none_of(
+      text, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); });
 }
 
 absl::Status CheckText(std::string_view field, std::string_view text, size_t most) {
@@ -106,7 +108,8 @@ absl::Status CheckMessages(const std::vector<Message>& messages) {
   RETURN_IF_ERROR(CheckCount("messages", messages.size(), kMessagesPerChange));
   for (size_t i = 0; i < messages.size(); ++i) {
     RETURN_IF_ERROR(CheckText(At("messages", i, "role"), messages[i].role, kRoleBytes));
-    RETURN_IF_ERROR(CheckText(At("messages", i, "content_type"), messages[i].content_type, kContentTypeBytes));
+    RETURN_IF_ERROR(
+        CheckText(At("messages", i, "content_type"), messages[i].content_type, kContentTypeBytes));
   }
   return absl::OkStatus();
 }
@@ -158,7 +161,8 @@ absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
   if (update && !entry.data.empty()) {
     return InvalidField(path + ".data", "a slot update's bytes are its slot's");
   }
-  const bool tool = entry.kind == JournalKind::kToolIntent || entry.kind == JournalKind::kToolOutcome;
+  const bool tool =
+      entry.kind == JournalKind::kToolIntent || entry.kind == JournalKind::kToolOutcome;
   if (tool && entry.ref.empty()) return InvalidField(path + ".ref", "must name the tool use");
   return update ? CheckSlot(path + ".slot", *entry.slot, acting) : absl::OkStatus();
 }
@@ -174,8 +178,8 @@ absl::Status Validate(const CreateCommand& command) {
   RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
   for (const auto& [key, value] : command.attributes) RETURN_IF_ERROR(CheckAttribute(key, value));
-  return CheckContent(
-      {.messages = command.messages, .slots = command.slots, .deleted_slots = {}}, "");
+  return CheckContent({.messages = command.messages, .slots = command.slots, .deleted_slots = {}},
+                      "");
 }
 
 absl::Status Validate(const UpdateCommand& command) {
@@ -253,7 +257,8 @@ absl::Status Validate(const CloseCommand& command) {
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected) {
   RETURN_IF_ERROR(CheckCount("expected_slots", expected.size(), kSlotsPerChange));
   for (size_t i = 0; i < expected.size(); ++i) {
-    RETURN_IF_ERROR(CheckName(At("expected_slots", i, "owner"), expected[i].owner, kSlotOwnerBytes));
+    RETURN_IF_ERROR(
+        CheckName(At("expected_slots", i, "owner"), expected[i].owner, kSlotOwnerBytes));
     if (!IsVersion(expected[i].version)) {
       return InvalidField(At("expected_slots", i, "version"), "must be MAJOR.MINOR.PATCH");
     }

@@ -1,15 +1,16 @@
-// What a command must look like before anything is loaded: every bound of limits.h, with the field's name
-// in the refusal.
+// What a command must look like before anything is loaded: every bound of limits.h, with the
+// field's name in the refusal.
 #ifndef HOLDFAST_SESSION_VALIDATE_H_
 #define HOLDFAST_SESSION_VALIDATE_H_
 
-#include "absl/status/status.h"
 #include "session/commands.h"
+
+#include "absl/status/status.h"
 
 namespace holdfast {
 
-// Each answers OK, or INVALID_FIELD, TOO_LARGE, SLOT_VERSION_MISSING or SLOT_ACCESS_DENIED for the first
-// field that is not valid. Field paths are those of the wire, for example "slots[2].version".
+// Each answers OK, or INVALID_FIELD, TOO_LARGE, SLOT_VERSION_MISSING or SLOT_ACCESS_DENIED for the
+// first field that is not valid. Field paths are those of the wire, for example "slots[2].version".
 absl::Status Validate(const CreateCommand& command);
 absl::Status Validate(const UpdateCommand& command);
 absl::Status Validate(const ResumeCommand& command);

@@ -1,14 +1,14 @@
 #include "store-fs/census.h"
 
-#include <algorithm>
-#include <optional>
-#include <vector>
-
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/manifest.h"
 #include "store-fs/recovery.h"
 #include "store-fs/root.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
 
 namespace holdfast::fs {
 namespace {
@@ -32,8 +32,9 @@ absl::Status Census::FinishDeletes() {
   for (const Tombstone& tombstone : environment_.tombstones.Unfinished()) {
     const std::string directory = DirectoryOf(tombstone.key);
     const auto text = ReadWhole(files, directory + "/" + kManifestFile, kManifestMost);
-    const auto manifest = text.ok() ? DecodeManifest(*text, tombstone.key, environment_.identity.store)
-                                    : absl::StatusOr<Manifest>(text.status());
+    const auto manifest = text.ok()
+                              ? DecodeManifest(*text, tombstone.key, environment_.identity.store)
+                              : absl::StatusOr<Manifest>(text.status());
     // A directory of another session that came later is kept and never read.
     if (manifest.ok() && manifest->uid == tombstone.uid) {
       const std::string grave = std::string(kTmp) + "/" + tombstone.uid.value() + ".deleted";
@@ -81,8 +82,7 @@ void Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop) 
 
 void Census::LookAt(const SessionKey& key) {
   if (environment_.tombstones.Find(key)) return;  // a directory that reappeared is never read
-  const absl::StatusOr<Head> head =
-      PeekSession(environment_.files, key, environment_.identity);
+  const absl::StatusOr<Head> head = PeekSession(environment_.files, key, environment_.identity);
   if (head.ok()) {
     listing_.PutIfUnknown(key.tenant, RowOf(key.session, *head));
   } else if (RefusalOf(head.status()).reason() != Reason::kSessionNotFound) {

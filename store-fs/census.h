@@ -1,17 +1,18 @@
-// The census: what the disk holds against what the listing shows. Start opens no session; this runs beside
-// the service and tells the listing when it is complete.
+// The census: what the disk holds against what the listing shows. Start opens no session; this runs
+// beside the service and tells the listing when it is complete.
 #ifndef HOLDFAST_STORE_FS_CENSUS_H_
 #define HOLDFAST_STORE_FS_CENSUS_H_
 
-#include <stop_token>
-#include <string>
+#include "session/ids.h"
+#include "store-fs/environment.h"
+#include "store-fs/listing.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "session/ids.h"
-#include "store-fs/environment.h"
-#include "store-fs/listing.h"
+
+#include <stop_token>
+#include <string>
 
 namespace holdfast::fs {
 
@@ -24,7 +25,8 @@ class Census {
   absl::Status FinishDeletes();
   // Looks at every session once, then declares the listing complete.
   void Run(const std::stop_token& stop);
-  // Compares the names on the disk with the listing: unknown ones are looked at, vanished ones leave it.
+  // Compares the names on the disk with the listing: unknown ones are looked at, vanished ones
+  // leave it.
   void Compare() { CompareAll(std::stop_token()); }
 
  private:

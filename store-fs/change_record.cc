@@ -1,10 +1,10 @@
 #include "store-fs/change_record.h"
 
-#include <cstdint>
-#include <utility>
-
 #include "session/encoding.h"
 #include "store-fs/records.h"
+
+#include <cstdint>
+#include <utility>
 
 namespace holdfast::fs {
 namespace {
@@ -21,8 +21,8 @@ std::optional<TurnNumber> ReadTurn(Decoder& in) {
   return TurnNumber(value - 1);
 }
 
-// Messages and audit records carry whole bytes; everything is length-prefixed, so that a reader can step
-// over what it does not need.
+// Messages and audit records carry whole bytes; everything is length-prefixed, so that a reader can
+// step over what it does not need.
 template <typename T, typename Encode>
 void PutAll(const std::vector<T>& items, Encode encode, Encoder& out) {
   out.Number(items.size());
@@ -33,10 +33,10 @@ void PutChange(const Applied& change, Encoder& out) {
   // The audit record is the first part: it names the act before the act stands.
   out.Text(change.audit ? EncodeAudit(*change.audit) : "");
   out.Text(EncodeHead(change.head));
-  out.Text(change.request ? EncodeRequest({.stamp = *change.request,
-                                           .receipt = change.receipt,
-                                           .at = change.at})
-                          : "");
+  out.Text(
+      change.request
+          ? EncodeRequest({.stamp = *change.request, .receipt = change.receipt, .at = change.at})
+          : "");
   PutTurn(change.folded, out);
   PutTurn(change.dropped, out);
   PutAll(change.slots, EncodeSlot, out);

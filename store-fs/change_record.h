@@ -1,20 +1,20 @@
 // A frame's payload: one or more whole changes, each with everything it made (docs/formats.md).
 //
-// The same bytes are taken in after a commit's sync and after a restart, so that there is one way for a
-// change to become part of a session.
+// The same bytes are taken in after a commit's sync and after a restart, so that there is one way
+// for a change to become part of a session.
 #ifndef HOLDFAST_STORE_FS_CHANGE_RECORD_H_
 #define HOLDFAST_STORE_FS_CHANGE_RECORD_H_
+
+#include "session/apply.h"
+#include "session/change.h"
+#include "session/head.h"
+#include "session/model.h"
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "session/apply.h"
-#include "session/change.h"
-#include "session/head.h"
-#include "session/model.h"
 
 namespace holdfast::fs {
 
@@ -30,7 +30,8 @@ struct Placed {
   Span span;
 };
 
-// What a payload says of one change. Messages and audit records are not decoded: only their place counts.
+// What a payload says of one change. Messages and audit records are not decoded: only their place
+// counts.
 struct StoredChange {
   Head head;
   std::optional<RequestRow> request;

@@ -1,8 +1,5 @@
 #include "store-fs/commit_batch.h"
 
-#include <string>
-#include <utility>
-
 #include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/limits.h"
@@ -11,6 +8,9 @@
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
 #include "store-fs/records.h"
+
+#include <string>
+#include <utility>
 
 namespace holdfast::fs {
 namespace {
@@ -38,7 +38,8 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
       contents_(contents),
       journal_(journal),
       exists_(contents != nullptr),
-      now_(environment.clock.Wall()) {
+      // As exact as a record keeps it, so that a reader sees the same before and after a restart.
+      now_(absl::FromUnixMicros(absl::ToUnixMicros(environment.clock.Wall()))) {
   if (exists_) {
     head_ = contents->head;
     environment.leases.Evaluate(key, head_);
@@ -86,9 +87,9 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change) {
   head_ = applied.head;
   exists_ = true;
   if (applied.request) {
-    requests_.insert_or_assign(applied.request->id, RequestRow{.stamp = *applied.request,
-                                                               .receipt = applied.receipt,
-                                                               .at = applied.at});
+    requests_.insert_or_assign(
+        applied.request->id,
+        RequestRow{.stamp = *applied.request, .receipt = applied.receipt, .at = applied.at});
   }
   applied_.push_back(std::move(applied));
   return result;
@@ -110,8 +111,7 @@ absl::StatusOr<CommitResult> CommitBatch::Repeat(const RequestStamp& stamp,
                       .With("request_id", stamp.id.value())
                       .With("method", Name(row.stamp.method)));
   }
-  CommitResult result{
-      .kind = CommitResult::Kind::kRepeated, .receipt = row.receipt, .head = head_};
+  CommitResult result{.kind = CommitResult::Kind::kRepeated, .receipt = row.receipt, .head = head_};
   if (row.receipt.epoch != head_.lease.epoch) result.receipt.token.clear();
   return result;
 }
@@ -138,8 +138,8 @@ absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(
       if (fresh.turn == entry.turn && fresh.number == entry.number) return fresh;
     }
   }
-  const auto number = contents_ == nullptr ? std::nullopt
-                                           : contents_->FindEntry(entry.turn, entry.number);
+  const auto number =
+      contents_ == nullptr ? std::nullopt : contents_->FindEntry(entry.turn, entry.number);
   if (!number) return std::nullopt;
   const LogFiles where{.files = &environment_.files,
                        .journal = journal_,

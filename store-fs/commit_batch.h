@@ -2,24 +2,26 @@
 #ifndef HOLDFAST_STORE_FS_COMMIT_BATCH_H_
 #define HOLDFAST_STORE_FS_COMMIT_BATCH_H_
 
-#include <optional>
-#include <vector>
-
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "session/apply.h"
 #include "session/change.h"
 #include "session/store.h"
 #include "store-fs/contents.h"
 #include "store-fs/environment.h"
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <optional>
+#include <vector>
+
 namespace holdfast::fs {
 
 // Decides changes one after the other without writing anything. Used by one thread.
 class CommitBatch {
  public:
-  // `contents` is what is durable, or nullptr for a session that does not exist. `journal` is its open file.
+  // `contents` is what is durable, or nullptr for a session that does not exist. `journal` is its
+  // open file.
   CommitBatch(const Environment& environment, const SessionKey& key, const Contents* contents,
               File* journal);
 

@@ -1,11 +1,11 @@
 #include "store-fs/contents.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "session/encoding.h"
 #include "store-fs/crc32c.h"
 #include "store-fs/records.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace holdfast::fs {
 namespace {
@@ -112,7 +112,8 @@ SlotVersion ReadVersion(Decoder& in) {
 }  // namespace
 
 void Contents::Absorb(const StoredChange& change, std::string_view payload, uint64_t offset) {
-  // What the record does not hold: the store's incarnation, and what recovery cut until somebody is told.
+  // What the record does not hold: the store's incarnation, and what recovery cut until somebody is
+  // told.
   const Incarnation incarnation = head.incarnation;
   const uint64_t cut = head.lease.epoch == change.head.lease.epoch ? head.tail_bytes_cut : 0;
   head = change.head;
@@ -158,9 +159,8 @@ std::optional<JournalNumber> Contents::FindEntry(TurnNumber turn, EntryNumber nu
 
 void Contents::Prune() {
   const Position oldest = OldestKept(head);
-  std::erase_if(slots, [&](const SlotVersion& version) {
-    return version.until && *version.until <= oldest;
-  });
+  std::erase_if(
+      slots, [&](const SlotVersion& version) { return version.until && *version.until <= oldest; });
   std::erase_if(runs, [&](const EntryRun& run) {
     return run.journal.value() + run.count - 1 <= oldest.journal.value();
   });

@@ -2,14 +2,6 @@
 #ifndef HOLDFAST_STORE_FS_CONTENTS_H_
 #define HOLDFAST_STORE_FS_CONTENTS_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "absl/container/flat_hash_map.h"
 #include "session/change.h"
 #include "session/head.h"
 #include "session/ids.h"
@@ -18,9 +10,19 @@
 #include "store-fs/numbered_log.h"
 #include "store-fs/segment.h"
 
+#include "absl/container/flat_hash_map.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace holdfast::fs {
 
-// One version of a slot. Its bytes are a slot record at `where`, or inside the journal entry `entry`.
+// One version of a slot. Its bytes are a slot record at `where`, or inside the journal entry
+// `entry`.
 struct SlotVersion {
   Slot meta;  // without data
   uint64_t size = 0;

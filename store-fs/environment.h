@@ -2,10 +2,6 @@
 #ifndef HOLDFAST_STORE_FS_ENVIRONMENT_H_
 #define HOLDFAST_STORE_FS_ENVIRONMENT_H_
 
-#include <cstddef>
-#include <functional>
-
-#include "absl/time/time.h"
 #include "session/clock.h"
 #include "session/head.h"
 #include "session/ids.h"
@@ -14,6 +10,11 @@
 #include "store-fs/lease_table.h"
 #include "store-fs/recovery.h"
 #include "store-fs/tombstones.h"
+
+#include "absl/time/time.h"
+
+#include <cstddef>
+#include <functional>
 
 namespace holdfast::fs {
 

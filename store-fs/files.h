@@ -1,12 +1,15 @@
-// The seam to the file system: everything the store does to a disk goes through here, so that a test can
-// make any single operation fail, and nothing outside one root can be reached.
+// The seam to the file system: everything the store does to a disk goes through here, so that a
+// test can make any single operation fail, and nothing outside one root can be reached.
 //
-// Paths are relative to the root, with '/' between names. No symbolic link is followed anywhere on the way.
-// Errors: NOT_FOUND, ALREADY_EXISTS, RESOURCE_EXHAUSTED (no space), FAILED_PRECONDITION (a symbolic link or
-// something else that must not be there), UNAVAILABLE for the rest, with the system's words, which never
-// leave the server's own log.
+// Paths are relative to the root, with '/' between names. No symbolic link is followed anywhere on
+// the way. Errors: NOT_FOUND, ALREADY_EXISTS, RESOURCE_EXHAUSTED (no space), FAILED_PRECONDITION (a
+// symbolic link or something else that must not be there), UNAVAILABLE for the rest, with the
+// system's words, which never leave the server's own log.
 #ifndef HOLDFAST_STORE_FS_FILES_H_
 #define HOLDFAST_STORE_FS_FILES_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +17,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 namespace holdfast::fs {
 
@@ -32,11 +32,11 @@ class File {
   virtual absl::Status Write(uint64_t offset, std::string_view bytes) = 0;
   // Up to `count` bytes from `offset`; fewer only at the end of the file.
   virtual absl::StatusOr<std::string> Read(uint64_t offset, size_t count) = 0;
-  // Contents, and size, are on the disk when this is OK. After an error nothing is known of what was
-  // written since the last OK: never try again.
+  // Contents, and size, are on the disk when this is OK. After an error nothing is known of what
+  // was written since the last OK: never try again.
   virtual absl::Status Sync() = 0;
-  // Takes space for `size` bytes, which read as zeros. RESOURCE_EXHAUSTED when there is none; nothing that
-  // was written is touched.
+  // Takes space for `size` bytes, which read as zeros. RESOURCE_EXHAUSTED when there is none;
+  // nothing that was written is touched.
   virtual absl::Status Allocate(uint64_t offset, uint64_t size) = 0;
   virtual absl::Status Truncate(uint64_t size) = 0;
   virtual absl::StatusOr<uint64_t> Size() = 0;

@@ -1,15 +1,16 @@
 #include "store-fs/frame.h"
 
+#include "store-fs/crc32c.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "store-fs/crc32c.h"
-
 namespace holdfast::fs {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the journal is written as it lies in memory");
+static_assert(std::endian::native == std::endian::little,
+              "the journal is written as it lies in memory");
 
 constexpr uint32_t kMagic = 0x4a464c48;  // "HLFJ"
 constexpr uint8_t kVersion = 1;
@@ -84,8 +85,8 @@ std::string EncodeFrame(const FrameHead& head, std::string_view payload, uint64_
   std::string bytes(PaddedSize(payload.size()), '\0');
   payload.copy(bytes.data() + kFrameHeader, payload.size());
   PutHead(raw, bytes);
-  // The header and the checksum are never all zeros, so the count does not depend on their values. The
-  // checksum goes in first because it may be all there is in the last piece.
+  // The header and the checksum are never all zeros, so the count does not depend on their values.
+  // The checksum goes in first because it may be all there is in the last piece.
   const size_t end = kFrameHeader + payload.size();
   std::memset(bytes.data() + end, 0xff, kChecksumBytes);
   raw.zero_pieces = ZeroPieces(bytes, offset);
@@ -123,6 +124,13 @@ FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uin
   read.frame.checksum = checksum;
   read.frame.size = size;
   return read;
+}
+
+bool ValidFrameFollows(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt) {
+  for (uint64_t at = offset + kFrameAlign; at + kFrameHeader <= journal.size(); at += kFrameAlign) {
+    if (ReadFrame(journal, at, salt).state == FrameState::kValid) return true;
+  }
+  return false;
 }
 
 }  // namespace holdfast::fs

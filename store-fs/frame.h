@@ -1,15 +1,15 @@
-// Frames of the commit log. One frame is one write and one sync: it is there whole, or it is provably torn
-// (STORES section 2; the layout stands in docs/formats.md).
+// Frames of the commit log. One frame is one write and one sync: it is there whole, or it is
+// provably torn (STORES section 2; the layout stands in docs/formats.md).
 #ifndef HOLDFAST_STORE_FS_FRAME_H_
 #define HOLDFAST_STORE_FS_FRAME_H_
+
+#include "session/ids.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "session/ids.h"
 
 namespace holdfast::fs {
 
@@ -19,8 +19,9 @@ inline constexpr size_t kFrameHeader = 64;
 inline constexpr size_t kFrameMost = size_t{64} * 1024 * 1024;  // a larger length is damage
 
 enum class FrameType : uint8_t {
-  kStart = 1,   // the first of a journal: its generation
-  kCommit = 2,  // whole changes
+  kStart = 1,      // the first of a journal: its generation
+  kCommit = 2,     // whole changes
+  kTombstone = 3,  // of tombstones.log: one deleted session
 };
 
 struct FrameHead {
@@ -44,7 +45,8 @@ std::string EncodeFrame(const FrameHead& head, std::string_view payload, uint64_
 // What stands at a place where a frame may begin.
 enum class FrameState : uint8_t {
   kValid,
-  kTorn,     // an unfinished write: ends inside, has no header yet, or lacks sectors that its header counts
+  kTorn,  // an unfinished write: ends inside, has no header yet, or lacks sectors that its header
+          // counts
   kDamaged,  // anything else that fails a check
 };
 
@@ -52,6 +54,10 @@ struct FrameRead {
   FrameState state = FrameState::kDamaged;
   Frame frame;  // of a valid one
 };
+
+// True when a valid frame begins somewhere behind `offset`: then what stands there is no unfinished
+// write, for no frame is written before the one before it is synced.
+bool ValidFrameFollows(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt);
 
 // Judges the frame at `offset` of a journal whose bytes are `journal`. `salt` absent: any.
 FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt);

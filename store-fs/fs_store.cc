@@ -1,16 +1,5 @@
 #include "store-fs/fs_store.h"
 
-#include <algorithm>
-#include <optional>
-#include <set>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -23,6 +12,18 @@
 #include "store-fs/root.h"
 #include "store-fs/session_table.h"
 #include "store-fs/tombstones.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace holdfast::fs {
 namespace {
@@ -48,7 +49,8 @@ class Gate {
   void Close() {
     absl::MutexLock lock(&mutex_);
     closed_ = true;
-    mutex_.Await(absl::Condition(+[](int* inside) { return *inside == 0; }, &inside_));
+    mutex_.Await(absl::Condition(
+        +[](int* inside) { return *inside == 0; }, &inside_));
   }
 
  private:
@@ -60,7 +62,7 @@ class Gate {
 class FsStore final : public SessionStore {
  public:
   FsStore(FsOptions options, const Clock& clock, Random& random)
-      : options_(std::move(options)), clock_(clock), random_(random) {}
+      : options_(std::move(options)), clock_(clock), random_(random), fail_stop_(options_.report) {}
   ~FsStore() override { Shut(); }
 
   [[nodiscard]] StoreDescription Describe() const override {
@@ -76,12 +78,13 @@ class FsStore final : public SessionStore {
 
   absl::Status Init() override {
     const bool interval = options_.durability == Durability::kInterval;
-    ASSIGN_OR_RETURN(root_, OpenRoot({.path = options_.root,
-                                      .durability = interval ? "interval" : "sync",
-                                      .allow_network_file_system = options_.allow_network_file_system,
-                                      .adopt = options_.adopt,
-                                      .wrap_files = options_.wrap_files},
-                                     random_));
+    ASSIGN_OR_RETURN(root_,
+                     OpenRoot({.path = options_.root,
+                               .durability = interval ? "interval" : "sync",
+                               .allow_network_file_system = options_.allow_network_file_system,
+                               .adopt = options_.adopt,
+                               .wrap_files = options_.wrap_files},
+                              random_));
     absl::StatusOr<std::unique_ptr<Tombstones>> tombstones = Tombstones::Open(*root_.files);
     if (!tombstones.ok()) return Explain(tombstones.status());
     tombstones_ = *std::move(tombstones);
@@ -120,8 +123,10 @@ class FsStore final : public SessionStore {
       session->SyncNow();
       session->CutBackIfIdle();
     }
-    if (!fail_stop_.Check().ok()) return absl::OkStatus();  // ended, but not in order: no clean mark
+    if (!fail_stop_.Check().ok()) {
+      return absl::OkStatus();  // ended, but not in order: no clean mark
     root_.record.clean = true;
+    }
     return Explain(WriteRootRecord(*root_.files, root_.record));
   }
 

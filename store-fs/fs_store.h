@@ -2,16 +2,17 @@
 #ifndef HOLDFAST_STORE_FS_FS_STORE_H_
 #define HOLDFAST_STORE_FS_FS_STORE_H_
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <string>
-
-#include "absl/time/time.h"
 #include "session/clock.h"
 #include "session/store.h"
 #include "store-fs/environment.h"
 #include "store-fs/files.h"
+
+#include "absl/time/time.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
 
 namespace holdfast::fs {
 
@@ -27,13 +28,16 @@ struct FsOptions {
   bool allow_network_file_system = false;
   bool adopt = false;  // take over a root that was copied or restored: raises the incarnation
   size_t rotate_changes = 64;  // a journal of so many changes is rotated; also one of 4 MiB
+  // Told, once, why the store stopped, in the system's words: for the operator's log and nobody
+  // else.
+  std::function<void(const std::string& cause)> report;
   // For tests alone.
   Sabotage sabotage;
   std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)> wrap_files;
 };
 
-// A store over the directory `options.root`. Nothing is touched before Init. `clock` and `random` must
-// outlive it.
+// A store over the directory `options.root`. Nothing is touched before Init. `clock` and `random`
+// must outlive it.
 std::unique_ptr<SessionStore> MakeFsStore(FsOptions options, const Clock& clock, Random& random);
 
 }  // namespace holdfast::fs

@@ -1,9 +1,9 @@
 // The head's record: the one that grows when the model does.
+#include "store-fs/records.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-
-#include "store-fs/records.h"
 
 namespace holdfast::fs {
 namespace {
@@ -42,7 +42,9 @@ void PutTurns(const Head& head, Encoder& out) {
   out.Text(head.last_committed_request ? head.last_committed_request->value() : "");
   out.Number(head.last_entry_between.value()).Number(head.ended.size());
   for (const EndedTurn& ended : head.ended) {
-    out.Number(ended.turn.value()).Number(ended.last_entry.value()).Number(ended.last_journal.value());
+    out.Number(ended.turn.value())
+        .Number(ended.last_entry.value())
+        .Number(ended.last_journal.value());
   }
 }
 

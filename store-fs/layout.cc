@@ -1,9 +1,9 @@
 #include "store-fs/layout.h"
 
+#include "store-fs/recovery.h"
+
 #include <array>
 #include <cstddef>
-
-#include "store-fs/recovery.h"
 
 namespace holdfast::fs {
 namespace {

@@ -2,12 +2,12 @@
 #ifndef HOLDFAST_STORE_FS_LAYOUT_H_
 #define HOLDFAST_STORE_FS_LAYOUT_H_
 
+#include "session/ids.h"
+#include "store-fs/contents.h"
+
 #include <cstdint>
 #include <set>
 #include <string>
-
-#include "session/ids.h"
-#include "store-fs/contents.h"
 
 namespace holdfast::fs {
 
@@ -21,7 +21,8 @@ enum class FileKind : uint8_t { kHead, kMessages, kEvents, kEntries, kRequests, 
 std::string PrefixOf(const SessionKey& key, FileKind kind);
 std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file);
 
-// Every file of state/ and audit/ that these contents and head.<file> name, relative to the directory.
+// Every file of state/ and audit/ that these contents and head.<file> name, relative to the
+// directory.
 std::set<std::string> NamedFiles(const Contents& contents, uint64_t file);
 
 }  // namespace holdfast::fs

@@ -1,19 +1,21 @@
-// When leases expire, in memory only: a restart grants each held lease one full TTL from the store's
-// opening (STORES section 2, "Leases").
+// When leases expire, in memory only: a restart grants each held lease one full TTL from the
+// store's opening (STORES section 2, "Leases").
 #ifndef HOLDFAST_STORE_FS_LEASE_TABLE_H_
 #define HOLDFAST_STORE_FS_LEASE_TABLE_H_
+
+#include "session/clock.h"
+#include "session/head.h"
+#include "session/ids.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "session/clock.h"
-#include "session/head.h"
-#include "session/ids.h"
 
 namespace holdfast::fs {
 
-// Any thread may call. Times are of the boot clock, so that a suspended machine does not prolong a lease.
+// Any thread may call. Times are of the boot clock, so that a suspended machine does not prolong a
+// lease.
 class LeaseTable {
  public:
   explicit LeaseTable(const Clock& clock) : clock_(clock), opened_(clock.SinceBoot()) {}

@@ -124,14 +124,15 @@ ListPage Listing::Page(const ListQuery& query) const {
   if (found == tenants_.end()) return page;
   const Tenant& tenant = found->second;
   if (query.project_root.empty()) {
-    FillFrom(tenant.rows, query, after, [](auto it) -> const SessionRow& { return it->second; },
-             page);
+    FillFrom(
+        tenant.rows, query, after, [](auto it) -> const SessionRow& { return it->second; }, page);
     return page;
   }
   const auto project = tenant.by_project.find(query.project_root);
   if (project == tenant.by_project.end()) return page;
-  FillFrom(project->second, query, after,
-           [&](auto it) -> const SessionRow& { return tenant.rows.at(*it); }, page);
+  FillFrom(
+      project->second, query, after,
+      [&](auto it) -> const SessionRow& { return tenant.rows.at(*it); }, page);
   return page;
 }
 

@@ -1,7 +1,14 @@
-// The rows of a listing, kept in memory in key order. A hint: a session touched by id is read from its
-// directory, and the rows are compared with the names on the disk again and again.
+// The rows of a listing, kept in memory in key order. A hint: a session touched by id is read from
+// its directory, and the rows are compared with the names on the disk again and again.
 #ifndef HOLDFAST_STORE_FS_LISTING_H_
 #define HOLDFAST_STORE_FS_LISTING_H_
+
+#include "session/head.h"
+#include "session/store.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
 #include <atomic>
 #include <cstddef>
@@ -10,12 +17,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
-#include "session/head.h"
-#include "session/store.h"
 
 namespace holdfast::fs {
 

@@ -1,18 +1,19 @@
 #include "store-fs/manifest.h"
 
-#include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
-#include <vector>
+#include "session/names.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
-#include "session/names.h"
-#include "session/refusal.h"
-#include "session/status_macros.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <vector>
 
 namespace holdfast::fs {
 namespace {
@@ -92,10 +93,10 @@ bool RightShape(const Json& json) {
                     {"format", "tenant", "session_uid", "revision", "generation", "journal_salt",
                      "previous_salt", "head_digest", kChecksum},
                     "") &&
-         HasExactly(json[kEight],
-                    {"messages", "mode", "projectRoot", "sessionId", "storeId", "createdAt",
-                     "updatedAt"},
-                    "smState");
+         HasExactly(
+             json[kEight],
+             {"messages", "mode", "projectRoot", "sessionId", "storeId", "createdAt", "updatedAt"},
+             "smState");
 }
 
 absl::StatusOr<Manifest> FromJson(const Json& json, const SessionKey& key, const StoreId& store) {

@@ -1,16 +1,18 @@
-// manifest.json: the slim record that a resume rests on, readable by people, and the switch of a rotation.
+// manifest.json: the slim record that a resume rests on, readable by people, and the switch of a
+// rotation.
 #ifndef HOLDFAST_STORE_FS_MANIFEST_H_
 #define HOLDFAST_STORE_FS_MANIFEST_H_
+
+#include "session/digest.h"
+#include "session/head.h"
+#include "session/ids.h"
+
+#include "absl/status/statusor.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "absl/status/statusor.h"
-#include "session/digest.h"
-#include "session/head.h"
-#include "session/ids.h"
 
 namespace holdfast::fs {
 
@@ -22,7 +24,8 @@ struct Manifest {
   SessionKey key;
   SessionUid uid;
   StoreId store;
-  uint64_t file = 0;  // the rotation whose files are current; 0: none yet, the journal holds everything
+  uint64_t file =
+      0;  // the rotation whose files are current; 0: none yet, the journal holds everything
   uint64_t salt = 0;           // of the journal that goes on from here
   uint64_t previous_salt = 0;  // of the journal that these files cover
   Digest head_digest{};        // of head.<file>
@@ -31,9 +34,9 @@ struct Manifest {
 // The file's text: sorted keys, two spaces, a checksum over the rest. `head` gives the eight keys.
 std::string EncodeManifest(const Manifest& manifest, const Head& head);
 
-// Reads a manifest that stands in the directory of `key`. In this order: RESUME_MISMATCH when another store
-// stamped it, before its checksum is looked at; MANIFEST_DRIFT when it is unreadable, has another shape or
-// checksum, or names another session or tenant.
+// Reads a manifest that stands in the directory of `key`. In this order: RESUME_MISMATCH when
+// another store stamped it, before its checksum is looked at; MANIFEST_DRIFT when it is unreadable,
+// has another shape or checksum, or names another session or tenant.
 absl::StatusOr<Manifest> DecodeManifest(std::string_view text, const SessionKey& key,
                                         const StoreId& active);
 

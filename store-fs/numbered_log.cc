@@ -1,10 +1,10 @@
 #include "store-fs/numbered_log.h"
 
+#include "session/status_macros.h"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
-
-#include "session/status_macros.h"
 
 namespace holdfast::fs {
 namespace {
@@ -38,10 +38,9 @@ absl::StatusOr<std::vector<std::string>> ReadLog(const LogFiles& where, const Nu
     const uint64_t end = in_tail ? log.next : segment->first + segment->count;
     const size_t room = items.empty() ? limit : limit - bytes;
     absl::StatusOr<std::vector<std::string>> part =
-        in_tail
-            ? ReadTail(where, log, from, most - items.size(), room)
-            : ReadItems(*where.files, where.prefix + std::to_string(segment->file), *segment, from,
-                        most - items.size(), room);
+        in_tail ? ReadTail(where, log, from, most - items.size(), room)
+                : ReadItems(*where.files, where.prefix + std::to_string(segment->file), *segment,
+                            from, most - items.size(), room);
     if (!part.ok()) return part.status();
     for (const std::string& item : *part) bytes += item.size();
     from += part->size();

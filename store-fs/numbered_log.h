@@ -2,15 +2,16 @@
 #ifndef HOLDFAST_STORE_FS_NUMBERED_LOG_H_
 #define HOLDFAST_STORE_FS_NUMBERED_LOG_H_
 
+#include "session/encoding.h"
+#include "store-fs/files.h"
+#include "store-fs/segment.h"
+
+#include "absl/status/statusor.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "absl/status/statusor.h"
-#include "session/encoding.h"
-#include "store-fs/files.h"
-#include "store-fs/segment.h"
 
 namespace holdfast::fs {
 
@@ -37,8 +38,8 @@ struct LogFiles {
   std::string prefix;  // of its segments, for example "t/default/s1/state/messages."
 };
 
-// Items from number `from` on, until `most` items or `limit` bytes (one at least), or the log's end.
-// DATA_LOSS when one of them cannot be read, NOT_FOUND when a segment has just been replaced.
+// Items from number `from` on, until `most` items or `limit` bytes (one at least), or the log's
+// end. DATA_LOSS when one of them cannot be read, NOT_FOUND when a segment has just been replaced.
 absl::StatusOr<std::vector<std::string>> ReadLog(const LogFiles& where, const NumberedLog& log,
                                                  uint64_t from, size_t most, size_t limit);
 

@@ -1,10 +1,5 @@
 #include "store-fs/open_session.h"
 
-#include <algorithm>
-#include <cstring>
-#include <string>
-#include <utility>
-
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -13,6 +8,11 @@
 #include "store-fs/layout.h"
 #include "store-fs/root.h"
 #include "store-fs/rotation.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
 
 namespace holdfast::fs {
 namespace {
@@ -29,17 +29,22 @@ absl::Status Full() {
 
 }  // namespace
 
-
-
 absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
   Waiter waiter{.change = &change, .result = absl::UnknownError(""), .done = false};
-  absl::MutexLock lock(&mutex_);
+  const absl::MutexLock lock(&mutex_);
   waiting_.push_back(&waiter);
   const auto mine = [&] { return waiter.done || !leading_; };
   mutex_.Await(absl::Condition(&mine));
   if (waiter.done) return std::move(waiter.result);
   leading_ = true;
-  const Batch batch = TakeBatch();
+  // Those who came before may fill a batch or two: the lead is kept until the own change is
+  // through.
+  while (!waiter.done) Lead(TakeBatch());
+  leading_ = false;
+  return std::move(waiter.result);
+}
+
+void OpenSession::Lead(const Batch& batch) {
   mutex_.Unlock();
   Run(batch);
   mutex_.Lock();
@@ -48,8 +53,6 @@ absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
   mutex_.Unlock();
   RotateIfDue();
   mutex_.Lock();
-  leading_ = false;
-  return std::move(waiter.result);
 }
 
 OpenSession::Batch OpenSession::TakeBatch() {
@@ -74,7 +77,8 @@ absl::Status OpenSession::Look(
     const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look) {
   absl::MutexLock lock(&mutex_);
   if (!opened_) {
-    mutex_.Await(absl::Condition(+[](bool* leading) { return !*leading; }, &leading_));
+    mutex_.Await(absl::Condition(
+        +[](bool* leading) { return !*leading; }, &leading_));
     leading_ = true;
     mutex_.Unlock();
     const absl::Status status = EnsureOpen();
@@ -93,8 +97,7 @@ absl::Status OpenSession::EnsureOpen() {
     return Refusal(Reason::kTombstoned, "this session was deleted")
         .With("revision", tombstone->revision.value());
   }
-  absl::StatusOr<Opened> opened =
-      RecoverSession(environment_.files, key_, environment_.identity);
+  absl::StatusOr<Opened> opened = RecoverSession(environment_.files, key_, environment_.identity);
   if (!opened.ok()) {
     const bool explained = RefusalOf(opened.status()).reason() != Reason::kInternal;
     return explained ? opened.status() : Fail(opened.status());
@@ -153,8 +156,8 @@ absl::Status OpenSession::Create(const std::vector<Applied>& applied) {
   const std::string built = std::string(kTmp) + "/" + last.head.uid.value();
   const auto build = [&]() -> absl::Status {
     RETURN_IF_ERROR(files.MakeDirectory(built));
-    RETURN_IF_ERROR(WriteNew(files, built + "/" + kManifestFile,
-                             EncodeManifest(fresh.manifest, last.head)));
+    RETURN_IF_ERROR(
+        WriteNew(files, built + "/" + kManifestFile, EncodeManifest(fresh.manifest, last.head)));
     RETURN_IF_ERROR(WriteNew(files, built + "/" + kJournalFile, bytes));
     RETURN_IF_ERROR(files.SyncDirectory(built));
     const std::string tenant = std::string(kSessions) + "/" + key_.tenant.value();
@@ -176,8 +179,7 @@ absl::Status OpenSession::Create(const std::vector<Applied>& applied) {
   const absl::Status synced =
       files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
   if (!synced.ok()) return Fail(synced);
-  absl::StatusOr<Opened> opened =
-      RecoverSession(files, key_, environment_.identity);
+  absl::StatusOr<Opened> opened = RecoverSession(files, key_, environment_.identity);
   if (!opened.ok()) return Fail(opened.status());
   const absl::MutexLock lock(&mutex_);
   opened_ = *std::move(opened);
@@ -191,8 +193,7 @@ absl::Status OpenSession::TakeSpace(uint64_t bytes) {
   if (needed <= journal.allocated) return absl::OkStatus();
   const uint64_t step = std::clamp(journal.allocated, kFirstSpace, kMostSpace);
   const uint64_t target = (needed + step - 1) / step * step;
-  const absl::Status taken =
-      journal.file->Allocate(journal.allocated, target - journal.allocated);
+  const absl::Status taken = journal.file->Allocate(journal.allocated, target - journal.allocated);
   if (absl::IsResourceExhausted(taken)) return Full();
   if (!taken.ok()) return Fail(taken);
   journal.allocated = target;
@@ -274,8 +275,8 @@ void OpenSession::NoteLeases(const Batch& batch, const Applied& last) {
   if (last.tombstone) return;
   const LeaseRecord& lease = last.head.lease;
   const bool renewed = std::ranges::any_of(batch, [](const Waiter* member) {
-    const bool applied = member->result.ok() &&
-                         member->result->kind == CommitResult::Kind::kApplied;
+    const bool applied =
+        member->result.ok() && member->result->kind == CommitResult::Kind::kApplied;
     return applied && (member->change->grant || member->change->renews_lease);
   });
   if (renewed && lease.held) {
@@ -289,13 +290,14 @@ void OpenSession::RotateIfDue() {
   if (!opened_ || !environment_.fail_stop.Check().ok()) return;
   const Opened& old = *opened_;
   if (!old.contents.head.lease.held) CutBack();
-  const bool due = old.contents.changes >= environment_.rotate_changes || old.journal.end >= kRotateBytes;
+  const bool due =
+      old.contents.changes >= environment_.rotate_changes || old.journal.end >= kRotateBytes;
   if (!due) return;
   Files& files = environment_.files;
   absl::StatusOr<Opened> next =
       SwitchFiles(files, key_, old, environment_.clock.Wall(), environment_.random);
-  // Nothing was switched: the journal goes on growing until there is space again, or for ever beside an
-  // item that cannot be read.
+  // Nothing was switched: the journal goes on growing until there is space again, or for ever
+  // beside an item that cannot be read.
   if (absl::IsResourceExhausted(next.status()) || absl::IsDataLoss(next.status())) return;
   absl::Status status = next.status();
   if (status.ok()) {
@@ -342,7 +344,8 @@ void OpenSession::SyncNow() {
   if (!synced.ok()) Fail(synced).IgnoreError();
 }
 
-// Gives preallocated space back. Harmless if it fails: recovery takes zeros behind the end for what they are.
+// Gives preallocated space back. Harmless if it fails: recovery takes zeros behind the end for what
+// they are.
 void OpenSession::CutBack() {
   if (!opened_ || opened_->journal.allocated == opened_->journal.end) return;
   if (!environment_.fail_stop.Check().ok()) return;

@@ -1,26 +1,27 @@
 // One session of the store: who waits to change it, and what of it is durable.
 //
-// A commit path without a log of its own for the store: callers queue, one of them leads, decides all that
-// wait, writes one frame, syncs once, and answers everybody (STORES section 2, "Commit").
+// A commit path without a log of its own for the store: callers queue, one of them leads, decides
+// all that wait, writes one frame, syncs once, and answers everybody (STORES section 2, "Commit").
 #ifndef HOLDFAST_STORE_FS_OPEN_SESSION_H_
 #define HOLDFAST_STORE_FS_OPEN_SESSION_H_
 
-#include <deque>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <vector>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "session/change.h"
 #include "session/store.h"
 #include "store-fs/commit_batch.h"
 #include "store-fs/contents.h"
 #include "store-fs/environment.h"
 #include "store-fs/recovery.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
 
 namespace holdfast::fs {
 
@@ -35,10 +36,10 @@ class OpenSession {
   // See SessionStore::Commit.
   absl::StatusOr<CommitResult> Commit(const Change& change);
 
-  // Calls `look` with what is durable, under the lock: copy out what is needed, and no I/O. Opens the
-  // session first if it is not. The shared file keeps the journal readable while it is being replaced.
-  absl::Status Look(
-      const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look);
+  // Calls `look` with what is durable, under the lock: copy out what is needed, and no I/O. Opens
+  // the session first if it is not. The shared file keeps the journal readable while it is being
+  // replaced.
+  absl::Status Look(const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look);
 
   // Gives preallocated space back if the session is open and nobody is changing it.
   void CutBackIfIdle();
@@ -55,10 +56,13 @@ class OpenSession {
 
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Settles one batch as the leader. Gives the lock away meanwhile and takes it again.
+  void Lead(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls `act` as the leader, unless somebody leads already.
   void LeadIfFree(const std::function<void()>& act);
 
-  // The rest is the leader's alone and runs without the lock, but for the moment a result is published.
+  // The rest is the leader's alone and runs without the lock, but for the moment a result is
+  // published.
   absl::Status EnsureOpen();
   void Run(const Batch& batch);
   absl::Status Write(const std::vector<Applied>& applied);

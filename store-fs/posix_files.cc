@@ -1,20 +1,19 @@
-#include <dirent.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "session/status_macros.h"
+#include "store-fs/files.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <memory>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
-
-#include "session/status_macros.h"
-#include "store-fs/files.h"
 
 namespace holdfast::fs {
 namespace {
@@ -169,9 +168,10 @@ class PosixFiles final : public Files {
     const auto [from_parent, from_name] = Split(from);
     const Descriptor source = Directory(from_parent);
     if (source.get() < 0) return Failure("rename", from, errno);
-    return InParent("rename to", to, [&, &name_of_source = from_name](int parent, const char* name) {
-      return renameat2(source.get(), name_of_source.c_str(), parent, name, flags);
-    });
+    return InParent("rename to", to,
+                    [&, &name_of_source = from_name](int parent, const char* name) {
+                      return renameat2(source.get(), name_of_source.c_str(), parent, name, flags);
+                    });
   }
 
   absl::Status RemoveFile(const std::string& path) override {
@@ -199,7 +199,8 @@ class PosixFiles final : public Files {
     if (stream == nullptr) return Failure("list", path, errno);
     std::vector<std::string> names;
     errno = 0;
-    while (const dirent* entry = readdir(stream.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is this call's own
+    while (const dirent* entry = readdir(
+               stream.get())) {  // NOLINT(concurrency-mt-unsafe): the stream is this call's own
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") names.emplace_back(name);
     }
@@ -219,7 +220,8 @@ class PosixFiles final : public Files {
         .directory = S_ISDIR(info.stx_mode),
         .link = S_ISLNK(info.stx_mode),
         .inode = info.stx_ino,
-        .birth_ns = has_birth ? info.stx_btime.tv_sec * kNanosPerSecond + info.stx_btime.tv_nsec : 0,
+        .birth_ns =
+            has_birth ? info.stx_btime.tv_sec * kNanosPerSecond + info.stx_btime.tv_nsec : 0,
         .mode = info.stx_mode & 07777U,
         .owner = info.stx_uid};
   }

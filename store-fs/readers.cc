@@ -1,5 +1,11 @@
 #include "store-fs/readers.h"
 
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-fs/layout.h"
+#include "store-fs/records.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -8,16 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "session/limits.h"
-#include "session/refusal.h"
-#include "session/status_macros.h"
-#include "store-fs/layout.h"
-#include "store-fs/records.h"
-
 namespace holdfast::fs {
 namespace {
 
-// A rotation may replace a segment between looking and reading; then a second look finds the new one.
+// A rotation may replace a segment between looking and reading; then a second look finds the new
+// one.
 constexpr int kLooks = 3;
 
 absl::Status Damaged(std::string_view what, uint64_t number) {
@@ -42,13 +43,14 @@ absl::Status CheckRevision(const Head& head, std::optional<Revision> revision) {
 
 // The last snapshot at or before `revision`.
 const SnapshotRecord& SnapshotAt(const Head& head, Revision revision) {
-  const auto later = std::ranges::upper_bound(head.snapshots, revision, {}, [](const auto& record) {
-    return record.at.revision;
-  });
+  const auto later = std::ranges::upper_bound(
+      head.snapshots, revision, {}, [](const auto& record) { return record.at.revision; });
   return *std::prev(later);
 }
 
-Position PositionOf(const Head& head) { return {.revision = head.revision, .journal = head.journal}; }
+Position PositionOf(const Head& head) {
+  return {.revision = head.revision, .journal = head.journal};
+}
 
 // What is needed of a log to read it without the session's lock.
 struct LogLook {
@@ -80,9 +82,8 @@ absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, cons
     RETURN_IF_ERROR(look(seen));
     const uint64_t from = seen.from;
     if (from >= seen.next) return std::vector<std::string>();
-    const LogFiles where{.files = &environment.files,
-                         .journal = seen.journal.get(),
-                         .prefix = PrefixOf(key, kind)};
+    const LogFiles where{
+        .files = &environment.files, .journal = seen.journal.get(), .prefix = PrefixOf(key, kind)};
     const size_t most = std::min<size_t>(limit.items, seen.next - from);
     absl::StatusOr<std::vector<std::string>> items =
         ReadLog(where, seen.log, from, most, limit.bytes);
@@ -136,10 +137,9 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
     }));
     return checked;
   };
-  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, FileKind::kMessages, "message",
-                                              limit, look));
-  ASSIGN_OR_RETURN(page.messages,
-                   DecodeAll<Message>(items, DecodeMessage, "message", from));
+  ASSIGN_OR_RETURN(const auto items,
+                   ReadPage(environment_, key_, FileKind::kMessages, "message", limit, look));
+  ASSIGN_OR_RETURN(page.messages, DecodeAll<Message>(items, DecodeMessage, "message", from));
   page.end = from + items.size() > page.newest.value();
   return page;
 }
@@ -200,8 +200,8 @@ void Readers::ReadSlotData(const SlotVersion& version, const NumberedLog& entrie
     const auto bytes = ReadExtent(*journal, version.where);
     if (bytes.ok()) slot = DecodeSlot(*bytes);
   } else {
-    const auto file =
-        environment_.files.Open(PathOf(key_, FileKind::kSlots, version.where.file), OpenMode::kRead);
+    const auto file = environment_.files.Open(PathOf(key_, FileKind::kSlots, version.where.file),
+                                              OpenMode::kRead);
     const auto bytes = file.ok() ? ReadExtent(**file, version.where) : file.status();
     if (bytes.ok()) slot = DecodeSlot(*bytes);
   }
@@ -214,7 +214,8 @@ absl::StatusOr<JournalPage> Readers::Entries(const JournalQuery& query, PageLimi
   JournalQuery rest = query;
   for (;;) {
     ASSIGN_OR_RETURN(JournalPage page, EntriesOnce(rest, limit));
-    const JournalNumber last = page.entries.empty() ? rest.after : page.entries.back().journal_number;
+    const JournalNumber last =
+        page.entries.empty() ? rest.after : page.entries.back().journal_number;
     if (query.turn) {
       std::erase_if(page.entries,
                     [&](const JournalEntry& entry) { return entry.turn != *query.turn; });
@@ -246,8 +247,8 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
     }));
     return checked;
   };
-  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, FileKind::kEntries, "entry",
-                                              limit, look));
+  ASSIGN_OR_RETURN(const auto items,
+                   ReadPage(environment_, key_, FileKind::kEntries, "entry", limit, look));
   ASSIGN_OR_RETURN(page.entries, DecodeAll<JournalEntry>(items, DecodeEntry, "entry", from));
   page.end = from + items.size() >= next;
   return page;
@@ -288,10 +289,9 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
       seen = {.log = contents.audits, .journal = journal, .from = from, .next = next};
     });
   };
-  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, FileKind::kAudit, "audit record",
-                                              limit, look));
-  ASSIGN_OR_RETURN(page.records,
-                   DecodeAll<AuditRecord>(items, DecodeAudit, "audit record", from));
+  ASSIGN_OR_RETURN(const auto items,
+                   ReadPage(environment_, key_, FileKind::kAudit, "audit record", limit, look));
+  ASSIGN_OR_RETURN(page.records, DecodeAll<AuditRecord>(items, DecodeAudit, "audit record", from));
   page.end = from + items.size() >= next;
   return page;
 }

@@ -2,13 +2,14 @@
 #ifndef HOLDFAST_STORE_FS_READERS_H_
 #define HOLDFAST_STORE_FS_READERS_H_
 
-#include <memory>
-#include <optional>
-
-#include "absl/status/statusor.h"
 #include "session/store.h"
 #include "store-fs/environment.h"
 #include "store-fs/open_session.h"
+
+#include "absl/status/statusor.h"
+
+#include <memory>
+#include <optional>
 
 namespace holdfast::fs {
 

@@ -4,14 +4,14 @@
 #ifndef HOLDFAST_STORE_FS_RECORDS_H_
 #define HOLDFAST_STORE_FS_RECORDS_H_
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "session/change.h"
 #include "session/encoding.h"
 #include "session/head.h"
 #include "session/model.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace holdfast::fs {
 

@@ -1,12 +1,5 @@
 #include "store-fs/recovery.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <set>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "session/encoding.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -16,6 +9,13 @@
 #include "store-fs/layout.h"
 #include "store-fs/records.h"
 #include "store-fs/root.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace holdfast::fs {
 namespace {
@@ -33,7 +33,8 @@ absl::Status NotFound() {
   return Refusal(Reason::kSessionNotFound, "no session of this id is stored here");
 }
 
-// A file that must be there: its absence, or a link in its place, is damage; anything else is the disk's.
+// A file that must be there: its absence, or a link in its place, is damage; anything else is the
+// disk's.
 absl::Status Judge(const absl::Status& status, std::string_view what) {
   if (status.ok()) return status;
   if (absl::IsNotFound(status)) return Damaged(what, "it is missing");
@@ -63,15 +64,6 @@ absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key,
   std::optional<Contents> contents = DecodeContents(*bytes);
   if (!contents) return Damaged("head", "wrong shape");
   return *std::move(contents);
-}
-
-// True when another frame of this journal begins somewhere behind `offset`: then what stands there is no
-// unfinished write, for no frame is written before the one before it is synced.
-bool ValidFrameFollows(std::string_view bytes, uint64_t offset, uint64_t salt) {
-  for (uint64_t at = offset + kFrameAlign; at + kFrameHeader <= bytes.size(); at += kFrameAlign) {
-    if (ReadFrame(bytes, at, salt).state == FrameState::kValid) return true;
-  }
-  return false;
 }
 
 struct Replay {
@@ -153,9 +145,8 @@ absl::StatusOr<JournalBytes> ReadJournal(Files& files, const SessionKey& key) {
 
 // Old request rows come from their segments; those of the journal are newer and win.
 absl::Status LoadRequests(Files& files, const SessionKey& key, File& journal, Contents& contents) {
-  const LogFiles where{.files = &files,
-                       .journal = &journal,
-                       .prefix = PrefixOf(key, FileKind::kRequests)};
+  const LogFiles where{
+      .files = &files, .journal = &journal, .prefix = PrefixOf(key, FileKind::kRequests)};
   uint64_t next = contents.request_log.first();
   while (next < contents.request_log.next) {
     const auto items = ReadLog(where, contents.request_log, next, kPageMost, kPageBytes);
@@ -226,7 +217,7 @@ std::string DirectoryOf(const SessionKey& key) {
 }
 
 absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
-                                   const StoreIdentity& identity) {
+                                      const StoreIdentity& identity) {
   ASSIGN_OR_RETURN(Loaded loaded, Load(files, key, identity));
   RETURN_IF_ERROR(LoadRequests(files, key, *loaded.journal.file, loaded.contents));
   Opened opened;

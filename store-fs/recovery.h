@@ -3,17 +3,18 @@
 #ifndef HOLDFAST_STORE_FS_RECOVERY_H_
 #define HOLDFAST_STORE_FS_RECOVERY_H_
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-
-#include "absl/status/statusor.h"
 #include "session/clock.h"
 #include "session/ids.h"
 #include "store-fs/contents.h"
 #include "store-fs/files.h"
 #include "store-fs/manifest.h"
+
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 
 namespace holdfast::fs {
 
@@ -37,15 +38,16 @@ struct Opened {
 struct StoreIdentity {
   StoreId store;
   Incarnation incarnation;
-  bool interval_durability = false;  // several frames may be torn: recovery cuts at the first that fails
+  bool interval_durability =
+      false;  // several frames may be torn: recovery cuts at the first that fails
 };
 
 // "t/<tenant>/<session>".
 std::string DirectoryOf(const SessionKey& key);
 
-// Opens the session in the directory of `key`. SESSION_NOT_FOUND when there is none; RESUME_MISMATCH,
-// MANIFEST_DRIFT or DAMAGED as STORES says, with nothing written; UNAVAILABLE (no refusal) when the disk
-// fails, after which the store must stop.
+// Opens the session in the directory of `key`. SESSION_NOT_FOUND when there is none;
+// RESUME_MISMATCH, MANIFEST_DRIFT or DAMAGED as STORES says, with nothing written; UNAVAILABLE (no
+// refusal) when the disk fails, after which the store must stop.
 absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
                                       const StoreIdentity& identity);
 

@@ -1,24 +1,24 @@
 #include "store-fs/root.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+#include "nlohmann/json.hpp"
 
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
-
-#include "nlohmann/json.hpp"
-#include "session/refusal.h"
-#include "session/status_macros.h"
 
 namespace holdfast::fs {
 namespace {
@@ -41,7 +41,8 @@ absl::Status Failed(const std::string& root, const absl::Status& status) {
 }
 
 bool IsNetworkFileSystem(const std::string& root) {
-  // From linux/magic.h and the kernels' own headers: NFS, SMB, SMB2, CIFS, CODA, 9P, AFS, CEPH, FUSE hosts.
+  // From linux/magic.h and the kernels' own headers: NFS, SMB, SMB2, CIFS, CODA, 9P, AFS, CEPH,
+  // FUSE hosts.
   constexpr std::array<uint64_t, 8> kMagics = {0x6969,     0x517b,     0xfe534d42, 0xff534d42,
                                                0x73757245, 0x01021997, 0x5346414f, 0x00c36400};
   struct statfs info {};
@@ -85,7 +86,8 @@ absl::StatusOr<std::unique_ptr<RootLock>> Lock(const std::string& root) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     std::array<char, 32> pid{};
     const ssize_t got = pread(fd, pid.data(), pid.size() - 1, 0);
-    return Refused(root, "process " + std::string(pid.data(), got > 0 ? static_cast<size_t>(got) : 0) +
+    return Refused(root, "process " +
+                             std::string(pid.data(), got > 0 ? static_cast<size_t>(got) : 0) +
                              " is serving it already");
   }
   // The number is only for the message above; the lock itself is what counts.

@@ -1,17 +1,18 @@
-// The root of a store: whose it is, that nobody else serves it, and that it is still where it was made
-// (STORES section 2, "What people do with directories").
+// The root of a store: whose it is, that nobody else serves it, and that it is still where it was
+// made (STORES section 2, "What people do with directories").
 #ifndef HOLDFAST_STORE_FS_ROOT_H_
 #define HOLDFAST_STORE_FS_ROOT_H_
+
+#include "session/clock.h"
+#include "session/ids.h"
+#include "store-fs/files.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include <functional>
 #include <memory>
 #include <string>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "session/clock.h"
-#include "session/ids.h"
-#include "store-fs/files.h"
 
 namespace holdfast::fs {
 
@@ -55,9 +56,10 @@ struct Root {
   bool was_clean = false;
 };
 
-// Makes the root if it is missing, locks it, verifies that it is ours and writable, and cleans tmp/.
-// STORE_UNAVAILABLE with words that a person can act on: in use by another process (which one), accessible
-// to others, not ours, on a network or case-folding file system, copied or restored, not writable.
+// Makes the root if it is missing, locks it, verifies that it is ours and writable, and cleans
+// tmp/. STORE_UNAVAILABLE with words that a person can act on: in use by another process (which
+// one), accessible to others, not ours, on a network or case-folding file system, copied or
+// restored, not writable.
 absl::StatusOr<Root> OpenRoot(const RootOptions& options, Random& random);
 
 // Replaces the file STORE durably.

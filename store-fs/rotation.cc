@@ -1,5 +1,12 @@
 #include "store-fs/rotation.h"
 
+#include "session/digest.h"
+#include "session/limits.h"
+#include "session/status_macros.h"
+#include "store-fs/layout.h"
+#include "store-fs/records.h"
+#include "store-fs/root.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,18 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "session/digest.h"
-#include "session/limits.h"
-#include "session/status_macros.h"
-#include "store-fs/layout.h"
-#include "store-fs/records.h"
-#include "store-fs/root.h"
-
 namespace holdfast::fs {
 namespace {
 
-// Small segments of like size are merged, so that a long history has few files, each item is written again
-// only a few times, and no rotation writes more than about this.
+// Small segments of like size are merged, so that a long history has few files, each item is
+// written again only a few times, and no rotation writes more than about this.
 constexpr size_t kMergeFanout = 8;
 constexpr uint64_t kMergeMost = uint64_t{4} * 1024 * 1024;
 
@@ -74,8 +74,8 @@ class Rotation {
     return EncodeSlot(*entry->slot);
   }
 
-  // Versions that stand in the journal or in an entry move into a segment of their own. One that cannot be
-  // read keeps its damage: it must not cost the session its other contents.
+  // Versions that stand in the journal or in an entry move into a segment of their own. One that
+  // cannot be read keeps its damage: it must not cost the session its other contents.
   absl::Status WriteSlots(Contents& contents) {
     SegmentBuilder builder;
     for (SlotVersion& version : contents.slots) {
@@ -117,9 +117,8 @@ class Rotation {
     DropOld(contents.events, now_ - kEventsKept, kEventsKeptLeast);
     RETURN_IF_ERROR(MoveTail(FileKind::kEvents, contents.events));
     const uint64_t floor = OldestKept(contents.head).journal.value();
-    std::erase_if(contents.entries.segments, [&](const SegmentInfo& info) {
-      return info.first + info.count - 1 <= floor;
-    });
+    std::erase_if(contents.entries.segments,
+                  [&](const SegmentInfo& info) { return info.first + info.count - 1 <= floor; });
     return MoveTail(FileKind::kEntries, contents.entries);
   }
 
@@ -190,8 +189,8 @@ class Rotation {
   }
 
   bool CopySegment(FileKind kind, const SegmentInfo& info, SegmentBuilder& out) {
-    const auto items = ReadItems(files_, PathOf(key_, kind, info.file), info, info.first,
-                                 info.count, SIZE_MAX);
+    const auto items =
+        ReadItems(files_, PathOf(key_, kind, info.file), info, info.first, info.count, SIZE_MAX);
     if (!items.ok() || items->size() != info.count) return false;
     for (const std::string& item : *items) out.Add(item);
     return true;

@@ -1,10 +1,10 @@
 #include "store-fs/segment.h"
 
-#include <cstring>
-#include <memory>
-
 #include "session/status_macros.h"
 #include "store-fs/crc32c.h"
+
+#include <cstring>
+#include <memory>
 
 namespace holdfast::fs {
 namespace {

@@ -1,18 +1,20 @@
 // Segments: immutable files of items, written once by a rotation (docs/formats.md).
 //
-// Each item carries its own checksum, so that one damaged item fails its own read and nobody else's.
+// Each item carries its own checksum, so that one damaged item fails its own read and nobody
+// else's.
 #ifndef HOLDFAST_STORE_FS_SEGMENT_H_
 #define HOLDFAST_STORE_FS_SEGMENT_H_
+
+#include "store-fs/files.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "store-fs/files.h"
 
 namespace holdfast::fs {
 
@@ -29,7 +31,7 @@ struct SegmentInfo {
   uint64_t file = 0;   // the rotation that wrote it
   uint64_t first = 0;  // number of its first item
   uint64_t count = 0;
-  uint64_t bytes = 0;  // of items, where the index begins
+  uint64_t bytes = 0;     // of items, where the index begins
   int64_t newest_us = 0;  // time of the rotation that wrote its newest item
 };
 

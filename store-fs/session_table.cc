@@ -5,7 +5,15 @@
 namespace holdfast::fs {
 
 std::shared_ptr<OpenSession> SessionTable::Get(const SessionKey& key) {
-  std::vector<std::shared_ptr<OpenSession>> closed;  // destroyed after the lock: closing is I/O
+  std::vector<std::shared_ptr<OpenSession>> closed;
+  const std::shared_ptr<OpenSession> session = GetAndEvict(key, closed);
+  // Outside the lock: with durability by interval nobody else will do it any more.
+  for (const auto& evicted : closed) evicted->SyncNow();
+  return session;
+}
+
+std::shared_ptr<OpenSession> SessionTable::GetAndEvict(
+    const SessionKey& key, std::vector<std::shared_ptr<OpenSession>>& closed) {
   const absl::MutexLock lock(&mutex_);
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) {

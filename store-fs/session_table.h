@@ -2,18 +2,19 @@
 #ifndef HOLDFAST_STORE_FS_SESSION_TABLE_H_
 #define HOLDFAST_STORE_FS_SESSION_TABLE_H_
 
+#include "session/ids.h"
+#include "store-fs/environment.h"
+#include "store-fs/open_session.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+
 #include <cstddef>
 #include <list>
 #include <memory>
 #include <utility>
 #include <vector>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
-#include "session/ids.h"
-#include "store-fs/environment.h"
-#include "store-fs/open_session.h"
 
 namespace holdfast::fs {
 
@@ -22,8 +23,8 @@ class SessionTable {
  public:
   SessionTable(Environment& environment, size_t most) : environment_(environment), most_(most) {}
 
-  // The session of `key`, which may not exist on the disk. There is never a second object for a key that
-  // somebody still uses.
+  // The session of `key`, which may not exist on the disk. There is never a second object for a key
+  // that somebody still uses.
   std::shared_ptr<OpenSession> Get(const SessionKey& key);
   // All that are open now.
   std::vector<std::shared_ptr<OpenSession>> All();
@@ -31,6 +32,10 @@ class SessionTable {
   void Clear();
 
  private:
+  // `closed` takes those that were pushed out.
+  std::shared_ptr<OpenSession> GetAndEvict(const SessionKey& key,
+                                           std::vector<std::shared_ptr<OpenSession>>& closed);
+
   using Entry = std::pair<SessionKey, std::shared_ptr<OpenSession>>;
 
   Environment& environment_;

@@ -1,26 +1,25 @@
 #include "store-fs/tombstones.h"
 
-#include <cstddef>
-#include <cstring>
-#include <string_view>
-#include <utility>
-
 #include "session/encoding.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
-#include "store-fs/crc32c.h"
+#include "store-fs/frame.h"
 #include "store-fs/records.h"
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
 
 namespace holdfast::fs {
 namespace {
 
 constexpr char kLog[] = "tombstones.log";
 constexpr uint64_t kVersion = 1;
+constexpr uint64_t kSalt = 0;  // the file is never replaced, so that no stale frame can be in it
 
-struct RecordHead {
-  uint32_t size;
-  uint32_t crc;
-};
+absl::Status Damage() {
+  return StoreUnavailable("tombstones.log is damaged: restore it from a backup", Fate::kNoEffect);
+}
 
 std::string Encode(const Tombstone& tombstone) {
   Encoder out;
@@ -28,9 +27,7 @@ std::string Encode(const Tombstone& tombstone) {
   out.Text(tombstone.uid.value()).Number(tombstone.revision.value());
   out.Number(tombstone.last_event.value());
   out.Text(tombstone.request ? tombstone.request->value() : "").Number(tombstone.removed ? 1 : 0);
-  const std::string body = out.Take();
-  const RecordHead head{.size = static_cast<uint32_t>(body.size()), .crc = Crc32c(body)};
-  return std::string(reinterpret_cast<const char*>(&head), sizeof head) + body;
+  return out.Take();
 }
 
 std::optional<Tombstone> Decode(std::string_view bytes) {
@@ -58,7 +55,7 @@ absl::StatusOr<std::unique_ptr<Tombstones>> Tombstones::Open(Files& files) {
     file = files.Open(kLog, OpenMode::kWrite);
   }
   RETURN_IF_ERROR(file.status());
-  std::unique_ptr<Tombstones> tombstones(new Tombstones(*std::move(file)));  // NOLINT(google-readability-casting): private constructor
+  auto tombstones = std::make_unique<Tombstones>(*std::move(file));
   RETURN_IF_ERROR(tombstones->Load());
   return tombstones;
 }
@@ -67,31 +64,32 @@ absl::Status Tombstones::Load() {
   const absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const uint64_t size, file_->Size());
   ASSIGN_OR_RETURN(const std::string bytes, file_->Read(0, size));
-  std::string_view rest = bytes;
-  while (rest.size() >= sizeof(RecordHead)) {
-    RecordHead head{};
-    std::memcpy(&head, rest.data(), sizeof head);
-    if (head.size > rest.size() - sizeof head) break;  // unfinished
-    const std::string_view body = rest.substr(sizeof head, head.size);
-    const auto tombstone = Crc32c(body) == head.crc ? Decode(body) : std::nullopt;
-    if (!tombstone) {
-      if (rest.size() == sizeof head + head.size) break;  // the last one: unfinished
-      return StoreUnavailable("tombstones.log is damaged: restore it from a backup", Fate::kNoEffect);
-    }
+  FrameRead read = ReadFrame(bytes, end_, kSalt);
+  for (; read.state == FrameState::kValid; read = ReadFrame(bytes, end_, kSalt)) {
+    const auto tombstone = Decode(read.frame.payload);
+    if (!tombstone || read.frame.head.previous != last_checksum_) return Damage();
     by_key_.insert_or_assign(tombstone->key, *tombstone);
-    rest.remove_prefix(sizeof head + head.size);
+    end_ += read.frame.size;
+    last_checksum_ = read.frame.checksum;
   }
-  end_ = bytes.size() - rest.size();
-  if (rest.empty()) return absl::OkStatus();
+  if (read.state == FrameState::kDamaged || ValidFrameFollows(bytes, end_, kSalt)) return Damage();
+  if (end_ == size) return absl::OkStatus();
   RETURN_IF_ERROR(file_->Truncate(end_));
   return file_->Sync();
 }
 
-absl::Status Tombstones::Append(const Tombstone& tombstone, bool sync) {
-  const std::string bytes = Encode(tombstone);
+absl::Status Tombstones::Append(const Tombstone& tombstone) {
+  FrameHead head;
+  head.type = FrameType::kTombstone;
+  head.salt = kSalt;
+  head.revision = tombstone.revision;
+  head.previous = last_checksum_;
+  const std::string bytes = EncodeFrame(head, Encode(tombstone), end_);
   RETURN_IF_ERROR(file_->Write(end_, bytes));
-  if (sync) RETURN_IF_ERROR(file_->Sync());
+  // Also for a mere note: an unsynced frame must never have another one behind it.
+  RETURN_IF_ERROR(file_->Sync());
   end_ += bytes.size();
+  last_checksum_ = ReadFrame(bytes, 0, kSalt).frame.checksum;
   by_key_.insert_or_assign(tombstone.key, tombstone);
   return absl::OkStatus();
 }
@@ -105,7 +103,7 @@ std::optional<Tombstone> Tombstones::Find(const SessionKey& key) {
 
 absl::Status Tombstones::Add(const Tombstone& tombstone) {
   const absl::MutexLock lock(&mutex_);
-  return Append(tombstone, /*sync=*/true);
+  return Append(tombstone);
 }
 
 absl::Status Tombstones::NoteRemoved(const SessionKey& key) {
@@ -114,7 +112,7 @@ absl::Status Tombstones::NoteRemoved(const SessionKey& key) {
   if (found == by_key_.end() || found->second.removed) return absl::OkStatus();
   Tombstone noted = found->second;
   noted.removed = true;
-  return Append(noted, /*sync=*/false);
+  return Append(noted);
 }
 
 std::vector<Tombstone> Tombstones::Unfinished() {

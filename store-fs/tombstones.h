@@ -2,19 +2,20 @@
 #ifndef HOLDFAST_STORE_FS_TOMBSTONES_H_
 #define HOLDFAST_STORE_FS_TOMBSTONES_H_
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
+#include "session/ids.h"
+#include "store-fs/files.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "session/ids.h"
-#include "store-fs/files.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace holdfast::fs {
 
@@ -30,8 +31,8 @@ struct Tombstone {
 // Any thread may call.
 class Tombstones {
  public:
-  // Reads the log, or starts it. An unfinished last record is cut; anything else that fails its checksum is
-  // STORE_UNAVAILABLE, since no deleted session may come back.
+  // Reads the log, or starts it. An unfinished last record is cut; anything else that fails its
+  // checksum is STORE_UNAVAILABLE, since no deleted session may come back.
   static absl::StatusOr<std::unique_ptr<Tombstones>> Open(Files& files);
 
   std::optional<Tombstone> Find(const SessionKey& key);
@@ -42,14 +43,17 @@ class Tombstones {
   // Those whose directory may still be there.
   std::vector<Tombstone> Unfinished();
 
- private:
+  // For Open alone.
   explicit Tombstones(std::unique_ptr<File> file) : file_(std::move(file)) {}
+
+ private:
   absl::Status Load();
-  absl::Status Append(const Tombstone& tombstone, bool sync) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Append(const Tombstone& tombstone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;  // also around the append: deletes are rare and must not interleave
   const std::unique_ptr<File> file_;
   uint64_t end_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t last_checksum_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<SessionKey, Tombstone> by_key_ ABSL_GUARDED_BY(mutex_);
 };
 

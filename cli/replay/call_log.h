@@ -2,7 +2,7 @@
 // can tell what had been acknowledged and what was in flight.
 //
 // One JSON object a line, written before the call leaves and again when it has ended:
-//   {"t_ms":81234.5,"event":"send","session":"c1-r","call":"CommitTurn","request_id":"…","revision":4}
+//   {"t_ms":812.5,"event":"send","session":"c-r","call":"CommitTurn","request_id":"…","revision":4}
 // "event" is send, ack or error (then with "reason"); "revision" is the one expected, or the one
 // acknowledged; t_ms counts on CLOCK_MONOTONIC.
 #ifndef HOLDFAST_CLI_REPLAY_CALL_LOG_H_

@@ -16,12 +16,14 @@ constexpr int kMostThreads = 1024;
 constexpr int kMostRepeats = 1'000'000;
 
 constexpr char kFooter[] =
-    R"(FILE holds JSON lines {"id": ..., "messages": [...]} in the OpenAI chat shape. Each conversation goes into
-the session ID-RUN, and a repeated one into ID-RUN-r2, ID-RUN-r3, ... A message is stored byte for byte as
-it stands in the file; tool calls and results are journal entries too. A turn ends with the agent's answer.
+    R"(FILE holds JSON lines {"id": ..., "messages": [...]} in the OpenAI chat
+shape. Each conversation goes into the session ID-RUN, a repeated one into ID-RUN-r2, and so on.
+A message is stored byte for byte as it stands in the file; tool calls and results are journal
+entries too. A turn ends with the agent's answer.
 
-When the server goes away, calls are repeated under their request ids until --patience is used up. A replay
-that was itself interrupted goes on behind the last committed message when it is given the same --run.
+When the server goes away, calls are repeated under their request ids until --patience is used up.
+A replay that was itself interrupted goes on behind the last committed message when it is given the
+same --run; it takes the sessions of that run from whoever holds them.
 
 The last line is `N sessions, N turns, N messages, N differences, N reconnects, S s`.
 Exits 4 when a stored message differs.

@@ -11,8 +11,7 @@ absl::Status Overloaded(const char* what) {
       .RetryAfter(kOverloadRetry);
 }
 
-absl::StatusOr<Admission::Ticket> Admission::Admit(size_t wire_bytes) {
-  const size_t bytes = wire_bytes * kParsedBytesPerWireByte;
+absl::StatusOr<Admission::Ticket> Admission::Admit(size_t bytes) {
   const absl::MutexLock lock(&mutex_);
   if (stopped_) return StoreUnavailable("this server is stopping", Fate::kNoEffect);
   if (bytes > memory_budget_ - bytes_) return Overloaded("limits.memory_budget");

@@ -19,6 +19,8 @@ class Admission {
   class Ticket {
    public:
     Ticket() = default;
+    Ticket(const Ticket&) = delete;
+    Ticket& operator=(const Ticket&) = delete;
     Ticket(Ticket&& other) noexcept
         : admission_(std::exchange(other.admission_, nullptr)), bytes_(other.bytes_) {}
     Ticket& operator=(Ticket&& other) noexcept;
@@ -35,9 +37,9 @@ class Admission {
 
   explicit Admission(size_t memory_budget) : memory_budget_(memory_budget) {}
 
-  // A place for a call whose request has `wire_bytes`. OVERLOADED with RetryInfo when the running
+  // A place for a call that may take `bytes` of memory. OVERLOADED with RetryInfo when the running
   // calls take the whole memory budget; STORE_UNAVAILABLE with outcome known once Stop was called.
-  absl::StatusOr<Ticket> Admit(size_t wire_bytes);
+  absl::StatusOr<Ticket> Admit(size_t bytes);
 
   // Refuses every later call; the running ones go on.
   void Stop();

@@ -34,6 +34,7 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
       context_(context),
       method_(info.method),
       request_bytes_(info.request_bytes),
+      held_bytes_(info.held_bytes),
       entered_(edge.clock.SinceBoot()),
       default_deadline_(!HasDeadline(context)) {
   deadline_ = entered_ + kDefaultDeadline;
@@ -42,8 +43,8 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
   }
   facts_.session = std::move(info.session);
   // Without authentication everybody is this tenant (DESIGN section 1).
-  static const TenantId tenant = *TenantId::Parse(kDefaultTenant);
-  caller_.tenant = tenant;
+  static const TenantId kTenant = *TenantId::Parse(kDefaultTenant);
+  caller_.tenant = kTenant;
   ReadTrace();
 }
 
@@ -74,7 +75,8 @@ absl::Status Call::Enter() {
   if (request_bytes_ > kUnaryRequestBytes) {
     return TooLarge("request", kUnaryRequestBytes, request_bytes_);
   }
-  ASSIGN_OR_RETURN(ticket_, edge_.admission.Admit(request_bytes_));
+  const size_t memory = request_bytes_ * kParsedBytesPerWireByte + held_bytes_;
+  ASSIGN_OR_RETURN(ticket_, edge_.admission.Admit(memory));
   return absl::OkStatus();
 }
 

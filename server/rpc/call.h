@@ -36,6 +36,7 @@ struct CallInfo {
   std::string_view method;  // a literal, for example "CommitTurn"
   std::string session;      // as the request names it; need not be valid
   size_t request_bytes = 0;
+  size_t held_bytes = 0;  // of a stream: what it holds while its client reads
 };
 
 // One call from its entry to its log line. Used by one thread at a time.
@@ -70,6 +71,7 @@ class Call {
   grpc::CallbackServerContext& context_;
   const std::string_view method_;
   const size_t request_bytes_;
+  const size_t held_bytes_;
   const absl::Duration entered_;
   bool default_deadline_ = false;
   absl::Duration deadline_;  // since boot

@@ -7,11 +7,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string_view>
-#include <vector>
 
 namespace holdfast {
 namespace {
@@ -26,10 +25,7 @@ std::string Sum(std::string_view bytes) {
 
 // What makes two questions the same: store, tenant, filters and direction.
 std::string QuestionSum(const StoreDescription& store, const ListQuery& query) {
-  std::vector<Lifecycle> lifecycles = query.lifecycles;
-  std::ranges::sort(lifecycles);
-  const auto repeated = std::ranges::unique(lifecycles);
-  lifecycles.erase(repeated.begin(), repeated.end());
+  const std::set<Lifecycle> lifecycles(query.lifecycles.begin(), query.lifecycles.end());
   Encoder out;
   out.Text(store.store.value()).Text(query.tenant.value()).Text(query.project_root);
   out.Number(query.descending ? 1 : 0);

@@ -1,6 +1,7 @@
 #include "server/rpc/read_session_reactor.h"
 
 #include "server/rpc/session_reader.h"
+#include "session/limits.h"
 #include "session/refusal.h"
 
 #include <cstddef>
@@ -8,6 +9,9 @@
 
 namespace holdfast {
 namespace {
+
+// One page as the store answers it and once more in pieces for the wire.
+constexpr size_t kHeldBytes = 2 * kPageBytes;
 
 // A page is read on a worker, then written piece by piece on the transport's threads; then the next
 // page. At every moment exactly one of the two is under way, so nothing here needs a lock, and
@@ -20,7 +24,8 @@ class ReadSessionReactor final : public grpc::ServerWriteReactor<pb::ReadSession
         call_(edge, *context,
               {.method = "ReadSession",
                .session = request.session_id(),
-               .request_bytes = request.ByteSizeLong()}),
+               .request_bytes = request.ByteSizeLong(),
+               .held_bytes = kHeldBytes}),
         reader_(sessions, call_.caller(), request) {
     call_.DropDefaultDeadline();
   }

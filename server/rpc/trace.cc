@@ -19,7 +19,7 @@ bool IsHex(std::string_view text) {
       text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-bool IsZero(std::string_view text) { return text.find_first_not_of('0') == text.npos; }
+bool IsZero(std::string_view text) { return text.find_first_not_of('0') == std::string_view::npos; }
 
 }  // namespace
 

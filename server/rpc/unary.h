@@ -14,9 +14,9 @@ namespace holdfast {
 template <typename Request, typename Response>
 struct Unary {
   std::string_view method;
-  grpc::CallbackServerContext* context;
-  const Request* request;
-  Response* response;
+  grpc::CallbackServerContext* context = nullptr;
+  const Request* request = nullptr;
+  Response* response = nullptr;
 };
 template <typename Request, typename Response>
 Unary(std::string_view, grpc::CallbackServerContext*, const Request*, Response*)
@@ -42,7 +42,7 @@ grpc::ServerUnaryReactor* RunUnary(Edge& edge, const Unary<Request, Response>& u
                 .request_bytes = unary.request->ByteSizeLong()};
   return RunUnary(edge, unary.context, std::move(info),
                   [request = unary.request, response = unary.response, serve](Call& call) {
-                    const absl::Status status = serve(call, *request, *response);
+                    absl::Status status = serve(call, *request, *response);
                     // A call that makes a session, or looks for one, learns its name on the way.
                     if (call.facts().session.empty()) call.NameSession(SessionIn(*response));
                     return status;

@@ -34,9 +34,10 @@ TEST(Recording, AMessageIsItsTextInTheLine) {
 }
 
 TEST(Recording, ToolCallsAndResultsCarryTheirIds) {
-  const auto conversation = ParseConversation(
-      R"({"id":"x","messages":[{"role":"assistant","tool_calls":[{"id":"c1","n":1.0},{"id":"c2"}]},)"
-      R"({"role":"tool","tool_call_id":"c1"}]})");
+  const auto conversation =
+      ParseConversation(R"({"id":"x","messages":[)"
+                        R"({"role":"assistant","tool_calls":[{"id":"c1","n":1.0},{"id":"c2"}]},)"
+                        R"({"role":"tool","tool_call_id":"c1"}]})");
   ASSERT_TRUE(conversation.ok()) << conversation.status();
   const RecordedMessage& assistant = conversation->messages[0];
   ASSERT_EQ(assistant.tool_calls.size(), 2);

@@ -1,10 +1,11 @@
-// Every file operation of a workload fails in turn, the first time alone and then for good: nothing is
-// acknowledged that is not found again, the store stops, and the restart is clean.
+// Every file operation of a workload fails in turn, the first time alone and then for good: nothing
+// is acknowledged that is not found again, the store stops, and the restart is clean.
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"
 #include "tests/faults/workload.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/memory_files.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/temp_dir.h"
 
@@ -33,26 +34,36 @@ struct Fault {
   }
 };
 
-std::unique_ptr<SessionStore> MakeStore(const TempDir& root, FakeClock& clock, Random& random,
-                                        Fault& fault) {
-  fs::FsOptions options;
-  options.root = root / "root";
-  options.rotate_changes = kRotateChanges;
-  options.wrap_files = [&fault](std::unique_ptr<fs::Files> files) {
-    return MakeBreakingFiles(std::move(files),
-                             [&fault](const std::string&, const std::string&) { return fault(); });
-  };
-  return fs::MakeFsStore(std::move(options), clock, random);
-}
+// A store on a disk in memory, which is as good as any: only what the store is answered counts
+// here.
+class Stores {
+ public:
+  std::unique_ptr<SessionStore> Make(Fault& fault) {
+    fs::FsOptions options;
+    options.root = root_ / "root";  // only its lock is real
+    options.rotate_changes = kRotateChanges;
+    options.wrap_files = [this, &fault](std::unique_ptr<fs::Files>) {
+      const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
+      return MakeBreakingFiles(
+          disk_.Open(calm), [&fault](const std::string&, const std::string&) { return fault(); });
+    };
+    return fs::MakeFsStore(std::move(options), clock, random);
+  }
+
+  FakeClock clock;
+  SeededRandom random;
+
+ private:
+  TempDir root_;
+  MemoryDisk disk_;
+};
 
 // Runs the workload with its n-th operation failing. False when it ended untouched.
 bool RunWithFault(size_t n, const absl::Status& status) {
-  const TempDir root;
-  FakeClock clock;
-  SeededRandom random;
-  Workload workload(random);
+  Stores stores;
+  Workload workload(stores.random);
   Fault fault{.at = n, .status = status};
-  const auto store = MakeStore(root, clock, random, fault);
+  const auto store = stores.Make(fault);
   const absl::Status opened = store->Init();
   if (opened.ok()) {
     const absl::Status ended = workload.Run(*store);
@@ -60,15 +71,16 @@ bool RunWithFault(size_t n, const absl::Status& status) {
                 Is(ended, Reason::kStorageFull) || Is(ended, Reason::kDamaged) ||
                 Is(ended, Reason::kSessionNotFound))
         << n << ": " << ended.message();
-    const bool unknown = Is(ended, Reason::kStoreUnavailable) &&
-                         RefusalOf(ended).facts().at("outcome") == "unknown";
-    EXPECT_EQ(store->CheckHealth().ok(), !unknown) << n << ": it stops exactly when it must";
+    const bool unknown =
+        Is(ended, Reason::kStoreUnavailable) && RefusalOf(ended).facts().at("outcome") == "unknown";
+    // It may also have stopped without a caller to tell: after a rotation that nobody waited for.
+    EXPECT_TRUE(!unknown || !store->CheckHealth().ok()) << n << ": it did not stop";
   } else {
     EXPECT_TRUE(Is(opened, Reason::kStoreUnavailable)) << n << ": " << opened.message();
   }
   store->Dispose();
   Fault none;
-  const auto again = MakeStore(root, clock, random, none);
+  const auto again = stores.Make(none);
   EXPECT_TRUE(again->Init().ok()) << n;
   EXPECT_EQ(workload.Check(*again), "") << n;
   EXPECT_EQ(workload.GoOn(*again), "") << n;

@@ -56,6 +56,7 @@ absl::Status Workload::Do(SessionStore& store, Session& session, const Change& c
   if (!result.ok()) return result.status();
   session.acknowledged = after;
   session.in_flight.reset();
+  ++acknowledged_;
   if (result->receipt.turn > TurnNumber()) session.turn = result->receipt.turn;
   if (auto token = LeaseToken::Parse(result->receipt.token)) session.token = *std::move(token);
   return absl::OkStatus();
@@ -102,10 +103,11 @@ absl::Status Workload::Live(SessionStore& store, Session& session) {
       RETURN_IF_ERROR(Do(store, session, changes.Resume(), after));
       ++after.entries;
       after.slots["between"] = "turns";
-      RETURN_IF_ERROR(Do(store, session,
-                         changes.Append(session.token, TurnNumber(),
-                                        {SlotUpdate(TurnNumber(), 1, MakeSlot("between", "turns"))}),
-                         after));
+      RETURN_IF_ERROR(
+          Do(store, session,
+             changes.Append(session.token, TurnNumber(),
+                            {SlotUpdate(TurnNumber(), 1, MakeSlot("between", "turns"))}),
+             after));
     }
   }
   return Do(store, session, changes.Close(session.token), session.acknowledged);
@@ -142,8 +144,8 @@ std::string Workload::GoOn(SessionStore& store) const {
     const auto loaded = store.LoadForDecision(key, std::nullopt);
     if (!loaded.ok()) continue;  // Check has judged it
     Changes changes(key, random_);
-    const auto resumed = Applied(
-        store.Commit(loaded->head.turn ? changes.ResumeActive() : changes.Resume(LeaseRule::kForce)));
+    const auto resumed = Applied(store.Commit(
+        loaded->head.turn ? changes.ResumeActive() : changes.Resume(LeaseRule::kForce)));
     if (!resumed.ok()) return session.name + ": resume: " + std::string(resumed.status().message());
     const LeaseToken token = *LeaseToken::Parse(resumed->receipt.token);
     const auto begun = Applied(store.Commit(changes.Begin(token)));
@@ -151,7 +153,8 @@ std::string Workload::GoOn(SessionStore& store) const {
     Change commit = changes.CommitTurn(token, begun->receipt.turn);
     commit.messages = {Text("still here")};
     const auto committed = Applied(store.Commit(commit));
-    if (!committed.ok()) return session.name + ": commit: " + std::string(committed.status().message());
+    if (!committed.ok())
+      return session.name + ": commit: " + std::string(committed.status().message());
   }
   return "";
 }

@@ -1,6 +1,6 @@
-// A workload over one store that knows what it was told: two sessions through every kind of change, with
-// rotations. Whatever happens to the store, what it acknowledged must be found again, and what it did not
-// answer may be there whole or not at all.
+// A workload over one store that knows what it was told: two sessions through every kind of change,
+// with rotations. Whatever happens to the store, what it acknowledged must be found again, and what
+// it did not answer may be there whole or not at all.
 #ifndef HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
 #define HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
 
@@ -37,14 +37,16 @@ class Workload {
   // Runs until the end or the first change that is not acknowledged; answers that one's status.
   absl::Status Run(SessionStore& store);
 
-  // OK when `store` holds what was acknowledged, and of the change in flight all or nothing; else what
-  // is wrong, in words.
+  // OK when `store` holds what was acknowledged, and of the change in flight all or nothing; else
+  // what is wrong, in words.
   [[nodiscard]] std::string Check(SessionStore& store) const;
 
   // That the service is normal again: every session that is left takes a turn.
   [[nodiscard]] std::string GoOn(SessionStore& store) const;
 
   [[nodiscard]] bool finished() const { return finished_; }
+  // How many changes were acknowledged so far.
+  [[nodiscard]] size_t acknowledged() const { return acknowledged_; }
 
  private:
   struct Session {
@@ -62,6 +64,7 @@ class Workload {
   Random& random_;
   std::vector<Session> sessions_;
   bool finished_ = false;
+  size_t acknowledged_ = 0;
 };
 
 // What `store` holds of the session.

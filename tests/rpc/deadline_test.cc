@@ -5,8 +5,10 @@
 #include "tests/rpc/served.h"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -103,6 +105,32 @@ TEST_F(DeadlineRpc, TheMemoryBudgetBoundsWhatRunsAtOnce) {
   large.join();
   grpc::ClientContext again;
   EXPECT_TRUE(admin().Echo(&again, echo, &answer).ok());
+}
+
+TEST_F(DeadlineRpc, StreamsCountWhatTheyHold) {
+  config.server.workers = 2;
+  config.limits.memory_budget = 400 * kMiB;
+  Create("one");
+  script.Hold();
+  pb::ReadSessionRequest request;
+  request.set_session_id("one");
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<pb::ReadSessionResponse>>> streams;
+  for (int i = 0; i < 110; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    streams.push_back(sessions().ReadSession(contexts.back().get(), request));
+  }
+  // What the budget does not hold is refused while the others still wait for the store.
+  AwaitLog("OVERLOADED");
+  script.Release();
+  int overloaded = 0;
+  for (const auto& stream : streams) {
+    pb::ReadSessionResponse item;
+    while (stream->Read(&item)) {
+    }
+    if (ReasonOf(stream->Finish()) == "OVERLOADED") ++overloaded;
+  }
+  EXPECT_GE(overloaded, 1);
 }
 
 }  // namespace

@@ -73,12 +73,12 @@ void AppendAny(const google::protobuf::Any& any, std::ostream& out) {
 }
 
 std::string Masked(std::string text) {
-  static const std::regex uuid("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
-  static const std::regex trace("RequestInfo\\{[0-9a-f]{32}\\}");
-  static const std::regex left("expires_in_ms=[0-9]+");
-  text = std::regex_replace(text, uuid, "UUID");
-  text = std::regex_replace(text, trace, "RequestInfo{TRACE}");
-  return std::regex_replace(text, left, "expires_in_ms=MS");
+  static const std::regex kUuid("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
+  static const std::regex kTrace("RequestInfo\\{[0-9a-f]{32}\\}");
+  static const std::regex kLeft("expires_in_ms=[0-9]+");
+  text = std::regex_replace(text, kUuid, "UUID");
+  text = std::regex_replace(text, kTrace, "RequestInfo{TRACE}");
+  return std::regex_replace(text, kLeft, "expires_in_ms=MS");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // A session's whole life over the wire.
 #include "tests/rpc/served.h"
+#include "tests/support/golden.h"
 
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -102,6 +104,22 @@ TEST_F(LifecycleRpc, TheServerMakesAnIdThatARetryMeetsAgain) {
   EXPECT_FALSE(first.session().session_id().empty());
   EXPECT_EQ(second.session().session_id(), first.session().session_id());
   EXPECT_NE(AwaitLog("CreateSession").find(first.session().session_id()), std::string::npos);
+}
+
+TEST_F(LifecycleRpc, EachCallIsOneLineWithoutTokenOrPayload) {
+  const std::string token = Create("logged").lease_token();
+  Begin("logged", token);
+  Commit("logged", token, 1, "a secret payload");
+  EXPECT_FALSE(Ask(&pb::SessionService::Stub::BeginTurn, BeginRequest("logged", "")).ok());
+  Stop();
+  std::string calls;
+  for (std::string line : LogLines()) {
+    EXPECT_EQ(line.find("secret"), std::string::npos);
+    EXPECT_EQ(line.find(token), std::string::npos);
+    static const std::regex kMasked("\"(time|ms|trace_id)\":(\"[^\"]+\"|[0-9.e-]+)");
+    calls += std::regex_replace(line, kMasked, "\"$1\":0");
+  }
+  ExpectGolden("call_log.golden", calls);
 }
 
 }  // namespace

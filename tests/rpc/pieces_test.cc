@@ -13,7 +13,6 @@
 #include "tests/support/seeded_random.h"
 
 #include "absl/synchronization/notification.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -12,11 +12,11 @@
 #include "tests/support/seeded_random.h"
 
 #include "absl/synchronization/mutex.h"
+#include <grpc/health/v1/health.grpc.pb.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <grpc/health/v1/health.grpc.pb.h>
 #include <memory>
 #include <string>
 #include <thread>

@@ -47,6 +47,36 @@ class SurfaceRpc : public Served {
     return status;
   }
 
+  // Sends one encoded request to the reflection service and answers the encoded response.
+  std::string Reflect(const std::string& request) {
+    grpc::GenericStub stub(channel());
+    grpc::CompletionQueue queue;
+    grpc::ClientContext context;
+    const auto call = stub.PrepareCall(
+        &context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+    const grpc::Slice slice(request);
+    grpc::ByteBuffer response;
+    grpc::Status status;
+    int step = 0;
+    void* tag = nullptr;
+    bool ok = false;
+    call->StartCall(&step);
+    queue.Next(&tag, &ok);
+    call->WriteLast(grpc::ByteBuffer(&slice, 1), grpc::WriteOptions(), &step);
+    queue.Next(&tag, &ok);
+    call->Read(&response, &step);
+    queue.Next(&tag, &ok);
+    call->Finish(&status, &step);
+    queue.Next(&tag, &ok);
+    queue.Shutdown();
+    while (queue.Next(&tag, &ok)) {
+    }
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    grpc::Slice whole;
+    EXPECT_TRUE(response.DumpToSingleSlice(&whole).ok());
+    return {reinterpret_cast<const char*>(whole.begin()), whole.size()};
+  }
+
   grpc::Status AskHealthOf(const std::string& service, HealthCheckResponse& response) {
     grpc::ClientContext context;
     HealthCheckRequest request;
@@ -86,6 +116,19 @@ TEST_F(SurfaceRpc, HealthIsPerService) {
     EXPECT_EQ(response.status(), HealthCheckResponse::SERVING) << service;
   }
   EXPECT_EQ(AskHealthOf("another.Service", response).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(SurfaceRpc, ReflectionShowsEveryServiceHealthToo) {
+  const std::string services = Reflect("\x3a\x01*");  // list_services: "*"
+  for (const char* name :
+       {"holdfast.v1.SessionService", "holdfast.v1.AdminService", "grpc.health.v1.Health"}) {
+    EXPECT_NE(services.find(name), std::string::npos) << name;
+    // file_containing_symbol: the name; the answer is the file's descriptor.
+    const std::string symbol = name;
+    const std::string file =
+        Reflect(std::string("\x22") + static_cast<char>(symbol.size()) + symbol);
+    EXPECT_NE(file.find(".proto"), std::string::npos) << name;
+  }
 }
 
 TEST_F(SurfaceRpc, HealthcheckSaysWhatItFinds) {

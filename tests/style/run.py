@@ -10,8 +10,14 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
-from rules import RULES, Tree  # noqa: E402
+import documents  # noqa: E402
+import rules  # noqa: E402
+from document_samples import DOCUMENT_SAMPLES  # noqa: E402
+from rules import Tree  # noqa: E402
 from samples import SAMPLES  # noqa: E402
+
+RULES = rules.RULES | documents.RULES
+SAMPLES |= DOCUMENT_SAMPLES
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

@@ -10,6 +10,8 @@
 namespace holdfast::test {
 namespace {
 
+constexpr uint64_t kSector = 512;
+
 class BreakingFile final : public fs::File {
  public:
   BreakingFile(std::unique_ptr<fs::File> file, const FileFault& fault, std::string path)
@@ -18,8 +20,9 @@ class BreakingFile final : public fs::File {
   absl::Status Write(uint64_t offset, std::string_view bytes) override {
     const absl::Status fault = fault_("write", path_);
     if (fault.ok()) return file_->Write(offset, bytes);
-    // Half of it has moved, as a real failure may leave it.
-    file_->Write(offset, bytes.substr(0, bytes.size() / 2)).IgnoreError();
+    // Half of it has moved, up to the edge of a sector, as a real failure may leave it.
+    const uint64_t edge = (offset + bytes.size() / 2) / kSector * kSector;
+    if (edge > offset) file_->Write(offset, bytes.substr(0, edge - offset)).IgnoreError();
     return fault;
   }
   absl::StatusOr<std::string> Read(uint64_t offset, size_t count) override {

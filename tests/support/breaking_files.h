@@ -12,9 +12,10 @@
 
 namespace holdfast::test {
 
-// Asked before each operation that changes the disk or makes it durable; anything but OK is what the
-// operation answers, undone or, for a write, half done.
-using FileFault = std::function<absl::Status(const std::string& operation, const std::string& path)>;
+// Asked before each operation that changes the disk or makes it durable; anything but OK is what
+// the operation answers, undone or, for a write, half done.
+using FileFault =
+    std::function<absl::Status(const std::string& operation, const std::string& path)>;
 
 // Every operation of `files` that `fault` may fail.
 std::unique_ptr<fs::Files> MakeBreakingFiles(std::unique_ptr<fs::Files> files, FileFault fault);

@@ -15,7 +15,7 @@
 namespace holdfast::testing {
 namespace {
 
-constexpr int kOutputFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+constexpr int kOutputFlags = O_WRONLY | O_CREAT | O_APPEND;
 constexpr mode_t kOutputMode = 0600;
 
 Ending EndingOf(int status) {

@@ -3,11 +3,10 @@
 #include "session/digest.h"
 #include "session/status_macros.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 namespace holdfast::test {
@@ -155,9 +154,7 @@ class MemoryFiles final : public fs::Files {
   }
 
  private:
-  static std::string LastName(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-  }
+  static std::string LastName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
   Node NewNode(bool directory) const {
     auto node = std::make_shared<MemoryNode>();
@@ -171,8 +168,7 @@ class MemoryFiles final : public fs::Files {
     if (path == ".") return std::pair(shared_->root, shared_->root);
     Node directory = shared_->root;
     size_t start = 0;
-    for (size_t slash = path.find('/'); slash != std::string::npos;
-         slash = path.find('/', start)) {
+    for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', start)) {
       const auto found = directory->names.find(path.substr(start, slash - start));
       if (found == directory->names.end()) return absl::NotFoundError(path);
       directory = found->second;

@@ -1,7 +1,7 @@
 // A disk in memory that knows what is durable: what a power cut would leave of it can be looked at.
 //
-// Contents and names are durable by their own syncs, as on a real file system: a synced file whose name was
-// never synced may be gone, and a renamed file may be back under its old name.
+// Contents and names are durable by their own syncs, as on a real file system: a synced file whose
+// name was never synced may be gone, and a renamed file may be back under its old name.
 #ifndef HOLDFAST_TESTS_SUPPORT_MEMORY_FILES_H_
 #define HOLDFAST_TESTS_SUPPORT_MEMORY_FILES_H_
 
@@ -50,8 +50,8 @@ class MemoryDisk {
  public:
   MemoryDisk();
 
-  // The disk as a seam. `before` is called before each operation that changes it; what it answers, if it is
-  // not OK, is what the operation answers, undone.
+  // The disk as a seam. `before` is called before each operation that changes it; what it answers,
+  // if it is not OK, is what the operation answers, undone.
   std::unique_ptr<fs::Files> Open(
       std::function<absl::Status(const std::string& operation, const std::string& path)> before,
       MissingSyncs missing = {});

@@ -1,0 +1,35 @@
+// Every bench, by name (FIGURES section 1).
+#ifndef HOLDFAST_BENCH_BENCHES_H_
+#define HOLDFAST_BENCH_BENCHES_H_
+
+#include "bench/figures.h"
+
+#include "absl/status/status.h"
+
+#include <cstddef>
+#include <string>
+
+namespace holdfast::bench {
+
+// What a run is given.
+struct Plan {
+  std::string holdfastd;  // the binary that is measured
+  std::string self;       // this program, for the opponents that are processes of their own
+  std::string directory;  // for data, and nobody else's
+  std::string journaled;  // a directory on ext4 with a journal; empty where there is none
+  size_t rounds = 7;
+  bool quick = false;  // a smoke test: what it prints are no figures
+
+  // So many of `full`, or of `smoke` in a smoke test.
+  [[nodiscard]] size_t Many(size_t full, size_t smoke) const { return quick ? smoke : full; }
+};
+
+// Each prints its figures, or answers why there are none: something failed, or what was
+// acknowledged was not there afterwards.
+absl::Status BenchCommitFs(const Plan& plan, Figures& figures);
+absl::Status BenchRecoverFs(const Plan& plan, Figures& figures);
+absl::Status BenchSpaceFs(const Plan& plan, Figures& figures);
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_BENCH_BENCHES_H_

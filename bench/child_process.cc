@@ -1,0 +1,90 @@
+#include "bench/child_process.h"
+
+#include "absl/status/status.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <fstream>
+#include <sstream>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr int kNotExecuted = 127;
+// Fields of /proc/<pid>/stat behind the name in brackets, before utime and stime.
+constexpr int kFieldsBeforeTimes = 11;
+
+[[noreturn]] void Become(char* const* arguments, int output, int errors) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  dup2(output, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
+  execv(arguments[0], arguments);
+  _exit(kNotExecuted);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
+    const std::vector<std::string>& command, const std::string& log) {
+  std::vector<std::string> words = command;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::array<int, 2> pipe_ends{};
+  const int errors = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (errors < 0 || pipe2(pipe_ends.data(), O_CLOEXEC) != 0) {
+    return absl::UnavailableError("cannot open " + log);
+  }
+  const pid_t pid = fork();
+  if (pid == 0) Become(arguments.data(), pipe_ends[1], errors);
+  close(errors);
+  close(pipe_ends[1]);
+  if (pid < 0) return absl::UnavailableError("cannot fork");
+  auto child = std::make_unique<ChildProcess>(pid, pipe_ends[0]);
+  if (child->ReadFirstLine()) return child;
+  return absl::UnavailableError(command.front() + " did not start: see " + log);
+}
+
+bool ChildProcess::ReadFirstLine() {
+  for (;;) {
+    char letter = 0;
+    const ssize_t got = read(output_, &letter, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    if (letter == '\n') return true;
+    first_line_.push_back(letter);
+  }
+}
+
+ChildProcess::~ChildProcess() {
+  End(SIGKILL);
+  close(output_);
+}
+
+double ChildProcess::ProcessorSeconds() const {
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  std::istringstream fields(text.substr(text.rfind(')') + 1));
+  std::string skipped;
+  for (int field = 0; field < kFieldsBeforeTimes; ++field) fields >> skipped;
+  double user = 0;
+  double system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+void ChildProcess::End(int signal) {
+  if (pid_ <= 0) return;
+  kill(pid_, signal);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+}  // namespace holdfast::bench

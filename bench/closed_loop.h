@@ -1,0 +1,48 @@
+// A closed loop: so many calls in flight, each followed by the next one, until a count is reached.
+#ifndef HOLDFAST_BENCH_CLOSED_LOOP_H_
+#define HOLDFAST_BENCH_CLOSED_LOOP_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace holdfast::bench {
+
+// One place for a call in flight.
+class Slot {
+ public:
+  using Done = std::function<void(const absl::Status&)>;
+
+  Slot() = default;
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  virtual ~Slot() = default;
+
+  // Starts the slot's next call. `done` is called once, from any thread, and may start another.
+  virtual void Start(Done done) = 0;
+};
+
+// What a round took. Absolute times are printed and never judged.
+struct Round {
+  uint64_t count = 0;
+  double seconds = 0;
+  double p50_ms = 0;
+  double p99_ms = 0;
+
+  [[nodiscard]] double Rate() const { return static_cast<double>(count) / seconds; }
+};
+
+// Makes `count` calls, one per slot in flight, and waits for all of them. The first call that fails
+// ends the round with its status.
+absl::StatusOr<Round> Drive(const std::vector<Slot*>& slots, uint64_t count);
+
+// The round of `count` calls that took `seconds`, each of them one of `latencies` (in ms).
+Round Summarise(uint64_t count, double seconds, std::vector<double> latencies);
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_BENCH_CLOSED_LOOP_H_

@@ -1,0 +1,37 @@
+// Echo: the RPC that a commit is measured against, and a server that has nothing else.
+#ifndef HOLDFAST_BENCH_ECHO_H_
+#define HOLDFAST_BENCH_ECHO_H_
+
+#include "bench/closed_loop.h"
+#include "bench/fresh_bytes.h"
+#include "holdfast/v1/admin_service.grpc.pb.h"
+
+#include <grpcpp/client_context.h>
+
+#include <optional>
+
+namespace holdfast::bench {
+
+// Sends 8 KB of fresh bytes to a server's Echo and takes them back.
+class EchoSlot final : public Slot {
+ public:
+  // `stub` must outlive it.
+  explicit EchoSlot(v1::AdminService::Stub& stub) : stub_(stub) {}
+
+  void Start(Done done) override;
+
+ private:
+  v1::AdminService::Stub& stub_;
+  FreshBytes fresh_;
+  std::optional<grpc::ClientContext> context_;
+  v1::EchoRequest request_;
+  v1::EchoResponse response_;
+};
+
+// Serves a bare callback Echo, without funnel, pool or log, until it is killed; prints
+// `ready: address=HOST:PORT`. Answers an exit code when it cannot.
+int ServeBareEcho();
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_BENCH_ECHO_H_

@@ -1,0 +1,81 @@
+#include "bench/served.h"
+
+#include "session/status_macros.h"
+
+#include <grpc/health/v1/health.grpc.pb.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr char kAddressField[] = "address=";
+
+std::string AddressIn(const std::string& ready_line) {
+  const size_t at = ready_line.find(kAddressField);
+  if (at == ready_line.npos) return "";
+  const size_t begin = at + std::string(kAddressField).size();
+  return ready_line.substr(begin, ready_line.find(' ', begin) - begin);
+}
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char letter : text) quoted.append(letter == '\'' ? 2 : 1, letter);
+  return quoted + "'";
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+absl::Status FailedCall(const std::string& what, const grpc::Status& status) {
+  return absl::UnavailableError(what + " failed: " + status.error_message());
+}
+
+Served::Served(std::string binary, std::string directory)
+    : binary_(std::move(binary)), directory_(std::move(directory)) {}
+
+absl::Status Served::Start() {
+  std::filesystem::create_directories(directory_);
+  const std::string config = directory_ + "/holdfastd.yaml";
+  std::ofstream(config) << "server: {address: '127.0.0.1:0'}\nstores:\n"
+                        << "  - {name: bench, kind: fs, active: true, root: " << Quoted(root())
+                        << "}\n";
+  const auto begin = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(
+      process_, ChildProcess::Start({binary_, "--config", config}, directory_ + "/holdfastd.log"));
+  channel_ = Connect(AddressIn(process_->first_line()));
+  RETURN_IF_ERROR(AskHealth());
+  start_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  sessions_ = v1::SessionService::NewStub(channel_);
+  admin_ = v1::AdminService::NewStub(channel_);
+  grpc::ClientContext context;
+  v1::StatusResponse status;
+  const grpc::Status asked = admin_->Status(&context, v1::StatusRequest(), &status);
+  if (!asked.ok()) return FailedCall("Status", asked);
+  if (status.durability() != "sync") return absl::UnavailableError("fsync is off");
+  return absl::OkStatus();
+}
+
+absl::Status Served::AskHealth() {
+  grpc::ClientContext context;
+  grpc::health::v1::HealthCheckResponse health;
+  const grpc::Status asked = grpc::health::v1::Health::NewStub(channel_)->Check(
+      &context, grpc::health::v1::HealthCheckRequest(), &health);
+  if (!asked.ok()) return FailedCall("Check", asked);
+  if (health.status() == grpc::health::v1::HealthCheckResponse::SERVING) return absl::OkStatus();
+  return absl::UnavailableError("the server does not serve");
+}
+
+}  // namespace holdfast::bench

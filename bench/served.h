@@ -1,0 +1,58 @@
+// A real holdfastd over a root of its own.
+#ifndef HOLDFAST_BENCH_SERVED_H_
+#define HOLDFAST_BENCH_SERVED_H_
+
+#include "bench/child_process.h"
+#include "holdfast/v1/admin_service.grpc.pb.h"
+#include "holdfast/v1/session_service.grpc.pb.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+
+namespace holdfast::bench {
+
+// Used by one thread; the stubs by any.
+class Served {
+ public:
+  // A server that will keep its sessions in `<directory>/root`, with its configuration and log
+  // beside them. `binary` is holdfastd. Nothing is started yet.
+  Served(std::string binary, std::string directory);
+
+  // Starts the process and answers when it says SERVING. UNAVAILABLE when it does not, or when its
+  // acknowledgements do not wait for the disk.
+  absl::Status Start();
+  // SIGKILL, as a crash would, or SIGTERM.
+  void End(int signal) { process_->End(signal); }
+
+  [[nodiscard]] v1::SessionService::Stub& sessions() { return *sessions_; }
+  [[nodiscard]] v1::AdminService::Stub& admin() { return *admin_; }
+  [[nodiscard]] const ChildProcess& process() const { return *process_; }
+  [[nodiscard]] std::string root() const { return directory_ + "/root"; }
+  // Of the last start, from the process's beginning to SERVING.
+  [[nodiscard]] double start_seconds() const { return start_seconds_; }
+
+ private:
+  absl::Status AskHealth();
+
+  const std::string binary_;
+  const std::string directory_;
+  std::unique_ptr<ChildProcess> process_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::SessionService::Stub> sessions_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
+  double start_seconds_ = 0;
+};
+
+// A channel to `address` that shares its connection with no other one.
+std::shared_ptr<grpc::Channel> Connect(const std::string& address);
+
+// What went wrong with a call, for people.
+absl::Status FailedCall(const std::string& what, const grpc::Status& status);
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_BENCH_SERVED_H_

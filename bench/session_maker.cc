@@ -1,0 +1,95 @@
+#include "bench/session_maker.h"
+
+#include "bench/agent.h"
+#include "bench/closed_loop.h"
+#include "bench/fresh_bytes.h"
+#include "session/status_macros.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr size_t kAtATime = 64;
+constexpr uint64_t kChunk = 1000;  // between two looks at the clock
+constexpr uint32_t kPage = 1000;
+constexpr auto kListingPatience = std::chrono::minutes(10);
+constexpr auto kListingPause = std::chrono::milliseconds(20);
+
+class MakerSlot final : public Slot {
+ public:
+  MakerSlot(Served& served, std::atomic<uint64_t>& next) : served_(served), next_(next) {}
+
+  void Start(Done done) override {
+    request_ = NewSession("s-" + std::to_string(next_.fetch_add(1)), fresh_);
+    context_.emplace();
+    served_.sessions().async()->CreateSession(
+        &*context_, &request_, &response_, [done = std::move(done)](const grpc::Status& status) {
+          done(status.ok() ? absl::OkStatus() : FailedCall("CreateSession", status));
+        });
+  }
+
+ private:
+  Served& served_;
+  std::atomic<uint64_t>& next_;
+  FreshBytes fresh_;
+  std::optional<grpc::ClientContext> context_;
+  v1::CreateSessionRequest request_;
+  v1::CreateSessionResponse response_;
+};
+
+// Nothing while the listing is incomplete.
+absl::StatusOr<std::optional<uint64_t>> TryToCount(Served& served) {
+  uint64_t found = 0;
+  v1::ListSessionsRequest request;
+  request.set_page_size(kPage);
+  do {
+    grpc::ClientContext context;
+    v1::ListSessionsResponse page;
+    const grpc::Status status = served.sessions().ListSessions(&context, request, &page);
+    if (!status.ok()) return FailedCall("ListSessions", status);
+    if (!page.complete()) return std::nullopt;
+    found += static_cast<uint64_t>(page.sessions_size());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> MakeSessions(Served& served, uint64_t count,
+                                      std::chrono::seconds patience) {
+  std::atomic<uint64_t> next(1);
+  std::vector<std::unique_ptr<MakerSlot>> slots;
+  std::vector<Slot*> all;
+  for (size_t at = 0; at < kAtATime; ++at) {
+    all.push_back(slots.emplace_back(std::make_unique<MakerSlot>(served, next)).get());
+  }
+  const auto end = std::chrono::steady_clock::now() + patience;
+  uint64_t made = 0;
+  while (made < count && std::chrono::steady_clock::now() < end) {
+    const uint64_t chunk = std::min(kChunk, count - made);
+    RETURN_IF_ERROR(Drive(all, chunk).status());
+    made += chunk;
+  }
+  return made;
+}
+
+absl::StatusOr<uint64_t> CountSessions(Served& served) {
+  const auto end = std::chrono::steady_clock::now() + kListingPatience;
+  while (std::chrono::steady_clock::now() < end) {
+    ASSIGN_OR_RETURN(const std::optional<uint64_t> found, TryToCount(served));
+    if (found) return *found;
+    std::this_thread::sleep_for(kListingPause);
+  }
+  return absl::UnavailableError("the listing does not become complete");
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,274 @@
+// The command line against a real server: every command, and a replay that meets trouble on its
+// way.
+#include "cli/app.h"
+#include "cli/exit_code.h"
+#include "tests/support/call_history.h"
+#include "tests/support/server_process.h"
+#include "tests/support/wait.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::ServerProcess;
+using ::testing::StartsWith;
+using testing::TestFolder;
+
+constexpr char kOwn[] = "tests/data/conversation.jsonl";
+
+struct Ran {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class EndToEnd : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(server_.Start()) << server_.Log(); }
+
+  Ran Holdfast(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--address", server_.address()});
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = cli::Run(arguments, out, err);
+    return {.code = code, .out = out.str(), .err = err.str()};
+  }
+
+  // The reply of a command that must succeed.
+  nlohmann::json Json(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--output", "json"});
+    const Ran ran = Holdfast(arguments);
+    EXPECT_EQ(ran.code, kDone) << ran.out;
+    return nlohmann::json::parse(ran.out);
+  }
+
+  // The reason why a command was refused, and that it exits so.
+  std::string Reason(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--output", "json"});
+    const Ran ran = Holdfast(arguments);
+    EXPECT_EQ(ran.code, kRefused) << ran.out;
+    return nlohmann::json::parse(ran.out).value("reason", "none");
+  }
+
+  // A recording in a file of its own.
+  std::string Recording(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_.File(name)) << text;
+    return folder_.File(name);
+  }
+
+  TestFolder folder_;
+  ServerProcess server_{folder_};
+};
+
+TEST_F(EndToEnd, HealthSaysWhatServes) {
+  const Ran ran = Holdfast({"health"});
+  EXPECT_EQ(ran.code, kDone);
+  EXPECT_THAT(ran.out, HasSubstr("local (fs)"));
+  const auto health = Json({"health"});
+  EXPECT_EQ(health["serving"], true);
+  EXPECT_EQ(health["store_kind"], "fs");
+}
+
+TEST_F(EndToEnd, AReplayIsByteForByteWhatWasRecorded) {
+  const Ran ran =
+      Holdfast({"replay", "--run", "one", "--verify", "--repeat", "2", "--parallel", "3", kOwn});
+  EXPECT_EQ(ran.code, kDone) << ran.err;
+  EXPECT_THAT(ran.out, StartsWith("run one\n6 sessions, 14 turns, 54 messages, 0 differences, "));
+  const auto session = Json({"session", "show", "greenhouse-one-r2"});
+  EXPECT_EQ(session["message_count"], 13);
+  EXPECT_EQ(session["last_turn"], 3);
+  EXPECT_EQ(session["lifecycle"], "LIFECYCLE_PERSISTED");
+  EXPECT_EQ(session["journal_number"], 6) << "three tool calls and three results";
+  EXPECT_EQ(session["lease"]["state"], "LEASE_STATE_FREE");
+}
+
+TEST_F(EndToEnd, AReplayOfTheSameRunDoublesNothing) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "one", kOwn}).code, kDone);
+  const Ran again = Holdfast({"replay", "--run", "one", "--verify", kOwn});
+  EXPECT_EQ(again.code, kDone) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("3 sessions, 7 turns, 27 messages, 0 differences"));
+  EXPECT_EQ(Json({"session", "show", "greenhouse-one"})["message_count"], 13);
+}
+
+TEST_F(EndToEnd, AReplayGoesOnBehindTheLastCommittedMessage) {
+  const std::string user = R"({"role":"user","content":"a"})";
+  const std::string answer = R"({"role":"assistant","content":"b"})";
+  const std::string cut = Recording(
+      "cut.jsonl", R"({"id":"c","messages":[)" + user + "," + answer + "," + user + "]}\n");
+  const std::string whole =
+      Recording("whole.jsonl", R"({"id":"c","messages":[)" + user + "," + answer + "," + user +
+                                   "," + answer + "]}\n");
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", cut}).code, kDone);
+  const Ran ran = Holdfast({"replay", "--run", "x", "--verify", whole});
+  EXPECT_EQ(ran.code, kDone) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("4 messages, 0 differences"));
+  // The other way round the session holds what is no part of the recording.
+  const Ran back = Holdfast({"replay", "--run", "x", cut});
+  EXPECT_EQ(back.code, kRefused);
+  EXPECT_THAT(back.err, HasSubstr("holds 4 messages and the recording 3"));
+}
+
+TEST_F(EndToEnd, EveryDifferenceIsFound) {
+  const auto line = [](const std::string& messages) {
+    return R"({"id":"c","messages":[)" + messages + "]}\n";
+  };
+  const std::string user = R"({"role":"user","content":"a"})";
+  const std::string spaced = R"({"role": "user","content":"a"})";
+  const auto verify = [&](const std::string& messages) {
+    return Holdfast(
+        {"replay", "--run", "x", "--verify-only", Recording("v.jsonl", line(messages))});
+  };
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", Recording("d.jsonl", line(user + "," + user))}).code,
+            kDone);
+
+  EXPECT_EQ(verify(user + " , " + user).code, kDone) << "space between messages is not theirs";
+  const Ran bytes = verify(user + "," + spaced);
+  EXPECT_EQ(bytes.code, kDifference);
+  EXPECT_THAT(bytes.err,
+              HasSubstr("c-x message 2 differs from byte 8 on (30 bytes recorded, 29 stored)"));
+  EXPECT_THAT(bytes.out, HasSubstr("1 differences"));
+  const Ran missing = verify(user + "," + user + "," + user);
+  EXPECT_EQ(missing.code, kDifference);
+  EXPECT_THAT(missing.err, HasSubstr("c-x message 3 is missing"));
+  const Ran more = verify(user);
+  EXPECT_EQ(more.code, kDifference);
+  EXPECT_THAT(more.err, HasSubstr("c-x message 2 is not in the recording"));
+  const Ran none = Holdfast({"replay", "--run", "y", "--verify-only", folder_.File("v.jsonl")});
+  EXPECT_EQ(none.code, kDifference);
+  EXPECT_THAT(none.err, HasSubstr("c-y message 1 cannot be read: SESSION_NOT_FOUND"));
+}
+
+TEST_F(EndToEnd, AReplayTakesItsOwnSessionBack) {
+  const std::string log = folder_.File("calls.log");
+  testing::ChildProcess replay({testing::Program("holdfast"), "--address", server_.address(),
+                                "replay", "--run", "x", "--pace", "300ms", "--log", log, kOwn},
+                               folder_.File("out"), folder_.File("err"));
+  testing::CallHistory history(log);
+  ASSERT_TRUE(testing::WaitUntil([&] {
+    history.Read();
+    return history.acknowledged() >= 3;
+  }));
+  const auto taken = Json({"session", "resume", "greenhouse-x", "--force", "a test"});
+  EXPECT_EQ(taken["report"]["previous_holder"], "holdfast replay");
+  EXPECT_EQ(replay.Wait().exit_code, kDone) << testing::ReadText(folder_.File("err"));
+  EXPECT_EQ(Holdfast({"replay", "--run", "x", "--verify-only", kOwn}).code, kDone);
+  EXPECT_GT(Json({"session", "show", "greenhouse-x"})["lease"]["epoch"], 2);
+}
+
+TEST_F(EndToEnd, AKilledReplayIsTakenUpAtOnce) {
+  const std::string log = folder_.File("calls.log");
+  testing::ChildProcess replay({testing::Program("holdfast"), "--address", server_.address(),
+                                "replay", "--run", "x", "--pace", "1h", "--log", log, kOwn},
+                               folder_.File("out"), folder_.File("err"));
+  testing::CallHistory history(log);
+  ASSERT_TRUE(testing::WaitUntil([&] {
+    history.Read();
+    return history.acknowledged() >= 5;  // the first turn is committed
+  }));
+  replay.Signal(SIGKILL);
+  replay.Wait();
+  EXPECT_EQ(Json({"session", "show", "greenhouse-x"})["lease"]["state"], "LEASE_STATE_LIVE");
+  const Ran ran = Holdfast({"replay", "--run", "x", "--verify", kOwn});
+  EXPECT_EQ(ran.code, kDone) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("3 sessions, 7 turns, 27 messages, 0 differences"));
+}
+
+TEST_F(EndToEnd, SessionsAreListedPageByPageAndFiltered) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", "--repeat", "90", "--parallel", "8", kOwn}).code,
+            kDone);
+  EXPECT_EQ(Json({"session", "list"})["sessions"].size(), 50);
+  EXPECT_EQ(Json({"session", "list", "--limit", "0"})["sessions"].size(), 270);
+  EXPECT_EQ(Json({"session", "list", "--limit", "7"})["sessions"].size(), 7);
+  EXPECT_EQ(Json({"session", "list", "--state", "active"})["sessions"].size(), 0);
+  EXPECT_EQ(Json({"session", "list", "--project", "/elsewhere"})["sessions"].size(), 0);
+  const auto oldest = Json({"session", "list", "--limit", "1"})["sessions"][0];
+  const auto newest = Json({"session", "list", "--limit", "1", "--newest-first"})["sessions"][0];
+  EXPECT_LT(oldest["created_at"], newest["created_at"]);
+  const Ran table = Holdfast({"session", "list", "--limit", "1"});
+  EXPECT_THAT(table.out, StartsWith("SESSION"));
+  EXPECT_THAT(table.out, HasSubstr("persisted"));
+}
+
+TEST_F(EndToEnd, ASessionIsResumedClosedAndDeleted) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const std::string id = "greenhouse-x";
+  const auto resumed = Json({"session", "resume", id, "--holder", "ann", "--known-revision", "7"});
+  const std::string token = resumed["lease_token"];
+  EXPECT_EQ(resumed["session"]["lease"]["holder"], "ann");
+  EXPECT_EQ(resumed["report"]["restored_revision"], 7);
+
+  EXPECT_EQ(Reason({"session", "resume", id}), "LEASE_HELD");
+  EXPECT_EQ(Reason({"session", "close", id}), "LEASE_HELD");
+  EXPECT_EQ(Reason({"session", "close", id, "--token", "nonsense"}), "INVALID_FIELD");
+  const Ran closed = Holdfast({"session", "close", id, "--token", token});
+  EXPECT_EQ(closed.code, kDone) << closed.err;
+  EXPECT_EQ(closed.out, "greenhouse-x is closed at revision 9\n");
+  EXPECT_THAT(Holdfast({"session", "show", id}).out, HasSubstr("closed (explicit)"));
+
+  const Ran again = Holdfast({"session", "resume", id});
+  EXPECT_EQ(again.code, kDone) << again.err;
+  EXPECT_THAT(again.out,
+              StartsWith("found at revision 9; goes on from the snapshot of revision 7\n"));
+  const Ran forced = Holdfast({"session", "resume", id, "--force", "ann has left"});
+  EXPECT_EQ(forced.code, kDone) << forced.err;
+  EXPECT_EQ(Reason({"session", "delete", id}), "LEASE_HELD");
+  const std::string own = Json({"session", "resume", id, "--force", "to delete it"})["lease_token"];
+  const Ran deleted = Holdfast({"session", "delete", id, "--token", own});
+  EXPECT_EQ(deleted.code, kDone) << deleted.err;
+  EXPECT_THAT(deleted.out, HasSubstr("is deleted for ever"));
+  EXPECT_EQ(Reason({"session", "show", id}), "TOMBSTONED");
+}
+
+TEST_F(EndToEnd, TheNewestOfAProjectIsFoundByItsRoot) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const std::string root = std::filesystem::absolute("tests/data");
+  EXPECT_EQ(Json({"session", "show", "--latest", root})["session_id"], "night-shift.7-x");
+  EXPECT_EQ(Json({"session", "close", "--latest", root})["session_id"], "night-shift.7-x");
+  EXPECT_EQ(Reason({"session", "show", "--latest", "/elsewhere"}), "NO_SNAPSHOT");
+  EXPECT_EQ(Reason({"session", "show", "no-such-session"}), "SESSION_NOT_FOUND");
+}
+
+TEST_F(EndToEnd, WhoeverKnowsMoreThanIsStoredIsToldOfDamage) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const Ran ran = Holdfast({"session", "resume", "greenhouse-x", "--known-revision", "1000"});
+  EXPECT_EQ(ran.code, kDifference);
+  EXPECT_THAT(ran.err, HasSubstr("REVISION_AHEAD"));
+}
+
+TEST_F(EndToEnd, AReplayWithoutANameMakesOneAndSaysIt) {
+  const Ran first = Holdfast({"replay", kOwn});
+  const Ran second = Holdfast({"replay", kOwn});
+  EXPECT_EQ(first.code + second.code, kDone);
+  EXPECT_THAT(first.out, StartsWith("run 2"));
+  EXPECT_NE(first.out.substr(0, first.out.find('\n')), second.out.substr(0, second.out.find('\n')));
+  EXPECT_EQ(Json({"replay", "--run", "j", kOwn})["messages"], 27);
+}
+
+TEST_F(EndToEnd, AServerThatComesBackIsMet) {
+  server_.Kill();
+  EXPECT_EQ(Holdfast({"health"}).code, kUnreachable);
+  testing::ChildProcess replay({testing::Program("holdfast"), "--address", server_.address(),
+                                "replay", "--run", "x", "--log", folder_.File("calls.log"), kOwn},
+                               folder_.File("out"), folder_.File("err"));
+  // It has found nobody, and asks again.
+  ASSERT_TRUE(testing::WaitUntil([&] {
+    return testing::ReadText(folder_.File("calls.log")).find("error") != std::string::npos;
+  }));
+  ASSERT_TRUE(server_.Start()) << server_.Log();
+  EXPECT_EQ(replay.Wait().exit_code, kDone) << testing::ReadText(folder_.File("err"));
+  EXPECT_THAT(testing::ReadText(folder_.File("out")), HasSubstr("0 differences, 1 reconnects"));
+}
+
+}  // namespace
+}  // namespace holdfast::cli

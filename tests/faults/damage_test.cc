@@ -1,0 +1,182 @@
+// Files that were cut or changed: recovered, or refused as damage, and never wrong.
+#include "session/refusal.h"
+#include "store-fs/fs_store.h"
+#include "store-fs/recovery.h"
+#include "tests/faults/workload.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/memory_files.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/temp_dir.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 24};
+
+// A session of three snapshots on a disk in memory, and what a reader found of it at each revision.
+class Damage : public ::testing::Test {
+ protected:
+  void Fill(size_t rotate_changes) {
+    rotate_changes_ = rotate_changes;
+    const auto store = Open();
+    ASSERT_TRUE(store->Init().ok());
+    Changes changes(key_, random_);
+    LeaseToken token = Take(*store, changes.Create());
+    for (int turn = 1; turn <= 3; ++turn) {
+      const TurnNumber number = Begin(*store, changes.Begin(token));
+      Change commit = changes.CommitTurn(token, number);
+      commit.messages = {Text("message " + std::to_string(turn))};
+      commit.slots = {MakeSlot("memory", std::to_string(turn))};
+      Take(*store, commit);
+    }
+    store->Dispose();
+  }
+
+  std::unique_ptr<SessionStore> Open() {
+    fs::FsOptions options;
+    options.root = root_ / "root";
+    options.rotate_changes = rotate_changes_;
+    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
+      return disk_.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
+    };
+    return fs::MakeFsStore(std::move(options), clock_, random_);
+  }
+
+  // What a freshly opened store says of the session: the reason of its refusal, or what it found.
+  std::string Look() {
+    const auto store = Open();
+    const absl::Status opened = store->Init();
+    if (!opened.ok()) return std::string(opened.message());
+    const auto found = Find(*store, key_);
+    store->Dispose();
+    if (!found.ok()) return std::string(RowOf(RefusalOf(found.status()).reason()).name);
+    return Words(*found);
+  }
+
+  // Changes the file by `change` at every offset, looks, and restores it.
+  void AtEveryOffset(const std::string& path, const std::set<std::string>& allowed,
+                     const std::function<std::string(std::string, size_t)>& change) {
+    const std::string whole = disk_.Read(path);
+    ASSERT_FALSE(whole.empty());
+    // Behind the last frame there are only zeros, of which a little stands for all.
+    const size_t used = whole.find_last_not_of('\0') + 1;
+    const size_t end = std::min(whole.size(), used + 130);
+    for (size_t at = 0; at < end && !HasFailure(); ++at) {
+      disk_.Write(path, change(whole, at));
+      const std::string said = Look();
+      EXPECT_TRUE(allowed.contains(said)) << path << " at " << at << ": " << said;
+      disk_.Write(path, whole);
+    }
+  }
+
+  LeaseToken Take(SessionStore& store, const Change& change) {
+    const auto result = store.Commit(change);
+    EXPECT_TRUE(result.ok() && result->refusal.ok());
+    const auto found = Find(store, key_);
+    if (found.ok()) seen_.insert(Words(*found));
+    return LeaseToken::Parse(result->receipt.token).value_or(LeaseToken());
+  }
+  TurnNumber Begin(SessionStore& store, const Change& change) {
+    return store.Commit(change)->receipt.turn;
+  }
+  [[nodiscard]] std::string PathOf(const std::string& name) const {
+    return fs::DirectoryOf(key_) + "/" + name;
+  }
+  [[nodiscard]] std::set<std::string> Refused() const { return {"DAMAGED", "MANIFEST_DRIFT"}; }
+  // Whole, or refused: nothing that was acknowledged may silently be missing.
+  std::set<std::string> WholeOrRefused() {
+    std::set<std::string> allowed = Refused();
+    allowed.insert(Look());
+    return allowed;
+  }
+  // Cut off at the end the journal is what it was at some earlier time.
+  std::set<std::string> EarlierOrRefused() {
+    std::set<std::string> allowed = WholeOrRefused();
+    allowed.insert(seen_.begin(), seen_.end());
+    return allowed;
+  }
+
+  const SessionKey key_ = Key("alpha");
+  TempDir root_;
+  FakeClock clock_;
+  SeededRandom random_;
+  MemoryDisk disk_;
+  size_t rotate_changes_ = 64;
+  std::set<std::string> seen_;
+};
+
+std::string Cut(std::string bytes, size_t at) { return bytes.substr(0, at); }
+
+std::string Flip(std::string bytes, size_t at) {
+  bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
+  return bytes;
+}
+
+TEST_F(Damage, AJournalCutAnywhereIsAnEarlierStateOrRefused) {
+  Fill(64);
+  AtEveryOffset(PathOf("journal.log"), EarlierOrRefused(), Cut);
+}
+
+TEST_F(Damage, AJournalWithAByteFlippedIsWholeOrRefused) {
+  Fill(64);
+  AtEveryOffset(PathOf("journal.log"), WholeOrRefused(), Flip);
+}
+
+TEST_F(Damage, AManifestCutOrFlippedAnywhereIsWholeOrRefused) {
+  for (const size_t rotate_changes : {size_t{64}, size_t{3}}) {
+    Fill(rotate_changes);
+    std::set<std::string> allowed = WholeOrRefused();
+    allowed.insert("RESUME_MISMATCH");  // a flipped store id is another store's
+    AtEveryOffset(PathOf("manifest.json"), allowed, Cut);
+    AtEveryOffset(PathOf("manifest.json"), allowed, Flip);
+    disk_ = MemoryDisk();
+    seen_.clear();
+  }
+}
+
+TEST_F(Damage, AHeadFileWithAByteFlippedIsRefused) {
+  Fill(7);  // one rotation, behind the last change
+  AtEveryOffset(PathOf("state/head.1"), Refused(), Flip);
+}
+
+TEST_F(Damage, ADamagedMessageFailsItsOwnReadAlone) {
+  Fill(7);
+  const std::string path = PathOf("state/messages.1");
+  disk_.Write(path, Flip(disk_.Read(path), 12));
+  const auto store = Open();
+  ASSERT_TRUE(store->Init().ok());
+  EXPECT_TRUE(store->LoadForDecision(key_, std::nullopt).ok());
+  EXPECT_TRUE(
+      Is(store->ReadMessages(key_, std::nullopt, MessageSeq(), kAll).status(), Reason::kDamaged));
+  const auto rest = store->ReadMessages(key_, std::nullopt, MessageSeq(1), kAll);
+  ASSERT_TRUE(rest.ok());
+  EXPECT_EQ(rest->messages.size(), 2U);
+  store->Dispose();
+}
+
+TEST_F(Damage, ADamagedSlotIsMarkedAndTheOthersAreRead) {
+  Fill(7);
+  const std::string path = PathOf("state/slots.1");
+  const std::string bytes = disk_.Read(path);
+  disk_.Write(path, Flip(bytes, bytes.rfind("memory")));
+  const auto store = Open();
+  ASSERT_TRUE(store->Init().ok());
+  const auto slots = store->ReadSlots(key_, {});
+  ASSERT_TRUE(slots.ok());
+  ASSERT_EQ(slots->slots.size(), 2U);
+  EXPECT_FALSE(slots->slots[0].damaged);
+  EXPECT_EQ(slots->slots[1].slot.owner, "memory");
+  EXPECT_TRUE(slots->slots[1].damaged);
+  store->Dispose();
+}
+
+}  // namespace
+}  // namespace holdfast::test
