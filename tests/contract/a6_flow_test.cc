@@ -20,7 +20,7 @@ TEST_P(Contract, A6_StateMachine_FullWalk) {
   step();
   turn = Begin();
   step();
-  Apply(changes_.Abandon(token_, turn));
+  Apply(changes().Abandon(token(), turn));
   step();
   TakeOver();
   step();
@@ -28,7 +28,7 @@ TEST_P(Contract, A6_StateMachine_FullWalk) {
   step();
   CommitTurn(turn);
   step();
-  Apply(changes_.Close(token_));
+  Apply(changes().Close(token()));
   step();
   EXPECT_THAT(walk, ElementsAre(Lifecycle::kIdle, Lifecycle::kActive, Lifecycle::kPersisted,
                                 Lifecycle::kActive, Lifecycle::kPersisted, Lifecycle::kResumed,
@@ -38,17 +38,17 @@ TEST_P(Contract, A6_StateMachine_FullWalk) {
 TEST_P(Contract, A6_StateMachine_IllegalTriggersKeepTheState) {
   Create();
   const std::string idle = Picture();
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.CommitTurn(token_, TurnNumber(1)))),
+  EXPECT_EQ(ReasonIn(store().Commit(changes().CommitTurn(token(), TurnNumber(1)))),
             "ILLEGAL_TRANSITION");
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Abandon(token_, TurnNumber(1)))),
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Abandon(token(), TurnNumber(1)))),
             "ILLEGAL_TRANSITION");
   EXPECT_EQ(Picture(), idle);
-  Apply(changes_.Close(token_));
+  Apply(changes().Close(token()));
   const std::string closed = Picture();
-  Change begin = changes_.Begin(token_);
+  Change begin = changes().Begin(token());
   begin.guard.lease = LeaseRule::kNone;
   EXPECT_EQ(ReasonIn(store().Commit(begin)), "ILLEGAL_TRANSITION");
-  Change write = changes_.Write(token_);
+  Change write = changes().Write(token());
   write.guard.lease = LeaseRule::kNone;
   EXPECT_EQ(ReasonIn(store().Commit(write)), "ILLEGAL_TRANSITION");
   EXPECT_EQ(Picture(), closed);
@@ -83,7 +83,7 @@ TEST_P(Contract, A6_Cli_GoingOnKeepsTheId) {
 
 TEST_P(Contract, A6_Cli_ASessionWithoutATurnIsThere) {
   Create();
-  Apply(changes_.Close(token_));
+  Apply(changes().Close(token()));
   Reopen();
   EXPECT_EQ(LoadHead().lifecycle, Lifecycle::kClosed);
   EXPECT_EQ(LoadHead().messages, MessageSeq());
@@ -121,7 +121,7 @@ TEST_P(Contract, A6_Turns_OneAtATimeInOrder) {
   for (uint64_t number = 1; number <= 3; ++number) {
     const TurnNumber turn = Begin();
     EXPECT_EQ(turn, TurnNumber(number));
-    EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(token_))), "CONCURRENT_TURN");
+    EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(token()))), "CONCURRENT_TURN");
     CommitTurn(turn, {Text(std::to_string(number))});
   }
   EXPECT_THAT(MessageTexts(), ElementsAre("1", "2", "3"));
@@ -131,7 +131,7 @@ TEST_P(Contract, A6_Turns_AFailedTurnDoesNotBlockTheNext) {
   Create();
   const TurnNumber failed = Begin();
   Append(failed, {Note(failed, 1, "the user's question")});
-  Apply(changes_.Abandon(token_, failed));
+  Apply(changes().Abandon(token(), failed));
   RunTurn({Text("the next question")});
   EXPECT_EQ(LoadHead().lifecycle, Lifecycle::kPersisted);
   EXPECT_EQ(LoadHead().committed_turns, 1U);
@@ -141,7 +141,7 @@ TEST_P(Contract, A6_Gaps_WhatAFailedTurnSaidIsNotPersistedByTheNext) {
   Create();
   const TurnNumber failed = Begin();
   Append(failed, {SlotUpdate(failed, 1, MakeSlot("memory", "lost"))});
-  Apply(changes_.Abandon(token_, failed));
+  Apply(changes().Abandon(token(), failed));
   const TurnNumber next = Begin();
   Append(next, {SlotUpdate(next, 1, MakeSlot("planner", "kept"))});
   CommitTurn(next, {Text("the next question")});
@@ -170,7 +170,7 @@ TEST_P(Contract, A6_Ordering_EventsFollowTheChangesThatMadeThem) {
   Create();
   RunTurn();
   TakeOver();
-  Apply(changes_.Close(token_));
+  Apply(changes().Close(token()));
   std::vector<uint64_t> revisions;
   for (const Event& event : Events()) revisions.push_back(event.revision.value());
   EXPECT_THAT(revisions, ElementsAre(1, 2, 3, 3, 4, 4, 5));
@@ -180,9 +180,9 @@ TEST_P(Contract, A6_Invariants_EveryWriteAndResumeIsAudited) {
   Create();
   RunTurn();
   TakeOver();
-  Apply(changes_.Write(token_));
-  Apply(changes_.Release(token_));
-  Apply(changes_.Resume());
+  Apply(changes().Write(token()));
+  Apply(changes().Release(token()));
+  Apply(changes().Resume());
   std::vector<std::string> codes;
   for (const AuditRecord& record : Audit()) codes.push_back(record.code);
   EXPECT_THAT(codes, ElementsAre("create", "turn-begin", "persist", "resume", "persist", "release",
@@ -224,10 +224,10 @@ TEST_P(Contract, A6_Gaps_TheLatestIsOfItsOwnProject) {
   Apply(Changes(Key("beta"), random()).Create());
   clock().Advance(absl::Seconds(1));
   Change other = Changes(Key("gamma"), random()).Create();
-  other.create->project_root = "/home/ada/other";
+  other.create->project_root = "/projects/other";
   Apply(other);
   const auto page = store().List(
-      {.tenant = key().tenant, .project_root = "/home/ada/engine", .descending = true, .limit = 1});
+      {.tenant = key().tenant, .project_root = "/projects/engine", .descending = true, .limit = 1});
   ASSERT_EQ(ReasonIn(page), "OK");
   ASSERT_EQ(page->rows.size(), 1U);
   EXPECT_EQ(page->rows[0].id.value(), "beta");

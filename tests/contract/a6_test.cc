@@ -16,7 +16,7 @@ using ::testing::Not;
 Change FullCreate(Changes& changes) {
   Change create = changes.Create();
   create.create->mode = Mode::kAllowlist;
-  create.create->project_root = "/home/ada/engine";
+  create.create->project_root = "/projects/engine";
   create.sm = StateMachineRef{.ext_id = "planner", .slot_ref = "slot-1"};
   create.messages = {Text("message zero")};
   create.slots = {MakeSlot("planner", R"({"step":1})")};
@@ -38,7 +38,7 @@ TEST_P(Contract, A6_RoundTrip_Minimal) {
   const Head head = LoadHead();
   EXPECT_EQ(head.lifecycle, Lifecycle::kIdle);
   EXPECT_EQ(head.mode, Mode::kAsk);
-  EXPECT_EQ(head.project_root, "/home/ada/engine");
+  EXPECT_EQ(head.project_root, "/projects/engine");
   EXPECT_EQ(head.messages, MessageSeq());
   EXPECT_FALSE(head.sm.has_value());
   EXPECT_EQ(head.snapshots.size(), 1U);
@@ -58,7 +58,7 @@ TEST_P(Contract, A6_RoundTrip_OpaqueMessages) {
 }
 
 TEST_P(Contract, A6_RoundTrip_WithStateMachine) {
-  Apply(FullCreate(changes_));
+  Apply(FullCreate(changes()));
   Reopen();
   const Head head = LoadHead();
   ASSERT_TRUE(head.sm.has_value());
@@ -92,7 +92,7 @@ TEST_P(Contract, A6_RoundTrip_TheListShowsTheIdAfterTheWrite) {
 }
 
 TEST_P(Contract, A6_RoundTrip_TimesAndMessageZeroSurvive) {
-  Apply(FullCreate(changes_));
+  Apply(FullCreate(changes()));
   const Head created = LoadHead();
   clock().Advance(absl::Hours(1));
   TakeOver();
@@ -119,7 +119,7 @@ TEST_P(Contract, A6_TypedFailure_AStoreIdChangedOnDiskIsAMismatch) {
   const auto loaded = store().LoadForDecision(key(), std::nullopt);
   EXPECT_EQ(ReasonIn(loaded), "RESUME_MISMATCH");
   EXPECT_EQ(FactIn(loaded.status(), "stored"), other.value());
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Resume(LeaseRule::kForce))), "RESUME_MISMATCH");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Resume(LeaseRule::kForce))), "RESUME_MISMATCH");
   const auto rows = Rows({.tenant = key().tenant});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].mark, SessionRow::Mark::kForeign);
@@ -128,7 +128,7 @@ TEST_P(Contract, A6_TypedFailure_AStoreIdChangedOnDiskIsAMismatch) {
 TEST_P(Contract, A6_SnapshotWriter_NoEventOfAWriteThatFailed) {
   Create();
   const TurnNumber turn = Begin();
-  const Change change = changes_.CommitTurn(token_, turn);
+  const Change change = changes().CommitTurn(token(), turn);
   under_test().BreakWrites();
   EXPECT_EQ(ReasonIn(store().Commit(change)), "STORE_UNAVAILABLE");
   under_test().MendWrites();
@@ -142,8 +142,8 @@ TEST_P(Contract, A6_SnapshotWriter_NoEventOfAWriteThatFailed) {
 TEST_P(Contract, A6_SnapshotWriter_OneEventForEachSnapshot) {
   Create();
   RunTurn({Text("one")});
-  Apply(changes_.Write(token_));
-  Apply(changes_.Abandon(token_, Begin()));
+  Apply(changes().Write(token()));
+  Apply(changes().Abandon(token(), Begin()));
   const auto names = EventNames();
   EXPECT_EQ(std::count(names.begin(), names.end(), "SessionPersisted"), 2);
 }
@@ -170,7 +170,7 @@ TEST_P(Contract, A6_Recovery_AnEmptyStoreHasNothing) {
 }
 
 TEST_P(Contract, A6_Recovery_TheStoredManifestComesBack) {
-  Apply(FullCreate(changes_));
+  Apply(FullCreate(changes()));
   TakeOver();
   RunTurn({Text("message one")}, {MakeSlot("planner", R"({"step":2})")});
   const std::string before = Picture();
@@ -189,7 +189,7 @@ TEST_P(Contract, A6_Recovery_TheLastSnapshotAndTheJournal) {
   Reopen();
   // What was journaled before the end is folded by a commit after it.
   Append(turn, {Note(turn, 3, "y")});
-  Change change = changes_.CommitTurn(token_, turn);
+  Change change = changes().CommitTurn(token(), turn);
   change.guard.last_entry = EntryNumber(3);
   EXPECT_EQ(Apply(change).last_entry, EntryNumber(3));
   EXPECT_EQ(SlotData("memory"), "journal");
@@ -212,7 +212,7 @@ TEST_P(Contract, A6_Recovery_ATurnThatWasCutOffIsReported) {
 TEST_P(Contract, A6_Recovery_CompatibleIdsPassSilently) {
   Create();
   Reopen();
-  Change resume = changes_.Resume(LeaseRule::kForce);
+  Change resume = changes().Resume(LeaseRule::kForce);
   resume.guard.expected_store = store().Describe().store;
   resume.guard.known_revision = Revision(1);
   EXPECT_EQ(Apply(resume).revision, Revision(2));
@@ -235,7 +235,7 @@ TEST_P(Contract, A6_Resume_FromEveryState) {
   EXPECT_EQ(lifecycle(), Lifecycle::kPersisted);
   TakeOver();
   EXPECT_EQ(lifecycle(), Lifecycle::kResumed);
-  Apply(changes_.Close(token_));
+  Apply(changes().Close(token()));
   EXPECT_EQ(lifecycle(), Lifecycle::kClosed);
   TakeOver();
   EXPECT_EQ(lifecycle(), Lifecycle::kResumed);
@@ -244,12 +244,12 @@ TEST_P(Contract, A6_Resume_FromEveryState) {
 }
 
 TEST_P(Contract, A6_Resume_TheStateMachinesSlotIsHandedOutOncePerEpoch) {
-  Apply(FullCreate(changes_));
+  Apply(FullCreate(changes()));
   TakeOver();
   EXPECT_TRUE(LoadHead().sm_slot_pending);
   Reopen();
   EXPECT_TRUE(LoadHead().sm_slot_pending);
-  Change begin = changes_.Begin(token_);
+  Change begin = changes().Begin(token());
   begin.hands_out_sm_slot = true;
   const Receipt begun = Apply(begin);
   EXPECT_TRUE(begun.sm_slot_handed_out);
@@ -264,11 +264,11 @@ TEST_P(Contract, A6_Resume_WithoutAStateMachineNothingIsPending) {
   Create();
   TakeOver();
   EXPECT_FALSE(LoadHead().sm_slot_pending);
-  EXPECT_FALSE(Apply(changes_.Begin(token_)).sm_slot_handed_out);
+  EXPECT_FALSE(Apply(changes().Begin(token())).sm_slot_handed_out);
 }
 
 TEST_P(Contract, A6_Resume_AMissingSlotKeepsTheReference) {
-  Change create = FullCreate(changes_);
+  Change create = FullCreate(changes());
   create.slots.clear();
   Apply(create);
   TakeOver();
@@ -282,7 +282,7 @@ TEST_P(Contract, A6_Resume_AMissingSlotKeepsTheReference) {
 TEST_P(Contract, A6_Resume_AMismatchLeavesTheSessionWhereItWas) {
   Create();
   const std::string before = Picture();
-  Change resume = changes_.Resume(LeaseRule::kForce);
+  Change resume = changes().Resume(LeaseRule::kForce);
   resume.guard.expected_store = *StoreId::Parse("00000000-0000-4000-8000-000000000000");
   EXPECT_EQ(ReasonIn(store().Commit(resume)), "RESUME_MISMATCH");
   EXPECT_EQ(Picture(), before);

@@ -47,7 +47,7 @@ TEST_P(Contract, C071_WhatAListingShowsIsThereWhenOpenedAgain) {
 
 TEST_P(Contract, C072_WhatARepeatIsAnsweredWithIsThereWhenOpenedAgain) {
   Create();
-  const Change change = changes_.Begin(token_);
+  const Change change = changes().Begin(token());
   Apply(change);
   const auto before = LoadRequest(change.request->id);
   Reopen();
@@ -62,7 +62,7 @@ TEST_P(Contract, C072_WhatARepeatIsAnsweredWithIsThereWhenOpenedAgain) {
 TEST_P(Contract, C002_AFailedWriteHasAnUnknownOutcome) {
   Create();
   under_test().BreakWrites();
-  const auto result = store().Commit(changes_.Begin(token_));
+  const auto result = store().Commit(changes().Begin(token()));
   under_test().MendWrites();
   EXPECT_EQ(ReasonIn(result), "STORE_UNAVAILABLE");
   EXPECT_EQ(FactIn(RefusalIn(result), "outcome"), "unknown");
@@ -72,7 +72,7 @@ TEST_P(Contract, C073_AFailedWriteIsThereWholeOrNotAtAll) {
   Create();
   const TurnNumber turn = Begin();
   const std::string before = Picture();
-  Change change = changes_.CommitTurn(token_, turn);
+  Change change = changes().CommitTurn(token(), turn);
   change.messages = {Text("one"), Text("two")};
   change.slots = {MakeSlot("memory", "a")};
   under_test().BreakWrites();
@@ -148,15 +148,15 @@ TEST_P(Contract, C006_InitSeesAnUnwritableBackend) {
 TEST_P(Contract, C007_DeactivateWaitsForTheChangesUnderWay) {
   constexpr int kWriters = 8;
   Create();
-  std::vector<Change> changes;
+  std::vector<Change> writes;
   for (int i = 0; i < kWriters; ++i) {
-    changes.push_back(changes_.Update({{"key" + std::to_string(i), "value"}}));
+    writes.push_back(changes().Update({{"key" + std::to_string(i), "value"}}));
   }
   std::vector<std::string> reasons(kWriters);
   {
     std::vector<std::jthread> writers;
     for (int i = 0; i < kWriters; ++i) {
-      writers.emplace_back([&, i] { reasons[i] = ReasonIn(store().Commit(changes[i])); });
+      writers.emplace_back([&, i] { reasons[i] = ReasonIn(store().Commit(writes[i])); });
     }
     EXPECT_TRUE(store().Deactivate().ok());
   }
@@ -171,7 +171,7 @@ TEST_P(Contract, C007_DeactivateWaitsForTheChangesUnderWay) {
 TEST_P(Contract, C075_ADeactivatedStoreTakesNothing) {
   Create();
   ASSERT_TRUE(store().Deactivate().ok());
-  const auto commit = store().Commit(changes_.Update({{"title", "x"}}));
+  const auto commit = store().Commit(changes().Update({{"title", "x"}}));
   EXPECT_EQ(ReasonIn(commit), "STORE_UNAVAILABLE");
   EXPECT_EQ(FactIn(RefusalIn(commit), "outcome"), "known");
   EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), std::nullopt)), "STORE_UNAVAILABLE");
@@ -180,7 +180,7 @@ TEST_P(Contract, C075_ADeactivatedStoreTakesNothing) {
   EXPECT_EQ(ReasonIn(store().List({.tenant = key().tenant, .limit = 1})), "STORE_UNAVAILABLE");
   EXPECT_EQ(ReasonIn(store().ListDue(DueKind::kAbandoned, absl::Seconds(1), 1)),
             "STORE_UNAVAILABLE");
-  const auto renewed = store().RenewLeases({{.key = key(), .token = token_}});
+  const auto renewed = store().RenewLeases({{.key = key(), .token = token()}});
   ASSERT_EQ(renewed.size(), 1U);
   EXPECT_EQ(ReasonIn(renewed[0]), "STORE_UNAVAILABLE");
   under_test().Open();
@@ -205,7 +205,7 @@ TEST_P(Contract, C068_AStoreThatTakesChangesIsHealthy) {
 TEST_P(Contract, C144_AStoreThatFailedIsNotHealthyUntilOpenedAgain) {
   Create();
   under_test().BreakWrites();
-  EXPECT_FALSE(store().Commit(changes_.Begin(token_)).ok());
+  EXPECT_FALSE(store().Commit(changes().Begin(token())).ok());
   EXPECT_EQ(ReasonIn(store().CheckHealth()), "STORE_UNAVAILABLE");
   EXPECT_FALSE(store().CheckHealth().message().empty());
   under_test().MendWrites();

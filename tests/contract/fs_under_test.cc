@@ -23,7 +23,7 @@ class FsUnderTest final : public StoreUnderTest {
   StoreId PlantForeign(const SessionKey& key) override {
     const std::unique_ptr<SessionStore> other = MakeAt(Root("other"));
     EXPECT_TRUE(other->Init().ok() && other->Activate().ok());
-    EXPECT_TRUE(other->Commit(Changes(key, random).Create()).ok());
+    EXPECT_TRUE(other->Commit(Changes(key, random()).Create()).ok());
     const StoreId id = other->Describe().store;
     EXPECT_TRUE(other->Deactivate().ok());
     other->Dispose();
@@ -36,7 +36,7 @@ class FsUnderTest final : public StoreUnderTest {
   StoreId Restamp(const SessionKey& key) override {
     const std::filesystem::path manifest = ManifestOf(key);
     std::string text = ReadFile(manifest);
-    const StoreId other = *StoreId::Parse(UuidText(random.Bytes(16), 4));
+    const StoreId other = *StoreId::Parse(UuidText(random().Bytes(16), 4));
     const std::string name = "\"storeId\": \"";
     const size_t at = text.find(name) + name.size();
     text.replace(at, other.value().size(), other.value());
@@ -74,7 +74,7 @@ class FsUnderTest final : public StoreUnderTest {
         return broken_ && what == "sync" ? absl::UnavailableError("broken") : absl::OkStatus();
       });
     };
-    return fs::MakeFsStore(std::move(options), clock, random);
+    return fs::MakeFsStore(std::move(options), clock(), random());
   }
 
   TempDir directory_;

@@ -8,13 +8,13 @@ const char kNoStore[] = "00000000-0000-4000-8000-000000000000";
 
 TEST_P(Contract, C080_AnotherStoreIsAMismatch) {
   Create();
-  Change change = changes_.Begin(token_);
+  Change change = changes().Begin(token());
   change.guard.token->store = *StoreId::Parse(kNoStore);
   const auto token = store().Commit(change);
   EXPECT_EQ(ReasonIn(token), "RESUME_MISMATCH");
   EXPECT_EQ(FactIn(RefusalIn(token), "stored"), kNoStore);
   EXPECT_EQ(FactIn(RefusalIn(token), "active"), store().Describe().store.value());
-  Change resume = changes_.Resume(LeaseRule::kForce);
+  Change resume = changes().Resume(LeaseRule::kForce);
   resume.guard.expected_store = *StoreId::Parse(kNoStore);
   EXPECT_EQ(ReasonIn(store().Commit(resume)), "RESUME_MISMATCH");
   resume.guard.expected_store = store().Describe().store;
@@ -24,16 +24,16 @@ TEST_P(Contract, C080_AnotherStoreIsAMismatch) {
 TEST_P(Contract, C081_WhoKnowsALaterStateIsTold) {
   Create();
   RunTurn();
-  Change known = changes_.Resume(LeaseRule::kForce);
+  Change known = changes().Resume(LeaseRule::kForce);
   known.guard.known_revision = Revision(4);
   const auto refused = store().Commit(known);
   EXPECT_EQ(ReasonIn(refused), "REVISION_AHEAD");
   EXPECT_EQ(FactIn(RefusalIn(refused), "known"), "4");
   EXPECT_EQ(FactIn(RefusalIn(refused), "stored"), "3");
-  Change expected = changes_.Begin(token_);
+  Change expected = changes().Begin(token());
   expected.guard.expected_revision = Revision(4);
   EXPECT_EQ(ReasonIn(store().Commit(expected)), "REVISION_AHEAD");
-  Change epoch = changes_.Begin(token_);
+  Change epoch = changes().Begin(token());
   epoch.guard.token->epoch = Epoch(2);
   const auto ahead = store().Commit(epoch);
   EXPECT_EQ(ReasonIn(ahead), "REVISION_AHEAD");
@@ -42,36 +42,36 @@ TEST_P(Contract, C081_WhoKnowsALaterStateIsTold) {
 
 TEST_P(Contract, C082_AWriteNeedsTheLease) {
   Create();
-  Change change = changes_.Begin(token_);
+  Change change = changes().Begin(token());
   change.guard.token.reset();
   EXPECT_EQ(ReasonIn(store().Commit(change)), "LEASE_REQUIRED");
-  Apply(changes_.Release(token_));
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(token_))), "LEASE_REQUIRED");
+  Apply(changes().Release(token()));
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(token()))), "LEASE_REQUIRED");
 }
 
 TEST_P(Contract, C032_TheTokensBeforeAGrantAreFencedForEver) {
   Create();
-  const LeaseToken first = token_;
+  const LeaseToken first = token();
   TakeOver();
-  const LeaseToken second = token_;
+  const LeaseToken second = token();
   TakeOver();
   for (const LeaseToken& old : {first, second}) {
-    const auto refused = store().Commit(changes_.Begin(old));
+    const auto refused = store().Commit(changes().Begin(old));
     EXPECT_EQ(ReasonIn(refused), "FENCED");
     EXPECT_EQ(FactIn(RefusalIn(refused), "your_epoch"), std::to_string(old.epoch.value()));
     EXPECT_EQ(FactIn(RefusalIn(refused), "current_epoch"), "3");
   }
   // Also when nobody holds the lease any more, and when the last one has long expired.
-  Apply(changes_.Release(token_));
+  Apply(changes().Release(token()));
   clock().Advance(absl::Hours(48));
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(first))), "FENCED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(first))), "FENCED");
 }
 
 TEST_P(Contract, C032_ATakeOverBetweenLoadAndCommitFencesTheCommit) {
   Create();
   const TurnNumber turn = Begin();
   const Head seen = LoadHead();
-  Change change = changes_.CommitTurn(token_, turn);
+  Change change = changes().CommitTurn(token(), turn);
   change.messages = {Text("too late")};
   change.premise =
       Premise{.lifecycle = seen.lifecycle, .active_turn = turn, .epoch = seen.lease.epoch};
@@ -85,37 +85,37 @@ TEST_P(Contract, C032_ATakeOverBetweenLoadAndCommitFencesTheCommit) {
 
 TEST_P(Contract, C096_FencedTokensStayFencedAfterOpeningAgain) {
   Create();
-  const LeaseToken old = token_;
+  const LeaseToken old = token();
   TakeOver();
   Reopen();
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(old))), "FENCED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(old))), "FENCED");
   Begin();
 }
 
 TEST_P(Contract, C092_AnotherSecretIsFenced) {
   Create();
-  LeaseToken guessed = token_;
+  LeaseToken guessed = token();
   guessed.secret = std::string(kSecretBytes, '\0');
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(guessed))), "FENCED");
-  guessed.secret = token_.secret;
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(guessed))), "FENCED");
+  guessed.secret = token().secret;
   guessed.secret.back() = static_cast<char>(guessed.secret.back() ^ 1);
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(guessed))), "FENCED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(guessed))), "FENCED");
 }
 
 TEST_P(Contract, C093_ATokenOfAnotherCreationOrIncarnationIsFenced) {
   Create();
-  LeaseToken uid = token_;
+  LeaseToken uid = token();
   uid.uid = *SessionUid::Parse(kNoStore);
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(uid))), "FENCED");
-  LeaseToken incarnation = token_;
-  incarnation.incarnation = token_.incarnation.Next();
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(incarnation))), "FENCED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(uid))), "FENCED");
+  LeaseToken incarnation = token();
+  incarnation.incarnation = token().incarnation.Next();
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(incarnation))), "FENCED");
 }
 
 TEST_P(Contract, C083_AnothersLiveLeaseIsHeld) {
   Create();
   clock().Advance(absl::Seconds(20));
-  const auto refused = store().Commit(changes_.Resume());
+  const auto refused = store().Commit(changes().Resume());
   EXPECT_EQ(ReasonIn(refused), "LEASE_HELD");
   EXPECT_EQ(FactIn(RefusalIn(refused), "holder"), "holder");
   EXPECT_EQ(FactIn(RefusalIn(refused), "expires_in_ms"), "40000");
@@ -125,12 +125,12 @@ TEST_P(Contract, C083_AnothersLiveLeaseIsHeld) {
 TEST_P(Contract, C084_AnExpiredLeaseStandsInNobodysWay) {
   Create();
   LetLeaseExpire();
-  EXPECT_EQ(Apply(changes_.Resume()).epoch, Epoch(2));
+  EXPECT_EQ(Apply(changes().Resume()).epoch, Epoch(2));
 }
 
 TEST_P(Contract, C085_AForcedGrantTakesALiveLease) {
   Create();
-  EXPECT_EQ(Apply(changes_.Resume(LeaseRule::kForce)).epoch, Epoch(2));
+  EXPECT_EQ(Apply(changes().Resume(LeaseRule::kForce)).epoch, Epoch(2));
 }
 
 TEST_P(Contract, C091_ExpiryRefusesItsHolderNothing) {
@@ -145,15 +145,15 @@ TEST_P(Contract, C091_ExpiryRefusesItsHolderNothing) {
 TEST_P(Contract, C086_ASecondTurnIsConcurrent) {
   Create();
   Begin();
-  const auto refused = store().Commit(changes_.Begin(token_));
+  const auto refused = store().Commit(changes().Begin(token()));
   EXPECT_EQ(ReasonIn(refused), "CONCURRENT_TURN");
   EXPECT_EQ(FactIn(RefusalIn(refused), "active_turn"), "1");
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Write(token_))), "CONCURRENT_TURN");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Write(token()))), "CONCURRENT_TURN");
 }
 
 TEST_P(Contract, C087_AnIllegalTriggerSaysWhatIsLegal) {
   Create();
-  const auto refused = store().Commit(changes_.CommitTurn(token_, TurnNumber(1)));
+  const auto refused = store().Commit(changes().CommitTurn(token(), TurnNumber(1)));
   EXPECT_EQ(ReasonIn(refused), "ILLEGAL_TRANSITION");
   EXPECT_EQ(FactIn(RefusalIn(refused), "from"), "IDLE");
   EXPECT_EQ(FactIn(RefusalIn(refused), "trigger"), "CommitTurn");
@@ -163,10 +163,10 @@ TEST_P(Contract, C087_AnIllegalTriggerSaysWhatIsLegal) {
 TEST_P(Contract, C088_ATurnThatIsNotActiveIsStale) {
   Create();
   const TurnNumber turn = Begin();
-  const auto refused = store().Commit(changes_.CommitTurn(token_, turn.Next()));
+  const auto refused = store().Commit(changes().CommitTurn(token(), turn.Next()));
   EXPECT_EQ(ReasonIn(refused), "STALE_TURN");
   EXPECT_EQ(FactIn(RefusalIn(refused), "active_turn"), "1");
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Abandon(token_, turn.Next()))), "STALE_TURN");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Abandon(token(), turn.Next()))), "STALE_TURN");
 }
 
 TEST_P(Contract, C107_ANewEntryOfAnInactiveTurnIsStale) {
@@ -174,28 +174,28 @@ TEST_P(Contract, C107_ANewEntryOfAnInactiveTurnIsStale) {
   const TurnNumber first = Begin();
   Append(first, {Note(first, 1, "a")});
   // An append that was sent ahead of its turn meets the turn before.
-  const Change ahead = changes_.Append(token_, first.Next(), {Note(first.Next(), 1, "b")});
+  const Change ahead = changes().Append(token(), first.Next(), {Note(first.Next(), 1, "b")});
   EXPECT_EQ(ReasonIn(store().Commit(ahead)), "STALE_TURN");
-  Change commit = changes_.CommitTurn(token_, first);
+  Change commit = changes().CommitTurn(token(), first);
   commit.begin_turn = BeginTurn{.source = TurnSource::kUser};
   commit.to = Lifecycle::kActive;
   const TurnNumber second = Apply(commit).turn;
   EXPECT_EQ(second, first.Next());
   EXPECT_EQ(Apply(ahead).last_entry, EntryNumber(1));
   // And one that comes too late meets the turn behind.
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Append(token_, first, {Note(first, 2, "c")}))),
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Append(token(), first, {Note(first, 2, "c")}))),
             "STALE_TURN");
   // Entries between turns have to wait for the turn's end.
-  EXPECT_EQ(
-      ReasonIn(store().Commit(changes_.Append(token_, TurnNumber(), {Note(TurnNumber(), 1, "d")}))),
-      "STALE_TURN");
+  EXPECT_EQ(ReasonIn(store().Commit(
+                changes().Append(token(), TurnNumber(), {Note(TurnNumber(), 1, "d")}))),
+            "STALE_TURN");
 }
 
 TEST_P(Contract, C090_ACommitThatMissesAnEntryIsRefused) {
   Create();
   const TurnNumber turn = Begin();
   Append(turn, {Note(turn, 1, "a")});
-  Change change = changes_.CommitTurn(token_, turn);
+  Change change = changes().CommitTurn(token(), turn);
   change.guard.last_entry = EntryNumber(3);
   const auto refused = store().Commit(change);
   EXPECT_EQ(ReasonIn(refused), "INVALID_FIELD");
@@ -209,7 +209,7 @@ TEST_P(Contract, C043_AGapIsRefusedWithTheNumberExpected) {
   Create();
   const TurnNumber turn = Begin();
   Append(turn, {Note(turn, 1, "a")});
-  const auto refused = store().Commit(changes_.Append(token_, turn, {Note(turn, 3, "c")}));
+  const auto refused = store().Commit(changes().Append(token(), turn, {Note(turn, 3, "c")}));
   EXPECT_EQ(ReasonIn(refused), "INVALID_FIELD");
   EXPECT_EQ(FactIn(RefusalIn(refused), "expected"), "2");
   EXPECT_EQ(FactIn(RefusalIn(refused), "got"), "3");
@@ -219,7 +219,7 @@ TEST_P(Contract, C043_AGapIsRefusedWithTheNumberExpected) {
 TEST_P(Contract, C089_AnOldExpectedRevisionIsStale) {
   Create();
   RunTurn();
-  Change change = changes_.Begin(token_);
+  Change change = changes().Begin(token());
   change.guard.expected_revision = Revision(2);
   const auto refused = store().Commit(change);
   EXPECT_EQ(ReasonIn(refused), "STALE_REVISION");

@@ -40,7 +40,7 @@ TEST_P(Contract, C105_ARepeatOfAnEndedTurnsEntryIsAnsweredAsDone) {
   CommitTurn(committed);
   const TurnNumber abandoned = Begin();
   Append(abandoned, {Note(abandoned, 1, "b"), Note(abandoned, 2, "c")});
-  Apply(changes_.Abandon(token_, abandoned));
+  Apply(changes().Abandon(token(), abandoned));
   const TurnNumber active = Begin();
   Append(active, {Note(active, 1, "d")});
   EXPECT_EQ(Append(committed, {Note(committed, 1, "a")}).last_entry, EntryNumber(1));
@@ -53,18 +53,18 @@ TEST_P(Contract, C042_AnEntryWithOtherBytesIsReused) {
   Create();
   const TurnNumber turn = Begin();
   Append(turn, {Note(turn, 1, "a"), SlotUpdate(turn, 2, MakeSlot("memory", "m"))});
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Append(token_, turn, {Note(turn, 1, "b")}))),
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Append(token(), turn, {Note(turn, 1, "b")}))),
             "REQUEST_ID_REUSED");
-  EXPECT_EQ(ReasonIn(store().Commit(
-                changes_.Append(token_, turn, {SlotUpdate(turn, 2, MakeSlot("memory", "other"))}))),
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Append(
+                token(), turn, {SlotUpdate(turn, 2, MakeSlot("memory", "other"))}))),
             "REQUEST_ID_REUSED");
   // Nothing of an append that rewrites one entry is added.
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Append(
-                token_, turn, {SlotUpdate(turn, 2, MakeSlot("other", "m")), Note(turn, 3, "c")}))),
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Append(
+                token(), turn, {SlotUpdate(turn, 2, MakeSlot("other", "m")), Note(turn, 3, "c")}))),
             "REQUEST_ID_REUSED");
   EXPECT_EQ(Journal().size(), 2U);
   CommitTurn(turn);
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Append(token_, turn, {Note(turn, 1, "b")}))),
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Append(token(), turn, {Note(turn, 1, "b")}))),
             "REQUEST_ID_REUSED");
 }
 
@@ -83,7 +83,7 @@ TEST_P(Contract, C102_AnAbandonedTurnsEntriesStayInTheJournal) {
   Create();
   const TurnNumber turn = Begin();
   Append(turn, {Note(turn, 1, "a")});
-  Apply(changes_.Abandon(token_, turn));
+  Apply(changes().Abandon(token(), turn));
   RunTurn();
   EXPECT_THAT(Data(Journal(turn)), ::testing::ElementsAre("a"));
 }

@@ -9,13 +9,13 @@ using Kind = CommitResult::Kind;
 TEST_P(Contract, C031_AGrantRaisesTheEpochAndItsTokenIsAccepted) {
   const Receipt created = Create();
   EXPECT_EQ(created.epoch, Epoch(1));
-  EXPECT_EQ(token_.epoch, Epoch(1));
-  EXPECT_EQ(token_.store, store().Describe().store);
-  EXPECT_EQ(token_.uid, LoadHead().uid);
+  EXPECT_EQ(token().epoch, Epoch(1));
+  EXPECT_EQ(token().store, store().Describe().store);
+  EXPECT_EQ(token().uid, LoadHead().uid);
   Begin();
   const Receipt taken = TakeOver();
   EXPECT_EQ(taken.epoch, Epoch(2));
-  EXPECT_EQ(token_.epoch, Epoch(2));
+  EXPECT_EQ(token().epoch, Epoch(2));
   EXPECT_EQ(LoadHead().lease.state, LeaseState::kLive);
   EXPECT_EQ(LoadHead().lease.expires_in, absl::Seconds(60));
   Begin();
@@ -23,7 +23,7 @@ TEST_P(Contract, C031_AGrantRaisesTheEpochAndItsTokenIsAccepted) {
 
 TEST_P(Contract, C095_AGrantNamesTheHolderBefore) {
   EXPECT_EQ(Create().previous_holder, "");
-  Change change = changes_.Resume(LeaseRule::kForce);
+  Change change = changes().Resume(LeaseRule::kForce);
   change.grant->holder = "second";
   EXPECT_EQ(Apply(change).previous_holder, "holder");
   EXPECT_EQ(LoadHead().lease.holder, "second");
@@ -31,9 +31,9 @@ TEST_P(Contract, C095_AGrantNamesTheHolderBefore) {
 }
 
 TEST_P(Contract, C049_ATokenIsWipedFromItsReplyWhenItsEpochHasPassed) {
-  const Change create = changes_.Create();
+  const Change create = changes().Create();
   EXPECT_FALSE(Apply(create).token.empty());
-  const Change resume = changes_.Resume(LeaseRule::kForce);
+  const Change resume = changes().Resume(LeaseRule::kForce);
   Apply(resume);
   const auto again = store().Commit(create);
   ASSERT_EQ(ReasonIn(again), "OK");
@@ -47,9 +47,9 @@ TEST_P(Contract, C049_ATokenIsWipedFromItsReplyWhenItsEpochHasPassed) {
 }
 
 TEST_P(Contract, C119_UntilThenARepeatIsAnsweredWithTheToken) {
-  const Change create = changes_.Create();
+  const Change create = changes().Create();
   const Receipt first = Apply(create);
-  token_ = TokenIn(first);
+  TakeToken(first);
   RunTurn();
   const auto again = store().Commit(create);
   ASSERT_EQ(ReasonIn(again), "OK");
@@ -70,38 +70,38 @@ TEST_P(Contract, C143_AChangeThatRenewsGivesTheWholeTtlAgain) {
   EXPECT_EQ(LoadHead().lease.expires_in, absl::Seconds(60));
   // What is not the holder's does not renew.
   clock().Advance(absl::Seconds(50));
-  Apply(changes_.Update({{"title", "x"}}));
+  Apply(changes().Update({{"title", "x"}}));
   EXPECT_EQ(LoadHead().lease.expires_in, absl::Seconds(10));
 }
 
 TEST_P(Contract, C033_AReleaseKeepsTheEpoch) {
   Create();
-  const Receipt receipt = Apply(changes_.Release(token_));
+  const Receipt receipt = Apply(changes().Release(token()));
   EXPECT_EQ(receipt.epoch, Epoch(1));
   EXPECT_EQ(LoadHead().lease.epoch, Epoch(1));
-  EXPECT_EQ(Apply(changes_.Resume()).epoch, Epoch(2));
+  EXPECT_EQ(Apply(changes().Resume()).epoch, Epoch(2));
 }
 
 TEST_P(Contract, C097_AReleaseEndsTheLease) {
   Create();
-  Apply(changes_.Release(token_));
+  Apply(changes().Release(token()));
   EXPECT_EQ(LoadHead().lease.state, LeaseState::kFree);
   EXPECT_EQ(LoadHead().lease.expires_in, absl::ZeroDuration());
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(token_))), "LEASE_REQUIRED");
-  const auto renewed = store().RenewLeases({{.key = key(), .token = token_}});
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(token()))), "LEASE_REQUIRED");
+  const auto renewed = store().RenewLeases({{.key = key(), .token = token()}});
   ASSERT_EQ(renewed.size(), 1U);
   EXPECT_EQ(ReasonIn(renewed[0]), "LEASE_REQUIRED");
 }
 
 TEST_P(Contract, C114_ACloseEndsTheLease) {
   Create();
-  Apply(changes_.Close(token_));
+  Apply(changes().Close(token()));
   EXPECT_EQ(LoadHead().lifecycle, Lifecycle::kClosed);
   EXPECT_EQ(LoadHead().close_reason, CloseReason::kExplicit);
   EXPECT_EQ(LoadHead().lease.state, LeaseState::kFree);
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Write(token_))), "LEASE_REQUIRED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Write(token()))), "LEASE_REQUIRED");
   // A closed session can be taken up again.
-  Apply(changes_.Resume());
+  Apply(changes().Resume());
   EXPECT_EQ(LoadHead().lifecycle, Lifecycle::kResumed);
   EXPECT_EQ(LoadHead().close_reason, CloseReason::kNone);
 }
@@ -110,27 +110,27 @@ TEST_P(Contract, C113_RaisingTheEpochFencesAndGrantsNothing) {
   Create();
   const TurnNumber turn = Begin();
   LetLeaseExpire();
-  const Receipt receipt = Apply(changes_.Recover(Epoch(1), turn));
+  const Receipt receipt = Apply(changes().Recover(Epoch(1), turn));
   EXPECT_EQ(receipt.token, "");
   const Head head = LoadHead();
   EXPECT_EQ(head.lease.epoch, Epoch(2));
   EXPECT_EQ(head.lease.state, LeaseState::kFree);
   EXPECT_EQ(head.lifecycle, Lifecycle::kClosed);
   EXPECT_EQ(head.close_reason, CloseReason::kCrash);
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.CommitTurn(token_, turn))), "FENCED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().CommitTurn(token(), turn))), "FENCED");
 }
 
 TEST_P(Contract, C065_RenewalAnswersEachLeaseForItself) {
   Create();
   Changes beta(Key("beta"), random());
   const LeaseToken second = TokenIn(Apply(beta.Create()));
-  const LeaseToken old = token_;
+  const LeaseToken old = token();
   TakeOver();
   clock().Advance(absl::Seconds(30));
   const auto answers = store().RenewLeases({{.key = key(), .token = old},
                                             {.key = beta.key(), .token = second},
                                             {.key = Key("gamma"), .token = second},
-                                            {.key = key(), .token = token_}});
+                                            {.key = key(), .token = token()}});
   ASSERT_EQ(answers.size(), 4U);
   EXPECT_EQ(ReasonIn(answers[0]), "FENCED");
   EXPECT_EQ(ReasonIn(answers[1]), "OK");
@@ -145,12 +145,12 @@ TEST_P(Contract, C065_RenewalAnswersEachLeaseForItself) {
 TEST_P(Contract, C140_ARenewalMayNameItsTtl) {
   Create();
   const auto longer =
-      store().RenewLeases({{.key = key(), .token = token_, .ttl = absl::Seconds(600)}});
+      store().RenewLeases({{.key = key(), .token = token(), .ttl = absl::Seconds(600)}});
   ASSERT_EQ(ReasonIn(longer.at(0)), "OK");
   EXPECT_EQ(longer[0]->expires_in, absl::Seconds(600));
   clock().Advance(absl::Seconds(599));
   EXPECT_EQ(LoadHead().lease.state, LeaseState::kLive);
-  const auto own = store().RenewLeases({{.key = key(), .token = token_}});
+  const auto own = store().RenewLeases({{.key = key(), .token = token()}});
   ASSERT_EQ(ReasonIn(own.at(0)), "OK");
   EXPECT_EQ(own[0]->expires_in, absl::Seconds(60));
 }
@@ -158,10 +158,10 @@ TEST_P(Contract, C140_ARenewalMayNameItsTtl) {
 TEST_P(Contract, C066_AnExpiredLeaseOfTheCurrentEpochComesBack) {
   Create();
   LetLeaseExpire();
-  const auto answers = store().RenewLeases({{.key = key(), .token = token_}});
+  const auto answers = store().RenewLeases({{.key = key(), .token = token()}});
   ASSERT_EQ(ReasonIn(answers.at(0)), "OK");
   EXPECT_EQ(LoadHead().lease.state, LeaseState::kLive);
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Resume())), "LEASE_HELD");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Resume())), "LEASE_HELD");
 }
 
 TEST_P(Contract, C141_ARenewalMovesNothing) {
@@ -169,10 +169,10 @@ TEST_P(Contract, C141_ARenewalMovesNothing) {
   const Head seen = LoadHead();
   const std::string before = Picture();
   clock().Advance(absl::Seconds(30));
-  ASSERT_EQ(ReasonIn(store().RenewLeases({{.key = key(), .token = token_}}).at(0)), "OK");
+  ASSERT_EQ(ReasonIn(store().RenewLeases({{.key = key(), .token = token()}}).at(0)), "OK");
   EXPECT_EQ(Picture(), before);
   // A change that was decided on the head before the renewal is applied.
-  Change change = changes_.Begin(token_);
+  Change change = changes().Begin(token());
   change.guard.expected_revision = seen.revision;
   change.premise = Premise{.lifecycle = seen.lifecycle, .epoch = seen.lease.epoch};
   Apply(change);
@@ -184,7 +184,7 @@ TEST_P(Contract, C067_OpenedAgainEveryHeldLeaseHasItsWholeTtl) {
   Reopen();
   EXPECT_EQ(LoadHead().lease.state, LeaseState::kLive);
   EXPECT_EQ(LoadHead().lease.expires_in, absl::Seconds(60));
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Resume())), "LEASE_HELD");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Resume())), "LEASE_HELD");
   // Also one that had expired before.
   LetLeaseExpire();
   Reopen();
@@ -199,11 +199,11 @@ TEST_P(Contract, C067_OpenedAgainEveryHeldLeaseHasItsWholeTtl) {
 
 TEST_P(Contract, C142_OpenedAgainALeaseThatWasGivenBackStaysFree) {
   Create();
-  Apply(changes_.Release(token_));
+  Apply(changes().Release(token()));
   Reopen();
   EXPECT_EQ(LoadHead().lease.state, LeaseState::kFree);
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(token_))), "LEASE_REQUIRED");
-  Apply(changes_.Resume());
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(token()))), "LEASE_REQUIRED");
+  Apply(changes().Resume());
 }
 
 }  // namespace

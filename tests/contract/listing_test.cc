@@ -39,11 +39,11 @@ TEST_P(Contract, C133_ADescendingListingIsTheOtherWayRound) {
 TEST_P(Contract, C134_AListingOfOneProjectRoot) {
   Create();
   Change other = Changes(Key("beta"), random()).Create();
-  other.create->project_root = "/home/ada/engine/part";
+  other.create->project_root = "/projects/engine/part";
   Apply(other);
-  EXPECT_THAT(Ids({.tenant = key().tenant, .project_root = "/home/ada/engine"}),
+  EXPECT_THAT(Ids({.tenant = key().tenant, .project_root = "/projects/engine"}),
               ElementsAre("alpha"));
-  EXPECT_THAT(Ids({.tenant = key().tenant, .project_root = "/home/ada"}), IsEmpty());
+  EXPECT_THAT(Ids({.tenant = key().tenant, .project_root = "/projects"}), IsEmpty());
 }
 
 TEST_P(Contract, C135_AListingOfSomeLifecycles) {
@@ -64,7 +64,7 @@ TEST_P(Contract, C137_ARowSaysWhatTheHeadSays) {
   Create();
   clock().Advance(absl::Seconds(3));
   RunTurn({Text("one"), Text("two")});
-  Apply(changes_.Update({{"title", "A talk"}}));
+  Apply(changes().Update({{"title", "A talk"}}));
   for (int round = 0; round < 2; ++round) {
     const auto rows = Rows({.tenant = key().tenant});
     ASSERT_EQ(rows.size(), 1U);
@@ -119,7 +119,7 @@ TEST_P(Contract, C062_ADeletedSessionIsNotListed) {
   Create();
   Apply(Changes(Key("beta"), random()).Create());
   LetLeaseExpire();
-  Apply(changes_.Delete());
+  Apply(changes().Delete());
   EXPECT_THAT(Ids(), ElementsAre("beta"));
   Reopen();
   EXPECT_THAT(Ids(), ElementsAre("beta"));
@@ -150,7 +150,7 @@ TEST_P(Contract, C063_AnAbandonedTurnIsACandidate) {
   EXPECT_THAT(DueNames(store())(absl::Seconds(300)), ElementsAre("default/alpha"));
   // The race is lost when its holder comes back first.
   CommitTurn(turn);
-  const auto lost = store().Commit(changes_.Recover(Epoch(1), turn));
+  const auto lost = store().Commit(changes().Recover(Epoch(1), turn));
   EXPECT_NE(ReasonIn(lost), "OK");
   EXPECT_EQ(LoadHead().lifecycle, Lifecycle::kPersisted);
   EXPECT_THAT(DueNames(store())(absl::Seconds(300)), IsEmpty());
@@ -170,7 +170,7 @@ TEST_P(Contract, C064_QuietTimeCountsFromActivityAndFromTheOpening) {
   Create();
   Begin();
   clock().Advance(absl::Seconds(200));
-  Apply(changes_.Update({{"title", "still here"}}));
+  Apply(changes().Update({{"title", "still here"}}));
   clock().Advance(absl::Seconds(200));
   EXPECT_THAT(DueNames(store())(absl::Seconds(300)), IsEmpty());
   clock().Advance(absl::Seconds(101));
@@ -184,8 +184,8 @@ TEST_P(Contract, C064_QuietTimeCountsFromActivityAndFromTheOpening) {
 
 TEST_P(Contract, C139_AtMostAsManyCandidatesAsAskedFor) {
   for (const char* id : {"alpha", "beta", "gamma"}) {
-    Changes changes(Key(id), random());
-    Apply(changes.Begin(TokenIn(Apply(changes.Create()))));
+    Changes theirs(Key(id), random());
+    Apply(theirs.Begin(TokenIn(Apply(theirs.Create()))));
   }
   clock().Advance(absl::Seconds(400));
   EXPECT_EQ(DueNames(store())(absl::Seconds(300), 2).size(), 2U);

@@ -5,9 +5,9 @@ namespace holdfast::test {
 namespace {
 
 TEST_P(Contract, C010_ALoadShowsHeadAndReplyTogether) {
-  const Change create = changes_.Create();
+  const Change create = changes().Create();
   const Receipt created = Apply(create);
-  token_ = TokenIn(created);
+  TakeToken(created);
   Begin();
   const auto loaded = store().LoadForDecision(key(), create.request->id);
   ASSERT_TRUE(loaded.ok());
@@ -34,7 +34,7 @@ TEST_P(Contract, C011_AnIdThatWasNeverCreatedIsNotFound) {
 TEST_P(Contract, C012_ADeletedSessionIsTombstoned) {
   Create();
   LetLeaseExpire();
-  const Change gone = changes_.Delete();
+  const Change gone = changes().Delete();
   Apply(gone);
   EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), std::nullopt)), "TOMBSTONED");
   EXPECT_EQ(ReasonIn(store().LoadForDecision(key(), gone.request->id)), "TOMBSTONED");
@@ -61,7 +61,7 @@ TEST_P(Contract, C016_ADamagedSessionSaysSoAndTheOthersGoOn) {
   under_test().Open();
   EXPECT_THAT(ReasonIn(store().LoadForDecision(key(), std::nullopt)),
               ::testing::AnyOf("MANIFEST_DRIFT", "DAMAGED"));
-  EXPECT_THAT(ReasonIn(store().Commit(changes_.Update({{"title", "x"}}))),
+  EXPECT_THAT(ReasonIn(store().Commit(changes().Update({{"title", "x"}}))),
               ::testing::AnyOf("MANIFEST_DRIFT", "DAMAGED"));
   EXPECT_EQ(LoadHead(beta).revision, Revision(1));
 }

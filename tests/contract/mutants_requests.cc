@@ -17,9 +17,7 @@ RequestRow* RowOf(Stage& stage, const Change& change) {
   return found == session->requests.end() ? nullptr : &found->second;
 }
 
-void ReplaceReason(absl::Status& status, Reason from, Reason to) {
-  if (Is(status, from)) status = Refusal(to, "another word for it");
-}
+absl::Status Instead(Reason reason) { return Refusal(reason, "another word for it"); }
 
 const std::vector<Mutant> kMutants = {
     {"forgets-requests", {.change = [](Stage&, Change& change) { change.request.reset(); }}},
@@ -125,17 +123,17 @@ const std::vector<Mutant> kMutants = {
     {"calls-a-foreign-session-damaged",
      {.error =
           [](absl::Status& status) {
-            ReplaceReason(status, Reason::kResumeMismatch, Reason::kManifestDrift);
+            if (Is(status, Reason::kResumeMismatch)) status = Instead(Reason::kManifestDrift);
           }}},
     {"calls-an-unknown-session-damaged",
      {.error =
           [](absl::Status& status) {
-            ReplaceReason(status, Reason::kSessionNotFound, Reason::kManifestDrift);
+            if (Is(status, Reason::kSessionNotFound)) status = Instead(Reason::kManifestDrift);
           }}},
     {"calls-a-damaged-session-unknown",
      {.error =
           [](absl::Status& status) {
-            ReplaceReason(status, Reason::kManifestDrift, Reason::kSessionNotFound);
+            if (Is(status, Reason::kManifestDrift)) status = Instead(Reason::kSessionNotFound);
           }}},
     {"knows-one-tenant",
      {.key = [](SessionKey& key) { key.tenant = *TenantId::Parse("default"); }}},

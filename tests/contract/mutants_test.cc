@@ -2,6 +2,7 @@
 // mutant turns it red: a case that none does proves nothing.
 #include "tests/contract/mutants.h"
 
+#include "absl/strings/match.h"
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,8 +33,10 @@ struct Run {
 
 Run RunSuite(const std::string& environment, const std::string& flags) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command = environment + " '" + self + "' --gtest_color=no --gtest_filter='" +
-                              kSuite + "*" + kStore + "' " + flags + " 2>&1";
+  // A mutant that hangs a case must not hang the others.
+  const std::string command = environment + " timeout 60 '" + self +
+                              "' --gtest_color=no --gtest_filter='" + kSuite + "*" + kStore + "' " +
+                              flags + " 2>&1";
   std::FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {};
   Run run;
@@ -75,8 +78,7 @@ Verdict VerdictOn(const Mutant& mutant) {
   std::istringstream lines(run.output);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("[  FAILED  ]")) verdict.red.insert(CaseIn(line, kSuite));
-    if (line.find(" tests ran.") != std::string::npos) verdict.finished = true;
-    if (line.find(" tests from ") != std::string::npos) verdict.finished = true;
+    if (absl::StrContains(line, " tests from ")) verdict.finished = true;
   }
   verdict.red.erase("");
   verdict.finished = verdict.finished && WIFEXITED(run.status);
@@ -88,6 +90,7 @@ std::vector<Verdict> VerdictsOn(const std::vector<Mutant>& mutants) {
   std::vector<Verdict> verdicts(mutants.size());
   std::atomic<size_t> next = 0;
   std::vector<std::jthread> runners;
+  runners.reserve(kAtOnce);
   for (int runner = 0; runner < kAtOnce; ++runner) {
     runners.emplace_back([&] {
       for (size_t at = next++; at < mutants.size(); at = next++) {

@@ -78,13 +78,13 @@ TEST_P(Contract, C130_AReadOfAnUnknownSessionIsNotFound) {
 TEST_P(Contract, C116_AReadOfADeletedSessionIsTombstoned) {
   Create();
   LetLeaseExpire();
-  Apply(changes_.Delete());
+  Apply(changes().Delete());
   for (const Reader& reader : Readers()) {
     EXPECT_EQ(ReasonIn(reader.read(store(), key(), 0, kWholePage).status), "TOMBSTONED")
         << reader.name;
   }
   EXPECT_EQ(ReasonIn(store().ReadSlots(key(), {})), "TOMBSTONED");
-  EXPECT_EQ(ReasonIn(store().RenewLeases({{.key = key(), .token = token_}}).at(0)), "TOMBSTONED");
+  EXPECT_EQ(ReasonIn(store().RenewLeases({{.key = key(), .token = token()}}).at(0)), "TOMBSTONED");
 }
 
 TEST_P(Contract, C131_AReadOfAForeignSessionIsAMismatch) {
@@ -99,7 +99,7 @@ TEST_P(Contract, C131_AReadOfAForeignSessionIsAMismatch) {
 }
 
 TEST_P(Contract, C054_APageHoldsAtLeastOneItem) {
-  FillWithFives(store(), changes_);
+  FillWithFives(store(), changes());
   for (const Reader& reader : Readers()) {
     const PageSeen page = reader.read(store(), key(), 0, {.items = 10, .bytes = 1});
     EXPECT_EQ(page.items, 1U) << reader.name;
@@ -108,7 +108,7 @@ TEST_P(Contract, C054_APageHoldsAtLeastOneItem) {
 }
 
 TEST_P(Contract, C122_APageEndsAtTheLimitOfItems) {
-  FillWithFives(store(), changes_);
+  FillWithFives(store(), changes());
   for (const Reader& reader : Readers()) {
     const PageSeen page = reader.read(store(), key(), 0, {.items = 2, .bytes = kWholePage.bytes});
     EXPECT_EQ(page.items, 2U) << reader.name;
@@ -117,7 +117,7 @@ TEST_P(Contract, C122_APageEndsAtTheLimitOfItems) {
 }
 
 TEST_P(Contract, C123_APageEndsAtTheLimitOfBytes) {
-  FillWithFives(store(), changes_);
+  FillWithFives(store(), changes());
   // Five items of 100 bytes and a little: never all of them in 350.
   const PageSeen messages = Readers()[0].read(store(), key(), 0, {.items = 10, .bytes = 350});
   EXPECT_GE(messages.items, 1U);
@@ -130,7 +130,7 @@ TEST_P(Contract, C123_APageEndsAtTheLimitOfBytes) {
 }
 
 TEST_P(Contract, C124_APageSaysWhetherItReachedTheNewest) {
-  FillWithFives(store(), changes_);
+  FillWithFives(store(), changes());
   for (const Reader& reader : Readers()) {
     size_t items = 0;
     bool end = false;
@@ -149,7 +149,7 @@ TEST_P(Contract, C124_APageSaysWhetherItReachedTheNewest) {
 }
 
 TEST_P(Contract, C132_BehindTheNewestAPageIsEmpty) {
-  FillWithFives(store(), changes_);
+  FillWithFives(store(), changes());
   for (const Reader& reader : Readers()) {
     for (const uint64_t after : {5, 6, 1000}) {
       const PageSeen page = reader.read(store(), key(), after, kWholePage);

@@ -18,25 +18,26 @@ using Wrap =
 class ReferenceUnderTest final : public StoreUnderTest {
  public:
   explicit ReferenceUnderTest(Wrap wrap)
-      : wrap_(std::move(wrap)), disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random))) {}
+      : wrap_(std::move(wrap)),
+        disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random()))) {}
 
   std::unique_ptr<SessionStore> Make() override {
     ++openings_;
     if (const Mutant* const mutant = MutantOfThisRun()) {
-      return std::make_unique<MutantStore>(disk_, clock, mutant->hooks, openings_);
+      return std::make_unique<MutantStore>(disk_, clock(), mutant->hooks, openings_);
     }
-    return wrap_(std::make_unique<ReferenceStore>(disk_, clock), clock);
+    return wrap_(std::make_unique<ReferenceStore>(disk_, clock()), clock());
   }
   StoreId PlantForeign(const SessionKey& key) override {
-    const auto other = std::make_shared<ReferenceDisk>(NewReferenceDisk(random));
-    ReferenceStore store(other, clock);
-    if (store.Activate().ok() && store.Commit(Changes(key, random).Create()).ok()) {
+    const auto other = std::make_shared<ReferenceDisk>(NewReferenceDisk(random()));
+    ReferenceStore store(other, clock());
+    if (store.Activate().ok() && store.Commit(Changes(key, random()).Create()).ok()) {
       disk_->sessions[key] = other->sessions.at(key);
     }
     return other->store;
   }
   StoreId Restamp(const SessionKey& key) override {
-    return disk_->sessions.at(key).head.store = NewReferenceDisk(random).store;
+    return disk_->sessions.at(key).head.store = NewReferenceDisk(random()).store;
   }
   void Damage(const SessionKey& key) override { disk_->sessions.at(key).damaged = true; }
   void MakeUnwritable() override { disk_->writable = false; }

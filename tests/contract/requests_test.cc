@@ -30,22 +30,22 @@ std::vector<absl::StatusOr<CommitResult>> CommitTogether(SessionStore& store,
 TEST_P(Contract, C020_NothingIsAppliedToADeletedSession) {
   Create();
   LetLeaseExpire();
-  const Change gone = changes_.Delete();
+  const Change gone = changes().Delete();
   Apply(gone);
   EXPECT_EQ(ReasonIn(store().Commit(gone)), "TOMBSTONED");
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Update({{"title", "x"}}))), "TOMBSTONED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Update({{"title", "x"}}))), "TOMBSTONED");
   // A late write of the last holder, and of whoever would take over.
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Begin(token_))), "TOMBSTONED");
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Resume(LeaseRule::kForce))), "TOMBSTONED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(token()))), "TOMBSTONED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Resume(LeaseRule::kForce))), "TOMBSTONED");
 }
 
 TEST_P(Contract, C020_ALateWriteNeverOutlivesADelete) {
   Create();
-  Change gone = changes_.Delete();
+  Change gone = changes().Delete();
   gone.guard.lease = LeaseRule::kNone;
-  std::vector<Change> changes = {gone};
-  for (int i = 1; i < kTwins; ++i) changes.push_back(changes_.Write(token_));
-  const auto results = CommitTogether(store(), changes);
+  std::vector<Change> rivals = {gone};
+  for (int i = 1; i < kTwins; ++i) rivals.push_back(changes().Write(token()));
+  const auto results = CommitTogether(store(), rivals);
   EXPECT_EQ(ReasonIn(results[0]), "OK");
   for (size_t i = 1; i < results.size(); ++i) {
     EXPECT_THAT(ReasonIn(results[i]), ::testing::AnyOf("OK", "TOMBSTONED"));
@@ -59,17 +59,17 @@ TEST_P(Contract, C020_ALateWriteNeverOutlivesADelete) {
 TEST_P(Contract, C115_ADeletedIdIsNeverFreeAgain) {
   Create();
   LetLeaseExpire();
-  Apply(changes_.Delete());
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Create())), "TOMBSTONED");
+  Apply(changes().Delete());
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Create())), "TOMBSTONED");
   clock().Advance(absl::Hours(24 * 365));
   Reopen();
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Create())), "TOMBSTONED");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Create())), "TOMBSTONED");
 }
 
 TEST_P(Contract, C021_ARepeatedRequestAnswersTheStoredReceipt) {
   Create();
   const TurnNumber turn = Begin();
-  Change change = changes_.CommitTurn(token_, turn);
+  Change change = changes().CommitTurn(token(), turn);
   change.messages = {Text("one")};
   const Receipt first = Apply(change);
   // The reply was lost, and the head moves on before the retry arrives.
@@ -87,7 +87,7 @@ TEST_P(Contract, C021_ARepeatedRequestAnswersTheStoredReceipt) {
 
 TEST_P(Contract, C077_ARepeatIsKnownAfterOpeningAgain) {
   Create();
-  Change change = changes_.Begin(token_);
+  Change change = changes().Begin(token());
   const Receipt first = Apply(change);
   CommitTurn(first.turn, {Text("one")});
   Reopen();
@@ -101,9 +101,9 @@ TEST_P(Contract, C077_ARepeatIsKnownAfterOpeningAgain) {
 
 TEST_P(Contract, C078_ARepeatIsKnownForADay) {
   Create();
-  const Change change = changes_.Update({{"title", "first"}});
+  const Change change = changes().Update({{"title", "first"}});
   Apply(change);
-  Apply(changes_.Update({{"title", "second"}}));
+  Apply(changes().Update({{"title", "second"}}));
   clock().Advance(absl::Hours(24) - absl::Seconds(1));
   const auto again = store().Commit(change);
   ASSERT_EQ(ReasonIn(again), "OK");
@@ -113,9 +113,9 @@ TEST_P(Contract, C078_ARepeatIsKnownForADay) {
 
 TEST_P(Contract, C022_TheSameIdWithAnotherMeaningIsReused) {
   Create();
-  const Change change = changes_.Update({{"title", "first"}});
+  const Change change = changes().Update({{"title", "first"}});
   Apply(change);
-  Change other = changes_.Update({{"title", "second"}});
+  Change other = changes().Update({{"title", "second"}});
   other.request->id = change.request->id;
   other.request->fingerprint = Sha256("another meaning");
   EXPECT_EQ(ReasonIn(store().Commit(other)), "REQUEST_ID_REUSED");
@@ -124,9 +124,9 @@ TEST_P(Contract, C022_TheSameIdWithAnotherMeaningIsReused) {
 
 TEST_P(Contract, C079_TheSameIdForAnotherMethodIsReused) {
   Create();
-  const Change change = changes_.Update({{"title", "first"}});
+  const Change change = changes().Update({{"title", "first"}});
   Apply(change);
-  Change other = changes_.Begin(token_);
+  Change other = changes().Begin(token());
   other.request->id = change.request->id;
   other.request->fingerprint = change.request->fingerprint;
   EXPECT_EQ(ReasonIn(store().Commit(other)), "REQUEST_ID_REUSED");
@@ -137,7 +137,7 @@ TEST_P(Contract, C023_TheGuardRefusesInItsOrderWithTheHeadOfThatMoment) {
   Create();
   RunTurn();
   // Everything is wrong with this change; the order says which refusal it gets.
-  Change change = changes_.CommitTurn(token_, TurnNumber(9));
+  Change change = changes().CommitTurn(token(), TurnNumber(9));
   change.guard.token->secret = std::string(kSecretBytes, 'x');
   change.guard.expected_revision = Revision(2);
   change.guard.expected_store = *StoreId::Parse("00000000-0000-4000-8000-000000000000");
@@ -148,7 +148,7 @@ TEST_P(Contract, C023_TheGuardRefusesInItsOrderWithTheHeadOfThatMoment) {
   EXPECT_EQ(reason(), "REVISION_AHEAD");
   change.guard.known_revision.reset();
   EXPECT_EQ(reason(), "FENCED");
-  change.guard.token = token_;
+  change.guard.token = token();
   EXPECT_EQ(reason(), "ILLEGAL_TRANSITION");
   Begin();
   EXPECT_EQ(reason(), "STALE_TURN");
@@ -164,7 +164,7 @@ TEST_P(Contract, C023_TheGuardRefusesInItsOrderWithTheHeadOfThatMoment) {
 TEST_P(Contract, C024_APremiseThatNoLongerHoldsIsNoRefusal) {
   Create();
   const Head seen = LoadHead();
-  Change change = changes_.Update({{"title", "x"}});
+  Change change = changes().Update({{"title", "x"}});
   change.premise = Premise{.lifecycle = seen.lifecycle, .epoch = seen.lease.epoch};
   // Somebody takes over between the load and the commit.
   TakeOver();
@@ -183,13 +183,13 @@ TEST_P(Contract, C025_ATakenIdIsNotCreatedAgain) {
   Create();
   RunTurn({Text("one")});
   const std::string before = Picture();
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Create())), "SESSION_EXISTS");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Create())), "SESSION_EXISTS");
   EXPECT_EQ(Picture(), before);
 }
 
 TEST_P(Contract, C026_AChangeOfAnUnknownSessionIsNotFound) {
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Update({{"title", "x"}}))), "SESSION_NOT_FOUND");
-  EXPECT_EQ(ReasonIn(store().Commit(changes_.Resume())), "SESSION_NOT_FOUND");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Update({{"title", "x"}}))), "SESSION_NOT_FOUND");
+  EXPECT_EQ(ReasonIn(store().Commit(changes().Resume())), "SESSION_NOT_FOUND");
   EXPECT_TRUE(Ids().empty());
 }
 
@@ -199,7 +199,7 @@ TEST_P(Contract, C027_ARefusedChangeLeavesNoTrace) {
   const TurnNumber turn = Begin();
   Append(turn, {Note(turn, 1, "half way")});
   const std::string before = Picture();
-  Change change = changes_.CommitTurn(token_, turn);
+  Change change = changes().CommitTurn(token(), turn);
   change.messages = {Text("two")};
   change.slots = {MakeSlot("memory", "b")};
   change.attributes = {{"title", "x"}};
@@ -214,8 +214,8 @@ TEST_P(Contract, C028_AForeignSessionTakesNoChange) {
   under_test().Close();
   const StoreId other = under_test().PlantForeign(key());
   under_test().Open();
-  for (const Change& change : {changes_.Create(), changes_.Resume(LeaseRule::kForce),
-                               changes_.Update({{"title", "x"}}), changes_.Delete()}) {
+  for (const Change& change : {changes().Create(), changes().Resume(LeaseRule::kForce),
+                               changes().Update({{"title", "x"}}), changes().Delete()}) {
     const auto result = store().Commit(change);
     EXPECT_EQ(ReasonIn(result), "RESUME_MISMATCH");
     EXPECT_EQ(FactIn(RefusalIn(result), "stored"), other.value());
@@ -227,7 +227,7 @@ TEST_P(Contract, C028_AForeignSessionTakesNoChange) {
 
 TEST_P(Contract, C029_ARefusedRequestMayStillAct) {
   Create();
-  Change change = changes_.Resume();
+  Change change = changes().Resume();
   EXPECT_EQ(ReasonIn(store().Commit(change)), "LEASE_HELD");
   EXPECT_FALSE(LoadRequest(change.request->id).has_value());
   LetLeaseExpire();
@@ -237,7 +237,7 @@ TEST_P(Contract, C029_ARefusedRequestMayStillAct) {
 TEST_P(Contract, C047_EightCopiesAtOnceHaveOneEffectAndEqualAnswers) {
   Create();
   const TurnNumber turn = Begin();
-  Change change = changes_.CommitTurn(token_, turn);
+  Change change = changes().CommitTurn(token(), turn);
   change.messages = {Text("one")};
   const auto results = CommitTogether(store(), std::vector<Change>(kTwins, change));
   int applied = 0;
@@ -254,16 +254,16 @@ TEST_P(Contract, C047_EightCopiesAtOnceHaveOneEffectAndEqualAnswers) {
 }
 
 TEST_P(Contract, C118_EightCreationsOfOneIdHaveOneWinner) {
-  std::vector<Change> changes;
-  for (int i = 0; i < kTwins; ++i) changes.push_back(changes_.Create());
-  const auto results = CommitTogether(store(), changes);
+  std::vector<Change> rivals;
+  for (int i = 0; i < kTwins; ++i) rivals.push_back(changes().Create());
+  const auto results = CommitTogether(store(), rivals);
   int applied = 0;
   SessionUid winner;
   for (size_t i = 0; i < results.size(); ++i) {
     if (ReasonIn(results[i]) == "SESSION_EXISTS") continue;
     ASSERT_EQ(ReasonIn(results[i]), "OK");
     ++applied;
-    winner = changes[i].create->uid;
+    winner = rivals[i].create->uid;
   }
   EXPECT_EQ(applied, 1);
   EXPECT_EQ(LoadHead().uid, winner);
@@ -272,10 +272,10 @@ TEST_P(Contract, C118_EightCreationsOfOneIdHaveOneWinner) {
 
 TEST_P(Contract, C120_EightGrantsAtOnceHaveEightEpochs) {
   Create();
-  std::vector<Change> changes;
-  for (int i = 0; i < kTwins; ++i) changes.push_back(changes_.Resume(LeaseRule::kForce));
+  std::vector<Change> rivals;
+  for (int i = 0; i < kTwins; ++i) rivals.push_back(changes().Resume(LeaseRule::kForce));
   std::vector<uint64_t> epochs;
-  for (const auto& result : CommitTogether(store(), changes)) {
+  for (const auto& result : CommitTogether(store(), rivals)) {
     ASSERT_EQ(ReasonIn(result), "OK");
     epochs.push_back(result->receipt.epoch.value());
   }
@@ -284,13 +284,13 @@ TEST_P(Contract, C120_EightGrantsAtOnceHaveEightEpochs) {
 
 TEST_P(Contract, C048_ChangesOfOneSessionNeverInterleave) {
   Create();
-  std::vector<Change> changes;
+  std::vector<Change> rivals;
   for (int i = 0; i < kTwins; ++i) {
-    Change change = changes_.Write(token_);
+    Change change = changes().Write(token());
     change.messages = {Text(std::to_string(i) + "a"), Text(std::to_string(i) + "b")};
-    changes.push_back(std::move(change));
+    rivals.push_back(std::move(change));
   }
-  for (const auto& result : CommitTogether(store(), changes)) EXPECT_EQ(ReasonIn(result), "OK");
+  for (const auto& result : CommitTogether(store(), rivals)) EXPECT_EQ(ReasonIn(result), "OK");
   const auto texts = MessageTexts();
   ASSERT_EQ(texts.size(), size_t{2 * kTwins});
   for (size_t i = 0; i < texts.size(); i += 2) {

@@ -55,7 +55,7 @@ TEST_P(Contract, C036_AnAbandonedTurnLeavesNoTraceInSlots) {
   const TurnNumber turn = Begin();
   Append(turn, {SlotUpdate(turn, 1, MakeSlot("memory", "lost")),
                 SlotUpdate(turn, 2, MakeSlot("planner", "lost"))});
-  const Receipt receipt = Apply(changes_.Abandon(token_, turn));
+  const Receipt receipt = Apply(changes().Abandon(token(), turn));
   EXPECT_EQ(receipt.abandoned_turn, turn);
   EXPECT_EQ(receipt.entries_dropped, 2U);
   EXPECT_EQ(SlotData("memory"), "a");
@@ -75,7 +75,7 @@ TEST_P(Contract, C037_ASlotUpdateBetweenTurnsAppliesAtOnce) {
   Reopen();
   EXPECT_EQ(SlotData("memory"), "b");
   // A turn that is abandoned takes nothing of it away.
-  Apply(changes_.Abandon(token_, Begin()));
+  Apply(changes().Abandon(token(), Begin()));
   EXPECT_EQ(SlotData("memory"), "b");
 }
 
@@ -94,7 +94,7 @@ TEST_P(Contract, C038_ASlotStaysAsItIsOverAnyNumberOfSnapshots) {
 TEST_P(Contract, C039_ADeletedSlotIsGone) {
   Create();
   RunTurn({}, {MakeSlot("memory", "a"), MakeSlot("planner", "p")});
-  Change change = changes_.Write(token_);
+  Change change = changes().Write(token());
   change.deleted_slots = {"memory"};
   Apply(change);
   EXPECT_EQ(SlotData("memory"), std::nullopt);
@@ -107,7 +107,7 @@ TEST_P(Contract, C039_ADeletedSlotIsGone) {
 TEST_P(Contract, C103_ADeletedSlotIsStillThereInTheSnapshotsBefore) {
   Create();
   const Revision before = RunTurn({}, {MakeSlot("memory", "a")}).revision;
-  Change change = changes_.Write(token_);
+  Change change = changes().Write(token());
   change.deleted_slots = {"memory"};
   const Revision deleted = Apply(change).revision;
   const Revision again = RunTurn({}, {MakeSlot("memory", "b")}).revision;

@@ -49,10 +49,13 @@ class StoreUnderTest {
   }
   [[nodiscard]] SessionStore& store() { return *store_; }
 
-  FakeClock clock;
-  SeededRandom random;
+  // What the store and the case are given; both obey the case.
+  [[nodiscard]] FakeClock& clock() { return clock_; }
+  [[nodiscard]] SeededRandom& random() { return random_; }
 
  private:
+  FakeClock clock_;
+  SeededRandom random_;
   std::unique_ptr<SessionStore> store_;
 };
 

@@ -3,6 +3,7 @@
 #include "session/names.h"
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 
 #include <sstream>
 #include <utility>
@@ -19,7 +20,7 @@ std::string Hex(const Digest& digest) {
 
 std::string Flat(const std::map<std::string, std::string>& data) {
   std::string text;
-  for (const auto& [name, value] : data) text += name + '=' + value + ' ';
+  for (const auto& [name, value] : data) absl::StrAppend(&text, name, "=", value, " ");
   return text;
 }
 
@@ -85,8 +86,8 @@ CommitResult Contract::ApplyWhole(const Change& change) {
 Receipt Contract::Apply(const Change& change) { return ApplyWhole(change).receipt; }
 
 Receipt Contract::Create() {
-  const Receipt receipt = Apply(changes_.Create());
-  token_ = TokenIn(receipt);
+  Receipt receipt = Apply(changes_.Create());
+  TakeToken(receipt);
   return receipt;
 }
 
@@ -111,8 +112,8 @@ Receipt Contract::Append(TurnNumber turn, std::vector<JournalEntry> entries) {
 Receipt Contract::TakeOver() {
   const Change change =
       LoadHead().turn ? changes_.ResumeActive() : changes_.Resume(LeaseRule::kForce);
-  const Receipt receipt = Apply(change);
-  token_ = TokenIn(receipt);
+  Receipt receipt = Apply(change);
+  TakeToken(receipt);
   return receipt;
 }
 

@@ -41,19 +41,24 @@ inline constexpr PageLimit kWholePage{.items = 1000, .bytes = size_t{64} * 1024 
 
 class Contract : public ::testing::TestWithParam<StoreFactory> {
  protected:
-  Contract() : under_test_(GetParam().make()), changes_(Key("alpha"), under_test_->random) {}
+  Contract() : under_test_(GetParam().make()), changes_(Key("alpha"), under_test_->random()) {}
   void SetUp() override { under_test().Open(); }
   void TearDown() override { under_test().Close(); }
 
   [[nodiscard]] StoreUnderTest& under_test() { return *under_test_; }
   [[nodiscard]] SessionStore& store() { return under_test_->store(); }
-  [[nodiscard]] FakeClock& clock() { return under_test_->clock; }
-  [[nodiscard]] Random& random() { return under_test_->random; }
+  [[nodiscard]] FakeClock& clock() { return under_test_->clock(); }
+  [[nodiscard]] Random& random() { return under_test_->random(); }
   void Reopen() { under_test_->Reopen(); }
 
   // Commits a change that must be applied; answers its receipt.
   Receipt Apply(const Change& change);
   CommitResult ApplyWhole(const Change& change);
+
+  // Makes changes of the session `alpha`, and the token of its last grant.
+  [[nodiscard]] Changes& changes() { return changes_; }
+  [[nodiscard]] const LeaseToken& token() const { return token_; }
+  void TakeToken(const Receipt& receipt) { token_ = TokenIn(receipt); }
 
   // The session `alpha` and its lease; each of these acts on it and must succeed.
   Receipt Create();
@@ -89,6 +94,7 @@ class Contract : public ::testing::TestWithParam<StoreFactory> {
 
   [[nodiscard]] const SessionKey& key() const { return changes_.key(); }
 
+ private:
   std::unique_ptr<StoreUnderTest> under_test_;
   Changes changes_;
   LeaseToken token_;

@@ -9,15 +9,15 @@ namespace {
 
 TEST_P(Contract, C030_TheRevisionMovesByOneExactlyIfTheChangeSaysSo) {
   EXPECT_EQ(Create().revision, Revision(1));
-  const Receipt begun = Apply(changes_.Begin(token_));
+  const Receipt begun = Apply(changes().Begin(token()));
   EXPECT_EQ(begun.before, Revision(1));
   EXPECT_EQ(begun.revision, Revision(2));
   EXPECT_EQ(Append(begun.turn, {Note(begun.turn, 1, "a")}).revision, Revision(2));
-  EXPECT_EQ(Apply(changes_.Update({{"title", "x"}})).revision, Revision(2));
-  EXPECT_EQ(Apply(changes_.Abandon(token_, begun.turn)).revision, Revision(3));
-  EXPECT_EQ(Apply(changes_.Write(token_)).revision, Revision(4));
-  EXPECT_EQ(Apply(changes_.Release(token_)).revision, Revision(4));
-  EXPECT_EQ(Apply(changes_.Resume()).revision, Revision(5));
+  EXPECT_EQ(Apply(changes().Update({{"title", "x"}})).revision, Revision(2));
+  EXPECT_EQ(Apply(changes().Abandon(token(), begun.turn)).revision, Revision(3));
+  EXPECT_EQ(Apply(changes().Write(token())).revision, Revision(4));
+  EXPECT_EQ(Apply(changes().Release(token())).revision, Revision(4));
+  EXPECT_EQ(Apply(changes().Resume()).revision, Revision(5));
   EXPECT_EQ(LoadHead().revision, Revision(5));
 }
 
@@ -27,7 +27,7 @@ TEST_P(Contract, C094_UpdatedAtMovesWithTheRevision) {
   EXPECT_EQ(created.created_at, clock().Wall());
   EXPECT_EQ(created.updated_at, created.created_at);
   clock().Advance(absl::Seconds(5));
-  Apply(changes_.Update({{"title", "x"}}));
+  Apply(changes().Update({{"title", "x"}}));
   EXPECT_EQ(LoadHead().updated_at, created.updated_at);
   Begin();
   EXPECT_EQ(LoadHead().updated_at, clock().Wall());
@@ -37,7 +37,7 @@ TEST_P(Contract, C094_UpdatedAtMovesWithTheRevision) {
 TEST_P(Contract, C111_ATurnIsNumberedBehindTheLastOneBegun) {
   Create();
   EXPECT_EQ(Begin(), TurnNumber(1));
-  Apply(changes_.Abandon(token_, TurnNumber(1)));
+  Apply(changes().Abandon(token(), TurnNumber(1)));
   EXPECT_EQ(Begin(), TurnNumber(2));
   TakeOver();
   Reopen();
@@ -48,7 +48,7 @@ TEST_P(Contract, C111_ATurnIsNumberedBehindTheLastOneBegun) {
 TEST_P(Contract, C112_ACommitMayBeginTheNextTurnInOneRevision) {
   Create();
   const TurnNumber first = Begin();
-  Change change = changes_.CommitTurn(token_, first);
+  Change change = changes().CommitTurn(token(), first);
   change.messages = {Text("one")};
   change.begin_turn = BeginTurn{.source = TurnSource::kPlan};
   change.to = Lifecycle::kActive;
@@ -66,9 +66,9 @@ TEST_P(Contract, C112_ACommitMayBeginTheNextTurnInOneRevision) {
 }
 
 TEST_P(Contract, C034_MessagesAreNumberedFromTheNewestOnWithoutGaps) {
-  Change create = changes_.Create();
+  Change create = changes().Create();
   create.messages = {Text("zero")};
-  token_ = TokenIn(Apply(create));
+  TakeToken(Apply(create));
   RunTurn({Text("one"), Text("two")});
   RunTurn();
   EXPECT_EQ(RunTurn({Text("three")}).messages, MessageSeq(4));
@@ -113,7 +113,7 @@ TEST_P(Contract, C099_TheHistorysDigestCoversEveryMessageInOrder) {
 TEST_P(Contract, C044_EventsAreNumberedWithoutGapsInTheOrderGiven) {
   Create();
   RunTurn();
-  Apply(changes_.Resume(LeaseRule::kForce));
+  Apply(changes().Resume(LeaseRule::kForce));
   EXPECT_THAT(EventNames(), ::testing::ElementsAre("SessionStarted", "SessionTurnStart",
                                                    "SessionTurnEnd", "SessionPersisted",
                                                    "SessionResumeStarted", "SessionLeaseChanged"));
@@ -125,7 +125,7 @@ TEST_P(Contract, C044_EventsAreNumberedWithoutGapsInTheOrderGiven) {
 TEST_P(Contract, C108_AnEventCarriesRevisionCorrelationTraceAndTime) {
   Create();
   clock().Advance(absl::Seconds(5));
-  const CommitResult begun = ApplyWhole(changes_.Begin(token_));
+  const CommitResult begun = ApplyWhole(changes().Begin(token()));
   const auto events = Events();
   ASSERT_EQ(events.size(), 2U);
   EXPECT_EQ(events[1].revision, Revision(2));
@@ -185,10 +185,10 @@ TEST_P(Contract, C110_AnAuditRecordSaysWhatItsChangeLeft) {
 }
 
 TEST_P(Contract, C046_AttributesAreSetAndRemovedByKey) {
-  Change create = changes_.Create();
+  Change create = changes().Create();
   create.attributes = {{"title", "first"}, {"agent", "ada"}};
-  token_ = TokenIn(Apply(create));
-  Apply(changes_.Update({{"title", "second"}, {"agent", std::nullopt}, {"labels", ""}}));
+  TakeToken(Apply(create));
+  Apply(changes().Update({{"title", "second"}, {"agent", std::nullopt}, {"labels", ""}}));
   Reopen();
   using Map = std::map<std::string, std::string>;
   EXPECT_EQ(LoadHead().attributes, (Map{{"labels", ""}, {"title", "second"}}));
@@ -198,14 +198,14 @@ TEST_P(Contract, C117_TheStateMachinesReferenceIsSetLeftAndRemoved) {
   const StateMachineRef ref{.ext_id = "planner", .slot_ref = "slot-1"};
   Create();
   EXPECT_FALSE(LoadHead().sm.has_value());
-  Change set = changes_.Write(token_);
+  Change set = changes().Write(token());
   set.sm = ref;
   Apply(set);
   EXPECT_EQ(LoadHead().sm, ref);
   RunTurn();
   Reopen();
   EXPECT_EQ(LoadHead().sm, ref);
-  Change remove = changes_.Write(token_);
+  Change remove = changes().Write(token());
   remove.sm.emplace(std::nullopt);
   Apply(remove);
   EXPECT_FALSE(LoadHead().sm.has_value());

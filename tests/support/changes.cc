@@ -83,7 +83,7 @@ Change Changes::Create() {
   Change change = Start(Trigger::kUpdate, Method::kCreate);
   change.create = Creation{.uid = *SessionUid::Parse(UuidText(random_.Bytes(16), kRandomUuid)),
                            .mode = Mode::kAsk,
-                           .project_root = "/home/ada/engine"};
+                           .project_root = "/projects/engine"};
   change.moves_revision = true;
   change.grant = NewGrant();
   change.to = Lifecycle::kIdle;

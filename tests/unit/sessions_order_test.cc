@@ -1,0 +1,182 @@
+// The order of checks as a client meets it, and a cache that may let a command through and never
+// refuse one.
+#include "tests/unit/sessions_world.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace holdfast::test {
+namespace {
+
+TEST(SessionsOrder, AStoredReplyWinsOverEverythingBelow) {
+  World world;
+  world.Create();
+  CommitTurnCommand command = world.ToCommit(world.Begin());
+  ASSERT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), command)), "OK");
+  world.TakeOver();
+  // By now its token is fenced, its turn stale and its state wrong.
+  for (Sessions* server : {&world.sessions(), &world.other()}) {
+    const auto again = server->CommitTurn(world.caller(), command);
+    ASSERT_EQ(ReasonIn(again), "OK");
+    EXPECT_TRUE(again->repeated);
+  }
+  command.request = world.NewRequest();
+  EXPECT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), command)), "FENCED");
+}
+
+TEST(SessionsOrder, ATombstoneWinsOverAStoredReply) {
+  World world;
+  world.Create();
+  const UpdateCommand command = world.ToUpdate("x");
+  ASSERT_EQ(ReasonIn(world.sessions().Update(world.caller(), command)), "OK");
+  ASSERT_EQ(ReasonIn(world.sessions().Delete(world.caller(), world.ToDelete())), "OK");
+  for (Sessions* server : {&world.sessions(), &world.other()}) {
+    EXPECT_EQ(ReasonIn(server->Update(world.caller(), command)), "TOMBSTONED");
+  }
+}
+
+TEST(SessionsOrder, FromStoreToRevision) {
+  World world;
+  world.Create();
+  world.RunTurn();
+  CommitTurnCommand command = world.ToCommit(TurnNumber(9));
+  command.token->store = *StoreId::Parse("00000000-0000-4000-8000-000000000000");
+  command.token->secret = "another secret!!";
+  command.expected_revision = Revision(99);
+  const auto reason = [&] {
+    return ReasonIn(world.sessions().CommitTurn(world.caller(), command));
+  };
+  EXPECT_EQ(reason(), "RESUME_MISMATCH");
+  command.token->store = world.token().store;
+  EXPECT_EQ(reason(), "REVISION_AHEAD");
+  command.expected_revision = Revision(2);
+  EXPECT_EQ(reason(), "FENCED");
+  command.token = world.token();
+  EXPECT_EQ(reason(), "ILLEGAL_TRANSITION");
+  world.Begin();
+  EXPECT_EQ(reason(), "STALE_TURN");
+  command.turn = TurnNumber(2);
+  EXPECT_EQ(reason(), "STALE_REVISION");
+  command.expected_revision = Revision(4);
+  EXPECT_EQ(reason(), "OK");
+}
+
+TEST(SessionsOrder, ABadFieldIsRefusedBeforeAnythingIsLoaded) {
+  World world;
+  CommitTurnCommand command = world.ToCommit(TurnNumber());
+  const int before = world.store().Calls(FaultyCall::kAny);
+  const auto refused = world.sessions().CommitTurn(world.caller(), command);
+  EXPECT_EQ(ReasonIn(refused), "INVALID_FIELD");
+  EXPECT_EQ(FactIn(refused.status(), "field"), "turn");
+  EXPECT_EQ(world.store().Calls(FaultyCall::kAny), before);
+}
+
+TEST(SessionsCache, AKnownHeadSavesTheLoad) {
+  World world;
+  world.Create();
+  const int loads = world.store().Calls(FaultyCall::kLoad);
+  const TurnNumber turn = world.Begin();
+  EXPECT_EQ(ReasonIn(world.sessions().AppendJournal(world.caller(), world.ToAppend(turn, 1, 1))),
+            "OK");
+  world.Commit(turn);
+  EXPECT_EQ(world.store().Calls(FaultyCall::kLoad), loads);
+}
+
+TEST(SessionsCache, AnOldHeadNeverRefuses) {
+  World world;
+  world.Create();
+  const TurnNumber turn = world.Begin();
+  // The other server still sees the turn as active, and then meets a session that has moved on.
+  ASSERT_EQ(ReasonIn(world.other().Update(world.caller(), world.ToUpdate("x"))), "OK");
+  world.Commit(turn);
+  EXPECT_EQ(ReasonIn(world.other().BeginTurn(world.caller(), world.ToBegin())), "OK");
+}
+
+TEST(SessionsCache, AnOldHeadNeverFencesTheNewHolder) {
+  World world;
+  world.Create();
+  ASSERT_EQ(ReasonIn(world.other().Update(world.caller(), world.ToUpdate("x"))), "OK");
+  world.TakeOver();  // epoch 2, which the other server has not seen
+  EXPECT_EQ(ReasonIn(world.other().BeginTurn(world.caller(), world.ToBegin())), "OK");
+}
+
+TEST(SessionsCache, AnOldHeadNeverHoldsALeaseThatHasExpired) {
+  World world;
+  world.Create();  // both servers see it live
+  ASSERT_EQ(ReasonIn(world.other().Update(world.caller(), world.ToUpdate("x"))), "OK");
+  world.LetLeaseExpire();
+  EXPECT_EQ(ReasonIn(world.other().Resume(world.caller(), world.ToResume())), "OK");
+}
+
+TEST(SessionsCache, AnOldHeadNeverLetsAStrangerThrough) {
+  World world;
+  world.Create();
+  world.LetLeaseExpire();
+  // The other server sees the lease expired; then its holder renews.
+  ASSERT_EQ(ReasonIn(world.other().Update(world.caller(), world.ToUpdate("x"))), "OK");
+  world.sessions().Renew({{.key = world.key(), .token = world.token()}}).clear();
+  EXPECT_EQ(ReasonIn(world.other().Resume(world.caller(), world.ToResume())), "LEASE_HELD");
+}
+
+TEST(SessionsCache, ARenewalBeforeACommitDecidedOnAnOldHeadDoesNotMatter) {
+  World world;
+  world.Create();
+  const TurnNumber turn = world.Begin();
+  world.clock().Advance(absl::Seconds(30));
+  world.other().Renew({{.key = world.key(), .token = world.token()}}).clear();
+  world.Commit(turn, {Said("one")});
+}
+
+TEST(SessionsCache, ATakeOverBetweenLoadAndCommitFencesTheCommit) {
+  World world;
+  world.Create();
+  const CommitTurnCommand command = world.ToCommit(world.Begin());
+  ASSERT_EQ(ReasonIn(world.other().Resume(world.caller(), world.ToForce())), "OK");
+  const auto refused = world.sessions().CommitTurn(world.caller(), command);
+  EXPECT_EQ(ReasonIn(refused), "FENCED");
+  EXPECT_EQ(FactIn(refused.status(), "current_epoch"), "2");
+  EXPECT_TRUE(world.Texts().empty());
+}
+
+TEST(SessionsCache, ADecisionOnAnOldHeadIsMadeAgain) {
+  World world;
+  world.Create();
+  // This server knows an IDLE session; the other one commits a turn, so that an abandoned turn now
+  // leads to PERSISTED.
+  const auto begun = world.other().BeginTurn(world.caller(), world.ToBegin());
+  ASSERT_EQ(ReasonIn(begun), "OK");
+  ASSERT_EQ(
+      ReasonIn(world.other().CommitTurn(world.caller(), world.ToCommit(begun->done.receipt.turn))),
+      "OK");
+  const auto next = world.other().BeginTurn(world.caller(), world.ToBegin());
+  ASSERT_EQ(ReasonIn(next), "OK");
+  const auto done =
+      world.sessions().AbandonTurn(world.caller(), world.ToAbandon(next->done.receipt.turn));
+  ASSERT_EQ(ReasonIn(done), "OK");
+  EXPECT_EQ(done->head.lifecycle, Lifecycle::kPersisted);
+}
+
+TEST(SessionsCache, AResumeDecidedOnAnOldHeadStillAbandonsTheTurn) {
+  World world;
+  world.Create();
+  ASSERT_EQ(ReasonIn(world.other().Update(world.caller(), world.ToUpdate("x"))), "OK");
+  const TurnNumber turn = world.Begin();
+  const auto resumed = world.other().Resume(world.caller(), world.ToForce());
+  ASSERT_EQ(ReasonIn(resumed), "OK");
+  EXPECT_EQ(resumed->report.abandoned_turn, turn);
+  EXPECT_EQ(world.Stored().lifecycle, Lifecycle::kResumed);
+}
+
+TEST(SessionsCache, AFailureForgetsWhatWasKnown) {
+  World world;
+  world.Create();
+  world.store().LoseReply(FaultyCall::kCommit);
+  EXPECT_EQ(ReasonIn(world.sessions().BeginTurn(world.caller(), world.ToBegin())),
+            "STORE_UNAVAILABLE");
+  // The turn had begun: decided on the head of before it would be begun twice.
+  EXPECT_EQ(ReasonIn(world.sessions().BeginTurn(world.caller(), world.ToBegin())),
+            "CONCURRENT_TURN");
+}
+
+}  // namespace
+}  // namespace holdfast::test
