@@ -28,7 +28,7 @@ grpc::Status SessionCalls::Resolve(const Target& target, std::string& session_id
   session_id = target.session_id;
   if (!session_id.empty()) return grpc::Status::OK;
   v1::Session session;
-  const grpc::Status status = Get(target, session);
+  grpc::Status status = Get(target, session);
   session_id = session.session_id();
   return status;
 }

@@ -54,7 +54,7 @@ grpc::Status SessionDriver::Run() {
 }
 
 grpc::Status SessionDriver::Open() {
-  const grpc::Status status = Create();
+  grpc::Status status = Create();
   if (!IsRefusedFor(status, "SESSION_EXISTS")) return status;
   // A replay of this run was here before and did not come to its end.
   grpc::Status taken = TakeUp();

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::cli {
@@ -39,7 +40,8 @@ struct DriverParts {
 // For one thread.
 class SessionDriver final {
  public:
-  SessionDriver(const DriverParts& parts, const ReplayTask& task) : parts_(parts), task_(task) {}
+  SessionDriver(const DriverParts& parts, ReplayTask task)
+      : parts_(parts), task_(std::move(task)) {}
 
   // Creates the session, or takes up the one that an earlier run left, and commits every turn
   // behind the last committed message. OK when the whole conversation is committed; otherwise the

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace holdfast::cli {
 namespace {
@@ -60,14 +59,20 @@ class Scanner final {
     return Take(close);
   }
 
+  // The texts of one member, the key's with its quotes.
+  struct Pair {
+    std::string_view key;
+    std::string_view value;
+  };
+
   // "key": value
-  bool Member(std::string_view& key, std::string_view& value) {
+  bool Member(Pair& pair) {
     SkipSpace();
     const size_t start = at_;
     if (!SkipString()) return false;
-    key = text_.substr(start, at_ - start);
+    pair.key = text_.substr(start, at_ - start);
     SkipSpace();
-    return Take(':') && Value(value);
+    return Take(':') && Value(pair.value);
   }
 
  private:
@@ -79,13 +84,13 @@ class Scanner final {
   }
 
   bool SkipValueHere() {
-    std::string_view key;
+    Pair pair;
     std::string_view value;
     switch (text_[at_]) {
       case '"':
         return SkipString();
       case '{':
-        return Items('{', '}', [&] { return Member(key, value); });
+        return Items('{', '}', [&] { return Member(pair); });
       case '[':
         return Items('[', ']', [&] { return Value(value); });
       case 't':
@@ -224,11 +229,9 @@ std::optional<std::vector<JsonMember>> MembersOf(std::string_view text) {
   Scanner scanner(text);
   std::vector<JsonMember> members;
   const bool whole = scanner.Items('{', '}', [&] {
-    std::string_view key;
-    JsonMember member;
-    if (!scanner.Member(key, member.value)) return false;
-    member.key = StringOf(key).value_or("");
-    members.push_back(std::move(member));
+    Scanner::Pair pair;
+    if (!scanner.Member(pair)) return false;
+    members.push_back({.key = StringOf(pair.key).value_or(""), .value = pair.value});
     return true;
   });
   if (!whole || !scanner.AtEnd()) return std::nullopt;

@@ -80,7 +80,7 @@ grpc::Status Verify(const Connection& connection, const Caller& caller, const Re
   request.set_page_size(kPage);
   v1::ReadMessagesResponse page;
   do {
-    const grpc::Status status = ReadPage(connection, caller, request, page);
+    grpc::Status status = ReadPage(connection, caller, request, page);
     if (!status.ok()) {
       const Failure failure = FailureOf(status);
       if (!IsSessionsFault(failure)) return status;
