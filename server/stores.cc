@@ -27,7 +27,8 @@ fs::FsOptions FsOptionsOf(const StoreConfig& config) {
     options.interval = config.interval;
   }
   options.report = [](const std::string& cause) {
-    std::cerr << "holdfastd: the store stops: " << cause << std::endl;  // NOLINT(performance-avoid-endl): the process is about to end
+    std::cerr << "holdfastd: the store stops: " << cause
+              << std::endl;  // NOLINT(performance-avoid-endl): the process is about to end
   };
   return options;
 }

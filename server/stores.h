@@ -26,8 +26,9 @@ using StoreMaker = std::function<absl::StatusOr<std::unique_ptr<SessionStore>>(
 absl::StatusOr<std::unique_ptr<SessionStore>> MakeStore(const StoreConfig& config,
                                                         const Clock& clock, Random& random);
 
-// Takes over the active store where it was copied or restored: raises its incarnation, so that tokens and
-// cursors of before are told apart. Harmless where it was not. Answers what the store is then.
+// Takes over the active store where it was copied or restored: raises its incarnation, so that
+// tokens and cursors of before are told apart. Harmless where it was not. Answers what the store is
+// then.
 absl::StatusOr<StoreDescription> AdoptStore(const Config& config, const Clock& clock,
                                             Random& random);
 
