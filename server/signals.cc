@@ -34,7 +34,7 @@ SignalWatch::SignalWatch(std::function<void()> stop)
 SignalWatch::~SignalWatch() {
   thread_.request_stop();
   // Ends the wait; harmless when it has ended, for the signal is blocked and dies with the thread.
-  pthread_kill(thread_.native_handle(), SIGTERM);
+  pthread_kill(thread_.native_handle(), SIGINT);
 }
 
 }  // namespace holdfast

@@ -21,7 +21,7 @@ std::optional<size_t> WholeNumber(const YAML::Node& node) {
   if (!node.IsScalar() || node.Tag() == kQuoted) return std::nullopt;
   const std::string& text = node.Scalar();
   size_t value = 0;
-  const auto end = text.data() + text.size();
+  const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end) return std::nullopt;
   return value;

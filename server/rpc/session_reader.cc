@@ -19,17 +19,16 @@ constexpr PageLimit kPage = {.items = kPageMost, .bytes = kPageBytes};
 // field that takes them.
 template <typename Fill>
 void AddPieces(std::string data, uint64_t total, Fill fill, SessionReader::Page& page) {
-  size_t offset = 0;
-  do {
+  const auto add = [&](std::string bytes, size_t offset) {
     pb::ReadSessionResponse& piece = page.emplace_back();
-    std::string* bytes = fill(piece);
-    const size_t size = std::min(kChunkBytes, data.size() - offset);
-    *bytes = size == data.size() ? std::move(data) : data.substr(offset, size);
+    *fill(piece) = std::move(bytes);
     piece.set_chunk_offset(offset);
     piece.set_total_bytes(total);
-    offset += size;
-    if (size == 0) break;
-  } while (offset < total);
+  };
+  if (data.size() <= kChunkBytes) return add(std::move(data), 0);
+  for (size_t offset = 0; offset < data.size(); offset += kChunkBytes) {
+    add(data.substr(offset, kChunkBytes), offset);
+  }
 }
 
 void AddMessage(Message message, SessionReader::Page& page) {
@@ -187,7 +186,9 @@ std::vector<std::string> SessionReader::TakeOwners() {
 }
 
 absl::Status SessionReader::ReadSlotPage(Page& page) {
-  if (!slots_listed_) RETURN_IF_ERROR(ListSlots());
+  if (!slots_listed_) {
+    RETURN_IF_ERROR(ListSlots());
+  }
   const std::vector<std::string> owners = TakeOwners();
   if (owners.empty()) {
     phase_ = Phase::kJournal;

@@ -173,6 +173,7 @@ TEST(Quantities, TakeAWholeNumberWithItsUnit) {
 // The flags of a command line, given as words.
 absl::StatusOr<Flags> FlagsOf(std::vector<std::string> words) {
   std::vector<char*> arguments;
+  arguments.reserve(words.size());
   for (std::string& word : words) arguments.push_back(word.data());
   return ParseFlags(arguments);
 }

@@ -128,6 +128,9 @@ class StoresTest : public ::testing::Test {
     return Stores::Open(config, make, SystemClock(), random_, log_);
   }
 
+  [[nodiscard]] const std::string& Lines() const { return lines_; }
+
+ private:
   SeededRandom random_;
   Script main_;
   Script other_;
@@ -146,7 +149,7 @@ TEST_F(StoresTest, AFailedOtherStoreIsAWarning) {
   ASSERT_TRUE(stores.ok()) << stores.status();
   EXPECT_EQ((*stores)->warnings(),
             std::vector<std::string>{"store other (fs, /other): is read-only"});
-  EXPECT_NE(lines_.find("\"warning\""), std::string::npos);
+  EXPECT_NE(Lines().find("\"warning\""), std::string::npos);
 }
 
 TEST_F(StoresTest, AllIsWell) {

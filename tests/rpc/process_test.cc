@@ -103,6 +103,8 @@ class Process : public ::testing::Test {
     home_ = mkdtemp(pattern.data());
     std::ofstream(ConfigFile()) << "server: {address: \"127.0.0.1:0\"}\n";
   }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
   ~Process() override { std::filesystem::remove_all(home_); }
 
   [[nodiscard]] std::string ConfigFile() const { return home_ + "/config.yaml"; }
@@ -115,6 +117,9 @@ class Process : public ::testing::Test {
     return line.substr(begin, line.find(' ', begin) - begin);
   }
 
+  [[nodiscard]] const std::string& home() const { return home_; }
+
+ private:
   std::string home_;
 };
 
@@ -122,27 +127,27 @@ TEST_F(Process, ServesOverFilesAndFindsThemAgain) {
   std::string store_id;
   pb::CreateSessionResponse created;
   {
-    Child server({"--config", ConfigFile()}, home_);
+    Child server({"--config", ConfigFile()}, home());
     const std::string ready = server.Line();
     const std::string address = ValueOf(ready, "address");
     store_id = ValueOf(ready, "store_id");
     EXPECT_EQ(ValueOf(ready, "kind"), "fs") << ready;
-    EXPECT_TRUE(std::filesystem::exists(home_ + "/.local/state/holdfast/STORE"));
+    EXPECT_TRUE(std::filesystem::exists(home() + "/.local/state/holdfast/STORE"));
     EXPECT_TRUE(AskHealth(address).ok());
-    Child asked({"healthcheck", "--address", address}, home_);
+    Child asked({"healthcheck", "--address", address}, home());
     EXPECT_EQ(asked.Wait(), 0);
 
     const auto stub = pb::SessionService::NewStub(
         grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
     ASSERT_TRUE(stub->CreateSession(&context, CreateRequest("kept"), &created).ok());
-    Child second({"--config", ConfigFile()}, home_);
+    Child second({"--config", ConfigFile()}, home());
     EXPECT_EQ(second.Wait(), 1) << "two servers on one root";
     EXPECT_NE(second.Errors().find("store local (fs"), std::string::npos);
     server.Signal(SIGTERM);
     EXPECT_EQ(server.Wait(), 0);
   }
-  Child server({"--config", ConfigFile()}, home_);
+  Child server({"--config", ConfigFile()}, home());
   const std::string ready = server.Line();
   EXPECT_EQ(ValueOf(ready, "store_id"), store_id);
   const auto stub = pb::SessionService::NewStub(
@@ -157,38 +162,38 @@ TEST_F(Process, ServesOverFilesAndFindsThemAgain) {
 }
 
 TEST_F(Process, APortThatIsTakenIsSaid) {
-  Child server({"--config", ConfigFile()}, home_);
+  Child server({"--config", ConfigFile()}, home());
   const std::string address = ValueOf(server.Line(), "address");
   std::ofstream(ConfigFile()) << "server: {address: \"" << address << "\"}\n"
-                              << "stores: [{name: b, active: true, root: " << home_ << "/b}]\n";
-  Child second({"--config", ConfigFile()}, home_);
+                              << "stores: [{name: b, active: true, root: " << home() << "/b}]\n";
+  Child second({"--config", ConfigFile()}, home());
   EXPECT_EQ(second.Wait(), 1);
   EXPECT_NE(second.Errors().find("server.address: " + address + " cannot be served"),
             std::string::npos);
 }
 
 TEST_F(Process, FlagsThatServeNothing) {
-  Child version({"--version"}, home_);
+  Child version({"--version"}, home());
   EXPECT_EQ(version.Wait(), 0);
   EXPECT_EQ(version.Line(), "holdfastd " + std::string(kVersion));
 
-  Child print({"--print-config"}, home_);
+  Child print({"--print-config"}, home());
   EXPECT_EQ(print.Wait(), 0);
   std::ofstream(ConfigFile()) << print.Output();
-  Child check({"--check-config", "--config", ConfigFile()}, home_);
+  Child check({"--check-config", "--config", ConfigFile()}, home());
   EXPECT_EQ(check.Wait(), 0);
 
   std::ofstream(ConfigFile()) << "servers: {}\nserver: {workers: 0}\n";
-  Child refused({"--check-config", "--config", ConfigFile()}, home_);
+  Child refused({"--check-config", "--config", ConfigFile()}, home());
   EXPECT_EQ(refused.Wait(), 1);
   EXPECT_EQ(refused.Errors(),
             "holdfastd: the configuration is refused:\n"
             "line 1: servers: unknown key\n"
             "server.workers: must be between 1 and 1024\n");
 
-  Child unknown({"--nothing"}, home_);
+  Child unknown({"--nothing"}, home());
   EXPECT_EQ(unknown.Wait(), 2);
-  Child nobody({"healthcheck", "--address", "127.0.0.1:1"}, home_);
+  Child nobody({"healthcheck", "--address", "127.0.0.1:1"}, home());
   EXPECT_EQ(nobody.Wait(), 1);
 }
 

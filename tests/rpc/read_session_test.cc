@@ -160,7 +160,7 @@ TEST_F(ReadSessionRpc, RefusalsOfAStreamHaveDetailsToo) {
 }
 
 TEST_F(ReadSessionRpc, ASlowReaderHoldsNoWorker) {
-  config.server.workers = 1;
+  config().server.workers = 1;
   const std::string token = Create("slow").lease_token();
   for (uint64_t turn = 1; turn <= 8; ++turn) {
     Begin("slow", token);

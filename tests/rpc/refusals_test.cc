@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -25,8 +26,8 @@ constexpr char kOtherStore[] = "11111111-2222-4333-8444-555555555555";
 class RefusalsRpc : public Served {
  protected:
   RefusalsRpc() {
-    config.server.workers = 1;
-    config.limits.queued_calls = 1;
+    config().server.workers = 1;
+    config().limits.queued_calls = 1;
   }
 
   // Notes what `ask` is refused with; the session must be the same before and after.
@@ -34,7 +35,7 @@ class RefusalsRpc : public Served {
   void Refused(const std::string& name, const std::string& session, Question ask) {
     const std::string before = Fingerprint(session);
     Note(name, ask());
-    script.Fail(absl::OkStatus());
+    script().Fail(absl::OkStatus());
     EXPECT_EQ(Fingerprint(session), before) << name;
   }
 
@@ -71,6 +72,12 @@ class RefusalsRpc : public Served {
   void Slots();
   void History();
 
+  [[nodiscard]] std::string Text() const { return text_.str(); }
+  [[nodiscard]] bool HasSeen(std::string_view reason) const {
+    return seen_.contains(std::string(reason));
+  }
+
+ private:
   std::set<std::string> seen_;
   std::ostringstream text_;
 };
@@ -153,7 +160,7 @@ void RefusalsRpc::StoreTrouble() {
   const std::string token = Create("trouble").lease_token();
   const auto failing = [&](const std::string& name, const absl::Status& failure) {
     Refused(name, "trouble", [&] {
-      script.Fail(failure);
+      script().Fail(failure);
       return AskGet("trouble");
     });
   };
@@ -167,7 +174,7 @@ void RefusalsRpc::StoreTrouble() {
   failing("an error that is no refusal", absl::UnknownError("secret words of a driver"));
   Begin("trouble", token);
   Refused("a turn's third failed commit", "trouble", [&] {
-    script.Fail(StoreUnavailable("the disk is gone", Fate::kUnknown));
+    script().Fail(StoreUnavailable("the disk is gone", Fate::kUnknown));
     const pb::CommitTurnRequest request = CommitRequest("trouble", token, 1, "x");
     EXPECT_EQ(ReasonOf(Ask(&Stub::CommitTurn, request)), "STORE_UNAVAILABLE");
     EXPECT_EQ(ReasonOf(Ask(&Stub::CommitTurn, request)), "STORE_UNAVAILABLE");
@@ -177,9 +184,9 @@ void RefusalsRpc::StoreTrouble() {
 
 void RefusalsRpc::Load() {
   Create("load");
-  script.Hold();
+  script().Hold();
   std::thread running([&] { EXPECT_TRUE(AskGet("load").ok()); });
-  script.AwaitWaiting(1);
+  script().AwaitWaiting(1);
   // Of two more calls one takes the only place in the queue and the other is refused at once.
   absl::Mutex mutex;
   std::vector<grpc::Status> answers;
@@ -195,8 +202,8 @@ void RefusalsRpc::Load() {
     const auto one = [&] { return answers.size() == 1; };
     mutex.Await(absl::Condition(&one));
   }
-  clock.Advance(kDefaultDeadline);
-  script.Release();
+  clock().Advance(kDefaultDeadline);
+  script().Release();
   running.join();
   first.join();
   second.join();
@@ -342,13 +349,13 @@ TEST_F(RefusalsRpc, EachIsWordedAsReviewed) {
   Slots();
   History();
   Load();
-  ExpectGolden("refusals.golden", text_.str());
+  ExpectGolden("refusals.golden", Text());
   for (const ReasonRow& row : kReasonRows) {
     // A caller that gave up reads nothing: its reason stands in the log line (cancellation_test).
     if (row.reserved || row.reason == Reason::kCancelled) continue;
-    EXPECT_TRUE(seen_.contains(std::string(row.name))) << row.name << " was not seen";
+    EXPECT_TRUE(HasSeen(row.name)) << row.name << " was not seen";
   }
-  EXPECT_EQ(text_.str().find("secret words"), std::string::npos);
+  EXPECT_EQ(Text().find("secret words"), std::string::npos);
 }
 
 }  // namespace

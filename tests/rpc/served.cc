@@ -16,31 +16,31 @@ std::string FreshRequestId() {
 }  // namespace
 
 Served::Served()
-    : disk(std::make_shared<ReferenceDisk>(NewReferenceDisk(random))),
+    : disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random_))),
       log_(
           [this](const std::string& line) {
             const absl::MutexLock lock(&mutex_);
             lines_.push_back(line);
           },
-          clock) {
-  config.server.address = "127.0.0.1:0";
-  config.server.workers = 4;
-  config.server.drain_timeout = absl::Seconds(5);
-  config.stores = {{.name = "local", .active = true, .root = "/unused"}};
-  config.recovery.sweep_interval = absl::Hours(1);
+          clock_) {
+  config_.server.address = "127.0.0.1:0";
+  config_.server.workers = 4;
+  config_.server.drain_timeout = absl::Seconds(5);
+  config_.stores = {{.name = "local", .active = true, .root = "/unused"}};
+  config_.recovery.sweep_interval = absl::Hours(1);
 }
 
 void Served::Start() {
-  auto started = App::Start({.config = config,
+  auto started = App::Start({.config = config_,
                              .make_store =
                                  [this](const StoreConfig&, const Clock&, Random&) {
                                    return std::make_unique<ScriptedStore>(
-                                       std::make_unique<ReferenceStore>(disk, clock), script);
+                                       std::make_unique<ReferenceStore>(disk_, clock_), script_);
                                  },
-                             .clock = clock,
-                             .random = random,
+                             .clock = clock_,
+                             .random = random_,
                              .log = log_,
-                             .not_serving_wait = not_serving_wait});
+                             .not_serving_wait = not_serving_wait_});
   ASSERT_TRUE(started.ok()) << started.status();
   app_ = *std::move(started);
   runner_ = std::thread([this] { exit_code_ = app_->Run(); });

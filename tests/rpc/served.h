@@ -29,6 +29,8 @@ namespace pb = ::holdfast::v1;
 class Served : public ::testing::Test {
  protected:
   Served();
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
   ~Served() override { Stop(); }
 
   // The server starts with the first client that is asked for; `config` may be changed before.
@@ -68,16 +70,24 @@ class Served : public ::testing::Test {
                                 const std::string& text);
   pb::Session Get(const std::string& id);
 
-  Config config;
-  absl::Duration not_serving_wait;
-  MovedClock clock;
-  SeededRandom random;
-  Script script;
-  std::shared_ptr<ReferenceDisk> disk;
+  // May be changed before the server starts.
+  Config& config() { return config_; }
+  void set_not_serving_wait(absl::Duration wait) { not_serving_wait_ = wait; }
+
+  MovedClock& clock() { return clock_; }
+  Script& script() { return script_; }
+  // What the store holds; may be looked at while the server is stopped.
+  ReferenceDisk& disk() { return *disk_; }
 
  private:
   void Start();
 
+  Config config_;
+  absl::Duration not_serving_wait_;
+  MovedClock clock_;
+  SeededRandom random_;
+  Script script_;
+  std::shared_ptr<ReferenceDisk> disk_;
   absl::Mutex mutex_;
   std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
   Log log_;

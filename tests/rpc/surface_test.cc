@@ -144,7 +144,7 @@ TEST_F(SurfaceRpc, StatusSaysWhatServes) {
   ASSERT_TRUE(admin().Status(&context, {}, &response).ok());
   EXPECT_EQ(response.version(), kVersion);
   EXPECT_EQ(response.store_name(), "local");
-  EXPECT_EQ(response.store_id(), disk->store.value());
+  EXPECT_EQ(response.store_id(), disk().store.value());
   EXPECT_TRUE(response.serving());
   EXPECT_EQ(response.workers(), 4);
   EXPECT_EQ(response.calls_in_progress(), 1);
@@ -168,7 +168,7 @@ TEST_F(SurfaceRpc, TheReadyLineNamesEverything) {
   const std::string line = app().ReadyLine();
   EXPECT_EQ(line.find("holdfastd ready: address=127.0.0.1:"), 0) << line;
   EXPECT_NE(line.find(" store=local "), std::string::npos) << line;
-  EXPECT_NE(line.find(" store_id=" + disk->store.value() + " pid="), std::string::npos) << line;
+  EXPECT_NE(line.find(" store_id=" + disk().store.value() + " pid="), std::string::npos) << line;
 }
 
 }  // namespace
