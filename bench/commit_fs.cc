@@ -85,7 +85,9 @@ class Place {
     served_.End(SIGKILL);
     RETURN_IF_ERROR(served_.Start());
     for (const Agents& agents : agents_) {
-      for (const auto& agent : agents) RETURN_IF_ERROR(agent->Count());
+      for (const auto& agent : agents) {
+        RETURN_IF_ERROR(agent->Count());
+      }
     }
     return rename_->Count();
   }
@@ -136,7 +138,9 @@ class CommitFs {
                                          Calls("echo" + suffix, echoes, served.process()),
                                          Calls("commit" + suffix, *agents, served.process())};
     if (width == kMain) contenders.push_back(Renames(place_.rename()));
-    ASSIGN_OR_RETURN(ByName results, TakeTurns(contenders, CountOf(level), plan_.rounds, figures_));
+    ASSIGN_OR_RETURN(
+        ByName results,
+        TakeTurns(contenders, {.count = CountOf(level), .rounds = plan_.rounds}, figures_));
     results_.merge(results);
     return absl::OkStatus();
   }
@@ -148,7 +152,8 @@ class CommitFs {
     ASSIGN_OR_RETURN(
         const ByName results,
         TakeTurns({Calls("commit", *agents, place.served().process()), Renames(place.rename())},
-                  plan_.Many(kJournaledCount, kJournaledCount / kSmokeShare), plan_.rounds,
+                  {.count = plan_.Many(kJournaledCount, kJournaledCount / kSmokeShare),
+                   .rounds = plan_.rounds},
                   figures_));
     RETURN_IF_ERROR(place.Count());
     over_journaled_rename_ = MedianRatio(results.at("commit").rates, results.at("rename").rates);

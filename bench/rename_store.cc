@@ -86,7 +86,7 @@ class RenameSession {
     return absl::OkStatus();
   }
 
-  absl::Status Replace(const char* name, const std::string& bytes) {
+  absl::Status Replace(const char* name, const std::string& bytes) const {
     const int fd =
         openat(directory_, kTemporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (fd < 0) return Failed("open");
@@ -142,7 +142,9 @@ absl::StatusOr<Round> RenameStore::Commit(uint64_t count) {
 }
 
 absl::Status RenameStore::Count() {
-  for (const auto& session : sessions_) RETURN_IF_ERROR(session->Count());
+  for (const auto& session : sessions_) {
+    RETURN_IF_ERROR(session->Count());
+  }
   return absl::OkStatus();
 }
 

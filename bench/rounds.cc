@@ -10,36 +10,40 @@ namespace {
 // The unmeasured round is this much shorter.
 constexpr uint64_t kWarmUpShare = 4;
 
-absl::Status Measure(const Contender& contender, uint64_t count, size_t round, Figures& figures,
-                     Results& results) {
-  const double before = contender.process ? contender.process->ProcessorSeconds() : 0;
-  ASSIGN_OR_RETURN(const Round took, contender.run(count));
+// One contender's part of a round.
+void Keep(const Contender& contender, const Round& took, size_t round, Results& results,
+          Figures& figures) {
   results.rates.push_back(took.Rate());
   results.p50_ms.push_back(took.p50_ms);
   results.p99_ms.push_back(took.p99_ms);
   figures.Note(round, contender.name, "per_second", took.Rate());
   figures.Note(round, contender.name, "p50_ms", took.p50_ms);
   figures.Note(round, contender.name, "p99_ms", took.p99_ms);
-  if (!contender.process) return absl::OkStatus();
-  const double spent = contender.process->ProcessorSeconds() - before;
-  results.processor_us.push_back(spent * 1e6 / static_cast<double>(took.count));
-  figures.Note(round, contender.name, "cpu_us", results.processor_us.back());
-  return absl::OkStatus();
+}
+
+double ProcessorSeconds(const Contender& contender) {
+  return contender.process ? contender.process->ProcessorSeconds() : 0;
 }
 
 }  // namespace
 
 absl::StatusOr<std::map<std::string, Results>> TakeTurns(const std::vector<Contender>& contenders,
-                                                         uint64_t count, size_t rounds,
-                                                         Figures& figures) {
+                                                         const Match& match, Figures& figures) {
   std::map<std::string, Results> results;
   for (const Contender& contender : contenders) {
-    RETURN_IF_ERROR(contender.run(std::max<uint64_t>(1, count / kWarmUpShare)).status());
+    RETURN_IF_ERROR(contender.run(std::max<uint64_t>(1, match.count / kWarmUpShare)).status());
   }
-  for (size_t round = 1; round <= rounds; ++round) {
+  for (size_t round = 1; round <= match.rounds; ++round) {
     for (size_t at = 0; at < contenders.size(); ++at) {
       const Contender& contender = contenders[round % 2 == 1 ? at : contenders.size() - 1 - at];
-      RETURN_IF_ERROR(Measure(contender, count, round, figures, results[contender.name]));
+      Results& kept = results[contender.name];
+      const double before = ProcessorSeconds(contender);
+      ASSIGN_OR_RETURN(const Round took, contender.run(match.count));
+      const double spent = ProcessorSeconds(contender) - before;
+      Keep(contender, took, round, kept, figures);
+      if (!contender.process) continue;
+      kept.processor_us.push_back(spent * 1e6 / static_cast<double>(took.count));
+      figures.Note(round, contender.name, "cpu_us", kept.processor_us.back());
     }
   }
   return results;

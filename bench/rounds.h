@@ -31,11 +31,15 @@ struct Results {
   std::vector<double> processor_us;  // of its process, per call
 };
 
-// Each contender makes `count` calls in each round, in turn forwards and backwards, and once before
-// without being measured. Every round is noted.
+struct Match {
+  uint64_t count = 0;  // calls of each contender in each round
+  size_t rounds = 0;
+};
+
+// Every round of the match, the contenders in turn forwards and backwards, and a shorter one before
+// that is not measured. Every round is noted.
 absl::StatusOr<std::map<std::string, Results>> TakeTurns(const std::vector<Contender>& contenders,
-                                                         uint64_t count, size_t rounds,
-                                                         Figures& figures);
+                                                         const Match& match, Figures& figures);
 
 // The median of `a / b`, round by round.
 double MedianRatio(const std::vector<double>& a, const std::vector<double>& b);

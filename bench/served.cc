@@ -19,7 +19,7 @@ constexpr char kAddressField[] = "address=";
 
 std::string AddressIn(const std::string& ready_line) {
   const size_t at = ready_line.find(kAddressField);
-  if (at == ready_line.npos) return "";
+  if (at == std::string::npos) return "";
   const size_t begin = at + std::string(kAddressField).size();
   return ready_line.substr(begin, ready_line.find(' ', begin) - begin);
 }
