@@ -82,7 +82,8 @@ Guard Held(Trigger trigger, const std::optional<LeaseToken>& token,
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const Fresh& fresh) {
   Change change = Start(caller, key, stamp, Guard());
-  change.create = Creation{.uid = fresh.uid, .mode = command.mode, .project_root = command.project_root};
+  change.create =
+      Creation{.uid = fresh.uid, .mode = command.mode, .project_root = command.project_root};
   change.moves_revision = true;
   change.grant = Grant{.holder = command.holder, .ttl = command.lease_ttl, .secret = fresh.secret};
   change.to = Lifecycle::kIdle;

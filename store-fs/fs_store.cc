@@ -125,7 +125,7 @@ class FsStore final : public SessionStore {
     }
     if (!fail_stop_.Check().ok()) {
       return absl::OkStatus();  // ended, but not in order: no clean mark
-    root_.record.clean = true;
+      root_.record.clean = true;
     }
     return Explain(WriteRootRecord(*root_.files, root_.record));
   }
