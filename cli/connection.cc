@@ -8,6 +8,8 @@ namespace holdfast::cli {
 namespace {
 
 constexpr int kFirstReconnectMs = 100;
+// gRPC takes its least reconnect time as the time that one attempt to connect may take.
+constexpr int kConnectMs = 10'000;
 constexpr int kSlowestReconnectMs = 1000;
 // A page of messages is at most 2 MiB, and one message may be as large as a whole request.
 constexpr int kLargestReplyBytes = 16 * 1024 * 1024;
@@ -16,7 +18,7 @@ grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   // gRPC's own steps, up to two minutes, would sleep through a server's restart.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kSlowestReconnectMs);
   // Repeating a call is decided in one place, by reason; see cli/retry.h.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);

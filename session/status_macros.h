@@ -17,10 +17,12 @@
   }                                                                   \
   static_assert(true, "wants a semicolon")
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses
 #define HOLDFAST_ASSIGN_OR_RETURN(result, target, expression) \
   auto result = (expression);                                 \
   if (!(result).ok()) return std::move(result).status();      \
   target = std::move(result).value()
+// NOLINTEND(bugprone-macro-parentheses)
 
 // Declares or assigns `target` from a StatusOr, or returns its error.
 #define ASSIGN_OR_RETURN(target, expression) \

@@ -134,11 +134,11 @@ absl::Status CheckStateMachine(const std::optional<StateMachineRef>& sm) {
   return CheckName("sm_state.state_slot_ref", sm->slot_ref, kSlotOwnerBytes);
 }
 
-absl::Status CheckAttribute(const std::string& key, const std::string& value) {
+absl::Status CheckAttribute(const std::string& key, size_t value_bytes) {
   const std::string field = "attributes." + key;
   RETURN_IF_ERROR(CheckName("attributes", key, kAttributeKeyBytes));
-  if (value.size() > kAttributeValueBytes) {
-    return TooLarge(field, kAttributeValueBytes, value.size());
+  if (value_bytes > kAttributeValueBytes) {
+    return TooLarge(field, kAttributeValueBytes, value_bytes);
   }
   return absl::OkStatus();
 }
@@ -177,7 +177,9 @@ absl::Status Validate(const CreateCommand& command) {
   RETURN_IF_ERROR(CheckStateMachine(command.sm));
   RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
-  for (const auto& [key, value] : command.attributes) RETURN_IF_ERROR(CheckAttribute(key, value));
+  for (const auto& [key, value] : command.attributes) {
+    RETURN_IF_ERROR(CheckAttribute(key, value.size()));
+  }
   return CheckContent({.messages = command.messages, .slots = command.slots, .deleted_slots = {}},
                       "");
 }
@@ -186,7 +188,7 @@ absl::Status Validate(const UpdateCommand& command) {
   if (command.attributes.empty()) return InvalidField("update_mask", "must name what to change");
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
   for (const auto& [key, value] : command.attributes) {
-    RETURN_IF_ERROR(CheckAttribute(key, value.value_or("")));
+    RETURN_IF_ERROR(CheckAttribute(key, value.value_or("").size()));
   }
   return absl::OkStatus();
 }
@@ -199,7 +201,9 @@ absl::Status Validate(const ResumeCommand& command) {
   if (command.tail_messages > kPageMost) {
     return TooLarge("tail_messages", kPageMost, command.tail_messages);
   }
-  if (command.create_if_missing) RETURN_IF_ERROR(Validate(*command.create_if_missing));
+  if (command.create_if_missing) {
+    RETURN_IF_ERROR(Validate(*command.create_if_missing));
+  }
   return ValidateExpected(command.expected_slots);
 }
 
@@ -230,7 +234,9 @@ absl::Status Validate(const CommitTurnCommand& command) {
       command.outcome != TurnOutcome::kCancelled) {
     return InvalidField("outcome", "must be OK, ERROR or CANCELLED");
   }
-  if (command.sm) RETURN_IF_ERROR(CheckStateMachine(*command.sm));
+  if (command.sm) {
+    RETURN_IF_ERROR(CheckStateMachine(*command.sm));
+  }
   return CheckContent({.messages = command.messages,
                        .slots = command.slots,
                        .deleted_slots = command.deleted_slots},

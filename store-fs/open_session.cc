@@ -162,7 +162,9 @@ absl::Status OpenSession::Create(const std::vector<Applied>& applied) {
     RETURN_IF_ERROR(files.SyncDirectory(built));
     const std::string tenant = std::string(kSessions) + "/" + key_.tenant.value();
     const absl::Status made = files.MakeDirectory(tenant);
-    if (made.ok()) RETURN_IF_ERROR(files.SyncDirectory(kSessions));
+    if (made.ok()) {
+      RETURN_IF_ERROR(files.SyncDirectory(kSessions));
+    }
     return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
   };
   const absl::Status status = build();
