@@ -51,7 +51,7 @@ __attribute__((target("sse4.2"))) uint32_t ByInstruction(uint32_t crc, std::stri
 
 uint32_t Crc32c(std::string_view bytes, uint32_t before) {
 #if defined(__x86_64__)
-  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
+  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2");
   if (kHasInstruction) return ~ByInstruction(~before, bytes);
 #endif
   return ~ByTable(~before, bytes);

@@ -24,8 +24,9 @@ absl::Status RemoveTree(Files& files, const std::string& path) {
   if (!info->directory) return files.RemoveFile(path);
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path));
   for (const std::string& name : names) {
-    RETURN_IF_ERROR(RemoveTree(
-        files, path + "/" + name));  // NOLINT(misc-no-recursion): as deep as the store's own layout
+    std::string below = path;
+    below.append("/").append(name);
+    RETURN_IF_ERROR(RemoveTree(files, below));
   }
   return files.RemoveDirectory(path);
 }

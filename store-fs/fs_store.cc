@@ -214,6 +214,7 @@ class FsStore final : public SessionStore {
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override {
     std::vector<absl::StatusOr<Renewed>> results;
+    results.reserve(requests.size());
     for (const RenewRequest& request : requests) {
       results.push_back(Inside([&] { return Renew(request); }));
     }
