@@ -50,7 +50,7 @@ class Gate {
     absl::MutexLock lock(&mutex_);
     closed_ = true;
     mutex_.Await(absl::Condition(
-        +[](int* inside) { return *inside == 0; }, &inside_));
+        +[](const int* inside) { return *inside == 0; }, &inside_));
   }
 
  private:
@@ -63,6 +63,8 @@ class FsStore final : public SessionStore {
  public:
   FsStore(FsOptions options, const Clock& clock, Random& random)
       : options_(std::move(options)), clock_(clock), random_(random), fail_stop_(options_.report) {}
+  FsStore(const FsStore&) = delete;
+  FsStore& operator=(const FsStore&) = delete;
   ~FsStore() override { Shut(); }
 
   [[nodiscard]] StoreDescription Describe() const override {

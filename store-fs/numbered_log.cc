@@ -9,13 +9,21 @@
 namespace holdfast::fs {
 namespace {
 
+// A part of a log: from which number on, and how much at most.
+struct Part {
+  uint64_t from = 0;
+  size_t items = 0;
+  size_t bytes = 0;
+};
+
 absl::StatusOr<std::vector<std::string>> ReadTail(const LogFiles& where, const NumberedLog& log,
-                                                  uint64_t from, size_t most, size_t limit) {
+                                                  const Part& part) {
   std::vector<std::string> items;
   size_t bytes = 0;
-  for (size_t at = from - log.tail_first(); at < log.tail.size() && items.size() < most; ++at) {
+  for (size_t at = part.from - log.tail_first(); at < log.tail.size(); ++at) {
     const Extent& extent = log.tail[at];
-    if (!items.empty() && bytes + extent.size > limit) break;
+    if (items.size() == part.items) break;
+    if (!items.empty() && bytes + extent.size > part.bytes) break;
     ASSIGN_OR_RETURN(std::string item, ReadExtent(*where.journal, extent));
     bytes += item.size();
     items.push_back(std::move(item));
@@ -38,7 +46,7 @@ absl::StatusOr<std::vector<std::string>> ReadLog(const LogFiles& where, const Nu
     const uint64_t end = in_tail ? log.next : segment->first + segment->count;
     const size_t room = items.empty() ? limit : limit - bytes;
     absl::StatusOr<std::vector<std::string>> part =
-        in_tail ? ReadTail(where, log, from, most - items.size(), room)
+        in_tail ? ReadTail(where, log, {.from = from, .items = most - items.size(), .bytes = room})
                 : ReadItems(*where.files, where.prefix + std::to_string(segment->file), *segment,
                             from, most - items.size(), room);
     if (!part.ok()) return part.status();

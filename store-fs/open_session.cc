@@ -78,7 +78,7 @@ absl::Status OpenSession::Look(
   absl::MutexLock lock(&mutex_);
   if (!opened_) {
     mutex_.Await(absl::Condition(
-        +[](bool* leading) { return !*leading; }, &leading_));
+        +[](const bool* leading) { return !*leading; }, &leading_));
     leading_ = true;
     mutex_.Unlock();
     const absl::Status status = EnsureOpen();

@@ -32,6 +32,7 @@ class OpenSession {
       : environment_(environment), key_(std::move(key)) {}
   OpenSession(const OpenSession&) = delete;
   OpenSession& operator=(const OpenSession&) = delete;
+  ~OpenSession() = default;
 
   // See SessionStore::Commit.
   absl::StatusOr<CommitResult> Commit(const Change& change);

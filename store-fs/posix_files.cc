@@ -72,7 +72,7 @@ int OpenBeneath(int root, const std::string& path, uint64_t flags, mode_t mode) 
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   for (;;) {
-    const long fd = syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
+    const int64_t fd = syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
     if (fd >= 0 || (errno != EINTR && errno != EAGAIN)) return static_cast<int>(fd);
   }
 }
@@ -162,6 +162,7 @@ class PosixFiles final : public Files {
     });
   }
 
+  // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the order of rename(2)
   absl::Status Rename(const std::string& from, const std::string& to) override {
     ASSIGN_OR_RETURN(const FileInfo what, Stat(from));
     const unsigned flags = what.directory ? RENAME_NOREPLACE : 0;
