@@ -49,8 +49,8 @@ class Gate {
   void Close() {
     absl::MutexLock lock(&mutex_);
     closed_ = true;
-    mutex_.Await(absl::Condition(
-        +[](const int* inside) { return *inside == 0; }, &inside_));
+    const auto empty = [this] { return inside_ == 0; };
+    mutex_.Await(absl::Condition(&empty));
   }
 
  private:

@@ -9,13 +9,6 @@
 namespace holdfast::fs {
 namespace {
 
-// A part of a log: from which number on, and how much at most.
-struct Part {
-  uint64_t from = 0;
-  size_t items = 0;
-  size_t bytes = 0;
-};
-
 absl::StatusOr<std::vector<std::string>> ReadTail(const LogFiles& where, const NumberedLog& log,
                                                   const Part& part) {
   std::vector<std::string> items;
@@ -45,10 +38,11 @@ absl::StatusOr<std::vector<std::string>> ReadLog(const LogFiles& where, const Nu
     const bool in_tail = segment == log.segments.end();
     const uint64_t end = in_tail ? log.next : segment->first + segment->count;
     const size_t room = items.empty() ? limit : limit - bytes;
+    const Part wanted{.from = from, .items = most - items.size(), .bytes = room};
     absl::StatusOr<std::vector<std::string>> part =
-        in_tail ? ReadTail(where, log, {.from = from, .items = most - items.size(), .bytes = room})
+        in_tail ? ReadTail(where, log, wanted)
                 : ReadItems(*where.files, where.prefix + std::to_string(segment->file), *segment,
-                            from, most - items.size(), room);
+                            wanted);
     if (!part.ok()) return part.status();
     for (const std::string& item : *part) bytes += item.size();
     from += part->size();

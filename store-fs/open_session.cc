@@ -77,8 +77,8 @@ absl::Status OpenSession::Look(
     const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look) {
   absl::MutexLock lock(&mutex_);
   if (!opened_) {
-    mutex_.Await(absl::Condition(
-        +[](const bool* leading) { return !*leading; }, &leading_));
+    const auto nobody_leads = [this] { return !leading_; };
+    mutex_.Await(absl::Condition(&nobody_leads));
     leading_ = true;
     mutex_.Unlock();
     const absl::Status status = EnsureOpen();
@@ -144,7 +144,7 @@ absl::Status OpenSession::Create(const std::vector<Applied>& applied) {
   const std::string salt = environment_.random.Bytes(sizeof fresh.manifest.salt);
   std::memcpy(&fresh.manifest.salt, salt.data(), sizeof fresh.manifest.salt);
   uint32_t checksum = 0;
-  std::string bytes = NewJournal(fresh.manifest.salt, 0, &checksum);
+  std::string bytes = NewJournal(fresh.manifest, &checksum);
   const uint64_t at = bytes.size();
   const std::string payload = EncodeChanges(applied);
   bytes += EncodeFrame({.type = FrameType::kCommit,

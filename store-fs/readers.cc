@@ -72,18 +72,24 @@ absl::StatusOr<std::vector<T>> DecodeAll(const std::vector<std::string>& items, 
   return decoded;
 }
 
+// Which log, and what one item of it is called.
+struct LogName {
+  FileKind kind;
+  std::string_view what;
+};
+
 // Reads a page of a log as `look` shows it; looks again when a segment was replaced meanwhile.
 template <typename Look>
 absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, const SessionKey& key,
-                                                  FileKind kind, std::string_view what,
-                                                  PageLimit limit, Look look) {
+                                                  const LogName& name, PageLimit limit, Look look) {
   LogLook seen;
   for (int attempt = 0; attempt < kLooks; ++attempt) {
     RETURN_IF_ERROR(look(seen));
     const uint64_t from = seen.from;
     if (from >= seen.next) return std::vector<std::string>();
-    const LogFiles where{
-        .files = &environment.files, .journal = seen.journal.get(), .prefix = PrefixOf(key, kind)};
+    const LogFiles where{.files = &environment.files,
+                         .journal = seen.journal.get(),
+                         .prefix = PrefixOf(key, name.kind)};
     const size_t most = std::min<size_t>(limit.items, seen.next - from);
     absl::StatusOr<std::vector<std::string>> items =
         ReadLog(where, seen.log, from, most, limit.bytes);
@@ -92,20 +98,20 @@ absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, cons
       return environment.fail_stop.Fail(items.status());
     }
   }
-  return Damaged(what, seen.from);
+  return Damaged(name.what, seen.from);
 }
 
 // Leaves out what stands before the first and behind the last entry of `turn`.
-void NarrowTo(TurnNumber turn, const Contents& contents, uint64_t& from, uint64_t& next) {
-  uint64_t first = next;
+void NarrowTo(TurnNumber turn, const Contents& contents, LogLook& seen) {
+  uint64_t first = seen.next;
   uint64_t end = 0;
   for (const EntryRun& run : contents.runs) {
     if (run.turn != turn) continue;
     first = std::min(first, run.journal.value());
     end = std::max(end, run.journal.value() + run.count);
   }
-  from = std::max(from, first);
-  next = std::min(next, end);
+  seen.from = std::max(seen.from, first);
+  seen.next = std::min(seen.next, end);
 }
 
 }  // namespace
@@ -138,7 +144,7 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
     return checked;
   };
   ASSIGN_OR_RETURN(const auto items,
-                   ReadPage(environment_, key_, FileKind::kMessages, "message", limit, look));
+                   ReadPage(environment_, key_, {FileKind::kMessages, "message"}, limit, look));
   ASSIGN_OR_RETURN(page.messages, DecodeAll<Message>(items, DecodeMessage, "message", from));
   page.end = from + items.size() > page.newest.value();
   return page;
@@ -240,15 +246,18 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
         return;
       }
       page.at = PositionOf(head);
-      from = std::max(from, floor + 1);
-      next = contents.entries.next;
-      if (query.turn) NarrowTo(*query.turn, contents, from, next);
-      seen = {.log = contents.entries, .journal = journal, .from = from, .next = next};
+      seen = {.log = contents.entries,
+              .journal = journal,
+              .from = std::max(query.after.value(), floor) + 1,
+              .next = contents.entries.next};
+      if (query.turn) NarrowTo(*query.turn, contents, seen);
+      from = seen.from;
+      next = seen.next;
     }));
     return checked;
   };
   ASSIGN_OR_RETURN(const auto items,
-                   ReadPage(environment_, key_, FileKind::kEntries, "entry", limit, look));
+                   ReadPage(environment_, key_, {FileKind::kEntries, "entry"}, limit, look));
   ASSIGN_OR_RETURN(page.entries, DecodeAll<JournalEntry>(items, DecodeEntry, "entry", from));
   page.end = from + items.size() >= next;
   return page;
@@ -273,7 +282,7 @@ absl::StatusOr<EventPage> Readers::Events(EventSeq after, PageLimit limit) {
     return checked;
   };
   ASSIGN_OR_RETURN(const auto items,
-                   ReadPage(environment_, key_, FileKind::kEvents, "event", limit, look));
+                   ReadPage(environment_, key_, {FileKind::kEvents, "event"}, limit, look));
   ASSIGN_OR_RETURN(page.events, DecodeAll<Event>(items, DecodeEvent, "event", from));
   page.end = from + items.size() >= next;
   return page;
@@ -290,7 +299,7 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
     });
   };
   ASSIGN_OR_RETURN(const auto items,
-                   ReadPage(environment_, key_, FileKind::kAudit, "audit record", limit, look));
+                   ReadPage(environment_, key_, {FileKind::kAudit, "audit record"}, limit, look));
   ASSIGN_OR_RETURN(page.records, DecodeAll<AuditRecord>(items, DecodeAudit, "audit record", from));
   page.end = from + items.size() >= next;
   return page;

@@ -154,7 +154,8 @@ absl::Status LoadRequests(Files& files, const SessionKey& key, File& journal, Co
     for (const std::string& item : *items) {
       std::optional<RequestRow> row = DecodeRequest(item);
       if (!row) return Damaged("requests", "wrong shape");
-      contents.requests.try_emplace(row->stamp.id, *std::move(row));
+      const RequestId id = row->stamp.id;
+      contents.requests.try_emplace(id, *std::move(row));
     }
     next += items->size();
   }
@@ -241,14 +242,14 @@ absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key,
   return std::move(loaded.contents.head);
 }
 
-std::string NewJournal(uint64_t salt, uint64_t file, uint32_t* checksum) {
+std::string NewJournal(const Manifest& manifest, uint32_t* checksum) {
   Encoder out;
-  out.Number(file);
+  out.Number(manifest.file);
   FrameHead head;
   head.type = FrameType::kStart;
-  head.salt = salt;
+  head.salt = manifest.salt;
   std::string bytes = EncodeFrame(head, out.bytes(), 0);
-  *checksum = ReadFrame(bytes, 0, salt).frame.checksum;
+  *checksum = ReadFrame(bytes, 0, manifest.salt).frame.checksum;
   return bytes;
 }
 
@@ -256,7 +257,7 @@ absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,
                                        const Manifest& manifest) {
   const std::string path = std::string(kTmp) + "/" + manifest.uid.value() + ".journal";
   Journal journal;
-  const std::string bytes = NewJournal(manifest.salt, manifest.file, &journal.last_checksum);
+  const std::string bytes = NewJournal(manifest, &journal.last_checksum);
   RETURN_IF_ERROR(RemoveTree(files, path));
   RETURN_IF_ERROR(WriteNew(files, path, bytes));
   ASSIGN_OR_RETURN(journal.file, files.Open(path, OpenMode::kWrite));
@@ -277,8 +278,10 @@ absl::Status RemoveUnnamed(Files& files, const SessionKey& key, const Contents& 
     if (absl::IsNotFound(names.status())) continue;
     RETURN_IF_ERROR(names.status());
     for (const std::string& name : *names) {
-      if (named.contains(std::string(directory) + "/" + name)) continue;
-      RETURN_IF_ERROR(files.RemoveFile(path + "/" + name));
+      std::string relative = directory;
+      relative.append("/").append(name);
+      if (named.contains(relative)) continue;
+      RETURN_IF_ERROR(files.RemoveFile(DirectoryOf(key).append("/").append(relative)));
     }
   }
   return absl::OkStatus();

@@ -56,7 +56,7 @@ absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key,
                                  const StoreIdentity& identity);
 
 // The bytes of a new journal: its start frame, which names the rotation that it follows.
-std::string NewJournal(uint64_t salt, uint64_t file, uint32_t* checksum);
+std::string NewJournal(const Manifest& manifest, uint32_t* checksum);
 
 // Replaces journal.log by an empty one with the manifest's salt (step 3 of a rotation).
 absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,

@@ -126,7 +126,7 @@ class Rotation {
   static void DropOld(NumberedLog& log, absl::Time oldest, uint64_t least) {
     while (!log.segments.empty()) {
       const SegmentInfo& info = log.segments.front();
-      const bool old = info.newest_us < absl::ToUnixMicros(oldest);
+      const bool old = absl::FromUnixMicros(info.newest_us) < oldest;
       if (!old || log.next - (info.first + info.count) < least) return;
       log.segments.erase(log.segments.begin());
     }
@@ -189,8 +189,8 @@ class Rotation {
   }
 
   bool CopySegment(FileKind kind, const SegmentInfo& info, SegmentBuilder& out) {
-    const auto items =
-        ReadItems(files_, PathOf(key_, kind, info.file), info, info.first, info.count, SIZE_MAX);
+    const auto items = ReadItems(files_, PathOf(key_, kind, info.file), info,
+                                 {.from = info.first, .items = info.count, .bytes = SIZE_MAX});
     if (!items.ok() || items->size() != info.count) return false;
     for (const std::string& item : *items) out.Add(item);
     return true;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace holdfast::fs {
 namespace {
@@ -67,15 +68,15 @@ std::string SegmentBuilder::Finish() const {
 }
 
 absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::string& path,
-                                                   const SegmentInfo& info, uint64_t from,
-                                                   size_t most, size_t limit) {
+                                                   const SegmentInfo& info, const Part& part) {
   ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));
-  ASSIGN_OR_RETURN(uint64_t offset, OffsetOf(*file, info, from - info.first));
+  ASSIGN_OR_RETURN(uint64_t offset, OffsetOf(*file, info, part.from - info.first));
   std::vector<std::string> items;
   size_t bytes = 0;
-  for (uint64_t number = from; number < info.first + info.count && items.size() < most; ++number) {
+  for (uint64_t number = part.from; number < info.first + info.count; ++number) {
+    if (items.size() == part.items) break;
     ASSIGN_OR_RETURN(std::string item, ItemAt(*file, info, offset));
-    if (!items.empty() && bytes + item.size() > limit) break;
+    if (!items.empty() && bytes + item.size() > part.bytes) break;
     bytes += item.size();
     items.push_back(std::move(item));
   }

@@ -53,11 +53,16 @@ class SegmentBuilder {
   std::vector<uint64_t> offsets_;
 };
 
-// The items of `info` from number `from` on, until `most` items or `limit` bytes (one at least).
-// DATA_LOSS when one of them cannot be read.
+// A part of a log: from which number on, and how much of it at most.
+struct Part {
+  uint64_t from = 0;
+  size_t items = 0;
+  size_t bytes = 0;  // one item is read whatever its size
+};
+
+// The items of `info` that `part` asks for. DATA_LOSS when one of them cannot be read.
 absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::string& path,
-                                                   const SegmentInfo& info, uint64_t from,
-                                                   size_t most, size_t limit);
+                                                   const SegmentInfo& info, const Part& part);
 
 // The bytes at `extent`, checked. DATA_LOSS when they are not what was written.
 absl::StatusOr<std::string> ReadExtent(File& file, const Extent& extent);

@@ -6,7 +6,7 @@ namespace holdfast::fs {
 
 std::shared_ptr<OpenSession> SessionTable::Get(const SessionKey& key) {
   std::vector<std::shared_ptr<OpenSession>> closed;
-  const std::shared_ptr<OpenSession> session = GetAndEvict(key, closed);
+  std::shared_ptr<OpenSession> session = GetAndEvict(key, closed);
   // Outside the lock: with durability by interval nobody else will do it any more.
   for (const auto& evicted : closed) evicted->SyncNow();
   return session;
