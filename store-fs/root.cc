@@ -5,6 +5,7 @@
 
 #include "nlohmann/json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -47,10 +48,8 @@ bool IsNetworkFileSystem(const std::string& root) {
                                                0x73757245, 0x01021997, 0x5346414f, 0x00c36400};
   struct statfs info {};
   if (statfs(root.c_str(), &info) != 0) return false;
-  for (const uint64_t magic : kMagics) {
-    if (static_cast<uint64_t>(static_cast<uint32_t>(info.f_type)) == magic) return true;
-  }
-  return false;
+  const auto type = static_cast<uint32_t>(info.f_type);
+  return std::ranges::find(kMagics, type) != kMagics.end();
 }
 
 absl::Status MakeRoot(const std::string& root) {
@@ -65,7 +64,7 @@ absl::Status MakeRoot(const std::string& root) {
 }
 
 absl::StatusOr<FileInfo> CheckRoot(const RootOptions& options, Files& files) {
-  const absl::StatusOr<FileInfo> info = files.Stat(".");
+  absl::StatusOr<FileInfo> info = files.Stat(".");
   if (!info.ok()) return Failed(options.path, info.status());
   if (info->owner != geteuid()) return Refused(options.path, "it belongs to another user");
   if ((info->mode & kOthers) != 0) {

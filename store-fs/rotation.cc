@@ -48,7 +48,7 @@ class Rotation {
     const std::string directory = DirectoryOf(key_);
     if (old_.manifest.file > 0) return absl::OkStatus();
     for (const char* name : {kStateDirectory, kAuditDirectory}) {
-      const absl::Status made = files_.MakeDirectory(directory + "/" + name);
+      absl::Status made = files_.MakeDirectory(directory + "/" + name);
       if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     }
     return files_.SyncDirectory(directory);
