@@ -56,7 +56,10 @@ class Child {
   }
   std::string Errors() { return Rest(err_); }
   std::string Output() { return Rest(out_); }
-  void Signal(int signal) const { kill(pid_, signal); }
+  // Nothing happens once the child has ended: a signal to pid -1 would reach every process.
+  void Signal(int signal) const {
+    if (pid_ > 0) kill(pid_, signal);
+  }
 
   // Waits for the end; the exit code, or minus the signal.
   int Wait() {
