@@ -2,6 +2,7 @@
 
 #include "session/digest.h"
 #include "session/lifecycle.h"
+#include "session/saboteur.h"
 
 #include "absl/time/time.h"
 
@@ -13,7 +14,7 @@
 namespace holdfast {
 namespace {
 
-using Verdictum = std::optional<Refusal>;
+using MaybeRefusal = std::optional<Refusal>;
 
 Refusal Fenced(const Head& head, Epoch yours, std::string_view cause) {
   return Refusal(Reason::kFenced,
@@ -47,7 +48,7 @@ Refusal LeaseHeld(const Head& head) {
       .RetryAfter(head.lease.expires_in);
 }
 
-Verdictum CheckStore(const Head& head, const Guard& guard) {
+MaybeRefusal CheckStore(const Head& head, const Guard& guard) {
   if (guard.token && guard.token->store != head.store) {
     return Mismatch(guard.token->store, head.store);
   }
@@ -57,7 +58,7 @@ Verdictum CheckStore(const Head& head, const Guard& guard) {
   return std::nullopt;
 }
 
-Verdictum CheckAhead(const Head& head, const Guard& guard) {
+MaybeRefusal CheckAhead(const Head& head, const Guard& guard) {
   for (const auto& known : {guard.known_revision, guard.expected_revision}) {
     if (known && *known > head.revision) {
       return Ahead(known->value(), head.revision.value(), "revision");
@@ -70,8 +71,9 @@ Verdictum CheckAhead(const Head& head, const Guard& guard) {
 }
 
 // DESIGN section 2, "The token, in this order".
-Verdictum CheckHeld(const Head& head, const std::optional<LeaseToken>& token) {
+MaybeRefusal CheckHeld(const Head& head, const std::optional<LeaseToken>& token) {
   if (!token) return LeaseRequired("this call needs the lease: resume the session first");
+  if (Sabotaged(Saboteur::kNoEpochCheck)) return std::nullopt;
   const Epoch epoch = token->epoch;
   if (token->uid != head.uid) return Fenced(head, epoch, "the id was created anew");
   if (token->incarnation != head.incarnation) return Fenced(head, epoch, "the store was restored");
@@ -81,7 +83,7 @@ Verdictum CheckHeld(const Head& head, const std::optional<LeaseToken>& token) {
   return std::nullopt;
 }
 
-Verdictum CheckLease(const Head& head, const Guard& guard) {
+MaybeRefusal CheckLease(const Head& head, const Guard& guard) {
   const bool live = head.lease.held && head.lease.state == LeaseState::kLive;
   switch (guard.lease) {
     case LeaseRule::kNone:
@@ -94,7 +96,7 @@ Verdictum CheckLease(const Head& head, const Guard& guard) {
       return std::nullopt;
     case LeaseRule::kHeldOrFree:
       if (!live) return std::nullopt;
-      return guard.token ? CheckHeld(head, guard.token) : Verdictum(LeaseHeld(head));
+      return guard.token ? CheckHeld(head, guard.token) : MaybeRefusal(LeaseHeld(head));
   }
   return std::nullopt;
 }
@@ -106,7 +108,7 @@ Refusal StaleTurn(const Head& head, TurnNumber named) {
       .With("last_turn", head.last_turn.value());
 }
 
-Verdictum CheckState(const Head& head, Trigger trigger) {
+MaybeRefusal CheckState(const Head& head, Trigger trigger) {
   switch (Next(head.lifecycle, trigger).verdict) {
     case Verdict::kLegal:
       return std::nullopt;
@@ -130,8 +132,8 @@ Refusal Gap(EntryNumber expected, EntryNumber got) {
       .With("got", got.value());
 }
 
-Verdictum CheckTurn(const Head& head, const Guard& guard,
-                    const std::vector<JournalEntry>& entries) {
+MaybeRefusal CheckTurn(const Head& head, const Guard& guard,
+                       const std::vector<JournalEntry>& entries) {
   if (!guard.turn) return std::nullopt;
   const TurnNumber active = head.turn ? head.turn->number : TurnNumber();
   if (*guard.turn != active) return StaleTurn(head, *guard.turn);
@@ -145,7 +147,7 @@ Verdictum CheckTurn(const Head& head, const Guard& guard,
   return std::nullopt;
 }
 
-Verdictum CheckRevision(const Head& head, const Guard& guard) {
+MaybeRefusal CheckRevision(const Head& head, const Guard& guard) {
   if (!guard.expected_revision || *guard.expected_revision == head.revision) return std::nullopt;
   return Refusal(Reason::kStaleRevision, "the session has moved on")
       .With("expected", guard.expected_revision->value())

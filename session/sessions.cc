@@ -4,6 +4,7 @@
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "session/validate.h"
 
@@ -53,8 +54,18 @@ SessionId DerivedId(const TenantId& tenant, const RequestId& request) {
 Sessions::Sessions(SessionStore& store, Random& random)
     : store_(store), random_(random), heads_(kCachedHeads) {}
 
-absl::StatusOr<Done> Sessions::Execute(const SessionKey& key,
-                                       const std::optional<RequestStamp>& request,
+template <typename Command>
+Sessions::Asked Sessions::AskedBy(const Command& command) {
+  return {.id = command.request, .stamp = [&command] { return StampOf(command); }};
+}
+
+template <typename Command>
+absl::StatusOr<Done> Sessions::ExecuteAsked(const Caller& caller, const Command& command) {
+  return Execute({caller.tenant, command.session}, AskedBy(command),
+                 [&](const Head& head) { return Decide(head, caller, command); });
+}
+
+absl::StatusOr<Done> Sessions::Execute(const SessionKey& key, const std::optional<Asked>& asked,
                                        const Decider& decide) {
   // An old head may let the command through, for the store's guards decide. It may neither refuse
   // nor say that there is nothing to do.
@@ -63,17 +74,18 @@ absl::StatusOr<Done> Sessions::Execute(const SessionKey& key,
     if (decision.ok() && decision->change) {
       return CommitUntilSettled(key, *std::move(decision->change), decide);
     }
+    if (!decision.ok() && Sabotaged(Saboteur::kRefuseFromCache)) return decision.status();
   }
-  return ExecuteOnLoaded(key, request, decide);
+  return ExecuteOnLoaded(key, asked, decide);
 }
 
 absl::StatusOr<Done> Sessions::ExecuteOnLoaded(const SessionKey& key,
-                                               const std::optional<RequestStamp>& request,
+                                               const std::optional<Asked>& asked,
                                                const Decider& decide) {
-  const auto id = request ? std::optional(request->id) : std::nullopt;
+  const auto id = asked ? std::optional(asked->id) : std::nullopt;
   ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision(key, id));
   heads_.Put(key, loaded.head);
-  if (loaded.request) return Repeat(key, loaded, *request);
+  if (loaded.request) return Repeat(key, loaded, asked->stamp());
   ASSIGN_OR_RETURN(Decision decision, decide(loaded.head));
   if (!decision.change) return DoneAsIs(key, loaded.head);
   return CommitUntilSettled(key, *std::move(decision.change), decide);
@@ -143,15 +155,12 @@ absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller
 
 absl::StatusOr<Done> Sessions::Update(const Caller& caller, const UpdateCommand& command) {
   RETURN_IF_ERROR(Validate(command));
-  return Execute({caller.tenant, command.session}, StampOf(command),
-                 [&](const Head& head) { return Decide(head, caller, command); });
+  return ExecuteAsked(caller, command);
 }
 
 absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnCommand& command) {
   const SessionKey key{caller.tenant, command.session};
-  ASSIGN_OR_RETURN(Done done, Execute(key, StampOf(command), [&](const Head& head) {
-                     return Decide(head, caller, command);
-                   }));
+  ASSIGN_OR_RETURN(Done done, ExecuteAsked(caller, command));
   Begun begun{.done = std::move(done), .sm_slot = std::nullopt, .inline_omitted = false};
   const Done& did = begun.done;
   if (!did.receipt.sm_slot_handed_out || !did.head.sm) return begun;
@@ -179,8 +188,7 @@ absl::StatusOr<Done> Sessions::AppendJournal(const Caller& caller,
 absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurnCommand& command) {
   RETURN_IF_ERROR(Validate(command));
   const SessionKey key{caller.tenant, command.session};
-  absl::StatusOr<Done> done = Execute(
-      key, StampOf(command), [&](const Head& head) { return Decide(head, caller, command); });
+  absl::StatusOr<Done> done = ExecuteAsked(caller, command);
   RETURN_IF_ERROR(failures_.Judge(key, command.turn, done.status()));
   return done;
 }
@@ -188,20 +196,17 @@ absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurn
 absl::StatusOr<Done> Sessions::AbandonTurn(const Caller& caller,
                                            const AbandonTurnCommand& command) {
   RETURN_IF_ERROR(Validate(command));
-  return Execute({caller.tenant, command.session}, StampOf(command),
-                 [&](const Head& head) { return Decide(head, caller, command); });
+  return ExecuteAsked(caller, command);
 }
 
 absl::StatusOr<Done> Sessions::Close(const Caller& caller, const CloseCommand& command) {
   RETURN_IF_ERROR(Validate(command));
-  return Execute({caller.tenant, command.session}, StampOf(command),
-                 [&](const Head& head) { return Decide(head, caller, command); });
+  return ExecuteAsked(caller, command);
 }
 
 absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand& command) {
   const SessionKey key{caller.tenant, command.session};
-  absl::StatusOr<Done> done = Execute(
-      key, StampOf(command), [&](const Head& head) { return Decide(head, caller, command); });
+  absl::StatusOr<Done> done = ExecuteAsked(caller, command);
   heads_.Forget(key);
   // DESIGN section 2: deleting a deleted session answers OK again.
   if (Is(done.status(), Reason::kTombstoned)) {
@@ -211,8 +216,7 @@ absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand&
 }
 
 absl::StatusOr<Done> Sessions::Release(const Caller& caller, const ReleaseCommand& command) {
-  return Execute({caller.tenant, command.session}, StampOf(command),
-                 [&](const Head& head) { return Decide(head, caller, command); });
+  return ExecuteAsked(caller, command);
 }
 
 std::vector<absl::StatusOr<Renewed>> Sessions::Renew(const std::vector<RenewRequest>& requests) {

@@ -121,12 +121,21 @@ class Sessions {
 
  private:
   using Decider = std::function<absl::StatusOr<Decision>(const Head&)>;
+  // A request's id, and what it stands for: asked only when there is a stored reply to compare.
+  struct Asked {
+    RequestId id;
+    std::function<RequestStamp()> stamp;
+  };
+  template <typename Command>
+  static Asked AskedBy(const Command& command);
 
-  absl::StatusOr<Done> Execute(const SessionKey& key, const std::optional<RequestStamp>& request,
+  absl::StatusOr<Done> Execute(const SessionKey& key, const std::optional<Asked>& asked,
                                const Decider& decide);
-  absl::StatusOr<Done> ExecuteOnLoaded(const SessionKey& key,
-                                       const std::optional<RequestStamp>& request,
+  absl::StatusOr<Done> ExecuteOnLoaded(const SessionKey& key, const std::optional<Asked>& asked,
                                        const Decider& decide);
+  // Of a command with a request id, on the session it names.
+  template <typename Command>
+  absl::StatusOr<Done> ExecuteAsked(const Caller& caller, const Command& command);
   absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,
                                           const Decider& decide);
   absl::StatusOr<Done> CreateAs(const Caller& caller, const CreateCommand& command,

@@ -122,16 +122,16 @@ absl::StatusOr<Resumed> Sessions::Resume(const Caller& caller, const ResumeComma
 absl::StatusOr<Done> Sessions::ResumeOrCreate(const Caller& caller, const ResumeCommand& command) {
   const SessionKey key{caller.tenant, command.session};
   const std::string secret = random_.Bytes(kSecretBytes);
-  const RequestStamp stamp = StampOf(command);
+  const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
   const Decider decide = [&](const Head& head) { return Decide(head, caller, command, secret); };
-  absl::StatusOr<Done> done = Execute(key, stamp, decide);
+  absl::StatusOr<Done> done = Execute(key, asked, decide);
   if (!command.create_if_missing || !Is(done.status(), Reason::kSessionNotFound)) return done;
   CreateCommand create = *command.create_if_missing;
   create.holder = command.holder;
   create.lease_ttl = command.lease_ttl;
-  done = CreateAs(caller, create, command.session, stamp);
+  done = CreateAs(caller, create, command.session, asked.stamp());
   // Somebody else created it meanwhile: then it can be resumed.
-  return Is(done.status(), Reason::kSessionExists) ? Execute(key, stamp, decide) : done;
+  return Is(done.status(), Reason::kSessionExists) ? Execute(key, asked, decide) : done;
 }
 
 absl::Status Sessions::Report(const SessionKey& key, const ResumeCommand& command,

@@ -2,6 +2,7 @@
 
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "store-fs/layout.h"
 #include "store-fs/manifest.h"
 #include "store-fs/recovery.h"
 #include "store-fs/root.h"
@@ -48,29 +49,37 @@ absl::Status Census::FinishDeletes() {
   return absl::OkStatus();
 }
 
-void Census::Run(const std::stop_token& stop) {
-  CompareAll(stop);
+void Census::Run(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
+  CompareAll(stop, rows_of_ns);
   if (!stop.stop_requested()) listing_.SetComplete();
 }
 
-void Census::CompareAll(const std::stop_token& stop) {
+void Census::CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
   const absl::MutexLock lock(&mutex_);
   const auto tenants = environment_.files.List(kSessions);
   if (!tenants.ok()) return;
   for (const std::string& name : *tenants) {
     const auto tenant = TenantId::Parse(name);
-    if (tenant) CompareTenant(*tenant, stop);
+    if (tenant) CompareTenant(*tenant, stop, rows_of_ns);
   }
 }
 
-void Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop) {
+void Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
+                           std::optional<int64_t> rows_of_ns) {
   const std::vector<std::string> known = listing_.Ids(tenant);  // sorted, as the names are
   const auto names = environment_.files.List(std::string(kSessions) + "/" + tenant.value());
   if (!names.ok()) return;
   for (const std::string& name : *names) {
     if (stop.stop_requested()) return;
     const auto id = SessionId::Parse(name);
-    if (id && !std::ranges::binary_search(known, name)) LookAt({tenant, *id});
+    if (!id) continue;
+    const SessionKey key{tenant, *id};
+    bool unknown = !std::ranges::binary_search(known, name);
+    if (!unknown && rows_of_ns && ChangedSince(key, *rows_of_ns)) {
+      listing_.Remove(key);
+      unknown = true;
+    }
+    if (unknown) LookAt(key);
   }
   for (const std::string& name : known) {
     if (std::ranges::binary_search(*names, name)) continue;
@@ -80,8 +89,22 @@ void Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop) 
   }
 }
 
+// A hand on the disk changes one of these, also one that puts an older directory back.
+bool Census::ChangedSince(const SessionKey& key, int64_t moment_ns) const {
+  const std::string directory = DirectoryOf(key);
+  const std::string paths[] = {directory, directory + "/" + kManifestFile,
+                               directory + "/" + kJournalFile};
+  return std::ranges::any_of(paths, [&](const std::string& path) {
+    const absl::StatusOr<FileInfo> info = environment_.files.Stat(path);
+    return !info.ok() || info->changed_ns >= moment_ns;
+  });
+}
+
 void Census::LookAt(const SessionKey& key) {
   if (environment_.tombstones.Find(key)) return;  // a directory that reappeared is never read
+  if (environment_.identity.unsynced) {
+    sessions_.Get(key)->Look([](const Contents&, const auto&) {}).IgnoreError();
+  }
   const absl::StatusOr<Head> head = PeekSession(environment_.files, key, environment_.identity);
   if (head.ok()) {
     listing_.PutIfUnknown(key.tenant, RowOf(key.session, *head));

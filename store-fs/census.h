@@ -6,11 +6,14 @@
 #include "session/ids.h"
 #include "store-fs/environment.h"
 #include "store-fs/listing.h"
+#include "store-fs/session_table.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 
+#include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -18,23 +21,28 @@ namespace holdfast::fs {
 
 class Census {
  public:
-  Census(Environment& environment, Listing& listing)
-      : environment_(environment), listing_(listing) {}
+  Census(Environment& environment, SessionTable& sessions, Listing& listing)
+      : environment_(environment), sessions_(sessions), listing_(listing) {}
 
   // Finishes removals that a crash cut. Called once, before anything is served.
   absl::Status FinishDeletes();
-  // Looks at every session once, then declares the listing complete.
-  void Run(const std::stop_token& stop);
+  // Looks at every session once, then declares the listing complete. `rows_of_ns`, when there were
+  // rows before: when they were written, so that only what was changed since is looked at. Opens
+  // each, which makes what survived durable, where frames may be unsynced.
+  void Run(const std::stop_token& stop, std::optional<int64_t> rows_of_ns);
   // Compares the names on the disk with the listing: unknown ones are looked at, vanished ones
   // leave it.
-  void Compare() { CompareAll(std::stop_token()); }
+  void Compare() { CompareAll(std::stop_token(), std::nullopt); }
 
  private:
-  void CompareAll(const std::stop_token& stop);
-  void CompareTenant(const TenantId& tenant, const std::stop_token& stop);
+  void CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns);
+  void CompareTenant(const TenantId& tenant, const std::stop_token& stop,
+                     std::optional<int64_t> rows_of_ns);
+  [[nodiscard]] bool ChangedSince(const SessionKey& key, int64_t moment_ns) const;
   void LookAt(const SessionKey& key);
 
   Environment& environment_;
+  SessionTable& sessions_;
   Listing& listing_;
   absl::Mutex mutex_;  // one comparison at a time
 };

@@ -5,6 +5,7 @@
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
 #include "store-fs/records.h"
@@ -50,7 +51,7 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
 }
 
 absl::StatusOr<CommitResult> CommitBatch::Decide(const Change& change) {
-  if (change.request && !environment_.sabotage.no_request_check) {
+  if (change.request && !Sabotaged(Saboteur::kNoRequestCheck)) {
     if (const RequestRow* row = FindRequest(change.request->id)) {
       return Repeat(*change.request, *row);
     }
@@ -61,9 +62,8 @@ absl::StatusOr<CommitResult> CommitBatch::Decide(const Change& change) {
   if (!change.create && !exists_) {
     return Refusal(Reason::kSessionNotFound, "no session of this id is stored here");
   }
-  Guard guard = change.guard;
-  if (environment_.sabotage.no_epoch_check) guard.lease = LeaseRule::kNone;
-  if (auto refusal = CheckGuard(head_, guard, change.entries)) return Refuse(refusal->ToStatus());
+  if (auto refusal = CheckGuard(head_, change.guard, change.entries))
+    return Refuse(refusal->ToStatus());
   ASSIGN_OR_RETURN(const std::optional<Refusal> entry, CheckEntries(change));
   if (entry) return Refuse(entry->ToStatus());
   if (change.premise && !Holds(*change.premise, head_)) {

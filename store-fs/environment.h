@@ -18,15 +18,6 @@
 
 namespace holdfast::fs {
 
-// Test-only switches, each of which breaks one guarantee (always off in a release build).
-struct Sabotage {
-  bool no_file_sync = false;
-  bool no_directory_sync = false;
-  bool no_epoch_check = false;
-  bool no_request_check = false;
-  bool acknowledge_before_sync = false;
-};
-
 // Outlives every session. Any thread may use it.
 struct Environment {
   Files& files;
@@ -36,7 +27,7 @@ struct Environment {
   FailStop& fail_stop;
   LeaseTable& leases;
   Tombstones& tombstones;
-  Sabotage sabotage;
+  bool by_interval;  // an acknowledgement does not wait for the disk
   size_t rotate_changes;
   // Told of every head that has become durable; nullptr: the session is gone.
   std::function<void(const SessionKey&, const Head*)> changed;

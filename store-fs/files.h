@@ -51,8 +51,9 @@ struct FileInfo {
   bool directory = false;
   bool link = false;
   uint64_t inode = 0;
-  int64_t birth_ns = 0;  // 0 where the file system does not know
-  uint32_t mode = 0;     // permission bits
+  int64_t birth_ns = 0;    // 0 where the file system does not know
+  int64_t changed_ns = 0;  // when contents, name or mode were changed last, by the wall clock
+  uint32_t mode = 0;       // permission bits
   uint32_t owner = 0;
 };
 

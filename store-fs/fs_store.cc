@@ -3,8 +3,10 @@
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/census.h"
+#include "store-fs/environment.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/lease_table.h"
 #include "store-fs/listing.h"
@@ -21,6 +23,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -28,8 +31,21 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr size_t kOpenSessions = 512;
+constexpr absl::Duration kIdle = absl::Minutes(10);
+// For connections, and for files that are open for the length of a call.
+constexpr rlim_t kOtherDescriptors = 256;
 constexpr char kContractVersion[] = "1.0.0";
+
+// Each open session keeps a descriptor: running out of them later would stop the store.
+absl::Status CheckDescriptors(size_t open_sessions) {
+  rlimit limit{};
+  const rlim_t needed = open_sessions + kOtherDescriptors;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return absl::OkStatus();
+  return StoreUnavailable("the process may have " + std::to_string(limit.rlim_cur) +
+                              " files open and the store needs " + std::to_string(needed) +
+                              ": raise the limit (ulimit -n, LimitNOFILE)",
+                          Fate::kNoEffect);
+}
 
 // Counts calls under way, so that Deactivate can wait for them.
 class Gate {
@@ -74,15 +90,15 @@ class FsStore final : public SessionStore {
     description.store = root_.record.store;
     description.incarnation = root_.record.incarnation;
     description.snapshot_bytes_limit = kSnapshotBytes;
-    description.durability = root_.record.durability;
+    description.durability = ByInterval() ? kByInterval : kBySync;
     return description;
   }
 
   absl::Status Init() override {
-    const bool interval = options_.durability == Durability::kInterval;
+    RETURN_IF_ERROR(CheckDescriptors(options_.open_sessions));
     ASSIGN_OR_RETURN(root_,
                      OpenRoot({.path = options_.root,
-                               .durability = interval ? "interval" : "sync",
+                               .durability = ByInterval() ? kByInterval : kBySync,
                                .allow_network_file_system = options_.allow_network_file_system,
                                .adopt = options_.adopt,
                                .wrap_files = options_.wrap_files},
@@ -95,23 +111,24 @@ class FsStore final : public SessionStore {
         .files = *root_.files,
         .identity = {.store = root_.record.store,
                      .incarnation = root_.record.incarnation,
-                     .interval_durability = interval},
+                     .unsynced = ByInterval() || root_.unsynced},
         .clock = clock_,
         .random = random_,
         .fail_stop = fail_stop_,
         .leases = *leases_,
         .tombstones = *tombstones_,
-        .sabotage = options_.sabotage,
+        .by_interval = ByInterval(),
         .rotate_changes = options_.rotate_changes,
         .changed = [this](const SessionKey& key, const Head* head) { Changed(key, head); }});
-    table_.emplace(*environment_, kOpenSessions);
-    census_.emplace(*environment_, listing_);
-    return Explain(census_->FinishDeletes());
+    table_.emplace(*environment_, options_.open_sessions);
+    census_.emplace(*environment_, *table_, listing_);
+    RETURN_IF_ERROR(Explain(census_->FinishDeletes()));
+    return Explain(TakeRows());
   }
 
   absl::Status Activate() override {
-    census_thread_ = std::jthread([this](const std::stop_token& stop) { census_->Run(stop); });
-    if (options_.durability == Durability::kInterval) {
+    census_thread_ = std::jthread([this](const std::stop_token& stop) { TakeCensus(stop); });
+    if (ByInterval()) {
       sync_thread_ = std::jthread([this](const std::stop_token& stop) { SyncAgain(stop); });
     }
     return absl::OkStatus();
@@ -121,14 +138,11 @@ class FsStore final : public SessionStore {
     gate_.Close();
     StopThreads();
     if (!table_) return absl::OkStatus();
-    for (const auto& session : table_->All()) {
-      session->SyncNow();
-      session->CutBackIfIdle();
-    }
-    if (!fail_stop_.Check().ok()) {
-      return absl::OkStatus();  // ended, but not in order: no clean mark
-      root_.record.clean = true;
-    }
+    for (const auto& session : table_->All()) session->Close();
+    // Ended, but not in order: no clean mark.
+    if (!fail_stop_.Check().ok()) return absl::OkStatus();
+    RETURN_IF_ERROR(Explain(WriteIndex(*root_.files, listing_.All())));
+    root_.record.clean = true;
     return Explain(WriteRootRecord(*root_.files, root_.record));
   }
 
@@ -140,7 +154,7 @@ class FsStore final : public SessionStore {
       Loaded loaded;
       RETURN_IF_ERROR(table_->Get(key)->Look([&](const Contents& contents, const auto&) {
         loaded.head = contents.head;
-        if (request && !options_.sabotage.no_request_check) {
+        if (request && !Sabotaged(Saboteur::kNoRequestCheck)) {
           loaded.request = FreshRequest(contents, *request);
         }
       }));
@@ -157,6 +171,26 @@ class FsStore final : public SessionStore {
   }
 
  private:
+  [[nodiscard]] bool ByInterval() const { return options_.durability == Durability::kInterval; }
+
+  // Once every session was opened, no frame of an earlier run is unsynced any more.
+  void TakeCensus(const std::stop_token& stop) {
+    census_->Run(stop, rows_of_ns_);
+    if (!root_.unsynced || ByInterval() || !listing_.complete()) return;
+    root_.record.durability = kBySync;
+    const absl::Status written = WriteRootRecord(*root_.files, root_.record);
+    if (!written.ok()) fail_stop_.Fail(written).IgnoreError();
+  }
+
+  // The rows of a run that ended in order, so that the census opens only what was changed since.
+  absl::Status TakeRows() {
+    ASSIGN_OR_RETURN(const auto index, TakeIndex(*root_.files));
+    if (!index || !root_.was_clean) return absl::OkStatus();
+    for (const IndexRow& entry : index->rows) listing_.PutIfUnknown(entry.tenant, entry.row);
+    rows_of_ns_ = index->written_ns;
+    return absl::OkStatus();
+  }
+
   // Does `call` unless the store is closing.
   template <typename Call>
   auto Inside(Call call) -> decltype(call()) {
@@ -204,6 +238,8 @@ class FsStore final : public SessionStore {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
       std::vector<SessionKey> due;
       if (kind != DueKind::kAbandoned) return due;
+      // A sweep is also when the house is tidied.
+      table_->CutBackIdle(kIdle);
       census_->Compare();
       for (const SessionKey& key : listing_.Active()) {
         if (due.size() == limit) break;
@@ -309,6 +345,7 @@ class FsStore final : public SessionStore {
   std::optional<Environment> environment_;
   std::optional<SessionTable> table_;
   std::optional<Census> census_;
+  std::optional<int64_t> rows_of_ns_;  // when the rows that came from the index were written
   std::jthread census_thread_;
   std::jthread sync_thread_;
 };

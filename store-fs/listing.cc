@@ -136,6 +136,17 @@ ListPage Listing::Page(const ListQuery& query) const {
   return page;
 }
 
+std::vector<IndexRow> Listing::All() const {
+  const absl::MutexLock lock(&mutex_);
+  std::vector<IndexRow> all;
+  for (const auto& [name, tenant] : tenants_) {
+    for (const auto& [key, row] : tenant.rows) {
+      all.push_back({.tenant = *TenantId::Parse(name), .row = row});
+    }
+  }
+  return all;
+}
+
 std::vector<SessionKey> Listing::Active() const {
   const absl::MutexLock lock(&mutex_);
   std::vector<SessionKey> keys;

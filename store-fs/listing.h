@@ -5,6 +5,7 @@
 
 #include "session/head.h"
 #include "session/store.h"
+#include "store-fs/index.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -33,6 +34,8 @@ class Listing {
   // The ids of a tenant's rows.
   [[nodiscard]] std::vector<std::string> Ids(const TenantId& tenant) const;
   [[nodiscard]] ListPage Page(const ListQuery& query) const;
+  // All rows, with their tenants.
+  [[nodiscard]] std::vector<IndexRow> All() const;
   // Sessions that are ACTIVE by their rows.
   [[nodiscard]] std::vector<SessionKey> Active() const;
   void SetComplete() { complete_ = true; }

@@ -2,6 +2,7 @@
 
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
@@ -178,8 +179,10 @@ absl::Status OpenSession::Create(const std::vector<Applied>& applied) {
     return Refusal(Reason::kSessionExists, "a session of this id exists: resume it");
   }
   if (!renamed.ok()) return Fail(renamed);
-  const absl::Status synced =
-      files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
+  absl::Status synced = absl::OkStatus();
+  if (!Sabotaged(Saboteur::kNoDirectorySync)) {
+    synced = files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
+  }
   if (!synced.ok()) return Fail(synced);
   absl::StatusOr<Opened> opened = RecoverSession(files, key_, environment_.identity);
   if (!opened.ok()) return Fail(opened.status());
@@ -214,14 +217,21 @@ absl::Status OpenSession::Append(const std::vector<Applied>& applied) {
                                         payload, journal.end);
   RETURN_IF_ERROR(TakeSpace(frame.size()));
   const uint64_t offset = journal.end;
-  absl::Status written = journal.file->Write(offset, frame);
-  if (written.ok() && !environment_.identity.interval_durability) written = journal.file->Sync();
+  absl::Status written = absl::OkStatus();
+  if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) written = journal.file->Sync();
+  if (written.ok()) written = journal.file->Write(offset, frame);
+  if (written.ok() && SyncsEachCommit()) written = journal.file->Sync();
   if (!written.ok()) return Fail(written);
   RETURN_IF_ERROR(CheckStillThere());
   journal.end += frame.size();
   journal.last_checksum = ReadFrame(frame, 0, std::nullopt).frame.checksum;
   Publish(applied, payload, offset + kFrameHeader);
   return absl::OkStatus();
+}
+
+bool OpenSession::SyncsEachCommit() const {
+  return !environment_.by_interval && !Sabotaged(Saboteur::kNoFileSync) &&
+         !Sabotaged(Saboteur::kAcknowledgeBeforeSync);
 }
 
 // What was written is an acknowledgement only if it still stands under the session's name.
@@ -238,7 +248,8 @@ void OpenSession::Publish(const std::vector<Applied>& applied, std::string_view 
                           uint64_t offset) {
   const auto changes = DecodeChanges(payload);
   const absl::MutexLock lock(&mutex_);
-  dirty_ = environment_.identity.interval_durability;
+  dirty_ = environment_.by_interval;
+  changed_ = environment_.clock.SinceBoot();
   for (size_t at = 0; at < changes->size(); ++at) {
     opened_->contents.Absorb((*changes)[at], payload, offset);
   }
@@ -330,7 +341,17 @@ void OpenSession::LeadIfFree(const std::function<void()>& act) {
   leading_ = false;
 }
 
-void OpenSession::CutBackIfIdle() {
+void OpenSession::CutBackIfIdle(absl::Duration idle) {
+  const absl::Duration since = environment_.clock.SinceBoot() - idle;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (changed_ > since) return;
+  }
+  LeadIfFree([&] { CutBack(); });
+}
+
+void OpenSession::Close() {
+  SyncNow();
   LeadIfFree([&] { CutBack(); });
 }
 

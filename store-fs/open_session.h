@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
 #include <deque>
 #include <functional>
@@ -42,8 +43,10 @@ class OpenSession {
   // replaced.
   absl::Status Look(const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look);
 
-  // Gives preallocated space back if the session is open and nobody is changing it.
-  void CutBackIfIdle();
+  // Gives preallocated space back if nobody is changing the session or has for `idle`.
+  void CutBackIfIdle(absl::Duration idle);
+  // Makes everything durable and gives preallocated space back: nobody will use this object again.
+  void Close();
   // With durability by interval: makes what was acknowledged since the last time durable.
   void SyncNow();
 
@@ -70,6 +73,7 @@ class OpenSession {
   absl::Status Create(const std::vector<Applied>& applied);
   absl::Status Append(const std::vector<Applied>& applied);
   absl::Status TakeSpace(uint64_t bytes);
+  [[nodiscard]] bool SyncsEachCommit() const;
   absl::Status CheckStillThere();
   absl::Status Bury(const Applied& applied);
   void Publish(const std::vector<Applied>& applied, std::string_view payload, uint64_t offset);
@@ -86,7 +90,8 @@ class OpenSession {
   bool leading_ ABSL_GUARDED_BY(mutex_) = false;
   // Written by the leader under the lock; the leader alone may read it without.
   std::optional<Opened> opened_;
-  bool dirty_ ABSL_GUARDED_BY(mutex_) = false;  // acknowledged and not yet synced
+  bool dirty_ ABSL_GUARDED_BY(mutex_) = false;      // acknowledged and not yet synced
+  absl::Duration changed_ ABSL_GUARDED_BY(mutex_);  // when, by the boot clock
 };
 
 }  // namespace holdfast::fs

@@ -217,14 +217,16 @@ class PosixFiles final : public Files {
     });
     if (!status.ok()) return status;
     const bool has_birth = (info.stx_mask & STATX_BTIME) != 0;
-    return FileInfo{
-        .directory = S_ISDIR(info.stx_mode),
-        .link = S_ISLNK(info.stx_mode),
-        .inode = info.stx_ino,
-        .birth_ns =
-            has_birth ? info.stx_btime.tv_sec * kNanosPerSecond + info.stx_btime.tv_nsec : 0,
-        .mode = info.stx_mode & 07777U,
-        .owner = info.stx_uid};
+    const auto nanos = [](const statx_timestamp& time) {
+      return time.tv_sec * kNanosPerSecond + time.tv_nsec;
+    };
+    return FileInfo{.directory = S_ISDIR(info.stx_mode),
+                    .link = S_ISLNK(info.stx_mode),
+                    .inode = info.stx_ino,
+                    .birth_ns = has_birth ? nanos(info.stx_btime) : 0,
+                    .changed_ns = nanos(info.stx_ctime),
+                    .mode = info.stx_mode & 07777U,
+                    .owner = info.stx_uid};
   }
 
  private:

@@ -81,7 +81,7 @@ uint64_t LastNonZero(std::string_view bytes, uint64_t from) {
 absl::Status JudgeTail(std::string_view bytes, FrameState state, const StoreIdentity& identity,
                        uint64_t salt, Replay& replay) {
   replay.cut = LastNonZero(bytes, replay.end) - replay.end;
-  if (identity.interval_durability || replay.cut == 0) return absl::OkStatus();
+  if (identity.unsynced || replay.cut == 0) return absl::OkStatus();
   if (state == FrameState::kDamaged) return Damaged("journal.log", "wrong checksum");
   if (ValidFrameFollows(bytes, replay.end, salt)) {
     return Damaged("journal.log", "a frame in the middle is missing");

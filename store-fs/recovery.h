@@ -38,8 +38,7 @@ struct Opened {
 struct StoreIdentity {
   StoreId store;
   Incarnation incarnation;
-  bool interval_durability =
-      false;  // several frames may be torn: recovery cuts at the first that fails
+  bool unsynced = false;  // several frames may be torn: recovery cuts at the first that fails
 };
 
 // "t/<tenant>/<session>".

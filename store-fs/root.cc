@@ -175,7 +175,6 @@ absl::StatusOr<RootRecord> LoadOrMake(const RootOptions& options, Files& files,
     record->inode = info.inode;
     record->birth_ns = info.birth_ns;
   }
-  record->durability = options.durability;
   return *std::move(record);
 }
 
@@ -184,10 +183,12 @@ absl::StatusOr<Root> Assemble(const RootOptions& options, std::unique_ptr<RootLo
   ASSIGN_OR_RETURN(const FileInfo info, CheckRoot(options, *files));
   RETURN_IF_ERROR(PrepareDirectories(*files));
   RETURN_IF_ERROR(CheckCase(options.path, *files));
-  Root root{.lock = std::move(lock), .files = std::move(files), .record = {}, .was_clean = false};
+  Root root{.lock = std::move(lock), .files = std::move(files)};
   ASSIGN_OR_RETURN(root.record, LoadOrMake(options, *root.files, info, random));
   root.was_clean = root.record.clean;
+  root.unsynced = root.record.durability == kByInterval && !root.was_clean;
   root.record.clean = false;
+  if (!root.unsynced) root.record.durability = options.durability;
   RETURN_IF_ERROR(WriteRootRecord(*root.files, root.record));
   return root;
 }

@@ -18,6 +18,9 @@ namespace holdfast::fs {
 
 inline constexpr char kTmp[] = "tmp";
 inline constexpr char kSessions[] = "t";
+// What STORE says of durability.
+inline constexpr char kBySync[] = "sync";
+inline constexpr char kByInterval[] = "interval";
 
 // What the file STORE says.
 struct RootRecord {
@@ -54,6 +57,9 @@ struct Root {
   std::unique_ptr<Files> files;
   RootRecord record;
   bool was_clean = false;
+  // A run with durability by interval did not end in order: of any journal several of the last
+  // frames may be torn. STORE says "interval" until WriteRootRecord is told otherwise.
+  bool unsynced = false;
 };
 
 // Makes the root if it is missing, locks it, verifies that it is ours and writable, and cleans

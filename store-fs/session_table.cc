@@ -5,32 +5,42 @@
 namespace holdfast::fs {
 
 std::shared_ptr<OpenSession> SessionTable::Get(const SessionKey& key) {
-  std::vector<std::shared_ptr<OpenSession>> closed;
-  std::shared_ptr<OpenSession> session = GetAndEvict(key, closed);
-  // Outside the lock: with durability by interval nobody else will do it any more.
-  for (const auto& evicted : closed) evicted->SyncNow();
-  return session;
-}
-
-std::shared_ptr<OpenSession> SessionTable::GetAndEvict(
-    const SessionKey& key, std::vector<std::shared_ptr<OpenSession>>& closed) {
-  const absl::MutexLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
+  const auto is_closed = [&] { return !closing_.contains(key); };
+  mutex_.Await(absl::Condition(&is_closed));
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) {
     by_use_.splice(by_use_.begin(), by_use_, found->second);
     return found->second->second;
   }
-  by_use_.emplace_front(key, std::make_shared<OpenSession>(environment_, key));
+  auto session = std::make_shared<OpenSession>(environment_, key);
+  by_use_.emplace_front(key, session);
   by_key_.emplace(key, by_use_.begin());
+  const std::vector<Entry> evicted = Evict();
+  if (evicted.empty()) return session;
+  mutex_.Unlock();
+  for (const Entry& entry : evicted) entry.second->Close();
+  mutex_.Lock();
+  for (const Entry& entry : evicted) closing_.erase(entry.first);
+  return session;
+}
+
+std::vector<SessionTable::Entry> SessionTable::Evict() {
+  std::vector<Entry> evicted;
   // One that somebody holds stays: two objects for one directory would write past each other.
   for (auto it = std::prev(by_use_.end()); by_use_.size() > most_ && it != by_use_.begin();) {
     const auto candidate = it--;
     if (candidate->second.use_count() > 1) continue;
     by_key_.erase(candidate->first);
-    closed.push_back(std::move(candidate->second));
+    closing_.insert(candidate->first);
+    evicted.push_back(std::move(*candidate));
     by_use_.erase(candidate);
   }
-  return by_use_.front().second;
+  return evicted;
+}
+
+void SessionTable::CutBackIdle(absl::Duration idle) {
+  for (const auto& session : All()) session->CutBackIfIdle(idle);
 }
 
 std::vector<std::shared_ptr<OpenSession>> SessionTable::All() {

@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/synchronization/mutex.h"
 
 #include <cstddef>
@@ -28,21 +29,23 @@ class SessionTable {
   std::shared_ptr<OpenSession> Get(const SessionKey& key);
   // All that are open now.
   std::vector<std::shared_ptr<OpenSession>> All();
+  // Gives the preallocated space of those back that nobody has changed for `idle`.
+  void CutBackIdle(absl::Duration idle);
   // Closes those that nobody uses.
   void Clear();
 
  private:
-  // `closed` takes those that were pushed out.
-  std::shared_ptr<OpenSession> GetAndEvict(const SessionKey& key,
-                                           std::vector<std::shared_ptr<OpenSession>>& closed);
-
   using Entry = std::pair<SessionKey, std::shared_ptr<OpenSession>>;
+
+  // Takes those out that are too many; each stands in `closing_` until it is closed.
+  std::vector<Entry> Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Environment& environment_;
   const size_t most_;
   absl::Mutex mutex_;
   std::list<Entry> by_use_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   absl::flat_hash_map<SessionKey, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<SessionKey> closing_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::fs

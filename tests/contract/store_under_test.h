@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 
 namespace holdfast::test {
@@ -63,6 +64,10 @@ class StoreUnderTest {
 struct StoreFactory {
   std::string name;
   std::function<std::unique_ptr<StoreUnderTest>()> make;
+
+  friend std::ostream& operator<<(std::ostream& out, const StoreFactory& factory) {
+    return out << factory.name;
+  }
 };
 
 }  // namespace holdfast::test

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -172,6 +173,18 @@ TEST_F(Process, APortThatIsTakenIsSaid) {
   Child second({"--config", ConfigFile()}, home());
   EXPECT_EQ(second.Wait(), 1);
   EXPECT_NE(second.Errors().find("server.address: " + address + " cannot be served"),
+            std::string::npos);
+}
+
+TEST_F(Process, ALimitOfOpenFilesThatIsTooLowIsSaid) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{.rlim_cur = 100, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  Child server({"--config", ConfigFile()}, home());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(server.Wait(), 1);
+  EXPECT_NE(server.Errors().find("the process may have 100 files open and the store needs 768"),
             std::string::npos);
 }
 

@@ -1,0 +1,41 @@
+#include "session/saboteur.h"
+
+#ifdef HOLDFAST_SABOTEURS
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+constexpr std::pair<std::string_view, Saboteur> kNames[] = {
+    {"", Saboteur::kNone},
+    {"no_file_sync", Saboteur::kNoFileSync},
+    {"no_directory_sync", Saboteur::kNoDirectorySync},
+    {"no_epoch_check", Saboteur::kNoEpochCheck},
+    {"no_request_check", Saboteur::kNoRequestCheck},
+    {"acknowledge_before_sync", Saboteur::kAcknowledgeBeforeSync},
+    {"refuse_from_cache", Saboteur::kRefuseFromCache},
+};
+
+Saboteur FromEnvironment() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the process writes to the environment
+  const char* set = std::getenv("HOLDFAST_SABOTEUR");
+  const std::string_view wanted = set == nullptr ? "" : set;
+  for (const auto& [name, saboteur] : kNames) {
+    if (name == wanted) return saboteur;
+  }
+  std::abort();
+}
+
+}  // namespace
+
+Saboteur ActiveSaboteur() {
+  static const Saboteur kActive = FromEnvironment();
+  return kActive;
+}
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SABOTEURS

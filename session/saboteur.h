@@ -1,0 +1,32 @@
+// Test-only switches, each of which breaks one guarantee in one place: a test that guards it must
+// then fail. A release build has none of them, and nothing to switch them on with.
+#ifndef HOLDFAST_SESSION_SABOTEUR_H_
+#define HOLDFAST_SESSION_SABOTEUR_H_
+
+#include <cstdint>
+
+namespace holdfast {
+
+enum class Saboteur : uint8_t {
+  kNone,
+  kNoFileSync,             // a commit is not synced
+  kNoDirectorySync,        // the name of a new session is not synced
+  kNoEpochCheck,           // whoever has a token may write
+  kNoRequestCheck,         // a repeated request acts again
+  kAcknowledgeBeforeSync,  // the sync of a commit waits for the next one
+  kRefuseFromCache,        // an old head in the server's memory refuses
+};
+
+#ifdef HOLDFAST_SABOTEURS
+// The one that $HOLDFAST_SABOTEUR names ("no_file_sync"), read once. Ends the process when there is
+// none of that name: a test must not stay green for a misspelt switch. Any thread may call.
+Saboteur ActiveSaboteur();
+#else
+constexpr Saboteur ActiveSaboteur() { return Saboteur::kNone; }
+#endif
+
+inline bool Sabotaged(Saboteur by) { return ActiveSaboteur() == by; }
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_SABOTEUR_H_

@@ -1,0 +1,96 @@
+#include "store-fs/index.h"
+
+#include "session/encoding.h"
+#include "session/status_macros.h"
+#include "store-fs/crc32c.h"
+#include "store-fs/records.h"
+#include "store-fs/root.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast::fs {
+namespace {
+
+constexpr char kIndexFile[] = "index";
+constexpr char kIndexNew[] = "tmp/index";
+constexpr uint64_t kVersion = 1;
+constexpr size_t kIndexMost = size_t{4} * 1024 * 1024 * 1024;
+
+std::string EncodeRow(const IndexRow& entry) {
+  const SessionRow& row = entry.row;
+  Encoder out;
+  out.Text(entry.tenant.value()).Text(row.id.value());
+  out.Number(static_cast<uint64_t>(row.lifecycle)).Number(row.revision.value());
+  out.Text(row.project_root).Text(row.title).Number(row.messages.value());
+  out.Time(row.created_at).Time(row.updated_at);
+  return out.Take();
+}
+
+std::optional<IndexRow> DecodeRow(std::string_view bytes) {
+  Decoder in(bytes);
+  const auto tenant = TenantId::Parse(in.Text());
+  const auto id = SessionId::Parse(in.Text());
+  const uint64_t lifecycle = in.Number();
+  if (!tenant || !id || lifecycle >= kLifecycles) return std::nullopt;
+  IndexRow entry{.tenant = *tenant, .row = {}};
+  SessionRow& row = entry.row;
+  row.id = *id;
+  row.lifecycle = static_cast<Lifecycle>(lifecycle);
+  row.revision = Revision(in.Number());
+  row.project_root = in.Text();
+  row.title = in.Text();
+  row.messages = MessageSeq(in.Number());
+  row.created_at = in.Time();
+  row.updated_at = in.Time();
+  if (!in.Done()) return std::nullopt;
+  return entry;
+}
+
+// The rows behind their checksum.
+std::optional<std::vector<IndexRow>> DecodeIndex(std::string_view bytes) {
+  Decoder in(bytes);
+  const uint64_t checksum = in.Number();
+  if (!in.ok() || Crc32c(bytes.substr(in.position())) != checksum) return std::nullopt;
+  if (in.Number() != kVersion) return std::nullopt;
+  std::vector<IndexRow> rows;
+  for (size_t left = in.Count(); left > 0; --left) {
+    std::optional<IndexRow> row = DecodeRow(in.Text());
+    if (!row) return std::nullopt;
+    rows.push_back(*std::move(row));
+  }
+  if (!in.Done()) return std::nullopt;
+  return rows;
+}
+
+}  // namespace
+
+absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows) {
+  const auto known = [](const IndexRow& entry) { return entry.row.mark == SessionRow::Mark::kOk; };
+  Encoder body;
+  body.Number(kVersion).Number(static_cast<uint64_t>(std::ranges::count_if(rows, known)));
+  for (const IndexRow& entry : rows) {
+    if (known(entry)) body.Text(EncodeRow(entry));
+  }
+  Encoder whole;
+  whole.Number(Crc32c(body.bytes())).Raw(body.bytes());
+  RETURN_IF_ERROR(RemoveTree(files, kIndexNew));
+  RETURN_IF_ERROR(WriteNew(files, kIndexNew, whole.bytes()));
+  RETURN_IF_ERROR(files.Rename(kIndexNew, kIndexFile));
+  return files.SyncDirectory(".");
+}
+
+absl::StatusOr<std::optional<StoredIndex>> TakeIndex(Files& files) {
+  const absl::StatusOr<FileInfo> info = files.Stat(kIndexFile);
+  const absl::StatusOr<std::string> bytes = ReadWhole(files, kIndexFile, kIndexMost);
+  RETURN_IF_ERROR(RemoveTree(files, kIndexFile));
+  if (!info.ok() || !bytes.ok()) return std::nullopt;
+  std::optional<std::vector<IndexRow>> rows = DecodeIndex(*bytes);
+  if (!rows) return std::nullopt;
+  return StoredIndex{.rows = *std::move(rows), .written_ns = info->changed_ns};
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,37 @@
+// The file `index`: the listing's rows as they stood when the store was closed in order, so that
+// the next start lists without opening a session. A hint: without it, or without the clean mark,
+// the census builds the rows anew (docs/formats.md, "index").
+#ifndef HOLDFAST_STORE_FS_INDEX_H_
+#define HOLDFAST_STORE_FS_INDEX_H_
+
+#include "session/store.h"
+#include "store-fs/files.h"
+
+#include "absl/status/status.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace holdfast::fs {
+
+struct IndexRow {
+  TenantId tenant;
+  SessionRow row;
+};
+
+// Replaces the file durably. Rows that are marked are left out: what they say is looked at anew.
+absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows);
+
+struct StoredIndex {
+  std::vector<IndexRow> rows;
+  int64_t written_ns = 0;  // what was changed later is not as its row says
+};
+
+// What the file holds, and removes it, since the next commit makes it old; nullopt when there is
+// none or it is not what was written. UNAVAILABLE when it cannot be removed.
+absl::StatusOr<std::optional<StoredIndex>> TakeIndex(Files& files);
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_INDEX_H_

@@ -1,0 +1,80 @@
+// One line of behaviour broken, and the test that guards it: it must fail, and for that reason.
+#include "tests/support/child_process.h"
+#include "tests/support/server_process.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace holdfast::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Row {
+  std::string saboteur;  // as $HOLDFAST_SABOTEUR names it
+  std::string area;      // the test binary
+  std::string test;
+  std::string says;  // what the failure must name
+};
+
+std::ostream& operator<<(std::ostream& out, const Row& row) {
+  return out << row.saboteur << " on " << row.test;
+}
+
+const Row kRows[] = {
+    {.saboteur = "no_file_sync",
+     .area = "faults",
+     .test = "CrashStates.EveryOneKeepsWhatWasAcknowledged",
+     .says = "; acknowledged "},
+    {.saboteur = "no_directory_sync",
+     .area = "faults",
+     .test = "CrashStates.EveryOneKeepsWhatWasAcknowledged",
+     .says = "found not there; acknowledged "},
+    {.saboteur = "acknowledge_before_sync",
+     .area = "faults",
+     .test = "CrashStates.EveryOneKeepsWhatWasAcknowledged",
+     .says = "; acknowledged "},
+    {.saboteur = "no_epoch_check",
+     .area = "contract",
+     .test = "Stores/Contract.C113_RaisingTheEpochFencesAndGrantsNothing/fs",
+     .says = "FENCED"},
+    {.saboteur = "no_request_check",
+     .area = "contract",
+     .test = "Stores/Contract.C047_EightCopiesAtOnceHaveOneEffectAndEqualAnswers/fs",
+     .says = "Which is: "},
+    {.saboteur = "refuse_from_cache",
+     .area = "unit",
+     .test = "SessionsCache.AnOldHeadNeverRefuses",
+     .says = "CONCURRENT_TURN"},
+};
+
+class Saboteurs : public ::testing::TestWithParam<Row> {};
+
+TEST_P(Saboteurs, TurnsItsTestRed) {
+  const Row& row = GetParam();
+  const TestFolder folder;
+  const std::string said = folder.File("said");
+  const std::string program = Program("../tests/" + row.area + "_test");
+  const std::vector<std::string> command = {program, "--gtest_filter=" + row.test};
+  EXPECT_EQ(RunToEnd(command, said, said).exit_code, 0) << "red already:\n" << ReadText(said);
+
+  setenv("HOLDFAST_SABOTEUR", row.saboteur.c_str(), 1);
+  const std::string broken = folder.File("broken");
+  const Ending ending = RunToEnd(command, broken, broken);
+  unsetenv("HOLDFAST_SABOTEUR");
+  EXPECT_EQ(ending.exit_code, 1) << "it stayed green, or ended by signal " << ending.signal;
+  EXPECT_THAT(ReadText(broken), HasSubstr("[  FAILED  ] " + row.test));
+  EXPECT_THAT(ReadText(broken), HasSubstr(row.says));
+}
+
+INSTANTIATE_TEST_SUITE_P(Saboteur, Saboteurs, ::testing::ValuesIn(kRows), [](const auto& param) {
+  return param.param.saboteur + "_" + param.param.area;
+});
+
+}  // namespace
+}  // namespace holdfast::testing
