@@ -13,14 +13,22 @@ WorkerPool::~WorkerPool() {
   {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
+    for (Idle* idle : idle_) idle->given.Signal();
   }
   threads_.clear();  // joins
 }
 
 bool WorkerPool::Submit(Task task) {
   const absl::MutexLock lock(&mutex_);
-  // A task that an idle worker is about to take does not wait, so it is not counted as waiting.
-  if (stopping_ || tasks_.size() >= most_queued_ + idle_) return false;
+  if (stopping_) return false;
+  if (!idle_.empty()) {
+    Idle* next = idle_.back();
+    idle_.pop_back();
+    next->task = std::move(task);
+    next->given.Signal();
+    return true;
+  }
+  if (tasks_.size() >= most_queued_) return false;
   tasks_.push_back(std::move(task));
   return true;
 }
@@ -35,14 +43,17 @@ void WorkerPool::Work() {
 }
 
 WorkerPool::Task WorkerPool::Take() {
-  absl::MutexLock lock(&mutex_);
-  ++idle_;
-  mutex_.Await(absl::Condition(this, &WorkerPool::HasWorkOrStops));
-  --idle_;
-  if (tasks_.empty()) return nullptr;
-  Task task = std::move(tasks_.front());
-  tasks_.pop_front();
-  return task;
+  const absl::MutexLock lock(&mutex_);
+  if (!tasks_.empty()) {
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    return task;
+  }
+  if (stopping_) return nullptr;
+  Idle idle;
+  idle_.push_back(&idle);
+  while (!idle.task && !stopping_) idle.given.Wait(&mutex_);
+  return std::move(idle.task);
 }
 
 }  // namespace holdfast

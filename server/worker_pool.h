@@ -35,17 +35,21 @@ class WorkerPool {
   [[nodiscard]] size_t workers() const { return threads_.size(); }
 
  private:
+  // A thread with nothing to do waits for a task of its own.
+  struct Idle {
+    Task task;
+    absl::CondVar given;
+  };
+
   void Work();
   // The next task, or an empty one when the pool has stopped and nothing is left.
   Task Take();
-  [[nodiscard]] bool HasWorkOrStops() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || !tasks_.empty();
-  }
 
   const size_t most_queued_;
   absl::Mutex mutex_;
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
-  size_t idle_ ABSL_GUARDED_BY(mutex_) = 0;
+  // The most recently idle one last: it is woken first, since the processor still knows it.
+  std::vector<Idle*> idle_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::jthread> threads_;
 };

@@ -99,9 +99,8 @@ const RequestRow* CommitBatch::FindRequest(const RequestId& id) const {
   const auto fresh = requests_.find(id);
   if (fresh != requests_.end()) return &fresh->second;
   if (contents_ == nullptr) return nullptr;
-  const auto stored = contents_->requests.find(id);
-  if (stored == contents_->requests.end()) return nullptr;
-  return stored->second.at < now_ - kRequestsKept ? nullptr : &stored->second;
+  const RequestRow* stored = contents_->requests->Find(id);
+  return stored == nullptr || stored->at < now_ - kRequestsKept ? nullptr : stored;
 }
 
 absl::StatusOr<CommitResult> CommitBatch::Repeat(const RequestStamp& stamp,

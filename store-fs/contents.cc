@@ -121,10 +121,7 @@ void Contents::Absorb(const StoredChange& change, std::string_view payload, uint
   head.tail_bytes_cut = cut;
   ++changes;
   const Position now{.revision = head.revision, .journal = head.journal};
-  if (change.request) {
-    requests.insert_or_assign(change.request->stamp.id, *change.request);
-    new_requests.push_back(change.request->stamp.id);
-  }
+  if (change.request) requests->Add(*change.request);
   if (change.audit) audits.Add(ExtentOf(*change.audit, payload, offset));
   if (change.folded) {
     for (SlotVersion& version : pending) {

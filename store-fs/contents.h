@@ -8,12 +8,12 @@
 #include "session/model.h"
 #include "store-fs/change_record.h"
 #include "store-fs/numbered_log.h"
+#include "store-fs/request_table.h"
 #include "store-fs/segment.h"
-
-#include "absl/container/flat_hash_map.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,8 +46,8 @@ struct EntryRun {
 
 struct Contents {
   Head head;
-  absl::flat_hash_map<RequestId, RequestRow> requests;
-  std::vector<RequestId> new_requests;  // since the journal began, in order
+  // Shared with a copy that a rotation makes, which would else cost as much as is kept.
+  std::shared_ptr<RequestTable> requests = std::make_shared<RequestTable>();
   std::vector<SlotVersion> slots;
   std::vector<SlotVersion> pending;  // slot updates of the active turn, not yet part of anything
   std::vector<EntryRun> runs;

@@ -269,10 +269,9 @@ class FsStore final : public SessionStore {
   }
 
   std::optional<RequestRow> FreshRequest(const Contents& contents, const RequestId& id) const {
-    const auto found = contents.requests.find(id);
-    if (found == contents.requests.end()) return std::nullopt;
-    if (found->second.at < clock_.Wall() - kRequestsKept) return std::nullopt;
-    RequestRow row = found->second;
+    const RequestRow* found = contents.requests->Find(id);
+    if (found == nullptr || found->at < clock_.Wall() - kRequestsKept) return std::nullopt;
+    RequestRow row = *found;
     if (row.receipt.epoch != contents.head.lease.epoch) row.receipt.token.clear();
     return row;
   }

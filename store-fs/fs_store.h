@@ -26,8 +26,8 @@ struct FsOptions {
   absl::Duration interval = absl::Milliseconds(100);
   bool allow_network_file_system = false;
   bool adopt = false;  // take over a root that was copied or restored: raises the incarnation
-  size_t open_sessions = 512;  // at most; each costs a descriptor
-  size_t rotate_changes = 64;  // a journal of so many changes is rotated; also one of 4 MiB
+  size_t open_sessions = 512;   // at most; each costs a descriptor
+  size_t rotate_changes = 512;  // a journal of so many changes is rotated; also one of 4 MiB
   // Told, once, why the store stopped, in the system's words: for the operator's log and nobody
   // else.
   std::function<void(const std::string& cause)> report;

@@ -326,6 +326,9 @@ absl::Status OpenSession::ReplaceJournalAndPublish(Opened next) {
   {
     const absl::MutexLock lock(&mutex_);
     opened_ = std::move(next);
+    RequestTable& requests = *opened_->contents.requests;
+    requests.NoteWritten();
+    requests.DropOlder(environment_.clock.Wall() - kRequestsKept);
   }
   return RemoveUnnamed(files, key_, opened_->contents, opened_->manifest.file);
 }

@@ -143,10 +143,11 @@ absl::StatusOr<JournalBytes> ReadJournal(Files& files, const SessionKey& key) {
   return journal;
 }
 
-// Old request rows come from their segments; those of the journal are newer and win.
+// Old request rows come from their segments; those of the journal are newer.
 absl::Status LoadRequests(Files& files, const SessionKey& key, File& journal, Contents& contents) {
   const LogFiles where{
       .files = &files, .journal = &journal, .prefix = PrefixOf(key, FileKind::kRequests)};
+  const auto all = std::make_shared<RequestTable>();
   uint64_t next = contents.request_log.first();
   while (next < contents.request_log.next) {
     const auto items = ReadLog(where, contents.request_log, next, kPageMost, kPageBytes);
@@ -154,11 +155,13 @@ absl::Status LoadRequests(Files& files, const SessionKey& key, File& journal, Co
     for (const std::string& item : *items) {
       std::optional<RequestRow> row = DecodeRequest(item);
       if (!row) return Damaged("requests", "wrong shape");
-      const RequestId id = row->stamp.id;
-      contents.requests.try_emplace(id, *std::move(row));
+      all->Add(*std::move(row));
     }
     next += items->size();
   }
+  all->NoteWritten();
+  for (const RequestRow* row : contents.requests->Unwritten()) all->Add(*row);
+  contents.requests = all;
   return absl::OkStatus();
 }
 

@@ -22,6 +22,8 @@ namespace {
 // written again only a few times, and no rotation writes more than about this.
 constexpr size_t kMergeFanout = 8;
 constexpr uint64_t kMergeMost = uint64_t{4} * 1024 * 1024;
+// A segment that is merged: its items, and an offset for each.
+constexpr size_t kSegmentMost = 4 * kMergeMost;
 
 class Rotation {
  public:
@@ -32,6 +34,7 @@ class Rotation {
     Opened next{.manifest = old_.manifest, .contents = old_.contents, .journal = old_.journal};
     next.manifest.file = old_.manifest.file + 1;
     file_ = next.manifest.file;
+    ASSIGN_OR_RETURN(journal_, old_.journal.file->Read(0, old_.journal.end));
     RETURN_IF_ERROR(MakeDirectories());
     RETURN_IF_ERROR(WriteSlots(next.contents));
     RETURN_IF_ERROR(WriteRequests(next.contents));
@@ -65,8 +68,13 @@ class Rotation {
     return {.files = &files_, .journal = old_.journal.file.get(), .prefix = PrefixOf(key_, kind)};
   }
 
+  absl::StatusOr<std::string> InJournal(const Extent& extent) const {
+    ASSIGN_OR_RETURN(const std::string_view bytes, FindExtent(journal_, extent));
+    return std::string(bytes);
+  }
+
   absl::StatusOr<std::string> SlotBytes(const SlotVersion& version) {
-    if (version.entry == JournalNumber()) return ReadExtent(*old_.journal.file, version.where);
+    if (version.entry == JournalNumber()) return InJournal(version.where);
     ASSIGN_OR_RETURN(const auto items, ReadLog(Where(FileKind::kEntries), old_.contents.entries,
                                                version.entry.value(), 1, kPageBytes));
     const auto entry = items.empty() ? std::nullopt : DecodeEntry(items.front());
@@ -97,16 +105,13 @@ class Rotation {
   // Rows of the last 24 hours; a token whose epoch has passed is not written again.
   absl::Status WriteRequests(Contents& contents) {
     const absl::Time oldest = now_ - kRequestsKept;
-    absl::erase_if(contents.requests, [&](const auto& row) { return row.second.at < oldest; });
     SegmentBuilder builder;
-    for (const RequestId& id : contents.new_requests) {
-      const auto found = contents.requests.find(id);
-      if (found == contents.requests.end()) continue;
-      RequestRow row = found->second;
+    for (const RequestRow* kept : contents.requests->Unwritten()) {
+      if (kept->at < oldest) continue;
+      RequestRow row = *kept;
       if (row.receipt.epoch != contents.head.lease.epoch) row.receipt.token.clear();
       builder.Add(EncodeRequest(row));
     }
-    contents.new_requests.clear();
     DropOld(contents.request_log, oldest, 0);
     return Append(FileKind::kRequests, builder, contents.request_log);
   }
@@ -135,7 +140,7 @@ class Rotation {
   absl::Status MoveTail(FileKind kind, NumberedLog& log) {
     SegmentBuilder builder;
     for (const Extent& extent : log.tail) {
-      ASSIGN_OR_RETURN(const std::string item, ReadExtent(*old_.journal.file, extent));
+      ASSIGN_OR_RETURN(const std::string_view item, FindExtent(journal_, extent));
       builder.Add(item);
     }
     log.next = log.tail_first();
@@ -189,10 +194,10 @@ class Rotation {
   }
 
   bool CopySegment(FileKind kind, const SegmentInfo& info, SegmentBuilder& out) {
-    const auto items = ReadItems(files_, PathOf(key_, kind, info.file), info,
-                                 {.from = info.first, .items = info.count, .bytes = SIZE_MAX});
-    if (!items.ok() || items->size() != info.count) return false;
-    for (const std::string& item : *items) out.Add(item);
+    const auto bytes = ReadWhole(files_, PathOf(key_, kind, info.file), kSegmentMost);
+    const auto items = bytes.ok() ? ItemsOf(*bytes, info) : bytes.status();
+    if (!items.ok()) return false;
+    for (const std::string_view item : *items) out.Add(item);
     return true;
   }
 
@@ -226,6 +231,7 @@ class Rotation {
   const absl::Time now_;
   Random& random_;
   uint64_t file_ = 0;
+  std::string journal_;  // the old one's bytes, read once
 };
 
 }  // namespace

@@ -83,6 +83,32 @@ absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::stri
   return items;
 }
 
+absl::StatusOr<std::vector<std::string_view>> ItemsOf(std::string_view bytes,
+                                                      const SegmentInfo& info) {
+  std::vector<std::string_view> items;
+  uint64_t offset = 0;
+  for (uint64_t at = 0; at < info.count; ++at) {
+    if (offset + sizeof(ItemHead) > bytes.size()) return Unreadable();
+    ItemHead head{};
+    std::memcpy(&head, bytes.data() + offset, sizeof head);
+    offset += sizeof head;
+    ASSIGN_OR_RETURN(const std::string_view item,
+                     FindExtent(bytes, {.offset = offset, .size = head.size, .crc = head.crc}));
+    items.push_back(item);
+    offset += head.size;
+  }
+  return items;
+}
+
+absl::StatusOr<std::string_view> FindExtent(std::string_view bytes, const Extent& extent) {
+  if (extent.offset > bytes.size() || extent.size > bytes.size() - extent.offset) {
+    return Unreadable();
+  }
+  const std::string_view found = bytes.substr(extent.offset, extent.size);
+  if (Crc32c(found) != extent.crc) return Unreadable();
+  return found;
+}
+
 absl::StatusOr<std::string> ReadExtent(File& file, const Extent& extent) {
   ASSIGN_OR_RETURN(std::string bytes, file.Read(extent.offset, extent.size));
   if (bytes.size() != extent.size || Crc32c(bytes) != extent.crc) return Unreadable();

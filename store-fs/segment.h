@@ -64,8 +64,15 @@ struct Part {
 absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::string& path,
                                                    const SegmentInfo& info, const Part& part);
 
+// All items of `bytes`, a whole file of `info`, as views into it. DATA_LOSS when one of them is not
+// what was written.
+absl::StatusOr<std::vector<std::string_view>> ItemsOf(std::string_view bytes,
+                                                      const SegmentInfo& info);
+
 // The bytes at `extent`, checked. DATA_LOSS when they are not what was written.
 absl::StatusOr<std::string> ReadExtent(File& file, const Extent& extent);
+// The same in a file whose bytes from its beginning on are `bytes`; a view into them.
+absl::StatusOr<std::string_view> FindExtent(std::string_view bytes, const Extent& extent);
 
 }  // namespace holdfast::fs
 
