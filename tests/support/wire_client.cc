@@ -50,6 +50,18 @@ Verdict VerdictOf(const grpc::Status& status) {
 WireClient::WireClient(const std::string& address)
     : sessions_(pb::SessionService::NewStub(Connect(address))) {}
 
+Verdict WireClient::ReadWhole(const std::string& session) {
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
+  pb::ReadSessionRequest request;
+  request.set_session_id(session);
+  const auto stream = sessions_->ReadSession(&context, request);
+  pb::ReadSessionResponse piece;
+  while (stream->Read(&piece)) {
+  }
+  return VerdictOf(stream->Finish());
+}
+
 Verdict WireClient::Renew(const std::string& session, const std::string& token) {
   const auto answer = Ask(&Stub::RenewLeases, test::RenewLeaseRequest(session, token));
   if (answer.verdict.reason != "OK" || answer.reply.results().empty()) return answer.verdict;

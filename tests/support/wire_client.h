@@ -44,12 +44,15 @@ class WireClient final {
   template <typename Request, typename Reply>
   using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Reply*);
 
+  // After which a call that is not answered fails: no test waits for ever.
+  static constexpr absl::Duration kPatience = absl::Minutes(1);
+
   explicit WireClient(const std::string& address);
 
   template <typename Request, typename Reply>
   Answer<Reply> Ask(Method<Request, Reply> method, const Request& request) {
     grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Minutes(1)));
+    context.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
     Answer<Reply> answer;
     answer.verdict = VerdictOf((*sessions_.*method)(&context, request, &answer.reply));
     return answer;
@@ -66,6 +69,8 @@ class WireClient final {
     EXPECT_EQ(answer.verdict.reason, "OK") << answer.verdict.message;
     return answer.reply;
   }
+  // How a stream of the whole session ends.
+  Verdict ReadWhole(const std::string& session);
   // How the renewal of one lease is answered.
   Verdict Renew(const std::string& session, const std::string& token);
 
