@@ -1,4 +1,5 @@
-// What a change costs on a disk, counted and never timed: one write and one sync of the journal.
+// What a change costs on a disk, counted and never timed: one write and one sync of the journal,
+// and no more bytes for a long session than for a short one.
 #include "store-fs/fs_store.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
@@ -10,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iostream>
 #include <memory>
 #include <set>
 #include <string>
@@ -28,10 +30,13 @@ constexpr char kTruncate[] = "truncate t/default/alpha/journal.log";
 
 class CostSheet : public ::testing::Test {
  protected:
+  CostSheet() = default;
+  explicit CostSheet(size_t rotate_changes) : rotate_changes_(rotate_changes) {}
+
   void SetUp() override {
     fs::FsOptions options;
-    options.root = root_ / "root";       // only its lock is real
-    options.rotate_changes = 1'000'000;  // rotation has its own price
+    options.root = root_ / "root";  // only its lock is real
+    options.rotate_changes = rotate_changes_;
     options.wrap_files = [this](std::unique_ptr<fs::Files>) {
       const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
       // What is durable is not asked here, and to keep it would cost a copy of each file per sync.
@@ -59,6 +64,20 @@ class CostSheet : public ::testing::Test {
     return operations_;
   }
 
+  // A turn of one message of a kilobyte.
+  void Turn() {
+    Change commit = changes_.CommitTurn(token_, Commit(changes_.Begin(token_)).receipt.turn);
+    commit.messages = {Text(random_.Bytes(1024))};
+    Commit(commit);
+  }
+  // What `turns` turns write, in bytes per turn.
+  double BytesPerTurn(int turns) {
+    const uint64_t before = bytes_;
+    for (int i = 0; i < turns; ++i) Turn();
+    operations_.clear();
+    return static_cast<double>(bytes_ - before) / turns;
+  }
+
   Changes& changes() { return changes_; }
   [[nodiscard]] const LeaseToken& token() const { return token_; }
   SessionStore& store() { return *store_; }
@@ -69,13 +88,16 @@ class CostSheet : public ::testing::Test {
     static const std::set<std::string> kReading = {"open", "read", "size", "inode", "list", "stat"};
     if (kReading.contains(asked.name)) return;
     operations_.push_back(asked.name + " " + asked.path);
+    bytes_ += asked.bytes;
   }
 
+  const size_t rotate_changes_ = 1'000'000;  // more than there are: rotation has its own price
   TempDir root_;
   MemoryDisk disk_;
   FakeClock clock_;
   SeededRandom random_;
   std::vector<std::string> operations_;
+  uint64_t bytes_ = 0;
   std::unique_ptr<SessionStore> store_;
   Changes changes_{Key("alpha"), random_};
   LeaseToken token_;
@@ -114,6 +136,21 @@ TEST_F(CostSheet, WhatChangesNothingWritesNothing) {
   EXPECT_FALSE(store().Commit(changes().Begin(token()))->refusal.ok()) << "a second turn";
   EXPECT_TRUE(store().LoadForDecision(changes().key(), begin.request->id).ok());
   EXPECT_THAT(operations(), IsEmpty());
+}
+
+class CostOfGrowth : public CostSheet {
+ protected:
+  CostOfGrowth() : CostSheet(fs::FsOptions().rotate_changes) {}
+};
+
+TEST_F(CostOfGrowth, ALongSessionWritesNoMorePerTurnThanAShortOne) {
+  constexpr int kWindow = 2048;  // in which small files are merged twice over, as often as they are
+  const double early = BytesPerTurn(kWindow);
+  BytesPerTurn(10'000 - 2 * kWindow);
+  const double late = BytesPerTurn(kWindow);
+  std::cout << "bytes per turn of a kilobyte: " << early << " of the first " << kWindow << ", "
+            << late << " of the last before 10,000\n";
+  EXPECT_LE(late, 1.1 * early);
 }
 
 }  // namespace
