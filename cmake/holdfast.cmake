@@ -148,3 +148,14 @@ function(holdfast_style_tests folder)
     set_tests_properties(style.${rule} PROPERTIES LABELS style TIMEOUT 60)
   endforeach()
 endfunction()
+
+# What the README tells its reader to type, typed in a clean clone: it builds the two programs once
+# more, so it is part of one preset's tests alone, and of none where there is nothing to clone.
+function(holdfast_readme_test script)
+  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/.git OR NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
+    return()
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME docs.Readme.BlocksRun COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${script})
+  set_tests_properties(docs.Readme.BlocksRun PROPERTIES LABELS docs TIMEOUT 1500 PROCESSORS 2)
+endfunction()

@@ -178,19 +178,25 @@ class Rotation {
     return Write(kind, builder.Finish());
   }
 
-  // How many of the newest segments join the new one: the last full group of small ones.
+  // How many of the newest segments join the new one: a full group of like size, and with the
+  // segment that they make together the next larger group, if that is full too. A larger segment
+  // waits for its own group: joining every small one, it would be written again with each.
   static size_t Mergeable(const NumberedLog& log, uint64_t fresh) {
+    size_t joined = 0;
     size_t run = 0;
+    size_t group = 1;  // the new segment itself
+    uint64_t size = fresh;
     uint64_t bytes = fresh;
-    uint64_t largest = fresh;
     for (auto it = log.segments.rbegin(); it != log.segments.rend(); ++it) {
-      if (it->bytes > largest * kMergeFanout / 2 && run + 1 < kMergeFanout) break;
-      if (bytes + it->bytes > kMergeMost) break;
+      if (it->bytes > size * kMergeFanout / 2 || bytes + it->bytes > kMergeMost) break;
       bytes += it->bytes;
-      largest = std::max(largest, it->bytes);
       ++run;
+      if (++group < kMergeFanout) continue;
+      joined = run;
+      group = 1;
+      size = bytes;
     }
-    return run + 1 >= kMergeFanout ? run : 0;
+    return joined;
   }
 
   bool CopySegment(FileKind kind, const SegmentInfo& info, SegmentBuilder& out) {

@@ -70,8 +70,9 @@ class FsUnderTest final : public StoreUnderTest {
     fs::FsOptions options;
     options.root = root;
     options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
-      return MakeBreakingFiles(std::move(files), [this](const std::string& what, const auto&) {
-        return broken_ && what == "sync" ? absl::UnavailableError("broken") : absl::OkStatus();
+      return MakeBreakingFiles(std::move(files), [this](const FileOperation& asked) {
+        return broken_ && asked.name == "sync" ? absl::UnavailableError("broken")
+                                               : absl::OkStatus();
       });
     };
     return fs::MakeFsStore(std::move(options), clock(), random());

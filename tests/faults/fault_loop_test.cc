@@ -44,8 +44,8 @@ class Stores {
     options.rotate_changes = kRotateChanges;
     options.wrap_files = [this, &fault](std::unique_ptr<fs::Files>) {
       const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-      return MakeBreakingFiles(
-          disk_.Open(calm), [&fault](const std::string&, const std::string&) { return fault(); });
+      return MakeBreakingFiles(disk_.Open(calm),
+                               [&fault](const FileOperation&) { return fault(); });
     };
     return fs::MakeFsStore(std::move(options), clock, random);
   }

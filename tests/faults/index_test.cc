@@ -34,8 +34,8 @@ class Index : public ::testing::Test {
     fs::FsOptions options;
     options.root = Root();
     options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
-      return MakeBreakingFiles(std::move(files), [this](const std::string& what, const auto& path) {
-        if (what == "open" && path.ends_with("journal.log")) ++opened_;
+      return MakeBreakingFiles(std::move(files), [this](const FileOperation& asked) {
+        if (asked.name == "open" && asked.path.ends_with("journal.log")) ++opened_;
         return absl::OkStatus();
       });
     };

@@ -1,19 +1,10 @@
 #include "tests/rpc/served.h"
 
-#include "session/ids.h"
 #include "tests/support/reference_store.h"
 
 #include <utility>
 
 namespace holdfast::test {
-namespace {
-
-std::string FreshRequestId() {
-  static SeededRandom random(7);
-  return UuidText(random.Bytes(16), 4);
-}
-
-}  // namespace
 
 Served::Served()
     : disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random_))),
@@ -99,49 +90,6 @@ std::string Served::AwaitLog(const std::string& part) {
   };
   mutex_.Await(absl::Condition(&there));
   return found;
-}
-
-std::string Served::NewRequestId() { return FreshRequestId(); }
-
-pb::CreateSessionRequest CreateRequest(const std::string& id) {
-  pb::CreateSessionRequest request;
-  request.set_request_id(FreshRequestId());
-  request.set_session_id(id);
-  request.mutable_manifest()->set_mode(pb::MODE_ASK);
-  request.mutable_manifest()->set_project_root("/project");
-  request.set_holder("agent");
-  return request;
-}
-
-pb::BeginTurnRequest BeginRequest(const std::string& id, const std::string& token) {
-  pb::BeginTurnRequest request;
-  request.set_request_id(FreshRequestId());
-  request.set_session_id(id);
-  request.set_lease_token(token);
-  request.set_source(pb::TURN_SOURCE_USER);
-  return request;
-}
-
-pb::CommitTurnRequest CommitRequest(const std::string& id, const std::string& token, uint64_t turn,
-                                    const std::string& text) {
-  pb::CommitTurnRequest request;
-  request.set_request_id(FreshRequestId());
-  request.set_session_id(id);
-  request.set_lease_token(token);
-  request.set_turn(turn);
-  request.set_outcome(pb::TURN_OUTCOME_OK);
-  pb::Message& message = *request.add_messages();
-  message.set_role("user");
-  message.set_data(text);
-  return request;
-}
-
-pb::ResumeSessionRequest ResumeRequest(const std::string& id) {
-  pb::ResumeSessionRequest request;
-  request.set_request_id(FreshRequestId());
-  request.set_session_id(id);
-  request.set_holder("other");
-  return request;
 }
 
 pb::CreateSessionResponse Served::Create(const std::string& id) {

@@ -9,6 +9,7 @@
 #include "tests/rpc/moved_clock.h"
 #include "tests/rpc/scripted_store.h"
 #include "tests/support/reference_disk.h"
+#include "tests/support/requests.h"
 #include "tests/support/seeded_random.h"
 
 #include "absl/synchronization/mutex.h"
@@ -23,8 +24,6 @@
 #include <vector>
 
 namespace holdfast::test {
-
-namespace pb = ::holdfast::v1;
 
 class Served : public ::testing::Test {
  protected:
@@ -57,9 +56,6 @@ class Served : public ::testing::Test {
     Response unused;
     return (sessions().*method)(&context, request, response == nullptr ? &unused : response);
   }
-
-  // A request id that no other call has.
-  static std::string NewRequestId();
 
   // Creates a session, which must succeed, and answers what it answered.
   pb::CreateSessionResponse Create(const std::string& id);
@@ -99,15 +95,6 @@ class Served : public ::testing::Test {
   std::unique_ptr<pb::AdminService::Stub> admin_;
   std::unique_ptr<grpc::health::v1::Health::Stub> health_;
 };
-
-// A request to create `id` that is valid.
-pb::CreateSessionRequest CreateRequest(const std::string& id);
-// A request to begin a turn, commit one with `text` as its message: valid apart from what is passed
-// in.
-pb::BeginTurnRequest BeginRequest(const std::string& id, const std::string& token);
-pb::CommitTurnRequest CommitRequest(const std::string& id, const std::string& token, uint64_t turn,
-                                    const std::string& text);
-pb::ResumeSessionRequest ResumeRequest(const std::string& id);
 
 }  // namespace holdfast::test
 

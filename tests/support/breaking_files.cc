@@ -18,7 +18,7 @@ class BreakingFile final : public fs::File {
       : file_(std::move(file)), fault_(fault), path_(std::move(path)) {}
 
   absl::Status Write(uint64_t offset, std::string_view bytes) override {
-    const absl::Status fault = fault_("write", path_);
+    const absl::Status fault = fault_({"write", path_, bytes.size()});
     if (fault.ok()) return file_->Write(offset, bytes);
     // Half of it has moved, up to the edge of a sector, as a real failure may leave it.
     const uint64_t edge = (offset + bytes.size() / 2) / kSector * kSector;
@@ -26,27 +26,27 @@ class BreakingFile final : public fs::File {
     return fault;
   }
   absl::StatusOr<std::string> Read(uint64_t offset, size_t count) override {
-    RETURN_IF_ERROR(fault_("read", path_));
+    RETURN_IF_ERROR(fault_({"read", path_}));
     return file_->Read(offset, count);
   }
   absl::Status Sync() override {
-    RETURN_IF_ERROR(fault_("sync", path_));
+    RETURN_IF_ERROR(fault_({"sync", path_}));
     return file_->Sync();
   }
   absl::Status Allocate(uint64_t offset, uint64_t size) override {
-    RETURN_IF_ERROR(fault_("allocate", path_));
+    RETURN_IF_ERROR(fault_({"allocate", path_}));
     return file_->Allocate(offset, size);
   }
   absl::Status Truncate(uint64_t size) override {
-    RETURN_IF_ERROR(fault_("truncate", path_));
+    RETURN_IF_ERROR(fault_({"truncate", path_}));
     return file_->Truncate(size);
   }
   absl::StatusOr<uint64_t> Size() override {
-    RETURN_IF_ERROR(fault_("size", path_));
+    RETURN_IF_ERROR(fault_({"size", path_}));
     return file_->Size();
   }
   absl::StatusOr<uint64_t> Inode() override {
-    RETURN_IF_ERROR(fault_("inode", path_));
+    RETURN_IF_ERROR(fault_({"inode", path_}));
     return file_->Inode();
   }
 
@@ -63,36 +63,36 @@ class BreakingFiles final : public fs::Files {
 
   absl::StatusOr<std::unique_ptr<fs::File>> Open(const std::string& path,
                                                  fs::OpenMode mode) override {
-    RETURN_IF_ERROR(fault_(mode == fs::OpenMode::kCreate ? "create" : "open", path));
+    RETURN_IF_ERROR(fault_({mode == fs::OpenMode::kCreate ? "create" : "open", path}));
     ASSIGN_OR_RETURN(std::unique_ptr<fs::File> file, files_->Open(path, mode));
     return std::make_unique<BreakingFile>(std::move(file), fault_, path);
   }
   absl::Status MakeDirectory(const std::string& path) override {
-    RETURN_IF_ERROR(fault_("make directory", path));
+    RETURN_IF_ERROR(fault_({"make directory", path}));
     return files_->MakeDirectory(path);
   }
   absl::Status Rename(const std::string& from, const std::string& to) override {
-    RETURN_IF_ERROR(fault_("rename", to));
+    RETURN_IF_ERROR(fault_({"rename", to}));
     return files_->Rename(from, to);
   }
   absl::Status RemoveFile(const std::string& path) override {
-    RETURN_IF_ERROR(fault_("remove", path));
+    RETURN_IF_ERROR(fault_({"remove", path}));
     return files_->RemoveFile(path);
   }
   absl::Status RemoveDirectory(const std::string& path) override {
-    RETURN_IF_ERROR(fault_("remove directory", path));
+    RETURN_IF_ERROR(fault_({"remove directory", path}));
     return files_->RemoveDirectory(path);
   }
   absl::Status SyncDirectory(const std::string& path) override {
-    RETURN_IF_ERROR(fault_("sync directory", path));
+    RETURN_IF_ERROR(fault_({"sync directory", path}));
     return files_->SyncDirectory(path);
   }
   absl::StatusOr<std::vector<std::string>> List(const std::string& path) override {
-    RETURN_IF_ERROR(fault_("list", path));
+    RETURN_IF_ERROR(fault_({"list", path}));
     return files_->List(path);
   }
   absl::StatusOr<fs::FileInfo> Stat(const std::string& path) override {
-    RETURN_IF_ERROR(fault_("stat", path));
+    RETURN_IF_ERROR(fault_({"stat", path}));
     return files_->Stat(path);
   }
 

@@ -4,18 +4,23 @@
 
 #include "store-fs/files.h"
 
-#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace holdfast::test {
 
-// Asked before each operation that changes the disk or makes it durable; anything but OK is what
-// the operation answers, undone or, for a write, half done.
-using FileFault =
-    std::function<absl::Status(const std::string& operation, const std::string& path)>;
+// One thing that is asked of a file or a directory.
+struct FileOperation {
+  std::string name;    // for example "write" or "sync directory"
+  std::string path;    // where; of a rename, where to
+  uint64_t bytes = 0;  // of a write
+};
+
+// Asked before each operation; anything but OK is what the operation answers, undone or, for a
+// write, half done.
+using FileFault = std::function<absl::Status(const FileOperation& operation)>;
 
 // Every operation of `files` that `fault` may fail.
 std::unique_ptr<fs::Files> MakeBreakingFiles(std::unique_ptr<fs::Files> files, FileFault fault);

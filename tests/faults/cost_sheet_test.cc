@@ -1,0 +1,157 @@
+// What a change costs on a disk, counted and never timed: one write and one sync of the journal,
+// and no more bytes for a long session than for a short one.
+#include "store-fs/fs_store.h"
+#include "tests/support/breaking_files.h"
+#include "tests/support/changes.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/memory_files.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/temp_dir.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr char kWrite[] = "write t/default/alpha/journal.log";
+constexpr char kSync[] = "sync t/default/alpha/journal.log";
+constexpr char kAllocate[] = "allocate t/default/alpha/journal.log";
+constexpr char kTruncate[] = "truncate t/default/alpha/journal.log";
+
+class CostSheet : public ::testing::Test {
+ protected:
+  CostSheet() = default;
+  explicit CostSheet(size_t rotate_changes) : rotate_changes_(rotate_changes) {}
+
+  void SetUp() override {
+    fs::FsOptions options;
+    options.root = root_ / "root";  // only its lock is real
+    options.rotate_changes = rotate_changes_;
+    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
+      const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
+      // What is durable is not asked here, and to keep it would cost a copy of each file per sync.
+      const MissingSyncs none{.of_files = true, .of_directories = true};
+      return MakeBreakingFiles(disk_.Open(calm, none), [this](const FileOperation& asked) {
+        Count(asked);
+        return absl::OkStatus();
+      });
+    };
+    store_ = fs::MakeFsStore(std::move(options), clock_, random_);
+    ASSERT_TRUE(store_->Init().ok());
+    token_ = *LeaseToken::Parse(Commit(changes_.Create()).receipt.token);
+  }
+  void TearDown() override { store_->Dispose(); }
+
+  CommitResult Commit(const Change& change) {
+    auto result = store_->Commit(change);
+    EXPECT_TRUE(result.ok() && result->refusal.ok());
+    return *std::move(result);
+  }
+  // What `change` does to the disk, in order: every operation that changes it or makes it durable.
+  std::vector<std::string> CostOf(const Change& change) {
+    operations_.clear();
+    Commit(change);
+    return operations_;
+  }
+
+  // A turn of one message of a kilobyte.
+  void Turn() {
+    Change commit = changes_.CommitTurn(token_, Commit(changes_.Begin(token_)).receipt.turn);
+    commit.messages = {Text(random_.Bytes(1024))};
+    Commit(commit);
+  }
+  // What `turns` turns write, in bytes per turn.
+  double BytesPerTurn(int turns) {
+    const uint64_t before = bytes_;
+    for (int i = 0; i < turns; ++i) Turn();
+    operations_.clear();
+    return static_cast<double>(bytes_ - before) / turns;
+  }
+
+  Changes& changes() { return changes_; }
+  [[nodiscard]] const LeaseToken& token() const { return token_; }
+  SessionStore& store() { return *store_; }
+  std::vector<std::string>& operations() { return operations_; }
+
+ private:
+  void Count(const FileOperation& asked) {
+    static const std::set<std::string> kReading = {"open", "read", "size", "inode", "list", "stat"};
+    if (kReading.contains(asked.name)) return;
+    operations_.push_back(asked.name + " " + asked.path);
+    bytes_ += asked.bytes;
+  }
+
+  const size_t rotate_changes_ = 1'000'000;  // more than there are: rotation has its own price
+  TempDir root_;
+  MemoryDisk disk_;
+  FakeClock clock_;
+  SeededRandom random_;
+  std::vector<std::string> operations_;
+  uint64_t bytes_ = 0;
+  std::unique_ptr<SessionStore> store_;
+  Changes changes_{Key("alpha"), random_};
+  LeaseToken token_;
+};
+
+TEST_F(CostSheet, AChangeIsOneWriteAndOneSyncOfTheJournal) {
+  Commit(changes().Begin(token()));  // takes the journal's first space
+  Commit(changes().CommitTurn(token(), TurnNumber(1)));
+  const auto once = ElementsAre(kWrite, kSync);
+  EXPECT_THAT(CostOf(changes().Begin(token())), once);
+  EXPECT_THAT(CostOf(changes().Append(token(), TurnNumber(2), {Note(TurnNumber(2), 1, "a")})),
+              once);
+  Change commit = changes().CommitTurn(token(), TurnNumber(2));
+  commit.messages = {Text("question"), Text("answer")};
+  commit.slots = {MakeSlot("memory", "remembered"), MakeSlot("plan", "planned")};
+  EXPECT_THAT(CostOf(commit), once);
+  EXPECT_THAT(CostOf(changes().Begin(token())), once);
+  EXPECT_THAT(CostOf(changes().Abandon(token(), TurnNumber(3))), once);
+  EXPECT_THAT(CostOf(changes().Write(token())), once);
+  EXPECT_THAT(CostOf(changes().Update({{"title", "a title"}})), once);
+  // Space is taken ahead of the writes, and given back while nobody holds the session.
+  EXPECT_THAT(CostOf(changes().Release(token())), ElementsAre(kWrite, kSync, kTruncate));
+  EXPECT_THAT(CostOf(changes().Resume()), ElementsAre(kAllocate, kWrite, kSync));
+}
+
+TEST_F(CostSheet, WhatChangesNothingWritesNothing) {
+  const Change begin = changes().Begin(token());
+  const Change append = changes().Append(token(), TurnNumber(1), {Note(TurnNumber(1), 1, "a")});
+  Commit(begin);
+  Commit(append);
+  EXPECT_THAT(CostOf(begin), IsEmpty()) << "a repeat";
+  EXPECT_THAT(CostOf(append), IsEmpty()) << "an entry that is there";
+  operations().clear();
+  const auto renewed = store().RenewLeases({{.key = changes().key(), .token = token()}});
+  EXPECT_TRUE(renewed.at(0).ok());
+  EXPECT_FALSE(store().Commit(changes().Begin(token()))->refusal.ok()) << "a second turn";
+  EXPECT_TRUE(store().LoadForDecision(changes().key(), begin.request->id).ok());
+  EXPECT_THAT(operations(), IsEmpty());
+}
+
+class CostOfGrowth : public CostSheet {
+ protected:
+  CostOfGrowth() : CostSheet(fs::FsOptions().rotate_changes) {}
+};
+
+TEST_F(CostOfGrowth, ALongSessionWritesNoMorePerTurnThanAShortOne) {
+  constexpr int kWindow = 2048;  // in which small files are merged twice over, as often as they are
+  const double early = BytesPerTurn(kWindow);
+  BytesPerTurn(10'000 - 2 * kWindow);
+  const double late = BytesPerTurn(kWindow);
+  std::cout << "bytes per turn of a kilobyte: " << early << " of the first " << kWindow << ", "
+            << late << " of the last before 10,000\n";
+  EXPECT_LE(late, 1.1 * early);
+}
+
+}  // namespace
+}  // namespace holdfast::test

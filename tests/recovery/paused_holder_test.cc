@@ -1,0 +1,59 @@
+// A holder that is paused past its lease (SIGSTOP), as a laptop that was closed: another one takes
+// its session up, and nothing it does when it wakes has any effect.
+#include "tests/recovery/holder.h"
+#include "tests/support/requests.h"
+#include "tests/support/wait.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace holdfast::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::EndsWith;
+using ::testing::SizeIs;
+using Stub = WireClient::Stub;
+
+constexpr char kSession[] = "paused";
+
+// What is left of a token once another has been granted; see RunHolder for who wrote these lines.
+constexpr char kOvertaken[] = " FENCED: a later grant";
+constexpr char kForged[] = " FENCED: not the token of this grant";
+
+TEST(PausedHolder, WakesUpFencedOffFromEverything) {
+  const TestFolder folder;
+  ServerProcess server(folder);
+  ASSERT_TRUE(server.Start()) << server.Log();
+  WireClient successor(server.address());
+  Holder holder(folder, server.address(), kSession, kFirstTurn);
+  ASSERT_NE(holder.AwaitToken(), "") << holder.Output();
+
+  // While it renews its lease, nobody else gets in; once it is paused, the lease runs out.
+  EXPECT_EQ(successor.Reason(&Stub::ResumeSession, test::ResumeRequest(kSession)), "LEASE_HELD");
+  holder.Signal(SIGSTOP);
+  ASSERT_TRUE(
+      WaitUntil([&] { return successor.Get(kSession).lease().state() != pb::LEASE_STATE_LIVE; }));
+  const auto resumed = successor.Must(&Stub::ResumeSession, test::ResumeRequest(kSession));
+  EXPECT_EQ(resumed.report().abandoned_turn(), 1);
+  const std::string& token = resumed.lease_token();
+  const auto begun = successor.Must(&Stub::BeginTurn, test::BeginRequest(kSession, token));
+  const std::string before = successor.Everything(kSession);
+
+  holder.Signal(SIGCONT);
+  const std::vector<std::string> answers = holder.AwaitAnswers();
+  ASSERT_THAT(answers, SizeIs(20)) << holder.Output();
+  const auto half = answers.begin() + 10;
+  EXPECT_THAT(std::vector<std::string>(answers.begin(), half), Each(EndsWith(kOvertaken)));
+  EXPECT_THAT(std::vector<std::string>(half, answers.end()), Each(EndsWith(kForged)));
+  EXPECT_EQ(successor.Everything(kSession), before);
+  successor.Must(&Stub::CommitTurn,
+                 test::CommitRequest(kSession, token, begun.turn(), "in good hands"));
+}
+
+}  // namespace
+}  // namespace holdfast::testing
