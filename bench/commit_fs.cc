@@ -3,6 +3,7 @@
 #include "bench/agent.h"
 #include "bench/benches.h"
 #include "bench/echo.h"
+#include "bench/raw_sync.h"
 #include "bench/rename_store.h"
 #include "bench/rounds.h"
 #include "bench/served.h"
@@ -50,8 +51,9 @@ Contender Calls(std::string name, const std::vector<std::unique_ptr<T>>& slots,
           .process = &process};
 }
 
-Contender Renames(RenameStore& store) {
-  return {.name = "rename",
+template <typename Store>
+Contender Alone(std::string name, Store& store) {
+  return {.name = std::move(name),
           .run = [&store](uint64_t count) { return store.Commit(count); },
           .process = nullptr};
 }
@@ -71,6 +73,7 @@ class Place {
   absl::Status Open() {
     RETURN_IF_ERROR(served_.Start());
     ASSIGN_OR_RETURN(rename_, RenameStore::Make(directory_ + "/rename", kMain));
+    ASSIGN_OR_RETURN(raw_, RawSync::Make(directory_ + "/raw", kMain));
     return absl::OkStatus();
   }
 
@@ -94,11 +97,13 @@ class Place {
 
   [[nodiscard]] Served& served() { return served_; }
   [[nodiscard]] RenameStore& rename() { return *rename_; }
+  [[nodiscard]] RawSync& raw() { return *raw_; }
 
  private:
   const std::string directory_;
   Served served_;
   std::unique_ptr<RenameStore> rename_;
+  std::unique_ptr<RawSync> raw_;
   std::vector<Agents> agents_;
 };
 
@@ -137,7 +142,10 @@ class CommitFs {
     std::vector<Contender> contenders = {Calls("bare-echo" + suffix, bare, *bare_),
                                          Calls("echo" + suffix, echoes, served.process()),
                                          Calls("commit" + suffix, *agents, served.process())};
-    if (width == kMain) contenders.push_back(Renames(place_.rename()));
+    if (width == kMain) {
+      contenders.push_back(Alone("rename", place_.rename()));
+      contenders.push_back(Alone("raw-sync", place_.raw()));
+    }
     ASSIGN_OR_RETURN(
         ByName results,
         TakeTurns(contenders, {.count = CountOf(level), .rounds = plan_.rounds}, figures_));
@@ -149,12 +157,12 @@ class CommitFs {
     Place place(plan_, plan_.journaled);
     RETURN_IF_ERROR(place.Open());
     ASSIGN_OR_RETURN(const Agents* agents, place.MakeSessions(kMain));
-    ASSIGN_OR_RETURN(
-        const ByName results,
-        TakeTurns({Calls("commit", *agents, place.served().process()), Renames(place.rename())},
-                  {.count = plan_.Many(kJournaledCount, kJournaledCount / kSmokeShare),
-                   .rounds = plan_.rounds},
-                  figures_));
+    ASSIGN_OR_RETURN(const ByName results,
+                     TakeTurns({Calls("commit", *agents, place.served().process()),
+                                Alone("rename", place.rename())},
+                               {.count = plan_.Many(kJournaledCount, kJournaledCount / kSmokeShare),
+                                .rounds = plan_.rounds},
+                               figures_));
     RETURN_IF_ERROR(place.Count());
     over_journaled_rename_ = MedianRatio(results.at("commit").rates, results.at("rename").rates);
     return absl::OkStatus();
@@ -172,6 +180,7 @@ class CommitFs {
                      level.goal);
     }
     PrintRename();
+    PrintBound();
     for (const Level& level : kLevels) {
       const std::string at = "." + std::to_string(level.in_flight);
       figures_.Print("echo-over-bare-echo" + at,
@@ -192,6 +201,22 @@ class CommitFs {
     } else {
       figures_.Remark("no journaled ext4 could be made here: the ratio is of this disk alone");
     }
+  }
+
+  // The time that one call and one sync take on this machine, over the time of a commit, which
+  // cannot do without either.
+  void PrintBound() {
+    const std::string at = "." + std::to_string(kMain);
+    const std::vector<double>& commits = Of("commit", at).rates;
+    const std::vector<double>& echoes = Of("echo", at).rates;
+    const std::vector<double>& syncs = results_.at("raw-sync").rates;
+    std::vector<double> bounds;
+    for (size_t round = 0; round < commits.size(); ++round) {
+      bounds.push_back(1 / (1 / echoes[round] + 1 / syncs[round]));
+    }
+    figures_.Print("commit-over-echo-and-sync" + at, MedianRatio(commits, bounds));
+    figures_.Print("echo-and-sync-over-echo" + at, MedianRatio(bounds, echoes));
+    figures_.Print("raw-sync" + at + "-per-second", Median(syncs));
   }
 
   void PrintAbsolute(const std::string& at) {

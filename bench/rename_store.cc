@@ -1,19 +1,16 @@
 #include "bench/rename_store.h"
 
 #include "bench/fresh_bytes.h"
+#include "bench/threads.h"
 #include "session/status_macros.h"
 
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
-#include <utility>
 
 namespace holdfast::bench {
 namespace {
@@ -46,18 +43,6 @@ class RenameSession {
   RenameSession& operator=(const RenameSession&) = delete;
   ~RenameSession() { close(directory_); }
 
-  // Commits while `left` lasts.
-  void Run(std::atomic<int64_t>& left) {
-    latencies_.clear();
-    while (status_.ok() && left.fetch_sub(1) > 0) {
-      const auto begin = std::chrono::steady_clock::now();
-      status_ = Commit();
-      latencies_.push_back(
-          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-              .count());
-    }
-  }
-
   absl::Status Count() {
     for (const Part& part : kParts) {
       uint64_t found = 0;
@@ -71,10 +56,6 @@ class RenameSession {
     return absl::OkStatus();
   }
 
-  [[nodiscard]] const absl::Status& status() const { return status_; }
-  [[nodiscard]] const std::vector<double>& latencies() const { return latencies_; }
-
- private:
   absl::Status Commit() {
     const uint64_t number = commits_ + 1;
     for (const Part& part : kParts) {
@@ -86,6 +67,7 @@ class RenameSession {
     return absl::OkStatus();
   }
 
+ private:
   absl::Status Replace(const char* name, const std::string& bytes) const {
     const int fd =
         openat(directory_, kTemporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
@@ -101,8 +83,6 @@ class RenameSession {
   const int directory_;
   FreshBytes fresh_;
   uint64_t commits_ = 0;  // acknowledged
-  absl::Status status_;
-  std::vector<double> latencies_;
 };
 
 RenameStore::RenameStore() = default;
@@ -122,23 +102,7 @@ absl::StatusOr<std::unique_ptr<RenameStore>> RenameStore::Make(const std::string
 }
 
 absl::StatusOr<Round> RenameStore::Commit(uint64_t count) {
-  std::atomic<int64_t> left(static_cast<int64_t>(count));
-  const auto begin = std::chrono::steady_clock::now();
-  {
-    std::vector<std::jthread> threads;
-    threads.reserve(sessions_.size());
-    for (const auto& session : sessions_) {
-      threads.emplace_back([&session, &left] { session->Run(left); });
-    }
-  }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::vector<double> latencies;
-  for (const auto& session : sessions_) {
-    RETURN_IF_ERROR(session->status());
-    latencies.insert(latencies.end(), session->latencies().begin(), session->latencies().end());
-  }
-  return Summarise(count, seconds, std::move(latencies));
+  return CommitInThreads(sessions_, count);
 }
 
 absl::Status RenameStore::Count() {

@@ -122,7 +122,7 @@ function(holdfast_tests area)
   set(saboteur "Saboteur*:*/Saboteur*")
   holdfast_discover(${target} ${area} ${area} 300 "-${long}:${saboteur}")
   holdfast_discover(${target} ${area} long 3600 "${long}")
-  holdfast_discover(${target} ${area} saboteur 900 "${saboteur}")
+  holdfast_discover(${target} ${area} saboteur 180 "${saboteur}")
 endfunction()
 
 function(holdfast_discover target area label seconds filter)

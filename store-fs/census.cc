@@ -12,22 +12,6 @@
 #include <vector>
 
 namespace holdfast::fs {
-namespace {
-
-SessionRow MarkedRow(const SessionId& id, const absl::Status& status) {
-  SessionRow row;
-  row.id = id;
-  const Refusal refusal = RefusalOf(status);
-  row.mark = SessionRow::Mark::kDamaged;
-  if (refusal.reason() == Reason::kResumeMismatch) {
-    row.mark = SessionRow::Mark::kForeign;
-    row.foreign_store = refusal.facts().at("stored");
-  }
-  return row;
-}
-
-}  // namespace
-
 absl::Status Census::FinishDeletes() {
   Files& files = environment_.files;
   for (const Tombstone& tombstone : environment_.tombstones.Unfinished()) {

@@ -8,13 +8,13 @@
 #include "store-fs/fail_stop.h"
 #include "store-fs/files.h"
 #include "store-fs/lease_table.h"
+#include "store-fs/listing.h"
 #include "store-fs/recovery.h"
 #include "store-fs/tombstones.h"
 
 #include "absl/time/time.h"
 
 #include <cstddef>
-#include <functional>
 
 namespace holdfast::fs {
 
@@ -29,8 +29,7 @@ struct Environment {
   Tombstones& tombstones;
   bool by_interval;  // an acknowledgement does not wait for the disk
   size_t rotate_changes;
-  // Told of every head that has become durable; nullptr: the session is gone.
-  std::function<void(const SessionKey&, const Head*)> changed;
+  Listing& listing;
 };
 
 }  // namespace holdfast::fs

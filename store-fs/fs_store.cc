@@ -107,19 +107,18 @@ class FsStore final : public SessionStore {
     if (!tombstones.ok()) return Explain(tombstones.status());
     tombstones_ = *std::move(tombstones);
     leases_.emplace(clock_);
-    environment_.emplace(Environment{
-        .files = *root_.files,
-        .identity = {.store = root_.record.store,
-                     .incarnation = root_.record.incarnation,
-                     .unsynced = ByInterval() || root_.unsynced},
-        .clock = clock_,
-        .random = random_,
-        .fail_stop = fail_stop_,
-        .leases = *leases_,
-        .tombstones = *tombstones_,
-        .by_interval = ByInterval(),
-        .rotate_changes = options_.rotate_changes,
-        .changed = [this](const SessionKey& key, const Head* head) { Changed(key, head); }});
+    environment_.emplace(Environment{.files = *root_.files,
+                                     .identity = {.store = root_.record.store,
+                                                  .incarnation = root_.record.incarnation,
+                                                  .unsynced = ByInterval() || root_.unsynced},
+                                     .clock = clock_,
+                                     .random = random_,
+                                     .fail_stop = fail_stop_,
+                                     .leases = *leases_,
+                                     .tombstones = *tombstones_,
+                                     .by_interval = ByInterval(),
+                                     .rotate_changes = options_.rotate_changes,
+                                     .listing = listing_});
     table_.emplace(*environment_, options_.open_sessions);
     census_.emplace(*environment_, *table_, listing_);
     RETURN_IF_ERROR(Explain(census_->FinishDeletes()));
@@ -299,14 +298,6 @@ class FsStore final : public SessionStore {
     if (!looked.ok()) return false;
     leases_->Evaluate(key, head);
     return head.lifecycle == Lifecycle::kActive && head.lease.state != LeaseState::kLive;
-  }
-
-  void Changed(const SessionKey& key, const Head* head) {
-    if (head == nullptr) {
-      listing_.Remove(key);
-    } else {
-      listing_.Put(key.tenant, RowOf(key.session, *head));
-    }
   }
 
   void SyncAgain(const std::stop_token& stop) {

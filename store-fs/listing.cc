@@ -1,5 +1,7 @@
 #include "store-fs/listing.h"
 
+#include "session/refusal.h"
+
 #include <algorithm>
 
 namespace holdfast::fs {
@@ -52,6 +54,18 @@ SessionRow RowOf(const SessionId& id, const Head& head) {
   row.messages = head.messages;
   row.created_at = head.created_at;
   row.updated_at = head.updated_at;
+  return row;
+}
+
+SessionRow MarkedRow(const SessionId& id, const absl::Status& refusal) {
+  SessionRow row;
+  row.id = id;
+  const Refusal why = RefusalOf(refusal);
+  row.mark = SessionRow::Mark::kDamaged;
+  if (why.reason() == Reason::kResumeMismatch) {
+    row.mark = SessionRow::Mark::kForeign;
+    row.foreign_store = why.facts().at("stored");
+  }
   return row;
 }
 

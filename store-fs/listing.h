@@ -8,6 +8,7 @@
 #include "store-fs/index.h"
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
@@ -23,6 +24,8 @@ namespace holdfast::fs {
 
 // The row that shows `head`.
 SessionRow RowOf(const SessionId& id, const Head& head);
+// The row of a session that cannot be opened, for the reason that `refusal` gives.
+SessionRow MarkedRow(const SessionId& id, const absl::Status& refusal);
 
 // Any thread may call.
 class Listing {

@@ -100,11 +100,18 @@ absl::Status OpenSession::EnsureOpen() {
   }
   absl::StatusOr<Opened> opened = RecoverSession(environment_.files, key_, environment_.identity);
   if (!opened.ok()) {
-    const bool explained = RefusalOf(opened.status()).reason() != Reason::kInternal;
-    return explained ? opened.status() : Fail(opened.status());
+    const Reason reason = RefusalOf(opened.status()).reason();
+    if (reason == Reason::kInternal) return Fail(opened.status());
+    if (reason == Reason::kSessionNotFound) {
+      environment_.listing.Remove(key_);
+    } else {
+      environment_.listing.Put(key_.tenant, MarkedRow(key_.session, opened.status()));
+    }
+    return opened.status();
   }
   const absl::MutexLock lock(&mutex_);
   opened_ = *std::move(opened);
+  ShowRow(opened_->contents.head);
   return absl::OkStatus();
 }
 
@@ -188,7 +195,7 @@ absl::Status OpenSession::Create(const std::vector<Applied>& applied) {
   if (!opened.ok()) return Fail(opened.status());
   const absl::MutexLock lock(&mutex_);
   opened_ = *std::move(opened);
-  environment_.changed(key_, &opened_->contents.head);
+  ShowRow(opened_->contents.head);
   return absl::OkStatus();
 }
 
@@ -241,7 +248,9 @@ absl::Status OpenSession::CheckStillThere() {
   if (info.ok() && info->inode == opened_->journal.inode) return absl::OkStatus();
   const absl::MutexLock lock(&mutex_);
   opened_.reset();
-  return Refusal(Reason::kSessionNotFound, "the session's directory was removed or replaced");
+  // Whoever puts the directory back finds the change in it.
+  return Refusal(Reason::kSessionNotFound, "the session's directory was removed or replaced")
+      .With("outcome", "unknown");
 }
 
 void OpenSession::Publish(const std::vector<Applied>& applied, std::string_view payload,
@@ -253,7 +262,7 @@ void OpenSession::Publish(const std::vector<Applied>& applied, std::string_view 
   for (size_t at = 0; at < changes->size(); ++at) {
     opened_->contents.Absorb((*changes)[at], payload, offset);
   }
-  environment_.changed(key_, &applied.back().head);
+  ShowRow(applied.back().head);
 }
 
 // The tombstone is the switch; removing the directory can be finished by anybody later.
@@ -272,7 +281,7 @@ absl::Status OpenSession::Bury(const Applied& applied) {
     opened_.reset();
   }
   environment_.leases.Forget(key_);
-  environment_.changed(key_, nullptr);
+  environment_.listing.Remove(key_);
   Files& files = environment_.files;
   const std::string grave = std::string(kTmp) + "/" + applied.head.uid.value() + ".deleted";
   absl::Status removed = files.Rename(DirectoryOf(key_), grave);

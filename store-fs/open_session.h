@@ -82,6 +82,9 @@ class OpenSession {
   absl::Status ReplaceJournalAndPublish(Opened next);
   void CutBack();
   absl::Status Fail(const absl::Status& cause) { return environment_.fail_stop.Fail(cause); }
+  void ShowRow(const Head& head) {
+    environment_.listing.Put(key_.tenant, RowOf(key_.session, head));
+  }
 
   Environment& environment_;
   const SessionKey key_;

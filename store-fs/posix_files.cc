@@ -2,6 +2,7 @@
 #include "store-fs/files.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
+constexpr size_t kZeroBytes = size_t{64} * 1024;
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
 absl::Status Failure(const char* what, const std::string& path, int error) {
@@ -118,7 +120,12 @@ class PosixFile final : public File {
       if (errno != EINTR) return Failure("allocate", path_, errno);
     }
     // Written zeros spare each later sync the conversion of unwritten extents.
-    return Write(offset, std::string(size, '\0'));
+    static constexpr std::array<char, kZeroBytes> kZeros{};
+    for (uint64_t done = 0; done < size; done += kZeroBytes) {
+      const size_t count = std::min<uint64_t>(kZeroBytes, size - done);
+      RETURN_IF_ERROR(Write(offset + done, std::string_view(kZeros.data(), count)));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Truncate(uint64_t size) override {

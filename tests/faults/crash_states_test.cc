@@ -1,6 +1,7 @@
 // Every state in which a power cut or a kill can leave the disk, at every operation of a workload:
 // what was acknowledged is found, nothing half-written is seen, and the service goes on.
 #include "store-fs/fs_store.h"
+#include "tests/faults/served_state.h"
 #include "tests/faults/workload.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_files.h"
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -20,15 +22,19 @@ namespace holdfast::test {
 namespace {
 
 constexpr size_t kRotateChanges = 7;  // so that rotations meet every kind of change
+// FIGURES section 2, "crash state".
+constexpr size_t kServedOneIn = 100;
+constexpr size_t kLeastOfAClass = 200;
 
 // Explores the states of one run.
 class Explorer {
  public:
-  explicit Explorer(MissingSyncs missing) : missing_(missing) {}
+  // With `serve`, a real server opens some of the states too.
+  explicit Explorer(MissingSyncs missing, bool serve = false) : missing_(missing), serve_(serve) {}
 
   void Run() {
     const auto before = [this](const std::string& operation, const std::string& path) {
-      LookAtCuts(operation + " " + path);
+      LookAtCuts(operation, path);
       return absl::OkStatus();
     };
     const auto store = MakeStore(disk_, before, missing_);
@@ -40,6 +46,10 @@ class Explorer {
   }
 
   [[nodiscard]] size_t states() const { return states_.size(); }
+  // How many of each class of FIGURES section 2, "crash state"; one may be of several.
+  [[nodiscard]] const std::map<std::string, size_t>& classes() const { return classes_; }
+  // How many were opened by a real server.
+  [[nodiscard]] size_t served() const { return served_; }
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
  private:
@@ -54,19 +64,36 @@ class Explorer {
     return fs::MakeFsStore(std::move(options), clock_, random_);
   }
 
-  void LookAtCuts(const std::string& operation) {
+  void LookAtCuts(const std::string& operation, const std::string& path) {
     if (workload_ == nullptr) return;  // the root itself is being made
     for (const CutKind cut : kCuts) {
       MemoryDisk after = disk_.After(cut);
       const std::string digest = after.Digest();
-      states_.insert(digest);
+      if (states_.insert(digest).second) LookAtNew(after, path, cut);
       // The same state means something else once more has been acknowledged.
       if (!judged_.emplace(digest, workload_->acknowledged()).second) continue;
       const std::string wrong = Judge(after);
       if (wrong.empty()) continue;
-      violations_.push_back("before " + operation + ", cut " +
+      violations_.push_back("before " + operation + " " + path + ", cut " +
                             std::to_string(static_cast<int>(cut)) + ": " + wrong);
     }
+  }
+
+  void LookAtNew(const MemoryDisk& state, const std::string& path, CutKind cut) {
+    const auto in = [&](const char* part) { return path.find(part) != std::string::npos; };
+    const bool names_lost = cut == CutKind::kNothing || cut == CutKind::kBytesOnly;
+    classes_["torn"] += cut == CutKind::kTorn ? 1 : 0;
+    classes_["zero-headed"] += cut == CutKind::kZeroHeaded ? 1 : 0;
+    classes_["missing entry"] += names_lost ? 1 : 0;
+    classes_["rotation"] +=
+        in("/state") || in("/audit") || in(".manifest") || in(".journal") ? 1 : 0;
+    classes_["audit"] += in("/audit") || (in("journal.log") && workload_->audited()) ? 1 : 0;
+    classes_["delete"] += in("tombstones.log") || in(".deleted") ? 1 : 0;
+    if (!serve_ || states_.size() % kServedOneIn != 0) return;
+    ++served_;
+    const std::string wrong = JudgeServed(state, *workload_);
+    if (!wrong.empty())
+      violations_.push_back("served, before an operation on " + path + ": " + wrong);
   }
 
   std::string Judge(MemoryDisk& disk) {
@@ -86,6 +113,7 @@ class Explorer {
   }
 
   const MissingSyncs missing_;
+  const bool serve_;
   TempDir root_;
   TempDir reader_root_;
   FakeClock clock_;
@@ -95,13 +123,21 @@ class Explorer {
   std::set<std::string> states_;
   std::set<std::pair<std::string, size_t>> judged_;
   std::vector<std::string> violations_;
+  std::map<std::string, size_t> classes_;
+  size_t served_ = 0;
 };
 
 TEST(CrashStates, EveryOneKeepsWhatWasAcknowledged) {
-  Explorer explorer({});
+  Explorer explorer({}, /*serve=*/true);
   explorer.Run();
   for (const std::string& violation : explorer.violations()) ADD_FAILURE() << violation;
-  EXPECT_GE(explorer.states(), 500U);
+  EXPECT_GE(explorer.states(), 1000U);
+  EXPECT_GE(explorer.served(), explorer.states() / kServedOneIn);
+  for (const auto& [name, count] : explorer.classes()) {
+    EXPECT_GE(count, kLeastOfAClass) << name;
+    std::printf("%zu %s\n", count, name.c_str());
+  }
+  std::printf("%zu opened by a real server\n", explorer.served());
   std::printf("figure: %zu distinct crash states\n", explorer.states());
 }
 

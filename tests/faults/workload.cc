@@ -9,6 +9,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr int kRounds = 6;
+constexpr int kBrief = 8;  // sessions that live for one turn and are deleted
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 24};
 
 std::string Big(int round) { return std::string(700, static_cast<char>('a' + round)); }
@@ -52,6 +53,7 @@ absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key) {
 absl::Status Workload::Do(SessionStore& store, Session& session, const Change& change,
                           const Found& after) {
   session.in_flight = after;
+  audited_ = change.audit.has_value();
   const auto result = Applied(store.Commit(change));
   if (!result.ok()) return result.status();
   session.acknowledged = after;
@@ -88,16 +90,16 @@ absl::Status Workload::Turn(SessionStore& store, Session& session, int round) {
   return Do(store, session, commit, after);
 }
 
-absl::Status Workload::Live(SessionStore& store, Session& session) {
+absl::Status Workload::Live(SessionStore& store, Session& session, int rounds) {
   Changes changes(Key(session.name), random_);
   Found after{.exists = true, .messages = {"hello"}, .slots = {{"plan", "none"}}};
   Change create = changes.Create();
   create.messages = {Text("hello")};
   create.slots = {MakeSlot("plan", "none")};
   RETURN_IF_ERROR(Do(store, session, create, after));
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     RETURN_IF_ERROR(Turn(store, session, round));
-    if (round == kRounds / 2) {
+    if (round == rounds / 2) {
       after = session.acknowledged;
       RETURN_IF_ERROR(Do(store, session, changes.Release(session.token), after));
       RETURN_IF_ERROR(Do(store, session, changes.Resume(), after));
@@ -113,21 +115,34 @@ absl::Status Workload::Live(SessionStore& store, Session& session) {
   return Do(store, session, changes.Close(session.token), session.acknowledged);
 }
 
+absl::Status Workload::Bury(SessionStore& store, Session& session) {
+  Found gone;
+  gone.deleted = true;
+  return Do(store, session, Changes(Key(session.name), random_).Delete(), gone);
+}
+
 absl::Status Workload::Run(SessionStore& store) {
   for (const char* name : {"first", "second", "third"}) {
     sessions_.push_back({.name = name});
-    RETURN_IF_ERROR(Live(store, sessions_.back()));
+    RETURN_IF_ERROR(Live(store, sessions_.back(), kRounds));
   }
-  Found gone;
-  gone.deleted = true;
-  RETURN_IF_ERROR(Do(store, sessions_[1], Changes(Key("second"), random_).Delete(), gone));
+  RETURN_IF_ERROR(Bury(store, sessions_[1]));
+  for (int at = 0; at < kBrief; ++at) {
+    sessions_.push_back({.name = "brief" + std::to_string(at)});
+    RETURN_IF_ERROR(Live(store, sessions_.back(), 1));
+    RETURN_IF_ERROR(Bury(store, sessions_.back()));
+  }
   finished_ = true;
   return absl::OkStatus();
 }
 
 std::string Workload::Check(SessionStore& store) const {
+  return Check([&](const SessionKey& key) { return Find(store, key); });
+}
+
+std::string Workload::Check(const Finder& find) const {
   for (const Session& session : sessions_) {
-    const absl::StatusOr<Found> found = Find(store, Key(session.name));
+    const absl::StatusOr<Found> found = find(Key(session.name));
     if (!found.ok()) return session.name + ": " + std::string(found.status().message());
     if (*found == session.acknowledged) continue;
     if (session.in_flight && *found == *session.in_flight) continue;

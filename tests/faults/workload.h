@@ -1,6 +1,6 @@
-// A workload over one store that knows what it was told: two sessions through every kind of change,
-// with rotations. Whatever happens to the store, what it acknowledged must be found again, and what
-// it did not answer may be there whole or not at all.
+// A workload over one store that knows what it was told: sessions through every kind of change,
+// with rotations, most of them deleted in the end. Whatever happens to the store, what it
+// acknowledged must be found again, and what it did not answer may be there whole or not at all.
 #ifndef HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
 #define HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
 
@@ -37,14 +37,18 @@ class Workload {
   // Runs until the end or the first change that is not acknowledged; answers that one's status.
   absl::Status Run(SessionStore& store);
 
-  // OK when `store` holds what was acknowledged, and of the change in flight all or nothing; else
-  // what is wrong, in words.
+  // Empty when what `find` answers is what was acknowledged, and of the change in flight all or
+  // nothing; else what is wrong, in words.
+  using Finder = std::function<absl::StatusOr<Found>(const SessionKey& key)>;
+  [[nodiscard]] std::string Check(const Finder& find) const;
   [[nodiscard]] std::string Check(SessionStore& store) const;
 
   // That the service is normal again: every session that is left takes a turn.
   [[nodiscard]] std::string GoOn(SessionStore& store) const;
 
   [[nodiscard]] bool finished() const { return finished_; }
+  // Whether the change in flight has an audit record.
+  [[nodiscard]] bool audited() const { return audited_; }
   // How many changes were acknowledged so far.
   [[nodiscard]] size_t acknowledged() const { return acknowledged_; }
 
@@ -57,13 +61,15 @@ class Workload {
     std::optional<Found> in_flight;
   };
 
-  absl::Status Live(SessionStore& store, Session& session);
+  absl::Status Live(SessionStore& store, Session& session, int rounds);
+  absl::Status Bury(SessionStore& store, Session& session);
   absl::Status Turn(SessionStore& store, Session& session, int round);
   absl::Status Do(SessionStore& store, Session& session, const Change& change, const Found& after);
 
   Random& random_;
   std::vector<Session> sessions_;
   bool finished_ = false;
+  bool audited_ = false;
   size_t acknowledged_ = 0;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <fstream>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -244,6 +245,16 @@ void Describe(const MemoryNode& node, const std::string& path, std::string& out)
   for (const auto& [name, child] : node.names) Describe(*child, path + "/" + name, out);
 }
 
+void CopyNode(const MemoryNode& node, const std::filesystem::path& path) {
+  if (!node.directory) {
+    std::ofstream(path, std::ios::binary) << node.bytes;
+    return;
+  }
+  std::filesystem::create_directory(path);
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  for (const auto& [name, child] : node.names) CopyNode(*child, path / name);
+}
+
 Node FindNode(Node node, const std::string& path) {
   size_t start = 0;
   while (node != nullptr && start <= path.size()) {
@@ -295,6 +306,11 @@ std::string MemoryDisk::Read(const std::string& path) const {
   const absl::MutexLock lock(mutex_.get());
   const Node node = FindNode(root_, path);
   return node == nullptr ? "" : node->bytes;
+}
+
+void MemoryDisk::CopyTo(const std::filesystem::path& directory) const {
+  const absl::MutexLock lock(mutex_.get());
+  CopyNode(*root_, directory);
 }
 
 void MemoryDisk::Write(const std::string& path, const std::string& bytes) {

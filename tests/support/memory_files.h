@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,6 +65,8 @@ class MemoryDisk {
   [[nodiscard]] std::string Read(const std::string& path) const;
   // Replaces them, durably.
   void Write(const std::string& path, const std::string& bytes);
+  // Makes the same tree below `directory`, with the modes that a store gives.
+  void CopyTo(const std::filesystem::path& directory) const;
 
  private:
   std::shared_ptr<absl::Mutex> mutex_;

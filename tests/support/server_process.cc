@@ -35,6 +35,14 @@ void ServerProcess::WriteConfig() const {
       << "'}\n";
 }
 
+bool ServerProcess::Adopt() {
+  WriteConfig();
+  return RunToEnd(
+             {Program("holdfastd"), "store", "adopt", "--config", folder_.File("holdfastd.yaml")},
+             folder_.File("adopt"), folder_.File("server.log"))
+             .exit_code == 0;
+}
+
 bool ServerProcess::Start() {
   WriteConfig();
   const std::string ready = folder_.File("ready." + std::to_string(++starts_));

@@ -35,6 +35,8 @@ class ServerProcess final {
   // long.
   explicit ServerProcess(const TestFolder& folder) : folder_(folder) {}
 
+  // Takes the data over as an operator would who put it there (`holdfastd store adopt`).
+  bool Adopt();
   // Starts it and waits until it says that it serves: on a free port the first time, and on the
   // same one from then on. False when it ended instead; the log tells why.
   bool Start();
