@@ -52,7 +52,8 @@ google::rpc::BadRequest BadRequestOf(const Refusal& refusal) {
 google::rpc::QuotaFailure QuotaFailureOf(const Refusal& refusal) {
   google::rpc::QuotaFailure quota;
   auto* violation = quota.add_violations();
-  violation->set_subject(Fact(refusal, "field"));
+  const std::string field = Fact(refusal, "field");
+  violation->set_subject(field.empty() ? "store" : field);  // what is full
   violation->set_description(Clip(refusal.message()));
   return quota;
 }

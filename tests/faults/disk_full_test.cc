@@ -5,6 +5,7 @@
 #include "tests/faults/workload.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/small_disk.h"
 #include "tests/support/temp_dir.h"
 
 #include <gtest/gtest.h>
@@ -12,25 +13,9 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <sys/mount.h>
 
 namespace holdfast::test {
 namespace {
-
-class SmallDisk {
- public:
-  explicit SmallDisk(const std::string& size) {
-    EXPECT_EQ(mount("tmpfs", directory_.path().c_str(), "tmpfs", 0, ("size=" + size).c_str()), 0)
-        << "this test mounts a small disk, which takes a privileged user";
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  ~SmallDisk() { umount2(directory_.path().c_str(), MNT_DETACH); }
-  [[nodiscard]] std::filesystem::path path() const { return directory_.path(); }
-
- private:
-  TempDir directory_;
-};
 
 TEST(DiskFull, AChangeWithoutRoomIsRefusedCleanly) {
   const SmallDisk disk("2m");

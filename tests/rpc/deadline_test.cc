@@ -1,7 +1,7 @@
 // Calls that nobody waits for any more leave no effect; those handed to the store finish.
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "tests/rpc/details.h"
+#include "tests/support/details.h"
 #include "tests/rpc/served.h"
 
 #include <chrono>

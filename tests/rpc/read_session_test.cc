@@ -1,6 +1,6 @@
 // ReadSession over the wire: order, chunks, restarts, and a client that takes its time.
 #include "session/limits.h"
-#include "tests/rpc/details.h"
+#include "tests/support/details.h"
 #include "tests/rpc/served.h"
 
 #include <map>

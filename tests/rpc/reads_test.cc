@@ -1,5 +1,5 @@
 // Listing with page tokens, events, journal pages, the outcome of a request, and renewals.
-#include "tests/rpc/details.h"
+#include "tests/support/details.h"
 #include "tests/rpc/served.h"
 
 #include <set>

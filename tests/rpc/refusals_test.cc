@@ -1,18 +1,17 @@
-// Every reason that a call of this version can cause: what a client gets for it, word for word
-// (tests/golden/refusals.golden), and that the session is as it was.
+// Every reason that a call of this version can cause, in words (tests/golden/refusals.golden): what
+// a client meets by what it asks, and what a store's troubles and load cause.
 #include "session/limits.h"
 #include "session/reasons.h"
 #include "session/refusal.h"
-#include "tests/rpc/details.h"
 #include "tests/rpc/served.h"
+#include "tests/support/details.h"
 #include "tests/support/golden.h"
+#include "tests/support/refusal_cases.h"
+#include "tests/support/requests.h"
 
 #include "absl/synchronization/mutex.h"
 
-#include <set>
-#include <sstream>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -21,8 +20,6 @@ namespace {
 
 using Stub = pb::SessionService::Stub;
 
-constexpr char kOtherStore[] = "11111111-2222-4333-8444-555555555555";
-
 class RefusalsRpc : public Served {
  protected:
   RefusalsRpc() {
@@ -30,138 +27,18 @@ class RefusalsRpc : public Served {
     config().limits.queued_calls = 1;
   }
 
-  // Notes what `ask` is refused with; the session must be the same before and after.
-  template <typename Question>
-  void Refused(const std::string& name, const std::string& session, Question ask) {
-    const std::string before = Fingerprint(session);
-    Note(name, ask());
-    script().Fail(absl::OkStatus());
-    EXPECT_EQ(Fingerprint(session), before) << name;
-  }
-
-  void Note(const std::string& name, const grpc::Status& status) {
-    EXPECT_FALSE(status.ok()) << name;
-    seen_.insert(ReasonOf(status));
-    text_ << name << "\n  " << Describe(status);
-  }
-
-  // Everything about a session but the time its lease has left.
-  std::string Fingerprint(const std::string& session) {
-    if (session.empty()) return "";
-    pb::Session read = Get(session);
-    read.mutable_lease()->clear_expires_in();
-    return read.ShortDebugString();
-  }
-
-  grpc::Status AskBegin(const pb::BeginTurnRequest& request) {
-    return Ask(&Stub::BeginTurn, request);
-  }
-  grpc::Status AskGet(const std::string& id) {
-    pb::GetSessionRequest request;
-    request.set_session_id(id);
-    return Ask(&Stub::GetSession, request);
-  }
-
-  void Identity();
-  void State();
-  void Leases();
-  void StoreTrouble();
-  void Load();
-  void Sizes();
-  void Fields();
-  void Slots();
-  void History();
-
-  [[nodiscard]] std::string Text() const { return text_.str(); }
-  [[nodiscard]] bool HasSeen(std::string_view reason) const {
-    return seen_.contains(std::string(reason));
-  }
-
- private:
-  std::set<std::string> seen_;
-  std::ostringstream text_;
+  void StoreTrouble(RefusalCases& cases);
+  void Load(RefusalCases& cases);
 };
 
-void RefusalsRpc::Identity() {
-  Create("here");
-  Refused("resume what another store stamped", "here", [&] {
-    pb::ResumeSessionRequest request = ResumeRequest("here");
-    request.set_expected_store_id(kOtherStore);
-    return Ask(&Stub::ResumeSession, request);
-  });
-  Refused("an unknown id", "", [&] { return AskGet("nobody"); });
-  Refused("the latest of a project without sessions", "", [&] {
-    pb::GetSessionRequest request;
-    request.set_latest_of_project_root("/elsewhere");
-    return Ask(&Stub::GetSession, request);
-  });
-  Refused("create what exists", "here",
-          [&] { return Ask(&Stub::CreateSession, CreateRequest("here")); });
-  const std::string token = Create("deleted").lease_token();
-  pb::DeleteSessionRequest remove;
-  remove.set_request_id(NewRequestId());
-  remove.set_session_id("deleted");
-  remove.set_lease_token(token);
-  EXPECT_TRUE(Ask(&Stub::DeleteSession, remove).ok());
-  Refused("a deleted session", "", [&] { return AskGet("deleted"); });
-  const std::string kept = Create("reused").lease_token();
-  pb::BeginTurnRequest begin = BeginRequest("reused", kept);
-  EXPECT_TRUE(AskBegin(begin).ok());
-  Refused("a request id with another meaning", "reused", [&] {
-    begin.set_source(pb::TURN_SOURCE_PLAN);
-    return AskBegin(begin);
-  });
-}
-
-void RefusalsRpc::State() {
-  const std::string token = Create("state").lease_token();
-  Refused("commit without a turn", "state",
-          [&] { return Ask(&Stub::CommitTurn, CommitRequest("state", token, 1, "x")); });
-  Begin("state", token);
-  Refused("a second turn", "state", [&] { return AskBegin(BeginRequest("state", token)); });
-  Refused("commit of another turn", "state",
-          [&] { return Ask(&Stub::CommitTurn, CommitRequest("state", token, 7, "x")); });
-  Commit("state", token, 1, "x");
-  Refused("an old revision", "state", [&] {
-    pb::BeginTurnRequest request = BeginRequest("state", token);
-    request.set_expected_revision(1);
-    return AskBegin(request);
-  });
-  Refused("a revision of the future", "state", [&] {
-    pb::BeginTurnRequest request = BeginRequest("state", token);
-    request.set_expected_revision(99);
-    return AskBegin(request);
-  });
-  Refused("a gap in the journal", "state", [&] {
-    pb::AppendJournalRequest request;
-    request.set_session_id("state");
-    request.set_lease_token(token);
-    pb::JournalEntry& entry = *request.add_entries();
-    entry.set_number(5);
-    entry.set_kind(pb::JOURNAL_KIND_NOTE);
-    return Ask(&Stub::AppendJournal, request);
-  });
-}
-
-void RefusalsRpc::Leases() {
-  const std::string token = Create("lease").lease_token();
-  Refused("no token", "lease", [&] { return AskBegin(BeginRequest("lease", "")); });
-  Refused("somebody else's lease", "lease",
-          [&] { return Ask(&Stub::ResumeSession, ResumeRequest("lease")); });
-  pb::ResumeSessionRequest force = ResumeRequest("lease");
-  force.set_force(true);
-  force.set_force_reason("taken over");
-  EXPECT_TRUE(Ask(&Stub::ResumeSession, force).ok());
-  Refused("the token of an earlier grant", "lease",
-          [&] { return AskBegin(BeginRequest("lease", token)); });
-}
-
-void RefusalsRpc::StoreTrouble() {
-  const std::string token = Create("trouble").lease_token();
+void RefusalsRpc::StoreTrouble(RefusalCases& cases) {
+  const std::string token = cases.Create("trouble");
   const auto failing = [&](const std::string& name, const absl::Status& failure) {
-    Refused(name, "trouble", [&] {
+    cases.Refused(name, "trouble", [&] {
       script().Fail(failure);
-      return AskGet("trouble");
+      const grpc::Status status = cases.AskGet("trouble");
+      script().Fail(absl::OkStatus());
+      return status;
     });
   };
   failing("the store cannot be reached", StoreUnavailable("the disk is gone", Fate::kUnknown));
@@ -172,26 +49,28 @@ void RefusalsRpc::StoreTrouble() {
   failing("events that are gone",
           Refusal(Reason::kEventsCompacted, "these events are no longer kept").With("oldest", "7"));
   failing("an error that is no refusal", absl::UnknownError("secret words of a driver"));
-  Begin("trouble", token);
-  Refused("a turn's third failed commit", "trouble", [&] {
+  cases.Begin("trouble", token);
+  cases.Refused("a turn's third failed commit", "trouble", [&] {
     script().Fail(StoreUnavailable("the disk is gone", Fate::kUnknown));
     const pb::CommitTurnRequest request = CommitRequest("trouble", token, 1, "x");
-    EXPECT_EQ(ReasonOf(Ask(&Stub::CommitTurn, request)), "STORE_UNAVAILABLE");
-    EXPECT_EQ(ReasonOf(Ask(&Stub::CommitTurn, request)), "STORE_UNAVAILABLE");
-    return Ask(&Stub::CommitTurn, request);
+    EXPECT_EQ(ReasonOf(cases.Ask(&Stub::CommitTurn, request)), "STORE_UNAVAILABLE");
+    EXPECT_EQ(ReasonOf(cases.Ask(&Stub::CommitTurn, request)), "STORE_UNAVAILABLE");
+    const grpc::Status status = cases.Ask(&Stub::CommitTurn, request);
+    script().Fail(absl::OkStatus());
+    return status;
   });
 }
 
-void RefusalsRpc::Load() {
-  Create("load");
+void RefusalsRpc::Load(RefusalCases& cases) {
+  cases.Create("load");
   script().Hold();
-  std::thread running([&] { EXPECT_TRUE(AskGet("load").ok()); });
+  std::thread running([&] { EXPECT_TRUE(cases.AskGet("load").ok()); });
   script().AwaitWaiting(1);
   // Of two more calls one takes the only place in the queue and the other is refused at once.
   absl::Mutex mutex;
   std::vector<grpc::Status> answers;
   const auto ask = [&] {
-    const grpc::Status status = AskGet("load");
+    const grpc::Status status = cases.AskGet("load");
     const absl::MutexLock lock(&mutex);
     answers.push_back(status);
   };
@@ -207,155 +86,28 @@ void RefusalsRpc::Load() {
   running.join();
   first.join();
   second.join();
-  Note("a full queue", answers[0]);
-  Note("a deadline that passed while the call was queued", answers[1]);
-}
-
-void RefusalsRpc::Sizes() {
-  grpc::ClientContext large_context;
-  pb::EchoRequest large;
-  large.set_payload(std::string(kUnaryRequestBytes, 'x'));
-  pb::EchoResponse unused;
-  Note("a request over the limit", admin().Echo(&large_context, large, &unused));
-  grpc::ClientContext metadata_context;
-  metadata_context.AddMetadata("much", std::string(kMetadataBytes, 'x'));
-  Note("metadata over the limit", admin().Echo(&metadata_context, {}, &unused));
-  Refused("a holder's name over the limit", "", [&] {
-    pb::CreateSessionRequest request = CreateRequest("long");
-    request.set_holder(std::string(kHolderBytes + 1, 'x'));
-    return Ask(&Stub::CreateSession, request);
-  });
-}
-
-void RefusalsRpc::Fields() {
-  const auto create = [&](const std::string& name, auto&& change) {
-    Refused(name, "", [&] {
-      pb::CreateSessionRequest request = CreateRequest("field");
-      change(request);
-      return Ask(&Stub::CreateSession, request);
-    });
-  };
-  create("a session id that is none", [](auto& request) { request.set_session_id("a/b"); });
-  create("no request id", [](auto& request) { request.clear_request_id(); });
-  create("no manifest", [](auto& request) { request.clear_manifest(); });
-  create("no mode", [](auto& request) { request.mutable_manifest()->clear_mode(); });
-  create("a mode of a later version",
-         [](auto& request) { request.mutable_manifest()->set_mode(static_cast<pb::Mode>(77)); });
-  create("a manifest with a field of a later version", [](auto& request) {
-    pb::Manifest& manifest = *request.mutable_manifest();
-    manifest.GetReflection()->MutableUnknownFields(&manifest)->AddVarint(99, 1);
-  });
-  create("a message with a number", [](auto& request) { request.add_messages()->set_seq(3); });
-  create("a lease that is too short",
-         [](auto& request) { request.mutable_lease_ttl()->set_seconds(1); });
-  create("a duration that is none",
-         [](auto& request) { request.mutable_lease_ttl()->set_nanos(2'000'000'000); });
-  create("a slot without a version", [](auto& request) {
-    request.add_slots()->set_owner("memory");
-    request.mutable_slots(0)->set_drift_policy(pb::DRIFT_POLICY_WARN);
-  });
-  Create("field");
-  Refused("a lease token that is none", "field",
-          [&] { return AskBegin(BeginRequest("field", "hf1.made-up")); });
-  Refused("a turn without a source", "field", [&] {
-    pb::BeginTurnRequest request = BeginRequest("field", "");
-    request.clear_source();
-    return AskBegin(request);
-  });
-  Refused("force without a reason", "field", [&] {
-    pb::ResumeSessionRequest request = ResumeRequest("field");
-    request.set_force(true);
-    return Ask(&Stub::ResumeSession, request);
-  });
-  Refused("an update of what never changes", "field", [&] {
-    pb::UpdateSessionRequest request;
-    request.set_request_id(NewRequestId());
-    request.set_session_id("field");
-    request.mutable_update_mask()->add_paths("manifest.mode");
-    return Ask(&Stub::UpdateSession, request);
-  });
-  Refused("an update of nothing", "field", [&] {
-    pb::UpdateSessionRequest request;
-    request.set_request_id(NewRequestId());
-    request.set_session_id("field");
-    return Ask(&Stub::UpdateSession, request);
-  });
-  Refused("a page of too many", "", [&] {
-    pb::ListSessionsRequest request;
-    request.set_page_size(kPageMost + 1);
-    return Ask(&Stub::ListSessions, request);
-  });
-  Refused("a page token that is none", "", [&] {
-    pb::ListSessionsRequest request;
-    request.set_page_token("abc");
-    return Ask(&Stub::ListSessions, request);
-  });
-  Refused("the outcome of a method that is none", "field", [&] {
-    pb::GetRequestOutcomeRequest request;
-    request.set_request_id(NewRequestId());
-    request.set_session_id("field");
-    request.set_method("Commit");
-    return Ask(&Stub::GetRequestOutcome, request);
-  });
-}
-
-void RefusalsRpc::Slots() {
-  pb::CreateSessionRequest create = CreateRequest("slots");
-  pb::Slot& slot = *create.add_slots();
-  slot.set_owner("memory");
-  slot.set_version("1.0.0");
-  slot.set_drift_policy(pb::DRIFT_POLICY_REJECT);
-  pb::CreateSessionResponse created;
-  EXPECT_TRUE(Ask(&Stub::CreateSession, create, &created).ok());
-  pb::ReadSlotsRequest read;
-  read.set_session_id("slots");
-  read.add_owners("memory");
-  Refused("a slot of a version the reader rejects", "slots", [&] {
-    pb::ReadSlotsRequest request = read;
-    pb::ExpectedSlot& expected = *request.add_expected_slots();
-    expected.set_owner("memory");
-    expected.set_version("2.0.0");
-    expected.set_drift_policy(pb::DRIFT_POLICY_REJECT);
-    return Ask(&Stub::ReadSlots, request);
-  });
-  Refused("a slot of another owner", "slots", [&] {
-    pb::ReadSlotsRequest request = read;
-    request.set_acting_owner("tools");
-    return Ask(&Stub::ReadSlots, request);
-  });
-}
-
-void RefusalsRpc::History() {
-  const std::string token = Create("old").lease_token();
-  for (uint64_t turn = 1; turn <= kSnapshotsKept + 1; ++turn) {
-    Begin("old", token);
-    Commit("old", token, turn, "x");
-  }
-  Refused("a revision that is no longer kept", "old", [&] {
-    pb::ReadMessagesRequest request;
-    request.set_session_id("old");
-    request.set_revision(1);
-    return Ask(&Stub::ReadMessages, request);
-  });
+  cases.Note("a full queue", answers[0]);
+  cases.Note("a deadline that passed while the call was queued", answers[1]);
 }
 
 TEST_F(RefusalsRpc, EachIsWordedAsReviewed) {
-  Identity();
-  State();
-  Leases();
-  StoreTrouble();
-  Sizes();
-  Fields();
-  Slots();
-  History();
-  Load();
-  ExpectGolden("refusals.golden", Text());
+  RefusalCases cases(sessions(), admin());
+  cases.Identity();
+  cases.State();
+  cases.Leases();
+  StoreTrouble(cases);
+  cases.Sizes();
+  cases.Fields();
+  cases.Slots();
+  cases.History();
+  Load(cases);
+  ExpectGolden("refusals.golden", cases.Text());
   for (const ReasonRow& row : kReasonRows) {
     // A caller that gave up reads nothing: its reason stands in the log line (cancellation_test).
     if (row.reserved || row.reason == Reason::kCancelled) continue;
-    EXPECT_TRUE(HasSeen(row.name)) << row.name << " was not seen";
+    EXPECT_TRUE(cases.HasSeen(row.name)) << row.name << " was not seen";
   }
-  EXPECT_EQ(Text().find("secret words"), std::string::npos);
+  EXPECT_EQ(cases.Text().find("secret words"), std::string::npos);
 }
 
 }  // namespace

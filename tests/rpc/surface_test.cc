@@ -1,7 +1,7 @@
 // What the server offers: every method answers, reflection shows it, health says it.
 #include "server/healthcheck.h"
 #include "server/version.h"
-#include "tests/rpc/details.h"
+#include "tests/support/details.h"
 #include "tests/rpc/served.h"
 #include "tests/support/golden.h"
 

@@ -4,7 +4,6 @@
 
 #include "gtest/gtest.h"
 
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -30,9 +29,10 @@ TestFolder::~TestFolder() {
 
 void ServerProcess::WriteConfig() const {
   std::ofstream out(folder_.File("holdfastd.yaml"));
-  out << "server: {address: '" << address_ << "'}\n"
-      << "stores:\n  - {name: local, kind: fs, active: true, root: '" << folder_.File("data")
-      << "'}\n";
+  const std::string root = settings_.root.empty() ? folder_.File("data") : settings_.root;
+  out << "server: {address: '" << address_ << "'" << settings_.server << "}\n"
+      << "stores:\n  - {name: local, kind: fs, active: true, root: '" << root << "'}\n"
+      << settings_.more;
 }
 
 bool ServerProcess::Adopt() {

@@ -6,9 +6,11 @@
 
 #include "absl/time/time.h"
 
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace holdfast::testing {
 
@@ -28,12 +30,20 @@ class TestFolder final {
   std::filesystem::path path_;
 };
 
+// What a server is given beside its defaults.
+struct ServerSettings {
+  std::string server;  // keys of the map `server`, each behind a comma: ", workers: 1"
+  std::string more;    // further lines of the configuration
+  std::string root;    // of the store; empty: in the folder
+};
+
 // For one thread.
 class ServerProcess final {
  public:
   // Prepares a server with its data, its configuration and its log in `folder`, which must live as
   // long.
-  explicit ServerProcess(const TestFolder& folder) : folder_(folder) {}
+  explicit ServerProcess(const TestFolder& folder, ServerSettings settings = {})
+      : folder_(folder), settings_(std::move(settings)) {}
 
   // Takes the data over as an operator would who put it there (`holdfastd store adopt`).
   bool Adopt();
@@ -46,12 +56,15 @@ class ServerProcess final {
   void Kill();
   // Asks it to stop (SIGTERM) and returns how it ended.
   Ending Stop();
+  // Sends SIGTERM alone.
+  void AskToStop() { process_->Signal(SIGTERM); }
   [[nodiscard]] std::string Log() const { return ReadText(folder_.File("server.log")); }
 
  private:
   void WriteConfig() const;
 
   const TestFolder& folder_;
+  const ServerSettings settings_;
   std::string address_ = "127.0.0.1:0";
   int starts_ = 0;
   std::unique_ptr<ChildProcess> process_;

@@ -1,4 +1,4 @@
-#include "tests/rpc/details.h"
+#include "tests/support/details.h"
 
 #include "absl/status/status.h"
 #include <google/protobuf/any.pb.h>

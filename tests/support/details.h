@@ -1,6 +1,6 @@
 // A refusal as a client reads it, as one line of text.
-#ifndef HOLDFAST_TESTS_RPC_DETAILS_H_
-#define HOLDFAST_TESTS_RPC_DETAILS_H_
+#ifndef HOLDFAST_TESTS_SUPPORT_DETAILS_H_
+#define HOLDFAST_TESTS_SUPPORT_DETAILS_H_
 
 #include <grpcpp/grpcpp.h>
 
@@ -23,4 +23,4 @@ std::string Describe(const grpc::Status& status);
 
 }  // namespace holdfast::test
 
-#endif  // HOLDFAST_TESTS_RPC_DETAILS_H_
+#endif  // HOLDFAST_TESTS_SUPPORT_DETAILS_H_
