@@ -41,8 +41,8 @@ class MeddledDirectories : public ::testing::Test {
     client().Must(&Stub::CommitTurn,
                   test::CommitRequest(id, tokens_[id], begun.turn(), "a message"));
   }
-  std::string Begin(const std::string& id) {
-    return client().Reason(&Stub::BeginTurn, test::BeginRequest(id, tokens_[id]));
+  Verdict Begin(const std::string& id) {
+    return client().Ask(&Stub::BeginTurn, test::BeginRequest(id, tokens_[id])).verdict;
   }
   std::string Resume(const std::string& id) {
     return client().Reason(&Stub::ResumeSession, test::ForceRequest(id));
@@ -61,7 +61,7 @@ class MeddledDirectories : public ::testing::Test {
     EXPECT_EQ(client().Reason(&Stub::ReadMessages, read), reason);
     EXPECT_EQ(client().ReadWhole(id).reason, reason);
     EXPECT_EQ(Resume(id), reason);
-    EXPECT_EQ(Begin(id), reason);
+    EXPECT_EQ(Begin(id).reason, reason);
     EXPECT_EQ(client().Reason(&Stub::CreateSession, test::CreateRequest(id)), reason);
     EXPECT_EQ(client().Reason(&Stub::DeleteSession, test::DeleteRequest(id, "")), reason);
     EXPECT_EQ(Files(PathOf(id)), before);
@@ -155,7 +155,9 @@ TEST_F(MeddledDirectories, OfSessionsThatAreInUse) {
 
   // None of them acknowledges a write into what is no longer there; then each is what it is.
   for (const char* id : {"removed", "half", "moved", "older"}) {
-    EXPECT_EQ(Begin(id), "SESSION_NOT_FOUND") << id;
+    const Verdict verdict = Begin(id);
+    EXPECT_EQ(verdict.reason, "SESSION_NOT_FOUND") << id;
+    EXPECT_EQ(verdict.facts.at("outcome"), "unknown") << id << ": it stands where the journal is";
     ExpectServing();
   }
   const auto moved = Files(Elsewhere("moved"));

@@ -88,7 +88,7 @@ MACHINE_PATHS = r"(?<![\w.$}])/(work|home(?!/ada\b)|root|Users)/"
 # --- The tree ---------------------------------------------------------------------------------
 
 NOT_OURS = re.compile(r"^(build|build-.*|\.git|node_modules|\.cache|__pycache__)$")
-BINARY = re.compile(r"\.(png|ico|gz|bin|golden|jsonl)$")
+BINARY = re.compile(r"\.(png|ico|gz|bin|golden|jsonl)$|^tests/golden/root\.\d+/")
 
 
 def matches(path, patterns):
@@ -106,7 +106,7 @@ class Tree:
             subfolders[:] = sorted(name for name in subfolders if not NOT_OURS.match(name))
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), root)
-                if name != ".git" and not BINARY.search(name):
+                if name != ".git" and not BINARY.search(path):
                     self.paths.append(path)
 
     @functools.cached_property
