@@ -28,7 +28,7 @@ constexpr auto kPatience = std::chrono::minutes(15);
 constexpr Goal kStart = AtMost(2);
 constexpr Goal kTouch = AtMost(20);
 
-// A journal is rotated at 4 MiB or 64 changes; this stays a little below both.
+// A journal is rotated at 4 MiB; this stays a little below.
 constexpr size_t kFatCommits = 60;
 constexpr size_t kFatMessage = 65'536;
 constexpr uintmax_t kFatLeast = kFatCommits * kFatMessage;
