@@ -3,10 +3,31 @@
 #include "absl/time/time.h"
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <unistd.h>
 #include <utility>
 
 namespace holdfast {
+namespace {
+
+bool IsPlain(const std::string& text) {
+  return std::ranges::all_of(
+      text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
+}
+
+// Each call writes a line, so the common case costs a copy.
+void AppendValue(const std::string& text, std::string& out) {
+  if (IsPlain(text)) {
+    out.append(1, '"').append(text).append(1, '"');
+    return;
+  }
+  // What a client sent need not be UTF-8; a log line always is.
+  out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+void AppendValue(int64_t number, std::string& out) { out += std::to_string(number); }
+void AppendValue(double number, std::string& out) { out += nlohmann::json(number).dump(); }
+
+}  // namespace
 
 void Log::Info(std::string_view message, std::initializer_list<LogField> fields) {
   Write(Level::kInfo, message, fields);
@@ -33,15 +54,15 @@ const char* Log::Name(Level level) {
 }
 
 void Log::Write(Level level, std::string_view message, std::initializer_list<LogField> fields) {
-  nlohmann::ordered_json line;
-  line["time"] = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", clock_.Wall(), absl::UTCTimeZone());
-  line["level"] = Name(level);
-  line["message"] = message;
+  std::string line = "{\"time\":\"";
+  line += absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", clock_.Wall(), absl::UTCTimeZone());
+  line.append("\",\"level\":\"").append(Name(level)).append("\",\"message\":");
+  AppendValue(std::string(message), line);
   for (const LogField& field : fields) {
-    std::visit([&](const auto& value) { line[std::string(field.name)] = value; }, field.value);
+    line.append(",\"").append(field.name).append("\":");
+    std::visit([&](const auto& value) { AppendValue(value, line); }, field.value);
   }
-  // What a client sent need not be UTF-8; a log line always is.
-  sink_(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  sink_(line + "}\n");
 }
 
 Log::Sink StandardError() {

@@ -62,8 +62,9 @@ absl::StatusOr<CommitResult> CommitBatch::Decide(const Change& change) {
   if (!change.create && !exists_) {
     return Refusal(Reason::kSessionNotFound, "no session of this id is stored here");
   }
-  if (auto refusal = CheckGuard(head_, change.guard, change.entries))
+  if (auto refusal = CheckGuard(head_, change.guard, change.entries)) {
     return Refuse(refusal->ToStatus());
+  }
   ASSIGN_OR_RETURN(const std::optional<Refusal> entry, CheckEntries(change));
   if (entry) return Refuse(entry->ToStatus());
   if (change.premise && !Holds(*change.premise, head_)) {

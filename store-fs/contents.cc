@@ -22,8 +22,11 @@ Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
 SlotVersion VersionOf(const Slot& slot) {
   SlotVersion version;
   version.size = slot.data.size();
-  version.meta = slot;
-  version.meta.data.clear();
+  version.meta = {.owner = slot.owner,
+                  .version = slot.version,
+                  .policy = slot.policy,
+                  .data = {},
+                  .revision = slot.revision};
   return version;
 }
 

@@ -27,8 +27,8 @@ struct Environment {
   FailStop& fail_stop;
   LeaseTable& leases;
   Tombstones& tombstones;
-  bool by_interval;  // an acknowledgement does not wait for the disk
-  size_t rotate_changes;
+  bool by_interval = false;  // an acknowledgement does not wait for the disk
+  size_t rotate_changes = 0;
   Listing& listing;
 };
 
