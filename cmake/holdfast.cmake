@@ -55,7 +55,7 @@ endfunction()
 # whoever links `target` links `library`.
 function(holdfast_only_from source target library folder)
   target_link_libraries(${target} PRIVATE $<LINK_ONLY:${library}>)
-  set_source_files_properties(${source} PROPERTIES
+  set_property(SOURCE ${source} APPEND PROPERTY
     INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/include/${folder})
 endfunction()
 
@@ -149,13 +149,18 @@ function(holdfast_style_tests folder)
   endforeach()
 endfunction()
 
-# What the README tells its reader to type, typed in a clean clone: it builds the two programs once
-# more, so it is part of one preset's tests alone, and of none where there is nothing to clone.
-function(holdfast_readme_test script)
+# What the documents tell their reader to do, done in a clean clone: it builds once more, so it is
+# part of one preset's tests alone, and of none where there is nothing to clone.
+function(holdfast_document_tests folder)
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/.git OR NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
     return()
   endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  add_test(NAME docs.Readme.BlocksRun COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${script})
+  set(scripts ${CMAKE_SOURCE_DIR}/${folder})
+  add_test(NAME docs.Readme.BlocksRun COMMAND ${Python3_EXECUTABLE} ${scripts}/readme.py)
   set_tests_properties(docs.Readme.BlocksRun PROPERTIES LABELS docs TIMEOUT 1500 PROCESSORS 2)
+  add_test(NAME docs.LongAddingAStore.TheChecklistIsEnough
+    COMMAND ${Python3_EXECUTABLE} ${scripts}/adding_a_store.py)
+  set_tests_properties(docs.LongAddingAStore.TheChecklistIsEnough PROPERTIES
+    LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()
