@@ -64,7 +64,8 @@ absl::Status App::Open() {
   const Config& config = parts_.config;
   ASSIGN_OR_RETURN(
       stores_, Stores::Open(config, parts_.make_store, parts_.clock, parts_.random, parts_.log));
-  pool_ = std::make_unique<WorkerPool>(config.server.workers, config.limits.queued_calls);
+  pool_ = std::make_unique<WorkerPool>(
+      WorkerPool::Size{.workers = config.server.workers, .queued = config.limits.queued_calls});
   admission_ = std::make_unique<Admission>(config.limits.memory_budget);
   edge_ = std::make_unique<Edge>(Edge{.pool = *pool_,
                                       .admission = *admission_,

@@ -54,9 +54,9 @@ const char* Log::Name(Level level) {
 }
 
 void Log::Write(Level level, std::string_view message, std::initializer_list<LogField> fields) {
-  std::string line = "{\"time\":\"";
+  std::string line = R"({"time":")";
   line += absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", clock_.Wall(), absl::UTCTimeZone());
-  line.append("\",\"level\":\"").append(Name(level)).append("\",\"message\":");
+  line.append(R"(","level":")").append(Name(level)).append(R"(","message":)");
   AppendValue(std::string(message), line);
   for (const LogField& field : fields) {
     line.append(",\"").append(field.name).append("\":");

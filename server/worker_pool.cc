@@ -4,9 +4,9 @@
 
 namespace holdfast {
 
-WorkerPool::WorkerPool(size_t workers, size_t queued) : most_queued_(queued) {
-  threads_.reserve(workers);
-  for (size_t i = 0; i < workers; ++i) threads_.emplace_back([this] { Work(); });
+WorkerPool::WorkerPool(Size size) : most_queued_(size.queued) {
+  threads_.reserve(size.workers);
+  for (size_t i = 0; i < size.workers; ++i) threads_.emplace_back([this] { Work(); });
 }
 
 WorkerPool::~WorkerPool() {

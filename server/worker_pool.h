@@ -19,8 +19,13 @@ class WorkerPool {
  public:
   using Task = absl::AnyInvocable<void()>;
 
-  // Starts `workers` threads; at most `queued` tasks wait for one of them.
-  WorkerPool(size_t workers, size_t queued);
+  struct Size {
+    size_t workers = 1;  // threads
+    size_t queued = 0;   // tasks that wait for one of them, at most
+  };
+
+  // Starts the threads.
+  explicit WorkerPool(Size size);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   // Takes no more, runs what is queued, and waits for it.

@@ -86,7 +86,7 @@ TEST(WorkerPool, RefusesWhatItsQueueCannotHold) {
   absl::Notification go;
   int done = 0;
   {
-    WorkerPool pool(1, 1);
+    WorkerPool pool({.workers = 1, .queued = 1});
     ASSERT_TRUE(pool.Submit([&] {
       started.Notify();
       go.WaitForNotification();
