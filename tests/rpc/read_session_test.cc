@@ -54,14 +54,8 @@ class ReadSessionRpc : public Served {
   }
 
   void Note(const std::string& id, const std::string& token, uint64_t turn, uint64_t number) {
-    pb::AppendJournalRequest request;
-    request.set_session_id(id);
-    request.set_lease_token(token);
-    pb::JournalEntry& entry = *request.add_entries();
-    entry.set_turn(turn);
-    entry.set_number(number);
-    entry.set_kind(pb::JOURNAL_KIND_NOTE);
-    entry.set_data("note " + std::to_string(number));
+    pb::AppendJournalRequest request = AppendRequest(id, token, turn, number);
+    request.mutable_entries(0)->set_data("note " + std::to_string(number));
     ASSERT_TRUE(Ask(&pb::SessionService::Stub::AppendJournal, request).ok());
   }
 };
