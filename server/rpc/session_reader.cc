@@ -19,7 +19,7 @@ constexpr PageLimit kPage = {.items = kPageMost, .bytes = kPageBytes};
 // field that takes them.
 template <typename Fill>
 void AddPieces(std::string data, uint64_t total, Fill fill, SessionReader::Page& page) {
-  const auto add = [&](std::string bytes, size_t offset) {
+  const auto add = [&](std::string&& bytes, size_t offset) {
     pb::ReadSessionResponse& piece = page.emplace_back();
     *fill(piece) = std::move(bytes);
     piece.set_chunk_offset(offset);
