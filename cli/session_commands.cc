@@ -98,8 +98,9 @@ ExitCode RunList(const Command& command, const ListOptions& options) {
         if (command.invocation().json()) {
           nlohmann::ordered_json object = {{"sessions", nlohmann::ordered_json::array()},
                                            {"complete", listing.complete}};
-          for (const auto& session : listing.sessions)
+          for (const auto& session : listing.sessions) {
             object["sessions"].push_back(ToJson(session));
+          }
           command.PrintJson(object);
           return status;
         }

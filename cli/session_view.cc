@@ -93,7 +93,9 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
   }
   const std::map<std::string, std::string> attributes(session.attributes().begin(),
                                                       session.attributes().end());
-  for (const auto& [key, value] : attributes) rows.push_back({"attribute", key + "=" + value});
+  for (const auto& [key, value] : attributes) {
+    rows.push_back({"attribute", absl::StrCat(key, "=", value)});
+  }
   WriteTable(out, rows);
 }
 

@@ -172,8 +172,9 @@ std::vector<ReplayTask> TasksOf(const std::vector<Conversation>& conversations,
 bool AreSessionIds(const std::vector<ReplayTask>& tasks, std::string& wrong) {
   for (const ReplayTask& task : tasks) {
     const std::string& id = task.session_id;
-    if (id.size() <= kLongestSessionId && std::all_of(id.begin(), id.end(), IsSessionIdChar))
+    if (id.size() <= kLongestSessionId && std::all_of(id.begin(), id.end(), IsSessionIdChar)) {
       continue;
+    }
     wrong = id;
     return false;
   }
