@@ -16,6 +16,19 @@ if(HOLDFAST_SABOTEURS)
   add_compile_definitions(HOLDFAST_SABOTEURS=1)
 endif()
 
+# tsan: see tsan_mutex.cc.
+if(HOLDFAST_TSAN)
+  foreach(symbol IN ITEMS _ZN4absl7debian35Mutex4LockEv _ZN4absl7debian35Mutex6UnlockEv
+      _ZN4absl7debian35Mutex5AwaitERKNS0_9ConditionE
+      _ZN4absl7debian35Mutex16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE
+      _ZN4absl7debian37CondVar4WaitEPNS0_5MutexE _ZN4absl7debian312Notification6NotifyEv
+      _ZNK4absl7debian312Notification19WaitForNotificationEv)
+    add_link_options(LINKER:--wrap=${symbol})
+  endforeach()
+  add_library(holdfast_tsan OBJECT ${CMAKE_SOURCE_DIR}/cmake/tsan_mutex.cc)
+  link_libraries($<TARGET_OBJECTS:holdfast_tsan>)
+endif()
+
 # Strict for our code. Narrowing is an error because lengths and revisions travel through files and
 # messages; sign conversion is not, because containers and messages disagree on it everywhere.
 set(holdfast_warnings -Wall -Wextra -Wpedantic -Werror -Wconversion -Wno-sign-conversion

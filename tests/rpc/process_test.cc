@@ -83,7 +83,10 @@ class Child {
       argv.push_back(const_cast<char*>(argument.c_str()));
     }
     argv.push_back(nullptr);
-    std::array<char*, 2> environment = {home_variable.data(), nullptr};
+    // A sanitizer's build needs its options as its parent does.
+    const char* options = std::getenv("TSAN_OPTIONS");
+    std::string tsan = "TSAN_OPTIONS=" + std::string(options == nullptr ? "" : options);
+    std::array<char*, 3> environment = {home_variable.data(), tsan.data(), nullptr};
     execve(program.c_str(), argv.data(), environment.data());
     _exit(127);
   }

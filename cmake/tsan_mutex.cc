@@ -1,0 +1,82 @@
+// Tells ThreadSanitizer what Abseil's locks order. The system's Abseil is not instrumented, so
+// without this every access that a mutex guards looks like a race. The linker sends our calls here
+// (cmake/holdfast.cmake, "tsan"); the real functions do the work.
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+
+#define REAL(symbol) __real_##symbol
+#define WRAP(symbol) __wrap_##symbol
+#define LOCK _ZN4absl7debian35Mutex4LockEv
+#define UNLOCK _ZN4absl7debian35Mutex6UnlockEv
+#define AWAIT _ZN4absl7debian35Mutex5AwaitERKNS0_9ConditionE
+#define AWAIT_TIMEOUT _ZN4absl7debian35Mutex16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE
+#define WAIT _ZN4absl7debian37CondVar4WaitEPNS0_5MutexE
+#define NOTIFY _ZN4absl7debian312Notification6NotifyEv
+#define WAIT_FOR _ZNK4absl7debian312Notification19WaitForNotificationEv
+#define NAMED(make, symbol) make(symbol)
+
+extern "C" {
+
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+
+void NAMED(REAL, LOCK)(absl::Mutex* mutex);
+void NAMED(REAL, UNLOCK)(absl::Mutex* mutex);
+void NAMED(REAL, AWAIT)(absl::Mutex* mutex, const absl::Condition& condition);
+bool NAMED(REAL, AWAIT_TIMEOUT)(absl::Mutex* mutex, const absl::Condition& condition,
+                                absl::Duration timeout);
+void NAMED(REAL, WAIT)(absl::CondVar* variable, absl::Mutex* mutex);
+void NAMED(REAL, NOTIFY)(absl::Notification* notification);
+void NAMED(REAL, WAIT_FOR)(const absl::Notification* notification);
+
+void NAMED(WRAP, LOCK)(absl::Mutex* mutex) {
+  NAMED(REAL, LOCK)(mutex);
+  __tsan_acquire(mutex);
+}
+
+// Whoever unlocks asks the conditions of those who wait, still under the lock.
+void NAMED(WRAP, UNLOCK)(absl::Mutex* mutex) {
+  __tsan_release(mutex);
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  NAMED(REAL, UNLOCK)(mutex);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+
+void NAMED(WRAP, AWAIT)(absl::Mutex* mutex, const absl::Condition& condition) {
+  __tsan_release(mutex);
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  NAMED(REAL, AWAIT)(mutex, condition);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  __tsan_acquire(mutex);
+}
+
+bool NAMED(WRAP, AWAIT_TIMEOUT)(absl::Mutex* mutex, const absl::Condition& condition,
+                                absl::Duration timeout) {
+  __tsan_release(mutex);
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  const bool holds = NAMED(REAL, AWAIT_TIMEOUT)(mutex, condition, timeout);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  __tsan_acquire(mutex);
+  return holds;
+}
+
+void NAMED(WRAP, WAIT)(absl::CondVar* variable, absl::Mutex* mutex) {
+  __tsan_release(mutex);
+  NAMED(REAL, WAIT)(variable, mutex);
+  __tsan_acquire(mutex);
+}
+
+void NAMED(WRAP, NOTIFY)(absl::Notification* notification) {
+  __tsan_release(notification);
+  NAMED(REAL, NOTIFY)(notification);
+}
+
+void NAMED(WRAP, WAIT_FOR)(const absl::Notification* notification) {
+  NAMED(REAL, WAIT_FOR)(notification);
+  __tsan_acquire(const_cast<absl::Notification*>(notification));
+}
+
+}  // extern "C"
