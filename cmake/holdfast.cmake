@@ -16,7 +16,8 @@ if(HOLDFAST_SABOTEURS)
   add_compile_definitions(HOLDFAST_SABOTEURS=1)
 endif()
 
-# tsan: see tsan_mutex.cc.
+# tsan: see tsan_mutex.cc, which is compiled by every preset and linked by one.
+add_library(holdfast_tsan OBJECT ${CMAKE_SOURCE_DIR}/cmake/tsan_mutex.cc)
 if(HOLDFAST_TSAN)
   foreach(symbol IN ITEMS _ZN4absl7debian35Mutex4LockEv _ZN4absl7debian35Mutex6UnlockEv
       _ZN4absl7debian35Mutex5AwaitERKNS0_9ConditionE
@@ -25,7 +26,6 @@ if(HOLDFAST_TSAN)
       _ZNK4absl7debian312Notification19WaitForNotificationEv)
     add_link_options(LINKER:--wrap=${symbol})
   endforeach()
-  add_library(holdfast_tsan OBJECT ${CMAKE_SOURCE_DIR}/cmake/tsan_mutex.cc)
   link_libraries($<TARGET_OBJECTS:holdfast_tsan>)
 endif()
 

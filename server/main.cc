@@ -31,9 +31,11 @@ int Fail(const absl::Status& status) {
 // system in between costs a tenth of the processor time of a commit (docs/adr/0014).
 void KeepFreedMemory() {
   constexpr int kMebibyte = 1024 * 1024;
+  // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs yet
   mallopt(M_TRIM_THRESHOLD, 64 * kMebibyte);
   mallopt(M_MMAP_THRESHOLD, 32 * kMebibyte);
   mallopt(M_TOP_PAD, kMebibyte);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 int Serve(Config config) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Follows docs/adding-a-store.md in a scratch clone: a third store, `mirror`, which is store-fs under
-another name, takes the steps of the checklist and no other; then the whole suite runs over it, the
-style tests judge it, and a server serves a recording from it.
+"""Follows docs/adding-a-store.md in a scratch clone: a third store, `mirror`, which is store-fs
+under another name, takes the steps of the checklist and no other; then the whole suite runs over
+it, the style tests judge it, and a server serves a recording from it.
 
 Writes docs/reports/adding-a-store.md.
 """
@@ -87,7 +87,8 @@ def step_arrows():
     rules = "tests/style/rules.py"
     row = re.search(r'    "store-fs": \[.*?\],\n', read(rules), re.DOTALL).group(0)
     replace(rules, row, row + row.replace("store-fs", "store-mirror"))
-    replace(rules, '"server/stores.cc": ["store-fs/"', '"server/stores.cc": ["store-mirror/", "store-fs/"')
+    seen = '"server/stores.cc": ["store-fs/"'
+    replace(rules, seen, seen + ', "store-mirror/"')
     replace("scripts/lint", "session store-fs", "session store-mirror store-fs")
     replace("scripts/tidy", '"store-fs", ', '"store-fs", "store-mirror", ')
     replace("tests/style/documents.py", "session|store-fs|", "session|store-fs|store-mirror|")
@@ -111,7 +112,8 @@ def step_server():
 
 
 def step_configuration():
-    replace("server/config.cc", 'Scalar() != "fs")', 'Scalar() != "fs" &&\n      node["kind"].Scalar() != "mirror")')
+    other = 'node["kind"].Scalar() != "fs"'
+    replace("server/config.cc", other, other + " && " + other.replace("fs", "mirror"))
 
 
 def step_suite():
@@ -135,7 +137,8 @@ def step_run():
     lines = [line for line in run.stdout.splitlines() if re.match(r"failed: |tests: ", line)]
     print("\n".join(lines), flush=True)
     if run.returncode != 0:
-        raise SystemExit("adding-a-store: the suite fails over the new store\n" + run.stdout[-4000:])
+        print(run.stdout[-4000:])
+        raise SystemExit("adding-a-store: the suite fails over the new store")
     return lines[-1]
 
 

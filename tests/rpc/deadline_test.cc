@@ -1,8 +1,8 @@
 // Calls that nobody waits for any more leave no effect; those handed to the store finish.
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "tests/support/details.h"
 #include "tests/rpc/served.h"
+#include "tests/support/details.h"
 
 #include <chrono>
 #include <memory>

@@ -1,8 +1,8 @@
 // The end of a server: running calls finish, new ones are refused with a reason, no lease is
 // touched.
 #include "session/refusal.h"
-#include "tests/support/details.h"
 #include "tests/rpc/served.h"
+#include "tests/support/details.h"
 
 #include <string>
 #include <thread>

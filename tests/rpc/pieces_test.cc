@@ -7,8 +7,8 @@
 #include "server/worker_pool.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "tests/support/details.h"
 #include "tests/rpc/scripted_store.h"
+#include "tests/support/details.h"
 #include "tests/support/reference_store.h"
 #include "tests/support/seeded_random.h"
 

@@ -1,7 +1,7 @@
 // ReadSession over the wire: order, chunks, restarts, and a client that takes its time.
 #include "session/limits.h"
-#include "tests/support/details.h"
 #include "tests/rpc/served.h"
+#include "tests/support/details.h"
 
 #include <map>
 #include <memory>

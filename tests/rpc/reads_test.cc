@@ -1,6 +1,6 @@
 // Listing with page tokens, events, journal pages, the outcome of a request, and renewals.
-#include "tests/support/details.h"
 #include "tests/rpc/served.h"
+#include "tests/support/details.h"
 
 #include <set>
 #include <string>

@@ -1,8 +1,8 @@
 // What the server offers: every method answers, reflection shows it, health says it.
 #include "server/healthcheck.h"
 #include "server/version.h"
-#include "tests/support/details.h"
 #include "tests/rpc/served.h"
+#include "tests/support/details.h"
 #include "tests/support/golden.h"
 
 #include "absl/strings/str_cat.h"
