@@ -9,6 +9,8 @@
 #include "server/version.h"
 #include "session/clock.h"
 
+#include "absl/synchronization/mutex.h"
+
 #include <iostream>
 #include <malloc.h>
 #include <span>
@@ -40,6 +42,9 @@ void KeepFreedMemory() {
 
 int Serve(Config config) {
   KeepFreedMemory();
+  // The system's Abseil looks for deadlocks at every lock, under one lock of its own. Tests keep
+  // that.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   Log log(StandardError(), SystemClock());
   auto app = App::Start({.config = std::move(config),
                          .make_store = MakeStore,
