@@ -55,13 +55,9 @@ Sessions::Sessions(SessionStore& store, Random& random)
     : store_(store), random_(random), heads_(kCachedHeads) {}
 
 template <typename Command>
-Sessions::Asked Sessions::AskedBy(const Command& command) {
-  return {.id = command.request, .stamp = [&command] { return StampOf(command); }};
-}
-
-template <typename Command>
 absl::StatusOr<Done> Sessions::ExecuteAsked(const Caller& caller, const Command& command) {
-  return Execute({caller.tenant, command.session}, AskedBy(command),
+  const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
+  return Execute({caller.tenant, command.session}, asked,
                  [&](const Head& head) { return Decide(head, caller, command); });
 }
 

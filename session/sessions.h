@@ -126,8 +126,6 @@ class Sessions {
     RequestId id;
     std::function<RequestStamp()> stamp;
   };
-  template <typename Command>
-  static Asked AskedBy(const Command& command);
 
   absl::StatusOr<Done> Execute(const SessionKey& key, const std::optional<Asked>& asked,
                                const Decider& decide);

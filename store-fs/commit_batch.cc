@@ -100,8 +100,7 @@ const RequestRow* CommitBatch::FindRequest(const RequestId& id) const {
   const auto fresh = requests_.find(id);
   if (fresh != requests_.end()) return &fresh->second;
   if (contents_ == nullptr) return nullptr;
-  const RequestRow* stored = contents_->requests->Find(id);
-  return stored == nullptr || stored->at < now_ - kRequestsKept ? nullptr : stored;
+  return contents_->requests->Find(id, now_ - kRequestsKept);
 }
 
 absl::StatusOr<CommitResult> CommitBatch::Repeat(const RequestStamp& stamp,

@@ -268,8 +268,8 @@ class FsStore final : public SessionStore {
   }
 
   std::optional<RequestRow> FreshRequest(const Contents& contents, const RequestId& id) const {
-    const RequestRow* found = contents.requests->Find(id);
-    if (found == nullptr || found->at < clock_.Wall() - kRequestsKept) return std::nullopt;
+    const RequestRow* found = contents.requests->Find(id, clock_.Wall() - kRequestsKept);
+    if (found == nullptr) return std::nullopt;
     RequestRow row = *found;
     if (row.receipt.epoch != contents.head.lease.epoch) row.receipt.token.clear();
     return row;

@@ -16,7 +16,6 @@ namespace holdfast::fs {
 namespace {
 
 constexpr char kIndexFile[] = "index";
-constexpr char kIndexNew[] = "tmp/index";
 constexpr uint64_t kVersion = 1;
 constexpr size_t kIndexMost = size_t{4} * 1024 * 1024 * 1024;
 
@@ -77,10 +76,7 @@ absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows) {
   }
   Encoder whole;
   whole.Number(Crc32c(body.bytes())).Raw(body.bytes());
-  RETURN_IF_ERROR(RemoveTree(files, kIndexNew));
-  RETURN_IF_ERROR(WriteNew(files, kIndexNew, whole.bytes()));
-  RETURN_IF_ERROR(files.Rename(kIndexNew, kIndexFile));
-  return files.SyncDirectory(".");
+  return ReplaceRootFile(files, kIndexFile, whole.bytes());
 }
 
 absl::StatusOr<std::optional<StoredIndex>> TakeIndex(Files& files) {

@@ -11,15 +11,16 @@ void RequestTable::Add(RequestRow row) {
   rows_.insert_or_assign(id, std::move(row));
 }
 
-const RequestRow* RequestTable::Find(const RequestId& id) const {
+const RequestRow* RequestTable::Find(const RequestId& id, absl::Time oldest) const {
   const auto found = rows_.find(id);
-  return found == rows_.end() ? nullptr : &found->second;
+  return found == rows_.end() || found->second.at < oldest ? nullptr : &found->second;
 }
 
 std::vector<const RequestRow*> RequestTable::Unwritten() const {
   std::vector<const RequestRow*> rows;
   for (size_t at = by_age_.size() - unwritten_; at < by_age_.size(); ++at) {
-    if (const RequestRow* row = Find(by_age_[at].second)) rows.push_back(row);
+    const auto found = rows_.find(by_age_[at].second);
+    if (found != rows_.end()) rows.push_back(&found->second);
   }
   return rows;
 }

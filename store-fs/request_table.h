@@ -20,8 +20,8 @@ class RequestTable {
  public:
   // The newest row; replaces one of the same id.
   void Add(RequestRow row);
-  // nullptr when there is none.
-  [[nodiscard]] const RequestRow* Find(const RequestId& id) const;
+  // nullptr when there is none, or it is older than `oldest`.
+  [[nodiscard]] const RequestRow* Find(const RequestId& id, absl::Time oldest) const;
   // Those that stand in the journal alone, oldest first.
   [[nodiscard]] std::vector<const RequestRow*> Unwritten() const;
   // What was added so far stands in a segment too.

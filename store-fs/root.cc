@@ -27,7 +27,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kStoreFile[] = "STORE";
-constexpr char kStoreNew[] = "tmp/STORE";
 constexpr char kLockFile[] = "lock";
 constexpr int kFormat = 1;
 constexpr size_t kStoreFileMost = 4096;
@@ -209,6 +208,14 @@ absl::StatusOr<Root> OpenRoot(const RootOptions& options, Random& random) {
   return explained ? std::move(root) : Failed(options.path, root.status());
 }
 
+absl::Status ReplaceRootFile(Files& files, const std::string& name, std::string_view bytes) {
+  const std::string fresh = std::string(kTmp) + "/" + name;
+  RETURN_IF_ERROR(RemoveTree(files, fresh));
+  RETURN_IF_ERROR(WriteNew(files, fresh, bytes));
+  RETURN_IF_ERROR(files.Rename(fresh, name));
+  return files.SyncDirectory(".");
+}
+
 absl::Status WriteRootRecord(Files& files, const RootRecord& record) {
   const Json json = {{"format", kFormat},
                      {"store_id", record.store.value()},
@@ -217,10 +224,7 @@ absl::Status WriteRootRecord(Files& files, const RootRecord& record) {
                      {"birth_ns", record.birth_ns},
                      {"durability", record.durability},
                      {"clean", record.clean}};
-  RETURN_IF_ERROR(RemoveTree(files, kStoreNew));
-  RETURN_IF_ERROR(WriteNew(files, kStoreNew, json.dump(2) + "\n"));
-  RETURN_IF_ERROR(files.Rename(kStoreNew, kStoreFile));
-  return files.SyncDirectory(".");
+  return ReplaceRootFile(files, kStoreFile, json.dump(2) + "\n");
 }
 
 }  // namespace holdfast::fs

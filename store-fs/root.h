@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace holdfast::fs {
 
@@ -67,6 +68,9 @@ struct Root {
 // one), accessible to others, not ours, on a network or case-folding file system, copied or
 // restored, not writable.
 absl::StatusOr<Root> OpenRoot(const RootOptions& options, Random& random);
+
+// Replaces the file `name` of the root durably, through tmp/.
+absl::Status ReplaceRootFile(Files& files, const std::string& name, std::string_view bytes);
 
 // Replaces the file STORE durably.
 absl::Status WriteRootRecord(Files& files, const RootRecord& record);

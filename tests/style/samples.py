@@ -74,7 +74,7 @@ SAMPLES = {
         ({"scripts/a": "cd /home/me/project\n"}, "a path of one machine"),
         ({"docs/a.md": "see `/Users/me/notes`\n"}, "a path of one machine"),
         ({"tests/unit/a.cc": 'root = "/home/ada/engine";\n'}, None),
-        ({"docs/a.md": "the usr/home/page and $dir/work/notes\n"}, None),
+        ({"docs/a.md": "the usr/home/page and $dir/root/notes\n"}, None),
     ],
     "contract": [
         ({"session/store.h": "// [C001] Says.\n"}, "[C001] has no test"),
