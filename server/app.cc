@@ -1,5 +1,6 @@
 #include "server/app.h"
 
+#include "server/secrets.h"
 #include "server/version.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -62,6 +63,7 @@ App::~App() {
 
 absl::Status App::Open() {
   const Config& config = parts_.config;
+  ASSIGN_OR_RETURN(secrets_, LoadSecrets(config.secrets));
   ASSIGN_OR_RETURN(
       stores_, Stores::Open(config, parts_.make_store, parts_.clock, parts_.random, parts_.log));
   pool_ = std::make_unique<WorkerPool>(
@@ -71,8 +73,9 @@ absl::Status App::Open() {
                                       .admission = *admission_,
                                       .clock = parts_.clock,
                                       .random = parts_.random,
-                                      .log = parts_.log});
-  sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random);
+                                      .log = parts_.log,
+                                      .secrets = *secrets_});
+  sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random, *secrets_);
   session_service_ = std::make_unique<SessionService>(*edge_, *sessions_);
   admin_service_ =
       std::make_unique<AdminService>(*edge_, stores_->active(),

@@ -11,6 +11,7 @@
 #include "server/stores.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
+#include "session/secret_scan.h"
 #include "session/sessions.h"
 
 #include "absl/base/thread_annotations.h"
@@ -73,6 +74,7 @@ class App {
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<Admission> admission_;
+  std::unique_ptr<SecretScanner> secrets_;
   std::unique_ptr<Edge> edge_;
   std::unique_ptr<Sessions> sessions_;
   std::unique_ptr<SessionService> session_service_;

@@ -1,6 +1,7 @@
 #include "server/config.h"
 
 #include "server/quantities.h"
+#include "server/secrets.h"
 #include "server/yaml_reader.h"
 
 #include "absl/strings/str_join.h"
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 namespace holdfast {
 namespace {
@@ -78,22 +80,58 @@ void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& ou
               {"abandon_after", reader.Duration(out.abandon_after)}});
 }
 
+// A text that `problem` finds nothing wrong with.
+std::optional<std::string> ReadChecked(YamlReader& reader, const YAML::Node& node,
+                                       const std::string& path,
+                                       std::string (*problem)(const std::string&)) {
+  const size_t before = reader.problems().size();
+  std::string text;
+  reader.Text(text)(node, path);
+  if (reader.problems().size() > before) return std::nullopt;
+  if (const std::string why = problem(text); !why.empty()) {
+    reader.Refuse(node, path, why);
+    return std::nullopt;
+  }
+  return text;
+}
+
+void ReadSecrets(YamlReader& reader, const YAML::Node& node, SecretsConfig& out) {
+  const auto known = [&](const YAML::Node& item, const std::string& path) {
+    const auto text = ReadChecked(reader, item, path, ReferenceProblem);
+    const std::string line = std::to_string(item.Mark().line + 1);
+    if (text) out.known.push_back({.text = *text, .place = "line " + line + ": " + path});
+  };
+  const auto pattern = [&](const YAML::Node& item, const std::string& path) {
+    const auto text = ReadChecked(reader, item, path, PatternProblem);
+    if (text) out.patterns.push_back(*text);
+  };
+  reader.Map(node, "secrets",
+             {{"known", [&](const YAML::Node& list,
+                            const std::string& path) { reader.Sequence(list, path, known); }},
+              {"patterns", [&](const YAML::Node& list, const std::string& path) {
+                 reader.Sequence(list, path, pattern);
+               }}});
+}
+
 // Fills `config` and answers everything that is wrong with the document's form.
 std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment& environment,
                                       Config& config) {
   YamlReader reader;
-  reader.Map(root, "",
-             {{"server", [&](const YAML::Node& node,
-                             const std::string&) { ReadServer(reader, node, config.server); }},
-              {"stores",
-               [&](const YAML::Node& node, const std::string&) {
-                 ReadStores(reader, node, DefaultRoot(environment), config.stores);
-               }},
-              {"limits", [&](const YAML::Node& node,
-                             const std::string&) { ReadLimits(reader, node, config.limits); }},
-              {"recovery", [&](const YAML::Node& node, const std::string&) {
-                 ReadRecovery(reader, node, config.recovery);
-               }}});
+  reader.Map(
+      root, "",
+      {{"server", [&](const YAML::Node& node,
+                      const std::string&) { ReadServer(reader, node, config.server); }},
+       {"stores",
+        [&](const YAML::Node& node, const std::string&) {
+          ReadStores(reader, node, DefaultRoot(environment), config.stores);
+        }},
+       {"limits", [&](const YAML::Node& node,
+                      const std::string&) { ReadLimits(reader, node, config.limits); }},
+       {"recovery", [&](const YAML::Node& node,
+                        const std::string&) { ReadRecovery(reader, node, config.recovery); }},
+       {"secrets", [&](const YAML::Node& node, const std::string&) {
+          ReadSecrets(reader, node, config.secrets);
+        }}});
   return reader.problems();
 }
 

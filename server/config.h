@@ -48,11 +48,26 @@ struct RecoveryConfig {
   bool operator==(const RecoveryConfig&) const = default;
 };
 
+// Names a secret's value without holding it: `env:NAME` or `file:PATH`.
+struct SecretReference {
+  std::string text;
+  std::string place;  // "line 5: secrets.known[0]", for a diagnostic
+  bool operator==(const SecretReference& other) const { return text == other.text; }
+};
+
+// What must not be stored.
+struct SecretsConfig {
+  std::vector<SecretReference> known;
+  std::vector<std::string> patterns;  // of RE2
+  bool operator==(const SecretsConfig&) const = default;
+};
+
 struct Config {
   ServerConfig server;
   std::vector<StoreConfig> stores;
   LimitsConfig limits;
   RecoveryConfig recovery;
+  SecretsConfig secrets;
   bool operator==(const Config&) const = default;
 
   // The one store that is active; the configuration must be valid.

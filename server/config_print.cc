@@ -47,6 +47,17 @@ void Store(YAML::Emitter& out, const StoreConfig& store) {
   out << YAML::EndMap;
 }
 
+// References only: a value is never part of the configuration. Patterns are quoted, for their signs
+// mean something to YAML too.
+void Secrets(YAML::Emitter& out, const SecretsConfig& secrets) {
+  out << YAML::Key << "secrets" << YAML::Value << YAML::BeginMap;
+  out << YAML::Key << "known" << YAML::Value << YAML::Flow << YAML::BeginSeq;
+  for (const SecretReference& known : secrets.known) out << YAML::DoubleQuoted << known.text;
+  out << YAML::EndSeq << YAML::Key << "patterns" << YAML::Value << YAML::Flow << YAML::BeginSeq;
+  for (const std::string& pattern : secrets.patterns) out << YAML::DoubleQuoted << pattern;
+  out << YAML::EndSeq << YAML::EndMap;
+}
+
 }  // namespace
 
 std::string PrintConfig(const Config& config) {
@@ -64,7 +75,9 @@ std::string PrintConfig(const Config& config) {
   out << YAML::Key << "sweep_interval" << YAML::Value
       << DurationText(config.recovery.sweep_interval);
   out << YAML::Key << "abandon_after" << YAML::Value << DurationText(config.recovery.abandon_after);
-  out << YAML::EndMap << YAML::EndMap;
+  out << YAML::EndMap;
+  Secrets(out, config.secrets);
+  out << YAML::EndMap;
   return std::string(out.c_str()) + "\n";
 }
 

@@ -125,6 +125,10 @@ absl::Status Validate(const Config& config) {
               "must be at least 1s");
   out.Require(config.recovery.abandon_after >= absl::Seconds(1), "recovery.abandon_after",
               "must be at least 1s");
+  out.Require(config.secrets.known.size() <= kKnownSecretsMost, "secrets.known",
+              "must be at most " + std::to_string(kKnownSecretsMost));
+  out.Require(config.secrets.patterns.size() <= kSecretPatternsMost, "secrets.patterns",
+              "must be at most " + std::to_string(kSecretPatternsMost));
   return out.ToStatus();
 }
 

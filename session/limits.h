@@ -82,6 +82,16 @@ inline constexpr size_t kQueuedCallsDefault = 1024;
 inline constexpr size_t kWorkersMost = 1024;
 // After which an overloaded server is worth another try.
 inline constexpr absl::Duration kOverloadRetry = absl::Milliseconds(100);
+// Secrets that must not be stored. One that is shorter would be found in innocent words; a pattern
+// is looked for across the borders of chunks in a window of the longest secret.
+inline constexpr size_t kSecretBytesLeast = 8;
+inline constexpr size_t kSecretBytesMost = 4 * kKiB;
+inline constexpr size_t kKnownSecretsMost = 64;
+inline constexpr size_t kSecretPatternsMost = 64;
+inline constexpr size_t kSecretPatternBytes = 1 * kKiB;
+// Places that a refusal names, and how deep in JSON a reference to a secret is looked for.
+inline constexpr size_t kSecretPlacesShown = 16;
+inline constexpr size_t kReferenceDepth = 512;
 // What one fact or message of a refusal may take of the trailer, which clients bound to 8 KiB.
 inline constexpr size_t kRefusalTextBytes = 256;
 // A configuration file.

@@ -5,6 +5,7 @@
 #include "session/names.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "session/secret_check.h"
 #include "session/status_macros.h"
 #include "session/validate.h"
 
@@ -51,8 +52,8 @@ SessionId DerivedId(const TenantId& tenant, const RequestId& request) {
 
 }  // namespace
 
-Sessions::Sessions(SessionStore& store, Random& random)
-    : store_(store), random_(random), heads_(kCachedHeads) {}
+Sessions::Sessions(SessionStore& store, Random& random, const SecretScanner& secrets)
+    : store_(store), random_(random), secrets_(secrets), heads_(kCachedHeads) {}
 
 template <typename Command>
 absl::StatusOr<Done> Sessions::ExecuteAsked(const Caller& caller, const Command& command) {
@@ -114,6 +115,7 @@ absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change 
 }
 
 absl::StatusOr<Done> Sessions::Create(const Caller& caller, const CreateCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   const SessionId session = command.session.value_or(DerivedId(caller.tenant, command.request));
   return CreateAs(caller, command, session, StampOf(command));
@@ -150,11 +152,13 @@ absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller
 }
 
 absl::StatusOr<Done> Sessions::Update(const Caller& caller, const UpdateCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   return ExecuteAsked(caller, command);
 }
 
 absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   ASSIGN_OR_RETURN(Done done, ExecuteAsked(caller, command));
   Begun begun{.done = std::move(done), .sm_slot = std::nullopt, .inline_omitted = false};
@@ -176,12 +180,14 @@ absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnC
 
 absl::StatusOr<Done> Sessions::AppendJournal(const Caller& caller,
                                              const AppendJournalCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   return Execute({caller.tenant, command.session}, std::nullopt,
                  [&](const Head& head) { return Decide(head, caller, command); });
 }
 
 absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurnCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   const SessionKey key{caller.tenant, command.session};
   absl::StatusOr<Done> done = ExecuteAsked(caller, command);
@@ -191,16 +197,19 @@ absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurn
 
 absl::StatusOr<Done> Sessions::AbandonTurn(const Caller& caller,
                                            const AbandonTurnCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   return ExecuteAsked(caller, command);
 }
 
 absl::StatusOr<Done> Sessions::Close(const Caller& caller, const CloseCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   return ExecuteAsked(caller, command);
 }
 
 absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   absl::StatusOr<Done> done = ExecuteAsked(caller, command);
   heads_.Forget(key);
@@ -212,6 +221,7 @@ absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand&
 }
 
 absl::StatusOr<Done> Sessions::Release(const Caller& caller, const ReleaseCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 

@@ -14,6 +14,7 @@
 #include "session/decide.h"
 #include "session/head.h"
 #include "session/head_cache.h"
+#include "session/secret_scan.h"
 #include "session/store.h"
 
 #include "absl/status/status.h"
@@ -89,8 +90,8 @@ struct RequestOutcome {
 
 class Sessions {
  public:
-  // `store` and `random` must outlive this.
-  Sessions(SessionStore& store, Random& random);
+  // All that is given must outlive this. What `secrets` finds in a command is refused.
+  Sessions(SessionStore& store, Random& random, const SecretScanner& secrets = NoSecrets());
 
   absl::StatusOr<Done> Create(const Caller& caller, const CreateCommand& command);
   absl::StatusOr<Head> Get(const Caller& caller, const SessionId& session);
@@ -143,6 +144,7 @@ class Sessions {
 
   SessionStore& store_;
   Random& random_;
+  const SecretScanner& secrets_;
   HeadCache heads_;
   CommitFailures failures_;
 };

@@ -2,6 +2,7 @@
 #include "session/fingerprint.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/secret_check.h"
 #include "session/sessions.h"
 #include "session/status_macros.h"
 #include "session/validate.h"
@@ -103,6 +104,7 @@ absl::Status InlineTail(SessionStore& store, const SessionKey& key, uint32_t cou
 }  // namespace
 
 absl::StatusOr<Resumed> Sessions::Resume(const Caller& caller, const ResumeCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   const SessionKey key{caller.tenant, command.session};
   ASSIGN_OR_RETURN(Done done, ResumeOrCreate(caller, command));

@@ -9,6 +9,7 @@
 #include "server/worker_pool.h"
 #include "session/clock.h"
 #include "session/commands.h"
+#include "session/secret_scan.h"
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -29,6 +30,8 @@ struct Edge {
   const Clock& clock;
   Random& random;
   Log& log;
+  // What is found here stands in no log line and becomes no trace.
+  const SecretScanner& secrets = NoSecrets();
 };
 
 // What a handler says of its call.
@@ -58,7 +61,7 @@ class Call {
   // A stream has no default deadline: it lives as long as its client reads.
   void DropDefaultDeadline();
   // For the log line and the details of a refusal, when the request did not name it.
-  void NameSession(const std::string& session) { facts_.session = session; }
+  void NameSession(std::string session);
 
   [[nodiscard]] const Caller& caller() const { return caller_; }
   [[nodiscard]] const CallFacts& facts() const { return facts_; }

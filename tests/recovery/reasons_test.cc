@@ -90,7 +90,7 @@ class Reasons : public ::testing::Test {
 };
 
 void Reasons::Asked() {
-  Place place;
+  Place place({.more = absl::StrCat("secrets: {patterns: ['", test::kSecretPattern, "']}\n")});
   RefusalCases& cases = place.cases();
   cases.Identity();
   cases.State();
@@ -99,6 +99,7 @@ void Reasons::Asked() {
   cases.Fields();
   cases.Slots();
   cases.History();
+  cases.Secrets();
   Keep(cases);
   place.Stop();
 }

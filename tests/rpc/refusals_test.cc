@@ -25,6 +25,7 @@ class RefusalsRpc : public Served {
   RefusalsRpc() {
     config().server.workers = 1;
     config().limits.queued_calls = 1;
+    config().secrets.patterns = {kSecretPattern};
   }
 
   void StoreTrouble(RefusalCases& cases);
@@ -100,6 +101,7 @@ TEST_F(RefusalsRpc, EachIsWordedAsReviewed) {
   cases.Fields();
   cases.Slots();
   cases.History();
+  cases.Secrets();
   Load(cases);
   ExpectGolden("refusals.golden", cases.Text());
   for (const ReasonRow& row : kReasonRows) {

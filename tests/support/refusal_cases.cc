@@ -248,6 +248,25 @@ void RefusalCases::Slots() {
   });
 }
 
+void RefusalCases::Secrets() {
+  const std::string token = Create("secrets");
+  Begin("secrets", token);
+  Refused("secrets in a slot and a message", "secrets", [&] {
+    pb::CommitTurnRequest request = CommitRequest("secrets", token, 1, "the key: sk-test-abcdefgh");
+    pb::Slot& slot = *request.add_slots();
+    slot.set_owner("memory");
+    slot.set_version("1.0.0");
+    slot.set_drift_policy(pb::DRIFT_POLICY_WARN);
+    slot.set_data("sk-test-ijklmnop");
+    return Ask(&Stub::CommitTurn, request);
+  });
+  Refused("a reference to a secret without a name", "secrets", [&] {
+    pb::AppendJournalRequest request = AppendRequest("secrets", token, 1, 1);
+    request.mutable_entries(0)->set_data(R"({"token": {"kind": "env"}})");
+    return Ask(&Stub::AppendJournal, request);
+  });
+}
+
 void RefusalCases::History() {
   const std::string token = Create("old");
   for (uint64_t turn = 1; turn <= kSnapshotsKept + 1; ++turn) {
