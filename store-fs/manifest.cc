@@ -87,8 +87,19 @@ std::optional<uint64_t> NumberAt(const Json& object, const char* key) {
   return value;
 }
 
+// The stamp and the eight keys, and of these the history and the state machine.
+constexpr int kLevels = 2;
+
+// No value below `object` is nested more than `levels` deep. What somebody else has put there could
+// be nested so deep that rendering it takes a gigabyte of indentation.
+bool IsFlat(const Json& object, int levels) {
+  return std::ranges::all_of(object, [&](const Json& value) {
+    return value.is_primitive() || (levels > 0 && IsFlat(value, levels - 1));
+  });
+}
+
 bool RightShape(const Json& json) {
-  return HasExactly(json, {kStamp, kEight}, "") &&
+  return IsFlat(json, kLevels) && HasExactly(json, {kStamp, kEight}, "") &&
          HasExactly(json[kStamp],
                     {"format", "tenant", "session_uid", "revision", "generation", "journal_salt",
                      "previous_salt", "head_digest", kChecksum},

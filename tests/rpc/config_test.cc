@@ -93,6 +93,18 @@ TEST(Config, EveryViolationIsSaidAtOnce) {
             "limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
 }
 
+TEST(Config, ATextIsUtf8) {
+  for (const char* text : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                           "\xef\xbf\xbf", "\xe2\x82("}) {
+    EXPECT_EQ(Problems("stores: [{name: a, active: true, root: \"/" + std::string(text) + "\"}]\n"),
+              "line 1: stores[0].root: must be UTF-8")
+        << text;
+  }
+  const auto config = ParseConfig(
+      "stores: [{name: a, active: true, root: \"/\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82\"}]", kHome);
+  EXPECT_EQ(config->ActiveStore().root, "/\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82");
+}
+
 TEST(Config, WhatIsNotYamlIsSaid) {
   EXPECT_EQ(Problems("server: {\n").substr(0, 30), "line 2: the file: is not YAML:");
   EXPECT_EQ(Problems("[1, 2]"), "line 1: the file: must be a mapping");
