@@ -187,6 +187,14 @@ function(holdfast_document_tests folder)
   set_tests_properties(docs.Readme.BlocksRun PROPERTIES LABELS docs TIMEOUT 1500 PROCESSORS 2)
   add_test(NAME docs.LongAddingAStore.TheChecklistIsEnough
     COMMAND ${Python3_EXECUTABLE} ${scripts}/adding_a_store.py)
+  # Debian's own interpreter is the one that its packages are for.
+  find_program(DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+  foreach(example python typescript)
+    add_test(NAME docs.Examples.${example}
+      COMMAND ${DEBIAN_PYTHON} ${scripts}/examples.py ${example} ${CMAKE_BINARY_DIR})
+    set_tests_properties(docs.Examples.${example} PROPERTIES LABELS docs TIMEOUT 600
+      RESOURCE_LOCK examples)
+  endforeach()
   set_tests_properties(docs.LongAddingAStore.TheChecklistIsEnough PROPERTIES
     LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()
