@@ -2,6 +2,7 @@
 
 #include "server/quantities.h"
 #include "server/secrets.h"
+#include "server/utf8.h"
 #include "server/yaml_reader.h"
 
 #include "absl/strings/str_join.h"
@@ -153,6 +154,10 @@ Config DefaultConfig(const Environment& environment) {
 }
 
 absl::StatusOr<Config> ParseConfig(const std::string& yaml, const Environment& environment) {
+  // The library takes zeros for a wider encoding, and for some such files it never comes back.
+  if (!IsUtf8(yaml) || yaml.find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError("the file: must be UTF-8 without zeros");
+  }
   Config config = DefaultConfig(environment);
   std::vector<std::string> problems;
   try {

@@ -87,19 +87,17 @@ std::optional<uint64_t> NumberAt(const Json& object, const char* key) {
   return value;
 }
 
-// The stamp and the eight keys, and of these the history and the state machine.
-constexpr int kLevels = 2;
+// How deep a manifest is: stamp and eight keys, the history among these, and its numbers.
+constexpr int kDepth = 3;
 
-// No value below `object` is nested more than `levels` deep. What somebody else has put there could
-// be nested so deep that rendering it takes a gigabyte of indentation.
-bool IsFlat(const Json& object, int levels) {
-  return std::ranges::all_of(object, [&](const Json& value) {
-    return value.is_primitive() || (levels > 0 && IsFlat(value, levels - 1));
-  });
+// Leaves out what is nested deeper while it is read. What somebody else has put there may be nested
+// so deep that copying it takes the stack, and rendering it a gigabyte of indentation.
+bool IsShallow(int depth, Json::parse_event_t /*event*/, const Json& /*value*/) {
+  return depth <= kDepth;
 }
 
 bool RightShape(const Json& json) {
-  return IsFlat(json, kLevels) && HasExactly(json, {kStamp, kEight}, "") &&
+  return HasExactly(json, {kStamp, kEight}, "") &&
          HasExactly(json[kStamp],
                     {"format", "tenant", "session_uid", "revision", "generation", "journal_salt",
                      "previous_salt", "head_digest", kChecksum},
@@ -153,7 +151,7 @@ std::string EncodeManifest(const Manifest& manifest, const Head& head) {
 
 absl::StatusOr<Manifest> DecodeManifest(std::string_view text, const SessionKey& key,
                                         const StoreId& active) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(text, IsShallow, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object()) return Drift("not JSON");
   if (!json.contains(kEight) || !json[kEight].is_object()) return Drift("wrong shape");
   const auto stored = StoreId::Parse(TextAt(json[kEight], "storeId"));

@@ -93,13 +93,14 @@ TEST(Config, EveryViolationIsSaidAtOnce) {
             "limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
 }
 
-TEST(Config, ATextIsUtf8) {
-  for (const char* text : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
-                           "\xef\xbf\xbf", "\xe2\x82("}) {
-    EXPECT_EQ(Problems("stores: [{name: a, active: true, root: \"/" + std::string(text) + "\"}]\n"),
-              "line 1: stores[0].root: must be UTF-8")
-        << text;
+TEST(Config, TheFileIsUtf8) {
+  for (const std::string text : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                 "\xef\xbf\xbf", "\xe2\x82("}) {
+    EXPECT_EQ(Problems("# " + text), "the file: must be UTF-8 without zeros") << text;
   }
+  EXPECT_EQ(Problems(std::string("\0\0\0,\0\0\0", 7)), "the file: must be UTF-8 without zeros");
+  EXPECT_EQ(Problems(R"(stores: [{name: a, active: true, root: "/\uFFFE"}])"),
+            "line 1: stores[0].root: must be UTF-8");
   const auto config = ParseConfig(
       "stores: [{name: a, active: true, root: \"/\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82\"}]", kHome);
   EXPECT_EQ(config->ActiveStore().root, "/\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82");
