@@ -6,12 +6,14 @@
 #include "server/yaml_reader.h"
 
 #include "absl/strings/str_join.h"
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 
 namespace holdfast {
 namespace {
@@ -114,6 +116,31 @@ void ReadSecrets(YamlReader& reader, const YAML::Node& node, SecretsConfig& out)
                }}});
 }
 
+// Takes no notice of what a document holds.
+class IgnoresEvents final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// Asks for two documents and no more: of a text like "," the library makes documents without end.
+bool HasAnotherDocument(const std::string& yaml) {
+  std::istringstream text(yaml);
+  YAML::Parser parser(text);
+  IgnoresEvents ignores;
+  return parser.HandleNextDocument(ignores) && parser.HandleNextDocument(ignores);
+}
+
 // Fills `config` and answers everything that is wrong with the document's form.
 std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment& environment,
                                       Config& config) {
@@ -154,16 +181,18 @@ Config DefaultConfig(const Environment& environment) {
 }
 
 absl::StatusOr<Config> ParseConfig(const std::string& yaml, const Environment& environment) {
-  // The library takes zeros for a wider encoding, and for some such files it never comes back.
+  // The library would also take wider encodings, which nothing of ours could print.
   if (!IsUtf8(yaml) || yaml.find('\0') != std::string::npos) {
     return absl::InvalidArgumentError("the file: must be UTF-8 without zeros");
   }
   Config config = DefaultConfig(environment);
   std::vector<std::string> problems;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
-    if (documents.size() > 1) problems.emplace_back("the file: must be one document");
-    if (documents.size() == 1) problems = ReadDocument(documents.front(), environment, config);
+    if (HasAnotherDocument(yaml)) {
+      problems.emplace_back("the file: must be one document");
+    } else {
+      problems = ReadDocument(YAML::Load(yaml), environment, config);
+    }
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError("line " + std::to_string(error.mark.line + 1) +
                                       ": the file: is not YAML: " + error.msg);

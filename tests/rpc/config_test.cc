@@ -110,6 +110,7 @@ TEST(Config, WhatIsNotYamlIsSaid) {
   EXPECT_EQ(Problems("server: {\n").substr(0, 30), "line 2: the file: is not YAML:");
   EXPECT_EQ(Problems("[1, 2]"), "line 1: the file: must be a mapping");
   EXPECT_EQ(Problems("{}\n---\n{}\n"), "the file: must be one document");
+  EXPECT_EQ(Problems(","), "the file: must be one document");
   EXPECT_EQ(Problems("{1: {[a]: 2}}"), "line 1: 1: unknown key");
 }
 
