@@ -19,6 +19,7 @@ constexpr char kFooter[] = R"(Examples:
   holdfast health
   holdfast session list --project "$PWD" --newest-first
   holdfast session show 4f1c2d3e
+  holdfast session tail 4f1c2d3e
   holdfast session resume --latest "$PWD"
   holdfast --output json session show 4f1c2d3e | jq .revision
   holdfast replay --parallel 8 --verify recordings.jsonl

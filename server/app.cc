@@ -11,6 +11,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 #include <unistd.h>
@@ -24,6 +25,8 @@ constexpr std::string_view kServices[] = {"", "holdfast.v1.SessionService",
                                           "holdfast.v1.AdminService"};
 // Calls are refused with a reason for at least this long.
 constexpr absl::Duration kRefusingWait = absl::Milliseconds(100);
+// What the transport may take to tell those who watch that their streams have ended.
+constexpr absl::Duration kWatchesLeave = absl::Seconds(1);
 constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
 // Sessions recovered in one sweep; the rest waits for the next one.
 constexpr size_t kSweepMost = 1000;
@@ -73,7 +76,12 @@ absl::Status App::Open() {
                                       .random = parts_.random,
                                       .log = parts_.log});
   sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random);
-  session_service_ = std::make_unique<SessionService>(*edge_, *sessions_);
+  watches_ = std::make_unique<WatchHub>(
+      stores_->active(), parts_.clock,
+      WatchLimits{.watchers = config.limits.watchers,
+                  .progress = config.limits.watch_progress,
+                  .write_timeout = config.limits.watch_write_timeout});
+  session_service_ = std::make_unique<SessionService>(*edge_, *sessions_, *watches_);
   admin_service_ =
       std::make_unique<AdminService>(*edge_, stores_->active(),
                                      ServerFacts{.version = kVersion,
@@ -160,6 +168,8 @@ int App::Run() {
 void App::Drain() {
   sweeper_.reset();
   store_watch_.reset();
+  // Watches would last for ever: they end first, while calls still run.
+  watches_->Drain(std::min(kWatchesLeave, parts_.config.server.drain_timeout));
   // The transport's own end answers late calls with a bare CANCELLED, so it comes last: until then
   // the funnel refuses them with a reason and a RetryInfo, which keeps those who heed it away from
   // the end.
@@ -174,6 +184,8 @@ void App::Drain() {
   server_->Wait();
   server_.reset();
   pool_.reset();
+  stores_->Deactivate();  // ends the wait of the hub's thread, which then lets go of the store
+  watches_.reset();
   stores_->Close();
   parts_.log.Info("stopped", {});
 }

@@ -8,6 +8,7 @@
 #include "server/periodic.h"
 #include "server/rpc/admin_service.h"
 #include "server/rpc/session_service.h"
+#include "server/rpc/watch_hub.h"
 #include "server/stores.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
@@ -75,6 +76,7 @@ class App {
   std::unique_ptr<Admission> admission_;
   std::unique_ptr<Edge> edge_;
   std::unique_ptr<Sessions> sessions_;
+  std::unique_ptr<WatchHub> watches_;
   std::unique_ptr<SessionService> session_service_;
   std::unique_ptr<AdminService> admin_service_;
   std::unique_ptr<grpc::Server> server_;

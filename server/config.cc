@@ -69,7 +69,10 @@ void ReadStores(YamlReader& reader, const YAML::Node& node, const std::string& d
 void ReadLimits(YamlReader& reader, const YAML::Node& node, LimitsConfig& out) {
   reader.Map(node, "limits",
              {{"queued_calls", reader.Count(out.queued_calls)},
-              {"memory_budget", reader.Size(out.memory_budget)}});
+              {"memory_budget", reader.Size(out.memory_budget)},
+              {"watchers", reader.Count(out.watchers)},
+              {"watch_progress", reader.Duration(out.watch_progress)},
+              {"watch_write_timeout", reader.Duration(out.watch_write_timeout)}});
 }
 
 void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& out) {

@@ -39,6 +39,9 @@ struct StoreConfig {
 struct LimitsConfig {
   size_t queued_calls = kQueuedCallsDefault;
   size_t memory_budget = kMemoryBudgetDefault;
+  size_t watchers = kWatchersDefault;
+  absl::Duration watch_progress = kWatchProgressDefault;
+  absl::Duration watch_write_timeout = kWatchWriteTimeoutDefault;
   bool operator==(const LimitsConfig&) const = default;
 };
 

@@ -49,6 +49,22 @@ inline constexpr uint32_t kPageDefault = 50;
 inline constexpr uint32_t kPageMost = 1000;
 inline constexpr size_t kPageBytes = 2 * kMiB;
 
+// Watches. A watcher holds one page while it is written, and nothing while it waits.
+inline constexpr uint32_t kWatchPageItems = 64;
+inline constexpr size_t kWatchPageBytes = 64 * kKiB;
+inline constexpr size_t kWatchersDefault = 10'000;
+inline constexpr size_t kWatchersMost = 1'000'000;
+inline constexpr absl::Duration kWatchProgressDefault = absl::Seconds(30);
+inline constexpr absl::Duration kWatchWriteTimeoutDefault = absl::Seconds(30);
+// Sessions that one answer of WaitForEvents names; of more it says that it may be any.
+inline constexpr size_t kWakeupsMost = 256;
+// After which a watch that the server ended is worth starting again.
+inline constexpr absl::Duration kWatchRetry = absl::Milliseconds(500);
+// How often watchers are looked after, and how many of them are asked each time to look at their
+// events although nobody woke them: a lost wake-up costs so much latency and no event.
+inline constexpr absl::Duration kWatchBeat = absl::Seconds(1);
+inline constexpr size_t kWatchPollsPerBeat = 64;
+
 // Leases.
 inline constexpr absl::Duration kLeaseTtlLeast = absl::Seconds(5);
 inline constexpr absl::Duration kLeaseTtlMost = absl::Hours(1);

@@ -44,7 +44,7 @@ const std::array<ReasonRow, 43> kReasonRows = {{
      Retry::kSameRequestId, false},
     {Reason::kCancelled, "CANCELLED", StatusCode::kCancelled, "Cancellation/Cancelled",
      Retry::kSameRequestId, false},
-    {Reason::kWatchEnded, "WATCH_ENDED", StatusCode::kUnavailable, "", Retry::kFromCursor, true},
+    {Reason::kWatchEnded, "WATCH_ENDED", StatusCode::kUnavailable, "", Retry::kFromCursor, false},
     {Reason::kOverloaded, "OVERLOADED", StatusCode::kResourceExhausted, "", Retry::kAfterRetryInfo,
      false},
     {Reason::kQuota, "QUOTA", StatusCode::kResourceExhausted, "", Retry::kAfterRetryInfo, true},

@@ -17,6 +17,7 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"no_request_check", Saboteur::kNoRequestCheck},
     {"acknowledge_before_sync", Saboteur::kAcknowledgeBeforeSync},
     {"refuse_from_cache", Saboteur::kRefuseFromCache},
+    {"skip_event", Saboteur::kSkipEvent},
 };
 
 Saboteur FromEnvironment() {

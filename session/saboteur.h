@@ -15,6 +15,7 @@ enum class Saboteur : uint8_t {
   kNoRequestCheck,         // a repeated request acts again
   kAcknowledgeBeforeSync,  // the sync of a commit waits for the next one
   kRefuseFromCache,        // an old head in the server's memory refuses
+  kSkipEvent,              // a watch leaves an event out
 };
 
 #ifdef HOLDFAST_SABOTEURS

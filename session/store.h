@@ -173,6 +173,12 @@ struct Renewed {
   Revision revision;
 };
 
+// Sessions with new events. May name one that has none.
+struct Wakeups {
+  std::vector<SessionKey> sessions;
+  bool all = false;  // too many to name: it may be any session
+};
+
 class SessionStore {
  public:
   SessionStore() = default;
@@ -300,6 +306,16 @@ class SessionStore {
   // [C058] A page of events behind `after`, in order.
   virtual absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                                PageLimit limit) = 0;
+  // [C156] The last event of a deleted session, whole, [C157] also after the store is opened again.
+  // [C158] SESSION_NOT_FOUND for an id whose session was not deleted.
+  virtual absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) = 0;
+  // Tells whom to wake. The events are the truth: whoever is not told finds them by reading, later.
+  // One thread calls at a time. [C150] Answers the sessions that got events since the call before,
+  // or since Activate, each once; [C151] a call that waits, as soon as one does; [C152] none after
+  // `at_most`. [C153] The events it tells of can be read by then. [C154] Of more than kWakeupsMost
+  // sessions it names none and says `all`. [C155] Deactivate ends a call that waits:
+  // STORE_UNAVAILABLE, as every later one.
+  virtual absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) = 0;
   // [C059] A page of the audit chain behind `after`, in order, from the first record on.
   virtual absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                               PageLimit limit) = 0;

@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_FS_ENVIRONMENT_H_
 
 #include "session/clock.h"
+#include "session/event_bell.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "store-fs/fail_stop.h"
@@ -30,6 +31,7 @@ struct Environment {
   bool by_interval = false;  // an acknowledgement does not wait for the disk
   size_t rotate_changes = 0;
   Listing& listing;
+  EventBell& bell;
 };
 
 }  // namespace holdfast::fs

@@ -118,7 +118,8 @@ class FsStore final : public SessionStore {
                                      .tombstones = *tombstones_,
                                      .by_interval = ByInterval(),
                                      .rotate_changes = options_.rotate_changes,
-                                     .listing = listing_});
+                                     .listing = listing_,
+                                     .bell = bell_});
     table_.emplace(*environment_, options_.open_sessions);
     census_.emplace(*environment_, *table_, listing_);
     RETURN_IF_ERROR(Explain(census_->FinishDeletes()));
@@ -134,6 +135,7 @@ class FsStore final : public SessionStore {
   }
 
   absl::Status Deactivate() override {
+    bell_.Silence();  // whoever waits for it is inside the gate
     gate_.Close();
     StopThreads();
     if (!table_) return absl::OkStatus();
@@ -222,6 +224,15 @@ class FsStore final : public SessionStore {
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override {
     return Read(key, [&](Readers readers) { return readers.Events(after, limit); });
+  }
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override {
+    return Inside([&]() -> absl::StatusOr<Event> {
+      if (auto tombstone = tombstones_->Find(key)) return std::move(tombstone->last_event);
+      return Refusal(Reason::kSessionNotFound, "no deleted session has this id");
+    });
+  }
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override {
+    return Inside([&] { return bell_.Wait(at_most); });
   }
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override {
@@ -317,6 +328,7 @@ class FsStore final : public SessionStore {
   }
 
   void Shut() {
+    bell_.Silence();
     gate_.Close();
     StopThreads();
     if (table_) table_->Clear();
@@ -330,6 +342,7 @@ class FsStore final : public SessionStore {
   FailStop fail_stop_;
   Gate gate_;
   Listing listing_;
+  EventBell bell_;
   std::unique_ptr<Tombstones> tombstones_;
   std::optional<LeaseTable> leases_;
   std::optional<Environment> environment_;

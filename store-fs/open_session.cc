@@ -135,6 +135,9 @@ void OpenSession::Run(const Batch& batch) {
     for (Waiter* member : batch) member->result = fate;
     return;
   }
+  const bool told = std::ranges::any_of(
+      decisions.applied(), [](const Applied& applied) { return !applied.events.empty(); });
+  if (told) environment_.bell.Ring(key_);
   NoteLeases(batch, last);
 }
 
@@ -271,7 +274,7 @@ absl::Status OpenSession::Bury(const Applied& applied) {
       {.key = key_,
        .uid = applied.head.uid,
        .revision = applied.head.revision,
-       .last_event = applied.head.last_event,
+       .last_event = applied.events.empty() ? Event() : applied.events.back(),
        .request = applied.request ? std::optional(applied.request->id) : std::nullopt,
        .removed = false});
   if (absl::IsResourceExhausted(added)) return Full();

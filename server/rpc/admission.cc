@@ -11,13 +11,17 @@ absl::Status Overloaded(const char* what) {
       .RetryAfter(kOverloadRetry);
 }
 
-absl::StatusOr<Admission::Ticket> Admission::Admit(size_t bytes) {
+absl::StatusOr<Admission::Ticket> Admission::Admit(size_t bytes) { return Take(1, bytes); }
+
+absl::StatusOr<Admission::Ticket> Admission::AdmitBytes(size_t bytes) { return Take(0, bytes); }
+
+absl::StatusOr<Admission::Ticket> Admission::Take(size_t calls, size_t bytes) {
   const absl::MutexLock lock(&mutex_);
   if (stopped_) return StoreUnavailable("this server is stopping", Fate::kNoEffect);
   if (bytes > memory_budget_ - bytes_) return Overloaded("limits.memory_budget");
-  ++calls_;
+  calls_ += calls;
   bytes_ += bytes;
-  return Ticket(this, bytes);
+  return Ticket(this, calls, bytes);
 }
 
 void Admission::Stop() {
@@ -39,6 +43,7 @@ Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {
   if (this != &other) {
     GiveBack();
     admission_ = std::exchange(other.admission_, nullptr);
+    calls_ = other.calls_;
     bytes_ = other.bytes_;
   }
   return *this;
@@ -47,7 +52,7 @@ Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {
 void Admission::Ticket::GiveBack() {
   if (admission_ == nullptr) return;
   const absl::MutexLock lock(&admission_->mutex_);
-  --admission_->calls_;
+  admission_->calls_ -= calls_;
   admission_->bytes_ -= bytes_;
   admission_ = nullptr;
 }

@@ -22,16 +22,20 @@ class Admission {
     Ticket(const Ticket&) = delete;
     Ticket& operator=(const Ticket&) = delete;
     Ticket(Ticket&& other) noexcept
-        : admission_(std::exchange(other.admission_, nullptr)), bytes_(other.bytes_) {}
+        : admission_(std::exchange(other.admission_, nullptr)),
+          calls_(other.calls_),
+          bytes_(other.bytes_) {}
     Ticket& operator=(Ticket&& other) noexcept;
     ~Ticket() { GiveBack(); }
 
    private:
     friend class Admission;
-    Ticket(Admission* admission, size_t bytes) : admission_(admission), bytes_(bytes) {}
+    Ticket(Admission* admission, size_t calls, size_t bytes)
+        : admission_(admission), calls_(calls), bytes_(bytes) {}
     void GiveBack();
 
     Admission* admission_ = nullptr;
+    size_t calls_ = 0;
     size_t bytes_ = 0;
   };
 
@@ -40,6 +44,8 @@ class Admission {
   // A place for a call that may take `bytes` of memory. OVERLOADED with RetryInfo when the running
   // calls take the whole memory budget; STORE_UNAVAILABLE with outcome known once Stop was called.
   absl::StatusOr<Ticket> Admit(size_t bytes);
+  // `bytes` more for a call that has its place. Refused as Admit refuses.
+  absl::StatusOr<Ticket> AdmitBytes(size_t bytes);
 
   // Refuses every later call; the running ones go on.
   void Stop();
@@ -51,6 +57,7 @@ class Admission {
   size_t InProgress();
 
  private:
+  absl::StatusOr<Ticket> Take(size_t calls, size_t bytes);
   [[nodiscard]] bool IsIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return calls_ == 0; }
 
   const size_t memory_budget_;

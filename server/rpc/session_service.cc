@@ -5,6 +5,7 @@
 #include "server/rpc/read_session_reactor.h"
 #include "server/rpc/reads.h"
 #include "server/rpc/renew.h"
+#include "server/rpc/watch_session_reactor.h"
 #include "session/status_macros.h"
 
 #include <functional>
@@ -144,6 +145,11 @@ SessionService::Reactor* SessionService::ListEvents(Context* context,
                                                     const pb::ListEventsRequest* request,
                                                     pb::ListEventsResponse* response) {
   return Read(Unary{"ListEvents", context, request, response}, ServeListEvents);
+}
+
+grpc::ServerWriteReactor<pb::WatchSessionResponse>* SessionService::WatchSession(
+    Context* context, const pb::WatchSessionRequest* request) {
+  return StartWatchSession(edge_, sessions_, watches_, context, *request);
 }
 
 SessionService::Reactor* SessionService::GetRequestOutcome(

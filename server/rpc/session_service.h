@@ -4,6 +4,7 @@
 
 #include "holdfast/v1/session_service.grpc.pb.h"
 #include "server/rpc/unary.h"
+#include "server/rpc/watch_hub.h"
 #include "session/sessions.h"
 
 namespace holdfast {
@@ -12,8 +13,9 @@ namespace pb = ::holdfast::v1;
 
 class SessionService final : public pb::SessionService::CallbackService {
  public:
-  // `edge` and `sessions` must outlive this.
-  SessionService(Edge& edge, Sessions& sessions) : edge_(edge), sessions_(sessions) {}
+  // `edge`, `sessions` and `watches` must outlive this.
+  SessionService(Edge& edge, Sessions& sessions, WatchHub& watches)
+      : edge_(edge), sessions_(sessions), watches_(watches) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -54,6 +56,8 @@ class SessionService final : public pb::SessionService::CallbackService {
                        pb::ReadJournalResponse* response) override;
   Reactor* ListEvents(Context* context, const pb::ListEventsRequest* request,
                       pb::ListEventsResponse* response) override;
+  grpc::ServerWriteReactor<pb::WatchSessionResponse>* WatchSession(
+      Context* context, const pb::WatchSessionRequest* request) override;
   Reactor* GetRequestOutcome(Context* context, const pb::GetRequestOutcomeRequest* request,
                              pb::GetRequestOutcomeResponse* response) override;
 
@@ -67,6 +71,7 @@ class SessionService final : public pb::SessionService::CallbackService {
 
   Edge& edge_;
   Sessions& sessions_;
+  WatchHub& watches_;
 };
 
 }  // namespace holdfast

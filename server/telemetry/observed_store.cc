@@ -105,6 +105,14 @@ absl::StatusOr<EventPage> ObservedStore::ReadEvents(const SessionKey& key, Event
   return Watch(StoreCall::kReadEvents, [&] { return store_->ReadEvents(key, after, limit); });
 }
 
+absl::StatusOr<Event> ObservedStore::ReadLastEvent(const SessionKey& key) {
+  return Watch(StoreCall::kReadEvents, [&] { return store_->ReadLastEvent(key); });
+}
+
+absl::StatusOr<Wakeups> ObservedStore::WaitForEvents(absl::Duration at_most) {
+  return store_->WaitForEvents(at_most);
+}
+
 absl::StatusOr<AuditPage> ObservedStore::ReadAudit(const SessionKey& key, AuditSeq after,
                                                    PageLimit limit) {
   return Watch(StoreCall::kReadAudit, [&] { return store_->ReadAudit(key, after, limit); });

@@ -90,6 +90,10 @@ class ObservedStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  // Counts as ReadEvents.
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  // Not counted: it takes as long as there is nothing to tell.
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;

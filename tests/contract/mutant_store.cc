@@ -124,6 +124,21 @@ absl::StatusOr<EventPage> MutantStore::ReadEvents(const SessionKey& key, EventSe
   return answer;
 }
 
+absl::StatusOr<Event> MutantStore::ReadLastEvent(const SessionKey& key) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args = Asked({.key = key});
+  auto answer = Spoilt(store_.ReadLastEvent(args.key));
+  if (hooks_.last_event) hooks_.last_event(stage_, args.key, answer);
+  return answer;
+}
+
+absl::StatusOr<Wakeups> MutantStore::WaitForEvents(absl::Duration at_most) {
+  auto answer = store_.WaitForEvents(at_most);  // others act while it waits
+  const absl::MutexLock lock(&mutex_);
+  if (hooks_.wakeups) hooks_.wakeups(stage_, at_most, answer);
+  return answer;
+}
+
 absl::StatusOr<AuditPage> MutantStore::ReadAudit(const SessionKey& key, AuditSeq after,
                                                  PageLimit limit) {
   const absl::MutexLock lock(&mutex_);

@@ -66,6 +66,8 @@ struct Hooks {
   std::function<void(const ReadArgs&, absl::StatusOr<SlotPage>&)> slots;
   std::function<void(const ReadArgs&, absl::StatusOr<JournalPage>&)> journal;
   std::function<void(const ReadArgs&, absl::StatusOr<EventPage>&)> events;
+  std::function<void(Stage&, const SessionKey&, absl::StatusOr<Event>&)> last_event;
+  std::function<void(Stage&, absl::Duration at_most, absl::StatusOr<Wakeups>&)> wakeups;
   std::function<void(const ReadArgs&, absl::StatusOr<AuditPage>&)> audit;
   std::function<void(ListQuery&)> ask_list;
   std::function<void(Stage&, const ListQuery&, absl::StatusOr<ListPage>&)> list;
@@ -94,6 +96,8 @@ class MutantStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;

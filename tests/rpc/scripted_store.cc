@@ -41,6 +41,16 @@ void Script::CountCommit() {
   ++commits_;
 }
 
+void Script::LoseWakeups() {
+  const absl::MutexLock lock(&mutex_);
+  loses_wakeups_ = true;
+}
+
+bool Script::LosesWakeups() {
+  const absl::MutexLock lock(&mutex_);
+  return loses_wakeups_;
+}
+
 absl::Status Script::Enter() {
   const absl::MutexLock lock(&mutex_);
   ++waiting_;
@@ -94,6 +104,17 @@ absl::StatusOr<EventPage> ScriptedStore::ReadEvents(const SessionKey& key, Event
                                                     PageLimit limit) {
   RETURN_IF_ERROR(script_.Enter());
   return store_->ReadEvents(key, after, limit);
+}
+
+absl::StatusOr<Event> ScriptedStore::ReadLastEvent(const SessionKey& key) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->ReadLastEvent(key);
+}
+
+absl::StatusOr<Wakeups> ScriptedStore::WaitForEvents(absl::Duration at_most) {
+  auto wakeups = store_->WaitForEvents(at_most);
+  if (wakeups.ok() && script_.LosesWakeups()) return Wakeups();
+  return wakeups;
 }
 
 absl::StatusOr<AuditPage> ScriptedStore::ReadAudit(const SessionKey& key, AuditSeq after,

@@ -27,6 +27,8 @@ class Script {
   void AwaitWaiting(int count);
   // How many changes were handed to the store.
   int Commits();
+  // From now on nobody is told of new events.
+  void LoseWakeups();
 
  private:
   friend class ScriptedStore;
@@ -34,6 +36,7 @@ class Script {
   absl::Status Enter();
   absl::Status Health();
   void CountCommit();
+  bool LosesWakeups();
 
   absl::Mutex mutex_;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
@@ -41,6 +44,7 @@ class Script {
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool loses_wakeups_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 class ScriptedStore final : public SessionStore {
@@ -63,6 +67,8 @@ class ScriptedStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;

@@ -98,6 +98,14 @@ absl::StatusOr<EventPage> FaultyStore::ReadEvents(const SessionKey& key, EventSe
   return Through(FaultyCall::kRead, [&] { return store_->ReadEvents(key, after, limit); });
 }
 
+absl::StatusOr<Event> FaultyStore::ReadLastEvent(const SessionKey& key) {
+  return Through(FaultyCall::kRead, [&] { return store_->ReadLastEvent(key); });
+}
+
+absl::StatusOr<Wakeups> FaultyStore::WaitForEvents(absl::Duration at_most) {
+  return Through(FaultyCall::kWait, [&] { return store_->WaitForEvents(at_most); });
+}
+
 absl::StatusOr<AuditPage> FaultyStore::ReadAudit(const SessionKey& key, AuditSeq after,
                                                  PageLimit limit) {
   return Through(FaultyCall::kRead, [&] { return store_->ReadAudit(key, after, limit); });

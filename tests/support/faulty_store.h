@@ -27,7 +27,7 @@
 namespace holdfast::test {
 
 // Which calls a fault counts.
-enum class FaultyCall : uint8_t { kAny, kLoad, kCommit, kRead, kList, kRenew, kHealth };
+enum class FaultyCall : uint8_t { kAny, kLoad, kCommit, kRead, kList, kRenew, kHealth, kWait };
 
 // A call that waits where a test wants it.
 class HeldCall {
@@ -77,6 +77,8 @@ class FaultyStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;

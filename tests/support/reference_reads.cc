@@ -197,6 +197,16 @@ absl::StatusOr<EventPage> ReferenceStore::ReadEvents(const SessionKey& key, Even
   return page;
 }
 
+absl::StatusOr<Event> ReferenceStore::ReadLastEvent(const SessionKey& key) {
+  const absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(Serving());
+  const auto found = disk_->sessions.find(key);
+  if (found == disk_->sessions.end() || !found->second.tombstone || found->second.events.empty()) {
+    return Refusal(Reason::kSessionNotFound, "no deleted session has this id");
+  }
+  return found->second.events.back();
+}
+
 absl::StatusOr<AuditPage> ReferenceStore::ReadAudit(const SessionKey& key, AuditSeq after,
                                                     PageLimit limit) {
   const absl::MutexLock lock(&mutex_);

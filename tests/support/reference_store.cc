@@ -103,6 +103,7 @@ absl::Status ReferenceStore::Activate() {
 }
 
 absl::Status ReferenceStore::Deactivate() {
+  bell_.Silence();
   const absl::MutexLock lock(&mutex_);  // whoever holds it finishes first
   state_ = State::kClosed;
   return absl::OkStatus();
@@ -112,6 +113,10 @@ void ReferenceStore::Dispose() {
   const absl::MutexLock lock(&mutex_);
   state_ = State::kClosed;
   live_.clear();
+}
+
+absl::StatusOr<Wakeups> ReferenceStore::WaitForEvents(absl::Duration at_most) {
+  return bell_.Wait(at_most);
 }
 
 absl::Status ReferenceStore::CheckHealth() {
@@ -238,6 +243,7 @@ void ReferenceStore::Store(const Change& change, const Applied& applied) {
   Append(session.messages, applied.messages);
   Append(session.entries, applied.entries);
   Append(session.events, applied.events);
+  if (!applied.events.empty()) bell_.Ring(change.key);
   if (applied.audit) session.audit.push_back(*applied.audit);
   if (applied.request) {
     session.requests[applied.request->id] = {

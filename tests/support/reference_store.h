@@ -10,6 +10,7 @@
 
 #include "session/apply.h"
 #include "session/clock.h"
+#include "session/event_bell.h"
 #include "session/store.h"
 #include "tests/support/reference_disk.h"
 
@@ -51,6 +52,8 @@ class ReferenceStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
@@ -90,6 +93,7 @@ class ReferenceStore final : public SessionStore {
 
   const std::shared_ptr<ReferenceDisk> disk_;
   const Clock& clock_;
+  EventBell bell_;
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kMade;
   absl::Duration opened_at_ ABSL_GUARDED_BY(mutex_);
