@@ -44,6 +44,8 @@ class Agent final : public Slot {
   // FAILED_PRECONDITION unless the session holds exactly what was acknowledged.
   absl::Status Count();
 
+  // The session's, after the last commit.
+  [[nodiscard]] uint64_t revision() const { return revision_; }
   [[nodiscard]] uint64_t commits() const { return commits_; }
   [[nodiscard]] const std::string& id() const { return id_; }
 

@@ -29,6 +29,7 @@ struct Plan {
 absl::Status BenchCommitFs(const Plan& plan, Figures& figures);
 absl::Status BenchRecoverFs(const Plan& plan, Figures& figures);
 absl::Status BenchSpaceFs(const Plan& plan, Figures& figures);
+absl::Status BenchWatch(const Plan& plan, Figures& figures);
 
 }  // namespace holdfast::bench
 

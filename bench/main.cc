@@ -23,9 +23,10 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 3> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 4> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
                                             {.name = "recover-fs", .run = BenchRecoverFs},
-                                            {.name = "space-fs", .run = BenchSpaceFs}}};
+                                            {.name = "space-fs", .run = BenchSpaceFs},
+                                            {.name = "watch", .run = BenchWatch}}};
 
 struct Options {
   Plan plan;

@@ -98,8 +98,7 @@ class Tail final {
       request_.set_after_seq(seq - 1);
       return seq > 0;
     }
-    return failure.reason == kWatchEnded ||
-           ExplanationOf(failure.reason).repeat == Repeat::kYes;
+    return failure.reason == kWatchEnded || ExplanationOf(failure.reason).repeat == Repeat::kYes;
   }
 
   // True when a message came since the last call.
@@ -143,8 +142,8 @@ grpc::Status FollowAll(Tail& tail, const Connection& connection, const RetryPoli
     if (!tail.CanGoOn(failure)) return status;
     if (compacted) continue;
     const absl::Duration pause = PauseBefore(repeat, failure, policy);
-    const absl::Duration patience = tail.began() ? std::max(policy.patience, kPatience)
-                                                 : policy.patience;
+    const absl::Duration patience =
+        tail.began() ? std::max(policy.patience, kPatience) : policy.patience;
     if (clock.Monotonic() - since + pause > patience) return status;
     clock.Sleep(pause);
   }

@@ -76,11 +76,11 @@ absl::Status App::Open() {
                                       .random = parts_.random,
                                       .log = parts_.log});
   sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random);
-  watches_ = std::make_unique<WatchHub>(
-      stores_->active(), parts_.clock,
-      WatchLimits{.watchers = config.limits.watchers,
-                  .progress = config.limits.watch_progress,
-                  .write_timeout = config.limits.watch_write_timeout});
+  watches_ =
+      std::make_unique<WatchHub>(stores_->active(), parts_.clock,
+                                 WatchLimits{.watchers = config.limits.watchers,
+                                             .progress = config.limits.watch_progress,
+                                             .write_timeout = config.limits.watch_write_timeout});
   session_service_ = std::make_unique<SessionService>(*edge_, *sessions_, *watches_);
   admin_service_ =
       std::make_unique<AdminService>(*edge_, stores_->active(),

@@ -60,8 +60,7 @@ std::string PrintConfig(const Config& config) {
   out << YAML::Key << "queued_calls" << YAML::Value << config.limits.queued_calls;
   out << YAML::Key << "memory_budget" << YAML::Value << SizeText(config.limits.memory_budget);
   out << YAML::Key << "watchers" << YAML::Value << config.limits.watchers;
-  out << YAML::Key << "watch_progress" << YAML::Value
-      << DurationText(config.limits.watch_progress);
+  out << YAML::Key << "watch_progress" << YAML::Value << DurationText(config.limits.watch_progress);
   out << YAML::Key << "watch_write_timeout" << YAML::Value
       << DurationText(config.limits.watch_write_timeout);
   out << YAML::EndMap;

@@ -24,7 +24,7 @@ struct Tombstone {
   SessionKey key;
   SessionUid uid;
   Revision revision;
-  Event last_event;  // of a record of version 1: number, name and revision alone
+  Event last_event;                  // of a record of version 1: number, name and revision alone
   std::optional<RequestId> request;  // of the delete
   bool removed = false;              // its directory is gone
 };

@@ -10,11 +10,9 @@
 namespace holdfast {
 
 WatchHub::WatchHub(SessionStore& store, const Clock& clock, WatchLimits limits)
-    : store_(store),
-      clock_(clock),
-      limits_(limits),
-      last_beat_(clock.SinceBoot()),
-      thread_([this] { Run(); }) {}
+    : store_(store), clock_(clock), limits_(limits), last_beat_(clock.SinceBoot()), thread_([this] {
+        Run();
+      }) {}
 
 WatchHub::~WatchHub() {
   {

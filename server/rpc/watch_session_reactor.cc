@@ -266,14 +266,14 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<pb::WatchSessi
   std::shared_ptr<WatchSessionReactor> self_ ABSL_GUARDED_BY(mutex_);
   State state_ ABSL_GUARDED_BY(mutex_) = State::kReading;
   WatchReader::Page page_ ABSL_GUARDED_BY(mutex_);
-  Admission::Ticket memory_;  // of the page; whoever reads or writes it
-  size_t written_ ABSL_GUARDED_BY(mutex_) = 0;         // of the page, the one under way included
+  Admission::Ticket memory_;                    // of the page; whoever reads or writes it
+  size_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // of the page, the one under way included
   pb::WatchSessionResponse writing_ ABSL_GUARDED_BY(mutex_);
-  std::string cursor_ ABSL_GUARDED_BY(mutex_);         // behind the last message
-  absl::Duration sent_at_ ABSL_GUARDED_BY(mutex_);     // since boot; of the last message
-  bool stuck_ ABSL_GUARDED_BY(mutex_) = false;         // the transport has not taken it yet
-  bool woken_ ABSL_GUARDED_BY(mutex_) = false;         // look once more before waiting
-  bool caught_up_ ABSL_GUARDED_BY(mutex_) = false;     // the first progress message was sent
+  std::string cursor_ ABSL_GUARDED_BY(mutex_);      // behind the last message
+  absl::Duration sent_at_ ABSL_GUARDED_BY(mutex_);  // since boot; of the last message
+  bool stuck_ ABSL_GUARDED_BY(mutex_) = false;      // the transport has not taken it yet
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;      // look once more before waiting
+  bool caught_up_ ABSL_GUARDED_BY(mutex_) = false;  // the first progress message was sent
   bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;
   bool leaving_ ABSL_GUARDED_BY(mutex_) = false;
   bool gone_ ABSL_GUARDED_BY(mutex_) = false;
@@ -285,8 +285,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<pb::WatchSessi
 grpc::ServerWriteReactor<pb::WatchSessionResponse>* StartWatchSession(
     Edge& edge, Sessions& sessions, WatchHub& hub, grpc::CallbackServerContext* context,
     const pb::WatchSessionRequest& request) {
-  const auto reactor =
-      std::make_shared<WatchSessionReactor>(edge, sessions, hub, context, request);
+  const auto reactor = std::make_shared<WatchSessionReactor>(edge, sessions, hub, context, request);
   reactor->Start();
   return reactor.get();
 }

@@ -86,7 +86,8 @@ TEST_P(Contract, C153_WhatItTellsOfCanBeRead) {
   });
   EventSeq seen;
   while (seen < newest) {
-    // Each of the first reads follows a wake-up, so an event that is told of too early stays unseen.
+    // Each of the first reads follows a wake-up, so an event that is told of too early stays
+    // unseen.
     const std::vector<std::string> told = Told(store(), kPatience);
     if (told.empty()) break;
     const auto page = store().ReadEvents(key(), seen, kWholePage);

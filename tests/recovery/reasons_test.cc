@@ -229,9 +229,8 @@ void Reasons::OldEvents() {
     request.set_after_seq(1);
     return place.cases().Ask(&Stub::ListEvents, request);
   });
-  place.cases().Refused("a watch from an event that is no longer kept", "events", [&] {
-    return Watch(place.sessions(), WatchFrom("events", 1)).End();
-  });
+  place.cases().Refused("a watch from an event that is no longer kept", "events",
+                        [&] { return Watch(place.sessions(), WatchFrom("events", 1)).End(); });
   Keep(place.cases());
   place.Stop();
 }

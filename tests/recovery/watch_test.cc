@@ -118,7 +118,7 @@ TEST(WatchRecovery, AWatcherThatIsCutOffAgainAndAgainMissesNothing) {
   for (int round = 1; round <= kResumes; ++round) {
     Watch watch(*stub, cursor.empty() ? WatchFrom(kSession, 0) : WatchOn(kSession, cursor));
     // Cut off at another place each time: between two messages, or with some of them on their way.
-    const size_t wanted = random() % 40;
+    const size_t wanted = random() % 20;
     for (const pb::Event& event : watch.Events(wanted)) seen.push_back(event);
     if (!watch.cursor().empty()) cursor = watch.cursor();
     if (round % (kResumes / kServerKills) == 0) {
@@ -149,7 +149,7 @@ TEST(WatchRecovery, AWatcherThatIsCutOffAgainAndAgainMissesNothing) {
   EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
-// Two numbers of /proc/<pid>/status, in bytes.
+// What the server holds in memory.
 size_t ResidentBytes(const ServerProcess& server) {
   const std::string status = ReadText("/proc/" + std::to_string(server.pid()) + "/status");
   const size_t at = status.find("VmRSS:");
@@ -169,8 +169,7 @@ TEST(WatchRecovery, ThoseWhoNeverReadCostTheOthersNothing) {
       client.Must(&Stub::CreateSession, test::CreateRequest(kSession)).lease_token();
   const auto turn = [&] {
     const auto begun = client.Must(&Stub::BeginTurn, test::BeginRequest(kSession, token));
-    client.Must(&Stub::CommitTurn,
-                test::CommitRequest(kSession, token, begun.turn(), "said"));
+    client.Must(&Stub::CommitTurn, test::CommitRequest(kSession, token, begun.turn(), "said"));
   };
   turn();
   const size_t before = ResidentBytes(server);

@@ -59,6 +59,10 @@ const Row kRows[] = {
      .area = "unit",
      .test = "SessionsCache.AnOldHeadNeverRefuses",
      .says = "CONCURRENT_TURN"},
+    {.saboteur = "skip_event",
+     .area = "rpc",
+     .test = "WatchRpc.FromTheFirstEventAndThenEveryLaterOne",
+     .says = "Text(seen)"},
 };
 
 class Saboteurs : public ::testing::TestWithParam<Row> {};
