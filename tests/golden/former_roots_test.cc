@@ -1,5 +1,6 @@
 // The bytes of a root: written today as they were when their version was fixed, and read for ever.
 // A format that changes gets a version and a root of its own beside the former ones.
+#include "session/names.h"
 #include "store-fs/fs_store.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
@@ -25,6 +26,7 @@ using ::testing::ElementsAre;
 namespace stdfs = std::filesystem;
 
 constexpr char kFirst[] = "tests/golden/root.1";
+constexpr char kToday[] = "tests/golden/root.2";
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 20};
 
 class FormerRoots : public ::testing::Test {
@@ -117,12 +119,12 @@ TEST_F(FormerRoots, TodaysIsWrittenByteForByte) {
   disk.CopyTo(written);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the process writes to the environment
   if (std::getenv("HOLDFAST_UPDATE_GOLDEN") != nullptr) {
-    stdfs::remove_all(kFirst);
-    stdfs::copy(written, kFirst, stdfs::copy_options::recursive);
-    stdfs::remove_all(stdfs::path(kFirst) / "tmp");
+    stdfs::remove_all(kToday);
+    stdfs::copy(written, kToday, stdfs::copy_options::recursive);
+    stdfs::remove_all(stdfs::path(kToday) / "tmp");
   }
   const auto files = FilesOf(written);
-  const auto golden = FilesOf(kFirst);
+  const auto golden = FilesOf(kToday);
   EXPECT_GT(golden.size(), 10U);
   for (const auto& [path, bytes] : golden) {
     ASSERT_TRUE(files.contains(path)) << path;
@@ -131,9 +133,12 @@ TEST_F(FormerRoots, TodaysIsWrittenByteForByte) {
   EXPECT_EQ(files.size(), golden.size());
 }
 
-TEST_F(FormerRoots, TheFirstIsRead) {
+// With what the event of gamma's end says of itself: the first root kept its number alone.
+class ReadRoots : public FormerRoots, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(ReadRoots, IsReadToday) {
   const stdfs::path root = directory_ / "root";
-  stdfs::copy(kFirst, root, stdfs::copy_options::recursive);
+  stdfs::copy(GetParam(), root, stdfs::copy_options::recursive);
   stdfs::permissions(root, stdfs::perms::owner_all);
   const auto store = Open(root, nullptr);
   EXPECT_THAT(Texts(*store, "alpha"),
@@ -160,8 +165,18 @@ TEST_F(FormerRoots, TheFirstIsRead) {
   ASSERT_TRUE(beta.ok());
   EXPECT_EQ(beta->head.lifecycle, Lifecycle::kClosed);
   EXPECT_FALSE(store->LoadForDecision(Key("gamma"), std::nullopt).ok());
+  const auto last = store->ReadLastEvent(Key("gamma"));
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->name, kSessionDeleted);
+  EXPECT_EQ(last->seq, EventSeq(3));
+  EXPECT_EQ(last->correlation_id.empty(), std::string(GetParam()) == kFirst);
   store->Dispose();
 }
+
+INSTANTIATE_TEST_SUITE_P(Roots, ReadRoots, ::testing::Values(kFirst, kToday),
+                         [](const auto& param) {
+                           return std::string(param.param) == kFirst ? "First" : "Today";
+                         });
 
 }  // namespace
 }  // namespace holdfast::test

@@ -57,7 +57,11 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                     .interval = absl::Milliseconds(250),
                     .allow_network_file_system = true},
                    {.name = "true", .enabled = false, .active = true, .root = "/b"}};
-  config.limits = {.queued_calls = 7, .memory_budget = 401 * kMiB + kKiB};
+  config.limits = {.queued_calls = 7,
+                   .memory_budget = 401 * kMiB + kKiB,
+                   .watchers = 3,
+                   .watch_progress = absl::Seconds(2),
+                   .watch_write_timeout = absl::Minutes(3)};
   config.recovery = {.sweep_interval = absl::Minutes(2), .abandon_after = absl::Hours(1)};
   const auto loaded = ParseConfig(PrintConfig(config), kHome);
   ASSERT_TRUE(loaded.ok()) << loaded.status() << PrintConfig(config);
@@ -91,6 +95,13 @@ TEST(Config, EveryViolationIsSaidAtOnce) {
             "stores[1].name: must be 1 to 64 of A-Z a-z 0-9 . _ -\n"
             "stores[1].name: is another store's name\n"
             "limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
+}
+
+TEST(Config, WatchesHaveSensibleLimits) {
+  EXPECT_EQ(Problems("limits: {watchers: 0, watch_progress: 999ms, watch_write_timeout: 2h}"),
+            "limits.watchers: must be between 1 and 1000000\n"
+            "limits.watch_progress: must be between 1s and 1h\n"
+            "limits.watch_write_timeout: must be between 1s and 1h");
 }
 
 TEST(Config, WhatIsNotYamlIsSaid) {

@@ -1,4 +1,5 @@
 // WatchSession over the wire: where it starts, what it sends, and every way it ends.
+#include "server/rpc/admission.h"
 #include "server/rpc/watch_cursor.h"
 #include "server/rpc/watch_reader.h"
 #include "session/limits.h"
@@ -216,6 +217,21 @@ TEST(WatchReader, WhatADeleteTookAlongIsNoGap) {
   const auto gap = behind.Next();
   EXPECT_TRUE(Is(gap.status(), Reason::kTombstoned)) << gap.status();
   EXPECT_EQ(RefusalOf(gap.status()).facts().at("last_event"), "2");
+}
+
+TEST(Admission, APageIsMemoryAndNoCall) {
+  Admission admission(100);
+  auto call = admission.Admit(40);
+  ASSERT_TRUE(call.ok());
+  {
+    const auto page = admission.AdmitBytes(60);
+    ASSERT_TRUE(page.ok());
+    EXPECT_EQ(admission.InProgress(), 1U);
+    EXPECT_TRUE(Is(admission.AdmitBytes(1).status(), Reason::kOverloaded));
+  }
+  EXPECT_TRUE(admission.AdmitBytes(60).ok()) << "it was given back";
+  *call = Admission::Ticket();
+  EXPECT_TRUE(admission.AwaitIdle(absl::ZeroDuration()));
 }
 
 TEST_F(WatchRpc, AnIdleStreamShowsThatItLives) {
