@@ -61,8 +61,8 @@ const Row kRows[] = {
      .says = "CONCURRENT_TURN"},
     {.saboteur = "skip_event",
      .area = "rpc",
-     .test = "WatchRpc.FromTheFirstEventAndThenEveryLaterOne",
-     .says = "Text(seen)"},
+     .test = "WatchRpc.FromANumber",
+     .says = "Text(watch.UntilProgress())"},
 };
 
 class Saboteurs : public ::testing::TestWithParam<Row> {};
