@@ -11,6 +11,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 #include <unistd.h>
@@ -51,6 +52,9 @@ absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
   App* self = app.get();
   app->sweeper_ = std::make_unique<Periodic>(app->parts_.config.recovery.sweep_interval,
                                              app->parts_.random, [self] { self->Sweep(); });
+  app->cancel_sweeper_ = std::make_unique<Periodic>(
+      std::min(kCancelSweepInterval, app->parts_.config.recovery.sweep_interval),
+      app->parts_.random, [self] { self->SweepCancelled(); });
   app->store_watch_ = std::make_unique<Periodic>(kStoreWatchInterval, app->parts_.random,
                                                  [self] { self->CheckStore(); });
   return app;
@@ -138,6 +142,15 @@ void App::Sweep() {
   }
 }
 
+void App::SweepCancelled() {
+  const auto ended = sessions_->EndCancelled(parts_.config.recovery.cancel_grace, kSweepMost);
+  if (!ended.ok()) {
+    parts_.log.Warn("sweep", {{"problem", RefusalOf(ended.status()).message()}});
+  } else if (*ended > 0) {
+    parts_.log.Info("sweep", {{"sessions_cancelled", static_cast<int64_t>(*ended)}});
+  }
+}
+
 void App::RequestStop() {
   const absl::MutexLock lock(&mutex_);
   stop_ = true;
@@ -159,6 +172,7 @@ int App::Run() {
 
 void App::Drain() {
   sweeper_.reset();
+  cancel_sweeper_.reset();
   store_watch_.reset();
   // The transport's own end answers late calls with a bare CANCELLED, so it comes last: until then
   // the funnel refuses them with a reason and a RetryInfo, which keeps those who heed it away from

@@ -67,6 +67,7 @@ class App {
   void SetServing(bool serving);
   void CheckStore();
   void Sweep();
+  void SweepCancelled();
   void Drain();
 
   Parts parts_;
@@ -79,6 +80,7 @@ class App {
   std::unique_ptr<AdminService> admin_service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Periodic> sweeper_;
+  std::unique_ptr<Periodic> cancel_sweeper_;
   std::unique_ptr<Periodic> store_watch_;
   std::string address_;
 

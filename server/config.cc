@@ -75,7 +75,8 @@ void ReadLimits(YamlReader& reader, const YAML::Node& node, LimitsConfig& out) {
 void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& out) {
   reader.Map(node, "recovery",
              {{"sweep_interval", reader.Duration(out.sweep_interval)},
-              {"abandon_after", reader.Duration(out.abandon_after)}});
+              {"abandon_after", reader.Duration(out.abandon_after)},
+              {"cancel_grace", reader.Duration(out.cancel_grace)}});
 }
 
 // Fills `config` and answers everything that is wrong with the document's form.

@@ -45,6 +45,7 @@ struct LimitsConfig {
 struct RecoveryConfig {
   absl::Duration sweep_interval = absl::Seconds(60);
   absl::Duration abandon_after = absl::Seconds(300);
+  absl::Duration cancel_grace = kCancelGraceDefault;
   bool operator==(const RecoveryConfig&) const = default;
 };
 

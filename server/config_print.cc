@@ -64,6 +64,7 @@ std::string PrintConfig(const Config& config) {
   out << YAML::Key << "sweep_interval" << YAML::Value
       << DurationText(config.recovery.sweep_interval);
   out << YAML::Key << "abandon_after" << YAML::Value << DurationText(config.recovery.abandon_after);
+  out << YAML::Key << "cancel_grace" << YAML::Value << DurationText(config.recovery.cancel_grace);
   out << YAML::EndMap << YAML::EndMap;
   return std::string(out.c_str()) + "\n";
 }

@@ -125,6 +125,8 @@ absl::Status Validate(const Config& config) {
               "must be at least 1s");
   out.Require(config.recovery.abandon_after >= absl::Seconds(1), "recovery.abandon_after",
               "must be at least 1s");
+  out.Require(config.recovery.cancel_grace >= absl::Seconds(1), "recovery.cancel_grace",
+              "must be at least 1s");
   return out.ToStatus();
 }
 

@@ -4,6 +4,7 @@
 #include "session/digest.h"
 #include "session/guard.h"
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/token.h"
 
 #include <algorithm>
@@ -66,6 +67,7 @@ void ApplyEndTurn(const Change& change, Applied& out) {
   Head& head = out.head;
   const TurnRecord ended = *head.turn;
   head.turn.reset();
+  std::erase_if(head.marks, [&](const CancelMark& mark) { return mark.turn == ended.number; });
   if (ended.last_entry > EntryNumber()) {
     if (head.ended.size() >= kEndedTurnsKept) head.ended.erase(head.ended.begin());
     head.ended.push_back(
@@ -127,6 +129,8 @@ void ApplyBeginTurn(const BeginTurn& begin, absl::Time now, Applied& out) {
                          .source = begin.source,
                          .started_at = now,
                          .last_entry = EntryNumber(),
+                         .folded = EntryNumber(),
+                         .journal_before = head.journal,
                          .trace_id = begin.trace_id,
                          .span_id = begin.span_id};
   out.receipt.turn = head.last_turn;
@@ -159,6 +163,16 @@ void ApplyAttributes(const AttributePatch& patch, Head& head) {
       head.attributes.erase(key);
     }
   }
+}
+
+// A session mark stays with a closed session, as the reason of its end, until it is taken up again.
+void ApplyMarks(const Head& before, const Change& change, absl::Time now, Head& head) {
+  const bool reopened =
+      before.lifecycle == Lifecycle::kClosed && head.lifecycle != Lifecycle::kClosed;
+  if (reopened) head.marks.clear();
+  if (!change.mark || HasMark(head, *change.mark)) return;
+  head.marks.push_back(*change.mark);
+  head.marks.back().at = now;
 }
 
 void ApplyEvents(const Change& change, absl::Time now, Applied& out) {
@@ -236,6 +250,7 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   }
   ApplyEntries(change, out);
   ApplyAttributes(change.attributes, head);
+  ApplyMarks(before, change, facts.now, head);
   ApplyEvents(change, facts.now, out);
   ApplyAudit(change, facts.now, out);
   out.tombstone = change.tombstone;

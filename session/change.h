@@ -41,6 +41,7 @@ struct Guard {
   std::optional<Revision> expected_revision;  // exactly the stored one
   std::optional<TurnNumber> turn;             // of an entry, commit or abandon; 0 is between turns
   std::optional<EntryNumber> last_entry;      // of the turn, which must all be there
+  bool begins_next = false;                   // a commit that also begins a turn
 };
 
 // What the decision was made on. If it no longer holds, the decision is made again: never a
@@ -49,6 +50,7 @@ struct Premise {
   Lifecycle lifecycle = Lifecycle::kIdle;
   TurnNumber active_turn;  // 0: none
   Epoch epoch;
+  uint64_t marks = 0;  // how many; within a turn they only become more
 };
 
 // The request a change answers. Kept with its receipt for 24 hours.
@@ -152,6 +154,7 @@ struct Change {
   bool hands_out_sm_slot = false;
   std::vector<JournalEntry> entries;
   AttributePatch attributes;
+  std::optional<CancelMark> mark;  // added unless it is there already
   std::vector<EventDraft> events;
   std::optional<AuditDraft> audit;
   bool tombstone = false;

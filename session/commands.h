@@ -130,6 +130,16 @@ struct ReleaseCommand {
   std::optional<LeaseToken> token;
 };
 
+// A wish that something ends; needs no lease.
+struct CancelCommand {
+  RequestId request;
+  SessionId session;
+  CancelScope scope = CancelScope::kSession;
+  CancelReason reason = CancelReason::kUser;
+  TurnNumber turn;   // of a turn, stage or tool
+  std::string name;  // of a stage or tool
+};
+
 struct OutcomeQuery {
   SessionId session;
   RequestId request;

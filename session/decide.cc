@@ -2,6 +2,8 @@
 
 #include "session/fingerprint.h"
 #include "session/guard.h"
+#include "session/limits.h"
+#include "session/marks.h"
 #include "session/names.h"
 #include "session/refusal.h"
 
@@ -52,6 +54,35 @@ void Abandon(const Head& head, TurnOutcome outcome, Change& change) {
   if (!head.turn) return;
   change.end_turn = EndTurn{.outcome = outcome, .committed = false};
   change.events.push_back(TurnEnd(head.turn->number, outcome));
+}
+
+// Where a session stands when its turn was abandoned: PERSISTED if the last snapshot is not the one
+// it was created with.
+Lifecycle LeftBy(const Head& head) {
+  const bool persisted = head.snapshots.back().at.revision > Revision(1);
+  return persisted ? Lifecycle::kPersisted : Lifecycle::kIdle;
+}
+
+// The reason of a close that a mark asked for.
+CloseReason ClosedFor(CancelReason reason) {
+  switch (reason) {
+    case CancelReason::kUser:
+      return CloseReason::kExplicit;
+    case CancelReason::kParent:
+      return CloseReason::kParentCancel;
+    case CancelReason::kCap:
+      return CloseReason::kHalted;
+  }
+  return CloseReason::kExplicit;
+}
+
+// The facts of a mark for its event and its audit record.
+std::map<std::string, std::string> FactsOf(const CancelMark& mark) {
+  std::map<std::string, std::string> facts = {{"scope", Name(mark.scope)},
+                                              {"reason", Name(mark.reason)}};
+  if (mark.turn != TurnNumber()) facts["turn"] = std::to_string(mark.turn.value());
+  if (!mark.name.empty()) facts["name"] = mark.name;
+  return facts;
 }
 
 void Begin(const Caller& caller, TurnSource source, Change& change) {
@@ -166,6 +197,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   Guard guard = Held(Trigger::kCommitTurn, command.token, command.expected_revision);
   guard.turn = command.turn;
   guard.last_entry = command.last_entry;
+  guard.begins_next = command.begin_next.has_value();
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
   change.moves_revision = true;
   change.renews_lease = true;
@@ -195,7 +227,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.moves_revision = true;
   change.renews_lease = true;
   Abandon(head, command.outcome, change);
-  change.to = head.committed_turns > 0 ? Lifecycle::kPersisted : Lifecycle::kIdle;
+  change.to = LeftBy(head);
   change.audit = AuditDraft{kTurnClass,
                             "TurnEnded",
                             {{"turn", std::to_string(command.turn.value())},
@@ -256,6 +288,65 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                     .payload = {{"holder", ""}, {"previous_holder", head.lease.holder}},
                     .given = {Given::kEpoch}}};
   change.audit = AuditDraft{kLifecycleClass, "release", {}};
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const CancelCommand& command) {
+  Guard guard;
+  guard.trigger = Trigger::kCancel;
+  if (command.scope != CancelScope::kSession) guard.turn = command.turn;
+  const CancelMark mark{.scope = command.scope,
+                        .reason = command.reason,
+                        .turn = command.turn,
+                        .name = command.name,
+                        .at = {}};
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.premise = PremiseOf(head);
+  change.mark = mark;
+  change.events = {{.name = kSessionCancelRequested, .payload = FactsOf(mark), .given = {}}};
+  change.audit = AuditDraft{kLifecycleClass, "cancel", FactsOf(mark)};
+  auto decision = Checked(head, std::move(change));
+  if (!decision.ok()) return decision;
+  if (HasMark(head, mark)) {
+    decision->change.reset();
+  } else if (!mark.name.empty() && InformingMarks(head) >= kInformingMarks) {
+    return TooLarge("name", kInformingMarks, InformingMarks(head) + 1);
+  }
+  return decision;
+}
+
+absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key) {
+  const CancelMark* const mark = EndingMark(head);
+  if (mark == nullptr) return Decision();
+  Guard guard;
+  guard.trigger = Trigger::kEndCancelled;
+  Change change = Start(Caller{}, key, std::nullopt, guard);
+  change.correlation_id = "cancel";
+  change.premise = PremiseOf(head);
+  change.moves_revision = true;
+  change.raises_epoch = head.turn.has_value();
+  change.ends_lease = true;
+  Abandon(head, TurnOutcome::kCancelled, change);
+  if (const CancelMark* const whole = SessionMark(head)) {
+    const std::string reason = Name(ClosedFor(whole->reason));
+    change.to = Lifecycle::kClosed;
+    change.close_reason = ClosedFor(whole->reason);
+    change.events.push_back({.name = kSessionClosed, .payload = {{"reason", reason}}, .given = {}});
+    change.audit =
+        AuditDraft{kLifecycleClass, "end", {{"reason", reason}, {"cancel", Name(whole->reason)}}};
+  } else {
+    change.to = LeftBy(head);
+    change.events.push_back({.name = kSessionLeaseChanged,
+                             .payload = {{"holder", ""}, {"previous_holder", head.lease.holder}},
+                             .given = {Given::kEpoch}});
+    change.audit = AuditDraft{kTurnClass,
+                              "TurnEnded",
+                              {{"turn", std::to_string(mark->turn.value())},
+                               {"outcome", Name(TurnOutcome::kCancelled)},
+                               {"saved", "false"},
+                               {"cancel", Name(mark->reason)}}};
+  }
   return Checked(head, std::move(change));
 }
 

@@ -52,9 +52,17 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const ReleaseCommand& command);
 
+// A mark that is there already writes nothing.
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const CancelCommand& command);
+
 // The server's own act on a session whose holder is gone: the turn is abandoned, the epoch is
 // raised and the session closed with CRASH (DESIGN section 2, "recovery").
 absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key);
+
+// The server's own act on what a mark asked to end: the active turn is abandoned and the epoch
+// raised; a session mark closes the session. Writes nothing when no mark asks for an end any more.
+absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key);
 
 }  // namespace holdfast
 

@@ -149,6 +149,15 @@ RequestStamp StampOf(const DeleteCommand& command) {
   return Meaning().Stamp(command.request, Method::kDelete);
 }
 
+RequestStamp StampOf(const CancelCommand& command) {
+  return Meaning()
+      .Enum(command.scope)
+      .Enum(command.reason)
+      .Number(command.turn.value())
+      .Text(command.name)
+      .Stamp(command.request, Method::kCancel);
+}
+
 RequestStamp StampOf(const ReleaseCommand& command) {
   return Meaning().Stamp(command.request, Method::kRelease);
 }

@@ -39,6 +39,8 @@ struct TurnRecord {
   TurnSource source = TurnSource::kUser;
   absl::Time started_at;
   EntryNumber last_entry;
+  EntryNumber folded;            // the last one that a snapshot inside the turn holds
+  JournalNumber journal_before;  // the journal as it was when the turn began
   std::string trace_id;  // of the call that began it, so that whoever ends it closes the span
   std::string span_id;
 };
@@ -99,6 +101,10 @@ struct Head {
   Digest audit_chain{};
 
   std::map<std::string, std::string> attributes;
+
+  // Of the active turn, and of the session until it is taken up again after its close; in the order
+  // they were set.
+  std::vector<CancelMark> marks;
 };
 
 // Digest of a history after `message` was added to one with digest `before`.

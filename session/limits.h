@@ -26,6 +26,7 @@ inline constexpr size_t kContentTypeBytes = 128;
 inline constexpr size_t kEntryRefBytes = 256;
 inline constexpr size_t kAttributeKeyBytes = 64;
 inline constexpr size_t kAttributeValueBytes = 4 * kKiB;
+inline constexpr size_t kMarkNameBytes = 256;
 inline constexpr size_t kTokenBytes = 512;
 
 // Counts.
@@ -34,6 +35,8 @@ inline constexpr size_t kSlotsPerChange = 256;
 inline constexpr size_t kEntriesPerChange = 4096;
 inline constexpr size_t kAttributesPerSession = 64;
 inline constexpr size_t kLeasesPerRenewal = 1000;
+// Cancel marks of stages and tools that one turn may have.
+inline constexpr size_t kInformingMarks = 64;
 
 // Bytes on the wire and in memory.
 inline constexpr size_t kUnaryRequestBytes = 4 * kMiB;
@@ -53,6 +56,11 @@ inline constexpr size_t kPageBytes = 2 * kMiB;
 inline constexpr absl::Duration kLeaseTtlLeast = absl::Seconds(5);
 inline constexpr absl::Duration kLeaseTtlMost = absl::Hours(1);
 inline constexpr absl::Duration kLeaseTtlDefault = absl::Seconds(60);
+
+// Cancelling (DESIGN section 2): how long a marked turn may still end by itself, and how often
+// marked sessions are looked at.
+inline constexpr absl::Duration kCancelGraceDefault = absl::Seconds(10);
+inline constexpr absl::Duration kCancelSweepInterval = absl::Seconds(5);
 
 // Retention (DESIGN section 2).
 inline constexpr size_t kSnapshotsKept = 10;

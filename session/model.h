@@ -29,6 +29,9 @@ enum class CloseReason : uint8_t {
 enum class TurnSource : uint8_t { kUser = 1, kStateMachine, kFanOut, kSystem, kPlan };
 enum class TurnOutcome : uint8_t { kOk = 1, kError, kCancelled, kAbandoned, kRecovered };
 enum class DriftPolicy : uint8_t { kMigrate = 1, kWarn, kReject };
+// What somebody else asks to end, and why.
+enum class CancelScope : uint8_t { kSession = 1, kTurn, kStage, kTool };
+enum class CancelReason : uint8_t { kUser = 1, kParent, kCap };
 enum class JournalKind : uint8_t { kSlotUpdate = 1, kEvent, kToolIntent, kToolOutcome, kNote };
 enum class Method : uint8_t {
   kCreate = 1,
@@ -41,7 +44,10 @@ enum class Method : uint8_t {
   kDelete,
   kRelease,
   kWrite,
+  kCancel,
 };
+// The one with the highest number.
+inline constexpr Method kLastMethod = Method::kCancel;
 
 // The slot that is the store's own; no client may write it.
 inline constexpr char kStoreSlotOwner[] = "holdfast.store";
@@ -105,6 +111,23 @@ struct AuditRecord {
   Digest previous{};
   Digest hash{};
   bool operator==(const AuditRecord&) const = default;
+};
+
+// A wish that something ends, set by somebody who need not hold the lease. Of a stage or a tool it
+// only informs; a turn or a session that does not end by itself is ended by the server.
+struct CancelMark {
+  CancelScope scope = CancelScope::kSession;
+  CancelReason reason = CancelReason::kUser;
+  TurnNumber turn;   // of a turn, stage or tool; 0 of a session
+  std::string name;  // of a stage or tool
+  absl::Time at;     // the store's
+
+  // Whether both ask for the same thing: the time does not count.
+  [[nodiscard]] bool SameAs(const CancelMark& other) const {
+    return scope == other.scope && reason == other.reason && turn == other.turn &&
+           name == other.name;
+  }
+  bool operator==(const CancelMark&) const = default;
 };
 
 // Where a read stands: everything up to this revision, and of what moves no revision, up to this

@@ -2,6 +2,7 @@
 
 #include "session/fingerprint.h"
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/names.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
@@ -57,8 +58,22 @@ Sessions::Sessions(SessionStore& store, Random& random)
 template <typename Command>
 absl::StatusOr<Done> Sessions::ExecuteAsked(const Caller& caller, const Command& command) {
   const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
-  return Execute({caller.tenant, command.session}, asked,
-                 [&](const Head& head) { return Decide(head, caller, command); });
+  const SessionKey key{caller.tenant, command.session};
+  ASSIGN_OR_RETURN(Done done, Execute(key, asked, [&](const Head& head) {
+                     return Decide(head, caller, command);
+                   }));
+  CloseIfCancelled(key, done);
+  return done;
+}
+
+void Sessions::CloseIfCancelled(const SessionKey& key, Done& done) {
+  if (done.head.turn || EndingMark(done.head) == nullptr) return;
+  absl::StatusOr<Done> closed =
+      ExecuteOnLoaded(key, std::nullopt, [&](const Head& head) -> absl::StatusOr<Decision> {
+        if (head.turn) return Decision();
+        return DecideCancelled(head, key);
+      });
+  if (closed.ok()) done.head = std::move(closed->head);
 }
 
 absl::StatusOr<Done> Sessions::Execute(const SessionKey& key, const std::optional<Asked>& asked,
@@ -211,6 +226,11 @@ absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand&
   return done;
 }
 
+absl::StatusOr<Done> Sessions::Cancel(const Caller& caller, const CancelCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  return ExecuteAsked(caller, command);
+}
+
 absl::StatusOr<Done> Sessions::Release(const Caller& caller, const ReleaseCommand& command) {
   return ExecuteAsked(caller, command);
 }
@@ -230,6 +250,19 @@ absl::StatusOr<size_t> Sessions::RecoverDue(absl::Duration abandon_after, size_t
     if (done.ok()) ++closed;
   }
   return closed;
+}
+
+absl::StatusOr<size_t> Sessions::EndCancelled(absl::Duration grace, size_t limit) {
+  ASSIGN_OR_RETURN(const std::vector<SessionKey> due,
+                   store_.ListDue(DueKind::kCancelled, grace, limit));
+  size_t ended = 0;
+  for (const SessionKey& key : due) {
+    // A refusal means that somebody was faster, which is as good.
+    const absl::StatusOr<Done> done = ExecuteOnLoaded(
+        key, std::nullopt, [&](const Head& head) { return DecideCancelled(head, key); });
+    if (done.ok()) ++ended;
+  }
+  return ended;
 }
 
 }  // namespace holdfast

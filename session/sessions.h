@@ -105,6 +105,8 @@ class Sessions {
   absl::StatusOr<Done> AbandonTurn(const Caller& caller, const AbandonTurnCommand& command);
   absl::StatusOr<Done> Close(const Caller& caller, const CloseCommand& command);
   absl::StatusOr<Done> Delete(const Caller& caller, const DeleteCommand& command);
+  // A session mark closes the session at once, or when its active turn ends.
+  absl::StatusOr<Done> Cancel(const Caller& caller, const CancelCommand& command);
   absl::StatusOr<Done> Release(const Caller& caller, const ReleaseCommand& command);
   std::vector<absl::StatusOr<Renewed>> Renew(const std::vector<RenewRequest>& requests);
   absl::StatusOr<RequestOutcome> Outcome(const Caller& caller, const OutcomeQuery& query);
@@ -118,6 +120,9 @@ class Sessions {
 
   // Closes sessions whose holder is gone (DESIGN section 2, "recovery"); answers how many.
   absl::StatusOr<size_t> RecoverDue(absl::Duration abandon_after, size_t limit);
+  // Ends turns that have stood under a mark for `grace`, and closes marked sessions without a turn
+  // (DESIGN section 2, "Cancel"); answers how many sessions it changed.
+  absl::StatusOr<size_t> EndCancelled(absl::Duration grace, size_t limit);
 
  private:
   using Decider = std::function<absl::StatusOr<Decision>(const Head&)>;
@@ -136,6 +141,9 @@ class Sessions {
   absl::StatusOr<Done> ExecuteAsked(const Caller& caller, const Command& command);
   absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,
                                           const Decider& decide);
+  // Closes a marked session whose turn has ended with `done`, whose head is then the closed one.
+  // What cannot be done now is left to the next sweep.
+  void CloseIfCancelled(const SessionKey& key, Done& done);
   absl::StatusOr<Done> CreateAs(const Caller& caller, const CreateCommand& command,
                                 const SessionId& session, const RequestStamp& stamp);
   absl::StatusOr<Done> ResumeOrCreate(const Caller& caller, const ResumeCommand& command);

@@ -125,6 +125,7 @@ absl::StatusOr<Done> Sessions::ResumeOrCreate(const Caller& caller, const Resume
   const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
   const Decider decide = [&](const Head& head) { return Decide(head, caller, command, secret); };
   absl::StatusOr<Done> done = Execute(key, asked, decide);
+  if (done.ok()) CloseIfCancelled(key, *done);
   if (!command.create_if_missing || !Is(done.status(), Reason::kSessionNotFound)) return done;
   CreateCommand create = *command.create_if_missing;
   create.holder = command.holder;

@@ -260,6 +260,19 @@ absl::Status Validate(const CloseCommand& command) {
   return command.final_snapshot ? CheckContent(*command.final_snapshot, "") : absl::OkStatus();
 }
 
+absl::Status Validate(const CancelCommand& command) {
+  const bool whole = command.scope == CancelScope::kSession;
+  const bool named = command.scope == CancelScope::kStage || command.scope == CancelScope::kTool;
+  if (whole && command.turn != TurnNumber()) {
+    return InvalidField("turn", "goes with the scopes TURN, STAGE and TOOL alone");
+  }
+  if (!whole && command.turn == TurnNumber()) return InvalidField("turn", "must be 1 or more");
+  if (!named && !command.name.empty()) {
+    return InvalidField("name", "goes with the scopes STAGE and TOOL alone");
+  }
+  return named ? CheckName("name", command.name, kMarkNameBytes) : absl::OkStatus();
+}
+
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected) {
   RETURN_IF_ERROR(CheckCount("expected_slots", expected.size(), kSlotsPerChange));
   for (size_t i = 0; i < expected.size(); ++i) {

@@ -18,6 +18,7 @@ absl::Status Validate(const AppendJournalCommand& command);
 absl::Status Validate(const CommitTurnCommand& command);
 absl::Status Validate(const AbandonTurnCommand& command);
 absl::Status Validate(const CloseCommand& command);
+absl::Status Validate(const CancelCommand& command);
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected);
 
 }  // namespace holdfast

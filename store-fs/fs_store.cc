@@ -2,6 +2,7 @@
 
 #include "session/guard.h"
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
@@ -235,16 +236,7 @@ class FsStore final : public SessionStore {
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
                                                   size_t limit) override {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
-      std::vector<SessionKey> due;
-      if (kind != DueKind::kAbandoned) return due;
-      // A sweep is also when the house is tidied.
-      table_->CutBackIdle(kIdle);
-      census_->Compare();
-      for (const SessionKey& key : listing_.Active()) {
-        if (due.size() == limit) break;
-        if (leases_->Quiet(key) >= quiet && Expired(key)) due.push_back(key);
-      }
-      return due;
+      return kind == DueKind::kCancelled ? DueToEnd(quiet, limit) : DueToRecover(quiet, limit);
     });
   }
 
@@ -288,16 +280,44 @@ class FsStore final : public SessionStore {
     if (auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
     const absl::Duration ttl = request.ttl.value_or(head.lease.ttl);
     leases_->Renew(request.key, head.lease.epoch, ttl);
-    return Renewed{.expires_in = ttl, .revision = head.revision};
+    return Renewed{.expires_in = ttl, .revision = head.revision, .marks = std::move(head.marks)};
   }
 
-  bool Expired(const SessionKey& key) {
+  std::vector<SessionKey> DueToRecover(absl::Duration quiet, size_t limit) {
+    // A sweep is also when the house is tidied.
+    table_->CutBackIdle(kIdle);
+    census_->Compare();
+    std::vector<SessionKey> due;
+    for (const SessionKey& key : listing_.Active()) {
+      if (due.size() == limit) break;
+      if (leases_->Quiet(key) >= quiet && Expired(key)) due.push_back(key);
+    }
+    return due;
+  }
+
+  std::vector<SessionKey> DueToEnd(absl::Duration grace, size_t limit) {
+    std::vector<SessionKey> due;
+    for (const SessionKey& key : listing_.Cancelling()) {
+      if (due.size() == limit) break;
+      const std::optional<Head> head = HeadOf(key);
+      if (head && EndIsDue(*head, leases_->MarkedFor(key), grace)) due.push_back(key);
+    }
+    return due;
+  }
+
+  // The head as it is durable; nothing of a session that cannot be read.
+  std::optional<Head> HeadOf(const SessionKey& key) {
     Head head;
     const absl::Status looked = table_->Get(key)->Look(
         [&](const Contents& contents, const auto&) { head = contents.head; });
-    if (!looked.ok()) return false;
-    leases_->Evaluate(key, head);
-    return head.lifecycle == Lifecycle::kActive && head.lease.state != LeaseState::kLive;
+    return looked.ok() ? std::optional(std::move(head)) : std::nullopt;
+  }
+
+  bool Expired(const SessionKey& key) {
+    std::optional<Head> head = HeadOf(key);
+    if (!head) return false;
+    leases_->Evaluate(key, *head);
+    return head->lifecycle == Lifecycle::kActive && head->lease.state != LeaseState::kLive;
   }
 
   void SyncAgain(const std::stop_token& stop) {

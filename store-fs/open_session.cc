@@ -295,6 +295,7 @@ absl::Status OpenSession::Bury(const Applied& applied) {
 
 void OpenSession::NoteLeases(const Batch& batch, const Applied& last) {
   if (last.tombstone) return;
+  environment_.leases.NoteMarks(key_, last.head);
   const LeaseRecord& lease = last.head.lease;
   const bool renewed = std::ranges::any_of(batch, [](const Waiter* member) {
     const bool applied =

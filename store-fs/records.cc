@@ -196,7 +196,7 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   Decoder in = Open(bytes);
   RequestRow row;
   row.stamp.id = ReadId<RequestId>(in);
-  row.stamp.method = ReadEnum(in, Method::kWrite);
+  row.stamp.method = ReadEnum(in, kLastMethod);
   row.stamp.fingerprint = DigestFrom(in.Raw(kDigestBytes));
   row.at = in.Time();
   Receipt& receipt = row.receipt;

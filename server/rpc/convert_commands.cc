@@ -19,15 +19,16 @@ struct NamedMethod {
   Method method;
 };
 
-constexpr std::array<NamedMethod, 9> kMethods = {{{"CreateSession", Method::kCreate},
-                                                  {"UpdateSession", Method::kUpdate},
-                                                  {"ResumeSession", Method::kResume},
-                                                  {"BeginTurn", Method::kBeginTurn},
-                                                  {"CommitTurn", Method::kCommitTurn},
-                                                  {"AbandonTurn", Method::kAbandonTurn},
-                                                  {"CloseSession", Method::kClose},
-                                                  {"DeleteSession", Method::kDelete},
-                                                  {"ReleaseLease", Method::kRelease}}};
+constexpr std::array<NamedMethod, 10> kMethods = {{{"CreateSession", Method::kCreate},
+                                                   {"UpdateSession", Method::kUpdate},
+                                                   {"ResumeSession", Method::kResume},
+                                                   {"BeginTurn", Method::kBeginTurn},
+                                                   {"CommitTurn", Method::kCommitTurn},
+                                                   {"AbandonTurn", Method::kAbandonTurn},
+                                                   {"CloseSession", Method::kClose},
+                                                   {"DeleteSession", Method::kDelete},
+                                                   {"ReleaseLease", Method::kRelease},
+                                                   {"CancelSession", Method::kCancel}}};
 
 // Reads the three fields that every change of an existing session begins with.
 template <typename Request, typename Command>
@@ -193,6 +194,19 @@ absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request) {
     content.deleted_slots = ReadTexts(snapshot.deleted_slots());
     command.final_snapshot = std::move(content);
   }
+  return command;
+}
+
+absl::StatusOr<CancelCommand> ReadCancel(const pb::CancelSessionRequest& request) {
+  CancelCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.scope, ReadCancelScope("scope", request.scope()));
+  if (request.reason() != pb::CANCEL_REASON_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(command.reason, ReadCancelReason("reason", request.reason()));
+  }
+  command.turn = TurnNumber(request.turn());
+  command.name = request.name();
   return command;
 }
 

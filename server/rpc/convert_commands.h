@@ -21,6 +21,7 @@ absl::StatusOr<AppendJournalCommand> ReadAppendJournal(const pb::AppendJournalRe
 absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& request);
 absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(const pb::AbandonTurnRequest& request);
 absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request);
+absl::StatusOr<CancelCommand> ReadCancel(const pb::CancelSessionRequest& request);
 absl::StatusOr<DeleteCommand> ReadDelete(const pb::DeleteSessionRequest& request);
 absl::StatusOr<ReleaseCommand> ReadRelease(const pb::ReleaseLeaseRequest& request);
 absl::StatusOr<OutcomeQuery> ReadOutcomeQuery(const pb::GetRequestOutcomeRequest& request);

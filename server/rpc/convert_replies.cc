@@ -54,6 +54,8 @@ void WriteStored(Method method, Done done, pb::GetRequestOutcomeResponse& out) {
       return WriteReply(done, *out.mutable_abandon_turn());
     case Method::kClose:
       return WriteReply(done, *out.mutable_close_session());
+    case Method::kCancel:
+      return WriteReply(done, *out.mutable_cancel_session());
     case Method::kRelease:
       return WriteReply(done, *out.mutable_release_lease());
     case Method::kDelete:
@@ -91,12 +93,14 @@ void WriteReply(const Begun& begun, pb::BeginTurnResponse& out) {
   out.set_turn(begun.done.receipt.turn.value());
   if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_sm_slot());
   out.set_inline_omitted(begun.inline_omitted);
+  Write(begun.done.head.marks, *out.mutable_cancel_marks());
 }
 
 void WriteReply(const Done& done, pb::AppendJournalResponse& out) {
   out.set_revision(done.receipt.revision.value());
   out.set_last_entry(done.receipt.last_entry.value());
   out.set_journal_number(done.head.journal.value());
+  Write(done.head.marks, *out.mutable_cancel_marks());
 }
 
 void WriteReply(const Done& done, pb::CommitTurnResponse& out) {
@@ -104,6 +108,7 @@ void WriteReply(const Done& done, pb::CommitTurnResponse& out) {
   out.set_last_entry(done.receipt.last_entry.value());
   out.set_message_count(done.receipt.messages.value());
   out.set_next_turn(done.receipt.turn.value());
+  Write(done.head.marks, *out.mutable_cancel_marks());
 }
 
 void WriteReply(const Done& done, pb::AbandonTurnResponse& out) { WriteCommon(done, out); }
@@ -112,6 +117,11 @@ void WriteReply(const Done& done, pb::CloseSessionResponse& out) {
   WriteCommon(done, out);
   out.set_persisted(done.receipt.abandoned_turn == TurnNumber());
   out.set_abandoned_turn(done.receipt.abandoned_turn.value());
+}
+
+void WriteReply(const Done& done, pb::CancelSessionResponse& out) {
+  WriteCommon(done, out);
+  Write(done.session, done.head, *out.mutable_session());
 }
 
 void WriteReply(const Done& done, pb::DeleteSessionResponse& out) { WriteCommon(done, out); }

@@ -17,6 +17,7 @@ void WriteReply(const Done& done, pb::AppendJournalResponse& out);
 void WriteReply(const Done& done, pb::CommitTurnResponse& out);
 void WriteReply(const Done& done, pb::AbandonTurnResponse& out);
 void WriteReply(const Done& done, pb::CloseSessionResponse& out);
+void WriteReply(const Done& done, pb::CancelSessionResponse& out);
 void WriteReply(const Done& done, pb::DeleteSessionResponse& out);
 void WriteReply(const Done& done, pb::ReleaseLeaseResponse& out);
 

@@ -9,11 +9,18 @@
 #include "session/sessions.h"
 #include "session/store.h"
 
+#include <google/protobuf/repeated_field.h>
+
+#include <vector>
+
 namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
 void Write(const SessionId& id, const Head& head, pb::Session& out);
+void Write(const CancelMark& mark, pb::CancelMark& out);
+void Write(const std::vector<CancelMark>& marks,
+           google::protobuf::RepeatedPtrField<pb::CancelMark>& out);
 void Write(const SessionRow& row, pb::SessionSummary& out);
 void Write(const Message& message, pb::Message& out);
 void Write(const Slot& slot, pb::Slot& out);

@@ -97,6 +97,12 @@ SessionService::Reactor* SessionService::AbandonTurn(Context* context,
                  &Sessions::AbandonTurn);
 }
 
+SessionService::Reactor* SessionService::CancelSession(Context* context,
+                                                       const pb::CancelSessionRequest* request,
+                                                       pb::CancelSessionResponse* response) {
+  return Command(Unary{"CancelSession", context, request, response}, ReadCancel, &Sessions::Cancel);
+}
+
 SessionService::Reactor* SessionService::CloseSession(Context* context,
                                                       const pb::CloseSessionRequest* request,
                                                       pb::CloseSessionResponse* response) {

@@ -38,6 +38,8 @@ class SessionService final : public pb::SessionService::CallbackService {
                       pb::CommitTurnResponse* response) override;
   Reactor* AbandonTurn(Context* context, const pb::AbandonTurnRequest* request,
                        pb::AbandonTurnResponse* response) override;
+  Reactor* CancelSession(Context* context, const pb::CancelSessionRequest* request,
+                         pb::CancelSessionResponse* response) override;
   Reactor* CloseSession(Context* context, const pb::CloseSessionRequest* request,
                         pb::CloseSessionResponse* response) override;
   Reactor* DeleteSession(Context* context, const pb::DeleteSessionRequest* request,

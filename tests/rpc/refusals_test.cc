@@ -94,6 +94,7 @@ TEST_F(RefusalsRpc, EachIsWordedAsReviewed) {
   RefusalCases cases(sessions(), admin());
   cases.Identity();
   cases.State();
+  cases.Cancels();
   cases.Leases();
   StoreTrouble(cases);
   cases.Sizes();

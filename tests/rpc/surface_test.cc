@@ -101,7 +101,7 @@ TEST_F(SurfaceRpc, EveryMethodOfEveryServiceAnswers) {
       EXPECT_EQ(ReasonOf(status), status.ok() ? "" : "INVALID_FIELD") << method;
     }
   }
-  EXPECT_EQ(methods, 21);
+  EXPECT_EQ(methods, 22);
 }
 
 TEST_F(SurfaceRpc, AMethodThatIsNoneIsUnimplemented) {

@@ -202,6 +202,18 @@ Change Changes::Update(AttributePatch attributes) {
   return change;
 }
 
+Change Changes::Mark(CancelScope scope, TurnNumber turn, std::string_view name) {
+  Change change = Start(Trigger::kCancel, Method::kCancel);
+  change.mark = CancelMark{.scope = scope,
+                           .reason = CancelReason::kUser,
+                           .turn = turn,
+                           .name = std::string(name),
+                           .at = {}};
+  Tell(change, "SessionCancelRequested");
+  Note(change, "cancel");
+  return change;
+}
+
 Change Changes::Recover(Epoch epoch, TurnNumber turn) {
   Change change = Start(Trigger::kRecover, Method::kClose);
   change.request.reset();

@@ -1,5 +1,6 @@
 // The reads of the reference store: pages, positions, listings.
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "tests/support/reference_store.h"
@@ -113,6 +114,7 @@ SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession&
           .project_root = head.project_root,
           .title = title == head.attributes.end() ? "" : title->second,
           .messages = head.messages,
+          .cancelling = EndingMark(head) != nullptr,
           .created_at = head.created_at,
           .updated_at = head.updated_at};
 }
@@ -231,8 +233,7 @@ absl::StatusOr<ListPage> ReferenceStore::List(const ListQuery& query) {
   return page;
 }
 
-absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(DueKind /*kind*/,
-                                                                absl::Duration quiet,
+absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(DueKind kind, absl::Duration quiet,
                                                                 size_t limit) {
   const absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(Serving());
@@ -241,9 +242,15 @@ absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(DueKind /*kind*/
     if (due.size() == limit) break;
     if (session.tombstone || session.damaged || session.head.store != disk_->store) continue;
     const Head head = HeadNow(key, session);
+    const Live& live = LiveOf(key, session);
+    const absl::Duration now = clock_.SinceBoot();
+    if (kind == DueKind::kCancelled) {
+      if (EndIsDue(head, now - live.marked_at.value_or(opened_at_), quiet)) due.push_back(key);
+      continue;
+    }
     const bool held = head.lease.state == LeaseState::kLive;
-    const absl::Duration still = clock_.SinceBoot() - LiveOf(key, session).active_at;
-    if (head.lifecycle == Lifecycle::kActive && !held && still >= quiet) due.push_back(key);
+    const bool still = now - live.active_at >= quiet;
+    if (head.lifecycle == Lifecycle::kActive && !held && still) due.push_back(key);
   }
   return due;
 }

@@ -2,6 +2,7 @@
 
 #include "session/guard.h"
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
@@ -139,7 +140,9 @@ absl::StatusOr<StoredSession*> ReferenceStore::Find(const SessionKey& key) {
 
 ReferenceStore::Live& ReferenceStore::LiveOf(const SessionKey& key, const StoredSession& session) {
   // A lease that nobody has renewed since the store was opened has one full TTL from then.
-  const Live fresh{.lease_ends = opened_at_ + session.head.lease.ttl, .active_at = opened_at_};
+  const Live fresh{.lease_ends = opened_at_ + session.head.lease.ttl,
+                   .active_at = opened_at_,
+                   .marked_at = std::nullopt};
   return live_.try_emplace(key, fresh).first->second;
 }
 
@@ -245,6 +248,11 @@ void ReferenceStore::Store(const Change& change, const Applied& applied) {
   }
   Live& live = LiveOf(change.key, session);
   live.active_at = clock_.SinceBoot();
+  if (EndingMark(session.head) == nullptr) {
+    live.marked_at.reset();
+  } else if (!live.marked_at) {
+    live.marked_at = clock_.SinceBoot();
+  }
   if (change.grant || change.renews_lease) {
     live.lease_ends = clock_.SinceBoot() + session.head.lease.ttl;
   }
@@ -258,7 +266,7 @@ absl::StatusOr<Renewed> ReferenceStore::Renew(const RenewRequest& request) {
   if (const auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
   const absl::Duration ttl = request.ttl.value_or(head.lease.ttl);
   LiveOf(request.key, *session).lease_ends = clock_.SinceBoot() + ttl;
-  return Renewed{.expires_in = ttl, .revision = head.revision};
+  return Renewed{.expires_in = ttl, .revision = head.revision, .marks = head.marks};
 }
 
 std::vector<absl::StatusOr<Renewed>> ReferenceStore::RenewLeases(

@@ -67,6 +67,7 @@ class ReferenceStore final : public SessionStore {
   struct Live {
     absl::Duration lease_ends;  // since boot
     absl::Duration active_at;
+    std::optional<absl::Duration> marked_at;  // when it was first seen to be cancelled
   };
 
   [[nodiscard]] absl::Status Serving() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

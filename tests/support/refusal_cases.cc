@@ -121,6 +121,41 @@ void RefusalCases::State() {
   });
 }
 
+void RefusalCases::Cancels() {
+  const auto cancel = [&](pb::CancelScope scope, uint64_t turn, const std::string& name) {
+    return Ask(&Stub::CancelSession, CancelRequest("cancel", scope, turn, name));
+  };
+  const std::string token = Create("cancel");
+  Refused("a mark of nothing", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_UNSPECIFIED, 0, ""); });
+  Refused("a mark of a turn without its number", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TURN, 0, ""); });
+  Refused("a mark of the session with a turn", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_SESSION, 1, ""); });
+  Refused("a mark of a tool without its name", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TOOL, 1, ""); });
+  Refused("a mark of a turn with a name", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TURN, 1, "tool"); });
+  Refused("a mark of a turn that is not active", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TURN, 1, ""); });
+  Begin("cancel", token);
+  for (size_t i = 0; i < kInformingMarks; ++i) {
+    EXPECT_TRUE(cancel(pb::CANCEL_SCOPE_TOOL, 1, "tool-" + std::to_string(i)).ok());
+  }
+  Refused("one mark of a tool too many", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TOOL, 1, "tool"); });
+  EXPECT_TRUE(cancel(pb::CANCEL_SCOPE_SESSION, 0, "").ok());
+  Refused("a turn behind one of a session that is being cancelled", "cancel", [&] {
+    pb::CommitTurnRequest request = CommitRequest("cancel", token, 1, "x");
+    request.set_begin_next(true);
+    request.set_next_source(pb::TURN_SOURCE_USER);
+    return Ask(&Stub::CommitTurn, request);
+  });
+  Commit("cancel", token, 1);
+  Refused("a mark of a closed session", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_SESSION, 0, ""); });
+}
+
 void RefusalCases::Leases() {
   const std::string token = Create("lease");
   Refused("no token", "lease", [&] { return AskBegin(BeginRequest("lease", "")); });

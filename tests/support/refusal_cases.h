@@ -31,6 +31,7 @@ class RefusalCases {
 
   void Identity();
   void State();
+  void Cancels();
   void Leases();
   void Sizes();
   void Fields();
