@@ -5,6 +5,7 @@
 #include "cli/invocation.h"
 #include "cli/replay/command.h"
 #include "cli/session_commands.h"
+#include "cli/store_commands.h"
 
 #include "CLI/CLI.hpp"
 
@@ -58,6 +59,7 @@ int Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
   app.footer(kFooter);
   AddGlobalOptions(app, invocation);
   AddSessionCommands(app, invocation);
+  AddStoreCommands(app, invocation);
   AddReplayCommand(app, invocation);
   AddHealthCommand(app, invocation);
   AddCompletionCommand(app, invocation);

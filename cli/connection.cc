@@ -32,6 +32,7 @@ Connection::Connection(const std::string& address) {
   const auto channel =
       grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), Arguments());
   sessions_ = v1::SessionService::NewStub(channel);
+  store_ = v1::StoreService::NewStub(channel);
   admin_ = v1::AdminService::NewStub(channel);
   health_ = grpc::health::v1::Health::NewStub(channel);
 }

@@ -22,7 +22,7 @@ namespace {
 
 // Health is overall, and per service.
 constexpr std::string_view kServices[] = {"", "holdfast.v1.SessionService",
-                                          "holdfast.v1.AdminService"};
+                                          "holdfast.v1.StoreService", "holdfast.v1.AdminService"};
 // Calls are refused with a reason for at least this long.
 constexpr absl::Duration kRefusingWait = absl::Milliseconds(100);
 constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
@@ -77,7 +77,10 @@ absl::Status App::Open() {
                                       .random = parts_.random,
                                       .log = parts_.log});
   sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random);
-  session_service_ = std::make_unique<SessionService>(*edge_, *sessions_);
+  waiters_ = std::make_unique<TurnWaiters>(*pool_);
+  sessions_->OnTurnEnd([this](const SessionKey& key) { waiters_->TurnEnded(key); });
+  session_service_ = std::make_unique<SessionService>(*edge_, *sessions_, *waiters_);
+  store_service_ = std::make_unique<StoreService>(*edge_, stores_->active());
   admin_service_ =
       std::make_unique<AdminService>(*edge_, stores_->active(),
                                      ServerFacts{.version = kVersion,
@@ -96,6 +99,7 @@ absl::Status App::Listen() {
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(session_service_.get());
+  builder.RegisterService(store_service_.get());
   builder.RegisterService(admin_service_.get());
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port == 0) {
@@ -178,6 +182,7 @@ void App::Drain() {
   // the funnel refuses them with a reason and a RetryInfo, which keeps those who heed it away from
   // the end.
   admission_->Stop();
+  waiters_->Stop();
   const absl::Duration begun = parts_.clock.SinceBoot();
   if (!admission_->AwaitIdle(parts_.config.server.drain_timeout)) {
     parts_.log.Warn("calls are cut off",

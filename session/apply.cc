@@ -75,14 +75,24 @@ void ApplyEndTurn(const Change& change, Applied& out) {
   }
   if (change.end_turn->committed) {
     out.folded = ended.number;
+    out.folded_after = ended.folded;
     out.receipt.last_entry = ended.last_entry;
     ++head.committed_turns;
     if (change.request) head.last_committed_request = change.request->id;
   } else {
     out.dropped = ended.number;
     out.receipt.abandoned_turn = ended.number;
-    out.receipt.entries_dropped = ended.last_entry.value();
+    out.receipt.entries_dropped = ended.last_entry.value() - ended.folded.value();
   }
+}
+
+// A snapshot inside the turn: what it folds is not folded again, and outlives the turn's end.
+void ApplyKeepTurn(const Change& change, Applied& out) {
+  TurnRecord& turn = *out.head.turn;
+  out.folded = turn.number;
+  out.folded_after = std::exchange(turn.folded, turn.last_entry);
+  out.receipt.last_entry = turn.last_entry;
+  if (change.request) out.head.last_committed_request = change.request->id;
 }
 
 // The store's own bookkeeping slot (systems.md A1, "optional state slot"): what the snapshot holds.
@@ -118,7 +128,7 @@ void ApplySnapshot(Head& head) {
   head.snapshots.push_back({.at = {.revision = head.revision, .journal = head.journal},
                             .generation = head.generation,
                             .messages = head.messages});
-  const JournalNumber floor = OldestKept(head).journal;
+  const JournalNumber floor = JournalFloor(head);
   std::erase_if(head.ended, [&](const EndedTurn& turn) { return turn.last_journal <= floor; });
 }
 
@@ -237,6 +247,7 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   ApplyLease(change, facts, out);
   if (change.grant && !change.create) head.sm_slot_pending = head.sm.has_value();
   if (change.end_turn) ApplyEndTurn(change, out);
+  if (change.keeps_turn) ApplyKeepTurn(change, out);
   if (change.to) head.lifecycle = *change.to;
   if (change.to || change.close_reason != CloseReason::kNone) {
     head.close_reason = change.close_reason;
@@ -257,6 +268,8 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   out.receipt.revision = head.revision;
   out.receipt.epoch = head.lease.epoch;
   out.receipt.messages = head.messages;
+  out.receipt.drained_turns = change.drained_turns;
+  if (change.audit) out.receipt.audit = head.last_audit;
   out.receipt.created = change.create.has_value();
   if (!head.snapshots.empty()) out.receipt.snapshot = head.snapshots.back().at.revision;
   return out;

@@ -76,6 +76,8 @@ struct Receipt {
   std::string previous_holder;
   uint64_t tail_bytes_cut = 0;  // of an unfinished write, when the store opened the session
   std::string token;            // of a grant; wiped when its epoch has passed
+  uint64_t drained_turns = 0;   // committed while a close waited
+  AuditSeq audit;               // the record that was written with it
 };
 
 // A stored request with its reply.
@@ -142,6 +144,7 @@ struct Change {
   bool renews_lease = false;
   bool raises_epoch = false;  // recovery: fences a holder without granting
   std::optional<EndTurn> end_turn;
+  bool keeps_turn = false;  // folds what the active turn has so far, and ends nothing
   std::optional<Lifecycle> to;
   CloseReason close_reason = CloseReason::kNone;
   bool snapshot =
@@ -157,6 +160,7 @@ struct Change {
   std::optional<CancelMark> mark;  // added unless it is there already
   std::vector<EventDraft> events;
   std::optional<AuditDraft> audit;
+  uint64_t drained_turns = 0;  // for the receipt
   bool tombstone = false;
 
   std::string correlation_id;

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,6 +92,7 @@ struct CommitTurnCommand {
   std::optional<std::optional<StateMachineRef>> sm;
   std::optional<EntryNumber> last_entry;
   std::optional<TurnSource> begin_next;
+  bool keep_open = false;  // a snapshot inside the turn, which stays active
   std::string acting_owner;
 };
 
@@ -116,6 +118,8 @@ struct CloseCommand {
   std::optional<Revision> expected_revision;
   CloseReason reason = CloseReason::kExplicit;
   std::optional<SnapshotContent> final_snapshot;
+  absl::Duration drain;        // how long to wait for the active turn's commit before abandoning it
+  uint64_t drained_turns = 0;  // committed while it waited
 };
 
 struct DeleteCommand {
@@ -138,6 +142,16 @@ struct CancelCommand {
   CancelReason reason = CancelReason::kUser;
   TurnNumber turn;   // of a turn, stage or tool
   std::string name;  // of a stage or tool
+};
+
+// A record of an act outside of the store: an approval, a permission, a tool. Needs no lease.
+struct AppendAuditCommand {
+  RequestId request;
+  SessionId session;
+  std::string audit_class;
+  std::string code;
+  std::string correlation_id;
+  std::map<std::string, std::string> data;
 };
 
 struct OutcomeQuery {

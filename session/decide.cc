@@ -16,9 +16,6 @@
 namespace holdfast {
 namespace {
 
-constexpr char kLifecycleClass[] = "SessionLifecycle";
-constexpr char kTurnClass[] = "Turn";
-
 Change Start(const Caller& caller, SessionKey key, const std::optional<RequestStamp>& request,
              const Guard& guard) {
   Change change;
@@ -96,6 +93,15 @@ void Snapshot(const SnapshotContent& content, Change& change) {
   change.messages = content.messages;
   change.slots = content.slots;
   change.deleted_slots = content.deleted_slots;
+}
+
+// A snapshot inside the turn, which stays active.
+void KeepTurn(TurnNumber turn, Change& change) {
+  change.keeps_turn = true;
+  change.end_turn.reset();
+  change.events = {Plain(kSessionPersisted)};
+  change.to = Lifecycle::kActive;
+  change.audit = AuditDraft{kLifecycleClass, "save", {{"turn", std::to_string(turn.value())}}};
 }
 
 Guard Held(Trigger trigger, const std::optional<LeaseToken>& token,
@@ -215,6 +221,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                             {{"turn", std::to_string(command.turn.value())},
                              {"outcome", Name(command.outcome)},
                              {"saved", "true"}}};
+  if (command.keep_open) KeepTurn(command.turn, change);
   return Checked(head, std::move(change));
 }
 
@@ -243,7 +250,9 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   guard.lease = command.final_snapshot ? LeaseRule::kMustHold : LeaseRule::kHeldOrFree;
   guard.token = command.token;
   guard.expected_revision = command.expected_revision;
-  if (command.final_snapshot && head.turn) guard.trigger = Trigger::kWrite;  // CONCURRENT_TURN
+  // CONCURRENT_TURN, unless the turn was given time to end.
+  const bool waited = command.drain > absl::ZeroDuration();
+  if (command.final_snapshot && head.turn && !waited) guard.trigger = Trigger::kWrite;
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
   change.premise = PremiseOf(head);
   change.moves_revision = true;
@@ -255,6 +264,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.ends_lease = true;
   change.to = Lifecycle::kClosed;
   change.close_reason = command.reason;
+  change.drained_turns = command.drained_turns;
   change.events.push_back(
       {.name = kSessionClosed, .payload = {{"reason", Name(command.reason)}}, .given = {}});
   change.audit = AuditDraft{kLifecycleClass, "end", {{"reason", Name(command.reason)}}};
@@ -347,6 +357,16 @@ absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key
                                {"saved", "false"},
                                {"cancel", Name(mark->reason)}}};
   }
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const AppendAuditCommand& command) {
+  Guard guard;
+  guard.trigger = Trigger::kAppendAudit;
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.correlation_id = command.correlation_id;
+  change.audit = AuditDraft{command.audit_class, command.code, command.data};
   return Checked(head, std::move(change));
 }
 

@@ -56,6 +56,9 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const CancelCommand& command);
 
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const AppendAuditCommand& command);
+
 // The server's own act on a session whose holder is gone: the turn is abandoned, the epoch is
 // raised and the session closed with CRASH (DESIGN section 2, "recovery").
 absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key);

@@ -123,6 +123,8 @@ RequestStamp StampOf(const CommitTurnCommand& command) {
       .Number(command.begin_next ? 1 : 0)
       .Enum(command.begin_next.value_or(TurnSource::kUser))
       .Text(command.acting_owner);
+  if (command.keep_open)
+    meaning.Number(1);  // absent in requests from before there was such a field
   return meaning.Stamp(command.request, Method::kCommitTurn);
 }
 
@@ -156,6 +158,14 @@ RequestStamp StampOf(const CancelCommand& command) {
       .Number(command.turn.value())
       .Text(command.name)
       .Stamp(command.request, Method::kCancel);
+}
+
+RequestStamp StampOf(const AppendAuditCommand& command) {
+  Meaning meaning;
+  meaning.Text(command.audit_class).Text(command.code).Text(command.correlation_id);
+  meaning.Number(command.data.size());
+  for (const auto& [name, value] : command.data) meaning.Text(name).Text(value);
+  return meaning.Stamp(command.request, Method::kAppendAudit);
 }
 
 RequestStamp StampOf(const ReleaseCommand& command) {

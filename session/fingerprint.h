@@ -19,6 +19,7 @@ RequestStamp StampOf(const CloseCommand& command);
 RequestStamp StampOf(const DeleteCommand& command);
 RequestStamp StampOf(const ReleaseCommand& command);
 RequestStamp StampOf(const CancelCommand& command);
+RequestStamp StampOf(const AppendAuditCommand& command);
 
 // True when both are the same request.
 inline bool SameRequest(const RequestStamp& a, const RequestStamp& b) {

@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -112,6 +113,13 @@ Digest ExtendHistory(const Digest& before, const Message& message);
 
 // The oldest position that can still be read.
 inline Position OldestKept(const Head& head) { return head.snapshots.front().at; }
+
+// The last journal entry that is no longer kept: that of the oldest snapshot, but none of the
+// active turn, however many snapshots are written inside it.
+inline JournalNumber JournalFloor(const Head& head) {
+  const JournalNumber oldest = OldestKept(head).journal;
+  return head.turn ? std::min(oldest, head.turn->journal_before) : oldest;
+}
 
 }  // namespace holdfast
 

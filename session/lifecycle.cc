@@ -41,7 +41,7 @@ std::string_view Name(Trigger trigger) {
   static constexpr std::array<std::string_view, kTriggers> kNames = {
       "BeginTurn", "CommitTurn", "AbandonTurn", "AppendJournal", "Write",
       "Resume",    "Close",      "Recover",     "Delete",        "Update",
-      "Renew",     "Release",    "Cancel",      "EndCancelled"};
+      "Renew",     "Release",    "Cancel",      "EndCancelled",  "AppendAudit"};
   return kNames.at(static_cast<size_t>(trigger));
 }
 

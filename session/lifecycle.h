@@ -29,8 +29,9 @@ enum class Trigger : uint8_t {
   kRelease,
   kCancel,
   kEndCancelled,  // the server ends what a mark asked to end
+  kAppendAudit,
 };
-inline constexpr size_t kTriggers = 14;
+inline constexpr size_t kTriggers = 15;
 
 // Whether somebody has asked for the session's end.
 enum class EndWish : uint8_t { kNone, kSession };
@@ -84,6 +85,7 @@ inline constexpr std::array<Row, kTriggers> kTable = {{
     /* EndCancelled  */
     {To(Lifecycle::kClosed), To(Lifecycle::kPersisted), To(Lifecycle::kClosed),
      To(Lifecycle::kClosed), Never()},
+    /* AppendAudit   */ Stays(),
 }};
 
 }  // namespace internal

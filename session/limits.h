@@ -27,6 +27,11 @@ inline constexpr size_t kEntryRefBytes = 256;
 inline constexpr size_t kAttributeKeyBytes = 64;
 inline constexpr size_t kAttributeValueBytes = 4 * kKiB;
 inline constexpr size_t kMarkNameBytes = 256;
+inline constexpr size_t kAuditClassBytes = 64;
+inline constexpr size_t kAuditCodeBytes = 128;
+inline constexpr size_t kCorrelationIdBytes = 256;
+inline constexpr size_t kAuditKeyBytes = 64;
+inline constexpr size_t kAuditValueBytes = 64 * kKiB;
 inline constexpr size_t kTokenBytes = 512;
 
 // Counts.
@@ -37,6 +42,7 @@ inline constexpr size_t kAttributesPerSession = 64;
 inline constexpr size_t kLeasesPerRenewal = 1000;
 // Cancel marks of stages and tools that one turn may have.
 inline constexpr size_t kInformingMarks = 64;
+inline constexpr size_t kAuditFacts = 64;
 
 // Bytes on the wire and in memory.
 inline constexpr size_t kUnaryRequestBytes = 4 * kMiB;
@@ -46,6 +52,9 @@ inline constexpr size_t kSnapshotBytes = 256 * kMiB;
 inline constexpr size_t kChunkBytes = 1 * kMiB;
 inline constexpr size_t kMetadataBytes = 64 * kKiB;
 inline constexpr size_t kInlineBytes = 1 * kMiB;
+
+// Deleted sessions that a check of the store names, of those that are there again.
+inline constexpr size_t kReappearedShown = 1000;
 
 // Pages.
 inline constexpr uint32_t kPageDefault = 50;
@@ -61,6 +70,12 @@ inline constexpr absl::Duration kLeaseTtlDefault = absl::Seconds(60);
 // marked sessions are looked at.
 inline constexpr absl::Duration kCancelGraceDefault = absl::Seconds(10);
 inline constexpr absl::Duration kCancelSweepInterval = absl::Seconds(5);
+
+// Closing: how long it may wait for the active turn, how often it looks whether it is still wanted,
+// and at every which of these looks it asks the store, for a turn that ended on another server.
+inline constexpr absl::Duration kDrainMost = absl::Seconds(30);
+inline constexpr absl::Duration kDrainBeat = absl::Milliseconds(100);
+inline constexpr int kDrainBeatsPerLook = 10;
 
 // Retention (DESIGN section 2).
 inline constexpr size_t kSnapshotsKept = 10;

@@ -45,9 +45,10 @@ enum class Method : uint8_t {
   kRelease,
   kWrite,
   kCancel,
+  kAppendAudit,
 };
 // The one with the highest number.
-inline constexpr Method kLastMethod = Method::kCancel;
+inline constexpr Method kLastMethod = Method::kAppendAudit;
 
 // The slot that is the store's own; no client may write it.
 inline constexpr char kStoreSlotOwner[] = "holdfast.store";

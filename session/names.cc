@@ -38,10 +38,10 @@ std::string Name(Mode mode) {
 }
 
 std::string Name(Method method) {
-  static constexpr std::array<const char*, 12> kNames = {
+  static constexpr std::array<const char*, 13> kNames = {
       "",           "CreateSession", "UpdateSession", "ResumeSession", "BeginTurn",
       "CommitTurn", "AbandonTurn",   "CloseSession",  "DeleteSession", "ReleaseLease",
-      "Write",      "CancelSession"};
+      "Write",      "CancelSession", "AppendAudit"};
   return Pick(kNames, method);
 }
 

@@ -20,6 +20,10 @@ inline constexpr char kSessionClosed[] = "SessionClosed";
 inline constexpr char kSessionDeleted[] = "SessionDeleted";
 inline constexpr char kSessionCancelRequested[] = "SessionCancelRequested";
 
+// Audit classes of the store's own acts (systems.md A1).
+inline constexpr char kLifecycleClass[] = "SessionLifecycle";
+inline constexpr char kTurnClass[] = "Turn";
+
 // "ok", "user", "explicit", "ask", "CommitTurn".
 std::string Name(TurnOutcome outcome);
 std::string Name(TurnSource source);

@@ -113,6 +113,7 @@ absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change 
     heads_.Put(key, result->head);
     switch (result->kind) {
       case CommitResult::Kind::kApplied:
+        if (change.end_turn && on_turn_end_) on_turn_end_(key);
         return DoneFrom(key, *std::move(result), false);
       case CommitResult::Kind::kRepeated:
         return DoneFrom(key, *std::move(result), true);
@@ -213,6 +214,17 @@ absl::StatusOr<Done> Sessions::AbandonTurn(const Caller& caller,
 absl::StatusOr<Done> Sessions::Close(const Caller& caller, const CloseCommand& command) {
   RETURN_IF_ERROR(Validate(command));
   return ExecuteAsked(caller, command);
+}
+
+absl::StatusOr<Draining> Sessions::Drain(const Caller& caller, const CloseCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  ASSIGN_OR_RETURN(const Loaded loaded,
+                   store_.LoadForDecision({caller.tenant, command.session}, command.request));
+  Draining draining{.active = false, .committed = loaded.head.committed_turns};
+  if (loaded.request || !loaded.head.turn) return draining;
+  RETURN_IF_ERROR(Decide(loaded.head, caller, command).status());
+  draining.active = true;
+  return draining;
 }
 
 absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand& command) {

@@ -87,6 +87,22 @@ struct RequestOutcome {
   Head head;
 };
 
+// What a close that may wait has to wait for.
+struct Draining {
+  bool active = false;     // a turn is, and the close would be let through
+  uint64_t committed = 0;  // turns so far
+};
+
+// What became of an audit chain.
+struct AuditVerdict {
+  uint64_t records = 0;  // that are sound, from the first on
+  Digest last{};         // hash of the last of them; zeros when there is none
+  std::string why;       // empty: all of them are; else what is wrong with the one behind
+  Revision revision;
+
+  [[nodiscard]] bool sound() const { return why.empty(); }
+};
+
 class Sessions {
  public:
   // `store` and `random` must outlive this.
@@ -104,9 +120,18 @@ class Sessions {
   absl::StatusOr<Done> CommitTurn(const Caller& caller, const CommitTurnCommand& command);
   absl::StatusOr<Done> AbandonTurn(const Caller& caller, const AbandonTurnCommand& command);
   absl::StatusOr<Done> Close(const Caller& caller, const CloseCommand& command);
+  // Whether `command` has something to wait for; its refusal where it would be refused now. Writes
+  // nothing.
+  absl::StatusOr<Draining> Drain(const Caller& caller, const CloseCommand& command);
   absl::StatusOr<Done> Delete(const Caller& caller, const DeleteCommand& command);
   // A session mark closes the session at once, or when its active turn ends.
   absl::StatusOr<Done> Cancel(const Caller& caller, const CancelCommand& command);
+  // The record is durable before the answer; it moves no revision and makes no event.
+  absl::StatusOr<Done> AppendAudit(const Caller& caller, const AppendAuditCommand& command);
+  // Walks the chain from its first record to the one that the head names. `go_on` is asked before
+  // each page; what it refuses ends the walk.
+  absl::StatusOr<AuditVerdict> VerifyAudit(const Caller& caller, const SessionId& session,
+                                           const std::function<absl::Status()>& go_on);
   absl::StatusOr<Done> Release(const Caller& caller, const ReleaseCommand& command);
   std::vector<absl::StatusOr<Renewed>> Renew(const std::vector<RenewRequest>& requests);
   absl::StatusOr<RequestOutcome> Outcome(const Caller& caller, const OutcomeQuery& query);
@@ -117,6 +142,10 @@ class Sessions {
                                       const std::vector<ExpectedSlot>& expected);
   // Reads that need no decision go straight to the store.
   [[nodiscard]] SessionStore& store() { return store_; }
+
+  // Calls `told`, on the thread that made the change, after each change by this server that ended a
+  // turn. Set once, before the first call.
+  void OnTurnEnd(std::function<void(const SessionKey&)> told) { on_turn_end_ = std::move(told); }
 
   // Closes sessions whose holder is gone (DESIGN section 2, "recovery"); answers how many.
   absl::StatusOr<size_t> RecoverDue(absl::Duration abandon_after, size_t limit);
@@ -153,6 +182,7 @@ class Sessions {
   Random& random_;
   HeadCache heads_;
   CommitFailures failures_;
+  std::function<void(const SessionKey&)> on_turn_end_;
 };
 
 }  // namespace holdfast

@@ -34,8 +34,10 @@ namespace holdfast {
 
 // What a store is and can do (systems.md A1, SessionStoreContract).
 struct StoreDescription {
-  std::string kind;              // for example "fs"
-  std::string contract_version;  // of this contract
+  std::string kind;                                      // for example "fs"
+  std::string contract_version;                          // of this contract
+  std::string required_core_version = ">=1.0.0 <2.0.0";  // of whoever uses the store
+  std::string config_schema;  // JSON Schema of its options; unknown ones are forbidden
   StoreId store;
   Incarnation incarnation;
   bool journaling = true;
@@ -118,6 +120,12 @@ struct EventPage {
 struct AuditPage {
   std::vector<AuditRecord> records;
   bool end = false;
+};
+
+// What a store found when it looked at itself.
+struct StoreCheck {
+  // Deleted sessions whose place is there again; at most kReappearedShown.
+  std::vector<SessionKey> reappeared;
 };
 
 // One row of a listing.
@@ -263,6 +271,11 @@ class SessionStore {
   //   update of turn 0 applies at once. [C038] A slot that is not written stays as it is, over
   //   any number of snapshots. [C039] A deleted slot is gone from this snapshot on, [C103] and
   //   still there in the ones before. [C040] The store's own slot is part of every snapshot.
+  // - [C172] A snapshot inside the turn holds what the turn has so far, and the turn goes on.
+  // [C173]
+  //   What it folded is not folded again, [C174] and stays when the turn is abandoned: only what
+  //   came after leaves no trace. [C175] The turn's entries stay readable over any number of such
+  //   snapshots.
   // - [C117] The state machine's reference is set, removed, or left as it is.
   // - [C041] Entries that are there already are answered as done, [C104] also 24 hours later,
   //   [C105] also of a turn that has ended; [C042] with other bytes, while they are kept, as
@@ -342,6 +355,11 @@ class SessionStore {
   // [C068] OK while the store can take a change; [C144] STORE_UNAVAILABLE with the reason
   // otherwise.
   virtual absl::Status CheckHealth() = 0;
+
+  // [C176] OK when something was just written, made durable, and taken away again; what sessions
+  // hold stays as it is. [C177] Otherwise STORE_UNAVAILABLE or STORAGE_FULL, in words that a person
+  // can act on. Says too which deleted sessions are there again, if the store can tell.
+  virtual absl::StatusOr<StoreCheck> Check() = 0;
 };
 
 }  // namespace holdfast

@@ -19,6 +19,7 @@ absl::Status Validate(const CommitTurnCommand& command);
 absl::Status Validate(const AbandonTurnCommand& command);
 absl::Status Validate(const CloseCommand& command);
 absl::Status Validate(const CancelCommand& command);
+absl::Status Validate(const AppendAuditCommand& command);
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected);
 
 }  // namespace holdfast

@@ -162,7 +162,7 @@ void Contents::Prune() {
   std::erase_if(
       slots, [&](const SlotVersion& version) { return version.until && *version.until <= oldest; });
   std::erase_if(runs, [&](const EntryRun& run) {
-    return run.journal.value() + run.count - 1 <= oldest.journal.value();
+    return run.journal.value() + run.count - 1 <= JournalFloor(head).value();
   });
 }
 

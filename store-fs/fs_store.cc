@@ -36,6 +36,22 @@ constexpr absl::Duration kIdle = absl::Minutes(10);
 // For connections, and for files that are open for the length of a call.
 constexpr rlim_t kOtherDescriptors = 256;
 constexpr char kContractVersion[] = "1.0.0";
+constexpr char kConfigSchema[] = R"({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "additionalProperties": false,
+  "required": ["name", "kind", "enabled", "active"],
+  "properties": {
+    "name": {"type": "string", "minLength": 1},
+    "kind": {"const": "fs"},
+    "enabled": {"type": "boolean"},
+    "active": {"type": "boolean"},
+    "root": {"type": "string", "pattern": "^/"},
+    "durability": {"enum": ["sync", "interval"]},
+    "interval": {"type": "string"},
+    "allow_network_file_system": {"type": "boolean"}
+  }
+})";
 
 // Each open session keeps a descriptor: running out of them later would stop the store.
 absl::Status CheckDescriptors(size_t open_sessions) {
@@ -88,6 +104,7 @@ class FsStore final : public SessionStore {
     StoreDescription description;
     description.kind = "fs";
     description.contract_version = kContractVersion;
+    description.config_schema = kConfigSchema;
     description.store = root_.record.store;
     description.incarnation = root_.record.incarnation;
     description.snapshot_bytes_limit = kSnapshotBytes;
@@ -252,7 +269,32 @@ class FsStore final : public SessionStore {
 
   absl::Status CheckHealth() override { return fail_stop_.Check(); }
 
+  absl::StatusOr<StoreCheck> Check() override {
+    return Inside([&]() -> absl::StatusOr<StoreCheck> {
+      RETURN_IF_ERROR(fail_stop_.Check());
+      RETURN_IF_ERROR(Probe());
+      return StoreCheck{.reappeared = census_->Reappeared(kReappearedShown)};
+    });
+  }
+
  private:
+  // Writes a file of its own, syncs it and takes it away. What fails here says nothing of what was
+  // acknowledged, so it does not stop the store: whoever writes meets it.
+  absl::Status Probe() {
+    const std::string path = std::string(kTmp) + "/probe." + UuidText(random_.Bytes(16), 4);
+    absl::Status probed = WriteNew(*root_.files, path, "probe");
+    const absl::Status removed = RemoveTree(*root_.files, path);
+    if (probed.ok()) probed = removed;
+    if (probed.ok()) return probed;
+    if (absl::IsResourceExhausted(probed)) {
+      return Refusal(Reason::kStorageFull, "no space is left for the store: free some");
+    }
+    return StoreUnavailable(
+        "nothing can be written in the store's root: look at its owner, mode and mount, and at the "
+        "disk",
+        Fate::kNoEffect);
+  }
+
   // Every refusal a store answers is one of the closed list, also before it serves.
   static absl::Status Explain(const absl::Status& status) {
     if (status.ok() || RefusalOf(status).reason() != Reason::kInternal) return status;

@@ -239,7 +239,7 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
     absl::Status checked;
     RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& journal) {
       const Head& head = contents.head;
-      const uint64_t floor = OldestKept(head).journal.value();
+      const uint64_t floor = JournalFloor(head).value();
       if (query.after > JournalNumber() && query.after.value() < floor) {
         checked = Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
                       .With("oldest", floor + 1);

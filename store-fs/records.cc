@@ -7,6 +7,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr uint64_t kVersion = 1;
+// Of requests: the turns a close waited for, the audit record.
+constexpr uint64_t kRequestVersion = 2;
 
 using Texts = std::map<std::string, std::string>;
 
@@ -178,7 +180,8 @@ std::optional<AuditRecord> DecodeAudit(std::string_view bytes) {
 }
 
 std::string EncodeRequest(const RequestRow& row) {
-  Encoder out = Begin();
+  Encoder out;
+  out.Number(kRequestVersion);
   out.Text(row.stamp.id.value());
   PutEnum(row.stamp.method, out);
   out.Raw(View(row.stamp.fingerprint)).Time(row.at);
@@ -189,11 +192,14 @@ std::string EncodeRequest(const RequestRow& row) {
   out.Number(receipt.sm_slot_handed_out ? 1 : 0).Number(receipt.created ? 1 : 0);
   out.Number(receipt.before.value()).Number(receipt.snapshot.value());
   out.Text(receipt.previous_holder).Number(receipt.tail_bytes_cut).Text(receipt.token);
+  out.Number(receipt.drained_turns).Number(receipt.audit.value());
   return out.Take();
 }
 
 std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
-  Decoder in = Open(bytes);
+  Decoder in(bytes);
+  const uint64_t version = in.Number();
+  if (version < kVersion || version > kRequestVersion) in.Fail();
   RequestRow row;
   row.stamp.id = ReadId<RequestId>(in);
   row.stamp.method = ReadEnum(in, kLastMethod);
@@ -214,6 +220,10 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   receipt.previous_holder = in.Text();
   receipt.tail_bytes_cut = in.Number();
   receipt.token = in.Text();
+  if (version == kRequestVersion) {
+    receipt.drained_turns = in.Number();
+    receipt.audit = ReadNumber<AuditSeq>(in);
+  }
   return Finish(in, std::move(row));
 }
 

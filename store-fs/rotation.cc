@@ -121,7 +121,7 @@ class Rotation {
     RETURN_IF_ERROR(MoveTail(FileKind::kAudit, contents.audits));
     DropOld(contents.events, now_ - kEventsKept, kEventsKeptLeast);
     RETURN_IF_ERROR(MoveTail(FileKind::kEvents, contents.events));
-    const uint64_t floor = OldestKept(contents.head).journal.value();
+    const uint64_t floor = JournalFloor(contents.head).value();
     std::erase_if(contents.entries.segments,
                   [&](const SegmentInfo& info) { return info.first + info.count - 1 <= floor; });
     return MoveTail(FileKind::kEntries, contents.entries);

@@ -95,6 +95,10 @@ void Call::DropDefaultDeadline() {
   if (default_deadline_) deadline_ = absl::InfiniteDuration();
 }
 
+void Call::ProlongDefaultDeadline(absl::Duration by) {
+  if (default_deadline_) deadline_ += by;
+}
+
 grpc::Status Call::End(const absl::Status& status) {
   const std::string reason = status.ok() ? "" : std::string(RowOf(RefusalOf(status).reason()).name);
   const double milliseconds = absl::ToDoubleMilliseconds(edge_.clock.SinceBoot() - entered_);

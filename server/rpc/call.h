@@ -57,6 +57,8 @@ class Call {
 
   // A stream has no default deadline: it lives as long as its client reads.
   void DropDefaultDeadline();
+  // A call that waits by its caller's wish has that much longer where it would have the default.
+  void ProlongDefaultDeadline(absl::Duration by);
   // For the log line and the details of a refusal, when the request did not name it.
   void NameSession(const std::string& session) { facts_.session = session; }
 

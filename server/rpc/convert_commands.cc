@@ -19,7 +19,7 @@ struct NamedMethod {
   Method method;
 };
 
-constexpr std::array<NamedMethod, 10> kMethods = {{{"CreateSession", Method::kCreate},
+constexpr std::array<NamedMethod, 11> kMethods = {{{"CreateSession", Method::kCreate},
                                                    {"UpdateSession", Method::kUpdate},
                                                    {"ResumeSession", Method::kResume},
                                                    {"BeginTurn", Method::kBeginTurn},
@@ -28,7 +28,8 @@ constexpr std::array<NamedMethod, 10> kMethods = {{{"CreateSession", Method::kCr
                                                    {"CloseSession", Method::kClose},
                                                    {"DeleteSession", Method::kDelete},
                                                    {"ReleaseLease", Method::kRelease},
-                                                   {"CancelSession", Method::kCancel}}};
+                                                   {"CancelSession", Method::kCancel},
+                                                   {"AppendAudit", Method::kAppendAudit}}};
 
 // Reads the three fields that every change of an existing session begins with.
 template <typename Request, typename Command>
@@ -157,7 +158,11 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& re
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.turn = TurnNumber(request.turn());
   command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
-  ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
+  command.keep_open = request.keep_open();
+  const bool ends = !command.keep_open || request.outcome() != pb::TURN_OUTCOME_UNSPECIFIED;
+  if (ends) {
+    ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
+  }
   ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));
   command.deleted_slots = ReadTexts(request.deleted_slots());
@@ -186,6 +191,8 @@ absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request) {
   if (request.reason() != pb::CLOSE_REASON_UNSPECIFIED) {
     ASSIGN_OR_RETURN(command.reason, ReadCloseReason("reason", request.reason()));
   }
+  ASSIGN_OR_RETURN(command.drain, ReadDuration("drain", request.has_drain(), request.drain(),
+                                               absl::ZeroDuration()));
   if (request.has_final_snapshot()) {
     const pb::FinalSnapshot& snapshot = request.final_snapshot();
     SnapshotContent content;
@@ -207,6 +214,17 @@ absl::StatusOr<CancelCommand> ReadCancel(const pb::CancelSessionRequest& request
   }
   command.turn = TurnNumber(request.turn());
   command.name = request.name();
+  return command;
+}
+
+absl::StatusOr<AppendAuditCommand> ReadAppendAudit(const pb::AppendAuditRequest& request) {
+  AppendAuditCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  command.audit_class = request.audit_class();
+  command.code = request.code();
+  command.correlation_id = request.correlation_id();
+  command.data = {request.data().begin(), request.data().end()};
   return command;
 }
 

@@ -22,6 +22,7 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& re
 absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(const pb::AbandonTurnRequest& request);
 absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request);
 absl::StatusOr<CancelCommand> ReadCancel(const pb::CancelSessionRequest& request);
+absl::StatusOr<AppendAuditCommand> ReadAppendAudit(const pb::AppendAuditRequest& request);
 absl::StatusOr<DeleteCommand> ReadDelete(const pb::DeleteSessionRequest& request);
 absl::StatusOr<ReleaseCommand> ReadRelease(const pb::ReleaseLeaseRequest& request);
 absl::StatusOr<OutcomeQuery> ReadOutcomeQuery(const pb::GetRequestOutcomeRequest& request);

@@ -54,6 +54,8 @@ void WriteStored(Method method, Done done, pb::GetRequestOutcomeResponse& out) {
       return WriteReply(done, *out.mutable_abandon_turn());
     case Method::kClose:
       return WriteReply(done, *out.mutable_close_session());
+    case Method::kAppendAudit:
+      return WriteReply(done, *out.mutable_append_audit());
     case Method::kCancel:
       return WriteReply(done, *out.mutable_cancel_session());
     case Method::kRelease:
@@ -117,11 +119,26 @@ void WriteReply(const Done& done, pb::CloseSessionResponse& out) {
   WriteCommon(done, out);
   out.set_persisted(done.receipt.abandoned_turn == TurnNumber());
   out.set_abandoned_turn(done.receipt.abandoned_turn.value());
+  out.set_drained_turns(done.receipt.drained_turns);
 }
 
 void WriteReply(const Done& done, pb::CancelSessionResponse& out) {
   WriteCommon(done, out);
   Write(done.session, done.head, *out.mutable_session());
+}
+
+void WriteReply(const Done& done, pb::AppendAuditResponse& out) {
+  WriteCommon(done, out);
+  out.set_seq(done.receipt.audit.value());
+}
+
+void WriteReply(const AuditVerdict& verdict, pb::VerifyAuditResponse& out) {
+  out.set_sound(verdict.sound());
+  out.set_records(verdict.records);
+  if (verdict.records > 0) out.set_last_hash(std::string(View(verdict.last)));
+  if (!verdict.sound()) out.set_first_bad_seq(verdict.records + 1);
+  out.set_why(verdict.why);
+  out.set_revision(verdict.revision.value());
 }
 
 void WriteReply(const Done& done, pb::DeleteSessionResponse& out) { WriteCommon(done, out); }

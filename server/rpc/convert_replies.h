@@ -18,6 +18,8 @@ void WriteReply(const Done& done, pb::CommitTurnResponse& out);
 void WriteReply(const Done& done, pb::AbandonTurnResponse& out);
 void WriteReply(const Done& done, pb::CloseSessionResponse& out);
 void WriteReply(const Done& done, pb::CancelSessionResponse& out);
+void WriteReply(const Done& done, pb::AppendAuditResponse& out);
+void WriteReply(const AuditVerdict& verdict, pb::VerifyAuditResponse& out);
 void WriteReply(const Done& done, pb::DeleteSessionResponse& out);
 void WriteReply(const Done& done, pb::ReleaseLeaseResponse& out);
 

@@ -148,6 +148,19 @@ void Write(const Event& event, pb::Event& out) {
   out.mutable_payload()->insert(event.payload.begin(), event.payload.end());
 }
 
+void Write(const AuditRecord& record, pb::AuditRecord& out) {
+  out.set_seq(record.seq.value());
+  out.set_audit_class(record.audit_class);
+  out.set_code(record.code);
+  out.set_correlation_id(record.correlation_id);
+  out.set_revision(record.revision.value());
+  out.set_epoch(record.epoch.value());
+  *out.mutable_time() = ToWire(record.time);
+  out.mutable_data()->insert(record.data.begin(), record.data.end());
+  out.set_previous_hash(std::string(View(record.previous)));
+  out.set_hash(std::string(View(record.hash)));
+}
+
 void Write(const SlotReport& report, pb::SlotReport& out) {
   out.set_owner(report.owner);
   out.set_status(ToWire(report.status));

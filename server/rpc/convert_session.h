@@ -26,6 +26,7 @@ void Write(const Message& message, pb::Message& out);
 void Write(const Slot& slot, pb::Slot& out);
 void Write(const JournalEntry& entry, pb::JournalEntry& out);
 void Write(const Event& event, pb::Event& out);
+void Write(const AuditRecord& record, pb::AuditRecord& out);
 void Write(const SlotReport& report, pb::SlotReport& out);
 void Write(const RecoveryReport& report, pb::RecoveryReport& out);
 

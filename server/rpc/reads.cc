@@ -153,6 +153,27 @@ absl::Status ServeListEvents(Sessions& sessions, Call& call, const pb::ListEvent
   return absl::OkStatus();
 }
 
+absl::Status ServeReadAudit(Sessions& sessions, Call& call, const pb::ReadAuditRequest& request,
+                            pb::ReadAuditResponse& response) {
+  ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
+  ASSIGN_OR_RETURN(const PageLimit limit, ReadPageLimit(request.page_size()));
+  ASSIGN_OR_RETURN(const AuditPage page,
+                   sessions.store().ReadAudit(key, AuditSeq(request.after_seq()), limit));
+  for (const AuditRecord& record : page.records) Write(record, *response.add_records());
+  response.set_end(page.end);
+  return absl::OkStatus();
+}
+
+absl::Status ServeVerifyAudit(Sessions& sessions, Call& call, const pb::VerifyAuditRequest& request,
+                              pb::VerifyAuditResponse& response) {
+  ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
+  ASSIGN_OR_RETURN(
+      const AuditVerdict verdict,
+      sessions.VerifyAudit(call.caller(), key.session, [&call] { return call.StillWanted(); }));
+  WriteReply(verdict, response);
+  return absl::OkStatus();
+}
+
 absl::Status ServeGetRequestOutcome(Sessions& sessions, Call& call,
                                     const pb::GetRequestOutcomeRequest& request,
                                     pb::GetRequestOutcomeResponse& response) {

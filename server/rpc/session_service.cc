@@ -2,6 +2,7 @@
 
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
+#include "server/rpc/draining_close.h"
 #include "server/rpc/read_session_reactor.h"
 #include "server/rpc/reads.h"
 #include "server/rpc/renew.h"
@@ -106,7 +107,9 @@ SessionService::Reactor* SessionService::CancelSession(Context* context,
 SessionService::Reactor* SessionService::CloseSession(Context* context,
                                                       const pb::CloseSessionRequest* request,
                                                       pb::CloseSessionResponse* response) {
-  return Command(Unary{"CloseSession", context, request, response}, ReadClose, &Sessions::Close);
+  const Unary unary{"CloseSession", context, request, response};
+  if (request->has_drain()) return StartDrainingClose(edge_, sessions_, waiters_, unary);
+  return Command(unary, ReadClose, &Sessions::Close);
 }
 
 SessionService::Reactor* SessionService::DeleteSession(Context* context,
@@ -150,6 +153,25 @@ SessionService::Reactor* SessionService::ListEvents(Context* context,
                                                     const pb::ListEventsRequest* request,
                                                     pb::ListEventsResponse* response) {
   return Read(Unary{"ListEvents", context, request, response}, ServeListEvents);
+}
+
+SessionService::Reactor* SessionService::AppendAudit(Context* context,
+                                                     const pb::AppendAuditRequest* request,
+                                                     pb::AppendAuditResponse* response) {
+  return Command(Unary{"AppendAudit", context, request, response}, ReadAppendAudit,
+                 &Sessions::AppendAudit);
+}
+
+SessionService::Reactor* SessionService::ReadAudit(Context* context,
+                                                   const pb::ReadAuditRequest* request,
+                                                   pb::ReadAuditResponse* response) {
+  return Read(Unary{"ReadAudit", context, request, response}, ServeReadAudit);
+}
+
+SessionService::Reactor* SessionService::VerifyAudit(Context* context,
+                                                     const pb::VerifyAuditRequest* request,
+                                                     pb::VerifyAuditResponse* response) {
+  return Read(Unary{"VerifyAudit", context, request, response}, ServeVerifyAudit);
 }
 
 SessionService::Reactor* SessionService::GetRequestOutcome(

@@ -4,6 +4,7 @@
 
 #include "holdfast/v1/session_service.grpc.pb.h"
 #include "server/rpc/unary.h"
+#include "server/turn_waiters.h"
 #include "session/sessions.h"
 
 namespace holdfast {
@@ -12,8 +13,9 @@ namespace pb = ::holdfast::v1;
 
 class SessionService final : public pb::SessionService::CallbackService {
  public:
-  // `edge` and `sessions` must outlive this.
-  SessionService(Edge& edge, Sessions& sessions) : edge_(edge), sessions_(sessions) {}
+  // All must outlive this.
+  SessionService(Edge& edge, Sessions& sessions, TurnWaiters& waiters)
+      : edge_(edge), sessions_(sessions), waiters_(waiters) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -56,6 +58,12 @@ class SessionService final : public pb::SessionService::CallbackService {
                        pb::ReadJournalResponse* response) override;
   Reactor* ListEvents(Context* context, const pb::ListEventsRequest* request,
                       pb::ListEventsResponse* response) override;
+  Reactor* AppendAudit(Context* context, const pb::AppendAuditRequest* request,
+                       pb::AppendAuditResponse* response) override;
+  Reactor* ReadAudit(Context* context, const pb::ReadAuditRequest* request,
+                     pb::ReadAuditResponse* response) override;
+  Reactor* VerifyAudit(Context* context, const pb::VerifyAuditRequest* request,
+                       pb::VerifyAuditResponse* response) override;
   Reactor* GetRequestOutcome(Context* context, const pb::GetRequestOutcomeRequest* request,
                              pb::GetRequestOutcomeResponse* response) override;
 
@@ -69,6 +77,7 @@ class SessionService final : public pb::SessionService::CallbackService {
 
   Edge& edge_;
   Sessions& sessions_;
+  TurnWaiters& waiters_;
 };
 
 }  // namespace holdfast

@@ -24,7 +24,7 @@ std::string_view Name(StoreCall call) {
   static constexpr std::array<std::string_view, kStoreCalls> kNames = {
       "Init",         "Activate",  "Deactivate",  "LoadForDecision", "Commit",
       "ReadMessages", "ReadSlots", "ReadJournal", "ReadEvents",      "ReadAudit",
-      "List",         "ListDue",   "RenewLeases", "CheckHealth"};
+      "List",         "ListDue",   "RenewLeases", "CheckHealth",     "Check"};
   return kNames.at(static_cast<size_t>(call));
 }
 
@@ -126,6 +126,10 @@ std::vector<absl::StatusOr<Renewed>> ObservedStore::RenewLeases(
 
 absl::Status ObservedStore::CheckHealth() {
   return Watch(StoreCall::kCheckHealth, [&] { return store_->CheckHealth(); });
+}
+
+absl::StatusOr<StoreCheck> ObservedStore::Check() {
+  return Watch(StoreCall::kCheck, [&] { return store_->Check(); });
 }
 
 }  // namespace holdfast

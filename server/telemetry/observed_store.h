@@ -39,8 +39,9 @@ enum class StoreCall : uint8_t {
   kListDue,
   kRenewLeases,
   kCheckHealth,
+  kCheck,
 };
-inline constexpr size_t kStoreCalls = 14;
+inline constexpr size_t kStoreCalls = 15;
 
 // "Commit", "ReadMessages": a label of metrics and of the slow log.
 std::string_view Name(StoreCall call);
@@ -98,6 +99,7 @@ class ObservedStore final : public SessionStore {
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
   absl::Status CheckHealth() override;
+  absl::StatusOr<StoreCheck> Check() override;
 
  private:
   void Record(StoreCall call, absl::Duration took, absl::StatusCode code);

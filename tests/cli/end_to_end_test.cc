@@ -270,5 +270,24 @@ TEST_F(EndToEnd, AServerThatComesBackIsMet) {
   EXPECT_THAT(testing::ReadText(folder_.File("out")), HasSubstr("0 differences, 1 reconnects"));
 }
 
+TEST_F(EndToEnd, TheStoreIsDescribedCheckedAndItsChainsVerified) {
+  const auto described = Json({"store", "describe"});
+  EXPECT_EQ(described.at("kind"), "fs");
+  EXPECT_EQ(nlohmann::json::parse(described.at("config_schema").get<std::string>())
+                .at("additionalProperties"),
+            false);
+  EXPECT_THAT(Holdfast({"store", "describe"}).out, HasSubstr("contract"));
+  EXPECT_EQ(Json({"store", "check"}).at("writable"), true);
+  EXPECT_EQ(Holdfast({"store", "check"}).code, kDone);
+  ASSERT_EQ(Holdfast({"replay", "--run", "audited", kOwn}).code, kDone);
+  const std::string id =
+      Json({"session", "list"}).at("sessions").at(0).at("session_id").get<std::string>();
+  const auto verdict = Json({"store", "verify-audit", id});
+  EXPECT_EQ(verdict.at("sound"), true);
+  EXPECT_THAT(Holdfast({"store", "verify-audit", id}).out, HasSubstr("are what was written"));
+  EXPECT_EQ(Reason({"store", "verify-audit", "nobody"}), "SESSION_NOT_FOUND");
+  EXPECT_THAT(Holdfast({"completion", "bash"}).out, HasSubstr("describe check verify-audit"));
+}
+
 }  // namespace
 }  // namespace holdfast::cli

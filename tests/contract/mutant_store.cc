@@ -61,6 +61,13 @@ absl::Status MutantStore::CheckHealth() {
   return status;
 }
 
+absl::StatusOr<StoreCheck> MutantStore::Check() {
+  absl::StatusOr<StoreCheck> check = store_.Check();
+  const absl::MutexLock lock(&mutex_);
+  if (hooks_.check) hooks_.check(stage_, check);
+  return check;
+}
+
 absl::StatusOr<Loaded> MutantStore::LoadForDecision(const SessionKey& key,
                                                     const std::optional<RequestId>& request) {
   const absl::MutexLock lock(&mutex_);

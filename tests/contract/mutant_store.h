@@ -55,6 +55,7 @@ struct Hooks {
   std::function<void(Stage&, int times)> disposed;
   std::function<void(absl::Status&)> init;
   std::function<void(absl::Status&)> health;
+  std::function<void(Stage&, absl::StatusOr<StoreCheck>&)> check;
   std::function<void(StoreDescription&)> describe;
   std::function<void(SessionKey&)> key;      // of every call that names one session
   std::function<void(absl::Status&)> error;  // of every load, commit and read that has one
@@ -102,6 +103,7 @@ class MutantStore final : public SessionStore {
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
   absl::Status CheckHealth() override;
+  absl::StatusOr<StoreCheck> Check() override;
 
  private:
   ReadArgs Asked(ReadArgs args) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

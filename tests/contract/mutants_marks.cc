@@ -1,4 +1,4 @@
-// Mutants of cancel marks.
+// Mutants of cancel marks, of snapshots inside a turn, and of the store's check.
 #include "session/refusal.h"
 #include "tests/contract/mutants.h"
 
@@ -111,6 +111,52 @@ const std::vector<Mutant> kMutants = {
               if (!marks.empty() && std::ranges::all_of(marks, Informs)) due.push_back(key);
             }
           }}},
+    {"a-snapshot-inside-a-turn-ends-it",
+     {.change =
+          [](Stage&, Change& change) {
+            if (!change.keeps_turn) return;
+            change.keeps_turn = false;
+            change.end_turn = EndTurn{.committed = true};
+            change.to = Lifecycle::kPersisted;
+          }}},
+    {"folds-again-what-was-folded",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            StoredSession* const session = Changed(stage, change, answer);
+            if (session == nullptr || !change.end_turn || !change.end_turn->committed) return;
+            for (const JournalEntry& entry : session->entries) {
+              if (!entry.slot || entry.turn != change.guard.turn) continue;
+              session->slots[entry.slot->owner].push_back(
+                  {.from = session->head.revision, .slot = entry.slot});
+            }
+          }}},
+    {"an-abandoned-turn-takes-its-snapshot-with-it",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            StoredSession* const session = Changed(stage, change, answer);
+            if (session == nullptr || answer->receipt.abandoned_turn == TurnNumber()) return;
+            const Revision last = session->head.snapshots.back().at.revision;
+            if (last == Revision(1)) return;
+            for (auto& [owner, versions] : session->slots) {
+              std::erase_if(versions, [&](const auto& version) { return version.from == last; });
+            }
+          }}},
+    {"snapshots-inside-a-turn-hide-its-entries",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            StoredSession* const session = Changed(stage, change, answer);
+            if (session == nullptr || !change.keeps_turn) return;
+            session->head.turn->journal_before = session->head.journal;
+          }}},
+    {"a-check-touches-sessions",
+     {.check =
+          [](Stage& stage, absl::StatusOr<StoreCheck>&) {
+            for (auto& [key, session] : stage.disk.sessions) {
+              session.head.attributes["checked"] = "yes";
+            }
+          }}},
+    {"a-check-finds-nothing-wrong",
+     {.check = [](Stage&, absl::StatusOr<StoreCheck>& check) { check = StoreCheck(); }}},
     {"no-row-says-that-it-is-cancelled",
      {.list =
           [](Stage&, const ListQuery&, absl::StatusOr<ListPage>& page) {

@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 namespace stdfs = std::filesystem;
 
 constexpr char kFirst[] = "tests/golden/root.1";
-// Today's: head records and the index have version 2.
+// Today's: head records, request records and the index have version 2.
 constexpr char kSecond[] = "tests/golden/root.2";
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 20};
 
@@ -85,6 +85,9 @@ class FormerRoots : public ::testing::Test {
     token = *LeaseToken::Parse(Do(store, delta.Create()).token);
     const TurnNumber running = Do(store, delta.Begin(token)).turn;
     Do(store, delta.Append(token, running, {Note(running, 1, "on its way")}));
+    Change keep = delta.KeepTurn(token, running);
+    keep.messages = {Text("kept")};
+    Do(store, keep);
     Do(store, delta.Mark(CancelScope::kTool, running, "grep"));
     Do(store, delta.Mark(CancelScope::kSession));
   }
@@ -168,6 +171,9 @@ TEST_F(FormerRoots, TheSecondIsRead) {
   ExpectWhatAllHave(*store);
   const auto delta = store->LoadForDecision(Key("delta"), std::nullopt);
   ASSERT_TRUE(delta.ok());
+  ASSERT_TRUE(delta->head.turn.has_value());
+  EXPECT_EQ(delta->head.turn->folded, EntryNumber(1));
+  EXPECT_THAT(Texts(*store, "delta"), ElementsAre("kept"));
   ASSERT_EQ(delta->head.marks.size(), 2U);
   EXPECT_EQ(delta->head.marks[0].name, "grep");
   EXPECT_EQ(delta->head.marks[1].scope, CancelScope::kSession);

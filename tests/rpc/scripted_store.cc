@@ -117,6 +117,11 @@ std::vector<absl::StatusOr<Renewed>> ScriptedStore::RenewLeases(
   return store_->RenewLeases(requests);
 }
 
+absl::StatusOr<StoreCheck> ScriptedStore::Check() {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->Check();
+}
+
 absl::Status ScriptedStore::CheckHealth() {
   RETURN_IF_ERROR(script_.Health());
   return store_->CheckHealth();

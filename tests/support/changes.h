@@ -34,6 +34,8 @@ class Changes {
   Change Create();
   Change Begin(const LeaseToken& token);
   Change CommitTurn(const LeaseToken& token, TurnNumber turn);
+  // A snapshot inside the turn, which stays active.
+  Change KeepTurn(const LeaseToken& token, TurnNumber turn);
   // A snapshot without a turn.
   Change Write(const LeaseToken& token);
   Change Abandon(const LeaseToken& token, TurnNumber turn);

@@ -124,6 +124,10 @@ std::vector<absl::StatusOr<Renewed>> FaultyStore::RenewLeases(
   return fault.after.ok() ? std::move(answers) : failed(fault.after);
 }
 
+absl::StatusOr<StoreCheck> FaultyStore::Check() {
+  return Through(FaultyCall::kHealth, [&] { return store_->Check(); });
+}
+
 absl::Status FaultyStore::CheckHealth() {
   return Through(FaultyCall::kHealth, [&] { return store_->CheckHealth(); });
 }

@@ -173,7 +173,7 @@ absl::StatusOr<JournalPage> ReferenceStore::ReadJournal(const SessionKey& key,
   const absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
   const Head& head = session->head;
-  const JournalNumber floor = OldestKept(head).journal;
+  const JournalNumber floor = JournalFloor(head);
   if (query.after != JournalNumber() && query.after < floor) {
     return Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
         .With("oldest", floor.value());

@@ -54,7 +54,8 @@ void StoreSlots(StoredSession& session, const Applied& applied) {
   const Revision now = applied.head.revision;
   if (applied.folded) {
     for (const JournalEntry& entry : session.entries) {
-      if (entry.turn == *applied.folded && entry.slot) PutSlot(session, now, *entry.slot);
+      if (entry.turn != *applied.folded || entry.number <= applied.folded_after) continue;
+      if (entry.slot) PutSlot(session, now, *entry.slot);
     }
   }
   for (const Slot& slot : applied.slots) PutSlot(session, now, slot);
@@ -113,6 +114,13 @@ void ReferenceStore::Dispose() {
   const absl::MutexLock lock(&mutex_);
   state_ = State::kClosed;
   live_.clear();
+}
+
+absl::StatusOr<StoreCheck> ReferenceStore::Check() {
+  const absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(Serving());
+  if (disk_->writable && !disk_->fails_writes) return StoreCheck();
+  return StoreUnavailable("the reference disk takes no writes: make it writable", Fate::kNoEffect);
 }
 
 absl::Status ReferenceStore::CheckHealth() {

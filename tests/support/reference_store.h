@@ -59,6 +59,7 @@ class ReferenceStore final : public SessionStore {
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
   absl::Status CheckHealth() override;
+  absl::StatusOr<StoreCheck> Check() override;
 
  private:
   enum class State : uint8_t { kMade, kServing, kFailed, kClosed };

@@ -151,6 +151,25 @@ void RefusalCases::Cancels() {
     request.set_next_source(pb::TURN_SOURCE_USER);
     return Ask(&Stub::CommitTurn, request);
   });
+  Refused("a snapshot inside a turn that begins another", "cancel", [&] {
+    pb::CommitTurnRequest request = CommitRequest("cancel", token, 1, "x");
+    request.set_keep_open(true);
+    request.set_begin_next(true);
+    request.set_next_source(pb::TURN_SOURCE_USER);
+    return Ask(&Stub::CommitTurn, request);
+  });
+  Refused("a close that would wait too long", "cancel", [&] {
+    pb::CloseSessionRequest request = CloseRequest("cancel", token);
+    request.mutable_drain()->set_seconds(31);
+    return Ask(&Stub::CloseSession, request);
+  });
+  Refused("an audit record of the store's own class", "cancel", [&] {
+    pb::AppendAuditRequest request;
+    request.set_request_id(NewRequestId());
+    request.set_session_id("cancel");
+    request.set_audit_class("Turn");
+    return Ask(&Stub::AppendAudit, request);
+  });
   Commit("cancel", token, 1);
   Refused("a mark of a closed session", "cancel",
           [&] { return cancel(pb::CANCEL_SCOPE_SESSION, 0, ""); });

@@ -34,6 +34,7 @@ constexpr std::array<ExpectedRow, kTriggers> kExpected = {{
     {Trigger::kRelease, "Release", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
     {Trigger::kCancel, "Cancel", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "no"}},
     {Trigger::kEndCancelled, "EndCancelled", {"CLOSED", "PERSISTED", "CLOSED", "CLOSED", "no"}},
+    {Trigger::kAppendAudit, "AppendAudit", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
 }};
 
 std::string_view Said(Transition transition) {
