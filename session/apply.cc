@@ -102,6 +102,7 @@ void ApplyContents(const Change& change, Applied& out) {
     head.history = ExtendHistory(head.history, message);
     out.messages.push_back(std::move(message));
   }
+  out.upload = change.upload;
   if (change.sm) head.sm = *change.sm;
   if (change.snapshot) out.slots.push_back(StoreSlot(head));
   for (Slot slot : change.slots) {

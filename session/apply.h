@@ -33,6 +33,7 @@ struct Applied {
   std::vector<Slot> slots;  // the store's own first; versions of this revision
   std::vector<std::string> deleted_slots;
   std::vector<Message> messages;      // numbered
+  std::optional<UploadLink> upload;   // taken over
   std::vector<JournalEntry> entries;  // numbered; those that were already there are left out
   std::optional<TurnNumber> folded;   // the turn whose slot updates become part of the snapshot
   std::optional<TurnNumber> dropped;  // the turn whose slot updates leave no trace

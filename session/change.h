@@ -90,6 +90,13 @@ struct Creation {
   std::string project_root;
 };
 
+// A staged upload that a change takes over: its messages and slots may lie in it.
+struct UploadLink {
+  UploadId id;
+  uint64_t bytes = 0;  // of the whole upload
+  Digest sha256{};     // of the same
+};
+
 // A new epoch for a new holder. The store makes the token from the secret and the numbers it gives.
 struct Grant {
   std::string holder;
@@ -147,6 +154,7 @@ struct Change {
   std::vector<Slot> slots;
   std::vector<std::string> deleted_slots;
   std::vector<Message> messages;
+  std::optional<UploadLink> upload;                  // that `slots` and `messages` lie in
   std::optional<std::optional<StateMachineRef>> sm;  // set, or remove by an inner nullopt
   std::optional<BeginTurn> begin_turn;
   bool hands_out_sm_slot = false;

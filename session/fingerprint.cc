@@ -28,6 +28,10 @@ class Meaning {
     out_.Text(text);
     return *this;
   }
+  Meaning& Raw(const Digest& digest) {
+    out_.Raw(View(digest));
+    return *this;
+  }
   Meaning& Maybe(const std::optional<Revision>& number) {
     return Number(number ? 1 : 0).Number(number ? number->value() : 0);
   }
@@ -48,11 +52,11 @@ class Meaning {
                    const std::vector<std::string>& deleted) {
     Number(messages.size());
     for (const Message& message : messages) {
-      Text(message.role).Text(message.content_type).Text(message.data);
+      Text(message.role).Text(message.content_type).Raw(DataDigest(message));
     }
     Number(slots.size());
     for (const Slot& slot : slots) {
-      Text(slot.owner).Text(slot.version).Enum(slot.policy).Text(slot.data);
+      Text(slot.owner).Text(slot.version).Enum(slot.policy).Raw(DataDigest(slot));
     }
     Number(deleted.size());
     for (const std::string& owner : deleted) Text(owner);

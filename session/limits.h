@@ -44,6 +44,10 @@ inline constexpr size_t kChunkBytes = 1 * kMiB;
 inline constexpr size_t kMetadataBytes = 64 * kKiB;
 inline constexpr size_t kInlineBytes = 1 * kMiB;
 
+// Uploads: an unlinked one goes this long after its last chunk, and all together are bounded.
+inline constexpr absl::Duration kUploadsKept = absl::Hours(1);
+inline constexpr size_t kStagedBytesDefault = 2048 * kMiB;
+
 // Pages.
 inline constexpr uint32_t kPageDefault = 50;
 inline constexpr uint32_t kPageMost = 1000;

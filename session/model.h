@@ -52,12 +52,23 @@ struct StateMachineRef {
   bool operator==(const StateMachineRef&) const = default;
 };
 
+// Bytes that lie in an upload: they came in chunks, and are read in chunks (DESIGN section 3,
+// "Streamed bodies").
+struct StagedBytes {
+  UploadId upload;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  Digest digest{};  // SHA-256 of these bytes
+  bool operator==(const StagedBytes&) const = default;
+};
+
 // A history entry on its way in or out. `seq` is given by the store.
 struct Message {
   MessageSeq seq;
   std::string role;
   std::string content_type;
   std::string data;
+  std::optional<StagedBytes> staged;  // instead of `data`
   bool operator==(const Message&) const = default;
 };
 
@@ -66,7 +77,8 @@ struct Slot {
   std::string version;
   DriftPolicy policy = DriftPolicy::kWarn;
   std::string data;
-  Revision revision;  // that wrote this version; the store's
+  Revision revision;                  // that wrote this version; the store's
+  std::optional<StagedBytes> staged;  // instead of `data`
   bool operator==(const Slot&) const = default;
 };
 
@@ -106,6 +118,18 @@ struct AuditRecord {
   Digest hash{};
   bool operator==(const AuditRecord&) const = default;
 };
+
+// SHA-256 of an item's bytes, wherever they lie.
+template <typename Item>
+Digest DataDigest(const Item& item) {
+  return item.staged ? item.staged->digest : Sha256(item.data);
+}
+
+// How many bytes an item has, wherever they lie.
+template <typename Item>
+uint64_t DataSize(const Item& item) {
+  return item.staged ? item.staged->size : item.data.size();
+}
 
 // Where a read stands: everything up to this revision, and of what moves no revision, up to this
 // entry.

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast {
@@ -275,11 +276,36 @@ class SessionStore {
   // interleave: each is decided on the result of the one before.
   virtual absl::StatusOr<CommitResult> Commit(const Change& change) = 0;
 
+  // Uploads carry what is too large for one change: chunks first, then a small change that links
+  // them (DESIGN section 3). Ids are the server's own.
+  //
+  // [C180] Keeps `bytes`, which begin at `offset` of `upload`, durably and without the session's
+  // lock; nothing of the session shows them. [C181] A chunk that is there already is OK and
+  // changes nothing; one that begins behind the end is INVALID_FIELD(offset). STORAGE_FULL leaves
+  // what was kept before.
+  virtual absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                                   std::string_view bytes) = 0;
+  // [C182] Forgets an upload that was not linked; one that is not there is forgotten already.
+  virtual absl::Status DropUpload(const SessionKey& key, const UploadId& upload) = 0;
+  // - [C183] A change takes over the upload that it names: what of its messages and slots lies in
+  //   it can be read from then on, [C184] also when the store is opened again, and as long as a
+  //   snapshot that is kept names it. [C185] An upload that is not there, or that is not what the
+  //   change says, is STORE_UNAVAILABLE with outcome known: send it again. [C186] So is one that
+  //   a change has taken over, [C187] or one of another session. [C188] A refused change leaves
+  //   the upload as it was. [C189] An upload that nobody has linked an hour after its last chunk
+  //   is swept with the next ListDue.
+  // - [C190] Up to `count` bytes of `bytes` from `offset` of it on, fewer only at its end.
+  //   DAMAGED when they are not what was staged.
+  virtual absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                                 uint64_t offset, size_t count) = 0;
+
   // All reads: [C130] an unknown id is SESSION_NOT_FOUND, [C116] a deleted one TOMBSTONED, [C131]
   // a foreign one RESUME_MISMATCH. [C054] A page holds at least one item if there is one, [C122]
   // ends at the limit of items [C123] or of bytes, [C124] and says whether it reached the newest.
   // [C132] Behind the newest it is empty.
 
+  // What was staged is shown by its place, without its bytes, and counts none of a page's.
+  //
   // [C050] A page of the history behind `after`, in order, at `revision` (absent: now), without
   // gaps. [C051] A position that was seen stays readable and the same while it is kept; [C052]
   // before the oldest one kept it is REVISION_PRUNED(oldest), [C053] above the current one

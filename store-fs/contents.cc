@@ -11,6 +11,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr uint64_t kVersion = 1;
+// With the uploads behind the logs.
+constexpr uint64_t kVersionWithUploads = 2;
 
 Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
   return {.file = 0,
@@ -21,12 +23,13 @@ Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
 
 SlotVersion VersionOf(const Slot& slot) {
   SlotVersion version;
-  version.size = slot.data.size();
+  version.size = DataSize(slot);
   version.meta = {.owner = slot.owner,
                   .version = slot.version,
                   .policy = slot.policy,
                   .data = {},
-                  .revision = slot.revision};
+                  .revision = slot.revision,
+                  .staged = slot.staged};
   return version;
 }
 
@@ -139,6 +142,7 @@ void Contents::Absorb(const StoredChange& change, std::string_view payload, uint
     version.where = ExtentOf(slot.span, payload, offset);
     Begin(slots, std::move(version), now);
   }
+  if (change.upload) uploads.push_back(*change.upload);
   for (const Span& span : change.messages) messages.Add(ExtentOf(span, payload, offset));
   for (const Placed<JournalEntry>& entry : change.entries) {
     AbsorbEntry(entry, *this);
@@ -164,11 +168,20 @@ void Contents::Prune() {
   std::erase_if(runs, [&](const EntryRun& run) {
     return run.journal.value() + run.count - 1 <= oldest.journal.value();
   });
+  std::erase_if(uploads, [&](const LinkedUpload& upload) { return !IsNamed(upload); });
+}
+
+bool Contents::IsNamed(const LinkedUpload& upload) const {
+  if (upload.holds_messages) return true;
+  return std::ranges::any_of(slots, [&](const SlotVersion& version) {
+    return version.meta.staged && version.meta.staged->upload == upload.id;
+  });
 }
 
 std::string EncodeContents(const Contents& contents) {
   Encoder out;
-  out.Number(kVersion).Text(EncodeHead(contents.head));
+  out.Number(contents.uploads.empty() ? kVersion : kVersionWithUploads);
+  out.Text(EncodeHead(contents.head));
   for (const auto* versions : {&contents.slots, &contents.pending}) {
     out.Number(versions->size());
     for (const SlotVersion& version : *versions) PutVersion(version, out);
@@ -182,12 +195,16 @@ std::string EncodeContents(const Contents& contents) {
                                  &contents.entries, &contents.request_log}) {
     PutLog(*log, out);
   }
+  if (contents.uploads.empty()) return out.Take();
+  out.Number(contents.uploads.size());
+  for (const LinkedUpload& upload : contents.uploads) PutUpload(upload, out);
   return out.Take();
 }
 
 std::optional<Contents> DecodeContents(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Number() != kVersion) in.Fail();
+  const uint64_t format = in.Number();
+  if (format != kVersion && format != kVersionWithUploads) in.Fail();
   Contents contents;
   std::optional<Head> head = DecodeHead(in.Text());
   if (!head) return std::nullopt;
@@ -206,6 +223,10 @@ std::optional<Contents> DecodeContents(std::string_view bytes) {
   for (NumberedLog* log : {&contents.messages, &contents.events, &contents.audits,
                            &contents.entries, &contents.request_log}) {
     *log = ReadLogRecord(in);
+  }
+  const bool with_uploads = format == kVersionWithUploads;
+  for (size_t left = with_uploads ? in.Count() : 0; left > 0; --left) {
+    contents.uploads.push_back(ReadUpload(in));
   }
   if (!in.Done()) return std::nullopt;
   return contents;

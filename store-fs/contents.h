@@ -56,6 +56,7 @@ struct Contents {
   NumberedLog audits;
   NumberedLog entries;
   NumberedLog request_log;
+  std::vector<LinkedUpload> uploads;
   size_t changes = 0;  // since the journal began
 
   // Takes in one change of a frame whose payload stands at `offset` of the journal.
@@ -66,6 +67,9 @@ struct Contents {
 
   // Drops what no kept snapshot names.
   void Prune();
+
+ private:
+  [[nodiscard]] bool IsNamed(const LinkedUpload& upload) const;
 };
 
 // The contents as head.<g> holds them: no bytes, nothing of the journal.

@@ -11,6 +11,7 @@
 #include "store-fs/listing.h"
 #include "store-fs/recovery.h"
 #include "store-fs/tombstones.h"
+#include "store-fs/uploads.h"
 
 #include "absl/time/time.h"
 
@@ -27,6 +28,7 @@ struct Environment {
   FailStop& fail_stop;
   LeaseTable& leases;
   Tombstones& tombstones;
+  Uploads& uploads;
   bool by_interval = false;  // an acknowledgement does not wait for the disk
   size_t rotate_changes = 0;
   Listing& listing;

@@ -107,6 +107,7 @@ class FsStore final : public SessionStore {
     if (!tombstones.ok()) return Explain(tombstones.status());
     tombstones_ = *std::move(tombstones);
     leases_.emplace(clock_);
+    uploads_.emplace(*root_.files, clock_);
     environment_.emplace(Environment{.files = *root_.files,
                                      .identity = {.store = root_.record.store,
                                                   .incarnation = root_.record.incarnation,
@@ -116,6 +117,7 @@ class FsStore final : public SessionStore {
                                      .fail_stop = fail_stop_,
                                      .leases = *leases_,
                                      .tombstones = *tombstones_,
+                                     .uploads = *uploads_,
                                      .by_interval = ByInterval(),
                                      .rotate_changes = options_.rotate_changes,
                                      .listing = listing_});
@@ -208,6 +210,24 @@ class FsStore final : public SessionStore {
   }
 
  public:
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override {
+    return Inside([&]() -> absl::Status {
+      RETURN_IF_ERROR(fail_stop_.Check());
+      return JudgeUpload(uploads_->Stage(key, upload, offset, bytes));
+    });
+  }
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override {
+    return Inside([&]() -> absl::Status {
+      RETURN_IF_ERROR(fail_stop_.Check());
+      return JudgeUpload(uploads_->Drop(key, upload));
+    });
+  }
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override {
+    return Read(key, [&](Readers readers) { return readers.Staged(bytes, offset, count); });
+  }
+
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override {
     return Read(key, [&](Readers readers) { return readers.Messages(revision, after, limit); });
@@ -238,6 +258,7 @@ class FsStore final : public SessionStore {
       std::vector<SessionKey> due;
       if (kind != DueKind::kAbandoned) return due;
       // A sweep is also when the house is tidied.
+      RETURN_IF_ERROR(JudgeUpload(uploads_->Sweep(kUploadsKept)));
       table_->CutBackIdle(kIdle);
       census_->Compare();
       for (const SessionKey& key : listing_.Active()) {
@@ -265,6 +286,17 @@ class FsStore final : public SessionStore {
   static absl::Status Explain(const absl::Status& status) {
     if (status.ok() || RefusalOf(status).reason() != Reason::kInternal) return status;
     return StoreUnavailable(std::string(status.message()), Fate::kNoEffect);
+  }
+
+  // Nothing of an upload is acknowledged but by its link; a disk that fails under it fails all the
+  // same.
+  absl::Status JudgeUpload(const absl::Status& status) {
+    if (status.ok() || RefusalOf(status).reason() != Reason::kInternal) return status;
+    if (absl::IsResourceExhausted(status)) {
+      return Refusal(Reason::kStorageFull, "there is no space left for this upload")
+          .RetryAfter(absl::Seconds(5));
+    }
+    return fail_stop_.Fail(status);
   }
 
   std::optional<RequestRow> FreshRequest(const Contents& contents, const RequestId& id) const {
@@ -332,6 +364,7 @@ class FsStore final : public SessionStore {
   Listing listing_;
   std::unique_ptr<Tombstones> tombstones_;
   std::optional<LeaseTable> leases_;
+  std::optional<Uploads> uploads_;
   std::optional<Environment> environment_;
   std::optional<SessionTable> table_;
   std::optional<Census> census_;

@@ -15,6 +15,8 @@ std::string Relative(FileKind kind) {
   return kNames.at(static_cast<size_t>(kind));
 }
 
+std::string RelativeOf(const UploadId& upload) { return "state/upload." + upload.value(); }
+
 void AddLog(const NumberedLog& log, FileKind kind, std::set<std::string>& names) {
   for (const SegmentInfo& info : log.segments) {
     names.insert(Relative(kind) + std::to_string(info.file));
@@ -31,6 +33,10 @@ std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file) {
   return PrefixOf(key, kind) + std::to_string(file);
 }
 
+std::string UploadPathOf(const SessionKey& key, const UploadId& upload) {
+  return DirectoryOf(key) + "/" + RelativeOf(upload);
+}
+
 std::set<std::string> NamedFiles(const Contents& contents, uint64_t file) {
   std::set<std::string> names;
   if (file > 0) names.insert(Relative(FileKind::kHead) + std::to_string(file));
@@ -39,6 +45,7 @@ std::set<std::string> NamedFiles(const Contents& contents, uint64_t file) {
   AddLog(contents.entries, FileKind::kEntries, names);
   AddLog(contents.request_log, FileKind::kRequests, names);
   AddLog(contents.audits, FileKind::kAudit, names);
+  for (const LinkedUpload& upload : contents.uploads) names.insert(RelativeOf(upload.id));
   for (const SlotVersion& version : contents.slots) {
     if (version.where.file > 0) {
       names.insert(Relative(FileKind::kSlots) + std::to_string(version.where.file));

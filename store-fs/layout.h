@@ -21,6 +21,9 @@ enum class FileKind : uint8_t { kHead, kMessages, kEvents, kEntries, kRequests, 
 std::string PrefixOf(const SessionKey& key, FileKind kind);
 std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file);
 
+// "t/<tenant>/<session>/state/upload.<id>".
+std::string UploadPathOf(const SessionKey& key, const UploadId& upload);
+
 // Every file of state/ and audit/ that these contents and head.<file> name, relative to the
 // directory.
 std::set<std::string> NamedFiles(const Contents& contents, uint64_t file);

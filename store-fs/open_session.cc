@@ -212,6 +212,34 @@ absl::Status OpenSession::TakeSpace(uint64_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status OpenSession::TakeUploads(const std::vector<Applied>& applied) {
+  for (const Applied& change : applied) {
+    if (!change.upload) continue;
+    const absl::Status taken = TakeUpload(*change.upload);
+    if (absl::IsResourceExhausted(taken)) return Full();
+    if (absl::IsNotFound(taken)) {
+      RETURN_IF_ERROR(CheckStillThere());
+      return UploadIsGone();
+    }
+    if (!taken.ok()) return Fail(taken);
+  }
+  return absl::OkStatus();
+}
+
+// A crash behind this leaves a file that nothing names: the next rotation removes it.
+absl::Status OpenSession::TakeUpload(const UploadLink& link) {
+  Files& files = environment_.files;
+  const std::string state = DirectoryOf(key_) + "/" + kStateDirectory;
+  const absl::Status made = files.MakeDirectory(state);
+  if (made.ok()) {
+    RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key_)));
+  } else if (!absl::IsAlreadyExists(made)) {
+    return made;
+  }
+  RETURN_IF_ERROR(environment_.uploads.TakeOver(link.id, UploadPathOf(key_, link.id)));
+  return files.SyncDirectory(state);
+}
+
 absl::Status OpenSession::Append(const std::vector<Applied>& applied) {
   Journal& journal = opened_->journal;
   const Head& head = applied.back().head;
@@ -223,6 +251,7 @@ absl::Status OpenSession::Append(const std::vector<Applied>& applied) {
                                          .previous = journal.last_checksum},
                                         payload, journal.end);
   RETURN_IF_ERROR(TakeSpace(frame.size()));
+  RETURN_IF_ERROR(TakeUploads(applied));
   const uint64_t offset = journal.end;
   absl::Status written = absl::OkStatus();
   if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) written = journal.file->Sync();

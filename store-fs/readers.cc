@@ -212,7 +212,7 @@ void Readers::ReadSlotData(const SlotVersion& version, const NumberedLog& entrie
     if (bytes.ok()) slot = DecodeSlot(*bytes);
   }
   view.damaged = !slot.has_value();
-  if (slot) view.slot.data = std::move(slot->data);
+  if (slot) view.slot.data = std::move(slot->data);  // empty when it is staged
 }
 
 // A turn's entries may lie between those of others: a page is empty only at the end.
@@ -303,6 +303,29 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
   ASSIGN_OR_RETURN(page.records, DecodeAll<AuditRecord>(items, DecodeAudit, "audit record", from));
   page.end = from + items.size() >= next;
   return page;
+}
+
+absl::StatusOr<std::string> Readers::Staged(const StagedBytes& bytes, uint64_t offset,
+                                            size_t count) {
+  absl::Status kept;
+  RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto&) {
+    if (std::ranges::find(contents.uploads, bytes.upload, &LinkedUpload::id) !=
+        contents.uploads.end()) {
+      return;
+    }
+    kept = Refusal(Reason::kRevisionPruned, "these bytes are no longer kept")
+               .With("oldest", OldestKept(contents.head).revision.value());
+  }));
+  RETURN_IF_ERROR(kept);
+  if (offset >= bytes.size) return std::string();
+  const auto file = environment_.files.Open(UploadPathOf(key_, bytes.upload), OpenMode::kRead);
+  if (absl::IsNotFound(file.status())) return Damaged("upload", bytes.offset + offset);
+  if (!file.ok()) return environment_.fail_stop.Fail(file.status());
+  const size_t wanted = std::min<uint64_t>(count, bytes.size - offset);
+  absl::StatusOr<std::string> read = ReadBlocks(**file, bytes.offset + offset, wanted);
+  if (read.ok()) return read;
+  if (absl::IsDataLoss(read.status())) return Damaged("upload", bytes.offset + offset);
+  return environment_.fail_stop.Fail(read.status());
 }
 
 }  // namespace holdfast::fs

@@ -30,6 +30,9 @@ enum class StoreCall : uint8_t {
   kDeactivate,
   kLoadForDecision,
   kCommit,
+  kStageUpload,
+  kDropUpload,
+  kReadStaged,
   kReadMessages,
   kReadSlots,
   kReadJournal,
@@ -40,7 +43,7 @@ enum class StoreCall : uint8_t {
   kRenewLeases,
   kCheckHealth,
 };
-inline constexpr size_t kStoreCalls = 14;
+inline constexpr size_t kStoreCalls = 17;
 
 // "Commit", "ReadMessages": a label of metrics and of the slow log.
 std::string_view Name(StoreCall call);
@@ -83,6 +86,11 @@ class ObservedStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override;
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override;
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override;
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;

@@ -82,6 +82,30 @@ absl::StatusOr<CommitResult> MutantStore::Commit(const Change& change) {
   return answer;
 }
 
+absl::Status MutantStore::StageUpload(const SessionKey& key, const UploadId& upload,
+                                      uint64_t offset, std::string_view bytes) {
+  const absl::MutexLock lock(&mutex_);
+  Chunk chunk{.key = key, .upload = upload, .offset = offset, .bytes = std::string(bytes)};
+  if (hooks_.ask_stage) hooks_.ask_stage(stage_, chunk);
+  return store_.StageUpload(chunk.key, chunk.upload, chunk.offset, chunk.bytes);
+}
+
+absl::Status MutantStore::DropUpload(const SessionKey& key, const UploadId& upload) {
+  const absl::MutexLock lock(&mutex_);
+  absl::Status answer = absl::OkStatus();
+  if (!hooks_.drop || hooks_.drop(answer)) answer = store_.DropUpload(key, upload);
+  return answer;
+}
+
+absl::StatusOr<std::string> MutantStore::ReadStaged(const SessionKey& key,
+                                                    const StagedBytes& bytes, uint64_t offset,
+                                                    size_t count) {
+  const absl::MutexLock lock(&mutex_);
+  auto answer = store_.ReadStaged(key, bytes, offset, count);
+  if (hooks_.staged) hooks_.staged(offset, answer);
+  return answer;
+}
+
 absl::StatusOr<MessagePage> MutantStore::ReadMessages(const SessionKey& key,
                                                       std::optional<Revision> revision,
                                                       MessageSeq after, PageLimit limit) {

@@ -47,6 +47,14 @@ struct ReadArgs {
   std::optional<TurnNumber> turn;
 };
 
+// One chunk of an upload.
+struct Chunk {
+  SessionKey key;
+  UploadId upload;
+  uint64_t offset = 0;
+  std::string bytes;
+};
+
 // Where a mutation acts; what is unset is left alone. `change` and the `ask_` hooks spoil what is
 // asked, the others what is answered or what is on the disk by then.
 struct Hooks {
@@ -61,6 +69,9 @@ struct Hooks {
   std::function<void(Stage&, const SessionKey&, Loaded&)> load;
   std::function<void(Stage&, Change&)> change;
   std::function<void(Stage&, const Change&, CommitAnswer&)> committed;
+  std::function<void(Stage&, Chunk&)> ask_stage;
+  std::function<bool(absl::Status&)> drop;  // false: nothing is dropped
+  std::function<void(uint64_t offset, absl::StatusOr<std::string>&)> staged;
   std::function<void(Stage&, ReadArgs&)> ask_read;
   std::function<void(const ReadArgs&, absl::StatusOr<MessagePage>&)> messages;
   std::function<void(const ReadArgs&, absl::StatusOr<SlotPage>&)> slots;
@@ -87,6 +98,11 @@ class MutantStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override;
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override;
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override;
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;

@@ -9,7 +9,7 @@ namespace holdfast::test {
 std::vector<Mutant> AllMutants() {
   std::vector<Mutant> all;
   for (const auto& mutants : {RequestMutants(), GuardMutants(), EffectMutants(), SlotMutants(),
-                              ReadMutants(), ListingMutants(), DurabilityMutants()}) {
+                              ReadMutants(), ListingMutants(), DurabilityMutants(), UploadMutants()}) {
     all.insert(all.end(), mutants.begin(), mutants.end());
   }
   return all;

@@ -72,6 +72,23 @@ absl::StatusOr<CommitResult> ScriptedStore::Commit(const Change& change) {
   return store_->Commit(change);
 }
 
+absl::Status ScriptedStore::StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                                    std::string_view bytes) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->StageUpload(key, upload, offset, bytes);
+}
+
+absl::Status ScriptedStore::DropUpload(const SessionKey& key, const UploadId& upload) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->DropUpload(key, upload);
+}
+
+absl::StatusOr<std::string> ScriptedStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                              uint64_t offset, size_t count) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->ReadStaged(key, bytes, offset, count);
+}
+
 absl::StatusOr<MessagePage> ScriptedStore::ReadMessages(const SessionKey& key,
                                                         std::optional<Revision> revision,
                                                         MessageSeq after, PageLimit limit) {

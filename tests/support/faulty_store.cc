@@ -77,6 +77,20 @@ absl::StatusOr<CommitResult> FaultyStore::Commit(const Change& change) {
   return Through(FaultyCall::kCommit, [&] { return store_->Commit(change); });
 }
 
+absl::Status FaultyStore::StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                                    std::string_view bytes) {
+  return Through(FaultyCall::kStage, [&] { return store_->StageUpload(key, upload, offset, bytes); });
+}
+
+absl::Status FaultyStore::DropUpload(const SessionKey& key, const UploadId& upload) {
+  return Through(FaultyCall::kStage, [&] { return store_->DropUpload(key, upload); });
+}
+
+absl::StatusOr<std::string> FaultyStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                              uint64_t offset, size_t count) {
+  return Through(FaultyCall::kRead, [&] { return store_->ReadStaged(key, bytes, offset, count); });
+}
+
 absl::StatusOr<MessagePage> FaultyStore::ReadMessages(const SessionKey& key,
                                                       std::optional<Revision> revision,
                                                       MessageSeq after, PageLimit limit) {

@@ -27,7 +27,7 @@
 namespace holdfast::test {
 
 // Which calls a fault counts.
-enum class FaultyCall : uint8_t { kAny, kLoad, kCommit, kRead, kList, kRenew, kHealth };
+enum class FaultyCall : uint8_t { kAny, kLoad, kCommit, kStage, kRead, kList, kRenew, kHealth };
 
 // A call that waits where a test wants it.
 class HeldCall {
@@ -70,6 +70,11 @@ class FaultyStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override;
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override;
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override;
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;

@@ -159,7 +159,7 @@ absl::StatusOr<SlotPage> ReferenceStore::ReadSlots(const SessionKey& key, const 
     const Slot* slot = SlotAt(versions, at);
     const bool named = query.owners.empty() || std::ranges::count(query.owners, owner) > 0;
     if (slot == nullptr || !named) continue;
-    page.slots.push_back({.slot = *slot, .size = slot->data.size()});
+    page.slots.push_back({.slot = *slot, .size = DataSize(*slot)});
     if (query.without_data) page.slots.back().slot.data.clear();
   }
   return page;
@@ -236,6 +236,9 @@ absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(DueKind /*kind*/
                                                                 size_t limit) {
   const absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(Serving());
+  std::erase_if(disk_->staged, [&](const auto& upload) {
+    return upload.second.touched <= clock_.SinceBoot() - kUploadsKept;
+  });
   std::vector<SessionKey> due;
   for (const auto& [key, session] : disk_->sessions) {
     if (due.size() == limit) break;

@@ -102,8 +102,10 @@ absl::Status ReferenceStore::Activate() {
   return absl::OkStatus();
 }
 
+// Nothing unlinked outlives the process that staged it.
 absl::Status ReferenceStore::Deactivate() {
   const absl::MutexLock lock(&mutex_);  // whoever holds it finishes first
+  disk_->staged.clear();
   state_ = State::kClosed;
   return absl::OkStatus();
 }
@@ -220,6 +222,11 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
   if (change.premise && session != nullptr && !Holds(*change.premise, before)) {
     return CommitResult{.kind = CommitResult::Kind::kMoved, .head = before};
   }
+  if (change.upload && !HasStaged(change.key, *change.upload)) {
+    return CommitResult{.kind = CommitResult::Kind::kRefused,
+                        .head = before,
+                        .refusal = StoreUnavailable("the upload is not there", Fate::kNoEffect)};
+  }
   if (disk_->fails_writes) {
     state_ = State::kFailed;
     return StoreUnavailable("the write failed: start again", Fate::kUnknown);
@@ -239,6 +246,10 @@ void ReferenceStore::Store(const Change& change, const Applied& applied) {
   Append(session.entries, applied.entries);
   Append(session.events, applied.events);
   if (applied.audit) session.audit.push_back(*applied.audit);
+  if (applied.upload) {
+    session.uploads[applied.upload->id] = std::move(disk_->staged[applied.upload->id].bytes);
+    disk_->staged.erase(applied.upload->id);
+  }
   if (applied.request) {
     session.requests[applied.request->id] = {
         .stamp = *applied.request, .receipt = applied.receipt, .at = applied.at};

@@ -44,6 +44,11 @@ class ReferenceStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override;
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override;
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override;
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
@@ -84,6 +89,9 @@ class ReferenceStore final : public SessionStore {
                                                           StoredSession* session)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<CommitResult> Decide(const Change& change, StoredSession* session)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether all that `link` says is staged for this session.
+  bool HasStaged(const SessionKey& key, const UploadLink& link)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Store(const Change& change, const Applied& applied) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Renewed> Renew(const RenewRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
