@@ -45,6 +45,8 @@ class Agent final : public Slot {
   absl::Status Count();
 
   [[nodiscard]] uint64_t commits() const { return commits_; }
+  [[nodiscard]] uint64_t turn() const { return turn_; }
+  [[nodiscard]] const std::string& token() const { return token_; }
   [[nodiscard]] const std::string& id() const { return id_; }
 
  private:

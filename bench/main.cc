@@ -23,8 +23,11 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 3> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 6> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+                                            {.name = "append-fs", .run = BenchAppendFs},
                                             {.name = "recover-fs", .run = BenchRecoverFs},
+                                            {.name = "resume-fs", .run = BenchResumeFs},
+                                            {.name = "list-fs", .run = BenchListFs},
                                             {.name = "space-fs", .run = BenchSpaceFs}}};
 
 struct Options {

@@ -21,7 +21,7 @@ namespace {
 
 // Health is overall, and per service.
 constexpr std::string_view kServices[] = {"", "holdfast.v1.SessionService",
-                                          "holdfast.v1.AdminService"};
+                                          "holdfast.v1.StoreService", "holdfast.v1.AdminService"};
 // Calls are refused with a reason for at least this long.
 constexpr absl::Duration kRefusingWait = absl::Milliseconds(100);
 constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
@@ -67,13 +67,18 @@ absl::Status App::Open() {
   pool_ = std::make_unique<WorkerPool>(
       WorkerPool::Size{.workers = config.server.workers, .queued = config.limits.queued_calls});
   admission_ = std::make_unique<Admission>(config.limits.memory_budget);
+  staged_ = std::make_unique<StagedBudget>(config.limits.staged_bytes);
+  streams_ = std::make_unique<OpenStreams>();
   edge_ = std::make_unique<Edge>(Edge{.pool = *pool_,
                                       .admission = *admission_,
+                                      .staged = *staged_,
+                                      .streams = *streams_,
                                       .clock = parts_.clock,
                                       .random = parts_.random,
                                       .log = parts_.log});
   sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random);
   session_service_ = std::make_unique<SessionService>(*edge_, *sessions_);
+  store_service_ = std::make_unique<StoreService>(*edge_, *sessions_);
   admin_service_ =
       std::make_unique<AdminService>(*edge_, stores_->active(),
                                      ServerFacts{.version = kVersion,
@@ -92,6 +97,7 @@ absl::Status App::Listen() {
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(session_service_.get());
+  builder.RegisterService(store_service_.get());
   builder.RegisterService(admin_service_.get());
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port == 0) {
@@ -164,6 +170,7 @@ void App::Drain() {
   // the funnel refuses them with a reason and a RetryInfo, which keeps those who heed it away from
   // the end.
   admission_->Stop();
+  streams_->DrainAll();
   const absl::Duration begun = parts_.clock.SinceBoot();
   if (!admission_->AwaitIdle(parts_.config.server.drain_timeout)) {
     parts_.log.Warn("calls are cut off",

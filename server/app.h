@@ -8,6 +8,7 @@
 #include "server/periodic.h"
 #include "server/rpc/admin_service.h"
 #include "server/rpc/session_service.h"
+#include "server/rpc/store_service.h"
 #include "server/stores.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
@@ -73,9 +74,12 @@ class App {
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<Admission> admission_;
+  std::unique_ptr<StagedBudget> staged_;
+  std::unique_ptr<OpenStreams> streams_;
   std::unique_ptr<Edge> edge_;
   std::unique_ptr<Sessions> sessions_;
   std::unique_ptr<SessionService> session_service_;
+  std::unique_ptr<StoreService> store_service_;
   std::unique_ptr<AdminService> admin_service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Periodic> sweeper_;

@@ -69,7 +69,8 @@ void ReadStores(YamlReader& reader, const YAML::Node& node, const std::string& d
 void ReadLimits(YamlReader& reader, const YAML::Node& node, LimitsConfig& out) {
   reader.Map(node, "limits",
              {{"queued_calls", reader.Count(out.queued_calls)},
-              {"memory_budget", reader.Size(out.memory_budget)}});
+              {"memory_budget", reader.Size(out.memory_budget)},
+              {"staged_bytes", reader.Size(out.staged_bytes)}});
 }
 
 void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& out) {

@@ -39,6 +39,7 @@ struct StoreConfig {
 struct LimitsConfig {
   size_t queued_calls = kQueuedCallsDefault;
   size_t memory_budget = kMemoryBudgetDefault;
+  size_t staged_bytes = kStagedBytesDefault;
   bool operator==(const LimitsConfig&) const = default;
 };
 

@@ -59,6 +59,7 @@ std::string PrintConfig(const Config& config) {
   out << YAML::Key << "limits" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "queued_calls" << YAML::Value << config.limits.queued_calls;
   out << YAML::Key << "memory_budget" << YAML::Value << SizeText(config.limits.memory_budget);
+  out << YAML::Key << "staged_bytes" << YAML::Value << SizeText(config.limits.staged_bytes);
   out << YAML::EndMap;
   out << YAML::Key << "recovery" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "sweep_interval" << YAML::Value

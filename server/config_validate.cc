@@ -121,6 +121,8 @@ absl::Status Validate(const Config& config) {
               "must be between 1 and " + std::to_string(kQueuedCallsMost));
   out.Require(config.limits.memory_budget >= kMemoryBudgetLeast, "limits.memory_budget",
               "must be at least 400MiB, which one request of 4MiB may take");
+  out.Require(config.limits.staged_bytes >= kSnapshotBytes, "limits.staged_bytes",
+              "must be at least 256MiB, which one commit may stream");
   out.Require(config.recovery.sweep_interval >= absl::Seconds(1), "recovery.sweep_interval",
               "must be at least 1s");
   out.Require(config.recovery.abandon_after >= absl::Seconds(1), "recovery.abandon_after",

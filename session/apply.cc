@@ -96,6 +96,11 @@ Slot StoreSlot(const Head& head) {
 
 void ApplyContents(const Change& change, Applied& out) {
   Head& head = out.head;
+  if (change.replaces_history) {
+    head.generation = head.generation.Next();
+    head.messages = MessageSeq();
+    head.history = Digest{};
+  }
   for (Message message : change.messages) {
     head.messages = head.messages.Next();
     message.seq = head.messages;

@@ -49,6 +49,7 @@ struct Premise {
   Lifecycle lifecycle = Lifecycle::kIdle;
   TurnNumber active_turn;  // 0: none
   Epoch epoch;
+  std::optional<Digest> history;  // absent: whatever it is
 };
 
 // The request a change answers. Kept with its receipt for 24 hours.
@@ -153,6 +154,7 @@ struct Change {
       false;  // records a snapshot: the store's slot first, then slots, messages, manifest
   std::vector<Slot> slots;
   std::vector<std::string> deleted_slots;
+  bool replaces_history = false;  // `messages` begin a new generation
   std::vector<Message> messages;
   std::optional<UploadLink> upload;                  // that `slots` and `messages` lie in
   std::optional<std::optional<StateMachineRef>> sm;  // set, or remove by an inner nullopt

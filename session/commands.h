@@ -92,6 +92,7 @@ struct CommitTurnCommand {
   std::optional<EntryNumber> last_entry;
   std::optional<TurnSource> begin_next;
   std::string acting_owner;
+  std::optional<UploadLink> upload;  // that messages and slots lie in
 };
 
 struct AbandonTurnCommand {
@@ -101,6 +102,28 @@ struct AbandonTurnCommand {
   TurnNumber turn;
   std::optional<Revision> expected_revision;
   TurnOutcome outcome = TurnOutcome::kAbandoned;
+};
+
+// The history as a caller knows it: what it sends follows it.
+struct HistoryBase {
+  MessageSeq count;
+  Digest digest{};
+};
+
+// A snapshot without a turn (the store contract's write).
+struct WriteCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;
+  std::optional<Revision> expected_revision;
+  std::optional<HistoryBase> base;  // absent: `messages` are the whole history
+  bool replace_history = false;     // ... which need not extend the stored one
+  std::vector<Message> messages;
+  std::vector<Slot> slots;
+  std::vector<std::string> deleted_slots;
+  std::optional<std::optional<StateMachineRef>> sm;
+  std::string acting_owner;
+  std::optional<UploadLink> upload;  // that messages and slots lie in
 };
 
 struct SnapshotContent {

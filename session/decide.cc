@@ -4,12 +4,16 @@
 #include "session/guard.h"
 #include "session/names.h"
 #include "session/refusal.h"
+#include "session/status_macros.h"
 
 #include "absl/strings/str_join.h"
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -77,7 +81,54 @@ Guard Held(Trigger trigger, const std::optional<LeaseToken>& token,
   return guard;
 }
 
+// What of `messages` follows the stored history; nullopt when they do not begin with it.
+std::optional<std::vector<Message>> Following(const Head& head,
+                                              const std::vector<Message>& messages) {
+  const size_t stored = head.messages.value();
+  if (messages.size() < stored) return std::nullopt;
+  Digest digest{};
+  for (size_t i = 0; i < stored; ++i) digest = ExtendHistory(digest, messages[i]);
+  if (digest != head.history) return std::nullopt;
+  return std::vector<Message>(messages.begin() + static_cast<ptrdiff_t>(stored), messages.end());
+}
+
+absl::Status TakeHistory(const Head& head, const WriteCommand& command, Change& change) {
+  if (command.replace_history) {
+    change.replaces_history = true;
+    change.messages = command.messages;
+    return absl::OkStatus();
+  }
+  if (command.base) {
+    const HistoryBase& base = *command.base;
+    if (base.count != head.messages || base.digest != head.history) {
+      return Refusal(Reason::kStaleRevision, "the stored history is not the one you build on")
+          .With("what", "history")
+          .With("expected", base.count.value())
+          .With("actual", head.messages.value());
+    }
+    change.messages = command.messages;
+    return absl::OkStatus();
+  }
+  std::optional<std::vector<Message>> following = Following(head, command.messages);
+  if (!following) {
+    return InvalidField("messages", "must begin with the stored history, or say replace_history");
+  }
+  change.messages = *std::move(following);
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+Guard GuardOf(const CommitTurnCommand& command) {
+  Guard guard = Held(Trigger::kCommitTurn, command.token, command.expected_revision);
+  guard.turn = command.turn;
+  guard.last_entry = command.last_entry;
+  return guard;
+}
+
+Guard GuardOf(const WriteCommand& command) {
+  return Held(Trigger::kWrite, command.token, command.expected_revision);
+}
 
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const Fresh& fresh) {
@@ -163,10 +214,8 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const CommitTurnCommand& command) {
-  Guard guard = Held(Trigger::kCommitTurn, command.token, command.expected_revision);
-  guard.turn = command.turn;
-  guard.last_entry = command.last_entry;
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  Change change =
+      Start(caller, {caller.tenant, command.session}, StampOf(command), GuardOf(command));
   change.moves_revision = true;
   change.renews_lease = true;
   change.end_turn = EndTurn{.outcome = command.outcome, .committed = true};
@@ -175,6 +224,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
             .slots = command.slots,
             .deleted_slots = command.deleted_slots},
            change);
+  change.upload = command.upload;
   change.sm = command.sm;
   change.to = command.begin_next ? Lifecycle::kActive : Lifecycle::kPersisted;
   if (command.begin_next) Begin(caller, *command.begin_next, change);
@@ -184,6 +234,31 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                              {"outcome", Name(command.outcome)},
                              {"saved", "true"}}};
   return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const WriteCommand& command) {
+  Change change =
+      Start(caller, {caller.tenant, command.session}, StampOf(command), GuardOf(command));
+  if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();
+  RETURN_IF_ERROR(TakeHistory(head, command, change));
+  change.premise = PremiseOf(head);
+  change.premise->history = head.history;
+  change.moves_revision = true;
+  change.renews_lease = true;
+  change.snapshot = true;
+  change.slots = command.slots;
+  change.deleted_slots = command.deleted_slots;
+  change.upload = command.upload;
+  change.sm = command.sm;
+  change.to = Lifecycle::kPersisted;
+  if (head.lifecycle == Lifecycle::kResumed) change.events.push_back(Plain(kSessionResumed));
+  change.events.push_back(Plain(kSessionPersisted));
+  change.audit = AuditDraft{kLifecycleClass,
+                            "write",
+                            {{"history", change.replaces_history ? "replaced" : "extended"},
+                             {"messages", std::to_string(change.messages.size())}}};
+  return Decision{.change = std::move(change)};
 }
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,

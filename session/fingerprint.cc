@@ -130,6 +130,18 @@ RequestStamp StampOf(const CommitTurnCommand& command) {
   return meaning.Stamp(command.request, Method::kCommitTurn);
 }
 
+RequestStamp StampOf(const WriteCommand& command) {
+  Meaning meaning;
+  meaning.Maybe(command.expected_revision).Number(command.base ? 1 : 0);
+  if (command.base) meaning.Number(command.base->count.value()).Raw(command.base->digest);
+  meaning.Number(command.replace_history ? 1 : 0)
+      .Content(command.messages, command.slots, command.deleted_slots)
+      .Number(command.sm ? 1 : 0)
+      .Machine(command.sm.value_or(std::nullopt))
+      .Text(command.acting_owner);
+  return meaning.Stamp(command.request, Method::kWrite);
+}
+
 RequestStamp StampOf(const AbandonTurnCommand& command) {
   return Meaning()
       .Number(command.turn.value())

@@ -177,7 +177,7 @@ std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
 bool Holds(const Premise& premise, const Head& head) {
   const Premise now = PremiseOf(head);
   return premise.lifecycle == now.lifecycle && premise.active_turn == now.active_turn &&
-         premise.epoch == now.epoch;
+         premise.epoch == now.epoch && (!premise.history || *premise.history == head.history);
 }
 
 Premise PremiseOf(const Head& head) {

@@ -1,10 +1,12 @@
 #include "session/sessions.h"
 
 #include "session/fingerprint.h"
+#include "session/guard.h"
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "session/staged.h"
 #include "session/status_macros.h"
 #include "session/validate.h"
 
@@ -169,7 +171,9 @@ absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnC
   if (!page.ok()) {
     begun.inline_omitted = true;
   } else if (!page->slots.empty() && !page->slots.front().damaged) {
-    begun.sm_slot = std::move(page->slots.front().slot);
+    Slot& slot = page->slots.front().slot;
+    begun.inline_omitted = DataSize(slot) > kInlineBytes || !Unstage(store_, key, slot).ok();
+    if (!begun.inline_omitted) begun.sm_slot = std::move(slot);
   }
   return begun;
 }
@@ -187,6 +191,38 @@ absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurn
   absl::StatusOr<Done> done = ExecuteAsked(caller, command);
   RETURN_IF_ERROR(failures_.Judge(key, command.turn, done.status()));
   return done;
+}
+
+absl::StatusOr<Done> Sessions::Write(const Caller& caller, const WriteCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  return ExecuteAsked(caller, command);
+}
+
+template <typename Command>
+absl::StatusOr<std::optional<Done>> Sessions::ForeseeAs(Method method, const Caller& caller,
+                                                        const Command& command) {
+  RETURN_IF_ERROR(Validate(command));
+  const SessionKey key{caller.tenant, command.session};
+  ASSIGN_OR_RETURN(const Loaded loaded, store_.LoadForDecision(key, command.request));
+  if (loaded.request) {
+    // The id alone decides: what the request means is not known before it is all there.
+    RequestStamp stamp = loaded.request->stamp;
+    stamp.method = method;
+    ASSIGN_OR_RETURN(Done done, Repeat(key, loaded, stamp));
+    return done;
+  }
+  if (auto refusal = CheckGuard(loaded.head, GuardOf(command), {})) return refusal->ToStatus();
+  return std::nullopt;
+}
+
+absl::StatusOr<std::optional<Done>> Sessions::Foresee(const Caller& caller,
+                                                      const CommitTurnCommand& command) {
+  return ForeseeAs(Method::kCommitTurn, caller, command);
+}
+
+absl::StatusOr<std::optional<Done>> Sessions::Foresee(const Caller& caller,
+                                                      const WriteCommand& command) {
+  return ForeseeAs(Method::kWrite, caller, command);
 }
 
 absl::StatusOr<Done> Sessions::AbandonTurn(const Caller& caller,

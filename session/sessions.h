@@ -102,6 +102,14 @@ class Sessions {
   absl::StatusOr<Begun> BeginTurn(const Caller& caller, const BeginTurnCommand& command);
   absl::StatusOr<Done> AppendJournal(const Caller& caller, const AppendJournalCommand& command);
   absl::StatusOr<Done> CommitTurn(const Caller& caller, const CommitTurnCommand& command);
+  // A snapshot without a turn.
+  absl::StatusOr<Done> Write(const Caller& caller, const WriteCommand& command);
+  // What a command whose contents are still to come would be answered with: its stored reply, or a
+  // refusal that stands whatever comes. Nothing otherwise. The command has no messages and slots
+  // yet.
+  absl::StatusOr<std::optional<Done>> Foresee(const Caller& caller,
+                                              const CommitTurnCommand& command);
+  absl::StatusOr<std::optional<Done>> Foresee(const Caller& caller, const WriteCommand& command);
   absl::StatusOr<Done> AbandonTurn(const Caller& caller, const AbandonTurnCommand& command);
   absl::StatusOr<Done> Close(const Caller& caller, const CloseCommand& command);
   absl::StatusOr<Done> Delete(const Caller& caller, const DeleteCommand& command);
@@ -134,6 +142,9 @@ class Sessions {
   // Of a command with a request id, on the session it names.
   template <typename Command>
   absl::StatusOr<Done> ExecuteAsked(const Caller& caller, const Command& command);
+  template <typename Command>
+  absl::StatusOr<std::optional<Done>> ForeseeAs(Method method, const Caller& caller,
+                                                const Command& command);
   absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,
                                           const Decider& decide);
   absl::StatusOr<Done> CreateAs(const Caller& caller, const CreateCommand& command,

@@ -259,6 +259,10 @@ class SessionStore {
   //   update of turn 0 applies at once. [C038] A slot that is not written stays as it is, over
   //   any number of snapshots. [C039] A deleted slot is gone from this snapshot on, [C103] and
   //   still there in the ones before. [C040] The store's own slot is part of every snapshot.
+  // - [C191] A change that replaces the history begins a new generation, whose messages are
+  //   numbered from 1 and whose digest begins anew. [C192] The messages before are read at the
+  //   snapshots that name them, [C193] also when the store is opened again and the new history
+  //   goes on.
   // - [C117] The state machine's reference is set, removed, or left as it is.
   // - [C041] Entries that are there already are answered as done, [C104] also 24 hours later,
   //   [C105] also of a turn that has ended; [C042] with other bytes, while they are kept, as

@@ -243,6 +243,19 @@ absl::Status Validate(const CommitTurnCommand& command) {
                       command.acting_owner);
 }
 
+absl::Status Validate(const WriteCommand& command) {
+  if (command.base && command.replace_history) {
+    return InvalidField("base", "must be left out where the history is replaced");
+  }
+  if (command.sm) {
+    RETURN_IF_ERROR(CheckStateMachine(*command.sm));
+  }
+  return CheckContent({.messages = command.messages,
+                       .slots = command.slots,
+                       .deleted_slots = command.deleted_slots},
+                      command.acting_owner);
+}
+
 absl::Status Validate(const AbandonTurnCommand& command) {
   if (command.turn == TurnNumber()) return InvalidField("turn", "must be 1 or more");
   if (command.outcome == TurnOutcome::kOk || command.outcome == TurnOutcome::kRecovered) {

@@ -55,7 +55,7 @@ LinkedUpload UploadOf(const Applied& change) {
       change.messages, [](const Message& message) { return message.staged.has_value(); });
   return {.id = change.upload->id,
           .bytes = change.upload->bytes,
-          .holds_messages = holds_messages};
+          .messages = holds_messages ? change.head.generation : Generation()};
 }
 
 class ChangeReader {
@@ -121,16 +121,14 @@ class ChangeReader {
 }  // namespace
 
 void PutUpload(const LinkedUpload& upload, Encoder& out) {
-  out.Text(upload.id.value()).Number(upload.bytes).Number(upload.holds_messages ? 1 : 0);
+  out.Text(upload.id.value()).Number(upload.bytes).Number(upload.messages.value());
 }
 
 LinkedUpload ReadUpload(Decoder& in) {
   LinkedUpload upload;
   upload.id = ReadId<UploadId>(in);
   upload.bytes = in.Number();
-  const uint64_t holds = in.Number();
-  if (holds > 1) in.Fail();
-  upload.holds_messages = holds == 1;
+  upload.messages = Generation(in.Number());
   return upload;
 }
 

@@ -31,7 +31,7 @@ struct Span {
 struct LinkedUpload {
   UploadId id;
   uint64_t bytes = 0;
-  bool holds_messages = false;  // else slots alone
+  Generation messages;  // of the history that it holds messages of; 0: slots alone
 
   bool operator==(const LinkedUpload&) const = default;
 };

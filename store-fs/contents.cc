@@ -11,8 +11,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr uint64_t kVersion = 1;
-// With the uploads behind the logs.
-constexpr uint64_t kVersionWithUploads = 2;
+// With uploads and former histories behind the logs.
+constexpr uint64_t kVersionWithMore = 2;
 
 Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
   return {.file = 0,
@@ -115,6 +115,15 @@ SlotVersion ReadVersion(Decoder& in) {
   return version;
 }
 
+void ReadMore(Decoder& in, Contents& contents) {
+  for (size_t left = in.Count(); left > 0; --left) contents.uploads.push_back(ReadUpload(in));
+  for (size_t left = in.Count(); left > 0; --left) {
+    FormerHistory& old = contents.former.emplace_back();
+    old.generation = Generation(in.Number());
+    old.messages = ReadLogRecord(in);
+  }
+}
+
 }  // namespace
 
 void Contents::Absorb(const StoredChange& change, std::string_view payload, uint64_t offset) {
@@ -122,6 +131,10 @@ void Contents::Absorb(const StoredChange& change, std::string_view payload, uint
   // told.
   const Incarnation incarnation = head.incarnation;
   const uint64_t cut = head.lease.epoch == change.head.lease.epoch ? head.tail_bytes_cut : 0;
+  if (head.generation != Generation() && head.generation != change.head.generation) {
+    former.push_back(
+        {.generation = head.generation, .messages = std::exchange(messages, NumberedLog())});
+  }
   head = change.head;
   head.incarnation = incarnation;
   head.tail_bytes_cut = cut;
@@ -168,11 +181,24 @@ void Contents::Prune() {
   std::erase_if(runs, [&](const EntryRun& run) {
     return run.journal.value() + run.count - 1 <= oldest.journal.value();
   });
+  std::erase_if(former, [&](const FormerHistory& old) { return !IsNamed(old.generation); });
   std::erase_if(uploads, [&](const LinkedUpload& upload) { return !IsNamed(upload); });
 }
 
+bool Contents::IsNamed(Generation generation) const {
+  return generation == head.generation ||
+         std::ranges::find(head.snapshots, generation, &SnapshotRecord::generation) !=
+             head.snapshots.end();
+}
+
+const NumberedLog* Contents::MessagesOf(Generation generation) const {
+  if (generation == head.generation) return &messages;
+  const auto found = std::ranges::find(former, generation, &FormerHistory::generation);
+  return found == former.end() ? nullptr : &found->messages;
+}
+
 bool Contents::IsNamed(const LinkedUpload& upload) const {
-  if (upload.holds_messages) return true;
+  if (upload.messages != Generation() && IsNamed(upload.messages)) return true;
   return std::ranges::any_of(slots, [&](const SlotVersion& version) {
     return version.meta.staged && version.meta.staged->upload == upload.id;
   });
@@ -180,7 +206,8 @@ bool Contents::IsNamed(const LinkedUpload& upload) const {
 
 std::string EncodeContents(const Contents& contents) {
   Encoder out;
-  out.Number(contents.uploads.empty() ? kVersion : kVersionWithUploads);
+  const bool more = !contents.uploads.empty() || !contents.former.empty();
+  out.Number(more ? kVersionWithMore : kVersion);
   out.Text(EncodeHead(contents.head));
   for (const auto* versions : {&contents.slots, &contents.pending}) {
     out.Number(versions->size());
@@ -195,16 +222,21 @@ std::string EncodeContents(const Contents& contents) {
                                  &contents.entries, &contents.request_log}) {
     PutLog(*log, out);
   }
-  if (contents.uploads.empty()) return out.Take();
+  if (!more) return out.Take();
   out.Number(contents.uploads.size());
   for (const LinkedUpload& upload : contents.uploads) PutUpload(upload, out);
+  out.Number(contents.former.size());
+  for (const FormerHistory& old : contents.former) {
+    out.Number(old.generation.value());
+    PutLog(old.messages, out);
+  }
   return out.Take();
 }
 
 std::optional<Contents> DecodeContents(std::string_view bytes) {
   Decoder in(bytes);
   const uint64_t format = in.Number();
-  if (format != kVersion && format != kVersionWithUploads) in.Fail();
+  if (format != kVersion && format != kVersionWithMore) in.Fail();
   Contents contents;
   std::optional<Head> head = DecodeHead(in.Text());
   if (!head) return std::nullopt;
@@ -224,10 +256,7 @@ std::optional<Contents> DecodeContents(std::string_view bytes) {
                            &contents.entries, &contents.request_log}) {
     *log = ReadLogRecord(in);
   }
-  const bool with_uploads = format == kVersionWithUploads;
-  for (size_t left = with_uploads ? in.Count() : 0; left > 0; --left) {
-    contents.uploads.push_back(ReadUpload(in));
-  }
+  if (format == kVersionWithMore) ReadMore(in, contents);
   if (!in.Done()) return std::nullopt;
   return contents;
 }

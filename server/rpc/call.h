@@ -5,6 +5,8 @@
 
 #include "server/log.h"
 #include "server/rpc/admission.h"
+#include "server/rpc/open_streams.h"
+#include "server/rpc/staged_budget.h"
 #include "server/rpc/status.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
@@ -26,6 +28,8 @@ namespace holdfast {
 struct Edge {
   WorkerPool& pool;
   Admission& admission;
+  StagedBudget& staged;
+  OpenStreams& streams;
   const Clock& clock;
   Random& random;
   Log& log;

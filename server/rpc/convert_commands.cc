@@ -19,15 +19,16 @@ struct NamedMethod {
   Method method;
 };
 
-constexpr std::array<NamedMethod, 9> kMethods = {{{"CreateSession", Method::kCreate},
-                                                  {"UpdateSession", Method::kUpdate},
-                                                  {"ResumeSession", Method::kResume},
-                                                  {"BeginTurn", Method::kBeginTurn},
-                                                  {"CommitTurn", Method::kCommitTurn},
-                                                  {"AbandonTurn", Method::kAbandonTurn},
-                                                  {"CloseSession", Method::kClose},
-                                                  {"DeleteSession", Method::kDelete},
-                                                  {"ReleaseLease", Method::kRelease}}};
+constexpr std::array<NamedMethod, 10> kMethods = {{{"CreateSession", Method::kCreate},
+                                                   {"UpdateSession", Method::kUpdate},
+                                                   {"ResumeSession", Method::kResume},
+                                                   {"BeginTurn", Method::kBeginTurn},
+                                                   {"CommitTurn", Method::kCommitTurn},
+                                                   {"AbandonTurn", Method::kAbandonTurn},
+                                                   {"CloseSession", Method::kClose},
+                                                   {"DeleteSession", Method::kDelete},
+                                                   {"ReleaseLease", Method::kRelease},
+                                                   {"Write", Method::kWrite}}};
 
 // Reads the three fields that every change of an existing session begins with.
 template <typename Request, typename Command>
@@ -163,6 +164,27 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& re
   if (request.has_sm_state()) command.sm = ReadNewStateMachine(request.sm_state());
   command.last_entry = ReadOptionalNumber<EntryNumber>(request.last_entry());
   RETURN_IF_ERROR(ReadNext(request, command));
+  command.acting_owner = request.acting_owner();
+  return command;
+}
+
+absl::StatusOr<WriteCommand> ReadWrite(const pb::WriteRequest& request) {
+  WriteCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  if (request.has_base()) {
+    const std::string& digest = request.base().history_digest();
+    if (digest.size() != kDigestBytes) {
+      return InvalidField("base.history_digest", "must be 32 bytes");
+    }
+    command.base = HistoryBase{.count = MessageSeq(request.base().message_count()),
+                               .digest = DigestFrom(digest)};
+  }
+  command.replace_history = request.replace_history();
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));
+  command.deleted_slots = ReadTexts(request.deleted_slots());
+  if (request.has_sm_state()) command.sm = ReadNewStateMachine(request.sm_state());
   command.acting_owner = request.acting_owner();
   return command;
 }

@@ -13,6 +13,23 @@ void WriteCommon(const Done& done, Reply& out) {
   out.set_repeated(done.repeated);
 }
 
+template <typename Reply>
+void WriteCommitted(const Done& done, Reply& out) {
+  WriteCommon(done, out);
+  out.set_last_entry(done.receipt.last_entry.value());
+  out.set_message_count(done.receipt.messages.value());
+  out.set_next_turn(done.receipt.turn.value());
+}
+
+template <typename Reply>
+void WriteWritten(const Done& done, Reply& out) {
+  WriteCommon(done, out);
+  out.set_message_count(done.receipt.messages.value());
+  if (done.head.revision != done.receipt.revision) return;
+  out.set_history_digest(std::string(View(done.head.history)));
+  out.set_generation(done.head.generation.value());
+}
+
 pb::GetRequestOutcomeResponse::Outcome ToWire(RequestOutcome::Kind kind) {
   switch (kind) {
     case RequestOutcome::Kind::kCommitted:
@@ -99,12 +116,13 @@ void WriteReply(const Done& done, pb::AppendJournalResponse& out) {
   out.set_journal_number(done.head.journal.value());
 }
 
-void WriteReply(const Done& done, pb::CommitTurnResponse& out) {
-  WriteCommon(done, out);
-  out.set_last_entry(done.receipt.last_entry.value());
-  out.set_message_count(done.receipt.messages.value());
-  out.set_next_turn(done.receipt.turn.value());
-}
+void WriteReply(const Done& done, pb::CommitTurnResponse& out) { WriteCommitted(done, out); }
+
+void WriteReply(const Done& done, pb::CommitTurnStreamResponse& out) { WriteCommitted(done, out); }
+
+void WriteReply(const Done& done, pb::WriteResponse& out) { WriteWritten(done, out); }
+
+void WriteReply(const Done& done, pb::WriteStreamResponse& out) { WriteWritten(done, out); }
 
 void WriteReply(const Done& done, pb::AbandonTurnResponse& out) { WriteCommon(done, out); }
 

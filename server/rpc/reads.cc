@@ -8,10 +8,13 @@
 #include "server/rpc/page_token.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/staged.h"
 #include "session/status_macros.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -35,6 +38,24 @@ absl::StatusOr<PageLimit> ReadPageLimit(uint32_t page_size) {
 absl::StatusOr<SessionKey> ReadKey(const Call& call, const std::string& session_id) {
   ASSIGN_OR_RETURN(SessionId session, ReadId<SessionId>("session_id", session_id));
   return SessionKey{.tenant = call.caller().tenant, .session = std::move(session)};
+}
+
+// Brings the bytes of staged messages into a page, which ends before the first one that has no
+// room: true then. TOO_LARGE when that is the first one of all.
+absl::StatusOr<bool> FillIn(SessionStore& store, const SessionKey& key,
+                            std::vector<Message>& messages) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const uint64_t size = DataSize(messages[i]);
+    if (messages[i].staged && bytes + size > kReplyBytes) {
+      if (i == 0) return TooLarge("messages", kReplyBytes, size);
+      messages.resize(i);
+      return true;
+    }
+    bytes += size;
+    RETURN_IF_ERROR(Unstage(store, key, messages[i]));
+  }
+  return false;
 }
 
 absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
@@ -95,14 +116,14 @@ absl::Status ServeReadMessages(Sessions& sessions, Call& call,
                                pb::ReadMessagesResponse& response) {
   ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
   ASSIGN_OR_RETURN(const PageLimit limit, ReadPageLimit(request.page_size()));
-  ASSIGN_OR_RETURN(
-      const MessagePage page,
-      sessions.store().ReadMessages(key, ReadOptionalNumber<Revision>(request.revision()),
-                                    MessageSeq(request.after_seq()), limit));
+  ASSIGN_OR_RETURN(MessagePage page, sessions.store().ReadMessages(
+                                         key, ReadOptionalNumber<Revision>(request.revision()),
+                                         MessageSeq(request.after_seq()), limit));
+  ASSIGN_OR_RETURN(const bool cut, FillIn(sessions.store(), key, page.messages));
   for (const Message& message : page.messages) Write(message, *response.add_messages());
   response.set_revision(page.at.revision.value());
   response.set_message_count(page.newest.value());
-  response.set_end(page.end);
+  response.set_end(page.end && !cut);
   return absl::OkStatus();
 }
 
@@ -113,15 +134,21 @@ absl::Status ServeReadSlots(Sessions& sessions, Call& call, const pb::ReadSlotsR
   const SlotQuery query{.revision = ReadOptionalNumber<Revision>(request.revision()),
                         .owners = ReadTexts(request.owners()),
                         .without_data = request.without_data()};
-  ASSIGN_OR_RETURN(const SlotsRead read, sessions.ReadSlots(call.caller(), session, query,
-                                                            request.acting_owner(), expected));
-  size_t bytes = 0;
+  ASSIGN_OR_RETURN(SlotsRead read, sessions.ReadSlots(call.caller(), session, query,
+                                                      request.acting_owner(), expected));
+  uint64_t bytes = 0;
   for (const SlotView& view : read.page.slots) {
-    bytes += view.slot.data.size();
+    if (!request.without_data()) bytes += DataSize(view.slot);
+  }
+  if (bytes > kReplyBytes) return TooLarge("slots", kReplyBytes, bytes);
+  const SessionKey key{.tenant = call.caller().tenant, .session = session};
+  for (SlotView& view : read.page.slots) {
+    if (!request.without_data()) {
+      RETURN_IF_ERROR(Unstage(sessions.store(), key, view.slot));
+    }
     Write(view.slot, *response.add_slots());
     response.add_sizes(view.size);
   }
-  if (bytes > kReplyBytes) return TooLarge("slots", kReplyBytes, bytes);
   for (const SlotReport& report : read.reports) Write(report, *response.add_reports());
   response.set_revision(read.page.at.revision.value());
   return absl::OkStatus();

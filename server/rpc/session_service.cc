@@ -1,10 +1,12 @@
 #include "server/rpc/session_service.h"
 
+#include "server/rpc/append_journal_reactor.h"
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
 #include "server/rpc/read_session_reactor.h"
 #include "server/rpc/reads.h"
 #include "server/rpc/renew.h"
+#include "server/rpc/streamed_write_reactor.h"
 #include "session/status_macros.h"
 
 #include <functional>
@@ -81,6 +83,16 @@ SessionService::Reactor* SessionService::AppendJournal(Context* context,
                                                        pb::AppendJournalResponse* response) {
   return Command(Unary{"AppendJournal", context, request, response}, ReadAppendJournal,
                  &Sessions::AppendJournal);
+}
+
+grpc::ServerBidiReactor<pb::AppendJournalStreamRequest, pb::AppendJournalStreamResponse>*
+SessionService::AppendJournalStream(Context* context) {
+  return StartAppendJournalStream(edge_, sessions_, context);
+}
+
+grpc::ServerReadReactor<pb::CommitTurnStreamRequest>* SessionService::CommitTurnStream(
+    Context* context, pb::CommitTurnStreamResponse* response) {
+  return StartCommitTurnStream(edge_, sessions_, context, response);
 }
 
 SessionService::Reactor* SessionService::CommitTurn(Context* context,

@@ -34,6 +34,10 @@ class SessionService final : public pb::SessionService::CallbackService {
                      pb::BeginTurnResponse* response) override;
   Reactor* AppendJournal(Context* context, const pb::AppendJournalRequest* request,
                          pb::AppendJournalResponse* response) override;
+  grpc::ServerBidiReactor<pb::AppendJournalStreamRequest, pb::AppendJournalStreamResponse>*
+  AppendJournalStream(Context* context) override;
+  grpc::ServerReadReactor<pb::CommitTurnStreamRequest>* CommitTurnStream(
+      Context* context, pb::CommitTurnStreamResponse* response) override;
   Reactor* CommitTurn(Context* context, const pb::CommitTurnRequest* request,
                       pb::CommitTurnResponse* response) override;
   Reactor* AbandonTurn(Context* context, const pb::AbandonTurnRequest* request,

@@ -22,10 +22,9 @@ absl::StatusCode CodeOf(const std::vector<absl::StatusOr<Renewed>>& /*answers*/)
 
 std::string_view Name(StoreCall call) {
   static constexpr std::array<std::string_view, kStoreCalls> kNames = {
-      "Init",         "Activate",  "Deactivate",  "LoadForDecision", "Commit",
-      "StageUpload", "DropUpload", "ReadStaged",
-      "ReadMessages", "ReadSlots", "ReadJournal", "ReadEvents",      "ReadAudit",
-      "List",         "ListDue",   "RenewLeases", "CheckHealth"};
+      "Init",       "Activate",   "Deactivate",   "LoadForDecision", "Commit",      "StageUpload",
+      "DropUpload", "ReadStaged", "ReadMessages", "ReadSlots",       "ReadJournal", "ReadEvents",
+      "ReadAudit",  "List",       "ListDue",      "RenewLeases",     "CheckHealth"};
   return kNames.at(static_cast<size_t>(call));
 }
 
@@ -85,18 +84,21 @@ absl::StatusOr<CommitResult> ObservedStore::Commit(const Change& change) {
   return Watch(StoreCall::kCommit, [&] { return store_->Commit(change); });
 }
 
-absl::Status ObservedStore::StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
-                                    std::string_view bytes) {
-  return Watch(StoreCall::kStageUpload, [&] { return store_->StageUpload(key, upload, offset, bytes); });
+absl::Status ObservedStore::StageUpload(const SessionKey& key, const UploadId& upload,
+                                        uint64_t offset, std::string_view bytes) {
+  return Watch(StoreCall::kStageUpload,
+               [&] { return store_->StageUpload(key, upload, offset, bytes); });
 }
 
 absl::Status ObservedStore::DropUpload(const SessionKey& key, const UploadId& upload) {
   return Watch(StoreCall::kDropUpload, [&] { return store_->DropUpload(key, upload); });
 }
 
-absl::StatusOr<std::string> ObservedStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
-                                              uint64_t offset, size_t count) {
-  return Watch(StoreCall::kReadStaged, [&] { return store_->ReadStaged(key, bytes, offset, count); });
+absl::StatusOr<std::string> ObservedStore::ReadStaged(const SessionKey& key,
+                                                      const StagedBytes& bytes, uint64_t offset,
+                                                      size_t count) {
+  return Watch(StoreCall::kReadStaged,
+               [&] { return store_->ReadStaged(key, bytes, offset, count); });
 }
 
 absl::StatusOr<MessagePage> ObservedStore::ReadMessages(const SessionKey& key,

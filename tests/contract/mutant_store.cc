@@ -97,9 +97,8 @@ absl::Status MutantStore::DropUpload(const SessionKey& key, const UploadId& uplo
   return answer;
 }
 
-absl::StatusOr<std::string> MutantStore::ReadStaged(const SessionKey& key,
-                                                    const StagedBytes& bytes, uint64_t offset,
-                                                    size_t count) {
+absl::StatusOr<std::string> MutantStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                                    uint64_t offset, size_t count) {
   const absl::MutexLock lock(&mutex_);
   auto answer = store_.ReadStaged(key, bytes, offset, count);
   if (hooks_.staged) hooks_.staged(offset, answer);

@@ -8,8 +8,9 @@ namespace holdfast::test {
 
 std::vector<Mutant> AllMutants() {
   std::vector<Mutant> all;
-  for (const auto& mutants : {RequestMutants(), GuardMutants(), EffectMutants(), SlotMutants(),
-                              ReadMutants(), ListingMutants(), DurabilityMutants(), UploadMutants()}) {
+  for (const auto& mutants :
+       {RequestMutants(), GuardMutants(), EffectMutants(), SlotMutants(), ReadMutants(),
+        ListingMutants(), DurabilityMutants(), UploadMutants()}) {
     all.insert(all.end(), mutants.begin(), mutants.end());
   }
   return all;

@@ -118,8 +118,7 @@ TEST_P(Contract, C183_AChangeTakesOverWhatItLinks) {
   Uploader uploader(under_test(), key());
   const std::string bytes = Pattern(5 * kPart + 17);
   const size_t half = bytes.size() / 2;
-  const Receipt receipt =
-      Apply(Linking(changes().Write(token()), uploader.Stage(bytes), bytes));
+  const Receipt receipt = Apply(Linking(changes().Write(token()), uploader.Stage(bytes), bytes));
   EXPECT_EQ(receipt.messages, MessageSeq(1));
   EXPECT_EQ(uploader.Read(Messages().back().staged), bytes.substr(0, half));
   const auto slots = Slots({.owners = {"memory"}});

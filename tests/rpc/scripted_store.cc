@@ -72,8 +72,8 @@ absl::StatusOr<CommitResult> ScriptedStore::Commit(const Change& change) {
   return store_->Commit(change);
 }
 
-absl::Status ScriptedStore::StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
-                                    std::string_view bytes) {
+absl::Status ScriptedStore::StageUpload(const SessionKey& key, const UploadId& upload,
+                                        uint64_t offset, std::string_view bytes) {
   RETURN_IF_ERROR(script_.Enter());
   return store_->StageUpload(key, upload, offset, bytes);
 }
@@ -83,8 +83,9 @@ absl::Status ScriptedStore::DropUpload(const SessionKey& key, const UploadId& up
   return store_->DropUpload(key, upload);
 }
 
-absl::StatusOr<std::string> ScriptedStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
-                                              uint64_t offset, size_t count) {
+absl::StatusOr<std::string> ScriptedStore::ReadStaged(const SessionKey& key,
+                                                      const StagedBytes& bytes, uint64_t offset,
+                                                      size_t count) {
   RETURN_IF_ERROR(script_.Enter());
   return store_->ReadStaged(key, bytes, offset, count);
 }

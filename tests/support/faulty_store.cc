@@ -77,9 +77,10 @@ absl::StatusOr<CommitResult> FaultyStore::Commit(const Change& change) {
   return Through(FaultyCall::kCommit, [&] { return store_->Commit(change); });
 }
 
-absl::Status FaultyStore::StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
-                                    std::string_view bytes) {
-  return Through(FaultyCall::kStage, [&] { return store_->StageUpload(key, upload, offset, bytes); });
+absl::Status FaultyStore::StageUpload(const SessionKey& key, const UploadId& upload,
+                                      uint64_t offset, std::string_view bytes) {
+  return Through(FaultyCall::kStage,
+                 [&] { return store_->StageUpload(key, upload, offset, bytes); });
 }
 
 absl::Status FaultyStore::DropUpload(const SessionKey& key, const UploadId& upload) {
@@ -87,7 +88,7 @@ absl::Status FaultyStore::DropUpload(const SessionKey& key, const UploadId& uplo
 }
 
 absl::StatusOr<std::string> FaultyStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
-                                              uint64_t offset, size_t count) {
+                                                    uint64_t offset, size_t count) {
   return Through(FaultyCall::kRead, [&] { return store_->ReadStaged(key, bytes, offset, count); });
 }
 

@@ -29,7 +29,8 @@ struct StoredSession {
   bool damaged = false;
   bool tombstone = false;
   std::map<RequestId, RequestRow> requests;
-  std::vector<Message> messages;
+  std::vector<Message> messages;  // of the head's generation
+  std::map<Generation, std::vector<Message>> former;
   std::map<std::string, std::vector<SlotVersion>> slots;
   std::vector<JournalEntry> entries;
   std::vector<Event> events;

@@ -139,8 +139,9 @@ absl::StatusOr<MessagePage> ReferenceStore::ReadMessages(const SessionKey& key,
                    .newest = snapshot.messages,
                    .generation = snapshot.generation,
                    .history = now ? head.history : Digest{}};
+  const auto former = session->former.find(snapshot.generation);
   page.end = FillPage(
-      session->messages, limit,
+      former == session->former.end() ? session->messages : former->second, limit,
       [&](const Message& message) { return message.seq > after && message.seq <= page.newest; },
       page.messages);
   return page;

@@ -239,6 +239,9 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
 void ReferenceStore::Store(const Change& change, const Applied& applied) {
   StoredSession& session = disk_->sessions[change.key];
   if (applied.tombstone) session = StoredSession();  // nothing of it stays but that it was
+  if (change.replaces_history) {
+    session.former[session.head.generation] = std::exchange(session.messages, {});
+  }
   session.head = applied.head;
   session.tombstone = applied.tombstone;
   StoreSlots(session, applied);

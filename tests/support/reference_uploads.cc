@@ -12,8 +12,7 @@ absl::Status ReferenceStore::StageUpload(const SessionKey& key, const UploadId& 
                                          uint64_t offset, std::string_view bytes) {
   const absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(Serving());
-  StagedUpload& staged =
-      disk_->staged.try_emplace(upload, StagedUpload{.key = key}).first->second;
+  StagedUpload& staged = disk_->staged.try_emplace(upload, StagedUpload{.key = key}).first->second;
   if (staged.key != key || offset > staged.bytes.size()) {
     return InvalidField("offset", "must be where the upload ends")
         .With("expected", staged.bytes.size());
@@ -50,7 +49,8 @@ absl::StatusOr<std::string> ReferenceStore::ReadStaged(const SessionKey& key,
     return Refusal(Reason::kRevisionPruned, "these bytes are no longer kept");
   }
   if (offset >= bytes.size) return std::string();
-  return found->second.substr(bytes.offset + offset, std::min<uint64_t>(count, bytes.size - offset));
+  return found->second.substr(bytes.offset + offset,
+                              std::min<uint64_t>(count, bytes.size - offset));
 }
 
 }  // namespace holdfast::test
