@@ -44,7 +44,11 @@ class Agent final : public Slot {
   // FAILED_PRECONDITION unless the session holds exactly what was acknowledged.
   absl::Status Count();
 
+  // The session's, after the last commit.
+  [[nodiscard]] uint64_t revision() const { return revision_; }
   [[nodiscard]] uint64_t commits() const { return commits_; }
+  [[nodiscard]] uint64_t turn() const { return turn_; }
+  [[nodiscard]] const std::string& token() const { return token_; }
   [[nodiscard]] const std::string& id() const { return id_; }
 
  private:

@@ -29,6 +29,12 @@ struct Plan {
 absl::Status BenchCommitFs(const Plan& plan, Figures& figures);
 absl::Status BenchRecoverFs(const Plan& plan, Figures& figures);
 absl::Status BenchSpaceFs(const Plan& plan, Figures& figures);
+absl::Status BenchWatch(const Plan& plan, Figures& figures);
+absl::Status BenchAppendFs(const Plan& plan, Figures& figures);
+absl::Status BenchResumeFs(const Plan& plan, Figures& figures);
+absl::Status BenchListFs(const Plan& plan, Figures& figures);
+absl::Status BenchMemoryFs(const Plan& plan, Figures& figures);
+absl::Status BenchOverload(const Plan& plan, Figures& figures);
 
 }  // namespace holdfast::bench
 

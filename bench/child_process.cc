@@ -79,6 +79,16 @@ double ChildProcess::ProcessorSeconds() const {
   return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
+double ChildProcess::ResidentMiB() const {
+  constexpr double kKiBPerMiB = 1024;
+  std::ifstream file("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("RssAnon:"))
+      return std::stod(line.substr(line.find(':') + 1)) / kKiBPerMiB;
+  }
+  return 0;
+}
+
 void ChildProcess::End(int signal) {
   if (pid_ <= 0) return;
   kill(pid_, signal);

@@ -29,6 +29,8 @@ class ChildProcess {
   [[nodiscard]] const std::string& first_line() const { return first_line_; }
   // Processor time it has taken so far, in seconds.
   [[nodiscard]] double ProcessorSeconds() const;
+  // Memory that is its own now, in MiB.
+  [[nodiscard]] double ResidentMiB() const;
   // Sends `signal` and waits for the end.
   void End(int signal);
 

@@ -26,7 +26,7 @@ class BareEcho final : public v1::AdminService::CallbackService {
 }  // namespace
 
 void EchoSlot::Start(Done done) {
-  request_.set_payload(fresh_.Take(kPayload));
+  request_.set_payload(fresh_.Take(bytes_));
   context_.emplace();
   stub_.async()->Echo(&*context_, &request_, &response_,
                       [this, done = std::move(done)](const grpc::Status& status) {

@@ -12,16 +12,18 @@
 
 namespace holdfast::bench {
 
-// Sends 8 KB of fresh bytes to a server's Echo and takes them back.
+// Sends fresh bytes to a server's Echo and takes them back.
 class EchoSlot final : public Slot {
  public:
   // `stub` must outlive it.
-  explicit EchoSlot(v1::AdminService::Stub& stub) : stub_(stub) {}
+  explicit EchoSlot(v1::AdminService::Stub& stub, size_t bytes = kPayload)
+      : stub_(stub), bytes_(bytes) {}
 
   void Start(Done done) override;
 
  private:
   v1::AdminService::Stub& stub_;
+  const size_t bytes_;
   FreshBytes fresh_;
   std::optional<grpc::ClientContext> context_;
   v1::EchoRequest request_;

@@ -23,9 +23,15 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 3> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 9> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+                                            {.name = "append-fs", .run = BenchAppendFs},
                                             {.name = "recover-fs", .run = BenchRecoverFs},
-                                            {.name = "space-fs", .run = BenchSpaceFs}}};
+                                            {.name = "resume-fs", .run = BenchResumeFs},
+                                            {.name = "list-fs", .run = BenchListFs},
+                                            {.name = "memory-fs", .run = BenchMemoryFs},
+                                            {.name = "space-fs", .run = BenchSpaceFs},
+                                            {.name = "overload", .run = BenchOverload},
+                                            {.name = "watch", .run = BenchWatch}}};
 
 struct Options {
   Plan plan;

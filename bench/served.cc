@@ -68,6 +68,10 @@ absl::Status Served::Start() {
   return absl::OkStatus();
 }
 
+std::shared_ptr<grpc::Channel> Served::NewConnection() const {
+  return Connect(AddressIn(process_->first_line()));
+}
+
 absl::Status Served::AskHealth() {
   grpc::ClientContext context;
   grpc::health::v1::HealthCheckResponse health;

@@ -30,6 +30,8 @@ class Served {
 
   [[nodiscard]] v1::SessionService::Stub& sessions() { return *sessions_; }
   [[nodiscard]] v1::AdminService::Stub& admin() { return *admin_; }
+  // A connection of its own to the process that runs.
+  [[nodiscard]] std::shared_ptr<grpc::Channel> NewConnection() const;
   [[nodiscard]] const ChildProcess& process() const { return *process_; }
   [[nodiscard]] std::string root() const { return directory_ + "/root"; }
   // Of the last start, from the process's beginning to SERVING.

@@ -5,6 +5,7 @@
 #include "cli/invocation.h"
 #include "cli/replay/command.h"
 #include "cli/session_commands.h"
+#include "cli/store_commands.h"
 
 #include "CLI/CLI.hpp"
 
@@ -19,6 +20,7 @@ constexpr char kFooter[] = R"(Examples:
   holdfast health
   holdfast session list --project "$PWD" --newest-first
   holdfast session show 4f1c2d3e
+  holdfast session tail 4f1c2d3e
   holdfast session resume --latest "$PWD"
   holdfast --output json session show 4f1c2d3e | jq .revision
   holdfast replay --parallel 8 --verify recordings.jsonl
@@ -58,6 +60,7 @@ int Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
   app.footer(kFooter);
   AddGlobalOptions(app, invocation);
   AddSessionCommands(app, invocation);
+  AddStoreCommands(app, invocation);
   AddReplayCommand(app, invocation);
   AddHealthCommand(app, invocation);
   AddCompletionCommand(app, invocation);

@@ -1,5 +1,7 @@
 #include "cli/connection.h"
 
+#include "cli/service_config.h"
+
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -20,7 +22,9 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kSlowestReconnectMs);
-  // Repeating a call is decided in one place, by reason; see cli/retry.h.
+  // Of the service config gRPC does the time limits. Its retry policy is carried out in one place,
+  // cli/retry.h, which knows reasons, RetryInfo and patience, and that it has repeated a call.
+  arguments.SetServiceConfigJSON(ServiceConfigJson());
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(kLargestReplyBytes);
   return arguments;
@@ -32,6 +36,7 @@ Connection::Connection(const std::string& address) {
   const auto channel =
       grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), Arguments());
   sessions_ = v1::SessionService::NewStub(channel);
+  store_ = v1::StoreService::NewStub(channel);
   admin_ = v1::AdminService::NewStub(channel);
   health_ = grpc::health::v1::Health::NewStub(channel);
 }

@@ -4,6 +4,7 @@
 
 #include "holdfast/v1/admin_service.grpc.pb.h"
 #include "holdfast/v1/session_service.grpc.pb.h"
+#include "holdfast/v1/store_service.grpc.pb.h"
 
 #include "grpc/health/v1/health.grpc.pb.h"
 
@@ -20,11 +21,13 @@ class Connection final {
   explicit Connection(const std::string& address);
 
   [[nodiscard]] Sessions& sessions() const { return *sessions_; }
+  [[nodiscard]] v1::StoreService::StubInterface& store() const { return *store_; }
   [[nodiscard]] v1::AdminService::StubInterface& admin() const { return *admin_; }
   [[nodiscard]] grpc::health::v1::Health::StubInterface& health() const { return *health_; }
 
  private:
   std::unique_ptr<Sessions> sessions_;
+  std::unique_ptr<v1::StoreService::StubInterface> store_;
   std::unique_ptr<v1::AdminService::StubInterface> admin_;
   std::unique_ptr<grpc::health::v1::Health::StubInterface> health_;
 };

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <random>
 
 namespace holdfast::cli {
 namespace {
 
-constexpr int kMostDoublings = 16;
+constexpr int kMostSteps = 16;
 
 // Between a half and one: whoever was refused at the same moment does not come back at the same
 // moment.
@@ -23,8 +24,9 @@ bool IsOutage(const Failure& failure) { return failure.reason == kUnreachableRea
 }  // namespace
 
 absl::Duration PauseBefore(int repeat, const Failure& failure, const RetryPolicy& policy) {
-  const absl::Duration doubled = policy.first_pause * (1 << std::min(repeat, kMostDoublings));
-  const absl::Duration pause = std::min(doubled, policy.longest_pause) * Jitter();
+  const double grown = std::pow(ServiceBackoff().growth, std::min(repeat, kMostSteps));
+  const absl::Duration pause =
+      std::min(policy.first_pause * grown, policy.longest_pause) * Jitter();
   return std::max(pause, failure.retry_after.value_or(absl::ZeroDuration()));
 }
 

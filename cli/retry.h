@@ -10,6 +10,7 @@
 
 #include "cli/clock.h"
 #include "cli/errors.h"
+#include "cli/service_config.h"
 
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
@@ -23,9 +24,9 @@ struct RetryPolicy {
   absl::Duration patience;
   // How long one attempt may take.
   absl::Duration deadline = absl::Seconds(30);
-  // The first pause; each further one is twice as long, up to the longest.
-  absl::Duration first_pause = absl::Milliseconds(20);
-  absl::Duration longest_pause = absl::Seconds(2);
+  // The first pause; each further one is longer by the service config's factor, up to the longest.
+  absl::Duration first_pause = ServiceBackoff().first;
+  absl::Duration longest_pause = ServiceBackoff().longest;
   // Whether to wait while somebody else holds the session's lease.
   bool wait_for_lease = false;
 };

@@ -6,6 +6,7 @@
 #include "cli/recovery_report.h"
 #include "cli/request_id.h"
 #include "cli/session_calls.h"
+#include "cli/session_tail.h"
 #include "cli/session_view.h"
 #include "cli/table.h"
 #include "cli/times.h"
@@ -155,6 +156,32 @@ void AddShow(CLI::App& session, const CommandPtr& command) {
       "  holdfast session show --latest \"$PWD\"");
   show->callback([command, target] {
     command->invocation().command = [command, target] { return RunShow(*command, *target); };
+  });
+}
+
+// --- tail ---------------------------------------------------------------------------------------
+
+void AddTail(CLI::App& session, const CommandPtr& command) {
+  const auto options = std::make_shared<TailOptions>();
+  CLI::App* tail = session.add_subcommand("tail", "Prints a session's events as they come");
+  AddTarget(*tail, options->target);
+  auto* from = tail->add_option("--from", options->from,
+                                "The first event; otherwise the oldest that is kept");
+  from->type_name("SEQ");
+  tail->add_option("--cursor", options->cursor, "Goes on where an earlier tail ended")
+      ->excludes(from);
+  tail->add_flag("--once", options->once, "Ends when it has printed the newest event");
+  tail->footer(
+      "Ends with Ctrl-C, or with the session's deletion. Goes on by itself when the server\n"
+      "restarts, without a gap and without printing an event twice. With --output json one\n"
+      "object a line, each with its cursor.\n"
+      "\nExamples:\n  holdfast session tail 4f1c2d3e\n"
+      "  holdfast session tail 4f1c2d3e --from 120 --once\n"
+      "  holdfast --output json session tail --latest \"$PWD\" | jq -r .name");
+  tail->callback([command, options] {
+    command->invocation().command = [command, options] {
+      return RunTail(command->invocation(), command->policy(), *options);
+    };
   });
 }
 
@@ -319,11 +346,12 @@ void AddDelete(CLI::App& session, const CommandPtr& command) {
 void AddSessionCommands(CLI::App& app, Invocation& invocation) {
   const auto command = std::make_shared<Command>(invocation);
   CLI::App* session =
-      app.add_subcommand("session", "Lists, shows, resumes, closes, deletes sessions");
+      app.add_subcommand("session", "Lists, shows, follows, resumes, closes, deletes sessions");
   AddDuration(*session, "--patience", command->policy().patience,
               "How long to repeat a call that may be repeated");
   AddList(*session, command);
   AddShow(*session, command);
+  AddTail(*session, command);
   AddResume(*session, command);
   AddClose(*session, command);
   AddDelete(*session, command);

@@ -117,12 +117,25 @@ function(holdfast_protos target folder)
     LINKER:--undefined=descriptor_table_grpc_2fhealth_2fv1_2fhealth_2eproto)
 endfunction()
 
+# Makes the text of `file` a constant, in a header among the generated ones that `target` brings.
+function(holdfast_embed target file header constant)
+  file(READ ${file} text)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/gen/${header} @ONLY CONTENT "#pragma once
+// The text of @file@.
+inline constexpr char @constant@[] = R\"text(@text@)text\";
+")
+endfunction()
+
 # One test binary per area. ctest knows each test as area.Suite.Case, labelled with its area; but a
 # suite named Long... is labelled long instead, and one named Saboteur... saboteur, and neither is
 # part of the ordinary run. Tests run in the project's directory and find the programs in
 # $HOLDFAST_BIN_DIR.
 function(holdfast_tests area)
   file(GLOB sources CONFIGURE_DEPENDS tests/${area}/*.cc)
+  if(area STREQUAL fuzz)
+    list(FILTER sources INCLUDE REGEX "_test\\.cc$") # its targets are a library
+  endif()
   if(NOT sources)
     return()
   endif()
@@ -174,6 +187,43 @@ function(holdfast_document_tests folder)
   set_tests_properties(docs.Readme.BlocksRun PROPERTIES LABELS docs TIMEOUT 1500 PROCESSORS 2)
   add_test(NAME docs.LongAddingAStore.TheChecklistIsEnough
     COMMAND ${Python3_EXECUTABLE} ${scripts}/adding_a_store.py)
+  # Debian's own interpreter is the one that its packages are for.
+  find_program(DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+  foreach(example python typescript)
+    add_test(NAME docs.Examples.${example}
+      COMMAND ${DEBIAN_PYTHON} ${scripts}/examples.py ${example} ${CMAKE_BINARY_DIR})
+    set_tests_properties(docs.Examples.${example} PROPERTIES LABELS docs TIMEOUT 600
+      RESOURCE_LOCK examples)
+  endforeach()
   set_tests_properties(docs.LongAddingAStore.TheChecklistIsEnough PROPERTIES
     LABELS long TIMEOUT 3600 PROCESSORS 2)
+endfunction()
+
+# What takes foreign bytes: a library of the targets in tests/fuzz for their test, and with
+# HOLDFAST_FUZZ a program bin/fuzz_TARGET for each. One preset's long tests build and run those.
+function(holdfast_fuzz_targets library)
+  file(GLOB sources CONFIGURE_DEPENDS tests/fuzz/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  add_library(${library} STATIC ${sources})
+  target_compile_options(${library} PRIVATE ${holdfast_warnings})
+  foreach(target ${ARGN})
+    if(HOLDFAST_FUZZ)
+      set(main ${CMAKE_BINARY_DIR}/fuzz/${target}.cc)
+      file(CONFIGURE OUTPUT ${main} CONTENT "#include \"tests/fuzz/targets.h\"
+extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
+  holdfast::fuzz::Run(\"${target}\", {reinterpret_cast<const char*>(data), size});
+  return 0;
+}
+")
+      add_executable(fuzz_${target} ${main})
+      target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
+      target_link_libraries(fuzz_${target} PRIVATE ${library})
+    elseif(CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
+      find_package(Python3 REQUIRED COMPONENTS Interpreter)
+      add_test(NAME fuzz.LongFuzz.${target}
+        COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/fuzz/long.py ${target})
+      set_tests_properties(fuzz.LongFuzz.${target} PROPERTIES
+        LABELS long TIMEOUT 3600 PROCESSORS 2 RESOURCE_LOCK build-fuzz)
+    endif()
+  endforeach()
 endfunction()

@@ -1,5 +1,6 @@
 #include "server/app.h"
 
+#include "server/secrets.h"
 #include "server/version.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -11,6 +12,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 #include <unistd.h>
@@ -21,9 +23,11 @@ namespace {
 
 // Health is overall, and per service.
 constexpr std::string_view kServices[] = {"", "holdfast.v1.SessionService",
-                                          "holdfast.v1.AdminService"};
+                                          "holdfast.v1.StoreService", "holdfast.v1.AdminService"};
 // Calls are refused with a reason for at least this long.
 constexpr absl::Duration kRefusingWait = absl::Milliseconds(100);
+// What the transport may take to tell those who watch that their streams have ended.
+constexpr absl::Duration kWatchesLeave = absl::Seconds(1);
 constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
 // Sessions recovered in one sweep; the rest waits for the next one.
 constexpr size_t kSweepMost = 1000;
@@ -51,6 +55,9 @@ absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
   App* self = app.get();
   app->sweeper_ = std::make_unique<Periodic>(app->parts_.config.recovery.sweep_interval,
                                              app->parts_.random, [self] { self->Sweep(); });
+  app->cancel_sweeper_ = std::make_unique<Periodic>(
+      std::min(kCancelSweepInterval, app->parts_.config.recovery.sweep_interval),
+      app->parts_.random, [self] { self->SweepCancelled(); });
   app->store_watch_ = std::make_unique<Periodic>(kStoreWatchInterval, app->parts_.random,
                                                  [self] { self->CheckStore(); });
   return app;
@@ -62,18 +69,32 @@ App::~App() {
 
 absl::Status App::Open() {
   const Config& config = parts_.config;
+  ASSIGN_OR_RETURN(secrets_, LoadSecrets(config.secrets));
   ASSIGN_OR_RETURN(
       stores_, Stores::Open(config, parts_.make_store, parts_.clock, parts_.random, parts_.log));
   pool_ = std::make_unique<WorkerPool>(
       WorkerPool::Size{.workers = config.server.workers, .queued = config.limits.queued_calls});
   admission_ = std::make_unique<Admission>(config.limits.memory_budget);
+  staged_ = std::make_unique<StagedBudget>(config.limits.staged_bytes);
+  streams_ = std::make_unique<OpenStreams>();
   edge_ = std::make_unique<Edge>(Edge{.pool = *pool_,
                                       .admission = *admission_,
+                                      .staged = *staged_,
+                                      .streams = *streams_,
                                       .clock = parts_.clock,
                                       .random = parts_.random,
-                                      .log = parts_.log});
-  sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random);
-  session_service_ = std::make_unique<SessionService>(*edge_, *sessions_);
+                                      .log = parts_.log,
+                                      .secrets = *secrets_});
+  sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random, *secrets_);
+  watches_ =
+      std::make_unique<WatchHub>(stores_->active(), parts_.clock,
+                                 WatchLimits{.watchers = config.limits.watchers,
+                                             .progress = config.limits.watch_progress,
+                                             .write_timeout = config.limits.watch_write_timeout});
+  waiters_ = std::make_unique<TurnWaiters>(*pool_);
+  sessions_->OnTurnEnd([this](const SessionKey& key) { waiters_->TurnEnded(key); });
+  session_service_ = std::make_unique<SessionService>(*edge_, *sessions_, *watches_, *waiters_);
+  store_service_ = std::make_unique<StoreService>(*edge_, *sessions_);
   admin_service_ =
       std::make_unique<AdminService>(*edge_, stores_->active(),
                                      ServerFacts{.version = kVersion,
@@ -92,6 +113,7 @@ absl::Status App::Listen() {
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(session_service_.get());
+  builder.RegisterService(store_service_.get());
   builder.RegisterService(admin_service_.get());
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port == 0) {
@@ -138,6 +160,15 @@ void App::Sweep() {
   }
 }
 
+void App::SweepCancelled() {
+  const auto ended = sessions_->EndCancelled(parts_.config.recovery.cancel_grace, kSweepMost);
+  if (!ended.ok()) {
+    parts_.log.Warn("sweep", {{"problem", RefusalOf(ended.status()).message()}});
+  } else if (*ended > 0) {
+    parts_.log.Info("sweep", {{"sessions_cancelled", static_cast<int64_t>(*ended)}});
+  }
+}
+
 void App::RequestStop() {
   const absl::MutexLock lock(&mutex_);
   stop_ = true;
@@ -159,11 +190,16 @@ int App::Run() {
 
 void App::Drain() {
   sweeper_.reset();
+  cancel_sweeper_.reset();
   store_watch_.reset();
+  // Watches would last for ever: they end first, while calls still run.
+  watches_->Drain(std::min(kWatchesLeave, parts_.config.server.drain_timeout));
   // The transport's own end answers late calls with a bare CANCELLED, so it comes last: until then
   // the funnel refuses them with a reason and a RetryInfo, which keeps those who heed it away from
   // the end.
   admission_->Stop();
+  streams_->DrainAll();
+  waiters_->Stop();
   const absl::Duration begun = parts_.clock.SinceBoot();
   if (!admission_->AwaitIdle(parts_.config.server.drain_timeout)) {
     parts_.log.Warn("calls are cut off",
@@ -174,6 +210,8 @@ void App::Drain() {
   server_->Wait();
   server_.reset();
   pool_.reset();
+  stores_->Deactivate();  // ends the wait of the hub's thread, which then lets go of the store
+  watches_.reset();
   stores_->Close();
   parts_.log.Info("stopped", {});
 }

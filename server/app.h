@@ -8,9 +8,13 @@
 #include "server/periodic.h"
 #include "server/rpc/admin_service.h"
 #include "server/rpc/session_service.h"
+#include "server/rpc/store_service.h"
+#include "server/rpc/watch_hub.h"
 #include "server/stores.h"
+#include "server/turn_waiters.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
+#include "session/secret_scan.h"
 #include "session/sessions.h"
 
 #include "absl/base/thread_annotations.h"
@@ -67,18 +71,26 @@ class App {
   void SetServing(bool serving);
   void CheckStore();
   void Sweep();
+  void SweepCancelled();
   void Drain();
 
   Parts parts_;
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<Admission> admission_;
+  std::unique_ptr<StagedBudget> staged_;
+  std::unique_ptr<OpenStreams> streams_;
+  std::unique_ptr<SecretScanner> secrets_;
   std::unique_ptr<Edge> edge_;
   std::unique_ptr<Sessions> sessions_;
+  std::unique_ptr<WatchHub> watches_;
+  std::unique_ptr<TurnWaiters> waiters_;
   std::unique_ptr<SessionService> session_service_;
+  std::unique_ptr<StoreService> store_service_;
   std::unique_ptr<AdminService> admin_service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Periodic> sweeper_;
+  std::unique_ptr<Periodic> cancel_sweeper_;
   std::unique_ptr<Periodic> store_watch_;
   std::string address_;
 

@@ -1,14 +1,19 @@
 #include "server/config.h"
 
 #include "server/quantities.h"
+#include "server/secrets.h"
+#include "server/utf8.h"
 #include "server/yaml_reader.h"
 
 #include "absl/strings/str_join.h"
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <sstream>
 
 namespace holdfast {
 namespace {
@@ -69,31 +74,97 @@ void ReadStores(YamlReader& reader, const YAML::Node& node, const std::string& d
 void ReadLimits(YamlReader& reader, const YAML::Node& node, LimitsConfig& out) {
   reader.Map(node, "limits",
              {{"queued_calls", reader.Count(out.queued_calls)},
-              {"memory_budget", reader.Size(out.memory_budget)}});
+              {"memory_budget", reader.Size(out.memory_budget)},
+              {"staged_bytes", reader.Size(out.staged_bytes)},
+              {"watchers", reader.Count(out.watchers)},
+              {"watch_progress", reader.Duration(out.watch_progress)},
+              {"watch_write_timeout", reader.Duration(out.watch_write_timeout)}});
 }
 
 void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& out) {
   reader.Map(node, "recovery",
              {{"sweep_interval", reader.Duration(out.sweep_interval)},
-              {"abandon_after", reader.Duration(out.abandon_after)}});
+              {"abandon_after", reader.Duration(out.abandon_after)},
+              {"cancel_grace", reader.Duration(out.cancel_grace)}});
+}
+
+// A text that `problem` finds nothing wrong with.
+std::optional<std::string> ReadChecked(YamlReader& reader, const YAML::Node& node,
+                                       const std::string& path,
+                                       std::string (*problem)(const std::string&)) {
+  const size_t before = reader.problems().size();
+  std::string text;
+  reader.Text(text)(node, path);
+  if (reader.problems().size() > before) return std::nullopt;
+  if (const std::string why = problem(text); !why.empty()) {
+    reader.Refuse(node, path, why);
+    return std::nullopt;
+  }
+  return text;
+}
+
+void ReadSecrets(YamlReader& reader, const YAML::Node& node, SecretsConfig& out) {
+  const auto known = [&](const YAML::Node& item, const std::string& path) {
+    const auto text = ReadChecked(reader, item, path, ReferenceProblem);
+    const std::string line = std::to_string(item.Mark().line + 1);
+    if (text) out.known.push_back({.text = *text, .place = "line " + line + ": " + path});
+  };
+  const auto pattern = [&](const YAML::Node& item, const std::string& path) {
+    const auto text = ReadChecked(reader, item, path, PatternProblem);
+    if (text) out.patterns.push_back(*text);
+  };
+  reader.Map(node, "secrets",
+             {{"known", [&](const YAML::Node& list,
+                            const std::string& path) { reader.Sequence(list, path, known); }},
+              {"patterns", [&](const YAML::Node& list, const std::string& path) {
+                 reader.Sequence(list, path, pattern);
+               }}});
+}
+
+// Takes no notice of what a document holds.
+class IgnoresEvents final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// Asks for two documents and no more: of a text like "," the library makes documents without end.
+bool HasAnotherDocument(const std::string& yaml) {
+  std::istringstream text(yaml);
+  YAML::Parser parser(text);
+  IgnoresEvents ignores;
+  return parser.HandleNextDocument(ignores) && parser.HandleNextDocument(ignores);
 }
 
 // Fills `config` and answers everything that is wrong with the document's form.
 std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment& environment,
                                       Config& config) {
   YamlReader reader;
-  reader.Map(root, "",
-             {{"server", [&](const YAML::Node& node,
-                             const std::string&) { ReadServer(reader, node, config.server); }},
-              {"stores",
-               [&](const YAML::Node& node, const std::string&) {
-                 ReadStores(reader, node, DefaultRoot(environment), config.stores);
-               }},
-              {"limits", [&](const YAML::Node& node,
-                             const std::string&) { ReadLimits(reader, node, config.limits); }},
-              {"recovery", [&](const YAML::Node& node, const std::string&) {
-                 ReadRecovery(reader, node, config.recovery);
-               }}});
+  reader.Map(
+      root, "",
+      {{"server", [&](const YAML::Node& node,
+                      const std::string&) { ReadServer(reader, node, config.server); }},
+       {"stores",
+        [&](const YAML::Node& node, const std::string&) {
+          ReadStores(reader, node, DefaultRoot(environment), config.stores);
+        }},
+       {"limits", [&](const YAML::Node& node,
+                      const std::string&) { ReadLimits(reader, node, config.limits); }},
+       {"recovery", [&](const YAML::Node& node,
+                        const std::string&) { ReadRecovery(reader, node, config.recovery); }},
+       {"secrets", [&](const YAML::Node& node, const std::string&) {
+          ReadSecrets(reader, node, config.secrets);
+        }}});
   return reader.problems();
 }
 
@@ -115,12 +186,18 @@ Config DefaultConfig(const Environment& environment) {
 }
 
 absl::StatusOr<Config> ParseConfig(const std::string& yaml, const Environment& environment) {
+  // The library would also take wider encodings, which nothing of ours could print.
+  if (!IsUtf8(yaml) || yaml.find('\0') != std::string::npos) {
+    return absl::InvalidArgumentError("the file: must be UTF-8 without zeros");
+  }
   Config config = DefaultConfig(environment);
   std::vector<std::string> problems;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
-    if (documents.size() > 1) problems.emplace_back("the file: must be one document");
-    if (documents.size() == 1) problems = ReadDocument(documents.front(), environment, config);
+    if (HasAnotherDocument(yaml)) {
+      problems.emplace_back("the file: must be one document");
+    } else {
+      problems = ReadDocument(YAML::Load(yaml), environment, config);
+    }
   } catch (const YAML::Exception& error) {
     return absl::InvalidArgumentError("line " + std::to_string(error.mark.line + 1) +
                                       ": the file: is not YAML: " + error.msg);

@@ -39,13 +39,32 @@ struct StoreConfig {
 struct LimitsConfig {
   size_t queued_calls = kQueuedCallsDefault;
   size_t memory_budget = kMemoryBudgetDefault;
+  size_t staged_bytes = kStagedBytesDefault;
+  size_t watchers = kWatchersDefault;
+  absl::Duration watch_progress = kWatchProgressDefault;
+  absl::Duration watch_write_timeout = kWatchWriteTimeoutDefault;
   bool operator==(const LimitsConfig&) const = default;
 };
 
 struct RecoveryConfig {
   absl::Duration sweep_interval = absl::Seconds(60);
   absl::Duration abandon_after = absl::Seconds(300);
+  absl::Duration cancel_grace = kCancelGraceDefault;
   bool operator==(const RecoveryConfig&) const = default;
+};
+
+// Names a secret's value without holding it: `env:NAME` or `file:PATH`.
+struct SecretReference {
+  std::string text;
+  std::string place;  // "line 5: secrets.known[0]", for a diagnostic
+  bool operator==(const SecretReference& other) const { return text == other.text; }
+};
+
+// What must not be stored.
+struct SecretsConfig {
+  std::vector<SecretReference> known;
+  std::vector<std::string> patterns;  // of RE2
+  bool operator==(const SecretsConfig&) const = default;
 };
 
 struct Config {
@@ -53,6 +72,7 @@ struct Config {
   std::vector<StoreConfig> stores;
   LimitsConfig limits;
   RecoveryConfig recovery;
+  SecretsConfig secrets;
   bool operator==(const Config&) const = default;
 
   // The one store that is active; the configuration must be valid.

@@ -47,6 +47,17 @@ void Store(YAML::Emitter& out, const StoreConfig& store) {
   out << YAML::EndMap;
 }
 
+// References only: a value is never part of the configuration. Patterns are quoted, for their signs
+// mean something to YAML too.
+void Secrets(YAML::Emitter& out, const SecretsConfig& secrets) {
+  out << YAML::Key << "secrets" << YAML::Value << YAML::BeginMap;
+  out << YAML::Key << "known" << YAML::Value << YAML::Flow << YAML::BeginSeq;
+  for (const SecretReference& known : secrets.known) out << YAML::DoubleQuoted << known.text;
+  out << YAML::EndSeq << YAML::Key << "patterns" << YAML::Value << YAML::Flow << YAML::BeginSeq;
+  for (const std::string& pattern : secrets.patterns) out << YAML::DoubleQuoted << pattern;
+  out << YAML::EndSeq << YAML::EndMap;
+}
+
 }  // namespace
 
 std::string PrintConfig(const Config& config) {
@@ -59,12 +70,20 @@ std::string PrintConfig(const Config& config) {
   out << YAML::Key << "limits" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "queued_calls" << YAML::Value << config.limits.queued_calls;
   out << YAML::Key << "memory_budget" << YAML::Value << SizeText(config.limits.memory_budget);
+  out << YAML::Key << "staged_bytes" << YAML::Value << SizeText(config.limits.staged_bytes);
+  out << YAML::Key << "watchers" << YAML::Value << config.limits.watchers;
+  out << YAML::Key << "watch_progress" << YAML::Value << DurationText(config.limits.watch_progress);
+  out << YAML::Key << "watch_write_timeout" << YAML::Value
+      << DurationText(config.limits.watch_write_timeout);
   out << YAML::EndMap;
   out << YAML::Key << "recovery" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "sweep_interval" << YAML::Value
       << DurationText(config.recovery.sweep_interval);
   out << YAML::Key << "abandon_after" << YAML::Value << DurationText(config.recovery.abandon_after);
-  out << YAML::EndMap << YAML::EndMap;
+  out << YAML::Key << "cancel_grace" << YAML::Value << DurationText(config.recovery.cancel_grace);
+  out << YAML::EndMap;
+  Secrets(out, config.secrets);
+  out << YAML::EndMap;
   return std::string(out.c_str()) + "\n";
 }
 

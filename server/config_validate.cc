@@ -110,6 +110,18 @@ void CheckStores(const std::vector<StoreConfig>& stores, Violations& out) {
               "exactly one enabled store must be active, and " + std::to_string(active) + " are");
 }
 
+void CheckWatches(const LimitsConfig& limits, Violations& out) {
+  out.Require(limits.watchers >= 1 && limits.watchers <= kWatchersMost, "limits.watchers",
+              "must be between 1 and " + std::to_string(kWatchersMost));
+  const auto sensible = [](absl::Duration value) {
+    return value >= absl::Seconds(1) && value <= absl::Hours(1);
+  };
+  out.Require(sensible(limits.watch_progress), "limits.watch_progress",
+              "must be between 1s and 1h");
+  out.Require(sensible(limits.watch_write_timeout), "limits.watch_write_timeout",
+              "must be between 1s and 1h");
+}
+
 }  // namespace
 
 absl::Status Validate(const Config& config) {
@@ -121,10 +133,19 @@ absl::Status Validate(const Config& config) {
               "must be between 1 and " + std::to_string(kQueuedCallsMost));
   out.Require(config.limits.memory_budget >= kMemoryBudgetLeast, "limits.memory_budget",
               "must be at least 400MiB, which one request of 4MiB may take");
+  out.Require(config.limits.staged_bytes >= kSnapshotBytes, "limits.staged_bytes",
+              "must be at least 256MiB, which one commit may stream");
+  CheckWatches(config.limits, out);
   out.Require(config.recovery.sweep_interval >= absl::Seconds(1), "recovery.sweep_interval",
               "must be at least 1s");
   out.Require(config.recovery.abandon_after >= absl::Seconds(1), "recovery.abandon_after",
               "must be at least 1s");
+  out.Require(config.recovery.cancel_grace >= absl::Seconds(1), "recovery.cancel_grace",
+              "must be at least 1s");
+  out.Require(config.secrets.known.size() <= kKnownSecretsMost, "secrets.known",
+              "must be at most " + std::to_string(kKnownSecretsMost));
+  out.Require(config.secrets.patterns.size() <= kSecretPatternsMost, "secrets.patterns",
+              "must be at most " + std::to_string(kSecretPatternsMost));
   return out.ToStatus();
 }
 

@@ -48,12 +48,15 @@ absl::StatusOr<std::unique_ptr<Stores>> Stores::Open(const Config& config, const
   return stores;
 }
 
+void Stores::Deactivate() {
+  if (active_ == nullptr) return;
+  const absl::Status closed = active_->Deactivate();
+  if (!closed.ok()) log_.Error("store close", {{"problem", std::string(closed.message())}});
+  active_ = nullptr;
+}
+
 void Stores::Close() {
-  if (active_ != nullptr) {
-    const absl::Status closed = active_->Deactivate();
-    if (!closed.ok()) log_.Error("store close", {{"problem", std::string(closed.message())}});
-    active_ = nullptr;
-  }
+  Deactivate();
   for (const auto& store : opened_) store->Dispose();
   opened_.clear();
 }

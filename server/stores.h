@@ -53,13 +53,15 @@ class Stores {
   // What an operator should know.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // Waits for the changes under way and closes everything. More than once is harmless.
+  // Waits for the changes under way; the active store takes no more. More than once is harmless.
+  void Deactivate();
+  // The same, and closes everything. More than once is harmless.
   void Close();
 
  private:
   Log& log_;
   std::vector<std::unique_ptr<SessionStore>> opened_;
-  SessionStore* active_ = nullptr;  // one of `opened_`
+  SessionStore* active_ = nullptr;  // one of `opened_`; nullptr once it is deactivated
   std::vector<std::string> warnings_;
 };
 

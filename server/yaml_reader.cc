@@ -1,6 +1,7 @@
 #include "server/yaml_reader.h"
 
 #include "server/quantities.h"
+#include "server/utf8.h"
 
 #include <algorithm>
 #include <charconv>
@@ -80,6 +81,7 @@ void YamlReader::Sequence(const YAML::Node& node, const std::string& path, const
 YamlReader::Read YamlReader::Text(std::string& out) {
   return [this, &out](const YAML::Node& node, const std::string& path) {
     if (!IsText(node)) return Refuse(node, path, "must be a text");
+    if (!IsUtf8(node.Scalar())) return Refuse(node, path, "must be UTF-8");
     out = node.Scalar();
   };
 }

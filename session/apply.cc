@@ -4,6 +4,7 @@
 #include "session/digest.h"
 #include "session/guard.h"
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/token.h"
 
 #include <algorithm>
@@ -66,6 +67,7 @@ void ApplyEndTurn(const Change& change, Applied& out) {
   Head& head = out.head;
   const TurnRecord ended = *head.turn;
   head.turn.reset();
+  std::erase_if(head.marks, [&](const CancelMark& mark) { return mark.turn == ended.number; });
   if (ended.last_entry > EntryNumber()) {
     if (head.ended.size() >= kEndedTurnsKept) head.ended.erase(head.ended.begin());
     head.ended.push_back(
@@ -73,14 +75,24 @@ void ApplyEndTurn(const Change& change, Applied& out) {
   }
   if (change.end_turn->committed) {
     out.folded = ended.number;
+    out.folded_after = ended.folded;
     out.receipt.last_entry = ended.last_entry;
     ++head.committed_turns;
     if (change.request) head.last_committed_request = change.request->id;
   } else {
     out.dropped = ended.number;
     out.receipt.abandoned_turn = ended.number;
-    out.receipt.entries_dropped = ended.last_entry.value();
+    out.receipt.entries_dropped = ended.last_entry.value() - ended.folded.value();
   }
+}
+
+// A snapshot inside the turn: what it folds is not folded again, and outlives the turn's end.
+void ApplyKeepTurn(const Change& change, Applied& out) {
+  TurnRecord& turn = *out.head.turn;
+  out.folded = turn.number;
+  out.folded_after = std::exchange(turn.folded, turn.last_entry);
+  out.receipt.last_entry = turn.last_entry;
+  if (change.request) out.head.last_committed_request = change.request->id;
 }
 
 // The store's own bookkeeping slot (systems.md A1, "optional state slot"): what the snapshot holds.
@@ -96,12 +108,18 @@ Slot StoreSlot(const Head& head) {
 
 void ApplyContents(const Change& change, Applied& out) {
   Head& head = out.head;
+  if (change.replaces_history) {
+    head.generation = head.generation.Next();
+    head.messages = MessageSeq();
+    head.history = Digest{};
+  }
   for (Message message : change.messages) {
     head.messages = head.messages.Next();
     message.seq = head.messages;
     head.history = ExtendHistory(head.history, message);
     out.messages.push_back(std::move(message));
   }
+  out.upload = change.upload;
   if (change.sm) head.sm = *change.sm;
   if (change.snapshot) out.slots.push_back(StoreSlot(head));
   for (Slot slot : change.slots) {
@@ -116,7 +134,7 @@ void ApplySnapshot(Head& head) {
   head.snapshots.push_back({.at = {.revision = head.revision, .journal = head.journal},
                             .generation = head.generation,
                             .messages = head.messages});
-  const JournalNumber floor = OldestKept(head).journal;
+  const JournalNumber floor = JournalFloor(head);
   std::erase_if(head.ended, [&](const EndedTurn& turn) { return turn.last_journal <= floor; });
 }
 
@@ -127,6 +145,8 @@ void ApplyBeginTurn(const BeginTurn& begin, absl::Time now, Applied& out) {
                          .source = begin.source,
                          .started_at = now,
                          .last_entry = EntryNumber(),
+                         .folded = EntryNumber(),
+                         .journal_before = head.journal,
                          .trace_id = begin.trace_id,
                          .span_id = begin.span_id};
   out.receipt.turn = head.last_turn;
@@ -159,6 +179,16 @@ void ApplyAttributes(const AttributePatch& patch, Head& head) {
       head.attributes.erase(key);
     }
   }
+}
+
+// A session mark stays with a closed session, as the reason of its end, until it is taken up again.
+void ApplyMarks(const Head& before, const Change& change, absl::Time now, Head& head) {
+  const bool reopened =
+      before.lifecycle == Lifecycle::kClosed && head.lifecycle != Lifecycle::kClosed;
+  if (reopened) head.marks.clear();
+  if (!change.mark || HasMark(head, *change.mark)) return;
+  head.marks.push_back(*change.mark);
+  head.marks.back().at = now;
 }
 
 void ApplyEvents(const Change& change, absl::Time now, Applied& out) {
@@ -223,6 +253,7 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   ApplyLease(change, facts, out);
   if (change.grant && !change.create) head.sm_slot_pending = head.sm.has_value();
   if (change.end_turn) ApplyEndTurn(change, out);
+  if (change.keeps_turn) ApplyKeepTurn(change, out);
   if (change.to) head.lifecycle = *change.to;
   if (change.to || change.close_reason != CloseReason::kNone) {
     head.close_reason = change.close_reason;
@@ -236,12 +267,15 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   }
   ApplyEntries(change, out);
   ApplyAttributes(change.attributes, head);
+  ApplyMarks(before, change, facts.now, head);
   ApplyEvents(change, facts.now, out);
   ApplyAudit(change, facts.now, out);
   out.tombstone = change.tombstone;
   out.receipt.revision = head.revision;
   out.receipt.epoch = head.lease.epoch;
   out.receipt.messages = head.messages;
+  out.receipt.drained_turns = change.drained_turns;
+  if (change.audit) out.receipt.audit = head.last_audit;
   out.receipt.created = change.create.has_value();
   if (!head.snapshots.empty()) out.receipt.snapshot = head.snapshots.back().at.revision;
   return out;

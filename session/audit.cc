@@ -2,6 +2,9 @@
 
 #include "session/encoding.h"
 
+#include <string>
+#include <utility>
+
 namespace holdfast {
 
 Digest AuditHash(const AuditRecord& record) {
@@ -12,6 +15,33 @@ Digest AuditHash(const AuditRecord& record) {
   out.Number(record.data.size());
   for (const auto& [name, value] : record.data) out.Text(name).Text(value);
   return Sha256(out.bytes());
+}
+
+bool AuditChain::Take(const AuditRecord& record) {
+  if (!why_.empty()) return false;
+  if (record.seq != records_.Next()) {
+    Fail("another record, number " + std::to_string(record.seq.value()) + ", stands in its place");
+  } else if (record.hash != AuditHash(record)) {
+    Fail("its content is not what its hash covers");
+  } else if (record.previous != last_) {
+    Fail("it does not follow the record before it");
+  } else {
+    records_ = record.seq;
+    before_ = std::exchange(last_, record.hash);
+  }
+  return why_.empty();
+}
+
+void AuditChain::Fail(std::string why) {
+  if (why_.empty()) why_ = std::move(why);
+}
+
+void AuditChain::ExpectEnd(const Digest& last) {
+  if (!why_.empty() || last_ == last) return;
+  // The head names another last record: this one was put in its place.
+  if (records_ > AuditSeq()) records_ = AuditSeq(records_.value() - 1);
+  last_ = before_;
+  Fail("it is not the last record that the session's head names");
 }
 
 }  // namespace holdfast

@@ -41,6 +41,7 @@ struct Guard {
   std::optional<Revision> expected_revision;  // exactly the stored one
   std::optional<TurnNumber> turn;             // of an entry, commit or abandon; 0 is between turns
   std::optional<EntryNumber> last_entry;      // of the turn, which must all be there
+  bool begins_next = false;                   // a commit that also begins a turn
 };
 
 // What the decision was made on. If it no longer holds, the decision is made again: never a
@@ -49,6 +50,8 @@ struct Premise {
   Lifecycle lifecycle = Lifecycle::kIdle;
   TurnNumber active_turn;  // 0: none
   Epoch epoch;
+  uint64_t marks = 0;             // how many; within a turn they only become more
+  std::optional<Digest> history;  // absent: whatever it is
 };
 
 // The request a change answers. Kept with its receipt for 24 hours.
@@ -74,6 +77,8 @@ struct Receipt {
   std::string previous_holder;
   uint64_t tail_bytes_cut = 0;  // of an unfinished write, when the store opened the session
   std::string token;            // of a grant; wiped when its epoch has passed
+  uint64_t drained_turns = 0;   // committed while a close waited
+  AuditSeq audit;               // the record that was written with it
 };
 
 // A stored request with its reply.
@@ -88,6 +93,13 @@ struct Creation {
   SessionUid uid;
   Mode mode = Mode::kAsk;
   std::string project_root;
+};
+
+// A staged upload that a change takes over: its messages and slots may lie in it.
+struct UploadLink {
+  UploadId id;
+  uint64_t bytes = 0;  // of the whole upload
+  Digest sha256{};     // of the same
 };
 
 // A new epoch for a new holder. The store makes the token from the secret and the numbers it gives.
@@ -126,6 +138,7 @@ struct AuditDraft {
 // Sets (value) or removes (nullopt) attributes by key.
 using AttributePatch = std::map<std::string, std::optional<std::string>>;
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the order is that of the effects
 struct Change {
   SessionKey key;
   std::optional<RequestStamp> request;  // absent: journal entries, the server's own recovery
@@ -140,20 +153,25 @@ struct Change {
   bool renews_lease = false;
   bool raises_epoch = false;  // recovery: fences a holder without granting
   std::optional<EndTurn> end_turn;
+  bool keeps_turn = false;  // folds what the active turn has so far, and ends nothing
   std::optional<Lifecycle> to;
   CloseReason close_reason = CloseReason::kNone;
   bool snapshot =
       false;  // records a snapshot: the store's slot first, then slots, messages, manifest
   std::vector<Slot> slots;
   std::vector<std::string> deleted_slots;
+  bool replaces_history = false;  // `messages` begin a new generation
   std::vector<Message> messages;
+  std::optional<UploadLink> upload;                  // that `slots` and `messages` lie in
   std::optional<std::optional<StateMachineRef>> sm;  // set, or remove by an inner nullopt
   std::optional<BeginTurn> begin_turn;
   bool hands_out_sm_slot = false;
   std::vector<JournalEntry> entries;
   AttributePatch attributes;
+  std::optional<CancelMark> mark;  // added unless it is there already
   std::vector<EventDraft> events;
   std::optional<AuditDraft> audit;
+  uint64_t drained_turns = 0;  // for the receipt
   bool tombstone = false;
 
   std::string correlation_id;

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,7 +92,9 @@ struct CommitTurnCommand {
   std::optional<std::optional<StateMachineRef>> sm;
   std::optional<EntryNumber> last_entry;
   std::optional<TurnSource> begin_next;
+  bool keep_open = false;  // a snapshot inside the turn, which stays active
   std::string acting_owner;
+  std::optional<UploadLink> upload;  // that messages and slots lie in
 };
 
 struct AbandonTurnCommand {
@@ -101,6 +104,28 @@ struct AbandonTurnCommand {
   TurnNumber turn;
   std::optional<Revision> expected_revision;
   TurnOutcome outcome = TurnOutcome::kAbandoned;
+};
+
+// The history as a caller knows it: what it sends follows it.
+struct HistoryBase {
+  MessageSeq count;
+  Digest digest{};
+};
+
+// A snapshot without a turn (the store contract's write).
+struct WriteCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;
+  std::optional<Revision> expected_revision;
+  std::optional<HistoryBase> base;  // absent: `messages` are the whole history
+  bool replace_history = false;     // ... which need not extend the stored one
+  std::vector<Message> messages;
+  std::vector<Slot> slots;
+  std::vector<std::string> deleted_slots;
+  std::optional<std::optional<StateMachineRef>> sm;
+  std::string acting_owner;
+  std::optional<UploadLink> upload;  // that messages and slots lie in
 };
 
 struct SnapshotContent {
@@ -116,6 +141,8 @@ struct CloseCommand {
   std::optional<Revision> expected_revision;
   CloseReason reason = CloseReason::kExplicit;
   std::optional<SnapshotContent> final_snapshot;
+  absl::Duration drain;        // how long to wait for the active turn's commit before abandoning it
+  uint64_t drained_turns = 0;  // committed while it waited
 };
 
 struct DeleteCommand {
@@ -128,6 +155,26 @@ struct ReleaseCommand {
   RequestId request;
   SessionId session;
   std::optional<LeaseToken> token;
+};
+
+// A wish that something ends; needs no lease.
+struct CancelCommand {
+  RequestId request;
+  SessionId session;
+  CancelScope scope = CancelScope::kSession;
+  CancelReason reason = CancelReason::kUser;
+  TurnNumber turn;   // of a turn, stage or tool
+  std::string name;  // of a stage or tool
+};
+
+// A record of an act outside of the store: an approval, a permission, a tool. Needs no lease.
+struct AppendAuditCommand {
+  RequestId request;
+  SessionId session;
+  std::string audit_class;
+  std::string code;
+  std::string correlation_id;
+  std::map<std::string, std::string> data;
 };
 
 struct OutcomeQuery {

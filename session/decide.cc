@@ -2,20 +2,23 @@
 
 #include "session/fingerprint.h"
 #include "session/guard.h"
+#include "session/limits.h"
+#include "session/marks.h"
 #include "session/names.h"
 #include "session/refusal.h"
+#include "session/status_macros.h"
 
 #include "absl/strings/str_join.h"
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace holdfast {
 namespace {
-
-constexpr char kLifecycleClass[] = "SessionLifecycle";
-constexpr char kTurnClass[] = "Turn";
 
 Change Start(const Caller& caller, SessionKey key, const std::optional<RequestStamp>& request,
              const Guard& guard) {
@@ -54,6 +57,35 @@ void Abandon(const Head& head, TurnOutcome outcome, Change& change) {
   change.events.push_back(TurnEnd(head.turn->number, outcome));
 }
 
+// Where a session stands when its turn was abandoned: PERSISTED if the last snapshot is not the one
+// it was created with.
+Lifecycle LeftBy(const Head& head) {
+  const bool persisted = head.snapshots.back().at.revision > Revision(1);
+  return persisted ? Lifecycle::kPersisted : Lifecycle::kIdle;
+}
+
+// The reason of a close that a mark asked for.
+CloseReason ClosedFor(CancelReason reason) {
+  switch (reason) {
+    case CancelReason::kUser:
+      return CloseReason::kExplicit;
+    case CancelReason::kParent:
+      return CloseReason::kParentCancel;
+    case CancelReason::kCap:
+      return CloseReason::kHalted;
+  }
+  return CloseReason::kExplicit;
+}
+
+// The facts of a mark for its event and its audit record.
+std::map<std::string, std::string> FactsOf(const CancelMark& mark) {
+  std::map<std::string, std::string> facts = {{"scope", Name(mark.scope)},
+                                              {"reason", Name(mark.reason)}};
+  if (mark.turn != TurnNumber()) facts["turn"] = std::to_string(mark.turn.value());
+  if (!mark.name.empty()) facts["name"] = mark.name;
+  return facts;
+}
+
 void Begin(const Caller& caller, TurnSource source, Change& change) {
   change.begin_turn =
       BeginTurn{.source = source, .trace_id = caller.trace_id, .span_id = caller.span_id};
@@ -67,6 +99,15 @@ void Snapshot(const SnapshotContent& content, Change& change) {
   change.deleted_slots = content.deleted_slots;
 }
 
+// A snapshot inside the turn, which stays active.
+void KeepTurn(TurnNumber turn, Change& change) {
+  change.keeps_turn = true;
+  change.end_turn.reset();
+  change.events = {Plain(kSessionPersisted)};
+  change.to = Lifecycle::kActive;
+  change.audit = AuditDraft{kLifecycleClass, "save", {{"turn", std::to_string(turn.value())}}};
+}
+
 Guard Held(Trigger trigger, const std::optional<LeaseToken>& token,
            const std::optional<Revision>& expected) {
   Guard guard;
@@ -77,7 +118,55 @@ Guard Held(Trigger trigger, const std::optional<LeaseToken>& token,
   return guard;
 }
 
+// What of `messages` follows the stored history; nullopt when they do not begin with it.
+std::optional<std::vector<Message>> Following(const Head& head,
+                                              const std::vector<Message>& messages) {
+  const size_t stored = head.messages.value();
+  if (messages.size() < stored) return std::nullopt;
+  Digest digest{};
+  for (size_t i = 0; i < stored; ++i) digest = ExtendHistory(digest, messages[i]);
+  if (digest != head.history) return std::nullopt;
+  return std::vector<Message>(messages.begin() + static_cast<ptrdiff_t>(stored), messages.end());
+}
+
+absl::Status TakeHistory(const Head& head, const WriteCommand& command, Change& change) {
+  if (command.replace_history) {
+    change.replaces_history = true;
+    change.messages = command.messages;
+    return absl::OkStatus();
+  }
+  if (command.base) {
+    const HistoryBase& base = *command.base;
+    if (base.count != head.messages || base.digest != head.history) {
+      return Refusal(Reason::kStaleRevision, "the stored history is not the one you build on")
+          .With("what", "history")
+          .With("expected", base.count.value())
+          .With("actual", head.messages.value());
+    }
+    change.messages = command.messages;
+    return absl::OkStatus();
+  }
+  std::optional<std::vector<Message>> following = Following(head, command.messages);
+  if (!following) {
+    return InvalidField("messages", "must begin with the stored history, or say replace_history");
+  }
+  change.messages = *std::move(following);
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+Guard GuardOf(const CommitTurnCommand& command) {
+  Guard guard = Held(Trigger::kCommitTurn, command.token, command.expected_revision);
+  guard.turn = command.turn;
+  guard.last_entry = command.last_entry;
+  guard.begins_next = command.begin_next.has_value();
+  return guard;
+}
+
+Guard GuardOf(const WriteCommand& command) {
+  return Held(Trigger::kWrite, command.token, command.expected_revision);
+}
 
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const Fresh& fresh) {
@@ -163,10 +252,8 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const CommitTurnCommand& command) {
-  Guard guard = Held(Trigger::kCommitTurn, command.token, command.expected_revision);
-  guard.turn = command.turn;
-  guard.last_entry = command.last_entry;
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  Change change =
+      Start(caller, {caller.tenant, command.session}, StampOf(command), GuardOf(command));
   change.moves_revision = true;
   change.renews_lease = true;
   change.end_turn = EndTurn{.outcome = command.outcome, .committed = true};
@@ -175,6 +262,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
             .slots = command.slots,
             .deleted_slots = command.deleted_slots},
            change);
+  change.upload = command.upload;
   change.sm = command.sm;
   change.to = command.begin_next ? Lifecycle::kActive : Lifecycle::kPersisted;
   if (command.begin_next) Begin(caller, *command.begin_next, change);
@@ -183,7 +271,33 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                             {{"turn", std::to_string(command.turn.value())},
                              {"outcome", Name(command.outcome)},
                              {"saved", "true"}}};
+  if (command.keep_open) KeepTurn(command.turn, change);
   return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const WriteCommand& command) {
+  Change change =
+      Start(caller, {caller.tenant, command.session}, StampOf(command), GuardOf(command));
+  if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();
+  RETURN_IF_ERROR(TakeHistory(head, command, change));
+  change.premise = PremiseOf(head);
+  change.premise->history = head.history;
+  change.moves_revision = true;
+  change.renews_lease = true;
+  change.snapshot = true;
+  change.slots = command.slots;
+  change.deleted_slots = command.deleted_slots;
+  change.upload = command.upload;
+  change.sm = command.sm;
+  change.to = Lifecycle::kPersisted;
+  if (head.lifecycle == Lifecycle::kResumed) change.events.push_back(Plain(kSessionResumed));
+  change.events.push_back(Plain(kSessionPersisted));
+  change.audit = AuditDraft{kLifecycleClass,
+                            "write",
+                            {{"history", change.replaces_history ? "replaced" : "extended"},
+                             {"messages", std::to_string(change.messages.size())}}};
+  return Decision{.change = std::move(change)};
 }
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
@@ -195,7 +309,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.moves_revision = true;
   change.renews_lease = true;
   Abandon(head, command.outcome, change);
-  change.to = head.committed_turns > 0 ? Lifecycle::kPersisted : Lifecycle::kIdle;
+  change.to = LeftBy(head);
   change.audit = AuditDraft{kTurnClass,
                             "TurnEnded",
                             {{"turn", std::to_string(command.turn.value())},
@@ -211,7 +325,9 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   guard.lease = command.final_snapshot ? LeaseRule::kMustHold : LeaseRule::kHeldOrFree;
   guard.token = command.token;
   guard.expected_revision = command.expected_revision;
-  if (command.final_snapshot && head.turn) guard.trigger = Trigger::kWrite;  // CONCURRENT_TURN
+  // CONCURRENT_TURN, unless the turn was given time to end.
+  const bool waited = command.drain > absl::ZeroDuration();
+  if (command.final_snapshot && head.turn && !waited) guard.trigger = Trigger::kWrite;
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
   change.premise = PremiseOf(head);
   change.moves_revision = true;
@@ -223,6 +339,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.ends_lease = true;
   change.to = Lifecycle::kClosed;
   change.close_reason = command.reason;
+  change.drained_turns = command.drained_turns;
   change.events.push_back(
       {.name = kSessionClosed, .payload = {{"reason", Name(command.reason)}}, .given = {}});
   change.audit = AuditDraft{kLifecycleClass, "end", {{"reason", Name(command.reason)}}};
@@ -256,6 +373,75 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                     .payload = {{"holder", ""}, {"previous_holder", head.lease.holder}},
                     .given = {Given::kEpoch}}};
   change.audit = AuditDraft{kLifecycleClass, "release", {}};
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const CancelCommand& command) {
+  Guard guard;
+  guard.trigger = Trigger::kCancel;
+  if (command.scope != CancelScope::kSession) guard.turn = command.turn;
+  const CancelMark mark{.scope = command.scope,
+                        .reason = command.reason,
+                        .turn = command.turn,
+                        .name = command.name,
+                        .at = {}};
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.premise = PremiseOf(head);
+  change.mark = mark;
+  change.events = {{.name = kSessionCancelRequested, .payload = FactsOf(mark), .given = {}}};
+  change.audit = AuditDraft{kLifecycleClass, "cancel", FactsOf(mark)};
+  auto decision = Checked(head, std::move(change));
+  if (!decision.ok()) return decision;
+  if (HasMark(head, mark)) {
+    decision->change.reset();
+  } else if (!mark.name.empty() && InformingMarks(head) >= kInformingMarks) {
+    return TooLarge("name", kInformingMarks, InformingMarks(head) + 1);
+  }
+  return decision;
+}
+
+absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key) {
+  const CancelMark* const mark = EndingMark(head);
+  if (mark == nullptr) return Decision();
+  Guard guard;
+  guard.trigger = Trigger::kEndCancelled;
+  Change change = Start(Caller{}, key, std::nullopt, guard);
+  change.correlation_id = "cancel";
+  change.premise = PremiseOf(head);
+  change.moves_revision = true;
+  change.raises_epoch = head.turn.has_value();
+  change.ends_lease = true;
+  Abandon(head, TurnOutcome::kCancelled, change);
+  if (const CancelMark* const whole = SessionMark(head)) {
+    const std::string reason = Name(ClosedFor(whole->reason));
+    change.to = Lifecycle::kClosed;
+    change.close_reason = ClosedFor(whole->reason);
+    change.events.push_back({.name = kSessionClosed, .payload = {{"reason", reason}}, .given = {}});
+    change.audit =
+        AuditDraft{kLifecycleClass, "end", {{"reason", reason}, {"cancel", Name(whole->reason)}}};
+  } else {
+    change.to = LeftBy(head);
+    change.events.push_back({.name = kSessionLeaseChanged,
+                             .payload = {{"holder", ""}, {"previous_holder", head.lease.holder}},
+                             .given = {Given::kEpoch}});
+    change.audit = AuditDraft{kTurnClass,
+                              "TurnEnded",
+                              {{"turn", std::to_string(mark->turn.value())},
+                               {"outcome", Name(TurnOutcome::kCancelled)},
+                               {"saved", "false"},
+                               {"cancel", Name(mark->reason)}}};
+  }
+  return Checked(head, std::move(change));
+}
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const AppendAuditCommand& command) {
+  Guard guard;
+  guard.trigger = Trigger::kAppendAudit;
+  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  change.correlation_id = command.correlation_id;
+  change.audit = AuditDraft{command.audit_class, command.code, command.data};
   return Checked(head, std::move(change));
 }
 

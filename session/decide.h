@@ -42,6 +42,10 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AppendJournalCommand& command);
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const CommitTurnCommand& command);
+// A history that is sent whole is stored as what it adds. STALE_REVISION for a base that is not the
+// stored history; INVALID_FIELD for a whole history that neither extends nor replaces it.
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const WriteCommand& command);
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AbandonTurnCommand& command);
 // Closing a closed session writes nothing.
@@ -52,9 +56,23 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const ReleaseCommand& command);
 
+// A mark that is there already writes nothing.
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const CancelCommand& command);
+// What must hold whatever the command brings: what can be refused before its contents are there.
+Guard GuardOf(const CommitTurnCommand& command);
+Guard GuardOf(const WriteCommand& command);
+
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const AppendAuditCommand& command);
+
 // The server's own act on a session whose holder is gone: the turn is abandoned, the epoch is
 // raised and the session closed with CRASH (DESIGN section 2, "recovery").
 absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key);
+
+// The server's own act on what a mark asked to end: the active turn is abandoned and the epoch
+// raised; a session mark closes the session. Writes nothing when no mark asks for an end any more.
+absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key);
 
 }  // namespace holdfast
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,23 @@ using Digest = std::array<uint8_t, kDigestBytes>;
 
 // SHA-256 of `bytes`.
 Digest Sha256(std::string_view bytes);
+
+// SHA-256 of bytes that come in pieces. Used by one thread at a time.
+class Sha256Stream {
+ public:
+  Sha256Stream();
+  Sha256Stream(const Sha256Stream&) = delete;
+  Sha256Stream& operator=(const Sha256Stream&) = delete;
+  ~Sha256Stream();
+
+  void Add(std::string_view bytes);
+  // The digest of everything so far; more may follow.
+  [[nodiscard]] Digest Sum() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // The digest's bytes as a view; valid as long as `digest` is.
 inline std::string_view View(const Digest& digest) {

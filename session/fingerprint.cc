@@ -28,6 +28,10 @@ class Meaning {
     out_.Text(text);
     return *this;
   }
+  Meaning& Raw(const Digest& digest) {
+    out_.Raw(View(digest));
+    return *this;
+  }
   Meaning& Maybe(const std::optional<Revision>& number) {
     return Number(number ? 1 : 0).Number(number ? number->value() : 0);
   }
@@ -48,11 +52,11 @@ class Meaning {
                    const std::vector<std::string>& deleted) {
     Number(messages.size());
     for (const Message& message : messages) {
-      Text(message.role).Text(message.content_type).Text(message.data);
+      Text(message.role).Text(message.content_type).Raw(DataDigest(message));
     }
     Number(slots.size());
     for (const Slot& slot : slots) {
-      Text(slot.owner).Text(slot.version).Enum(slot.policy).Text(slot.data);
+      Text(slot.owner).Text(slot.version).Enum(slot.policy).Raw(DataDigest(slot));
     }
     Number(deleted.size());
     for (const std::string& owner : deleted) Text(owner);
@@ -123,7 +127,21 @@ RequestStamp StampOf(const CommitTurnCommand& command) {
       .Number(command.begin_next ? 1 : 0)
       .Enum(command.begin_next.value_or(TurnSource::kUser))
       .Text(command.acting_owner);
+  // Absent in requests from before there was such a field.
+  if (command.keep_open) meaning.Number(1);
   return meaning.Stamp(command.request, Method::kCommitTurn);
+}
+
+RequestStamp StampOf(const WriteCommand& command) {
+  Meaning meaning;
+  meaning.Maybe(command.expected_revision).Number(command.base ? 1 : 0);
+  if (command.base) meaning.Number(command.base->count.value()).Raw(command.base->digest);
+  meaning.Number(command.replace_history ? 1 : 0)
+      .Content(command.messages, command.slots, command.deleted_slots)
+      .Number(command.sm ? 1 : 0)
+      .Machine(command.sm.value_or(std::nullopt))
+      .Text(command.acting_owner);
+  return meaning.Stamp(command.request, Method::kWrite);
 }
 
 RequestStamp StampOf(const AbandonTurnCommand& command) {
@@ -147,6 +165,23 @@ RequestStamp StampOf(const CloseCommand& command) {
 
 RequestStamp StampOf(const DeleteCommand& command) {
   return Meaning().Stamp(command.request, Method::kDelete);
+}
+
+RequestStamp StampOf(const CancelCommand& command) {
+  return Meaning()
+      .Enum(command.scope)
+      .Enum(command.reason)
+      .Number(command.turn.value())
+      .Text(command.name)
+      .Stamp(command.request, Method::kCancel);
+}
+
+RequestStamp StampOf(const AppendAuditCommand& command) {
+  Meaning meaning;
+  meaning.Text(command.audit_class).Text(command.code).Text(command.correlation_id);
+  meaning.Number(command.data.size());
+  for (const auto& [name, value] : command.data) meaning.Text(name).Text(value);
+  return meaning.Stamp(command.request, Method::kAppendAudit);
 }
 
 RequestStamp StampOf(const ReleaseCommand& command) {

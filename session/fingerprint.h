@@ -14,10 +14,13 @@ RequestStamp StampOf(const UpdateCommand& command);
 RequestStamp StampOf(const ResumeCommand& command);
 RequestStamp StampOf(const BeginTurnCommand& command);
 RequestStamp StampOf(const CommitTurnCommand& command);
+RequestStamp StampOf(const WriteCommand& command);
 RequestStamp StampOf(const AbandonTurnCommand& command);
 RequestStamp StampOf(const CloseCommand& command);
 RequestStamp StampOf(const DeleteCommand& command);
 RequestStamp StampOf(const ReleaseCommand& command);
+RequestStamp StampOf(const CancelCommand& command);
+RequestStamp StampOf(const AppendAuditCommand& command);
 
 // True when both are the same request.
 inline bool SameRequest(const RequestStamp& a, const RequestStamp& b) {

@@ -2,6 +2,7 @@
 
 #include "session/digest.h"
 #include "session/lifecycle.h"
+#include "session/marks.h"
 #include "session/saboteur.h"
 
 #include "absl/time/time.h"
@@ -108,8 +109,26 @@ Refusal StaleTurn(const Head& head, TurnNumber named) {
       .With("last_turn", head.last_turn.value());
 }
 
-MaybeRefusal CheckState(const Head& head, Trigger trigger) {
-  switch (Next(head.lifecycle, trigger).verdict) {
+Refusal Illegal(const Head& head, Trigger trigger, EndWish wish) {
+  const bool for_mark = Next(head.lifecycle, trigger).verdict != Verdict::kIllegal;
+  return Refusal(Reason::kIllegalTransition,
+                 for_mark ? "the session is being cancelled: no turn begins any more"
+                          : "this call is not possible in the session's state")
+      .With("from", Name(head.lifecycle))
+      .With("trigger", Name(trigger))
+      .With("legal", LegalTriggers(head.lifecycle, wish));
+}
+
+MaybeRefusal CheckState(const Head& head, const Guard& guard) {
+  const Trigger trigger = guard.trigger;
+  const EndWish wish = SessionMark(head) == nullptr || head.lifecycle == Lifecycle::kClosed
+                           ? EndWish::kNone
+                           : EndWish::kSession;
+  if (guard.begins_next && wish == EndWish::kSession &&
+      Next(head.lifecycle, trigger).verdict == Verdict::kLegal) {
+    return Illegal(head, Trigger::kBeginTurn, wish);
+  }
+  switch (Next(head.lifecycle, trigger, wish).verdict) {
     case Verdict::kLegal:
       return std::nullopt;
     case Verdict::kConcurrentTurn:
@@ -120,10 +139,7 @@ MaybeRefusal CheckState(const Head& head, Trigger trigger) {
     case Verdict::kIllegal:
       break;
   }
-  return Refusal(Reason::kIllegalTransition, "this call is not possible in the session's state")
-      .With("from", Name(head.lifecycle))
-      .With("trigger", Name(trigger))
-      .With("legal", LegalTriggers(head.lifecycle));
+  return Illegal(head, trigger, wish);
 }
 
 Refusal Gap(EntryNumber expected, EntryNumber got) {
@@ -169,7 +185,7 @@ std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
   if (auto refusal = CheckAhead(head, guard)) return refusal;
   if (auto refusal = CheckLease(head, guard)) return refusal;
   if (AllThere(head, guard, entries)) return std::nullopt;
-  if (auto refusal = CheckState(head, guard.trigger)) return refusal;
+  if (auto refusal = CheckState(head, guard)) return refusal;
   if (auto refusal = CheckTurn(head, guard, entries)) return refusal;
   return CheckRevision(head, guard);
 }
@@ -177,13 +193,15 @@ std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
 bool Holds(const Premise& premise, const Head& head) {
   const Premise now = PremiseOf(head);
   return premise.lifecycle == now.lifecycle && premise.active_turn == now.active_turn &&
-         premise.epoch == now.epoch;
+         premise.epoch == now.epoch && premise.marks == now.marks &&
+         (!premise.history || *premise.history == head.history);
 }
 
 Premise PremiseOf(const Head& head) {
   return {.lifecycle = head.lifecycle,
           .active_turn = head.turn ? head.turn->number : TurnNumber(),
-          .epoch = head.lease.epoch};
+          .epoch = head.lease.epoch,
+          .marks = head.marks.size()};
 }
 
 bool IsCurrentToken(const Head& head, const LeaseToken& token) {

@@ -6,7 +6,8 @@ namespace holdfast {
 
 Digest ExtendHistory(const Digest& before, const Message& message) {
   Encoder out;
-  out.Raw(View(before)).Text(message.role).Text(message.content_type).Text(message.data);
+  out.Raw(View(before)).Text(message.role).Text(message.content_type);
+  out.Raw(View(DataDigest(message)));
   return Sha256(out.bytes());
 }
 

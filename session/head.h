@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -39,6 +40,8 @@ struct TurnRecord {
   TurnSource source = TurnSource::kUser;
   absl::Time started_at;
   EntryNumber last_entry;
+  EntryNumber folded;            // the last one that a snapshot inside the turn holds
+  JournalNumber journal_before;  // the journal as it was when the turn began
   std::string trace_id;  // of the call that began it, so that whoever ends it closes the span
   std::string span_id;
 };
@@ -99,6 +102,10 @@ struct Head {
   Digest audit_chain{};
 
   std::map<std::string, std::string> attributes;
+
+  // Of the active turn, and of the session until it is taken up again after its close; in the order
+  // they were set.
+  std::vector<CancelMark> marks;
 };
 
 // Digest of a history after `message` was added to one with digest `before`.
@@ -106,6 +113,13 @@ Digest ExtendHistory(const Digest& before, const Message& message);
 
 // The oldest position that can still be read.
 inline Position OldestKept(const Head& head) { return head.snapshots.front().at; }
+
+// The last journal entry that is no longer kept: that of the oldest snapshot, but none of the
+// active turn, however many snapshots are written inside it.
+inline JournalNumber JournalFloor(const Head& head) {
+  const JournalNumber oldest = OldestKept(head).journal;
+  return head.turn ? std::min(oldest, head.turn->journal_before) : oldest;
+}
 
 }  // namespace holdfast
 

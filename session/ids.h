@@ -75,12 +75,14 @@ struct UuidTag {  // 8-4-4-4-12 lower-case hexadecimal digits
 struct RequestTag : UuidTag {};
 struct StoreTag : UuidTag {};
 struct SessionUidTag : UuidTag {};
+struct UploadTag : UuidTag {};
 
 using TenantId = Id<TenantTag>;
 using SessionId = Id<SessionTag>;
 using RequestId = Id<RequestTag>;
 using StoreId = Id<StoreTag>;
 using SessionUid = Id<SessionUidTag>;
+using UploadId = Id<UploadTag>;
 
 using Revision = Number<struct RevisionTag>;
 using Epoch = Number<struct EpochTag>;

@@ -27,6 +27,7 @@ static_assert(AllReachable(), "a state that nothing leads to");
 static_assert(Next(Lifecycle::kClosed, Trigger::kResume).to == Lifecycle::kResumed);
 static_assert(Next(Lifecycle::kClosed, Trigger::kBeginTurn).verdict == Verdict::kIllegal);
 static_assert(Next(Lifecycle::kActive, Trigger::kBeginTurn).verdict == Verdict::kConcurrentTurn);
+static_assert(Next(Lifecycle::kClosed, Trigger::kCancel).verdict == Verdict::kIllegal);
 
 }  // namespace
 
@@ -38,16 +39,17 @@ std::string_view Name(Lifecycle lifecycle) {
 
 std::string_view Name(Trigger trigger) {
   static constexpr std::array<std::string_view, kTriggers> kNames = {
-      "BeginTurn", "CommitTurn", "AbandonTurn", "AppendJournal", "Write", "Resume",
-      "Close",     "Recover",    "Delete",      "Update",        "Renew", "Release"};
+      "BeginTurn", "CommitTurn", "AbandonTurn", "AppendJournal", "Write",
+      "Resume",    "Close",      "Recover",     "Delete",        "Update",
+      "Renew",     "Release",    "Cancel",      "EndCancelled",  "AppendAudit"};
   return kNames.at(static_cast<size_t>(trigger));
 }
 
-std::string LegalTriggers(Lifecycle from) {
+std::string LegalTriggers(Lifecycle from, EndWish wish) {
   std::string names;
   for (size_t index = 0; index < kTriggers; ++index) {
     const auto trigger = static_cast<Trigger>(index);
-    if (Next(from, trigger).verdict != Verdict::kLegal) continue;
+    if (Next(from, trigger, wish).verdict != Verdict::kLegal) continue;
     if (!names.empty()) names += ',';
     names += Name(trigger);
   }

@@ -27,8 +27,14 @@ enum class Trigger : uint8_t {
   kUpdate,
   kRenew,
   kRelease,
+  kCancel,
+  kEndCancelled,  // the server ends what a mark asked to end
+  kAppendAudit,
 };
-inline constexpr size_t kTriggers = 12;
+inline constexpr size_t kTriggers = 15;
+
+// Whether somebody has asked for the session's end.
+enum class EndWish : uint8_t { kNone, kSession };
 
 enum class Verdict : uint8_t {
   kLegal,
@@ -73,14 +79,28 @@ inline constexpr std::array<Row, kTriggers> kTable = {{
     /* Update        */ Stays(),
     /* Renew         */ Stays(),
     /* Release       */ Stays(),
+    /* Cancel        */
+    {To(Lifecycle::kIdle), To(Lifecycle::kActive), To(Lifecycle::kPersisted),
+     To(Lifecycle::kResumed), Never()},
+    /* EndCancelled  */
+    {To(Lifecycle::kClosed), To(Lifecycle::kPersisted), To(Lifecycle::kClosed),
+     To(Lifecycle::kClosed), Never()},
+    /* AppendAudit   */ Stays(),
 }};
 
 }  // namespace internal
 
-// The cell for a session in `from`. AbandonTurn leads back to IDLE where no turn was ever
-// committed; that is the head's to know.
+// The cell for a session in `from`. What abandons a turn leads back to IDLE where no snapshot was
+// written since the session was created; that is the head's to know.
 constexpr Transition Next(Lifecycle from, Trigger trigger) {
   return internal::kTable[static_cast<size_t>(trigger)][static_cast<size_t>(from)];
+}
+
+// The same under a wish for the session's end: the active turn may go on and end, and none begins.
+// From ACTIVE, EndCancelled then leads to CLOSED.
+constexpr Transition Next(Lifecycle from, Trigger trigger, EndWish wish) {
+  const bool begins = trigger == Trigger::kBeginTurn;
+  return begins && wish == EndWish::kSession ? internal::Never() : Next(from, trigger);
 }
 
 // The names on the wire: "ACTIVE", "BeginTurn".
@@ -88,7 +108,7 @@ std::string_view Name(Lifecycle lifecycle);
 std::string_view Name(Trigger trigger);
 
 // The triggers that are legal in `from`, joined by commas, for a refusal's metadata.
-std::string LegalTriggers(Lifecycle from);
+std::string LegalTriggers(Lifecycle from, EndWish wish);
 
 }  // namespace holdfast
 

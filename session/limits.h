@@ -26,6 +26,12 @@ inline constexpr size_t kContentTypeBytes = 128;
 inline constexpr size_t kEntryRefBytes = 256;
 inline constexpr size_t kAttributeKeyBytes = 64;
 inline constexpr size_t kAttributeValueBytes = 4 * kKiB;
+inline constexpr size_t kMarkNameBytes = 256;
+inline constexpr size_t kAuditClassBytes = 64;
+inline constexpr size_t kAuditCodeBytes = 128;
+inline constexpr size_t kCorrelationIdBytes = 256;
+inline constexpr size_t kAuditKeyBytes = 64;
+inline constexpr size_t kAuditValueBytes = 64 * kKiB;
 inline constexpr size_t kTokenBytes = 512;
 
 // Counts.
@@ -34,6 +40,9 @@ inline constexpr size_t kSlotsPerChange = 256;
 inline constexpr size_t kEntriesPerChange = 4096;
 inline constexpr size_t kAttributesPerSession = 64;
 inline constexpr size_t kLeasesPerRenewal = 1000;
+// Cancel marks of stages and tools that one turn may have.
+inline constexpr size_t kInformingMarks = 64;
+inline constexpr size_t kAuditFacts = 64;
 
 // Bytes on the wire and in memory.
 inline constexpr size_t kUnaryRequestBytes = 4 * kMiB;
@@ -44,15 +53,49 @@ inline constexpr size_t kChunkBytes = 1 * kMiB;
 inline constexpr size_t kMetadataBytes = 64 * kKiB;
 inline constexpr size_t kInlineBytes = 1 * kMiB;
 
+// Uploads: an unlinked one goes this long after its last chunk, and all together are bounded.
+inline constexpr absl::Duration kUploadsKept = absl::Hours(1);
+inline constexpr size_t kStagedBytesDefault = 2048 * kMiB;
+
+// Deleted sessions that a check of the store names, of those that are there again.
+inline constexpr size_t kReappearedShown = 1000;
+
 // Pages.
 inline constexpr uint32_t kPageDefault = 50;
 inline constexpr uint32_t kPageMost = 1000;
 inline constexpr size_t kPageBytes = 2 * kMiB;
 
+// Watches. A watcher holds one page while it is written, and nothing while it waits.
+inline constexpr uint32_t kWatchPageItems = 64;
+inline constexpr size_t kWatchPageBytes = 64 * kKiB;
+inline constexpr size_t kWatchersDefault = 10'000;
+inline constexpr size_t kWatchersMost = 1'000'000;
+inline constexpr absl::Duration kWatchProgressDefault = absl::Seconds(30);
+inline constexpr absl::Duration kWatchWriteTimeoutDefault = absl::Seconds(30);
+// Sessions that one answer of WaitForEvents names; of more it says that it may be any.
+inline constexpr size_t kWakeupsMost = 256;
+// After which a watch that the server ended is worth starting again.
+inline constexpr absl::Duration kWatchRetry = absl::Milliseconds(500);
+// How often watchers are looked after, and how many of them are asked each time to look at their
+// events although nobody woke them: a lost wake-up costs so much latency and no event.
+inline constexpr absl::Duration kWatchBeat = absl::Seconds(1);
+inline constexpr size_t kWatchPollsPerBeat = 64;
+
 // Leases.
 inline constexpr absl::Duration kLeaseTtlLeast = absl::Seconds(5);
 inline constexpr absl::Duration kLeaseTtlMost = absl::Hours(1);
 inline constexpr absl::Duration kLeaseTtlDefault = absl::Seconds(60);
+
+// Cancelling (DESIGN section 2): how long a marked turn may still end by itself, and how often
+// marked sessions are looked at.
+inline constexpr absl::Duration kCancelGraceDefault = absl::Seconds(10);
+inline constexpr absl::Duration kCancelSweepInterval = absl::Seconds(5);
+
+// Closing: how long it may wait for the active turn, how often it looks whether it is still wanted,
+// and at every which of these looks it asks the store, for a turn that ended on another server.
+inline constexpr absl::Duration kDrainMost = absl::Seconds(30);
+inline constexpr absl::Duration kDrainBeat = absl::Milliseconds(100);
+inline constexpr int kDrainBeatsPerLook = 10;
 
 // Retention (DESIGN section 2).
 inline constexpr size_t kSnapshotsKept = 10;
@@ -82,6 +125,16 @@ inline constexpr size_t kQueuedCallsDefault = 1024;
 inline constexpr size_t kWorkersMost = 1024;
 // After which an overloaded server is worth another try.
 inline constexpr absl::Duration kOverloadRetry = absl::Milliseconds(100);
+// Secrets that must not be stored. One that is shorter would be found in innocent words; a pattern
+// is looked for across the borders of chunks in a window of the longest secret.
+inline constexpr size_t kSecretBytesLeast = 8;
+inline constexpr size_t kSecretBytesMost = 4 * kKiB;
+inline constexpr size_t kKnownSecretsMost = 64;
+inline constexpr size_t kSecretPatternsMost = 64;
+inline constexpr size_t kSecretPatternBytes = 1 * kKiB;
+// Places that a refusal names, and how deep in JSON a reference to a secret is looked for.
+inline constexpr size_t kSecretPlacesShown = 16;
+inline constexpr size_t kReferenceDepth = 512;
 // What one fact or message of a refusal may take of the trailer, which clients bound to 8 KiB.
 inline constexpr size_t kRefusalTextBytes = 256;
 // A configuration file.

@@ -29,6 +29,9 @@ enum class CloseReason : uint8_t {
 enum class TurnSource : uint8_t { kUser = 1, kStateMachine, kFanOut, kSystem, kPlan };
 enum class TurnOutcome : uint8_t { kOk = 1, kError, kCancelled, kAbandoned, kRecovered };
 enum class DriftPolicy : uint8_t { kMigrate = 1, kWarn, kReject };
+// What somebody else asks to end, and why.
+enum class CancelScope : uint8_t { kSession = 1, kTurn, kStage, kTool };
+enum class CancelReason : uint8_t { kUser = 1, kParent, kCap };
 enum class JournalKind : uint8_t { kSlotUpdate = 1, kEvent, kToolIntent, kToolOutcome, kNote };
 enum class Method : uint8_t {
   kCreate = 1,
@@ -41,7 +44,11 @@ enum class Method : uint8_t {
   kDelete,
   kRelease,
   kWrite,
+  kCancel,
+  kAppendAudit,
 };
+// The one with the highest number.
+inline constexpr Method kLastMethod = Method::kAppendAudit;
 
 // The slot that is the store's own; no client may write it.
 inline constexpr char kStoreSlotOwner[] = "holdfast.store";
@@ -52,12 +59,23 @@ struct StateMachineRef {
   bool operator==(const StateMachineRef&) const = default;
 };
 
+// Bytes that lie in an upload: they came in chunks, and are read in chunks (DESIGN section 3,
+// "Streamed bodies").
+struct StagedBytes {
+  UploadId upload;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  Digest digest{};  // SHA-256 of these bytes
+  bool operator==(const StagedBytes&) const = default;
+};
+
 // A history entry on its way in or out. `seq` is given by the store.
 struct Message {
   MessageSeq seq;
   std::string role;
   std::string content_type;
   std::string data;
+  std::optional<StagedBytes> staged;  // instead of `data`
   bool operator==(const Message&) const = default;
 };
 
@@ -66,7 +84,8 @@ struct Slot {
   std::string version;
   DriftPolicy policy = DriftPolicy::kWarn;
   std::string data;
-  Revision revision;  // that wrote this version; the store's
+  Revision revision;                  // that wrote this version; the store's
+  std::optional<StagedBytes> staged;  // instead of `data`
   bool operator==(const Slot&) const = default;
 };
 
@@ -106,6 +125,34 @@ struct AuditRecord {
   Digest hash{};
   bool operator==(const AuditRecord&) const = default;
 };
+
+// A wish that something ends, set by somebody who need not hold the lease. Of a stage or a tool it
+// only informs; a turn or a session that does not end by itself is ended by the server.
+struct CancelMark {
+  CancelScope scope = CancelScope::kSession;
+  CancelReason reason = CancelReason::kUser;
+  TurnNumber turn;   // of a turn, stage or tool; 0 of a session
+  std::string name;  // of a stage or tool
+  absl::Time at;     // the store's
+
+  // Whether both ask for the same thing: the time does not count.
+  [[nodiscard]] bool SameAs(const CancelMark& other) const {
+    return scope == other.scope && reason == other.reason && turn == other.turn &&
+           name == other.name;
+  }
+  bool operator==(const CancelMark&) const = default;
+};
+// SHA-256 of an item's bytes, wherever they lie.
+template <typename Item>
+Digest DataDigest(const Item& item) {
+  return item.staged ? item.staged->digest : Sha256(item.data);
+}
+
+// How many bytes an item has, wherever they lie.
+template <typename Item>
+uint64_t DataSize(const Item& item) {
+  return item.staged ? item.staged->size : item.data.size();
+}
 
 // Where a read stands: everything up to this revision, and of what moves no revision, up to this
 // entry.

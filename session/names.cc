@@ -38,11 +38,21 @@ std::string Name(Mode mode) {
 }
 
 std::string Name(Method method) {
-  static constexpr std::array<const char*, 11> kNames = {
+  static constexpr std::array<const char*, 13> kNames = {
       "",           "CreateSession", "UpdateSession", "ResumeSession", "BeginTurn",
       "CommitTurn", "AbandonTurn",   "CloseSession",  "DeleteSession", "ReleaseLease",
-      "Write"};
+      "Write",      "CancelSession", "AppendAudit"};
   return Pick(kNames, method);
+}
+
+std::string Name(CancelScope scope) {
+  static constexpr std::array<const char*, 5> kNames = {"", "session", "turn", "stage", "tool"};
+  return Pick(kNames, scope);
+}
+
+std::string Name(CancelReason reason) {
+  static constexpr std::array<const char*, 4> kNames = {"", "user", "parent", "cap"};
+  return Pick(kNames, reason);
 }
 
 }  // namespace holdfast

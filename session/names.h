@@ -18,6 +18,11 @@ inline constexpr char kSessionResumed[] = "SessionResumed";
 inline constexpr char kSessionLeaseChanged[] = "SessionLeaseChanged";
 inline constexpr char kSessionClosed[] = "SessionClosed";
 inline constexpr char kSessionDeleted[] = "SessionDeleted";
+inline constexpr char kSessionCancelRequested[] = "SessionCancelRequested";
+
+// Audit classes of the store's own acts (systems.md A1).
+inline constexpr char kLifecycleClass[] = "SessionLifecycle";
+inline constexpr char kTurnClass[] = "Turn";
 
 // "ok", "user", "explicit", "ask", "CommitTurn".
 std::string Name(TurnOutcome outcome);
@@ -25,6 +30,8 @@ std::string Name(TurnSource source);
 std::string Name(CloseReason reason);
 std::string Name(Mode mode);
 std::string Name(Method method);
+std::string Name(CancelScope scope);
+std::string Name(CancelReason reason);
 
 }  // namespace holdfast
 

@@ -16,7 +16,9 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"no_epoch_check", Saboteur::kNoEpochCheck},
     {"no_request_check", Saboteur::kNoRequestCheck},
     {"acknowledge_before_sync", Saboteur::kAcknowledgeBeforeSync},
+    {"no_lock", Saboteur::kNoLock},
     {"refuse_from_cache", Saboteur::kRefuseFromCache},
+    {"skip_event", Saboteur::kSkipEvent},
 };
 
 Saboteur FromEnvironment() {

@@ -14,7 +14,9 @@ enum class Saboteur : uint8_t {
   kNoEpochCheck,           // whoever has a token may write
   kNoRequestCheck,         // a repeated request acts again
   kAcknowledgeBeforeSync,  // the sync of a commit waits for the next one
+  kNoLock,                 // a count is read without its lock: for ThreadSanitizer to find
   kRefuseFromCache,        // an old head in the server's memory refuses
+  kSkipEvent,              // a watch leaves an event out
 };
 
 #ifdef HOLDFAST_SABOTEURS

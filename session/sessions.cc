@@ -1,10 +1,14 @@
 #include "session/sessions.h"
 
 #include "session/fingerprint.h"
+#include "session/guard.h"
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/names.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "session/secret_check.h"
+#include "session/staged.h"
 #include "session/status_macros.h"
 #include "session/validate.h"
 
@@ -51,14 +55,28 @@ SessionId DerivedId(const TenantId& tenant, const RequestId& request) {
 
 }  // namespace
 
-Sessions::Sessions(SessionStore& store, Random& random)
-    : store_(store), random_(random), heads_(kCachedHeads) {}
+Sessions::Sessions(SessionStore& store, Random& random, const SecretScanner& secrets)
+    : store_(store), random_(random), secrets_(secrets), heads_(kCachedHeads) {}
 
 template <typename Command>
 absl::StatusOr<Done> Sessions::ExecuteAsked(const Caller& caller, const Command& command) {
   const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
-  return Execute({caller.tenant, command.session}, asked,
-                 [&](const Head& head) { return Decide(head, caller, command); });
+  const SessionKey key{caller.tenant, command.session};
+  ASSIGN_OR_RETURN(Done done, Execute(key, asked, [&](const Head& head) {
+                     return Decide(head, caller, command);
+                   }));
+  CloseIfCancelled(key, done);
+  return done;
+}
+
+void Sessions::CloseIfCancelled(const SessionKey& key, Done& done) {
+  if (done.head.turn || EndingMark(done.head) == nullptr) return;
+  absl::StatusOr<Done> closed =
+      ExecuteOnLoaded(key, std::nullopt, [&](const Head& head) -> absl::StatusOr<Decision> {
+        if (head.turn) return Decision();
+        return DecideCancelled(head, key);
+      });
+  if (closed.ok()) done.head = std::move(closed->head);
 }
 
 absl::StatusOr<Done> Sessions::Execute(const SessionKey& key, const std::optional<Asked>& asked,
@@ -98,6 +116,7 @@ absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change 
     heads_.Put(key, result->head);
     switch (result->kind) {
       case CommitResult::Kind::kApplied:
+        if (change.end_turn && on_turn_end_) on_turn_end_(key);
         return DoneFrom(key, *std::move(result), false);
       case CommitResult::Kind::kRepeated:
         return DoneFrom(key, *std::move(result), true);
@@ -114,6 +133,7 @@ absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change 
 }
 
 absl::StatusOr<Done> Sessions::Create(const Caller& caller, const CreateCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   const SessionId session = command.session.value_or(DerivedId(caller.tenant, command.request));
   return CreateAs(caller, command, session, StampOf(command));
@@ -150,11 +170,13 @@ absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller
 }
 
 absl::StatusOr<Done> Sessions::Update(const Caller& caller, const UpdateCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   return ExecuteAsked(caller, command);
 }
 
 absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   ASSIGN_OR_RETURN(Done done, ExecuteAsked(caller, command));
   Begun begun{.done = std::move(done), .sm_slot = std::nullopt, .inline_omitted = false};
@@ -169,19 +191,23 @@ absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnC
   if (!page.ok()) {
     begun.inline_omitted = true;
   } else if (!page->slots.empty() && !page->slots.front().damaged) {
-    begun.sm_slot = std::move(page->slots.front().slot);
+    Slot& slot = page->slots.front().slot;
+    begun.inline_omitted = DataSize(slot) > kInlineBytes || !Unstage(store_, key, slot).ok();
+    if (!begun.inline_omitted) begun.sm_slot = std::move(slot);
   }
   return begun;
 }
 
 absl::StatusOr<Done> Sessions::AppendJournal(const Caller& caller,
                                              const AppendJournalCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   return Execute({caller.tenant, command.session}, std::nullopt,
                  [&](const Head& head) { return Decide(head, caller, command); });
 }
 
 absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurnCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   const SessionKey key{caller.tenant, command.session};
   absl::StatusOr<Done> done = ExecuteAsked(caller, command);
@@ -189,18 +215,66 @@ absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurn
   return done;
 }
 
+absl::StatusOr<Done> Sessions::Write(const Caller& caller, const WriteCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
+  RETURN_IF_ERROR(Validate(command));
+  return ExecuteAsked(caller, command);
+}
+
+template <typename Command>
+absl::StatusOr<std::optional<Done>> Sessions::ForeseeAs(Method method, const Caller& caller,
+                                                        const Command& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
+  RETURN_IF_ERROR(Validate(command));
+  const SessionKey key{caller.tenant, command.session};
+  ASSIGN_OR_RETURN(const Loaded loaded, store_.LoadForDecision(key, command.request));
+  if (loaded.request) {
+    // The id alone decides: what the request means is not known before it is all there.
+    RequestStamp stamp = loaded.request->stamp;
+    stamp.method = method;
+    ASSIGN_OR_RETURN(Done done, Repeat(key, loaded, stamp));
+    return done;
+  }
+  if (auto refusal = CheckGuard(loaded.head, GuardOf(command), {})) return refusal->ToStatus();
+  return std::nullopt;
+}
+
+absl::StatusOr<std::optional<Done>> Sessions::Foresee(const Caller& caller,
+                                                      const CommitTurnCommand& command) {
+  return ForeseeAs(Method::kCommitTurn, caller, command);
+}
+
+absl::StatusOr<std::optional<Done>> Sessions::Foresee(const Caller& caller,
+                                                      const WriteCommand& command) {
+  return ForeseeAs(Method::kWrite, caller, command);
+}
+
 absl::StatusOr<Done> Sessions::AbandonTurn(const Caller& caller,
                                            const AbandonTurnCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   return ExecuteAsked(caller, command);
 }
 
 absl::StatusOr<Done> Sessions::Close(const Caller& caller, const CloseCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   return ExecuteAsked(caller, command);
 }
 
+absl::StatusOr<Draining> Sessions::Drain(const Caller& caller, const CloseCommand& command) {
+  RETURN_IF_ERROR(Validate(command));
+  ASSIGN_OR_RETURN(const Loaded loaded,
+                   store_.LoadForDecision({caller.tenant, command.session}, command.request));
+  Draining draining{.active = false, .committed = loaded.head.committed_turns};
+  if (loaded.request || !loaded.head.turn) return draining;
+  RETURN_IF_ERROR(Decide(loaded.head, caller, command).status());
+  draining.active = true;
+  return draining;
+}
+
 absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   absl::StatusOr<Done> done = ExecuteAsked(caller, command);
   heads_.Forget(key);
@@ -211,7 +285,14 @@ absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand&
   return done;
 }
 
+absl::StatusOr<Done> Sessions::Cancel(const Caller& caller, const CancelCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
+  RETURN_IF_ERROR(Validate(command));
+  return ExecuteAsked(caller, command);
+}
+
 absl::StatusOr<Done> Sessions::Release(const Caller& caller, const ReleaseCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 
@@ -230,6 +311,19 @@ absl::StatusOr<size_t> Sessions::RecoverDue(absl::Duration abandon_after, size_t
     if (done.ok()) ++closed;
   }
   return closed;
+}
+
+absl::StatusOr<size_t> Sessions::EndCancelled(absl::Duration grace, size_t limit) {
+  ASSIGN_OR_RETURN(const std::vector<SessionKey> due,
+                   store_.ListDue(DueKind::kCancelled, grace, limit));
+  size_t ended = 0;
+  for (const SessionKey& key : due) {
+    // A refusal means that somebody was faster, which is as good.
+    const absl::StatusOr<Done> done = ExecuteOnLoaded(
+        key, std::nullopt, [&](const Head& head) { return DecideCancelled(head, key); });
+    if (done.ok()) ++ended;
+  }
+  return ended;
 }
 
 }  // namespace holdfast

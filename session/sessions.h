@@ -14,6 +14,7 @@
 #include "session/decide.h"
 #include "session/head.h"
 #include "session/head_cache.h"
+#include "session/secret_scan.h"
 #include "session/store.h"
 
 #include "absl/status/status.h"
@@ -87,10 +88,26 @@ struct RequestOutcome {
   Head head;
 };
 
+// What a close that may wait has to wait for.
+struct Draining {
+  bool active = false;     // a turn is, and the close would be let through
+  uint64_t committed = 0;  // turns so far
+};
+
+// What became of an audit chain.
+struct AuditVerdict {
+  uint64_t records = 0;  // that are sound, from the first on
+  Digest last{};         // hash of the last of them; zeros when there is none
+  std::string why;       // empty: all of them are; else what is wrong with the one behind
+  Revision revision;
+
+  [[nodiscard]] bool sound() const { return why.empty(); }
+};
+
 class Sessions {
  public:
-  // `store` and `random` must outlive this.
-  Sessions(SessionStore& store, Random& random);
+  // All that is given must outlive this. What `secrets` finds in a command is refused.
+  Sessions(SessionStore& store, Random& random, const SecretScanner& secrets = NoSecrets());
 
   absl::StatusOr<Done> Create(const Caller& caller, const CreateCommand& command);
   absl::StatusOr<Head> Get(const Caller& caller, const SessionId& session);
@@ -102,9 +119,28 @@ class Sessions {
   absl::StatusOr<Begun> BeginTurn(const Caller& caller, const BeginTurnCommand& command);
   absl::StatusOr<Done> AppendJournal(const Caller& caller, const AppendJournalCommand& command);
   absl::StatusOr<Done> CommitTurn(const Caller& caller, const CommitTurnCommand& command);
+  // A snapshot without a turn.
+  absl::StatusOr<Done> Write(const Caller& caller, const WriteCommand& command);
+  // What a command whose contents are still to come would be answered with: its stored reply, or a
+  // refusal that stands whatever comes. Nothing otherwise. The command has no messages and slots
+  // yet.
+  absl::StatusOr<std::optional<Done>> Foresee(const Caller& caller,
+                                              const CommitTurnCommand& command);
+  absl::StatusOr<std::optional<Done>> Foresee(const Caller& caller, const WriteCommand& command);
   absl::StatusOr<Done> AbandonTurn(const Caller& caller, const AbandonTurnCommand& command);
   absl::StatusOr<Done> Close(const Caller& caller, const CloseCommand& command);
+  // Whether `command` has something to wait for; its refusal where it would be refused now. Writes
+  // nothing.
+  absl::StatusOr<Draining> Drain(const Caller& caller, const CloseCommand& command);
   absl::StatusOr<Done> Delete(const Caller& caller, const DeleteCommand& command);
+  // A session mark closes the session at once, or when its active turn ends.
+  absl::StatusOr<Done> Cancel(const Caller& caller, const CancelCommand& command);
+  // The record is durable before the answer; it moves no revision and makes no event.
+  absl::StatusOr<Done> AppendAudit(const Caller& caller, const AppendAuditCommand& command);
+  // Walks the chain from its first record to the one that the head names. `go_on` is asked before
+  // each page; what it refuses ends the walk.
+  absl::StatusOr<AuditVerdict> VerifyAudit(const Caller& caller, const SessionId& session,
+                                           const std::function<absl::Status()>& go_on);
   absl::StatusOr<Done> Release(const Caller& caller, const ReleaseCommand& command);
   std::vector<absl::StatusOr<Renewed>> Renew(const std::vector<RenewRequest>& requests);
   absl::StatusOr<RequestOutcome> Outcome(const Caller& caller, const OutcomeQuery& query);
@@ -116,8 +152,15 @@ class Sessions {
   // Reads that need no decision go straight to the store.
   [[nodiscard]] SessionStore& store() { return store_; }
 
+  // Calls `told`, on the thread that made the change, after each change by this server that ended a
+  // turn. Set once, before the first call.
+  void OnTurnEnd(std::function<void(const SessionKey&)> told) { on_turn_end_ = std::move(told); }
+
   // Closes sessions whose holder is gone (DESIGN section 2, "recovery"); answers how many.
   absl::StatusOr<size_t> RecoverDue(absl::Duration abandon_after, size_t limit);
+  // Ends turns that have stood under a mark for `grace`, and closes marked sessions without a turn
+  // (DESIGN section 2, "Cancel"); answers how many sessions it changed.
+  absl::StatusOr<size_t> EndCancelled(absl::Duration grace, size_t limit);
 
  private:
   using Decider = std::function<absl::StatusOr<Decision>(const Head&)>;
@@ -134,8 +177,14 @@ class Sessions {
   // Of a command with a request id, on the session it names.
   template <typename Command>
   absl::StatusOr<Done> ExecuteAsked(const Caller& caller, const Command& command);
+  template <typename Command>
+  absl::StatusOr<std::optional<Done>> ForeseeAs(Method method, const Caller& caller,
+                                                const Command& command);
   absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,
                                           const Decider& decide);
+  // Closes a marked session whose turn has ended with `done`, whose head is then the closed one.
+  // What cannot be done now is left to the next sweep.
+  void CloseIfCancelled(const SessionKey& key, Done& done);
   absl::StatusOr<Done> CreateAs(const Caller& caller, const CreateCommand& command,
                                 const SessionId& session, const RequestStamp& stamp);
   absl::StatusOr<Done> ResumeOrCreate(const Caller& caller, const ResumeCommand& command);
@@ -143,8 +192,10 @@ class Sessions {
 
   SessionStore& store_;
   Random& random_;
+  const SecretScanner& secrets_;
   HeadCache heads_;
   CommitFailures failures_;
+  std::function<void(const SessionKey&)> on_turn_end_;
 };
 
 }  // namespace holdfast

@@ -2,7 +2,9 @@
 #include "session/fingerprint.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/secret_check.h"
 #include "session/sessions.h"
+#include "session/staged.h"
 #include "session/status_macros.h"
 #include "session/validate.h"
 
@@ -66,14 +68,16 @@ absl::StatusOr<std::vector<std::string>> OpenToolUses(SessionStore& store, const
 }
 
 // Moves slots into the reply as far as they fit.
-void Inline(SlotPage page, size_t& room, Resumed& resumed) {
+void Inline(SessionStore& store, const SessionKey& key, SlotPage page, size_t& room,
+            Resumed& resumed) {
   for (SlotView& view : page.slots) {
     if (view.damaged || Rejected(resumed.report.slots, view.slot.owner)) continue;
-    if (view.slot.data.size() > room) {
+    const uint64_t size = DataSize(view.slot);
+    if (size > room || !Unstage(store, key, view.slot).ok()) {
       resumed.inline_omitted = true;
       continue;
     }
-    room -= view.slot.data.size();
+    room -= size;
     resumed.slots.push_back(std::move(view.slot));
   }
 }
@@ -91,8 +95,9 @@ absl::Status InlineTail(SessionStore& store, const SessionKey& key, uint32_t cou
     return absl::OkStatus();
   }
   for (Message& message : page->messages) {
-    if (message.data.size() > room) break;
-    room -= message.data.size();
+    const uint64_t size = DataSize(message);
+    if (size > room || !Unstage(store, key, message).ok()) break;
+    room -= size;
     resumed.messages.push_back(std::move(message));
   }
   const bool whole = !resumed.messages.empty() && resumed.messages.back().seq.value() == newest;
@@ -103,6 +108,7 @@ absl::Status InlineTail(SessionStore& store, const SessionKey& key, uint32_t cou
 }  // namespace
 
 absl::StatusOr<Resumed> Sessions::Resume(const Caller& caller, const ResumeCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   RETURN_IF_ERROR(Validate(command));
   const SessionKey key{caller.tenant, command.session};
   ASSIGN_OR_RETURN(Done done, ResumeOrCreate(caller, command));
@@ -125,6 +131,7 @@ absl::StatusOr<Done> Sessions::ResumeOrCreate(const Caller& caller, const Resume
   const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
   const Decider decide = [&](const Head& head) { return Decide(head, caller, command, secret); };
   absl::StatusOr<Done> done = Execute(key, asked, decide);
+  if (done.ok()) CloseIfCancelled(key, *done);
   if (!command.create_if_missing || !Is(done.status(), Reason::kSessionNotFound)) return done;
   CreateCommand create = *command.create_if_missing;
   create.holder = command.holder;
@@ -164,7 +171,7 @@ absl::Status Sessions::Report(const SessionKey& key, const ResumeCommand& comman
       for (const SlotView& view : page->slots) {
         if (view.damaged) report.damaged_slots.push_back(view.slot.owner);
       }
-      Inline(*std::move(page), room, resumed);
+      Inline(store_, key, *std::move(page), room, resumed);
     }
   }
   return InlineTail(store_, key, command.tail_messages, room, resumed);
@@ -199,7 +206,9 @@ absl::StatusOr<SlotsRead> Sessions::ReadSlots(const Caller& caller, const Sessio
     if (view.damaged && allowed.owners.size() == 1) {
       return Refusal(Reason::kDamaged, "this slot cannot be read").With("owner", view.slot.owner);
     }
-    if (rejected) view.slot.data.clear();
+    if (!rejected) continue;
+    view.slot.data.clear();
+    view.slot.staged.reset();
   }
   return SlotsRead{.page = std::move(page), .reports = std::move(reports)};
 }

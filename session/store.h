@@ -28,14 +28,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast {
 
 // What a store is and can do (systems.md A1, SessionStoreContract).
 struct StoreDescription {
-  std::string kind;              // for example "fs"
-  std::string contract_version;  // of this contract
+  std::string kind;                                      // for example "fs"
+  std::string contract_version;                          // of this contract
+  std::string required_core_version = ">=1.0.0 <2.0.0";  // of whoever uses the store
+  std::string config_schema;  // JSON Schema of its options; unknown ones are forbidden
   StoreId store;
   Incarnation incarnation;
   bool journaling = true;
@@ -120,6 +123,12 @@ struct AuditPage {
   bool end = false;
 };
 
+// What a store found when it looked at itself.
+struct StoreCheck {
+  // Deleted sessions whose place is there again; at most kReappearedShown.
+  std::vector<SessionKey> reappeared;
+};
+
 // One row of a listing.
 struct SessionRow {
   enum class Mark : uint8_t { kOk, kForeign, kDamaged };
@@ -130,6 +139,7 @@ struct SessionRow {
   std::string project_root;
   std::string title;
   MessageSeq messages;
+  bool cancelling = false;  // a mark asks for the end of it or of its turn
   absl::Time created_at;
   absl::Time updated_at;
   std::string foreign_store;
@@ -160,6 +170,7 @@ struct ListPage {
 // Why a session is a candidate for the server's own work.
 enum class DueKind : uint8_t {
   kAbandoned,  // ACTIVE, the lease expired, and nothing happened for `abandon_after`
+  kCancelled,  // marked, and given time to end by itself for `cancel_grace`
 };
 
 struct RenewRequest {
@@ -171,6 +182,13 @@ struct RenewRequest {
 struct Renewed {
   absl::Duration expires_in;
   Revision revision;
+  std::vector<CancelMark> marks;
+};
+
+// Sessions with new events. May name one that has none.
+struct Wakeups {
+  std::vector<SessionKey> sessions;
+  bool all = false;  // too many to name: it may be any session
 };
 
 class SessionStore {
@@ -217,8 +235,8 @@ class SessionStore {
   // - [C023] The guard (session/guard.h) refuses in its own order and with the head of that
   //   moment.
   // - [C024] A premise that no longer holds is kMoved with the head of that moment, never a
-  //   refusal. [C027] A refused change leaves no trace, [C029] and its request is not stored: it
-  //   may still act.
+  //   refusal; [C166] marks are part of it. [C027] A refused change leaves no trace, [C029] and its
+  //   request is not stored: it may still act.
   //
   // The guard's refusals:
   // - [C080] A token of another store, or another expected store, is RESUME_MISMATCH.
@@ -232,6 +250,8 @@ class SessionStore {
   //   [C084] An expired lease stands in nobody's way, [C091] and refuses its holder nothing.
   // - [C086] A second turn is CONCURRENT_TURN. [C087] Any other trigger that the table does not
   //   have is ILLEGAL_TRANSITION(from, trigger, legal).
+  // - [C165] Under a mark of the session BeginTurn and a commit that begins the next turn are
+  //   ILLEGAL_TRANSITION.
   // - [C088] A turn that is not the active one is STALE_TURN, [C107] for a new journal entry too.
   // - [C090] A last entry that is not there yet, [C043] and a gap, is INVALID_FIELD with the
   //   number expected.
@@ -258,6 +278,14 @@ class SessionStore {
   //   update of turn 0 applies at once. [C038] A slot that is not written stays as it is, over
   //   any number of snapshots. [C039] A deleted slot is gone from this snapshot on, [C103] and
   //   still there in the ones before. [C040] The store's own slot is part of every snapshot.
+  // - [C172] A snapshot inside the turn holds what the turn has so far, and the turn goes on.
+  //   [C173] What it folded is not folded again, [C174] and stays when the turn is abandoned: only
+  //   what came after leaves no trace. [C175] The turn's entries stay readable over any number of
+  //   such snapshots.
+  // - [C191] A change that replaces the history begins a new generation, whose messages are
+  //   numbered from 1 and whose digest begins anew. [C192] The messages before are read at the
+  //   snapshots that name them, [C193] also when the store is opened again and the new history
+  //   goes on.
   // - [C117] The state machine's reference is set, removed, or left as it is.
   // - [C041] Entries that are there already are answered as done, [C104] also 24 hours later,
   //   [C105] also of a turn that has ended; [C042] with other bytes, while they are kept, as
@@ -268,6 +296,11 @@ class SessionStore {
   // - [C045] The audit record is part of the same write, and its hash covers the record before.
   //   [C110] It carries the revision and the epoch that the change left.
   // - [C046] Attributes are set and removed by key.
+  // - [C160] A mark is added behind those that are there, with the time of its change, and moves no
+  //   revision by itself; [C161] one that is there already is not added again. [C162] The marks of
+  //   a turn, its stages and tools end with it; [C163] a mark of the session stays with the closed
+  //   session and ends when it is taken up again. [C164] Marks are there when the store is opened
+  //   again.
   // - [C115] A tombstone is for ever: the id is never free again.
   //
   // [C047] Eight copies of one request at once have one effect and eight equal answers. [C118]
@@ -275,11 +308,36 @@ class SessionStore {
   // interleave: each is decided on the result of the one before.
   virtual absl::StatusOr<CommitResult> Commit(const Change& change) = 0;
 
+  // Uploads carry what is too large for one change: chunks first, then a small change that links
+  // them (DESIGN section 3). Ids are the server's own.
+  //
+  // [C180] Keeps `bytes`, which begin at `offset` of `upload`, durably and without the session's
+  // lock; nothing of the session shows them. [C181] A chunk that is there already is OK and
+  // changes nothing; one that begins behind the end is INVALID_FIELD(offset). STORAGE_FULL leaves
+  // what was kept before.
+  virtual absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                                   std::string_view bytes) = 0;
+  // [C182] Forgets an upload that was not linked; one that is not there is forgotten already.
+  virtual absl::Status DropUpload(const SessionKey& key, const UploadId& upload) = 0;
+  // - [C183] A change takes over the upload that it names: what of its messages and slots lies in
+  //   it can be read from then on, [C184] also when the store is opened again, and as long as a
+  //   snapshot that is kept names it. [C185] An upload that is not there, or that is not what the
+  //   change says, is STORE_UNAVAILABLE with outcome known: send it again. [C186] So is one that
+  //   a change has taken over, [C187] or one of another session. [C188] A refused change leaves
+  //   the upload as it was. [C189] An upload that nobody has linked an hour after its last chunk
+  //   is swept with the next ListDue.
+  // - [C190] Up to `count` bytes of `bytes` from `offset` of it on, fewer only at its end.
+  //   DAMAGED when they are not what was staged.
+  virtual absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                                 uint64_t offset, size_t count) = 0;
+
   // All reads: [C130] an unknown id is SESSION_NOT_FOUND, [C116] a deleted one TOMBSTONED, [C131]
   // a foreign one RESUME_MISMATCH. [C054] A page holds at least one item if there is one, [C122]
   // ends at the limit of items [C123] or of bytes, [C124] and says whether it reached the newest.
   // [C132] Behind the newest it is empty.
 
+  // What was staged is shown by its place, without its bytes, and counts none of a page's.
+  //
   // [C050] A page of the history behind `after`, in order, at `revision` (absent: now), without
   // gaps. [C051] A position that was seen stays readable and the same while it is kept; [C052]
   // before the oldest one kept it is REVISION_PRUNED(oldest), [C053] above the current one
@@ -300,6 +358,16 @@ class SessionStore {
   // [C058] A page of events behind `after`, in order.
   virtual absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                                PageLimit limit) = 0;
+  // [C156] The last event of a deleted session, whole, [C157] also after the store is opened again.
+  // [C158] SESSION_NOT_FOUND for an id whose session was not deleted.
+  virtual absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) = 0;
+  // Tells whom to wake. The events are the truth: whoever is not told finds them by reading, later.
+  // One thread calls at a time. [C150] Answers the sessions that got events since the call before,
+  // or since Activate, each once; [C151] a call that waits, as soon as one does; [C152] none after
+  // `at_most`. [C153] The events it tells of can be read by then. [C154] Of more than kWakeupsMost
+  // sessions it names none and says `all`. [C155] Deactivate ends a call that waits:
+  // STORE_UNAVAILABLE, as every later one.
+  virtual absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) = 0;
   // [C059] A page of the audit chain behind `after`, in order, from the first record on.
   virtual absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                               PageLimit limit) = 0;
@@ -308,12 +376,15 @@ class SessionStore {
   // pages. [C133] Descending, in the opposite order. [C134] Of one project root, [C135] or of
   // some lifecycles only, if asked. [C137] A row says what the head says. [C061] A foreign
   // session is a marked row and hides nobody, [C136] and so is a damaged one. [C062] A deleted
-  // one is gone.
+  // one is gone. [C171] A row says whether a mark asks for the end of the session or its turn.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
-  // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C138] Never
-  // one whose lease is live or that has no active turn. [C064] Quiet time counts from the newest
-  // of the session's activity and the store's opening. [C139] At most `limit`.
+  // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C139] At most
+  // `limit`. Of kAbandoned: [C138] never one whose lease is live or that has no active turn. [C064]
+  // Quiet time counts from the newest of the session's activity and the store's opening. Of
+  // kCancelled, whatever the lease: [C168] a session with a mark of its own and no active turn, and
+  // one whose turn has stood under a mark of either for `quiet`; [C169] counted from the first such
+  // mark, and from the store's opening. [C170] A mark of a stage or tool makes nobody a candidate.
   virtual absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
                                                           size_t limit) = 0;
 
@@ -321,13 +392,19 @@ class SessionStore {
   // itself, in the order given. [C140] By the TTL that is named, else the grant's. [C066] An
   // expired lease whose epoch is current is live again. [C141] Moves no revision and leaves no
   // event or record. Need not survive a crash: [C067] opened again, a store grants every held
-  // lease one full TTL, [C142] and one that was given back none.
+  // lease one full TTL, [C142] and one that was given back none. [C167] The answer shows
+  // the session's marks.
   virtual std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) = 0;
 
   // [C068] OK while the store can take a change; [C144] STORE_UNAVAILABLE with the reason
   // otherwise.
   virtual absl::Status CheckHealth() = 0;
+
+  // [C176] OK when something was just written, made durable, and taken away again; what sessions
+  // hold stays as it is. [C177] Otherwise STORE_UNAVAILABLE or STORAGE_FULL, in words that a person
+  // can act on. Says too which deleted sessions are there again, if the store can tell.
+  virtual absl::StatusOr<StoreCheck> Check() = 0;
 };
 
 }  // namespace holdfast

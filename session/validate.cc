@@ -1,6 +1,7 @@
 #include "session/validate.h"
 
 #include "session/limits.h"
+#include "session/names.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
@@ -167,6 +168,9 @@ absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
   return update ? CheckSlot(path + ".slot", *entry.slot, acting) : absl::OkStatus();
 }
 
+// What only acts of the store itself are recorded as.
+constexpr std::array<std::string_view, 2> kOwnAuditClasses = {kLifecycleClass, kTurnClass};
+
 }  // namespace
 
 absl::Status Validate(const CreateCommand& command) {
@@ -234,6 +238,25 @@ absl::Status Validate(const CommitTurnCommand& command) {
       command.outcome != TurnOutcome::kCancelled) {
     return InvalidField("outcome", "must be OK, ERROR or CANCELLED");
   }
+  if (command.keep_open && command.begin_next) {
+    return InvalidField("keep_open", "does not go with begin_next");
+  }
+  if (command.keep_open && command.outcome != TurnOutcome::kOk) {
+    return InvalidField("outcome", "a turn that stays open has none yet: leave it out");
+  }
+  if (command.sm) {
+    RETURN_IF_ERROR(CheckStateMachine(*command.sm));
+  }
+  return CheckContent({.messages = command.messages,
+                       .slots = command.slots,
+                       .deleted_slots = command.deleted_slots},
+                      command.acting_owner);
+}
+
+absl::Status Validate(const WriteCommand& command) {
+  if (command.base && command.replace_history) {
+    return InvalidField("base", "must be left out where the history is replaced");
+  }
   if (command.sm) {
     RETURN_IF_ERROR(CheckStateMachine(*command.sm));
   }
@@ -257,7 +280,47 @@ absl::Status Validate(const CloseCommand& command) {
   if (std::ranges::find(kOwn, command.reason) == kOwn.end()) {
     return InvalidField("reason", "must be EXPLICIT, SIGTERM, PARENT_CANCEL or HALTED");
   }
+  if (command.drain < absl::ZeroDuration() || command.drain > kDrainMost) {
+    return InvalidField("drain", "must be between 0s and 30s");
+  }
+  if (command.drain > absl::ZeroDuration() && command.expected_revision) {
+    return InvalidField("expected_revision", "does not go with drain: what it waits for moves it");
+  }
   return command.final_snapshot ? CheckContent(*command.final_snapshot, "") : absl::OkStatus();
+}
+
+absl::Status Validate(const CancelCommand& command) {
+  const bool whole = command.scope == CancelScope::kSession;
+  const bool named = command.scope == CancelScope::kStage || command.scope == CancelScope::kTool;
+  if (whole && command.turn != TurnNumber()) {
+    return InvalidField("turn", "goes with the scopes TURN, STAGE and TOOL alone");
+  }
+  if (!whole && command.turn == TurnNumber()) return InvalidField("turn", "must be 1 or more");
+  if (!named && !command.name.empty()) {
+    return InvalidField("name", "goes with the scopes STAGE and TOOL alone");
+  }
+  return named ? CheckName("name", command.name, kMarkNameBytes) : absl::OkStatus();
+}
+
+absl::Status Validate(const AppendAuditCommand& command) {
+  RETURN_IF_ERROR(CheckName("audit_class", command.audit_class, kAuditClassBytes));
+  if (std::ranges::find(kOwnAuditClasses, command.audit_class) != kOwnAuditClasses.end()) {
+    return InvalidField("audit_class", "is the store's own");
+  }
+  RETURN_IF_ERROR(CheckName("code", command.code, kAuditCodeBytes));
+  RETURN_IF_ERROR(CheckName("correlation_id", command.correlation_id, kCorrelationIdBytes));
+  RETURN_IF_ERROR(CheckCount("data", command.data.size(), kAuditFacts));
+  size_t bytes = 0;
+  for (const auto& [key, value] : command.data) {
+    RETURN_IF_ERROR(CheckName("data", key, kAuditKeyBytes));
+    if (value.size() > kAuditValueBytes) {
+      return TooLarge("data." + key, kAuditValueBytes, value.size());
+    }
+    bytes += key.size() + value.size();
+  }
+  // One record must fit into a page.
+  if (bytes > kPageBytes) return TooLarge("data", kPageBytes, bytes);
+  return absl::OkStatus();
 }
 
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected) {

@@ -16,8 +16,11 @@ absl::Status Validate(const UpdateCommand& command);
 absl::Status Validate(const ResumeCommand& command);
 absl::Status Validate(const AppendJournalCommand& command);
 absl::Status Validate(const CommitTurnCommand& command);
+absl::Status Validate(const WriteCommand& command);
 absl::Status Validate(const AbandonTurnCommand& command);
 absl::Status Validate(const CloseCommand& command);
+absl::Status Validate(const CancelCommand& command);
+absl::Status Validate(const AppendAuditCommand& command);
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected);
 
 }  // namespace holdfast

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace holdfast::fs {
@@ -46,6 +47,26 @@ void Census::CompareAll(const std::stop_token& stop, std::optional<int64_t> rows
     const auto tenant = TenantId::Parse(name);
     if (tenant) CompareTenant(*tenant, stop, rows_of_ns);
   }
+}
+
+std::vector<SessionKey> Census::Reappeared(size_t most) {
+  std::vector<SessionKey> found;
+  const auto tenants = environment_.files.List(kSessions);
+  if (!tenants.ok()) return found;
+  for (const std::string& tenant_name : *tenants) {
+    const auto tenant = TenantId::Parse(tenant_name);
+    const auto names = environment_.files.List(std::string(kSessions) + "/" + tenant_name);
+    if (!tenant || !names.ok()) continue;
+    for (const std::string& name : *names) {
+      const auto id = SessionId::Parse(name);
+      if (!id || found.size() == most) continue;
+      SessionKey key{*tenant, *id};
+      const std::optional<Tombstone> tombstone = environment_.tombstones.Find(key);
+      // One whose removal is not finished has not come back.
+      if (tombstone && tombstone->removed) found.push_back(std::move(key));
+    }
+  }
+  return found;
 }
 
 void Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,

@@ -12,10 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace holdfast::fs {
 
@@ -33,6 +35,8 @@ class Census {
   // Compares the names on the disk with the listing: unknown ones are looked at, vanished ones
   // leave it.
   void Compare() { CompareAll(std::stop_token(), std::nullopt); }
+  // Directories of deleted sessions that are there again, at most `most`.
+  std::vector<SessionKey> Reappeared(size_t most);
 
  private:
   void CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns);

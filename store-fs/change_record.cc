@@ -3,6 +3,7 @@
 #include "session/encoding.h"
 #include "store-fs/records.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -10,6 +11,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr uint64_t kVersion = 1;
+// With an upload, or none, behind each change.
+constexpr uint64_t kVersionWithUploads = 2;
 
 void PutTurn(const std::optional<TurnNumber>& turn, Encoder& out) {
   out.Number(turn ? turn->value() + 1 : 0);
@@ -47,12 +50,22 @@ void PutChange(const Applied& change, Encoder& out) {
   PutAll(change.events, EncodeEvent, out);
 }
 
+LinkedUpload UploadOf(const Applied& change) {
+  const bool holds_messages = std::ranges::any_of(
+      change.messages, [](const Message& message) { return message.staged.has_value(); });
+  return {.id = change.upload->id,
+          .bytes = change.upload->bytes,
+          .messages = holds_messages ? change.head.generation : Generation()};
+}
+
 class ChangeReader {
  public:
   explicit ChangeReader(std::string_view payload) : in_(payload) {}
 
   std::optional<std::vector<StoredChange>> ReadAll() {
-    if (in_.Number() != kVersion) in_.Fail();
+    const uint64_t version = in_.Number();
+    if (version != kVersion && version != kVersionWithUploads) in_.Fail();
+    with_uploads_ = version == kVersionWithUploads;
     std::vector<StoredChange> changes;
     for (size_t left = in_.Count(); left > 0; --left) changes.push_back(ReadOne());
     if (!in_.Done()) return std::nullopt;
@@ -74,6 +87,7 @@ class ChangeReader {
     ReadSpans(change.messages);
     ReadPlaced(DecodeEntry, change.entries);
     ReadSpans(change.events);
+    if (with_uploads_ && in_.Number() == 1) change.upload = ReadUpload(in_);
     return change;
   }
 
@@ -101,14 +115,34 @@ class ChangeReader {
   }
 
   Decoder in_;
+  bool with_uploads_ = false;
 };
 
 }  // namespace
 
+void PutUpload(const LinkedUpload& upload, Encoder& out) {
+  out.Text(upload.id.value()).Number(upload.bytes).Number(upload.messages.value());
+}
+
+LinkedUpload ReadUpload(Decoder& in) {
+  LinkedUpload upload;
+  upload.id = ReadId<UploadId>(in);
+  upload.bytes = in.Number();
+  upload.messages = Generation(in.Number());
+  return upload;
+}
+
 std::string EncodeChanges(const std::vector<Applied>& changes) {
+  const bool with_uploads =
+      std::ranges::any_of(changes, [](const Applied& change) { return change.upload.has_value(); });
   Encoder out;
-  out.Number(kVersion).Number(changes.size());
-  for (const Applied& change : changes) PutChange(change, out);
+  out.Number(with_uploads ? kVersionWithUploads : kVersion).Number(changes.size());
+  for (const Applied& change : changes) {
+    PutChange(change, out);
+    if (!with_uploads) continue;
+    out.Number(change.upload ? 1 : 0);
+    if (change.upload) PutUpload(UploadOf(change), out);
+  }
   return out.Take();
 }
 

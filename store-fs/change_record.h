@@ -7,10 +7,13 @@
 
 #include "session/apply.h"
 #include "session/change.h"
+#include "session/encoding.h"
 #include "session/head.h"
+#include "session/ids.h"
 #include "session/model.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +26,18 @@ struct Span {
   size_t offset = 0;
   size_t size = 0;
 };
+
+// An upload that a session has taken over.
+struct LinkedUpload {
+  UploadId id;
+  uint64_t bytes = 0;
+  Generation messages;  // of the history that it holds messages of; 0: slots alone
+
+  bool operator==(const LinkedUpload&) const = default;
+};
+
+void PutUpload(const LinkedUpload& upload, Encoder& out);
+LinkedUpload ReadUpload(Decoder& in);
 
 template <typename T>
 struct Placed {
@@ -43,6 +58,7 @@ struct StoredChange {
   std::vector<Span> messages;
   std::vector<Placed<JournalEntry>> entries;
   std::vector<Span> events;
+  std::optional<LinkedUpload> upload;
 };
 
 std::string EncodeChanges(const std::vector<Applied>& changes);

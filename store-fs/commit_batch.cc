@@ -10,6 +10,7 @@
 #include "store-fs/layout.h"
 #include "store-fs/records.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,10 @@ bool AllThere(const Change& change, const Head& head) {
 }
 
 }  // namespace
+
+absl::Status UploadIsGone() {
+  return StoreUnavailable("the upload is not there any more: send it again", Fate::kNoEffect);
+}
 
 CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
                          const Contents* contents, File* journal)
@@ -70,7 +75,16 @@ absl::StatusOr<CommitResult> CommitBatch::Decide(const Change& change) {
   if (change.premise && !Holds(*change.premise, head_)) {
     return CommitResult{.kind = CommitResult::Kind::kMoved, .receipt = {}, .head = head_};
   }
+  if (!HasUploadOf(change)) return Refuse(UploadIsGone());
   return Accept(change);
+}
+
+bool CommitBatch::HasUploadOf(const Change& change) const {
+  if (!change.upload) return true;
+  const bool taken = std::ranges::any_of(applied_, [&](const Applied& before) {
+    return before.upload && before.upload->id == change.upload->id;
+  });
+  return !taken && environment_.uploads.Holds(key_, *change.upload);
 }
 
 absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change) {

@@ -17,6 +17,9 @@
 
 namespace holdfast::fs {
 
+// STORE_UNAVAILABLE, outcome known: what a change links is not staged, or no longer.
+absl::Status UploadIsGone();
+
 // Decides changes one after the other without writing anything. Used by one thread.
 class CommitBatch {
  public:
@@ -39,6 +42,7 @@ class CommitBatch {
   absl::StatusOr<std::optional<Refusal>> CheckEntries(const Change& change) const;
   absl::StatusOr<std::optional<JournalEntry>> StoredEntry(const JournalEntry& entry) const;
   CommitResult Refuse(absl::Status refusal) const;
+  [[nodiscard]] bool HasUploadOf(const Change& change) const;
 
   const Environment& environment_;
   const SessionKey& key_;

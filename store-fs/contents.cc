@@ -11,6 +11,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr uint64_t kVersion = 1;
+// With uploads and former histories behind the logs.
+constexpr uint64_t kVersionWithMore = 2;
 
 Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
   return {.file = 0,
@@ -21,12 +23,13 @@ Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
 
 SlotVersion VersionOf(const Slot& slot) {
   SlotVersion version;
-  version.size = slot.data.size();
+  version.size = DataSize(slot);
   version.meta = {.owner = slot.owner,
                   .version = slot.version,
                   .policy = slot.policy,
                   .data = {},
-                  .revision = slot.revision};
+                  .revision = slot.revision,
+                  .staged = slot.staged};
   return version;
 }
 
@@ -112,6 +115,15 @@ SlotVersion ReadVersion(Decoder& in) {
   return version;
 }
 
+void ReadMore(Decoder& in, Contents& contents) {
+  for (size_t left = in.Count(); left > 0; --left) contents.uploads.push_back(ReadUpload(in));
+  for (size_t left = in.Count(); left > 0; --left) {
+    FormerHistory& old = contents.former.emplace_back();
+    old.generation = Generation(in.Number());
+    old.messages = ReadLogRecord(in);
+  }
+}
+
 }  // namespace
 
 void Contents::Absorb(const StoredChange& change, std::string_view payload, uint64_t offset) {
@@ -119,6 +131,10 @@ void Contents::Absorb(const StoredChange& change, std::string_view payload, uint
   // told.
   const Incarnation incarnation = head.incarnation;
   const uint64_t cut = head.lease.epoch == change.head.lease.epoch ? head.tail_bytes_cut : 0;
+  if (head.generation != Generation() && head.generation != change.head.generation) {
+    former.push_back(
+        {.generation = head.generation, .messages = std::exchange(messages, NumberedLog())});
+  }
   head = change.head;
   head.incarnation = incarnation;
   head.tail_bytes_cut = cut;
@@ -139,6 +155,7 @@ void Contents::Absorb(const StoredChange& change, std::string_view payload, uint
     version.where = ExtentOf(slot.span, payload, offset);
     Begin(slots, std::move(version), now);
   }
+  if (change.upload) uploads.push_back(*change.upload);
   for (const Span& span : change.messages) messages.Add(ExtentOf(span, payload, offset));
   for (const Placed<JournalEntry>& entry : change.entries) {
     AbsorbEntry(entry, *this);
@@ -162,13 +179,36 @@ void Contents::Prune() {
   std::erase_if(
       slots, [&](const SlotVersion& version) { return version.until && *version.until <= oldest; });
   std::erase_if(runs, [&](const EntryRun& run) {
-    return run.journal.value() + run.count - 1 <= oldest.journal.value();
+    return run.journal.value() + run.count - 1 <= JournalFloor(head).value();
+  });
+  std::erase_if(former, [&](const FormerHistory& old) { return !IsNamed(old.generation); });
+  std::erase_if(uploads, [&](const LinkedUpload& upload) { return !IsNamed(upload); });
+}
+
+bool Contents::IsNamed(Generation generation) const {
+  return generation == head.generation ||
+         std::ranges::find(head.snapshots, generation, &SnapshotRecord::generation) !=
+             head.snapshots.end();
+}
+
+const NumberedLog* Contents::MessagesOf(Generation generation) const {
+  if (generation == head.generation) return &messages;
+  const auto found = std::ranges::find(former, generation, &FormerHistory::generation);
+  return found == former.end() ? nullptr : &found->messages;
+}
+
+bool Contents::IsNamed(const LinkedUpload& upload) const {
+  if (upload.messages != Generation() && IsNamed(upload.messages)) return true;
+  return std::ranges::any_of(slots, [&](const SlotVersion& version) {
+    return version.meta.staged && version.meta.staged->upload == upload.id;
   });
 }
 
 std::string EncodeContents(const Contents& contents) {
   Encoder out;
-  out.Number(kVersion).Text(EncodeHead(contents.head));
+  const bool more = !contents.uploads.empty() || !contents.former.empty();
+  out.Number(more ? kVersionWithMore : kVersion);
+  out.Text(EncodeHead(contents.head));
   for (const auto* versions : {&contents.slots, &contents.pending}) {
     out.Number(versions->size());
     for (const SlotVersion& version : *versions) PutVersion(version, out);
@@ -182,12 +222,21 @@ std::string EncodeContents(const Contents& contents) {
                                  &contents.entries, &contents.request_log}) {
     PutLog(*log, out);
   }
+  if (!more) return out.Take();
+  out.Number(contents.uploads.size());
+  for (const LinkedUpload& upload : contents.uploads) PutUpload(upload, out);
+  out.Number(contents.former.size());
+  for (const FormerHistory& old : contents.former) {
+    out.Number(old.generation.value());
+    PutLog(old.messages, out);
+  }
   return out.Take();
 }
 
 std::optional<Contents> DecodeContents(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Number() != kVersion) in.Fail();
+  const uint64_t format = in.Number();
+  if (format != kVersion && format != kVersionWithMore) in.Fail();
   Contents contents;
   std::optional<Head> head = DecodeHead(in.Text());
   if (!head) return std::nullopt;
@@ -207,6 +256,7 @@ std::optional<Contents> DecodeContents(std::string_view bytes) {
                            &contents.entries, &contents.request_log}) {
     *log = ReadLogRecord(in);
   }
+  if (format == kVersionWithMore) ReadMore(in, contents);
   if (!in.Done()) return std::nullopt;
   return contents;
 }

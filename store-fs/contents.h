@@ -44,6 +44,12 @@ struct EntryRun {
   uint64_t count = 0;
 };
 
+// A history that was replaced, as long as a snapshot names it.
+struct FormerHistory {
+  Generation generation;
+  NumberedLog messages;
+};
+
 struct Contents {
   Head head;
   // Shared with a copy that a rotation makes, which would else cost as much as is kept.
@@ -51,21 +57,30 @@ struct Contents {
   std::vector<SlotVersion> slots;
   std::vector<SlotVersion> pending;  // slot updates of the active turn, not yet part of anything
   std::vector<EntryRun> runs;
-  NumberedLog messages;
+  NumberedLog messages;  // of the head's generation
   NumberedLog events;
   NumberedLog audits;
   NumberedLog entries;
   NumberedLog request_log;
-  size_t changes = 0;  // since the journal began
+  std::vector<LinkedUpload> uploads;
+  std::vector<FormerHistory> former;  // oldest first
+  size_t changes = 0;                 // since the journal began
 
   // Takes in one change of a frame whose payload stands at `offset` of the journal.
   void Absorb(const StoredChange& change, std::string_view payload, uint64_t offset);
+
+  // The messages of a generation that is kept; nullptr of any other.
+  [[nodiscard]] const NumberedLog* MessagesOf(Generation generation) const;
 
   // The journal number of an entry that is still kept.
   [[nodiscard]] std::optional<JournalNumber> FindEntry(TurnNumber turn, EntryNumber number) const;
 
   // Drops what no kept snapshot names.
   void Prune();
+
+ private:
+  [[nodiscard]] bool IsNamed(Generation generation) const;
+  [[nodiscard]] bool IsNamed(const LinkedUpload& upload) const;
 };
 
 // The contents as head.<g> holds them: no bytes, nothing of the journal.

@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_FS_ENVIRONMENT_H_
 
 #include "session/clock.h"
+#include "session/event_bell.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "store-fs/fail_stop.h"
@@ -11,6 +12,7 @@
 #include "store-fs/listing.h"
 #include "store-fs/recovery.h"
 #include "store-fs/tombstones.h"
+#include "store-fs/uploads.h"
 
 #include "absl/time/time.h"
 
@@ -27,9 +29,11 @@ struct Environment {
   FailStop& fail_stop;
   LeaseTable& leases;
   Tombstones& tombstones;
+  Uploads& uploads;
   bool by_interval = false;  // an acknowledgement does not wait for the disk
   size_t rotate_changes = 0;
   Listing& listing;
+  EventBell& bell;
 };
 
 }  // namespace holdfast::fs

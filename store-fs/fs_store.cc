@@ -2,6 +2,7 @@
 
 #include "session/guard.h"
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
@@ -35,6 +36,22 @@ constexpr absl::Duration kIdle = absl::Minutes(10);
 // For connections, and for files that are open for the length of a call.
 constexpr rlim_t kOtherDescriptors = 256;
 constexpr char kContractVersion[] = "1.0.0";
+constexpr char kConfigSchema[] = R"({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "additionalProperties": false,
+  "required": ["name", "kind", "enabled", "active"],
+  "properties": {
+    "name": {"type": "string", "minLength": 1},
+    "kind": {"const": "fs"},
+    "enabled": {"type": "boolean"},
+    "active": {"type": "boolean"},
+    "root": {"type": "string", "pattern": "^/"},
+    "durability": {"enum": ["sync", "interval"]},
+    "interval": {"type": "string"},
+    "allow_network_file_system": {"type": "boolean"}
+  }
+})";
 
 // Each open session keeps a descriptor: running out of them later would stop the store.
 absl::Status CheckDescriptors(size_t open_sessions) {
@@ -87,9 +104,11 @@ class FsStore final : public SessionStore {
     StoreDescription description;
     description.kind = "fs";
     description.contract_version = kContractVersion;
+    description.config_schema = kConfigSchema;
     description.store = root_.record.store;
     description.incarnation = root_.record.incarnation;
     description.snapshot_bytes_limit = kSnapshotBytes;
+    description.large_slot_streaming = true;
     description.durability = ByInterval() ? kByInterval : kBySync;
     return description;
   }
@@ -107,6 +126,7 @@ class FsStore final : public SessionStore {
     if (!tombstones.ok()) return Explain(tombstones.status());
     tombstones_ = *std::move(tombstones);
     leases_.emplace(clock_);
+    uploads_.emplace(*root_.files, clock_);
     environment_.emplace(Environment{.files = *root_.files,
                                      .identity = {.store = root_.record.store,
                                                   .incarnation = root_.record.incarnation,
@@ -116,9 +136,11 @@ class FsStore final : public SessionStore {
                                      .fail_stop = fail_stop_,
                                      .leases = *leases_,
                                      .tombstones = *tombstones_,
+                                     .uploads = *uploads_,
                                      .by_interval = ByInterval(),
                                      .rotate_changes = options_.rotate_changes,
-                                     .listing = listing_});
+                                     .listing = listing_,
+                                     .bell = bell_});
     table_.emplace(*environment_, options_.open_sessions);
     census_.emplace(*environment_, *table_, listing_);
     RETURN_IF_ERROR(Explain(census_->FinishDeletes()));
@@ -134,6 +156,7 @@ class FsStore final : public SessionStore {
   }
 
   absl::Status Deactivate() override {
+    bell_.Silence();  // whoever waits for it is inside the gate
     gate_.Close();
     StopThreads();
     if (!table_) return absl::OkStatus();
@@ -208,6 +231,24 @@ class FsStore final : public SessionStore {
   }
 
  public:
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override {
+    return Inside([&]() -> absl::Status {
+      RETURN_IF_ERROR(fail_stop_.Check());
+      return JudgeUpload(uploads_->Stage(key, upload, offset, bytes));
+    });
+  }
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override {
+    return Inside([&]() -> absl::Status {
+      RETURN_IF_ERROR(fail_stop_.Check());
+      return JudgeUpload(uploads_->Drop(key, upload));
+    });
+  }
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override {
+    return Read(key, [&](Readers readers) { return readers.Staged(bytes, offset, count); });
+  }
+
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override {
     return Read(key, [&](Readers readers) { return readers.Messages(revision, after, limit); });
@@ -223,6 +264,15 @@ class FsStore final : public SessionStore {
                                        PageLimit limit) override {
     return Read(key, [&](Readers readers) { return readers.Events(after, limit); });
   }
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override {
+    return Inside([&]() -> absl::StatusOr<Event> {
+      if (auto tombstone = tombstones_->Find(key)) return std::move(tombstone->last_event);
+      return Refusal(Reason::kSessionNotFound, "no deleted session has this id");
+    });
+  }
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override {
+    return Inside([&] { return bell_.Wait(at_most); });
+  }
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override {
     return Read(key, [&](Readers readers) { return readers.Audits(after, limit); });
@@ -235,16 +285,7 @@ class FsStore final : public SessionStore {
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
                                                   size_t limit) override {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
-      std::vector<SessionKey> due;
-      if (kind != DueKind::kAbandoned) return due;
-      // A sweep is also when the house is tidied.
-      table_->CutBackIdle(kIdle);
-      census_->Compare();
-      for (const SessionKey& key : listing_.Active()) {
-        if (due.size() == limit) break;
-        if (leases_->Quiet(key) >= quiet && Expired(key)) due.push_back(key);
-      }
-      return due;
+      return kind == DueKind::kCancelled ? DueToEnd(quiet, limit) : DueToRecover(quiet, limit);
     });
   }
 
@@ -260,11 +301,47 @@ class FsStore final : public SessionStore {
 
   absl::Status CheckHealth() override { return fail_stop_.Check(); }
 
+  absl::StatusOr<StoreCheck> Check() override {
+    return Inside([&]() -> absl::StatusOr<StoreCheck> {
+      RETURN_IF_ERROR(fail_stop_.Check());
+      RETURN_IF_ERROR(Probe());
+      return StoreCheck{.reappeared = census_->Reappeared(kReappearedShown)};
+    });
+  }
+
  private:
+  // Writes a file of its own, syncs it and takes it away. What fails here says nothing of what was
+  // acknowledged, so it does not stop the store: whoever writes meets it.
+  absl::Status Probe() {
+    const std::string path = std::string(kTmp) + "/probe." + UuidText(random_.Bytes(16), 4);
+    absl::Status probed = WriteNew(*root_.files, path, "probe");
+    const absl::Status removed = RemoveTree(*root_.files, path);
+    if (probed.ok()) probed = removed;
+    if (probed.ok()) return probed;
+    if (absl::IsResourceExhausted(probed)) {
+      return Refusal(Reason::kStorageFull, "no space is left for the store: free some");
+    }
+    return StoreUnavailable(
+        "nothing can be written in the store's root: look at its owner, mode and mount, and at the "
+        "disk",
+        Fate::kNoEffect);
+  }
+
   // Every refusal a store answers is one of the closed list, also before it serves.
   static absl::Status Explain(const absl::Status& status) {
     if (status.ok() || RefusalOf(status).reason() != Reason::kInternal) return status;
     return StoreUnavailable(std::string(status.message()), Fate::kNoEffect);
+  }
+
+  // Nothing of an upload is acknowledged but by its link; a disk that fails under it fails all the
+  // same.
+  absl::Status JudgeUpload(const absl::Status& status) {
+    if (status.ok() || RefusalOf(status).reason() != Reason::kInternal) return status;
+    if (absl::IsResourceExhausted(status)) {
+      return Refusal(Reason::kStorageFull, "there is no space left for this upload")
+          .RetryAfter(absl::Seconds(5));
+    }
+    return fail_stop_.Fail(status);
   }
 
   std::optional<RequestRow> FreshRequest(const Contents& contents, const RequestId& id) const {
@@ -288,16 +365,45 @@ class FsStore final : public SessionStore {
     if (auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
     const absl::Duration ttl = request.ttl.value_or(head.lease.ttl);
     leases_->Renew(request.key, head.lease.epoch, ttl);
-    return Renewed{.expires_in = ttl, .revision = head.revision};
+    return Renewed{.expires_in = ttl, .revision = head.revision, .marks = std::move(head.marks)};
   }
 
-  bool Expired(const SessionKey& key) {
+  absl::StatusOr<std::vector<SessionKey>> DueToRecover(absl::Duration quiet, size_t limit) {
+    // A sweep is also when the house is tidied.
+    RETURN_IF_ERROR(JudgeUpload(uploads_->Sweep(kUploadsKept)));
+    table_->CutBackIdle(kIdle);
+    census_->Compare();
+    std::vector<SessionKey> due;
+    for (const SessionKey& key : listing_.Active()) {
+      if (due.size() == limit) break;
+      if (leases_->Quiet(key) >= quiet && Expired(key)) due.push_back(key);
+    }
+    return due;
+  }
+
+  absl::StatusOr<std::vector<SessionKey>> DueToEnd(absl::Duration grace, size_t limit) {
+    std::vector<SessionKey> due;
+    for (const SessionKey& key : listing_.Cancelling()) {
+      if (due.size() == limit) break;
+      const std::optional<Head> head = HeadOf(key);
+      if (head && EndIsDue(*head, leases_->MarkedFor(key), grace)) due.push_back(key);
+    }
+    return due;
+  }
+
+  // The head as it is durable; nothing of a session that cannot be read.
+  std::optional<Head> HeadOf(const SessionKey& key) {
     Head head;
     const absl::Status looked = table_->Get(key)->Look(
         [&](const Contents& contents, const auto&) { head = contents.head; });
-    if (!looked.ok()) return false;
-    leases_->Evaluate(key, head);
-    return head.lifecycle == Lifecycle::kActive && head.lease.state != LeaseState::kLive;
+    return looked.ok() ? std::optional(std::move(head)) : std::nullopt;
+  }
+
+  bool Expired(const SessionKey& key) {
+    std::optional<Head> head = HeadOf(key);
+    if (!head) return false;
+    leases_->Evaluate(key, *head);
+    return head->lifecycle == Lifecycle::kActive && head->lease.state != LeaseState::kLive;
   }
 
   void SyncAgain(const std::stop_token& stop) {
@@ -317,6 +423,7 @@ class FsStore final : public SessionStore {
   }
 
   void Shut() {
+    bell_.Silence();
     gate_.Close();
     StopThreads();
     if (table_) table_->Clear();
@@ -330,8 +437,10 @@ class FsStore final : public SessionStore {
   FailStop fail_stop_;
   Gate gate_;
   Listing listing_;
+  EventBell bell_;
   std::unique_ptr<Tombstones> tombstones_;
   std::optional<LeaseTable> leases_;
+  std::optional<Uploads> uploads_;
   std::optional<Environment> environment_;
   std::optional<SessionTable> table_;
   std::optional<Census> census_;

@@ -8,7 +8,8 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kFirstVersion = 1;
+constexpr uint64_t kVersion = 2;  // what snapshots inside the turn hold; marks
 
 void PutLease(const Head& head, Encoder& out) {
   const LeaseRecord& lease = head.lease;
@@ -132,6 +133,45 @@ void ReadCounters(Decoder& in, Head& head) {
   }
 }
 
+// What version 2 adds.
+void PutSecond(const Head& head, Encoder& out) {
+  if (head.turn) {
+    out.Number(head.turn->folded.value()).Number(head.turn->journal_before.value());
+  }
+  out.Number(head.marks.size());
+  for (const CancelMark& mark : head.marks) {
+    out.Number(static_cast<uint64_t>(mark.scope)).Number(static_cast<uint64_t>(mark.reason));
+    out.Number(mark.turn.value()).Text(mark.name).Time(mark.at);
+  }
+}
+
+void ReadSecond(Decoder& in, Head& head) {
+  if (head.turn) {
+    head.turn->folded = EntryNumber(in.Number());
+    head.turn->journal_before = JournalNumber(in.Number());
+  }
+  for (size_t left = in.Count(); left > 0; --left) {
+    CancelMark mark;
+    const uint64_t scope = in.Number();
+    const uint64_t reason = in.Number();
+    if (scope < 1 || scope > static_cast<uint64_t>(CancelScope::kTool)) in.Fail();
+    if (reason < 1 || reason > static_cast<uint64_t>(CancelReason::kCap)) in.Fail();
+    mark.scope = static_cast<CancelScope>(scope);
+    mark.reason = static_cast<CancelReason>(reason);
+    mark.turn = TurnNumber(in.Number());
+    mark.name = in.Text();
+    mark.at = in.Time();
+    head.marks.push_back(std::move(mark));
+  }
+}
+
+// No snapshot was written inside a turn of version 1: the last one is from before it.
+void FillSecond(Head& head) {
+  if (head.turn && !head.snapshots.empty()) {
+    head.turn->journal_before = head.snapshots.back().at.journal;
+  }
+}
+
 }  // namespace
 
 std::string EncodeHead(const Head& head) {
@@ -143,12 +183,14 @@ std::string EncodeHead(const Head& head) {
   PutTurns(head, out);
   PutManifest(head, out);
   PutCounters(head, out);
+  PutSecond(head, out);
   return out.Take();
 }
 
 std::optional<Head> DecodeHead(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Number() != kVersion) in.Fail();
+  const uint64_t version = in.Number();
+  if (version < kFirstVersion || version > kVersion) in.Fail();
   Head head;
   head.store = ReadId<StoreId>(in);
   head.uid = ReadId<SessionUid>(in);
@@ -161,6 +203,7 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   ReadTurns(in, head);
   ReadManifest(in, head);
   ReadCounters(in, head);
+  version == kFirstVersion ? FillSecond(head) : ReadSecond(in, head);
   if (!in.Done()) return std::nullopt;
   return head;
 }

@@ -16,7 +16,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr char kIndexFile[] = "index";
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kFirstVersion = 1;
+constexpr uint64_t kVersion = 2;  // whether the session is being cancelled
 constexpr size_t kIndexMost = size_t{4} * 1024 * 1024 * 1024;
 
 std::string EncodeRow(const IndexRow& entry) {
@@ -25,11 +26,11 @@ std::string EncodeRow(const IndexRow& entry) {
   out.Text(entry.tenant.value()).Text(row.id.value());
   out.Number(static_cast<uint64_t>(row.lifecycle)).Number(row.revision.value());
   out.Text(row.project_root).Text(row.title).Number(row.messages.value());
-  out.Time(row.created_at).Time(row.updated_at);
+  out.Time(row.created_at).Time(row.updated_at).Number(row.cancelling ? 1 : 0);
   return out.Take();
 }
 
-std::optional<IndexRow> DecodeRow(std::string_view bytes) {
+std::optional<IndexRow> DecodeRow(std::string_view bytes, uint64_t version) {
   Decoder in(bytes);
   const auto tenant = TenantId::Parse(in.Text());
   const auto id = SessionId::Parse(in.Text());
@@ -45,6 +46,7 @@ std::optional<IndexRow> DecodeRow(std::string_view bytes) {
   row.messages = MessageSeq(in.Number());
   row.created_at = in.Time();
   row.updated_at = in.Time();
+  if (version > kFirstVersion) row.cancelling = in.Number() == 1;
   if (!in.Done()) return std::nullopt;
   return entry;
 }
@@ -54,10 +56,11 @@ std::optional<std::vector<IndexRow>> DecodeIndex(std::string_view bytes) {
   Decoder in(bytes);
   const uint64_t checksum = in.Number();
   if (!in.ok() || Crc32c(bytes.substr(in.position())) != checksum) return std::nullopt;
-  if (in.Number() != kVersion) return std::nullopt;
+  const uint64_t version = in.Number();
+  if (version < kFirstVersion || version > kVersion) return std::nullopt;
   std::vector<IndexRow> rows;
   for (size_t left = in.Count(); left > 0; --left) {
-    std::optional<IndexRow> row = DecodeRow(in.Text());
+    std::optional<IndexRow> row = DecodeRow(in.Text(), version);
     if (!row) return std::nullopt;
     rows.push_back(*std::move(row));
   }

@@ -15,10 +15,15 @@ std::string Relative(FileKind kind) {
   return kNames.at(static_cast<size_t>(kind));
 }
 
-void AddLog(const NumberedLog& log, FileKind kind, std::set<std::string>& names) {
-  for (const SegmentInfo& info : log.segments) {
-    names.insert(Relative(kind) + std::to_string(info.file));
-  }
+std::string RelativeOf(const UploadId& upload) { return "state/upload." + upload.value(); }
+
+std::string MessagesOf(Generation generation) {
+  const std::string first = Relative(FileKind::kMessages);
+  return generation == Generation(1) ? first : first + std::to_string(generation.value()) + "-";
+}
+
+void AddLog(const NumberedLog& log, const std::string& prefix, std::set<std::string>& names) {
+  for (const SegmentInfo& info : log.segments) names.insert(prefix + std::to_string(info.file));
 }
 
 }  // namespace
@@ -31,14 +36,26 @@ std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file) {
   return PrefixOf(key, kind) + std::to_string(file);
 }
 
+std::string MessagesPrefixOf(const SessionKey& key, Generation generation) {
+  return DirectoryOf(key) + "/" + MessagesOf(generation);
+}
+
+std::string UploadPathOf(const SessionKey& key, const UploadId& upload) {
+  return DirectoryOf(key) + "/" + RelativeOf(upload);
+}
+
 std::set<std::string> NamedFiles(const Contents& contents, uint64_t file) {
   std::set<std::string> names;
   if (file > 0) names.insert(Relative(FileKind::kHead) + std::to_string(file));
-  AddLog(contents.messages, FileKind::kMessages, names);
-  AddLog(contents.events, FileKind::kEvents, names);
-  AddLog(contents.entries, FileKind::kEntries, names);
-  AddLog(contents.request_log, FileKind::kRequests, names);
-  AddLog(contents.audits, FileKind::kAudit, names);
+  AddLog(contents.messages, MessagesOf(contents.head.generation), names);
+  for (const FormerHistory& old : contents.former) {
+    AddLog(old.messages, MessagesOf(old.generation), names);
+  }
+  AddLog(contents.events, Relative(FileKind::kEvents), names);
+  AddLog(contents.entries, Relative(FileKind::kEntries), names);
+  AddLog(contents.request_log, Relative(FileKind::kRequests), names);
+  AddLog(contents.audits, Relative(FileKind::kAudit), names);
+  for (const LinkedUpload& upload : contents.uploads) names.insert(RelativeOf(upload.id));
   for (const SlotVersion& version : contents.slots) {
     if (version.where.file > 0) {
       names.insert(Relative(FileKind::kSlots) + std::to_string(version.where.file));

@@ -20,6 +20,11 @@ enum class FileKind : uint8_t { kHead, kMessages, kEvents, kEntries, kRequests, 
 // "t/<tenant>/<session>/state/messages." and so on; a rotation's number follows.
 std::string PrefixOf(const SessionKey& key, FileKind kind);
 std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file);
+// The same of the messages of one generation, each of which has segments of its own.
+std::string MessagesPrefixOf(const SessionKey& key, Generation generation);
+
+// "t/<tenant>/<session>/state/upload.<id>".
+std::string UploadPathOf(const SessionKey& key, const UploadId& upload);
 
 // Every file of state/ and audit/ that these contents and head.<file> name, relative to the
 // directory.

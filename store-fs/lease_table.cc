@@ -1,5 +1,7 @@
 #include "store-fs/lease_table.h"
 
+#include "session/marks.h"
+
 #include <algorithm>
 
 namespace holdfast::fs {
@@ -39,6 +41,24 @@ void LeaseTable::Touch(const SessionKey& key) {
 void LeaseTable::Forget(const SessionKey& key) {
   const absl::MutexLock lock(&mutex_);
   entries_.erase(key);
+  marked_.erase(key);
+}
+
+void LeaseTable::NoteMarks(const SessionKey& key, const Head& head) {
+  const absl::Duration now = clock_.SinceBoot();
+  const absl::MutexLock lock(&mutex_);
+  if (EndingMark(head) != nullptr) {
+    marked_.try_emplace(key, now);
+  } else if (!marked_.empty()) {
+    marked_.erase(key);
+  }
+}
+
+absl::Duration LeaseTable::MarkedFor(const SessionKey& key) {
+  const absl::Duration now = clock_.SinceBoot();
+  const absl::MutexLock lock(&mutex_);
+  const auto found = marked_.find(key);
+  return now - (found == marked_.end() ? opened_ : found->second);
 }
 
 absl::Duration LeaseTable::Quiet(const SessionKey& key) {

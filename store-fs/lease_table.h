@@ -1,5 +1,5 @@
-// When leases expire, in memory only: a restart grants each held lease one full TTL from the
-// store's opening (STORES section 2, "Leases").
+// When leases expire and since when sessions are marked, in memory only: a restart grants each held
+// lease one full TTL from the store's opening (STORES section 2, "Leases").
 #ifndef HOLDFAST_STORE_FS_LEASE_TABLE_H_
 #define HOLDFAST_STORE_FS_LEASE_TABLE_H_
 
@@ -27,6 +27,10 @@ class LeaseTable {
   // Something happened in the session.
   void Touch(const SessionKey& key);
   void Forget(const SessionKey& key);
+  // Whether the session's head asks for an end now; counts from the first time that it does.
+  void NoteMarks(const SessionKey& key, const Head& head);
+  // How long it has, counted from the opening at the earliest.
+  absl::Duration MarkedFor(const SessionKey& key);
   // How long nothing has happened, counted from the opening at the earliest.
   absl::Duration Quiet(const SessionKey& key);
 
@@ -41,6 +45,8 @@ class LeaseTable {
   const absl::Duration opened_;
   absl::Mutex mutex_;
   absl::flat_hash_map<SessionKey, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  // Since when sessions are marked; few are.
+  absl::flat_hash_map<SessionKey, absl::Duration> marked_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::fs

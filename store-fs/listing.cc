@@ -1,5 +1,6 @@
 #include "store-fs/listing.h"
 
+#include "session/marks.h"
 #include "session/refusal.h"
 
 #include <algorithm>
@@ -41,6 +42,15 @@ void FillFrom(const Container& container, const ListQuery& query, const std::opt
   }
 }
 
+// Has `id` in the set or not.
+void Keep(bool wanted, const std::string& id, std::set<std::string>& ids) {
+  if (wanted) {
+    ids.insert(id);
+  } else {
+    ids.erase(id);
+  }
+}
+
 }  // namespace
 
 SessionRow RowOf(const SessionId& id, const Head& head) {
@@ -52,6 +62,7 @@ SessionRow RowOf(const SessionId& id, const Head& head) {
   const auto title = head.attributes.find("title");
   if (title != head.attributes.end()) row.title = title->second;
   row.messages = head.messages;
+  row.cancelling = EndingMark(head) != nullptr;
   row.created_at = head.created_at;
   row.updated_at = head.updated_at;
   return row;
@@ -78,6 +89,7 @@ void Listing::Take(Tenant& tenant, const std::string& id) {
   if (project->second.empty()) tenant.by_project.erase(project);
   tenant.rows.erase(row);
   tenant.active.erase(id);
+  tenant.cancelling.erase(id);
   tenant.by_id.erase(found);
 }
 
@@ -93,12 +105,9 @@ void Listing::Place(Tenant& tenant, const SessionRow& row) {
   tenant.rows.insert_or_assign(key, row);
   tenant.by_id.insert_or_assign(id, key);
   tenant.by_project[row.project_root].insert(key);
-  const bool active = row.mark == SessionRow::Mark::kOk && row.lifecycle == Lifecycle::kActive;
-  if (active) {
-    tenant.active.insert(id);
-  } else {
-    tenant.active.erase(id);
-  }
+  const bool readable = row.mark == SessionRow::Mark::kOk;
+  Keep(readable && row.lifecycle == Lifecycle::kActive, id, tenant.active);
+  Keep(readable && row.cancelling, id, tenant.cancelling);
 }
 
 void Listing::Put(const TenantId& tenant, const SessionRow& row) {
@@ -161,11 +170,14 @@ std::vector<IndexRow> Listing::All() const {
   return all;
 }
 
-std::vector<SessionKey> Listing::Active() const {
+std::vector<SessionKey> Listing::Active() const { return KeysIn(&Tenant::active); }
+std::vector<SessionKey> Listing::Cancelling() const { return KeysIn(&Tenant::cancelling); }
+
+std::vector<SessionKey> Listing::KeysIn(std::set<std::string> Tenant::*ids) const {
   const absl::MutexLock lock(&mutex_);
   std::vector<SessionKey> keys;
   for (const auto& [name, tenant] : tenants_) {
-    for (const std::string& id : tenant.active) {
+    for (const std::string& id : tenant.*ids) {
       keys.push_back({*TenantId::Parse(name), *SessionId::Parse(id)});
     }
   }

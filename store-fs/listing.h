@@ -41,6 +41,8 @@ class Listing {
   [[nodiscard]] std::vector<IndexRow> All() const;
   // Sessions that are ACTIVE by their rows.
   [[nodiscard]] std::vector<SessionKey> Active() const;
+  // Sessions that are being cancelled by their rows.
+  [[nodiscard]] std::vector<SessionKey> Cancelling() const;
   void SetComplete() { complete_ = true; }
   [[nodiscard]] bool complete() const { return complete_; }
 
@@ -52,8 +54,10 @@ class Listing {
     // By project root, so that a page of one project costs what it shows.
     std::map<std::string, std::set<Key>> by_project;
     std::set<std::string> active;
+    std::set<std::string> cancelling;
   };
 
+  std::vector<SessionKey> KeysIn(std::set<std::string> Tenant::*ids) const;
   static void Take(Tenant& tenant, const std::string& id);
   static void Place(Tenant& tenant, const SessionRow& row);
 

@@ -87,6 +87,15 @@ std::optional<uint64_t> NumberAt(const Json& object, const char* key) {
   return value;
 }
 
+// How deep a manifest is: stamp and eight keys, the history among these, and its numbers.
+constexpr int kDepth = 3;
+
+// Leaves out what is nested deeper while it is read. What somebody else has put there may be nested
+// so deep that copying it takes the stack, and rendering it a gigabyte of indentation.
+bool IsShallow(int depth, Json::parse_event_t /*event*/, const Json& /*value*/) {
+  return depth <= kDepth;
+}
+
 bool RightShape(const Json& json) {
   return HasExactly(json, {kStamp, kEight}, "") &&
          HasExactly(json[kStamp],
@@ -142,7 +151,7 @@ std::string EncodeManifest(const Manifest& manifest, const Head& head) {
 
 absl::StatusOr<Manifest> DecodeManifest(std::string_view text, const SessionKey& key,
                                         const StoreId& active) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(text, IsShallow, /*allow_exceptions=*/false);
   if (json.is_discarded() || !json.is_object()) return Drift("not JSON");
   if (!json.contains(kEight) || !json[kEight].is_object()) return Drift("wrong shape");
   const auto stored = StoreId::Parse(TextAt(json[kEight], "storeId"));

@@ -135,6 +135,9 @@ void OpenSession::Run(const Batch& batch) {
     for (Waiter* member : batch) member->result = fate;
     return;
   }
+  const bool told = std::ranges::any_of(
+      decisions.applied(), [](const Applied& applied) { return !applied.events.empty(); });
+  if (told) environment_.bell.Ring(key_);
   NoteLeases(batch, last);
 }
 
@@ -212,6 +215,34 @@ absl::Status OpenSession::TakeSpace(uint64_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status OpenSession::TakeUploads(const std::vector<Applied>& applied) {
+  for (const Applied& change : applied) {
+    if (!change.upload) continue;
+    const absl::Status taken = TakeUpload(*change.upload);
+    if (absl::IsResourceExhausted(taken)) return Full();
+    if (absl::IsNotFound(taken)) {
+      RETURN_IF_ERROR(CheckStillThere());
+      return UploadIsGone();
+    }
+    if (!taken.ok()) return Fail(taken);
+  }
+  return absl::OkStatus();
+}
+
+// A crash behind this leaves a file that nothing names: the next rotation removes it.
+absl::Status OpenSession::TakeUpload(const UploadLink& link) {
+  Files& files = environment_.files;
+  const std::string state = DirectoryOf(key_) + "/" + kStateDirectory;
+  absl::Status made = files.MakeDirectory(state);
+  if (made.ok()) {
+    RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key_)));
+  } else if (!absl::IsAlreadyExists(made)) {
+    return made;
+  }
+  RETURN_IF_ERROR(environment_.uploads.TakeOver(link.id, UploadPathOf(key_, link.id)));
+  return files.SyncDirectory(state);
+}
+
 absl::Status OpenSession::Append(const std::vector<Applied>& applied) {
   Journal& journal = opened_->journal;
   const Head& head = applied.back().head;
@@ -223,6 +254,7 @@ absl::Status OpenSession::Append(const std::vector<Applied>& applied) {
                                          .previous = journal.last_checksum},
                                         payload, journal.end);
   RETURN_IF_ERROR(TakeSpace(frame.size()));
+  RETURN_IF_ERROR(TakeUploads(applied));
   const uint64_t offset = journal.end;
   absl::Status written = absl::OkStatus();
   if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) written = journal.file->Sync();
@@ -271,7 +303,7 @@ absl::Status OpenSession::Bury(const Applied& applied) {
       {.key = key_,
        .uid = applied.head.uid,
        .revision = applied.head.revision,
-       .last_event = applied.head.last_event,
+       .last_event = applied.events.empty() ? Event() : applied.events.back(),
        .request = applied.request ? std::optional(applied.request->id) : std::nullopt,
        .removed = false});
   if (absl::IsResourceExhausted(added)) return Full();
@@ -295,6 +327,7 @@ absl::Status OpenSession::Bury(const Applied& applied) {
 
 void OpenSession::NoteLeases(const Batch& batch, const Applied& last) {
   if (last.tombstone) return;
+  environment_.leases.NoteMarks(key_, last.head);
   const LeaseRecord& lease = last.head.lease;
   const bool renewed = std::ranges::any_of(batch, [](const Waiter* member) {
     const bool applied =

@@ -73,6 +73,9 @@ class OpenSession {
   absl::Status Create(const std::vector<Applied>& applied);
   absl::Status Append(const std::vector<Applied>& applied);
   absl::Status TakeSpace(uint64_t bytes);
+  // Puts staged uploads where the frame that names them will look for them.
+  absl::Status TakeUploads(const std::vector<Applied>& applied);
+  absl::Status TakeUpload(const UploadLink& link);
   [[nodiscard]] bool SyncsEachCommit() const;
   absl::Status CheckStillThere();
   absl::Status Bury(const Applied& applied);

@@ -56,8 +56,9 @@ Position PositionOf(const Head& head) {
 struct LogLook {
   NumberedLog log;
   std::shared_ptr<File> journal;
-  uint64_t from = 1;  // the first item to show
-  uint64_t next = 0;  // behind the last one
+  std::string prefix;  // of its segments
+  uint64_t from = 1;   // the first item to show
+  uint64_t next = 0;   // behind the last one
 };
 
 template <typename T, typename Decode>
@@ -72,24 +73,17 @@ absl::StatusOr<std::vector<T>> DecodeAll(const std::vector<std::string>& items, 
   return decoded;
 }
 
-// Which log, and what one item of it is called.
-struct LogName {
-  FileKind kind;
-  std::string_view what;
-};
-
 // Reads a page of a log as `look` shows it; looks again when a segment was replaced meanwhile.
 template <typename Look>
-absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, const SessionKey& key,
-                                                  const LogName& name, PageLimit limit, Look look) {
+absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, std::string_view what,
+                                                  PageLimit limit, Look look) {
   LogLook seen;
   for (int attempt = 0; attempt < kLooks; ++attempt) {
     RETURN_IF_ERROR(look(seen));
     const uint64_t from = seen.from;
     if (from >= seen.next) return std::vector<std::string>();
-    const LogFiles where{.files = &environment.files,
-                         .journal = seen.journal.get(),
-                         .prefix = PrefixOf(key, name.kind)};
+    const LogFiles where{
+        .files = &environment.files, .journal = seen.journal.get(), .prefix = seen.prefix};
     const size_t most = std::min<size_t>(limit.items, seen.next - from);
     absl::StatusOr<std::vector<std::string>> items =
         ReadLog(where, seen.log, from, most, limit.bytes);
@@ -98,7 +92,7 @@ absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, cons
       return environment.fail_stop.Fail(items.status());
     }
   }
-  return Damaged(name.what, seen.from);
+  return Damaged(what, seen.from);
 }
 
 // Leaves out what stands before the first and behind the last entry of `turn`.
@@ -134,17 +128,21 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
         const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
         page.at = {.revision = *revision, .journal = snapshot.at.journal};
         page.newest = snapshot.messages;
-        if (snapshot.messages != head.messages) page.history = Digest{};
+        page.generation = snapshot.generation;
+        const bool same =
+            snapshot.messages == head.messages && snapshot.generation == head.generation;
+        if (!same) page.history = Digest{};
       }
-      seen = {.log = contents.messages,
+      // A generation is kept as long as a snapshot that is kept names it.
+      seen = {.log = *contents.MessagesOf(page.generation),
               .journal = journal,
+              .prefix = MessagesPrefixOf(key_, page.generation),
               .from = from,
               .next = page.newest.value() + 1};
     }));
     return checked;
   };
-  ASSIGN_OR_RETURN(const auto items,
-                   ReadPage(environment_, key_, {FileKind::kMessages, "message"}, limit, look));
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, "message", limit, look));
   ASSIGN_OR_RETURN(page.messages, DecodeAll<Message>(items, DecodeMessage, "message", from));
   page.end = from + items.size() > page.newest.value();
   return page;
@@ -212,7 +210,7 @@ void Readers::ReadSlotData(const SlotVersion& version, const NumberedLog& entrie
     if (bytes.ok()) slot = DecodeSlot(*bytes);
   }
   view.damaged = !slot.has_value();
-  if (slot) view.slot.data = std::move(slot->data);
+  if (slot) view.slot.data = std::move(slot->data);  // empty when it is staged
 }
 
 // A turn's entries may lie between those of others: a page is empty only at the end.
@@ -239,7 +237,7 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
     absl::Status checked;
     RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& journal) {
       const Head& head = contents.head;
-      const uint64_t floor = OldestKept(head).journal.value();
+      const uint64_t floor = JournalFloor(head).value();
       if (query.after > JournalNumber() && query.after.value() < floor) {
         checked = Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
                       .With("oldest", floor + 1);
@@ -248,6 +246,7 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
       page.at = PositionOf(head);
       seen = {.log = contents.entries,
               .journal = journal,
+              .prefix = PrefixOf(key_, FileKind::kEntries),
               .from = std::max(query.after.value(), floor) + 1,
               .next = contents.entries.next};
       if (query.turn) NarrowTo(*query.turn, contents, seen);
@@ -256,8 +255,7 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
     }));
     return checked;
   };
-  ASSIGN_OR_RETURN(const auto items,
-                   ReadPage(environment_, key_, {FileKind::kEntries, "entry"}, limit, look));
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, "entry", limit, look));
   ASSIGN_OR_RETURN(page.entries, DecodeAll<JournalEntry>(items, DecodeEntry, "entry", from));
   page.end = from + items.size() >= next;
   return page;
@@ -277,12 +275,15 @@ absl::StatusOr<EventPage> Readers::Events(EventSeq after, PageLimit limit) {
                       .With("oldest", contents.events.first());
         return;
       }
-      seen = {.log = contents.events, .journal = journal, .from = from, .next = next};
+      seen = {.log = contents.events,
+              .journal = journal,
+              .prefix = PrefixOf(key_, FileKind::kEvents),
+              .from = from,
+              .next = next};
     }));
     return checked;
   };
-  ASSIGN_OR_RETURN(const auto items,
-                   ReadPage(environment_, key_, {FileKind::kEvents, "event"}, limit, look));
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, "event", limit, look));
   ASSIGN_OR_RETURN(page.events, DecodeAll<Event>(items, DecodeEvent, "event", from));
   page.end = from + items.size() >= next;
   return page;
@@ -295,14 +296,40 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
   const auto look = [&](LogLook& seen) {
     return session_.Look([&](const Contents& contents, const auto& journal) {
       next = contents.audits.next;
-      seen = {.log = contents.audits, .journal = journal, .from = from, .next = next};
+      seen = {.log = contents.audits,
+              .journal = journal,
+              .prefix = PrefixOf(key_, FileKind::kAudit),
+              .from = from,
+              .next = next};
     });
   };
-  ASSIGN_OR_RETURN(const auto items,
-                   ReadPage(environment_, key_, {FileKind::kAudit, "audit record"}, limit, look));
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, "audit record", limit, look));
   ASSIGN_OR_RETURN(page.records, DecodeAll<AuditRecord>(items, DecodeAudit, "audit record", from));
   page.end = from + items.size() >= next;
   return page;
+}
+
+absl::StatusOr<std::string> Readers::Staged(const StagedBytes& bytes, uint64_t offset,
+                                            size_t count) {
+  absl::Status kept;
+  RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto&) {
+    if (std::ranges::find(contents.uploads, bytes.upload, &LinkedUpload::id) !=
+        contents.uploads.end()) {
+      return;
+    }
+    kept = Refusal(Reason::kRevisionPruned, "these bytes are no longer kept")
+               .With("oldest", OldestKept(contents.head).revision.value());
+  }));
+  RETURN_IF_ERROR(kept);
+  if (offset >= bytes.size) return std::string();
+  const auto file = environment_.files.Open(UploadPathOf(key_, bytes.upload), OpenMode::kRead);
+  if (absl::IsNotFound(file.status())) return Damaged("upload", bytes.offset + offset);
+  if (!file.ok()) return environment_.fail_stop.Fail(file.status());
+  const size_t wanted = std::min<uint64_t>(count, bytes.size - offset);
+  absl::StatusOr<std::string> read = ReadBlocks(**file, bytes.offset + offset, wanted);
+  if (read.ok()) return read;
+  if (absl::IsDataLoss(read.status())) return Damaged("upload", bytes.offset + offset);
+  return environment_.fail_stop.Fail(read.status());
 }
 
 }  // namespace holdfast::fs

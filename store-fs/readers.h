@@ -24,6 +24,7 @@ class Readers {
   absl::StatusOr<SlotPage> Slots(const SlotQuery& query);
   absl::StatusOr<JournalPage> Entries(const JournalQuery& query, PageLimit limit);
   absl::StatusOr<EventPage> Events(EventSeq after, PageLimit limit);
+  absl::StatusOr<std::string> Staged(const StagedBytes& bytes, uint64_t offset, size_t count);
   absl::StatusOr<AuditPage> Audits(AuditSeq after, PageLimit limit);
 
  private:

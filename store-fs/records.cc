@@ -7,6 +7,9 @@ namespace holdfast::fs {
 namespace {
 
 constexpr uint64_t kVersion = 1;
+constexpr uint64_t kStagedVersion = 2;
+// Of requests: the turns a close waited for, the audit record.
+constexpr uint64_t kRequestVersion = 2;
 
 using Texts = std::map<std::string, std::string>;
 
@@ -61,6 +64,44 @@ Decoder Open(std::string_view bytes) {
   return in;
 }
 
+// A message or a slot whose bytes lie in an upload is of a version of its own: the place stands
+// where the bytes would.
+Encoder Begin(const std::optional<StagedBytes>& staged) {
+  Encoder out;
+  out.Number(staged ? kStagedVersion : kVersion);
+  return out;
+}
+
+bool IsStaged(Decoder& in) {
+  const uint64_t version = in.Number();
+  if (version != kVersion && version != kStagedVersion) in.Fail();
+  return version == kStagedVersion;
+}
+
+template <typename Item>
+void PutData(const Item& item, Encoder& out) {
+  if (!item.staged) {
+    out.Text(item.data);
+    return;
+  }
+  out.Text(item.staged->upload.value()).Number(item.staged->offset).Number(item.staged->size);
+  out.Raw(View(item.staged->digest));
+}
+
+template <typename Item>
+void ReadData(bool staged, Decoder& in, Item& item) {
+  if (!staged) {
+    item.data = in.Text();
+    return;
+  }
+  StagedBytes place;
+  place.upload = ReadId<UploadId>(in);
+  place.offset = in.Number();
+  place.size = in.Number();
+  place.digest = DigestFrom(in.Raw(kDigestBytes));
+  item.staged = std::move(place);
+}
+
 template <typename T>
 std::optional<T> Finish(const Decoder& in, T value) {
   if (!in.Done()) return std::nullopt;
@@ -70,37 +111,40 @@ std::optional<T> Finish(const Decoder& in, T value) {
 }  // namespace
 
 std::string EncodeMessage(const Message& message) {
-  Encoder out = Begin();
-  out.Number(message.seq.value()).Text(message.role).Text(message.content_type).Text(message.data);
+  Encoder out = Begin(message.staged);
+  out.Number(message.seq.value()).Text(message.role).Text(message.content_type);
+  PutData(message, out);
   return out.Take();
 }
 
 std::optional<Message> DecodeMessage(std::string_view bytes) {
-  Decoder in = Open(bytes);
+  Decoder in(bytes);
+  const bool staged = IsStaged(in);
   Message message;
   message.seq = ReadNumber<MessageSeq>(in);
   message.role = in.Text();
   message.content_type = in.Text();
-  message.data = in.Text();
+  ReadData(staged, in, message);
   return Finish(in, std::move(message));
 }
 
 std::string EncodeSlot(const Slot& slot) {
-  Encoder out = Begin();
+  Encoder out = Begin(slot.staged);
   out.Text(slot.owner).Text(slot.version).Number(slot.revision.value());
   PutEnum(slot.policy, out);
-  out.Text(slot.data);
+  PutData(slot, out);
   return out.Take();
 }
 
 std::optional<Slot> DecodeSlot(std::string_view bytes) {
-  Decoder in = Open(bytes);
+  Decoder in(bytes);
+  const bool staged = IsStaged(in);
   Slot slot;
   slot.owner = in.Text();
   slot.version = in.Text();
   slot.revision = ReadNumber<Revision>(in);
   slot.policy = ReadEnum(in, DriftPolicy::kReject);
-  slot.data = in.Text();
+  ReadData(staged, in, slot);
   return Finish(in, std::move(slot));
 }
 
@@ -178,7 +222,8 @@ std::optional<AuditRecord> DecodeAudit(std::string_view bytes) {
 }
 
 std::string EncodeRequest(const RequestRow& row) {
-  Encoder out = Begin();
+  Encoder out;
+  out.Number(kRequestVersion);
   out.Text(row.stamp.id.value());
   PutEnum(row.stamp.method, out);
   out.Raw(View(row.stamp.fingerprint)).Time(row.at);
@@ -189,14 +234,17 @@ std::string EncodeRequest(const RequestRow& row) {
   out.Number(receipt.sm_slot_handed_out ? 1 : 0).Number(receipt.created ? 1 : 0);
   out.Number(receipt.before.value()).Number(receipt.snapshot.value());
   out.Text(receipt.previous_holder).Number(receipt.tail_bytes_cut).Text(receipt.token);
+  out.Number(receipt.drained_turns).Number(receipt.audit.value());
   return out.Take();
 }
 
 std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
-  Decoder in = Open(bytes);
+  Decoder in(bytes);
+  const uint64_t version = in.Number();
+  if (version < kVersion || version > kRequestVersion) in.Fail();
   RequestRow row;
   row.stamp.id = ReadId<RequestId>(in);
-  row.stamp.method = ReadEnum(in, Method::kWrite);
+  row.stamp.method = ReadEnum(in, kLastMethod);
   row.stamp.fingerprint = DigestFrom(in.Raw(kDigestBytes));
   row.at = in.Time();
   Receipt& receipt = row.receipt;
@@ -214,6 +262,10 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   receipt.previous_holder = in.Text();
   receipt.tail_bytes_cut = in.Number();
   receipt.token = in.Text();
+  if (version == kRequestVersion) {
+    receipt.drained_turns = in.Number();
+    receipt.audit = ReadNumber<AuditSeq>(in);
+  }
   return Finish(in, std::move(row));
 }
 

@@ -59,7 +59,10 @@ class Rotation {
 
   // A file that nothing names yet: one left by an interrupted rotation is replaced.
   absl::Status Write(FileKind kind, std::string_view bytes) {
-    const std::string path = PathOf(key_, kind, file_);
+    return Write(PrefixOf(key_, kind), bytes);
+  }
+  absl::Status Write(const std::string& prefix, std::string_view bytes) {
+    const std::string path = prefix + std::to_string(file_);
     RETURN_IF_ERROR(RemoveTree(files_, path));
     return WriteNew(files_, path, bytes);
   }
@@ -113,18 +116,21 @@ class Rotation {
       builder.Add(EncodeRequest(row));
     }
     DropOld(contents.request_log, oldest, 0);
-    return Append(FileKind::kRequests, builder, contents.request_log);
+    return Append(PrefixOf(key_, FileKind::kRequests), builder, contents.request_log);
   }
 
   absl::Status WriteLogs(Contents& contents) {
-    RETURN_IF_ERROR(MoveTail(FileKind::kMessages, contents.messages));
-    RETURN_IF_ERROR(MoveTail(FileKind::kAudit, contents.audits));
+    for (FormerHistory& old : contents.former) {
+      RETURN_IF_ERROR(MoveTail(MessagesPrefixOf(key_, old.generation), old.messages));
+    }
+    RETURN_IF_ERROR(MoveTail(MessagesPrefixOf(key_, contents.head.generation), contents.messages));
+    RETURN_IF_ERROR(MoveTail(PrefixOf(key_, FileKind::kAudit), contents.audits));
     DropOld(contents.events, now_ - kEventsKept, kEventsKeptLeast);
-    RETURN_IF_ERROR(MoveTail(FileKind::kEvents, contents.events));
-    const uint64_t floor = OldestKept(contents.head).journal.value();
+    RETURN_IF_ERROR(MoveTail(PrefixOf(key_, FileKind::kEvents), contents.events));
+    const uint64_t floor = JournalFloor(contents.head).value();
     std::erase_if(contents.entries.segments,
                   [&](const SegmentInfo& info) { return info.first + info.count - 1 <= floor; });
-    return MoveTail(FileKind::kEntries, contents.entries);
+    return MoveTail(PrefixOf(key_, FileKind::kEntries), contents.entries);
   }
 
   // Drops whole segments that are older than `oldest`, as long as `least` items remain.
@@ -137,7 +143,7 @@ class Rotation {
     }
   }
 
-  absl::Status MoveTail(FileKind kind, NumberedLog& log) {
+  absl::Status MoveTail(const std::string& prefix, NumberedLog& log) {
     SegmentBuilder builder;
     for (const Extent& extent : log.tail) {
       ASSIGN_OR_RETURN(const std::string_view item, FindExtent(journal_, extent));
@@ -145,11 +151,11 @@ class Rotation {
     }
     log.next = log.tail_first();
     log.tail.clear();
-    return Append(kind, builder, log);
+    return Append(prefix, builder, log);
   }
 
   // Adds the items as a new segment, merged with like ones before it.
-  absl::Status Append(FileKind kind, const SegmentBuilder& fresh, NumberedLog& log) {
+  absl::Status Append(const std::string& prefix, const SegmentBuilder& fresh, NumberedLog& log) {
     if (fresh.empty()) return absl::OkStatus();
     const uint64_t first = log.next;
     log.next += fresh.count();
@@ -157,25 +163,25 @@ class Rotation {
     SegmentBuilder whole;
     const size_t keep = log.segments.size() - merged;
     for (size_t at = keep; at < log.segments.size(); ++at) {
-      if (!CopySegment(kind, log.segments[at], whole)) {
-        return AddSegment(kind, fresh, first, log);  // a damaged one stays as it is
+      if (!CopySegment(prefix, log.segments[at], whole)) {
+        return AddSegment(prefix, fresh, first, log);  // a damaged one stays as it is
       }
     }
-    if (merged == 0) return AddSegment(kind, fresh, first, log);
+    if (merged == 0) return AddSegment(prefix, fresh, first, log);
     const uint64_t whole_first = log.segments[keep].first;
     whole.AddAll(fresh);
     log.segments.resize(keep);
-    return AddSegment(kind, whole, whole_first, log);
+    return AddSegment(prefix, whole, whole_first, log);
   }
 
-  absl::Status AddSegment(FileKind kind, const SegmentBuilder& builder, uint64_t first,
+  absl::Status AddSegment(const std::string& prefix, const SegmentBuilder& builder, uint64_t first,
                           NumberedLog& log) {
     log.segments.push_back({.file = file_,
                             .first = first,
                             .count = builder.count(),
                             .bytes = builder.bytes(),
                             .newest_us = absl::ToUnixMicros(now_)});
-    return Write(kind, builder.Finish());
+    return Write(prefix, builder.Finish());
   }
 
   // How many of the newest segments join the new one: a full group of like size, and with the
@@ -199,8 +205,8 @@ class Rotation {
     return joined;
   }
 
-  bool CopySegment(FileKind kind, const SegmentInfo& info, SegmentBuilder& out) {
-    const auto bytes = ReadWhole(files_, PathOf(key_, kind, info.file), kSegmentMost);
+  bool CopySegment(const std::string& prefix, const SegmentInfo& info, SegmentBuilder& out) {
+    const auto bytes = ReadWhole(files_, prefix + std::to_string(info.file), kSegmentMost);
     const auto items = bytes.ok() ? ItemsOf(*bytes, info) : bytes.status();
     if (!items.ok()) return false;
     for (const std::string_view item : *items) out.Add(item);

@@ -1,6 +1,7 @@
 #include "store-fs/tombstones.h"
 
 #include "session/encoding.h"
+#include "session/names.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/frame.h"
@@ -14,7 +15,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr char kLog[] = "tombstones.log";
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
+constexpr uint64_t kWithoutEvent = 1;  // an older version, which had the number of the event alone
 constexpr uint64_t kSalt = 0;  // the file is never replaced, so that no stale frame can be in it
 
 absl::Status Damage() {
@@ -25,20 +27,30 @@ std::string Encode(const Tombstone& tombstone) {
   Encoder out;
   out.Number(kVersion).Text(tombstone.key.tenant.value()).Text(tombstone.key.session.value());
   out.Text(tombstone.uid.value()).Number(tombstone.revision.value());
-  out.Number(tombstone.last_event.value());
+  out.Text(EncodeEvent(tombstone.last_event));
   out.Text(tombstone.request ? tombstone.request->value() : "").Number(tombstone.removed ? 1 : 0);
   return out.Take();
 }
 
+Event ReadLastEvent(Decoder& in, uint64_t version, Revision revision) {
+  if (version == kWithoutEvent) {
+    return {.seq = EventSeq(in.Number()), .name = kSessionDeleted, .revision = revision};
+  }
+  std::optional<Event> event = DecodeEvent(in.Text());
+  if (!event) in.Fail();
+  return event.value_or(Event());
+}
+
 std::optional<Tombstone> Decode(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Number() != kVersion) in.Fail();
+  const uint64_t version = in.Number();
+  if (version != kVersion && version != kWithoutEvent) in.Fail();
   Tombstone tombstone;
   tombstone.key.tenant = ReadId<TenantId>(in);
   tombstone.key.session = ReadId<SessionId>(in);
   tombstone.uid = ReadId<SessionUid>(in);
   tombstone.revision = Revision(in.Number());
-  tombstone.last_event = EventSeq(in.Number());
+  tombstone.last_event = ReadLastEvent(in, version, tombstone.revision);
   tombstone.request = RequestId::Parse(in.Text());
   tombstone.removed = in.Number() == 1;
   if (!in.Done()) return std::nullopt;

@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_FS_TOMBSTONES_H_
 
 #include "session/ids.h"
+#include "session/model.h"
 #include "store-fs/files.h"
 
 #include "absl/base/thread_annotations.h"
@@ -23,7 +24,7 @@ struct Tombstone {
   SessionKey key;
   SessionUid uid;
   Revision revision;
-  EventSeq last_event;
+  Event last_event;                  // of a record of version 1: number, name and revision alone
   std::optional<RequestId> request;  // of the delete
   bool removed = false;              // its directory is gone
 };

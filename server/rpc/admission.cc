@@ -2,6 +2,7 @@
 
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 
 namespace holdfast {
 
@@ -12,12 +13,20 @@ absl::Status Overloaded(const char* what) {
 }
 
 absl::StatusOr<Admission::Ticket> Admission::Admit(size_t bytes) {
+  return Take({.calls = 1, .bytes = bytes});
+}
+
+absl::StatusOr<Admission::Ticket> Admission::AdmitBytes(size_t bytes) {
+  return Take({.calls = 0, .bytes = bytes});
+}
+
+absl::StatusOr<Admission::Ticket> Admission::Take(CallShare held) {
   const absl::MutexLock lock(&mutex_);
   if (stopped_) return StoreUnavailable("this server is stopping", Fate::kNoEffect);
-  if (bytes > memory_budget_ - bytes_) return Overloaded("limits.memory_budget");
-  ++calls_;
-  bytes_ += bytes;
-  return Ticket(this, bytes);
+  if (held.bytes > memory_budget_ - bytes_) return Overloaded("limits.memory_budget");
+  calls_ += held.calls;
+  bytes_ += held.bytes;
+  return Ticket(this, held);
 }
 
 void Admission::Stop() {
@@ -31,7 +40,7 @@ bool Admission::AwaitIdle(absl::Duration patience) {
 }
 
 size_t Admission::InProgress() {
-  const absl::MutexLock lock(&mutex_);
+  const absl::MutexLockMaybe lock(Sabotaged(Saboteur::kNoLock) ? nullptr : &mutex_);
   return calls_;
 }
 
@@ -39,7 +48,7 @@ Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {
   if (this != &other) {
     GiveBack();
     admission_ = std::exchange(other.admission_, nullptr);
-    bytes_ = other.bytes_;
+    held_ = other.held_;
   }
   return *this;
 }
@@ -47,8 +56,8 @@ Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {
 void Admission::Ticket::GiveBack() {
   if (admission_ == nullptr) return;
   const absl::MutexLock lock(&admission_->mutex_);
-  --admission_->calls_;
-  admission_->bytes_ -= bytes_;
+  admission_->calls_ -= held_.calls;
+  admission_->bytes_ -= held_.bytes;
   admission_ = nullptr;
 }
 

@@ -12,6 +12,12 @@
 
 namespace holdfast {
 
+// What a call takes, or all of them.
+struct CallShare {
+  size_t calls = 0;
+  size_t bytes = 0;
+};
+
 // Any thread may call.
 class Admission {
  public:
@@ -22,17 +28,17 @@ class Admission {
     Ticket(const Ticket&) = delete;
     Ticket& operator=(const Ticket&) = delete;
     Ticket(Ticket&& other) noexcept
-        : admission_(std::exchange(other.admission_, nullptr)), bytes_(other.bytes_) {}
+        : admission_(std::exchange(other.admission_, nullptr)), held_(other.held_) {}
     Ticket& operator=(Ticket&& other) noexcept;
     ~Ticket() { GiveBack(); }
 
    private:
     friend class Admission;
-    Ticket(Admission* admission, size_t bytes) : admission_(admission), bytes_(bytes) {}
+    Ticket(Admission* admission, CallShare held) : admission_(admission), held_(held) {}
     void GiveBack();
 
     Admission* admission_ = nullptr;
-    size_t bytes_ = 0;
+    CallShare held_;
   };
 
   explicit Admission(size_t memory_budget) : memory_budget_(memory_budget) {}
@@ -40,6 +46,8 @@ class Admission {
   // A place for a call that may take `bytes` of memory. OVERLOADED with RetryInfo when the running
   // calls take the whole memory budget; STORE_UNAVAILABLE with outcome known once Stop was called.
   absl::StatusOr<Ticket> Admit(size_t bytes);
+  // `bytes` more for a call that has its place. Refused as Admit refuses.
+  absl::StatusOr<Ticket> AdmitBytes(size_t bytes);
 
   // Refuses every later call; the running ones go on.
   void Stop();
@@ -51,6 +59,7 @@ class Admission {
   size_t InProgress();
 
  private:
+  absl::StatusOr<Ticket> Take(CallShare held);
   [[nodiscard]] bool IsIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return calls_ == 0; }
 
   const size_t memory_budget_;

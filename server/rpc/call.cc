@@ -16,6 +16,7 @@ namespace holdfast {
 namespace {
 
 constexpr char kDefaultTenant[] = "default";
+constexpr char kHiddenSession[] = "***";
 constexpr char kTraceParent[] = "traceparent";
 constexpr size_t kTraceIdBytes = 16;
 
@@ -41,17 +42,23 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
   if (!default_deadline_) {
     deadline_ = entered_ + (absl::FromChrono(context.deadline()) - edge.clock.Wall());
   }
-  facts_.session = std::move(info.session);
+  NameSession(std::move(info.session));
   // Without authentication everybody is this tenant (DESIGN section 1).
   static const TenantId kTenant = *TenantId::Parse(kDefaultTenant);
   caller_.tenant = kTenant;
   ReadTrace();
 }
 
+void Call::NameSession(std::string session) {
+  facts_.session = edge_.secrets.Find(session) ? kHiddenSession : std::move(session);
+}
+
 void Call::ReadTrace() {
   const auto found = context_.client_metadata().find(kTraceParent);
   if (found != context_.client_metadata().end()) {
-    if (auto parent = ParseTraceParent({found->second.data(), found->second.size()})) {
+    const std::string_view text(found->second.data(), found->second.size());
+    auto parent = ParseTraceParent(text);
+    if (parent && !edge_.secrets.Find(text)) {
       caller_.trace_id = std::move(parent->trace_id);
       caller_.span_id = std::move(parent->span_id);
     }
@@ -93,6 +100,10 @@ absl::Status Call::StillWanted() const {
 
 void Call::DropDefaultDeadline() {
   if (default_deadline_) deadline_ = absl::InfiniteDuration();
+}
+
+void Call::ProlongDefaultDeadline(absl::Duration by) {
+  if (default_deadline_) deadline_ += by;
 }
 
 grpc::Status Call::End(const absl::Status& status) {

@@ -5,10 +5,13 @@
 
 #include "server/log.h"
 #include "server/rpc/admission.h"
+#include "server/rpc/open_streams.h"
+#include "server/rpc/staged_budget.h"
 #include "server/rpc/status.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
 #include "session/commands.h"
+#include "session/secret_scan.h"
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -26,9 +29,13 @@ namespace holdfast {
 struct Edge {
   WorkerPool& pool;
   Admission& admission;
+  StagedBudget& staged;
+  OpenStreams& streams;
   const Clock& clock;
   Random& random;
   Log& log;
+  // What is found here stands in no log line and becomes no trace.
+  const SecretScanner& secrets = NoSecrets();
 };
 
 // What a handler says of its call.
@@ -57,8 +64,10 @@ class Call {
 
   // A stream has no default deadline: it lives as long as its client reads.
   void DropDefaultDeadline();
+  // A call that waits by its caller's wish has that much longer where it would have the default.
+  void ProlongDefaultDeadline(absl::Duration by);
   // For the log line and the details of a refusal, when the request did not name it.
-  void NameSession(const std::string& session) { facts_.session = session; }
+  void NameSession(std::string session);
 
   [[nodiscard]] const Caller& caller() const { return caller_; }
   [[nodiscard]] const CallFacts& facts() const { return facts_; }

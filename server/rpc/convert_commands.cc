@@ -19,15 +19,18 @@ struct NamedMethod {
   Method method;
 };
 
-constexpr std::array<NamedMethod, 9> kMethods = {{{"CreateSession", Method::kCreate},
-                                                  {"UpdateSession", Method::kUpdate},
-                                                  {"ResumeSession", Method::kResume},
-                                                  {"BeginTurn", Method::kBeginTurn},
-                                                  {"CommitTurn", Method::kCommitTurn},
-                                                  {"AbandonTurn", Method::kAbandonTurn},
-                                                  {"CloseSession", Method::kClose},
-                                                  {"DeleteSession", Method::kDelete},
-                                                  {"ReleaseLease", Method::kRelease}}};
+constexpr std::array<NamedMethod, 12> kMethods = {{{"CreateSession", Method::kCreate},
+                                                   {"UpdateSession", Method::kUpdate},
+                                                   {"ResumeSession", Method::kResume},
+                                                   {"BeginTurn", Method::kBeginTurn},
+                                                   {"CommitTurn", Method::kCommitTurn},
+                                                   {"AbandonTurn", Method::kAbandonTurn},
+                                                   {"CloseSession", Method::kClose},
+                                                   {"DeleteSession", Method::kDelete},
+                                                   {"ReleaseLease", Method::kRelease},
+                                                   {"CancelSession", Method::kCancel},
+                                                   {"AppendAudit", Method::kAppendAudit},
+                                                   {"Write", Method::kWrite}}};
 
 // Reads the three fields that every change of an existing session begins with.
 template <typename Request, typename Command>
@@ -156,13 +159,38 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& re
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.turn = TurnNumber(request.turn());
   command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
-  ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
+  command.keep_open = request.keep_open();
+  const bool ends = !command.keep_open || request.outcome() != pb::TURN_OUTCOME_UNSPECIFIED;
+  if (ends) {
+    ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
+  }
   ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));
   command.deleted_slots = ReadTexts(request.deleted_slots());
   if (request.has_sm_state()) command.sm = ReadNewStateMachine(request.sm_state());
   command.last_entry = ReadOptionalNumber<EntryNumber>(request.last_entry());
   RETURN_IF_ERROR(ReadNext(request, command));
+  command.acting_owner = request.acting_owner();
+  return command;
+}
+
+absl::StatusOr<WriteCommand> ReadWrite(const pb::WriteRequest& request) {
+  WriteCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  if (request.has_base()) {
+    const std::string& digest = request.base().history_digest();
+    if (digest.size() != kDigestBytes) {
+      return InvalidField("base.history_digest", "must be 32 bytes");
+    }
+    command.base = HistoryBase{.count = MessageSeq(request.base().message_count()),
+                               .digest = DigestFrom(digest)};
+  }
+  command.replace_history = request.replace_history();
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));
+  command.deleted_slots = ReadTexts(request.deleted_slots());
+  if (request.has_sm_state()) command.sm = ReadNewStateMachine(request.sm_state());
   command.acting_owner = request.acting_owner();
   return command;
 }
@@ -185,6 +213,8 @@ absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request) {
   if (request.reason() != pb::CLOSE_REASON_UNSPECIFIED) {
     ASSIGN_OR_RETURN(command.reason, ReadCloseReason("reason", request.reason()));
   }
+  ASSIGN_OR_RETURN(command.drain, ReadDuration("drain", request.has_drain(), request.drain(),
+                                               absl::ZeroDuration()));
   if (request.has_final_snapshot()) {
     const pb::FinalSnapshot& snapshot = request.final_snapshot();
     SnapshotContent content;
@@ -193,6 +223,30 @@ absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request) {
     content.deleted_slots = ReadTexts(snapshot.deleted_slots());
     command.final_snapshot = std::move(content);
   }
+  return command;
+}
+
+absl::StatusOr<CancelCommand> ReadCancel(const pb::CancelSessionRequest& request) {
+  CancelCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.scope, ReadCancelScope("scope", request.scope()));
+  if (request.reason() != pb::CANCEL_REASON_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(command.reason, ReadCancelReason("reason", request.reason()));
+  }
+  command.turn = TurnNumber(request.turn());
+  command.name = request.name();
+  return command;
+}
+
+absl::StatusOr<AppendAuditCommand> ReadAppendAudit(const pb::AppendAuditRequest& request) {
+  AppendAuditCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  command.audit_class = request.audit_class();
+  command.code = request.code();
+  command.correlation_id = request.correlation_id();
+  command.data = {request.data().begin(), request.data().end()};
   return command;
 }
 

@@ -5,6 +5,7 @@
 #define HOLDFAST_SERVER_RPC_CONVERT_COMMANDS_H_
 
 #include "holdfast/v1/session_service.pb.h"
+#include "holdfast/v1/store_service.pb.h"
 #include "session/commands.h"
 
 #include "absl/status/statusor.h"
@@ -19,8 +20,11 @@ absl::StatusOr<ResumeCommand> ReadResume(const pb::ResumeSessionRequest& request
 absl::StatusOr<BeginTurnCommand> ReadBeginTurn(const pb::BeginTurnRequest& request);
 absl::StatusOr<AppendJournalCommand> ReadAppendJournal(const pb::AppendJournalRequest& request);
 absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& request);
+absl::StatusOr<WriteCommand> ReadWrite(const pb::WriteRequest& request);
 absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(const pb::AbandonTurnRequest& request);
 absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request);
+absl::StatusOr<CancelCommand> ReadCancel(const pb::CancelSessionRequest& request);
+absl::StatusOr<AppendAuditCommand> ReadAppendAudit(const pb::AppendAuditRequest& request);
 absl::StatusOr<DeleteCommand> ReadDelete(const pb::DeleteSessionRequest& request);
 absl::StatusOr<ReleaseCommand> ReadRelease(const pb::ReleaseLeaseRequest& request);
 absl::StatusOr<OutcomeQuery> ReadOutcomeQuery(const pb::GetRequestOutcomeRequest& request);

@@ -78,6 +78,12 @@ absl::StatusOr<TurnOutcome> ReadTurnOutcome(std::string_view field, pb::TurnOutc
 absl::StatusOr<CloseReason> ReadCloseReason(std::string_view field, pb::CloseReason value) {
   return ReadEnum<CloseReason>(field, value, pb::CLOSE_REASON_EXPLICIT, pb::CLOSE_REASON_HALTED);
 }
+absl::StatusOr<CancelScope> ReadCancelScope(std::string_view field, pb::CancelScope value) {
+  return ReadEnum<CancelScope>(field, value, pb::CANCEL_SCOPE_SESSION, pb::CANCEL_SCOPE_TOOL);
+}
+absl::StatusOr<CancelReason> ReadCancelReason(std::string_view field, pb::CancelReason value) {
+  return ReadEnum<CancelReason>(field, value, pb::CANCEL_REASON_USER, pb::CANCEL_REASON_CAP);
+}
 absl::StatusOr<DriftPolicy> ReadDriftPolicy(std::string_view field, pb::DriftPolicy value) {
   return ReadEnum<DriftPolicy>(field, value, pb::DRIFT_POLICY_MIGRATE, pb::DRIFT_POLICY_REJECT);
 }
@@ -93,6 +99,8 @@ absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle va
 pb::Mode ToWire(Mode value) { return static_cast<pb::Mode>(value); }
 pb::TurnSource ToWire(TurnSource value) { return static_cast<pb::TurnSource>(value); }
 pb::CloseReason ToWire(CloseReason value) { return static_cast<pb::CloseReason>(value); }
+pb::CancelScope ToWire(CancelScope value) { return static_cast<pb::CancelScope>(value); }
+pb::CancelReason ToWire(CancelReason value) { return static_cast<pb::CancelReason>(value); }
 pb::DriftPolicy ToWire(DriftPolicy value) { return static_cast<pb::DriftPolicy>(value); }
 pb::JournalKind ToWire(JournalKind value) { return static_cast<pb::JournalKind>(value); }
 pb::Lifecycle ToWire(Lifecycle value) {

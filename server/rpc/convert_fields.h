@@ -64,6 +64,8 @@ absl::StatusOr<Mode> ReadMode(std::string_view field, pb::Mode value);
 absl::StatusOr<TurnSource> ReadTurnSource(std::string_view field, pb::TurnSource value);
 absl::StatusOr<TurnOutcome> ReadTurnOutcome(std::string_view field, pb::TurnOutcome value);
 absl::StatusOr<CloseReason> ReadCloseReason(std::string_view field, pb::CloseReason value);
+absl::StatusOr<CancelScope> ReadCancelScope(std::string_view field, pb::CancelScope value);
+absl::StatusOr<CancelReason> ReadCancelReason(std::string_view field, pb::CancelReason value);
 absl::StatusOr<DriftPolicy> ReadDriftPolicy(std::string_view field, pb::DriftPolicy value);
 absl::StatusOr<JournalKind> ReadJournalKind(std::string_view field, pb::JournalKind value);
 absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle value);
@@ -71,6 +73,8 @@ absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle va
 pb::Mode ToWire(Mode value);
 pb::TurnSource ToWire(TurnSource value);
 pb::CloseReason ToWire(CloseReason value);
+pb::CancelScope ToWire(CancelScope value);
+pb::CancelReason ToWire(CancelReason value);
 pb::DriftPolicy ToWire(DriftPolicy value);
 pb::JournalKind ToWire(JournalKind value);
 pb::Lifecycle ToWire(Lifecycle value);

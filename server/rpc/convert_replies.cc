@@ -13,6 +13,24 @@ void WriteCommon(const Done& done, Reply& out) {
   out.set_repeated(done.repeated);
 }
 
+template <typename Reply>
+void WriteCommitted(const Done& done, Reply& out) {
+  WriteCommon(done, out);
+  out.set_last_entry(done.receipt.last_entry.value());
+  out.set_message_count(done.receipt.messages.value());
+  out.set_next_turn(done.receipt.turn.value());
+  Write(done.head.marks, *out.mutable_cancel_marks());
+}
+
+template <typename Reply>
+void WriteWritten(const Done& done, Reply& out) {
+  WriteCommon(done, out);
+  out.set_message_count(done.receipt.messages.value());
+  if (done.head.revision != done.receipt.revision) return;
+  out.set_history_digest(std::string(View(done.head.history)));
+  out.set_generation(done.head.generation.value());
+}
+
 pb::GetRequestOutcomeResponse::Outcome ToWire(RequestOutcome::Kind kind) {
   switch (kind) {
     case RequestOutcome::Kind::kCommitted:
@@ -54,6 +72,10 @@ void WriteStored(Method method, Done done, pb::GetRequestOutcomeResponse& out) {
       return WriteReply(done, *out.mutable_abandon_turn());
     case Method::kClose:
       return WriteReply(done, *out.mutable_close_session());
+    case Method::kAppendAudit:
+      return WriteReply(done, *out.mutable_append_audit());
+    case Method::kCancel:
+      return WriteReply(done, *out.mutable_cancel_session());
     case Method::kRelease:
       return WriteReply(done, *out.mutable_release_lease());
     case Method::kDelete:
@@ -91,20 +113,23 @@ void WriteReply(const Begun& begun, pb::BeginTurnResponse& out) {
   out.set_turn(begun.done.receipt.turn.value());
   if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_sm_slot());
   out.set_inline_omitted(begun.inline_omitted);
+  Write(begun.done.head.marks, *out.mutable_cancel_marks());
 }
 
 void WriteReply(const Done& done, pb::AppendJournalResponse& out) {
   out.set_revision(done.receipt.revision.value());
   out.set_last_entry(done.receipt.last_entry.value());
   out.set_journal_number(done.head.journal.value());
+  Write(done.head.marks, *out.mutable_cancel_marks());
 }
 
-void WriteReply(const Done& done, pb::CommitTurnResponse& out) {
-  WriteCommon(done, out);
-  out.set_last_entry(done.receipt.last_entry.value());
-  out.set_message_count(done.receipt.messages.value());
-  out.set_next_turn(done.receipt.turn.value());
-}
+void WriteReply(const Done& done, pb::CommitTurnResponse& out) { WriteCommitted(done, out); }
+
+void WriteReply(const Done& done, pb::CommitTurnStreamResponse& out) { WriteCommitted(done, out); }
+
+void WriteReply(const Done& done, pb::WriteResponse& out) { WriteWritten(done, out); }
+
+void WriteReply(const Done& done, pb::WriteStreamResponse& out) { WriteWritten(done, out); }
 
 void WriteReply(const Done& done, pb::AbandonTurnResponse& out) { WriteCommon(done, out); }
 
@@ -112,6 +137,26 @@ void WriteReply(const Done& done, pb::CloseSessionResponse& out) {
   WriteCommon(done, out);
   out.set_persisted(done.receipt.abandoned_turn == TurnNumber());
   out.set_abandoned_turn(done.receipt.abandoned_turn.value());
+  out.set_drained_turns(done.receipt.drained_turns);
+}
+
+void WriteReply(const Done& done, pb::CancelSessionResponse& out) {
+  WriteCommon(done, out);
+  Write(done.session, done.head, *out.mutable_session());
+}
+
+void WriteReply(const Done& done, pb::AppendAuditResponse& out) {
+  WriteCommon(done, out);
+  out.set_seq(done.receipt.audit.value());
+}
+
+void WriteReply(const AuditVerdict& verdict, pb::VerifyAuditResponse& out) {
+  out.set_sound(verdict.sound());
+  out.set_records(verdict.records);
+  if (verdict.records > 0) out.set_last_hash(std::string(View(verdict.last)));
+  if (!verdict.sound()) out.set_first_bad_seq(verdict.records + 1);
+  out.set_why(verdict.why);
+  out.set_revision(verdict.revision.value());
 }
 
 void WriteReply(const Done& done, pb::DeleteSessionResponse& out) { WriteCommon(done, out); }

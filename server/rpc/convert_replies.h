@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_RPC_CONVERT_REPLIES_H_
 
 #include "holdfast/v1/session_service.pb.h"
+#include "holdfast/v1/store_service.pb.h"
 #include "session/sessions.h"
 
 namespace holdfast {
@@ -15,8 +16,14 @@ void WriteReply(const Resumed& resumed, pb::ResumeSessionResponse& out);
 void WriteReply(const Begun& begun, pb::BeginTurnResponse& out);
 void WriteReply(const Done& done, pb::AppendJournalResponse& out);
 void WriteReply(const Done& done, pb::CommitTurnResponse& out);
+void WriteReply(const Done& done, pb::CommitTurnStreamResponse& out);
+void WriteReply(const Done& done, pb::WriteResponse& out);
+void WriteReply(const Done& done, pb::WriteStreamResponse& out);
 void WriteReply(const Done& done, pb::AbandonTurnResponse& out);
 void WriteReply(const Done& done, pb::CloseSessionResponse& out);
+void WriteReply(const Done& done, pb::CancelSessionResponse& out);
+void WriteReply(const Done& done, pb::AppendAuditResponse& out);
+void WriteReply(const AuditVerdict& verdict, pb::VerifyAuditResponse& out);
 void WriteReply(const Done& done, pb::DeleteSessionResponse& out);
 void WriteReply(const Done& done, pb::ReleaseLeaseResponse& out);
 

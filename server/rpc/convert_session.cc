@@ -82,6 +82,20 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   *out.mutable_updated_at() = ToWire(head.updated_at);
   out.set_last_event(head.last_event.value());
   out.set_journal_number(head.journal.value());
+  Write(head.marks, *out.mutable_cancel_marks());
+}
+
+void Write(const CancelMark& mark, pb::CancelMark& out) {
+  out.set_scope(ToWire(mark.scope));
+  out.set_reason(ToWire(mark.reason));
+  out.set_turn(mark.turn.value());
+  out.set_name(mark.name);
+  *out.mutable_requested_at() = ToWire(mark.at);
+}
+
+void Write(const std::vector<CancelMark>& marks,
+           google::protobuf::RepeatedPtrField<pb::CancelMark>& out) {
+  for (const CancelMark& mark : marks) Write(mark, *out.Add());
 }
 
 void Write(const SessionRow& row, pb::SessionSummary& out) {
@@ -94,6 +108,7 @@ void Write(const SessionRow& row, pb::SessionSummary& out) {
   out.set_project_root(row.project_root);
   out.set_title(row.title);
   out.set_message_count(row.messages.value());
+  out.set_cancelling(row.cancelling);
   *out.mutable_created_at() = ToWire(row.created_at);
   *out.mutable_updated_at() = ToWire(row.updated_at);
 }
@@ -131,6 +146,19 @@ void Write(const Event& event, pb::Event& out) {
   out.set_trace_id(event.trace_id);
   *out.mutable_time() = ToWire(event.time);
   out.mutable_payload()->insert(event.payload.begin(), event.payload.end());
+}
+
+void Write(const AuditRecord& record, pb::AuditRecord& out) {
+  out.set_seq(record.seq.value());
+  out.set_audit_class(record.audit_class);
+  out.set_code(record.code);
+  out.set_correlation_id(record.correlation_id);
+  out.set_revision(record.revision.value());
+  out.set_epoch(record.epoch.value());
+  *out.mutable_time() = ToWire(record.time);
+  out.mutable_data()->insert(record.data.begin(), record.data.end());
+  out.set_previous_hash(std::string(View(record.previous)));
+  out.set_hash(std::string(View(record.hash)));
 }
 
 void Write(const SlotReport& report, pb::SlotReport& out) {

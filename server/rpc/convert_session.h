@@ -9,16 +9,24 @@
 #include "session/sessions.h"
 #include "session/store.h"
 
+#include <google/protobuf/repeated_field.h>
+
+#include <vector>
+
 namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
 void Write(const SessionId& id, const Head& head, pb::Session& out);
+void Write(const CancelMark& mark, pb::CancelMark& out);
+void Write(const std::vector<CancelMark>& marks,
+           google::protobuf::RepeatedPtrField<pb::CancelMark>& out);
 void Write(const SessionRow& row, pb::SessionSummary& out);
 void Write(const Message& message, pb::Message& out);
 void Write(const Slot& slot, pb::Slot& out);
 void Write(const JournalEntry& entry, pb::JournalEntry& out);
 void Write(const Event& event, pb::Event& out);
+void Write(const AuditRecord& record, pb::AuditRecord& out);
 void Write(const SlotReport& report, pb::SlotReport& out);
 void Write(const RecoveryReport& report, pb::RecoveryReport& out);
 

@@ -1,27 +1,21 @@
 #include "server/rpc/page_token.h"
 
-#include "session/digest.h"
+#include "server/rpc/sealed_text.h"
 #include "session/encoding.h"
 #include "session/refusal.h"
 
-#include "absl/strings/escaping.h"
 #include "absl/time/time.h"
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
-#include <string_view>
 
 namespace holdfast {
 namespace {
 
 constexpr char kField[] = "page_token";
 constexpr uint64_t kVersion = 1;
-constexpr size_t kSumBytes = 8;
-
-std::string Sum(std::string_view bytes) {
-  return std::string(View(Sha256(bytes)).substr(0, kSumBytes));
-}
 
 // What makes two questions the same: store, tenant, filters and direction.
 std::string QuestionSum(const StoreDescription& store, const ListQuery& query) {
@@ -30,7 +24,7 @@ std::string QuestionSum(const StoreDescription& store, const ListQuery& query) {
   out.Text(store.store.value()).Text(query.tenant.value()).Text(query.project_root);
   out.Number(query.descending ? 1 : 0);
   for (const Lifecycle lifecycle : lifecycles) out.Number(static_cast<uint64_t>(lifecycle));
-  return Sum(out.bytes());
+  return ShortSum(out.bytes());
 }
 
 // Nanoseconds, because a store may order by them; rows without a time stand before all others.
@@ -53,25 +47,19 @@ std::string MakePageToken(const StoreDescription& store, const ListQuery& query,
   Encoder out;
   out.Number(kVersion).Raw(QuestionSum(store, query)).Number(store.incarnation.value());
   out.Number(TimeNumber(last.created_at)).Text(last.id);
-  out.Raw(Sum(out.bytes()));
-  return absl::WebSafeBase64Escape(out.bytes());
+  return Seal(out.bytes());
 }
 
 absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQuery& query,
                                       const std::string& token) {
-  std::string bytes;
-  if (!absl::WebSafeBase64Unescape(token, &bytes) || bytes.size() <= kSumBytes) {
-    return InvalidField(kField, "is not a page token");
-  }
-  const std::string_view body = std::string_view(bytes).substr(0, bytes.size() - kSumBytes);
-  Decoder in(body);
+  const std::optional<std::string> body = Unseal(token);
+  if (!body) return InvalidField(kField, "is not a page token");
+  Decoder in(*body);
   const uint64_t version = in.Number();
-  const std::string question(in.Raw(kSumBytes));
+  const std::string question(in.Raw(kShortSumBytes));
   const uint64_t incarnation = in.Number();
   ListKey last{.created_at = TimeOf(in.Number()), .id = std::string(in.Text())};
-  if (!in.Done() || version != kVersion || Sum(body) != bytes.substr(body.size())) {
-    return InvalidField(kField, "is not a page token");
-  }
+  if (!in.Done() || version != kVersion) return InvalidField(kField, "is not a page token");
   if (question != QuestionSum(store, query)) {
     return InvalidField(kField, "belongs to another question or another store");
   }

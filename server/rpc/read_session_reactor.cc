@@ -1,11 +1,16 @@
 #include "server/rpc/read_session_reactor.h"
 
+#include "server/rpc/convert_fields.h"
+#include "server/rpc/convert_session.h"
 #include "server/rpc/session_reader.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/status_macros.h"
 
 #include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -13,16 +18,48 @@ namespace {
 // One page as the store answers it and once more in pieces for the wire.
 constexpr size_t kHeldBytes = 2 * kPageBytes;
 
+// ReadSession: items as they are.
+struct ReadSessionKind {
+  using Response = pb::ReadSessionResponse;
+  static constexpr char kMethod[] = "ReadSession";
+  static absl::StatusOr<std::vector<Response>> First(Sessions&, const Caller&, const std::string&) {
+    return std::vector<Response>();
+  }
+  static Response Wrap(pb::ReadSessionResponse item) { return item; }
+};
+
+// Read of StoreService: the session, then the items.
+struct ReadKind {
+  using Response = pb::ReadResponse;
+  static constexpr char kMethod[] = "Read";
+  static absl::StatusOr<std::vector<Response>> First(Sessions& sessions, const Caller& caller,
+                                                     const std::string& session) {
+    ASSIGN_OR_RETURN(const SessionId id, ReadId<SessionId>("what.session_id", session));
+    ASSIGN_OR_RETURN(const Head head, sessions.Get(caller, id));
+    std::vector<Response> first(1);
+    Write(id, head, *first.front().mutable_session());
+    return first;
+  }
+  static Response Wrap(pb::ReadSessionResponse item) {
+    Response response;
+    *response.mutable_item() = std::move(item);
+    return response;
+  }
+};
+
 // A page is read on a worker, then written piece by piece on the transport's threads; then the next
 // page. At every moment exactly one of the two is under way, so nothing here needs a lock, and
 // whoever has handed on must not touch the object again.
-class ReadSessionReactor final : public grpc::ServerWriteReactor<pb::ReadSessionResponse> {
+template <typename Kind>
+class Reactor final : public grpc::ServerWriteReactor<typename Kind::Response> {
  public:
-  ReadSessionReactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
-                     const pb::ReadSessionRequest& request)
+  Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
+          const pb::ReadSessionRequest& request)
       : edge_(edge),
+        sessions_(sessions),
+        session_(request.session_id()),
         call_(edge, *context,
-              {.method = "ReadSession",
+              {.method = Kind::kMethod,
                .session = request.session_id(),
                .request_bytes = request.ByteSizeLong(),
                .held_bytes = kHeldBytes}),
@@ -32,16 +69,16 @@ class ReadSessionReactor final : public grpc::ServerWriteReactor<pb::ReadSession
 
   void Start() {
     const absl::Status entered = call_.Enter();
-    if (!entered.ok()) return Finish(call_.End(entered));
+    if (!entered.ok()) return this->Finish(call_.End(entered));
     Fetch();
   }
 
   void OnWriteDone(bool ok) override {
     if (!ok) {
-      return Finish(call_.End(Refusal(Reason::kCancelled, "the reader went away")));
+      return this->Finish(call_.End(Refusal(Reason::kCancelled, "the reader went away")));
     }
     ++written_;
-    if (written_ < page_.size()) return StartWrite(&page_[written_]);
+    if (written_ < page_.size()) return this->StartWrite(&page_[written_]);
     Fetch();
   }
 
@@ -50,24 +87,39 @@ class ReadSessionReactor final : public grpc::ServerWriteReactor<pb::ReadSession
  private:
   void Fetch() {
     if (!edge_.pool.Submit([this] { ReadPage(); })) {
-      Finish(call_.End(Overloaded("limits.queued_calls")));
+      this->Finish(call_.End(Overloaded("limits.queued_calls")));
     }
   }
 
   void ReadPage() {
     const absl::Status wanted = call_.StillWanted();
-    if (!wanted.ok()) return Finish(call_.End(wanted));
-    absl::StatusOr<SessionReader::Page> page = reader_.Next();
-    if (!page.ok() || page->empty()) return Finish(call_.End(page.status()));
-    page_ = *std::move(page);
+    if (!wanted.ok()) return this->Finish(call_.End(wanted));
+    const absl::Status read = begun_ ? NextPage() : FirstPage();
+    if (!read.ok() || page_.empty()) return this->Finish(call_.End(read));
     written_ = 0;
-    StartWrite(&page_.front());
+    this->StartWrite(&page_.front());
+  }
+
+  absl::Status FirstPage() {
+    begun_ = true;
+    ASSIGN_OR_RETURN(page_, Kind::First(sessions_, call_.caller(), session_));
+    return page_.empty() ? NextPage() : absl::OkStatus();
+  }
+
+  absl::Status NextPage() {
+    page_.clear();
+    ASSIGN_OR_RETURN(SessionReader::Page items, reader_.Next());
+    for (pb::ReadSessionResponse& item : items) page_.push_back(Kind::Wrap(std::move(item)));
+    return absl::OkStatus();
   }
 
   Edge& edge_;
+  Sessions& sessions_;
+  const std::string session_;
   Call call_;
   SessionReader reader_;
-  SessionReader::Page page_;
+  bool begun_ = false;
+  std::vector<typename Kind::Response> page_;
   size_t written_ = 0;
 };
 
@@ -76,7 +128,15 @@ class ReadSessionReactor final : public grpc::ServerWriteReactor<pb::ReadSession
 grpc::ServerWriteReactor<pb::ReadSessionResponse>* StartReadSession(
     Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
     const pb::ReadSessionRequest& request) {
-  auto* reactor = new ReadSessionReactor(edge, sessions, context, request);
+  auto* reactor = new Reactor<ReadSessionKind>(edge, sessions, context, request);
+  reactor->Start();
+  return reactor;
+}
+
+grpc::ServerWriteReactor<pb::ReadResponse>* StartRead(Edge& edge, Sessions& sessions,
+                                                      grpc::CallbackServerContext* context,
+                                                      const pb::ReadRequest& request) {
+  auto* reactor = new Reactor<ReadKind>(edge, sessions, context, request.what());
   reactor->Start();
   return reactor;
 }

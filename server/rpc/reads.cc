@@ -8,17 +8,20 @@
 #include "server/rpc/page_token.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/staged.h"
 #include "session/status_macros.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace holdfast {
 namespace {
 
-// Of slots in a reply, which is what a client takes by default; beyond it they are read by owner,
-// or streamed.
-constexpr size_t kReplyBytes = kUnaryRequestBytes;
+// Of the data in a reply. A client takes 4 MiB by default, and the rest of a reply needs room too;
+// what is more is read by owner, or streamed.
+constexpr size_t kReplyBytes = kUnaryRequestBytes - 64 * kKiB;
 
 absl::StatusOr<uint32_t> ReadPageSize(uint32_t page_size) {
   if (page_size > kPageMost) {
@@ -35,6 +38,26 @@ absl::StatusOr<PageLimit> ReadPageLimit(uint32_t page_size) {
 absl::StatusOr<SessionKey> ReadKey(const Call& call, const std::string& session_id) {
   ASSIGN_OR_RETURN(SessionId session, ReadId<SessionId>("session_id", session_id));
   return SessionKey{.tenant = call.caller().tenant, .session = std::move(session)};
+}
+
+// Brings the bytes of staged messages into a page, which ends before the first one that has no
+// room: true then. TOO_LARGE when that is the first one of all.
+absl::StatusOr<bool> FillIn(SessionStore& store, const SessionKey& key,
+                            std::vector<Message>& messages) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const uint64_t size = DataSize(messages[i]);
+    if (i == 0 && messages[i].staged && size > kReplyBytes) {
+      return TooLarge("messages", kReplyBytes, size);
+    }
+    bytes += size;
+    if (i > 0 && bytes > kPageBytes) {
+      messages.resize(i);
+      return true;
+    }
+    RETURN_IF_ERROR(Unstage(store, key, messages[i]));
+  }
+  return false;
 }
 
 absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
@@ -95,14 +118,14 @@ absl::Status ServeReadMessages(Sessions& sessions, Call& call,
                                pb::ReadMessagesResponse& response) {
   ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
   ASSIGN_OR_RETURN(const PageLimit limit, ReadPageLimit(request.page_size()));
-  ASSIGN_OR_RETURN(
-      const MessagePage page,
-      sessions.store().ReadMessages(key, ReadOptionalNumber<Revision>(request.revision()),
-                                    MessageSeq(request.after_seq()), limit));
+  ASSIGN_OR_RETURN(MessagePage page, sessions.store().ReadMessages(
+                                         key, ReadOptionalNumber<Revision>(request.revision()),
+                                         MessageSeq(request.after_seq()), limit));
+  ASSIGN_OR_RETURN(const bool cut, FillIn(sessions.store(), key, page.messages));
   for (const Message& message : page.messages) Write(message, *response.add_messages());
   response.set_revision(page.at.revision.value());
   response.set_message_count(page.newest.value());
-  response.set_end(page.end);
+  response.set_end(page.end && !cut);
   return absl::OkStatus();
 }
 
@@ -113,15 +136,21 @@ absl::Status ServeReadSlots(Sessions& sessions, Call& call, const pb::ReadSlotsR
   const SlotQuery query{.revision = ReadOptionalNumber<Revision>(request.revision()),
                         .owners = ReadTexts(request.owners()),
                         .without_data = request.without_data()};
-  ASSIGN_OR_RETURN(const SlotsRead read, sessions.ReadSlots(call.caller(), session, query,
-                                                            request.acting_owner(), expected));
-  size_t bytes = 0;
+  ASSIGN_OR_RETURN(SlotsRead read, sessions.ReadSlots(call.caller(), session, query,
+                                                      request.acting_owner(), expected));
+  uint64_t bytes = 0;
   for (const SlotView& view : read.page.slots) {
-    bytes += view.slot.data.size();
+    if (!request.without_data()) bytes += DataSize(view.slot);
+  }
+  if (bytes > kReplyBytes) return TooLarge("slots", kReplyBytes, bytes);
+  const SessionKey key{.tenant = call.caller().tenant, .session = session};
+  for (SlotView& view : read.page.slots) {
+    if (!request.without_data()) {
+      RETURN_IF_ERROR(Unstage(sessions.store(), key, view.slot));
+    }
     Write(view.slot, *response.add_slots());
     response.add_sizes(view.size);
   }
-  if (bytes > kReplyBytes) return TooLarge("slots", kReplyBytes, bytes);
   for (const SlotReport& report : read.reports) Write(report, *response.add_reports());
   response.set_revision(read.page.at.revision.value());
   return absl::OkStatus();
@@ -150,6 +179,27 @@ absl::Status ServeListEvents(Sessions& sessions, Call& call, const pb::ListEvent
   for (const Event& event : page.events) Write(event, *response.add_events());
   response.set_revision(page.revision.value());
   response.set_end(page.end);
+  return absl::OkStatus();
+}
+
+absl::Status ServeReadAudit(Sessions& sessions, Call& call, const pb::ReadAuditRequest& request,
+                            pb::ReadAuditResponse& response) {
+  ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
+  ASSIGN_OR_RETURN(const PageLimit limit, ReadPageLimit(request.page_size()));
+  ASSIGN_OR_RETURN(const AuditPage page,
+                   sessions.store().ReadAudit(key, AuditSeq(request.after_seq()), limit));
+  for (const AuditRecord& record : page.records) Write(record, *response.add_records());
+  response.set_end(page.end);
+  return absl::OkStatus();
+}
+
+absl::Status ServeVerifyAudit(Sessions& sessions, Call& call, const pb::VerifyAuditRequest& request,
+                              pb::VerifyAuditResponse& response) {
+  ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
+  ASSIGN_OR_RETURN(
+      const AuditVerdict verdict,
+      sessions.VerifyAudit(call.caller(), key.session, [&call] { return call.StillWanted(); }));
+  WriteReply(verdict, response);
   return absl::OkStatus();
 }
 

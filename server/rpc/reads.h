@@ -27,6 +27,10 @@ absl::Status ServeReadJournal(Sessions& sessions, Call& call, const pb::ReadJour
                               pb::ReadJournalResponse& response);
 absl::Status ServeListEvents(Sessions& sessions, Call& call, const pb::ListEventsRequest& request,
                              pb::ListEventsResponse& response);
+absl::Status ServeReadAudit(Sessions& sessions, Call& call, const pb::ReadAuditRequest& request,
+                            pb::ReadAuditResponse& response);
+absl::Status ServeVerifyAudit(Sessions& sessions, Call& call, const pb::VerifyAuditRequest& request,
+                              pb::VerifyAuditResponse& response);
 absl::Status ServeGetRequestOutcome(Sessions& sessions, Call& call,
                                     const pb::GetRequestOutcomeRequest& request,
                                     pb::GetRequestOutcomeResponse& response);

@@ -1,6 +1,7 @@
 #include "server/rpc/renew.h"
 
 #include "server/rpc/convert_fields.h"
+#include "server/rpc/convert_session.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -41,6 +42,7 @@ void WriteResult(const absl::StatusOr<Renewed>& renewed, const CallFacts& call,
   if (!renewed.ok()) return;
   *out.mutable_expires_in() = ToWire(renewed->expires_in);
   out.set_revision(renewed->revision.value());
+  Write(renewed->marks, *out.mutable_cancel_marks());
 }
 
 }  // namespace

@@ -15,58 +15,18 @@ namespace {
 
 constexpr PageLimit kPage = {.items = kPageMost, .bytes = kPageBytes};
 
-// The pieces of one item: `fill` writes everything but the bytes into a response and answers the
-// field that takes them.
-template <typename Fill>
-void AddPieces(std::string data, uint64_t total, Fill fill, SessionReader::Page& page) {
-  const auto add = [&](std::string&& bytes, size_t offset) {
-    pb::ReadSessionResponse& piece = page.emplace_back();
-    *fill(piece) = std::move(bytes);
-    piece.set_chunk_offset(offset);
-    piece.set_total_bytes(total);
-  };
-  if (data.size() <= kChunkBytes) return add(std::move(data), 0);
-  for (size_t offset = 0; offset < data.size(); offset += kChunkBytes) {
-    add(data.substr(offset, kChunkBytes), offset);
+// Where an item's bytes stand in its piece.
+std::string* DataOf(pb::ReadSessionResponse& piece) {
+  switch (piece.item_case()) {
+    case pb::ReadSessionResponse::kMessage:
+      return piece.mutable_message()->mutable_data();
+    case pb::ReadSessionResponse::kSlot:
+      return piece.mutable_slot()->mutable_data();
+    default: {
+      pb::JournalEntry& entry = *piece.mutable_journal_entry();
+      return entry.has_slot() ? entry.mutable_slot()->mutable_data() : entry.mutable_data();
+    }
   }
-}
-
-void AddMessage(Message message, SessionReader::Page& page) {
-  std::string data = std::exchange(message.data, {});
-  const uint64_t total = data.size();
-  AddPieces(
-      std::move(data), total,
-      [&](pb::ReadSessionResponse& piece) {
-        Write(message, *piece.mutable_message());
-        return piece.mutable_message()->mutable_data();
-      },
-      page);
-}
-
-// A damaged slot is said by a size without bytes; it never ends the stream.
-void AddSlot(SlotView view, SessionReader::Page& page) {
-  std::string data = std::exchange(view.slot.data, {});
-  const uint64_t total = view.damaged ? view.size : data.size();
-  AddPieces(
-      std::move(data), total,
-      [&](pb::ReadSessionResponse& piece) {
-        Write(view.slot, *piece.mutable_slot());
-        return piece.mutable_slot()->mutable_data();
-      },
-      page);
-}
-
-void AddEntry(JournalEntry entry, SessionReader::Page& page) {
-  std::string data = std::exchange(entry.slot ? entry.slot->data : entry.data, {});
-  const uint64_t total = data.size();
-  AddPieces(
-      std::move(data), total,
-      [&](pb::ReadSessionResponse& piece) {
-        pb::JournalEntry& out = *piece.mutable_journal_entry();
-        Write(entry, out);
-        return out.has_slot() ? out.mutable_slot()->mutable_data() : out.mutable_data();
-      },
-      page);
 }
 
 // The journal's number at the last snapshot that is not behind `revision`.
@@ -85,25 +45,83 @@ SessionReader::SessionReader(Sessions& sessions, Caller caller, pb::ReadSessionR
 
 absl::StatusOr<SessionReader::Page> SessionReader::Next() {
   Page page;
-  while (page.empty() && phase_ != Phase::kEnd) {
-    switch (phase_) {
-      case Phase::kPosition:
-        RETURN_IF_ERROR(ReadPosition(page));
-        break;
-      case Phase::kMessages:
-        RETURN_IF_ERROR(ReadMessagePage(page));
-        break;
-      case Phase::kSlots:
-        RETURN_IF_ERROR(ReadSlotPage(page));
-        break;
-      case Phase::kJournal:
-        RETURN_IF_ERROR(ReadJournalPage(page));
-        break;
-      case Phase::kEnd:
-        break;
+  size_t bytes = 0;
+  while (bytes < kPageBytes) {
+    while (items_.empty() && phase_ != Phase::kEnd) {
+      if (!page.empty()) return page;
+      RETURN_IF_ERROR(ReadMore());
     }
+    if (items_.empty()) return page;
+    ASSIGN_OR_RETURN(pb::ReadSessionResponse piece, TakePiece());
+    bytes += piece.ByteSizeLong();
+    page.push_back(std::move(piece));
   }
   return page;
+}
+
+absl::Status SessionReader::ReadMore() {
+  switch (phase_) {
+    case Phase::kPosition:
+      return ReadPosition();
+    case Phase::kMessages:
+      return ReadMessagePage();
+    case Phase::kSlots:
+      return ReadSlotPage();
+    case Phase::kJournal:
+      return ReadJournalPage();
+    case Phase::kEnd:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+void SessionReader::Add(Message message) {
+  Item& item = items_.emplace_back();
+  item.total = DataSize(message);
+  item.data = std::exchange(message.data, {});
+  item.staged = std::exchange(message.staged, std::nullopt);
+  Write(message, *item.shell.mutable_message());
+}
+
+// A damaged slot is said by a size without bytes; it never ends the stream.
+void SessionReader::Add(SlotView view) {
+  Item& item = items_.emplace_back();
+  item.total = view.size;
+  item.data = std::exchange(view.slot.data, {});
+  item.staged = std::exchange(view.slot.staged, std::nullopt);
+  if (view.damaged) item.sent = item.total;
+  Write(view.slot, *item.shell.mutable_slot());
+}
+
+void SessionReader::Add(JournalEntry entry) {
+  Item& item = items_.emplace_back();
+  item.data = std::exchange(entry.slot ? entry.slot->data : entry.data, {});
+  item.total = item.data.size();
+  Write(entry, *item.shell.mutable_journal_entry());
+}
+
+absl::StatusOr<pb::ReadSessionResponse> SessionReader::TakePiece() {
+  Item& item = items_.front();
+  pb::ReadSessionResponse piece = item.shell;
+  if (piece.has_position()) {
+    items_.pop_front();
+    return piece;
+  }
+  piece.set_total_bytes(item.total);
+  if (item.sent < item.total) {
+    piece.set_chunk_offset(item.sent);
+    if (item.staged) {
+      ASSIGN_OR_RETURN(*DataOf(piece),
+                       sessions_.store().ReadStaged(key_, *item.staged, item.sent, kChunkBytes));
+    } else if (item.total <= kChunkBytes) {
+      *DataOf(piece) = std::move(item.data);
+    } else {
+      *DataOf(piece) = item.data.substr(item.sent, kChunkBytes);
+    }
+    item.sent += DataOf(piece)->size();
+  }
+  if (item.sent >= item.total) items_.pop_front();
+  return piece;
 }
 
 absl::Status SessionReader::FixPosition(const Head& head) {
@@ -123,7 +141,7 @@ absl::Status SessionReader::FixPosition(const Head& head) {
       .With("stored", head.journal.value());
 }
 
-absl::Status SessionReader::ReadPosition(Page& page) {
+absl::Status SessionReader::ReadPosition() {
   ASSIGN_OR_RETURN(SessionId session, ReadId<SessionId>("session_id", request_.session_id()));
   key_ = {.tenant = caller_.tenant, .session = std::move(session)};
   ASSIGN_OR_RETURN(const Head head, sessions_.Get(caller_, key_.session));
@@ -139,7 +157,7 @@ absl::Status SessionReader::ReadPosition(Page& page) {
   after_journal_ =
       std::max(SnapshotJournal(head, at_.revision), JournalNumber(request_.after_journal_number()));
 
-  pb::ReadPosition& position = *page.emplace_back().mutable_position();
+  pb::ReadPosition& position = *items_.emplace_back().shell.mutable_position();
   position.set_revision(at_.revision.value());
   position.set_journal_number(at_.journal.value());
   position.set_message_count(newest);
@@ -149,12 +167,12 @@ absl::Status SessionReader::ReadPosition(Page& page) {
   return absl::OkStatus();
 }
 
-absl::Status SessionReader::ReadMessagePage(Page& page) {
+absl::Status SessionReader::ReadMessagePage() {
   ASSIGN_OR_RETURN(MessagePage read,
                    sessions_.store().ReadMessages(key_, at_.revision, after_message_, kPage));
   for (Message& message : read.messages) {
     after_message_ = message.seq;
-    AddMessage(std::move(message), page);
+    Add(std::move(message));
   }
   if (read.end || read.messages.empty()) phase_ = Phase::kSlots;
   return absl::OkStatus();
@@ -185,7 +203,7 @@ std::vector<std::string> SessionReader::TakeOwners() {
   return owners;
 }
 
-absl::Status SessionReader::ReadSlotPage(Page& page) {
+absl::Status SessionReader::ReadSlotPage() {
   if (!slots_listed_) {
     RETURN_IF_ERROR(ListSlots());
   }
@@ -196,11 +214,11 @@ absl::Status SessionReader::ReadSlotPage(Page& page) {
   }
   ASSIGN_OR_RETURN(SlotPage read,
                    sessions_.store().ReadSlots(key_, {.revision = at_.revision, .owners = owners}));
-  for (SlotView& view : read.slots) AddSlot(std::move(view), page);
+  for (SlotView& view : read.slots) Add(std::move(view));
   return absl::OkStatus();
 }
 
-absl::Status SessionReader::ReadJournalPage(Page& page) {
+absl::Status SessionReader::ReadJournalPage() {
   if (after_journal_ >= at_.journal) {
     phase_ = Phase::kEnd;
     return absl::OkStatus();
@@ -210,7 +228,7 @@ absl::Status SessionReader::ReadJournalPage(Page& page) {
   for (JournalEntry& entry : read.entries) {
     after_journal_ = entry.journal_number;
     if (after_journal_ > at_.journal) break;
-    AddEntry(std::move(entry), page);
+    Add(std::move(entry));
   }
   if (read.end || read.entries.empty()) phase_ = Phase::kEnd;
   return absl::OkStatus();

@@ -10,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,11 +41,27 @@ class SessionReader {
     uint64_t bytes = 0;
   };
 
-  // Each reads one page and moves the phase on when its kind of item is through.
-  absl::Status ReadPosition(Page& page);
-  absl::Status ReadMessagePage(Page& page);
-  absl::Status ReadSlotPage(Page& page);
-  absl::Status ReadJournalPage(Page& page);
+  // One item on its way out: everything but its bytes, and these or where they lie.
+  struct Item {
+    pb::ReadSessionResponse shell;
+    std::string data;
+    std::optional<StagedBytes> staged;
+    uint64_t total = 0;
+    uint64_t sent = 0;
+  };
+
+  // Each reads one page of items and moves the phase on when its kind is through.
+  absl::Status ReadMore();
+  absl::Status ReadPosition();
+  absl::Status ReadMessagePage();
+  absl::Status ReadSlotPage();
+  absl::Status ReadJournalPage();
+
+  void Add(Message message);
+  void Add(SlotView view);
+  void Add(JournalEntry entry);
+  // The next piece of the first item, which goes when it is through.
+  absl::StatusOr<pb::ReadSessionResponse> TakePiece();
 
   absl::Status FixPosition(const Head& head);
   absl::Status ListSlots();
@@ -58,6 +76,7 @@ class SessionReader {
   Position at_;
   MessageSeq after_message_;
   JournalNumber after_journal_;
+  std::deque<Item> items_;
   bool slots_listed_ = false;
   std::vector<Unread> unread_slots_;  // the next one last
 };

@@ -1,10 +1,14 @@
 #include "server/rpc/session_service.h"
 
+#include "server/rpc/append_journal_reactor.h"
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
+#include "server/rpc/draining_close.h"
 #include "server/rpc/read_session_reactor.h"
 #include "server/rpc/reads.h"
 #include "server/rpc/renew.h"
+#include "server/rpc/streamed_write_reactor.h"
+#include "server/rpc/watch_session_reactor.h"
 #include "session/status_macros.h"
 
 #include <functional>
@@ -83,6 +87,16 @@ SessionService::Reactor* SessionService::AppendJournal(Context* context,
                  &Sessions::AppendJournal);
 }
 
+grpc::ServerBidiReactor<pb::AppendJournalStreamRequest, pb::AppendJournalStreamResponse>*
+SessionService::AppendJournalStream(Context* context) {
+  return StartAppendJournalStream(edge_, sessions_, context);
+}
+
+grpc::ServerReadReactor<pb::CommitTurnStreamRequest>* SessionService::CommitTurnStream(
+    Context* context, pb::CommitTurnStreamResponse* response) {
+  return StartCommitTurnStream(edge_, sessions_, context, response);
+}
+
 SessionService::Reactor* SessionService::CommitTurn(Context* context,
                                                     const pb::CommitTurnRequest* request,
                                                     pb::CommitTurnResponse* response) {
@@ -97,10 +111,18 @@ SessionService::Reactor* SessionService::AbandonTurn(Context* context,
                  &Sessions::AbandonTurn);
 }
 
+SessionService::Reactor* SessionService::CancelSession(Context* context,
+                                                       const pb::CancelSessionRequest* request,
+                                                       pb::CancelSessionResponse* response) {
+  return Command(Unary{"CancelSession", context, request, response}, ReadCancel, &Sessions::Cancel);
+}
+
 SessionService::Reactor* SessionService::CloseSession(Context* context,
                                                       const pb::CloseSessionRequest* request,
                                                       pb::CloseSessionResponse* response) {
-  return Command(Unary{"CloseSession", context, request, response}, ReadClose, &Sessions::Close);
+  const Unary unary{"CloseSession", context, request, response};
+  if (request->has_drain()) return StartDrainingClose(edge_, sessions_, waiters_, unary);
+  return Command(unary, ReadClose, &Sessions::Close);
 }
 
 SessionService::Reactor* SessionService::DeleteSession(Context* context,
@@ -144,6 +166,30 @@ SessionService::Reactor* SessionService::ListEvents(Context* context,
                                                     const pb::ListEventsRequest* request,
                                                     pb::ListEventsResponse* response) {
   return Read(Unary{"ListEvents", context, request, response}, ServeListEvents);
+}
+
+grpc::ServerWriteReactor<pb::WatchSessionResponse>* SessionService::WatchSession(
+    Context* context, const pb::WatchSessionRequest* request) {
+  return StartWatchSession(edge_, sessions_, watches_, context, *request);
+}
+
+SessionService::Reactor* SessionService::AppendAudit(Context* context,
+                                                     const pb::AppendAuditRequest* request,
+                                                     pb::AppendAuditResponse* response) {
+  return Command(Unary{"AppendAudit", context, request, response}, ReadAppendAudit,
+                 &Sessions::AppendAudit);
+}
+
+SessionService::Reactor* SessionService::ReadAudit(Context* context,
+                                                   const pb::ReadAuditRequest* request,
+                                                   pb::ReadAuditResponse* response) {
+  return Read(Unary{"ReadAudit", context, request, response}, ServeReadAudit);
+}
+
+SessionService::Reactor* SessionService::VerifyAudit(Context* context,
+                                                     const pb::VerifyAuditRequest* request,
+                                                     pb::VerifyAuditResponse* response) {
+  return Read(Unary{"VerifyAudit", context, request, response}, ServeVerifyAudit);
 }
 
 SessionService::Reactor* SessionService::GetRequestOutcome(

@@ -4,6 +4,8 @@
 
 #include "holdfast/v1/session_service.grpc.pb.h"
 #include "server/rpc/unary.h"
+#include "server/rpc/watch_hub.h"
+#include "server/turn_waiters.h"
 #include "session/sessions.h"
 
 namespace holdfast {
@@ -12,8 +14,9 @@ namespace pb = ::holdfast::v1;
 
 class SessionService final : public pb::SessionService::CallbackService {
  public:
-  // `edge` and `sessions` must outlive this.
-  SessionService(Edge& edge, Sessions& sessions) : edge_(edge), sessions_(sessions) {}
+  // All must outlive this.
+  SessionService(Edge& edge, Sessions& sessions, WatchHub& watches, TurnWaiters& waiters)
+      : edge_(edge), sessions_(sessions), watches_(watches), waiters_(waiters) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -34,10 +37,16 @@ class SessionService final : public pb::SessionService::CallbackService {
                      pb::BeginTurnResponse* response) override;
   Reactor* AppendJournal(Context* context, const pb::AppendJournalRequest* request,
                          pb::AppendJournalResponse* response) override;
+  grpc::ServerBidiReactor<pb::AppendJournalStreamRequest, pb::AppendJournalStreamResponse>*
+  AppendJournalStream(Context* context) override;
+  grpc::ServerReadReactor<pb::CommitTurnStreamRequest>* CommitTurnStream(
+      Context* context, pb::CommitTurnStreamResponse* response) override;
   Reactor* CommitTurn(Context* context, const pb::CommitTurnRequest* request,
                       pb::CommitTurnResponse* response) override;
   Reactor* AbandonTurn(Context* context, const pb::AbandonTurnRequest* request,
                        pb::AbandonTurnResponse* response) override;
+  Reactor* CancelSession(Context* context, const pb::CancelSessionRequest* request,
+                         pb::CancelSessionResponse* response) override;
   Reactor* CloseSession(Context* context, const pb::CloseSessionRequest* request,
                         pb::CloseSessionResponse* response) override;
   Reactor* DeleteSession(Context* context, const pb::DeleteSessionRequest* request,
@@ -54,6 +63,14 @@ class SessionService final : public pb::SessionService::CallbackService {
                        pb::ReadJournalResponse* response) override;
   Reactor* ListEvents(Context* context, const pb::ListEventsRequest* request,
                       pb::ListEventsResponse* response) override;
+  grpc::ServerWriteReactor<pb::WatchSessionResponse>* WatchSession(
+      Context* context, const pb::WatchSessionRequest* request) override;
+  Reactor* AppendAudit(Context* context, const pb::AppendAuditRequest* request,
+                       pb::AppendAuditResponse* response) override;
+  Reactor* ReadAudit(Context* context, const pb::ReadAuditRequest* request,
+                     pb::ReadAuditResponse* response) override;
+  Reactor* VerifyAudit(Context* context, const pb::VerifyAuditRequest* request,
+                       pb::VerifyAuditResponse* response) override;
   Reactor* GetRequestOutcome(Context* context, const pb::GetRequestOutcomeRequest* request,
                              pb::GetRequestOutcomeResponse* response) override;
 
@@ -67,6 +84,8 @@ class SessionService final : public pb::SessionService::CallbackService {
 
   Edge& edge_;
   Sessions& sessions_;
+  WatchHub& watches_;
+  TurnWaiters& waiters_;
 };
 
 }  // namespace holdfast

@@ -22,9 +22,9 @@ absl::StatusCode CodeOf(const std::vector<absl::StatusOr<Renewed>>& /*answers*/)
 
 std::string_view Name(StoreCall call) {
   static constexpr std::array<std::string_view, kStoreCalls> kNames = {
-      "Init",         "Activate",  "Deactivate",  "LoadForDecision", "Commit",
-      "ReadMessages", "ReadSlots", "ReadJournal", "ReadEvents",      "ReadAudit",
-      "List",         "ListDue",   "RenewLeases", "CheckHealth"};
+      "Init",       "Activate",   "Deactivate",   "LoadForDecision", "Commit",      "StageUpload",
+      "DropUpload", "ReadStaged", "ReadMessages", "ReadSlots",       "ReadJournal", "ReadEvents",
+      "ReadAudit",  "List",       "ListDue",      "RenewLeases",     "CheckHealth", "Check"};
   return kNames.at(static_cast<size_t>(call));
 }
 
@@ -84,6 +84,23 @@ absl::StatusOr<CommitResult> ObservedStore::Commit(const Change& change) {
   return Watch(StoreCall::kCommit, [&] { return store_->Commit(change); });
 }
 
+absl::Status ObservedStore::StageUpload(const SessionKey& key, const UploadId& upload,
+                                        uint64_t offset, std::string_view bytes) {
+  return Watch(StoreCall::kStageUpload,
+               [&] { return store_->StageUpload(key, upload, offset, bytes); });
+}
+
+absl::Status ObservedStore::DropUpload(const SessionKey& key, const UploadId& upload) {
+  return Watch(StoreCall::kDropUpload, [&] { return store_->DropUpload(key, upload); });
+}
+
+absl::StatusOr<std::string> ObservedStore::ReadStaged(const SessionKey& key,
+                                                      const StagedBytes& bytes, uint64_t offset,
+                                                      size_t count) {
+  return Watch(StoreCall::kReadStaged,
+               [&] { return store_->ReadStaged(key, bytes, offset, count); });
+}
+
 absl::StatusOr<MessagePage> ObservedStore::ReadMessages(const SessionKey& key,
                                                         std::optional<Revision> revision,
                                                         MessageSeq after, PageLimit limit) {
@@ -103,6 +120,14 @@ absl::StatusOr<JournalPage> ObservedStore::ReadJournal(const SessionKey& key,
 absl::StatusOr<EventPage> ObservedStore::ReadEvents(const SessionKey& key, EventSeq after,
                                                     PageLimit limit) {
   return Watch(StoreCall::kReadEvents, [&] { return store_->ReadEvents(key, after, limit); });
+}
+
+absl::StatusOr<Event> ObservedStore::ReadLastEvent(const SessionKey& key) {
+  return Watch(StoreCall::kReadEvents, [&] { return store_->ReadLastEvent(key); });
+}
+
+absl::StatusOr<Wakeups> ObservedStore::WaitForEvents(absl::Duration at_most) {
+  return store_->WaitForEvents(at_most);
 }
 
 absl::StatusOr<AuditPage> ObservedStore::ReadAudit(const SessionKey& key, AuditSeq after,
@@ -126,6 +151,10 @@ std::vector<absl::StatusOr<Renewed>> ObservedStore::RenewLeases(
 
 absl::Status ObservedStore::CheckHealth() {
   return Watch(StoreCall::kCheckHealth, [&] { return store_->CheckHealth(); });
+}
+
+absl::StatusOr<StoreCheck> ObservedStore::Check() {
+  return Watch(StoreCall::kCheck, [&] { return store_->Check(); });
 }
 
 }  // namespace holdfast

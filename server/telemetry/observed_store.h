@@ -30,6 +30,9 @@ enum class StoreCall : uint8_t {
   kDeactivate,
   kLoadForDecision,
   kCommit,
+  kStageUpload,
+  kDropUpload,
+  kReadStaged,
   kReadMessages,
   kReadSlots,
   kReadJournal,
@@ -39,8 +42,9 @@ enum class StoreCall : uint8_t {
   kListDue,
   kRenewLeases,
   kCheckHealth,
+  kCheck,
 };
-inline constexpr size_t kStoreCalls = 14;
+inline constexpr size_t kStoreCalls = 18;
 
 // "Commit", "ReadMessages": a label of metrics and of the slow log.
 std::string_view Name(StoreCall call);
@@ -83,6 +87,11 @@ class ObservedStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override;
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override;
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override;
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
@@ -90,6 +99,10 @@ class ObservedStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  // Counts as ReadEvents.
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  // Not counted: it takes as long as there is nothing to tell.
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
@@ -98,6 +111,7 @@ class ObservedStore final : public SessionStore {
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
   absl::Status CheckHealth() override;
+  absl::StatusOr<StoreCheck> Check() override;
 
  private:
   void Record(StoreCall call, absl::Duration took, absl::StatusCode code);

@@ -130,7 +130,7 @@ TEST(App, CompletionKnowsEveryCommand) {
     const Ran ran = Holdfast({"completion", shell});
     EXPECT_EQ(ran.code, kDone);
     EXPECT_THAT(ran.out, HasSubstr("'holdfast session') "));
-    EXPECT_THAT(ran.out, HasSubstr("list show resume close delete"));
+    EXPECT_THAT(ran.out, HasSubstr("list show tail resume close delete"));
     EXPECT_THAT(ran.out, HasSubstr("--verify-only"));
     EXPECT_THAT(ran.out, HasSubstr("${")) << "the script's own text is whole";
   }

@@ -3,6 +3,7 @@
 #include "cli/app.h"
 #include "cli/exit_code.h"
 #include "tests/support/call_history.h"
+#include "tests/support/child_process.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wait.h"
 
@@ -10,7 +11,9 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -78,6 +81,81 @@ TEST_F(EndToEnd, HealthSaysWhatServes) {
   const auto health = Json({"health"});
   EXPECT_EQ(health["serving"], true);
   EXPECT_EQ(health["store_kind"], "fs");
+}
+
+TEST_F(EndToEnd, ATailPrintsEveryEventOnce) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "one", kOwn}).code, kDone);
+  const Ran all = Holdfast({"--output", "json", "session", "tail", "greenhouse-one", "--once"});
+  EXPECT_EQ(all.code, kDone) << all.out << all.err;
+  std::istringstream lines(all.out);
+  uint64_t seq = 0;
+  std::string cursor;
+  for (std::string line; std::getline(lines, line);) {
+    const auto event = nlohmann::json::parse(line);
+    EXPECT_EQ(event["seq"], ++seq);
+    if (seq == 3) cursor = event["cursor"];
+  }
+  EXPECT_EQ(seq, Json({"session", "show", "greenhouse-one"})["last_event"]);
+
+  const Ran table = Holdfast({"session", "tail", "greenhouse-one", "--once", "--from", "4"});
+  EXPECT_EQ(table.code, kDone) << table.err;
+  EXPECT_THAT(table.out, StartsWith("4  "));
+  EXPECT_THAT(table.out, HasSubstr("SessionPersisted  revision="));
+  const Ran rest = Holdfast({"session", "tail", "greenhouse-one", "--once", "--cursor", cursor});
+  EXPECT_EQ(rest.out, table.out);
+
+  EXPECT_EQ(Reason({"session", "tail", "nobody"}), "SESSION_NOT_FOUND");
+  EXPECT_EQ(Reason({"session", "tail", "greenhouse-one", "--cursor", "made-up"}), "INVALID_FIELD");
+  EXPECT_EQ(Holdfast({"session", "tail"}).code, kUsage);
+}
+
+// The command as a process of its own: the server dies and comes back, then somebody has seen
+// enough.
+TEST_F(EndToEnd, ATailOutlivesItsServerAndEndsWithCtrlC) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "one", kOwn}).code, kDone);
+  const std::string out = folder_.File("tail.out");
+  testing::ChildProcess tail({testing::Program("holdfast"), "--address", server_.address(),
+                              "--output", "json", "session", "tail", "greenhouse-one"},
+                             out, folder_.File("tail.err"));
+  const auto seen = [&] {
+    const std::string text = testing::ReadText(out);
+    return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  const auto all = [&] {
+    return Json({"session", "show", "greenhouse-one"})["last_event"].get<uint64_t>();
+  };
+  EXPECT_TRUE(testing::WaitUntil([&] { return seen() == all(); }));
+  server_.Kill();
+  ASSERT_TRUE(server_.Start()) << server_.Log();
+  ASSERT_EQ(Holdfast({"session", "resume", "greenhouse-one", "--force", "again"}).code, kDone);
+  EXPECT_TRUE(testing::WaitUntil([&] { return seen() >= all(); }));
+  EXPECT_EQ(server_.Stop().exit_code, 0);
+  ASSERT_TRUE(server_.Start()) << server_.Log();
+  ASSERT_EQ(Holdfast({"session", "resume", "greenhouse-one", "--force", "and again"}).code, kDone);
+  EXPECT_TRUE(testing::WaitUntil([&] { return seen() >= all(); }));
+  tail.Signal(SIGINT);
+  EXPECT_EQ(tail.Wait().exit_code, 0) << testing::ReadText(folder_.File("tail.err"));
+  std::istringstream lines(testing::ReadText(out));
+  uint64_t seq = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(nlohmann::json::parse(line)["seq"], ++seq);
+  }
+  EXPECT_EQ(seq, all());
+}
+
+TEST_F(EndToEnd, ATailEndsWithItsSession) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "one", kOwn}).code, kDone);
+  const std::string out = folder_.File("tail.out");
+  testing::ChildProcess tail({testing::Program("holdfast"), "--address", server_.address(),
+                              "session", "tail", "greenhouse-one"},
+                             out, folder_.File("tail.err"));
+  const uint64_t all = Json({"session", "show", "greenhouse-one"})["last_event"];
+  EXPECT_TRUE(testing::WaitUntil([&] {
+    return testing::ReadText(out).find("\n" + std::to_string(all) + "  ") != std::string::npos;
+  }));
+  ASSERT_EQ(Holdfast({"session", "delete", "greenhouse-one"}).code, kDone);
+  EXPECT_EQ(tail.Wait().exit_code, 0) << testing::ReadText(folder_.File("tail.err"));
+  EXPECT_THAT(testing::ReadText(out), HasSubstr("  SessionDeleted  "));
 }
 
 TEST_F(EndToEnd, AReplayIsByteForByteWhatWasRecorded) {
@@ -268,6 +346,25 @@ TEST_F(EndToEnd, AServerThatComesBackIsMet) {
   ASSERT_TRUE(server_.Start()) << server_.Log();
   EXPECT_EQ(replay.Wait().exit_code, kDone) << testing::ReadText(folder_.File("err"));
   EXPECT_THAT(testing::ReadText(folder_.File("out")), HasSubstr("0 differences, 1 reconnects"));
+}
+
+TEST_F(EndToEnd, TheStoreIsDescribedCheckedAndItsChainsVerified) {
+  const auto described = Json({"store", "describe"});
+  EXPECT_EQ(described.at("kind"), "fs");
+  EXPECT_EQ(nlohmann::json::parse(described.at("config_schema").get<std::string>())
+                .at("additionalProperties"),
+            false);
+  EXPECT_THAT(Holdfast({"store", "describe"}).out, HasSubstr("contract"));
+  EXPECT_EQ(Json({"store", "check"}).at("writable"), true);
+  EXPECT_EQ(Holdfast({"store", "check"}).code, kDone);
+  ASSERT_EQ(Holdfast({"replay", "--run", "audited", kOwn}).code, kDone);
+  const std::string id =
+      Json({"session", "list"}).at("sessions").at(0).at("session_id").get<std::string>();
+  const auto verdict = Json({"store", "verify-audit", id});
+  EXPECT_EQ(verdict.at("sound"), true);
+  EXPECT_THAT(Holdfast({"store", "verify-audit", id}).out, HasSubstr("are what was written"));
+  EXPECT_EQ(Reason({"store", "verify-audit", "nobody"}), "SESSION_NOT_FOUND");
+  EXPECT_THAT(Holdfast({"completion", "bash"}).out, HasSubstr("describe check verify-audit"));
 }
 
 }  // namespace

@@ -61,6 +61,13 @@ absl::Status MutantStore::CheckHealth() {
   return status;
 }
 
+absl::StatusOr<StoreCheck> MutantStore::Check() {
+  absl::StatusOr<StoreCheck> check = store_.Check();
+  const absl::MutexLock lock(&mutex_);
+  if (hooks_.check) hooks_.check(stage_, check);
+  return check;
+}
+
 absl::StatusOr<Loaded> MutantStore::LoadForDecision(const SessionKey& key,
                                                     const std::optional<RequestId>& request) {
   const absl::MutexLock lock(&mutex_);
@@ -79,6 +86,29 @@ absl::StatusOr<CommitResult> MutantStore::Commit(const Change& change) {
   auto answer = Spoilt(store_.Commit(asked));
   if (answer.ok() && answer->kind == CommitResult::Kind::kApplied) stage_.before = before;
   if (hooks_.committed) hooks_.committed(stage_, asked, answer);
+  return answer;
+}
+
+absl::Status MutantStore::StageUpload(const SessionKey& key, const UploadId& upload,
+                                      uint64_t offset, std::string_view bytes) {
+  const absl::MutexLock lock(&mutex_);
+  Chunk chunk{.key = key, .upload = upload, .offset = offset, .bytes = std::string(bytes)};
+  if (hooks_.ask_stage) hooks_.ask_stage(stage_, chunk);
+  return store_.StageUpload(chunk.key, chunk.upload, chunk.offset, chunk.bytes);
+}
+
+absl::Status MutantStore::DropUpload(const SessionKey& key, const UploadId& upload) {
+  const absl::MutexLock lock(&mutex_);
+  absl::Status answer = absl::OkStatus();
+  if (!hooks_.drop || hooks_.drop(answer)) answer = store_.DropUpload(key, upload);
+  return answer;
+}
+
+absl::StatusOr<std::string> MutantStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                                    uint64_t offset, size_t count) {
+  const absl::MutexLock lock(&mutex_);
+  auto answer = store_.ReadStaged(key, bytes, offset, count);
+  if (hooks_.staged) hooks_.staged(offset, answer);
   return answer;
 }
 
@@ -121,6 +151,21 @@ absl::StatusOr<EventPage> MutantStore::ReadEvents(const SessionKey& key, EventSe
   const ReadArgs args = Asked({.key = key, .after = after.value(), .limit = limit});
   auto answer = Spoilt(store_.ReadEvents(args.key, EventSeq(args.after), args.limit));
   if (hooks_.events) hooks_.events(args, answer);
+  return answer;
+}
+
+absl::StatusOr<Event> MutantStore::ReadLastEvent(const SessionKey& key) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args = Asked({.key = key});
+  auto answer = Spoilt(store_.ReadLastEvent(args.key));
+  if (hooks_.last_event) hooks_.last_event(stage_, args.key, answer);
+  return answer;
+}
+
+absl::StatusOr<Wakeups> MutantStore::WaitForEvents(absl::Duration at_most) {
+  auto answer = store_.WaitForEvents(at_most);  // others act while it waits
+  const absl::MutexLock lock(&mutex_);
+  if (hooks_.wakeups) hooks_.wakeups(stage_, at_most, answer);
   return answer;
 }
 

@@ -47,6 +47,14 @@ struct ReadArgs {
   std::optional<TurnNumber> turn;
 };
 
+// One chunk of an upload.
+struct Chunk {
+  SessionKey key;
+  UploadId upload;
+  uint64_t offset = 0;
+  std::string bytes;
+};
+
 // Where a mutation acts; what is unset is left alone. `change` and the `ask_` hooks spoil what is
 // asked, the others what is answered or what is on the disk by then.
 struct Hooks {
@@ -55,17 +63,23 @@ struct Hooks {
   std::function<void(Stage&, int times)> disposed;
   std::function<void(absl::Status&)> init;
   std::function<void(absl::Status&)> health;
+  std::function<void(Stage&, absl::StatusOr<StoreCheck>&)> check;
   std::function<void(StoreDescription&)> describe;
   std::function<void(SessionKey&)> key;      // of every call that names one session
   std::function<void(absl::Status&)> error;  // of every load, commit and read that has one
   std::function<void(Stage&, const SessionKey&, Loaded&)> load;
   std::function<void(Stage&, Change&)> change;
   std::function<void(Stage&, const Change&, CommitAnswer&)> committed;
+  std::function<void(Stage&, Chunk&)> ask_stage;
+  std::function<bool(absl::Status&)> drop;  // false: nothing is dropped
+  std::function<void(uint64_t offset, absl::StatusOr<std::string>&)> staged;
   std::function<void(Stage&, ReadArgs&)> ask_read;
   std::function<void(const ReadArgs&, absl::StatusOr<MessagePage>&)> messages;
   std::function<void(const ReadArgs&, absl::StatusOr<SlotPage>&)> slots;
   std::function<void(const ReadArgs&, absl::StatusOr<JournalPage>&)> journal;
   std::function<void(const ReadArgs&, absl::StatusOr<EventPage>&)> events;
+  std::function<void(Stage&, const SessionKey&, absl::StatusOr<Event>&)> last_event;
+  std::function<void(Stage&, absl::Duration at_most, absl::StatusOr<Wakeups>&)> wakeups;
   std::function<void(const ReadArgs&, absl::StatusOr<AuditPage>&)> audit;
   std::function<void(ListQuery&)> ask_list;
   std::function<void(Stage&, const ListQuery&, absl::StatusOr<ListPage>&)> list;
@@ -87,6 +101,11 @@ class MutantStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override;
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override;
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override;
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
@@ -94,6 +113,8 @@ class MutantStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
@@ -102,6 +123,7 @@ class MutantStore final : public SessionStore {
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
   absl::Status CheckHealth() override;
+  absl::StatusOr<StoreCheck> Check() override;
 
  private:
   ReadArgs Asked(ReadArgs args) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -23,6 +23,9 @@ const std::vector<Mutant>& SlotMutants();
 const std::vector<Mutant>& ReadMutants();
 const std::vector<Mutant>& ListingMutants();
 const std::vector<Mutant>& DurabilityMutants();
+const std::vector<Mutant>& WatchMutants();
+const std::vector<Mutant>& MarkMutants();
+const std::vector<Mutant>& UploadMutants();
 
 std::vector<Mutant> AllMutants();
 

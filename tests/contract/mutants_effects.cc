@@ -59,6 +59,19 @@ const std::vector<Mutant> kMutants = {
             if (session == nullptr || answer->receipt.abandoned_turn == TurnNumber()) return;
             session->head.last_turn = TurnNumber(session->head.last_turn.value() - 1);
           }}},
+    {"a-replaced-history-is-extended",
+     {.change = [](Stage&, Change& change) { change.replaces_history = false; }}},
+    {"a-replaced-history-is-gone",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            StoredSession* const session = Changed(stage, change, answer);
+            if (session != nullptr) session->former.clear();
+          }}},
+    {"histories-end-with-the-process",
+     {.closing =
+          [](Stage& stage) {
+            for (auto& [key, session] : stage.disk.sessions) session.former.clear();
+          }}},
     {"drops-the-next-turn",
      {.change =
           [](Stage&, Change& change) {

@@ -1,11 +1,16 @@
 // Turns, revisions, messages, events, audit and attributes: what an applied change does.
 #include "session/audit.h"
+#include "session/limits.h"
 #include "tests/contract/suite.h"
 
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST_P(Contract, C030_TheRevisionMovesByOneExactlyIfTheChangeSaysSo) {
   EXPECT_EQ(Create().revision, Revision(1));
@@ -209,6 +214,57 @@ TEST_P(Contract, C117_TheStateMachinesReferenceIsSetLeftAndRemoved) {
   remove.sm.emplace(std::nullopt);
   Apply(remove);
   EXPECT_FALSE(LoadHead().sm.has_value());
+}
+
+// A snapshot whose history is `messages` and nothing before.
+Change Replacing(Change change, std::vector<Message> messages) {
+  change.replaces_history = true;
+  change.messages = std::move(messages);
+  return change;
+}
+
+TEST_P(Contract, C191_AReplacedHistoryIsANewGeneration) {
+  Create();
+  RunTurn({Text("a"), Text("b"), Text("c")});
+  const Generation before = LoadHead().generation;
+  const Receipt receipt = Apply(Replacing(changes().Write(token()), {Text("x"), Text("y")}));
+  EXPECT_EQ(receipt.messages, MessageSeq(2));
+  const Head head = LoadHead();
+  EXPECT_EQ(head.generation, before.Next());
+  EXPECT_EQ(head.history, ExtendHistory(ExtendHistory(Digest(), Text("x")), Text("y")));
+  EXPECT_THAT(MessageTexts(), ElementsAre("x", "y"));
+  ASSERT_FALSE(Messages().empty());
+  EXPECT_EQ(Messages().front().seq, MessageSeq(1));
+}
+
+TEST_P(Contract, C192_AReplacedHistoryIsReadAtItsSnapshots) {
+  Create();
+  const Revision first = RunTurn({Text("a"), Text("b")}).revision;
+  const Revision second = RunTurn({Text("c")}).revision;
+  Apply(Replacing(changes().Write(token()), {Text("x")}));
+  Apply(Replacing(changes().Write(token()), {}));
+  EXPECT_THAT(MessageTexts(first), ElementsAre("a", "b"));
+  EXPECT_THAT(MessageTexts(second), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(MessageTexts(), ElementsAre());
+}
+
+TEST_P(Contract, C193_ANewHistoryGoesOnWhileAnOldOneIsRead) {
+  Create();
+  const Revision old = RunTurn({Text("a"), Text("b")}).revision;
+  const Revision replaced = Apply(Replacing(changes().Write(token()), {Text("x")})).revision;
+  RunTurn({Text("y"), Text("z")});
+  for (int opened = 0; opened < 2; ++opened) {
+    EXPECT_THAT(MessageTexts(old), ElementsAre("a", "b"));
+    EXPECT_THAT(MessageTexts(replaced), ElementsAre("x"));
+    EXPECT_THAT(MessageTexts(), ElementsAre("x", "y", "z"));
+    Reopen();
+  }
+  // Rotations and pruned snapshots take nothing away that is named.
+  for (size_t turn = 0; turn < 3 * kSnapshotsKept; ++turn) RunTurn();
+  EXPECT_EQ(ReasonIn(store().ReadMessages(key(), old, MessageSeq(), kWholePage)),
+            "REVISION_PRUNED");
+  Reopen();
+  EXPECT_THAT(MessageTexts(), ElementsAre("x", "y", "z"));
 }
 
 }  // namespace

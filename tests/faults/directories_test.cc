@@ -174,8 +174,15 @@ TEST_F(Directories, ADeletedSessionThatReappearsIsKeptAndNeverRead) {
   clock_.Advance(absl::Hours(1));
   ASSERT_EQ(CommitReason(Changes(alpha_, random_).Delete()), "OK");
   EXPECT_FALSE(stdfs::exists(PathOf(alpha_)));
+  Create(Key("beta"));
+  auto check = store_->Check();
+  ASSERT_TRUE(check.ok());
+  EXPECT_TRUE(check->reappeared.empty());
   stdfs::rename(directory_.path() / "backup", PathOf(alpha_));
   EXPECT_EQ(Load(alpha_), "TOMBSTONED");
+  check = store_->Check();
+  ASSERT_TRUE(check.ok());
+  EXPECT_EQ(check->reappeared, std::vector<SessionKey>{alpha_});
   Stop();
   Start();
   EXPECT_EQ(Load(alpha_), "TOMBSTONED");

@@ -1,6 +1,7 @@
 #include "tests/faults/workload.h"
 
 #include "session/refusal.h"
+#include "session/staged.h"
 #include "session/status_macros.h"
 
 #include <utility>
@@ -9,6 +10,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr int kRounds = 6;
+constexpr int kStreamedRound = 1;
 constexpr int kBrief = 8;  // sessions that live for one turn and are deleted
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 24};
 
@@ -39,12 +41,15 @@ absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key) {
   RETURN_IF_ERROR(loaded.status());
   found.exists = true;
   found.entries = loaded->head.journal.value();
-  ASSIGN_OR_RETURN(const MessagePage messages,
-                   store.ReadMessages(key, std::nullopt, MessageSeq(), kAll));
-  for (const Message& message : messages.messages) found.messages.push_back(message.data);
-  ASSIGN_OR_RETURN(const SlotPage slots, store.ReadSlots(key, {}));
-  for (const SlotView& view : slots.slots) {
+  ASSIGN_OR_RETURN(MessagePage messages, store.ReadMessages(key, std::nullopt, MessageSeq(), kAll));
+  for (Message& message : messages.messages) {
+    RETURN_IF_ERROR(Unstage(store, key, message));
+    found.messages.push_back(message.data);
+  }
+  ASSIGN_OR_RETURN(SlotPage slots, store.ReadSlots(key, {}));
+  for (SlotView& view : slots.slots) {
     if (view.slot.owner == kStoreSlotOwner) continue;
+    RETURN_IF_ERROR(Unstage(store, key, view.slot));
     found.slots[view.slot.owner] = view.damaged ? "(damaged)" : view.slot.data;
   }
   return found;
@@ -83,11 +88,33 @@ absl::Status Workload::Turn(SessionStore& store, Session& session, int round) {
   if (round % 2 == 0) commit.slots.push_back(MakeSlot("scratch", Big(round)));
   if (round % 2 == 1) commit.deleted_slots = {"scratch"};
   for (const Message& message : commit.messages) after.messages.push_back(message.data);
+  if (round == kStreamedRound) {
+    RETURN_IF_ERROR(Stage(store, commit));
+  }
   after.slots["plan"] = Big(round);
   after.slots["memory"] = std::to_string(round);
   after.slots.erase("scratch");
   if (round % 2 == 0) after.slots["scratch"] = Big(round);
   return Do(store, session, commit, after);
+}
+
+// The same change as a client streams it: its last message and its first slot lie in an upload.
+absl::Status Workload::Stage(SessionStore& store, Change& change) {
+  Message& message = change.messages.back();
+  Slot& slot = change.slots.front();
+  const std::string bytes = message.data + slot.data;
+  const size_t first = message.data.size();
+  const UploadId id = *UploadId::Parse(UuidText(random_.Bytes(16), 4));
+  RETURN_IF_ERROR(store.StageUpload(change.key, id, 0, bytes.substr(0, first / 2)));
+  RETURN_IF_ERROR(store.StageUpload(change.key, id, first / 2, bytes.substr(first / 2)));
+  message.staged =
+      StagedBytes{.upload = id, .offset = 0, .size = first, .digest = Sha256(message.data)};
+  slot.staged = StagedBytes{
+      .upload = id, .offset = first, .size = slot.data.size(), .digest = Sha256(slot.data)};
+  message.data.clear();
+  slot.data.clear();
+  change.upload = UploadLink{.id = id, .bytes = bytes.size(), .sha256 = Sha256(bytes)};
+  return absl::OkStatus();
 }
 
 absl::Status Workload::Live(SessionStore& store, Session& session, int rounds) {

@@ -64,6 +64,7 @@ class Workload {
   absl::Status Live(SessionStore& store, Session& session, int rounds);
   absl::Status Bury(SessionStore& store, Session& session);
   absl::Status Turn(SessionStore& store, Session& session, int round);
+  absl::Status Stage(SessionStore& store, Change& change);
   absl::Status Do(SessionStore& store, Session& session, const Change& change, const Found& after);
 
   Random& random_;

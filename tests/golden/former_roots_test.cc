@@ -1,5 +1,6 @@
 // The bytes of a root: written today as they were when their version was fixed, and read for ever.
 // A format that changes gets a version and a root of its own beside the former ones.
+#include "session/names.h"
 #include "store-fs/fs_store.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
@@ -25,6 +26,8 @@ using ::testing::ElementsAre;
 namespace stdfs = std::filesystem;
 
 constexpr char kFirst[] = "tests/golden/root.1";
+// Today's: head records, request records and the index have version 2.
+constexpr char kSecond[] = "tests/golden/root.2";
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 20};
 
 class FormerRoots : public ::testing::Test {
@@ -51,7 +54,7 @@ class FormerRoots : public ::testing::Test {
   }
 
   // One of every record: turns with entries, a rotation and changes after it, a resume, an
-  // abandoned turn, a closed session, a deleted one.
+  // abandoned turn, a closed session, a deleted one, one that is being cancelled.
   void Fill(SessionStore& store) {
     Changes alpha(Key("alpha"), random_);
     Change create = alpha.Create();
@@ -79,6 +82,15 @@ class FormerRoots : public ::testing::Test {
     token = *LeaseToken::Parse(Do(store, gamma.Create()).token);
     Do(store, gamma.Release(token));
     Do(store, gamma.Delete());
+    Changes delta(Key("delta"), random_);
+    token = *LeaseToken::Parse(Do(store, delta.Create()).token);
+    const TurnNumber running = Do(store, delta.Begin(token)).turn;
+    Do(store, delta.Append(token, running, {Note(running, 1, "on its way")}));
+    Change keep = delta.KeepTurn(token, running);
+    keep.messages = {Text("kept")};
+    Do(store, keep);
+    Do(store, delta.Mark(CancelScope::kTool, running, "grep"));
+    Do(store, delta.Mark(CancelScope::kSession));
   }
 
   // Every file below `root`, by its path there.
@@ -100,6 +112,19 @@ class FormerRoots : public ::testing::Test {
     return texts;
   }
 
+  // A store over a copy of the root `from`.
+  std::unique_ptr<SessionStore> OpenCopy(const char* from) {
+    const stdfs::path root = directory_ / "root";
+    stdfs::copy(from, root, stdfs::copy_options::recursive);
+    stdfs::permissions(root, stdfs::perms::owner_all);
+    return Open(root, nullptr);
+  }
+
+  // What every former root holds of alpha, beta and gamma.
+  static void ExpectWhatAllHave(SessionStore& opened);
+
+  SeededRandom& random() { return random_; }
+
   TempDir directory_;
 
  private:
@@ -117,12 +142,12 @@ TEST_F(FormerRoots, TodaysIsWrittenByteForByte) {
   disk.CopyTo(written);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the process writes to the environment
   if (std::getenv("HOLDFAST_UPDATE_GOLDEN") != nullptr) {
-    stdfs::remove_all(kFirst);
-    stdfs::copy(written, kFirst, stdfs::copy_options::recursive);
-    stdfs::remove_all(stdfs::path(kFirst) / "tmp");
+    stdfs::remove_all(kSecond);
+    stdfs::copy(written, kSecond, stdfs::copy_options::recursive);
+    stdfs::remove_all(stdfs::path(kSecond) / "tmp");
   }
   const auto files = FilesOf(written);
-  const auto golden = FilesOf(kFirst);
+  const auto golden = FilesOf(kSecond);
   EXPECT_GT(golden.size(), 10U);
   for (const auto& [path, bytes] : golden) {
     ASSERT_TRUE(files.contains(path)) << path;
@@ -132,10 +157,41 @@ TEST_F(FormerRoots, TodaysIsWrittenByteForByte) {
 }
 
 TEST_F(FormerRoots, TheFirstIsRead) {
-  const stdfs::path root = directory_ / "root";
-  stdfs::copy(kFirst, root, stdfs::copy_options::recursive);
-  stdfs::permissions(root, stdfs::perms::owner_all);
-  const auto store = Open(root, nullptr);
+  const auto store = OpenCopy(kFirst);
+  ExpectWhatAllHave(*store);
+  // Of a deleted session it kept the last event's number alone.
+  const auto last = store->ReadLastEvent(Key("gamma"));
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->seq, EventSeq(3));
+  EXPECT_TRUE(last->correlation_id.empty());
+  // And written on, in today's format.
+  Changes beta(Key("beta"), random());
+  const LeaseToken token = *LeaseToken::Parse(Do(*store, beta.Resume()).token);
+  const TurnNumber turn = Do(*store, beta.Begin(token)).turn;
+  Do(*store, beta.Mark(CancelScope::kTurn, turn));
+  store->Dispose();
+}
+
+TEST_F(FormerRoots, TheSecondIsRead) {
+  const auto store = OpenCopy(kSecond);
+  ExpectWhatAllHave(*store);
+  const auto last = store->ReadLastEvent(Key("gamma"));
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->name, kSessionDeleted);
+  EXPECT_FALSE(last->correlation_id.empty());
+  const auto delta = store->LoadForDecision(Key("delta"), std::nullopt);
+  ASSERT_TRUE(delta.ok());
+  ASSERT_TRUE(delta->head.turn.has_value());
+  EXPECT_EQ(delta->head.turn->folded, EntryNumber(1));
+  EXPECT_THAT(Texts(*store, "delta"), ElementsAre("kept"));
+  ASSERT_EQ(delta->head.marks.size(), 2U);
+  EXPECT_EQ(delta->head.marks[0].name, "grep");
+  EXPECT_EQ(delta->head.marks[1].scope, CancelScope::kSession);
+  store->Dispose();
+}
+
+void FormerRoots::ExpectWhatAllHave(SessionStore& opened) {
+  SessionStore* const store = &opened;
   EXPECT_THAT(Texts(*store, "alpha"),
               ElementsAre("hello", "one", std::string(100, 'o'), "two", std::string(100, 't'),
                           "three", std::string(100, 't')));
@@ -160,7 +216,6 @@ TEST_F(FormerRoots, TheFirstIsRead) {
   ASSERT_TRUE(beta.ok());
   EXPECT_EQ(beta->head.lifecycle, Lifecycle::kClosed);
   EXPECT_FALSE(store->LoadForDecision(Key("gamma"), std::nullopt).ok());
-  store->Dispose();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tests/support/server_process.h"
 #include "tests/support/small_disk.h"
 #include "tests/support/wait.h"
+#include "tests/support/watch_client.h"
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -90,7 +91,7 @@ class Reasons : public ::testing::Test {
 };
 
 void Reasons::Asked() {
-  Place place;
+  Place place({.more = absl::StrCat("secrets: {patterns: ['", test::kSecretPattern, "']}\n")});
   RefusalCases& cases = place.cases();
   cases.Identity();
   cases.State();
@@ -99,6 +100,7 @@ void Reasons::Asked() {
   cases.Fields();
   cases.Slots();
   cases.History();
+  cases.Secrets();
   Keep(cases);
   place.Stop();
 }
@@ -152,6 +154,8 @@ void Reasons::Draining() {
     const auto request = test::CommitRequest("drain", token, turn, std::string(3 * kMiB, 'x'));
     EXPECT_TRUE(cases.Ask(&Stub::CommitTurn, request).ok());
   }
+  Watch watch(place.sessions(), WatchFrom("drain", 0));
+  watch.UntilProgress();
   grpc::ClientContext context;
   pb::ReadSessionRequest read;
   read.set_session_id("drain");
@@ -165,6 +169,7 @@ void Reasons::Draining() {
     return !late.ok();
   }));
   cases.Note("a call to a server that stops", late);
+  cases.Note("a watch on a server that stops", watch.End());
   context.TryCancel();
   stream->Finish();
   Keep(cases);
@@ -225,6 +230,8 @@ void Reasons::OldEvents() {
     request.set_after_seq(1);
     return place.cases().Ask(&Stub::ListEvents, request);
   });
+  place.cases().Refused("a watch from an event that is no longer kept", "events",
+                        [&] { return Watch(place.sessions(), WatchFrom("events", 1)).End(); });
   Keep(place.cases());
   place.Stop();
 }

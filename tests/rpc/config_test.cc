@@ -57,7 +57,11 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                     .interval = absl::Milliseconds(250),
                     .allow_network_file_system = true},
                    {.name = "true", .enabled = false, .active = true, .root = "/b"}};
-  config.limits = {.queued_calls = 7, .memory_budget = 401 * kMiB + kKiB};
+  config.limits = {.queued_calls = 7,
+                   .memory_budget = 401 * kMiB + kKiB,
+                   .watchers = 3,
+                   .watch_progress = absl::Seconds(2),
+                   .watch_write_timeout = absl::Minutes(3)};
   config.recovery = {.sweep_interval = absl::Minutes(2), .abandon_after = absl::Hours(1)};
   const auto loaded = ParseConfig(PrintConfig(config), kHome);
   ASSERT_TRUE(loaded.ok()) << loaded.status() << PrintConfig(config);
@@ -93,10 +97,31 @@ TEST(Config, EveryViolationIsSaidAtOnce) {
             "limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
 }
 
+TEST(Config, TheFileIsUtf8) {
+  for (const std::string text : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                 "\xef\xbf\xbf", "\xe2\x82("}) {
+    EXPECT_EQ(Problems("# " + text), "the file: must be UTF-8 without zeros") << text;
+  }
+  EXPECT_EQ(Problems(std::string("\0\0\0,\0\0\0", 7)), "the file: must be UTF-8 without zeros");
+  EXPECT_EQ(Problems(R"(stores: [{name: a, active: true, root: "/\uFFFE"}])"),
+            "line 1: stores[0].root: must be UTF-8");
+  const auto config = ParseConfig(
+      "stores: [{name: a, active: true, root: \"/\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82\"}]", kHome);
+  EXPECT_EQ(config->ActiveStore().root, "/\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82");
+}
+
+TEST(Config, WatchesHaveSensibleLimits) {
+  EXPECT_EQ(Problems("limits: {watchers: 0, watch_progress: 999ms, watch_write_timeout: 2h}"),
+            "limits.watchers: must be between 1 and 1000000\n"
+            "limits.watch_progress: must be between 1s and 1h\n"
+            "limits.watch_write_timeout: must be between 1s and 1h");
+}
+
 TEST(Config, WhatIsNotYamlIsSaid) {
   EXPECT_EQ(Problems("server: {\n").substr(0, 30), "line 2: the file: is not YAML:");
   EXPECT_EQ(Problems("[1, 2]"), "line 1: the file: must be a mapping");
   EXPECT_EQ(Problems("{}\n---\n{}\n"), "the file: must be one document");
+  EXPECT_EQ(Problems(","), "the file: must be one document");
   EXPECT_EQ(Problems("{1: {[a]: 2}}"), "line 1: 1: unknown key");
 }
 

@@ -1,5 +1,6 @@
 // Pieces of the edge without a server: trace context, page tokens, the worker pool, the start of
 // stores.
+#include "server/rpc/admission.h"
 #include "server/rpc/page_token.h"
 #include "server/rpc/status.h"
 #include "server/rpc/trace.h"
@@ -16,7 +17,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace holdfast::test {
@@ -79,6 +82,17 @@ TEST(PageToken, EveryChangedByteIsSeen) {
     changed[i] = changed[i] == 'x' ? 'y' : 'x';
     EXPECT_FALSE(ReadPageToken(store, {}, changed).ok()) << i;
   }
+}
+
+TEST(Admission, CountsWhileCallsComeAndGo) {
+  Admission admission(kMiB);
+  std::jthread calls([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) EXPECT_TRUE(admission.Admit(1).ok());
+  });
+  for (int look = 0; look < 10'000; ++look) EXPECT_LE(admission.InProgress(), 1U);
+  calls.request_stop();
+  calls.join();
+  EXPECT_EQ(admission.InProgress(), 0U);
 }
 
 TEST(WorkerPool, RefusesWhatItsQueueCannotHold) {

@@ -8,6 +8,7 @@
 #include "tests/support/golden.h"
 #include "tests/support/refusal_cases.h"
 #include "tests/support/requests.h"
+#include "tests/support/watch_client.h"
 
 #include "absl/synchronization/mutex.h"
 
@@ -18,6 +19,9 @@
 namespace holdfast::test {
 namespace {
 
+using ::holdfast::testing::Watch;
+using ::holdfast::testing::WatchFrom;
+using ::holdfast::testing::WatchOn;
 using Stub = pb::SessionService::Stub;
 
 class RefusalsRpc : public Served {
@@ -25,10 +29,12 @@ class RefusalsRpc : public Served {
   RefusalsRpc() {
     config().server.workers = 1;
     config().limits.queued_calls = 1;
+    config().secrets.patterns = {kSecretPattern};
   }
 
   void StoreTrouble(RefusalCases& cases);
   void Load(RefusalCases& cases);
+  void Watches(RefusalCases& cases);
 };
 
 void RefusalsRpc::StoreTrouble(RefusalCases& cases) {
@@ -90,17 +96,34 @@ void RefusalsRpc::Load(RefusalCases& cases) {
   cases.Note("a deadline that passed while the call was queued", answers[1]);
 }
 
+// The last: it stops the server.
+void RefusalsRpc::Watches(RefusalCases& cases) {
+  cases.Create("watched");
+  const auto ended = [&](const pb::WatchSessionRequest& request) {
+    return Watch(sessions(), request).End();
+  };
+  cases.Note("a cursor that is none", ended(WatchOn("watched", "made up")));
+  cases.Note("a start behind the newest event", ended(WatchFrom("watched", 9)));
+  Watch watch(sessions(), WatchFrom("watched", 0));
+  watch.UntilProgress();
+  app().RequestStop();
+  cases.Note("a watch on a server that stops", watch.End());
+}
+
 TEST_F(RefusalsRpc, EachIsWordedAsReviewed) {
   RefusalCases cases(sessions(), admin());
   cases.Identity();
   cases.State();
+  cases.Cancels();
   cases.Leases();
   StoreTrouble(cases);
   cases.Sizes();
   cases.Fields();
   cases.Slots();
   cases.History();
+  cases.Secrets();
   Load(cases);
+  Watches(cases);
   ExpectGolden("refusals.golden", cases.Text());
   for (const ReasonRow& row : kReasonRows) {
     // A caller that gave up reads nothing: its reason stands in the log line (cancellation_test).

@@ -41,6 +41,16 @@ void Script::CountCommit() {
   ++commits_;
 }
 
+void Script::LoseWakeups() {
+  const absl::MutexLock lock(&mutex_);
+  loses_wakeups_ = true;
+}
+
+bool Script::LosesWakeups() {
+  const absl::MutexLock lock(&mutex_);
+  return loses_wakeups_;
+}
+
 absl::Status Script::Enter() {
   const absl::MutexLock lock(&mutex_);
   ++waiting_;
@@ -72,6 +82,24 @@ absl::StatusOr<CommitResult> ScriptedStore::Commit(const Change& change) {
   return store_->Commit(change);
 }
 
+absl::Status ScriptedStore::StageUpload(const SessionKey& key, const UploadId& upload,
+                                        uint64_t offset, std::string_view bytes) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->StageUpload(key, upload, offset, bytes);
+}
+
+absl::Status ScriptedStore::DropUpload(const SessionKey& key, const UploadId& upload) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->DropUpload(key, upload);
+}
+
+absl::StatusOr<std::string> ScriptedStore::ReadStaged(const SessionKey& key,
+                                                      const StagedBytes& bytes, uint64_t offset,
+                                                      size_t count) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->ReadStaged(key, bytes, offset, count);
+}
+
 absl::StatusOr<MessagePage> ScriptedStore::ReadMessages(const SessionKey& key,
                                                         std::optional<Revision> revision,
                                                         MessageSeq after, PageLimit limit) {
@@ -96,6 +124,17 @@ absl::StatusOr<EventPage> ScriptedStore::ReadEvents(const SessionKey& key, Event
   return store_->ReadEvents(key, after, limit);
 }
 
+absl::StatusOr<Event> ScriptedStore::ReadLastEvent(const SessionKey& key) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->ReadLastEvent(key);
+}
+
+absl::StatusOr<Wakeups> ScriptedStore::WaitForEvents(absl::Duration at_most) {
+  auto wakeups = store_->WaitForEvents(at_most);
+  if (wakeups.ok() && script_.LosesWakeups()) return Wakeups();
+  return wakeups;
+}
+
 absl::StatusOr<AuditPage> ScriptedStore::ReadAudit(const SessionKey& key, AuditSeq after,
                                                    PageLimit limit) {
   RETURN_IF_ERROR(script_.Enter());
@@ -115,6 +154,11 @@ absl::StatusOr<std::vector<SessionKey>> ScriptedStore::ListDue(DueKind kind, abs
 std::vector<absl::StatusOr<Renewed>> ScriptedStore::RenewLeases(
     const std::vector<RenewRequest>& requests) {
   return store_->RenewLeases(requests);
+}
+
+absl::StatusOr<StoreCheck> ScriptedStore::Check() {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->Check();
 }
 
 absl::Status ScriptedStore::CheckHealth() {

@@ -27,6 +27,8 @@ class Script {
   void AwaitWaiting(int count);
   // How many changes were handed to the store.
   int Commits();
+  // From now on nobody is told of new events.
+  void LoseWakeups();
 
  private:
   friend class ScriptedStore;
@@ -34,6 +36,7 @@ class Script {
   absl::Status Enter();
   absl::Status Health();
   void CountCommit();
+  bool LosesWakeups();
 
   absl::Mutex mutex_;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
@@ -41,6 +44,7 @@ class Script {
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool loses_wakeups_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 class ScriptedStore final : public SessionStore {
@@ -56,6 +60,11 @@ class ScriptedStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override;
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override;
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override;
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
@@ -63,6 +72,8 @@ class ScriptedStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
@@ -71,6 +82,7 @@ class ScriptedStore final : public SessionStore {
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
   absl::Status CheckHealth() override;
+  absl::StatusOr<StoreCheck> Check() override;
 
  private:
   std::unique_ptr<SessionStore> store_;

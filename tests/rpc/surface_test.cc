@@ -87,7 +87,8 @@ class SurfaceRpc : public Served {
 
 TEST_F(SurfaceRpc, EveryMethodOfEveryServiceAnswers) {
   int methods = 0;
-  for (const char* name : {"holdfast.v1.SessionService", "holdfast.v1.AdminService"}) {
+  for (const char* name :
+       {"holdfast.v1.SessionService", "holdfast.v1.StoreService", "holdfast.v1.AdminService"}) {
     const auto* service =
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
     ASSERT_NE(service, nullptr);
@@ -96,12 +97,13 @@ TEST_F(SurfaceRpc, EveryMethodOfEveryServiceAnswers) {
       const grpc::Status status = SendEmpty("/" + std::string(name) + "/" + method);
       EXPECT_NE(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << method;
       // An empty request is refused for a field of it, or it is a question that needs none.
-      const std::set<std::string> asks_nothing = {"ListSessions", "RenewLeases", "Status", "Echo"};
+      const std::set<std::string> asks_nothing = {"ListSessions", "RenewLeases",   "Status",
+                                                  "Echo",         "DescribeStore", "CheckStore"};
       EXPECT_EQ(status.ok(), asks_nothing.contains(method)) << method;
       EXPECT_EQ(ReasonOf(status), status.ok() ? "" : "INVALID_FIELD") << method;
     }
   }
-  EXPECT_EQ(methods, 21);
+  EXPECT_EQ(methods, 33);
 }
 
 TEST_F(SurfaceRpc, AMethodThatIsNoneIsUnimplemented) {
@@ -111,7 +113,8 @@ TEST_F(SurfaceRpc, AMethodThatIsNoneIsUnimplemented) {
 
 TEST_F(SurfaceRpc, HealthIsPerService) {
   HealthCheckResponse response;
-  for (const char* service : {"", "holdfast.v1.SessionService", "holdfast.v1.AdminService"}) {
+  for (const char* service :
+       {"", "holdfast.v1.SessionService", "holdfast.v1.StoreService", "holdfast.v1.AdminService"}) {
     ASSERT_TRUE(AskHealthOf(service, response).ok()) << service;
     EXPECT_EQ(response.status(), HealthCheckResponse::SERVING) << service;
   }
@@ -120,8 +123,8 @@ TEST_F(SurfaceRpc, HealthIsPerService) {
 
 TEST_F(SurfaceRpc, ReflectionShowsEveryServiceHealthToo) {
   const std::string services = Reflect("\x3a\x01*");  // list_services: "*"
-  for (const char* name :
-       {"holdfast.v1.SessionService", "holdfast.v1.AdminService", "grpc.health.v1.Health"}) {
+  for (const char* name : {"holdfast.v1.SessionService", "holdfast.v1.StoreService",
+                           "holdfast.v1.AdminService", "grpc.health.v1.Health"}) {
     EXPECT_NE(services.find(name), std::string::npos) << name;
     // file_containing_symbol: the name; the answer is the file's descriptor.
     const std::string symbol = name;

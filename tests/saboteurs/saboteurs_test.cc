@@ -59,6 +59,10 @@ const Row kRows[] = {
      .area = "unit",
      .test = "SessionsCache.AnOldHeadNeverRefuses",
      .says = "CONCURRENT_TURN"},
+    {.saboteur = "skip_event",
+     .area = "rpc",
+     .test = "WatchRpc.FromANumber",
+     .says = "Text(watch.UntilProgress())"},
 };
 
 class Saboteurs : public ::testing::TestWithParam<Row> {};
@@ -79,6 +83,24 @@ TEST_P(Saboteurs, TurnsItsTestRed) {
   EXPECT_THAT(ReadText(broken), HasSubstr("[  FAILED  ] " + row.test));
   EXPECT_THAT(ReadText(broken), HasSubstr(row.says));
 }
+
+#ifdef __SANITIZE_THREAD__
+// What ThreadSanitizer does not find it does not guard: a race that was put there must be seen.
+TEST(SaboteurOfThreads, IsFound) {
+  const TestFolder folder;
+  const std::string said = folder.File("said");
+  const std::vector<std::string> command = {Program("../tests/rpc_test"),
+                                            "--gtest_filter=Admission.CountsWhileCallsComeAndGo"};
+  EXPECT_EQ(RunToEnd(command, said, said).exit_code, 0) << "red already:\n" << ReadText(said);
+  setenv("HOLDFAST_SABOTEUR", "no_lock", 1);
+  const std::string broken = folder.File("broken");
+  const Ending ending = RunToEnd(command, broken, broken);
+  unsetenv("HOLDFAST_SABOTEUR");
+  EXPECT_NE(ending.exit_code, 0) << "the race was not found";
+  EXPECT_THAT(ReadText(broken), HasSubstr("WARNING: ThreadSanitizer: data race"));
+  EXPECT_THAT(ReadText(broken), HasSubstr("InProgress"));
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Saboteur, Saboteurs, ::testing::ValuesIn(kRows), [](const auto& param) {
   return param.param.saboteur + "_" + param.param.area;

@@ -13,6 +13,8 @@ DAMAGED = "| `DAMAGED` | DATA_LOSS | Session/Damaged | never | | |\n"
 QUOTA = "| `QUOTA` | RESOURCE_EXHAUSTED | – | after RetryInfo | reserved | |\n"
 TABLE = "## Reasons\n\n" + DAMAGED + QUOTA
 PROTO = "service A {\n  rpc GetIt(GetItRequest) returns (GetItResponse);\n}\n"
+TO_DO = "## What to do, by method\n\n| `any call` | – | – | – | – |\n"
+COMMON = "## Methods\n\n| `any call` | nothing |\n"
 ROW = "## Methods\n\n| `GetIt` | `DAMAGED` |\n"
 
 
@@ -43,6 +45,33 @@ DOCUMENT_SAMPLES = {
         (methods(ROW.replace("`DAMAGED`", "`DAMAGED`, `QUOTA`")), "QUOTA is reserved"),
         (methods(ROW.replace("`DAMAGED`", "")), "no method is said to cause DAMAGED"),
         (methods(ROW), None),
+    ],
+    "documented_retries": [
+        (methods(TABLE + COMMON), "must read: | `any call` | – | – | – | – |"),
+        (methods(TABLE + COMMON + "| `GetIt` | any call; `DAMAGED` |\n" + TO_DO), "| `DAMAGED` |"),
+        (
+            methods(
+                TABLE
+                + COMMON
+                + "| `GetIt` | any call; `DAMAGED` |\n"
+                + TO_DO
+                + "| `GetIt` | `DAMAGED` | – | – | – |\n"
+            ),
+            "| `GetIt` | – | – | – | `DAMAGED` |",
+        ),
+        (methods(TABLE + COMMON + TO_DO + "| `SetIt` | – | – | – | – |\n"), "SetIt is no row"),
+        (
+            methods(
+                TABLE
+                + COMMON
+                + "| `session` | `DAMAGED` |\n"
+                + "| `GetIt` | any call, session (but not `DAMAGED`) |\n"
+                + "| `SetIt` | what GetIt causes; `QUOTA` |\n"
+                + TO_DO
+                + "| `GetIt` | – | – | – | – |\n| `SetIt` | `QUOTA` | – | – | – |\n"
+            ),
+            None,
+        ),
     ],
     "links": [
         ({"a.md": "see [b](docs/b.md)\n"}, "a.md:1: there is no docs/b.md"),

@@ -106,6 +106,75 @@ def documented_methods(tree):
             yield f"{API}:1: no method is said to cause {name}"
 
 
+GROUPS = ("any call", "session", "write", "lease")
+REASON = re.compile(r"`([A-Z][A-Z_]{3,})`")
+# The columns of what to do, and the advice of session/reasons.cc that each stands for.
+TO_DO = [
+    [
+        "with the same request id",
+        "after RetryInfo",
+        "after RetryInfo, with the same request id, or force",
+        "later",
+        "from the cursor",
+        "with credentials",
+    ],
+    ["after reading the session", "from what is kept"],
+    ["after a resume", "resume it instead"],
+    ["never", "by stream, or never"],
+]
+
+
+def caused_by(rows, name):
+    """The reasons that a row of the table of methods stands for, with its groups and methods."""
+    text = rows[name]
+    lead = re.split(r"[;.]", text)[0]
+    excluded = set(re.findall(r"but not `([A-Z_]+)`", lead))
+    found = set(REASON.findall(text)) - excluded
+    for group in GROUPS:
+        if name not in GROUPS and re.search(rf"\b{group}\b", re.sub(r"\([^)]*\)", "", lead)):
+            found |= caused_by(rows, group) - excluded
+    for other in re.findall(r"what (\w+) causes", text):
+        found |= caused_by(rows, other)
+    return found
+
+
+def documented_retries(tree):
+    """`What to do, by method` has a row for each method: its reasons, by what a client does next.
+
+    What every call can cause stands in the row of `any call` alone.
+    """
+    coded = coded_reasons(tree)
+    text = tree.texts.get(API, "")
+    rows = {
+        cells(line)[0]: line.split("|", 2)[2]
+        for _, line in section(text, "Methods")
+        if re.match(r"\| *`", line)
+    }
+    shown = {
+        cells(line)[0]: (number, line)
+        for number, line in section(text, "What to do, by method")
+        if re.match(r"\| *`", line)
+    }
+    common = caused_by(rows, GROUPS[0]) if GROUPS[0] in rows else set()
+    for method in rows:
+        if method in GROUPS[1:]:
+            continue
+        own = caused_by(rows, method) - (common if method != GROUPS[0] else set())
+        columns = []
+        for advice in TO_DO:
+            listed = [name for name, row in coded.items() if name in own and row[3] in advice]
+            columns.append(", ".join(f"`{reason}`" for reason in listed) or NOTHING)
+        wanted = f"| `{method}` | " + " | ".join(columns) + " |"
+        number, line = shown.get(method, (1, ""))
+        if line != wanted:
+            yield f"{API}:{number}: the row of what to do must read: {wanted}"
+    for name in sorted(set(shown) - set(rows)):
+        yield f"{API}:{shown[name][0]}: {name} is no row among the methods"
+    for name, row in coded.items():
+        if row[4] != RESERVED and not any(row[3] in advice for advice in TO_DO):
+            yield f"{API}:1: no column of what to do takes `{row[3]}` of {name}"
+
+
 FENCED = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`[^`\n]+`")
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)|^\[[^\]\n]+\]:\s*(\S+)", re.MULTILINE)
@@ -152,5 +221,5 @@ def named_files(tree):
                 yield f"{path}:{line_of(seen, found.start())}: there is no {found[1]}"
 
 
-CHECKS = (documented_reasons, documented_methods, links, named_files)
+CHECKS = (documented_reasons, documented_methods, documented_retries, links, named_files)
 RULES = {rule.__name__: rule for rule in CHECKS}

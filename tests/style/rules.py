@@ -18,6 +18,7 @@ LAYERS = {
     "session": ["session/", "absl/", "openssl/", STD],
     "store-fs": ["store-fs/", "session/", "absl/", "nlohmann/", STD, POSIX],
     "server": ["server/", "session/", "absl/", "openssl/", "yaml-cpp/", "nlohmann/", STD, POSIX]
+    + ["re2/"]
     + WIRE,
     "cli": ["cli/", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
 }

@@ -116,6 +116,18 @@ Change Changes::CommitTurn(const LeaseToken& token, TurnNumber turn) {
   return change;
 }
 
+Change Changes::KeepTurn(const LeaseToken& token, TurnNumber turn) {
+  Change change = Held(Trigger::kCommitTurn, Method::kCommitTurn, token);
+  change.guard.turn = turn;
+  change.moves_revision = true;
+  change.keeps_turn = true;
+  change.to = Lifecycle::kActive;
+  change.snapshot = true;
+  Tell(change, "SessionPersisted");
+  Note(change, "save");
+  return change;
+}
+
 Change Changes::Write(const LeaseToken& token) {
   Change change = Held(Trigger::kWrite, Method::kWrite, token);
   change.moves_revision = true;
@@ -199,6 +211,18 @@ Change Changes::Update(AttributePatch attributes) {
   Change change = Start(Trigger::kUpdate, Method::kUpdate);
   change.attributes = std::move(attributes);
   Note(change, "update");
+  return change;
+}
+
+Change Changes::Mark(CancelScope scope, TurnNumber turn, std::string_view name) {
+  Change change = Start(Trigger::kCancel, Method::kCancel);
+  change.mark = CancelMark{.scope = scope,
+                           .reason = CancelReason::kUser,
+                           .turn = turn,
+                           .name = std::string(name),
+                           .at = {}};
+  Tell(change, "SessionCancelRequested");
+  Note(change, "cancel");
   return change;
 }
 

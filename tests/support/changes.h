@@ -34,6 +34,8 @@ class Changes {
   Change Create();
   Change Begin(const LeaseToken& token);
   Change CommitTurn(const LeaseToken& token, TurnNumber turn);
+  // A snapshot inside the turn, which stays active.
+  Change KeepTurn(const LeaseToken& token, TurnNumber turn);
   // A snapshot without a turn.
   Change Write(const LeaseToken& token);
   Change Abandon(const LeaseToken& token, TurnNumber turn);
@@ -47,6 +49,8 @@ class Changes {
   Change Close(const LeaseToken& token);
   Change Delete();
   Change Update(AttributePatch attributes);
+  // A mark, by somebody without a token. Of a turn, stage or tool, `turn` is not looked at.
+  Change Mark(CancelScope scope, TurnNumber turn = TurnNumber(), std::string_view name = "");
   // The server's own close of a session whose holder is gone.
   Change Recover(Epoch epoch, TurnNumber turn);
 

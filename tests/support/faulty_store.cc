@@ -77,6 +77,21 @@ absl::StatusOr<CommitResult> FaultyStore::Commit(const Change& change) {
   return Through(FaultyCall::kCommit, [&] { return store_->Commit(change); });
 }
 
+absl::Status FaultyStore::StageUpload(const SessionKey& key, const UploadId& upload,
+                                      uint64_t offset, std::string_view bytes) {
+  return Through(FaultyCall::kStage,
+                 [&] { return store_->StageUpload(key, upload, offset, bytes); });
+}
+
+absl::Status FaultyStore::DropUpload(const SessionKey& key, const UploadId& upload) {
+  return Through(FaultyCall::kStage, [&] { return store_->DropUpload(key, upload); });
+}
+
+absl::StatusOr<std::string> FaultyStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                                    uint64_t offset, size_t count) {
+  return Through(FaultyCall::kRead, [&] { return store_->ReadStaged(key, bytes, offset, count); });
+}
+
 absl::StatusOr<MessagePage> FaultyStore::ReadMessages(const SessionKey& key,
                                                       std::optional<Revision> revision,
                                                       MessageSeq after, PageLimit limit) {
@@ -96,6 +111,14 @@ absl::StatusOr<JournalPage> FaultyStore::ReadJournal(const SessionKey& key,
 absl::StatusOr<EventPage> FaultyStore::ReadEvents(const SessionKey& key, EventSeq after,
                                                   PageLimit limit) {
   return Through(FaultyCall::kRead, [&] { return store_->ReadEvents(key, after, limit); });
+}
+
+absl::StatusOr<Event> FaultyStore::ReadLastEvent(const SessionKey& key) {
+  return Through(FaultyCall::kRead, [&] { return store_->ReadLastEvent(key); });
+}
+
+absl::StatusOr<Wakeups> FaultyStore::WaitForEvents(absl::Duration at_most) {
+  return Through(FaultyCall::kWait, [&] { return store_->WaitForEvents(at_most); });
 }
 
 absl::StatusOr<AuditPage> FaultyStore::ReadAudit(const SessionKey& key, AuditSeq after,
@@ -122,6 +145,10 @@ std::vector<absl::StatusOr<Renewed>> FaultyStore::RenewLeases(
   if (!fault.before.ok()) return failed(fault.before);
   auto answers = store_->RenewLeases(requests);
   return fault.after.ok() ? std::move(answers) : failed(fault.after);
+}
+
+absl::StatusOr<StoreCheck> FaultyStore::Check() {
+  return Through(FaultyCall::kHealth, [&] { return store_->Check(); });
 }
 
 absl::Status FaultyStore::CheckHealth() {

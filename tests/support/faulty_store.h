@@ -27,7 +27,17 @@
 namespace holdfast::test {
 
 // Which calls a fault counts.
-enum class FaultyCall : uint8_t { kAny, kLoad, kCommit, kRead, kList, kRenew, kHealth };
+enum class FaultyCall : uint8_t {
+  kAny,
+  kLoad,
+  kCommit,
+  kStage,
+  kRead,
+  kList,
+  kRenew,
+  kHealth,
+  kWait
+};
 
 // A call that waits where a test wants it.
 class HeldCall {
@@ -70,6 +80,11 @@ class FaultyStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override;
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override;
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override;
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
@@ -77,6 +92,8 @@ class FaultyStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
@@ -85,6 +102,7 @@ class FaultyStore final : public SessionStore {
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
   absl::Status CheckHealth() override;
+  absl::StatusOr<StoreCheck> Check() override;
 
  private:
   struct Fault {

@@ -8,6 +8,8 @@
 #include "session/ids.h"
 #include "session/model.h"
 
+#include "absl/time/time.h"
+
 #include <map>
 #include <optional>
 #include <string>
@@ -27,11 +29,20 @@ struct StoredSession {
   bool damaged = false;
   bool tombstone = false;
   std::map<RequestId, RequestRow> requests;
-  std::vector<Message> messages;
+  std::vector<Message> messages;  // of the head's generation
+  std::map<Generation, std::vector<Message>> former;
   std::map<std::string, std::vector<SlotVersion>> slots;
   std::vector<JournalEntry> entries;
   std::vector<Event> events;
   std::vector<AuditRecord> audit;
+  std::map<UploadId, std::string> uploads;  // taken over
+};
+
+// An upload that nobody has linked yet.
+struct StagedUpload {
+  SessionKey key;
+  std::string bytes;
+  absl::Duration touched;  // since boot
 };
 
 // Used by one store at a time, under its mutex; a test may touch it while no store is open.
@@ -39,6 +50,7 @@ struct ReferenceDisk {
   StoreId store;
   Incarnation incarnation = Incarnation(1);
   std::map<SessionKey, StoredSession> sessions;
+  std::map<UploadId, StagedUpload> staged;
   bool writable = true;       // false: Init refuses
   bool fails_writes = false;  // true: the next write is lost, and the store takes no more
 };

@@ -1,5 +1,6 @@
 // The reads of the reference store: pages, positions, listings.
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "tests/support/reference_store.h"
@@ -113,6 +114,7 @@ SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession&
           .project_root = head.project_root,
           .title = title == head.attributes.end() ? "" : title->second,
           .messages = head.messages,
+          .cancelling = EndingMark(head) != nullptr,
           .created_at = head.created_at,
           .updated_at = head.updated_at};
 }
@@ -139,8 +141,9 @@ absl::StatusOr<MessagePage> ReferenceStore::ReadMessages(const SessionKey& key,
                    .newest = snapshot.messages,
                    .generation = snapshot.generation,
                    .history = now ? head.history : Digest{}};
+  const auto former = session->former.find(snapshot.generation);
   page.end = FillPage(
-      session->messages, limit,
+      former == session->former.end() ? session->messages : former->second, limit,
       [&](const Message& message) { return message.seq > after && message.seq <= page.newest; },
       page.messages);
   return page;
@@ -159,7 +162,7 @@ absl::StatusOr<SlotPage> ReferenceStore::ReadSlots(const SessionKey& key, const 
     const Slot* slot = SlotAt(versions, at);
     const bool named = query.owners.empty() || std::ranges::count(query.owners, owner) > 0;
     if (slot == nullptr || !named) continue;
-    page.slots.push_back({.slot = *slot, .size = slot->data.size()});
+    page.slots.push_back({.slot = *slot, .size = DataSize(*slot)});
     if (query.without_data) page.slots.back().slot.data.clear();
   }
   return page;
@@ -171,7 +174,7 @@ absl::StatusOr<JournalPage> ReferenceStore::ReadJournal(const SessionKey& key,
   const absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
   const Head& head = session->head;
-  const JournalNumber floor = OldestKept(head).journal;
+  const JournalNumber floor = JournalFloor(head);
   if (query.after != JournalNumber() && query.after < floor) {
     return Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
         .With("oldest", floor.value());
@@ -195,6 +198,16 @@ absl::StatusOr<EventPage> ReferenceStore::ReadEvents(const SessionKey& key, Even
   page.end = FillPage(
       session->events, limit, [&](const Event& event) { return event.seq > after; }, page.events);
   return page;
+}
+
+absl::StatusOr<Event> ReferenceStore::ReadLastEvent(const SessionKey& key) {
+  const absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(Serving());
+  const auto found = disk_->sessions.find(key);
+  if (found == disk_->sessions.end() || !found->second.tombstone || found->second.events.empty()) {
+    return Refusal(Reason::kSessionNotFound, "no deleted session has this id");
+  }
+  return found->second.events.back();
 }
 
 absl::StatusOr<AuditPage> ReferenceStore::ReadAudit(const SessionKey& key, AuditSeq after,
@@ -231,19 +244,27 @@ absl::StatusOr<ListPage> ReferenceStore::List(const ListQuery& query) {
   return page;
 }
 
-absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(DueKind /*kind*/,
-                                                                absl::Duration quiet,
+absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(DueKind kind, absl::Duration quiet,
                                                                 size_t limit) {
   const absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(Serving());
+  std::erase_if(disk_->staged, [&](const auto& upload) {
+    return upload.second.touched <= clock_.SinceBoot() - kUploadsKept;
+  });
   std::vector<SessionKey> due;
   for (const auto& [key, session] : disk_->sessions) {
     if (due.size() == limit) break;
     if (session.tombstone || session.damaged || session.head.store != disk_->store) continue;
     const Head head = HeadNow(key, session);
+    const Live& live = LiveOf(key, session);
+    const absl::Duration now = clock_.SinceBoot();
+    if (kind == DueKind::kCancelled) {
+      if (EndIsDue(head, now - live.marked_at.value_or(opened_at_), quiet)) due.push_back(key);
+      continue;
+    }
     const bool held = head.lease.state == LeaseState::kLive;
-    const absl::Duration still = clock_.SinceBoot() - LiveOf(key, session).active_at;
-    if (head.lifecycle == Lifecycle::kActive && !held && still >= quiet) due.push_back(key);
+    const bool still = now - live.active_at >= quiet;
+    if (head.lifecycle == Lifecycle::kActive && !held && still) due.push_back(key);
   }
   return due;
 }

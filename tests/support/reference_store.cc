@@ -2,6 +2,7 @@
 
 #include "session/guard.h"
 #include "session/limits.h"
+#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
@@ -53,7 +54,8 @@ void StoreSlots(StoredSession& session, const Applied& applied) {
   const Revision now = applied.head.revision;
   if (applied.folded) {
     for (const JournalEntry& entry : session.entries) {
-      if (entry.turn == *applied.folded && entry.slot) PutSlot(session, now, *entry.slot);
+      if (entry.turn != *applied.folded || entry.number <= applied.folded_after) continue;
+      if (entry.slot) PutSlot(session, now, *entry.slot);
     }
   }
   for (const Slot& slot : applied.slots) PutSlot(session, now, slot);
@@ -86,6 +88,7 @@ StoreDescription ReferenceStore::Describe() const {
           .store = disk_->store,
           .incarnation = disk_->incarnation,
           .snapshot_bytes_limit = kSnapshotBytes,
+          .large_slot_streaming = true,
           .durability = "sync"};
 }
 
@@ -102,8 +105,11 @@ absl::Status ReferenceStore::Activate() {
   return absl::OkStatus();
 }
 
+// Nothing unlinked outlives the process that staged it.
 absl::Status ReferenceStore::Deactivate() {
+  bell_.Silence();
   const absl::MutexLock lock(&mutex_);  // whoever holds it finishes first
+  disk_->staged.clear();
   state_ = State::kClosed;
   return absl::OkStatus();
 }
@@ -112,6 +118,17 @@ void ReferenceStore::Dispose() {
   const absl::MutexLock lock(&mutex_);
   state_ = State::kClosed;
   live_.clear();
+}
+
+absl::StatusOr<Wakeups> ReferenceStore::WaitForEvents(absl::Duration at_most) {
+  return bell_.Wait(at_most);
+}
+
+absl::StatusOr<StoreCheck> ReferenceStore::Check() {
+  const absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(Serving());
+  if (disk_->writable && !disk_->fails_writes) return StoreCheck();
+  return StoreUnavailable("the reference disk takes no writes: make it writable", Fate::kNoEffect);
 }
 
 absl::Status ReferenceStore::CheckHealth() {
@@ -139,7 +156,9 @@ absl::StatusOr<StoredSession*> ReferenceStore::Find(const SessionKey& key) {
 
 ReferenceStore::Live& ReferenceStore::LiveOf(const SessionKey& key, const StoredSession& session) {
   // A lease that nobody has renewed since the store was opened has one full TTL from then.
-  const Live fresh{.lease_ends = opened_at_ + session.head.lease.ttl, .active_at = opened_at_};
+  const Live fresh{.lease_ends = opened_at_ + session.head.lease.ttl,
+                   .active_at = opened_at_,
+                   .marked_at = std::nullopt};
   return live_.try_emplace(key, fresh).first->second;
 }
 
@@ -220,6 +239,11 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
   if (change.premise && session != nullptr && !Holds(*change.premise, before)) {
     return CommitResult{.kind = CommitResult::Kind::kMoved, .head = before};
   }
+  if (change.upload && !HasStaged(change.key, *change.upload)) {
+    return CommitResult{.kind = CommitResult::Kind::kRefused,
+                        .head = before,
+                        .refusal = StoreUnavailable("the upload is not there", Fate::kNoEffect)};
+  }
   if (disk_->fails_writes) {
     state_ = State::kFailed;
     return StoreUnavailable("the write failed: start again", Fate::kUnknown);
@@ -232,19 +256,32 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
 void ReferenceStore::Store(const Change& change, const Applied& applied) {
   StoredSession& session = disk_->sessions[change.key];
   if (applied.tombstone) session = StoredSession();  // nothing of it stays but that it was
+  if (change.replaces_history) {
+    session.former[session.head.generation] = std::exchange(session.messages, {});
+  }
   session.head = applied.head;
   session.tombstone = applied.tombstone;
   StoreSlots(session, applied);
   Append(session.messages, applied.messages);
   Append(session.entries, applied.entries);
   Append(session.events, applied.events);
+  if (!applied.events.empty()) bell_.Ring(change.key);
   if (applied.audit) session.audit.push_back(*applied.audit);
+  if (applied.upload) {
+    session.uploads[applied.upload->id] = std::move(disk_->staged[applied.upload->id].bytes);
+    disk_->staged.erase(applied.upload->id);
+  }
   if (applied.request) {
     session.requests[applied.request->id] = {
         .stamp = *applied.request, .receipt = applied.receipt, .at = applied.at};
   }
   Live& live = LiveOf(change.key, session);
   live.active_at = clock_.SinceBoot();
+  if (EndingMark(session.head) == nullptr) {
+    live.marked_at.reset();
+  } else if (!live.marked_at) {
+    live.marked_at = clock_.SinceBoot();
+  }
   if (change.grant || change.renews_lease) {
     live.lease_ends = clock_.SinceBoot() + session.head.lease.ttl;
   }
@@ -258,7 +295,7 @@ absl::StatusOr<Renewed> ReferenceStore::Renew(const RenewRequest& request) {
   if (const auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
   const absl::Duration ttl = request.ttl.value_or(head.lease.ttl);
   LiveOf(request.key, *session).lease_ends = clock_.SinceBoot() + ttl;
-  return Renewed{.expires_in = ttl, .revision = head.revision};
+  return Renewed{.expires_in = ttl, .revision = head.revision, .marks = head.marks};
 }
 
 std::vector<absl::StatusOr<Renewed>> ReferenceStore::RenewLeases(

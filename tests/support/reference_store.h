@@ -10,6 +10,7 @@
 
 #include "session/apply.h"
 #include "session/clock.h"
+#include "session/event_bell.h"
 #include "session/store.h"
 #include "tests/support/reference_disk.h"
 
@@ -44,6 +45,11 @@ class ReferenceStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override;
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override;
   absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
                                            MessageSeq after, PageLimit limit) override;
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
@@ -51,6 +57,8 @@ class ReferenceStore final : public SessionStore {
                                           PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
@@ -59,6 +67,7 @@ class ReferenceStore final : public SessionStore {
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
   absl::Status CheckHealth() override;
+  absl::StatusOr<StoreCheck> Check() override;
 
  private:
   enum class State : uint8_t { kMade, kServing, kFailed, kClosed };
@@ -67,6 +76,7 @@ class ReferenceStore final : public SessionStore {
   struct Live {
     absl::Duration lease_ends;  // since boot
     absl::Duration active_at;
+    std::optional<absl::Duration> marked_at;  // when it was first seen to be cancelled
   };
 
   [[nodiscard]] absl::Status Serving() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -85,11 +95,15 @@ class ReferenceStore final : public SessionStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<CommitResult> Decide(const Change& change, StoredSession* session)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether all that `link` says is staged for this session.
+  bool HasStaged(const SessionKey& key, const UploadLink& link)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Store(const Change& change, const Applied& applied) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Renewed> Renew(const RenewRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<ReferenceDisk> disk_;
   const Clock& clock_;
+  EventBell bell_;
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kMade;
   absl::Duration opened_at_ ABSL_GUARDED_BY(mutex_);

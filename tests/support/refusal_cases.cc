@@ -121,6 +121,60 @@ void RefusalCases::State() {
   });
 }
 
+void RefusalCases::Cancels() {
+  const auto cancel = [&](pb::CancelScope scope, uint64_t turn, const std::string& name) {
+    return Ask(&Stub::CancelSession, CancelRequest("cancel", scope, turn, name));
+  };
+  const std::string token = Create("cancel");
+  Refused("a mark of nothing", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_UNSPECIFIED, 0, ""); });
+  Refused("a mark of a turn without its number", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TURN, 0, ""); });
+  Refused("a mark of the session with a turn", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_SESSION, 1, ""); });
+  Refused("a mark of a tool without its name", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TOOL, 1, ""); });
+  Refused("a mark of a turn with a name", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TURN, 1, "tool"); });
+  Refused("a mark of a turn that is not active", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TURN, 1, ""); });
+  Begin("cancel", token);
+  for (size_t i = 0; i < kInformingMarks; ++i) {
+    EXPECT_TRUE(cancel(pb::CANCEL_SCOPE_TOOL, 1, "tool-" + std::to_string(i)).ok());
+  }
+  Refused("one mark of a tool too many", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_TOOL, 1, "tool"); });
+  EXPECT_TRUE(cancel(pb::CANCEL_SCOPE_SESSION, 0, "").ok());
+  Refused("a turn behind one of a session that is being cancelled", "cancel", [&] {
+    pb::CommitTurnRequest request = CommitRequest("cancel", token, 1, "x");
+    request.set_begin_next(true);
+    request.set_next_source(pb::TURN_SOURCE_USER);
+    return Ask(&Stub::CommitTurn, request);
+  });
+  Refused("a snapshot inside a turn that begins another", "cancel", [&] {
+    pb::CommitTurnRequest request = CommitRequest("cancel", token, 1, "x");
+    request.set_keep_open(true);
+    request.set_begin_next(true);
+    request.set_next_source(pb::TURN_SOURCE_USER);
+    return Ask(&Stub::CommitTurn, request);
+  });
+  Refused("a close that would wait too long", "cancel", [&] {
+    pb::CloseSessionRequest request = CloseRequest("cancel", token);
+    request.mutable_drain()->set_seconds(31);
+    return Ask(&Stub::CloseSession, request);
+  });
+  Refused("an audit record of the store's own class", "cancel", [&] {
+    pb::AppendAuditRequest request;
+    request.set_request_id(NewRequestId());
+    request.set_session_id("cancel");
+    request.set_audit_class("Turn");
+    return Ask(&Stub::AppendAudit, request);
+  });
+  Commit("cancel", token, 1);
+  Refused("a mark of a closed session", "cancel",
+          [&] { return cancel(pb::CANCEL_SCOPE_SESSION, 0, ""); });
+}
+
 void RefusalCases::Leases() {
   const std::string token = Create("lease");
   Refused("no token", "lease", [&] { return AskBegin(BeginRequest("lease", "")); });
@@ -245,6 +299,25 @@ void RefusalCases::Slots() {
     pb::ReadSlotsRequest request = read;
     request.set_acting_owner("tools");
     return Ask(&Stub::ReadSlots, request);
+  });
+}
+
+void RefusalCases::Secrets() {
+  const std::string token = Create("secrets");
+  Begin("secrets", token);
+  Refused("secrets in a slot and a message", "secrets", [&] {
+    pb::CommitTurnRequest request = CommitRequest("secrets", token, 1, "the key: sk-test-abcdefgh");
+    pb::Slot& slot = *request.add_slots();
+    slot.set_owner("memory");
+    slot.set_version("1.0.0");
+    slot.set_drift_policy(pb::DRIFT_POLICY_WARN);
+    slot.set_data("sk-test-ijklmnop");
+    return Ask(&Stub::CommitTurn, request);
+  });
+  Refused("a reference to a secret without a name", "secrets", [&] {
+    pb::AppendJournalRequest request = AppendRequest("secrets", token, 1, 1);
+    request.mutable_entries(0)->set_data(R"({"token": {"kind": "env"}})");
+    return Ask(&Stub::AppendJournal, request);
   });
 }
 

@@ -18,6 +18,9 @@ namespace holdfast::test {
 
 namespace pb = ::holdfast::v1;
 
+// Of what Secrets sends; a server is told to look for it.
+inline constexpr char kSecretPattern[] = "sk-test-[a-z]{8}";
+
 // Notes each refusal as a client reads it; the session must be the same before and after.
 class RefusalCases {
  public:
@@ -31,11 +34,14 @@ class RefusalCases {
 
   void Identity();
   void State();
+  void Cancels();
   void Leases();
   void Sizes();
   void Fields();
   void Slots();
   void History();
+  // On a server that looks for kSecretPattern.
+  void Secrets();
 
   // Notes what `ask` is refused with. `session` is empty where there is none.
   void Refused(const std::string& name, const std::string& session,

@@ -98,6 +98,18 @@ pb::CloseSessionRequest CloseRequest(const std::string& id, const std::string& t
   return Held<pb::CloseSessionRequest>(id, token);
 }
 
+pb::CancelSessionRequest CancelRequest(const std::string& id, pb::CancelScope scope, uint64_t turn,
+                                       const std::string& name) {
+  pb::CancelSessionRequest request;
+  request.set_request_id(NewRequestId());
+  request.set_session_id(id);
+  request.set_scope(scope);
+  request.set_reason(pb::CANCEL_REASON_USER);
+  request.set_turn(turn);
+  request.set_name(name);
+  return request;
+}
+
 pb::DeleteSessionRequest DeleteRequest(const std::string& id, const std::string& token) {
   return Held<pb::DeleteSessionRequest>(id, token);
 }

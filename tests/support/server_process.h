@@ -58,6 +58,7 @@ class ServerProcess final {
   Ending Stop();
   // Sends SIGTERM alone.
   void AskToStop() { process_->Signal(SIGTERM); }
+  [[nodiscard]] pid_t pid() const { return process_->pid(); }
   [[nodiscard]] std::string Log() const { return ReadText(folder_.File("server.log")); }
 
  private:

@@ -32,6 +32,9 @@ constexpr std::array<ExpectedRow, kTriggers> kExpected = {{
     {Trigger::kUpdate, "Update", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
     {Trigger::kRenew, "Renew", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
     {Trigger::kRelease, "Release", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
+    {Trigger::kCancel, "Cancel", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "no"}},
+    {Trigger::kEndCancelled, "EndCancelled", {"CLOSED", "PERSISTED", "CLOSED", "CLOSED", "no"}},
+    {Trigger::kAppendAudit, "AppendAudit", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
 }};
 
 std::string_view Said(Transition transition) {
@@ -57,6 +60,21 @@ TEST(Lifecycle, EveryStateAndTrigger) {
   }
 }
 
+TEST(Lifecycle, UnderAWishForTheEndNothingButATurnsBeginningIsForbidden) {
+  for (const ExpectedRow& row : kExpected) {
+    for (size_t from = 0; from < kLifecycles; ++from) {
+      const auto state = static_cast<Lifecycle>(from);
+      EXPECT_EQ(Said(Next(state, row.trigger, EndWish::kNone)), row.to.at(from));
+      EXPECT_EQ(Said(Next(state, row.trigger, EndWish::kSession)),
+                row.trigger == Trigger::kBeginTurn ? "no" : row.to.at(from))
+          << row.name << " from " << Name(state);
+    }
+  }
+  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, EndWish::kNone).find("BeginTurn,"), 0);
+  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, EndWish::kSession).find("BeginTurn"),
+            std::string::npos);
+}
+
 TEST(Lifecycle, SaysWhatIsLegal) {
   for (size_t from = 0; from < kLifecycles; ++from) {
     std::string expected;
@@ -64,7 +82,7 @@ TEST(Lifecycle, SaysWhatIsLegal) {
       if (row.to.at(from) == "no" || row.to.at(from) == "busy") continue;
       expected += (expected.empty() ? "" : ",") + std::string(row.name);
     }
-    EXPECT_EQ(LegalTriggers(static_cast<Lifecycle>(from)), expected);
+    EXPECT_EQ(LegalTriggers(static_cast<Lifecycle>(from), EndWish::kNone), expected);
   }
 }
 

@@ -94,6 +94,15 @@ AppendJournalCommand World::ToAppend(TurnNumber turn, uint64_t first, uint64_t l
 }
 
 CloseCommand World::ToClose() { return {.request = NewRequest(), .session = id_, .token = token_}; }
+CancelCommand World::ToCancel(CancelScope scope, TurnNumber turn) {
+  return {.request = NewRequest(),
+          .session = id_,
+          .scope = scope,
+          .reason = CancelReason::kUser,
+          .turn = turn,
+          .name = {}};
+}
+
 DeleteCommand World::ToDelete() {
   return {.request = NewRequest(), .session = id_, .token = token_};
 }

@@ -60,6 +60,8 @@ class World {
   AbandonTurnCommand ToAbandon(TurnNumber turn);
   AppendJournalCommand ToAppend(TurnNumber turn, uint64_t first, uint64_t last);
   CloseCommand ToClose();
+  // By somebody without a token.
+  CancelCommand ToCancel(CancelScope scope, TurnNumber turn = TurnNumber());
   DeleteCommand ToDelete();
   ReleaseCommand ToRelease();
 

@@ -1,0 +1,109 @@
+// append-fs: journal entries of 1 KB over 32 streams against as many Echo calls of 1 KB.
+#include "bench/benches.h"
+#include "bench/echo.h"
+#include "bench/journal_stream.h"
+#include "bench/rounds.h"
+#include "session/status_macros.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr size_t kStreams = 32;
+constexpr size_t kEntryBytes = 1024;
+constexpr uint64_t kCount = 65'536;  // of a round
+constexpr uint64_t kSmokeCount = 4'096;
+constexpr Goal kOverEcho = AtLeast(1.5);
+
+class AppendFs {
+ public:
+  AppendFs(const Plan& plan, Figures& figures)
+      : plan_(plan), figures_(figures), served_(plan.holdfastd, plan.directory + "/disk") {}
+
+  absl::Status Run() {
+    RETURN_IF_ERROR(served_.Start());
+    ASSIGN_OR_RETURN(agents_, MakeAgents(served_, "stream", kStreams));
+    std::vector<std::unique_ptr<EchoSlot>> echoes;
+    std::vector<Slot*> slots;
+    for (size_t at = 0; at < kStreams; ++at) {
+      slots.push_back(
+          echoes.emplace_back(std::make_unique<EchoSlot>(served_.admin(), kEntryBytes)).get());
+    }
+    const std::vector<Contender> contenders = {
+        {.name = "echo",
+         .run = [&](uint64_t count) { return Drive(slots, count); },
+         .process = &served_.process()},
+        {.name = "append",
+         .run = [this](uint64_t count) { return Append(count); },
+         .process = &served_.process()}};
+    ASSIGN_OR_RETURN(
+        const auto results,
+        TakeTurns(contenders, {.count = plan_.Many(kCount, kSmokeCount), .rounds = plan_.rounds},
+                  figures_));
+    RETURN_IF_ERROR(Count());
+    const Results& append = results.at("append");
+    const Results& echo = results.at("echo");
+    figures_.Print("append-over-echo.32", MedianRatio(append.rates, echo.rates), kOverEcho);
+    figures_.Print("append-per-second", Median(append.rates));
+    figures_.Print("echo-per-second", Median(echo.rates));
+    figures_.Print("append-cpu-us", Median(append.processor_us));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<Round> Append(uint64_t count) {
+    const uint64_t each = count / kStreams;
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<std::unique_ptr<JournalStream>> streams;
+    for (const auto& agent : agents_) {
+      streams.push_back(std::make_unique<JournalStream>(
+          served_, *agent,
+          JournalStream::Entries{.after = entries_, .count = each, .bytes = kEntryBytes}));
+    }
+    absl::Status status;
+    for (const auto& stream : streams) status.Update(stream->Await());
+    RETURN_IF_ERROR(status);
+    entries_ += each;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    return Summarise(each * kStreams, took.count(), {});
+  }
+
+  // Everything acknowledged must be there after the server was killed.
+  absl::Status Count() {
+    served_.End(SIGKILL);
+    RETURN_IF_ERROR(served_.Start());
+    for (const auto& agent : agents_) {
+      v1::ReadJournalRequest request;
+      request.set_session_id(agent->id());
+      request.set_page_size(1);
+      grpc::ClientContext context;
+      v1::ReadJournalResponse response;
+      const grpc::Status status = served_.sessions().ReadJournal(&context, request, &response);
+      if (!status.ok()) return FailedCall("ReadJournal", status);
+      if (response.journal_number() != entries_) {
+        return absl::FailedPreconditionError("entries that were acknowledged are not there");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const Plan& plan_;
+  Figures& figures_;
+  Served served_;
+  std::vector<std::unique_ptr<Agent>> agents_;
+  uint64_t entries_ = 0;  // of each session, acknowledged
+};
+
+}  // namespace
+
+absl::Status BenchAppendFs(const Plan& plan, Figures& figures) {
+  return AppendFs(plan, figures).Run();
+}
+
+}  // namespace holdfast::bench

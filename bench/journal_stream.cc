@@ -1,0 +1,65 @@
+#include "bench/journal_stream.h"
+
+#include <algorithm>
+
+namespace holdfast::bench {
+namespace {
+
+// Entries of one request, as a client gathers them that has many.
+constexpr uint64_t kTogether = 8;
+
+}  // namespace
+
+JournalStream::JournalStream(Served& served, const Agent& agent, Entries entries)
+    : agent_(agent), entries_(entries), acknowledged_(entries.after) {
+  served.sessions().async()->AppendJournalStream(&context_, this);
+  request_.set_session_id(agent.id());
+  request_.set_lease_token(agent.token());
+  WriteNext();
+  StartRead(&response_);
+  StartCall();
+}
+
+void JournalStream::WriteNext() {
+  const uint64_t together = std::min(kTogether, entries_.count - written_);
+  for (uint64_t at = 0; at < together; ++at) {
+    v1::JournalEntry& entry = *request_.add_entries();
+    entry.set_turn(agent_.turn());
+    entry.set_number(entries_.after + ++written_);
+    entry.set_kind(v1::JOURNAL_KIND_NOTE);
+    entry.set_data(fresh_.Take(entries_.bytes));
+  }
+  if (written_ == entries_.count) {
+    StartWriteLast(&request_, grpc::WriteOptions());
+  } else {
+    StartWrite(&request_);
+  }
+}
+
+void JournalStream::OnWriteDone(bool ok) {
+  if (!ok || written_ == entries_.count) return;
+  request_.Clear();
+  WriteNext();
+}
+
+void JournalStream::OnReadDone(bool ok) {
+  if (!ok) return;
+  acknowledged_ = response_.last_entry();
+  StartRead(&response_);
+}
+
+void JournalStream::OnDone(const grpc::Status& status) {
+  const absl::MutexLock lock(&mutex_);
+  status_ = status;
+  done_ = true;
+}
+
+absl::Status JournalStream::Await() {
+  const absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(&done_));
+  if (!status_.ok()) return FailedCall("AppendJournalStream", status_);
+  if (acknowledged_ == entries_.after + entries_.count) return absl::OkStatus();
+  return absl::FailedPreconditionError("a stream ended before its last entry was acknowledged");
+}
+
+}  // namespace holdfast::bench

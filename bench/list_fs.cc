@@ -1,0 +1,84 @@
+// list-fs: a page of 50 sessions among many against one among few.
+#include "bench/benches.h"
+#include "bench/rounds.h"
+#include "bench/served.h"
+#include "bench/session_maker.h"
+#include "bench/timing.h"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr uint64_t kMany = 100'000;
+constexpr uint64_t kSmokeMany = 2'000;
+constexpr uint64_t kFew = 1'000;
+constexpr uint32_t kPage = 50;
+constexpr size_t kPages = 200;  // of a round
+constexpr auto kPatience = std::chrono::minutes(15);
+constexpr Goal kPageTime = AtMost(1.5);
+
+// A server with so many sessions, whose pages are asked for one after the other.
+class Listed {
+ public:
+  Listed(const Plan& plan, const std::string& name)
+      : served_(plan.holdfastd, plan.directory + "/" + name) {}
+
+  absl::Status Fill(uint64_t sessions) {
+    RETURN_IF_ERROR(served_.Start());
+    ASSIGN_OR_RETURN(sessions_, MakeSessions(served_, sessions, kPatience));
+    ASSIGN_OR_RETURN(const uint64_t listed, CountSessions(served_));
+    if (listed == sessions_) return absl::OkStatus();
+    return absl::FailedPreconditionError("sessions that were acknowledged are not listed");
+  }
+
+  // The next page; after the last one the first.
+  absl::Status NextPage() {
+    request_.set_page_size(kPage);
+    grpc::ClientContext context;
+    v1::ListSessionsResponse page;
+    const grpc::Status status = served_.sessions().ListSessions(&context, request_, &page);
+    if (!status.ok()) return FailedCall("ListSessions", status);
+    request_.set_page_token(page.next_page_token());
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] uint64_t sessions() const { return sessions_; }
+
+ private:
+  Served served_;
+  uint64_t sessions_ = 0;
+  v1::ListSessionsRequest request_;
+};
+
+}  // namespace
+
+absl::Status BenchListFs(const Plan& plan, Figures& figures) {
+  Listed many(plan, "many");
+  Listed few(plan, "few");
+  RETURN_IF_ERROR(many.Fill(plan.Many(kMany, kSmokeMany)));
+  RETURN_IF_ERROR(few.Fill(kFew));
+  std::vector<double> pages_many;
+  std::vector<double> pages_few;
+  for (size_t round = 1; round <= plan.rounds; ++round) {
+    ASSIGN_OR_RETURN(const double few_ms,
+                     MedianMilliseconds(kPages, [&] { return few.NextPage(); }));
+    ASSIGN_OR_RETURN(const double many_ms,
+                     MedianMilliseconds(kPages, [&] { return many.NextPage(); }));
+    figures.Note(round, "page-few", "ms", few_ms);
+    figures.Note(round, "page-many", "ms", many_ms);
+    pages_few.push_back(few_ms);
+    pages_many.push_back(many_ms);
+  }
+  figures.Print("page-many-over-few", MedianRatio(pages_many, pages_few), kPageTime);
+  figures.Print("sessions-many", static_cast<double>(many.sessions()));
+  figures.Print("sessions-few", static_cast<double>(few.sessions()));
+  figures.Print("page-many-ms", Median(pages_many));
+  figures.Print("page-few-ms", Median(pages_few));
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::bench

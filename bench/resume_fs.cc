@@ -1,0 +1,141 @@
+// resume-fs: taking up a session with a long history against one with a short one, and streaming
+// the long history against reading as many bytes with cat.
+#include "bench/agent.h"
+#include "bench/benches.h"
+#include "bench/rounds.h"
+#include "bench/timing.h"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr uint64_t kLong = 10'000;
+constexpr uint64_t kSmokeLong = 500;
+constexpr uint64_t kShort = 10;
+constexpr size_t kMessageBytes = 1024;
+constexpr size_t kResumes = 100;  // of a round
+constexpr size_t kReads = 10;     // of a round
+constexpr Goal kResume = AtMost(1.1);
+constexpr Goal kRead = AtLeast(0.5);
+
+class ResumeFs {
+ public:
+  ResumeFs(const Plan& plan, Figures& figures)
+      : plan_(plan),
+        figures_(figures),
+        served_(plan.holdfastd, plan.directory + "/disk"),
+        plain_(plan.directory + "/plain"),
+        messages_(plan.Many(kLong, kSmokeLong)) {}
+
+  absl::Status Run() {
+    RETURN_IF_ERROR(served_.Start());
+    std::ofstream(plain_, std::ios::binary) << fresh_.Take(messages_ * kMessageBytes);
+    RETURN_IF_ERROR(Fill("long", messages_));
+    RETURN_IF_ERROR(Fill("short", kShort));
+    for (size_t round = 1; round <= plan_.rounds; ++round) {
+      RETURN_IF_ERROR(RunRound(round));
+    }
+    figures_.Print("resume-long-over-short", MedianRatio(resumes_long_, resumes_short_), kResume);
+    figures_.Print("read-over-cat", MedianRatio(cats_, reads_), kRead);
+    figures_.Print("messages", static_cast<double>(messages_));
+    figures_.Print("resume-long-ms", Median(resumes_long_));
+    figures_.Print("resume-short-ms", Median(resumes_short_));
+    figures_.Print("read-ms", Median(reads_));
+    figures_.Print("cat-ms", Median(cats_));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Fill(const std::string& id, uint64_t messages) {
+    ASSIGN_OR_RETURN(
+        const auto agent,
+        Agent::Make(served_, id, {.messages = 1, .message_bytes = kMessageBytes, .slots = {}}));
+    RETURN_IF_ERROR(Drive({agent.get()}, messages).status());
+    return agent->Count();
+  }
+
+  absl::Status RunRound(size_t round) {
+    const bool odd = round % 2 == 1;
+    for (const char* id : {odd ? "long" : "short", odd ? "short" : "long"}) {
+      const bool is_long = std::string(id) == "long";
+      ASSIGN_OR_RETURN(const double took, MedianMilliseconds(kResumes, [&] { return Resume(id); }));
+      Keep(round, std::string("resume-") + id, took, is_long ? resumes_long_ : resumes_short_);
+    }
+    ASSIGN_OR_RETURN(const double cat, MedianMilliseconds(kReads, [&] { return Cat(); }));
+    Keep(round, "cat", cat, cats_);
+    ASSIGN_OR_RETURN(const double read, MedianMilliseconds(kReads, [&] { return Read(); }));
+    Keep(round, "read", read, reads_);
+    return absl::OkStatus();
+  }
+
+  void Keep(size_t round, const std::string& what, double value, std::vector<double>& values) {
+    figures_.Note(round, what, "ms", value);
+    values.push_back(value);
+  }
+
+  absl::Status Resume(const std::string& id) {
+    v1::ResumeSessionRequest request;
+    request.set_request_id(fresh_.Uuid());
+    request.set_session_id(id);
+    request.set_holder("bench");
+    request.set_force(true);
+    request.set_force_reason("bench");
+    grpc::ClientContext context;
+    v1::ResumeSessionResponse response;
+    const grpc::Status status = served_.sessions().ResumeSession(&context, request, &response);
+    return status.ok() ? absl::OkStatus() : FailedCall("ResumeSession", status);
+  }
+
+  absl::Status Read() {
+    v1::ReadSessionRequest request;
+    request.set_session_id("long");
+    grpc::ClientContext context;
+    const auto stream = served_.sessions().ReadSession(&context, request);
+    v1::ReadSessionResponse item;
+    uint64_t bytes = 0;
+    while (stream->Read(&item)) bytes += item.message().data().size();
+    const grpc::Status status = stream->Finish();
+    if (!status.ok()) return FailedCall("ReadSession", status);
+    if (bytes == messages_ * kMessageBytes) return absl::OkStatus();
+    return absl::FailedPreconditionError("the history was not read whole");
+  }
+
+  absl::Status Cat() const {
+    static std::array<char, 65'536> block;
+    std::FILE* const pipe = popen(("exec cat '" + plain_ + "'").c_str(), "r");
+    if (pipe == nullptr) return absl::UnavailableError("cannot run cat");
+    uint64_t bytes = 0;
+    while (const size_t got = std::fread(block.data(), 1, block.size(), pipe)) bytes += got;
+    const bool ended = pclose(pipe) == 0;
+    if (ended && bytes == messages_ * kMessageBytes) return absl::OkStatus();
+    return absl::UnavailableError("cat did not read " + plain_);
+  }
+
+  const Plan& plan_;
+  Figures& figures_;
+  Served served_;
+  const std::string plain_;
+  const uint64_t messages_;
+  FreshBytes fresh_;
+  std::vector<double> resumes_long_;
+  std::vector<double> resumes_short_;
+  std::vector<double> reads_;
+  std::vector<double> cats_;
+};
+
+}  // namespace
+
+absl::Status BenchResumeFs(const Plan& plan, Figures& figures) {
+  return ResumeFs(plan, figures).Run();
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,100 @@
+"""An agent that keeps its conversation in Holdfast, and may be killed at any moment.
+
+Every request id is made from the session and the step it stands for. An agent that is started
+again sends the same requests: what has been done is answered as it was, the rest is done now.
+"""
+import argparse
+import os
+import signal
+import threading
+import time
+import uuid
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+from google.rpc import error_details_pb2, status_pb2
+from holdfast.v1 import session_pb2 as pb
+from holdfast.v1 import session_service_pb2 as rpc, turns_pb2 as turns
+from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
+
+LEASE_SECONDS = 30
+PATIENCE_SECONDS = 60
+AGAIN = {"UNAVAILABLE", "STORE_UNAVAILABLE", "SNAPSHOT_FAILED", "OVERLOADED", "DEADLINE_EXCEEDED"}
+CONFIG = os.environ["HOLDFAST_SERVICE_CONFIG"]  # protos/holdfast/v1/service_config.json
+
+def explain(error):
+    """(reason, seconds to wait) out of the details that every refusal carries."""
+    reason, wait = error.code().name, 0.5
+    for key, value in error.trailing_metadata() or ():
+        if key == "grpc-status-details-bin":
+            for detail in status_pb2.Status.FromString(value).details:
+                info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+                if detail.Unpack(info):
+                    reason = info.reason
+                elif detail.Unpack(retry):
+                    wait = retry.retry_delay.ToTimedelta().total_seconds()
+    return reason, wait
+
+def send(method, request):
+    """Sends the request, again and again as it is while the server is away or busy."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return method(request)
+        except grpc.RpcError as error:
+            reason, wait = explain(error)
+            if reason not in AGAIN or time.monotonic() + wait > deadline:
+                raise SystemExit(f"agent: {reason}: {error.details()}") from error
+            time.sleep(wait)
+
+class Agent:
+    def __init__(self, stub, session):
+        self.stub, self.session = stub, session
+        self.token = send(stub.CreateSession, rpc.CreateSessionRequest(
+            request_id=self.id_of("create"), session_id=session, holder="example agent",
+            manifest=pb.Manifest(mode=pb.MODE_ASK, project_root="/home/ada/project"),
+            lease_ttl=Duration(seconds=LEASE_SECONDS))).lease_token
+        # With the current token a resume changes nothing and says where the session stands.
+        resumed = send(stub.ResumeSession, rpc.ResumeSessionRequest(
+            request_id=str(uuid.uuid4()), session_id=session, lease_token=self.token,
+            holder="example agent", lease_ttl=Duration(seconds=LEASE_SECONDS)))
+        print(f"agent: {resumed.session.message_count} messages are there", flush=True)
+        threading.Thread(target=self.heartbeat, daemon=True).start()
+
+    def id_of(self, step):
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.session}/{step}"))
+
+    def heartbeat(self):
+        lease = rpc.LeaseRenewal(session_id=self.session, lease_token=self.token)
+        while True:
+            time.sleep(LEASE_SECONDS / 3)
+            send(self.stub.RenewLeases, rpc.RenewLeasesRequest(leases=[lease]))
+
+    def take_turn(self, number, crash):
+        common = {"session_id": self.session, "lease_token": self.token}
+        turn = send(self.stub.BeginTurn, turns.BeginTurnRequest(
+            request_id=self.id_of(f"begin {number}"), source=pb.TURN_SOURCE_USER, **common)).turn
+        intent = pb.JournalEntry(turn=turn, number=1, kind=pb.JOURNAL_KIND_TOOL_INTENT, ref="look")
+        send(self.stub.AppendJournal, turns.AppendJournalRequest(entries=[intent], **common))
+        if crash:
+            os.kill(os.getpid(), signal.SIGKILL)
+        says = [pb.Message(role=who, data=f'"{who} in turn {number}"'.encode())
+                for who in ("user", "assistant")]
+        send(self.stub.CommitTurn, turns.CommitTurnRequest(
+            request_id=self.id_of(f"commit {number}"), turn=turn, last_entry=1, messages=says,
+            outcome=pb.TURN_OUTCOME_OK, **common))
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("address")
+    parser.add_argument("session")
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--crash-in-turn", type=int, default=0)
+    options = parser.parse_args()
+    # gRPC sets time limits and repeats calls, as the service config says.
+    retries = ("grpc.service_config", open(CONFIG, encoding="utf-8").read())
+    channel = grpc.insecure_channel(options.address, [retries])
+    agent = Agent(SessionServiceStub(channel), options.session)
+    for turn in range(1, options.turns + 1):
+        agent.take_turn(turn, crash=turn == options.crash_in_turn)
+    print("agent: done", flush=True)

@@ -1,0 +1,21 @@
+// AppendJournalStream's side of the transport: reads ahead while a batch is being appended, and
+// holds no worker while nothing waits.
+#ifndef HOLDFAST_SERVER_RPC_APPEND_JOURNAL_REACTOR_H_
+#define HOLDFAST_SERVER_RPC_APPEND_JOURNAL_REACTOR_H_
+
+#include "holdfast/v1/session_service.pb.h"
+#include "server/rpc/call.h"
+#include "session/sessions.h"
+
+namespace holdfast {
+
+namespace pb = ::holdfast::v1;
+
+// Starts the stream. The reactor owns itself and is gone when the call is done; `edge` and
+// `sessions` must outlive every call.
+grpc::ServerBidiReactor<pb::AppendJournalStreamRequest, pb::AppendJournalStreamResponse>*
+StartAppendJournalStream(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_APPEND_JOURNAL_REACTOR_H_

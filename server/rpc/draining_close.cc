@@ -1,0 +1,110 @@
+#include "server/rpc/draining_close.h"
+
+#include "server/rpc/convert_commands.h"
+#include "server/rpc/convert_replies.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+using CloseUnary = Unary<pb::CloseSessionRequest, pb::CloseSessionResponse>;
+
+// One such call. Kept alive by whoever will go on with it: a task of the pool or a waiter.
+class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
+ public:
+  DrainingClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters, const CloseUnary& unary)
+      : edge_(edge),
+        sessions_(sessions),
+        waiters_(waiters),
+        unary_(unary),
+        reactor_(unary.context->DefaultReactor()),
+        call_(edge, *unary.context,
+              {.method = unary.method,
+               .session = unary.request->session_id(),
+               .request_bytes = unary.request->ByteSizeLong(),
+               .held_bytes = 0}) {}
+
+  grpc::ServerUnaryReactor* Start() {
+    if (const absl::Status entered = call_.Enter(); !entered.ok()) {
+      Finish(entered);
+    } else if (!edge_.pool.Submit([self = shared_from_this()] { self->Begin(); })) {
+      Finish(Overloaded("limits.queued_calls"));
+    }
+    return reactor_;
+  }
+
+ private:
+  void Begin() {
+    absl::StatusOr<CloseCommand> command = ReadClose(*unary_.request);
+    if (!command.ok()) return Finish(command.status());
+    command_ = *std::move(command);
+    call_.ProlongDefaultDeadline(command_.drain);
+    patience_ends_ = edge_.clock.SinceBoot() + command_.drain;
+    Look(TurnWaiters::Woken::kLook);
+  }
+
+  void Look(TurnWaiters::Woken woken) {
+    if (const absl::Status wanted = call_.StillWanted(); !wanted.ok()) return Finish(wanted);
+    if (woken == TurnWaiters::Woken::kStopping) {
+      return Finish(StoreUnavailable("this server is stopping", Fate::kNoEffect));
+    }
+    const absl::StatusOr<Draining> found = sessions_.Drain(call_.caller(), command_);
+    if (!found.ok()) return Finish(found.status());
+    if (!committed_before_) committed_before_ = found->committed;
+    if (found->active && edge_.clock.SinceBoot() < patience_ends_) return Wait();
+    Finish(Close(found->committed - *committed_before_));
+  }
+
+  // The turn may have ended between the look and the waiting, so it is looked at once more.
+  void Wait() {
+    const auto self = shared_from_this();
+    const SessionKey key{call_.caller().tenant, command_.session};
+    waiters_.Add({.key = key,
+                  .over = [self] { return self->Over(); },
+                  .wake = [self](TurnWaiters::Woken woken) { self->Look(woken); }});
+    const absl::StatusOr<Draining> found = sessions_.Drain(call_.caller(), command_);
+    if (!found.ok() || !found->active) waiters_.TurnEnded(key);
+  }
+
+  bool Over() const {
+    return !call_.StillWanted().ok() || edge_.clock.SinceBoot() >= patience_ends_;
+  }
+
+  absl::Status Close(uint64_t drained_turns) {
+    CloseCommand command = command_;
+    command.drained_turns = drained_turns;
+    ASSIGN_OR_RETURN(const Done done, sessions_.Close(call_.caller(), command));
+    WriteReply(done, *unary_.response);
+    return absl::OkStatus();
+  }
+
+  void Finish(const absl::Status& status) { reactor_->Finish(call_.End(status)); }
+
+  Edge& edge_;
+  Sessions& sessions_;
+  TurnWaiters& waiters_;
+  const CloseUnary unary_;
+  grpc::ServerUnaryReactor* const reactor_;
+  Call call_;
+  CloseCommand command_;          // fixed from Begin on: two threads may read it
+  absl::Duration patience_ends_;  // since boot
+  std::optional<uint64_t> committed_before_;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StartDrainingClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters,
+                                             const CloseUnary& unary) {
+  return std::make_shared<DrainingClose>(edge, sessions, waiters, unary)->Start();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,134 @@
+#include "server/rpc/journal_stream.h"
+
+#include "server/rpc/convert_contents.h"
+#include "server/rpc/convert_fields.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/secret_check.h"
+#include "session/status_macros.h"
+#include "session/validate.h"
+
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+// Entries that wait while a batch is being appended: enough for a batch, and little memory.
+constexpr size_t kWaitingBytes = kChunkBytes;
+constexpr size_t kWaitingEntries = kEntriesPerChange;
+
+size_t BytesOf(const JournalEntry& entry) {
+  return entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
+}
+
+}  // namespace
+
+bool JournalStream::Full() const {
+  return waiting_bytes_ >= kWaitingBytes || waiting_.size() >= kWaitingEntries;
+}
+
+// An acknowledgement may stand for more of its own turn, and never hides that of another.
+bool JournalStream::MayAppend() const {
+  if (waiting_.empty()) return false;
+  return !unsent_ || unsent_->turn() == waiting_.front().turn.value();
+}
+
+JournalStream::Steps JournalStream::Next() {
+  Steps steps;
+  if (finished_) return steps;
+  const bool open = failure_.ok();
+  if (open && !reading_ && !no_more_ && !draining_ && !Full()) steps.read = reading_ = true;
+  if (!writing_ && unsent_) steps.write = writing_ = true;
+  if (open && !appending_ && MayAppend()) steps.append = appending_ = true;
+  const bool busy = appending_ || writing_;
+  const bool through = !open || ((no_more_ || draining_) && waiting_.empty());
+  if (!busy && through) steps.finish = finished_ = true;
+  return steps;
+}
+
+absl::Status JournalStream::Take(const pb::AppendJournalStreamRequest& request) {
+  if (!session_) {
+    ASSIGN_OR_RETURN(session_, ReadId<SessionId>("session_id", request.session_id()));
+    ASSIGN_OR_RETURN(token_, ReadToken("lease_token", request.lease_token()));
+    acting_owner_ = request.acting_owner();
+  } else if (!request.session_id().empty() || !request.lease_token().empty() ||
+             !request.acting_owner().empty()) {
+    return InvalidField("session_id", "stands in the first request of a stream alone");
+  }
+  AppendJournalCommand command{.session = *session_, .token = token_};
+  ASSIGN_OR_RETURN(command.entries, ReadEntries(request.entries()));
+  command.acting_owner = acting_owner_;
+  // Here too, so that paths are those of the request and not of a batch.
+  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
+  for (JournalEntry& entry : command.entries) {
+    waiting_bytes_ += BytesOf(entry);
+    waiting_.push_back(std::move(entry));
+  }
+  return absl::OkStatus();
+}
+
+void JournalStream::TookRequest(const pb::AppendJournalStreamRequest& request) {
+  reading_ = false;
+  if (request.ByteSizeLong() > kUnaryRequestBytes) {
+    return Fail(TooLarge("request", kUnaryRequestBytes, request.ByteSizeLong()));
+  }
+  Fail(Take(request));
+}
+
+void JournalStream::TookEnd() {
+  reading_ = false;
+  no_more_ = true;
+}
+
+AppendJournalCommand JournalStream::TakeBatch() {
+  AppendJournalCommand batch{.session = *session_, .token = token_};
+  batch.acting_owner = acting_owner_;
+  size_t bytes = 0;
+  while (!waiting_.empty() && batch.entries.size() < kEntriesPerChange) {
+    JournalEntry& next = waiting_.front();
+    const size_t size = BytesOf(next);
+    if (!batch.entries.empty()) {
+      const JournalEntry& last = batch.entries.back();
+      const bool follows = next.turn == last.turn && next.number == last.number.Next();
+      if (!follows || bytes + size > kChangeBytes) break;
+    }
+    bytes += size;
+    waiting_bytes_ -= size;
+    batch.entries.push_back(std::move(next));
+    waiting_.pop_front();
+  }
+  return batch;
+}
+
+void JournalStream::Appended(const AppendJournalCommand& batch, const absl::StatusOr<Done>& done) {
+  appending_ = false;
+  if (!done.ok()) return Fail(done.status());
+  pb::AppendJournalStreamResponse& response = unsent_.emplace();
+  response.set_turn(batch.entries.front().turn.value());
+  response.set_last_entry(done->receipt.last_entry.value());
+  response.set_journal_number(done->head.journal.value());
+  response.set_revision(done->receipt.revision.value());
+}
+
+pb::AppendJournalStreamResponse JournalStream::TakeAcknowledgement() {
+  return *std::exchange(unsent_, std::nullopt);
+}
+
+void JournalStream::Written(bool ok) {
+  writing_ = false;
+  if (!ok) Fail(Refusal(Reason::kCancelled, "the caller went away"));
+}
+
+void JournalStream::Fail(const absl::Status& why) {
+  if (!why.ok() && failure_.ok()) failure_ = why;
+}
+
+absl::Status JournalStream::Outcome() const {
+  if (!failure_.ok() || no_more_) return failure_;
+  return StoreUnavailable("this server is stopping: send again what is not acknowledged",
+                          Fate::kNoEffect);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,28 @@
+#include "server/rpc/sealed_text.h"
+
+#include "session/digest.h"
+
+#include "absl/strings/escaping.h"
+
+namespace holdfast {
+
+std::string ShortSum(std::string_view bytes) {
+  return std::string(View(Sha256(bytes)).substr(0, kShortSumBytes));
+}
+
+std::string Seal(std::string_view body) {
+  return absl::WebSafeBase64Escape(std::string(body) + ShortSum(body));
+}
+
+std::optional<std::string> Unseal(const std::string& text) {
+  std::string bytes;
+  if (!absl::WebSafeBase64Unescape(text, &bytes) || bytes.size() <= kShortSumBytes) {
+    return std::nullopt;
+  }
+  const std::string sum = bytes.substr(bytes.size() - kShortSumBytes);
+  bytes.resize(bytes.size() - kShortSumBytes);
+  if (ShortSum(bytes) != sum) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,27 @@
+// Texts that a client is given, keeps and gives back without knowing what is in them: page tokens,
+// cursors. A checksum tells what was damaged or made up by hand; it is no proof against a forger,
+// so nothing secret or decisive stands in them.
+#ifndef HOLDFAST_SERVER_RPC_SEALED_TEXT_H_
+#define HOLDFAST_SERVER_RPC_SEALED_TEXT_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+inline constexpr size_t kShortSumBytes = 8;
+
+// The first kShortSumBytes of SHA-256.
+std::string ShortSum(std::string_view bytes);
+
+// `body` with its checksum, in letters that are safe everywhere.
+std::string Seal(std::string_view body);
+
+// The body of a sealed text; nullopt for anything else.
+std::optional<std::string> Unseal(const std::string& text);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_SEALED_TEXT_H_

@@ -1,0 +1,88 @@
+// Messages and slots that come piece by piece, staged in one upload of the store. Holds at most one
+// chunk of their bytes.
+#ifndef HOLDFAST_SERVER_RPC_STAGED_ITEMS_H_
+#define HOLDFAST_SERVER_RPC_STAGED_ITEMS_H_
+
+#include "session/change.h"
+#include "session/clock.h"
+#include "session/digest.h"
+#include "session/ids.h"
+#include "session/model.h"
+#include "session/secret_scan.h"
+#include "session/store.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+// What a finished upload holds.
+struct StagedContent {
+  std::vector<Message> messages;
+  std::vector<Slot> slots;
+  std::optional<UploadLink> link;  // absent when no item has a byte
+};
+
+// Used by one thread at a time; calls block as the store does. After an error only Drop may follow.
+class StagedItems {
+ public:
+  // What an upload stands on; all must outlive it.
+  struct Parts {
+    SessionStore& store;
+    Random& random;
+    const SecretScanner& secrets;
+  };
+
+  // Takes up to `most` bytes for the session `key`.
+  StagedItems(const Parts& parts, SessionKey key, uint64_t most);
+
+  // Each begins an item, whose bytes so far are its `data`. TOO_LARGE for more items than a change
+  // may have.
+  absl::Status Begin(Message message);
+  absl::Status Begin(Slot slot);
+  // The next bytes of the item that was begun last. INVALID_FIELD when none was; TOO_LARGE for more
+  // than a chunk, or for more in all than was announced; SECRET_LEAK for a secret that ends in
+  // them.
+  absl::Status More(const std::string& bytes);
+  // Everything, when `sha256` is that of all bytes and they are as many as were announced; else
+  // INVALID_FIELD.
+  absl::StatusOr<StagedContent> Finish(const std::string& sha256);
+  // Gives up what was staged, unless a change has taken it over.
+  void Drop();
+
+  [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
+
+ private:
+  void BeginItem(std::string field, std::optional<StagedBytes>& place);
+  absl::Status Add(const std::string& bytes);
+  absl::Status Flush();
+  void EndItem();
+
+  SessionStore& store_;
+  const SecretScanner& secrets_;
+  const SessionKey key_;
+  const uint64_t most_;
+  const UploadId upload_;
+  uint64_t bytes_ = 0;   // of all items
+  uint64_t staged_ = 0;  // of these, how many the store has
+  std::string unstaged_;
+  Sha256Stream sum_;
+  // The item that was begun last: where it begins, and the sum of its own bytes.
+  std::optional<StagedBytes>* open_ = nullptr;
+  std::unique_ptr<Sha256Stream> item_sum_;
+  std::optional<SecretStream> item_secrets_;
+  std::string item_field_;  // "messages[2].data"
+  uint64_t item_offset_ = 0;
+  std::vector<Message> messages_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_STAGED_ITEMS_H_

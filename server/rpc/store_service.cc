@@ -1,0 +1,97 @@
+#include "server/rpc/store_service.h"
+
+#include "server/rpc/convert_commands.h"
+#include "server/rpc/convert_replies.h"
+#include "server/rpc/read_session_reactor.h"
+#include "server/rpc/streamed_write_reactor.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace holdfast {
+namespace {
+
+absl::Status Describe(const SessionStore& store, pb::DescribeStoreResponse& out) {
+  const StoreDescription description = store.Describe();
+  out.set_kind(description.kind);
+  out.set_contract_version(description.contract_version);
+  out.set_required_core_version(description.required_core_version);
+  out.set_store_id(description.store.value());
+  out.set_incarnation(description.incarnation.value());
+  out.set_config_schema(description.config_schema);
+  pb::StoreCapabilities& can = *out.mutable_capabilities();
+  can.set_journaling(description.journaling);
+  can.set_snapshot_bytes_limit(description.snapshot_bytes_limit);
+  can.set_large_slot_streaming(description.large_slot_streaming);
+  can.set_concurrent_readers(description.concurrent_readers);
+  // The same for every store: exactly one of those that are loaded is active, as long as the
+  // process lives.
+  out.set_loaded_cardinality(pb::STORE_CARDINALITY_UNLIMITED);
+  out.set_active_cardinality(pb::STORE_CARDINALITY_ONE);
+  out.set_reload_behavior(pb::STORE_RELOAD_BEHAVIOR_NEVER);
+  out.set_durability(description.durability);
+  return absl::OkStatus();
+}
+
+// What is wrong with the store is the answer and no refusal of the call.
+absl::Status Check(SessionStore& store, const TenantId& tenant, pb::CheckStoreResponse& out) {
+  const absl::Status health = store.CheckHealth();
+  out.set_reachable(health.ok());
+  const absl::StatusOr<StoreCheck> check = health.ok() ? store.Check() : health;
+  out.set_writable(check.ok());
+  if (!check.ok()) {
+    out.set_diagnostic(RefusalOf(check.status()).message());
+    return absl::OkStatus();
+  }
+  for (const SessionKey& key : check->reappeared) {
+    if (key.tenant == tenant) out.add_reappeared_session_ids(key.session.value());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* StoreService::DescribeStore(grpc::CallbackServerContext* context,
+                                                      const pb::DescribeStoreRequest* request,
+                                                      pb::DescribeStoreResponse* response) {
+  return RunUnary(edge_, Unary{"DescribeStore", context, request, response},
+                  [this](Call&, const pb::DescribeStoreRequest&, pb::DescribeStoreResponse& out) {
+                    return Describe(sessions_.store(), out);
+                  });
+}
+
+grpc::ServerUnaryReactor* StoreService::CheckStore(grpc::CallbackServerContext* context,
+                                                   const pb::CheckStoreRequest* request,
+                                                   pb::CheckStoreResponse* response) {
+  return RunUnary(edge_, Unary{"CheckStore", context, request, response},
+                  [this](Call& call, const pb::CheckStoreRequest&, pb::CheckStoreResponse& out) {
+                    return Check(sessions_.store(), call.caller().tenant, out);
+                  });
+}
+
+grpc::ServerUnaryReactor* StoreService::Write(grpc::CallbackServerContext* context,
+                                              const pb::WriteRequest* request,
+                                              pb::WriteResponse* response) {
+  return RunUnary(
+      edge_, Unary{"Write", context, request, response},
+      [this](Call& call, const pb::WriteRequest& in, pb::WriteResponse& out) -> absl::Status {
+        ASSIGN_OR_RETURN(const WriteCommand command, ReadWrite(in));
+        ASSIGN_OR_RETURN(const Done done, sessions_.Write(call.caller(), command));
+        WriteReply(done, out);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerReadReactor<pb::WriteStreamRequest>* StoreService::WriteStream(
+    grpc::CallbackServerContext* context, pb::WriteStreamResponse* response) {
+  return StartWriteStream(edge_, sessions_, context, response);
+}
+
+grpc::ServerWriteReactor<pb::ReadResponse>* StoreService::Read(grpc::CallbackServerContext* context,
+                                                               const pb::ReadRequest* request) {
+  return StartRead(edge_, sessions_, context, *request);
+}
+
+}  // namespace holdfast

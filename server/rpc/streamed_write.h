@@ -1,0 +1,108 @@
+// A write that comes piece by piece, without its transport: pieces in, one reply out.
+//
+// `Kind` says what is written (a turn's commit, a snapshot without a turn):
+//
+//   using Request, Response, Command   // of the wire and of the domain
+//   static const auto* Begin(const Request&)                      // the first part, or nullptr
+//   static absl::StatusOr<Command> Read(const auto& begin)
+//   static absl::StatusOr<Done> Do(Sessions&, const Caller&, const Command&)
+#ifndef HOLDFAST_SERVER_RPC_STREAMED_WRITE_H_
+#define HOLDFAST_SERVER_RPC_STREAMED_WRITE_H_
+
+#include "holdfast/v1/session_service.pb.h"
+#include "server/rpc/call.h"
+#include "server/rpc/convert_contents.h"
+#include "server/rpc/staged_items.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/sessions.h"
+#include "session/status_macros.h"
+
+#include "absl/status/statusor.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace holdfast {
+
+namespace pb = ::holdfast::v1;
+
+// Takes a part that belongs to any streamed write into `items`. INVALID_FIELD for one that has no
+// place there.
+absl::Status TakeItem(const pb::Message& message, StagedItems& items);
+absl::Status TakeItem(const pb::Slot& slot, StagedItems& items);
+
+// Used by one thread at a time; Take blocks as the store does.
+template <typename Kind>
+class StreamedWrite {
+ public:
+  // All must outlive this.
+  StreamedWrite(Edge& edge, Sessions& sessions, Call& call)
+      : edge_(edge), sessions_(sessions), call_(call) {}
+
+  // The reply, when this piece was the last one that is needed. INVALID_FIELD for a piece out of
+  // order; OVERLOADED when too much is staged already; otherwise as the unary call. After an error
+  // only GiveUp may follow.
+  absl::StatusOr<std::optional<Done>> Take(const typename Kind::Request& piece) {
+    const auto* begin = Kind::Begin(piece);
+    if ((begin != nullptr) == items_.has_value()) {
+      return InvalidField(Kind::kBegin, "must be the first part, and only that");
+    }
+    if (begin != nullptr) return TakeBegin(*begin);
+    if (piece.has_end()) return TakeEnd(piece.end());
+    absl::Status taken = InvalidField("part", "must be set");
+    if (piece.has_message()) taken = TakeItem(piece.message(), *items_);
+    if (piece.has_slot()) taken = TakeItem(piece.slot(), *items_);
+    if (piece.has_more()) taken = items_->More(piece.more());
+    RETURN_IF_ERROR(taken);
+    return std::nullopt;
+  }
+
+  // Drops what was staged and not linked. Called last, once.
+  void GiveUp() {
+    if (items_) items_->Drop();
+  }
+
+ private:
+  template <typename Begin>
+  absl::StatusOr<std::optional<Done>> TakeBegin(const Begin& begin) {
+    if (begin.data_bytes() > kSnapshotBytes) {
+      return TooLarge("data_bytes", kSnapshotBytes, begin.data_bytes());
+    }
+    ASSIGN_OR_RETURN(command_, Kind::Read(begin));
+    if (!command_.messages.empty() || !command_.slots.empty()) {
+      return InvalidField(Kind::kBegin, "must come without messages and slots, which follow");
+    }
+    call_.NameSession(command_.session.value());
+    ASSIGN_OR_RETURN(std::optional<Done> done, sessions_.Foresee(call_.caller(), command_));
+    if (done) return done;
+    ASSIGN_OR_RETURN(share_, edge_.staged.Take(begin.data_bytes()));
+    const StagedItems::Parts parts{
+        .store = sessions_.store(), .random = edge_.random, .secrets = edge_.secrets};
+    items_.emplace(parts, SessionKey{call_.caller().tenant, command_.session}, begin.data_bytes());
+    return std::nullopt;
+  }
+
+  absl::StatusOr<std::optional<Done>> TakeEnd(const pb::StreamEnd& end) {
+    ASSIGN_OR_RETURN(StagedContent content, items_->Finish(end.data_sha256()));
+    command_.messages = std::move(content.messages);
+    command_.slots = std::move(content.slots);
+    command_.upload = content.link;
+    // The store finishes what it has been given, so the last moment to give up is now.
+    RETURN_IF_ERROR(call_.StillWanted());
+    ASSIGN_OR_RETURN(Done done, Kind::Do(sessions_, call_.caller(), command_));
+    return done;
+  }
+
+  Edge& edge_;
+  Sessions& sessions_;
+  Call& call_;
+  typename Kind::Command command_;
+  StagedBudget::Share share_;
+  std::optional<StagedItems> items_;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_STREAMED_WRITE_H_

@@ -1,0 +1,131 @@
+#include "server/rpc/streamed_write_reactor.h"
+
+#include "server/rpc/convert_commands.h"
+#include "server/rpc/convert_replies.h"
+#include "server/rpc/streamed_write.h"
+
+#include <cstddef>
+
+namespace holdfast {
+namespace {
+
+// A piece as it came, its bytes on their way to the store, and the list of items.
+constexpr size_t kHeldBytes = 4 * kChunkBytes;
+
+struct CommitTurnKind {
+  using Request = pb::CommitTurnStreamRequest;
+  using Response = pb::CommitTurnStreamResponse;
+  using Command = CommitTurnCommand;
+  static constexpr char kMethod[] = "CommitTurnStream";
+  static constexpr char kBegin[] = "commit";
+  static const pb::StreamedCommit* Begin(const Request& piece) {
+    return piece.has_commit() ? &piece.commit() : nullptr;
+  }
+  static absl::StatusOr<Command> Read(const pb::StreamedCommit& begin) {
+    return ReadCommitTurn(begin.commit());
+  }
+  static absl::StatusOr<Done> Do(Sessions& sessions, const Caller& caller, const Command& command) {
+    return sessions.CommitTurn(caller, command);
+  }
+};
+
+struct WriteKind {
+  using Request = pb::WriteStreamRequest;
+  using Response = pb::WriteStreamResponse;
+  using Command = WriteCommand;
+  static constexpr char kMethod[] = "WriteStream";
+  static constexpr char kBegin[] = "write";
+  static const pb::StreamedWrite* Begin(const Request& piece) {
+    return piece.has_write() ? &piece.write() : nullptr;
+  }
+  static absl::StatusOr<Command> Read(const pb::StreamedWrite& begin) {
+    return ReadWrite(begin.write());
+  }
+  static absl::StatusOr<Done> Do(Sessions& sessions, const Caller& caller, const Command& command) {
+    return sessions.Write(caller, command);
+  }
+};
+
+// A piece is read on the transport's threads, then taken in on a worker; then the next one. At
+// every moment exactly one of the two is under way, so nothing here needs a lock, and whoever has
+// handed on must not touch the object again.
+template <typename Kind>
+class Reactor final : public grpc::ServerReadReactor<typename Kind::Request> {
+ public:
+  Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
+          typename Kind::Response* response)
+      : edge_(edge),
+        response_(response),
+        call_(edge, *context, {.method = Kind::kMethod, .session = "", .held_bytes = kHeldBytes}),
+        write_(edge, sessions, call_) {
+    call_.DropDefaultDeadline();
+  }
+
+  void Start() {
+    const absl::Status entered = call_.Enter();
+    if (!entered.ok()) return this->Finish(call_.End(entered));
+    this->StartRead(&piece_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!edge_.pool.Submit([this, ok] { ok ? TakePiece() : EndEarly(); })) {
+      End(Overloaded("limits.queued_calls"));
+    }
+  }
+
+  void OnDone() override { delete this; }
+
+ private:
+  void TakePiece() {
+    if (const absl::Status wanted = call_.StillWanted(); !wanted.ok()) return End(wanted);
+    if (piece_.ByteSizeLong() > kUnaryRequestBytes) {
+      return End(TooLarge("request", kUnaryRequestBytes, piece_.ByteSizeLong()));
+    }
+    const absl::StatusOr<std::optional<Done>> done = write_.Take(piece_);
+    if (!done.ok()) return End(done.status());
+    if (!*done) return this->StartRead(&piece_);
+    WriteReply(**done, *response_);
+    End(absl::OkStatus());
+  }
+
+  void EndEarly() {
+    const absl::Status wanted = call_.StillWanted();
+    End(wanted.ok() ? InvalidField("end", "must be the last part").ToStatus() : wanted);
+  }
+
+  void End(const absl::Status& status) {
+    write_.GiveUp();
+    this->Finish(call_.End(status));
+  }
+
+  Edge& edge_;
+  typename Kind::Response* const response_;
+  Call call_;
+  StreamedWrite<Kind> write_;
+  typename Kind::Request piece_;
+};
+
+template <typename Kind>
+grpc::ServerReadReactor<typename Kind::Request>* StartAs(Edge& edge, Sessions& sessions,
+                                                         grpc::CallbackServerContext* context,
+                                                         typename Kind::Response* response) {
+  auto* reactor = new Reactor<Kind>(edge, sessions, context, response);
+  reactor->Start();
+  return reactor;
+}
+
+}  // namespace
+
+grpc::ServerReadReactor<pb::CommitTurnStreamRequest>* StartCommitTurnStream(
+    Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
+    pb::CommitTurnStreamResponse* response) {
+  return StartAs<CommitTurnKind>(edge, sessions, context, response);
+}
+
+grpc::ServerReadReactor<pb::WriteStreamRequest>* StartWriteStream(
+    Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
+    pb::WriteStreamResponse* response) {
+  return StartAs<WriteKind>(edge, sessions, context, response);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,114 @@
+#include "server/rpc/watch_hub.h"
+
+#include "server/rpc/admission.h"
+#include "session/refusal.h"
+
+#include "absl/status/statusor.h"
+
+#include <algorithm>
+
+namespace holdfast {
+
+WatchHub::WatchHub(SessionStore& store, const Clock& clock, WatchLimits limits)
+    : store_(store), clock_(clock), limits_(limits), last_beat_(clock.SinceBoot()), thread_([this] {
+        Run();
+      }) {}
+
+WatchHub::~WatchHub() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  thread_.join();
+}
+
+absl::Status WatchHub::Add(const SessionKey& key, const std::shared_ptr<Watcher>& watcher) {
+  const absl::MutexLock lock(&mutex_);
+  if (draining_) return StoreUnavailable("this server is stopping", Fate::kNoEffect);
+  if (watchers_.size() >= limits_.watchers) return Overloaded("limits.watchers");
+  watchers_.emplace(Place(key, watcher.get()), watcher);
+  return absl::OkStatus();
+}
+
+void WatchHub::Remove(const SessionKey& key, const Watcher& watcher) {
+  const absl::MutexLock lock(&mutex_);
+  watchers_.erase(Place(key, &watcher));
+}
+
+void WatchHub::Drain(absl::Duration patience) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    draining_ = true;
+  }
+  for (const auto& watcher : Everybody()) watcher->Leave();
+  const absl::MutexLock lock(&mutex_);
+  const auto gone = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return watchers_.empty(); };
+  mutex_.AwaitWithTimeout(absl::Condition(&gone), patience);
+}
+
+bool WatchHub::AwaitWatchers() {
+  const absl::MutexLock lock(&mutex_);
+  const auto wanted = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return ending_ || !watchers_.empty();
+  };
+  mutex_.Await(absl::Condition(&wanted));
+  return !ending_;
+}
+
+void WatchHub::Run() {
+  while (AwaitWatchers()) {
+    const absl::StatusOr<Wakeups> wakeups = store_.WaitForEvents(kWatchBeat);
+    if (wakeups.ok()) {
+      WakeThose(*wakeups);
+    } else {
+      // The beat goes on without it.
+      const absl::MutexLock lock(&mutex_);
+      mutex_.AwaitWithTimeout(absl::Condition(&ending_), kWatchBeat);
+    }
+    Beat();
+  }
+}
+
+void WatchHub::WakeThose(const Wakeups& wakeups) {
+  Watchers woken;
+  if (wakeups.all) {
+    woken = Everybody();
+  } else {
+    const absl::MutexLock lock(&mutex_);
+    for (const SessionKey& key : wakeups.sessions) {
+      auto at = watchers_.lower_bound(Place(key, nullptr));
+      for (; at != watchers_.end() && at->first.first == key; ++at) woken.push_back(at->second);
+    }
+  }
+  for (const auto& watcher : woken) watcher->Wake();
+}
+
+void WatchHub::Beat() {
+  const absl::Duration now = clock_.SinceBoot();
+  if (now - last_beat_ < kWatchBeat) return;
+  last_beat_ = now;
+  for (const auto& watcher : Everybody()) watcher->Tend(now);
+  for (const auto& watcher : NextToPoll()) watcher->Wake();
+}
+
+WatchHub::Watchers WatchHub::Everybody() {
+  const absl::MutexLock lock(&mutex_);
+  Watchers everybody;
+  everybody.reserve(watchers_.size());
+  for (const auto& [place, watcher] : watchers_) everybody.push_back(watcher);
+  return everybody;
+}
+
+WatchHub::Watchers WatchHub::NextToPoll() {
+  const absl::MutexLock lock(&mutex_);
+  Watchers next;
+  auto at = watchers_.upper_bound(polled_);
+  while (next.size() < std::min(kWatchPollsPerBeat, watchers_.size())) {
+    if (at == watchers_.end()) at = watchers_.begin();
+    polled_ = at->first;
+    next.push_back((at++)->second);
+  }
+  return next;
+}
+
+}  // namespace holdfast

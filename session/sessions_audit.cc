@@ -1,0 +1,79 @@
+// Audit records of acts outside of the store, and the walk over a chain.
+#include "session/audit.h"
+#include "session/fingerprint.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/secret_check.h"
+#include "session/sessions.h"
+#include "session/status_macros.h"
+#include "session/validate.h"
+
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+// The next page behind `after`. Where a record cannot be read the page ends before it, and is empty
+// when it is the first one.
+absl::StatusOr<AuditPage> SoundPage(SessionStore& store, const SessionKey& key, AuditSeq after) {
+  absl::StatusOr<AuditPage> page =
+      store.ReadAudit(key, after, {.items = kPageMost, .bytes = kPageBytes});
+  if (!Is(page.status(), Reason::kDamaged)) return page;
+  AuditPage sound;
+  for (AuditSeq last = after; sound.records.size() < kPageMost; last = last.Next()) {
+    page = store.ReadAudit(key, last, {.items = 1, .bytes = kPageBytes});
+    if (Is(page.status(), Reason::kDamaged)) return sound;
+    if (!page.ok()) return page.status();
+    if (page->records.empty()) return sound;
+    sound.records.push_back(std::move(page->records.front()));
+  }
+  return sound;
+}
+
+// Takes the records up to the last one that `head` names.
+absl::Status WalkTo(SessionStore& store, const SessionKey& key, const Head& head,
+                    const std::function<absl::Status()>& go_on, AuditChain& chain) {
+  while (chain.why().empty() && chain.records() < head.last_audit) {
+    RETURN_IF_ERROR(go_on());
+    ASSIGN_OR_RETURN(const AuditPage page, SoundPage(store, key, chain.records()));
+    if (page.records.empty()) chain.Fail("it is missing, or cannot be read");
+    for (const AuditRecord& record : page.records) {
+      if (chain.records() == head.last_audit || !chain.Take(record)) break;
+    }
+  }
+  chain.ExpectEnd(head.audit_chain);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Done> Sessions::AppendAudit(const Caller& caller,
+                                           const AppendAuditCommand& command) {
+  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
+  RETURN_IF_ERROR(Validate(command));
+  const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
+  return Execute({caller.tenant, command.session}, asked,
+                 [&](const Head& head) { return Decide(head, caller, command); });
+}
+
+absl::StatusOr<AuditVerdict> Sessions::VerifyAudit(const Caller& caller, const SessionId& session,
+                                                   const std::function<absl::Status()>& go_on) {
+  const SessionKey key{caller.tenant, session};
+  ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision(key, std::nullopt));
+  AuditChain chain;
+  for (;;) {
+    RETURN_IF_ERROR(WalkTo(store_, key, loaded.head, go_on, chain));
+    if (!chain.why().empty()) break;
+    const auto behind = store_.ReadAudit(key, chain.records(), {.items = 1, .bytes = kPageBytes});
+    if (behind.ok() && behind->records.empty()) break;
+    // There is more: it was added meanwhile, or nobody knows of it.
+    ASSIGN_OR_RETURN(loaded, store_.LoadForDecision(key, std::nullopt));
+    if (loaded.head.last_audit == chain.records()) chain.Fail("the session's head names none");
+  }
+  return AuditVerdict{.records = chain.records().value(),
+                      .last = chain.last(),
+                      .why = chain.why(),
+                      .revision = loaded.head.revision};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Runs an example agent against a real server: it kills itself in the middle of a turn, is started
+again over a server that was killed too, and in the end every turn is there exactly once.
+
+    tests/docs/examples.py python|typescript BUILD_DIRECTORY
+"""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROTOS = os.path.join(ROOT, "protos")
+SERVICE_CONFIG = os.path.join(PROTOS, "holdfast", "v1", "service_config.json")
+TURNS, CRASH_IN_TURN = 5, 3
+LINES = 100
+READY_SECONDS = 60
+
+
+def run(command, **options):
+    print("examples:", " ".join(command), flush=True)
+    return subprocess.run(command, check=True, **options)
+
+
+def generate_python(folder):
+    """The stubs of the protos; the folder is what PYTHONPATH shall name."""
+    plugin = shutil.which("grpc_python_plugin")
+    found = []
+    for directory, _, names in os.walk(PROTOS):
+        found += [os.path.join(directory, name) for name in names if name.endswith(".proto")]
+    os.makedirs(folder, exist_ok=True)
+    arguments = [f"--python_out={folder}", f"--grpc_out={folder}"]
+    run(["protoc", f"-I{PROTOS}", f"--plugin=protoc-gen-grpc={plugin}", *arguments, *found])
+
+
+class Server:
+    """A holdfastd over a directory of its own, always on the same port."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder, self.process = program, folder, None
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{taken.getsockname()[1]}"
+        self.config = os.path.join(folder, "holdfastd.yaml")
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(
+                f"server: {{address: '{self.address}'}}\n"
+                f"stores: [{{name: local, active: true, root: '{folder}/data'}}]\n"
+            )
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [self.program, "--config", self.config],
+            stdout=subprocess.PIPE,
+            stderr=open(os.path.join(self.folder, "log"), "ab"),
+            text=True,
+        )
+        if not self.process.stdout.readline().startswith("holdfastd ready"):
+            raise SystemExit("examples: the server does not start")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def python_example(build):
+    environment = {"PYTHONPATH": os.path.join(build, "examples", "python")}
+    agent = os.path.join(ROOT, "examples", "python", "agent.py")
+
+    def command(address, session, crash):
+        numbers = ["--turns", str(TURNS), "--crash-in-turn", str(crash)]
+        return [sys.executable, agent, address, session, *numbers]
+
+    return agent, environment, command
+
+
+def typescript_example(build):
+    source = os.path.join(ROOT, "examples", "typescript")
+    folder = os.path.join(build, "examples", "typescript")
+    for name in os.listdir(source):
+        if name not in ("node_modules", "gen", "dist"):
+            os.makedirs(folder, exist_ok=True)
+            shutil.copy(os.path.join(source, name), folder)
+    environment = {"PROTOS": PROTOS}
+    here = {"cwd": folder, "env": os.environ | environment}
+    lock = os.path.join(folder, "package-lock.json")
+    installed = os.path.join(folder, "node_modules", ".package-lock.json")
+    if not os.path.exists(installed) or os.path.getmtime(installed) < os.path.getmtime(lock):
+        run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error"], **here)
+    run(["npm", "run", "--silent", "build"], **here)
+    program = os.path.join(folder, "dist", "agent.js")
+
+    def command(address, session, crash):
+        return ["node", program, address, session, str(TURNS), str(crash)]
+
+    return os.path.join(source, "agent.ts"), environment, command
+
+
+def check_session(address, session):
+    """What the API says of the session: every turn once, in order."""
+    import grpc
+    from holdfast.v1 import session_pb2 as pb
+    from holdfast.v1 import session_service_pb2 as rpc
+    from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
+
+    stub = SessionServiceStub(grpc.insecure_channel(address))
+    read = stub.ReadMessages(rpc.ReadMessagesRequest(session_id=session, page_size=1000))
+    said = [(message.seq, message.role, message.data.decode()) for message in read.messages]
+    turns = [(turn, role) for turn in range(1, TURNS + 1) for role in ("user", "assistant")]
+    expected = [
+        (seq, role, f'"{role} in turn {turn}"') for seq, (turn, role) in enumerate(turns, 1)
+    ]
+    head = stub.GetSession(rpc.GetSessionRequest(session_id=session)).session
+    facts = (head.last_turn, head.lifecycle, head.revision, head.journal_number)
+    # One revision for the creation, and two for each turn; one entry of the journal for each turn.
+    wanted = (TURNS, pb.LIFECYCLE_PERSISTED, 1 + 2 * TURNS, TURNS)
+    if said != expected or facts != wanted:
+        raise SystemExit(f"examples: found {said} and {facts}, not {expected} and {wanted}")
+    print(f"examples: {len(said)} messages of {TURNS} turns, each once")
+
+
+def drive(server, environment, command):
+    session = "example"
+    options = {"env": os.environ | environment | {"HOLDFAST_SERVICE_CONFIG": SERVICE_CONFIG}}
+    server.start()
+    crashed = subprocess.run(command(server.address, session, CRASH_IN_TURN), **options)
+    if crashed.returncode != -signal.SIGKILL:
+        raise SystemExit(f"examples: the agent ended with {crashed.returncode}, and not killed")
+    server.kill()
+    again = subprocess.Popen(command(server.address, session, 0), **options)
+    server.start()
+    if again.wait(READY_SECONDS) != 0:
+        raise SystemExit(f"examples: the agent that goes on ended with {again.returncode}")
+    check_session(server.address, session)
+    # A third agent finds everything done and changes nothing.
+    subprocess.run(command(server.address, session, 0), check=True, **options)
+    check_session(server.address, session)
+
+
+def main():
+    example, build = sys.argv[1], os.path.abspath(sys.argv[2])
+    stubs = os.path.join(build, "examples", "python")
+    generate_python(stubs)
+    sys.path.insert(0, stubs)
+    makers = {"python": python_example, "typescript": typescript_example}
+    source, environment, command = makers[example](build)
+    with open(source, encoding="utf-8") as file:
+        if len(file.readlines()) > LINES:
+            raise SystemExit(f"examples: {source} has more than {LINES} lines")
+    with tempfile.TemporaryDirectory(prefix="holdfast examples ") as folder:
+        server = Server(os.path.join(build, "bin", "holdfastd"), folder)
+        try:
+            drive(server, environment, command)
+        finally:
+            server.kill()
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    main()

@@ -1,0 +1,181 @@
+// AppendJournalStream over the wire: acknowledgements by number, broken streams, refusals, drain.
+#include "tests/rpc/served.h"
+#include "tests/support/details.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+class AppendJournalStreamRpc : public Served {
+ protected:
+  using Stream =
+      grpc::ClientReaderWriter<pb::AppendJournalStreamRequest, pb::AppendJournalStreamResponse>;
+
+  // A stream with the context it lives in.
+  struct Open {
+    grpc::ClientContext context;
+    std::unique_ptr<Stream> stream;
+
+    bool Send(uint64_t turn, uint64_t number) {
+      pb::AppendJournalStreamRequest request;
+      *request.mutable_entries() = AppendRequest("", "", turn, number).entries();
+      return stream->Write(request);
+    }
+    // The number that was acknowledged last once `number` of `turn` is; 0 if it never was.
+    uint64_t Await(uint64_t turn, uint64_t number) {
+      pb::AppendJournalStreamResponse response;
+      while (stream->Read(&response)) {
+        if (response.turn() == turn && response.last_entry() >= number) {
+          return response.last_entry();
+        }
+      }
+      return 0;
+    }
+    grpc::Status End() {
+      stream->WritesDone();
+      pb::AppendJournalStreamResponse response;
+      while (stream->Read(&response)) {
+      }
+      return stream->Finish();
+    }
+  };
+
+  // A stream whose first request names session and lease, with entry `number` of `turn`.
+  std::unique_ptr<Open> Start(const std::string& id, const std::string& token, uint64_t turn,
+                              uint64_t number) {
+    auto open = std::make_unique<Open>();
+    open->stream = sessions().AppendJournalStream(&open->context);
+    pb::AppendJournalStreamRequest first;
+    first.set_session_id(id);
+    first.set_lease_token(token);
+    *first.mutable_entries() = AppendRequest(id, token, turn, number).entries();
+    EXPECT_TRUE(open->stream->Write(first));
+    return open;
+  }
+
+  std::vector<uint64_t> Journal(const std::string& id) {
+    pb::ReadJournalRequest request;
+    request.set_session_id(id);
+    request.set_page_size(1000);
+    pb::ReadJournalResponse response;
+    EXPECT_TRUE(Ask(&pb::SessionService::Stub::ReadJournal, request, &response).ok());
+    std::vector<uint64_t> numbers;
+    for (const auto& entry : response.entries()) numbers.push_back(entry.number());
+    return numbers;
+  }
+};
+
+TEST_F(AppendJournalStreamRpc, EveryEntryIsAcknowledgedAndThere) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const auto open = Start("one", token, 1, 1);
+  for (uint64_t number = 2; number <= 500; ++number) ASSERT_TRUE(open->Send(1, number));
+  EXPECT_EQ(open->Await(1, 500), 500);
+  EXPECT_TRUE(open->End().ok());
+  const std::vector<uint64_t> journal = Journal("one");
+  ASSERT_EQ(journal.size(), 500U);
+  for (uint64_t i = 0; i < 500; ++i) EXPECT_EQ(journal[i], i + 1);
+}
+
+TEST_F(AppendJournalStreamRpc, AnAcknowledgementWaitsForNoFurtherEntry) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const auto open = Start("one", token, 1, 1);
+  for (uint64_t number = 1; number <= 3; ++number) {
+    EXPECT_EQ(open->Await(1, number), number);
+    ASSERT_TRUE(open->Send(1, number + 1));
+  }
+  EXPECT_TRUE(open->End().ok());
+  EXPECT_EQ(Journal("one").size(), 4U);
+}
+
+TEST_F(AppendJournalStreamRpc, EntriesAreSentAgainAfterABrokenStream) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const auto broken = Start("one", token, 1, 1);
+  for (uint64_t number = 2; number <= 20; ++number) ASSERT_TRUE(broken->Send(1, number));
+  EXPECT_GE(broken->Await(1, 5), 5U);
+  broken->context.TryCancel();
+  const auto again = Start("one", token, 1, 1);
+  for (uint64_t number = 2; number <= 30; ++number) ASSERT_TRUE(again->Send(1, number));
+  EXPECT_EQ(again->Await(1, 30), 30U);
+  EXPECT_TRUE(again->End().ok());
+  EXPECT_EQ(Journal("one").size(), 30U);
+}
+
+TEST_F(AppendJournalStreamRpc, AStreamGoesOnWithTheNextTurn) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const auto open = Start("one", token, 1, 1);
+  EXPECT_EQ(open->Await(1, 1), 1U);
+  Commit("one", token, 1, "done");
+  Begin("one", token);
+  ASSERT_TRUE(open->Send(2, 1));
+  EXPECT_EQ(open->Await(2, 1), 1U);
+  EXPECT_TRUE(open->End().ok());
+}
+
+TEST_F(AppendJournalStreamRpc, ARefusalEndsTheStreamAndWhatWasAcknowledgedStands) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const auto open = Start("one", token, 1, 1);
+  EXPECT_EQ(open->Await(1, 1), 1U);
+  ASSERT_TRUE(open->Send(1, 3));
+  EXPECT_EQ(open->Await(1, 3), 0U);
+  const grpc::Status gap = open->End();
+  EXPECT_EQ(ReasonOf(gap), "INVALID_FIELD");
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(gap)).metadata().at("expected"), "2");
+  EXPECT_EQ(Journal("one").size(), 1U);
+}
+
+TEST_F(AppendJournalStreamRpc, AHolderWhoWasOvertakenIsFenced) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const auto open = Start("one", token, 1, 1);
+  EXPECT_EQ(open->Await(1, 1), 1U);
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ResumeSession, ForceRequest("one")).ok());
+  open->Send(1, 2);
+  EXPECT_EQ(ReasonOf(open->End()), "FENCED");
+}
+
+TEST_F(AppendJournalStreamRpc, TheFirstRequestAloneNamesTheSession) {
+  const std::string token = Create("one").lease_token();
+  const auto open = Start("one", token, 0, 1);
+  EXPECT_EQ(open->Await(0, 1), 1U);
+  pb::AppendJournalStreamRequest second;
+  second.set_session_id("other");
+  *second.mutable_entries() = AppendRequest("", "", 0, 2).entries();
+  open->stream->Write(second);
+  const grpc::Status refused = open->End();
+  EXPECT_EQ(ReasonOf(refused), "INVALID_FIELD");
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "session_id");
+}
+
+TEST_F(AppendJournalStreamRpc, ADrainEndsAnIdleStreamAtOnce) {
+  const std::string token = Create("one").lease_token();
+  const auto open = Start("one", token, 0, 1);
+  EXPECT_EQ(open->Await(0, 1), 1U);
+  EXPECT_EQ(Stop(), 0);
+  const grpc::Status ended = open->End();
+  EXPECT_EQ(ReasonOf(ended), "STORE_UNAVAILABLE");
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(ended)).metadata().at("outcome"), "known");
+}
+
+TEST_F(AppendJournalStreamRpc, AnIdleStreamHoldsNoWorker) {
+  config().server.workers = 1;
+  const std::string token = Create("one").lease_token();
+  std::vector<std::unique_ptr<Open>> open;
+  for (uint64_t stream = 1; stream <= 20; ++stream) {
+    open.push_back(Start("one", token, 0, stream));
+    EXPECT_EQ(open.back()->Await(0, stream), stream);
+  }
+  EXPECT_EQ(Get("one").session_id(), "one");
+  for (const auto& each : open) EXPECT_TRUE(each->End().ok());
+}
+
+}  // namespace
+}  // namespace holdfast::test

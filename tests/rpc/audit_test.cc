@@ -1,0 +1,133 @@
+// The audit chain and the store over the wire, and snapshots inside a turn.
+#include "holdfast/v1/store_service.grpc.pb.h"
+#include "session/refusal.h"
+#include "tests/rpc/served.h"
+
+#include <string>
+
+namespace holdfast::test {
+namespace {
+
+using Stub = pb::SessionService::Stub;
+
+class AuditRpc : public Served {
+ protected:
+  static pb::AppendAuditRequest Approval(const std::string& id) {
+    pb::AppendAuditRequest request;
+    request.set_request_id(NewRequestId());
+    request.set_session_id(id);
+    request.set_audit_class("Approval");
+    request.set_code("granted");
+    request.set_correlation_id("turn-1");
+    (*request.mutable_data())["tool"] = "rm";
+    return request;
+  }
+
+  pb::VerifyAuditResponse Verify(const std::string& id) {
+    pb::VerifyAuditRequest request;
+    request.set_session_id(id);
+    pb::VerifyAuditResponse response;
+    EXPECT_TRUE(Ask(&Stub::VerifyAudit, request, &response).ok());
+    return response;
+  }
+};
+
+TEST_F(AuditRpc, RecordsAreAppendedReadAndVerified) {
+  Create("one");
+  const pb::AppendAuditRequest request = Approval("one");
+  pb::AppendAuditResponse appended;
+  ASSERT_TRUE(Ask(&Stub::AppendAudit, request, &appended).ok());
+  EXPECT_EQ(appended.seq(), 2);
+  EXPECT_EQ(appended.revision(), 1);
+  ASSERT_TRUE(Ask(&Stub::AppendAudit, request, &appended).ok());
+  EXPECT_TRUE(appended.repeated());
+  EXPECT_EQ(appended.seq(), 2);
+  pb::ReadAuditRequest read;
+  read.set_session_id("one");
+  read.set_page_size(1);
+  pb::ReadAuditResponse first;
+  ASSERT_TRUE(Ask(&Stub::ReadAudit, read, &first).ok());
+  ASSERT_EQ(first.records_size(), 1);
+  EXPECT_FALSE(first.end());
+  EXPECT_EQ(first.records(0).code(), "start");
+  read.set_after_seq(1);
+  pb::ReadAuditResponse second;
+  ASSERT_TRUE(Ask(&Stub::ReadAudit, read, &second).ok());
+  EXPECT_TRUE(second.end());
+  ASSERT_EQ(second.records_size(), 1);
+  EXPECT_EQ(second.records(0).audit_class(), "Approval");
+  EXPECT_EQ(second.records(0).data().at("tool"), "rm");
+  EXPECT_EQ(second.records(0).previous_hash(), first.records(0).hash());
+  const pb::VerifyAuditResponse verdict = Verify("one");
+  EXPECT_TRUE(verdict.sound());
+  EXPECT_EQ(verdict.records(), 2);
+  EXPECT_EQ(verdict.last_hash(), second.records(0).hash());
+  Stop();
+  // Its outcome is kept as any other's.
+  EXPECT_EQ(disk().sessions.begin()->second.audit.size(), 2U);
+}
+
+TEST_F(AuditRpc, ItsOutcomeCanBeAsked) {
+  Create("one");
+  const pb::AppendAuditRequest request = Approval("one");
+  ASSERT_TRUE(Ask(&Stub::AppendAudit, request).ok());
+  pb::GetRequestOutcomeRequest ask;
+  ask.set_session_id("one");
+  ask.set_request_id(request.request_id());
+  ask.set_method("AppendAudit");
+  pb::GetRequestOutcomeResponse outcome;
+  ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, ask, &outcome).ok());
+  EXPECT_EQ(outcome.append_audit().seq(), 2);
+}
+
+TEST_F(AuditRpc, ASnapshotInsideATurnNeedsNoOutcome) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  pb::CommitTurnRequest keep = CommitRequest("one", token, 1, "so far");
+  keep.set_keep_open(true);
+  keep.clear_outcome();
+  pb::CommitTurnResponse kept;
+  ASSERT_TRUE(Ask(&Stub::CommitTurn, keep, &kept).ok());
+  EXPECT_EQ(kept.revision(), 3);
+  EXPECT_EQ(kept.message_count(), 1);
+  EXPECT_EQ(Get("one").turn().number(), 1);
+  EXPECT_EQ(Get("one").snapshot_revision(), 3);
+  ASSERT_TRUE(Ask(&Stub::AbandonTurn, AbandonRequest("one", token, 1)).ok());
+  EXPECT_EQ(Get("one").lifecycle(), pb::LIFECYCLE_PERSISTED);
+  EXPECT_EQ(Get("one").message_count(), 1);
+}
+
+TEST_F(AuditRpc, TheStoreIsDescribedAndChecked) {
+  Create("one");
+  const auto store = pb::StoreService::NewStub(channel());
+  grpc::ClientContext describe_context;
+  pb::DescribeStoreResponse described;
+  ASSERT_TRUE(store->DescribeStore(&describe_context, {}, &described).ok());
+  EXPECT_EQ(described.kind(), "reference");
+  EXPECT_EQ(described.contract_version(), "1.0.0");
+  EXPECT_EQ(described.required_core_version(), ">=1.0.0 <2.0.0");
+  EXPECT_EQ(described.store_id(), disk().store.value());
+  EXPECT_TRUE(described.capabilities().journaling());
+  EXPECT_EQ(described.loaded_cardinality(), pb::STORE_CARDINALITY_UNLIMITED);
+  EXPECT_EQ(described.active_cardinality(), pb::STORE_CARDINALITY_ONE);
+  EXPECT_EQ(described.reload_behavior(), pb::STORE_RELOAD_BEHAVIOR_NEVER);
+  const auto check = [&] {
+    grpc::ClientContext context;
+    pb::CheckStoreResponse response;
+    EXPECT_TRUE(store->CheckStore(&context, {}, &response).ok());
+    return response;
+  };
+  EXPECT_TRUE(check().reachable());
+  EXPECT_TRUE(check().writable());
+  EXPECT_EQ(check().diagnostic(), "");
+  script().Fail(StoreUnavailable("the disk is read-only: mount it anew", Fate::kNoEffect));
+  const pb::CheckStoreResponse failed = check();
+  EXPECT_TRUE(failed.reachable());
+  EXPECT_FALSE(failed.writable());
+  EXPECT_EQ(failed.diagnostic(), "the disk is read-only: mount it anew");
+  script().Fail(absl::OkStatus());
+  EXPECT_TRUE(check().writable());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,86 @@
+// Cancelling over the wire: marks in every reply, and the sweep that ends what was marked.
+#include "tests/rpc/served.h"
+#include "tests/support/details.h"
+
+#include <string>
+
+namespace holdfast::test {
+namespace {
+
+using Stub = pb::SessionService::Stub;
+
+class CancelRpc : public Served {
+ protected:
+  pb::CancelSessionResponse Cancel(const pb::CancelSessionRequest& request) {
+    pb::CancelSessionResponse response;
+    const grpc::Status status = Ask(&Stub::CancelSession, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+};
+
+TEST_F(CancelRpc, AMarkIsShownInEveryReply) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const pb::CancelSessionRequest request = CancelRequest("one", pb::CANCEL_SCOPE_TOOL, 1, "grep");
+  const pb::CancelSessionResponse cancelled = Cancel(request);
+  EXPECT_EQ(cancelled.revision(), 2);
+  EXPECT_FALSE(cancelled.repeated());
+  EXPECT_TRUE(Cancel(request).repeated());
+  const auto expect_mark = [](const auto& marks) {
+    ASSERT_EQ(marks.size(), 1);
+    EXPECT_EQ(marks[0].scope(), pb::CANCEL_SCOPE_TOOL);
+    EXPECT_EQ(marks[0].reason(), pb::CANCEL_REASON_USER);
+    EXPECT_EQ(marks[0].turn(), 1);
+    EXPECT_EQ(marks[0].name(), "grep");
+    EXPECT_TRUE(marks[0].has_requested_at());
+  };
+  expect_mark(cancelled.session().cancel_marks());
+  expect_mark(Get("one").cancel_marks());
+  pb::AppendJournalResponse appended;
+  ASSERT_TRUE(Ask(&Stub::AppendJournal, AppendRequest("one", token, 1, 1), &appended).ok());
+  expect_mark(appended.cancel_marks());
+  pb::RenewLeasesResponse renewed;
+  ASSERT_TRUE(Ask(&Stub::RenewLeases, RenewLeaseRequest("one", token), &renewed).ok());
+  expect_mark(renewed.results(0).cancel_marks());
+  EXPECT_EQ(Commit("one", token, 1, "x").cancel_marks_size(), 0);  // it ended with its turn
+  EXPECT_EQ(Begin("one", token).cancel_marks_size(), 0);
+  Cancel(CancelRequest("one", pb::CANCEL_SCOPE_SESSION));
+  EXPECT_EQ(Commit("one", token, 2, "y").cancel_marks_size(), 1);
+  EXPECT_EQ(Get("one").lifecycle(), pb::LIFECYCLE_CLOSED);
+}
+
+TEST_F(CancelRpc, ItsOutcomeCanBeAsked) {
+  Create("one");
+  const pb::CancelSessionRequest request = CancelRequest("one", pb::CANCEL_SCOPE_SESSION);
+  pb::GetRequestOutcomeRequest ask;
+  ask.set_session_id("one");
+  ask.set_request_id(request.request_id());
+  ask.set_method("CancelSession");
+  pb::GetRequestOutcomeResponse outcome;
+  ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, ask, &outcome).ok());
+  EXPECT_EQ(outcome.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_NOT_KNOWN);
+  EXPECT_EQ(Cancel(request).session().lifecycle(), pb::LIFECYCLE_CLOSED);
+  ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, ask, &outcome).ok());
+  EXPECT_EQ(outcome.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_COMMITTED);
+  EXPECT_EQ(outcome.cancel_session().revision(), 1);
+  EXPECT_TRUE(outcome.cancel_session().repeated());
+}
+
+TEST_F(CancelRpc, TheSweepAbandonsAMarkedTurnAndFencesItsHolder) {
+  config().recovery.sweep_interval = absl::Seconds(1);  // marked sessions are looked at as often
+  const std::string token = Create("slow").lease_token();
+  Begin("slow", token);
+  Cancel(CancelRequest("slow", pb::CANCEL_SCOPE_TURN, 1));
+  pb::ListSessionsResponse listed;
+  ASSERT_TRUE(Ask(&Stub::ListSessions, pb::ListSessionsRequest(), &listed).ok());
+  EXPECT_TRUE(listed.sessions(0).cancelling());
+  clock().Advance(config().recovery.cancel_grace);
+  EXPECT_NE(AwaitLog("sessions_cancelled").find("\"sessions_cancelled\":1"), std::string::npos);
+  EXPECT_EQ(Get("slow").lifecycle(), pb::LIFECYCLE_IDLE);
+  EXPECT_EQ(Get("slow").lease().state(), pb::LEASE_STATE_FREE);
+  EXPECT_EQ(ReasonOf(Ask(&Stub::CommitTurn, CommitRequest("slow", token, 1, "late"))), "FENCED");
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,260 @@
+// CommitTurnStream over the wire: large commits, their reading, repeats, and what is refused.
+#include "session/limits.h"
+#include "tests/rpc/served.h"
+#include "tests/support/details.h"
+#include "tests/support/streamed_commit.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+using Parts = std::vector<pb::CommitTurnStreamRequest>;
+
+// Bytes that differ everywhere, and for each seed.
+std::string Pattern(size_t size, uint64_t seed) {
+  std::string bytes;
+  bytes.reserve(size + 24);
+  for (uint64_t i = 0; bytes.size() < size; ++i) bytes += std::to_string(i * 2654435761U + seed);
+  bytes.resize(size);
+  return bytes;
+}
+
+class CommitTurnStreamRpc : public Served {
+ protected:
+  // A commit of turn 1 with messages of these sizes and a slot of `slot` bytes.
+  static pb::CommitTurnRequest Large(const std::string& id, const std::string& token,
+                                     const std::vector<size_t>& messages, size_t slot) {
+    pb::CommitTurnRequest request = CommitRequest(id, token, 1, "");
+    request.clear_messages();
+    for (const size_t size : messages) {
+      pb::Message& message = *request.add_messages();
+      message.set_role("assistant");
+      message.set_data(Pattern(size, size));
+    }
+    pb::Slot& added = *request.add_slots();
+    added.set_owner("memory");
+    added.set_version("1.0.0");
+    added.set_drift_policy(pb::DRIFT_POLICY_WARN);
+    added.set_data(Pattern(slot, 7));
+    return request;
+  }
+
+  grpc::Status Send(const Parts& parts, pb::CommitTurnStreamResponse* response = nullptr) {
+    pb::CommitTurnStreamResponse unused;
+    return Stream(sessions(), parts, response == nullptr ? &unused : response);
+  }
+
+  // What ReadSession puts together: messages by number, and the slot.
+  struct Read {
+    std::map<uint64_t, std::string> messages;
+    std::map<std::string, std::string> slots;
+    size_t largest_piece = 0;
+  };
+  Read ReadAll(const std::string& id) {
+    Read read;
+    grpc::ClientContext context;
+    pb::ReadSessionRequest request;
+    request.set_session_id(id);
+    const auto stream = sessions().ReadSession(&context, request);
+    pb::ReadSessionResponse item;
+    while (stream->Read(&item)) {
+      read.largest_piece = std::max(read.largest_piece, item.ByteSizeLong());
+      if (item.has_message()) {
+        std::string& data = read.messages[item.message().seq()];
+        EXPECT_EQ(data.size(), item.chunk_offset());
+        data += item.message().data();
+      }
+      if (item.has_slot()) read.slots[item.slot().owner()] += item.slot().data();
+    }
+    EXPECT_TRUE(stream->Finish().ok());
+    return read;
+  }
+};
+
+TEST_F(CommitTurnStreamRpc, ALargeCommitIsReadAsItWasSent) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const auto request = Large("one", token, {10, 5 * kMiB + 3, 0, kMiB}, 3 * kMiB);
+  pb::CommitTurnStreamResponse response;
+  const grpc::Status status = Send(PartsOf(request), &response);
+  ASSERT_TRUE(status.ok()) << ReasonOf(status);
+  EXPECT_EQ(response.message_count(), 4);
+  EXPECT_FALSE(response.repeated());
+  const Read read = ReadAll("one");
+  ASSERT_EQ(read.messages.size(), 4U);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(read.messages.at(static_cast<uint64_t>(i) + 1) == request.messages(i).data()) << i;
+  }
+  EXPECT_TRUE(read.slots.at("memory") == request.slots(0).data());
+  EXPECT_LE(read.largest_piece, kChunkBytes + 1024);
+}
+
+TEST_F(CommitTurnStreamRpc, TheWayItCameIsNotSeen) {
+  // Of a commit that both ways can carry: the same history, and the same request.
+  const std::string first = Create("streamed").lease_token();
+  Begin("streamed", first);
+  auto request = Large("streamed", first, {100, 200'000}, 1000);
+  ASSERT_TRUE(Send(PartsOf(request, 777)).ok());
+  pb::CommitTurnResponse repeated;
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::CommitTurn, request, &repeated).ok());
+  EXPECT_TRUE(repeated.repeated());
+
+  const std::string second = Create("unary").lease_token();
+  Begin("unary", second);
+  request.set_session_id("unary");
+  request.set_lease_token(second);
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::CommitTurn, request).ok());
+  pb::CommitTurnStreamResponse streamed;
+  ASSERT_TRUE(Send(PartsOf(request), &streamed).ok());
+  EXPECT_TRUE(streamed.repeated());
+  EXPECT_EQ(Get("streamed").history_digest(), Get("unary").history_digest());
+
+  pb::ReadMessagesRequest read;
+  read.set_session_id("streamed");
+  pb::ReadMessagesResponse page;
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ReadMessages, read, &page).ok());
+  ASSERT_EQ(page.messages_size(), 2);
+  EXPECT_TRUE(page.messages(1).data() == request.messages(1).data());
+  EXPECT_TRUE(page.end());
+}
+
+TEST_F(CommitTurnStreamRpc, ARepeatIsAnsweredAtTheFirstPart) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const Parts parts = PartsOf(Large("one", token, {2 * kMiB}, 10));
+  ASSERT_TRUE(Send(parts).ok());
+  pb::CommitTurnStreamResponse again;
+  const grpc::Status status = Send({parts.front()}, &again);
+  ASSERT_TRUE(status.ok()) << ReasonOf(status);
+  EXPECT_TRUE(again.repeated());
+  EXPECT_EQ(again.message_count(), 1);
+}
+
+TEST_F(CommitTurnStreamRpc, ARefusalThatStandsComesAtTheFirstPart) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ResumeSession, ForceRequest("one")).ok());
+  const Parts parts = PartsOf(Large("one", token, {kMiB}, 10));
+  EXPECT_EQ(ReasonOf(Send({parts.front()})), "FENCED");
+}
+
+TEST_F(CommitTurnStreamRpc, WhatIsLargerThanAReplyIsReadByStreamAlone) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  ASSERT_TRUE(Send(PartsOf(Large("one", token, {10, 5 * kMiB}, 5 * kMiB))).ok());
+  pb::ReadMessagesRequest read;
+  read.set_session_id("one");
+  pb::ReadMessagesResponse page;
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ReadMessages, read, &page).ok());
+  EXPECT_EQ(page.messages_size(), 1);
+  EXPECT_FALSE(page.end());
+  read.set_after_seq(1);
+  EXPECT_EQ(ReasonOf(Ask(&pb::SessionService::Stub::ReadMessages, read)), "TOO_LARGE");
+  pb::ReadSlotsRequest slots;
+  slots.set_session_id("one");
+  EXPECT_EQ(ReasonOf(Ask(&pb::SessionService::Stub::ReadSlots, slots)), "TOO_LARGE");
+  slots.set_without_data(true);
+  EXPECT_TRUE(Ask(&pb::SessionService::Stub::ReadSlots, slots).ok());
+  pb::ResumeSessionRequest resume = ForceRequest("one");
+  resume.set_tail_messages(2);
+  pb::ResumeSessionResponse resumed;
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ResumeSession, resume, &resumed).ok());
+  EXPECT_TRUE(resumed.inline_omitted());
+}
+
+TEST_F(CommitTurnStreamRpc, NothingIsDoneWithoutAllOfIt) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const uint64_t before = Get("one").revision();
+  const Parts whole = PartsOf(Large("one", token, {2 * kMiB}, 10));
+  const auto field = [&](const Parts& parts) {
+    const grpc::Status status = Send(parts);
+    const auto facts = ErrorInfoOf(DetailsOf(status)).metadata();
+    return ReasonOf(status) + " " + (facts.contains("field") ? facts.at("field") : "");
+  };
+  Parts parts = whole;
+  parts.pop_back();
+  EXPECT_EQ(field(parts), "INVALID_FIELD end");
+  parts = whole;
+  parts.erase(parts.begin());
+  EXPECT_EQ(field(parts), "INVALID_FIELD commit");
+  parts = whole;
+  parts.insert(parts.begin() + 1, whole.front());
+  EXPECT_EQ(field(parts), "INVALID_FIELD commit");
+  parts = whole;
+  parts.erase(parts.begin() + 1);
+  EXPECT_EQ(field(parts), "INVALID_FIELD more");
+  parts = whole;
+  parts.erase(parts.begin() + 2);
+  EXPECT_EQ(field(parts), "INVALID_FIELD data_bytes");
+  parts = whole;
+  parts[2].mutable_more()->front() ^= 1;
+  EXPECT_EQ(field(parts), "INVALID_FIELD end.data_sha256");
+  parts = whole;
+  parts[2].mutable_more()->append("x");
+  EXPECT_EQ(field(parts), "TOO_LARGE more");
+  parts = whole;
+  parts.insert(parts.begin() + 2, parts[2]);
+  EXPECT_EQ(field(parts), "TOO_LARGE data_bytes");
+  parts = whole;
+  parts.front().mutable_commit()->set_data_bytes(kSnapshotBytes + 1);
+  EXPECT_EQ(field(parts), "TOO_LARGE data_bytes");
+  parts = whole;
+  parts.front().mutable_commit()->mutable_commit()->add_messages();
+  EXPECT_EQ(field(parts), "INVALID_FIELD commit");
+  EXPECT_EQ(Get("one").revision(), before);
+  EXPECT_TRUE(Send(whole).ok());
+}
+
+TEST_F(CommitTurnStreamRpc, WhatIsAnnouncedIsReserved) {
+  config().limits.staged_bytes = kSnapshotBytes;
+  const std::string first = Create("one").lease_token();
+  Begin("one", first);
+  const std::string second = Create("two").lease_token();
+  Begin("two", second);
+  grpc::ClientContext context;
+  pb::CommitTurnStreamResponse response;
+  Parts parts = PartsOf(Large("one", first, {kMiB}, 10));
+  parts.front().mutable_commit()->set_data_bytes(kSnapshotBytes);
+  const auto holder = sessions().CommitTurnStream(&context, &response);
+  ASSERT_TRUE(holder->Write(parts.front()));
+  // The first part is taken in at some time: from then on there is no room for another one.
+  Parts broken = PartsOf(Large("two", second, {100}, 10));
+  broken.back().mutable_end()->set_data_sha256("wrong");
+  grpc::Status refused;
+  do {
+    refused = Send(broken);
+  } while (ReasonOf(refused) == "INVALID_FIELD");
+  EXPECT_EQ(ReasonOf(refused), "OVERLOADED");
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "limits.staged_bytes");
+  context.TryCancel();
+  (void)holder->Finish();
+  // And some time after it is given up there is.
+  do {
+    refused = Send(broken);
+  } while (ReasonOf(refused) == "OVERLOADED");
+  EXPECT_EQ(ReasonOf(refused), "INVALID_FIELD");
+}
+
+TEST_F(CommitTurnStreamRpc, ASecretAcrossPiecesIsFound) {
+  config().secrets.patterns = {"sk-[a-z]{10}"};
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  auto request = Large("one", token, {100}, 10);
+  request.mutable_messages(0)->set_data("key: sk-abcdefghij.");
+  for (const size_t piece : {3U, 9U, 100U}) {
+    const grpc::Status refused = Send(PartsOf(request, piece));
+    EXPECT_EQ(ReasonOf(refused), "SECRET_LEAK");
+    const auto facts = ErrorInfoOf(DetailsOf(refused)).metadata();
+    EXPECT_EQ(facts.at("field"), "messages[0].data");
+    EXPECT_EQ(facts.at("offset"), "5");
+  }
+  EXPECT_EQ(Get("one").message_count(), 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,146 @@
+// CloseSession with `drain`: it waits without a worker, and whatever ends the wait early leaves no
+// effect.
+#include "tests/rpc/served.h"
+#include "tests/support/details.h"
+
+#include <string>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+using Stub = pb::SessionService::Stub;
+
+class DrainingCloseRpc : public Served {
+ protected:
+  DrainingCloseRpc() { config().server.workers = 1; }
+
+  static pb::CloseSessionRequest Draining(const std::string& id, const std::string& token) {
+    pb::CloseSessionRequest request = CloseRequest(id, token);
+    request.mutable_drain()->set_seconds(30);
+    return request;
+  }
+
+  // Waits until the close is under way: it holds its place and no worker.
+  void AwaitWaiting() {
+    for (;;) {
+      grpc::ClientContext context;
+      pb::StatusResponse status;
+      ASSERT_TRUE(admin().Status(&context, {}, &status).ok());
+      if (status.calls_in_progress() == 2) return;  // and this one
+    }
+  }
+
+  void ExpectUntouched(const std::string& id) {
+    EXPECT_EQ(Get(id).lifecycle(), pb::LIFECYCLE_ACTIVE);
+    EXPECT_EQ(Get(id).revision(), 2);
+  }
+};
+
+TEST_F(DrainingCloseRpc, WaitsForTheTurnsCommitWithoutAWorker) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  pb::CloseSessionResponse closed;
+  grpc::Status status;
+  std::thread closing([&] { status = Ask(&Stub::CloseSession, Draining("one", token), &closed); });
+  AwaitWaiting();
+  // The only worker is free for the commit.
+  Commit("one", token, 1, "the end");
+  closing.join();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(closed.persisted());
+  EXPECT_EQ(closed.drained_turns(), 1);
+  EXPECT_EQ(closed.abandoned_turn(), 0);
+  EXPECT_EQ(Get("one").lifecycle(), pb::LIFECYCLE_CLOSED);
+  EXPECT_EQ(Get("one").message_count(), 1);
+}
+
+TEST_F(DrainingCloseRpc, AbandonsTheTurnWhenTheTimeIsOver) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  pb::CloseSessionResponse closed;
+  grpc::Status status;
+  const pb::CloseSessionRequest request = Draining("one", token);
+  std::thread closing([&] { status = Ask(&Stub::CloseSession, request, &closed); });
+  AwaitWaiting();
+  clock().Advance(absl::Seconds(30));
+  closing.join();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_FALSE(closed.persisted());
+  EXPECT_EQ(closed.abandoned_turn(), 1);
+  EXPECT_EQ(closed.drained_turns(), 0);
+  // The same request again is answered with the first reply, at once.
+  pb::CloseSessionResponse again;
+  ASSERT_TRUE(Ask(&Stub::CloseSession, request, &again).ok());
+  EXPECT_TRUE(again.repeated());
+  EXPECT_EQ(again.abandoned_turn(), 1);
+}
+
+TEST_F(DrainingCloseRpc, IsAnsweredAtOnceWhereThereIsNothingToWaitFor) {
+  const std::string token = Create("one").lease_token();
+  pb::CloseSessionResponse closed;
+  ASSERT_TRUE(Ask(&Stub::CloseSession, Draining("one", token), &closed).ok());
+  EXPECT_TRUE(closed.persisted());
+  EXPECT_EQ(ReasonOf(Ask(&Stub::CloseSession, Draining("two", ""))), "SESSION_NOT_FOUND");
+  const std::string other = Create("two").lease_token();
+  Begin("two", other);
+  EXPECT_EQ(ReasonOf(Ask(&Stub::CloseSession, Draining("two", ""))), "LEASE_HELD");
+  pb::CloseSessionRequest long_one = Draining("two", other);
+  long_one.mutable_drain()->set_seconds(31);
+  EXPECT_EQ(ReasonOf(Ask(&Stub::CloseSession, long_one)), "INVALID_FIELD");
+}
+
+TEST_F(DrainingCloseRpc, ACancelLeavesNoEffect) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  grpc::ClientContext context;
+  grpc::Status status;
+  std::thread closing([&] {
+    pb::CloseSessionResponse closed;
+    status = sessions().CloseSession(&context, Draining("one", token), &closed);
+  });
+  AwaitWaiting();
+  context.TryCancel();
+  closing.join();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_NE(AwaitLog("\"reason\":\"CANCELLED\"").find("CloseSession"), std::string::npos);
+  ExpectUntouched("one");
+}
+
+TEST_F(DrainingCloseRpc, ADeadlineLeavesNoEffect) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  grpc::Status status;
+  std::thread closing([&] {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+    pb::CloseSessionResponse closed;
+    status = sessions().CloseSession(&context, Draining("one", token), &closed);
+  });
+  closing.join();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_NE(AwaitLog("\"reason\":\"DEADLINE\"").find("CloseSession"), std::string::npos);
+  ExpectUntouched("one");
+}
+
+TEST_F(DrainingCloseRpc, TheServersStopLeavesNoEffect) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  grpc::Status status;
+  std::thread closing([&] { status = Ask(&Stub::CloseSession, Draining("one", token)); });
+  AwaitWaiting();
+  EXPECT_EQ(Stop(), 0);
+  closing.join();
+  EXPECT_EQ(Describe(status),
+            "UNAVAILABLE STORE_UNAVAILABLE: this server is stopping\n"
+            "    ErrorInfo{holdfast STORE_UNAVAILABLE; code=Session/StoreUnavailable; "
+            "outcome=known}\n"
+            "    RetryInfo{a while}\n"
+            "    RequestInfo{TRACE}\n");
+  const Head& head = disk().sessions.begin()->second.head;
+  EXPECT_EQ(head.lifecycle, Lifecycle::kActive);
+  EXPECT_TRUE(head.lease.held);
+}
+
+}  // namespace
+}  // namespace holdfast::test

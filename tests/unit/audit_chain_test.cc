@@ -1,0 +1,145 @@
+// The walk over an audit chain, and records of acts outside of the store.
+#include "session/audit.h"
+#include "session/refusal.h"
+#include "tests/unit/sessions_world.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+constexpr size_t kRecords = 5;
+
+std::vector<AuditRecord> Chain() {
+  std::vector<AuditRecord> records;
+  Digest previous{};
+  for (size_t at = 1; at <= kRecords; ++at) {
+    AuditRecord record{.seq = AuditSeq(at), .audit_class = "Approval", .code = "granted"};
+    record.previous = previous;
+    record.hash = AuditHash(record);
+    previous = record.hash;
+    records.push_back(record);
+  }
+  return records;
+}
+
+// The number of the first bad record; 0 when all are sound.
+uint64_t FirstBad(const std::vector<AuditRecord>& records) {
+  AuditChain chain;
+  for (const AuditRecord& record : records) {
+    if (!chain.Take(record)) break;
+  }
+  chain.ExpectEnd(Chain().back().hash);
+  return chain.why().empty() ? 0 : chain.records().value() + 1;
+}
+
+TEST(AuditChain, NamesTheFirstBadRecord) {
+  EXPECT_EQ(FirstBad(Chain()), 0U);
+  for (size_t at = 0; at < kRecords; ++at) {
+    auto changed = Chain();
+    changed[at].code = "denied";
+    EXPECT_EQ(FirstBad(changed), at + 1);
+    // Its own hash made to fit: then the next one does not follow it, or the head names another.
+    changed[at].hash = AuditHash(changed[at]);
+    EXPECT_EQ(FirstBad(changed), at + 1 == kRecords ? kRecords : at + 2);
+    auto removed = Chain();
+    removed.erase(removed.begin() + static_cast<std::ptrdiff_t>(at));
+    EXPECT_EQ(FirstBad(removed), at + 1 == kRecords ? at : at + 1);
+  }
+}
+
+AppendAuditCommand ToAppend(World& world) {
+  return {.request = world.NewRequest(),
+          .session = world.id(),
+          .audit_class = "Approval",
+          .code = "granted",
+          .correlation_id = "turn-1",
+          .data = {{"tool", "rm"}, {"by", "ada"}}};
+}
+
+TEST(SessionsAudit, ARecordNeedsNoLeaseAndMovesNothing) {
+  World world;
+  world.Create();
+  const Head before = world.Stored();
+  const AppendAuditCommand command = ToAppend(world);
+  const auto done = world.other().AppendAudit(world.caller(), command);
+  ASSERT_EQ(ReasonIn(done), "OK");
+  EXPECT_EQ(done->receipt.audit, AuditSeq(2));
+  const Head after = world.Stored();
+  EXPECT_EQ(after.revision, before.revision);
+  EXPECT_EQ(after.last_event, before.last_event);
+  const auto page = world.store().ReadAudit(world.key(), AuditSeq(1), {.items = 9, .bytes = 1024});
+  ASSERT_TRUE(page.ok());
+  ASSERT_EQ(page->records.size(), 1U);
+  EXPECT_EQ(page->records[0].audit_class, "Approval");
+  EXPECT_EQ(page->records[0].correlation_id, "turn-1");
+  EXPECT_EQ(page->records[0].data.at("tool"), "rm");
+  const auto again = world.sessions().AppendAudit(world.caller(), command);
+  ASSERT_EQ(ReasonIn(again), "OK");
+  EXPECT_TRUE(again->repeated);
+  EXPECT_EQ(again->receipt.audit, AuditSeq(2));
+  AppendAuditCommand other = command;
+  other.data["by"] = "eve";
+  EXPECT_EQ(ReasonIn(world.sessions().AppendAudit(world.caller(), other)), "REQUEST_ID_REUSED");
+  // A closed session may be told of, too.
+  ASSERT_EQ(ReasonIn(world.sessions().Close(world.caller(), world.ToClose())), "OK");
+  EXPECT_EQ(ReasonIn(world.sessions().AppendAudit(world.caller(), ToAppend(world))), "OK");
+}
+
+TEST(SessionsAudit, WhatARecordMustHave) {
+  World world;
+  world.Create();
+  const auto refused = [&](const std::function<void(AppendAuditCommand&)>& spoil) {
+    AppendAuditCommand command = ToAppend(world);
+    spoil(command);
+    const auto done = world.sessions().AppendAudit(world.caller(), command);
+    return ReasonIn(done) + " " + FactIn(done.status(), "field");
+  };
+  EXPECT_EQ(refused([](auto& command) { command.audit_class = " "; }), "INVALID_FIELD audit_class");
+  EXPECT_EQ(refused([](auto& command) { command.audit_class = "Turn"; }),
+            "INVALID_FIELD audit_class");
+  EXPECT_EQ(refused([](auto& command) { command.code = ""; }), "INVALID_FIELD code");
+  EXPECT_EQ(refused([](auto& command) { command.correlation_id = ""; }),
+            "INVALID_FIELD correlation_id");
+  EXPECT_EQ(refused([](auto& command) { command.data["a"] = std::string(65537, 'x'); }),
+            "TOO_LARGE data.a");
+  EXPECT_EQ(refused([](auto& command) {
+              for (int i = 0; i < 40; ++i) {
+                command.data[std::to_string(i)] = std::string(65536, 'x');
+              }
+            }),
+            "TOO_LARGE data");
+}
+
+TEST(SessionsAudit, VerifyCountsWhatIsSoundAndNamesWhatIsNot) {
+  World world;
+  world.Create();
+  world.RunTurn();
+  const auto go_on = [] { return absl::OkStatus(); };
+  auto verdict = world.other().VerifyAudit(world.caller(), world.id(), go_on);
+  ASSERT_EQ(ReasonIn(verdict), "OK");
+  EXPECT_TRUE(verdict->sound());
+  EXPECT_EQ(verdict->records, 3U);
+  EXPECT_EQ(verdict->last, world.Stored().audit_chain);
+  auto& records = world.disk().sessions.at(world.key()).audit;
+  records.push_back(records.back());
+  records.back().seq = AuditSeq(4);
+  verdict = world.other().VerifyAudit(world.caller(), world.id(), go_on);
+  ASSERT_EQ(ReasonIn(verdict), "OK");
+  EXPECT_EQ(verdict->records, 3U);
+  EXPECT_FALSE(verdict->sound());
+  records[1].code = "another";
+  verdict = world.other().VerifyAudit(world.caller(), world.id(), go_on);
+  ASSERT_EQ(ReasonIn(verdict), "OK");
+  EXPECT_EQ(verdict->records, 1U);
+  EXPECT_EQ(ReasonIn(world.other().VerifyAudit(
+                world.caller(), world.id(),
+                [] { return Refusal(Reason::kDeadline, "too late").ToStatus(); })),
+            "DEADLINE");
+}
+
+}  // namespace
+}  // namespace holdfast::test
