@@ -235,16 +235,14 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const ReleaseCommand& co
 
 absl::Status CheckSecrets(const SecretScanner& scanner, const CancelCommand& command) {
   SecretCheck check(scanner);
-  LookAtId(check, "", "request_id", command.request.value());
-  LookAtId(check, "", "session_id", command.session.value());
+  LookAtIds(check, command);
   check.Look({.name = "name"}, command.name);
   return check.ToStatus();
 }
 
 absl::Status CheckSecrets(const SecretScanner& scanner, const AppendAuditCommand& command) {
   SecretCheck check(scanner);
-  LookAtId(check, "", "request_id", command.request.value());
-  LookAtId(check, "", "session_id", command.session.value());
+  LookAtIds(check, command);
   check.Look({.name = "audit_class"}, command.audit_class);
   check.Look({.name = "code"}, command.code);
   check.Look({.name = "correlation_id"}, command.correlation_id);

@@ -171,6 +171,18 @@ absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
 // What only acts of the store itself are recorded as.
 constexpr std::array<std::string_view, 2> kOwnAuditClasses = {kLifecycleClass, kTurnClass};
 
+// What a commit and a write without a turn have in common.
+template <typename Command>
+absl::Status CheckSnapshot(const Command& command) {
+  if (command.sm) {
+    RETURN_IF_ERROR(CheckStateMachine(*command.sm));
+  }
+  return CheckContent({.messages = command.messages,
+                       .slots = command.slots,
+                       .deleted_slots = command.deleted_slots},
+                      command.acting_owner);
+}
+
 }  // namespace
 
 absl::Status Validate(const CreateCommand& command) {
@@ -244,26 +256,14 @@ absl::Status Validate(const CommitTurnCommand& command) {
   if (command.keep_open && command.outcome != TurnOutcome::kOk) {
     return InvalidField("outcome", "a turn that stays open has none yet: leave it out");
   }
-  if (command.sm) {
-    RETURN_IF_ERROR(CheckStateMachine(*command.sm));
-  }
-  return CheckContent({.messages = command.messages,
-                       .slots = command.slots,
-                       .deleted_slots = command.deleted_slots},
-                      command.acting_owner);
+  return CheckSnapshot(command);
 }
 
 absl::Status Validate(const WriteCommand& command) {
   if (command.base && command.replace_history) {
     return InvalidField("base", "must be left out where the history is replaced");
   }
-  if (command.sm) {
-    RETURN_IF_ERROR(CheckStateMachine(*command.sm));
-  }
-  return CheckContent({.messages = command.messages,
-                       .slots = command.slots,
-                       .deleted_slots = command.deleted_slots},
-                      command.acting_owner);
+  return CheckSnapshot(command);
 }
 
 absl::Status Validate(const AbandonTurnCommand& command) {

@@ -24,17 +24,6 @@ absl::Status CheckNoUnknownIn(std::string_view field, const google::protobuf::Me
                                  std::to_string(unknown.field(0).number()));
 }
 
-absl::StatusOr<Slot> ReadSlot(const std::string& path, const pb::Slot& slot) {
-  ASSIGN_OR_RETURN(const DriftPolicy policy,
-                   ReadDriftPolicy(path + ".drift_policy", slot.drift_policy()));
-  // `revision` is the store's to give; a slot that was read and is written back carries an old one.
-  return Slot{.owner = slot.owner(),
-              .version = slot.version(),
-              .policy = policy,
-              .data = slot.data(),
-              .revision = {}};
-}
-
 absl::StatusOr<JournalEntry> ReadEntry(const std::string& path, const pb::JournalEntry& entry) {
   JournalEntry out{.turn = TurnNumber(entry.turn()),
                    .number = EntryNumber(entry.number()),
@@ -69,18 +58,33 @@ StateMachineRef ReadStateMachine(const pb::StateMachine& sm) {
   return {.ext_id = sm.sm_ext_id(), .slot_ref = sm.state_slot_ref()};
 }
 
+absl::StatusOr<Message> ReadMessage(const std::string& path, const pb::Message& message) {
+  if (message.seq() != 0) {
+    return InvalidField(path + ".seq", "is given by the store: leave it out");
+  }
+  return Message{.seq = {},
+                 .role = message.role(),
+                 .content_type = message.content_type(),
+                 .data = message.data()};
+}
+
+absl::StatusOr<Slot> ReadSlot(const std::string& path, const pb::Slot& slot) {
+  ASSIGN_OR_RETURN(const DriftPolicy policy,
+                   ReadDriftPolicy(path + ".drift_policy", slot.drift_policy()));
+  // `revision` is the store's to give; a slot that was read and is written back carries an old one.
+  return Slot{.owner = slot.owner(),
+              .version = slot.version(),
+              .policy = policy,
+              .data = slot.data(),
+              .revision = {}};
+}
+
 absl::StatusOr<std::vector<Message>> ReadMessages(const Repeated<pb::Message>& messages) {
   std::vector<Message> out;
   out.reserve(static_cast<size_t>(messages.size()));
   for (int i = 0; i < messages.size(); ++i) {
-    const pb::Message& message = messages[i];
-    if (message.seq() != 0) {
-      return InvalidField(At("messages", i) + ".seq", "is given by the store: leave it out");
-    }
-    out.push_back({.seq = {},
-                   .role = message.role(),
-                   .content_type = message.content_type(),
-                   .data = message.data()});
+    ASSIGN_OR_RETURN(Message message, ReadMessage(At("messages", i), messages[i]));
+    out.push_back(std::move(message));
   }
   return out;
 }
