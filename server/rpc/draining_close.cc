@@ -31,7 +31,8 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
               {.method = unary.method,
                .session = unary.request->session_id(),
                .request_bytes = unary.request->ByteSizeLong(),
-               .held_bytes = 0}) {}
+               .held_bytes = 0}),
+        arrived_(edge.clock.SinceBoot()) {}
 
   grpc::ServerUnaryReactor* Start() {
     if (const absl::Status entered = call_.Enter(); !entered.ok()) {
@@ -48,7 +49,7 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
     if (!command.ok()) return Finish(command.status());
     command_ = *std::move(command);
     call_.ProlongDefaultDeadline(command_.drain);
-    patience_ends_ = edge_.clock.SinceBoot() + command_.drain;
+    patience_ends_ = arrived_ + command_.drain;
     Look(TurnWaiters::Woken::kLook);
   }
 
@@ -95,6 +96,7 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
   const CloseUnary unary_;
   grpc::ServerUnaryReactor* const reactor_;
   Call call_;
+  const absl::Duration arrived_;  // since boot
   CloseCommand command_;          // fixed from Begin on: two threads may read it
   absl::Duration patience_ends_;  // since boot
   std::optional<uint64_t> committed_before_;

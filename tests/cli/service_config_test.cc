@@ -5,6 +5,7 @@
 #include "cli/retry.h"
 #include "holdfast/v1/admin_service.grpc.pb.h"
 #include "holdfast/v1/session_service.grpc.pb.h"
+#include "tests/support/channel.h"
 #include "tests/support/golden.h"
 
 #include "absl/strings/str_split.h"
@@ -131,8 +132,7 @@ TEST(ServiceConfig, IsTakenAndFollowedByGrpc) {
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON(ServiceConfigJson());
-  const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
-                                                 grpc::InsecureChannelCredentials(), arguments);
+  const auto channel = testing::Connected("127.0.0.1:" + std::to_string(port), arguments);
   grpc::ClientContext context;
   v1::EchoResponse reply;
   const grpc::Status status = v1::AdminService::NewStub(channel)->Echo(&context, {}, &reply);

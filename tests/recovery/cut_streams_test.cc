@@ -1,6 +1,7 @@
 // Streams that break anywhere: a client that does what the documentation says (send again from the
 // last number acknowledged; send the same commit again) loses nothing and doubles nothing, and what
 // it had staged goes away.
+#include "tests/support/channel.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/streamed_commit.h"
@@ -32,7 +33,7 @@ class CutStreams : public ::testing::Test {
   void SetUp() override {
     ASSERT_TRUE(server_.Start()) << server_.Log();
     client_ = std::make_unique<WireClient>(server_.address());
-    channel_ = grpc::CreateChannel(server_.address(), grpc::InsecureChannelCredentials());
+    channel_ = Connected(server_.address());
     sessions_ = pb::SessionService::NewStub(channel_);
     token_ = client_->Must(&Stub::CreateSession, test::CreateRequest("cut")).lease_token();
   }

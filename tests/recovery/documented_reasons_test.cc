@@ -1,5 +1,6 @@
 // What a server answers in fact is what docs/api.md says that the method can cause: by the log of a
 // real one that has been asked for every refusal that needs no damage.
+#include "tests/support/channel.h"
 #include "tests/support/golden.h"
 #include "tests/support/refusal_cases.h"
 #include "tests/support/server_process.h"
@@ -38,7 +39,7 @@ TEST(DocumentedReasons, AreAllThatAMethodCauses) {
   ServerProcess server(
       folder, {.more = absl::StrCat("secrets: {patterns: ['", test::kSecretPattern, "']}\n")});
   ASSERT_TRUE(server.Start()) << server.Log();
-  const auto channel = grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials());
+  const auto channel = Connected(server.address());
   const auto sessions = pb::SessionService::NewStub(channel);
   const auto admin = pb::AdminService::NewStub(channel);
   test::RefusalCases cases(*sessions, *admin);

@@ -5,6 +5,7 @@
 #include "session/limits.h"
 #include "store-fs/recovery.h"
 #include "tests/support/changes.h"
+#include "tests/support/channel.h"
 #include "tests/support/details.h"
 #include "tests/support/golden.h"
 #include "tests/support/refusal_cases.h"
@@ -42,7 +43,7 @@ class Place {
 
   void Start() {
     EXPECT_TRUE(server_.Start()) << server_.Log();
-    channel_ = grpc::CreateChannel(server_.address(), grpc::InsecureChannelCredentials());
+    channel_ = Connected(server_.address());
     EXPECT_TRUE(WaitUntil([&] { return channel_->GetState(true) == GRPC_CHANNEL_READY; }));
     sessions_ = pb::SessionService::NewStub(channel_);
     admin_ = pb::AdminService::NewStub(channel_);

@@ -1,6 +1,7 @@
 // A secret that the server knows, sent in every field of every method that writes, over a real
 // socket to a server on files: each is refused by its place, and nothing on disk or in the log ever
 // holds the secret.
+#include "tests/support/channel.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
@@ -158,7 +159,7 @@ class KnownSecret : public ::testing::Test {
   void SetUp() override {
     std::ofstream(folder_.File("secret")) << kCanary << "\n";
     ASSERT_TRUE(server_.Start()) << server_.Log();
-    channel_ = grpc::CreateChannel(server_.address(), grpc::InsecureChannelCredentials());
+    channel_ = Connected(server_.address());
     client_ = std::make_unique<WireClient>(server_.address());
     pb::CreateSessionRequest create = test::CreateRequest("here");
     create.add_messages()->set_data(kMarker);

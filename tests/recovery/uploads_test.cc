@@ -2,6 +2,7 @@
 // stays small, and the bytes come back as they were sent.
 #include "session/digest.h"
 #include "session/limits.h"
+#include "tests/support/channel.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
@@ -58,11 +59,7 @@ class Uploads : public ::testing::Test {
   void Start() {
     ASSERT_TRUE(server_.Start()) << server_.Log();
     client_ = std::make_unique<WireClient>(server_.address());
-    // A connection of its own: one to the server before may not have noticed its end.
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    sessions_ = pb::SessionService::NewStub(grpc::CreateCustomChannel(
-        server_.address(), grpc::InsecureChannelCredentials(), arguments));
+    sessions_ = pb::SessionService::NewStub(Connected(server_.address()));
   }
 
   // Begins a commit of the largest size in a new session.

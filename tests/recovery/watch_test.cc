@@ -1,6 +1,7 @@
 // Those who watch a real server: whatever is killed, each event is seen once and in order; and
 // those who never read cost the others nothing and the server little.
 #include "session/limits.h"
+#include "tests/support/channel.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wait.h"
@@ -27,11 +28,9 @@ constexpr char kSession[] = "watched";
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return Connected(address, arguments);
 }
 
 std::vector<pb::Event> ListAll(WireClient& client) {

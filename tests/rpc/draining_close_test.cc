@@ -21,15 +21,8 @@ class DrainingCloseRpc : public Served {
     return request;
   }
 
-  // Waits until the close is under way: it holds its place and no worker.
-  void AwaitWaiting() {
-    for (;;) {
-      grpc::ClientContext context;
-      pb::StatusResponse status;
-      ASSERT_TRUE(admin().Status(&context, {}, &status).ok());
-      if (status.calls_in_progress() == 2) return;  // and this one
-    }
-  }
+  // Waits until the close that was sent after `loads` has seen the turn it waits for.
+  void AwaitWaiting(int loads) { script().AwaitLoadAfter(loads); }
 
   void ExpectUntouched(const std::string& id) {
     EXPECT_EQ(Get(id).lifecycle(), pb::LIFECYCLE_ACTIVE);
@@ -42,8 +35,9 @@ TEST_F(DrainingCloseRpc, WaitsForTheTurnsCommitWithoutAWorker) {
   Begin("one", token);
   pb::CloseSessionResponse closed;
   grpc::Status status;
+  const int loads = script().Loads();
   std::thread closing([&] { status = Ask(&Stub::CloseSession, Draining("one", token), &closed); });
-  AwaitWaiting();
+  AwaitWaiting(loads);
   // The only worker is free for the commit.
   Commit("one", token, 1, "the end");
   closing.join();
@@ -61,8 +55,9 @@ TEST_F(DrainingCloseRpc, AbandonsTheTurnWhenTheTimeIsOver) {
   pb::CloseSessionResponse closed;
   grpc::Status status;
   const pb::CloseSessionRequest request = Draining("one", token);
+  const int loads = script().Loads();
   std::thread closing([&] { status = Ask(&Stub::CloseSession, request, &closed); });
-  AwaitWaiting();
+  AwaitWaiting(loads);
   clock().Advance(absl::Seconds(30));
   closing.join();
   ASSERT_TRUE(status.ok()) << status.error_message();
@@ -95,11 +90,12 @@ TEST_F(DrainingCloseRpc, ACancelLeavesNoEffect) {
   Begin("one", token);
   grpc::ClientContext context;
   grpc::Status status;
+  const int loads = script().Loads();
   std::thread closing([&] {
     pb::CloseSessionResponse closed;
     status = sessions().CloseSession(&context, Draining("one", token), &closed);
   });
-  AwaitWaiting();
+  AwaitWaiting(loads);
   context.TryCancel();
   closing.join();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
@@ -127,8 +123,9 @@ TEST_F(DrainingCloseRpc, TheServersStopLeavesNoEffect) {
   const std::string token = Create("one").lease_token();
   Begin("one", token);
   grpc::Status status;
+  const int loads = script().Loads();
   std::thread closing([&] { status = Ask(&Stub::CloseSession, Draining("one", token)); });
-  AwaitWaiting();
+  AwaitWaiting(loads);
   EXPECT_EQ(Stop(), 0);
   closing.join();
   EXPECT_EQ(Describe(status),

@@ -2,6 +2,7 @@
 #include "server/healthcheck.h"
 #include "server/version.h"
 #include "tests/rpc/served.h"
+#include "tests/support/channel.h"
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -144,8 +145,7 @@ TEST_F(Process, ServesOverFilesAndFindsThemAgain) {
     Child asked({"healthcheck", "--address", address}, home());
     EXPECT_EQ(asked.Wait(), 0);
 
-    const auto stub = pb::SessionService::NewStub(
-        grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    const auto stub = pb::SessionService::NewStub(testing::Connected(address));
     grpc::ClientContext context;
     ASSERT_TRUE(stub->CreateSession(&context, CreateRequest("kept"), &created).ok());
     Child second({"--config", ConfigFile()}, home());
@@ -157,8 +157,7 @@ TEST_F(Process, ServesOverFilesAndFindsThemAgain) {
   Child server({"--config", ConfigFile()}, home());
   const std::string ready = server.Line();
   EXPECT_EQ(ValueOf(ready, "store_id"), store_id);
-  const auto stub = pb::SessionService::NewStub(
-      grpc::CreateChannel(ValueOf(ready, "address"), grpc::InsecureChannelCredentials()));
+  const auto stub = pb::SessionService::NewStub(testing::Connected(ValueOf(ready, "address")));
   grpc::ClientContext context;
   pb::BeginTurnResponse begun;
   const grpc::Status status =

@@ -41,6 +41,23 @@ void Script::CountCommit() {
   ++commits_;
 }
 
+int Script::Loads() {
+  const absl::MutexLock lock(&mutex_);
+  return loads_;
+}
+
+void Script::AwaitLoadAfter(int before) {
+  const absl::MutexLock lock(&mutex_);
+  const auto more = [this, before]()
+                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return loads_ > before; };
+  mutex_.Await(absl::Condition(&more));
+}
+
+void Script::CountLoad() {
+  const absl::MutexLock lock(&mutex_);
+  ++loads_;
+}
+
 void Script::LoseWakeups() {
   const absl::MutexLock lock(&mutex_);
   loses_wakeups_ = true;
@@ -73,7 +90,9 @@ absl::Status ScriptedStore::Init() {
 absl::StatusOr<Loaded> ScriptedStore::LoadForDecision(const SessionKey& key,
                                                       const std::optional<RequestId>& request) {
   RETURN_IF_ERROR(script_.Enter());
-  return store_->LoadForDecision(key, request);
+  absl::StatusOr<Loaded> loaded = store_->LoadForDecision(key, request);
+  script_.CountLoad();
+  return loaded;
 }
 
 absl::StatusOr<CommitResult> ScriptedStore::Commit(const Change& change) {

@@ -27,6 +27,10 @@ class Script {
   void AwaitWaiting(int count);
   // How many changes were handed to the store.
   int Commits();
+  // How many times a decision loaded a session.
+  int Loads();
+  // Waits until that has been more often than `before`.
+  void AwaitLoadAfter(int before);
   // From now on nobody is told of new events.
   void LoseWakeups();
 
@@ -36,6 +40,7 @@ class Script {
   absl::Status Enter();
   absl::Status Health();
   void CountCommit();
+  void CountLoad();
   bool LosesWakeups();
 
   absl::Mutex mutex_;
@@ -44,6 +49,7 @@ class Script {
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
+  int loads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool loses_wakeups_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

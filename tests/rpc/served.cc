@@ -1,5 +1,6 @@
 #include "tests/rpc/served.h"
 
+#include "tests/support/channel.h"
 #include "tests/support/reference_store.h"
 
 #include <utility>
@@ -35,7 +36,7 @@ void Served::Start() {
   ASSERT_TRUE(started.ok()) << started.status();
   app_ = *std::move(started);
   runner_ = std::thread([this] { exit_code_ = app_->Run(); });
-  channel_ = grpc::CreateChannel(app_->address(), grpc::InsecureChannelCredentials());
+  channel_ = testing::Connected(app_->address());
   sessions_ = pb::SessionService::NewStub(channel_);
   admin_ = pb::AdminService::NewStub(channel_);
   health_ = grpc::health::v1::Health::NewStub(channel_);

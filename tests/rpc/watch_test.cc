@@ -7,6 +7,7 @@
 #include "session/refusal.h"
 #include "tests/rpc/served.h"
 #include "tests/support/changes.h"
+#include "tests/support/channel.h"
 #include "tests/support/details.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/reference_store.h"
@@ -267,10 +268,9 @@ TEST_F(WatchRpc, AServerThatStopsEndsItWithItsCursor) {
 // A stream that buffers as little as it can.
 std::shared_ptr<grpc::Channel> NarrowChannel(const std::string& address) {
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1024);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return testing::Connected(address, arguments);
 }
 
 // Much less than a write timeout: what happens next is seen before more can happen.

@@ -1,5 +1,6 @@
 #include "tests/support/wire_client.h"
 
+#include "tests/support/channel.h"
 #include "tests/support/requests.h"
 
 #include <google/rpc/error_details.pb.h>
@@ -11,10 +12,8 @@ constexpr uint32_t kPage = 1000;  // the most that one page holds
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   grpc::ChannelArguments arguments;
-  // Without it all channels of a process to one address share one socket.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return Connected(address, arguments);
 }
 
 absl::Duration FromWire(const google::protobuf::Duration& duration) {

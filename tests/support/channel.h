@@ -1,0 +1,21 @@
+// Channels of tests to a server that is up.
+#ifndef HOLDFAST_TESTS_SUPPORT_CHANNEL_H_
+#define HOLDFAST_TESTS_SUPPORT_CHANNEL_H_
+
+#include "grpcpp/grpcpp.h"
+
+#include <memory>
+#include <string>
+
+namespace holdfast::testing {
+
+// A channel with a connection of its own that stands. Without this all channels of a process to
+// one address share a socket, and gRPC 1.51 now and then reports a first attempt as failed with the
+// errno of another call ("No such file or directory"); it tries again by itself.
+// If the server does not answer within half a minute, the channel is returned as it is.
+std::shared_ptr<grpc::Channel> Connected(const std::string& address,
+                                         grpc::ChannelArguments arguments = {});
+
+}  // namespace holdfast::testing
+
+#endif  // HOLDFAST_TESTS_SUPPORT_CHANNEL_H_
