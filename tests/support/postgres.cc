@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <spawn.h>
 #include <sstream>
 #include <sys/file.h>
@@ -96,6 +97,17 @@ std::string FindOrStart() {
   return ReadyDirectory(place);
 }
 
+std::vector<pid_t> ChildrenOf(pid_t pid) {
+  std::istringstream text(ReadText(absl::StrCat("/proc/", pid, "/task/", pid, "/children")));
+  return {std::istream_iterator<pid_t>(text), {}};
+}
+
+// Whether nothing of the process but its number may be left.
+bool IsGone(pid_t pid) {
+  const std::string status = ReadText(absl::StrCat("/proc/", pid, "/stat"));
+  return status.empty() || status.find(") Z ") != std::string::npos;
+}
+
 std::string FreshName() {
   static std::atomic<int> made = 0;
   return absl::StrCat("t_", getpid(), "_", ++made);
@@ -155,11 +167,11 @@ void OwnPostgres::Start() {
 void OwnPostgres::Kill() {
   // Stopped first, so that it neither replaces nor tells its children while they are killed.
   process_->Signal(SIGSTOP);
-  std::istringstream children(
-      ReadText(absl::StrCat("/proc/", process_->pid(), "/task/", process_->pid(), "/children")));
-  for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
+  const std::vector<pid_t> children = ChildrenOf(process_->pid());
+  for (const pid_t child : children) kill(child, SIGKILL);
   process_->Signal(SIGKILL);
   process_->Wait();
+  for (const pid_t child : children) EXPECT_TRUE(WaitUntil([&] { return IsGone(child); }));
 }
 
 void OwnPostgres::Stop() {
