@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <libpq-fe.h>
+#include <limits>
 #include <poll.h>
 #include <utility>
 #include <vector>
@@ -31,13 +32,19 @@ std::string FieldOf(const PGresult* result, int field) {
   return text == nullptr ? "" : text;
 }
 
+// In PostgreSQL's settings 0 stands for no timeout.
+int64_t Milliseconds(absl::Duration timeout) {
+  return timeout == absl::InfiniteDuration() ? 0 : absl::ToInt64Milliseconds(timeout);
+}
+
 // What every connection of ours has set from its first moment.
 std::string SessionSettings(const ConnectOptions& options) {
-  return absl::StrCat("-c statement_timeout=", absl::ToInt64Milliseconds(options.statement_timeout),
+  const int64_t timeout = Milliseconds(options.statement_timeout);
+  return absl::StrCat("-c statement_timeout=", timeout,
+                      " -c idle_in_transaction_session_timeout=", timeout,
                       " -c default_transaction_isolation=read\\ committed",
-                      " -c standard_conforming_strings=on -c search_path=holdfast",
-                      " -c timezone=UTC -c idle_in_transaction_session_timeout=",
-                      absl::ToInt64Milliseconds(options.statement_timeout));
+                      " -c standard_conforming_strings=on -c search_path=holdfast -c timezone=UTC"
+                      " -c holdfast.connection=own");
 }
 
 struct Keywords {
@@ -61,9 +68,12 @@ absl::StatusOr<Keywords> KeywordsOf(const ConnectOptions& options) {
     return absl::InvalidArgumentError(why);
   }
   Keywords keywords;
+  // Of several hosts the one that takes writes, unless the dsn says something else.
+  if (options.dsn.find(',') != std::string::npos)
+    keywords.Set("target_session_attrs", "read-write");
   std::string settings = SessionSettings(options);
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
-    if (option->val == nullptr) continue;
+    if (option->val == nullptr) continue;  // not said, and without a default
     if (std::string_view(option->keyword) == "options") {
       settings = absl::StrCat(option->val, " ", settings);
     } else {
@@ -262,9 +272,14 @@ std::optional<Failure> Connection::Exchange(Received& received) {
 // Waits until the socket can be read or written, as `events` asks; false when the server has been
 // silent for too long.
 bool Connection::Await(int16_t events) {
+  constexpr int64_t kLongest = std::numeric_limits<int>::max();
+  const int patience =
+      patience_ == absl::InfiniteDuration()
+          ? -1
+          : static_cast<int>(std::min(absl::ToInt64Milliseconds(patience_), kLongest));
   pollfd waiting = {.fd = PQsocket(connection_.get()), .events = events, .revents = 0};
   for (;;) {
-    const int ready = poll(&waiting, 1, static_cast<int>(absl::ToInt64Milliseconds(patience_)));
+    const int ready = poll(&waiting, 1, patience);
     if (ready > 0) return true;
     if (ready == 0 || errno != EINTR) return false;
   }

@@ -51,7 +51,7 @@ struct ConnectOptions {
   std::string password;  // empty: as libpq finds one
   std::string application_name = "holdfastd";
   absl::Duration connect_timeout = absl::Seconds(5);     // for each host
-  absl::Duration statement_timeout = absl::Seconds(30);  // by the server, for every statement
+  absl::Duration statement_timeout = absl::Seconds(30);  // by the server; infinite: none
   // A statement is given up, and its connection with it, when the server has been silent for so
   // much longer than its own timeout.
   absl::Duration silence = absl::Seconds(5);

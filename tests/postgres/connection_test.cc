@@ -268,7 +268,7 @@ TEST(PgConnection, SettingsOfTheDsnStay) {
 }
 
 TEST(PgConnection, AScriptIsOneTransaction) {
-  const TestDatabase database;
+  const TestDatabase database(Contents::kNothing);
   const auto connection = Connect(database.dsn());
   EXPECT_THAT(
       std::string(connection->Script("CREATE TABLE public.a (b int); SELECT 1/0").message()),
@@ -283,7 +283,7 @@ TEST(PgConnection, AScriptIsOneTransaction) {
 }
 
 TEST(PgConnection, ATapFailsStatementsBeforeAndAfter) {
-  const TestDatabase database;
+  const TestDatabase database(Contents::kNothing);
   auto tap = std::make_shared<pg::Tap>();
   tap->before = [](std::string_view name) -> std::optional<Failure> {
     if (name != "first") return std::nullopt;

@@ -1,7 +1,10 @@
 #include "tests/support/postgres.h"
 
+#include "session/digest.h"
+#include "store-postgres/migrations.h"
 #include "tests/support/wait.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
@@ -108,6 +111,49 @@ bool IsGone(pid_t pid) {
   return status.empty() || status.find(") Z ") != std::string::npos;
 }
 
+void Do(pg::Connection& connection, const std::string& sql) {
+  const absl::Status done = connection.Script(sql);
+  if (!done.ok()) GiveUp(absl::StrCat(sql, ": ", std::string(done.message())));
+}
+
+// Replaces the clock of a store by one that a test moves.
+constexpr char kOwnClock[] = R"(
+CREATE SCHEMA holdfast_test;
+CREATE TABLE holdfast_test.clock (ahead interval NOT NULL);
+INSERT INTO holdfast_test.clock VALUES ('0');
+CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS timestamptz
+LANGUAGE sql VOLATILE PARALLEL SAFE
+AS 'SELECT clock_timestamp() + (SELECT ahead FROM holdfast_test.clock)';
+)";
+
+// The name of a database with a store, of which others are copies; made when there is none of this
+// program's migrations. `connection` leads to the cluster in `directory`.
+std::string TemplateIn(const std::string& directory, pg::Connection& connection) {
+  constexpr pg::Statement kThere = {"there",
+                                    "SELECT count(*) FROM pg_database WHERE datname = $1::text"};
+  Sha256Stream steps;
+  for (const pg::Migration& step : pg::Migrations()) steps.Add(step.sql);
+  const Digest digest = steps.Sum();
+  const std::string name =
+      absl::StrCat("store_", absl::BytesToHexString(std::string(View(digest)).substr(0, 8)));
+  Do(connection, "SELECT pg_advisory_lock(1)");
+  const pg::Answer found = connection.Run(kThere, pg::Params().Text(name));
+  if (std::get<pg::Rows>(found).Int(0, 0) == 0) {
+    const std::string fresh = name + "_new";
+    Do(connection, absl::StrCat("DROP DATABASE IF EXISTS ", fresh));
+    Do(connection, absl::StrCat("CREATE DATABASE ", fresh));
+    {
+      const auto made = Connect(DsnOf(directory, fresh));
+      const auto migrated = pg::Migrate(*made);
+      if (!migrated.ok()) GiveUp(std::string(migrated.status().message()));
+      Do(*made, kOwnClock);
+    }
+    Do(connection, absl::StrCat("ALTER DATABASE ", fresh, " RENAME TO ", name));
+  }
+  Do(connection, "SELECT pg_advisory_unlock(1)");
+  return name;
+}
+
 std::string FreshName() {
   static std::atomic<int> made = 0;
   return absl::StrCat("t_", getpid(), "_", ++made);
@@ -131,11 +177,21 @@ std::string DsnOf(const std::string& directory, const std::string& name) {
   return absl::StrCat("host='", host, "' user=holdfast dbname=", name);
 }
 
-TestDatabase::TestDatabase(const std::string& directory)
+TestDatabase::TestDatabase(Contents contents, const std::string& directory)
     : directory_(directory), name_(FreshName()) {
-  const absl::Status made =
-      Connect(DsnOf(directory_, "postgres"))->Script(absl::StrCat("CREATE DATABASE ", name_));
-  if (!made.ok()) GiveUp(std::string(made.message()));
+  const std::unique_ptr<pg::Connection> connection = Connect(DsnOf(directory_, "postgres"));
+  std::string sql = absl::StrCat("CREATE DATABASE ", name_);
+  if (contents == Contents::kStore) {
+    absl::StrAppend(&sql, " TEMPLATE ", TemplateIn(directory_, *connection));
+  }
+  Do(*connection, sql);
+}
+
+void TestDatabase::AdvanceClock(absl::Duration passed) {
+  constexpr pg::Statement kAdvance = {"advance",
+                                      "UPDATE holdfast_test.clock SET ahead = ahead + $1"};
+  const pg::Answer answer = Connect(dsn())->Run(kAdvance, pg::Params().Interval(passed));
+  EXPECT_TRUE(std::holds_alternative<pg::Rows>(answer));
 }
 
 TestDatabase::~TestDatabase() {
@@ -154,6 +210,12 @@ OwnPostgres::OwnPostgres(std::vector<std::string> settings) : settings_(std::mov
 
 OwnPostgres::~OwnPostgres() {
   if (process_ != nullptr) Kill();
+}
+
+void OwnPostgres::CopyFrom(const OwnPostgres& primary) {
+  const Ending ending = RunToEnd({kScript, "copy", primary.directory(), directory()},
+                                 folder_.File("log"), folder_.File("log"));
+  if (ending.exit_code != 0) GiveUp(Log());
 }
 
 void OwnPostgres::Start() {

@@ -7,6 +7,8 @@
 #include "tests/support/child_process.h"
 #include "tests/support/server_process.h"
 
+#include "absl/time/time.h"
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,14 +27,24 @@ std::unique_ptr<pg::Connection> Connect(const std::string& dsn);
 // How the database `name` of the cluster in `directory` is reached.
 std::string DsnOf(const std::string& directory, const std::string& name);
 
+// What a database begins with.
+enum class Contents {
+  kNothing,
+  // A store: every migration was taken, and the clock by which leases expire is the test's to move.
+  kStore,
+};
+
 // A database of the test's own, dropped with its connections when this goes away. For one thread.
 class TestDatabase final {
  public:
-  // An empty one, in the shared cluster or in the one whose socket is in `directory`.
-  explicit TestDatabase(const std::string& directory = SharedPostgres());
+  // In the shared cluster, or in the one whose socket is in `directory`.
+  explicit TestDatabase(Contents contents, const std::string& directory = SharedPostgres());
   TestDatabase(const TestDatabase&) = delete;
   TestDatabase& operator=(const TestDatabase&) = delete;
   ~TestDatabase();
+
+  // Lets `passed` pass on the store's clock.
+  void AdvanceClock(absl::Duration passed);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string dsn() const { return DsnOf(directory_, name_); }
@@ -52,6 +64,8 @@ class OwnPostgres final {
   OwnPostgres& operator=(const OwnPostgres&) = delete;
   ~OwnPostgres();
 
+  // Makes this one a standby of `primary`, which is up; before the first Start.
+  void CopyFrom(const OwnPostgres& primary);
   // Starts it, again after a Kill or a Stop, and waits until it takes connections.
   void Start();
   // Kills every process of it, as the loss of the machine would.
