@@ -21,7 +21,7 @@ Refusal Refused(std::string_view why) {
 Refusal ByTheTransaction() {
   return Refused(
       "a pooler lends its connections out by the transaction, as pgbouncer does with "
-      "pool_mode=transaction; sessions need PostgreSQL itself, or pool_mode=session");
+      "pool_mode=transaction: connect to PostgreSQL itself");
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Open(const ConnectOptions& options) {
