@@ -159,6 +159,10 @@ std::vector<Seed> SeedsOfRealArtefacts() {
                            .root = "/b: c",
                            .durability = "interval",
                            .interval = absl::Milliseconds(250)});
+  config.stores.push_back({.name = "third",
+                           .kind = "postgres",
+                           .dsn = "host=/run/postgresql dbname='a b'",
+                           .password = "file:/run/secrets/postgres"});
   config.secrets.known = {{.text = "env:TOKEN"}, {.text = "file:/token"}};
   config.secrets.patterns = {"sk-[a-z]{20}"};
   seeds.push_back({"config", "everything", PrintConfig(config)});

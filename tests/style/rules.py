@@ -25,7 +25,7 @@ LAYERS = {
 }
 # These files may see more than their folder: the composition of the stores, and the driver.
 LAYERS_OF_FILE = {
-    "server/stores.cc": ["store-fs/"],
+    "server/stores.cc": ["store-fs/", "store-postgres/"],
     "store-postgres/pg/*": ["libpq-fe.h"],
 }
 

@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_POSTGRES_H_
 #define HOLDFAST_TESTS_SUPPORT_POSTGRES_H_
 
+#include "store-postgres/migrations.h"
 #include "store-postgres/pg/connection.h"
 #include "tests/support/child_process.h"
 #include "tests/support/server_process.h"

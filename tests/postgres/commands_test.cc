@@ -1,0 +1,69 @@
+// The commands of holdfastd for a store in a database, as a person types them.
+#include "tests/support/postgres.h"
+#include "tests/support/server_process.h"
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <fstream>
+
+namespace holdfast::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CommandsTest : public ::testing::Test {
+ protected:
+  // Runs holdfastd with `words` over a store in `dsn`; its exit code. What it says is in `said_`.
+  int Run(const std::vector<std::string>& words, const std::string& dsn,
+          const std::string& more = "") {
+    std::ofstream(folder_.File("holdfastd.yaml"))
+        << "stores: [{name: team, kind: postgres, active: true, dsn: \"" << dsn << "\"" << more
+        << "}]\n";
+    std::vector<std::string> arguments = {Program("holdfastd")};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    arguments.insert(arguments.end(), {"--config", folder_.File("holdfastd.yaml")});
+    const std::string out = folder_.File(absl::StrCat("said.", ++runs_));
+    const Ending ending = RunToEnd(arguments, out, out);
+    said_ = ReadText(out);
+    return ending.exit_code;
+  }
+
+  const TestFolder folder_;
+  const TestDatabase database_{Contents::kNothing};
+  std::string said_;
+  int runs_ = 0;
+};
+
+TEST_F(CommandsTest, MigrateTakesTheStepsAndStatusShowsThem) {
+  const auto steps = static_cast<int>(pg::Migrations().size());
+  EXPECT_EQ(Run({"migrate", "--status"}, database_.dsn()), steps == 0 ? 0 : 1) << said_;
+  if (steps > 0) {
+    EXPECT_THAT(said_, HasSubstr("run holdfastd migrate"));
+  }
+  EXPECT_EQ(Run({"migrate"}, database_.dsn()), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr(absl::StrCat("store team: schema ", steps, ", ", steps)));
+  EXPECT_EQ(Run({"migrate"}, database_.dsn()), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr(absl::StrCat("store team: schema ", steps, ", 0 steps taken")));
+  EXPECT_EQ(Run({"migrate", "--status"}, database_.dsn()), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr(absl::StrCat("store team: schema ", steps, " may be served")));
+  for (const pg::Migration& step : pg::Migrations()) {
+    EXPECT_THAT(said_, HasSubstr(absl::StrCat("store team: step ", step.version, " ",
+                                              std::string(step.name), " taken at ")));
+  }
+}
+
+TEST_F(CommandsTest, WhatCannotBeReachedIsSaid) {
+  EXPECT_EQ(Run({"migrate"}, "host=/nonexistent dbname=x"), 1);
+  EXPECT_THAT(said_, HasSubstr("store team: "));
+  EXPECT_THAT(said_, HasSubstr("/nonexistent"));
+}
+
+TEST_F(CommandsTest, APasswordThatIsNotThereIsSaid) {
+  EXPECT_EQ(Run({"migrate"}, database_.dsn(), ", password: 'env:HOLDFAST_TEST_NO_SUCH'"), 1);
+  EXPECT_THAT(said_, HasSubstr("the variable HOLDFAST_TEST_NO_SUCH is not set"));
+}
+
+}  // namespace
+}  // namespace holdfast::testing
