@@ -269,6 +269,7 @@ absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision d
     return attempt;
   }
   const Rows& rows = std::get<Rows>(answer);
+  NoteTimeline(*connection, rows.Int(0, kTimeline));
   if (!rows.Bool(0, kApplied)) {
     ASSIGN_OR_RETURN(attempt.moved, ReadBasis(rows, change.key));
     if (!rows.Bool(0, kUploaded)) {
@@ -287,6 +288,14 @@ absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision d
                                  .events = std::move(applied.events)};
   Publish(change, *attempt.applied, rows.Int(0, 0));
   return attempt;
+}
+
+// A reply from a server's newer history makes connections of the older one worthless.
+void Commits::NoteTimeline(Connection& connection, int64_t seen) {
+  const auto timeline = static_cast<uint32_t>(seen);
+  if (timeline == connection.timeline()) return;
+  connection.set_timeline(timeline);
+  database_.pool.SawTimeline(timeline);
 }
 
 void Commits::Publish(const Change& change, const CommitResult& result, int64_t version) {

@@ -70,6 +70,7 @@ class Commits {
   // One attempt; an error when there was none, for want of a connection.
   absl::StatusOr<Attempt> Write(const Change& change, Decision decision);
   absl::StatusOr<Basis> ReadBasis(const Rows& rows, const SessionKey& key);
+  void NoteTimeline(Connection& connection, int64_t seen);
   void Publish(const Change& change, const CommitResult& result, int64_t version);
 
   const Database& database_;

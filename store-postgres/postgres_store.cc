@@ -8,6 +8,7 @@
 #include "store-postgres/commits.h"
 #include "store-postgres/database.h"
 #include "store-postgres/feed.h"
+#include "store-postgres/greeting.h"
 #include "store-postgres/known_heads.h"
 #include "store-postgres/leases.h"
 #include "store-postgres/listing.h"
@@ -41,7 +42,6 @@ constexpr char kConfigSchema[] = R"({
   }
 })";
 
-constexpr Statement kStore = {"store", "SELECT store_id, incarnation FROM holdfast.store"};
 constexpr Statement kActivate = {"activate",
                                  "UPDATE holdfast.store SET activated_at = holdfast.clock()"};
 constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
@@ -51,13 +51,18 @@ constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast
 class PostgresStore final : public SessionStore {
  public:
   PostgresStore(const PostgresOptions& options, const Clock& clock, Random& random)
-      : pool_(options.pool, clock),
+      : connect_(options.connect),
+        pool_({.connect = options.connect,
+               .size = options.connections,
+               .greet = [this](Connection& connection) { return GreetAgain(connection); },
+               .report = options.report},
+              clock),
         random_(random),
         database_{.pool = pool_,
                   .clock = clock,
                   .store = {},
                   .incarnation = {},
-                  .report = options.pool.report} {}
+                  .report = options.report} {}
   PostgresStore(const PostgresStore&) = delete;
   PostgresStore& operator=(const PostgresStore&) = delete;
   ~PostgresStore() override { Shut(); }
@@ -76,15 +81,16 @@ class PostgresStore final : public SessionStore {
   }
 
   absl::Status Init() override {
-    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kStore, Params()));
-    const auto store = rows.empty() ? std::nullopt : StoreId::Parse(rows.Text(0, 0));
-    if (!store) {
-      return StoreUnavailable("the database says no store id: migrate it first", Fate::kNoEffect);
+    RETURN_IF_ERROR(CheckForPooler(connect_));
+    const auto connection = Connection::Open(connect_);
+    if (!connection.ok()) {
+      return StoreUnavailable(std::string(connection.status().message()), Fate::kNoEffect);
     }
+    ASSIGN_OR_RETURN(identity_, Greet(**connection));
     const std::string bytes = random_.Bytes(sizeof database_.writer);
     std::memcpy(&database_.writer, bytes.data(), sizeof database_.writer);
-    database_.store = *store;
-    database_.incarnation = Incarnation(static_cast<uint64_t>(rows.Int(0, 1)));
+    database_.store = identity_.store;
+    database_.incarnation = identity_.incarnation;
     return Probe();
   }
 
@@ -189,6 +195,14 @@ class PostgresStore final : public SessionStore {
     return result;
   }
 
+  // A later connection must lead to the store that Init found.
+  absl::Status GreetAgain(Connection& connection) {
+    ASSIGN_OR_RETURN(const Identity identity, Greet(connection));
+    RETURN_IF_ERROR(CheckSame(identity_, identity));
+    pool_.SawTimeline(connection.timeline());
+    return absl::OkStatus();
+  }
+
   // Writes a row, waits until it is flushed, and takes it away.
   absl::Status Probe() {
     const absl::Status written = database_.Ask(kProbe, Params()).status();
@@ -210,6 +224,8 @@ class PostgresStore final : public SessionStore {
     pool_.Close();
   }
 
+  const ConnectOptions connect_;
+  Identity identity_;  // as Init found it
   Pool pool_;
   Random& random_;
   Database database_;

@@ -4,14 +4,22 @@
 
 #include "session/clock.h"
 #include "session/store.h"
+#include "store-postgres/pg/connection.h"
 #include "store-postgres/pg/pool.h"
 
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 
 namespace holdfast::pg {
 
 struct PostgresOptions {
-  PoolOptions pool;  // how the database is reached
+  ConnectOptions connect;                   // how the database is reached
+  size_t connections = PoolOptions().size;  // at most
+  // Told why a connection or a statement failed, in the driver's words: for the operator's log and
+  // nobody else. Called by several threads at once.
+  std::function<void(const std::string& why)> report;
 };
 
 // A store over the database. It connects nowhere before Init. `clock` and `random` must outlive it.

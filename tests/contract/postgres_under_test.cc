@@ -28,7 +28,7 @@ class PostgresUnderTest final : public StoreUnderTest {
 
   // The row of another database, copied as a hand would.
   StoreId PlantForeign(const SessionKey& key) override {
-    StoreDatabase other;
+    StoreDatabase other(WhoseStore::kOfItsOwn);
     const std::unique_ptr<SessionStore> store = other.Make(clock(), random());
     EXPECT_TRUE(store->Init().ok() && store->Activate().ok());
     EXPECT_TRUE(store->Commit(Changes(key, random()).Create()).ok());
@@ -76,7 +76,7 @@ class PostgresUnderTest final : public StoreUnderTest {
         " AND attgenerated = ''");
   }
 
-  StoreDatabase database_;
+  StoreDatabase database_{WhoseStore::kCommon};
 };
 
 }  // namespace

@@ -1,49 +1,38 @@
 #include "tests/support/postgres_store.h"
 
+#include "store-postgres/migrations.h"
 #include "store-postgres/postgres_store.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <iostream>
-#include <sstream>
 #include <variant>
 
 namespace holdfast::test {
-namespace {
 
-std::string Schema(const std::string& name) {
-  const std::ifstream file("store-postgres/schema/" + name);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using holdfast::testing::Contents;
 
-}  // namespace
-
-StoreDatabase::StoreDatabase(const std::string& directory)
-    : database_(directory), connection_(holdfast::testing::Connect(database_.dsn())) {
-  for (const char* name : {"0001_tables.sql", "0002_functions.sql"}) Run(Schema(name));
+StoreDatabase::StoreDatabase(WhoseStore whose, const std::string& directory)
+    : database_(whose == WhoseStore::kCommon ? Contents::kStore : Contents::kNothing, directory),
+      connection_(holdfast::testing::Connect(database_.dsn())) {
+  if (whose == WhoseStore::kCommon) return;
+  EXPECT_EQ(pg::Migrate(*connection_).status(), absl::OkStatus());
 }
 
 std::unique_ptr<SessionStore> StoreDatabase::Make(const Clock& clock, Random& random) {
   pg::PostgresOptions options;
-  options.pool.connect.dsn = dsn();
-  options.pool.report = [](const std::string& why) { std::cerr << "postgres: " << why << '\n'; };
+  options.connect.dsn = dsn();
+  options.report = [](const std::string& why) { std::cerr << "postgres: " << why << '\n'; };
   return pg::MakePostgresStore(options, clock, random);
 }
 
 void StoreDatabase::StopClock() {
-  Run("CREATE TABLE holdfast.test_clock AS SELECT clock_timestamp() AS at;"
+  Run("ALTER TABLE holdfast_test.clock"
+      " ADD stopped_at timestamptz NOT NULL DEFAULT clock_timestamp();"
       "CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS timestamptz LANGUAGE sql VOLATILE"
-      " AS 'SELECT at FROM holdfast.test_clock'");
-}
-
-void StoreDatabase::Advance(absl::Duration passed) {
-  Run(absl::StrCat("UPDATE holdfast.test_clock SET at = at + ", absl::ToInt64Microseconds(passed),
-                   " * interval '1 microsecond'"));
+      " AS 'SELECT stopped_at + ahead FROM holdfast_test.clock'");
 }
 
 void StoreDatabase::Run(const std::string& sql) {

@@ -15,19 +15,23 @@
 
 namespace holdfast::test {
 
-// A migrated database whose clock stands still until a test moves it. For one thread.
+// Databases are copies of one, and have the same store id, unless they are migrated one by one.
+enum class WhoseStore { kCommon, kOfItsOwn };
+
+// A store's database with what tests do to it. For one thread.
 class StoreDatabase {
  public:
   // In the shared cluster, or in the one whose socket is in `directory`.
-  explicit StoreDatabase(const std::string& directory = holdfast::testing::SharedPostgres());
+  explicit StoreDatabase(WhoseStore whose,
+                         const std::string& directory = holdfast::testing::SharedPostgres());
 
   [[nodiscard]] std::string dsn() const { return database_.dsn(); }
   // A store over it, before Init.
   std::unique_ptr<SessionStore> Make(const Clock& clock, Random& random);
 
-  // The database's clock stands still from now on, and moves by what is let pass.
+  // The database's clock stands still from now on, but for what is let pass.
   void StopClock();
-  void Advance(absl::Duration passed);
+  void Advance(absl::Duration passed) { database_.AdvanceClock(passed); }
   // Several statements without parameters; the test fails when one does.
   void Run(const std::string& sql);
   // The one text that `sql` answers.
