@@ -7,6 +7,7 @@
 #include "store-postgres/migrations.h"
 #include "store-postgres/pg/connection.h"
 #include "store-postgres/pg/dsn.h"
+#include "store-postgres/postgres_store.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -107,8 +108,19 @@ absl::StatusOr<StoreDescription> AdoptDatabase(const StoreConfig& config) {
   return description;
 }
 
+absl::StatusOr<std::unique_ptr<SessionStore>> MakePostgres(const StoreConfig& config,
+                                                           const Clock& clock, Random& random) {
+  ASSIGN_OR_RETURN(pg::ConnectOptions connect, ConnectOptionsOf(config));
+  const pg::PostgresOptions options = {.connect = std::move(connect),
+                                       .connections = config.connections,
+                                       .report = [](const std::string& why) {
+                                         std::cerr << "holdfastd: postgres: " << why << "\n";
+                                       }};
+  return pg::MakePostgresStore(options, clock, random);
+}
+
 // Every kind that is built in: one row each, and nothing registers itself.
-constexpr std::array<Kind, 1> kKinds = {{{"fs", MakeFs}}};
+constexpr std::array<Kind, 2> kKinds = {{{"fs", MakeFs}, {"postgres", MakePostgres}}};
 
 }  // namespace
 

@@ -148,6 +148,8 @@ Connection::Connection(pg_conn* connection, const ConnectOptions& options)
       tap_(options.tap),
       broken_(PQstatus(connection) != CONNECTION_OK) {
   PQsetNoticeReceiver(connection, Notice, &heard_);
+  // The details of an error would repeat the values of rows, and these words go to a log.
+  PQsetErrorVerbosity(connection, PQERRORS_TERSE);
   if (!broken_) broken_ = PQsetnonblocking(connection, 1) != 0;
 }
 
