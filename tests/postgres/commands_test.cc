@@ -1,4 +1,6 @@
 // The commands of holdfastd for a store in a database, as a person types them.
+#include "store-postgres/greeting.h"
+#include "store-postgres/migrations.h"
 #include "tests/support/postgres.h"
 #include "tests/support/server_process.h"
 
@@ -50,6 +52,43 @@ TEST_F(CommandsTest, MigrateTakesTheStepsAndStatusShowsThem) {
     EXPECT_THAT(said_, HasSubstr(absl::StrCat("store team: step ", step.version, " ",
                                               std::string(step.name), " taken at ")));
   }
+}
+
+TEST_F(CommandsTest, ADatabaseWithoutTheSchemaIsNotServed) {
+  EXPECT_EQ(Run({}, database_.dsn()), 1);
+  EXPECT_THAT(said_, HasSubstr("store team (postgres, "));
+  EXPECT_THAT(said_, HasSubstr("run holdfastd migrate"));
+}
+
+TEST_F(CommandsTest, ASchemaOfALaterProgramIsNotServed) {
+  ASSERT_EQ(Run({"migrate"}, database_.dsn()), 0) << said_;
+  ASSERT_EQ(Connect(database_.dsn())
+                ->Script("INSERT INTO holdfast.migration SELECT max(version) + 1, 'later', '', "
+                         "max(version) + 1 FROM holdfast.migration"),
+            absl::OkStatus());
+  EXPECT_EQ(Run({}, database_.dsn()), 1);
+  EXPECT_THAT(said_, HasSubstr("start a newer holdfastd"));
+  EXPECT_EQ(Run({"migrate", "--status"}, database_.dsn()), 1);
+  EXPECT_THAT(said_, HasSubstr("start a newer holdfastd"));
+}
+
+// A dump put into another cluster is whole, and is served there once it has been adopted.
+TEST_F(CommandsTest, ARestoredDumpIsServedOnceItIsAdopted) {
+  ASSERT_EQ(Run({"migrate"}, database_.dsn()), 0) << said_;
+  OwnPostgres elsewhere({"fsync=off"});
+  elsewhere.Start();
+  const std::string copy = folder_.File("copied");
+  const Ending copied = RunToEnd(
+      {"/bin/bash", "-c", "set -o pipefail; pg_dump \"$0\" | psql -qv ON_ERROR_STOP=1 \"$1\"",
+       database_.dsn(), elsewhere.dsn()},
+      copy, copy);
+  ASSERT_EQ(copied.exit_code, 0) << ReadText(copy);
+  EXPECT_EQ(Run({}, elsewhere.dsn()), 1);
+  EXPECT_THAT(said_, HasSubstr("run: holdfastd store adopt"));
+  EXPECT_EQ(Run({"store", "adopt"}, elsewhere.dsn()), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr(", incarnation 2\n"));
+  EXPECT_TRUE(pg::Greet(*Connect(elsewhere.dsn())).ok());
+  EXPECT_TRUE(pg::Greet(*Connect(database_.dsn())).ok()) << "the original is not touched";
 }
 
 TEST_F(CommandsTest, WhatCannotBeReachedIsSaid) {
