@@ -106,19 +106,20 @@ absl::StatusOr<Commits::Basis> Commits::FreshBasis(const SessionKey& key,
   request ? params.Text(request->value()) : params.Null();
   params.Time(database_.Now() - kRequestsKept);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoad, params));
-  return ReadBasis(rows, key);
+  ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, key));
+  if (basis.request) {
+    // The answer will be made of this reply: it waits for the flush that the first one waited for.
+    Params reply;
+    reply.Text(key.tenant.value()).Text(key.session.value()).Text(request->value());
+    RETURN_IF_ERROR(database_.Ask(kRewrite, reply).status());
+  }
+  return basis;
 }
 
 absl::StatusOr<Loaded> Commits::Load(const SessionKey& key,
                                      const std::optional<RequestId>& request) {
   ASSIGN_OR_RETURN(Basis basis, FreshBasis(key, request));
   RETURN_IF_ERROR(basis.standing.refusal);
-  if (basis.request) {
-    // The answer will be made of this reply: it waits for the flush that the first one waited for.
-    Params params;
-    params.Text(key.tenant.value()).Text(key.session.value()).Text(request->value());
-    RETURN_IF_ERROR(database_.Ask(kRewrite, params).status());
-  }
   return Loaded{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
 }
 

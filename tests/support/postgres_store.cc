@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <utility>
 #include <variant>
 
 namespace holdfast::test {
@@ -21,9 +22,11 @@ StoreDatabase::StoreDatabase(WhoseStore whose, const std::string& directory)
   EXPECT_EQ(pg::Migrate(*connection_).status(), absl::OkStatus());
 }
 
-std::unique_ptr<SessionStore> StoreDatabase::Make(const Clock& clock, Random& random) {
+std::unique_ptr<SessionStore> StoreDatabase::Make(const Clock& clock, Random& random,
+                                                  std::shared_ptr<const pg::Tap> tap) {
   pg::PostgresOptions options;
   options.connect.dsn = dsn();
+  options.connect.tap = std::move(tap);
   options.report = [](const std::string& why) { std::cerr << "postgres: " << why << '\n'; };
   return pg::MakePostgresStore(options, clock, random);
 }

@@ -26,8 +26,9 @@ class StoreDatabase {
                          const std::string& directory = holdfast::testing::SharedPostgres());
 
   [[nodiscard]] std::string dsn() const { return database_.dsn(); }
-  // A store over it, before Init.
-  std::unique_ptr<SessionStore> Make(const Clock& clock, Random& random);
+  // A store over it, before Init; `tap` sees its statements.
+  std::unique_ptr<SessionStore> Make(const Clock& clock, Random& random,
+                                     std::shared_ptr<const pg::Tap> tap = nullptr);
 
   // The database's clock stands still from now on, but for what is let pass.
   void StopClock();
