@@ -26,8 +26,11 @@ constexpr Statement kLook = {
     "coalesce(current_setting('holdfast.connection', true), '') = 'own'"};
 constexpr Statement kStore = {
     "greeting_store", "SELECT store_id, incarnation, system_identifier FROM holdfast.store"};
+// Events note the transaction that wrote them, and whoever polls for new ones looks behind a
+// number. Those of another cluster may be ahead of this one's; they are put behind everything.
 constexpr Statement kAdopt = {
     "greeting_adopt",
+    "WITH passed AS (UPDATE holdfast.event SET xid = '3' WHERE xid >= pg_current_xact_id()) "
     "UPDATE holdfast.store SET incarnation = incarnation + 1, system_identifier = $1"};
 
 struct Look {

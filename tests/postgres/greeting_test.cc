@@ -25,6 +25,8 @@ constexpr std::array<Migration, 1> kSteps = {{{1, "store", R"(
 CREATE TABLE holdfast.store (store_id text, incarnation bigint, system_identifier bigint);
 INSERT INTO holdfast.store
 SELECT gen_random_uuid()::text, 1, system_identifier FROM pg_control_system();
+CREATE TABLE holdfast.event (xid xid8);
+INSERT INTO holdfast.event VALUES ('7'), ('9000000000000');
 )"}}};
 
 std::string Words(const absl::Status& status) {
@@ -80,6 +82,10 @@ TEST(Greeting, ACopyInAnotherClusterIsRefusedUntilItIsAdopted) {
   EXPECT_EQ(adopted->store, before.store);
   EXPECT_EQ(adopted->incarnation, Incarnation(2));
   EXPECT_EQ(*Greet(*connection, kSteps), *adopted);
+  // An event of a transaction that this cluster has not reached would be new for ever.
+  constexpr pg::Statement kAhead = {
+      "ahead", "SELECT count(*) FROM holdfast.event WHERE xid >= pg_current_xact_id()"};
+  EXPECT_EQ(std::get<pg::Rows>(connection->Run(kAhead, pg::Params())).Int(0, 0), 0);
 }
 
 TEST(Greeting, AnotherStoreOrIncarnationThanAtTheStartIsRefused) {
