@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <csignal>
 #include <limits>
 #include <thread>
 
@@ -219,6 +220,33 @@ TEST(PgConnection, ACrashOfTheServerUnderAStatementLeavesTheOutcomeUnknown) {
   EXPECT_TRUE(Connect(postgres.dsn())->usable());
 }
 
+// Stopped, not ended: the connection stands, and nothing comes.
+TEST(PgConnection, AServerThatFallsSilentIsGivenUp) {
+  constexpr Statement kOne = {"one", "SELECT 1::bigint"};
+  OwnPostgres postgres({"fsync=off"});
+  postgres.Start();
+  auto connection = Connection::Open({.dsn = postgres.dsn(),
+                                      .statement_timeout = absl::Milliseconds(100),
+                                      .silence = absl::Milliseconds(100)});
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  RowsOf((*connection)->Run(kOne, Params()));
+  kill((*connection)->backend_pid(), SIGSTOP);
+  const Failure failure = FailureOf((*connection)->Run(kOne, Params()));
+  EXPECT_EQ(failure.effect, Effect::kUnknown);
+  EXPECT_FALSE((*connection)->usable());
+}
+
+// It arrives while a statement is prepared, so the statement itself was never sent.
+TEST(PgConnection, AConnectionThatEndsWhileAStatementIsPreparedHadNoEffect) {
+  constexpr Statement kEnd = {"end_other", "SELECT pg_terminate_backend($1, 10000)"};
+  constexpr Statement kOne = {"one", "SELECT 1::bigint"};
+  const auto connection = Shared();
+  RowsOf(Shared()->Run(kEnd, Params().Int4(connection->backend_pid())));
+  // Not looked at before it is used, as when it ends between the two.
+  EXPECT_EQ(FailureOf(connection->Run(kOne, Params())).effect, Effect::kNone);
+  EXPECT_FALSE(connection->usable());
+}
+
 // The wait for a standby that is not there can be cancelled: the server then says success.
 TEST(PgConnection, AnAnswerWithoutItsStandbyIsNotBelieved) {
   constexpr Statement kInsert = {"insert", "INSERT INTO public.things VALUES (1)"};
@@ -280,6 +308,22 @@ TEST(PgConnection, AScriptIsOneTransaction) {
   EXPECT_EQ(connection->Script("CREATE TABLE public.a (b int); COMMIT"), absl::OkStatus());
   EXPECT_TRUE(connection->Idle());
   EXPECT_TRUE(RowsOf(connection->Run(kThere, Params())).Bool(0, 0));
+}
+
+// The words of a failure go to a log, where what sessions hold does not belong.
+TEST(PgConnection, WhatAFailureSaysHasNoValuesOfRows) {
+  constexpr Statement kInsert = {"insert", "INSERT INTO public.a VALUES ($1, 'hush')"};
+  const TestDatabase database(Contents::kNothing);
+  const auto connection = Connect(database.dsn());
+  ASSERT_EQ(connection->Script("CREATE TABLE public.a (b text PRIMARY KEY CHECK (b <> 'hush2'), "
+                               "c text)"),
+            absl::OkStatus());
+  RowsOf(connection->Run(kInsert, Params().Text("hush1")));
+  for (const char* value : {"hush1", "hush2"}) {
+    const Failure failure = FailureOf(connection->Run(kInsert, Params().Text(value)));
+    EXPECT_THAT(failure.text, HasSubstr("constraint"));
+    EXPECT_EQ(failure.text.find("hush"), std::string::npos) << failure.text;
+  }
 }
 
 TEST(PgConnection, ATapFailsStatementsBeforeAndAfter) {
