@@ -41,7 +41,7 @@ absl::StatusOr<Identity> Adopt(Connection& connection,
 
 // OK, or STORE_UNAVAILABLE in words for the operator when a pooler stands between us and the server
 // that lends its connections out by the transaction: prepared statements and locks of a connection
-// would then be anybody's. Opens a second connection where a pooler is seen.
+// would then be anybody's. Opens two connections and closes them.
 absl::Status CheckForPooler(const ConnectOptions& options);
 
 }  // namespace holdfast::pg

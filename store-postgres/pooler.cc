@@ -6,13 +6,25 @@
 #include "absl/strings/str_cat.h"
 
 #include <memory>
+#include <optional>
 #include <string>
-#include <variant>
+#include <string_view>
 
 namespace holdfast::pg {
 namespace {
 
-constexpr Statement kBackend = {"pooler_backend", "SELECT pg_backend_pid()"};
+// Each connection says a word to the process that serves it, and hears what that one remembers. By
+// the simple protocol alone: poolers differ in what they do with prepared statements.
+constexpr char kSay[] = "SET holdfast.probe = 'said'";
+constexpr char kMustRemember[] = R"(DO $$ BEGIN
+  IF coalesce(current_setting('holdfast.probe', true), '') <> 'said' THEN
+    RAISE SQLSTATE 'HF001';
+  END IF;
+END $$)";
+constexpr char kMustNotKnow[] = R"(DO $$ BEGIN
+  IF current_setting('holdfast.probe', true) = 'said' THEN RAISE SQLSTATE 'HF001'; END IF;
+END $$)";
+constexpr std::string_view kAnotherProcess = "HF001";
 
 Refusal Refused(std::string_view why) {
   return StoreUnavailable(absl::StrCat("the database: ", std::string(why)), Fate::kNoEffect);
@@ -36,37 +48,25 @@ absl::StatusOr<std::unique_ptr<Connection>> Open(const ConnectOptions& options) 
   return Refused(why);
 }
 
-// The process that serves this statement. A pooler may have given the connection to another one
-// since the statement was prepared.
-absl::StatusOr<int32_t> Backend(Connection& connection) {
-  const Answer answer = connection.Run(kBackend, Params());
-  if (const auto* rows = std::get_if<Rows>(&answer)) return rows->Int4(0, 0);
-  const auto& failure = std::get<Failure>(answer);
-  if (failure.sqlstate == kNoSuchPreparedStatement ||
-      failure.sqlstate == kDuplicatePreparedStatement) {
-    return ByTheTransaction();
-  }
-  return Refused(failure.text);
+absl::Status Ask(Connection& connection, std::string_view sql) {
+  const std::optional<Failure> failure = connection.Try(sql);
+  if (!failure) return absl::OkStatus();
+  return failure->sqlstate == kAnotherProcess ? ByTheTransaction() : Refused(failure->text);
 }
 
 }  // namespace
 
 absl::Status CheckForPooler(const ConnectOptions& options) {
-  // More than once, for a pooler may hand the same connection back by chance.
+  // More than once, for a pooler may give the same process back by chance.
   constexpr int kLooks = 4;
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> first, Open(options));
-  ASSIGN_OR_RETURN(const int32_t before, Backend(*first));
-  if (before == first->backend_pid()) return absl::OkStatus();  // PostgreSQL itself
-  // While another connection is inside a transaction it has a process of its own. If that is the
-  // one that was ours, or ours changes, they are lent out by the transaction.
+  RETURN_IF_ERROR(Ask(*first, kSay));
+  // Inside a transaction the other one has a process of its own. That must not be the one that the
+  // first spoke to, and the first must still have its own.
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> other, Open(options));
-  if (const std::optional<Failure> failure = other->Try("BEGIN")) return Refused(failure->text);
-  ASSIGN_OR_RETURN(const int32_t taken, Backend(*other));
-  if (taken == before) return ByTheTransaction();
-  for (int look = 0; look < kLooks; ++look) {
-    ASSIGN_OR_RETURN(const int32_t now, Backend(*first));
-    if (now != before) return ByTheTransaction();
-  }
+  RETURN_IF_ERROR(Ask(*other, "BEGIN"));
+  RETURN_IF_ERROR(Ask(*other, kMustNotKnow));
+  for (int look = 0; look < kLooks; ++look) RETURN_IF_ERROR(Ask(*first, kMustRemember));
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 
 #include "session/refusal.h"
 #include "tests/support/postgres.h"
+#include "tests/support/wait.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -65,16 +66,44 @@ TEST(Migrations, OfAStepThatFailsNothingStaysAndThoseBeforeDo) {
   EXPECT_EQ(*Migrate(*connection, kAll), 2) << "and it goes on from there";
 }
 
+// The first is held up in a step, so the others are there before it has taken any.
 TEST(Migrations, FourAtOnceTakeEachStepOnce) {
-  const TestDatabase database(Contents::kNothing);
+  const std::array<Migration, 2> steps = {
+      {{1, "first", "SELECT pg_advisory_xact_lock(7); CREATE TABLE public.a (b int)"},
+       {2, "second", "INSERT INTO public.a VALUES (1), (2)"}}};
+  constexpr int kAtOnce = 4;
+  constexpr pg::Statement kWaiting = {
+      "waiting", "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"};
+  OwnPostgres postgres({"fsync=off"});
+  postgres.Start();
+  const auto holder = Connect(postgres.dsn());
+  ASSERT_EQ(holder->Script("SELECT pg_advisory_lock(7)"), absl::OkStatus());
   std::vector<std::thread> threads;
   std::atomic<int> taken = 0;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] { taken += Migrate(*Connect(database.dsn()), kAll).value_or(-100); });
+  for (int i = 0; i < kAtOnce; ++i) {
+    threads.emplace_back([&] { taken += Migrate(*Connect(postgres.dsn()), steps).value_or(-100); });
   }
+  EXPECT_TRUE(WaitUntil([&] {
+    const pg::Answer answer = holder->Run(kWaiting, pg::Params());
+    return std::get<pg::Rows>(answer).Int(0, 0) == kAtOnce;
+  }));
+  ASSERT_EQ(holder->Script("SELECT pg_advisory_unlock(7)"), absl::OkStatus());
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(taken, 3);
-  EXPECT_EQ(CountA(*Connect(database.dsn())), 2);
+  EXPECT_EQ(taken, 2);
+  EXPECT_EQ(CountA(*holder), 2);
+}
+
+TEST(Migrations, AStepThatCannotBeNotedLeavesNothing) {
+  const std::array<Migration, 2> steps = {
+      {{1, "first", "CREATE TABLE public.a (b int)"},
+       {2, "noted",
+        "INSERT INTO public.a VALUES (1); "
+        "INSERT INTO holdfast.migration VALUES (2, 'already', '', 2)"}}};
+  const TestDatabase database(Contents::kNothing);
+  const auto connection = Connect(database.dsn());
+  EXPECT_FALSE(Migrate(*connection, steps).ok());
+  EXPECT_EQ(CountA(*connection), 0);
+  EXPECT_EQ(ReadApplied(*connection)->size(), 1U);
 }
 
 TEST(Migrations, AnOlderSchemaSaysWhatToDo) {

@@ -73,9 +73,17 @@ TEST(Pooler, AlsoWhenItHasOneConnectionToLend) {
   EXPECT_THAT(Words(CheckForPooler(pooler.Options())), HasSubstr("by the transaction"));
 }
 
+// It then has several to lend, and who comes next gets the one that was idle longest.
 TEST(Pooler, AlsoWhenItLendsInTurn) {
-  const Pgbouncer pooler(absl::StrCat(
-      "pool_mode=transaction\nserver_round_robin=1\nmin_pool_size=5\n", kTakesOptions));
+  constexpr size_t kToLend = 4;
+  const Pgbouncer pooler(
+      absl::StrCat("pool_mode=transaction\nserver_round_robin=1\n", kTakesOptions));
+  std::vector<std::unique_ptr<pg::Connection>> busy;
+  for (size_t i = 0; i < kToLend; ++i) {
+    busy.push_back(Connect(pooler.Options().dsn));
+    ASSERT_EQ(busy.back()->Script("BEGIN"), absl::OkStatus());
+  }
+  for (const auto& connection : busy) ASSERT_EQ(connection->Script("COMMIT"), absl::OkStatus());
   EXPECT_THAT(Words(CheckForPooler(pooler.Options())), HasSubstr("by the transaction"));
 }
 
