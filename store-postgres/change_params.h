@@ -1,27 +1,29 @@
-// A decided change as the parameters of holdfast.change (schema/0002_functions.sql).
+// Decided changes as the parameters of holdfast.change and holdfast.change_many (schema/).
 #ifndef HOLDFAST_STORE_POSTGRES_CHANGE_PARAMS_H_
 #define HOLDFAST_STORE_POSTGRES_CHANGE_PARAMS_H_
 
-#include "session/apply.h"
-#include "session/change.h"
-#include "session/ids.h"
+#include "store-postgres/change_rows.h"
 #include "store-postgres/pg/params.h"
 
 #include "absl/time/time.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace holdfast::pg {
 
-// Beside what the change made: what it was decided on.
-struct DecidedOn {
-  int64_t version = 0;              // of the head; 0: there was no such session
-  bool needs_free = false;          // it would have been refused under another's live lease
-  JournalNumber turn_began_behind;  // of the active turn
+// The server that writes, and since when stored replies count.
+struct WriterFacts {
+  int64_t writer = 0;
+  absl::Time now;
 };
 
-Params ParamsOf(const Change& change, const Applied& applied, const DecidedOn& on, int64_t writer,
-                absl::Time kept_since);
+// Of one change alone.
+Params ParamsOf(const DecidedChange& decided, const WriterFacts& facts);
+
+// Of several, each of another session that there is: none creates or deletes one, or takes over an
+// upload.
+Params ParamsOfMany(const std::vector<const DecidedChange*>& changes, const WriterFacts& facts);
 
 }  // namespace holdfast::pg
 

@@ -28,15 +28,6 @@ constexpr Statement kLoad = {
     "  AND r.session_id = s.session_id AND r.request_id = $3::text::uuid AND r.at >= $4"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr Statement kRewrite = {"rewrite", "SELECT holdfast.rewrite($1, $2, $3::text::uuid)::text"};
-constexpr Statement kChange = {
-    "change",
-    "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
-    " uploaded, timeline FROM holdfast.change($1, $2, $3, $4,"
-    " $5::text::uuid, $6::bytea, $7::text, $8::timestamptz, $9,"
-    " $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25::bytea,"
-    " $26::text::uuid, $27::bigint, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39,"
-    " $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54::bytea)"};
-enum ChangeColumn : size_t { kRequest = kStandingColumns, kToken, kApplied, kUploaded, kTimeline };
 constexpr Statement kEntriesOf = {
     "entries_of",
     "SELECT rec, slot_rec, slot_data FROM holdfast.journal WHERE tenant = $1 AND session_id = $2"
@@ -88,13 +79,14 @@ bool NeedsFree(const Change& change, Head head) {
 
 }  // namespace
 
-absl::StatusOr<Commits::Basis> Commits::ReadBasis(const Rows& rows, const SessionKey& key) {
-  Basis basis{.standing = ReadStanding(rows, 0, database_), .request = {}, .fresh = true};
+absl::StatusOr<Commits::Basis> Commits::ReadBasis(const Rows& rows, size_t row,
+                                                  const SessionKey& key) {
+  Basis basis{.standing = ReadStanding(rows, row, database_), .request = {}, .fresh = true};
   if (!basis.standing.refusal.ok()) {
     heads_.Forget(key);
     return basis;
   }
-  ASSIGN_OR_RETURN(basis.request, ReadRequest(rows, 0, kRequest, basis.standing.head));
+  ASSIGN_OR_RETURN(basis.request, ReadRequest(rows, row, kOutcomeRequest, basis.standing.head));
   heads_.Put(key, basis.standing.version, basis.standing.head);
   return basis;
 }
@@ -106,7 +98,7 @@ absl::StatusOr<Commits::Basis> Commits::FreshBasis(const SessionKey& key,
   request ? params.Text(request->value()) : params.Null();
   params.Time(database_.Now() - kRequestsKept);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoad, params));
-  ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, key));
+  ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
   if (basis.request) {
     // The answer will be made of this reply: it waits for the flush that the first one waited for.
     Params reply;
@@ -142,6 +134,7 @@ absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
 }
 
 absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
+  const Turns::Turn turn(turns_, change.key);
   const auto request = change.request ? std::optional(change.request->id) : std::nullopt;
   ASSIGN_OR_RETURN(Basis basis, FirstBasis(change));
   int broken = 0;
@@ -227,9 +220,10 @@ absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, co
       return decision;
     }
   }
-  decision.on = {.version = basis.standing.version,
-                 .needs_free = NeedsFree(change, head),
-                 .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
+  decision.change = {.change = &change,
+                     .version = basis.standing.version,
+                     .needs_free = NeedsFree(change, head),
+                     .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
   decision.applied = Apply(
       head, change,
       {.store = database_.store, .incarnation = database_.incarnation, .now = database_.Now()});
@@ -259,44 +253,32 @@ absl::StatusOr<bool> Commits::RewritesAnEntry(const Change& change, const Head& 
 }
 
 absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision decision) {
-  const Params params = ParamsOf(change, decision.applied, decision.on, database_.writer,
-                                 database_.Now() - kRequestsKept);
+  decision.change.applied = &decision.applied;
+  const Written written = committer_.Write(decision.change);
+  RETURN_IF_ERROR(written.unreached);
   Attempt attempt;
-  ASSIGN_OR_RETURN(Pool::Lease connection, database_.pool.Take(kConnectionWait));
-  const Answer answer = connection->Run(kChange, params);
-  if (const Failure* const failure = std::get_if<Failure>(&answer)) {
-    attempt.failure = *failure;
-    database_.Report(kChange, *failure);
+  if (written.failure) {
+    attempt.failure = *written.failure;
     return attempt;
   }
-  const Rows& rows = std::get<Rows>(answer);
-  NoteTimeline(*connection, rows.Int(0, kTimeline));
-  if (!rows.Bool(0, kApplied)) {
-    ASSIGN_OR_RETURN(attempt.moved, ReadBasis(rows, change.key));
-    if (!rows.Bool(0, kUploaded)) {
-      attempt.moved.reset();
-      attempt.applied = Refused(UploadIsGone(), ReadStanding(rows, 0, database_).head);
-    }
+  const Rows& rows = *written.rows;
+  const size_t row = written.row;
+  if (!rows.Bool(row, kOutcomeApplied)) {
+    ASSIGN_OR_RETURN(attempt.moved, ReadBasis(rows, row, change.key));
+    if (rows.Bool(row, kOutcomeUploaded)) return attempt;
+    attempt.applied = Refused(UploadIsGone(), attempt.moved->standing.head);
     return attempt;
   }
   healthy_ = true;
   Applied& applied = decision.applied;
-  Evaluate(LeaseLeft(rows, 0, kStandingColumns - 1), applied.head);
+  Evaluate(LeaseLeft(rows, row, kStandingColumns - 1), applied.head);
   attempt.applied = CommitResult{.kind = CommitResult::Kind::kApplied,
                                  .receipt = std::move(applied.receipt),
                                  .head = std::move(applied.head),
                                  .refusal = absl::OkStatus(),
                                  .events = std::move(applied.events)};
-  Publish(change, *attempt.applied, rows.Int(0, 0));
+  Publish(change, *attempt.applied, rows.Int(row, 0));
   return attempt;
-}
-
-// A reply from a server's newer history makes connections of the older one worthless.
-void Commits::NoteTimeline(Connection& connection, int64_t seen) {
-  const auto timeline = static_cast<uint32_t>(seen);
-  if (timeline == connection.timeline()) return;
-  connection.set_timeline(timeline);
-  database_.pool.SawTimeline(timeline);
 }
 
 void Commits::Publish(const Change& change, const CommitResult& result, int64_t version) {

@@ -10,17 +10,20 @@
 #include "session/change.h"
 #include "session/event_bell.h"
 #include "session/store.h"
-#include "store-postgres/change_params.h"
+#include "store-postgres/change_rows.h"
+#include "store-postgres/committer.h"
 #include "store-postgres/database.h"
 #include "store-postgres/known_heads.h"
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/rows.h"
 #include "store-postgres/standing.h"
+#include "store-postgres/turns.h"
 #include "store-postgres/uploads.h"
 
 #include "absl/status/statusor.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -31,7 +34,7 @@ class Commits {
  public:
   // All outlive it.
   Commits(const Database& database, KnownHeads& heads, Uploads& uploads, EventBell& bell)
-      : database_(database), heads_(heads), uploads_(uploads), bell_(bell) {}
+      : database_(database), heads_(heads), uploads_(uploads), bell_(bell), committer_(database) {}
 
   // As SessionStore::LoadForDecision.
   absl::StatusOr<Loaded> Load(const SessionKey& key, const std::optional<RequestId>& request);
@@ -41,6 +44,8 @@ class Commits {
   // False when the last change failed for the database's sake.
   [[nodiscard]] bool healthy() const { return healthy_; }
   void NoteHealthy() { healthy_ = true; }
+  // As Committer::SetWritersMost.
+  void SetWritersMost(int writers) { committer_.SetWritersMost(writers); }
 
  private:
   // What a change is decided on.
@@ -53,7 +58,7 @@ class Commits {
   struct Decision {
     std::optional<absl::StatusOr<CommitResult>> answer;
     Applied applied;
-    DecidedOn on;
+    DecidedChange change;  // without what was applied, which moves with the decision
   };
   // What became of one attempt to write: one of the three.
   struct Attempt {
@@ -69,14 +74,15 @@ class Commits {
   absl::StatusOr<bool> RewritesAnEntry(const Change& change, const Head& head);
   // One attempt; an error when there was none, for want of a connection.
   absl::StatusOr<Attempt> Write(const Change& change, Decision decision);
-  absl::StatusOr<Basis> ReadBasis(const Rows& rows, const SessionKey& key);
-  void NoteTimeline(Connection& connection, int64_t seen);
+  absl::StatusOr<Basis> ReadBasis(const Rows& rows, size_t row, const SessionKey& key);
   void Publish(const Change& change, const CommitResult& result, int64_t version);
 
   const Database& database_;
   KnownHeads& heads_;
   Uploads& uploads_;
   EventBell& bell_;
+  Turns turns_;
+  Committer committer_;
   std::atomic<bool> healthy_ = true;
 };
 

@@ -51,8 +51,8 @@ PostgresStoreTest::PostgresStoreTest(const std::string& directory)
   EXPECT_EQ(store_->Activate(), absl::OkStatus());
 }
 
-std::unique_ptr<SessionStore> PostgresStoreTest::AnotherServer() {
-  std::unique_ptr<SessionStore> store = database_.Make(clock_, random_);
+std::unique_ptr<SessionStore> PostgresStoreTest::AnotherServer(std::shared_ptr<const pg::Tap> tap) {
+  std::unique_ptr<SessionStore> store = database_.Make(clock_, random_, std::move(tap));
   EXPECT_EQ(store->Init(), absl::OkStatus());
   EXPECT_EQ(store->Activate(), absl::OkStatus());
   return store;

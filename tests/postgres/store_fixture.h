@@ -60,7 +60,7 @@ class PostgresStoreTest : public ::testing::Test {
   [[nodiscard]] const LeaseToken& token() const { return token_; }
 
   // Another server over the same database.
-  std::unique_ptr<SessionStore> AnotherServer();
+  std::unique_ptr<SessionStore> AnotherServer(std::shared_ptr<const pg::Tap> tap = nullptr);
   static void Close(const std::unique_ptr<SessionStore>& store);
   // Ends the store and its connections.
   void CloseStore() { Close(store_); }
