@@ -127,6 +127,34 @@ inline constexpr char @constant@[] = R\"text(@text@)text\";
 ")
 endfunction()
 
+# Makes the files of `folder`/schema, in the order of their numbers, a table of names and texts in a
+# header that sources of `target` alone include.
+function(holdfast_embed_schema target folder)
+  file(GLOB files CONFIGURE_DEPENDS ${folder}/schema/*.sql)
+  set(rows)
+  foreach(file ${files}) # sorted by name
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(name ${file} NAME_WE)
+    file(READ ${file} text)
+    string(APPEND rows "    {\"${name}\", R\"sql(${text})sql\"},\n")
+  endforeach()
+  list(LENGTH files count)
+  set(out ${CMAKE_BINARY_DIR}/schema)
+  file(CONFIGURE OUTPUT ${out}/${folder}/embedded_schema.h @ONLY CONTENT "#pragma once
+// The files of @folder@/schema.
+#include <array>
+namespace holdfast::pg {
+struct SchemaFile {
+  const char* name;
+  const char* sql;
+};
+inline constexpr std::array<SchemaFile, @count@> kSchemaFiles = {{
+@rows@}};
+}  // namespace holdfast::pg
+")
+  target_include_directories(${target} PRIVATE ${out})
+endfunction()
+
 # One test binary per area. ctest knows each test as area.Suite.Case, labelled with its area; but a
 # suite named Long... is labelled long instead, and one named Saboteur... saboteur, and neither is
 # part of the ordinary run. Tests run in the project's directory and find the programs in

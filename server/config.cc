@@ -19,6 +19,7 @@ namespace holdfast {
 namespace {
 
 constexpr char kDefaultStore[] = "local";
+constexpr char kDefaultDatabase[] = "team";
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
@@ -41,14 +42,52 @@ void ReadServer(YamlReader& reader, const YAML::Node& node, ServerConfig& out) {
               {"drain_timeout", reader.Duration(out.drain_timeout)}});
 }
 
+// A text that `problem` finds nothing wrong with.
+std::optional<std::string> ReadChecked(YamlReader& reader, const YAML::Node& node,
+                                       const std::string& path,
+                                       std::string (*problem)(const std::string&)) {
+  const size_t before = reader.problems().size();
+  std::string text;
+  reader.Text(text)(node, path);
+  if (reader.problems().size() > before) return std::nullopt;
+  if (const std::string why = problem(text); !why.empty()) {
+    reader.Refuse(node, path, why);
+    return std::nullopt;
+  }
+  return text;
+}
+
+// A reference to a secret; the refusal of another text does not repeat it.
+YamlReader::Read Reference(YamlReader& reader, std::string& out) {
+  return [&reader, &out](const YAML::Node& node, const std::string& path) {
+    out = ReadChecked(reader, node, path, ReferenceProblem).value_or("");
+  };
+}
+
+void ReadDatabase(YamlReader& reader, const YAML::Node& node, const std::string& path,
+                  const Environment& environment, StoreConfig& out) {
+  reader.Map(node, path,
+             {{"name", reader.Text(out.name)},
+              {"kind", reader.Text(out.kind)},
+              {"enabled", reader.Flag(out.enabled)},
+              {"active", reader.Flag(out.active)},
+              {"dsn", reader.Text(out.dsn)},
+              {"password", Reference(reader, out.password)},
+              {"connections", reader.Count(out.connections)}});
+  out.root.clear();
+  if (!environment.postgres_dsn.empty()) out.dsn = environment.postgres_dsn;
+}
+
 void ReadStore(YamlReader& reader, const YAML::Node& node, const std::string& path,
-               StoreConfig& out) {
-  // Another kind has other keys, so nothing but the kind is judged.
-  if (node.IsMap() && node["kind"] && node["kind"].IsScalar() && node["kind"].Scalar() != "fs") {
+               const Environment& environment, StoreConfig& out) {
+  // Another kind has other keys, so where there is no such kind nothing else is judged.
+  const bool says = node.IsMap() && node["kind"] && node["kind"].IsScalar();
+  if (says && node["kind"].Scalar() == "postgres") {
+    return ReadDatabase(reader, node, path, environment, out);
+  }
+  if (says && node["kind"].Scalar() != "fs") {
     return reader.Refuse(node["kind"], path + ".kind",
-                         node["kind"].Scalar() == "postgres"
-                             ? "postgres is not built into this server yet; it has: fs"
-                             : "is not a kind of store this server has; it has: fs");
+                         "is not a kind of store this server has; it has: fs, postgres");
   }
   reader.Map(node, path,
              {{"name", reader.Text(out.name)},
@@ -61,12 +100,12 @@ void ReadStore(YamlReader& reader, const YAML::Node& node, const std::string& pa
               {"allow_network_file_system", reader.Flag(out.allow_network_file_system)}});
 }
 
-void ReadStores(YamlReader& reader, const YAML::Node& node, const std::string& default_root,
+void ReadStores(YamlReader& reader, const YAML::Node& node, const Environment& environment,
                 std::vector<StoreConfig>& out) {
   out.clear();
   reader.Sequence(node, "stores", [&](const YAML::Node& item, const std::string& path) {
-    StoreConfig store{.root = default_root};
-    ReadStore(reader, item, path, store);
+    StoreConfig store{.root = DefaultRoot(environment)};
+    ReadStore(reader, item, path, environment, store);
     out.push_back(store);
   });
 }
@@ -86,21 +125,6 @@ void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& ou
              {{"sweep_interval", reader.Duration(out.sweep_interval)},
               {"abandon_after", reader.Duration(out.abandon_after)},
               {"cancel_grace", reader.Duration(out.cancel_grace)}});
-}
-
-// A text that `problem` finds nothing wrong with.
-std::optional<std::string> ReadChecked(YamlReader& reader, const YAML::Node& node,
-                                       const std::string& path,
-                                       std::string (*problem)(const std::string&)) {
-  const size_t before = reader.problems().size();
-  std::string text;
-  reader.Text(text)(node, path);
-  if (reader.problems().size() > before) return std::nullopt;
-  if (const std::string why = problem(text); !why.empty()) {
-    reader.Refuse(node, path, why);
-    return std::nullopt;
-  }
-  return text;
 }
 
 void ReadSecrets(YamlReader& reader, const YAML::Node& node, SecretsConfig& out) {
@@ -156,7 +180,7 @@ std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment&
                       const std::string&) { ReadServer(reader, node, config.server); }},
        {"stores",
         [&](const YAML::Node& node, const std::string&) {
-          ReadStores(reader, node, DefaultRoot(environment), config.stores);
+          ReadStores(reader, node, environment, config.stores);
         }},
        {"limits", [&](const YAML::Node& node,
                       const std::string&) { ReadLimits(reader, node, config.limits); }},
@@ -178,10 +202,17 @@ const StoreConfig& Config::ActiveStore() const {
 Environment Environment::OfProcess() {
   return {.config_file = Variable("HOLDFAST_CONFIG"),
           .state_home = Variable("XDG_STATE_HOME"),
-          .home = Variable("HOME")};
+          .home = Variable("HOME"),
+          .postgres_dsn = Variable("HOLDFAST_POSTGRES_DSN")};
 }
 
 Config DefaultConfig(const Environment& environment) {
+  if (!environment.postgres_dsn.empty()) {
+    return {.stores = {{.name = kDefaultDatabase,
+                        .kind = "postgres",
+                        .active = true,
+                        .dsn = environment.postgres_dsn}}};
+  }
   return {.stores = {{.name = kDefaultStore, .active = true, .root = DefaultRoot(environment)}}};
 }
 

@@ -29,11 +29,19 @@ struct StoreConfig {
   std::string kind = "fs";
   bool enabled = true;
   bool active = false;
+  // Of kind fs.
   std::string root;
   std::string durability = "sync";  // or "interval"
   absl::Duration interval;          // between syncs; only with "interval"
   bool allow_network_file_system = false;
+  // Of kind postgres.
+  std::string dsn;       // without a password
+  std::string password;  // a reference, env:NAME or file:PATH; empty: as libpq finds one
+  size_t connections = kConnectionsDefault;
   bool operator==(const StoreConfig&) const = default;
+
+  // Where its sessions are, for a person.
+  [[nodiscard]] const std::string& Place() const { return kind == "postgres" ? dsn : root; }
 };
 
 struct LimitsConfig {
@@ -81,14 +89,16 @@ struct Config {
 
 // What the configuration takes from the environment; empty is unset.
 struct Environment {
-  std::string config_file;  // HOLDFAST_CONFIG
-  std::string state_home;   // XDG_STATE_HOME
-  std::string home;         // HOME
+  std::string config_file;   // HOLDFAST_CONFIG
+  std::string state_home;    // XDG_STATE_HOME
+  std::string home;          // HOME
+  std::string postgres_dsn;  // HOLDFAST_POSTGRES_DSN
 
   static Environment OfProcess();
 };
 
-// What serves without a file: one active store of files below the user's state directory.
+// What serves without a file: one active store, in the database that the environment names, else of
+// files below the user's state directory.
 Config DefaultConfig(const Environment& environment);
 
 // The configuration that `yaml` states over the defaults. INVALID_ARGUMENT with one line per

@@ -38,6 +38,13 @@ void Store(YAML::Emitter& out, const StoreConfig& store) {
   Text(out, "kind", store.kind);
   out << YAML::Key << "enabled" << YAML::Value << store.enabled;
   out << YAML::Key << "active" << YAML::Value << store.active;
+  if (store.kind == "postgres") {
+    Text(out, "dsn", store.dsn);
+    if (!store.password.empty()) Text(out, "password", store.password);
+    out << YAML::Key << "connections" << YAML::Value << store.connections;
+    out << YAML::EndMap;
+    return;
+  }
   Text(out, "root", store.root);
   Text(out, "durability", store.durability);
   if (store.durability == "interval") {

@@ -1,4 +1,6 @@
 #include "server/config.h"
+#include "server/stores.h"
+#include "server/utf8.h"
 #include "session/ids.h"
 #include "session/limits.h"
 
@@ -76,9 +78,17 @@ void CheckServer(const ServerConfig& server, Violations& out) {
   out.Require(server.drain_timeout <= absl::Hours(1), "server.drain_timeout", "must be at most 1h");
 }
 
-void CheckStore(const StoreConfig& store, const std::string& path, Violations& out) {
-  out.Require(TenantId::Parse(store.name).has_value(), path + ".name",
-              "must be 1 to 64 of A-Z a-z 0-9 . _ -");
+void CheckDatabase(const StoreConfig& store, const std::string& path, Violations& out) {
+  const std::string problem =
+      IsUtf8(store.dsn) ? DatabaseProblem(store.dsn) : std::string("must be UTF-8");
+  out.Require(problem.empty(), path + ".dsn", problem);
+  out.Require(store.connections >= kConnectionsLeast && store.connections <= kConnectionsMost,
+              path + ".connections",
+              "must be between " + std::to_string(kConnectionsLeast) + " and " +
+                  std::to_string(kConnectionsMost));
+}
+
+void CheckDirectory(const StoreConfig& store, const std::string& path, Violations& out) {
   out.Require(store.root.starts_with('/'), path + ".root",
               store.root.empty() ? "has no default here, for neither XDG_STATE_HOME nor HOME is set"
                                  : "must be an absolute path");
@@ -96,14 +106,18 @@ void CheckStore(const StoreConfig& store, const std::string& path, Violations& o
 
 void CheckStores(const std::vector<StoreConfig>& stores, Violations& out) {
   std::set<std::string> names;
-  std::set<std::string> roots;
+  std::set<std::string> places;
   size_t active = 0;
   for (size_t i = 0; i < stores.size(); ++i) {
     const StoreConfig& store = stores[i];
     const std::string path = "stores[" + std::to_string(i) + "]";
-    CheckStore(store, path, out);
+    out.Require(TenantId::Parse(store.name).has_value(), path + ".name",
+                "must be 1 to 64 of A-Z a-z 0-9 . _ -");
+    const bool database = store.kind == "postgres";
+    database ? CheckDatabase(store, path, out) : CheckDirectory(store, path, out);
     out.Require(names.insert(store.name).second, path + ".name", "is another store's name");
-    out.Require(roots.insert(store.root).second, path + ".root", "is another store's root");
+    out.Require(places.insert(store.Place()).second, path + (database ? ".dsn" : ".root"),
+                database ? "is another store's dsn" : "is another store's root");
     if (store.enabled && store.active) ++active;
   }
   out.Require(active == 1, "stores",

@@ -17,6 +17,7 @@ const std::map<std::string_view, Action>& Actions() {
       {"--help", Action::kHelp},
       {"-h", Action::kHelp},
       {"healthcheck", Action::kHealthcheck},
+      {"migrate", Action::kMigrate},
       {"store adopt", Action::kAdopt}};
   return kActions;
 }
@@ -46,6 +47,10 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
       flags.action = action->second;
       continue;
     }
+    if (argument == "--status") {
+      flags.status = true;
+      continue;
+    }
     std::string* target = Target(name, flags);
     if (target == nullptr) return absl::InvalidArgumentError(name + ": unknown argument");
     if (equals != std::string_view::npos) {
@@ -57,6 +62,9 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
   }
   if (!flags.address.empty() && flags.action != Action::kHealthcheck) {
     return absl::InvalidArgumentError("--address: goes with healthcheck alone");
+  }
+  if (flags.status && flags.action != Action::kMigrate) {
+    return absl::InvalidArgumentError("--status: goes with migrate alone");
   }
   return flags;
 }

@@ -10,15 +10,27 @@
 namespace holdfast {
 
 struct Flags {
-  enum class Action { kServe, kCheckConfig, kPrintConfig, kVersion, kHelp, kHealthcheck, kAdopt };
+  enum class Action {
+    kServe,
+    kCheckConfig,
+    kPrintConfig,
+    kVersion,
+    kHelp,
+    kHealthcheck,
+    kAdopt,
+    kMigrate
+  };
   Action action = Action::kServe;
   std::string config;   // --config FILE
   std::string address;  // healthcheck --address HOST:PORT
+  bool status = false;  // migrate --status
 };
 
 inline constexpr char kUsage[] =
     "usage: holdfastd [--config FILE] [--check-config | --print-config | --version]\n"
     "       holdfastd healthcheck [--config FILE] [--address HOST:PORT]\n"
+    "       holdfastd migrate [--config FILE] [--status]   brings the schema of databases up to "
+    "date\n"
     "       holdfastd store adopt [--config FILE]   takes over a copied or restored store\n";
 
 // The flags in `arguments`, the program's name left out. INVALID_ARGUMENT says what is wrong.

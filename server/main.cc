@@ -74,6 +74,20 @@ int Adopt(const Config& config) {
   return kDone;
 }
 
+int Migrate(const Config& config) {
+  const auto lines = MigrateStores(config);
+  if (!lines.ok()) return Fail(lines.status());
+  for (const std::string& line : *lines) std::cout << line << "\n";
+  return kDone;
+}
+
+int ShowSchemas(const Config& config) {
+  const auto status = ReadSchemas(config);
+  if (!status.ok()) return Fail(status.status());
+  for (const std::string& line : status->lines) std::cout << line << "\n";
+  return status->serves ? kDone : kFailed;
+}
+
 int RunWithConfig(const Flags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags.config, Environment::OfProcess());
   // Whoever names the server needs no configuration to ask for its health.
@@ -94,6 +108,8 @@ int RunWithConfig(const Flags& flags) {
       return Ask(flags, *config);
     case Flags::Action::kAdopt:
       return Adopt(*config);
+    case Flags::Action::kMigrate:
+      return flags.status ? ShowSchemas(*config) : Migrate(*config);
     default:
       return Serve(*std::move(config));
   }

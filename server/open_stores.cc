@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> OpenOne(const StoreConfig& config,
 }
 
 std::string Diagnostic(const StoreConfig& config, const absl::Status& status) {
-  return "store " + config.name + " (" + config.kind + ", " + config.root +
+  return "store " + config.name + " (" + config.kind + ", " + config.Place() +
          "): " + std::string(status.message());
 }
 

@@ -100,6 +100,22 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return value;
 }
 
+// The value behind a reference, of at least `least` bytes.
+absl::StatusOr<Secret> ReadValue(const std::string& reference, size_t least) {
+  if (const std::string problem = ReferenceProblem(reference); !problem.empty()) {
+    return absl::InvalidArgumentError(problem);
+  }
+  const bool variable = reference.starts_with(kVariable);
+  const std::string name = reference.substr((variable ? kVariable : kFile).size());
+  ASSIGN_OR_RETURN(std::string value, variable ? ReadVariable(name) : ReadFile(name));
+  if (value.size() < least || value.size() > kSecretBytesMost) {
+    return absl::InvalidArgumentError("the value of " + reference + " must have " +
+                                      std::to_string(least) + " to " +
+                                      std::to_string(kSecretBytesMost) + " bytes");
+  }
+  return Secret(std::move(value));
+}
+
 }  // namespace
 
 std::string ReferenceProblem(const std::string& text) {
@@ -123,18 +139,11 @@ std::string PatternProblem(const std::string& pattern) {
 }
 
 absl::StatusOr<Secret> ReadSecret(const std::string& reference) {
-  if (const std::string problem = ReferenceProblem(reference); !problem.empty()) {
-    return absl::InvalidArgumentError(problem);
-  }
-  const bool variable = reference.starts_with(kVariable);
-  const std::string name = reference.substr((variable ? kVariable : kFile).size());
-  ASSIGN_OR_RETURN(std::string value, variable ? ReadVariable(name) : ReadFile(name));
-  if (value.size() < kSecretBytesLeast || value.size() > kSecretBytesMost) {
-    return absl::InvalidArgumentError("the value of " + reference + " must have " +
-                                      std::to_string(kSecretBytesLeast) + " to " +
-                                      std::to_string(kSecretBytesMost) + " bytes");
-  }
-  return Secret(std::move(value));
+  return ReadValue(reference, kSecretBytesLeast);
+}
+
+absl::StatusOr<Secret> ReadPassword(const std::string& reference) {
+  return ReadValue(reference, 1);
 }
 
 absl::StatusOr<std::unique_ptr<SecretScanner>> MakeSecretScanner(

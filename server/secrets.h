@@ -26,6 +26,9 @@ std::string PatternProblem(const std::string& pattern);
 // INVALID_ARGUMENT when there is none, or it is shorter or longer than a secret may be.
 absl::StatusOr<Secret> ReadSecret(const std::string& reference);
 
+// The same for a password, which may be as short as its owner likes but not empty.
+absl::StatusOr<Secret> ReadPassword(const std::string& reference);
+
 // Finds every value, as it is and as JSON writes it, and whatever matches a pattern.
 // INVALID_ARGUMENT for a pattern that is none.
 absl::StatusOr<std::unique_ptr<SecretScanner>> MakeSecretScanner(

@@ -26,9 +26,25 @@ using StoreMaker = std::function<absl::StatusOr<std::unique_ptr<SessionStore>>(
 absl::StatusOr<std::unique_ptr<SessionStore>> MakeStore(const StoreConfig& config,
                                                         const Clock& clock, Random& random);
 
+// Why `dsn` names no database that a store may be in, empty if it does. Never says what it is, for
+// it may hold a secret.
+std::string DatabaseProblem(const std::string& dsn);
+
+// Brings the schema of every enabled store that is in a database up to date; a line for each says
+// what was done. Servers of the version before go on meanwhile. FAILED_PRECONDITION, with words for
+// the operator, when a step fails (those before it stay) or there is no such store.
+absl::StatusOr<std::vector<std::string>> MigrateStores(const Config& config);
+
+// What has been done so far.
+struct SchemaStatus {
+  std::vector<std::string> lines;
+  bool serves = true;  // false when this server may not serve one of the stores
+};
+absl::StatusOr<SchemaStatus> ReadSchemas(const Config& config);
+
 // Takes over the active store where it was copied or restored: raises its incarnation, so that
-// tokens and cursors of before are told apart. Harmless where it was not. Answers what the store is
-// then.
+// tokens and cursors of before are told apart. Harmless for a directory that was not; a database
+// cannot tell, and raises it in any case. Answers what the store is then.
 absl::StatusOr<StoreDescription> AdoptStore(const Config& config, const Clock& clock,
                                             Random& random);
 

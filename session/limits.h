@@ -125,6 +125,11 @@ inline constexpr size_t kParsedBytesPerWireByte = 100;
 inline constexpr size_t kMemoryBudgetDefault = 4096 * kMiB;
 inline constexpr size_t kQueuedCallsDefault = 1024;
 inline constexpr size_t kWorkersMost = 1024;
+
+// Connections to a database.
+inline constexpr size_t kConnectionsLeast = 2;
+inline constexpr size_t kConnectionsDefault = 8;
+inline constexpr size_t kConnectionsMost = 256;
 // After which an overloaded server is worth another try.
 inline constexpr absl::Duration kOverloadRetry = absl::Milliseconds(100);
 // Secrets that must not be stored. One that is shorter would be found in innocent words; a pattern

@@ -1,7 +1,7 @@
 #include "store-fs/change_record.h"
 
+#include "session/codec/records.h"
 #include "session/encoding.h"
-#include "store-fs/records.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "store-fs/commit_batch.h"
 
+#include "session/codec/records.h"
 #include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/limits.h"
@@ -8,7 +9,6 @@
 #include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
-#include "store-fs/records.h"
 
 #include <algorithm>
 #include <string>

@@ -1,8 +1,8 @@
 #include "store-fs/contents.h"
 
+#include "session/codec/records.h"
 #include "session/encoding.h"
 #include "store-fs/crc32c.h"
-#include "store-fs/records.h"
 
 #include <algorithm>
 #include <utility>

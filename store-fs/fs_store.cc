@@ -1,5 +1,6 @@
 #include "store-fs/fs_store.h"
 
+#include "session/gate.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/marks.h"
@@ -63,34 +64,6 @@ absl::Status CheckDescriptors(size_t open_sessions) {
                               ": raise the limit (ulimit -n, LimitNOFILE)",
                           Fate::kNoEffect);
 }
-
-// Counts calls under way, so that Deactivate can wait for them.
-class Gate {
- public:
-  // Whether the caller may go in; it must leave then.
-  bool Enter() {
-    const absl::MutexLock lock(&mutex_);
-    if (closed_) return false;
-    ++inside_;
-    return true;
-  }
-  void Leave() {
-    const absl::MutexLock lock(&mutex_);
-    --inside_;
-  }
-  // Lets nobody in any more and waits for those inside.
-  void Close() {
-    absl::MutexLock lock(&mutex_);
-    closed_ = true;
-    const auto empty = [this] { return inside_ == 0; };
-    mutex_.Await(absl::Condition(&empty));
-  }
-
- private:
-  absl::Mutex mutex_;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  int inside_ ABSL_GUARDED_BY(mutex_) = 0;
-};
 
 class FsStore final : public SessionStore {
  public:

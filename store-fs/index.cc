@@ -1,9 +1,9 @@
 #include "store-fs/index.h"
 
+#include "session/codec/records.h"
 #include "session/encoding.h"
 #include "session/status_macros.h"
 #include "store-fs/crc32c.h"
-#include "store-fs/records.h"
 #include "store-fs/root.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #include "store-fs/readers.h"
 
+#include "session/codec/records.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
-#include "store-fs/records.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,6 @@
 #include "store-fs/recovery.h"
 
+#include "session/codec/records.h"
 #include "session/encoding.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -7,7 +8,6 @@
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"
-#include "store-fs/records.h"
 #include "store-fs/root.h"
 
 #include <algorithm>

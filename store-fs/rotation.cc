@@ -1,10 +1,10 @@
 #include "store-fs/rotation.h"
 
+#include "session/codec/records.h"
 #include "session/digest.h"
 #include "session/limits.h"
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
-#include "store-fs/records.h"
 #include "store-fs/root.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 #include "store-fs/tombstones.h"
 
+#include "session/codec/records.h"
 #include "session/encoding.h"
 #include "session/names.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/frame.h"
-#include "store-fs/records.h"
 
 #include <cstddef>
 #include <string_view>

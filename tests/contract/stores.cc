@@ -1,6 +1,7 @@
 // The stores that the suite runs over: a table of names and makers. A new store adds its own file
 // with a StoreUnderTest, and one row here.
 #include "tests/contract/fs_under_test.h"
+#include "tests/contract/postgres_under_test.h"
 #include "tests/contract/reference_under_test.h"
 #include "tests/contract/suite.h"
 
@@ -12,6 +13,7 @@ const StoreFactory kStores[] = {
     {.name = "observed", .make = MakeObservedUnderTest},
     {.name = "faulty", .make = MakeFaultyUnderTest},
     {.name = "fs", .make = MakeFsUnderTest},
+    {.name = "postgres", .make = MakePostgresUnderTest},
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, Contract, ::testing::ValuesIn(kStores),

@@ -107,8 +107,8 @@ def step_server():
         "}\n\n"
     )
     replace(stores, kinds, maker + kinds)
-    replace(stores, "std::array<Kind, 1>", "std::array<Kind, 2>")
-    replace(stores, '{{{"fs", MakeFs}}}', '{{{"fs", MakeFs}, {"mirror", MakeMirror}}}')
+    replace(stores, "std::array<Kind, 2>", "std::array<Kind, 3>")
+    replace(stores, '{"fs", MakeFs}', '{"fs", MakeFs}, {"mirror", MakeMirror}')
 
 
 def step_configuration():

@@ -1,12 +1,12 @@
 // The first byte says what the rest is: a journal as it stands on the disk; or payloads, each
 // behind its length, of frames that are put around them, so that no checksum keeps the records from
 // being reached; or one record.
+#include "session/codec/records.h"
 #include "session/encoding.h"
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest.h"
-#include "store-fs/records.h"
 #include "store-fs/recovery.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/golden.h"
@@ -75,7 +75,7 @@ std::string Framed(std::string_view payloads) {
   return journal;
 }
 
-std::string HeadText(const Head& head) { return fs::EncodeHead(head); }
+std::string HeadText(const Head& head) { return EncodeHead(head); }
 
 // Whatever the journal holds: recovery answers, cuts at most once, and finds the same again.
 void Recover(const std::string& journal, bool unsynced) {
@@ -120,19 +120,19 @@ void Record(std::string_view bytes) {
   bytes.remove_prefix(1);
   switch (static_cast<uint8_t>(kind) % 8) {
     case 0:
-      return RoundTrip<Message>(bytes, fs::DecodeMessage, fs::EncodeMessage);
+      return RoundTrip<Message>(bytes, DecodeMessage, EncodeMessage);
     case 1:
-      return RoundTrip<Slot>(bytes, fs::DecodeSlot, fs::EncodeSlot);
+      return RoundTrip<Slot>(bytes, DecodeSlot, EncodeSlot);
     case 2:
-      return RoundTrip<JournalEntry>(bytes, fs::DecodeEntry, fs::EncodeEntry);
+      return RoundTrip<JournalEntry>(bytes, DecodeEntry, EncodeEntry);
     case 3:
-      return RoundTrip<Event>(bytes, fs::DecodeEvent, fs::EncodeEvent);
+      return RoundTrip<Event>(bytes, DecodeEvent, EncodeEvent);
     case 4:
-      return RoundTrip<AuditRecord>(bytes, fs::DecodeAudit, fs::EncodeAudit);
+      return RoundTrip<AuditRecord>(bytes, DecodeAudit, EncodeAudit);
     case 5:
-      return RoundTrip<RequestRow>(bytes, fs::DecodeRequest, fs::EncodeRequest);
+      return RoundTrip<RequestRow>(bytes, DecodeRequest, EncodeRequest);
     case 6:
-      return RoundTrip<Head>(bytes, fs::DecodeHead, fs::EncodeHead);
+      return RoundTrip<Head>(bytes, DecodeHead, EncodeHead);
     default:
       (void)fs::DecodeChanges(bytes);
   }

@@ -2,10 +2,10 @@
 // and requests that a client would send.
 #include "server/config.h"
 #include "server/rpc/page_token.h"
+#include "session/codec/records.h"
 #include "session/digest.h"
 #include "session/token.h"
 #include "store-fs/frame.h"
-#include "store-fs/records.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/golden.h"
 #include "tests/support/requests.h"
@@ -54,13 +54,13 @@ void AddRecords(std::vector<Seed>& seeds, const std::string& payload) {
   head.uid = *SessionUid::Parse(kUuid);
   head.store = *StoreId::Parse(kUuid);
   const std::string records[] = {
-      fs::EncodeMessage({.seq = MessageSeq(1), .role = "user", .data = "text"}),
-      fs::EncodeSlot(slot),
-      fs::EncodeEntry(entry),
-      fs::EncodeEvent(event),
-      fs::EncodeAudit(audit),
-      fs::EncodeRequest(request),
-      fs::EncodeHead(head),
+      EncodeMessage({.seq = MessageSeq(1), .role = "user", .data = "text"}),
+      EncodeSlot(slot),
+      EncodeEntry(entry),
+      EncodeEvent(event),
+      EncodeAudit(audit),
+      EncodeRequest(request),
+      EncodeHead(head),
       payload};
   char kind = 0;
   for (const std::string& record : records) {
@@ -159,6 +159,10 @@ std::vector<Seed> SeedsOfRealArtefacts() {
                            .root = "/b: c",
                            .durability = "interval",
                            .interval = absl::Milliseconds(250)});
+  config.stores.push_back({.name = "third",
+                           .kind = "postgres",
+                           .dsn = "host=/run/postgresql dbname='a b'",
+                           .password = "file:/run/secrets/postgres"});
   config.secrets.known = {{.text = "env:TOKEN"}, {.text = "file:/token"}};
   config.secrets.patterns = {"sk-[a-z]{20}"};
   seeds.push_back({"config", "everything", PrintConfig(config)});

@@ -56,7 +56,12 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                     .durability = "interval",
                     .interval = absl::Milliseconds(250),
                     .allow_network_file_system = true},
-                   {.name = "true", .enabled = false, .active = true, .root = "/b"}};
+                   {.name = "true", .enabled = false, .active = true, .root = "/b"},
+                   {.name = "team",
+                    .kind = "postgres",
+                    .dsn = R"(host='/a b' dbname="x\y" options='-c a=b')",
+                    .password = "env:PASSWORD",
+                    .connections = 3}};
   config.limits = {.queued_calls = 7,
                    .memory_budget = 401 * kMiB + kKiB,
                    .watchers = 3,
@@ -128,9 +133,69 @@ TEST(Config, WhatIsNotYamlIsSaid) {
 TEST(Config, AKindThatIsNotBuiltIsNamed) {
   EXPECT_EQ(Problems("stores:\n"
                      "  - {name: a, active: true, root: /a}\n"
-                     "  - {name: b, kind: postgres, enabled: false, dsn: x, root: /b}\n"),
-            "line 3: stores[1].kind: postgres is not built into this server yet; it has: fs\n"
+                     "  - {name: b, kind: tape, enabled: false, reel: x, root: /b}\n"),
+            "line 3: stores[1].kind: is not a kind of store this server has; it has: fs, postgres\n"
             "stores[1].name: must be 1 to 64 of A-Z a-z 0-9 . _ -");
+}
+
+TEST(Config, ADatabaseHasKeysOfItsOwn) {
+  const auto config = ParseConfig(
+      "stores: [{name: t, kind: postgres, active: true, dsn: host=db dbname=holdfast}]", kHome);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->ActiveStore().dsn, "host=db dbname=holdfast");
+  EXPECT_EQ(config->ActiveStore().connections, kConnectionsDefault);
+  EXPECT_EQ(config->ActiveStore().root, "");
+  EXPECT_EQ(Problems("stores:\n"
+                     "  - {name: t, kind: postgres, active: true, dsn: host=db, root: /x}\n"
+                     "  - {name: u, kind: fs, root: /u, dsn: host=db}\n"
+                     "  - {name: v, kind: postgres, dsn: host=db, connections: 1}\n"
+                     "  - {name: w, kind: postgres}\n"),
+            "line 2: stores[0].root: unknown key\n"
+            "line 3: stores[1].dsn: unknown key\n"
+            "stores[2].connections: must be between 2 and 256\n"
+            "stores[2].dsn: is another store's dsn\n"
+            "stores[3].dsn: must be a connection string of libpq, for example "
+            "host=/run/postgresql dbname=holdfast, or postgresql://db/holdfast");
+}
+
+// In whatever form, the password is refused and not repeated.
+TEST(Config, APasswordInTheFileIsRefusedAndNotRepeated) {
+  for (const char* dsn :
+       {"host=db password=hunter22", "host=db password = 'hunter22'", "password=hunter22",
+        "postgresql://someone:hunter22@db/holdfast", "postgres://db/x?password=hunter22",
+        "postgres://db/x?passw%6frd=hunter22", "host=db sslpassword=hunter22"}) {
+    const std::string why = Problems("stores: [{name: t, kind: postgres, active: true, dsn: \"" +
+                                     std::string(dsn) + "\"}]");
+    EXPECT_NE(why.find("stores[0].dsn: must not hold a password"), std::string::npos) << dsn;
+    EXPECT_EQ(why.find("hunter22"), std::string::npos) << why;
+  }
+  const std::string store = "stores: [{name: t, kind: postgres, active: true, dsn: host=db, ";
+  EXPECT_EQ(Problems(store + "password: hunter22}]"),
+            "line 1: stores[0].password: must be env:NAME, or file:PATH with an absolute path; a "
+            "secret itself does not belong here");
+  EXPECT_EQ(Problems("stores: [{name: t, kind: postgres, active: true, dsn: db hunter22}]")
+                .find("hunter22"),
+            std::string::npos);
+  EXPECT_EQ(Problems(store + "password: env:PG}]"), "");
+  EXPECT_EQ(Problems(store + "password: file:/run/secrets/pg}]"), "");
+}
+
+TEST(Config, TheEnvironmentMayNameTheDatabase) {
+  const Environment named = {.home = "/someone", .postgres_dsn = "host=db"};
+  const auto alone = ParseConfig("", named);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_EQ(alone->ActiveStore().kind, "postgres");
+  EXPECT_EQ(alone->ActiveStore().dsn, "host=db");
+  const auto over = ParseConfig(
+      "stores: [{name: t, kind: postgres, active: true, dsn: host=other}, {name: f, root: /f}]",
+      named);
+  ASSERT_TRUE(over.ok()) << over.status();
+  EXPECT_EQ(over->ActiveStore().dsn, "host=db");
+  EXPECT_EQ(over->stores[1].kind, "fs");
+  const Environment wrong = {.home = "/someone", .postgres_dsn = "host=db password=hunter22"};
+  const std::string why(ParseConfig("", wrong).status().message());
+  EXPECT_NE(why.find("must not hold a password"), std::string::npos);
+  EXPECT_EQ(why.find("hunter22"), std::string::npos);
 }
 
 TEST(Config, ExactlyOneStoreIsActive) {
@@ -208,6 +273,9 @@ TEST(Flags, AreRead) {
   EXPECT_EQ(FlagsOf({"--config", "a"})->config, "a");
   EXPECT_EQ(FlagsOf({"--config=a", "--check-config"})->action, Flags::Action::kCheckConfig);
   EXPECT_EQ(FlagsOf({"healthcheck", "--address", "h:1"})->address, "h:1");
+  EXPECT_EQ(FlagsOf({"migrate"})->action, Flags::Action::kMigrate);
+  EXPECT_FALSE(FlagsOf({"migrate"})->status);
+  EXPECT_TRUE(FlagsOf({"migrate", "--config", "a", "--status"})->status);
 }
 
 TEST(Flags, WhatIsNotKnownIsRefused) {
@@ -216,6 +284,8 @@ TEST(Flags, WhatIsNotKnownIsRefused) {
                                                                  {"--config"},
                                                                  {"--config="},
                                                                  {"--address", "h:1"},
+                                                                 {"--status"},
+                                                                 {"store", "adopt", "--status"},
                                                                  {"--version", "--help"}}) {
     EXPECT_FALSE(FlagsOf(words).ok()) << words.front();
   }

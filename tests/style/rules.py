@@ -17,13 +17,17 @@ WIRE = ["holdfast/", "google/rpc/", "google/protobuf/", "grpc/", "grpcpp/"]
 LAYERS = {
     "session": ["session/", "absl/", "openssl/", STD],
     "store-fs": ["store-fs/", "session/", "absl/", "nlohmann/", STD, POSIX],
+    "store-postgres": ["store-postgres/", "session/", "absl/", STD, POSIX],
     "server": ["server/", "session/", "absl/", "openssl/", "yaml-cpp/", "nlohmann/", STD, POSIX]
     + ["re2/"]
     + WIRE,
     "cli": ["cli/", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
 }
-# One file may see more than its folder: the composition of the stores.
-LAYERS_OF_FILE = {"server/stores.cc": ["store-fs/"]}
+# These files may see more than their folder: the composition of the stores, and the driver.
+LAYERS_OF_FILE = {
+    "server/stores.cc": ["store-fs/", "store-postgres/"],
+    "store-postgres/pg/*": ["libpq-fe.h"],
+}
 
 LINES = 500
 LINES_IN_TESTS = 800
@@ -165,10 +169,15 @@ def includes(text):
 def layering(tree):
     """A file includes only what its folder may see, and project headers by their folder's name."""
     for path, text in tree.select(PRODUCT):
-        allowed = LAYERS[path.split("/")[0]] + LAYERS_OF_FILE.get(path, [])
+        allowed = LAYERS[path.split("/")[0]] + [
+            header
+            for pattern, more in LAYERS_OF_FILE.items()
+            if fnmatch.fnmatch(path, pattern)
+            for header in more
+        ]
         prefixes = tuple(prefix for prefix in allowed if prefix.endswith("/"))
         for line, quote, header in includes(text):
-            if header.startswith(prefixes):
+            if header.startswith(prefixes) or header in allowed:
                 continue
             if quote == "<" and STD in allowed and re.fullmatch(r"[a-z_0-9]+", header):
                 continue

@@ -8,6 +8,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
+#include <functional>
+#include <utility>
+
 namespace holdfast::test {
 
 // Any thread may call.
@@ -22,11 +25,18 @@ class FakeClock final : public Clock {
     return since_boot_;
   }
 
-  // Lets `passed` pass on both clocks.
+  // Lets `passed` pass on both clocks, and on whatever else moves with them.
   void Advance(absl::Duration passed) {
-    const absl::MutexLock lock(&mutex_);
-    wall_ += passed;
-    since_boot_ += passed;
+    {
+      const absl::MutexLock lock(&mutex_);
+      wall_ += passed;
+      since_boot_ += passed;
+    }
+    if (moves_along_) moves_along_(passed);
+  }
+  // Called with each advance: for a clock that is not in this process. Set before any.
+  void MovesAlong(std::function<void(absl::Duration passed)> moves_along) {
+    moves_along_ = std::move(moves_along);
   }
   // Sets the clock for people alone, as an operator or a time server does.
   void JumpWall(absl::Duration by) {
@@ -35,6 +45,7 @@ class FakeClock final : public Clock {
   }
 
  private:
+  std::function<void(absl::Duration)> moves_along_;
   mutable absl::Mutex mutex_;
   absl::Time wall_ ABSL_GUARDED_BY(mutex_) = absl::FromUnixSeconds(1'700'000'000);
   absl::Duration since_boot_ ABSL_GUARDED_BY(mutex_) = absl::Hours(100);

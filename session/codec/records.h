@@ -1,8 +1,9 @@
-// The records of the files store: how a session's things become bytes (layout in docs/formats.md).
+// The records that both stores keep: how a session's things become bytes (layout in
+// docs/formats.md).
 //
 // A decoder answers nullopt for bytes that no encoder wrote; it never guesses.
-#ifndef HOLDFAST_STORE_FS_RECORDS_H_
-#define HOLDFAST_STORE_FS_RECORDS_H_
+#ifndef HOLDFAST_SESSION_CODEC_RECORDS_H_
+#define HOLDFAST_SESSION_CODEC_RECORDS_H_
 
 #include "session/change.h"
 #include "session/encoding.h"
@@ -13,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::fs {
+namespace holdfast {
 
 std::string EncodeMessage(const Message& message);
 std::optional<Message> DecodeMessage(std::string_view bytes);
@@ -45,6 +46,6 @@ IdType ReadId(Decoder& in) {
   return id.value_or(IdType());
 }
 
-}  // namespace holdfast::fs
+}  // namespace holdfast
 
-#endif  // HOLDFAST_STORE_FS_RECORDS_H_
+#endif  // HOLDFAST_SESSION_CODEC_RECORDS_H_

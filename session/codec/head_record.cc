@@ -1,11 +1,11 @@
 // The head's record: the one that grows when the model does.
-#include "store-fs/records.h"
+#include "session/codec/records.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-namespace holdfast::fs {
+namespace holdfast {
 namespace {
 
 constexpr uint64_t kFirstVersion = 1;
@@ -208,4 +208,4 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   return head;
 }
 
-}  // namespace holdfast::fs
+}  // namespace holdfast

@@ -1,9 +1,9 @@
-#include "store-fs/records.h"
+#include "session/codec/records.h"
 
 #include <cstddef>
 #include <map>
 
-namespace holdfast::fs {
+namespace holdfast {
 namespace {
 
 constexpr uint64_t kVersion = 1;
@@ -269,4 +269,4 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   return Finish(in, std::move(row));
 }
 
-}  // namespace holdfast::fs
+}  // namespace holdfast

@@ -1,0 +1,123 @@
+#include "store-postgres/change_params.h"
+
+#include "session/codec/records.h"
+#include "session/limits.h"
+
+#include <string>
+#include <vector>
+
+namespace holdfast::pg {
+namespace {
+
+void PutRequest(const Applied& applied, absl::Time now, Params& params) {
+  if (applied.request) {
+    const RequestColumns request(applied);
+    params.Text(request.id).Bytes(request.record).Text(request.token).Time(applied.at);
+  } else {
+    params.Null().Null().Null().Null();
+  }
+  params.Time(now - kRequestsKept);
+}
+
+void PutHead(const DecidedChange& decided, Params& params) {
+  const Head& head = decided.applied->head;
+  const HeadRow row(decided);
+  params.Bytes(row.record).Bytes(View(row.sum)).Int4(static_cast<int32_t>(head.lifecycle));
+  params.Int(Signed(head.generation)).Int(Signed(head.messages));
+  params.Text(head.project_root).Time(head.created_at).Text(head.uid.value());
+  params.Int(Signed(head.lease.epoch)).Bool(head.lease.held);
+  params.Bytes(View(head.lease.secret_hash)).Interval(head.lease.ttl);
+  params.Bool(row.renews).Bool(row.marked).Bool(row.sweep);
+  if (decided.applied->tombstone) {
+    const std::vector<Event>& events = decided.applied->events;
+    params.Bytes(events.empty() ? "" : EncodeEvent(events.back()));
+  } else {
+    params.Null();
+  }
+}
+
+void PutMessages(const Applied& applied, Params& params) {
+  if (applied.upload) {
+    params.Text(applied.upload->id.value()).Int(Signed(applied.upload->bytes));
+  } else {
+    params.Null().Null();
+  }
+  std::vector<int64_t> sizes;
+  std::vector<std::string> records;
+  for (const Message& message : applied.messages) {
+    sizes.push_back(SizeOf(message));
+    records.push_back(EncodeMessage(message));
+  }
+  params.Int(applied.messages.empty() ? 0 : Signed(applied.messages.front().seq));
+  params.Ints(sizes).BytesArray(Views(records));
+}
+
+void PutSlots(const DecidedChange& decided, Params& params) {
+  const Applied& applied = *decided.applied;
+  params.Int(Signed(applied.head.revision));
+  params.Int(FoldedTurn(applied)).Int(Signed(applied.folded_after));
+  params.Int(Signed(decided.turn_began_behind));
+  SlotColumns columns;
+  for (const auto& [owner, slot] : SlotsOf(applied)) columns.Add(owner, slot);
+  columns.PutInto(params);
+}
+
+void PutEntries(const Applied& applied, Params& params) {
+  const bool none = applied.entries.empty();
+  params.Int(none ? 0 : Signed(applied.entries.front().journal_number));
+  params.Int(none ? 0 : Signed(applied.entries.front().turn));
+  std::vector<int64_t> numbers;
+  std::vector<int64_t> sizes;
+  std::vector<std::string> records;
+  SlotColumns slots;
+  for (const JournalEntry& entry : applied.entries) {
+    JournalEntry bare = entry;
+    bare.slot.reset();
+    numbers.push_back(Signed(entry.number));
+    sizes.push_back(SizeOf(entry));
+    records.push_back(EncodeEntry(bare));
+    entry.slot ? slots.Add(entry.slot->owner, &*entry.slot) : slots.AddNone();
+  }
+  params.Ints(numbers).Ints(sizes).BytesArray(Views(records));
+  slots.PutInto(params);
+}
+
+void PutEvents(const Applied& applied, int64_t writer, Params& params) {
+  std::vector<int64_t> sizes;
+  std::vector<std::string> records;
+  for (const Event& event : applied.events) {
+    sizes.push_back(SizeOf(event));
+    records.push_back(EncodeEvent(event));
+  }
+  params.Int(writer).Int(applied.events.empty() ? 0 : Signed(applied.events.front().seq));
+  params.Ints(sizes).BytesArray(Views(records));
+}
+
+void PutAudit(const Applied& applied, Params& params) {
+  if (!applied.audit) {
+    params.Int(0).Int(0).Null();
+    return;
+  }
+  params.Int(Signed(applied.audit->seq)).Int(SizeOf(*applied.audit));
+  params.Bytes(EncodeAudit(*applied.audit));
+}
+
+}  // namespace
+
+Params ParamsOf(const DecidedChange& decided, const WriterFacts& facts) {
+  const SessionKey& key = decided.change->key;
+  const Applied& applied = *decided.applied;
+  Params params;
+  params.Text(key.tenant.value()).Text(key.session.value());
+  params.Int(decided.version).Bool(decided.needs_free);
+  PutRequest(applied, facts.now, params);
+  PutHead(decided, params);
+  PutMessages(applied, params);
+  PutSlots(decided, params);
+  PutEntries(applied, params);
+  PutEvents(applied, facts.writer, params);
+  PutAudit(applied, params);
+  return params;
+}
+
+}  // namespace holdfast::pg

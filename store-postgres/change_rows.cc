@@ -1,0 +1,90 @@
+#include "store-postgres/change_rows.h"
+
+#include "session/codec/records.h"
+#include "session/marks.h"
+
+#include <utility>
+
+namespace holdfast::pg {
+namespace {
+
+int64_t SizeOfTexts(const std::map<std::string, std::string>& texts) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : texts) bytes += name.size() + value.size();
+  return Signed(bytes);
+}
+
+}  // namespace
+
+int64_t SizeOf(const Message& message) { return Signed(message.data.size()); }
+int64_t SizeOf(const JournalEntry& entry) {
+  return Signed(entry.data.size() + (entry.slot ? entry.slot->data.size() : 0));
+}
+int64_t SizeOf(const Event& event) { return SizeOfTexts(event.payload); }
+int64_t SizeOf(const AuditRecord& record) { return SizeOfTexts(record.data); }
+
+HeadRow::HeadRow(const DecidedChange& decided)
+    : record(decided.applied->tombstone ? "" : EncodeHead(decided.applied->head)),
+      sum(Sha256(record)),
+      renews(decided.applied->head.lease.held &&
+             (decided.change->grant.has_value() || decided.change->renews_lease)),
+      marked(EndingMark(decided.applied->head) != nullptr),
+      sweep(marked || decided.applied->head.turn.has_value() || decided.applied->tombstone) {}
+
+RequestColumns::RequestColumns(const Applied& applied) {
+  RequestRow row{.stamp = *applied.request, .receipt = applied.receipt, .at = applied.at};
+  token = std::exchange(row.receipt.token, "");
+  id = row.stamp.id.value();
+  record = EncodeRequest(row);
+}
+
+int64_t FoldedTurn(const Applied& applied) {
+  const bool any = applied.folded && applied.receipt.last_entry > applied.folded_after;
+  return any ? Signed(*applied.folded) : 0;
+}
+
+std::map<std::string_view, const Slot*> SlotsOf(const Applied& applied) {
+  std::map<std::string_view, const Slot*> slots;
+  for (const Slot& slot : applied.slots) slots.insert_or_assign(slot.owner, &slot);
+  for (const std::string& owner : applied.deleted_slots) slots.insert_or_assign(owner, nullptr);
+  for (const JournalEntry& entry : applied.entries) {
+    if (entry.turn == TurnNumber() && entry.slot) {
+      slots.insert_or_assign(entry.slot->owner, &*entry.slot);
+    }
+  }
+  return slots;
+}
+
+void SlotColumns::Add(std::string_view owner, const Slot* slot) {
+  owners_.emplace_back(owner);
+  if (slot == nullptr) {
+    sizes_.emplace_back(0);
+    records_.emplace_back();
+    data_.emplace_back();
+    return;
+  }
+  Slot bare = *slot;
+  bare.data.clear();
+  sizes_.emplace_back(Signed(DataSize(*slot)));
+  records_.emplace_back(EncodeSlot(bare));
+  data_.emplace_back(slot->data);
+}
+
+void SlotColumns::AddNone() {
+  owners_.emplace_back();
+  sizes_.emplace_back();
+  records_.emplace_back();
+  data_.emplace_back();
+}
+
+void SlotColumns::PutInto(Params& params) const {
+  params.NullableTexts(owners_).NullableInts(sizes_);
+  params.NullableBytesArray({records_.begin(), records_.end()});
+  params.NullableBytesArray(data_);
+}
+
+std::vector<std::string_view> Views(const std::vector<std::string>& texts) {
+  return {texts.begin(), texts.end()};
+}
+
+}  // namespace holdfast::pg

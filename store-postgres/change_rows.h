@@ -1,0 +1,92 @@
+// The rows that a decided change writes, as the columns of the schema: for one change alone and for
+// several in one call.
+#ifndef HOLDFAST_STORE_POSTGRES_CHANGE_ROWS_H_
+#define HOLDFAST_STORE_POSTGRES_CHANGE_ROWS_H_
+
+#include "session/apply.h"
+#include "session/change.h"
+#include "session/digest.h"
+#include "session/ids.h"
+#include "session/model.h"
+#include "store-postgres/pg/params.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::pg {
+
+// A decided change, and what it was decided on. For the length of a call: owns nothing.
+struct DecidedChange {
+  const Change* change = nullptr;
+  const Applied* applied = nullptr;
+  int64_t version = 0;              // of the head; 0: there was no such session
+  bool needs_free = false;          // it would have been refused under another's live lease
+  JournalNumber turn_began_behind;  // of the turn that was active
+};
+
+inline int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
+template <typename Tag>
+int64_t Signed(const Number<Tag>& number) {
+  return Signed(number.value());
+}
+
+// What an item counts in a page: its own bytes, and none that lie in an upload.
+int64_t SizeOf(const Message& message);
+int64_t SizeOf(const JournalEntry& entry);
+int64_t SizeOf(const Event& event);
+int64_t SizeOf(const AuditRecord& record);
+
+// The head's row, without what its record alone has.
+struct HeadRow {
+  explicit HeadRow(const DecidedChange& decided);
+
+  std::string record;
+  Digest sum;
+  bool renews;  // the lease runs for its whole TTL from now on
+  bool marked;  // somebody asks for an end
+  bool sweep;   // sweeps shall look at it
+};
+
+// The stored reply of a change that answers a request.
+struct RequestColumns {
+  explicit RequestColumns(const Applied& applied);
+
+  std::string id;
+  std::string record;  // without the token
+  std::string token;
+};
+
+// The turn whose slot updates become slot versions; 0 for none. A turn without new entries has
+// none.
+int64_t FoldedTurn(const Applied& applied);
+
+// The last word on each owner's slot: the change's own, deletions, then updates between turns. A
+// null is a deletion.
+std::map<std::string_view, const Slot*> SlotsOf(const Applied& applied);
+
+// A group of slots, as holdfast.slot keeps them. Views into what was added.
+class SlotColumns {
+ public:
+  void Add(std::string_view owner, const Slot* slot);
+  // A place without a slot.
+  void AddNone();
+  // Owners, sizes, records, bytes.
+  void PutInto(Params& params) const;
+
+ private:
+  std::vector<std::optional<std::string_view>> owners_;
+  std::vector<std::optional<int64_t>> sizes_;
+  std::vector<std::optional<std::string>> records_;  // without the bytes
+  std::vector<std::optional<std::string_view>> data_;
+};
+
+std::vector<std::string_view> Views(const std::vector<std::string>& texts);
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_CHANGE_ROWS_H_

@@ -1,0 +1,294 @@
+#include "store-postgres/commits.h"
+
+#include "session/codec/records.h"
+#include "session/fingerprint.h"
+#include "session/guard.h"
+#include "session/limits.h"
+#include "session/names.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-postgres/pg/failure.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace holdfast::pg {
+namespace {
+
+// A head that moves on faster than it can be decided on.
+constexpr int kRounds = 64;
+// Connections that may break under one change before its fate is left open.
+constexpr int kBroken = 3;
+
+constexpr Statement kLoad = {
+    "load",
+    "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left, r.rec, r.token"
+    " FROM holdfast.standing s LEFT JOIN holdfast.request r ON r.tenant = s.tenant"
+    "  AND r.session_id = s.session_id AND r.request_id = $3::text::uuid AND r.at >= $4"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+constexpr Statement kRewrite = {"rewrite", "SELECT holdfast.rewrite($1, $2, $3::text::uuid)::text"};
+constexpr Statement kEntriesOf = {
+    "entries_of",
+    "SELECT rec, slot_rec, slot_data FROM holdfast.journal WHERE tenant = $1 AND session_id = $2"
+    " AND number > $3 AND turn = $4 AND entry >= $5 AND entry <= $6 ORDER BY number"};
+
+// Whether a stored entry is the one that is sent again: what the store added does not count.
+bool SameEntry(JournalEntry stored, JournalEntry sent) {
+  stored.journal_number = sent.journal_number;
+  if (stored.slot) stored.slot->revision = Revision();
+  if (sent.slot) sent.slot->revision = Revision();
+  return stored == sent;
+}
+
+CommitResult Refused(const Refusal& refusal, const Head& head) {
+  return {.kind = CommitResult::Kind::kRefused,
+          .receipt = {},
+          .head = head,
+          .refusal = refusal.ToStatus()};
+}
+
+Refusal UploadIsGone() {
+  return StoreUnavailable("the upload is not there any more: send it again", Fate::kNoEffect);
+}
+
+// A transaction that the server rolled back for another one's sake: the same again may succeed.
+bool MayBeTriedAgain(const Failure& failure) {
+  constexpr std::string_view kDeadlock = "40P01";
+  constexpr std::string_view kSerialization = "40001";
+  return failure.effect == Effect::kNone &&
+         (failure.sqlstate == kDeadlock || failure.sqlstate == kSerialization);
+}
+
+CommitResult AnswerTo(const RequestStamp& asked, const RequestRow& stored, const Head& head) {
+  if (SameRequest(stored.stamp, asked)) {
+    return {.kind = CommitResult::Kind::kRepeated, .receipt = stored.receipt, .head = head};
+  }
+  return Refused(Refusal(Reason::kRequestIdReused, "this request id stands for another request")
+                     .With("request_id", asked.id.value())
+                     .With("method", Name(stored.stamp.method)),
+                 head);
+}
+
+// Whether the change would be refused if somebody held a live lease.
+bool NeedsFree(const Change& change, Head head) {
+  if (!head.lease.held) return false;
+  head.lease.state = LeaseState::kLive;
+  return CheckGuard(head, change.guard, change.entries).has_value();
+}
+
+}  // namespace
+
+absl::StatusOr<Commits::Basis> Commits::ReadBasis(const Rows& rows, size_t row,
+                                                  const SessionKey& key) {
+  Basis basis{.standing = ReadStanding(rows, row, database_), .request = {}, .fresh = true};
+  if (!basis.standing.refusal.ok()) {
+    heads_.Forget(key);
+    return basis;
+  }
+  ASSIGN_OR_RETURN(basis.request, ReadRequest(rows, row, kOutcomeRequest, basis.standing.head));
+  heads_.Put(key, basis.standing.version, basis.standing.head);
+  return basis;
+}
+
+absl::StatusOr<Commits::Basis> Commits::FreshBasis(const SessionKey& key,
+                                                   const std::optional<RequestId>& request) {
+  Params params;
+  params.Text(key.tenant.value()).Text(key.session.value());
+  request ? params.Text(request->value()) : params.Null();
+  params.Time(database_.Now() - kRequestsKept);
+  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoad, params));
+  ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
+  if (basis.request) {
+    // The answer will be made of this reply: it waits for the flush that the first one waited for.
+    Params reply;
+    reply.Text(key.tenant.value()).Text(key.session.value()).Text(request->value());
+    RETURN_IF_ERROR(database_.Ask(kRewrite, reply).status());
+  }
+  return basis;
+}
+
+absl::StatusOr<Loaded> Commits::Load(const SessionKey& key,
+                                     const std::optional<RequestId>& request) {
+  ASSIGN_OR_RETURN(Basis basis, FreshBasis(key, request));
+  RETURN_IF_ERROR(basis.standing.refusal);
+  return Loaded{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
+}
+
+// What this server remembers. A lease may have ended since: whether it has is asked by the write.
+absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
+  Basis basis;
+  if (std::optional<KnownHead> known = heads_.Find(change.key)) {
+    basis.standing.version = known->version;
+    basis.standing.head = std::move(known->head);
+    LeaseRecord& lease = basis.standing.head.lease;
+    lease.state = lease.held ? LeaseState::kExpired : LeaseState::kFree;
+    return basis;
+  }
+  if (!change.create) {
+    return FreshBasis(change.key,
+                      change.request ? std::optional(change.request->id) : std::nullopt);
+  }
+  basis.standing.refusal = Refusal(Reason::kSessionNotFound, "no session of this id is known");
+  return basis;
+}
+
+absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
+  const Turns::Turn turn(turns_, change.key);
+  const auto request = change.request ? std::optional(change.request->id) : std::nullopt;
+  ASSIGN_OR_RETURN(Basis basis, FirstBasis(change));
+  int broken = 0;
+  // Once a connection broke under it, only an answer of the database says what became of it.
+  const auto give_up = [&](const absl::Status& status) -> absl::Status {
+    if (broken == 0) return status;
+    return StoreUnavailable("the database went away during the change", Fate::kUnknown);
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    absl::StatusOr<Decision> decision = Decide(change, basis);
+    if (!decision.ok()) return give_up(decision.status());
+    if (decision->answer && basis.fresh) return *std::move(decision->answer);
+    if (decision->answer) {
+      absl::StatusOr<Basis> fresh = FreshBasis(change.key, request);
+      if (!fresh.ok()) return give_up(fresh.status());
+      basis = *std::move(fresh);
+      continue;
+    }
+    absl::StatusOr<Attempt> attempt = Write(change, *std::move(decision));
+    if (!attempt.ok()) return give_up(attempt.status());
+    if (attempt->applied) return *std::move(attempt->applied);
+    if (attempt->moved) {
+      basis = *std::move(attempt->moved);
+    } else if (!MayBeTriedAgain(attempt->failure)) {
+      healthy_ = false;
+      const absl::Status refusal = RefusalFor(attempt->failure);
+      if (attempt->failure.effect == Effect::kNone) return give_up(refusal);
+      if (++broken == kBroken) return refusal;
+    }
+  }
+  return give_up(StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect));
+}
+
+absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Basis& basis) {
+  Decision decision;
+  const absl::Status& refusal = basis.standing.refusal;
+  if (!refusal.ok()) {
+    if (!change.create || !Is(refusal, Reason::kSessionNotFound)) {
+      decision.answer = refusal;
+      return decision;
+    }
+    Basis nothing = basis;
+    nothing.standing.head = EmptyHead(
+        {.store = database_.store, .incarnation = database_.incarnation, .now = database_.Now()});
+    return DecideOnHead(change, nothing);
+  }
+  if (basis.request) {
+    decision.answer = AnswerTo(*change.request, *basis.request, basis.standing.head);
+    return decision;
+  }
+  if (change.create) {
+    decision.answer =
+        Refused(Refusal(Reason::kSessionExists, "a session of this id exists: resume it"),
+                basis.standing.head);
+    return decision;
+  }
+  return DecideOnHead(change, basis);
+}
+
+absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, const Basis& basis) {
+  const Head& head = basis.standing.head;
+  Decision decision;
+  if (auto refusal = CheckGuard(head, change.guard, change.entries)) {
+    decision.answer = Refused(*refusal, head);
+    return decision;
+  }
+  ASSIGN_OR_RETURN(const bool rewrites, RewritesAnEntry(change, head));
+  if (rewrites) {
+    decision.answer =
+        Refused(Refusal(Reason::kRequestIdReused, "this entry number stands for another entry")
+                    .With("turn", change.entries.front().turn.value()),
+                head);
+    return decision;
+  }
+  if (change.premise && !change.create && !Holds(*change.premise, head)) {
+    decision.answer = CommitResult{.kind = CommitResult::Kind::kMoved, .receipt = {}, .head = head};
+    return decision;
+  }
+  if (change.upload) {
+    ASSIGN_OR_RETURN(const bool there, uploads_.Holds(change.key, *change.upload));
+    if (!there) {
+      decision.answer = Refused(UploadIsGone(), head);
+      return decision;
+    }
+  }
+  decision.change = {.change = &change,
+                     .version = basis.standing.version,
+                     .needs_free = NeedsFree(change, head),
+                     .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
+  decision.applied = Apply(
+      head, change,
+      {.store = database_.store, .incarnation = database_.incarnation, .now = database_.Now()});
+  return decision;
+}
+
+absl::StatusOr<bool> Commits::RewritesAnEntry(const Change& change, const Head& head) {
+  if (change.entries.empty()) return false;
+  const TurnNumber turn = change.entries.front().turn;
+  const auto last = LastEntryOf(head, turn).value_or(EntryNumber());
+  const EntryNumber first = change.entries.front().number;
+  if (first > last) return false;
+  const EntryNumber until = std::min(last, change.entries.back().number);
+  Params params;
+  params.Text(change.key.tenant.value()).Text(change.key.session.value());
+  params.Int(static_cast<int64_t>(JournalFloor(head).value()));
+  params.Int(static_cast<int64_t>(turn.value()));
+  params.Int(static_cast<int64_t>(first.value())).Int(static_cast<int64_t>(until.value()));
+  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kEntriesOf, params));
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const std::optional<JournalEntry> stored = ReadEntry(rows, row, 0);
+    if (!stored) continue;  // what cannot be read cannot be compared: its key alone answers
+    const auto sent = std::ranges::find(change.entries, stored->number, &JournalEntry::number);
+    if (sent != change.entries.end() && !SameEntry(*stored, *sent)) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision decision) {
+  decision.change.applied = &decision.applied;
+  const Written written = committer_.Write(decision.change);
+  RETURN_IF_ERROR(written.unreached);
+  Attempt attempt;
+  if (written.failure) {
+    attempt.failure = *written.failure;
+    return attempt;
+  }
+  const Rows& rows = *written.rows;
+  const size_t row = written.row;
+  if (!rows.Bool(row, kOutcomeApplied)) {
+    ASSIGN_OR_RETURN(attempt.moved, ReadBasis(rows, row, change.key));
+    if (rows.Bool(row, kOutcomeUploaded)) return attempt;
+    attempt.applied = Refused(UploadIsGone(), attempt.moved->standing.head);
+    return attempt;
+  }
+  healthy_ = true;
+  Applied& applied = decision.applied;
+  Evaluate(LeaseLeft(rows, row, kStandingColumns - 1), applied.head);
+  attempt.applied = CommitResult{.kind = CommitResult::Kind::kApplied,
+                                 .receipt = std::move(applied.receipt),
+                                 .head = std::move(applied.head),
+                                 .refusal = absl::OkStatus(),
+                                 .events = std::move(applied.events)};
+  Publish(change, *attempt.applied, rows.Int(row, 0));
+  return attempt;
+}
+
+void Commits::Publish(const Change& change, const CommitResult& result, int64_t version) {
+  if (change.tombstone) {
+    heads_.Forget(change.key);
+  } else {
+    heads_.Put(change.key, version, result.head);
+  }
+  if (change.upload) uploads_.Forget(change.key, change.upload->id);
+  if (!result.events.empty()) bell_.Ring(change.key);
+}
+
+}  // namespace holdfast::pg

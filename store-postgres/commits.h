@@ -1,0 +1,91 @@
+// Changes on PostgreSQL: decided here, remembered there (schema/0002_functions.sql).
+//
+// A change is decided on the head that this server last saw, and written by one call that compares
+// versions. Only where the head has moved on, or the decision would be a refusal, is it decided
+// again, on a head that was read together with the stored reply of this request.
+#ifndef HOLDFAST_STORE_POSTGRES_COMMITS_H_
+#define HOLDFAST_STORE_POSTGRES_COMMITS_H_
+
+#include "session/apply.h"
+#include "session/change.h"
+#include "session/event_bell.h"
+#include "session/store.h"
+#include "store-postgres/change_rows.h"
+#include "store-postgres/committer.h"
+#include "store-postgres/database.h"
+#include "store-postgres/known_heads.h"
+#include "store-postgres/pg/failure.h"
+#include "store-postgres/pg/rows.h"
+#include "store-postgres/standing.h"
+#include "store-postgres/turns.h"
+#include "store-postgres/uploads.h"
+
+#include "absl/status/statusor.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace holdfast::pg {
+
+// Any thread may call.
+class Commits {
+ public:
+  // All outlive it.
+  Commits(const Database& database, KnownHeads& heads, Uploads& uploads, EventBell& bell)
+      : database_(database), heads_(heads), uploads_(uploads), bell_(bell), committer_(database) {}
+
+  // As SessionStore::LoadForDecision.
+  absl::StatusOr<Loaded> Load(const SessionKey& key, const std::optional<RequestId>& request);
+  // As SessionStore::Commit.
+  absl::StatusOr<CommitResult> Commit(const Change& change);
+
+  // False when the last change failed for the database's sake.
+  [[nodiscard]] bool healthy() const { return healthy_; }
+  void NoteHealthy() { healthy_ = true; }
+  // As Committer::SetWritersMost.
+  void SetWritersMost(int writers) { committer_.SetWritersMost(writers); }
+
+ private:
+  // What a change is decided on.
+  struct Basis {
+    Standing standing;
+    std::optional<RequestRow> request;
+    bool fresh = false;  // read together with the request: it may refuse
+  };
+  // A decision: an answer, or what is to be written.
+  struct Decision {
+    std::optional<absl::StatusOr<CommitResult>> answer;
+    Applied applied;
+    DecidedChange change;  // without what was applied, which moves with the decision
+  };
+  // What became of one attempt to write: one of the three.
+  struct Attempt {
+    std::optional<CommitResult> applied;
+    std::optional<Basis> moved;  // nothing was written: decide again on this
+    Failure failure;
+  };
+
+  absl::StatusOr<Basis> FirstBasis(const Change& change);
+  absl::StatusOr<Basis> FreshBasis(const SessionKey& key, const std::optional<RequestId>& request);
+  absl::StatusOr<Decision> Decide(const Change& change, const Basis& basis);
+  absl::StatusOr<Decision> DecideOnHead(const Change& change, const Basis& basis);
+  absl::StatusOr<bool> RewritesAnEntry(const Change& change, const Head& head);
+  // One attempt; an error when there was none, for want of a connection.
+  absl::StatusOr<Attempt> Write(const Change& change, Decision decision);
+  absl::StatusOr<Basis> ReadBasis(const Rows& rows, size_t row, const SessionKey& key);
+  void Publish(const Change& change, const CommitResult& result, int64_t version);
+
+  const Database& database_;
+  KnownHeads& heads_;
+  Uploads& uploads_;
+  EventBell& bell_;
+  Turns turns_;
+  Committer committer_;
+  std::atomic<bool> healthy_ = true;
+};
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_COMMITS_H_

@@ -1,0 +1,152 @@
+#include "store-postgres/committer.h"
+
+#include "session/limits.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace holdfast::pg {
+namespace {
+
+// Changes in one statement.
+constexpr size_t kBatchMost = 64;
+
+constexpr Statement kChange = {
+    "change",
+    "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
+    " uploaded, timeline FROM holdfast.change($1, $2, $3, $4,"
+    " $5::text::uuid, $6::bytea, $7::text, $8::timestamptz, $9,"
+    " $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25::bytea,"
+    " $26::text::uuid, $27::bigint, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39,"
+    " $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54::bytea)"};
+constexpr Statement kChangeMany = {
+    "change_many",
+    "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
+    " uploaded, timeline, skipped FROM holdfast.change_many($1, $2, $3, $4, $5, $6, $7, $8, $9,"
+    " $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27,"
+    " $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,"
+    " $46, $47, $48, $49, $50, $51, $52, $53)"};
+
+// A creation, a deletion and the taking over of an upload are written alone: they may wait for
+// others.
+bool MayJoin(const DecidedChange& change) {
+  return change.version > 0 && !change.applied->tombstone && !change.applied->upload;
+}
+
+size_t BytesOf(const Applied& applied) {
+  size_t bytes = 0;
+  for (const Message& message : applied.messages) bytes += message.data.size();
+  for (const Slot& slot : applied.slots) bytes += slot.data.size();
+  for (const JournalEntry& entry : applied.entries) {
+    bytes += entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
+  }
+  return bytes;
+}
+
+Written From(Answer answer, const Statement& statement, const Database& database) {
+  Written written;
+  if (Failure* const failure = std::get_if<Failure>(&answer)) {
+    database.Report(statement, *failure);
+    written.failure = std::move(*failure);
+  } else {
+    written.rows = std::make_shared<const Rows>(std::get<Rows>(std::move(answer)));
+  }
+  return written;
+}
+
+// A reply from a server's newer history makes connections of the older one worthless.
+void NoteTimeline(const Rows& rows, Connection& connection, Pool& pool) {
+  const auto seen = static_cast<uint32_t>(rows.Int(0, kOutcomeTimeline));
+  if (seen == connection.timeline()) return;
+  connection.set_timeline(seen);
+  pool.SawTimeline(seen);
+}
+
+Written Send(const Statement& statement, const Params& params, const Database& database) {
+  absl::StatusOr<Pool::Lease> connection = database.pool.Take(kConnectionWait);
+  if (!connection.ok()) {
+    Written written;
+    written.unreached = connection.status();
+    return written;
+  }
+  Written written = From((*connection)->Run(statement, params), statement, database);
+  if (written.rows) NoteTimeline(*written.rows, **connection, database.pool);
+  return written;
+}
+
+}  // namespace
+
+Written Committer::Write(const DecidedChange& change) {
+  return MayJoin(change) ? WriteTogether(change) : WriteAlone(change);
+}
+
+void Committer::SetWritersMost(int writers) {
+  const absl::MutexLock lock(&mutex_);
+  writers_most_ = writers;
+}
+
+Written Committer::WriteTogether(const DecidedChange& change) {
+  Member self{.change = &change, .bytes = BytesOf(*change.applied), .written = {}};
+  {
+    absl::MutexLock lock(&mutex_);
+    waiting_.push_back(&self);
+    while (!self.done) {
+      const auto called = [&] {
+        mutex_.AssertHeld();
+        return self.done || (!self.taken && writers_ < writers_most_);
+      };
+      mutex_.Await(absl::Condition(&called));
+      if (self.done) break;
+      const std::vector<Member*> batch = TakeBatch();
+      ++writers_;
+      mutex_.Unlock();
+      Run(batch);
+      mutex_.Lock();
+      --writers_;
+      for (Member* const member : batch) member->done = true;
+    }
+  }
+  return self.alone ? WriteAlone(change) : std::move(self.written);
+}
+
+Written Committer::WriteAlone(const DecidedChange& change) const {
+  return Send(kChange, ParamsOf(change, {.writer = database_.writer, .now = database_.Now()}),
+              database_);
+}
+
+std::vector<Committer::Member*> Committer::TakeBatch() {
+  std::vector<Member*> batch;
+  size_t bytes = 0;
+  while (!waiting_.empty() && batch.size() < kBatchMost) {
+    Member* const next = waiting_.front();
+    bytes += next->bytes;
+    if (!batch.empty() && bytes > kChangeBytes) break;
+    waiting_.pop_front();
+    next->taken = true;
+    batch.push_back(next);
+  }
+  return batch;
+}
+
+// The members are nobody else's until they are marked as done.
+void Committer::Run(const std::vector<Member*>& batch) const {
+  if (batch.size() == 1) {
+    batch.front()->written = WriteAlone(*batch.front()->change);
+    return;
+  }
+  std::vector<const DecidedChange*> changes;
+  for (const Member* member : batch) changes.push_back(member->change);
+  const Written all =
+      Send(kChangeMany, ParamsOfMany(changes, {.writer = database_.writer, .now = database_.Now()}),
+           database_);
+  // Certainly rolled back for the sake of one of them: each is tried by itself.
+  const bool undone = all.failure && all.failure->effect == Effect::kNone;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    batch[i]->written = all;
+    batch[i]->written.row = i;
+    batch[i]->alone = undone || (all.rows && all.rows->Bool(i, kOutcomeSkipped));
+  }
+}
+
+}  // namespace holdfast::pg

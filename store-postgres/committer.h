@@ -1,0 +1,84 @@
+// Group commit over sessions (STORES section 3): what waits while a write is under way is written
+// by the next one together, in one statement and one flush. There is no timer: whoever finds nobody
+// writing writes at once.
+//
+// The callers' own threads do the writing. Each has one change of its session; a session has one
+// change at a time in here, in the order in which they came (Turns).
+#ifndef HOLDFAST_STORE_POSTGRES_COMMITTER_H_
+#define HOLDFAST_STORE_POSTGRES_COMMITTER_H_
+
+#include "store-postgres/change_params.h"
+#include "store-postgres/database.h"
+#include "store-postgres/pg/failure.h"
+#include "store-postgres/pg/rows.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace holdfast::pg {
+
+// What a write answered: exactly one of the three.
+struct Written {
+  std::shared_ptr<const Rows> rows;  // with the columns of holdfast.outcome in `row`
+  size_t row = 0;
+  std::optional<Failure> failure;
+  absl::Status unreached;  // there was no connection to write over
+};
+
+// The columns of holdfast.outcome behind those of a standing.
+enum OutcomeColumn : size_t {
+  kOutcomeRequest = 6,
+  kOutcomeToken,
+  kOutcomeApplied,
+  kOutcomeUploaded,
+  kOutcomeTimeline,
+  kOutcomeSkipped,  // of several changes alone
+};
+
+// Any thread may call.
+class Committer {
+ public:
+  // `database` outlives it.
+  explicit Committer(const Database& database) : database_(database) {}
+
+  // Writes the change, alone or with others, and waits for its answer. Whatever becomes of the
+  // others: one that cannot be written and one whose row is locked spoil nobody.
+  Written Write(const DecidedChange& change);
+
+  // How many writes of several changes may be under way at once: more than one pays where a flush
+  // is long.
+  void SetWritersMost(int writers);
+
+ private:
+  struct Member {
+    const DecidedChange* change = nullptr;
+    size_t bytes = 0;
+    bool taken = false;  // by a writer
+    bool done = false;
+    bool alone = false;  // it must be written again, by its own call
+    Written written;
+  };
+
+  // The member's own, or another's, which takes it along.
+  Written WriteTogether(const DecidedChange& change);
+  Written WriteAlone(const DecidedChange& change) const;
+  std::vector<Member*> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Run(const std::vector<Member*>& batch) const;
+
+  const Database& database_;
+  absl::Mutex mutex_;
+  std::deque<Member*> waiting_ ABSL_GUARDED_BY(mutex_);
+  int writers_ ABSL_GUARDED_BY(mutex_) = 0;
+  int writers_most_ ABSL_GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_COMMITTER_H_

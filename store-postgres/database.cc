@@ -1,0 +1,35 @@
+#include "store-postgres/database.h"
+
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-postgres/pg/failure.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <utility>
+#include <variant>
+
+namespace holdfast::pg {
+
+absl::StatusOr<Rows> Database::Ask(const Statement& statement, const Params& params) const {
+  constexpr int kTries = 2;
+  Failure failure;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    ASSIGN_OR_RETURN(Pool::Lease connection, pool.Take(kConnectionWait));
+    Answer answer = connection->Run(statement, params);
+    if (Rows* const rows = std::get_if<Rows>(&answer)) return std::move(*rows);
+    failure = std::get<Failure>(std::move(answer));
+    Report(statement, failure);
+    if (connection->usable()) break;  // the server has answered
+  }
+  failure.effect = Effect::kNone;
+  return RefusalFor(failure);
+}
+
+void Database::Report(const Statement& statement, const Failure& failure) const {
+  if (report) report(absl::StrCat(statement.name, ": ", failure.sqlstate, " ", failure.text));
+}
+
+absl::Time Database::Now() const { return absl::FromUnixMicros(absl::ToUnixMicros(clock.Wall())); }
+
+}  // namespace holdfast::pg

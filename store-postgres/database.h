@@ -1,0 +1,50 @@
+// The database as every part of the store sees it: the connections, whose store it is, and how a
+// statement that changes nothing is asked.
+#ifndef HOLDFAST_STORE_POSTGRES_DATABASE_H_
+#define HOLDFAST_STORE_POSTGRES_DATABASE_H_
+
+#include "session/clock.h"
+#include "session/ids.h"
+#include "store-postgres/pg/connection.h"
+#include "store-postgres/pg/failure.h"
+#include "store-postgres/pg/params.h"
+#include "store-postgres/pg/pool.h"
+#include "store-postgres/pg/rows.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace holdfast::pg {
+
+// How long a call waits for a connection.
+inline constexpr absl::Duration kConnectionWait = absl::Seconds(5);
+
+// Any thread may use it.
+struct Database {
+  Pool& pool;
+  const Clock& clock;
+  StoreId store;
+  Incarnation incarnation;
+  int64_t writer = 0;  // names this server among those that serve the database
+  // Told why a statement failed, in the driver's words: for the operator's log alone.
+  std::function<void(const std::string& why)> report;
+
+  // What `statement` answers. It may be sent twice, on another connection, when the first one
+  // broke. STORE_UNAVAILABLE with the outcome known: whatever it did, doing it again is the same.
+  absl::StatusOr<Rows> Ask(const Statement& statement, const Params& params) const;
+
+  // Tells the operator of `failure`.
+  void Report(const Statement& statement, const Failure& failure) const;
+
+  // The time for people, as exact as a record keeps it.
+  [[nodiscard]] absl::Time Now() const;
+};
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_DATABASE_H_

@@ -1,0 +1,119 @@
+#include "store-postgres/greeting.h"
+
+#include "session/refusal.h"
+#include "session/status_macros.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace holdfast::pg {
+namespace {
+
+constexpr int32_t kOldestServer = 150000;
+
+// The timeline is that of what is written now: the one in the control file may be a checkpoint
+// behind. CASE keeps a standby from being asked, which has none.
+constexpr Statement kLook = {
+    "greeting_look",
+    "SELECT current_setting('server_version_num')::integer, pg_is_in_recovery(), "
+    "CASE WHEN pg_is_in_recovery() THEN 0 ELSE "
+    "('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END, "
+    "(SELECT system_identifier FROM pg_control_system()), "
+    "coalesce(current_setting('holdfast.connection', true), '') = 'own'"};
+constexpr Statement kStore = {
+    "greeting_store", "SELECT store_id, incarnation, system_identifier FROM holdfast.store"};
+// Events note the transaction that wrote them, and whoever polls for new ones looks behind a
+// number. Those of another cluster may be ahead of this one's; they are put behind everything.
+constexpr Statement kAdopt = {
+    "greeting_adopt",
+    "WITH passed AS (UPDATE holdfast.event SET xid = '3' WHERE xid >= pg_current_xact_id()) "
+    "UPDATE holdfast.store SET incarnation = incarnation + 1, system_identifier = $1"};
+
+struct Look {
+  Identity identity;
+  int64_t made_in = 0;  // the cluster that the store knows
+  int64_t found_in = 0;
+};
+
+Refusal Refused(const Connection& connection, std::string_view why) {
+  return StoreUnavailable(
+      absl::StrCat("the database at ", connection.Peer(), ": ", std::string(why)), Fate::kNoEffect);
+}
+
+absl::StatusOr<Rows> Ask(Connection& connection, const Statement& statement, const Params& params) {
+  Answer answer = connection.Run(statement, params);
+  if (const auto* failure = std::get_if<Failure>(&answer)) {
+    return Refused(connection, failure->text);
+  }
+  return std::get<Rows>(std::move(answer));
+}
+
+absl::Status CheckServer(const Connection& connection, const Rows& server) {
+  if (server.Int4(0, 0) < kOldestServer) {
+    return Refused(connection, "it is older than PostgreSQL 15");
+  }
+  if (server.Bool(0, 1)) {
+    return Refused(connection,
+                   "it is a standby, which takes no writes: name the primary, or all hosts with "
+                   "target_session_attrs=read-write");
+  }
+  if (!server.Bool(0, 4)) {
+    return Refused(connection,
+                   "the settings that a connection begins with do not arrive: a pooler in between "
+                   "drops them");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Look> LookAt(Connection& connection, std::span<const Migration> known) {
+  ASSIGN_OR_RETURN(const Rows server, Ask(connection, kLook, Params()));
+  RETURN_IF_ERROR(CheckServer(connection, server));
+  connection.set_timeline(static_cast<uint32_t>(server.Int(0, 2)));
+  ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied, ReadApplied(connection));
+  RETURN_IF_ERROR(CheckSchema(applied, known));
+  ASSIGN_OR_RETURN(const Rows rows, Ask(connection, kStore, Params()));
+  const std::optional<StoreId> store =
+      rows.size() == 1 ? StoreId::Parse(rows.Text(0, 0)) : std::nullopt;
+  if (!store) return Refused(connection, "its table holdfast.store must have one row with an id");
+  return Look{.identity = {.store = *store,
+                           .incarnation = Incarnation(static_cast<uint64_t>(rows.Int(0, 1)))},
+              .made_in = rows.Int(0, 2),
+              .found_in = server.Int(0, 3)};
+}
+
+}  // namespace
+
+absl::StatusOr<Identity> Greet(Connection& connection, std::span<const Migration> known) {
+  ASSIGN_OR_RETURN(Look look, LookAt(connection, known));
+  if (look.made_in != look.found_in) {
+    return Refused(connection,
+                   "it was copied or restored from a backup of another cluster; if it shall go on "
+                   "here and nowhere else, run: holdfastd store adopt");
+  }
+  return std::move(look.identity);
+}
+
+absl::Status CheckSame(const Identity& first, const Identity& later) {
+  if (first.store != later.store) {
+    return StoreUnavailable("the database holds another store than at the start of this server",
+                            Fate::kNoEffect);
+  }
+  if (first.incarnation != later.incarnation) {
+    return StoreUnavailable("the store was adopted meanwhile: the server must be restarted",
+                            Fate::kNoEffect);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Identity> Adopt(Connection& connection, std::span<const Migration> known) {
+  ASSIGN_OR_RETURN(Look look, LookAt(connection, known));
+  RETURN_IF_ERROR(Ask(connection, kAdopt, Params().Int(look.found_in)).status());
+  look.identity.incarnation = look.identity.incarnation.Next();
+  return std::move(look.identity);
+}
+
+}  // namespace holdfast::pg

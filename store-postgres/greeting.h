@@ -1,0 +1,49 @@
+// What a server looks at on every new connection before it trusts it with sessions.
+#ifndef HOLDFAST_STORE_POSTGRES_GREETING_H_
+#define HOLDFAST_STORE_POSTGRES_GREETING_H_
+
+#include "session/ids.h"
+#include "store-postgres/migrations.h"
+#include "store-postgres/pg/connection.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <span>
+
+namespace holdfast::pg {
+
+// Whose store a database holds.
+struct Identity {
+  StoreId store;
+  Incarnation incarnation;
+  bool operator==(const Identity&) const = default;
+};
+
+// Looks at the server behind `connection`, notes its timeline there, and answers whose store it
+// holds. STORE_UNAVAILABLE, in words for the operator, when it
+// - is older than PostgreSQL 15, or a standby: in recovery, so that it takes no writes
+// - has a schema that this program may not serve (CheckSchema)
+// - is another cluster than the one that the store was made in or adopted by: a copy
+absl::StatusOr<Identity> Greet(Connection& connection,
+                               std::span<const Migration> known = Migrations());
+
+// OK when a later connection leads to the same store as the first: STORE_UNAVAILABLE, in words for
+// the operator, for another store, and for one that was adopted since.
+absl::Status CheckSame(const Identity& first, const Identity& later);
+
+// Takes over a store that was copied or restored, on this cluster and nowhere else: raises its
+// incarnation, so that tokens and cursors of before are told apart. Nothing tells a database that
+// was restored into its own cluster, so the incarnation is raised in any case; no server may serve
+// it meanwhile. STORE_UNAVAILABLE for what Greet refuses apart from the cluster.
+absl::StatusOr<Identity> Adopt(Connection& connection,
+                               std::span<const Migration> known = Migrations());
+
+// OK, or STORE_UNAVAILABLE in words for the operator when a pooler stands between us and the server
+// that lends its connections out by the transaction: prepared statements and locks of a connection
+// would then be anybody's. Opens two connections and closes them.
+absl::Status CheckForPooler(const ConnectOptions& options);
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_GREETING_H_

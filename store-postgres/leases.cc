@@ -1,0 +1,84 @@
+#include "store-postgres/leases.h"
+
+#include "session/digest.h"
+#include "session/guard.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-postgres/standing.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace holdfast::pg {
+namespace {
+
+constexpr Statement kRenew = {
+    "renew",
+    "SELECT version, store_id, deleted, head, head_sum, lease_left, renewed, ttl"
+    " FROM holdfast.renew($1, $2, $3, $4, $5, $6)"};
+enum Column : size_t { kRenewed = kStandingColumns, kTtl };
+
+Params ParamsFor(const Database& database, const std::vector<RenewRequest>& requests) {
+  std::vector<std::string> tenants;
+  std::vector<std::string> sessions;
+  std::vector<std::string> uids;
+  std::vector<int64_t> epochs;
+  std::vector<std::string> hashes;
+  std::vector<std::optional<int64_t>> ttls;
+  for (const RenewRequest& request : requests) {
+    const LeaseToken& token = request.token;
+    const bool ours = token.store == database.store && token.incarnation == database.incarnation;
+    const Digest hash = Sha256(token.secret);
+    tenants.push_back(request.key.tenant.value());
+    sessions.push_back(request.key.session.value());
+    uids.push_back(token.uid.value());
+    epochs.push_back(static_cast<int64_t>(token.epoch.value()));
+    hashes.emplace_back(ours ? View(hash) : std::string_view());  // no hash is empty
+    ttls.push_back(request.ttl ? std::optional(absl::ToInt64Microseconds(*request.ttl))
+                               : std::nullopt);
+  }
+  Params params;
+  params.Texts(tenants).Texts(sessions).Texts(uids).Ints(epochs);
+  params.BytesArray(std::vector<std::string_view>(hashes.begin(), hashes.end())).NullableInts(ttls);
+  return params;
+}
+
+absl::StatusOr<Renewed> ReadRenewed(const Rows& rows, size_t row, const Database& database,
+                                    const LeaseToken& token) {
+  Standing standing = ReadStanding(rows, row, database);
+  RETURN_IF_ERROR(standing.refusal);
+  Head& head = standing.head;
+  if (rows.Bool(row, kRenewed)) {
+    return Renewed{.expires_in = rows.Interval(row, kTtl),
+                   .revision = head.revision,
+                   .marks = std::move(head.marks)};
+  }
+  Guard guard;
+  guard.trigger = Trigger::kRenew;
+  guard.lease = LeaseRule::kMustHold;
+  guard.token = token;
+  if (const auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
+  return StoreUnavailable("the lease was not renewed: try again", Fate::kNoEffect);
+}
+
+}  // namespace
+
+std::vector<absl::StatusOr<Renewed>> Renew(const Database& database,
+                                           const std::vector<RenewRequest>& requests) {
+  const absl::StatusOr<Rows> rows = database.Ask(kRenew, ParamsFor(database, requests));
+  std::vector<absl::StatusOr<Renewed>> answers;
+  answers.reserve(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (!rows.ok()) {
+      answers.emplace_back(rows.status());
+    } else {
+      answers.push_back(ReadRenewed(*rows, i, database, requests[i].token));
+    }
+  }
+  return answers;
+}
+
+}  // namespace holdfast::pg

@@ -1,0 +1,145 @@
+#include "store-postgres/listing.h"
+
+#include "session/marks.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-postgres/standing.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::pg {
+namespace {
+
+// The same query in each order, of all projects and of one: each is served by an index.
+constexpr Statement kUp = {
+    "list_up",
+    "SELECT session_id, store_id, head, head_sum, listed_at FROM holdfast.session"
+    " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) > ($2, $3)"
+    " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
+    " ORDER BY listed_at, session_id LIMIT $5"};
+constexpr Statement kDown = {
+    "list_down",
+    "SELECT session_id, store_id, head, head_sum, listed_at FROM holdfast.session"
+    " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) < ($2, $3)"
+    " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
+    " ORDER BY listed_at DESC, session_id DESC LIMIT $5"};
+constexpr Statement kProjectUp = {
+    "list_project_up",
+    "SELECT session_id, store_id, head, head_sum, listed_at FROM holdfast.session"
+    " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) > ($2, $3)"
+    " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
+    " AND md5(project_root) = md5($6) AND project_root = $6"
+    " ORDER BY listed_at, session_id LIMIT $5"};
+constexpr Statement kProjectDown = {
+    "list_project_down",
+    "SELECT session_id, store_id, head, head_sum, listed_at FROM holdfast.session"
+    " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) < ($2, $3)"
+    " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
+    " AND md5(project_root) = md5($6) AND project_root = $6"
+    " ORDER BY listed_at DESC, session_id DESC LIMIT $5"};
+enum Column : size_t { kId, kStore, kHead, kHeadSum, kListedAt };
+
+// Lifecycle 1 is ACTIVE; a mark has a time exactly while it asks for an end.
+constexpr Statement kAbandoned = {
+    "due_abandoned",
+    "SELECT s.tenant, s.session_id FROM holdfast.session s CROSS JOIN holdfast.opening o"
+    " WHERE s.sweep AND NOT s.deleted AND s.lifecycle = 1 AND s.store_id = holdfast.store_id()"
+    " AND coalesce(holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, o.opened_at),"
+    "  '0'::interval) = '0'::interval"
+    " AND holdfast.clock() - greatest(s.active_at, o.opened_at) >= $1"
+    " ORDER BY s.tenant, s.session_id LIMIT $2"};
+constexpr Statement kCancelled = {
+    "due_cancelled",
+    "SELECT s.tenant, s.session_id FROM holdfast.session s CROSS JOIN holdfast.opening o"
+    " WHERE s.sweep AND NOT s.deleted AND s.marked_at IS NOT NULL"
+    " AND s.store_id = holdfast.store_id()"
+    " AND (s.lifecycle <> 1 OR holdfast.clock() - greatest(s.marked_at, o.opened_at) >= $1)"
+    " ORDER BY s.tenant, s.session_id LIMIT $2"};
+static_assert(static_cast<int>(Lifecycle::kActive) == 1);
+
+const Statement& StatementFor(const ListQuery& query) {
+  if (query.project_root.empty()) return query.descending ? kDown : kUp;
+  return query.descending ? kProjectDown : kProjectUp;
+}
+
+Params ParamsFor(const ListQuery& query) {
+  Params params;
+  params.Text(query.tenant.value());
+  if (query.after) {
+    params.Time(query.after->created_at).Text(query.after->id);
+  } else {
+    params.Time(query.descending ? absl::InfiniteFuture() : absl::InfinitePast()).Text("");
+  }
+  std::vector<int32_t> lifecycles;
+  for (const Lifecycle lifecycle : query.lifecycles) {
+    lifecycles.push_back(static_cast<int32_t>(lifecycle));
+  }
+  lifecycles.empty() ? params.Null() : params.Int4s(lifecycles);
+  params.Int(int64_t{query.limit} + 1);
+  if (!query.project_root.empty()) params.Text(query.project_root);
+  return params;
+}
+
+SessionRow RowOf(SessionId id, const Head& head) {
+  const auto title = head.attributes.find("title");
+  return {.id = std::move(id),
+          .mark = SessionRow::Mark::kOk,
+          .lifecycle = head.lifecycle,
+          .revision = head.revision,
+          .project_root = head.project_root,
+          .title = title == head.attributes.end() ? "" : title->second,
+          .messages = head.messages,
+          .cancelling = EndingMark(head) != nullptr,
+          .created_at = head.created_at,
+          .updated_at = head.updated_at,
+          .foreign_store = ""};
+}
+
+SessionRow ReadRow(const Rows& rows, size_t row, const StoreId& active) {
+  SessionId id = SessionId::Parse(rows.Text(row, kId)).value_or(SessionId());
+  const std::string_view store = rows.Text(row, kStore);
+  const std::optional<Head> head = store == active.value()
+                                       ? ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kHeadSum))
+                                       : std::nullopt;
+  if (head && head->store == active) return RowOf(std::move(id), *head);
+  SessionRow marked{.id = std::move(id), .mark = SessionRow::Mark::kDamaged};
+  marked.created_at = rows.Time(row, kListedAt);
+  if (store == active.value() && !head) return marked;
+  marked.mark = SessionRow::Mark::kForeign;
+  marked.foreign_store = head ? head->store.value() : std::string(store);
+  return marked;
+}
+
+}  // namespace
+
+absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery& query) {
+  ASSIGN_OR_RETURN(const Rows rows, database.Ask(StatementFor(query), ParamsFor(query)));
+  ListPage page{.rows = {}, .end = rows.size() <= query.limit, .complete = true};
+  const bool filtered = !query.project_root.empty() || !query.lifecycles.empty();
+  for (size_t row = 0; row < rows.size() && row < query.limit; ++row) {
+    SessionRow shown = ReadRow(rows, row, database.store);
+    if (filtered && shown.mark != SessionRow::Mark::kOk) continue;
+    page.rows.push_back(std::move(shown));
+  }
+  return page;
+}
+
+absl::StatusOr<std::vector<SessionKey>> ListDueSessions(const Database& database, DueKind kind,
+                                                        absl::Duration quiet, size_t limit) {
+  Params params;
+  params.Interval(quiet).Int(static_cast<int64_t>(limit));
+  const Statement& statement = kind == DueKind::kCancelled ? kCancelled : kAbandoned;
+  ASSIGN_OR_RETURN(const Rows rows, database.Ask(statement, params));
+  std::vector<SessionKey> due;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const auto tenant = TenantId::Parse(rows.Text(row, 0));
+    const auto session = SessionId::Parse(rows.Text(row, 1));
+    if (tenant && session) due.push_back({.tenant = *tenant, .session = *session});
+  }
+  return due;
+}
+
+}  // namespace holdfast::pg

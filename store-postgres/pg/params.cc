@@ -1,0 +1,174 @@
+#include "store-postgres/pg/params.h"
+
+#include "store-postgres/pg/wire_types.h"
+
+#include <algorithm>
+
+namespace holdfast::pg {
+namespace {
+
+constexpr uint32_t kNullLength = 0xFFFFFFFF;
+
+template <typename T>
+std::vector<std::optional<std::string_view>> Present(const std::vector<T>& values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+Params& Params::Text(std::string_view value) {
+  Begin(kText);
+  bytes_.append(value);
+  return End();
+}
+
+Params& Params::Bytes(std::string_view value) {
+  Begin(kBytea);
+  bytes_.append(value);
+  return End();
+}
+
+Params& Params::Int(int64_t value) {
+  Begin(kInt8);
+  LongWord(static_cast<uint64_t>(value));
+  return End();
+}
+
+Params& Params::Int4(int32_t value) {
+  Begin(kInt4);
+  Word(static_cast<uint32_t>(value));
+  return End();
+}
+
+Params& Params::Bool(bool value) {
+  Begin(kBool);
+  bytes_.push_back(value ? '\1' : '\0');
+  return End();
+}
+
+Params& Params::Time(absl::Time value) {
+  Begin(kTimestamptz);
+  // Durations beyond the range become its ends, which are PostgreSQL's infinities.
+  LongWord(static_cast<uint64_t>(absl::ToInt64Microseconds(value - Epoch())));
+  return End();
+}
+
+Params& Params::Interval(absl::Duration value) {
+  Begin(kInterval);
+  LongWord(static_cast<uint64_t>(absl::ToInt64Microseconds(value)));
+  Word(0);  // days
+  Word(0);  // months
+  return End();
+}
+
+Params& Params::Null() {
+  fields_.push_back({.type = 0, .present = false, .begin = bytes_.size(), .size = 0});
+  return *this;
+}
+
+Params& Params::Texts(const std::vector<std::string>& values) {
+  return TextLike(kTextArray, kText, Present(values));
+}
+
+Params& Params::NullableTexts(const std::vector<std::optional<std::string_view>>& values) {
+  return TextLike(kTextArray, kText, values);
+}
+
+Params& Params::BytesArray(const std::vector<std::string_view>& values) {
+  return TextLike(kByteaArray, kBytea, Present(values));
+}
+
+Params& Params::NullableBytesArray(const std::vector<std::optional<std::string_view>>& values) {
+  return TextLike(kByteaArray, kBytea, values);
+}
+
+Params& Params::Ints(const std::vector<int64_t>& values) {
+  Begin(kInt8Array);
+  Header(kInt8, values.size(), 0);
+  for (const int64_t value : values) {
+    Word(sizeof(value));
+    LongWord(static_cast<uint64_t>(value));
+  }
+  return End();
+}
+
+Params& Params::NullableInts(const std::vector<std::optional<int64_t>>& values) {
+  Begin(kInt8Array);
+  Header(kInt8, values.size(), 1);
+  for (const std::optional<int64_t>& value : values) {
+    if (!value) {
+      Word(kNullLength);
+      continue;
+    }
+    Word(sizeof(*value));
+    LongWord(static_cast<uint64_t>(*value));
+  }
+  return End();
+}
+
+Params& Params::Int4s(const std::vector<int32_t>& values) {
+  Begin(kInt4Array);
+  Header(kInt4, values.size(), 0);
+  for (const int32_t value : values) {
+    Word(sizeof(value));
+    Word(static_cast<uint32_t>(value));
+  }
+  return End();
+}
+
+Params& Params::Bools(const std::vector<bool>& values) {
+  Begin(kBoolArray);
+  Header(kBool, values.size(), 0);
+  for (const bool value : values) Element(std::string_view(value ? "\1" : "\0", 1));
+  return End();
+}
+
+std::string_view Params::Value(size_t index) const {
+  return std::string_view(bytes_).substr(fields_[index].begin, fields_[index].size);
+}
+
+void Params::Begin(uint32_t type) {
+  fields_.push_back({.type = type, .present = true, .begin = bytes_.size(), .size = 0});
+}
+
+Params& Params::End() {
+  fields_.back().size = bytes_.size() - fields_.back().begin;
+  return *this;
+}
+
+void Params::Word(uint32_t value) { AppendBigEndian(value, bytes_); }
+
+void Params::LongWord(uint64_t value) { AppendBigEndian(value, bytes_); }
+
+void Params::Element(std::string_view value) {
+  Word(static_cast<uint32_t>(value.size()));
+  bytes_.append(value);
+}
+
+// An array of one dimension that counts from 1; one without elements has no dimension.
+void Params::Header(uint32_t element, size_t count, uint32_t nulls) {
+  Word(count == 0 ? 0 : 1);
+  Word(nulls);
+  Word(element);
+  if (count == 0) return;
+  Word(static_cast<uint32_t>(count));
+  Word(1);
+}
+
+Params& Params::TextLike(uint32_t array, uint32_t element,
+                         const std::vector<std::optional<std::string_view>>& values) {
+  Begin(array);
+  const bool nulls = std::any_of(values.begin(), values.end(),
+                                 [](const auto& value) { return !value.has_value(); });
+  Header(element, values.size(), nulls ? 1 : 0);
+  for (const std::optional<std::string_view>& value : values) {
+    if (value) {
+      Element(*value);
+    } else {
+      Word(kNullLength);
+    }
+  }
+  return End();
+}
+
+}  // namespace holdfast::pg

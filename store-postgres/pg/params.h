@@ -1,0 +1,74 @@
+// The parameters of one statement, in PostgreSQL's binary format, in order.
+//
+//   Params params;
+//   params.Text(tenant).Text(session).Int(version).Bytes(head);
+//
+// Each parameter names its type to the server, so that SQL which expects another one fails when it
+// is prepared. A null names none: SQL casts a parameter that may be null ($3::bytea).
+#ifndef HOLDFAST_STORE_POSTGRES_PG_PARAMS_H_
+#define HOLDFAST_STORE_POSTGRES_PG_PARAMS_H_
+
+#include "absl/time/time.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::pg {
+
+// For one thread. Owns copies of what it is given.
+class Params {
+ public:
+  Params& Text(std::string_view value);    // text; no zero byte in it
+  Params& Bytes(std::string_view value);   // bytea
+  Params& Int(int64_t value);              // bigint
+  Params& Int4(int32_t value);             // integer
+  Params& Bool(bool value);                // boolean
+  Params& Time(absl::Time value);          // timestamptz; the infinities are its infinities
+  Params& Interval(absl::Duration value);  // interval of microseconds; must be finite
+  Params& Null();
+
+  // Arrays of one dimension. An element without a value is null.
+  Params& Texts(const std::vector<std::string>& values);
+  Params& NullableTexts(const std::vector<std::optional<std::string_view>>& values);
+  Params& BytesArray(const std::vector<std::string_view>& values);
+  Params& NullableBytesArray(const std::vector<std::optional<std::string_view>>& values);
+  Params& Ints(const std::vector<int64_t>& values);
+  Params& NullableInts(const std::vector<std::optional<int64_t>>& values);
+  Params& Int4s(const std::vector<int32_t>& values);
+  Params& Bools(const std::vector<bool>& values);
+
+  [[nodiscard]] size_t size() const { return fields_.size(); }
+  [[nodiscard]] bool IsNull(size_t index) const { return !fields_[index].present; }
+  // The bytes that are sent; empty for a null. Valid until the next parameter is added.
+  [[nodiscard]] std::string_view Value(size_t index) const;
+  // The number of the type in PostgreSQL's catalog; 0 for a null.
+  [[nodiscard]] uint32_t Type(size_t index) const { return fields_[index].type; }
+
+ private:
+  struct Field {
+    uint32_t type;
+    bool present;
+    size_t begin;
+    size_t size;
+  };
+
+  void Begin(uint32_t type);
+  Params& End();
+  void Word(uint32_t value);
+  void LongWord(uint64_t value);
+  void Element(std::string_view value);
+  void Header(uint32_t element, size_t count, uint32_t nulls);
+  Params& TextLike(uint32_t array, uint32_t element,
+                   const std::vector<std::optional<std::string_view>>& values);
+
+  std::string bytes_;  // of all fields, one behind the other
+  std::vector<Field> fields_;
+};
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_PG_PARAMS_H_

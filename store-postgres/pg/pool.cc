@@ -1,0 +1,112 @@
+#include "store-postgres/pg/pool.h"
+
+#include "session/refusal.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace holdfast::pg {
+
+Pool::Pool(PoolOptions options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
+
+absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most) {
+  std::vector<Kept> stale;  // closed when the lock is free again
+  std::optional<Kept> found;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (!AwaitRoom(at_most)) {
+      return StoreUnavailable("no connection to the database came free in time", Fate::kNoEffect);
+    }
+    if (closed_) return StoreUnavailable("the store is closed", Fate::kNoEffect);
+    while (!found && !idle_.empty()) {
+      Kept kept = std::move(idle_.back());
+      idle_.pop_back();
+      if (Keeps(*kept.connection, kept.born) && kept.connection->LooksUsable()) {
+        found = std::move(kept);
+      } else {
+        stale.push_back(std::move(kept));
+      }
+    }
+    stats_.open -= stale.size();
+    if (!found) ++stats_.open;
+  }
+  if (found) return Lease(*this, std::move(found->connection), found->born);
+  return Make();
+}
+
+absl::StatusOr<Pool::Lease> Pool::Make() {
+  absl::StatusOr<std::unique_ptr<Connection>> made = Connection::Open(options_.connect);
+  absl::Status status = made.status();
+  if (status.ok() && options_.greet) status = options_.greet(**made);
+  if (status.ok()) status = Admit(**made);
+  if (status.ok()) return Lease(*this, *std::move(made), clock_.SinceBoot());
+  {
+    const absl::MutexLock lock(&mutex_);
+    --stats_.open;
+  }
+  if (options_.report) options_.report(std::string(status.message()));
+  return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
+}
+
+absl::Status Pool::Admit(const Connection& connection) {
+  const absl::MutexLock lock(&mutex_);
+  if (connection.timeline() < newest_timeline_) {
+    return absl::UnavailableError("the server is on an older timeline than one seen before");
+  }
+  newest_timeline_ = connection.timeline();
+  ++stats_.opened;
+  return absl::OkStatus();
+}
+
+void Pool::GiveBack(std::unique_ptr<Connection> connection, absl::Duration born) {
+  const absl::MutexLock lock(&mutex_);
+  newest_timeline_ = std::max(newest_timeline_, connection->timeline());
+  if (!closed_ && Keeps(*connection, born)) {
+    idle_.push_back({.connection = std::move(connection), .born = born});
+  } else {
+    --stats_.open;
+  }
+}
+
+void Pool::SawTimeline(uint32_t timeline) {
+  const absl::MutexLock lock(&mutex_);
+  newest_timeline_ = std::max(newest_timeline_, timeline);
+}
+
+uint32_t Pool::newest_timeline() const {
+  const absl::MutexLock lock(&mutex_);
+  return newest_timeline_;
+}
+
+void Pool::Close() {
+  std::vector<Kept> idle;
+  const absl::MutexLock lock(&mutex_);
+  closed_ = true;
+  stats_.open -= idle_.size();
+  idle.swap(idle_);
+}
+
+PoolStats Pool::stats() const {
+  const absl::MutexLock lock(&mutex_);
+  PoolStats stats = stats_;
+  stats.idle = idle_.size();
+  return stats;
+}
+
+bool Pool::AwaitRoom(absl::Duration at_most) {
+  if (HasRoom()) return true;
+  ++stats_.waits;
+  const absl::Duration began = clock_.SinceBoot();
+  const bool found = mutex_.AwaitWithTimeout(absl::Condition(this, &Pool::HasRoom), at_most);
+  stats_.waited += clock_.SinceBoot() - began;
+  if (!found) ++stats_.given_up;
+  return found;
+}
+
+bool Pool::Keeps(const Connection& connection, absl::Duration born) const {
+  return connection.usable() && connection.Idle() && connection.timeline() >= newest_timeline_ &&
+         clock_.SinceBoot() - born < options_.lifetime;
+}
+
+}  // namespace holdfast::pg

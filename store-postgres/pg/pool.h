@@ -1,0 +1,125 @@
+// A bounded number of connections, handed out one caller at a time: the one that was given back
+// last first, so that under little load few are used and those stay warm.
+//
+//   absl::StatusOr<Pool::Lease> lease = pool.Take(absl::Seconds(1));
+//   if (!lease.ok()) return lease.status();
+//   Answer answer = (*lease)->Run(kReadHead, params);
+#ifndef HOLDFAST_STORE_POSTGRES_PG_POOL_H_
+#define HOLDFAST_STORE_POSTGRES_PG_POOL_H_
+
+#include "session/clock.h"
+#include "store-postgres/pg/connection.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::pg {
+
+struct PoolOptions {
+  ConnectOptions connect;
+  size_t size = 8;                              // connections at most
+  absl::Duration lifetime = absl::Minutes(30);  // an older one is closed when it is given back
+  // Looks at every new connection before it is used; an error closes it. Called without a lock, by
+  // several threads at once.
+  std::function<absl::Status(Connection&)> greet;
+  // Told why a connection could not be made, for the operator's log. Called without a lock.
+  std::function<void(const std::string& why)> report;
+};
+
+struct PoolStats {
+  size_t open = 0;        // connections, with those that are being made
+  size_t idle = 0;        // of them, in nobody's hands
+  uint64_t opened = 0;    // ever
+  uint64_t waits = 0;     // calls of Take that found none free
+  uint64_t given_up = 0;  // of them, without success
+  absl::Duration waited;  // by all of them together
+};
+
+// Any thread may call. Outlives its leases.
+class Pool {
+ public:
+  // A connection in one caller's hands, given back when this goes away. It is closed then when it
+  // is broken, inside a transaction, too old, or on an older timeline. For one thread at a time.
+  class Lease {
+   public:
+    Lease(Pool& pool, std::unique_ptr<Connection> connection, absl::Duration born)
+        : pool_(&pool), connection_(std::move(connection)), born_(born) {}
+    Lease(Lease&&) = default;
+    Lease& operator=(Lease&&) = delete;
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease() {
+      if (connection_ != nullptr) pool_->GiveBack(std::move(connection_), born_);
+    }
+
+    Connection* operator->() { return connection_.get(); }
+    Connection& operator*() { return *connection_; }
+
+   private:
+    Pool* pool_;
+    std::unique_ptr<Connection> connection_;
+    absl::Duration born_;
+  };
+
+  // Connects nowhere yet. `clock` outlives the pool.
+  Pool(PoolOptions options, const Clock& clock);
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool() = default;
+
+  // A connection that looks usable, made when none is idle and there is room. Waits for one for
+  // `at_most`. STORE_UNAVAILABLE with the outcome known when none came free in time, none could be
+  // made, or the pool is closed.
+  absl::StatusOr<Lease> Take(absl::Duration at_most);
+
+  // Says that a server was seen on `timeline`: connections that were seen on an older one are
+  // closed and not handed out again, for they may lead to a primary that was replaced.
+  void SawTimeline(uint32_t timeline);
+  // The newest timeline that was seen; 0 before the first.
+  [[nodiscard]] uint32_t newest_timeline() const;
+
+  // Closes what is idle and what is given back from now on; Take refuses.
+  void Close();
+
+  [[nodiscard]] PoolStats stats() const;
+
+ private:
+  struct Kept {
+    std::unique_ptr<Connection> connection;
+    absl::Duration born;
+  };
+
+  absl::StatusOr<Lease> Make();
+  absl::Status Admit(const Connection& connection);
+  void GiveBack(std::unique_ptr<Connection> connection, absl::Duration born);
+  // Waits until a connection is idle or may be made. False when that did not happen.
+  bool AwaitRoom(absl::Duration at_most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return closed_ || !idle_.empty() || stats_.open < options_.size;
+  }
+  bool Keeps(const Connection& connection, absl::Duration born) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const PoolOptions options_;
+  const Clock& clock_;
+  mutable absl::Mutex mutex_;
+  std::vector<Kept> idle_ ABSL_GUARDED_BY(mutex_);  // the last one was used most recently
+  uint32_t newest_timeline_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  PoolStats stats_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_PG_POOL_H_

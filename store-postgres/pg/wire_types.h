@@ -1,0 +1,53 @@
+// Numbers of PostgreSQL's catalog and of its binary format, which never change.
+#ifndef HOLDFAST_STORE_POSTGRES_PG_WIRE_TYPES_H_
+#define HOLDFAST_STORE_POSTGRES_PG_WIRE_TYPES_H_
+
+#include "absl/time/civil_time.h"
+#include "absl/time/time.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace holdfast::pg {
+
+inline constexpr uint32_t kBool = 16;
+inline constexpr uint32_t kBytea = 17;
+inline constexpr uint32_t kInt8 = 20;
+inline constexpr uint32_t kInt4 = 23;
+inline constexpr uint32_t kText = 25;
+inline constexpr uint32_t kBoolArray = 1000;
+inline constexpr uint32_t kByteaArray = 1001;
+inline constexpr uint32_t kInt4Array = 1007;
+inline constexpr uint32_t kTextArray = 1009;
+inline constexpr uint32_t kInt8Array = 1016;
+inline constexpr uint32_t kTimestamptz = 1184;
+inline constexpr uint32_t kInterval = 1186;
+
+// Integers travel with the highest byte first.
+template <typename T>
+void AppendBigEndian(T value, std::string& out) {
+  for (size_t left = sizeof(T); left > 0; --left) {
+    out.push_back(static_cast<char>((value >> (8 * (left - 1))) & 0xFF));
+  }
+}
+
+// `bytes` has at least as many as T.
+template <typename T>
+T BigEndian(std::string_view bytes) {
+  T value = 0;
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    value = static_cast<T>((value << 8) | static_cast<unsigned char>(bytes[i]));
+  }
+  return value;
+}
+
+// Where PostgreSQL's time begins; it counts microseconds from there.
+inline absl::Time Epoch() {
+  return absl::FromCivil(absl::CivilDay(2000, 1, 1), absl::UTCTimeZone());
+}
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_PG_WIRE_TYPES_H_

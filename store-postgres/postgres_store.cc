@@ -1,0 +1,248 @@
+#include "store-postgres/postgres_store.h"
+
+#include "session/event_bell.h"
+#include "session/gate.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-postgres/commits.h"
+#include "store-postgres/database.h"
+#include "store-postgres/feed.h"
+#include "store-postgres/greeting.h"
+#include "store-postgres/known_heads.h"
+#include "store-postgres/leases.h"
+#include "store-postgres/listing.h"
+#include "store-postgres/reads.h"
+#include "store-postgres/uploads.h"
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace holdfast::pg {
+namespace {
+
+constexpr char kContractVersion[] = "1.0.0";
+constexpr char kConfigSchema[] = R"({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "additionalProperties": false,
+  "required": ["name", "kind", "enabled", "active", "dsn"],
+  "properties": {
+    "name": {"type": "string", "minLength": 1},
+    "kind": {"const": "postgres"},
+    "enabled": {"type": "boolean"},
+    "active": {"type": "boolean"},
+    "dsn": {"type": "string", "minLength": 1},
+    "password": {"type": "string", "pattern": "^(env|file):"},
+    "connections": {"type": "integer", "minimum": 1}
+  }
+})";
+
+constexpr Statement kActivate = {"activate",
+                                 "UPDATE holdfast.store SET activated_at = holdfast.clock()"};
+constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
+constexpr Statement kProbe = {"probe", "INSERT INTO holdfast.probe VALUES (holdfast.clock())"};
+constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast.probe"};
+
+class PostgresStore final : public SessionStore {
+ public:
+  PostgresStore(const PostgresOptions& options, const Clock& clock, Random& random)
+      : connect_(options.connect),
+        pool_({.connect = options.connect,
+               .size = options.connections,
+               .greet = [this](Connection& connection) { return GreetAgain(connection); },
+               .report = options.report},
+              clock),
+        random_(random),
+        database_{.pool = pool_,
+                  .clock = clock,
+                  .store = {},
+                  .incarnation = {},
+                  .report = options.report} {}
+  PostgresStore(const PostgresStore&) = delete;
+  PostgresStore& operator=(const PostgresStore&) = delete;
+  ~PostgresStore() override { Shut(); }
+
+  [[nodiscard]] StoreDescription Describe() const override {
+    StoreDescription description;
+    description.kind = "postgres";
+    description.contract_version = kContractVersion;
+    description.config_schema = kConfigSchema;
+    description.store = database_.store;
+    description.incarnation = database_.incarnation;
+    description.snapshot_bytes_limit = kSnapshotBytes;
+    description.large_slot_streaming = true;
+    description.durability = "sync";
+    return description;
+  }
+
+  absl::Status Init() override {
+    RETURN_IF_ERROR(CheckForPooler(connect_));
+    const auto connection = Connection::Open(connect_);
+    if (!connection.ok()) {
+      return StoreUnavailable(std::string(connection.status().message()), Fate::kNoEffect);
+    }
+    ASSIGN_OR_RETURN(identity_, Greet(**connection));
+    const std::string bytes = random_.Bytes(sizeof database_.writer);
+    std::memcpy(&database_.writer, bytes.data(), sizeof database_.writer);
+    database_.store = identity_.store;
+    database_.incarnation = identity_.incarnation;
+    return Probe();
+  }
+
+  absl::Status Activate() override {
+    RETURN_IF_ERROR(database_.Ask(kActivate, Params()).status());
+    return feed_.Start();
+  }
+
+  absl::Status Deactivate() override {
+    Shut();
+    return absl::OkStatus();
+  }
+
+  void Dispose() override { Shut(); }
+
+  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
+                                         const std::optional<RequestId>& request) override {
+    return Inside([&] { return commits_.Load(key, request); });
+  }
+  absl::StatusOr<CommitResult> Commit(const Change& change) override {
+    return Inside([&] { return commits_.Commit(change); });
+  }
+  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
+                           std::string_view bytes) override {
+    return Inside([&] { return uploads_.Stage(key, upload, offset, bytes); });
+  }
+  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override {
+    return Inside([&] { return uploads_.Drop(key, upload); });
+  }
+  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
+                                         uint64_t offset, size_t count) override {
+    return Inside([&] { return uploads_.Read(key, bytes, offset, count); });
+  }
+  absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
+                                           MessageSeq after, PageLimit limit) override {
+    return Inside([&] { return reads_.Messages(key, revision, after, limit); });
+  }
+  absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override {
+    return Inside([&] { return reads_.Slots(key, query); });
+  }
+  absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
+                                          PageLimit limit) override {
+    return Inside([&] { return reads_.Journal(key, query, limit); });
+  }
+  absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
+                                       PageLimit limit) override {
+    return Inside([&] { return reads_.Events(key, after, limit); });
+  }
+  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override {
+    return Inside([&] { return reads_.LastEvent(key); });
+  }
+  absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override {
+    return Inside([&] { return bell_.Wait(at_most); });
+  }
+  absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
+                                      PageLimit limit) override {
+    return Inside([&] { return reads_.Audit(key, after, limit); });
+  }
+  absl::StatusOr<ListPage> List(const ListQuery& query) override {
+    return Inside([&] { return ListSessions(database_, query); });
+  }
+  absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  size_t limit) override {
+    return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
+      if (kind == DueKind::kAbandoned) RETURN_IF_ERROR(uploads_.Sweep());
+      return ListDueSessions(database_, kind, quiet, limit);
+    });
+  }
+  std::vector<absl::StatusOr<Renewed>> RenewLeases(
+      const std::vector<RenewRequest>& requests) override {
+    if (!gate_.Enter()) {
+      return {requests.size(), StoreUnavailable("the store is closing", Fate::kNoEffect)};
+    }
+    auto renewed = Renew(database_, requests);
+    gate_.Leave();
+    return renewed;
+  }
+
+  absl::Status CheckHealth() override {
+    return Inside([&]() -> absl::Status {
+      if (!commits_.healthy()) return Probe();
+      ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kAlive, Params()));
+      if (rows.Bool(0, 0)) return absl::OkStatus();
+      return StoreUnavailable("the database is a standby, which takes no changes", Fate::kNoEffect);
+    });
+  }
+
+  absl::StatusOr<StoreCheck> Check() override {
+    return Inside([&]() -> absl::StatusOr<StoreCheck> {
+      RETURN_IF_ERROR(Probe());
+      return StoreCheck();
+    });
+  }
+
+ private:
+  // Does `call` unless the store is closing.
+  template <typename Call>
+  auto Inside(Call call) -> decltype(call()) {
+    if (!gate_.Enter()) return StoreUnavailable("the store is closing", Fate::kNoEffect).ToStatus();
+    auto result = call();
+    gate_.Leave();
+    return result;
+  }
+
+  // A later connection must lead to the store that Init found.
+  absl::Status GreetAgain(Connection& connection) {
+    ASSIGN_OR_RETURN(const Identity identity, Greet(connection));
+    RETURN_IF_ERROR(CheckSame(identity_, identity));
+    pool_.SawTimeline(connection.timeline());
+    return absl::OkStatus();
+  }
+
+  // Writes a row, waits until it is flushed, and takes it away.
+  absl::Status Probe() {
+    const absl::Status written = database_.Ask(kProbe, Params()).status();
+    if (!written.ok()) {
+      if (Is(written, Reason::kStorageFull)) return written;
+      return StoreUnavailable(
+          "nothing can be written to the database: look whether it is reachable, whether it is a "
+          "standby or read-only, and what its log says",
+          Fate::kNoEffect);
+    }
+    commits_.NoteHealthy();
+    return database_.Ask(kTakeProbesAway, Params()).status();
+  }
+
+  void Shut() {
+    bell_.Silence();  // whoever waits for it is inside the gate
+    gate_.Close();
+    feed_.Stop();
+    pool_.Close();
+  }
+
+  const ConnectOptions connect_;
+  Identity identity_;  // as Init found it
+  Pool pool_;
+  Random& random_;
+  Database database_;
+  Gate gate_;
+  EventBell bell_;
+  KnownHeads heads_{kCachedHeads};
+  Uploads uploads_{database_};
+  Commits commits_{database_, heads_, uploads_, bell_};
+  Reads reads_{database_, heads_};
+  Feed feed_{database_, bell_};
+};
+
+}  // namespace
+
+std::unique_ptr<SessionStore> MakePostgresStore(const PostgresOptions& options, const Clock& clock,
+                                                Random& random) {
+  return std::make_unique<PostgresStore>(options, clock, random);
+}
+
+}  // namespace holdfast::pg

@@ -1,0 +1,31 @@
+// The team store: sessions in a PostgreSQL database, for any number of servers (STORES section 3).
+#ifndef HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_
+#define HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_
+
+#include "session/clock.h"
+#include "session/store.h"
+#include "store-postgres/pg/connection.h"
+#include "store-postgres/pg/pool.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace holdfast::pg {
+
+struct PostgresOptions {
+  ConnectOptions connect;                   // how the database is reached
+  size_t connections = PoolOptions().size;  // at most
+  // Told why a connection or a statement failed, in the driver's words: for the operator's log and
+  // nobody else. Called by several threads at once.
+  std::function<void(const std::string& why)> report;
+};
+
+// A store over the database. It connects nowhere before Init. `clock` and `random` must outlive it.
+std::unique_ptr<SessionStore> MakePostgresStore(const PostgresOptions& options, const Clock& clock,
+                                                Random& random);
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_

@@ -1,0 +1,316 @@
+#include "store-postgres/reads.h"
+
+#include "session/codec/records.h"
+#include "session/guard.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-postgres/standing.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::pg {
+namespace {
+
+// A page's first row brings the head; the items stand behind it, numbered from 1. The page ends at
+// the limit of items, or behind the last item that keeps it within the limit of bytes.
+constexpr Statement kMessages = {
+    "messages",
+    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
+    " s.head_sum, s.lease_left, i.seq, i.rec"
+    " FROM holdfast.standing s LEFT JOIN LATERAL ("
+    "  SELECT m.seq, m.rec, row_number() OVER w AS n, sum(m.size) OVER w AS total"
+    "  FROM holdfast.message m WHERE m.tenant = $1 AND m.session_id = $2"
+    "   AND m.generation = CASE WHEN $3 = 0 THEN s.generation ELSE $3 END"
+    "   AND m.seq > $4 AND m.seq <= CASE WHEN $3 = 0 THEN s.messages ELSE $5 END"
+    "  WINDOW w AS (ORDER BY m.seq) ORDER BY m.seq LIMIT $6) i ON i.n = 1 OR i.total <= $7"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+constexpr Statement kSlots = {
+    "slots",
+    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
+    " s.head_sum, s.lease_left, i.revision, i.size, i.owner, i.rec,"
+    " CASE WHEN $5 THEN NULL ELSE i.data END"
+    " FROM holdfast.standing s LEFT JOIN LATERAL ("
+    "  SELECT *, row_number() OVER (ORDER BY v.owner) AS n FROM ("
+    "   SELECT DISTINCT ON (x.owner) x.owner, x.revision, x.size, x.rec, x.data"
+    "   FROM holdfast.slot x WHERE x.tenant = $1 AND x.session_id = $2 AND x.revision <= $3"
+    "    AND ($4::text[] IS NULL OR x.owner = ANY ($4))"
+    "   ORDER BY x.owner, x.revision DESC) v WHERE v.rec IS NOT NULL ORDER BY v.owner) i ON true"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+constexpr Statement kJournal = {
+    "journal",
+    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
+    " s.head_sum, s.lease_left, i.number, i.rec, i.slot_rec, i.slot_data"
+    " FROM holdfast.standing s LEFT JOIN LATERAL ("
+    "  SELECT j.number, j.rec, j.slot_rec, j.slot_data, row_number() OVER w AS n,"
+    "   sum(j.size) OVER w AS total"
+    "  FROM holdfast.journal j WHERE j.tenant = $1 AND j.session_id = $2 AND j.number > $3"
+    "   AND ($4::bigint IS NULL OR j.turn = $4)"
+    "  WINDOW w AS (ORDER BY j.number) ORDER BY j.number LIMIT $5) i ON i.n = 1 OR i.total <= $6"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+constexpr Statement kEvents = {
+    "events",
+    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
+    " s.head_sum, s.lease_left, i.seq, i.rec"
+    " FROM holdfast.standing s LEFT JOIN LATERAL ("
+    "  SELECT e.seq, e.rec, row_number() OVER w AS n, sum(e.size) OVER w AS total"
+    "  FROM holdfast.event e WHERE e.tenant = $1 AND e.session_id = $2 AND e.seq > $3"
+    "  WINDOW w AS (ORDER BY e.seq) ORDER BY e.seq LIMIT $4) i ON i.n = 1 OR i.total <= $5"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+constexpr Statement kAudit = {
+    "audit",
+    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
+    " s.head_sum, s.lease_left, i.seq, i.rec"
+    " FROM holdfast.standing s LEFT JOIN LATERAL ("
+    "  SELECT a.seq, a.rec, row_number() OVER w AS n, sum(a.size) OVER w AS total"
+    "  FROM holdfast.audit a WHERE a.tenant = $1 AND a.session_id = $2 AND a.seq > $3"
+    "  WINDOW w AS (ORDER BY a.seq) ORDER BY a.seq LIMIT $4) i ON i.n = 1 OR i.total <= $5"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+constexpr Statement kLastEvent = {"last_event",
+                                  "SELECT deleted, last_event FROM holdfast.session"
+                                  " WHERE tenant = $1 AND session_id = $2"};
+enum ItemColumn : size_t { kNumber = kStandingColumns, kRecord };
+enum SlotColumn : size_t { kRevision = kStandingColumns, kSize, kOwner, kSlotRecord };
+
+// A page is asked for on what is known of the head, and once more if the head says otherwise.
+constexpr int kLooks = 3;
+
+int64_t Signed(uint64_t value) {
+  return static_cast<int64_t>(
+      std::min<uint64_t>(value, static_cast<uint64_t>(std::numeric_limits<int64_t>::max())));
+}
+
+Params KeyParams(const SessionKey& key) {
+  Params params;
+  params.Text(key.tenant.value()).Text(key.session.value());
+  return params;
+}
+
+void Put(PageLimit limit, Params& params) {
+  params.Int(Signed(limit.items)).Int(Signed(limit.bytes));
+}
+
+absl::Status CheckRevision(const Head& head, std::optional<Revision> revision) {
+  if (!revision) return absl::OkStatus();
+  if (*revision > head.revision) {
+    return Refusal(Reason::kRevisionAhead, "this revision is not stored here")
+        .With("known", revision->value())
+        .With("stored", head.revision.value());
+  }
+  if (*revision < OldestKept(head).revision) {
+    return Refusal(Reason::kRevisionPruned, "this revision is no longer kept")
+        .With("oldest", OldestKept(head).revision.value());
+  }
+  return absl::OkStatus();
+}
+
+// The last snapshot at or before `revision`, which is kept.
+const SnapshotRecord& SnapshotAt(const Head& head, Revision revision) {
+  const auto later = std::ranges::upper_bound(
+      head.snapshots, revision, {}, [](const auto& record) { return record.at.revision; });
+  return *std::prev(later);
+}
+
+Position PositionOf(const Head& head) {
+  return {.revision = head.revision, .journal = head.journal};
+}
+
+// Where a history of messages is.
+struct Place {
+  Generation generation;  // 0: as the head has it now
+  MessageSeq newest;
+
+  bool operator==(const Place&) const = default;
+};
+
+Place PlaceAt(const Head& head, std::optional<Revision> revision) {
+  if (!revision || *revision == head.revision) return {};
+  const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
+  return {.generation = snapshot.generation, .newest = snapshot.messages};
+}
+
+void Describe(const Head& head, std::optional<Revision> revision, MessagePage& page) {
+  page.at = PositionOf(head);
+  page.newest = head.messages;
+  page.generation = head.generation;
+  page.history = head.history;
+  if (!revision || *revision == head.revision) return;
+  const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
+  page.at = {.revision = *revision, .journal = snapshot.at.journal};
+  page.newest = snapshot.messages;
+  page.generation = snapshot.generation;
+  const bool same = page.newest == head.messages && page.generation == head.generation;
+  if (!same) page.history = Digest{};
+}
+
+// The items of a page, which follow each other without a gap. `first` is the number of the first.
+template <typename Item, typename Decode>
+absl::Status ReadItems(const Rows& rows, uint64_t first, std::string_view what, Decode decode,
+                       std::vector<Item>& items) {
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (rows.IsNull(row, kNumber)) break;  // the head alone
+    const uint64_t number = first + items.size();
+    if (static_cast<uint64_t>(rows.Int(row, kNumber)) != number) return Damaged(what, number);
+    std::optional<Item> item = decode(rows.Bytes(row, kRecord));
+    if (!item) return Damaged(what, number);
+    items.push_back(*std::move(item));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Head> Reads::HeadIn(const Rows& rows, const SessionKey& key) {
+  Standing standing = ReadStanding(rows, 0, database_);
+  if (!standing.refusal.ok()) {
+    heads_.Forget(key);
+    return standing.refusal;
+  }
+  heads_.Put(key, standing.version, standing.head);
+  return std::move(standing.head);
+}
+
+absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional<Revision> revision,
+                                            MessageSeq after, PageLimit limit) {
+  Place place;
+  if (const auto known = revision ? heads_.Find(key) : std::nullopt) {
+    if (CheckRevision(known->head, revision).ok()) place = PlaceAt(known->head, revision);
+  }
+  for (int look = 0; look < kLooks; ++look) {
+    Params params = KeyParams(key);
+    params.Int(Signed(place.generation.value())).Int(Signed(after.value()));
+    params.Int(Signed(place.newest.value()));
+    Put(limit, params);
+    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kMessages, params));
+    ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
+    RETURN_IF_ERROR(CheckRevision(head, revision));
+    const Place right = PlaceAt(head, revision);
+    if (right != place) {
+      place = right;
+      continue;
+    }
+    MessagePage page;
+    Describe(head, revision, page);
+    RETURN_IF_ERROR(ReadItems(rows, after.value() + 1, "message", DecodeMessage, page.messages));
+    page.end = after.value() + page.messages.size() >= page.newest.value();
+    if (page.messages.empty() && !page.end) return Damaged("message", after.value() + 1);
+    return page;
+  }
+  return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
+}
+
+absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& query) {
+  Params params = KeyParams(key);
+  params.Int(query.revision ? Signed(query.revision->value())
+                            : std::numeric_limits<int64_t>::max());
+  query.owners.empty() ? params.Null() : params.Texts(query.owners);
+  params.Bool(query.without_data);
+  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kSlots, params));
+  ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
+  RETURN_IF_ERROR(CheckRevision(head, query.revision));
+  SlotPage page;
+  page.at = PositionOf(head);
+  if (query.revision && *query.revision < head.revision) {
+    page.at = {.revision = *query.revision,
+               .journal = SnapshotAt(head, *query.revision).at.journal};
+  }
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (rows.IsNull(row, kRevision)) break;
+    SlotView view{.slot = {}, .size = static_cast<uint64_t>(rows.Int(row, kSize))};
+    std::optional<Slot> slot = ReadSlot(rows, row, kSlotRecord);
+    view.damaged = !slot.has_value();
+    if (slot) view.slot = *std::move(slot);
+    view.slot.owner = rows.Text(row, kOwner);
+    view.slot.revision = Revision(static_cast<uint64_t>(rows.Int(row, kRevision)));
+    page.slots.push_back(std::move(view));
+  }
+  return page;
+}
+
+absl::StatusOr<JournalPage> Reads::Journal(const SessionKey& key, const JournalQuery& query,
+                                           PageLimit limit) {
+  JournalNumber floor;
+  if (const auto known = heads_.Find(key)) floor = JournalFloor(known->head);
+  for (int look = 0; look < kLooks; ++look) {
+    const JournalNumber from = std::max(query.after, floor);
+    Params params = KeyParams(key);
+    params.Int(Signed(from.value()));
+    query.turn ? params.Int(Signed(query.turn->value())) : params.Null();
+    Put(limit, params);
+    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kJournal, params));
+    ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
+    const JournalNumber right = JournalFloor(head);
+    if (query.after > JournalNumber() && query.after < right) {
+      return Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
+          .With("oldest", right.value() + 1);
+    }
+    if (std::max(query.after, right) != from) {
+      floor = right;
+      continue;
+    }
+    JournalPage page;
+    page.at = PositionOf(head);
+    JournalNumber last = from;
+    for (size_t row = 0; row < rows.size() && !rows.IsNull(row, kNumber); ++row) {
+      const JournalNumber number(static_cast<uint64_t>(rows.Int(row, kNumber)));
+      std::optional<JournalEntry> entry = ReadEntry(rows, row, kRecord);
+      if (!entry || (!query.turn && number != last.Next())) return Damaged("entry", number.value());
+      last = number;
+      page.entries.push_back(*std::move(entry));
+    }
+    page.end = page.entries.empty() || last >= head.journal ||
+               (query.turn && page.entries.back().number >=
+                                  LastEntryOf(head, *query.turn).value_or(EntryNumber()));
+    return page;
+  }
+  return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
+}
+
+absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, PageLimit limit) {
+  Params params = KeyParams(key);
+  params.Int(Signed(after.value()));
+  Put(limit, params);
+  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kEvents, params));
+  ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
+  EventPage page;
+  page.revision = head.revision;
+  if (!rows.IsNull(0, kNumber)) {
+    const auto first = static_cast<uint64_t>(rows.Int(0, kNumber));
+    if (first > after.value() + 1) {
+      return Refusal(Reason::kEventsCompacted, "these events are no longer kept")
+          .With("oldest", first);
+    }
+  }
+  RETURN_IF_ERROR(ReadItems(rows, after.value() + 1, "event", DecodeEvent, page.events));
+  page.end = after.value() + page.events.size() >= head.last_event.value();
+  return page;
+}
+
+absl::StatusOr<Event> Reads::LastEvent(const SessionKey& key) {
+  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLastEvent, KeyParams(key)));
+  if (rows.empty() || !rows.Bool(0, 0)) {
+    return Refusal(Reason::kSessionNotFound, "no deleted session has this id");
+  }
+  std::optional<Event> event = DecodeEvent(rows.Bytes(0, 1));
+  if (!event) return Damaged("event", 0);
+  return *std::move(event);
+}
+
+absl::StatusOr<AuditPage> Reads::Audit(const SessionKey& key, AuditSeq after, PageLimit limit) {
+  Params params = KeyParams(key);
+  params.Int(Signed(after.value()));
+  Put(limit, params);
+  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kAudit, params));
+  ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
+  AuditPage page;
+  RETURN_IF_ERROR(ReadItems(rows, after.value() + 1, "audit record", DecodeAudit, page.records));
+  page.end = after.value() + page.records.size() >= head.last_audit.value();
+  return page;
+}
+
+}  // namespace holdfast::pg

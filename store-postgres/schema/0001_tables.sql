@@ -1,0 +1,175 @@
+-- What a store of sessions is made of.
+--
+-- Every key begins with (tenant, session_id), no foreign key crosses sessions and nothing counts
+-- over them, so that the data can be partitioned or distributed by session. Payloads are records of
+-- session/codec in bytea, compressed with lz4 or not at all. A number column beside a record is
+-- there because SQL needs it: the record stays the truth.
+
+CREATE SCHEMA IF NOT EXISTS holdfast;
+
+-- The clock by which leases expire and quiet time counts. A function, so that a test can move time.
+CREATE FUNCTION holdfast.clock() RETURNS timestamptz
+LANGUAGE sql VOLATILE PARALLEL SAFE
+AS 'SELECT clock_timestamp()';
+
+-- The one store of this database.
+CREATE TABLE holdfast.store (
+  store_id          text NOT NULL,
+  incarnation       bigint NOT NULL,       -- raised when the database is adopted after a restore
+  system_identifier bigint NOT NULL,       -- of the cluster that the store was made in or adopted by
+  activated_at      timestamptz NOT NULL   -- when a server last took the store up
+);
+
+INSERT INTO holdfast.store
+SELECT gen_random_uuid()::text, 1, system_identifier, '-infinity' FROM pg_control_system();
+
+-- The store's id as a constant, because the place of a session in a listing depends on it.
+DO $$
+BEGIN
+  EXECUTE format(
+    'CREATE FUNCTION holdfast.store_id() RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS %L',
+    (SELECT format('SELECT %L::text', store_id) FROM holdfast.store));
+END
+$$;
+
+-- Written and taken away by whoever asks whether the store takes writes.
+CREATE TABLE holdfast.probe (at timestamptz NOT NULL);
+
+-- One row for each session that exists or was deleted. The head is the record that decides.
+--
+-- No index has a column that a commit changes, so that a commit stays a HOT update; the fillfactor
+-- leaves room for it. A commit never touches lease_at and expires_at of somebody else's renewal.
+CREATE TABLE holdfast.session (
+  tenant        text COLLATE "C" NOT NULL,
+  session_id    text COLLATE "C" NOT NULL,
+  version       bigint NOT NULL,                    -- moves with every write of the head
+  store_id      text NOT NULL,                      -- the stamp
+  deleted       boolean NOT NULL DEFAULT false,     -- a tombstone, which is for ever
+  head          bytea COMPRESSION lz4 NOT NULL,     -- empty when deleted
+  head_sum      bytea NOT NULL,                     -- SHA-256 of it
+  last_event    bytea,                              -- of a deleted session: its last event
+  lifecycle     integer NOT NULL,
+  generation    bigint NOT NULL,                    -- of the history
+  messages      bigint NOT NULL,                    -- in it
+  project_root  text NOT NULL,
+  created_at    timestamptz NOT NULL,
+  uid           text NOT NULL,
+  epoch         bigint NOT NULL,
+  held          boolean NOT NULL,                   -- a lease, live or expired
+  secret_hash   bytea NOT NULL,                     -- of its token
+  ttl           interval NOT NULL,
+  lease_at      timestamptz NOT NULL,               -- of the grant or the last renewal
+  expires_at    timestamptz NOT NULL,
+  grant_request uuid,                               -- whose stored reply has the current token
+  active_at     timestamptz NOT NULL,               -- of the last change
+  marked_at     timestamptz,                        -- since when a mark asks for an end
+  -- Sweeps look at these rows alone. Set when a turn begins or a mark is made, and taken back by a
+  -- sweep, never by a commit.
+  sweep         boolean NOT NULL,
+  -- The place in a listing: a foreign or damaged session counts as the oldest.
+  listed_at     timestamptz NOT NULL GENERATED ALWAYS AS (
+    CASE WHEN store_id = holdfast.store_id() AND (deleted OR head_sum = sha256(head))
+         THEN created_at ELSE '1970-01-01 00:00:00+00'::timestamptz END) STORED,
+  PRIMARY KEY (tenant, session_id)
+) WITH (fillfactor = 50, toast_tuple_target = 4064, autovacuum_vacuum_scale_factor = 0.05);
+
+CREATE INDEX session_listed ON holdfast.session (tenant, listed_at, session_id)
+  WHERE NOT deleted;
+CREATE INDEX session_of_project ON holdfast.session
+  (tenant, md5(project_root), listed_at, session_id) WHERE NOT deleted;
+CREATE INDEX session_to_sweep ON holdfast.session (tenant, session_id) WHERE sweep;
+
+-- Stored replies. The token stands apart, so that it can be wiped when its epoch has passed.
+CREATE TABLE holdfast.request (
+  tenant     text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  request_id uuid NOT NULL,
+  at         timestamptz NOT NULL,
+  rec        bytea NOT NULL,
+  token      text NOT NULL,
+  PRIMARY KEY (tenant, session_id, request_id)
+);
+CREATE INDEX request_by_age ON holdfast.request USING brin (at) WITH (autosummarize = on);
+
+-- The history. A message is never changed; a replaced history is another generation.
+CREATE TABLE holdfast.message (
+  tenant     text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  generation bigint NOT NULL,
+  seq        bigint NOT NULL,
+  size       bigint NOT NULL,  -- what it counts in a page
+  rec        bytea COMPRESSION lz4 NOT NULL,
+  PRIMARY KEY (tenant, session_id, generation, seq)
+);
+
+-- What each owner's slot was from a revision on.
+CREATE TABLE holdfast.slot (
+  tenant     text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  owner      text COLLATE "C" NOT NULL,
+  revision   bigint NOT NULL,
+  size       bigint NOT NULL,
+  rec        bytea,                   -- the record without its bytes; null: deleted
+  data       bytea COMPRESSION lz4,   -- the bytes
+  PRIMARY KEY (tenant, session_id, owner, revision)
+);
+
+CREATE TABLE holdfast.journal (
+  tenant     text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  number     bigint NOT NULL,
+  turn       bigint NOT NULL,
+  entry      bigint NOT NULL,
+  size       bigint NOT NULL,
+  rec        bytea COMPRESSION lz4 NOT NULL,  -- the record without its slot
+  slot_owner text COLLATE "C",                -- of a slot update, as in holdfast.slot
+  slot_size  bigint,
+  slot_rec   bytea,
+  slot_data  bytea COMPRESSION lz4,
+  PRIMARY KEY (tenant, session_id, number)
+);
+
+-- `xid` and `writer` make the feed: whoever polls finds what others have committed since.
+CREATE TABLE holdfast.event (
+  tenant     text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  seq        bigint NOT NULL,
+  xid        xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  writer     bigint NOT NULL,  -- the server, for as long as it runs
+  size       bigint NOT NULL,
+  rec        bytea COMPRESSION lz4 NOT NULL,
+  PRIMARY KEY (tenant, session_id, seq)
+);
+CREATE INDEX event_feed ON holdfast.event (xid);
+
+CREATE TABLE holdfast.audit (
+  tenant     text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  seq        bigint NOT NULL,
+  size       bigint NOT NULL,
+  rec        bytea COMPRESSION lz4 NOT NULL,
+  PRIMARY KEY (tenant, session_id, seq)
+);
+
+-- Uploads, and their bytes as they came. Chunks follow each other without a gap.
+CREATE TABLE holdfast.upload (
+  tenant     text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  upload_id  uuid NOT NULL,
+  bytes      bigint NOT NULL,
+  linked     boolean NOT NULL,      -- a change has taken it over
+  touched_at timestamptz NOT NULL,
+  PRIMARY KEY (tenant, session_id, upload_id)
+);
+CREATE INDEX upload_unlinked ON holdfast.upload (touched_at) WHERE NOT linked;
+
+CREATE TABLE holdfast.blob_chunk (
+  tenant     text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  upload_id  uuid NOT NULL,
+  start      bigint NOT NULL,
+  sum        bytea NOT NULL,          -- SHA-256 of the bytes
+  bytes      bytea NOT NULL,
+  PRIMARY KEY (tenant, session_id, upload_id, start)
+);
+ALTER TABLE holdfast.blob_chunk ALTER COLUMN bytes SET STORAGE EXTERNAL;  -- read in parts

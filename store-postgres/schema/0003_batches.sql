@@ -1,0 +1,171 @@
+-- Changes of several sessions in one call, and so in one flush. What holdfast.change does for one
+-- session is done here for each of them by the same rules; a row that somebody else has locked is
+-- left out, so that nobody waits for it.
+--
+-- Arrays of the members have one element for each; arrays of what they add name the member that an
+-- element belongs to, from 1.
+CREATE FUNCTION holdfast.change_many(
+  p_tenants text[], p_sessions text[], p_versions bigint[], p_needs_free boolean[],
+  p_requests text[], p_request_recs bytea[], p_request_tokens text[],
+  p_at timestamptz, p_kept_since timestamptz,
+  p_heads bytea[], p_head_sums bytea[], p_lifecycles integer[], p_generations bigint[],
+  p_messages bigint[], p_epochs bigint[], p_held boolean[], p_secret_hashes bytea[],
+  p_ttls bigint[],              -- microseconds
+  p_renews boolean[], p_marked boolean[], p_sweep boolean[], p_revisions bigint[],
+  p_fold_turns bigint[], p_fold_afters bigint[], p_fold_froms bigint[],
+  p_message_members integer[], p_message_seqs bigint[], p_message_sizes bigint[],
+  p_message_recs bytea[],
+  p_slot_members integer[], p_slot_owners text[], p_slot_sizes bigint[], p_slot_recs bytea[],
+  p_slot_data bytea[],
+  p_entry_members integer[], p_entry_numbers bigint[], p_entry_turns bigint[], p_entries bigint[],
+  p_entry_sizes bigint[], p_entry_recs bytea[], p_entry_owners text[], p_entry_slot_sizes bigint[],
+  p_entry_slot_recs bytea[], p_entry_slot_data bytea[],
+  p_writer bigint,
+  p_event_members integer[], p_event_seqs bigint[], p_event_sizes bigint[], p_event_recs bytea[],
+  p_audit_members integer[], p_audit_seqs bigint[], p_audit_sizes bigint[], p_audit_recs bytea[]
+) RETURNS TABLE (version bigint, store_id text, deleted boolean, head bytea, head_sum bytea,
+                 lease_left interval, request bytea, token text, applied boolean, uploaded boolean,
+                 timeline bigint, skipped boolean)
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+  locked integer[];
+  ok     integer[];  -- the members that are written
+  t      timestamptz;
+BEGIN
+  locked := ARRAY(
+    SELECT u.n::integer
+    FROM unnest(p_tenants, p_sessions) WITH ORDINALITY AS u (tenant, session_id, n)
+    JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
+    ORDER BY u.tenant, u.session_id FOR NO KEY UPDATE OF s SKIP LOCKED);
+
+  -- Under the locks, by a statement of its own, which sees what was left before them.
+  ok := ARRAY(
+    SELECT u.n::integer
+    FROM unnest(p_tenants, p_sessions, p_versions, p_needs_free, p_requests)
+      WITH ORDINALITY AS u (tenant, session_id, version, needs_free, request, n)
+    JOIN holdfast.standing s ON s.tenant = u.tenant AND s.session_id = u.session_id
+    WHERE u.n = ANY (locked) AND s.version = u.version AND NOT s.deleted
+      AND s.store_id = holdfast.store_id()
+      AND NOT (u.needs_free AND coalesce(s.lease_left > '0'::interval, false))
+      AND NOT EXISTS (
+        SELECT FROM holdfast.request r
+        WHERE r.tenant = u.tenant AND r.session_id = u.session_id
+          AND r.request_id = u.request::uuid AND r.at >= p_kept_since));
+
+  -- A repeat waits for a flush, as in holdfast.rewrite.
+  UPDATE holdfast.request r SET at = r.at
+  FROM unnest(p_tenants, p_sessions, p_requests) WITH ORDINALITY AS u (tenant, session_id, request, n)
+  WHERE r.tenant = u.tenant AND r.session_id = u.session_id AND r.request_id = u.request::uuid
+    AND u.n = ANY (locked) AND u.n <> ALL (ok);
+
+  t := holdfast.clock();
+  UPDATE holdfast.request r SET token = ''
+  FROM unnest(p_tenants, p_sessions, p_epochs) WITH ORDINALITY AS u (tenant, session_id, epoch, n)
+  JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
+  WHERE u.n = ANY (ok) AND s.epoch < u.epoch
+    AND r.tenant = s.tenant AND r.session_id = s.session_id AND r.request_id = s.grant_request;
+
+  UPDATE holdfast.session s SET
+    version = u.version + 1, head = u.head, head_sum = u.head_sum, lifecycle = u.lifecycle,
+    generation = u.generation, messages = u.messages, epoch = u.epoch, held = u.held,
+    secret_hash = u.secret_hash, ttl = u.ttl * interval '1 microsecond',
+    lease_at = CASE WHEN u.renews THEN t ELSE s.lease_at END,
+    expires_at = CASE WHEN u.renews THEN t + u.ttl * interval '1 microsecond'
+                      ELSE s.expires_at END,
+    grant_request = CASE WHEN s.epoch < u.epoch THEN u.request::uuid ELSE s.grant_request END,
+    active_at = t,
+    marked_at = CASE WHEN u.marked THEN coalesce(s.marked_at, t) END,
+    sweep = s.sweep OR u.sweep
+  FROM unnest(p_tenants, p_sessions, p_versions, p_requests, p_heads, p_head_sums, p_lifecycles,
+              p_generations, p_messages, p_epochs, p_held, p_secret_hashes, p_ttls, p_renews,
+              p_marked, p_sweep)
+    WITH ORDINALITY AS u (tenant, session_id, version, request, head, head_sum, lifecycle,
+                          generation, messages, epoch, held, secret_hash, ttl, renews, marked,
+                          sweep, n)
+  WHERE s.tenant = u.tenant AND s.session_id = u.session_id AND u.n = ANY (ok);
+
+  INSERT INTO holdfast.request (tenant, session_id, request_id, at, rec, token)
+  SELECT u.tenant, u.session_id, u.request::uuid, p_at, u.rec, u.token
+  FROM unnest(p_tenants, p_sessions, p_requests, p_request_recs, p_request_tokens)
+    WITH ORDINALITY AS u (tenant, session_id, request, rec, token, n)
+  WHERE u.n = ANY (ok) AND u.request IS NOT NULL
+  ON CONFLICT (tenant, session_id, request_id)
+    DO UPDATE SET at = excluded.at, rec = excluded.rec, token = excluded.token;
+
+  IF cardinality(p_message_recs) > 0 THEN
+    INSERT INTO holdfast.message (tenant, session_id, generation, seq, size, rec)
+    SELECT p_tenants[u.m], p_sessions[u.m], p_generations[u.m], u.seq, u.size, u.rec
+    FROM unnest(p_message_members, p_message_seqs, p_message_sizes, p_message_recs)
+      AS u (m, seq, size, rec)
+    WHERE u.m = ANY (ok);
+  END IF;
+
+  IF 0 < ANY (p_fold_turns) THEN
+    INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
+    SELECT DISTINCT ON (j.tenant, j.session_id, j.slot_owner)
+           j.tenant, j.session_id, j.slot_owner, u.revision, j.slot_size, j.slot_rec, j.slot_data
+    FROM unnest(p_tenants, p_sessions, p_revisions, p_fold_turns, p_fold_afters, p_fold_froms)
+      WITH ORDINALITY AS u (tenant, session_id, revision, turn, after, before, n)
+    JOIN holdfast.journal j
+      ON j.tenant = u.tenant AND j.session_id = u.session_id AND j.number > u.before
+         AND j.turn = u.turn AND j.entry > u.after
+    WHERE u.n = ANY (ok) AND u.turn > 0 AND j.slot_owner IS NOT NULL
+      AND NOT EXISTS (SELECT FROM unnest(p_slot_members, p_slot_owners) AS w (m, owner)
+                      WHERE w.m = u.n AND w.owner = j.slot_owner)
+    ORDER BY j.tenant, j.session_id, j.slot_owner, j.number DESC;
+  END IF;
+
+  IF cardinality(p_slot_owners) > 0 THEN
+    INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.owner, p_revisions[u.m], u.size, u.rec, u.data
+    FROM unnest(p_slot_members, p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
+      AS u (m, owner, size, rec, data)
+    WHERE u.m = ANY (ok)
+    ON CONFLICT (tenant, session_id, owner, revision)
+      DO UPDATE SET size = excluded.size, rec = excluded.rec, data = excluded.data;
+  END IF;
+
+  IF cardinality(p_entry_recs) > 0 THEN
+    INSERT INTO holdfast.journal (tenant, session_id, number, turn, entry, size, rec, slot_owner,
+                                  slot_size, slot_rec, slot_data)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.number, u.turn, u.entry, u.size, u.rec, u.owner,
+           u.slot_size, u.slot_rec, u.slot_data
+    FROM unnest(p_entry_members, p_entry_numbers, p_entry_turns, p_entries, p_entry_sizes,
+                p_entry_recs, p_entry_owners, p_entry_slot_sizes, p_entry_slot_recs,
+                p_entry_slot_data)
+      AS u (m, number, turn, entry, size, rec, owner, slot_size, slot_rec, slot_data)
+    WHERE u.m = ANY (ok);
+  END IF;
+
+  IF cardinality(p_event_recs) > 0 THEN
+    INSERT INTO holdfast.event (tenant, session_id, seq, writer, size, rec)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.seq, p_writer, u.size, u.rec
+    FROM unnest(p_event_members, p_event_seqs, p_event_sizes, p_event_recs)
+      AS u (m, seq, size, rec)
+    WHERE u.m = ANY (ok);
+  END IF;
+
+  IF cardinality(p_audit_recs) > 0 THEN
+    INSERT INTO holdfast.audit (tenant, session_id, seq, size, rec)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.seq, u.size, u.rec
+    FROM unnest(p_audit_members, p_audit_seqs, p_audit_sizes, p_audit_recs)
+      AS u (m, seq, size, rec)
+    WHERE u.m = ANY (ok);
+  END IF;
+
+  RETURN QUERY
+  SELECT coalesce(s.version, 0), s.store_id, s.deleted,
+         CASE WHEN NOT o.yes THEN s.head END, CASE WHEN NOT o.yes THEN s.head_sum END,
+         s.lease_left, r.rec, r.token, o.yes, true, holdfast.timeline(),
+         s.version IS NOT NULL AND u.n <> ALL (locked)
+  FROM unnest(p_tenants, p_sessions, p_requests)
+    WITH ORDINALITY AS u (tenant, session_id, request, n)
+  CROSS JOIN LATERAL (SELECT u.n = ANY (ok) AS yes) o
+  LEFT JOIN holdfast.standing s ON s.tenant = u.tenant AND s.session_id = u.session_id
+  LEFT JOIN holdfast.request r
+    ON NOT o.yes AND r.tenant = u.tenant AND r.session_id = u.session_id
+       AND r.request_id = u.request::uuid AND r.at >= p_kept_since
+  ORDER BY u.n;
+END
+$$;

@@ -1,0 +1,162 @@
+// What calls cost in statements, flushes and bytes of the log, counted and never timed.
+#include "session/limits.h"
+#include "session/sessions.h"
+#include "tests/postgres/store_fixture.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+// A cluster that writes its log for its clients alone: nobody else flushes it.
+class QuietPostgres {
+ public:
+  QuietPostgres()
+      : own_({"fsync=off", "autovacuum=off", "wal_writer_delay=10s", "checkpoint_timeout=1h",
+              "wal_level=minimal", "max_wal_senders=0"}) {
+    own_.Start();
+  }
+  [[nodiscard]] std::string directory() const { return own_.directory(); }
+
+ private:
+  holdfast::testing::OwnPostgres own_;
+};
+
+class PgCost : public QuietPostgres, public PostgresStoreTest {
+ protected:
+  PgCost() : PostgresStoreTest(QuietPostgres::directory()), sessions_(store(), random()) {}
+
+  void SetUp() override {
+    Create();
+    RunTurn({Text("first")});  // every statement is prepared, and the sweeps' row is entered
+    Apply(changes().Append(token(), Begin(), {Note(TurnNumber(2), 1, "a")}));
+    Apply(changes().CommitTurn(token(), TurnNumber(2)));
+    statements().Take();
+  }
+
+  // Where the log ends, and how far it is flushed.
+  uint64_t Inserted() { return Position("pg_current_wal_insert_lsn()"); }
+  uint64_t Flushed() { return Position("pg_current_wal_flush_lsn()"); }
+
+  uint64_t BytesOf(const Change& change) {
+    const uint64_t before = Inserted();
+    Apply(change);
+    return Inserted() - before;
+  }
+
+  // A commit of 8 KB of bytes that cannot be compressed.
+  Change EightKilobytes(TurnNumber turn) {
+    Change change = changes().CommitTurn(token(), turn);
+    change.messages = {Text(random().Bytes(8 * kKiB))};
+    change.events = {{.name = "SessionTurnEnd"}, {.name = "SessionPersisted"}};
+    return change;
+  }
+
+  // The median of what commits of 8 KB add to the log.
+  uint64_t BytesPerCommit() {
+    std::vector<uint64_t> bytes;
+    for (int i = 0; i < 21; ++i) bytes.push_back(BytesOf(EightKilobytes(Begin())));
+    std::ranges::sort(bytes);
+    return bytes[bytes.size() / 2];
+  }
+
+  Sessions& sessions() { return sessions_; }
+
+ private:
+  uint64_t Position(const std::string& function) {
+    uint64_t position = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(
+        database().AskText(absl::StrCat("SELECT (", function, " - '0/0')::text")), &position));
+    return position;
+  }
+
+  Sessions sessions_;
+};
+
+TEST_F(PgCost, AChangeOnAKnownHeadIsOneStatementAndOneFlush) {
+  const TurnNumber turn = Begin();
+  EXPECT_THAT(statements().Take(), ElementsAre("change"));
+  EXPECT_GE(Flushed(), Inserted());
+  Apply(changes().Append(token(), turn, {Note(turn, 1, "a")}));
+  EXPECT_THAT(statements().Take(), ElementsAre("change"));
+  EXPECT_GE(Flushed(), Inserted());
+  Apply(EightKilobytes(turn));
+  EXPECT_THAT(statements().Take(), ElementsAre("change"));
+  EXPECT_GE(Flushed(), Inserted());
+}
+
+TEST_F(PgCost, AChangeOnAnUnknownHeadIsOneLoadMore) {
+  const auto other = AnotherServer(statements().tap());
+  statements().Take();
+  ASSERT_EQ(ReasonOf(other->Commit(changes().Begin(token()))), "OK");
+  EXPECT_THAT(statements().Take(), ElementsAre("load", "change"));
+  Close(other);
+}
+
+TEST_F(PgCost, ACreationIsOneStatement) {
+  ASSERT_EQ(ReasonOf(store().Commit(Changes(Key("beta"), random()).Create())), "OK");
+  EXPECT_THAT(statements().Take(), ElementsAre("change"));
+}
+
+TEST_F(PgCost, AResumeIsAtMostThreeStatements) {
+  const Caller caller{.tenant = key().tenant};
+  ResumeCommand resume{.request = NewRequest(random()),
+                       .session = key().session,
+                       .holder = "next",
+                       .lease_ttl = absl::Seconds(60),
+                       .force_reason = "the first one hangs"};
+  ASSERT_EQ(ReasonOf(sessions().Resume(caller, resume).status()), "OK");
+  EXPECT_THAT(statements().Take(), SizeIs(::testing::Le(3)));
+}
+
+TEST_F(PgCost, APageIsOneStatementAndWritesNothing) {
+  const uint64_t before = Inserted();
+  constexpr PageLimit kPage{.items = 50, .bytes = kPageBytes};
+  ASSERT_TRUE(store().ReadMessages(key(), std::nullopt, MessageSeq(), kPage).ok());
+  ASSERT_TRUE(store().ReadMessages(key(), Revision(3), MessageSeq(), kPage).ok());
+  ASSERT_TRUE(store().ReadSlots(key(), {}).ok());
+  ASSERT_TRUE(store().ReadJournal(key(), {}, kPage).ok());
+  ASSERT_TRUE(store().ReadEvents(key(), EventSeq(), kPage).ok());
+  ASSERT_TRUE(store().ReadAudit(key(), AuditSeq(), kPage).ok());
+  ASSERT_TRUE(store().List({.tenant = key().tenant, .limit = 50}).ok());
+  EXPECT_THAT(statements().Take(), ElementsAre("messages", "messages", "slots", "journal", "events",
+                                               "audit", "list_up"));
+  EXPECT_EQ(Inserted(), before);
+}
+
+TEST_F(PgCost, RenewalsAreOneStatementThatNobodyFlushes) {
+  Changes beta(Key("beta"), random());
+  const auto created = store().Commit(beta.Create());
+  ASSERT_EQ(ReasonOf(created), "OK");
+  statements().Take();
+  const auto renewed = store().RenewLeases(
+      {{.key = key(), .token = token()},
+       {.key = beta.key(), .token = *LeaseToken::Parse(created->receipt.token)}});
+  EXPECT_TRUE(renewed.at(0).ok() && renewed.at(1).ok());
+  EXPECT_THAT(statements().Take(), ElementsAre("renew"));
+  EXPECT_LT(Flushed(), Inserted());
+}
+
+TEST_F(PgCost, ACommitOfALongSessionCostsWhatOneOfAShortOneDoes) {
+  const uint64_t short_one = BytesPerCommit();
+  for (int i = 0; i < 5; ++i) RunTurn(std::vector<Message>(2000, Text("more")));
+  const uint64_t long_one = BytesPerCommit();
+  RecordProperty("bytes_short", std::to_string(short_one));
+  RecordProperty("bytes_long", std::to_string(long_one));
+  std::cout << "WAL per commit of 8 KiB: " << short_one << " at 10 messages, " << long_one
+            << " at 10,000\n";
+  EXPECT_LE(short_one, 12 * kKiB);
+  EXPECT_LE(long_one, 12 * kKiB);
+  EXPECT_LE(long_one, short_one + short_one / 20);
+}
+
+}  // namespace
+}  // namespace holdfast::test

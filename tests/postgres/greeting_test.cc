@@ -1,0 +1,144 @@
+#include "store-postgres/greeting.h"
+
+#include "session/clock.h"
+#include "session/refusal.h"
+#include "store-postgres/pg/pool.h"
+#include "tests/support/postgres.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <array>
+
+namespace holdfast::testing {
+namespace {
+
+using pg::Adopt;
+using pg::CheckSame;
+using pg::Greet;
+using pg::Identity;
+using pg::Migration;
+using ::testing::HasSubstr;
+
+// As much of a store's schema as a greeting looks at.
+constexpr std::array<Migration, 1> kSteps = {{{1, "store", R"(
+CREATE TABLE holdfast.store (store_id text, incarnation bigint, system_identifier bigint);
+INSERT INTO holdfast.store
+SELECT gen_random_uuid()::text, 1, system_identifier FROM pg_control_system();
+CREATE TABLE holdfast.event (xid xid8);
+INSERT INTO holdfast.event VALUES ('7'), ('9000000000000');
+)"}}};
+
+std::string Words(const absl::Status& status) {
+  EXPECT_TRUE(Is(status, Reason::kStoreUnavailable)) << status;
+  return std::string(status.message());
+}
+
+std::unique_ptr<pg::Connection> Migrated(const std::string& dsn) {
+  auto connection = Connect(dsn);
+  EXPECT_EQ(*pg::Migrate(*connection, kSteps), 1);
+  return connection;
+}
+
+TEST(Greeting, TellsWhoseStoreItIsAndNotesTheTimeline) {
+  const TestDatabase database(Contents::kNothing);
+  const auto connection = Migrated(database.dsn());
+  const auto identity = Greet(*connection, kSteps);
+  ASSERT_TRUE(identity.ok()) << identity.status();
+  EXPECT_EQ(identity->incarnation, Incarnation(1));
+  EXPECT_EQ(identity->store.value().size(), 36U);
+  EXPECT_EQ(connection->timeline(), 1U);
+  EXPECT_EQ(*Greet(*Connect(database.dsn()), kSteps), *identity);
+}
+
+TEST(Greeting, ADatabaseWithoutTheSchemaIsRefused) {
+  const TestDatabase database(Contents::kNothing);
+  EXPECT_THAT(Words(Greet(*Connect(database.dsn()), kSteps).status()),
+              HasSubstr("run holdfastd migrate"));
+}
+
+TEST(Greeting, AnOrdinaryRoleMayLookAtAllOfIt) {
+  const TestDatabase database(Contents::kNothing);
+  const auto owner = Migrated(database.dsn());
+  const std::string role = database.name();
+  ASSERT_EQ(owner->Script("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA holdfast TO " +
+                          role + "; GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO " + role),
+            absl::OkStatus());
+  const absl::Status greeted = Greet(*Connect(database.dsn() + " user=" + role), kSteps).status();
+  EXPECT_EQ(greeted, absl::OkStatus());
+  EXPECT_EQ(owner->Script("DROP OWNED BY " + role + "; DROP ROLE " + role), absl::OkStatus());
+}
+
+TEST(Greeting, ACopyInAnotherClusterIsRefusedUntilItIsAdopted) {
+  const TestDatabase database(Contents::kNothing);
+  const auto connection = Migrated(database.dsn());
+  const Identity before = *Greet(*connection, kSteps);
+  ASSERT_EQ(
+      connection->Script("UPDATE holdfast.store SET system_identifier = system_identifier + 1"),
+      absl::OkStatus());
+  EXPECT_THAT(Words(Greet(*connection, kSteps).status()), HasSubstr("run: holdfastd store adopt"));
+  const auto adopted = Adopt(*connection, kSteps);
+  ASSERT_TRUE(adopted.ok()) << adopted.status();
+  EXPECT_EQ(adopted->store, before.store);
+  EXPECT_EQ(adopted->incarnation, Incarnation(2));
+  EXPECT_EQ(*Greet(*connection, kSteps), *adopted);
+  // An event of a transaction that this cluster has not reached would be new for ever.
+  constexpr pg::Statement kAhead = {
+      "ahead", "SELECT count(*) FROM holdfast.event WHERE xid >= pg_current_xact_id()"};
+  EXPECT_EQ(std::get<pg::Rows>(connection->Run(kAhead, pg::Params())).Int(0, 0), 0);
+}
+
+TEST(Greeting, AnotherStoreOrIncarnationThanAtTheStartIsRefused) {
+  const TestDatabase one(Contents::kNothing);
+  const TestDatabase two(Contents::kNothing);
+  const auto connection = Migrated(one.dsn());
+  const Identity first = *Greet(*connection, kSteps);
+  const Identity other = *Greet(*Migrated(two.dsn()), kSteps);
+  EXPECT_EQ(CheckSame(first, first), absl::OkStatus());
+  EXPECT_THAT(Words(CheckSame(first, other)), HasSubstr("another store"));
+  EXPECT_THAT(Words(CheckSame(first, *Adopt(*connection, kSteps))), HasSubstr("restarted"));
+}
+
+// A standby of its own, made by a base backup.
+class StandbyTest : public ::testing::Test {
+ protected:
+  StandbyTest() {
+    primary_.Start();
+    Migrated(primary_.dsn());
+    standby_.CopyFrom(primary_);
+    standby_.Start();
+  }
+
+  OwnPostgres primary_{{"fsync=off"}};
+  OwnPostgres standby_{{"fsync=off"}};
+};
+
+TEST_F(StandbyTest, IsRefusedAndFoundAmongSeveralHosts) {
+  EXPECT_THAT(Words(Greet(*Connect(standby_.dsn()), kSteps).status()), HasSubstr("standby"));
+  const std::string both = "host=" + standby_.directory() + "," + primary_.directory() +
+                           " user=holdfast dbname=postgres";
+  const auto connection = Connect(both);
+  EXPECT_THAT(connection->Peer(), HasSubstr(primary_.directory()));
+  EXPECT_EQ(Greet(*connection, kSteps).status(), absl::OkStatus());
+}
+
+TEST_F(StandbyTest, APoolThatSawThePromotedOneLeavesTheOldPrimary) {
+  pg::Pool pool(
+      {.connect = {.dsn = primary_.dsn()},
+       .greet = [](pg::Connection& connection) { return Greet(connection, kSteps).status(); }},
+      SystemClock());
+  Identity before = *Greet(*Connect(primary_.dsn()), kSteps);
+  ASSERT_TRUE(pool.Take(absl::Minutes(1)).ok());
+  EXPECT_EQ(pool.newest_timeline(), 1U);
+  ASSERT_EQ(Connect(standby_.dsn())->Script("SELECT pg_promote(true, 60)"), absl::OkStatus());
+  const auto promoted = Connect(standby_.dsn());
+  EXPECT_EQ(*Greet(*promoted, kSteps), before);
+  EXPECT_EQ(promoted->timeline(), 2U);
+  // As an answer of another connection would say.
+  pool.SawTimeline(promoted->timeline());
+  EXPECT_FALSE(pool.Take(absl::Minutes(1)).ok());
+  EXPECT_EQ(pool.stats().open, 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::testing
