@@ -104,12 +104,12 @@ void PutAudit(const Applied& applied, Params& params) {
 
 }  // namespace
 
-Params ParamsOf(const DecidedChange& decided, const WriterFacts& facts) {
+Params ParamsOf(const DecidedChange& decided, WhenLocked when_locked, const WriterFacts& facts) {
   const SessionKey& key = decided.change->key;
   const Applied& applied = *decided.applied;
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
-  params.Int(decided.version).Bool(decided.needs_free);
+  params.Int(decided.version).Bool(decided.needs_free).Bool(when_locked == WhenLocked::kWait);
   PutRequest(applied, facts.now, params);
   PutHead(decided, params);
   PutMessages(applied, params);

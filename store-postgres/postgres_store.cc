@@ -15,6 +15,7 @@
 #include "store-postgres/reads.h"
 #include "store-postgres/uploads.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -47,6 +48,10 @@ constexpr Statement kActivate = {"activate",
 constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
 constexpr Statement kProbe = {"probe", "INSERT INTO holdfast.probe VALUES (holdfast.clock())"};
 constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast.probe"};
+
+// What two small writes take at least, from which on it pays to write several groups at once.
+constexpr absl::Duration kLongFlush = absl::Milliseconds(3);
+constexpr absl::Duration kVeryLongFlush = absl::Milliseconds(12);
 
 class PostgresStore final : public SessionStore {
  public:
@@ -91,7 +96,7 @@ class PostgresStore final : public SessionStore {
     std::memcpy(&database_.writer, bytes.data(), sizeof database_.writer);
     database_.store = identity_.store;
     database_.incarnation = identity_.incarnation;
-    return Probe();
+    return MeasureFlush();
   }
 
   absl::Status Activate() override {
@@ -200,6 +205,20 @@ class PostgresStore final : public SessionStore {
     ASSIGN_OR_RETURN(const Identity identity, Greet(connection));
     RETURN_IF_ERROR(CheckSame(identity_, identity));
     pool_.SawTimeline(connection.timeline());
+    return absl::OkStatus();
+  }
+
+  // Sees that a write succeeds, and how long its flush takes: where that is long, a second group of
+  // changes is written while the first one waits for it.
+  absl::Status MeasureFlush() {
+    constexpr int kProbes = 3;
+    absl::Duration least = absl::InfiniteDuration();
+    for (int probe = 0; probe < kProbes; ++probe) {
+      const absl::Duration began = database_.clock.SinceBoot();
+      RETURN_IF_ERROR(Probe());
+      least = std::min(least, database_.clock.SinceBoot() - began);
+    }
+    if (least >= kLongFlush) commits_.SetWritersMost(least >= kVeryLongFlush ? 4 : 2);
     return absl::OkStatus();
   }
 

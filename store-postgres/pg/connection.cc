@@ -37,6 +37,12 @@ int64_t Milliseconds(absl::Duration timeout) {
   return timeout == absl::InfiniteDuration() ? 0 : absl::ToInt64Milliseconds(timeout);
 }
 
+// Each statement has one good plan, along its keys, however small its tables are when it is planned
+// and however large when it is carried out.
+constexpr char kPlanSettings[] =
+    " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off"
+    " -c enable_mergejoin=off -c jit=off";
+
 // What every connection of ours has set from its first moment.
 std::string SessionSettings(const ConnectOptions& options) {
   const int64_t timeout = Milliseconds(options.statement_timeout);
@@ -44,7 +50,8 @@ std::string SessionSettings(const ConnectOptions& options) {
                       " -c idle_in_transaction_session_timeout=", timeout,
                       " -c default_transaction_isolation=read\\ committed",
                       " -c standard_conforming_strings=on -c search_path=holdfast -c timezone=UTC"
-                      " -c holdfast.connection=own");
+                      " -c holdfast.connection=own",
+                      kPlanSettings);
 }
 
 struct Keywords {

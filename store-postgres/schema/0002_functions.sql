@@ -37,7 +37,8 @@ CREATE TYPE holdfast.outcome AS (
   token      text,
   applied    boolean,
   uploaded   boolean,   -- false: the upload is not there as the change says
-  timeline   bigint     -- of the server's history
+  timeline   bigint,    -- of the server's history
+  skipped    boolean    -- nothing was looked at: somebody else has the row locked
 );
 
 CREATE FUNCTION holdfast.timeline() RETURNS bigint
@@ -65,6 +66,7 @@ BEGIN
   o.version := coalesce(o.version, 0);
   o.applied := false;
   o.uploaded := true;
+  o.skipped := false;
   RETURN o;
 END
 $$;
@@ -111,6 +113,7 @@ CREATE FUNCTION holdfast.change(
   p_tenant text, p_session text,
   p_version bigint,             -- that the decision was made on; 0: there is no such session
   p_needs_free boolean,         -- the decision rests on the lease being free or expired
+  p_waits boolean,              -- for whoever has the row locked; else it is skipped then
   -- The request, if the change answers one, and since when stored replies count.
   p_request uuid, p_request_rec bytea, p_request_token text, p_request_at timestamptz,
   p_kept_since timestamptz,
@@ -157,10 +160,20 @@ BEGIN
   END IF;
 
   IF NOT done THEN
-    PERFORM 1 FROM holdfast.session s
-    WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE;
+    IF p_waits THEN
+      PERFORM 1 FROM holdfast.session s
+      WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE;
+    ELSE
+      PERFORM 1 FROM holdfast.session s
+      WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE SKIP LOCKED;
+    END IF;
+    done := FOUND;
     o := holdfast.look(p_tenant, p_session, p_request, p_kept_since);
     o.timeline := holdfast.timeline();
+    IF NOT done AND o.version > 0 THEN
+      o.skipped := true;
+      RETURN o;
+    END IF;
     IF o.request IS NOT NULL THEN
       PERFORM holdfast.rewrite(p_tenant, p_session, p_request);
     END IF;
@@ -242,6 +255,7 @@ BEGIN
   END IF;
   o.applied := true;
   o.uploaded := true;
+  o.skipped := false;
   o.timeline := holdfast.timeline();
   RETURN o;
 END
