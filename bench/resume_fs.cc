@@ -100,9 +100,11 @@ class ResumeFs {
     request.set_session_id("long");
     grpc::ClientContext context;
     const auto stream = served_.sessions().ReadSession(&context, request);
-    v1::ReadSessionResponse item;
+    v1::ReadSessionResponse response;
     uint64_t bytes = 0;
-    while (stream->Read(&item)) bytes += item.message().data().size();
+    while (stream->Read(&response)) {
+      for (const auto& piece : response.pieces()) bytes += piece.message().data().size();
+    }
     const grpc::Status status = stream->Finish();
     if (!status.ok()) return FailedCall("ReadSession", status);
     if (bytes == messages_ * kMessageBytes) return absl::OkStatus();

@@ -5,7 +5,6 @@
 #include <grpc/health/v1/health.grpc.pb.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
-#include <grpcpp/support/channel_arguments.h>
 
 #include <chrono>
 #include <filesystem>
@@ -32,8 +31,8 @@ std::string Quoted(const std::string& text) {
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
-  grpc::ChannelArguments arguments;
+std::shared_ptr<grpc::Channel> Connect(const std::string& address,
+                                       grpc::ChannelArguments arguments) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
@@ -70,6 +69,13 @@ absl::Status Served::Start() {
 
 std::shared_ptr<grpc::Channel> Served::NewConnection() const {
   return Connect(AddressIn(process_->first_line()));
+}
+
+std::shared_ptr<grpc::Channel> Served::NewNarrowConnection() const {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1024);
+  return Connect(AddressIn(process_->first_line()), arguments);
 }
 
 absl::Status Served::AskHealth() {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include <grpcpp/channel.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include <memory>
 #include <string>
@@ -32,6 +33,9 @@ class Served {
   [[nodiscard]] v1::AdminService::Stub& admin() { return *admin_; }
   // A connection of its own to the process that runs.
   [[nodiscard]] std::shared_ptr<grpc::Channel> NewConnection() const;
+  // One whose client takes as little as it can before it is read: without this the transport goes
+  // on taking for those who do not read.
+  [[nodiscard]] std::shared_ptr<grpc::Channel> NewNarrowConnection() const;
   [[nodiscard]] const ChildProcess& process() const { return *process_; }
   [[nodiscard]] std::string root() const { return directory_ + "/root"; }
   // Of the last start, from the process's beginning to SERVING.
@@ -50,7 +54,8 @@ class Served {
 };
 
 // A channel to `address` that shares its connection with no other one.
-std::shared_ptr<grpc::Channel> Connect(const std::string& address);
+std::shared_ptr<grpc::Channel> Connect(const std::string& address,
+                                       grpc::ChannelArguments arguments = {});
 
 // What went wrong with a call, for people.
 absl::Status FailedCall(const std::string& what, const grpc::Status& status);

@@ -1,12 +1,9 @@
 #include "bench/session_maker.h"
 
 #include "bench/agent.h"
-#include "bench/closed_loop.h"
-#include "bench/fresh_bytes.h"
 #include "session/status_macros.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,28 +19,6 @@ constexpr uint64_t kChunk = 1000;  // between two looks at the clock
 constexpr uint32_t kPage = 1000;
 constexpr auto kListingPatience = std::chrono::minutes(10);
 constexpr auto kListingPause = std::chrono::milliseconds(20);
-
-class MakerSlot final : public Slot {
- public:
-  MakerSlot(Served& served, std::atomic<uint64_t>& next) : served_(served), next_(next) {}
-
-  void Start(Done done) override {
-    request_ = NewSession("s-" + std::to_string(next_.fetch_add(1)), fresh_);
-    context_.emplace();
-    served_.sessions().async()->CreateSession(
-        &*context_, &request_, &response_, [done = std::move(done)](const grpc::Status& status) {
-          done(status.ok() ? absl::OkStatus() : FailedCall("CreateSession", status));
-        });
-  }
-
- private:
-  Served& served_;
-  std::atomic<uint64_t>& next_;
-  FreshBytes fresh_;
-  std::optional<grpc::ClientContext> context_;
-  v1::CreateSessionRequest request_;
-  v1::CreateSessionResponse response_;
-};
 
 // Nothing while the listing is incomplete.
 absl::StatusOr<std::optional<uint64_t>> TryToCount(Served& served) {
@@ -63,6 +38,17 @@ absl::StatusOr<std::optional<uint64_t>> TryToCount(Served& served) {
 }
 
 }  // namespace
+
+MakerSlot::MakerSlot(Served& served, std::atomic<uint64_t>& next) : served_(served), next_(next) {}
+
+void MakerSlot::Start(Done done) {
+  request_ = NewSession("s-" + std::to_string(next_.fetch_add(1)), fresh_);
+  context_.emplace();
+  served_.sessions().async()->CreateSession(
+      &*context_, &request_, &response_, [done = std::move(done)](const grpc::Status& status) {
+        done(status.ok() ? absl::OkStatus() : FailedCall("CreateSession", status));
+      });
+}
 
 absl::StatusOr<uint64_t> MakeSessions(Served& served, uint64_t count,
                                       std::chrono::seconds patience) {

@@ -2,15 +2,37 @@
 #ifndef HOLDFAST_BENCH_SESSION_MAKER_H_
 #define HOLDFAST_BENCH_SESSION_MAKER_H_
 
+#include "bench/closed_loop.h"
+#include "bench/fresh_bytes.h"
 #include "bench/served.h"
 
 #include "absl/status/statusor.h"
+#include <grpcpp/client_context.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace holdfast::bench {
+
+// One creation after the other, each of the session `s-<next>`.
+class MakerSlot final : public Slot {
+ public:
+  // Both must outlive this; `next` may serve many.
+  MakerSlot(Served& served, std::atomic<uint64_t>& next);
+
+  void Start(Done done) override;
+
+ private:
+  Served& served_;
+  std::atomic<uint64_t>& next_;
+  FreshBytes fresh_;
+  std::optional<grpc::ClientContext> context_;
+  v1::CreateSessionRequest request_;
+  v1::CreateSessionResponse response_;
+};
 
 // Creates up to `count` sessions, many at a time, and answers how many there are when that is done
 // or `patience` is over.

@@ -159,7 +159,7 @@ class BenchOfWatches {
   }
 
   absl::Status RunSide(size_t round, bool with_stuck) {
-    const auto stub = v1::SessionService::NewStub(served_.NewConnection());
+    const auto stub = v1::SessionService::NewStub(served_.NewNarrowConnection());
     Streams stuck;
     for (size_t at = 0; with_stuck && at < count_; ++at) {
       stuck.push_back(std::make_unique<Stream>(*stub, nullptr, at));

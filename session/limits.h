@@ -50,6 +50,8 @@ inline constexpr size_t kTransportMessageBytes = 16 * kMiB;
 inline constexpr size_t kChangeBytes = 8 * kMiB;
 inline constexpr size_t kSnapshotBytes = 256 * kMiB;
 inline constexpr size_t kChunkBytes = 1 * kMiB;
+// Up to which a response of a stream takes on pieces.
+inline constexpr size_t kReadResponseBytes = 256 * kKiB;
 inline constexpr size_t kMetadataBytes = 64 * kKiB;
 inline constexpr size_t kInlineBytes = 1 * kMiB;
 

@@ -3,6 +3,7 @@
 #include "session/status_macros.h"
 #include "store-fs/crc32c.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -22,26 +23,42 @@ std::string_view AsBytes(const ItemHead& head) {
 
 absl::Status Unreadable() { return absl::DataLossError("an item is not what was written"); }
 
-absl::StatusOr<uint64_t> OffsetOf(File& file, const SegmentInfo& info, uint64_t index) {
-  uint64_t offset = 0;
-  ASSIGN_OR_RETURN(const std::string bytes,
-                   file.Read(info.bytes + index * sizeof offset, sizeof offset));
-  if (bytes.size() != sizeof offset) return Unreadable();
-  std::memcpy(&offset, bytes.data(), sizeof offset);
-  if (offset + sizeof(ItemHead) > info.bytes) return Unreadable();
-  return offset;
+// Where `count` items from the one at `index` on begin, and behind them where the last one ends.
+absl::StatusOr<std::vector<uint64_t>> BordersOf(File& file, const SegmentInfo& info, uint64_t index,
+                                                uint64_t count) {
+  const bool to_the_end = index + count == info.count;
+  std::vector<uint64_t> borders(count + (to_the_end ? 0 : 1));
+  const size_t size = borders.size() * sizeof(uint64_t);
+  ASSIGN_OR_RETURN(const std::string bytes, file.Read(info.bytes + index * sizeof(uint64_t), size));
+  if (bytes.size() != size) return Unreadable();
+  std::memcpy(borders.data(), bytes.data(), size);
+  if (to_the_end) borders.push_back(info.bytes);
+  if (borders.back() > info.bytes) return Unreadable();
+  for (size_t at = 1; at < borders.size(); ++at) {
+    if (borders[at] < borders[at - 1] + sizeof(ItemHead)) return Unreadable();
+  }
+  return borders;
 }
 
-// One item at `offset`; moves it behind the item.
-absl::StatusOr<std::string> ItemAt(File& file, const SegmentInfo& info, uint64_t& offset) {
-  ASSIGN_OR_RETURN(const std::string bytes, file.Read(offset, sizeof(ItemHead)));
-  if (bytes.size() != sizeof(ItemHead)) return Unreadable();
+// How many of the items between `borders` fit into `most` bytes; at least one.
+size_t HowManyFit(const std::vector<uint64_t>& borders, size_t most) {
+  size_t fit = 1;
+  size_t bytes = 0;
+  for (size_t at = 0; at + 1 < borders.size(); ++at) {
+    bytes += borders[at + 1] - borders[at] - sizeof(ItemHead);
+    if (at > 0 && bytes > most) break;
+    fit = at + 1;
+  }
+  return fit;
+}
+
+// The item that is all of `bytes`, with its head.
+absl::StatusOr<std::string> ItemIn(std::string_view bytes) {
   ItemHead head{};
   std::memcpy(&head, bytes.data(), sizeof head);
-  const uint64_t start = offset + sizeof head;
-  if (head.size > info.bytes - start) return Unreadable();
-  offset = start + head.size;
-  return ReadExtent(file, {.file = info.file, .offset = start, .size = head.size, .crc = head.crc});
+  const std::string_view item = bytes.substr(sizeof head);
+  if (head.size != item.size() || head.crc != Crc32c(item)) return Unreadable();
+  return std::string(item);
 }
 
 }  // namespace
@@ -67,18 +84,23 @@ std::string SegmentBuilder::Finish() const {
   return bytes;
 }
 
+// Two reads, however many items.
 absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::string& path,
                                                    const SegmentInfo& info, const Part& part) {
   ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));
-  ASSIGN_OR_RETURN(uint64_t offset, OffsetOf(*file, info, part.from - info.first));
+  const uint64_t index = part.from - info.first;
+  const uint64_t asked = std::min<uint64_t>(part.items, info.count - index);
+  if (asked == 0) return std::vector<std::string>();
+  ASSIGN_OR_RETURN(const std::vector<uint64_t> borders, BordersOf(*file, info, index, asked));
+  const size_t count = HowManyFit(borders, part.bytes);
+  const uint64_t begin = borders.front();
+  ASSIGN_OR_RETURN(const std::string run, file->Read(begin, borders[count] - begin));
+  if (run.size() != borders[count] - begin) return Unreadable();
   std::vector<std::string> items;
-  size_t bytes = 0;
-  for (uint64_t number = part.from; number < info.first + info.count; ++number) {
-    if (items.size() == part.items) break;
-    ASSIGN_OR_RETURN(std::string item, ItemAt(*file, info, offset));
-    if (!items.empty() && bytes + item.size() > part.bytes) break;
-    bytes += item.size();
-    items.push_back(std::move(item));
+  items.reserve(count);
+  for (size_t at = 0; at < count; ++at) {
+    const std::string_view bytes(run.data() + borders[at] - begin, borders[at + 1] - borders[at]);
+    ASSIGN_OR_RETURN(items.emplace_back(), ItemIn(bytes));
   }
   return items;
 }

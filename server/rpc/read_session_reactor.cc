@@ -7,6 +7,7 @@
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -15,20 +16,19 @@
 namespace holdfast {
 namespace {
 
-// One page as the store answers it and once more in pieces for the wire.
+// One page as the store answers it and once more as responses for the wire.
 constexpr size_t kHeldBytes = 2 * kPageBytes;
 
-// ReadSession: items as they are.
+// ReadSession: the pieces alone.
 struct ReadSessionKind {
   using Response = pb::ReadSessionResponse;
   static constexpr char kMethod[] = "ReadSession";
   static absl::StatusOr<std::vector<Response>> First(Sessions&, const Caller&, const std::string&) {
     return std::vector<Response>();
   }
-  static Response Wrap(pb::ReadSessionResponse item) { return item; }
 };
 
-// Read of StoreService: the session, then the items.
+// Read of StoreService: the session, then the pieces.
 struct ReadKind {
   using Response = pb::ReadResponse;
   static constexpr char kMethod[] = "Read";
@@ -40,16 +40,28 @@ struct ReadKind {
     Write(id, head, *first.front().mutable_session());
     return first;
   }
-  static Response Wrap(pb::ReadSessionResponse item) {
-    Response response;
-    *response.mutable_item() = std::move(item);
-    return response;
-  }
 };
 
-// A page is read on a worker, then written piece by piece on the transport's threads; then the next
-// page. At every moment exactly one of the two is under way, so nothing here needs a lock, and
-// whoever has handed on must not touch the object again.
+// The pieces in order, so many to a response that each is as large as the transport likes them.
+template <typename Response>
+std::vector<Response> Pack(SessionReader::Page pieces) {
+  std::vector<Response> packed;
+  size_t room = 0;
+  for (pb::SessionPiece& piece : pieces) {
+    const size_t bytes = piece.ByteSizeLong();
+    if (packed.empty() || bytes > room) {
+      packed.emplace_back();
+      room = kReadResponseBytes;
+    }
+    room -= std::min(room, bytes);
+    packed.back().mutable_pieces()->Add(std::move(piece));
+  }
+  return packed;
+}
+
+// A page is read on a worker, then written response by response on the transport's threads; then
+// the next page. At every moment exactly one of the two is under way, so nothing here needs a lock,
+// and whoever has handed on must not touch the object again.
 template <typename Kind>
 class Reactor final : public grpc::ServerWriteReactor<typename Kind::Response> {
  public:
@@ -107,9 +119,8 @@ class Reactor final : public grpc::ServerWriteReactor<typename Kind::Response> {
   }
 
   absl::Status NextPage() {
-    page_.clear();
-    ASSIGN_OR_RETURN(SessionReader::Page items, reader_.Next());
-    for (pb::ReadSessionResponse& item : items) page_.push_back(Kind::Wrap(std::move(item)));
+    ASSIGN_OR_RETURN(SessionReader::Page pieces, reader_.Next());
+    page_ = Pack<typename Kind::Response>(std::move(pieces));
     return absl::OkStatus();
   }
 

@@ -16,11 +16,11 @@ namespace {
 constexpr PageLimit kPage = {.items = kPageMost, .bytes = kPageBytes};
 
 // Where an item's bytes stand in its piece.
-std::string* DataOf(pb::ReadSessionResponse& piece) {
+std::string* DataOf(pb::SessionPiece& piece) {
   switch (piece.item_case()) {
-    case pb::ReadSessionResponse::kMessage:
+    case pb::SessionPiece::kMessage:
       return piece.mutable_message()->mutable_data();
-    case pb::ReadSessionResponse::kSlot:
+    case pb::SessionPiece::kSlot:
       return piece.mutable_slot()->mutable_data();
     default: {
       pb::JournalEntry& entry = *piece.mutable_journal_entry();
@@ -52,7 +52,7 @@ absl::StatusOr<SessionReader::Page> SessionReader::Next() {
       RETURN_IF_ERROR(ReadMore());
     }
     if (items_.empty()) return page;
-    ASSIGN_OR_RETURN(pb::ReadSessionResponse piece, TakePiece());
+    ASSIGN_OR_RETURN(pb::SessionPiece piece, TakePiece());
     bytes += piece.ByteSizeLong();
     page.push_back(std::move(piece));
   }
@@ -100,21 +100,21 @@ void SessionReader::Add(JournalEntry entry) {
   Write(entry, *item.shell.mutable_journal_entry());
 }
 
-absl::StatusOr<pb::ReadSessionResponse> SessionReader::TakePiece() {
+absl::StatusOr<pb::SessionPiece> SessionReader::TakePiece() {
   Item& item = items_.front();
-  pb::ReadSessionResponse piece = item.shell;
-  if (piece.has_position()) {
-    items_.pop_front();
-    return piece;
+  if (item.shell.has_position()) return TakeShell();
+  if (!item.staged && item.total <= kChunkBytes && item.sent == 0) {
+    item.shell.set_total_bytes(item.total);
+    *DataOf(item.shell) = std::move(item.data);
+    return TakeShell();
   }
+  pb::SessionPiece piece = item.shell;
   piece.set_total_bytes(item.total);
   if (item.sent < item.total) {
     piece.set_chunk_offset(item.sent);
     if (item.staged) {
       ASSIGN_OR_RETURN(*DataOf(piece),
                        sessions_.store().ReadStaged(key_, *item.staged, item.sent, kChunkBytes));
-    } else if (item.total <= kChunkBytes) {
-      *DataOf(piece) = std::move(item.data);
     } else {
       *DataOf(piece) = item.data.substr(item.sent, kChunkBytes);
     }
@@ -122,6 +122,12 @@ absl::StatusOr<pb::ReadSessionResponse> SessionReader::TakePiece() {
   }
   if (item.sent >= item.total) items_.pop_front();
   return piece;
+}
+
+pb::SessionPiece SessionReader::TakeShell() {
+  pb::SessionPiece whole = std::move(items_.front().shell);
+  items_.pop_front();
+  return whole;
 }
 
 absl::Status SessionReader::FixPosition(const Head& head) {

@@ -24,7 +24,7 @@ namespace pb = ::holdfast::v1;
 // the store does.
 class SessionReader {
  public:
-  using Page = std::vector<pb::ReadSessionResponse>;
+  using Page = std::vector<pb::SessionPiece>;
 
   // `sessions` must outlive this.
   SessionReader(Sessions& sessions, Caller caller, pb::ReadSessionRequest request);
@@ -43,7 +43,7 @@ class SessionReader {
 
   // One item on its way out: everything but its bytes, and these or where they lie.
   struct Item {
-    pb::ReadSessionResponse shell;
+    pb::SessionPiece shell;
     std::string data;
     std::optional<StagedBytes> staged;
     uint64_t total = 0;
@@ -61,7 +61,9 @@ class SessionReader {
   void Add(SlotView view);
   void Add(JournalEntry entry);
   // The next piece of the first item, which goes when it is through.
-  absl::StatusOr<pb::ReadSessionResponse> TakePiece();
+  absl::StatusOr<pb::SessionPiece> TakePiece();
+  // The first item, whose bytes are all in its shell.
+  pb::SessionPiece TakeShell();
 
   absl::Status FixPosition(const Head& head);
   absl::Status ListSlots();

@@ -154,12 +154,14 @@ TEST_F(Uploads, TheLargestCommitComesBackAsItWasSent) {
   const auto stream = sessions_->ReadSession(&context, request);
   Sha256Stream read;
   uint64_t bytes = 0;
-  pb::ReadSessionResponse item;
-  while (stream->Read(&item)) {
-    if (!item.has_message()) continue;
-    EXPECT_EQ(item.chunk_offset(), bytes);
-    read.Add(item.message().data());
-    bytes += item.message().data().size();
+  pb::ReadSessionResponse response;
+  while (stream->Read(&response)) {
+    for (const auto& piece : response.pieces()) {
+      if (!piece.has_message()) continue;
+      EXPECT_EQ(piece.chunk_offset(), bytes);
+      read.Add(piece.message().data());
+      bytes += piece.message().data().size();
+    }
     if (bytes % (kBetweenLooks * kChunkBytes) == 0) most = std::max(most, ServerMiB());
   }
   const Verdict ended = VerdictOf(stream->Finish());

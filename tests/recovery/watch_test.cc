@@ -2,6 +2,7 @@
 // those who never read cost the others nothing and the server little.
 #include "session/limits.h"
 #include "tests/support/channel.h"
+#include "tests/support/child_process.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wait.h"
@@ -9,12 +10,16 @@
 #include "tests/support/wire_client.h"
 
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <random>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -145,6 +150,76 @@ TEST(WatchRecovery, AWatcherThatIsCutOffAgainAndAgainMissesNothing) {
   }));
   ExpectSame(seen, all);
   std::cout << "figure: " << kServerKills << " kills\n";
+  EXPECT_EQ(server.Stop().exit_code, 0);
+}
+
+// Lines of JSON that a process adds to a file until it is killed.
+class Printed final {
+ public:
+  explicit Printed(std::string file) : file_(std::move(file)) {}
+  // How many whole lines there are; what a kill cut off is none.
+  [[nodiscard]] size_t Count() const {
+    const std::string text = ReadText(file_);
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+  [[nodiscard]] std::vector<nlohmann::json> Lines() const {
+    std::vector<nlohmann::json> lines;
+    std::istringstream text(ReadText(file_));
+    for (std::string line; std::getline(text, line) && !text.eof();) {
+      lines.push_back(nlohmann::json::parse(line));
+    }
+    return lines;
+  }
+
+ private:
+  const std::string file_;
+};
+
+TEST(WatchRecovery, AProcessThatIsKilledGoesOnFromItsLastWholeLine) {
+  constexpr int kKills = 100;
+  TestFolder folder;
+  ServerProcess server(folder);
+  ASSERT_TRUE(server.Start()) << server.Log();
+  WireClient client(server.address());
+  client.Must(&Stub::CreateSession, test::CreateRequest(kSession));
+  Traffic traffic(server.address());
+  std::minstd_rand random(11);
+  std::vector<std::string> seen;
+  std::string cursor;
+  const auto tail = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {
+        Program("holdfast"), "--address", server.address(), "--output", "json",
+        "session",           "tail",      kSession};
+    if (!cursor.empty()) words.insert(words.end(), {"--cursor", cursor});
+    words.insert(words.end(), more.begin(), more.end());
+    return ChildProcess(words, (folder.path() / name).string(),
+                        (folder.path() / "errors").string());
+  };
+  const auto take = [&](const std::string& name) {
+    for (const nlohmann::json& line : Printed((folder.path() / name).string()).Lines()) {
+      seen.push_back(line["seq"].dump() + " " + line["name"].get<std::string>());
+      cursor = line["cursor"].get<std::string>();
+    }
+  };
+  for (int kill = 1; kill <= kKills; ++kill) {
+    const std::string name = "tail-" + std::to_string(kill);
+    ChildProcess watcher = tail(name, {});
+    const Printed printed((folder.path() / name).string());
+    const size_t wanted = 1 + random() % 20;
+    ASSERT_TRUE(WaitUntil([&] { return printed.Count() >= wanted; })) << "kill " << kill;
+    watcher.Signal(SIGKILL);
+    EXPECT_EQ(watcher.Wait().signal, SIGKILL);
+    take(name);
+  }
+  traffic.Stop();
+  EXPECT_EQ(tail("last", {"--once"}).Wait().exit_code, 0);
+  take("last");
+  std::vector<std::string> all;
+  for (const pb::Event& event : ListAll(client)) {
+    all.push_back(std::to_string(event.seq()) + " " + event.name());
+  }
+  EXPECT_EQ(seen.size(), all.size()) << "events were missed, or seen twice";
+  EXPECT_TRUE(seen == all);
   EXPECT_EQ(server.Stop().exit_code, 0);
 }
 

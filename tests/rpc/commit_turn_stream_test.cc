@@ -52,23 +52,26 @@ class CommitTurnStreamRpc : public Served {
   struct Read {
     std::map<uint64_t, std::string> messages;
     std::map<std::string, std::string> slots;
-    size_t largest_piece = 0;
+    size_t largest_response = 0;
   };
+  static void Add(const pb::SessionPiece& piece, Read& read) {
+    if (piece.has_message()) {
+      std::string& data = read.messages[piece.message().seq()];
+      EXPECT_EQ(data.size(), piece.chunk_offset());
+      data += piece.message().data();
+    }
+    if (piece.has_slot()) read.slots[piece.slot().owner()] += piece.slot().data();
+  }
   Read ReadAll(const std::string& id) {
     Read read;
     grpc::ClientContext context;
     pb::ReadSessionRequest request;
     request.set_session_id(id);
     const auto stream = sessions().ReadSession(&context, request);
-    pb::ReadSessionResponse item;
-    while (stream->Read(&item)) {
-      read.largest_piece = std::max(read.largest_piece, item.ByteSizeLong());
-      if (item.has_message()) {
-        std::string& data = read.messages[item.message().seq()];
-        EXPECT_EQ(data.size(), item.chunk_offset());
-        data += item.message().data();
-      }
-      if (item.has_slot()) read.slots[item.slot().owner()] += item.slot().data();
+    pb::ReadSessionResponse response;
+    while (stream->Read(&response)) {
+      read.largest_response = std::max(read.largest_response, response.ByteSizeLong());
+      for (const auto& piece : response.pieces()) Add(piece, read);
     }
     EXPECT_TRUE(stream->Finish().ok());
     return read;
@@ -90,7 +93,7 @@ TEST_F(CommitTurnStreamRpc, ALargeCommitIsReadAsItWasSent) {
     EXPECT_TRUE(read.messages.at(static_cast<uint64_t>(i) + 1) == request.messages(i).data()) << i;
   }
   EXPECT_TRUE(read.slots.at("memory") == request.slots(0).data());
-  EXPECT_LE(read.largest_piece, kChunkBytes + 1024);
+  EXPECT_LE(read.largest_response, kChunkBytes + 1024);
 }
 
 TEST_F(CommitTurnStreamRpc, TheWayItCameIsNotSeen) {

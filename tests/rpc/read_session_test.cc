@@ -12,7 +12,7 @@
 namespace holdfast::test {
 namespace {
 
-using Items = std::vector<pb::ReadSessionResponse>;
+using Items = std::vector<pb::SessionPiece>;
 
 class ReadSessionRpc : public Served {
  protected:
@@ -20,9 +20,17 @@ class ReadSessionRpc : public Served {
   grpc::Status Read(const pb::ReadSessionRequest& request, Items& items) {
     grpc::ClientContext context;
     const auto reader = sessions().ReadSession(&context, request);
-    pb::ReadSessionResponse item;
-    while (reader->Read(&item)) items.push_back(item);
+    Take(*reader, items);
     return reader->Finish();
+  }
+
+  // What is left of a stream.
+  static void Take(grpc::ClientReader<pb::ReadSessionResponse>& reader, Items& items) {
+    pb::ReadSessionResponse response;
+    while (reader.Read(&response)) {
+      EXPECT_GT(response.pieces_size(), 0);
+      items.insert(items.end(), response.pieces().begin(), response.pieces().end());
+    }
   }
 
   static pb::ReadSessionRequest RequestFor(const std::string& id) {
@@ -162,12 +170,12 @@ TEST_F(ReadSessionRpc, ASlowReaderHoldsNoWorker) {
   }
   grpc::ClientContext context;
   const auto reader = sessions().ReadSession(&context, RequestFor("slow"));
-  pb::ReadSessionResponse item;
-  ASSERT_TRUE(reader->Read(&item));
+  pb::ReadSessionResponse first;
+  ASSERT_TRUE(reader->Read(&first));
   // Much more than the transport buffers is still to come, and the only worker is free.
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Get("slow").message_count(), 8);
   Items items;
-  while (reader->Read(&item)) items.push_back(item);
+  Take(*reader, items);
   ASSERT_TRUE(reader->Finish().ok());
   EXPECT_EQ(Messages(items).size(), 8);
 }

@@ -6,6 +6,7 @@
 #include "session/limits.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
+#include "tests/support/store_host.h"
 
 #include <memory>
 #include <string>
@@ -14,15 +15,9 @@
 namespace holdfast::test {
 namespace {
 
-using Texts = std::vector<std::string>;
-
-pb::Message MessageOf(const std::string& text) {
-  pb::Message message;
-  message.set_role("user");
-  message.set_content_type("text/plain");
-  message.set_data(text);
-  return message;
-}
+using testing::MessageOf;
+using testing::StoreHost;
+using testing::Texts;
 
 // The running digest as docs/formats.md tells a client to compute it.
 std::string DigestOf(const Texts& history) {
@@ -35,87 +30,14 @@ std::string DigestOf(const Texts& history) {
   return std::string(View(digest));
 }
 
-// A host's runtime: it keeps the history, and the store keeps the host's snapshots.
-class Host {
- public:
-  Host(pb::SessionService::Stub& sessions, pb::StoreService::Stub& store, std::string id)
-      : sessions_(sessions), store_(store), id_(std::move(id)) {}
-
-  // Takes the session up, or begins it.
-  void Activate() {
-    pb::ResumeSessionRequest request = ForceRequest(id_);
-    *request.mutable_create_if_missing() = CreateRequest(id_);
-    request.mutable_create_if_missing()->clear_request_id();
-    pb::ResumeSessionResponse response;
-    grpc::ClientContext context;
-    const grpc::Status status = sessions_.ResumeSession(&context, request, &response);
-    EXPECT_TRUE(status.ok()) << ReasonOf(status);
-    token_ = response.lease_token();
-  }
-  void Deactivate() {
-    grpc::ClientContext context;
-    pb::ReleaseLeaseResponse response;
-    EXPECT_TRUE(sessions_.ReleaseLease(&context, ReleaseRequest(id_, token_), &response).ok());
-  }
-
-  [[nodiscard]] pb::WriteRequest Request(const Texts& messages) const {
-    pb::WriteRequest request;
-    request.set_request_id(NewRequestId());
-    request.set_session_id(id_);
-    request.set_lease_token(token_);
-    for (const std::string& text : messages) *request.add_messages() = MessageOf(text);
-    return request;
-  }
-  grpc::Status Write(const pb::WriteRequest& request, pb::WriteResponse* response) {
-    grpc::ClientContext context;
-    return store_.Write(&context, request, response);
-  }
-  // Writes that must succeed.
-  pb::WriteResponse WriteAll(const Texts& history) {
-    pb::WriteResponse response;
-    const grpc::Status status = Write(Request(history), &response);
-    EXPECT_TRUE(status.ok()) << ReasonOf(status);
-    return response;
-  }
-
-  // The history as the stream shows it, at a revision; 0 is now.
-  Texts Read(uint64_t revision = 0) {
-    grpc::ClientContext context;
-    pb::ReadRequest request;
-    request.mutable_what()->set_session_id(id_);
-    request.mutable_what()->set_revision(revision);
-    const auto stream = store_.Read(&context, request);
-    pb::ReadResponse part;
-    Texts history;
-    for (int at = 0; stream->Read(&part); ++at) {
-      EXPECT_EQ(part.has_session(), at == 0);
-      if (part.has_session()) manifest_ = part.session().manifest();
-      if (!part.item().has_message()) continue;
-      if (part.item().chunk_offset() == 0) history.emplace_back();
-      history.back() += part.item().message().data();
-    }
-    EXPECT_TRUE(stream->Finish().ok());
-    return history;
-  }
-  [[nodiscard]] const pb::Manifest& manifest() const { return manifest_; }
-  [[nodiscard]] const std::string& token() const { return token_; }
-
- private:
-  pb::SessionService::Stub& sessions_;
-  pb::StoreService::Stub& store_;
-  const std::string id_;
-  std::string token_;
-  pb::Manifest manifest_;
-};
-
 class StoreServiceRpc : public Served {
  protected:
   pb::StoreService::Stub& store() {
     if (store_ == nullptr) store_ = pb::StoreService::NewStub(channel());
     return *store_;
   }
-  Host NewHost(const std::string& id = "one") {
-    Host host(sessions(), store(), id);
+  StoreHost NewHost(const std::string& id = "one") {
+    StoreHost host(sessions(), store(), id);
     host.Activate();
     return host;
   }
@@ -134,12 +56,12 @@ class StoreServiceRpc : public Served {
 };
 
 TEST_F(StoreServiceRpc, AHostLivesThroughItsPhases) {
-  Host host = NewHost();
+  StoreHost host = NewHost();
   host.WriteAll({"a", "b"});
   EXPECT_EQ(host.Read(), (Texts{"a", "b"}));
   EXPECT_EQ(host.manifest().project_root(), Get("one").manifest().project_root());
   host.Deactivate();
-  Host successor = NewHost();
+  StoreHost successor = NewHost();
   EXPECT_EQ(successor.Read(), (Texts{"a", "b"}));
   successor.WriteAll({"a", "b", "c"});
   EXPECT_EQ(successor.Read(), (Texts{"a", "b", "c"}));
@@ -150,7 +72,7 @@ TEST_F(StoreServiceRpc, AHostLivesThroughItsPhases) {
 }
 
 TEST_F(StoreServiceRpc, AWholeHistoryIsStoredAsWhatItAdds) {
-  Host host = NewHost();
+  StoreHost host = NewHost();
   EXPECT_EQ(host.WriteAll({"a", "b"}).message_count(), 2U);
   const pb::WriteResponse same = host.WriteAll({"a", "b"});
   EXPECT_EQ(same.message_count(), 2U);
@@ -162,7 +84,7 @@ TEST_F(StoreServiceRpc, AWholeHistoryIsStoredAsWhatItAdds) {
 }
 
 TEST_F(StoreServiceRpc, WhatFollowsABaseIsEnough) {
-  Host host = NewHost();
+  StoreHost host = NewHost();
   const pb::WriteResponse first = host.WriteAll({"a", "b"});
   pb::WriteRequest request = host.Request({"c"});
   request.mutable_base()->set_message_count(2);
@@ -186,7 +108,7 @@ TEST_F(StoreServiceRpc, WhatFollowsABaseIsEnough) {
 }
 
 TEST_F(StoreServiceRpc, AnotherHistoryMustSayThatItReplaces) {
-  Host host = NewHost();
+  StoreHost host = NewHost();
   const pb::WriteResponse before = host.WriteAll({"a", "b"});
   pb::WriteResponse response;
   for (const Texts& other : {Texts{"a"}, Texts{"a", "x"}, Texts{"x", "b", "c"}, Texts{}}) {
@@ -208,7 +130,7 @@ TEST_F(StoreServiceRpc, AnotherHistoryMustSayThatItReplaces) {
 }
 
 TEST_F(StoreServiceRpc, ARunningTurnIsNotWrittenOver) {
-  Host host = NewHost();
+  StoreHost host = NewHost();
   Begin("one", host.token());
   pb::WriteResponse response;
   EXPECT_EQ(ReasonOf(host.Write(host.Request({"a"}), &response)), "CONCURRENT_TURN");
@@ -216,7 +138,7 @@ TEST_F(StoreServiceRpc, ARunningTurnIsNotWrittenOver) {
 
 TEST_F(StoreServiceRpc, AWriteSaysWhatItWas) {
   NewHost();
-  Host host = NewHost();  // resumed
+  StoreHost host = NewHost();  // resumed
   host.WriteAll({"a"});
   const Texts names = EventNames("one");
   ASSERT_GE(names.size(), 2U);
@@ -225,7 +147,7 @@ TEST_F(StoreServiceRpc, AWriteSaysWhatItWas) {
 }
 
 TEST_F(StoreServiceRpc, AWritesFateCanBeAsked) {
-  Host host = NewHost();
+  StoreHost host = NewHost();
   const pb::WriteRequest request = host.Request({"a"});
   pb::WriteResponse response;
   ASSERT_TRUE(host.Write(request, &response).ok());
@@ -240,7 +162,7 @@ TEST_F(StoreServiceRpc, AWritesFateCanBeAsked) {
 }
 
 TEST_F(StoreServiceRpc, AStreamedWriteIsOneWrite) {
-  Host host = NewHost();
+  StoreHost host = NewHost();
   const Texts history = {"small", std::string(3 * kMiB, 'x')};
   pb::WriteStreamRequest begin;
   *begin.mutable_write()->mutable_write() = host.Request({});
