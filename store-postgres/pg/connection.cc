@@ -109,12 +109,15 @@ struct Connection::Received {
     const ExecStatusType status = PQresultStatus(result.get());
     return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
   }
-  void Take(PGresult* next) {
+  // Takes `next` over; false when nothing more will come.
+  bool Take(PGresult* next) {
+    if (next == nullptr) return false;
     if (result != nullptr && PQresultStatus(result.get()) == PGRES_FATAL_ERROR) {
       PQclear(next);
-    } else {
-      result.reset(next);
+      return true;
     }
+    result.reset(next);
+    return !Copies();
   }
 };
 
@@ -252,24 +255,31 @@ std::string Connection::Peer() const {
 std::optional<Failure> Connection::Exchange(Received& received) {
   ++counts_.round_trips;
   heard_.standby_missed = false;
+  if (std::optional<Failure> failure = Flush()) return failure;
+  for (bool more = true; more;) {
+    while (PQisBusy(connection_.get()) != 0) {
+      if (!Await(POLLIN)) return Lost("the server is silent");
+      // At the end of the connection its last words are among the results.
+      if (PQconsumeInput(connection_.get()) == 0) break;
+    }
+    more = received.Take(PQgetResult(connection_.get()));
+  }
+  return JudgeAll(received);
+}
+
+std::optional<Failure> Connection::Flush() {
   for (int left = PQflush(connection_.get()); left != 0; left = PQflush(connection_.get())) {
     if (left < 0) return Lost(PQerrorMessage(connection_.get()));
     // The server may want to be read from before it takes more.
     if (!Await(POLLIN | POLLOUT)) return Lost("the server takes nothing");
     if (PQconsumeInput(connection_.get()) == 0) return Lost(PQerrorMessage(connection_.get()));
   }
-  for (;;) {
-    while (PQisBusy(connection_.get()) != 0) {
-      if (!Await(POLLIN)) return Lost("the server is silent");
-      // At the end of the connection its last words are among the results.
-      if (PQconsumeInput(connection_.get()) == 0) break;
-    }
-    PGresult* result = PQgetResult(connection_.get());
-    if (result == nullptr) break;
-    received.Take(result);
-    if (received.Copies()) return Lost("COPY is not spoken here");
-  }
+  return std::nullopt;
+}
+
+std::optional<Failure> Connection::JudgeAll(const Received& received) {
   if (received.result == nullptr) return Lost(PQerrorMessage(connection_.get()));
+  if (received.Copies()) return Lost("COPY is not spoken here");
   const ExecStatusType status = PQresultStatus(received.result.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
     return Judge(received.result.get());
