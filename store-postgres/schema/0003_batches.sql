@@ -1,6 +1,7 @@
 -- Changes of several sessions in one call, and so in one flush. What holdfast.change does for one
 -- session is done here for each of them by the same rules; a row that somebody else has locked is
--- left out, so that nobody waits for it.
+-- left out, so that nobody waits for it. The view holdfast.standing is not for joins: it would be
+-- read as a whole.
 --
 -- Arrays of the members have one element for each; arrays of what they add name the member that an
 -- element belongs to, from 1.
@@ -31,8 +32,10 @@ AS $$
 DECLARE
   locked integer[];
   ok     integer[];  -- the members that are written
+  opened timestamptz;
   t      timestamptz;
 BEGIN
+  SELECT o.opened_at INTO opened FROM holdfast.opening o;
   locked := ARRAY(
     SELECT u.n::integer
     FROM unnest(p_tenants, p_sessions) WITH ORDINALITY AS u (tenant, session_id, n)
@@ -44,10 +47,12 @@ BEGIN
     SELECT u.n::integer
     FROM unnest(p_tenants, p_sessions, p_versions, p_needs_free, p_requests)
       WITH ORDINALITY AS u (tenant, session_id, version, needs_free, request, n)
-    JOIN holdfast.standing s ON s.tenant = u.tenant AND s.session_id = u.session_id
+    JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
     WHERE u.n = ANY (locked) AND s.version = u.version AND NOT s.deleted
       AND s.store_id = holdfast.store_id()
-      AND NOT (u.needs_free AND coalesce(s.lease_left > '0'::interval, false))
+      AND NOT (u.needs_free AND s.held
+               AND holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened)
+                   > '0'::interval)
       AND NOT EXISTS (
         SELECT FROM holdfast.request r
         WHERE r.tenant = u.tenant AND r.session_id = u.session_id
@@ -139,8 +144,8 @@ BEGIN
   END IF;
 
   IF cardinality(p_event_recs) > 0 THEN
-    INSERT INTO holdfast.event (tenant, session_id, seq, writer, size, rec)
-    SELECT p_tenants[u.m], p_sessions[u.m], u.seq, p_writer, u.size, u.rec
+    INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, rec)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.seq, p_writer, t, u.size, u.rec
     FROM unnest(p_event_members, p_event_seqs, p_event_sizes, p_event_recs)
       AS u (m, seq, size, rec)
     WHERE u.m = ANY (ok);
@@ -157,12 +162,13 @@ BEGIN
   RETURN QUERY
   SELECT coalesce(s.version, 0), s.store_id, s.deleted,
          CASE WHEN NOT o.yes THEN s.head END, CASE WHEN NOT o.yes THEN s.head_sum END,
-         s.lease_left, r.rec, r.token, o.yes, true, holdfast.timeline(),
+         holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened),
+         r.rec, r.token, o.yes, true, holdfast.timeline(),
          s.version IS NOT NULL AND u.n <> ALL (locked)
   FROM unnest(p_tenants, p_sessions, p_requests)
     WITH ORDINALITY AS u (tenant, session_id, request, n)
   CROSS JOIN LATERAL (SELECT u.n = ANY (ok) AS yes) o
-  LEFT JOIN holdfast.standing s ON s.tenant = u.tenant AND s.session_id = u.session_id
+  LEFT JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
   LEFT JOIN holdfast.request r
     ON NOT o.yes AND r.tenant = u.tenant AND r.session_id = u.session_id
        AND r.request_id = u.request::uuid AND r.at >= p_kept_since
