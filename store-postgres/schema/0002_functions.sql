@@ -129,7 +129,8 @@ CREATE FUNCTION holdfast.change(
   -- The head that it leaves.
   p_head bytea, p_head_sum bytea, p_lifecycle integer, p_generation bigint, p_messages bigint,
   p_project_root text, p_created_at timestamptz, p_uid text,
-  p_epoch bigint, p_held boolean, p_secret_hash bytea, p_ttl interval,
+  p_epoch bigint, p_raises boolean,  -- the epoch, by a grant or without one
+  p_held boolean, p_secret_hash bytea, p_ttl interval,
   p_renews boolean,             -- the lease runs for its whole TTL from now on
   p_marked boolean, p_sweep boolean,
   p_last_event bytea,           -- of a delete
@@ -202,10 +203,12 @@ BEGIN
     END IF;
     t := holdfast.clock();
     -- The reply of the grant before has a token whose epoch has passed.
-    UPDATE holdfast.request r SET token = ''
-    FROM holdfast.session s
-    WHERE s.tenant = p_tenant AND s.session_id = p_session AND s.epoch < p_epoch
-      AND r.tenant = p_tenant AND r.session_id = p_session AND r.request_id = s.grant_request;
+    IF p_raises THEN
+      UPDATE holdfast.request r SET token = ''
+      WHERE r.tenant = p_tenant AND r.session_id = p_session AND r.request_id = (
+        SELECT s.grant_request FROM holdfast.session s
+        WHERE s.tenant = p_tenant AND s.session_id = p_session);
+    END IF;
     UPDATE holdfast.session s SET
       version = p_version + 1, deleted = p_last_event IS NOT NULL, last_event = p_last_event,
       head = p_head, head_sum = p_head_sum, lifecycle = p_lifecycle, generation = p_generation,
@@ -213,7 +216,7 @@ BEGIN
       ttl = p_ttl,
       lease_at = CASE WHEN p_renews THEN t ELSE s.lease_at END,
       expires_at = CASE WHEN p_renews THEN t + p_ttl ELSE s.expires_at END,
-      grant_request = CASE WHEN s.epoch < p_epoch THEN p_request ELSE s.grant_request END,
+      grant_request = CASE WHEN p_raises THEN p_request ELSE s.grant_request END,
       active_at = t,
       marked_at = CASE WHEN p_marked THEN coalesce(s.marked_at, t) END,
       sweep = s.sweep OR p_sweep

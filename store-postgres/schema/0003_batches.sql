@@ -10,7 +10,7 @@ CREATE FUNCTION holdfast.change_many(
   p_requests text[], p_request_recs bytea[], p_request_tokens text[],
   p_at timestamptz, p_kept_since timestamptz,
   p_heads bytea[], p_head_sums bytea[], p_lifecycles integer[], p_generations bigint[],
-  p_messages bigint[], p_epochs bigint[], p_held boolean[], p_secret_hashes bytea[],
+  p_messages bigint[], p_epochs bigint[], p_raises boolean[], p_held boolean[], p_secret_hashes bytea[],
   p_ttls bigint[],              -- microseconds
   p_renews boolean[], p_marked boolean[], p_sweep boolean[], p_revisions bigint[],
   p_fold_turns bigint[], p_fold_afters bigint[], p_fold_froms bigint[],
@@ -34,6 +34,7 @@ DECLARE
   ok     integer[];  -- the members that are written
   opened timestamptz;
   t      timestamptz;
+  line   bigint := holdfast.timeline();
 BEGIN
   SELECT o.opened_at INTO opened FROM holdfast.opening o;
   locked := ARRAY(
@@ -65,11 +66,16 @@ BEGIN
     AND u.n = ANY (locked) AND u.n <> ALL (ok);
 
   t := holdfast.clock();
-  UPDATE holdfast.request r SET token = ''
-  FROM unnest(p_tenants, p_sessions, p_epochs) WITH ORDINALITY AS u (tenant, session_id, epoch, n)
-  JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
-  WHERE u.n = ANY (ok) AND s.epoch < u.epoch
-    AND r.tenant = s.tenant AND r.session_id = s.session_id AND r.request_id = s.grant_request;
+  IF true = ANY (p_raises) THEN
+    WITH g AS MATERIALIZED (
+      SELECT s.tenant, s.session_id, s.grant_request
+      FROM unnest(p_tenants, p_sessions, p_raises)
+        WITH ORDINALITY AS u (tenant, session_id, raises, n)
+      JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
+      WHERE u.n = ANY (ok) AND u.raises)
+    UPDATE holdfast.request r SET token = '' FROM g
+    WHERE r.tenant = g.tenant AND r.session_id = g.session_id AND r.request_id = g.grant_request;
+  END IF;
 
   UPDATE holdfast.session s SET
     version = u.version + 1, head = u.head, head_sum = u.head_sum, lifecycle = u.lifecycle,
@@ -78,16 +84,16 @@ BEGIN
     lease_at = CASE WHEN u.renews THEN t ELSE s.lease_at END,
     expires_at = CASE WHEN u.renews THEN t + u.ttl * interval '1 microsecond'
                       ELSE s.expires_at END,
-    grant_request = CASE WHEN s.epoch < u.epoch THEN u.request::uuid ELSE s.grant_request END,
+    grant_request = CASE WHEN u.raises THEN u.request::uuid ELSE s.grant_request END,
     active_at = t,
     marked_at = CASE WHEN u.marked THEN coalesce(s.marked_at, t) END,
     sweep = s.sweep OR u.sweep
   FROM unnest(p_tenants, p_sessions, p_versions, p_requests, p_heads, p_head_sums, p_lifecycles,
-              p_generations, p_messages, p_epochs, p_held, p_secret_hashes, p_ttls, p_renews,
-              p_marked, p_sweep)
+              p_generations, p_messages, p_epochs, p_raises, p_held, p_secret_hashes, p_ttls,
+              p_renews, p_marked, p_sweep)
     WITH ORDINALITY AS u (tenant, session_id, version, request, head, head_sum, lifecycle,
-                          generation, messages, epoch, held, secret_hash, ttl, renews, marked,
-                          sweep, n)
+                          generation, messages, epoch, raises, held, secret_hash, ttl, renews,
+                          marked, sweep, n)
   WHERE s.tenant = u.tenant AND s.session_id = u.session_id AND u.n = ANY (ok);
 
   INSERT INTO holdfast.request (tenant, session_id, request_id, at, rec, token)
@@ -163,7 +169,7 @@ BEGIN
   SELECT coalesce(s.version, 0), s.store_id, s.deleted,
          CASE WHEN NOT o.yes THEN s.head END, CASE WHEN NOT o.yes THEN s.head_sum END,
          holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened),
-         r.rec, r.token, o.yes, true, holdfast.timeline(),
+         r.rec, r.token, o.yes, true, line,
          s.version IS NOT NULL AND u.n <> ALL (locked)
   FROM unnest(p_tenants, p_sessions, p_requests)
     WITH ORDINALITY AS u (tenant, session_id, request, n)
