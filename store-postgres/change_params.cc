@@ -25,7 +25,7 @@ void PutHead(const DecidedChange& decided, Params& params) {
   params.Bytes(row.record).Bytes(View(row.sum)).Int4(static_cast<int32_t>(head.lifecycle));
   params.Int(Signed(head.generation)).Int(Signed(head.messages));
   params.Text(head.project_root).Time(head.created_at).Text(head.uid.value());
-  params.Int(Signed(head.lease.epoch)).Bool(head.lease.held);
+  params.Int(Signed(head.lease.epoch)).Bool(row.raises).Bool(head.lease.held);
   params.Bytes(View(head.lease.secret_hash)).Interval(head.lease.ttl);
   params.Bool(row.renews).Bool(row.marked).Bool(row.sweep);
   if (decided.applied->tombstone) {

@@ -13,6 +13,7 @@
 #include "store-postgres/leases.h"
 #include "store-postgres/listing.h"
 #include "store-postgres/reads.h"
+#include "store-postgres/retention.h"
 #include "store-postgres/uploads.h"
 
 #include <algorithm>
@@ -101,6 +102,7 @@ class PostgresStore final : public SessionStore {
 
   absl::Status Activate() override {
     RETURN_IF_ERROR(database_.Ask(kActivate, Params()).status());
+    retention_.Start();
     return feed_.Start();
   }
 
@@ -160,7 +162,10 @@ class PostgresStore final : public SessionStore {
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
                                                   size_t limit) override {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
-      if (kind == DueKind::kAbandoned) RETURN_IF_ERROR(uploads_.Sweep());
+      if (kind == DueKind::kAbandoned) {  // a sweep is also when the house is tidied
+        RETURN_IF_ERROR(uploads_.Sweep());
+        RETURN_IF_ERROR(retention_.Sweep());
+      }
       return ListDueSessions(database_, kind, quiet, limit);
     });
   }
@@ -240,6 +245,7 @@ class PostgresStore final : public SessionStore {
     bell_.Silence();  // whoever waits for it is inside the gate
     gate_.Close();
     feed_.Stop();
+    retention_.Stop();
     pool_.Close();
   }
 
@@ -252,7 +258,8 @@ class PostgresStore final : public SessionStore {
   EventBell bell_;
   KnownHeads heads_{kCachedHeads};
   Uploads uploads_{database_};
-  Commits commits_{database_, heads_, uploads_, bell_};
+  Retention retention_{database_};
+  Commits commits_{database_, heads_, uploads_, retention_, bell_};
   Reads reads_{database_, heads_};
   Feed feed_{database_, bell_};
 };

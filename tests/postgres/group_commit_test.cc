@@ -123,6 +123,40 @@ TEST_F(PgGroupCommit, WhatWaitsTogetherIsWrittenTogetherAndWhole) {
   }
 }
 
+TEST_F(PgGroupCommit, NothingReadsMoreThanItsKeys) {
+  WriteInGroups("planned");
+  std::vector<RenewRequest> renewals;
+  for (int i = 0; i < kSessions; ++i) {
+    renewals.push_back({.key = many_[i]->key(), .token = tokens_[i]});
+    const TurnNumber turn = Apply(many_[i]->Begin(tokens_[i])).turn;
+    Apply(many_[i]->Append(tokens_[i], turn, {Note(turn, 1, "a")}));
+    Apply(many_[i]->Append(tokens_[i], turn, {Note(turn, 1, "a")}));
+    Apply(many_[i]->CommitTurn(tokens_[i], turn));
+    const SessionKey& key = many_[i]->key();
+    EXPECT_TRUE(store().LoadForDecision(key, NewRequest(random())).ok());
+    EXPECT_TRUE(store().ReadMessages(key, Revision(1), MessageSeq(), kWhole).ok());
+    EXPECT_TRUE(store().ReadSlots(key, {.owners = {"memory"}}).ok());
+    EXPECT_TRUE(store().ReadJournal(key, {.turn = turn}, kWhole).ok());
+    EXPECT_TRUE(store().ReadEvents(key, EventSeq(), kWhole).ok());
+    EXPECT_TRUE(store().ReadAudit(key, AuditSeq(), kWhole).ok());
+  }
+  for (const auto& renewed : store().RenewLeases(renewals)) EXPECT_TRUE(renewed.ok());
+  EXPECT_TRUE(store().List({.tenant = key().tenant, .limit = 2}).ok());
+  EXPECT_TRUE(store().List({.tenant = key().tenant, .project_root = "/x", .limit = 2}).ok());
+  EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), 10).ok());
+  EXPECT_TRUE(store().ListDue(DueKind::kCancelled, absl::Minutes(5), 10).ok());
+  CloseStore();  // its connections tell what they counted when they end
+  const auto counted = [&](const char* what) {
+    return database().AskText(
+        absl::StrCat("SELECT coalesce(string_agg(relname, ', '), 'none') FROM pg_stat_user_tables"
+                     " WHERE schemaname = 'holdfast' AND ",
+                     what));
+  };
+  ASSERT_TRUE(holdfast::testing::WaitUntil(
+      [&] { return counted("relname = 'session' AND idx_scan > 0") == "session"; }));
+  EXPECT_EQ(counted("seq_scan > 0 AND relname NOT IN ('store', 'probe', 'migration')"), "none");
+}
+
 TEST_F(PgGroupCommit, TurnsAreFoldedForEachMemberByItself) {
   // Each turn has a journal of its own, with slot updates of which the last counts.
   std::vector<TurnNumber> turns;
