@@ -114,7 +114,11 @@ void CheckStores(const std::vector<StoreConfig>& stores, Violations& out) {
     out.Require(TenantId::Parse(store.name).has_value(), path + ".name",
                 "must be 1 to 64 of A-Z a-z 0-9 . _ -");
     const bool database = store.kind == "postgres";
-    database ? CheckDatabase(store, path, out) : CheckDirectory(store, path, out);
+    if (database) {
+      CheckDatabase(store, path, out);
+    } else {
+      CheckDirectory(store, path, out);
+    }
     out.Require(names.insert(store.name).second, path + ".name", "is another store's name");
     out.Require(places.insert(store.Place()).second, path + (database ? ".dsn" : ".root"),
                 database ? "is another store's dsn" : "is another store's root");

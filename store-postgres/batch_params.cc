@@ -86,6 +86,7 @@ void PutHeads(const Members& members, Params& params) {
   std::vector<std::string_view> records;
   std::vector<std::string_view> sums;
   std::vector<std::string_view> hashes;
+  std::vector<bool> raises;
   std::vector<bool> renews;
   std::vector<bool> marked;
   std::vector<bool> sweep;
@@ -93,6 +94,7 @@ void PutHeads(const Members& members, Params& params) {
     records.emplace_back(rows[i].record);
     sums.push_back(View(rows[i].sum));
     hashes.push_back(View(HeadOf(*members[i]).lease.secret_hash));
+    raises.push_back(rows[i].raises);
     renews.push_back(rows[i].renews);
     marked.push_back(rows[i].marked);
     sweep.push_back(rows[i].sweep);
@@ -103,6 +105,7 @@ void PutHeads(const Members& members, Params& params) {
   params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).generation; }));
   params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).messages; }));
   params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).lease.epoch; }));
+  params.Bools(raises);
   params.Bools(Each(members, [](const auto& m) { return HeadOf(m).lease.held; }));
   params.BytesArray(hashes);
   params.Ints(

@@ -25,7 +25,7 @@ void PutHead(const DecidedChange& decided, Params& params) {
   params.Bytes(row.record).Bytes(View(row.sum)).Int4(static_cast<int32_t>(head.lifecycle));
   params.Int(Signed(head.generation)).Int(Signed(head.messages));
   params.Text(head.project_root).Time(head.created_at).Text(head.uid.value());
-  params.Int(Signed(head.lease.epoch)).Bool(head.lease.held);
+  params.Int(Signed(head.lease.epoch)).Bool(row.raises).Bool(head.lease.held);
   params.Bytes(View(head.lease.secret_hash)).Interval(head.lease.ttl);
   params.Bool(row.renews).Bool(row.marked).Bool(row.sweep);
   if (decided.applied->tombstone) {
@@ -104,12 +104,12 @@ void PutAudit(const Applied& applied, Params& params) {
 
 }  // namespace
 
-Params ParamsOf(const DecidedChange& decided, const WriterFacts& facts) {
+Params ParamsOf(const DecidedChange& decided, WhenLocked when_locked, const WriterFacts& facts) {
   const SessionKey& key = decided.change->key;
   const Applied& applied = *decided.applied;
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
-  params.Int(decided.version).Bool(decided.needs_free);
+  params.Int(decided.version).Bool(decided.needs_free).Bool(when_locked == WhenLocked::kWait);
   PutRequest(applied, facts.now, params);
   PutHead(decided, params);
   PutMessages(applied, params);

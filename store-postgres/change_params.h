@@ -18,8 +18,11 @@ struct WriterFacts {
   absl::Time now;
 };
 
+// What a change does when somebody else has its row locked.
+enum class WhenLocked : uint8_t { kWait, kSkip };
+
 // Of one change alone.
-Params ParamsOf(const DecidedChange& decided, const WriterFacts& facts);
+Params ParamsOf(const DecidedChange& decided, WhenLocked when_locked, const WriterFacts& facts);
 
 // Of several, each of another session that there is: none creates or deletes one, or takes over an
 // upload.

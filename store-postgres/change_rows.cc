@@ -26,6 +26,7 @@ int64_t SizeOf(const AuditRecord& record) { return SizeOfTexts(record.data); }
 HeadRow::HeadRow(const DecidedChange& decided)
     : record(decided.applied->tombstone ? "" : EncodeHead(decided.applied->head)),
       sum(Sha256(record)),
+      raises(decided.change->grant.has_value() || decided.change->raises_epoch),
       renews(decided.applied->head.lease.held &&
              (decided.change->grant.has_value() || decided.change->renews_lease)),
       marked(EndingMark(decided.applied->head) != nullptr),

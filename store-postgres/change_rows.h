@@ -47,6 +47,7 @@ struct HeadRow {
 
   std::string record;
   Digest sum;
+  bool raises;  // the epoch
   bool renews;  // the lease runs for its whole TTL from now on
   bool marked;  // somebody asks for an end
   bool sweep;   // sweeps shall look at it

@@ -289,6 +289,7 @@ void Commits::Publish(const Change& change, const CommitResult& result, int64_t 
   }
   if (change.upload) uploads_.Forget(change.key, change.upload->id);
   if (!result.events.empty()) bell_.Ring(change.key);
+  retention_.Note(change, result.head);
 }
 
 }  // namespace holdfast::pg

@@ -16,6 +16,7 @@
 #include "store-postgres/known_heads.h"
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/rows.h"
+#include "store-postgres/retention.h"
 #include "store-postgres/standing.h"
 #include "store-postgres/turns.h"
 #include "store-postgres/uploads.h"
@@ -33,8 +34,14 @@ namespace holdfast::pg {
 class Commits {
  public:
   // All outlive it.
-  Commits(const Database& database, KnownHeads& heads, Uploads& uploads, EventBell& bell)
-      : database_(database), heads_(heads), uploads_(uploads), bell_(bell), committer_(database) {}
+  Commits(const Database& database, KnownHeads& heads, Uploads& uploads, Retention& retention,
+          EventBell& bell)
+      : database_(database),
+        heads_(heads),
+        uploads_(uploads),
+        retention_(retention),
+        bell_(bell),
+        committer_(database) {}
 
   // As SessionStore::LoadForDecision.
   absl::StatusOr<Loaded> Load(const SessionKey& key, const std::optional<RequestId>& request);
@@ -80,6 +87,7 @@ class Commits {
   const Database& database_;
   KnownHeads& heads_;
   Uploads& uploads_;
+  Retention& retention_;
   EventBell& bell_;
   Turns turns_;
   Committer committer_;

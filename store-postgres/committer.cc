@@ -15,18 +15,18 @@ constexpr size_t kBatchMost = 64;
 constexpr Statement kChange = {
     "change",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
-    " uploaded, timeline FROM holdfast.change($1, $2, $3, $4,"
-    " $5::text::uuid, $6::bytea, $7::text, $8::timestamptz, $9,"
-    " $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25::bytea,"
-    " $26::text::uuid, $27::bigint, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39,"
-    " $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54::bytea)"};
+    " uploaded, timeline, skipped FROM holdfast.change($1, $2, $3, $4, $5,"
+    " $6::text::uuid, $7::bytea, $8::text, $9::timestamptz, $10,"
+    " $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27::bytea,"
+    " $28::text::uuid, $29::bigint, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41,"
+    " $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56::bytea)"};
 constexpr Statement kChangeMany = {
     "change_many",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
     " uploaded, timeline, skipped FROM holdfast.change_many($1, $2, $3, $4, $5, $6, $7, $8, $9,"
     " $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27,"
     " $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,"
-    " $46, $47, $48, $49, $50, $51, $52, $53)"};
+    " $46, $47, $48, $49, $50, $51, $52, $53, $54)"};
 
 // A creation, a deletion and the taking over of an upload are written alone: they may wait for
 // others.
@@ -78,7 +78,7 @@ Written Send(const Statement& statement, const Params& params, const Database& d
 }  // namespace
 
 Written Committer::Write(const DecidedChange& change) {
-  return MayJoin(change) ? WriteTogether(change) : WriteAlone(change);
+  return MayJoin(change) ? WriteTogether(change) : WriteAlone(change, WhenLocked::kWait);
 }
 
 void Committer::SetWritersMost(int writers) {
@@ -107,11 +107,12 @@ Written Committer::WriteTogether(const DecidedChange& change) {
       for (Member* const member : batch) member->done = true;
     }
   }
-  return self.alone ? WriteAlone(change) : std::move(self.written);
+  return self.alone ? WriteAlone(change, WhenLocked::kWait) : std::move(self.written);
 }
 
-Written Committer::WriteAlone(const DecidedChange& change) const {
-  return Send(kChange, ParamsOf(change, {.writer = database_.writer, .now = database_.Now()}),
+Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locked) const {
+  return Send(kChange,
+              ParamsOf(change, when_locked, {.writer = database_.writer, .now = database_.Now()}),
               database_);
 }
 
@@ -132,7 +133,9 @@ std::vector<Committer::Member*> Committer::TakeBatch() {
 // The members are nobody else's until they are marked as done.
 void Committer::Run(const std::vector<Member*>& batch) const {
   if (batch.size() == 1) {
-    batch.front()->written = WriteAlone(*batch.front()->change);
+    Member& only = *batch.front();
+    only.written = WriteAlone(*only.change, WhenLocked::kSkip);
+    only.alone = only.written.rows && only.written.rows->Bool(0, kOutcomeSkipped);
     return;
   }
   std::vector<const DecidedChange*> changes;

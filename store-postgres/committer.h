@@ -39,7 +39,7 @@ enum OutcomeColumn : size_t {
   kOutcomeApplied,
   kOutcomeUploaded,
   kOutcomeTimeline,
-  kOutcomeSkipped,  // of several changes alone
+  kOutcomeSkipped,
 };
 
 // Any thread may call.
@@ -68,7 +68,7 @@ class Committer {
 
   // The member's own, or another's, which takes it along.
   Written WriteTogether(const DecidedChange& change);
-  Written WriteAlone(const DecidedChange& change) const;
+  Written WriteAlone(const DecidedChange& change, WhenLocked when_locked) const;
   std::vector<Member*> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run(const std::vector<Member*>& batch) const;
 

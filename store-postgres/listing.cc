@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -116,13 +117,20 @@ SessionRow ReadRow(const Rows& rows, size_t row, const StoreId& active) {
 }  // namespace
 
 absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery& query) {
-  ASSIGN_OR_RETURN(const Rows rows, database.Ask(StatementFor(query), ParamsFor(query)));
-  ListPage page{.rows = {}, .end = rows.size() <= query.limit, .complete = true};
   const bool filtered = !query.project_root.empty() || !query.lifecycles.empty();
-  for (size_t row = 0; row < rows.size() && row < query.limit; ++row) {
-    SessionRow shown = ReadRow(rows, row, database.store);
-    if (filtered && shown.mark != SessionRow::Mark::kOk) continue;
-    page.rows.push_back(std::move(shown));
+  ListPage page;
+  ListQuery rest = query;
+  // A filter leaves out rows that cannot be read: a page is empty only at the end.
+  while (page.rows.empty() && !page.end) {
+    ASSIGN_OR_RETURN(const Rows rows, database.Ask(StatementFor(rest), ParamsFor(rest)));
+    page.end = rows.size() <= query.limit;
+    for (size_t row = 0; row < rows.size() && row < query.limit; ++row) {
+      rest.after =
+          ListKey{.created_at = rows.Time(row, kListedAt), .id = std::string(rows.Text(row, kId))};
+      SessionRow shown = ReadRow(rows, row, database.store);
+      if (filtered && shown.mark != SessionRow::Mark::kOk) continue;
+      page.rows.push_back(std::move(shown));
+    }
   }
   return page;
 }

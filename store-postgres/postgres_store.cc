@@ -13,8 +13,10 @@
 #include "store-postgres/leases.h"
 #include "store-postgres/listing.h"
 #include "store-postgres/reads.h"
+#include "store-postgres/retention.h"
 #include "store-postgres/uploads.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -47,6 +49,10 @@ constexpr Statement kActivate = {"activate",
 constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
 constexpr Statement kProbe = {"probe", "INSERT INTO holdfast.probe VALUES (holdfast.clock())"};
 constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast.probe"};
+
+// What two small writes take at least, from which on it pays to write several groups at once.
+constexpr absl::Duration kLongFlush = absl::Milliseconds(3);
+constexpr absl::Duration kVeryLongFlush = absl::Milliseconds(12);
 
 class PostgresStore final : public SessionStore {
  public:
@@ -91,11 +97,12 @@ class PostgresStore final : public SessionStore {
     std::memcpy(&database_.writer, bytes.data(), sizeof database_.writer);
     database_.store = identity_.store;
     database_.incarnation = identity_.incarnation;
-    return Probe();
+    return MeasureFlush();
   }
 
   absl::Status Activate() override {
     RETURN_IF_ERROR(database_.Ask(kActivate, Params()).status());
+    retention_.Start();
     return feed_.Start();
   }
 
@@ -155,7 +162,10 @@ class PostgresStore final : public SessionStore {
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
                                                   size_t limit) override {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
-      if (kind == DueKind::kAbandoned) RETURN_IF_ERROR(uploads_.Sweep());
+      if (kind == DueKind::kAbandoned) {  // a sweep is also when the house is tidied
+        RETURN_IF_ERROR(uploads_.Sweep());
+        RETURN_IF_ERROR(retention_.Sweep());
+      }
       return ListDueSessions(database_, kind, quiet, limit);
     });
   }
@@ -203,6 +213,20 @@ class PostgresStore final : public SessionStore {
     return absl::OkStatus();
   }
 
+  // Sees that a write succeeds, and how long its flush takes: where that is long, a second group of
+  // changes is written while the first one waits for it.
+  absl::Status MeasureFlush() {
+    constexpr int kProbes = 3;
+    absl::Duration least = absl::InfiniteDuration();
+    for (int probe = 0; probe < kProbes; ++probe) {
+      const absl::Duration began = database_.clock.SinceBoot();
+      RETURN_IF_ERROR(Probe());
+      least = std::min(least, database_.clock.SinceBoot() - began);
+    }
+    if (least >= kLongFlush) commits_.SetWritersMost(least >= kVeryLongFlush ? 4 : 2);
+    return absl::OkStatus();
+  }
+
   // Writes a row, waits until it is flushed, and takes it away.
   absl::Status Probe() {
     const absl::Status written = database_.Ask(kProbe, Params()).status();
@@ -221,6 +245,7 @@ class PostgresStore final : public SessionStore {
     bell_.Silence();  // whoever waits for it is inside the gate
     gate_.Close();
     feed_.Stop();
+    retention_.Stop();
     pool_.Close();
   }
 
@@ -233,7 +258,8 @@ class PostgresStore final : public SessionStore {
   EventBell bell_;
   KnownHeads heads_{kCachedHeads};
   Uploads uploads_{database_};
-  Commits commits_{database_, heads_, uploads_, bell_};
+  Retention retention_{database_};
+  Commits commits_{database_, heads_, uploads_, retention_, bell_};
   Reads reads_{database_, heads_};
   Feed feed_{database_, bell_};
 };

@@ -37,6 +37,12 @@ int64_t Milliseconds(absl::Duration timeout) {
   return timeout == absl::InfiniteDuration() ? 0 : absl::ToInt64Milliseconds(timeout);
 }
 
+// Each statement has one good plan, along its keys, however small its tables are when it is planned
+// and however large when it is carried out.
+constexpr char kPlanSettings[] =
+    " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off"
+    " -c enable_mergejoin=off -c jit=off";
+
 // What every connection of ours has set from its first moment.
 std::string SessionSettings(const ConnectOptions& options) {
   const int64_t timeout = Milliseconds(options.statement_timeout);
@@ -44,7 +50,8 @@ std::string SessionSettings(const ConnectOptions& options) {
                       " -c idle_in_transaction_session_timeout=", timeout,
                       " -c default_transaction_isolation=read\\ committed",
                       " -c standard_conforming_strings=on -c search_path=holdfast -c timezone=UTC"
-                      " -c holdfast.connection=own");
+                      " -c holdfast.connection=own",
+                      kPlanSettings);
 }
 
 struct Keywords {
@@ -102,12 +109,15 @@ struct Connection::Received {
     const ExecStatusType status = PQresultStatus(result.get());
     return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
   }
-  void Take(PGresult* next) {
+  // Takes `next` over; false when nothing more will come.
+  bool Take(PGresult* next) {
+    if (next == nullptr) return false;
     if (result != nullptr && PQresultStatus(result.get()) == PGRES_FATAL_ERROR) {
       PQclear(next);
-    } else {
-      result.reset(next);
+      return true;
     }
+    result.reset(next);
+    return !Copies();
   }
 };
 
@@ -245,24 +255,31 @@ std::string Connection::Peer() const {
 std::optional<Failure> Connection::Exchange(Received& received) {
   ++counts_.round_trips;
   heard_.standby_missed = false;
+  if (std::optional<Failure> failure = Flush()) return failure;
+  for (bool more = true; more;) {
+    while (PQisBusy(connection_.get()) != 0) {
+      if (!Await(POLLIN)) return Lost("the server is silent");
+      // At the end of the connection its last words are among the results.
+      if (PQconsumeInput(connection_.get()) == 0) break;
+    }
+    more = received.Take(PQgetResult(connection_.get()));
+  }
+  return JudgeAll(received);
+}
+
+std::optional<Failure> Connection::Flush() {
   for (int left = PQflush(connection_.get()); left != 0; left = PQflush(connection_.get())) {
     if (left < 0) return Lost(PQerrorMessage(connection_.get()));
     // The server may want to be read from before it takes more.
     if (!Await(POLLIN | POLLOUT)) return Lost("the server takes nothing");
     if (PQconsumeInput(connection_.get()) == 0) return Lost(PQerrorMessage(connection_.get()));
   }
-  for (;;) {
-    while (PQisBusy(connection_.get()) != 0) {
-      if (!Await(POLLIN)) return Lost("the server is silent");
-      // At the end of the connection its last words are among the results.
-      if (PQconsumeInput(connection_.get()) == 0) break;
-    }
-    PGresult* result = PQgetResult(connection_.get());
-    if (result == nullptr) break;
-    received.Take(result);
-    if (received.Copies()) return Lost("COPY is not spoken here");
-  }
+  return std::nullopt;
+}
+
+std::optional<Failure> Connection::JudgeAll(const Received& received) {
   if (received.result == nullptr) return Lost(PQerrorMessage(connection_.get()));
+  if (received.Copies()) return Lost("COPY is not spoken here");
   const ExecStatusType status = PQresultStatus(received.result.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
     return Judge(received.result.get());

@@ -120,6 +120,8 @@ class Connection {
   bool Send(const Statement& statement, const Params& params);
   // Writes what is left to write and reads until the whole answer is there.
   std::optional<Failure> Exchange(Received& received);
+  std::optional<Failure> Flush();
+  std::optional<Failure> JudgeAll(const Received& received);
   bool Await(int16_t events);
   Failure NotSent();
   Failure Lost(std::string_view why);

@@ -67,24 +67,23 @@ Params& Params::Null() {
 }
 
 Params& Params::Texts(const std::vector<std::string>& values) {
-  return TextLike(kTextArray, kText, Present(values));
+  return TextLike(kTextArray, Present(values));
 }
 
 Params& Params::NullableTexts(const std::vector<std::optional<std::string_view>>& values) {
-  return TextLike(kTextArray, kText, values);
+  return TextLike(kTextArray, values);
 }
 
 Params& Params::BytesArray(const std::vector<std::string_view>& values) {
-  return TextLike(kByteaArray, kBytea, Present(values));
+  return TextLike(kByteaArray, Present(values));
 }
 
 Params& Params::NullableBytesArray(const std::vector<std::optional<std::string_view>>& values) {
-  return TextLike(kByteaArray, kBytea, values);
+  return TextLike(kByteaArray, values);
 }
 
 Params& Params::Ints(const std::vector<int64_t>& values) {
-  Begin(kInt8Array);
-  Header(kInt8, values.size(), 0);
+  BeginArray(kInt8Array, values.size(), Nulls::kNone);
   for (const int64_t value : values) {
     Word(sizeof(value));
     LongWord(static_cast<uint64_t>(value));
@@ -93,8 +92,7 @@ Params& Params::Ints(const std::vector<int64_t>& values) {
 }
 
 Params& Params::NullableInts(const std::vector<std::optional<int64_t>>& values) {
-  Begin(kInt8Array);
-  Header(kInt8, values.size(), 1);
+  BeginArray(kInt8Array, values.size(), Nulls::kSome);
   for (const std::optional<int64_t>& value : values) {
     if (!value) {
       Word(kNullLength);
@@ -107,8 +105,7 @@ Params& Params::NullableInts(const std::vector<std::optional<int64_t>>& values) 
 }
 
 Params& Params::Int4s(const std::vector<int32_t>& values) {
-  Begin(kInt4Array);
-  Header(kInt4, values.size(), 0);
+  BeginArray(kInt4Array, values.size(), Nulls::kNone);
   for (const int32_t value : values) {
     Word(sizeof(value));
     Word(static_cast<uint32_t>(value));
@@ -117,8 +114,7 @@ Params& Params::Int4s(const std::vector<int32_t>& values) {
 }
 
 Params& Params::Bools(const std::vector<bool>& values) {
-  Begin(kBoolArray);
-  Header(kBool, values.size(), 0);
+  BeginArray(kBoolArray, values.size(), Nulls::kNone);
   for (const bool value : values) Element(std::string_view(value ? "\1" : "\0", 1));
   return End();
 }
@@ -146,21 +142,21 @@ void Params::Element(std::string_view value) {
 }
 
 // An array of one dimension that counts from 1; one without elements has no dimension.
-void Params::Header(uint32_t element, size_t count, uint32_t nulls) {
+void Params::BeginArray(const ArrayType& type, size_t count, Nulls nulls) {
+  Begin(type.array);
   Word(count == 0 ? 0 : 1);
-  Word(nulls);
-  Word(element);
+  Word(nulls == Nulls::kSome ? 1 : 0);
+  Word(type.element);
   if (count == 0) return;
   Word(static_cast<uint32_t>(count));
   Word(1);
 }
 
-Params& Params::TextLike(uint32_t array, uint32_t element,
+Params& Params::TextLike(const ArrayType& type,
                          const std::vector<std::optional<std::string_view>>& values) {
-  Begin(array);
   const bool nulls = std::any_of(values.begin(), values.end(),
                                  [](const auto& value) { return !value.has_value(); });
-  Header(element, values.size(), nulls ? 1 : 0);
+  BeginArray(type, values.size(), nulls ? Nulls::kSome : Nulls::kNone);
   for (const std::optional<std::string_view>& value : values) {
     if (value) {
       Element(*value);

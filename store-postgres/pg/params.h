@@ -19,6 +19,8 @@
 
 namespace holdfast::pg {
 
+struct ArrayType;
+
 // For one thread. Owns copies of what it is given.
 class Params {
  public:
@@ -56,13 +58,16 @@ class Params {
     size_t size;
   };
 
+  // Whether an array says of itself that elements may be missing.
+  enum class Nulls : uint8_t { kNone, kSome };
+
   void Begin(uint32_t type);
   Params& End();
   void Word(uint32_t value);
   void LongWord(uint64_t value);
   void Element(std::string_view value);
-  void Header(uint32_t element, size_t count, uint32_t nulls);
-  Params& TextLike(uint32_t array, uint32_t element,
+  void BeginArray(const ArrayType& type, size_t count, Nulls nulls);
+  Params& TextLike(const ArrayType& type,
                    const std::vector<std::optional<std::string_view>>& values);
 
   std::string bytes_;  // of all fields, one behind the other

@@ -17,13 +17,18 @@ inline constexpr uint32_t kBytea = 17;
 inline constexpr uint32_t kInt8 = 20;
 inline constexpr uint32_t kInt4 = 23;
 inline constexpr uint32_t kText = 25;
-inline constexpr uint32_t kBoolArray = 1000;
-inline constexpr uint32_t kByteaArray = 1001;
-inline constexpr uint32_t kInt4Array = 1007;
-inline constexpr uint32_t kTextArray = 1009;
-inline constexpr uint32_t kInt8Array = 1016;
 inline constexpr uint32_t kTimestamptz = 1184;
 inline constexpr uint32_t kInterval = 1186;
+
+struct ArrayType {
+  uint32_t array;
+  uint32_t element;
+};
+inline constexpr ArrayType kBoolArray = {1000, kBool};
+inline constexpr ArrayType kByteaArray = {1001, kBytea};
+inline constexpr ArrayType kInt4Array = {1007, kInt4};
+inline constexpr ArrayType kTextArray = {1009, kText};
+inline constexpr ArrayType kInt8Array = {1016, kInt8};
 
 // Integers travel with the highest byte first.
 template <typename T>

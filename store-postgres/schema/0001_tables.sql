@@ -136,6 +136,7 @@ CREATE TABLE holdfast.event (
   seq        bigint NOT NULL,
   xid        xid8 NOT NULL DEFAULT pg_current_xact_id(),
   writer     bigint NOT NULL,  -- the server, for as long as it runs
+  at         timestamptz NOT NULL,
   size       bigint NOT NULL,
   rec        bytea COMPRESSION lz4 NOT NULL,
   PRIMARY KEY (tenant, session_id, seq)

@@ -1,4 +1,7 @@
--- How sessions are changed. A server decides on a head that it knows and says which version that
+-- How sessions are changed. What runs often is in PL/pgSQL, which plans a statement once for a
+-- connection, or is one expression, which is inlined.
+--
+-- A server decides on a head that it knows and says which version that
 -- was; the function writes what was decided if that version still stands, and otherwise writes
 -- nothing and answers what stands now. The rules themselves are the server's.
 
@@ -37,7 +40,8 @@ CREATE TYPE holdfast.outcome AS (
   token      text,
   applied    boolean,
   uploaded   boolean,   -- false: the upload is not there as the change says
-  timeline   bigint     -- of the server's history
+  timeline   bigint,    -- of the server's history
+  skipped    boolean    -- nothing was looked at: somebody else has the row locked
 );
 
 CREATE FUNCTION holdfast.timeline() RETURNS bigint
@@ -65,6 +69,7 @@ BEGIN
   o.version := coalesce(o.version, 0);
   o.applied := false;
   o.uploaded := true;
+  o.skipped := false;
   RETURN o;
 END
 $$;
@@ -72,31 +77,36 @@ $$;
 -- Writes a stored reply again: the answer that is made of it then waits for the same flush, and the
 -- same standby, as the first one did.
 CREATE FUNCTION holdfast.rewrite(p_tenant text, p_session text, p_request uuid) RETURNS void
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 AS $$
+BEGIN
   UPDATE holdfast.request SET at = at
-  WHERE tenant = p_tenant AND session_id = p_session AND request_id = p_request
+  WHERE tenant = p_tenant AND session_id = p_session AND request_id = p_request;
+END
 $$;
 
 -- Slot versions of one revision; a later one of the same revision stands for both.
 CREATE FUNCTION holdfast.put_slots(p_tenant text, p_session text, p_revision bigint,
                                    p_owners text[], p_sizes bigint[], p_recs bytea[],
                                    p_data bytea[]) RETURNS void
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 AS $$
+BEGIN
   INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
   SELECT p_tenant, p_session, u.owner, p_revision, u.size, u.rec, u.data
   FROM unnest(p_owners, p_sizes, p_recs, p_data) AS u (owner, size, rec, data)
   ON CONFLICT (tenant, session_id, owner, revision)
-    DO UPDATE SET size = excluded.size, rec = excluded.rec, data = excluded.data
+    DO UPDATE SET size = excluded.size, rec = excluded.rec, data = excluded.data;
+END
 $$;
 
 -- The slot updates of a turn become slot versions: of each owner the last one, unless the change
 -- itself writes that slot.
 CREATE FUNCTION holdfast.fold(p_tenant text, p_session text, p_revision bigint, p_turn bigint,
                               p_after bigint, p_from bigint, p_owners text[]) RETURNS void
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 AS $$
+BEGIN
   INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
   SELECT DISTINCT ON (j.slot_owner)
          p_tenant, p_session, j.slot_owner, p_revision, j.slot_size, j.slot_rec, j.slot_data
@@ -104,20 +114,23 @@ AS $$
   WHERE j.tenant = p_tenant AND j.session_id = p_session AND j.number > p_from
     AND j.turn = p_turn AND j.entry > p_after
     AND j.slot_owner IS NOT NULL AND j.slot_owner <> ALL (p_owners)
-  ORDER BY j.slot_owner, j.number DESC
+  ORDER BY j.slot_owner, j.number DESC;
+END
 $$;
 
 CREATE FUNCTION holdfast.change(
   p_tenant text, p_session text,
   p_version bigint,             -- that the decision was made on; 0: there is no such session
   p_needs_free boolean,         -- the decision rests on the lease being free or expired
+  p_waits boolean,              -- for whoever has the row locked; else it is skipped then
   -- The request, if the change answers one, and since when stored replies count.
   p_request uuid, p_request_rec bytea, p_request_token text, p_request_at timestamptz,
   p_kept_since timestamptz,
   -- The head that it leaves.
   p_head bytea, p_head_sum bytea, p_lifecycle integer, p_generation bigint, p_messages bigint,
   p_project_root text, p_created_at timestamptz, p_uid text,
-  p_epoch bigint, p_held boolean, p_secret_hash bytea, p_ttl interval,
+  p_epoch bigint, p_raises boolean,  -- the epoch, by a grant or without one
+  p_held boolean, p_secret_hash bytea, p_ttl interval,
   p_renews boolean,             -- the lease runs for its whole TTL from now on
   p_marked boolean, p_sweep boolean,
   p_last_event bytea,           -- of a delete
@@ -157,10 +170,20 @@ BEGIN
   END IF;
 
   IF NOT done THEN
-    PERFORM 1 FROM holdfast.session s
-    WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE;
+    IF p_waits THEN
+      PERFORM 1 FROM holdfast.session s
+      WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE;
+    ELSE
+      PERFORM 1 FROM holdfast.session s
+      WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE SKIP LOCKED;
+    END IF;
+    done := FOUND;
     o := holdfast.look(p_tenant, p_session, p_request, p_kept_since);
     o.timeline := holdfast.timeline();
+    IF NOT done AND o.version > 0 THEN
+      o.skipped := true;
+      RETURN o;
+    END IF;
     IF o.request IS NOT NULL THEN
       PERFORM holdfast.rewrite(p_tenant, p_session, p_request);
     END IF;
@@ -180,10 +203,12 @@ BEGIN
     END IF;
     t := holdfast.clock();
     -- The reply of the grant before has a token whose epoch has passed.
-    UPDATE holdfast.request r SET token = ''
-    FROM holdfast.session s
-    WHERE s.tenant = p_tenant AND s.session_id = p_session AND s.epoch < p_epoch
-      AND r.tenant = p_tenant AND r.session_id = p_session AND r.request_id = s.grant_request;
+    IF p_raises THEN
+      UPDATE holdfast.request r SET token = ''
+      WHERE r.tenant = p_tenant AND r.session_id = p_session AND r.request_id = (
+        SELECT s.grant_request FROM holdfast.session s
+        WHERE s.tenant = p_tenant AND s.session_id = p_session);
+    END IF;
     UPDATE holdfast.session s SET
       version = p_version + 1, deleted = p_last_event IS NOT NULL, last_event = p_last_event,
       head = p_head, head_sum = p_head_sum, lifecycle = p_lifecycle, generation = p_generation,
@@ -191,7 +216,7 @@ BEGIN
       ttl = p_ttl,
       lease_at = CASE WHEN p_renews THEN t ELSE s.lease_at END,
       expires_at = CASE WHEN p_renews THEN t + p_ttl ELSE s.expires_at END,
-      grant_request = CASE WHEN s.epoch < p_epoch THEN p_request ELSE s.grant_request END,
+      grant_request = CASE WHEN p_raises THEN p_request ELSE s.grant_request END,
       active_at = t,
       marked_at = CASE WHEN p_marked THEN coalesce(s.marked_at, t) END,
       sweep = s.sweep OR p_sweep
@@ -232,8 +257,8 @@ BEGIN
       WITH ORDINALITY AS u (entry, size, rec, slot_owner, slot_size, slot_rec, slot_data, n);
   END IF;
   IF cardinality(p_event_recs) > 0 THEN
-    INSERT INTO holdfast.event (tenant, session_id, seq, writer, size, rec)
-    SELECT p_tenant, p_session, p_first_event + u.n - 1, p_writer, u.size, u.rec
+    INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, rec)
+    SELECT p_tenant, p_session, p_first_event + u.n - 1, p_writer, t, u.size, u.rec
     FROM unnest(p_event_sizes, p_event_recs) WITH ORDINALITY AS u (size, rec, n);
   END IF;
   IF p_audit > 0 THEN
@@ -242,6 +267,7 @@ BEGIN
   END IF;
   o.applied := true;
   o.uploaded := true;
+  o.skipped := false;
   o.timeline := holdfast.timeline();
   RETURN o;
 END

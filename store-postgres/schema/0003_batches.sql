@@ -1,6 +1,7 @@
 -- Changes of several sessions in one call, and so in one flush. What holdfast.change does for one
 -- session is done here for each of them by the same rules; a row that somebody else has locked is
--- left out, so that nobody waits for it.
+-- left out, so that nobody waits for it. The view holdfast.standing is not for joins: it would be
+-- read as a whole.
 --
 -- Arrays of the members have one element for each; arrays of what they add name the member that an
 -- element belongs to, from 1.
@@ -9,7 +10,7 @@ CREATE FUNCTION holdfast.change_many(
   p_requests text[], p_request_recs bytea[], p_request_tokens text[],
   p_at timestamptz, p_kept_since timestamptz,
   p_heads bytea[], p_head_sums bytea[], p_lifecycles integer[], p_generations bigint[],
-  p_messages bigint[], p_epochs bigint[], p_held boolean[], p_secret_hashes bytea[],
+  p_messages bigint[], p_epochs bigint[], p_raises boolean[], p_held boolean[], p_secret_hashes bytea[],
   p_ttls bigint[],              -- microseconds
   p_renews boolean[], p_marked boolean[], p_sweep boolean[], p_revisions bigint[],
   p_fold_turns bigint[], p_fold_afters bigint[], p_fold_froms bigint[],
@@ -31,8 +32,11 @@ AS $$
 DECLARE
   locked integer[];
   ok     integer[];  -- the members that are written
+  opened timestamptz;
   t      timestamptz;
+  line   bigint := holdfast.timeline();
 BEGIN
+  SELECT o.opened_at INTO opened FROM holdfast.opening o;
   locked := ARRAY(
     SELECT u.n::integer
     FROM unnest(p_tenants, p_sessions) WITH ORDINALITY AS u (tenant, session_id, n)
@@ -44,10 +48,12 @@ BEGIN
     SELECT u.n::integer
     FROM unnest(p_tenants, p_sessions, p_versions, p_needs_free, p_requests)
       WITH ORDINALITY AS u (tenant, session_id, version, needs_free, request, n)
-    JOIN holdfast.standing s ON s.tenant = u.tenant AND s.session_id = u.session_id
+    JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
     WHERE u.n = ANY (locked) AND s.version = u.version AND NOT s.deleted
       AND s.store_id = holdfast.store_id()
-      AND NOT (u.needs_free AND coalesce(s.lease_left > '0'::interval, false))
+      AND NOT (u.needs_free AND s.held
+               AND holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened)
+                   > '0'::interval)
       AND NOT EXISTS (
         SELECT FROM holdfast.request r
         WHERE r.tenant = u.tenant AND r.session_id = u.session_id
@@ -60,11 +66,16 @@ BEGIN
     AND u.n = ANY (locked) AND u.n <> ALL (ok);
 
   t := holdfast.clock();
-  UPDATE holdfast.request r SET token = ''
-  FROM unnest(p_tenants, p_sessions, p_epochs) WITH ORDINALITY AS u (tenant, session_id, epoch, n)
-  JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
-  WHERE u.n = ANY (ok) AND s.epoch < u.epoch
-    AND r.tenant = s.tenant AND r.session_id = s.session_id AND r.request_id = s.grant_request;
+  IF true = ANY (p_raises) THEN
+    WITH g AS MATERIALIZED (
+      SELECT s.tenant, s.session_id, s.grant_request
+      FROM unnest(p_tenants, p_sessions, p_raises)
+        WITH ORDINALITY AS u (tenant, session_id, raises, n)
+      JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
+      WHERE u.n = ANY (ok) AND u.raises)
+    UPDATE holdfast.request r SET token = '' FROM g
+    WHERE r.tenant = g.tenant AND r.session_id = g.session_id AND r.request_id = g.grant_request;
+  END IF;
 
   UPDATE holdfast.session s SET
     version = u.version + 1, head = u.head, head_sum = u.head_sum, lifecycle = u.lifecycle,
@@ -73,16 +84,16 @@ BEGIN
     lease_at = CASE WHEN u.renews THEN t ELSE s.lease_at END,
     expires_at = CASE WHEN u.renews THEN t + u.ttl * interval '1 microsecond'
                       ELSE s.expires_at END,
-    grant_request = CASE WHEN s.epoch < u.epoch THEN u.request::uuid ELSE s.grant_request END,
+    grant_request = CASE WHEN u.raises THEN u.request::uuid ELSE s.grant_request END,
     active_at = t,
     marked_at = CASE WHEN u.marked THEN coalesce(s.marked_at, t) END,
     sweep = s.sweep OR u.sweep
   FROM unnest(p_tenants, p_sessions, p_versions, p_requests, p_heads, p_head_sums, p_lifecycles,
-              p_generations, p_messages, p_epochs, p_held, p_secret_hashes, p_ttls, p_renews,
-              p_marked, p_sweep)
+              p_generations, p_messages, p_epochs, p_raises, p_held, p_secret_hashes, p_ttls,
+              p_renews, p_marked, p_sweep)
     WITH ORDINALITY AS u (tenant, session_id, version, request, head, head_sum, lifecycle,
-                          generation, messages, epoch, held, secret_hash, ttl, renews, marked,
-                          sweep, n)
+                          generation, messages, epoch, raises, held, secret_hash, ttl, renews,
+                          marked, sweep, n)
   WHERE s.tenant = u.tenant AND s.session_id = u.session_id AND u.n = ANY (ok);
 
   INSERT INTO holdfast.request (tenant, session_id, request_id, at, rec, token)
@@ -139,8 +150,8 @@ BEGIN
   END IF;
 
   IF cardinality(p_event_recs) > 0 THEN
-    INSERT INTO holdfast.event (tenant, session_id, seq, writer, size, rec)
-    SELECT p_tenants[u.m], p_sessions[u.m], u.seq, p_writer, u.size, u.rec
+    INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, rec)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.seq, p_writer, t, u.size, u.rec
     FROM unnest(p_event_members, p_event_seqs, p_event_sizes, p_event_recs)
       AS u (m, seq, size, rec)
     WHERE u.m = ANY (ok);
@@ -157,12 +168,13 @@ BEGIN
   RETURN QUERY
   SELECT coalesce(s.version, 0), s.store_id, s.deleted,
          CASE WHEN NOT o.yes THEN s.head END, CASE WHEN NOT o.yes THEN s.head_sum END,
-         s.lease_left, r.rec, r.token, o.yes, true, holdfast.timeline(),
+         holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened),
+         r.rec, r.token, o.yes, true, line,
          s.version IS NOT NULL AND u.n <> ALL (locked)
   FROM unnest(p_tenants, p_sessions, p_requests)
     WITH ORDINALITY AS u (tenant, session_id, request, n)
   CROSS JOIN LATERAL (SELECT u.n = ANY (ok) AS yes) o
-  LEFT JOIN holdfast.standing s ON s.tenant = u.tenant AND s.session_id = u.session_id
+  LEFT JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
   LEFT JOIN holdfast.request r
     ON NOT o.yes AND r.tenant = u.tenant AND r.session_id = u.session_id
        AND r.request_id = u.request::uuid AND r.at >= p_kept_since

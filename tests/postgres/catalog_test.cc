@@ -1,5 +1,6 @@
 // What the schema promises, read from the catalog, and what a hand in the tables meets.
 #include "tests/postgres/store_fixture.h"
+#include "tests/support/wait.h"
 
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
@@ -83,7 +84,7 @@ TEST_F(PgCatalog, ACommitIsAHotUpdate) {
         "SELECT n_tup_upd::text FROM pg_stat_user_tables"
         " WHERE relid = 'holdfast.session'::regclass");
   };
-  EXPECT_EQ(counted(), "22");
+  EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return counted() == "22"; })) << counted();
   EXPECT_EQ(database().AskText("SELECT (n_tup_upd - n_tup_hot_upd)::text FROM pg_stat_user_tables"
                                " WHERE relid = 'holdfast.session'::regclass"),
             "1");

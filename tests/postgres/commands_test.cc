@@ -8,6 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 namespace holdfast::testing {
@@ -95,6 +97,35 @@ TEST_F(CommandsTest, WhatCannotBeReachedIsSaid) {
   EXPECT_EQ(Run({"migrate"}, "host=/nonexistent dbname=x"), 1);
   EXPECT_THAT(said_, HasSubstr("store team: "));
   EXPECT_THAT(said_, HasSubstr("/nonexistent"));
+}
+
+TEST_F(CommandsTest, APasswordIsTakenByReferenceAndNeverSaid) {
+  namespace fs = std::filesystem;
+  // The server, another user, reads this one.
+  fs::permissions(folder_.path(), fs::perms::others_exec, fs::perm_options::add);
+  std::ofstream(folder_.File("hba")) << "local all holdfast trust\nlocal all all scram-sha-256\n";
+  OwnPostgres postgres({"fsync=off", "hba_file=" + folder_.File("hba")});
+  postgres.Start();
+  ASSERT_EQ(Connect(postgres.dsn())
+                ->Script("CREATE ROLE someone LOGIN PASSWORD 'sesame'; "
+                         "GRANT CREATE ON DATABASE postgres TO someone"),
+            absl::OkStatus());
+  const std::string dsn = postgres.dsn() + " user=someone";
+  EXPECT_EQ(Run({"migrate"}, dsn), 1);
+  EXPECT_THAT(said_, HasSubstr("no password supplied"));
+  std::ofstream(folder_.File("password")) << "open sesame\n";
+  const std::string by_file = ", password: 'file:" + folder_.File("password") + "'";
+  EXPECT_EQ(Run({"migrate"}, dsn, by_file), 1);
+  EXPECT_THAT(said_, HasSubstr("password authentication failed"));
+  EXPECT_EQ(said_.find("sesame"), std::string::npos) << said_;
+  std::ofstream(folder_.File("password")) << "sesame\n";
+  EXPECT_EQ(Run({"migrate"}, dsn, by_file), 0) << said_;
+  setenv("HOLDFAST_TEST_PASSWORD", "sesame", 1);
+  EXPECT_EQ(Run({"migrate", "--status"}, dsn, ", password: 'env:HOLDFAST_TEST_PASSWORD'"), 0)
+      << said_;
+  EXPECT_EQ(Run({"--print-config"}, dsn, by_file), 0);
+  EXPECT_THAT(said_, HasSubstr("password: file:"));
+  EXPECT_EQ(said_.find("sesame"), std::string::npos);
 }
 
 TEST_F(CommandsTest, APasswordThatIsNotThereIsSaid) {

@@ -326,6 +326,14 @@ TEST(PgConnection, WhatAFailureSaysHasNoValuesOfRows) {
   }
 }
 
+TEST(PgConnection, CopyIsNotSpoken) {
+  const auto connection = Shared();
+  const auto failure = connection->Try("COPY (SELECT 1) TO STDOUT");
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_THAT(failure->text, HasSubstr("COPY"));
+  EXPECT_FALSE(connection->usable());
+}
+
 TEST(PgConnection, ATapFailsStatementsBeforeAndAfter) {
   const TestDatabase database(Contents::kNothing);
   auto tap = std::make_shared<pg::Tap>();

@@ -140,6 +140,22 @@ TEST(Migrations, AStepOfTheSameNumberButAnotherTextIsRefused) {
   EXPECT_THAT(Words(Migrate(*connection, other).status()), HasSubstr("step 2 (second)"));
 }
 
+TEST(Migrations, WhereNothingIsMissingNothingNeedBeAllowed) {
+  const TestDatabase database(Contents::kNothing);
+  const std::string role = database.name();
+  const auto owner = Connect(database.dsn());
+  ASSERT_TRUE(Migrate(*owner, kAll).ok());
+  ASSERT_EQ(owner->Script("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA holdfast TO " +
+                          role + "; GRANT SELECT ON holdfast.migration TO " + role),
+            absl::OkStatus());
+  {
+    const auto connection = Connect(database.dsn() + " user=" + role);
+    EXPECT_EQ(*Migrate(*connection, kAll), 0);
+    EXPECT_EQ(*Migrate(*connection, kAll.first(1)), 0);
+  }
+  EXPECT_EQ(owner->Script("DROP OWNED BY " + role + "; DROP ROLE " + role), absl::OkStatus());
+}
+
 TEST(Migrations, ARoleThatMayNotMakeThemIsToldSo) {
   const TestDatabase database(Contents::kNothing);
   ASSERT_EQ(Connect(database.dsn())->Script("CREATE ROLE " + database.name() + " LOGIN"),

@@ -72,8 +72,9 @@ std::string ReadyDirectory(const path& place) {
 // Starts the supervisor, which outlives this process and has none of its files open.
 void StartSupervisor(const path& place) {
   const std::string log = place / "log";
-  std::vector<std::string> words = {"/usr/bin/setsid",     kScript, "share", place, "fsync=off",
-                                    "full_page_writes=off"};
+  std::vector<std::string> words = {
+      "/usr/bin/setsid",    kScript, "share", place, "fsync=off", "full_page_writes=off",
+      "max_connections=400"};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

@@ -1,0 +1,270 @@
+// Changes of many sessions at once: they share a statement, and no one spoils another.
+#include "tests/postgres/store_fixture.h"
+#include "tests/support/wait.h"
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+#include <latch>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+constexpr int kSessions = 8;
+constexpr PageLimit kWhole{.items = 100, .bytes = 1 << 20};
+
+class PgGroupCommit : public PostgresStoreTest {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < kSessions; ++i) {
+      many_.push_back(std::make_unique<Changes>(Key(absl::StrCat("s", i)), random()));
+      tokens_.push_back(*LeaseToken::Parse(Apply(many_.back()->Create()).token));
+    }
+    results_.resize(kSessions, absl::UnknownError("not yet"));
+  }
+
+  // A commit of `text` into session `i`, with everything that a change can add.
+  Change Writing(int i, const std::string& text) {
+    Change change = many_[i]->Write(tokens_[i]);
+    change.messages = {Text(text + " a"), Text(text + " b")};
+    change.slots = {MakeSlot("memory", text)};
+    change.events = {{.name = "Written"}};
+    change.audit = AuditDraft{.audit_class = "Test", .code = "write"};
+    return change;
+  }
+
+  // Commits `changes`, one of each session, so that some of them meet in one statement: whoever
+  // comes first waits in the database for a lock that the test holds until all are on their way.
+  void CommitTogether(std::vector<Change> changes) {
+    statements().Take();
+    const auto gate = holdfast::testing::Connect(database().dsn());
+    ASSERT_EQ(gate->Script("BEGIN; LOCK TABLE holdfast.session IN EXCLUSIVE MODE"),
+              absl::OkStatus());
+    std::latch under_way(static_cast<std::ptrdiff_t>(changes.size()));
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < changes.size(); ++i) {
+      threads.emplace_back([&, i] {
+        under_way.count_down();
+        results_[i] = store().Commit(changes[i]);
+      });
+    }
+    under_way.wait();
+    EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+      return database().AskText(
+                 "SELECT count(*)::text FROM pg_locks WHERE NOT granted"
+                 " AND database = (SELECT oid FROM pg_database WHERE datname ="
+                 " current_database())") != "0";
+    }));
+    EXPECT_EQ(gate->Script("COMMIT"), absl::OkStatus());
+    threads.clear();
+  }
+
+  // Commits one change of each session until a statement has carried several.
+  void WriteInGroups(const std::string& text) {
+    for (bool grouped = false; !grouped; grouped = Seen("change_many")) {
+      ASSERT_LT(rounds_, 100);
+      std::vector<Change> changes;
+      for (int i = 0; i < kSessions; ++i) {
+        changes.push_back(Writing(i, absl::StrCat(text, rounds_)));
+      }
+      CommitTogether(std::move(changes));
+      ++rounds_;
+    }
+  }
+
+  bool Seen(const std::string& name) {
+    const std::vector<std::string> names = statements().Take();
+    return std::ranges::count(names, name) > 0;
+  }
+
+  std::vector<std::string> Reasons() {
+    std::vector<std::string> reasons;
+    for (const auto& result : results_) reasons.push_back(ReasonOf(result));
+    return reasons;
+  }
+  size_t MessagesOf(int i) {
+    const auto page = store().ReadMessages(many_[i]->key(), std::nullopt, MessageSeq(), kWhole);
+    EXPECT_TRUE(page.ok());
+    return page.ok() ? page->messages.size() : 0;
+  }
+
+  std::vector<std::unique_ptr<Changes>> many_;
+  std::vector<LeaseToken> tokens_;
+  std::vector<absl::StatusOr<CommitResult>> results_;
+  int rounds_ = 0;
+};
+
+TEST_F(PgGroupCommit, WhatWaitsTogetherIsWrittenTogetherAndWhole) {
+  WriteInGroups("together");
+  EXPECT_THAT(Reasons(), Each("OK"));
+  for (int i = 0; i < kSessions; ++i) {
+    const SessionKey& key = many_[i]->key();
+    EXPECT_EQ(results_[i]->head.messages.value(), 2U * rounds_);
+    EXPECT_EQ(results_[i]->head.lease.state, LeaseState::kLive);
+    EXPECT_EQ(MessagesOf(i), 2U * rounds_);
+    const auto loaded = store().LoadForDecision(key, std::nullopt);
+    ASSERT_TRUE(loaded.ok());
+    EXPECT_EQ(loaded->head.revision, results_[i]->head.revision);
+    EXPECT_EQ(loaded->head.audit_chain, results_[i]->head.audit_chain);
+    const auto slots = store().ReadSlots(key, {.owners = {"memory"}});
+    ASSERT_TRUE(slots.ok() && slots->slots.size() == 1);
+    EXPECT_EQ(slots->slots[0].slot.data, absl::StrCat("together", rounds_ - 1));
+    const auto events = store().ReadEvents(key, EventSeq(), kWhole);
+    ASSERT_TRUE(events.ok());
+    EXPECT_EQ(events->events.back().seq, loaded->head.last_event);
+    const auto audit = store().ReadAudit(key, AuditSeq(), kWhole);
+    ASSERT_TRUE(audit.ok());
+    EXPECT_EQ(audit->records.back().hash, loaded->head.audit_chain);
+  }
+}
+
+TEST_F(PgGroupCommit, NothingReadsMoreThanItsKeys) {
+  WriteInGroups("planned");
+  std::vector<RenewRequest> renewals;
+  for (int i = 0; i < kSessions; ++i) {
+    renewals.push_back({.key = many_[i]->key(), .token = tokens_[i]});
+    const TurnNumber turn = Apply(many_[i]->Begin(tokens_[i])).turn;
+    Apply(many_[i]->Append(tokens_[i], turn, {Note(turn, 1, "a")}));
+    Apply(many_[i]->Append(tokens_[i], turn, {Note(turn, 1, "a")}));
+    Apply(many_[i]->CommitTurn(tokens_[i], turn));
+    const SessionKey& key = many_[i]->key();
+    EXPECT_TRUE(store().LoadForDecision(key, NewRequest(random())).ok());
+    EXPECT_TRUE(store().ReadMessages(key, Revision(1), MessageSeq(), kWhole).ok());
+    EXPECT_TRUE(store().ReadSlots(key, {.owners = {"memory"}}).ok());
+    EXPECT_TRUE(store().ReadJournal(key, {.turn = turn}, kWhole).ok());
+    EXPECT_TRUE(store().ReadEvents(key, EventSeq(), kWhole).ok());
+    EXPECT_TRUE(store().ReadAudit(key, AuditSeq(), kWhole).ok());
+  }
+  for (const auto& renewed : store().RenewLeases(renewals)) EXPECT_TRUE(renewed.ok());
+  EXPECT_TRUE(store().List({.tenant = key().tenant, .limit = 2}).ok());
+  EXPECT_TRUE(store().List({.tenant = key().tenant, .project_root = "/x", .limit = 2}).ok());
+  EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), 10).ok());
+  EXPECT_TRUE(store().ListDue(DueKind::kCancelled, absl::Minutes(5), 10).ok());
+  CloseStore();  // its connections tell what they counted when they end
+  const auto counted = [&](const char* what) {
+    return database().AskText(
+        absl::StrCat("SELECT coalesce(string_agg(relname, ', '), 'none') FROM pg_stat_user_tables"
+                     " WHERE schemaname = 'holdfast' AND ",
+                     what));
+  };
+  ASSERT_TRUE(holdfast::testing::WaitUntil(
+      [&] { return counted("relname = 'session' AND idx_scan > 0") == "session"; }));
+  EXPECT_EQ(counted("seq_scan > 0 AND relname NOT IN ('store', 'probe', 'migration')"), "none");
+}
+
+TEST_F(PgGroupCommit, TurnsAreFoldedForEachMemberByItself) {
+  // Each turn has a journal of its own, with slot updates of which the last counts.
+  std::vector<TurnNumber> turns;
+  for (bool grouped = false; !grouped; grouped = Seen("change_many")) {
+    ASSERT_LT(++rounds_, 100);
+    std::vector<Change> commits;
+    for (int i = 0; i < kSessions; ++i) {
+      const TurnNumber turn = Apply(many_[i]->Begin(tokens_[i])).turn;
+      const auto text = [&](const char* what) { return absl::StrCat(what, i, " of ", rounds_); };
+      Apply(many_[i]->Append(tokens_[i], turn,
+                             {SlotUpdate(turn, 1, MakeSlot("plan", text("old"))),
+                              SlotUpdate(turn, 2, MakeSlot("plan", text("plan"))),
+                              SlotUpdate(turn, 3, MakeSlot("memory", text("not this")))}));
+      Change commit = many_[i]->CommitTurn(tokens_[i], turn);
+      commit.slots = {MakeSlot("memory", text("memory"))};
+      commits.push_back(std::move(commit));
+    }
+    CommitTogether(std::move(commits));
+  }
+  EXPECT_THAT(Reasons(), Each("OK"));
+  for (int i = 0; i < kSessions; ++i) {
+    const auto slots = store().ReadSlots(many_[i]->key(), {.owners = {"memory", "plan"}});
+    ASSERT_TRUE(slots.ok() && slots->slots.size() == 2);
+    EXPECT_EQ(slots->slots[0].slot.data, absl::StrCat("memory", i, " of ", rounds_));
+    EXPECT_EQ(slots->slots[1].slot.data, absl::StrCat("plan", i, " of ", rounds_));
+  }
+}
+
+TEST_F(PgGroupCommit, AMemberWhoseRowIsLockedHoldsBackNobodyElse) {
+  const auto holder = holdfast::testing::Connect(database().dsn());
+  ASSERT_EQ(holder->Script("BEGIN; SELECT 1 FROM holdfast.session WHERE session_id = 's0'"
+                           " FOR UPDATE"),
+            absl::OkStatus());
+  absl::StatusOr<CommitResult> locked = absl::UnknownError("not yet");
+  std::jthread waiter([&] { locked = store().Commit(Writing(0, "locked")); });
+  EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+    return database().AskText(
+               "SELECT count(*)::text FROM pg_stat_activity WHERE datname ="
+               " current_database() AND wait_event_type = 'Lock'") == "1";
+  }));
+  // Also those that come behind it, alone and together.
+  std::vector<std::jthread> others;
+  for (int i = 1; i < kSessions; ++i) {
+    others.emplace_back([&, i] { results_[i] = store().Commit(Writing(i, "free")); });
+  }
+  others.clear();
+  for (int i = 1; i < kSessions; ++i) EXPECT_EQ(ReasonOf(results_[i]), "OK");
+  EXPECT_EQ(holder->Script("COMMIT"), absl::OkStatus());
+  waiter.join();
+  EXPECT_EQ(ReasonOf(locked), "OK");
+  EXPECT_EQ(MessagesOf(0), 2U);
+}
+
+TEST_F(PgGroupCommit, AMemberThatCannotBeWrittenSpoilsNobody) {
+  database().Run(
+      "CREATE FUNCTION holdfast.test_poison() RETURNS trigger LANGUAGE plpgsql AS $$"
+      " BEGIN RAISE EXCEPTION 'poison'; END $$;"
+      "CREATE TRIGGER test_poison BEFORE INSERT ON holdfast.message FOR EACH ROW"
+      " WHEN (NEW.session_id = 's3') EXECUTE FUNCTION holdfast.test_poison()");
+  WriteInGroups("poisoned");
+  for (int i = 0; i < kSessions; ++i) {
+    EXPECT_EQ(ReasonOf(results_[i]), i == 3 ? "STORE_UNAVAILABLE" : "OK") << i;
+    EXPECT_EQ(MessagesOf(i), i == 3 ? 0U : 2U * rounds_) << i;
+  }
+  EXPECT_EQ(RefusalOf(results_[3].status()).facts().at("outcome"), "known");
+}
+
+TEST_F(PgGroupCommit, ARefusalIsItsOwnMembersAlone) {
+  const auto other = AnotherServer();
+  for (bool grouped = false; !grouped; grouped = Seen("change_many")) {
+    ASSERT_LT(++rounds_, 100);
+    // Another server has taken over what this one still thinks is held by its client.
+    const auto taken = other->Commit(many_[5]->Resume(LeaseRule::kForce));
+    ASSERT_EQ(ReasonOf(taken), "OK");
+    std::vector<Change> changes;
+    for (int i = 0; i < kSessions; ++i) changes.push_back(Writing(i, "mixed"));
+    CommitTogether(std::move(changes));
+    for (int i = 0; i < kSessions; ++i) {
+      EXPECT_EQ(ReasonOf(results_[i]), i == 5 ? "FENCED" : "OK") << i;
+    }
+    tokens_[5] = *LeaseToken::Parse(taken->receipt.token);
+  }
+  EXPECT_EQ(MessagesOf(5), 0U);
+  Close(other);
+}
+
+TEST_F(PgGroupCommit, AGroupWhoseAnswerWasLostActsOnce) {
+  statements().LoseAnswerOf("change_many");
+  WriteInGroups("lost");
+  EXPECT_THAT(Reasons(), Each("OK"));
+  for (int i = 0; i < kSessions; ++i) EXPECT_EQ(MessagesOf(i), 2U * rounds_);
+}
+
+TEST_F(PgGroupCommit, ChangesOfOneSessionLeaveInTheirOrder) {
+  constexpr int kWriters = 6;
+  std::vector<std::jthread> threads;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(ReasonOf(store().Commit(many_[0]->Update({{"title", "x"}}))), "OK");
+      }
+    });
+  }
+  threads.clear();
+  // Each was decided on the one before: none was decided twice.
+  const std::vector<std::string> names = statements().Take();
+  EXPECT_EQ(std::ranges::count(names, "change"), kWriters * 20 + kSessions);
+}
+
+}  // namespace
+}  // namespace holdfast::test

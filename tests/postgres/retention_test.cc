@@ -1,0 +1,137 @@
+// What goes when nobody can ask for it any more, and what stays.
+#include "session/limits.h"
+#include "tests/postgres/store_fixture.h"
+#include "tests/support/wait.h"
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class PgRetention : public PostgresStoreTest {
+ protected:
+  std::string Count(const std::string& of) {
+    return database().AskText(absl::StrCat("SELECT count(*)::text FROM holdfast.", of));
+  }
+  void Sweep() { EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), 10).ok()); }
+};
+
+TEST_F(PgRetention, WhatNoSnapshotNamesGoesAndTheRestStays) {
+  Create();
+  Change first = changes().Write(token());
+  first.slots = {MakeSlot("still", "unchanged"), MakeSlot("gone", "x")};
+  first.messages = {Text("a former history")};
+  Apply(first);
+  Change replace = changes().Write(token());
+  replace.replaces_history = true;
+  replace.deleted_slots = {"gone"};
+  Apply(replace);
+  for (int i = 0; i < 30; ++i) {
+    const TurnNumber turn = Begin();
+    Apply(
+        changes().Append(token(), turn, {SlotUpdate(turn, 1, MakeSlot("plan", absl::StrCat(i)))}));
+    Change commit = changes().CommitTurn(token(), turn);
+    commit.messages = {Text(absl::StrCat("message ", i))};
+    Apply(commit);
+  }
+  Apply(changes().Close(token()));  // and with the close it is pruned
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return Count("journal") == "9"; }));
+  ASSERT_TRUE(
+      holdfast::testing::WaitUntil([&] { return Count("slot WHERE owner = 'plan'") == "10"; }));
+  EXPECT_EQ(Count("slot WHERE owner = 'still'"), "1");
+  EXPECT_EQ(Count("slot WHERE owner = 'gone'"), "0");
+  EXPECT_EQ(Count("message WHERE generation = 1"), "0");
+  EXPECT_EQ(Texts().size(), 30U);
+  const auto slots = store().ReadSlots(key(), {.owners = {"still"}});
+  ASSERT_TRUE(slots.ok() && slots->slots.size() == 1);
+  EXPECT_EQ(slots->slots[0].slot.data, "unchanged");
+  // The oldest snapshot that is kept is read whole.
+  const auto loaded = store().LoadForDecision(key(), std::nullopt);
+  ASSERT_TRUE(loaded.ok());
+  const auto old = store().ReadSlots(
+      key(), {.revision = OldestKept(loaded->head).revision, .owners = {"plan", "still"}});
+  ASSERT_TRUE(old.ok());
+  EXPECT_EQ(old->slots.size(), 2U);
+  EXPECT_EQ(old->slots[0].slot.data, "20");
+}
+
+TEST_F(PgRetention, RepliesGoAfterADay) {
+  Create();
+  Apply(changes().Update({{"title", "x"}}));
+  EXPECT_EQ(Count("request"), "2");
+  clock().Advance(kRequestsKept);
+  Sweep();
+  EXPECT_EQ(Count("request"), "2");
+  clock().Advance(absl::Seconds(1));
+  Sweep();
+  EXPECT_EQ(Count("request"), "0");
+}
+
+TEST_F(PgRetention, ADeletedSessionIsEmptiedButForItsTombstone) {
+  Create();
+  const std::string bytes(100, 'x');
+  const UploadId upload = *UploadId::Parse(UuidText(random().Bytes(16), 4));
+  ASSERT_TRUE(store().StageUpload(key(), upload, 0, bytes).ok());
+  RunTurn({Text("one"), Text("two")});
+  Change gone = changes().Delete();
+  gone.guard.lease = LeaseRule::kForce;
+  gone.events = {{.name = "SessionDeleted"}};
+  Apply(gone);
+  Sweep();
+  EXPECT_EQ(Count("message"), "2");  // watchers of other servers may still look
+  clock().Advance(absl::Minutes(1));
+  Sweep();
+  for (const char* table :
+       {"message", "slot", "journal", "event", "audit", "request", "upload", "blob_chunk"}) {
+    EXPECT_EQ(Count(table), "0") << table;
+  }
+  EXPECT_EQ(Count("session WHERE sweep"), "0");
+  EXPECT_EQ(ReasonOf(store().LoadForDecision(key(), std::nullopt).status()), "TOMBSTONED");
+  const auto last = store().ReadLastEvent(key());
+  ASSERT_TRUE(last.ok());
+  EXPECT_EQ(last->name, "SessionDeleted");
+}
+
+TEST_F(PgRetention, OldEventsGoButNeverTheLastThousand) {
+  Create();
+  Change many = changes().Update({{"title", "x"}});
+  many.events = std::vector<EventDraft>(kEventsKeptLeast + 500, EventDraft{.name = "Many"});
+  Apply(many);
+  clock().Advance(kEventsKept + absl::Hours(1));
+  Apply(changes().Close(token()));
+  const auto first = [&] {
+    return database().AskText("SELECT min(seq)::text FROM holdfast.event");
+  };
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return first() != "1"; }));
+  const auto loaded = store().LoadForDecision(key(), std::nullopt);
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(first(), absl::StrCat(loaded->head.last_event.value() - kEventsKeptLeast + 1));
+  constexpr PageLimit kPage{.items = 10, .bytes = 1 << 20};
+  const auto pruned = store().ReadEvents(key(), EventSeq(1), kPage);
+  ASSERT_EQ(ReasonOf(pruned.status()), "EVENTS_COMPACTED");
+  EXPECT_EQ(RefusalOf(pruned.status()).facts().at("oldest"), first());
+}
+
+TEST_F(PgRetention, AQuietSessionLeavesTheSweepsSight) {
+  Create();
+  RunTurn({Text("one")});
+  EXPECT_EQ(Count("session WHERE sweep"), "1");
+  Sweep();
+  EXPECT_EQ(Count("session WHERE sweep"), "1");
+  clock().Advance(absl::Minutes(10));
+  Sweep();
+  EXPECT_EQ(Count("session WHERE sweep"), "0");
+  // An active turn never leaves it.
+  Begin();
+  clock().Advance(absl::Hours(1));
+  const auto due = store().ListDue(DueKind::kAbandoned, absl::Minutes(5), 10);
+  ASSERT_TRUE(due.ok());
+  EXPECT_THAT(*due, ElementsAre(key()));
+}
+
+}  // namespace
+}  // namespace holdfast::test
