@@ -35,6 +35,7 @@ absl::Status BenchResumeFs(const Plan& plan, Figures& figures);
 absl::Status BenchListFs(const Plan& plan, Figures& figures);
 absl::Status BenchMemoryFs(const Plan& plan, Figures& figures);
 absl::Status BenchOverload(const Plan& plan, Figures& figures);
+absl::Status BenchChecker(const Plan& plan, Figures& figures);
 
 }  // namespace holdfast::bench
 

@@ -20,7 +20,7 @@ std::string Text(double value) {
 
 std::string GoalText(Goal goal) {
   std::string bound = Text(goal.bound);
-  bound.erase(bound.find_last_not_of('0') + 1);
+  if (bound.find('.') != std::string::npos) bound.erase(bound.find_last_not_of('0') + 1);
   if (bound.ends_with('.')) bound.pop_back();
   return (goal.at_least ? ">=" : "<=") + bound;
 }

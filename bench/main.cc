@@ -23,15 +23,16 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 9> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
-                                            {.name = "append-fs", .run = BenchAppendFs},
-                                            {.name = "recover-fs", .run = BenchRecoverFs},
-                                            {.name = "resume-fs", .run = BenchResumeFs},
-                                            {.name = "list-fs", .run = BenchListFs},
-                                            {.name = "memory-fs", .run = BenchMemoryFs},
-                                            {.name = "space-fs", .run = BenchSpaceFs},
-                                            {.name = "overload", .run = BenchOverload},
-                                            {.name = "watch", .run = BenchWatch}}};
+constexpr std::array<Bench, 10> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+                                             {.name = "append-fs", .run = BenchAppendFs},
+                                             {.name = "recover-fs", .run = BenchRecoverFs},
+                                             {.name = "resume-fs", .run = BenchResumeFs},
+                                             {.name = "list-fs", .run = BenchListFs},
+                                             {.name = "memory-fs", .run = BenchMemoryFs},
+                                             {.name = "space-fs", .run = BenchSpaceFs},
+                                             {.name = "overload", .run = BenchOverload},
+                                             {.name = "watch", .run = BenchWatch},
+                                             {.name = "checker", .run = BenchChecker}}};
 
 struct Options {
   Plan plan;

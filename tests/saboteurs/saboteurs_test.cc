@@ -47,6 +47,14 @@ const Row kRows[] = {
      .area = "recovery",
      .test = "PausedHolder.WakesUpFencedOffFromEverything",
      .says = "old BeginTurn CONCURRENT_TURN"},
+    {.saboteur = "no_epoch_check",
+     .area = "recovery",
+     .test = "Traffic.IsServedAsByOneStoreWhileTheServerIsKilled",
+     .says = "acted with the token of epoch "},
+    {.saboteur = "no_request_check",
+     .area = "recovery",
+     .test = "Traffic.IsServedAsByOneStoreWhileTheServerIsKilled",
+     .says = ": acted twice: "},
     {.saboteur = "no_request_check",
      .area = "recovery",
      .test = "Twins.CommitOnce",
@@ -103,7 +111,8 @@ TEST(SaboteurOfThreads, IsFound) {
 #endif
 
 INSTANTIATE_TEST_SUITE_P(Saboteur, Saboteurs, ::testing::ValuesIn(kRows), [](const auto& param) {
-  return param.param.saboteur + "_" + param.param.area;
+  const std::string suite = param.param.test.substr(0, param.param.test.find('.'));
+  return param.param.saboteur + "_" + param.param.area + "_" + suite.substr(suite.find('/') + 1);
 });
 
 }  // namespace

@@ -1,0 +1,85 @@
+// Mixed traffic over a list of servers that serve the same store, recorded call by call.
+//
+//   Traffic traffic({.addresses = {server.address()}, .file = folder.File("history")});
+//   traffic.Start();
+//   ... kill and restart servers, waiting for traffic.acknowledged() in between ...
+//   traffic.Stop();
+//   Check(*traffic.Finish());
+#ifndef HOLDFAST_TESTS_HISTORY_TRAFFIC_H_
+#define HOLDFAST_TESTS_HISTORY_TRAFFIC_H_
+
+#include "tests/history/agent.h"
+#include "tests/history/history.h"
+#include "tests/history/record_file.h"
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::history {
+
+struct TrafficPlan {
+  std::vector<std::string> addresses;
+  std::string file;  // of the record; new
+  std::string prefix = "traffic";
+  uint32_t clients = 8;
+  uint32_t sessions = 6;
+  absl::Duration lease_ttl = absl::Seconds(5);
+  uint64_t seed = 1;
+};
+
+// Its own methods are for one thread.
+class Traffic final {
+ public:
+  explicit Traffic(TrafficPlan plan);
+  Traffic(const Traffic&) = delete;
+  Traffic& operator=(const Traffic&) = delete;
+  ~Traffic();
+
+  void Start();
+  // Ends when each client has its answer, or has given up; servers must be up, or all down.
+  void Stop();
+
+  // Mutations that were acknowledged so far. Any thread may call.
+  [[nodiscard]] uint64_t acknowledged() const { return acknowledged_; }
+  // Mutations that have been sent and have not come back. Any thread may call.
+  [[nodiscard]] uint64_t in_flight() const { return in_flight_; }
+
+  // When the traffic has stopped: reads every session as a fresh client, adds that to the record,
+  // and answers all of it as it stands in the file.
+  absl::StatusOr<History> Finish();
+
+ private:
+  void RunClient(uint32_t client);
+
+  const TrafficPlan plan_;
+  Recorder recorder_;
+  std::atomic<uint64_t> acknowledged_ = 0;
+  std::atomic<uint64_t> in_flight_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::vector<std::thread> clients_;
+};
+
+// How many of `kills` (times of the history's clock) met a mutation that had been sent and had not
+// come back.
+size_t KillsInFlight(const History& history, const std::vector<int64_t>& kills);
+
+// How many mutations were never answered.
+size_t Unanswered(const History& history);
+
+// What the traffic was made of, for a person who reads the output: a line for each method and
+// answer with their number.
+std::string Summary(const History& history);
+
+// The history's clock: nanoseconds of the machine since it was started.
+int64_t HistoryNow();
+
+}  // namespace holdfast::history
+
+#endif  // HOLDFAST_TESTS_HISTORY_TRAFFIC_H_
