@@ -21,21 +21,29 @@ void TakeTurn(WireClient& client, const std::string& token, const std::string& t
   client.Must(&Stub::CommitTurn, test::CommitRequest("one", token, begun.turn(), text));
 }
 
+// The same, asking with the same request until the store is there again.
+void TakeTurnWithPatience(WireClient& client, const std::string& token, const std::string& text) {
+  const auto begin = test::BeginRequest("one", token);
+  ASSERT_TRUE(WaitUntil([&] { return client.Reason(&Stub::BeginTurn, begin) == "OK"; }));
+  const auto turn = client.Must(&Stub::BeginTurn, begin).turn();
+  client.Must(&Stub::CommitTurn, test::CommitRequest("one", token, turn, text));
+}
+
+// A server and a client that asks it.
+struct Served {
+  explicit Served(const std::string& dsn) : server(folder, {.dsn = dsn}) {}
+  void Start() {
+    ASSERT_TRUE(server.Start()) << server.Log();
+    client = std::make_unique<WireClient>(server.address());
+  }
+
+  TestFolder folder;
+  ServerProcess server;
+  std::unique_ptr<WireClient> client;
+};
+
 class Servers : public ::testing::Test {
  protected:
-  // One server of the two, and a client that asks it.
-  struct Served {
-    explicit Served(const std::string& dsn) : server(folder, {.dsn = dsn}) {}
-    void Start() {
-      ASSERT_TRUE(server.Start()) << server.Log();
-      client = std::make_unique<WireClient>(server.address());
-    }
-
-    TestFolder folder;
-    ServerProcess server;
-    std::unique_ptr<WireClient> client;
-  };
-
   void SetUp() override {
     postgres_.Start();
     ASSERT_TRUE(pg::Migrate(*Connect(postgres_.dsn())).ok());
@@ -101,6 +109,45 @@ TEST_F(Servers, TheyGoOnWhenPostgresqlIsKilledAndComesBack) {
   EXPECT_EQ(other().Must(&Stub::BeginTurn, begin).turn(), 2);
   client().Must(&Stub::CommitTurn, test::CommitRequest("one", token(), 2, "after"));
   EXPECT_EQ(other().Get("one").message_count(), 2);
+}
+
+int64_t MessagesIn(const std::string& dsn) {
+  constexpr pg::Statement kMessages = {"messages", "SELECT messages FROM holdfast.session"};
+  const pg::Answer answer = Connect(dsn)->Run(kMessages, pg::Params());
+  return std::get<pg::Rows>(answer).Int(0, 0);
+}
+
+// With a standby that every commit waits for. The old primary, which comes back, is named first.
+TEST(Failover, LosesNothingAndTheOldPrimaryIsLeftAlone) {
+  OwnPostgres primary({"fsync=off", "synchronous_standby_names=*"});
+  OwnPostgres standby({"fsync=off"});
+  primary.Start();
+  standby.CopyFrom(primary);
+  standby.Start();
+  ASSERT_TRUE(pg::Migrate(*Connect(primary.dsn())).ok());
+  Served served("host=" + primary.directory() + "," + standby.directory() +
+                " user=holdfast dbname=postgres");
+  served.Start();
+  WireClient& client = *served.client;
+  const std::string token =
+      client.Must(&Stub::CreateSession, test::CreateRequest("one")).lease_token();
+  TakeTurn(client, token, "before");
+
+  primary.Kill();
+  ASSERT_EQ(Connect(standby.dsn())->Script("SELECT pg_promote(true, 60)"), absl::OkStatus());
+  TakeTurnWithPatience(client, token, "after");
+  EXPECT_EQ(client.Get("one").message_count(), 2);
+
+  primary.Start();
+  // So that every connection has to be made again.
+  ASSERT_EQ(Connect(standby.dsn())
+                ->Script("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+                         "WHERE application_name = 'holdfastd' AND pid <> pg_backend_pid()"),
+            absl::OkStatus());
+  TakeTurnWithPatience(client, token, "with the old primary back");
+  EXPECT_EQ(client.Get("one").message_count(), 3);
+  EXPECT_EQ(MessagesIn(standby.dsn()), 3);
+  EXPECT_EQ(MessagesIn(primary.dsn()), 1);
 }
 
 }  // namespace
