@@ -1,5 +1,7 @@
 #include "store-postgres/pg/connection.h"
 
+#include "store-postgres/pg/dsn.h"
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -81,8 +83,11 @@ absl::StatusOr<Keywords> KeywordsOf(const ConnectOptions& options) {
   std::string settings = SessionSettings(options);
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
     if (option->val == nullptr) continue;  // not said, and without a default
-    if (std::string_view(option->keyword) == "options") {
+    const std::string_view keyword = option->keyword;
+    if (keyword == "options") {
       settings = absl::StrCat(option->val, " ", settings);
+    } else if (keyword == "host" || keyword == "hostaddr" || keyword == "port") {
+      keywords.Set(option->keyword, Rotated(option->val, options.first_host));
     } else {
       keywords.Set(option->keyword, option->val);
     }

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,8 +48,9 @@ struct Tap {
 };
 
 struct ConnectOptions {
-  std::string dsn;       // libpq's, keywords or URI; several hosts may be given
-  std::string password;  // empty: as libpq finds one
+  std::string dsn;        // libpq's, keywords or URI; several hosts may be given
+  size_t first_host = 0;  // of several, where to begin; behind the last one the first follows
+  std::string password;   // empty: as libpq finds one
   std::string application_name = "holdfastd";
   absl::Duration connect_timeout = absl::Seconds(5);     // for each host
   absl::Duration statement_timeout = absl::Seconds(30);  // by the server; infinite: none

@@ -1,8 +1,13 @@
 #include "store-postgres/pg/dsn.h"
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+#include <algorithm>
 #include <libpq-fe.h>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::pg {
 namespace {
@@ -28,6 +33,27 @@ std::string DsnProblem(const std::string& dsn) {
     }
   }
   return "";
+}
+
+size_t HostsIn(const std::string& dsn) {
+  const std::unique_ptr<PQconninfoOption, FreeOptions> parsed(
+      PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
+  size_t hosts = 1;
+  if (parsed == nullptr) return hosts;
+  for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
+    const std::string_view keyword = option->keyword;
+    if (option->val == nullptr || (keyword != "host" && keyword != "hostaddr")) continue;
+    const std::string_view list = option->val;
+    hosts = std::max(hosts, static_cast<size_t>(std::ranges::count(list, ',')) + 1);
+  }
+  return hosts;
+}
+
+std::string Rotated(const std::string& list, size_t count) {
+  std::vector<std::string> items = absl::StrSplit(list, ',');
+  std::rotate(items.begin(), items.begin() + static_cast<ptrdiff_t>(count % items.size()),
+              items.end());
+  return absl::StrJoin(items, ",");
 }
 
 }  // namespace holdfast::pg

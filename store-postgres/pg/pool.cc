@@ -1,6 +1,7 @@
 #include "store-postgres/pg/pool.h"
 
 #include "session/refusal.h"
+#include "store-postgres/pg/dsn.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +9,8 @@
 
 namespace holdfast::pg {
 
-Pool::Pool(PoolOptions options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
+Pool::Pool(PoolOptions options, const Clock& clock)
+    : options_(std::move(options)), hosts_(HostsIn(options_.connect.dsn)), clock_(clock) {}
 
 absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most) {
   std::vector<Kept> stale;  // closed when the lock is free again
@@ -36,17 +38,38 @@ absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most) {
 }
 
 absl::StatusOr<Pool::Lease> Pool::Make() {
-  absl::StatusOr<std::unique_ptr<Connection>> made = Connection::Open(options_.connect);
-  absl::Status status = made.status();
-  if (status.ok() && options_.greet) status = options_.greet(**made);
-  if (status.ok()) status = Admit(**made);
-  if (status.ok()) return Lease(*this, *std::move(made), clock_.SinceBoot());
+  size_t host = 0;
   {
     const absl::MutexLock lock(&mutex_);
-    --stats_.open;
+    host = first_host_;
   }
-  if (options_.report) options_.report(std::string(status.message()));
+  Made made = MakeFrom(host);
+  for (size_t asked = 1; made.refused && asked < hosts_; ++asked) {
+    host = (host + 1) % hosts_;
+    made = MakeFrom(host);
+  }
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (made.connection.ok()) {
+      first_host_ = host;
+    } else {
+      --stats_.open;
+    }
+  }
+  if (made.connection.ok()) return Lease(*this, *std::move(made.connection), clock_.SinceBoot());
+  if (options_.report) options_.report(std::string(made.connection.status().message()));
   return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
+}
+
+Pool::Made Pool::MakeFrom(size_t host) {
+  ConnectOptions connect = options_.connect;
+  connect.first_host = host;
+  Made made = {.connection = Connection::Open(connect), .refused = false};
+  if (!made.connection.ok()) return made;
+  absl::Status judged = options_.greet ? options_.greet(**made.connection) : absl::OkStatus();
+  if (judged.ok()) judged = Admit(**made.connection);
+  if (!judged.ok()) made = {.connection = std::move(judged), .refused = true};
+  return made;
 }
 
 absl::Status Pool::Admit(const Connection& connection) {

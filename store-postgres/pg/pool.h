@@ -78,7 +78,9 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
   ~Pool() = default;
 
-  // A connection that looks usable, made when none is idle and there is room. Waits for one for
+  // A connection that looks usable, made when none is idle and there is room. Of several hosts the
+  // next one is asked when a server was found that is not to be used, such as an old primary that
+  // came back. Waits for a connection for
   // `at_most`. STORE_UNAVAILABLE with the outcome known when none came free in time, none could be
   // made, or the pool is closed.
   absl::StatusOr<Lease> Take(absl::Duration at_most);
@@ -101,6 +103,13 @@ class Pool {
   };
 
   absl::StatusOr<Lease> Make();
+  // Connects, beginning at that host, and looks at what it found. `refused` says whether it was a
+  // server that answered and is not to be used.
+  struct Made {
+    absl::StatusOr<std::unique_ptr<Connection>> connection;
+    bool refused;
+  };
+  Made MakeFrom(size_t host);
   absl::Status Admit(const Connection& connection);
   void GiveBack(std::unique_ptr<Connection> connection, absl::Duration born);
   // Waits until a connection is idle or may be made. False when that did not happen.
@@ -112,10 +121,12 @@ class Pool {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const PoolOptions options_;
+  const size_t hosts_;
   const Clock& clock_;
   mutable absl::Mutex mutex_;
   std::vector<Kept> idle_ ABSL_GUARDED_BY(mutex_);  // the last one was used most recently
   uint32_t newest_timeline_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t first_host_ ABSL_GUARDED_BY(mutex_) = 0;  // where the last usable server was found
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   PoolStats stats_ ABSL_GUARDED_BY(mutex_);
 };

@@ -140,5 +140,27 @@ TEST_F(StandbyTest, APoolThatSawThePromotedOneLeavesTheOldPrimary) {
   EXPECT_EQ(pool.stats().open, 0U);
 }
 
+// The old primary is asked first, takes writes and knows nothing of what came after it.
+TEST_F(StandbyTest, APoolFindsThePromotedOneBehindAnOldPrimary) {
+  const std::string both = "host=" + primary_.directory() + "," + standby_.directory() +
+                           " user=holdfast dbname=postgres";
+  pg::Pool pool(
+      {.connect = {.dsn = both},
+       .size = 2,
+       .greet = [](pg::Connection& connection) { return Greet(connection, kSteps).status(); }},
+      SystemClock());
+  EXPECT_THAT((*pool.Take(absl::Minutes(1)))->Peer(), HasSubstr(primary_.directory()));
+  primary_.Kill();
+  ASSERT_EQ(Connect(standby_.dsn())->Script("SELECT pg_promote(true, 60)"), absl::OkStatus());
+  EXPECT_THAT((*pool.Take(absl::Minutes(1)))->Peer(), HasSubstr(standby_.directory()));
+  primary_.Start();
+  EXPECT_THAT(Connect(both)->Peer(), HasSubstr(primary_.directory()));
+  absl::StatusOr<pg::Pool::Lease> held = pool.Take(absl::Minutes(1));
+  absl::StatusOr<pg::Pool::Lease> next = pool.Take(absl::Minutes(1));
+  ASSERT_TRUE(held.ok() && next.ok()) << next.status();
+  EXPECT_THAT((*next)->Peer(), HasSubstr(standby_.directory()));
+  EXPECT_EQ((*next)->timeline(), 2U);
+}
+
 }  // namespace
 }  // namespace holdfast::testing

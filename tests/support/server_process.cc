@@ -29,10 +29,14 @@ TestFolder::~TestFolder() {
 
 void ServerProcess::WriteConfig() const {
   std::ofstream out(folder_.File("holdfastd.yaml"));
-  const std::string root = settings_.root.empty() ? folder_.File("data") : settings_.root;
-  out << "server: {address: '" << address_ << "'" << settings_.server << "}\n"
-      << "stores:\n  - {name: local, kind: fs, active: true, root: '" << root << "'}\n"
-      << settings_.more;
+  out << "server: {address: '" << address_ << "'" << settings_.server << "}\nstores:\n";
+  if (settings_.dsn.empty()) {
+    const std::string root = settings_.root.empty() ? folder_.File("data") : settings_.root;
+    out << "  - {name: local, kind: fs, active: true, root: '" << root << "'}\n";
+  } else {
+    out << "  - {name: team, kind: postgres, active: true, dsn: \"" << settings_.dsn << "\"}\n";
+  }
+  out << settings_.more;
 }
 
 bool ServerProcess::Adopt() {

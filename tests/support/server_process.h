@@ -35,6 +35,7 @@ struct ServerSettings {
   std::string server;  // keys of the map `server`, each behind a comma: ", workers: 1"
   std::string more;    // further lines of the configuration
   std::string root;    // of the store; empty: in the folder
+  std::string dsn;     // of a store in PostgreSQL instead
 };
 
 // For one thread.

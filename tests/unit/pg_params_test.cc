@@ -1,3 +1,4 @@
+#include "store-postgres/pg/dsn.h"
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/params.h"
 
@@ -106,6 +107,18 @@ TEST(PgParams, EachKeepsItsPlaceAndType) {
   EXPECT_EQ(params.Type(1), 0U);
   EXPECT_EQ(params.Type(2), 20U);
   EXPECT_EQ(params.Type(3), 17U);
+}
+
+TEST(PgDsn, HostsAreCountedAndAskedInTurn) {
+  EXPECT_EQ(HostsIn("dbname=x"), 1U);
+  EXPECT_EQ(HostsIn("host=a,b,c dbname=x"), 3U);
+  EXPECT_EQ(HostsIn("postgresql://a:1,b:2/x"), 2U);
+  EXPECT_EQ(HostsIn("no dsn"), 1U);
+  EXPECT_EQ(Rotated("a,b,c", 0), "a,b,c");
+  EXPECT_EQ(Rotated("a,b,c", 1), "b,c,a");
+  EXPECT_EQ(Rotated("a,b,c", 5), "c,a,b");
+  EXPECT_EQ(Rotated("a", 1), "a");
+  EXPECT_EQ(Rotated("", 1), "");
 }
 
 TEST(PgFailure, BecomesARefusalWithoutTheDriversWords) {
