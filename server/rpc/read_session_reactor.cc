@@ -2,6 +2,7 @@
 
 #include "server/rpc/convert_fields.h"
 #include "server/rpc/convert_session.h"
+#include "server/rpc/hand_over.h"
 #include "server/rpc/session_reader.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -81,35 +82,48 @@ class Reactor final : public grpc::ServerWriteReactor<typename Kind::Response> {
 
   void Start() {
     const absl::Status entered = call_.Enter();
-    if (!entered.ok()) return this->Finish(call_.End(entered));
+    if (!entered.ok()) return Conclude(entered);
     Fetch();
   }
 
   void OnWriteDone(bool ok) override {
-    if (!ok) {
-      return this->Finish(call_.End(Refusal(Reason::kCancelled, "the reader went away")));
-    }
+    handed_.Take();
+    if (!ok) return Conclude(Refusal(Reason::kCancelled, "the reader went away"));
     ++written_;
-    if (written_ < page_.size()) return this->StartWrite(&page_[written_]);
+    if (written_ < page_.size()) return WriteNext();
     Fetch();
   }
 
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    handed_.Take();
+    delete this;
+  }
 
  private:
   void Fetch() {
     if (!edge_.pool.Submit([this] { ReadPage(); })) {
-      this->Finish(call_.End(Overloaded("limits.queued_calls")));
+      Conclude(Overloaded("limits.queued_calls"));
     }
   }
 
   void ReadPage() {
     const absl::Status wanted = call_.StillWanted();
-    if (!wanted.ok()) return this->Finish(call_.End(wanted));
+    if (!wanted.ok()) return Conclude(wanted);
     const absl::Status read = begun_ ? NextPage() : FirstPage();
-    if (!read.ok() || page_.empty()) return this->Finish(call_.End(read));
+    if (!read.ok() || page_.empty()) return Conclude(read);
     written_ = 0;
-    this->StartWrite(&page_.front());
+    WriteNext();
+  }
+
+  void WriteNext() {
+    handed_.Give();
+    this->StartWrite(&page_[written_]);
+  }
+
+  void Conclude(const absl::Status& status) {
+    const grpc::Status answer = call_.End(status);
+    handed_.Give();
+    this->Finish(answer);
   }
 
   absl::Status FirstPage() {
@@ -132,6 +146,7 @@ class Reactor final : public grpc::ServerWriteReactor<typename Kind::Response> {
   bool begun_ = false;
   std::vector<typename Kind::Response> page_;
   size_t written_ = 0;
+  HandOver handed_;
 };
 
 }  // namespace

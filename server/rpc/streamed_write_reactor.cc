@@ -2,6 +2,7 @@
 
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
+#include "server/rpc/hand_over.h"
 #include "server/rpc/streamed_write.h"
 
 #include <cstddef>
@@ -63,17 +64,21 @@ class Reactor final : public grpc::ServerReadReactor<typename Kind::Request> {
 
   void Start() {
     const absl::Status entered = call_.Enter();
-    if (!entered.ok()) return this->Finish(call_.End(entered));
-    this->StartRead(&piece_);
+    if (!entered.ok()) return Conclude(entered);
+    ReadPiece();
   }
 
   void OnReadDone(bool ok) override {
+    handed_.Take();
     if (!edge_.pool.Submit([this, ok] { ok ? TakePiece() : EndEarly(); })) {
       End(Overloaded("limits.queued_calls"));
     }
   }
 
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    handed_.Take();
+    delete this;
+  }
 
  private:
   void TakePiece() {
@@ -83,7 +88,7 @@ class Reactor final : public grpc::ServerReadReactor<typename Kind::Request> {
     }
     const absl::StatusOr<std::optional<Done>> done = write_.Take(piece_);
     if (!done.ok()) return End(done.status());
-    if (!*done) return this->StartRead(&piece_);
+    if (!*done) return ReadPiece();
     WriteReply(**done, *response_);
     End(absl::OkStatus());
   }
@@ -95,7 +100,18 @@ class Reactor final : public grpc::ServerReadReactor<typename Kind::Request> {
 
   void End(const absl::Status& status) {
     write_.GiveUp();
-    this->Finish(call_.End(status));
+    Conclude(status);
+  }
+
+  void ReadPiece() {
+    handed_.Give();
+    this->StartRead(&piece_);
+  }
+
+  void Conclude(const absl::Status& status) {
+    const grpc::Status answer = call_.End(status);
+    handed_.Give();
+    this->Finish(answer);
   }
 
   Edge& edge_;
@@ -103,6 +119,7 @@ class Reactor final : public grpc::ServerReadReactor<typename Kind::Request> {
   Call call_;
   StreamedWrite<Kind> write_;
   typename Kind::Request piece_;
+  HandOver handed_;
 };
 
 template <typename Kind>
