@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 namespace holdfast::pg {
 namespace {
@@ -80,16 +79,16 @@ void Retention::Run() {
 }
 
 absl::Status Retention::Prune(const SessionKey& key, const Head& head) const {
-  std::vector<int64_t> generations = {Signed(head.generation.value())};
+  Generation oldest = head.generation;
   for (const SnapshotRecord& snapshot : head.snapshots) {
-    generations.push_back(Signed(snapshot.generation.value()));
+    oldest = std::min(oldest, snapshot.generation);
   }
   const uint64_t last = head.last_event.value();
   const uint64_t events = last > kEventsKeptLeast ? last - kEventsKeptLeast : 0;
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
   params.Int(Signed(JournalFloor(head).value())).Int(Signed(OldestKept(head).revision.value()));
-  params.Ints(generations).Int(Signed(events)).Interval(kEventsKept);
+  params.Int(Signed(oldest.value())).Int(Signed(events)).Interval(kEventsKept);
   params.Int(kRowsMost);
   return AskUntilDone(database_, kPrune, params, kRowsMost);
 }

@@ -122,7 +122,7 @@ CREATE FUNCTION holdfast.change(
   p_tenant text, p_session text,
   p_version bigint,             -- that the decision was made on; 0: there is no such session
   p_needs_free boolean,         -- the decision rests on the lease being free or expired
-  p_waits boolean,              -- for whoever has the row locked; else it is skipped then
+  p_waits boolean,              -- for whoever has the row locked, some seconds; else it is skipped
   -- The request, if the change answers one, and since when stored replies count.
   p_request uuid, p_request_rec bytea, p_request_token text, p_request_at timestamptz,
   p_kept_since timestamptz,
@@ -153,6 +153,9 @@ DECLARE
   t    timestamptz;
   done boolean := false;
 BEGIN
+  IF p_waits THEN
+    PERFORM set_config('lock_timeout', '10s', true);
+  END IF;
   IF p_version = 0 THEN
     t := holdfast.clock();
     INSERT INTO holdfast.session (

@@ -2,10 +2,11 @@
 -- never one that somebody else has locked.
 
 -- Of one session, what is behind its oldest snapshot: entries of the journal, slot versions that a
--- later one has replaced by then, histories that no snapshot names; and events that are old enough.
--- Answers how many rows went; at p_most of a kind there may be more.
+-- later one has replaced by then, histories before the oldest one that a snapshot names; and events
+-- that are old enough. Rows are found along their keys and deleted by their places: nobody changes
+-- them meanwhile. Answers how many went; at p_most of a kind there may be more.
 CREATE FUNCTION holdfast.prune(p_tenant text, p_session text, p_floor bigint, p_oldest bigint,
-                               p_generations bigint[], p_events bigint, p_age interval,
+                               p_generation bigint, p_events bigint, p_age interval,
                                p_most bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -14,11 +15,10 @@ DECLARE
   total bigint := 0;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
-  DELETE FROM holdfast.journal j
-  WHERE j.tenant = p_tenant AND j.session_id = p_session AND j.number IN (
-    SELECT g.number FROM holdfast.journal g
+  DELETE FROM holdfast.journal WHERE ctid = ANY (ARRAY(
+    SELECT g.ctid FROM holdfast.journal g
     WHERE g.tenant = p_tenant AND g.session_id = p_session AND g.number <= p_floor
-    ORDER BY g.number LIMIT p_most);
+    ORDER BY g.number LIMIT p_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;
   DELETE FROM holdfast.slot x
@@ -29,21 +29,17 @@ BEGIN
          OR x.rec IS NULL);
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;
-  DELETE FROM holdfast.message m
-  WHERE m.tenant = p_tenant AND m.session_id = p_session
-    AND (m.generation, m.seq) IN (
-      SELECT g.generation, g.seq FROM holdfast.message g
-      WHERE g.tenant = p_tenant AND g.session_id = p_session
-        AND g.generation < (SELECT min(kept) FROM unnest(p_generations) kept)
-      ORDER BY g.generation, g.seq LIMIT p_most);
+  DELETE FROM holdfast.message WHERE ctid = ANY (ARRAY(
+    SELECT g.ctid FROM holdfast.message g
+    WHERE g.tenant = p_tenant AND g.session_id = p_session AND g.generation < p_generation
+    ORDER BY g.generation, g.seq LIMIT p_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;
-  DELETE FROM holdfast.event e
-  WHERE e.tenant = p_tenant AND e.session_id = p_session AND e.seq IN (
-    SELECT g.seq FROM holdfast.event g
+  DELETE FROM holdfast.event WHERE ctid = ANY (ARRAY(
+    SELECT g.ctid FROM holdfast.event g
     WHERE g.tenant = p_tenant AND g.session_id = p_session AND g.seq <= p_events
       AND g.at <= holdfast.clock() - p_age
-    ORDER BY g.seq LIMIT p_most);
+    ORDER BY g.seq LIMIT p_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   RETURN total + n;
 END

@@ -224,6 +224,47 @@ TEST_F(PgGroupCommit, AMemberThatCannotBeWrittenSpoilsNobody) {
   EXPECT_EQ(RefusalOf(results_[3].status()).facts().at("outcome"), "known");
 }
 
+TEST_F(PgGroupCommit, ARepeatAmongOthersIsAnsweredWithItsReply) {
+  for (bool grouped = false; !grouped;) {
+    ASSERT_LT(++rounds_, 100);
+    std::vector<Change> changes;
+    for (int i = 0; i < kSessions; ++i) {
+      changes.push_back(many_[i]->Update({{"title", absl::StrCat("first ", rounds_)}}));
+      ASSERT_EQ(ReasonOf(store().Commit(changes.back())), "OK");
+      if (i % 2 == 1) changes.back() = many_[i]->Update({{"title", "new"}});
+    }
+    const std::string before =
+        database().AskText("SELECT sum(version)::text FROM holdfast.session");
+    CommitTogether(std::move(changes));
+    grouped = Seen("change_many");
+    for (int i = 0; i < kSessions; ++i) {
+      ASSERT_EQ(ReasonOf(results_[i]), "OK");
+      EXPECT_EQ(results_[i]->kind,
+                i % 2 == 1 ? CommitResult::Kind::kApplied : CommitResult::Kind::kRepeated);
+    }
+    EXPECT_EQ(database().AskText("SELECT (sum(version) - 4)::text FROM holdfast.session"), before);
+  }
+}
+
+TEST_F(PgGroupCommit, ALeaseRenewedElsewhereIsNotTakenByAMember) {
+  const auto other = AnotherServer();
+  for (bool grouped = false; !grouped; grouped = Seen("change_many")) {
+    ASSERT_LT(++rounds_, 100);
+    clock().Advance(absl::Seconds(61));
+    ASSERT_TRUE(other->RenewLeases({{.key = many_[2]->key(), .token = tokens_[2]}}).at(0).ok());
+    std::vector<Change> changes;
+    for (int i = 0; i < kSessions; ++i) changes.push_back(many_[i]->Resume());
+    CommitTogether(std::move(changes));
+    for (int i = 0; i < kSessions; ++i) {
+      EXPECT_EQ(ReasonOf(results_[i]), i == 2 ? "LEASE_HELD" : "OK") << i;
+    }
+  }
+  // The token of the grant before is gone from its reply.
+  EXPECT_EQ(database().AskText("SELECT count(*)::text FROM holdfast.request WHERE token <> ''"),
+            std::to_string(kSessions));
+  Close(other);
+}
+
 TEST_F(PgGroupCommit, ARefusalIsItsOwnMembersAlone) {
   const auto other = AnotherServer();
   for (bool grouped = false; !grouped; grouped = Seen("change_many")) {
