@@ -141,14 +141,41 @@ void App::SetServing(bool serving) {
 }
 
 void App::CheckStore() {
-  const absl::Status health = stores_->active().CheckHealth();
-  if (health.ok()) return;
+  SessionStore& store = stores_->active();
+  const absl::Status health = store.CheckHealth();
+  if (health.ok()) return NoteStoreBack();
+  const std::string problem = RefusalOf(health).message();
+  if (store.Describe().heals) return NoteStoreAway(problem);
+  NoteStoreFailed(problem);
+}
+
+void App::NoteStoreFailed(const std::string& problem) {
   parts_.log.Error("the store has failed: stopping, so that a restart recovers it",
-                   {{"problem", RefusalOf(health).message()}});
+                   {{"problem", problem}});
   SetServing(false);
   const absl::MutexLock lock(&mutex_);
   store_failed_ = true;
   stop_ = true;
+}
+
+void App::NoteStoreAway(const std::string& problem) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (store_away_) return;
+    store_away_ = true;
+    SetServing(false);
+  }
+  parts_.log.Error("the store cannot be used: not serving until it can", {{"problem", problem}});
+}
+
+void App::NoteStoreBack() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (!store_away_ || stop_) return;  // a server that stops says so to the end
+    store_away_ = false;
+    SetServing(true);
+  }
+  parts_.log.Info("the store can be used again: serving", {});
 }
 
 void App::Sweep() {

@@ -70,6 +70,9 @@ class App {
   absl::Status Listen();
   void SetServing(bool serving);
   void CheckStore();
+  void NoteStoreFailed(const std::string& problem);
+  void NoteStoreAway(const std::string& problem);
+  void NoteStoreBack();
   void Sweep();
   void SweepCancelled();
   void Drain();
@@ -97,6 +100,7 @@ class App {
   absl::Mutex mutex_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   bool store_failed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool store_away_ ABSL_GUARDED_BY(mutex_) = false;  // unhealthy, and may heal
 };
 
 }  // namespace holdfast

@@ -46,6 +46,7 @@ struct StoreDescription {
   bool large_slot_streaming = false;
   bool concurrent_readers = true;
   std::string durability;  // "sync", or what the operator chose instead
+  bool heals = false;      // once unhealthy it may be healthy again by itself, without a restart
 };
 
 // A head with the stored reply of one request, read together.

@@ -83,6 +83,7 @@ class PostgresStore final : public SessionStore {
     description.snapshot_bytes_limit = kSnapshotBytes;
     description.large_slot_streaming = true;
     description.durability = "sync";
+    description.heals = true;
     return description;
   }
 
