@@ -60,6 +60,7 @@ void PutKeys(const Members& members, Params& params) {
   params.Texts(Each(members, [](const auto& m) { return m.change->key.tenant.value(); }));
   params.Texts(Each(members, [](const auto& m) { return m.change->key.session.value(); }));
   params.Ints(Each(members, [](const auto& m) { return m.version; }));
+  params.BytesArray(Each(members, [](const auto& m) { return View(m.was); }));
   params.Bools(Each(members, [](const auto& m) { return m.needs_free; }));
 }
 
@@ -82,7 +83,6 @@ void PutRequests(const Members& members, absl::Time now, Params& params) {
 }
 
 void PutHeads(const Members& members, Params& params) {
-  const auto rows = Each(members, [](const auto& m) { return HeadRow(m); });
   std::vector<std::string_view> records;
   std::vector<std::string_view> sums;
   std::vector<std::string_view> hashes;
@@ -90,14 +90,15 @@ void PutHeads(const Members& members, Params& params) {
   std::vector<bool> renews;
   std::vector<bool> marked;
   std::vector<bool> sweep;
-  for (size_t i = 0; i < members.size(); ++i) {
-    records.emplace_back(rows[i].record);
-    sums.push_back(View(rows[i].sum));
-    hashes.push_back(View(HeadOf(*members[i]).lease.secret_hash));
-    raises.push_back(rows[i].raises);
-    renews.push_back(rows[i].renews);
-    marked.push_back(rows[i].marked);
-    sweep.push_back(rows[i].sweep);
+  for (const DecidedChange* member : members) {
+    const HeadRow& row = *member->row;
+    records.emplace_back(row.record);
+    sums.push_back(View(row.sum));
+    hashes.push_back(View(HeadOf(*member).lease.secret_hash));
+    raises.push_back(row.raises);
+    renews.push_back(row.renews);
+    marked.push_back(row.marked);
+    sweep.push_back(row.sweep);
   }
   params.BytesArray(records).BytesArray(sums);
   params.Int4s(

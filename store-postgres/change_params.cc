@@ -21,7 +21,7 @@ void PutRequest(const Applied& applied, absl::Time now, Params& params) {
 
 void PutHead(const DecidedChange& decided, Params& params) {
   const Head& head = decided.applied->head;
-  const HeadRow row(decided);
+  const HeadRow& row = *decided.row;
   params.Bytes(row.record).Bytes(View(row.sum)).Int4(static_cast<int32_t>(head.lifecycle));
   params.Int(Signed(head.generation)).Int(Signed(head.messages));
   params.Text(head.project_root).Time(head.created_at).Text(head.uid.value());
@@ -109,7 +109,10 @@ Params ParamsOf(const DecidedChange& decided, WhenLocked when_locked, const Writ
   const Applied& applied = *decided.applied;
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
-  params.Int(decided.version).Bool(decided.needs_free).Bool(when_locked == WhenLocked::kWait);
+  params.Int(decided.version)
+      .Bytes(View(decided.was))
+      .Bool(decided.needs_free)
+      .Bool(when_locked == WhenLocked::kWait);
   PutRequest(applied, facts.now, params);
   PutHead(decided, params);
   PutMessages(applied, params);

@@ -23,14 +23,13 @@ int64_t SizeOf(const JournalEntry& entry) {
 int64_t SizeOf(const Event& event) { return SizeOfTexts(event.payload); }
 int64_t SizeOf(const AuditRecord& record) { return SizeOfTexts(record.data); }
 
-HeadRow::HeadRow(const DecidedChange& decided)
-    : record(decided.applied->tombstone ? "" : EncodeHead(decided.applied->head)),
+HeadRow::HeadRow(const Change& change, const Applied& applied)
+    : record(applied.tombstone ? "" : EncodeHead(applied.head)),
       sum(Sha256(record)),
-      raises(decided.change->grant.has_value() || decided.change->raises_epoch),
-      renews(decided.applied->head.lease.held &&
-             (decided.change->grant.has_value() || decided.change->renews_lease)),
-      marked(EndingMark(decided.applied->head) != nullptr),
-      sweep(marked || decided.applied->head.turn.has_value() || decided.applied->tombstone) {}
+      raises(change.grant.has_value() || change.raises_epoch),
+      renews(applied.head.lease.held && (change.grant.has_value() || change.renews_lease)),
+      marked(EndingMark(applied.head) != nullptr),
+      sweep(marked || applied.head.turn.has_value() || applied.tombstone) {}
 
 RequestColumns::RequestColumns(const Applied& applied) {
   RequestRow row{.stamp = *applied.request, .receipt = applied.receipt, .at = applied.at};

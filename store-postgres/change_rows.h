@@ -20,11 +20,26 @@
 
 namespace holdfast::pg {
 
+// What of the row of the head that a change leaves is not in the head itself.
+struct HeadRow {
+  HeadRow() = default;
+  HeadRow(const Change& change, const Applied& applied);
+
+  std::string record;
+  Digest sum{};
+  bool raises = false;  // the epoch
+  bool renews = false;  // the lease runs for its whole TTL from now on
+  bool marked = false;  // somebody asks for an end
+  bool sweep = false;   // sweeps shall look at it
+};
+
 // A decided change, and what it was decided on. For the length of a call: owns nothing.
 struct DecidedChange {
   const Change* change = nullptr;
   const Applied* applied = nullptr;
-  int64_t version = 0;              // of the head; 0: there was no such session
+  const HeadRow* row = nullptr;     // of the head that it leaves
+  int64_t version = 0;              // of the head before; 0: there was no such session
+  Digest was{};                     // the checksum of its record
   bool needs_free = false;          // it would have been refused under another's live lease
   JournalNumber turn_began_behind;  // of the turn that was active
 };
@@ -40,18 +55,6 @@ int64_t SizeOf(const Message& message);
 int64_t SizeOf(const JournalEntry& entry);
 int64_t SizeOf(const Event& event);
 int64_t SizeOf(const AuditRecord& record);
-
-// The head's row, without what its record alone has.
-struct HeadRow {
-  explicit HeadRow(const DecidedChange& decided);
-
-  std::string record;
-  Digest sum;
-  bool raises;  // the epoch
-  bool renews;  // the lease runs for its whole TTL from now on
-  bool marked;  // somebody asks for an end
-  bool sweep;   // sweeps shall look at it
-};
 
 // The stored reply of a change that answers a request.
 struct RequestColumns {

@@ -87,7 +87,8 @@ absl::StatusOr<Commits::Basis> Commits::ReadBasis(const Rows& rows, size_t row,
     return basis;
   }
   ASSIGN_OR_RETURN(basis.request, ReadRequest(rows, row, kOutcomeRequest, basis.standing.head));
-  heads_.Put(key, basis.standing.version, basis.standing.head);
+  const Standing& standing = basis.standing;
+  heads_.Put(key, {.version = standing.version, .sum = standing.sum, .head = standing.head});
   return basis;
 }
 
@@ -120,6 +121,7 @@ absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
   Basis basis;
   if (std::optional<KnownHead> known = heads_.Find(change.key)) {
     basis.standing.version = known->version;
+    basis.standing.sum = known->sum;
     basis.standing.head = std::move(known->head);
     LeaseRecord& lease = basis.standing.head.lease;
     lease.state = lease.held ? LeaseState::kExpired : LeaseState::kFree;
@@ -222,6 +224,7 @@ absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, co
   }
   decision.change = {.change = &change,
                      .version = basis.standing.version,
+                     .was = basis.standing.sum,
                      .needs_free = NeedsFree(change, head),
                      .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
   decision.applied = Apply(
@@ -254,6 +257,8 @@ absl::StatusOr<bool> Commits::RewritesAnEntry(const Change& change, const Head& 
 
 absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision decision) {
   decision.change.applied = &decision.applied;
+  const HeadRow head_row(change, decision.applied);
+  decision.change.row = &head_row;
   const Written written = committer_.Write(decision.change);
   RETURN_IF_ERROR(written.unreached);
   Attempt attempt;
@@ -265,6 +270,11 @@ absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision d
   const size_t row = written.row;
   if (!rows.Bool(row, kOutcomeApplied)) {
     ASSIGN_OR_RETURN(attempt.moved, ReadBasis(rows, row, change.key));
+    const Standing& now = attempt.moved->standing;
+    // What this server knew is gone, also where its version was a later one.
+    if (now.refusal.ok()) {
+      heads_.Replace(change.key, {.version = now.version, .sum = now.sum, .head = now.head});
+    }
     if (rows.Bool(row, kOutcomeUploaded)) return attempt;
     attempt.applied = Refused(UploadIsGone(), attempt.moved->standing.head);
     return attempt;
@@ -277,15 +287,16 @@ absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision d
                                  .head = std::move(applied.head),
                                  .refusal = absl::OkStatus(),
                                  .events = std::move(applied.events)};
-  Publish(change, *attempt.applied, rows.Int(row, 0));
+  Publish(change, *attempt.applied,
+          {.version = rows.Int(row, 0), .sum = head_row.sum, .head = attempt.applied->head});
   return attempt;
 }
 
-void Commits::Publish(const Change& change, const CommitResult& result, int64_t version) {
+void Commits::Publish(const Change& change, const CommitResult& result, KnownHead known) {
   if (change.tombstone) {
     heads_.Forget(change.key);
   } else {
-    heads_.Put(change.key, version, result.head);
+    heads_.Put(change.key, std::move(known));
   }
   if (change.upload) uploads_.Forget(change.key, change.upload->id);
   if (!result.events.empty()) bell_.Ring(change.key);

@@ -82,7 +82,7 @@ class Commits {
   // One attempt; an error when there was none, for want of a connection.
   absl::StatusOr<Attempt> Write(const Change& change, Decision decision);
   absl::StatusOr<Basis> ReadBasis(const Rows& rows, size_t row, const SessionKey& key);
-  void Publish(const Change& change, const CommitResult& result, int64_t version);
+  void Publish(const Change& change, const CommitResult& result, KnownHead known);
 
   const Database& database_;
   KnownHeads& heads_;

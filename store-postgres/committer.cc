@@ -15,18 +15,18 @@ constexpr size_t kBatchMost = 64;
 constexpr Statement kChange = {
     "change",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
-    " uploaded, timeline, skipped FROM holdfast.change($1, $2, $3, $4, $5,"
-    " $6::text::uuid, $7::bytea, $8::text, $9::timestamptz, $10,"
-    " $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27::bytea,"
-    " $28::text::uuid, $29::bigint, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41,"
-    " $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56::bytea)"};
+    " uploaded, timeline, skipped FROM holdfast.change($1, $2, $3, $4, $5, $6,"
+    " $7::text::uuid, $8::bytea, $9::text, $10::timestamptz, $11,"
+    " $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28::bytea,"
+    " $29::text::uuid, $30::bigint, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42,"
+    " $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57::bytea)"};
 constexpr Statement kChangeMany = {
     "change_many",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
     " uploaded, timeline, skipped FROM holdfast.change_many($1, $2, $3, $4, $5, $6, $7, $8, $9,"
     " $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27,"
     " $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,"
-    " $46, $47, $48, $49, $50, $51, $52, $53, $54)"};
+    " $46, $47, $48, $49, $50, $51, $52, $53, $54, $55)"};
 
 // A creation, a deletion and the taking over of an upload are written alone: they may wait for
 // others.

@@ -10,16 +10,30 @@ std::optional<KnownHead> KnownHeads::Find(const SessionKey& key) {
   return found->second->second;
 }
 
-void KnownHeads::Put(const SessionKey& key, int64_t version, const Head& head) {
+void KnownHeads::Put(const SessionKey& key, KnownHead known) {
   const absl::MutexLock lock(&mutex_);
   const auto found = by_key_.find(key);
-  if (found != by_key_.end()) {
-    KnownHead& known = found->second->second;
+  if (found == by_key_.end()) {
+    Add(key, std::move(known));
+  } else {
+    KnownHead& there = found->second->second;
     by_use_.splice(by_use_.begin(), by_use_, found->second);
-    if (known.version < version) known = {.version = version, .head = head};
-    return;
+    if (there.version < known.version) there = std::move(known);
   }
-  by_use_.emplace_front(key, KnownHead{.version = version, .head = head});
+}
+
+void KnownHeads::Replace(const SessionKey& key, KnownHead known) {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) {
+    Add(key, std::move(known));
+  } else {
+    found->second->second = std::move(known);
+  }
+}
+
+void KnownHeads::Add(const SessionKey& key, KnownHead known) {
+  by_use_.emplace_front(key, std::move(known));
   by_key_.emplace(key, by_use_.begin());
   if (by_use_.size() <= most_) return;
   by_key_.erase(by_use_.back().first);

@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_KNOWN_HEADS_H_
 #define HOLDFAST_STORE_POSTGRES_KNOWN_HEADS_H_
 
+#include "session/digest.h"
 #include "session/head.h"
 #include "session/ids.h"
 
@@ -20,6 +21,7 @@ namespace holdfast::pg {
 
 struct KnownHead {
   int64_t version = 0;
+  Digest sum{};  // of the head's record
   Head head;
 };
 
@@ -30,11 +32,15 @@ class KnownHeads {
 
   std::optional<KnownHead> Find(const SessionKey& key);
   // Remembers `head` unless a later version of the same session is known.
-  void Put(const SessionKey& key, int64_t version, const Head& head);
+  void Put(const SessionKey& key, KnownHead known);
+  // Remembers it also where a later version was known: that one is gone.
+  void Replace(const SessionKey& key, KnownHead known);
   void Forget(const SessionKey& key);
 
  private:
   using Entry = std::pair<SessionKey, KnownHead>;
+
+  void Add(const SessionKey& key, KnownHead known) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t most_;
   absl::Mutex mutex_;

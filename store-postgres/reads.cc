@@ -171,7 +171,7 @@ absl::StatusOr<Head> Reads::HeadIn(const Rows& rows, const SessionKey& key) {
     heads_.Forget(key);
     return standing.refusal;
   }
-  heads_.Put(key, standing.version, standing.head);
+  heads_.Put(key, {.version = standing.version, .sum = standing.sum, .head = standing.head});
   return std::move(standing.head);
 }
 

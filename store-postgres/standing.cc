@@ -51,6 +51,7 @@ Standing ReadStanding(const Rows& rows, size_t row, const Database& database) {
   std::erase_if(head->grants, [&](const GrantRecord& grant) { return grant.at < oldest; });
   Evaluate(LeaseLeft(rows, row, kLeaseLeft), *head);
   standing.head = *std::move(head);
+  standing.sum = DigestFrom(rows.Bytes(row, kHeadSum));
   return standing;
 }
 

@@ -27,7 +27,8 @@ struct Standing {
   // Why there is nothing to work with: SESSION_NOT_FOUND, RESUME_MISMATCH, TOMBSTONED or
   // MANIFEST_DRIFT.
   absl::Status refusal;
-  Head head;  // with the lease as it stood then; only if `refusal` is OK
+  Head head;     // with the lease as it stood then; only if `refusal` is OK
+  Digest sum{};  // of the head's record
 };
 
 // The session in the first columns of `row`; of one that is not there when there is no such row.

@@ -16,7 +16,7 @@ AS 'SELECT clock_timestamp()';
 CREATE TABLE holdfast.store (
   store_id          text NOT NULL,
   incarnation       bigint NOT NULL,       -- raised when the database is adopted after a restore
-  system_identifier bigint NOT NULL,       -- of the cluster that the store was made in or adopted by
+  system_identifier bigint NOT NULL,       -- of the cluster that it was made in or adopted by
   activated_at      timestamptz NOT NULL   -- when a server last took the store up
 );
 

@@ -100,10 +100,10 @@ BEGIN
 END
 $$;
 
--- The slot updates of a turn become slot versions: of each owner the last one, unless the change
--- itself writes that slot.
+-- The slot updates of a turn become slot versions: of each owner the last one. What the change
+-- itself writes comes later, over them.
 CREATE FUNCTION holdfast.fold(p_tenant text, p_session text, p_revision bigint, p_turn bigint,
-                              p_after bigint, p_from bigint, p_owners text[]) RETURNS void
+                              p_after bigint, p_from bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
@@ -113,7 +113,7 @@ BEGIN
   FROM holdfast.journal j
   WHERE j.tenant = p_tenant AND j.session_id = p_session AND j.number > p_from
     AND j.turn = p_turn AND j.entry > p_after
-    AND j.slot_owner IS NOT NULL AND j.slot_owner <> ALL (p_owners)
+    AND j.slot_owner IS NOT NULL
   ORDER BY j.slot_owner, j.number DESC;
 END
 $$;
@@ -121,6 +121,8 @@ $$;
 CREATE FUNCTION holdfast.change(
   p_tenant text, p_session text,
   p_version bigint,             -- that the decision was made on; 0: there is no such session
+  p_was bytea,                  -- the checksum of the head then: a version may come a second time
+                                -- after a failover that lost changes
   p_needs_free boolean,         -- the decision rests on the lease being free or expired
   p_waits boolean,              -- for whoever has the row locked, some seconds; else it is skipped
   -- The request, if the change answers one, and since when stored replies count.
@@ -190,8 +192,8 @@ BEGIN
     IF o.request IS NOT NULL THEN
       PERFORM holdfast.rewrite(p_tenant, p_session, p_request);
     END IF;
-    IF p_version = 0 OR o.version <> p_version OR o.deleted OR o.request IS NOT NULL
-       OR o.store_id <> holdfast.store_id()
+    IF p_version = 0 OR o.version <> p_version OR o.head_sum <> p_was OR o.deleted
+       OR o.request IS NOT NULL OR o.store_id <> holdfast.store_id()
        OR (p_needs_free AND o.lease_left > '0'::interval) THEN
       RETURN o;
     END IF;
@@ -243,8 +245,7 @@ BEGIN
     FROM unnest(p_message_sizes, p_message_recs) WITH ORDINALITY AS u (size, rec, n);
   END IF;
   IF p_fold_turn > 0 THEN
-    PERFORM holdfast.fold(p_tenant, p_session, p_revision, p_fold_turn, p_fold_after, p_fold_from,
-                          p_slot_owners);
+    PERFORM holdfast.fold(p_tenant, p_session, p_revision, p_fold_turn, p_fold_after, p_fold_from);
   END IF;
   IF cardinality(p_slot_owners) > 0 THEN
     PERFORM holdfast.put_slots(p_tenant, p_session, p_revision, p_slot_owners, p_slot_sizes,

@@ -6,12 +6,13 @@
 -- Arrays of the members have one element for each; arrays of what they add name the member that an
 -- element belongs to, from 1.
 CREATE FUNCTION holdfast.change_many(
-  p_tenants text[], p_sessions text[], p_versions bigint[], p_needs_free boolean[],
+  p_tenants text[], p_sessions text[], p_versions bigint[], p_was bytea[],
+  p_needs_free boolean[],
   p_requests text[], p_request_recs bytea[], p_request_tokens text[],
   p_at timestamptz, p_kept_since timestamptz,
   p_heads bytea[], p_head_sums bytea[], p_lifecycles integer[], p_generations bigint[],
-  p_messages bigint[], p_epochs bigint[], p_raises boolean[], p_held boolean[], p_secret_hashes bytea[],
-  p_ttls bigint[],              -- microseconds
+  p_messages bigint[], p_epochs bigint[], p_raises boolean[], p_held boolean[],
+  p_secret_hashes bytea[], p_ttls bigint[],              -- microseconds
   p_renews boolean[], p_marked boolean[], p_sweep boolean[], p_revisions bigint[],
   p_fold_turns bigint[], p_fold_afters bigint[], p_fold_froms bigint[],
   p_message_members integer[], p_message_seqs bigint[], p_message_sizes bigint[],
@@ -46,10 +47,10 @@ BEGIN
   -- Under the locks, by a statement of its own, which sees what was left before them.
   ok := ARRAY(
     SELECT u.n::integer
-    FROM unnest(p_tenants, p_sessions, p_versions, p_needs_free, p_requests)
-      WITH ORDINALITY AS u (tenant, session_id, version, needs_free, request, n)
+    FROM unnest(p_tenants, p_sessions, p_versions, p_was, p_needs_free, p_requests)
+      WITH ORDINALITY AS u (tenant, session_id, version, was, needs_free, request, n)
     JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
-    WHERE u.n = ANY (locked) AND s.version = u.version AND NOT s.deleted
+    WHERE u.n = ANY (locked) AND s.version = u.version AND s.head_sum = u.was AND NOT s.deleted
       AND s.store_id = holdfast.store_id()
       AND NOT (u.needs_free AND s.held
                AND holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened)
@@ -61,7 +62,8 @@ BEGIN
 
   -- A repeat waits for a flush, as in holdfast.rewrite.
   UPDATE holdfast.request r SET at = r.at
-  FROM unnest(p_tenants, p_sessions, p_requests) WITH ORDINALITY AS u (tenant, session_id, request, n)
+  FROM unnest(p_tenants, p_sessions, p_requests)
+    WITH ORDINALITY AS u (tenant, session_id, request, n)
   WHERE r.tenant = u.tenant AND r.session_id = u.session_id AND r.request_id = u.request::uuid
     AND u.n = ANY (locked) AND u.n <> ALL (ok);
 
@@ -122,8 +124,6 @@ BEGIN
       ON j.tenant = u.tenant AND j.session_id = u.session_id AND j.number > u.before
          AND j.turn = u.turn AND j.entry > u.after
     WHERE u.n = ANY (ok) AND u.turn > 0 AND j.slot_owner IS NOT NULL
-      AND NOT EXISTS (SELECT FROM unnest(p_slot_members, p_slot_owners) AS w (m, owner)
-                      WHERE w.m = u.n AND w.owner = j.slot_owner)
     ORDER BY j.tenant, j.session_id, j.slot_owner, j.number DESC;
   END IF;
 

@@ -102,6 +102,32 @@ TEST_F(PgInDoubt, AnotherServersChangeIsDecidedOnAgain) {
   Close(other);
 }
 
+// As after a failover to a standby that had not got everything.
+TEST_F(PgInDoubt, AHeadOfALostHistoryIsNotWrittenOn) {
+  Create();
+  const auto other = AnotherServer();
+  database().Run(
+      "CREATE TABLE holdfast.test_kept AS SELECT version, head, head_sum,"
+      " (SELECT max(seq) FROM holdfast.audit) AS audit,"
+      " (SELECT coalesce(max(seq), 0) FROM holdfast.event) AS event FROM holdfast.session");
+  Apply(changes().Update({{"title", "lost"}}));
+  database().Run(
+      "UPDATE holdfast.session s SET version = k.version, head = k.head, head_sum = k.head_sum"
+      " FROM holdfast.test_kept k;"
+      "DELETE FROM holdfast.audit a USING holdfast.test_kept k WHERE a.seq > k.audit;"
+      "DELETE FROM holdfast.event e USING holdfast.test_kept k WHERE e.seq > k.event");
+  // The version that this server knows comes a second time.
+  ASSERT_EQ(ReasonOf(other->Commit(changes().Update({{"agent", "kept"}}))), "OK");
+  const auto result = store().Commit(changes().Update({{"purpose", "next"}}));
+  ASSERT_EQ(ReasonOf(result), "OK");
+  EXPECT_THAT(result->head.attributes,
+              ElementsAre(::testing::Pair("agent", "kept"), ::testing::Pair("purpose", "next")));
+  statements().Take();
+  Apply(changes().Update({{"purpose", "again"}}));
+  EXPECT_THAT(statements().Take(), ElementsAre("change"));
+  Close(other);
+}
+
 TEST_F(PgInDoubt, NothingIsRefusedOnAHeadFromMemory) {
   Create();
   const auto other = AnotherServer();
