@@ -89,7 +89,7 @@ class PostgresTraffic : public ::testing::Test {
     // Only what is in the database now counts: another server, another client.
     for (const auto& server : servers_) {
       server->Kill();
-      ASSERT_TRUE(server->Start()) << server->Log();
+      ASSERT_TRUE(WaitUntil([&] { return server->Start(); })) << server->Log();
     }
     const absl::StatusOr<History> history = traffic.Finish();
     ASSERT_TRUE(history.ok()) << history.status() << "\n" << Logs();
@@ -134,7 +134,8 @@ class PostgresTraffic : public ::testing::Test {
   void KillServer(ServerProcess& server) {
     killed_.push_back(HistoryNow());
     server.Kill();
-    ASSERT_TRUE(server.Start()) << server.Log();
+    // PostgreSQL may still be about to notice that one of its own was killed.
+    ASSERT_TRUE(WaitUntil([&] { return server.Start(); })) << server.Log();
   }
 
   // PostgreSQL then ends every other connection too, and recovers.
