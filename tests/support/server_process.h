@@ -59,6 +59,8 @@ class ServerProcess final {
   Ending Stop();
   // Sends SIGTERM alone.
   void AskToStop() { process_->Signal(SIGTERM); }
+  // False when it has ended by itself.
+  bool Running() { return process_->Running(); }
   [[nodiscard]] pid_t pid() const { return process_->pid(); }
   [[nodiscard]] std::string Log() const { return ReadText(folder_.File("server.log")); }
 
