@@ -137,37 +137,45 @@ absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
 
 absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
   const Turns::Turn turn(turns_, change.key);
-  const auto request = change.request ? std::optional(change.request->id) : std::nullopt;
-  ASSIGN_OR_RETURN(Basis basis, FirstBasis(change));
-  int broken = 0;
-  // Once a connection broke under it, only an answer of the database says what became of it.
-  const auto give_up = [&](const absl::Status& status) -> absl::Status {
-    if (broken == 0) return status;
-    return StoreUnavailable("the database went away during the change", Fate::kUnknown);
-  };
+  Progress progress;
+  ASSIGN_OR_RETURN(progress.basis, FirstBasis(change));
+  absl::Status given_up;
   for (int round = 0; round < kRounds; ++round) {
-    absl::StatusOr<Decision> decision = Decide(change, basis);
-    if (!decision.ok()) return give_up(decision.status());
-    if (decision->answer && basis.fresh) return *std::move(decision->answer);
-    if (decision->answer) {
-      absl::StatusOr<Basis> fresh = FreshBasis(change.key, request);
-      if (!fresh.ok()) return give_up(fresh.status());
-      basis = *std::move(fresh);
-      continue;
+    given_up = TryOnce(change, progress);
+    if (progress.answer) return *std::move(progress.answer);
+    if (!given_up.ok()) break;
+  }
+  // Once a connection broke under it, only an answer of the database says what became of it.
+  if (progress.broken > 0) {
+    return StoreUnavailable("the database went away during the change", Fate::kUnknown);
+  }
+  if (!given_up.ok()) return given_up;
+  return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
+}
+
+absl::Status Commits::TryOnce(const Change& change, Progress& progress) {
+  ASSIGN_OR_RETURN(Decision decision, Decide(change, progress.basis));
+  if (decision.answer) {
+    if (progress.basis.fresh) {
+      progress.answer = std::move(decision.answer);
+      return absl::OkStatus();
     }
-    absl::StatusOr<Attempt> attempt = Write(change, *std::move(decision));
-    if (!attempt.ok()) return give_up(attempt.status());
-    if (attempt->applied) return *std::move(attempt->applied);
-    if (attempt->moved) {
-      basis = *std::move(attempt->moved);
-    } else if (!MayBeTriedAgain(attempt->failure)) {
-      healthy_ = false;
-      const absl::Status refusal = RefusalFor(attempt->failure);
-      if (attempt->failure.effect == Effect::kNone) return give_up(refusal);
-      if (++broken == kBroken) return refusal;
+    const auto request = change.request ? std::optional(change.request->id) : std::nullopt;
+    ASSIGN_OR_RETURN(progress.basis, FreshBasis(change.key, request));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(Attempt attempt, Write(change, std::move(decision)));
+  if (attempt.applied) {
+    progress.answer = *std::move(attempt.applied);
+  } else if (attempt.moved) {
+    progress.basis = *std::move(attempt.moved);
+  } else if (!MayBeTriedAgain(attempt.failure)) {
+    healthy_ = false;
+    if (attempt.failure.effect == Effect::kNone || ++progress.broken == kBroken) {
+      return RefusalFor(attempt.failure);
     }
   }
-  return give_up(StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Basis& basis) {

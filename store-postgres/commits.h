@@ -74,6 +74,15 @@ class Commits {
     Failure failure;
   };
 
+  // A change under way.
+  struct Progress {
+    Basis basis;
+    int broken = 0;  // connections that broke under it
+    std::optional<absl::StatusOr<CommitResult>> answer;
+  };
+
+  // Decides, and writes what was decided. An error gives the change up.
+  absl::Status TryOnce(const Change& change, Progress& progress);
   absl::StatusOr<Basis> FirstBasis(const Change& change);
   absl::StatusOr<Basis> FreshBasis(const SessionKey& key, const std::optional<RequestId>& request);
   absl::StatusOr<Decision> Decide(const Change& change, const Basis& basis);

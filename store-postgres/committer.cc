@@ -139,6 +139,7 @@ void Committer::Run(const std::vector<Member*>& batch) const {
     return;
   }
   std::vector<const DecidedChange*> changes;
+  changes.reserve(batch.size());
   for (const Member* member : batch) changes.push_back(member->change);
   const Written all =
       Send(kChangeMany, ParamsOfMany(changes, {.writer = database_.writer, .now = database_.Now()}),

@@ -66,7 +66,9 @@ absl::Status CheckForPooler(const ConnectOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> other, Open(options));
   RETURN_IF_ERROR(Ask(*other, "BEGIN"));
   RETURN_IF_ERROR(Ask(*other, kMustNotKnow));
-  for (int look = 0; look < kLooks; ++look) RETURN_IF_ERROR(Ask(*first, kMustRemember));
+  for (int look = 0; look < kLooks; ++look) {
+    RETURN_IF_ERROR(Ask(*first, kMustRemember));
+  }
   return absl::OkStatus();
 }
 

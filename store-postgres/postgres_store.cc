@@ -230,7 +230,7 @@ class PostgresStore final : public SessionStore {
 
   // Writes a row, waits until it is flushed, and takes it away.
   absl::Status Probe() {
-    const absl::Status written = database_.Ask(kProbe, Params()).status();
+    absl::Status written = database_.Ask(kProbe, Params()).status();
     if (!written.ok()) {
       if (Is(written, Reason::kStorageFull)) return written;
       return StoreUnavailable(

@@ -66,6 +66,7 @@ absl::StatusOr<std::optional<RequestRow>> ReadRequest(const Rows& rows, size_t r
   return request;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, nothing is ever whole
 std::optional<Head> ReadHead(std::string_view bytes, std::string_view sum) {
   const Digest digest = Sha256(bytes);
   if (View(digest) != sum) return std::nullopt;

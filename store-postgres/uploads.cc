@@ -54,6 +54,7 @@ Params NameOf(const SessionKey& key, const UploadId& upload) {
   return params;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, nothing is ever whole
 bool IsWhole(std::string_view bytes, std::string_view sum) {
   const Digest digest = Sha256(bytes);
   return View(digest) == sum;

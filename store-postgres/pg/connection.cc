@@ -78,8 +78,9 @@ absl::StatusOr<Keywords> KeywordsOf(const ConnectOptions& options) {
   }
   Keywords keywords;
   // Of several hosts the one that takes writes, unless the dsn says something else.
-  if (options.dsn.find(',') != std::string::npos)
+  if (options.dsn.find(',') != std::string::npos) {
     keywords.Set("target_session_attrs", "read-write");
+  }
   std::string settings = SessionSettings(options);
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
     if (option->val == nullptr) continue;  // not said, and without a default

@@ -66,6 +66,7 @@ absl::Duration Rows::Interval(size_t row, size_t column) const {
   return absl::Microseconds(micros) + absl::Hours(24) * (days + kDaysOfMonth * months);
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): a column of another type ends the process
 std::string_view Rows::Value(size_t row, size_t column, uint32_t type) const {
   if (IsNull(row, column)) Mistake(row, column, "is null, or there is no such column");
   const int at = static_cast<int>(column);
