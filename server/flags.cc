@@ -29,6 +29,17 @@ std::string* Target(std::string_view name, Flags& flags) {
   return nullptr;
 }
 
+// Flags that go with one action alone.
+absl::Status CheckTogether(const Flags& flags) {
+  if (!flags.address.empty() && flags.action != Action::kHealthcheck) {
+    return absl::InvalidArgumentError("--address: goes with healthcheck alone");
+  }
+  if (flags.status && flags.action != Action::kMigrate) {
+    return absl::InvalidArgumentError("--status: goes with migrate alone");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
@@ -60,12 +71,7 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
     }
     if (target->empty()) return absl::InvalidArgumentError(name + ": needs a value");
   }
-  if (!flags.address.empty() && flags.action != Action::kHealthcheck) {
-    return absl::InvalidArgumentError("--address: goes with healthcheck alone");
-  }
-  if (flags.status && flags.action != Action::kMigrate) {
-    return absl::InvalidArgumentError("--status: goes with migrate alone");
-  }
+  if (const absl::Status whole = CheckTogether(flags); !whole.ok()) return whole;
   return flags;
 }
 

@@ -45,6 +45,7 @@ struct ItemColumns {
   std::vector<int64_t> sizes;
   std::vector<std::string> records;
 
+  // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the columns' order, as PutInto has it
   void Add(int32_t member, int64_t number, int64_t size, std::string record) {
     members.push_back(member);
     numbers.push_back(number);
