@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <string_view>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -29,15 +30,15 @@ std::string* Target(std::string_view name, Flags& flags) {
   return nullptr;
 }
 
-// Flags that go with one action alone.
-absl::Status CheckTogether(const Flags& flags) {
+// `flags`, unless there is one that goes with another action alone.
+absl::StatusOr<Flags> Checked(Flags flags) {
   if (!flags.address.empty() && flags.action != Action::kHealthcheck) {
     return absl::InvalidArgumentError("--address: goes with healthcheck alone");
   }
   if (flags.status && flags.action != Action::kMigrate) {
     return absl::InvalidArgumentError("--status: goes with migrate alone");
   }
-  return absl::OkStatus();
+  return flags;
 }
 
 }  // namespace
@@ -71,8 +72,7 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
     }
     if (target->empty()) return absl::InvalidArgumentError(name + ": needs a value");
   }
-  if (const absl::Status whole = CheckTogether(flags); !whole.ok()) return whole;
-  return flags;
+  return Checked(std::move(flags));
 }
 
 }  // namespace holdfast
