@@ -75,7 +75,7 @@ TEST_F(PgCatalog, PayloadsAreCompressedWithLz4OrNotAtAll) {
 
 TEST_F(PgCatalog, ACommitIsAHotUpdate) {
   Create();
-  RunTurn({Text("one")});  // the first turn enters the rows that sweeps look at
+  RunTurn({Text("one")});    // the first turn enters the rows that sweeps look at
   constexpr int kTurns = 4;  // so few that all versions of the row have room on its page
   for (int i = 0; i < kTurns; ++i) RunTurn({Text("more")});
   CloseStore();  // its connections tell what they counted when they end
