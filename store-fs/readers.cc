@@ -1,6 +1,7 @@
 #include "store-fs/readers.h"
 
 #include "session/codec/records.h"
+#include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -20,37 +21,6 @@ namespace {
 // A rotation may replace a segment between looking and reading; then a second look finds the new
 // one.
 constexpr int kLooks = 3;
-
-absl::Status Damaged(std::string_view what, uint64_t number) {
-  return Refusal(Reason::kDamaged, "this part of the session cannot be read")
-      .With("what", what)
-      .With("number", number);
-}
-
-absl::Status CheckRevision(const Head& head, std::optional<Revision> revision) {
-  if (!revision) return absl::OkStatus();
-  if (*revision > head.revision) {
-    return Refusal(Reason::kRevisionAhead, "this revision is not stored here")
-        .With("known", revision->value())
-        .With("stored", head.revision.value());
-  }
-  if (*revision < OldestKept(head).revision) {
-    return Refusal(Reason::kRevisionPruned, "this revision is no longer kept")
-        .With("oldest", OldestKept(head).revision.value());
-  }
-  return absl::OkStatus();
-}
-
-// The last snapshot at or before `revision`.
-const SnapshotRecord& SnapshotAt(const Head& head, Revision revision) {
-  const auto later = std::ranges::upper_bound(
-      head.snapshots, revision, {}, [](const auto& record) { return record.at.revision; });
-  return *std::prev(later);
-}
-
-Position PositionOf(const Head& head) {
-  return {.revision = head.revision, .journal = head.journal};
-}
 
 // What is needed of a log to read it without the session's lock.
 struct LogLook {
@@ -118,7 +88,7 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
     absl::Status checked;
     RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& journal) {
       const Head& head = contents.head;
-      checked = CheckRevision(head, revision);
+      checked = CheckKept(head, revision);
       if (!checked.ok()) return;
       page.at = PositionOf(head);
       page.newest = head.messages;
@@ -163,7 +133,7 @@ absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
   std::shared_ptr<File> journal;
   absl::Status checked;
   RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& file) {
-    checked = CheckRevision(contents.head, query.revision);
+    checked = CheckKept(contents.head, query.revision);
     page.at = PositionOf(contents.head);
     if (query.revision && *query.revision < contents.head.revision) {
       page.at = {.revision = *query.revision,

@@ -2,6 +2,7 @@
 
 #include "session/codec/records.h"
 #include "session/guard.h"
+#include "session/kept.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-postgres/standing.h"
@@ -95,31 +96,6 @@ void Put(PageLimit limit, Params& params) {
   params.Int(Signed(limit.items)).Int(Signed(limit.bytes));
 }
 
-absl::Status CheckRevision(const Head& head, std::optional<Revision> revision) {
-  if (!revision) return absl::OkStatus();
-  if (*revision > head.revision) {
-    return Refusal(Reason::kRevisionAhead, "this revision is not stored here")
-        .With("known", revision->value())
-        .With("stored", head.revision.value());
-  }
-  if (*revision < OldestKept(head).revision) {
-    return Refusal(Reason::kRevisionPruned, "this revision is no longer kept")
-        .With("oldest", OldestKept(head).revision.value());
-  }
-  return absl::OkStatus();
-}
-
-// The last snapshot at or before `revision`, which is kept.
-const SnapshotRecord& SnapshotAt(const Head& head, Revision revision) {
-  const auto later = std::ranges::upper_bound(
-      head.snapshots, revision, {}, [](const auto& record) { return record.at.revision; });
-  return *std::prev(later);
-}
-
-Position PositionOf(const Head& head) {
-  return {.revision = head.revision, .journal = head.journal};
-}
-
 // Where a history of messages is.
 struct Place {
   Generation generation;  // 0: as the head has it now
@@ -179,7 +155,7 @@ absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional
                                             MessageSeq after, PageLimit limit) {
   Place place;
   if (const auto known = revision ? heads_.Find(key) : std::nullopt) {
-    if (CheckRevision(known->head, revision).ok()) place = PlaceAt(known->head, revision);
+    if (CheckKept(known->head, revision).ok()) place = PlaceAt(known->head, revision);
   }
   for (int look = 0; look < kLooks; ++look) {
     Params params = KeyParams(key);
@@ -188,7 +164,7 @@ absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional
     Put(limit, params);
     ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kMessages, params));
     ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
-    RETURN_IF_ERROR(CheckRevision(head, revision));
+    RETURN_IF_ERROR(CheckKept(head, revision));
     const Place right = PlaceAt(head, revision);
     if (right != place) {
       place = right;
@@ -212,7 +188,7 @@ absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& qu
   params.Bool(query.without_data);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kSlots, params));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
-  RETURN_IF_ERROR(CheckRevision(head, query.revision));
+  RETURN_IF_ERROR(CheckKept(head, query.revision));
   SlotPage page;
   page.at = PositionOf(head);
   if (query.revision && *query.revision < head.revision) {

@@ -2,6 +2,7 @@
 
 #include "session/codec/records.h"
 #include "session/digest.h"
+#include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 
@@ -98,12 +99,6 @@ void Evaluate(std::optional<absl::Duration> left, Head& head) {
 std::optional<absl::Duration> LeaseLeft(const Rows& rows, size_t row, size_t column) {
   if (rows.IsNull(row, column)) return std::nullopt;
   return rows.Interval(row, column);
-}
-
-absl::Status Damaged(std::string_view what, uint64_t number) {
-  return Refusal(Reason::kDamaged, "this part of the session cannot be read")
-      .With("what", what)
-      .With("number", number);
 }
 
 }  // namespace holdfast::pg

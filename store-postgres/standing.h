@@ -55,9 +55,6 @@ void Evaluate(std::optional<absl::Duration> left, Head& head);
 // The interval in `column`, or nullopt for a null.
 std::optional<absl::Duration> LeaseLeft(const Rows& rows, size_t row, size_t column);
 
-// An item of the session that cannot be read.
-absl::Status Damaged(std::string_view what, uint64_t number);
-
 }  // namespace holdfast::pg
 
 #endif  // HOLDFAST_STORE_POSTGRES_STANDING_H_

@@ -1,5 +1,6 @@
 #include "store-postgres/uploads.h"
 
+#include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
