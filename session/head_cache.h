@@ -5,35 +5,25 @@
 
 #include "session/head.h"
 #include "session/ids.h"
-
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
+#include "session/recent.h"
 
 #include <cstddef>
-#include <list>
 #include <optional>
-#include <utility>
 
 namespace holdfast {
 
-// Bounded; the least recently used entry goes first. Any thread may call.
+// Bounded. Any thread may call.
 class HeadCache {
  public:
-  explicit HeadCache(size_t most) : most_(most) {}
+  explicit HeadCache(size_t most) : heads_(most) {}
 
-  std::optional<Head> Find(const SessionKey& key);
+  std::optional<Head> Find(const SessionKey& key) { return heads_.Find(key); }
   // Remembers `head` unless a later one of the same session is known.
   void Put(const SessionKey& key, Head head);
-  void Forget(const SessionKey& key);
+  void Forget(const SessionKey& key) { heads_.Forget(key); }
 
  private:
-  using Entry = std::pair<SessionKey, Head>;
-
-  const size_t most_;
-  absl::Mutex mutex_;
-  std::list<Entry> by_use_ ABSL_GUARDED_BY(mutex_);  // most recently used first
-  absl::flat_hash_map<SessionKey, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
+  Recent<Head> heads_;
 };
 
 }  // namespace holdfast

@@ -1,10 +1,10 @@
 #include "session/sessions.h"
 
+#include "session/answers.h"
 #include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/marks.h"
-#include "session/names.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/secret_check.h"
@@ -36,11 +36,7 @@ Done DoneAsIs(const SessionKey& key, const Head& head) {
 // The same request in another guise is refused; the same one is answered with its stored receipt.
 absl::StatusOr<Done> Repeat(const SessionKey& key, const Loaded& loaded,
                             const RequestStamp& stamp) {
-  if (!SameRequest(loaded.request->stamp, stamp)) {
-    return Refusal(Reason::kRequestIdReused, "this request id stands for another request")
-        .With("request_id", stamp.id.value())
-        .With("method", Name(loaded.request->stamp.method));
-  }
+  if (!SameRequest(loaded.request->stamp, stamp)) return RequestIdReused(stamp, *loaded.request);
   return Done{.session = key.session,
               .receipt = loaded.request->receipt,
               .head = loaded.head,

@@ -290,7 +290,8 @@ class SessionStore {
   // - [C117] The state machine's reference is set, removed, or left as it is.
   // - [C041] Entries that are there already are answered as done, [C104] also 24 hours later,
   //   [C105] also of a turn that has ended; [C042] with other bytes, while they are kept, as
-  //   REQUEST_ID_REUSED. [C106] Of an append that overlaps only the new entries are added.
+  //   REQUEST_ID_REUSED with turn and number. [C106] Of an append that overlaps only the new
+  //   entries are added.
   // - [C044] Events are numbered without gaps, in the order given. [C108] Each carries the
   //   revision, correlation id, trace id and time of its change, [C109] and the numbers that only
   //   a store can give.

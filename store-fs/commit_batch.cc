@@ -1,10 +1,9 @@
 #include "store-fs/commit_batch.h"
 
+#include "session/answers.h"
 #include "session/codec/records.h"
-#include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/limits.h"
-#include "session/names.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
@@ -17,14 +16,6 @@
 namespace holdfast::fs {
 namespace {
 
-// Whether a stored entry is the one that is sent again: what the store added does not count.
-bool SameEntry(JournalEntry stored, JournalEntry sent) {
-  stored.journal_number = sent.journal_number;
-  if (stored.slot) stored.slot->revision = Revision();
-  if (sent.slot) sent.slot->revision = Revision();
-  return stored == sent;
-}
-
 bool AllThere(const Change& change, const Head& head) {
   if (change.entries.empty()) return false;
   const auto last = LastEntryOf(head, change.entries.front().turn);
@@ -32,10 +23,6 @@ bool AllThere(const Change& change, const Head& head) {
 }
 
 }  // namespace
-
-absl::Status UploadIsGone() {
-  return StoreUnavailable("the upload is not there any more: send it again", Fate::kNoEffect);
-}
 
 CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
                          const Contents* contents, File* journal)
@@ -58,24 +45,24 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
 absl::StatusOr<CommitResult> CommitBatch::Decide(const Change& change) {
   if (change.request && !Sabotaged(Saboteur::kNoRequestCheck)) {
     if (const RequestRow* row = FindRequest(change.request->id)) {
-      return Repeat(*change.request, *row);
+      return AnswerToRepeat(*change.request, *row, head_);
     }
   }
   if (change.create && exists_) {
-    return Refuse(Refusal(Reason::kSessionExists, "a session of this id exists: resume it"));
+    return Refused(SessionIsThere(), head_);
   }
   if (!change.create && !exists_) {
     return Refusal(Reason::kSessionNotFound, "no session of this id is stored here");
   }
   if (auto refusal = CheckGuard(head_, change.guard, change.entries)) {
-    return Refuse(refusal->ToStatus());
+    return Refused(refusal->ToStatus(), head_);
   }
-  ASSIGN_OR_RETURN(const std::optional<Refusal> entry, CheckEntries(change));
-  if (entry) return Refuse(entry->ToStatus());
+  ASSIGN_OR_RETURN(const JournalEntry* const rewritten, FindRewritten(change));
+  if (rewritten != nullptr) return Refused(EntryReused(*rewritten), head_);
   if (change.premise && !Holds(*change.premise, head_)) {
     return CommitResult{.kind = CommitResult::Kind::kMoved, .receipt = {}, .head = head_};
   }
-  if (!HasUploadOf(change)) return Refuse(UploadIsGone());
+  if (!HasUploadOf(change)) return Refused(UploadIsGone(), head_);
   return Accept(change);
 }
 
@@ -117,31 +104,15 @@ const RequestRow* CommitBatch::FindRequest(const RequestId& id) const {
   return contents_->requests->Find(id, now_ - kRequestsKept);
 }
 
-absl::StatusOr<CommitResult> CommitBatch::Repeat(const RequestStamp& stamp,
-                                                 const RequestRow& row) const {
-  if (!SameRequest(row.stamp, stamp)) {
-    return Refuse(Refusal(Reason::kRequestIdReused, "this request id stands for another request")
-                      .With("request_id", stamp.id.value())
-                      .With("method", Name(row.stamp.method)));
-  }
-  CommitResult result{.kind = CommitResult::Kind::kRepeated, .receipt = row.receipt, .head = head_};
-  if (row.receipt.epoch != head_.lease.epoch) result.receipt.token.clear();
-  return result;
-}
-
-absl::StatusOr<std::optional<Refusal>> CommitBatch::CheckEntries(const Change& change) const {
-  if (change.entries.empty()) return std::nullopt;
+absl::StatusOr<const JournalEntry*> CommitBatch::FindRewritten(const Change& change) const {
+  if (change.entries.empty()) return nullptr;
   const auto last = LastEntryOf(head_, change.entries.front().turn).value_or(EntryNumber());
   for (const JournalEntry& entry : change.entries) {
     if (entry.number > last) break;
     ASSIGN_OR_RETURN(const std::optional<JournalEntry> stored, StoredEntry(entry));
-    if (stored && !SameEntry(*stored, entry)) {
-      return Refusal(Reason::kRequestIdReused, "this entry number stands for another entry")
-          .With("turn", entry.turn.value())
-          .With("number", entry.number.value());
-    }
+    if (stored && !SameEntry(*stored, entry)) return &entry;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(
@@ -161,13 +132,6 @@ absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(
   // An entry that cannot be read any more cannot be compared: its key alone answers.
   if (!items.ok() || items->empty()) return std::nullopt;
   return DecodeEntry(items->front());
-}
-
-CommitResult CommitBatch::Refuse(absl::Status refusal) const {
-  return {.kind = CommitResult::Kind::kRefused,
-          .receipt = {},
-          .head = head_,
-          .refusal = std::move(refusal)};
 }
 
 }  // namespace holdfast::fs

@@ -17,9 +17,6 @@
 
 namespace holdfast::fs {
 
-// STORE_UNAVAILABLE, outcome known: what a change links is not staged, or no longer.
-absl::Status UploadIsGone();
-
 // Decides changes one after the other without writing anything. Used by one thread.
 class CommitBatch {
  public:
@@ -37,11 +34,10 @@ class CommitBatch {
 
  private:
   [[nodiscard]] const RequestRow* FindRequest(const RequestId& id) const;
-  absl::StatusOr<CommitResult> Repeat(const RequestStamp& stamp, const RequestRow& row) const;
   absl::StatusOr<CommitResult> Accept(const Change& change);
-  absl::StatusOr<std::optional<Refusal>> CheckEntries(const Change& change) const;
+  // The entry of `change` whose number stands for another one, or nullptr.
+  absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change) const;
   absl::StatusOr<std::optional<JournalEntry>> StoredEntry(const JournalEntry& entry) const;
-  CommitResult Refuse(absl::Status refusal) const;
   [[nodiscard]] bool HasUploadOf(const Change& change) const;
 
   const Environment& environment_;

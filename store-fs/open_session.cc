@@ -1,5 +1,6 @@
 #include "store-fs/open_session.h"
 
+#include "session/answers.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"

@@ -1,10 +1,9 @@
 #include "store-postgres/commits.h"
 
+#include "session/answers.h"
 #include "session/codec/records.h"
-#include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/limits.h"
-#include "session/names.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-postgres/pg/failure.h"
@@ -33,41 +32,12 @@ constexpr Statement kEntriesOf = {
     "SELECT rec, slot_rec, slot_data FROM holdfast.journal WHERE tenant = $1 AND session_id = $2"
     " AND number > $3 AND turn = $4 AND entry >= $5 AND entry <= $6 ORDER BY number"};
 
-// Whether a stored entry is the one that is sent again: what the store added does not count.
-bool SameEntry(JournalEntry stored, JournalEntry sent) {
-  stored.journal_number = sent.journal_number;
-  if (stored.slot) stored.slot->revision = Revision();
-  if (sent.slot) sent.slot->revision = Revision();
-  return stored == sent;
-}
-
-CommitResult Refused(const Refusal& refusal, const Head& head) {
-  return {.kind = CommitResult::Kind::kRefused,
-          .receipt = {},
-          .head = head,
-          .refusal = refusal.ToStatus()};
-}
-
-Refusal UploadIsGone() {
-  return StoreUnavailable("the upload is not there any more: send it again", Fate::kNoEffect);
-}
-
 // A transaction that the server rolled back for another one's sake: the same again may succeed.
 bool MayBeTriedAgain(const Failure& failure) {
   constexpr std::string_view kDeadlock = "40P01";
   constexpr std::string_view kSerialization = "40001";
   return failure.effect == Effect::kNone &&
          (failure.sqlstate == kDeadlock || failure.sqlstate == kSerialization);
-}
-
-CommitResult AnswerTo(const RequestStamp& asked, const RequestRow& stored, const Head& head) {
-  if (SameRequest(stored.stamp, asked)) {
-    return {.kind = CommitResult::Kind::kRepeated, .receipt = stored.receipt, .head = head};
-  }
-  return Refused(Refusal(Reason::kRequestIdReused, "this request id stands for another request")
-                     .With("request_id", asked.id.value())
-                     .With("method", Name(stored.stamp.method)),
-                 head);
 }
 
 // Whether the change would be refused if somebody held a live lease.
@@ -192,13 +162,11 @@ absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Ba
     return DecideOnHead(change, nothing);
   }
   if (basis.request) {
-    decision.answer = AnswerTo(*change.request, *basis.request, basis.standing.head);
+    decision.answer = AnswerToRepeat(*change.request, *basis.request, basis.standing.head);
     return decision;
   }
   if (change.create) {
-    decision.answer =
-        Refused(Refusal(Reason::kSessionExists, "a session of this id exists: resume it"),
-                basis.standing.head);
+    decision.answer = Refused(SessionIsThere(), basis.standing.head);
     return decision;
   }
   return DecideOnHead(change, basis);
@@ -208,15 +176,12 @@ absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, co
   const Head& head = basis.standing.head;
   Decision decision;
   if (auto refusal = CheckGuard(head, change.guard, change.entries)) {
-    decision.answer = Refused(*refusal, head);
+    decision.answer = Refused(refusal->ToStatus(), head);
     return decision;
   }
-  ASSIGN_OR_RETURN(const bool rewrites, RewritesAnEntry(change, head));
-  if (rewrites) {
-    decision.answer =
-        Refused(Refusal(Reason::kRequestIdReused, "this entry number stands for another entry")
-                    .With("turn", change.entries.front().turn.value()),
-                head);
+  ASSIGN_OR_RETURN(const JournalEntry* const rewritten, FindRewritten(change, head));
+  if (rewritten != nullptr) {
+    decision.answer = Refused(EntryReused(*rewritten), head);
     return decision;
   }
   if (change.premise && !change.create && !Holds(*change.premise, head)) {
@@ -241,12 +206,12 @@ absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, co
   return decision;
 }
 
-absl::StatusOr<bool> Commits::RewritesAnEntry(const Change& change, const Head& head) {
-  if (change.entries.empty()) return false;
+absl::StatusOr<const JournalEntry*> Commits::FindRewritten(const Change& change, const Head& head) {
+  if (change.entries.empty()) return nullptr;
   const TurnNumber turn = change.entries.front().turn;
   const auto last = LastEntryOf(head, turn).value_or(EntryNumber());
   const EntryNumber first = change.entries.front().number;
-  if (first > last) return false;
+  if (first > last) return nullptr;
   const EntryNumber until = std::min(last, change.entries.back().number);
   Params params;
   params.Text(change.key.tenant.value()).Text(change.key.session.value());
@@ -258,9 +223,9 @@ absl::StatusOr<bool> Commits::RewritesAnEntry(const Change& change, const Head& 
     const std::optional<JournalEntry> stored = ReadEntry(rows, row, 0);
     if (!stored) continue;  // what cannot be read cannot be compared: its key alone answers
     const auto sent = std::ranges::find(change.entries, stored->number, &JournalEntry::number);
-    if (sent != change.entries.end() && !SameEntry(*stored, *sent)) return true;
+    if (sent != change.entries.end() && !SameEntry(*stored, *sent)) return &*sent;
   }
-  return false;
+  return nullptr;
 }
 
 absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision decision) {

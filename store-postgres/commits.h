@@ -87,7 +87,8 @@ class Commits {
   absl::StatusOr<Basis> FreshBasis(const SessionKey& key, const std::optional<RequestId>& request);
   absl::StatusOr<Decision> Decide(const Change& change, const Basis& basis);
   absl::StatusOr<Decision> DecideOnHead(const Change& change, const Basis& basis);
-  absl::StatusOr<bool> RewritesAnEntry(const Change& change, const Head& head);
+  // The entry of `change` whose number stands for another one, or nullptr.
+  absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change, const Head& head);
   // One attempt; an error when there was none, for want of a connection.
   absl::StatusOr<Attempt> Write(const Change& change, Decision decision);
   absl::StatusOr<Basis> ReadBasis(const Rows& rows, size_t row, const SessionKey& key);

@@ -6,14 +6,10 @@
 #include "session/digest.h"
 #include "session/head.h"
 #include "session/ids.h"
-
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
+#include "session/recent.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <optional>
 #include <utility>
 
@@ -25,27 +21,27 @@ struct KnownHead {
   Head head;
 };
 
-// Bounded; the least recently used entry goes first. Any thread may call.
+// Bounded. Any thread may call.
 class KnownHeads {
  public:
-  explicit KnownHeads(size_t most) : most_(most) {}
+  explicit KnownHeads(size_t most) : heads_(most) {}
 
-  std::optional<KnownHead> Find(const SessionKey& key);
-  // Remembers `head` unless a later version of the same session is known.
-  void Put(const SessionKey& key, KnownHead known);
+  std::optional<KnownHead> Find(const SessionKey& key) { return heads_.Find(key); }
+  // Remembers `known` unless a later version of the same session is known.
+  void Put(const SessionKey& key, KnownHead known) {
+    const auto later = [version = known.version](const KnownHead& there) {
+      return there.version >= version;
+    };
+    heads_.Put(key, std::move(known), later);
+  }
   // Remembers it also where a later version was known: that one is gone.
-  void Replace(const SessionKey& key, KnownHead known);
-  void Forget(const SessionKey& key);
+  void Replace(const SessionKey& key, KnownHead known) {
+    heads_.Put(key, std::move(known), [](const KnownHead&) { return false; });
+  }
+  void Forget(const SessionKey& key) { heads_.Forget(key); }
 
  private:
-  using Entry = std::pair<SessionKey, KnownHead>;
-
-  void Add(const SessionKey& key, KnownHead known) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  const size_t most_;
-  absl::Mutex mutex_;
-  std::list<Entry> by_use_ ABSL_GUARDED_BY(mutex_);  // most recently used first
-  absl::flat_hash_map<SessionKey, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
+  Recent<KnownHead> heads_;
 };
 
 }  // namespace holdfast::pg

@@ -58,6 +58,13 @@ TEST_P(Contract, C042_AnEntryWithOtherBytesIsReused) {
   EXPECT_EQ(ReasonIn(store().Commit(changes().Append(
                 token(), turn, {SlotUpdate(turn, 2, MakeSlot("memory", "other"))}))),
             "REQUEST_ID_REUSED");
+  const absl::Status second =
+      store()
+          .Commit(changes().Append(token(), turn, {Note(turn, 1, "a"), Note(turn, 2, "b")}))
+          .value()
+          .refusal;
+  EXPECT_EQ(FactIn(second, "turn"), "1");
+  EXPECT_EQ(FactIn(second, "number"), "2");
   // Nothing of an append that rewrites one entry is added.
   EXPECT_EQ(ReasonIn(store().Commit(changes().Append(
                 token(), turn, {SlotUpdate(turn, 2, MakeSlot("other", "m")), Note(turn, 3, "c")}))),

@@ -35,14 +35,16 @@ JournalEntry AsGiven(JournalEntry entry) {
   return entry;
 }
 
-// True when an entry of `change` is there already with another content.
-bool RewritesAnEntry(const StoredSession& session, const std::vector<JournalEntry>& entries) {
-  return std::ranges::any_of(entries, [&](const JournalEntry& entry) {
+// The first entry of `entries` that is there already with another content, or nullptr.
+const JournalEntry* FindRewritten(const StoredSession& session,
+                                  const std::vector<JournalEntry>& entries) {
+  const auto found = std::ranges::find_if(entries, [&](const JournalEntry& entry) {
     const auto there = std::ranges::find_if(session.entries, [&](const JournalEntry& kept) {
       return kept.turn == entry.turn && kept.number == entry.number;
     });
     return there != session.entries.end() && AsGiven(*there) != AsGiven(entry);
   });
+  return found == entries.end() ? nullptr : &*found;
 }
 
 void PutSlot(StoredSession& session, Revision from, Slot slot) {
@@ -232,9 +234,14 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
     return CommitResult{
         .kind = CommitResult::Kind::kRefused, .head = before, .refusal = refusal->ToStatus()};
   }
-  if (session != nullptr && RewritesAnEntry(*session, change.entries)) {
-    return CommitResult{
-        .kind = CommitResult::Kind::kRefused, .head = before, .refusal = Reused().ToStatus()};
+  const JournalEntry* const rewritten =
+      session == nullptr ? nullptr : FindRewritten(*session, change.entries);
+  if (rewritten != nullptr) {
+    return CommitResult{.kind = CommitResult::Kind::kRefused,
+                        .head = before,
+                        .refusal = Reused()
+                                       .With("turn", rewritten->turn.value())
+                                       .With("number", rewritten->number.value())};
   }
   if (change.premise && session != nullptr && !Holds(*change.premise, before)) {
     return CommitResult{.kind = CommitResult::Kind::kMoved, .head = before};
