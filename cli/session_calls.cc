@@ -58,6 +58,14 @@ grpc::Status SessionCalls::Resume(const v1::ResumeSessionRequest& request,
   return caller_.Call(attempt).status;
 }
 
+grpc::Status SessionCalls::Cancel(const v1::CancelSessionRequest& request,
+                                  v1::CancelSessionResponse& reply) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    return connection_.sessions().CancelSession(&context, request, &reply);
+  };
+  return caller_.Call(attempt).status;
+}
+
 grpc::Status SessionCalls::Close(const v1::CloseSessionRequest& request,
                                  v1::CloseSessionResponse& reply) const {
   const auto attempt = [&](grpc::ClientContext& context) {

@@ -39,6 +39,8 @@ class SessionCalls final {
   grpc::Status List(v1::ListSessionsRequest request, uint64_t limit, Listing& listing) const;
   grpc::Status Resume(const v1::ResumeSessionRequest& request,
                       v1::ResumeSessionResponse& reply) const;
+  grpc::Status Cancel(const v1::CancelSessionRequest& request,
+                      v1::CancelSessionResponse& reply) const;
   grpc::Status Close(const v1::CloseSessionRequest& request, v1::CloseSessionResponse& reply) const;
   grpc::Status Delete(const v1::DeleteSessionRequest& request,
                       v1::DeleteSessionResponse& reply) const;

@@ -11,6 +11,8 @@
 #include "cli/table.h"
 #include "cli/times.h"
 
+#include "absl/strings/ascii.h"
+
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -266,6 +268,93 @@ void AddResume(CLI::App& session, const CommandPtr& command) {
   });
 }
 
+// --- cancel -------------------------------------------------------------------------------------
+
+struct CancelOptions {
+  Target target;
+  bool turn = false;
+  std::string stage;
+  std::string tool;
+  std::string reason = "user";
+};
+
+v1::CancelScope ScopeOf(const CancelOptions& options) {
+  if (options.turn) return v1::CANCEL_SCOPE_TURN;
+  if (!options.stage.empty()) return v1::CANCEL_SCOPE_STAGE;
+  return options.tool.empty() ? v1::CANCEL_SCOPE_SESSION : v1::CANCEL_SCOPE_TOOL;
+}
+
+v1::CancelSessionRequest ToRequest(const CancelOptions& options, const v1::Session& session) {
+  v1::CancelSessionRequest request;
+  request.set_request_id(NewRequestId());
+  request.set_session_id(session.session_id());
+  request.set_scope(ScopeOf(options));
+  v1::CancelReason reason = v1::CANCEL_REASON_UNSPECIFIED;
+  v1::CancelReason_Parse("CANCEL_REASON_" + absl::AsciiStrToUpper(options.reason), &reason);
+  request.set_reason(reason);
+  request.set_name(options.stage + options.tool);
+  // Without an active turn the last one is named, and the server says that it is not active.
+  if (request.scope() != v1::CANCEL_SCOPE_SESSION) {
+    request.set_turn(session.has_turn() ? session.turn().number() : session.last_turn());
+  }
+  return request;
+}
+
+std::string CancelledSentence(const v1::CancelSessionRequest& request,
+                              const v1::CancelSessionResponse& reply) {
+  if (request.scope() != v1::CANCEL_SCOPE_SESSION) {
+    return "was told that " + ScopeText(request.scope(), request.name(), request.turn()) +
+           " is to end";
+  }
+  if (reply.session().lifecycle() == v1::LIFECYCLE_CLOSED) {
+    return "is closed at revision " + std::to_string(reply.session().revision());
+  }
+  return "will be closed when turn " + std::to_string(reply.session().turn().number()) + " ends";
+}
+
+ExitCode RunCancel(const Command& command, const CancelOptions& options) {
+  return command.Run([&](const SessionCalls& calls) {
+    v1::Session session;
+    grpc::Status status = calls.Get(options.target, session);
+    if (!status.ok()) return status;
+    const v1::CancelSessionRequest request = ToRequest(options, session);
+    v1::CancelSessionResponse reply;
+    status = calls.Cancel(request, reply);
+    if (!status.ok()) return status;
+    if (command.invocation().json()) {
+      command.PrintJson(ToJson(reply));
+    } else {
+      command.invocation().out << Printable(request.session_id()) << ' '
+                               << Printable(CancelledSentence(request, reply)) << '\n';
+    }
+    return status;
+  });
+}
+
+void AddCancel(CLI::App& session, const CommandPtr& command) {
+  const auto options = std::make_shared<CancelOptions>();
+  CLI::App* cancel =
+      session.add_subcommand("cancel", "Asks a session's holder to end it, its turn or a tool");
+  AddTarget(*cancel, options->target);
+  auto* turn = cancel->add_flag("--turn", options->turn, "Only the turn that is running");
+  auto* stage = cancel->add_option("--stage", options->stage, "Only this stage of it");
+  auto* tool = cancel->add_option("--tool", options->tool, "Only this use of a tool in it");
+  stage->excludes(turn);
+  tool->excludes(turn)->excludes(stage);
+  cancel->add_option("--reason", options->reason, "Who asks: user, parent, or cap for a limit")
+      ->check(CLI::IsMember({"user", "parent", "cap"}))
+      ->capture_default_str();
+  cancel->footer(
+      "Needs no token. The holder may still commit; a turn that goes on after the server's\n"
+      "recovery.cancel_grace is abandoned, and the session is closed as soon as no turn runs.\n"
+      "\nExamples:\n  holdfast session cancel 4f1c2d3e\n"
+      "  holdfast session cancel 4f1c2d3e --turn\n"
+      "  holdfast session cancel --latest \"$PWD\" --tool grep");
+  cancel->callback([command, options] {
+    command->invocation().command = [command, options] { return RunCancel(*command, *options); };
+  });
+}
+
 // --- close, delete ------------------------------------------------------------------------------
 
 struct EndOptions {
@@ -345,14 +434,15 @@ void AddDelete(CLI::App& session, const CommandPtr& command) {
 
 void AddSessionCommands(CLI::App& app, Invocation& invocation) {
   const auto command = std::make_shared<Command>(invocation);
-  CLI::App* session =
-      app.add_subcommand("session", "Lists, shows, follows, resumes, closes, deletes sessions");
+  CLI::App* session = app.add_subcommand(
+      "session", "Lists, shows, follows, resumes, cancels, closes, deletes sessions");
   AddDuration(*session, "--patience", command->policy().patience,
               "How long to repeat a call that may be repeated");
   AddList(*session, command);
   AddShow(*session, command);
   AddTail(*session, command);
   AddResume(*session, command);
+  AddCancel(*session, command);
   AddClose(*session, command);
   AddDelete(*session, command);
 }

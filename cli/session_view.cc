@@ -34,6 +34,12 @@ std::string TurnText(const v1::Session& session) {
                       " journal entries");
 }
 
+std::string MarkText(const v1::CancelMark& mark) {
+  return absl::StrCat(ScopeText(mark.scope(), mark.name(), mark.turn()), ", asked by ",
+                      Short(v1::CancelReason_Name(mark.reason()), "CANCEL_REASON_"), " at ",
+                      TimeText(mark.requested_at()));
+}
+
 std::string SummaryState(const v1::SessionSummary& row) {
   switch (row.mark()) {
     case v1::SessionSummary::MARK_FOREIGN:
@@ -46,6 +52,13 @@ std::string SummaryState(const v1::SessionSummary& row) {
 }
 
 }  // namespace
+
+std::string ScopeText(v1::CancelScope scope, const std::string& name, uint64_t turn) {
+  std::string text = Short(v1::CancelScope_Name(scope), "CANCEL_SCOPE_");
+  if (scope == v1::CANCEL_SCOPE_SESSION) return text;
+  if (scope == v1::CANCEL_SCOPE_TURN) return absl::StrCat(text, " ", turn);
+  return absl::StrCat(text, " ", name, " of turn ", turn);
+}
 
 std::string StateName(v1::Lifecycle lifecycle) {
   return Short(v1::Lifecycle_Name(lifecycle), "LIFECYCLE_");
@@ -90,6 +103,9 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
   if (manifest.has_sm_state()) {
     rows.push_back({"state machine", absl::StrCat(manifest.sm_state().sm_ext_id(), " in slot ",
                                                   manifest.sm_state().state_slot_ref())});
+  }
+  for (const v1::CancelMark& mark : session.cancel_marks()) {
+    rows.push_back({"cancel", MarkText(mark)});
   }
   const std::map<std::string, std::string> attributes(session.attributes().begin(),
                                                       session.attributes().end());

@@ -4,6 +4,7 @@
 
 #include "holdfast/v1/session.pb.h"
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ std::vector<std::string> StateNames();
 
 // The state `name` names; LIFECYCLE_UNSPECIFIED when there is none.
 v1::Lifecycle StateOf(const std::string& name);
+
+// What is asked to end, for example "tool grep of turn 3".
+std::string ScopeText(v1::CancelScope scope, const std::string& name, uint64_t turn);
 
 // One session, one fact a line.
 void WriteSession(std::ostream& out, const v1::Session& session);

@@ -127,16 +127,17 @@ absl::Status SecretCheck::ToStatus() const {
         .With("paths", paths)
         .With("count", leaks_seen_);
   }
-  if (malformed_) {
-    return Refusal(Reason::kMalformedSecretReference, "a reference to a secret needs a name")
-        .With("field", malformed_->field)
-        .With("offset", malformed_->offset);
-  }
-  return absl::OkStatus();
+  return malformed_ ? MalformedReference(malformed_->field, malformed_->offset) : absl::OkStatus();
 }
 
 absl::Status SecretLeak(std::string_view field, uint64_t offset) {
   return Refusal(Reason::kSecretLeak, "the request holds a secret: store a reference to it")
+      .With("field", field)
+      .With("offset", offset);
+}
+
+absl::Status MalformedReference(std::string_view field, uint64_t offset) {
+  return Refusal(Reason::kMalformedSecretReference, "a reference to a secret needs a name")
       .With("field", field)
       .With("offset", offset);
 }

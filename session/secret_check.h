@@ -57,8 +57,9 @@ class SecretCheck final {
   std::optional<Place> malformed_;
 };
 
-// SECRET_LEAK for one place; what a stream answers.
+// SECRET_LEAK, and MALFORMED_SECRET_REFERENCE, for one place; what a stream answers.
 absl::Status SecretLeak(std::string_view field, uint64_t offset);
+absl::Status MalformedReference(std::string_view field, uint64_t offset);
 
 // Each looks through every text and all bytes of the command that would be stored.
 absl::Status CheckSecrets(const SecretScanner& scanner, const CreateCommand& command);

@@ -16,25 +16,28 @@ StagedItems::StagedItems(const Parts& parts, SessionKey key, uint64_t most)
       most_(most),
       upload_(*UploadId::Parse(UuidText(parts.random.Bytes(16), 4))) {}
 
-void StagedItems::EndItem() {
-  if (open_ == nullptr) return;
+absl::Status StagedItems::EndItem() {
+  if (open_ == nullptr) return absl::OkStatus();
   *open_ = StagedBytes{.upload = upload_,
                        .offset = item_offset_,
                        .size = bytes_ - item_offset_,
                        .digest = item_sum_->Sum()};
   open_ = nullptr;
+  const auto malformed = item_references_ ? item_references_->End() : std::nullopt;
+  return malformed ? MalformedReference(item_field_, *malformed) : absl::OkStatus();
 }
 
 void StagedItems::BeginItem(std::string field, std::optional<StagedBytes>& place) {
   open_ = &place;
   item_sum_ = std::make_unique<Sha256Stream>();
   item_secrets_.emplace(secrets_);
+  item_references_.reset();
   item_field_ = std::move(field);
   item_offset_ = bytes_;
 }
 
 absl::Status StagedItems::Begin(Message message) {
-  EndItem();
+  RETURN_IF_ERROR(EndItem());
   if (messages_.size() == kMessagesPerChange) {
     return TooLarge("messages", kMessagesPerChange, messages_.size() + 1);
   }
@@ -45,13 +48,14 @@ absl::Status StagedItems::Begin(Message message) {
 }
 
 absl::Status StagedItems::Begin(Slot slot) {
-  EndItem();
+  RETURN_IF_ERROR(EndItem());
   if (slots_.size() == kSlotsPerChange) {
     return TooLarge("slots", kSlotsPerChange, slots_.size() + 1);
   }
   const std::string bytes = std::exchange(slot.data, {});
   const std::string field = "slots[" + std::to_string(slots_.size()) + "].data";
   BeginItem(field, slots_.emplace_back(std::move(slot)).staged);
+  item_references_.emplace();
   return Add(bytes);
 }
 
@@ -64,6 +68,7 @@ absl::Status StagedItems::Add(const std::string& bytes) {
   if (bytes.size() > kChunkBytes) return TooLarge("more", kChunkBytes, bytes.size());
   if (bytes.size() > most_ - bytes_) return TooLarge("data_bytes", most_, bytes_ + bytes.size());
   if (const auto offset = item_secrets_->Feed(bytes)) return SecretLeak(item_field_, *offset);
+  if (item_references_) item_references_->Feed(bytes);
   item_sum_->Add(bytes);
   sum_.Add(bytes);
   bytes_ += bytes.size();
@@ -80,7 +85,7 @@ absl::Status StagedItems::Flush() {
 }
 
 absl::StatusOr<StagedContent> StagedItems::Finish(const std::string& sha256) {
-  EndItem();
+  RETURN_IF_ERROR(EndItem());
   const Digest sum = sum_.Sum();
   if (bytes_ != most_) {
     return InvalidField("data_bytes", "must be as many as came: " + std::to_string(bytes_));

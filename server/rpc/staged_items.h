@@ -8,6 +8,7 @@
 #include "session/digest.h"
 #include "session/ids.h"
 #include "session/model.h"
+#include "session/secret_reference.h"
 #include "session/secret_scan.h"
 #include "session/store.h"
 
@@ -43,7 +44,7 @@ class StagedItems {
   StagedItems(const Parts& parts, SessionKey key, uint64_t most);
 
   // Each begins an item, whose bytes so far are its `data`. TOO_LARGE for more items than a change
-  // may have.
+  // may have; MALFORMED_SECRET_REFERENCE for one in the slot that ends here.
   absl::Status Begin(Message message);
   absl::Status Begin(Slot slot);
   // The next bytes of the item that was begun last. INVALID_FIELD when none was; TOO_LARGE for more
@@ -51,7 +52,7 @@ class StagedItems {
   // them.
   absl::Status More(const std::string& bytes);
   // Everything, when `sha256` is that of all bytes and they are as many as were announced; else
-  // INVALID_FIELD.
+  // INVALID_FIELD. MALFORMED_SECRET_REFERENCE for one in the last slot.
   absl::StatusOr<StagedContent> Finish(const std::string& sha256);
   // Gives up what was staged, unless a change has taken it over.
   void Drop();
@@ -62,7 +63,7 @@ class StagedItems {
   void BeginItem(std::string field, std::optional<StagedBytes>& place);
   absl::Status Add(const std::string& bytes);
   absl::Status Flush();
-  void EndItem();
+  absl::Status EndItem();
 
   SessionStore& store_;
   const SecretScanner& secrets_;
@@ -77,7 +78,8 @@ class StagedItems {
   std::optional<StagedBytes>* open_ = nullptr;
   std::unique_ptr<Sha256Stream> item_sum_;
   std::optional<SecretStream> item_secrets_;
-  std::string item_field_;  // "messages[2].data"
+  std::optional<ReferenceStream> item_references_;  // of a slot
+  std::string item_field_;                          // "messages[2].data"
   uint64_t item_offset_ = 0;
   std::vector<Message> messages_;
   std::vector<Slot> slots_;

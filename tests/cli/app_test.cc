@@ -42,6 +42,8 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
       {"session", "show"},
       {"session", "show", "a", "--latest", "b"},
       {"session", "list", "--state", "asleep"},
+      {"session", "cancel", "a", "--turn", "--tool", "grep"},
+      {"session", "cancel", "a", "--reason", "boredom"},
       {"session", "resume", "a", "--ttl", "soon"},
       {"session", "resume", "a", "--known-revision", "x"},
       {"--output", "xml", "health"},
@@ -74,6 +76,8 @@ TEST(App, HelpHasExamplesForEveryCommand) {
       {"session", "list"},
       {"session", "show"},
       {"session", "resume"},
+      {"session", "tail"},
+      {"session", "cancel"},
       {"session", "close"},
       {"session", "delete"},
       {"replay"},
@@ -95,6 +99,7 @@ TEST(App, AServerThatIsNotThereIsUnreachable) {
       {"session", "list"},
       {"session", "show", "a"},
       {"session", "resume", "--latest", "/p"},
+      {"session", "cancel", "a", "--turn"},
       {"session", "close", "a"},
       {"session", "delete", "a"},
       {"replay", "--patience", "0s", kOwn},
@@ -130,7 +135,7 @@ TEST(App, CompletionKnowsEveryCommand) {
     const Ran ran = Holdfast({"completion", shell});
     EXPECT_EQ(ran.code, kDone);
     EXPECT_THAT(ran.out, HasSubstr("'holdfast session') "));
-    EXPECT_THAT(ran.out, HasSubstr("list show tail resume close delete"));
+    EXPECT_THAT(ran.out, HasSubstr("list show tail resume cancel close delete"));
     EXPECT_THAT(ran.out, HasSubstr("--verify-only"));
     EXPECT_THAT(ran.out, HasSubstr("${")) << "the script's own text is whole";
   }

@@ -1,12 +1,15 @@
 // The command line against a real server: every command, and a replay that meets trouble on its
 // way.
 #include "cli/app.h"
+#include "cli/connection.h"
 #include "cli/exit_code.h"
+#include "cli/request_id.h"
 #include "tests/support/call_history.h"
 #include "tests/support/child_process.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wait.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -62,6 +65,21 @@ class EndToEnd : public ::testing::Test {
     const Ran ran = Holdfast(arguments);
     EXPECT_EQ(ran.code, kRefused) << ran.out;
     return nlohmann::json::parse(ran.out).value("reason", "none");
+  }
+
+  // Begins a turn, as the holder's own program would.
+  uint64_t BeginTurn(const std::string& session, const std::string& token) const {
+    v1::BeginTurnRequest request;
+    request.set_request_id(NewRequestId());
+    request.set_session_id(session);
+    request.set_lease_token(token);
+    request.set_source(v1::TURN_SOURCE_USER);
+    v1::BeginTurnResponse reply;
+    grpc::ClientContext context;
+    const grpc::Status status =
+        Connection(server_.address()).sessions().BeginTurn(&context, request, &reply);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return reply.turn();
   }
 
   // A recording in a file of its own.
@@ -306,6 +324,24 @@ TEST_F(EndToEnd, ASessionIsResumedClosedAndDeleted) {
   EXPECT_EQ(deleted.code, kDone) << deleted.err;
   EXPECT_THAT(deleted.out, HasSubstr("is deleted for ever"));
   EXPECT_EQ(Reason({"session", "show", id}), "TOMBSTONED");
+}
+
+TEST_F(EndToEnd, ASessionIsCancelledByWhoeverMayCall) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const std::string id = "greenhouse-x";
+  EXPECT_EQ(Reason({"session", "cancel", id, "--turn"}), "STALE_TURN");
+  const std::string token = Json({"session", "resume", id})["lease_token"];
+  const uint64_t turn = BeginTurn(id, token);
+  EXPECT_EQ(Holdfast({"session", "cancel", id, "--tool", "grep"}).out,
+            absl::StrCat(id, " was told that tool grep of turn ", turn, " is to end\n"));
+  EXPECT_THAT(Holdfast({"session", "show", id}).out,
+              HasSubstr(absl::StrCat("tool grep of turn ", turn, ", asked by user at ")));
+  EXPECT_EQ(Holdfast({"session", "cancel", id, "--reason", "cap"}).out,
+            absl::StrCat(id, " will be closed when turn ", turn, " ends\n"));
+  EXPECT_THAT(Holdfast({"session", "show", id}).out, HasSubstr("session, asked by cap at "));
+  const auto idle = Json({"session", "cancel", "night-shift.7-x", "--reason", "parent"});
+  EXPECT_EQ(idle["session"]["lifecycle"], "LIFECYCLE_CLOSED");
+  EXPECT_EQ(Reason({"session", "cancel", "night-shift.7-x"}), "ILLEGAL_TRANSITION");
 }
 
 TEST_F(EndToEnd, TheNewestOfAProjectIsFoundByItsRoot) {

@@ -57,6 +57,13 @@ TEST(SecretStream, OfNoSecretsFindsNothing) {
   EXPECT_EQ(stream.Feed(kSecret), std::nullopt);
 }
 
+// The same, cut into pieces of every size.
+std::optional<uint64_t> FindInPieces(const std::string& text, size_t piece) {
+  ReferenceStream stream;
+  for (size_t at = 0; at < text.size(); at += piece) stream.Feed(text.substr(at, piece));
+  return stream.End();
+}
+
 TEST(SecretReference, MalformedOnesAreFound) {
   const std::vector<std::pair<std::string, size_t>> kMalformed = {
       {R"({"kind":"env"})", 0},
@@ -65,10 +72,14 @@ TEST(SecretReference, MalformedOnesAreFound) {
       {R"({"name":null,"kind":"keyring"})", 0},
       {R"({"kind":"file","name":{"name":"x"}})", 0},
       {R"( [1, {"key": {"kind" : "env"}, "n": 1}] )", 13},
+      {R"({"a\\":"\"{","b":{"kind":"env"}})", 17},
       {"env:", 0},
       {"keyring:", 0}};
   for (const auto& [text, offset] : kMalformed) {
     EXPECT_EQ(FindMalformedReference(text), offset) << text;
+    for (size_t piece = 1; piece <= text.size(); ++piece) {
+      EXPECT_EQ(FindInPieces(text, piece), offset) << text << " in pieces of " << piece;
+    }
   }
 }
 
@@ -77,8 +88,12 @@ TEST(SecretReference, WhatIsValidOrNoReferenceIsLeftAlone) {
        {R"({"kind":"env","name":"TOKEN"})", R"({"name":"a","kind":"file"})",
         R"({"kind":"file","path":"main.cc"})", R"({"kind":"text"})", R"({"kind":["env"]})",
         R"({"kind":"env")", R"({"kind":"env"}})", R"(["kind","env"])", R"("kind\":\"env")",
-        R"({"kind":"env" and so on)", "env:TOKEN", "environment:", "a line about \"kind\"", ""}) {
+        R"({"kind":"env" and so on)", "env:TOKEN",
+        "environment:", "keyring:x:", "a line about \"kind\"", ""}) {
     EXPECT_EQ(FindMalformedReference(text), std::nullopt) << text;
+    for (size_t piece = 1; piece <= text.size(); ++piece) {
+      EXPECT_EQ(FindInPieces(text, piece), std::nullopt) << text << " in pieces of " << piece;
+    }
   }
 }
 
