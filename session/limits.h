@@ -122,6 +122,9 @@ inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(30);
 // Admission. A request's bytes count this many times against the memory budget, which is what a
 // parsed message may take at worst; one queued call waits for one of the workers.
 inline constexpr size_t kParsedBytesPerWireByte = 100;
+// What a message of no bytes may take, and the request that opens a stream.
+inline constexpr size_t kParsedBytesLeast = 16 * kKiB;
+inline constexpr size_t kParsedOpeningBytes = 1 * kMiB;
 inline constexpr size_t kMemoryBudgetDefault = 4096 * kMiB;
 inline constexpr size_t kQueuedCallsDefault = 1024;
 inline constexpr size_t kWorkersMost = 1024;

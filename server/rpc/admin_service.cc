@@ -7,22 +7,20 @@
 
 namespace holdfast {
 
-grpc::ServerUnaryReactor* AdminService::Status(grpc::CallbackServerContext* context,
-                                               const pb::StatusRequest* request,
-                                               pb::StatusResponse* response) {
-  return RunUnary(
-      edge_, Unary{"Status", context, request, response},
+AdminService::Reactor* AdminService::Status(Context* context, const Bytes* request,
+                                            Bytes* response) {
+  return RunUnary<pb::StatusRequest, pb::StatusResponse>(
+      edge_, {"Status", context, request, response},
       [this](Call&, const pb::StatusRequest&, pb::StatusResponse& out) { return Describe(out); });
 }
 
-grpc::ServerUnaryReactor* AdminService::Echo(grpc::CallbackServerContext* context,
-                                             const pb::EchoRequest* request,
-                                             pb::EchoResponse* response) {
-  return RunUnary(edge_, Unary{"Echo", context, request, response},
-                  [](Call&, const pb::EchoRequest& in, pb::EchoResponse& out) {
-                    out.set_payload(in.payload());
-                    return absl::OkStatus();
-                  });
+AdminService::Reactor* AdminService::Echo(Context* context, const Bytes* request, Bytes* response) {
+  return RunUnary<pb::EchoRequest, pb::EchoResponse>(
+      edge_, {"Echo", context, request, response},
+      [](Call&, const pb::EchoRequest& in, pb::EchoResponse& out) {
+        out.set_payload(in.payload());
+        return absl::OkStatus();
+      });
 }
 
 absl::Status AdminService::Describe(pb::StatusResponse& response) {

@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_RPC_ADMIN_SERVICE_H_
 
 #include "holdfast/v1/admin_service.grpc.pb.h"
+#include "server/rpc/raw_methods.h"
 #include "server/rpc/unary.h"
 #include "session/store.h"
 
@@ -23,18 +24,21 @@ struct ServerFacts {
   std::vector<std::string> warnings;
 };
 
-class AdminService final : public pb::AdminService::CallbackService {
+using RawAdminService =
+    RawMethods<pb::AdminService::Service, pb::AdminService::WithRawCallbackMethod_Status,
+               pb::AdminService::WithRawCallbackMethod_Echo>;
+
+class AdminService final : public RawAdminService {
  public:
   // `edge` and `store` must outlive this.
   AdminService(Edge& edge, SessionStore& store, ServerFacts facts)
       : edge_(edge), store_(store), facts_(std::move(facts)) {}
 
-  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context,
-                                   const pb::StatusRequest* request,
-                                   pb::StatusResponse* response) override;
-  grpc::ServerUnaryReactor* Echo(grpc::CallbackServerContext* context,
-                                 const pb::EchoRequest* request,
-                                 pb::EchoResponse* response) override;
+  using Context = grpc::CallbackServerContext;
+  using Reactor = grpc::ServerUnaryReactor;
+
+  Reactor* Status(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* Echo(Context* context, const Bytes* request, Bytes* response) override;
 
  private:
   absl::Status Describe(pb::StatusResponse& response);

@@ -1,7 +1,9 @@
 #include "server/rpc/append_journal_reactor.h"
 
+#include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/journal_stream.h"
 #include "session/limits.h"
+#include "session/refusal.h"
 #include "session/status_macros.h"
 
 #include "absl/base/thread_annotations.h"
@@ -14,14 +16,12 @@ namespace {
 
 // What waits, the batch that is being appended, and the request that was read last.
 constexpr size_t kHeldBytes = 2 * kUnaryRequestBytes;
-
-using Request = pb::AppendJournalStreamRequest;
-using Response = pb::AppendJournalStreamResponse;
+// What that request may become in memory.
+constexpr size_t kParsedBytes = kUnaryRequestBytes;
 
 // A read, an append and a write may be under way at once, each at most once; JournalStream says
 // what comes next. Whoever has taken the last step must not touch the object again.
-class AppendJournalReactor final : public grpc::ServerBidiReactor<Request, Response>,
-                                   public OpenStream {
+class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>, public OpenStream {
  public:
   AppendJournalReactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context)
       : edge_(edge),
@@ -40,7 +40,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Request, Respo
   }
 
   void OnReadDone(bool ok) override {
-    Proceed([&](JournalStream& stream) { ok ? stream.TookRequest(request_) : stream.TookEnd(); });
+    ok ? TakeRequest() : Proceed([](JournalStream& stream) { stream.TookEnd(); });
   }
   void OnWriteDone(bool ok) override {
     Proceed([&](JournalStream& stream) { stream.Written(ok); });
@@ -65,13 +65,28 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Request, Respo
       tell(stream_);
       steps = stream_.Next();
       if (steps.write) {
-        response_ = stream_.TakeAcknowledgement();
+        response_ = ToBytes(stream_.TakeAcknowledgement());
         StartWrite(&response_);
       }
       if (steps.read) StartRead(&request_);
     }
     if (steps.finish) return End();
     if (steps.append && !edge_.pool.Submit([this] { Append(); })) RefuseBatch();
+  }
+
+  void TakeRequest() {
+    Received<pb::AppendJournalStreamRequest> request;
+    const absl::Status parsed = ParseRequest(request);
+    Proceed([&](JournalStream& stream) {
+      parsed.ok() ? stream.TookRequest(*request) : stream.TookNothing(parsed);
+    });
+  }
+
+  absl::Status ParseRequest(Received<pb::AppendJournalStreamRequest>& request) const {
+    if (request_.Length() > kUnaryRequestBytes) {
+      return TooLarge("request", kUnaryRequestBytes, request_.Length());
+    }
+    return request.Parse(request_, kParsedBytes);
   }
 
   // Apart from Proceed, because a template that hands itself a new function has no end.
@@ -107,15 +122,15 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Request, Respo
   Edge& edge_;
   Sessions& sessions_;
   Call call_;
-  Request request_;    // of the read that is under way
-  Response response_;  // of the write that is under way
+  Bytes request_;   // of the read that is under way
+  Bytes response_;  // of the write that is under way
   absl::Mutex mutex_;
   JournalStream stream_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-grpc::ServerBidiReactor<Request, Response>* StartAppendJournalStream(
+grpc::ServerBidiReactor<Bytes, Bytes>* StartAppendJournalStream(
     Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context) {
   auto* reactor = new AppendJournalReactor(edge, sessions, context);
   reactor->Start();

@@ -3,18 +3,16 @@
 #ifndef HOLDFAST_SERVER_RPC_APPEND_JOURNAL_REACTOR_H_
 #define HOLDFAST_SERVER_RPC_APPEND_JOURNAL_REACTOR_H_
 
-#include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/call.h"
+#include "server/rpc/wire.h"
 #include "session/sessions.h"
 
 namespace holdfast {
 
-namespace pb = ::holdfast::v1;
-
 // Starts the stream. The reactor owns itself and is gone when the call is done; `edge` and
 // `sessions` must outlive every call.
-grpc::ServerBidiReactor<pb::AppendJournalStreamRequest, pb::AppendJournalStreamResponse>*
-StartAppendJournalStream(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context);
+grpc::ServerBidiReactor<Bytes, Bytes>* StartAppendJournalStream(
+    Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context);
 
 }  // namespace holdfast
 

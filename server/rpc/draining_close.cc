@@ -1,5 +1,6 @@
 #include "server/rpc/draining_close.h"
 
+#include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
 #include "session/refusal.h"
@@ -16,22 +17,16 @@
 namespace holdfast {
 namespace {
 
-using CloseUnary = Unary<pb::CloseSessionRequest, pb::CloseSessionResponse>;
-
 // One such call. Kept alive by whoever will go on with it: a task of the pool or a waiter.
 class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
  public:
-  DrainingClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters, const CloseUnary& unary)
+  DrainingClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters, const Unary& unary)
       : edge_(edge),
         sessions_(sessions),
         waiters_(waiters),
         unary_(unary),
         reactor_(unary.context->DefaultReactor()),
-        call_(edge, *unary.context,
-              {.method = unary.method,
-               .session = unary.request->session_id(),
-               .request_bytes = unary.request->ByteSizeLong(),
-               .held_bytes = 0}),
+        call_(edge, *unary.context, InfoOf(unary)),
         arrived_(edge.clock.SinceBoot()) {}
 
   grpc::ServerUnaryReactor* Start() {
@@ -45,12 +40,26 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
 
  private:
   void Begin() {
-    absl::StatusOr<CloseCommand> command = ReadClose(*unary_.request);
-    if (!command.ok()) return Finish(command.status());
-    command_ = *std::move(command);
+    const absl::StatusOr<bool> drains = Receive();
+    if (!drains.ok()) return Finish(drains.status());
+    if (!*drains) return Finish(CloseIfWanted());
     call_.ProlongDefaultDeadline(command_.drain);
     patience_ends_ = arrived_ + command_.drain;
     Look(TurnWaiters::Woken::kLook);
+  }
+
+  // Answers whether the active turn is waited for.
+  absl::StatusOr<bool> Receive() {
+    Received<pb::CloseSessionRequest> request;
+    RETURN_IF_ERROR(request.Parse(*unary_.request, ParsedBytes(unary_)));
+    call_.NameSession((*request).session_id());
+    ASSIGN_OR_RETURN(command_, ReadClose(*request));
+    return (*request).has_drain();
+  }
+
+  absl::Status CloseIfWanted() {
+    RETURN_IF_ERROR(call_.StillWanted());
+    return Close(0);
   }
 
   void Look(TurnWaiters::Woken woken) {
@@ -84,7 +93,9 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
     CloseCommand command = command_;
     command.drained_turns = drained_turns;
     ASSIGN_OR_RETURN(const Done done, sessions_.Close(call_.caller(), command));
-    WriteReply(done, *unary_.response);
+    pb::CloseSessionResponse response;
+    WriteReply(done, response);
+    *unary_.response = ToBytes(response);
     return absl::OkStatus();
   }
 
@@ -93,7 +104,7 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
   Edge& edge_;
   Sessions& sessions_;
   TurnWaiters& waiters_;
-  const CloseUnary unary_;
+  const Unary unary_;
   grpc::ServerUnaryReactor* const reactor_;
   Call call_;
   const absl::Duration arrived_;  // since boot
@@ -104,8 +115,8 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* StartDrainingClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters,
-                                             const CloseUnary& unary) {
+grpc::ServerUnaryReactor* StartClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters,
+                                     const Unary& unary) {
   return std::make_shared<DrainingClose>(edge, sessions, waiters, unary)->Start();
 }
 

@@ -1,8 +1,8 @@
-// CloseSession with `drain`: waits for the active turn's end, holding no worker, and then closes.
+// CloseSession: with `drain` it waits for the active turn's end, holding no worker, and then
+// closes.
 #ifndef HOLDFAST_SERVER_RPC_DRAINING_CLOSE_H_
 #define HOLDFAST_SERVER_RPC_DRAINING_CLOSE_H_
 
-#include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/unary.h"
 #include "server/turn_waiters.h"
 #include "session/sessions.h"
@@ -11,13 +11,10 @@
 
 namespace holdfast {
 
-namespace pb = ::holdfast::v1;
-
 // Finishes the call exactly once. While it waits a deadline, a cancel and the server's stop end it
 // without effect: DEADLINE, CANCELLED, STORE_UNAVAILABLE, each with outcome known.
-grpc::ServerUnaryReactor* StartDrainingClose(
-    Edge& edge, Sessions& sessions, TurnWaiters& waiters,
-    const Unary<pb::CloseSessionRequest, pb::CloseSessionResponse>& unary);
+grpc::ServerUnaryReactor* StartClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters,
+                                     const Unary& unary);
 
 }  // namespace holdfast
 

@@ -71,10 +71,12 @@ absl::Status JournalStream::Take(const pb::AppendJournalStreamRequest& request) 
 
 void JournalStream::TookRequest(const pb::AppendJournalStreamRequest& request) {
   reading_ = false;
-  if (request.ByteSizeLong() > kUnaryRequestBytes) {
-    return Fail(TooLarge("request", kUnaryRequestBytes, request.ByteSizeLong()));
-  }
   Fail(Take(request));
+}
+
+void JournalStream::TookNothing(const absl::Status& why) {
+  reading_ = false;
+  Fail(why);
 }
 
 void JournalStream::TookEnd() {

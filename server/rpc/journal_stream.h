@@ -35,8 +35,10 @@ class JournalStream {
   // Marks what it answers as under way.
   Steps Next();
 
-  // The read is done: with a request, or with nothing because no more will come.
+  // The read is done: with a request, with one that cannot be taken, or with nothing because no
+  // more will come.
   void TookRequest(const pb::AppendJournalStreamRequest& request);
+  void TookNothing(const absl::Status& why);
   void TookEnd();
   // The batch to append; entries that came together, of one turn.
   AppendJournalCommand TakeBatch();

@@ -1,5 +1,7 @@
 #include "server/rpc/read_session_reactor.h"
 
+#include "holdfast/v1/session_service.pb.h"
+#include "holdfast/v1/store_service.pb.h"
 #include "server/rpc/convert_fields.h"
 #include "server/rpc/convert_session.h"
 #include "server/rpc/hand_over.h"
@@ -22,8 +24,10 @@ constexpr size_t kHeldBytes = 2 * kPageBytes;
 
 // ReadSession: the pieces alone.
 struct ReadSessionKind {
+  using Request = pb::ReadSessionRequest;
   using Response = pb::ReadSessionResponse;
   static constexpr char kMethod[] = "ReadSession";
+  static const pb::ReadSessionRequest& What(const Request& request) { return request; }
   static absl::StatusOr<std::vector<Response>> First(Sessions&, const Caller&, const std::string&) {
     return std::vector<Response>();
   }
@@ -31,8 +35,10 @@ struct ReadSessionKind {
 
 // Read of StoreService: the session, then the pieces.
 struct ReadKind {
+  using Request = pb::ReadRequest;
   using Response = pb::ReadResponse;
   static constexpr char kMethod[] = "Read";
+  static const pb::ReadSessionRequest& What(const Request& request) { return request.what(); }
   static absl::StatusOr<std::vector<Response>> First(Sessions& sessions, const Caller& caller,
                                                      const std::string& session) {
     ASSIGN_OR_RETURN(const SessionId id, ReadId<SessionId>("what.session_id", session));
@@ -64,24 +70,27 @@ std::vector<Response> Pack(SessionReader::Page pieces) {
 // the next page. At every moment exactly one of the two is under way, so nothing here needs a lock,
 // and whoever has handed on must not touch the object again.
 template <typename Kind>
-class Reactor final : public grpc::ServerWriteReactor<typename Kind::Response> {
+class Reactor final : public grpc::ServerWriteReactor<Bytes> {
  public:
+  using Request = Opening<typename Kind::Request>;
+
   Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
-          const pb::ReadSessionRequest& request)
+          const Request& request)
       : edge_(edge),
         sessions_(sessions),
-        session_(request.session_id()),
+        session_(Kind::What(*request).session_id()),
         call_(edge, *context,
               {.method = Kind::kMethod,
-               .session = request.session_id(),
-               .request_bytes = request.ByteSizeLong(),
+               .session = session_,
+               .request_bytes = request.bytes(),
                .held_bytes = kHeldBytes}),
-        reader_(sessions, call_.caller(), request) {
+        reader_(sessions, call_.caller(), Kind::What(*request)) {
     call_.DropDefaultDeadline();
   }
 
-  void Start() {
-    const absl::Status entered = call_.Enter();
+  void Start(const Request& request) {
+    absl::Status entered = call_.Enter();
+    if (entered.ok()) entered = request.parsed();
     if (!entered.ok()) return Conclude(entered);
     Fetch();
   }
@@ -116,14 +125,15 @@ class Reactor final : public grpc::ServerWriteReactor<typename Kind::Response> {
   }
 
   void WriteNext() {
+    writing_ = ToBytes(page_[written_]);
     handed_.Give();
-    this->StartWrite(&page_[written_]);
+    StartWrite(&writing_);
   }
 
   void Conclude(const absl::Status& status) {
     const grpc::Status answer = call_.End(status);
     handed_.Give();
-    this->Finish(answer);
+    Finish(answer);
   }
 
   absl::Status FirstPage() {
@@ -146,25 +156,31 @@ class Reactor final : public grpc::ServerWriteReactor<typename Kind::Response> {
   bool begun_ = false;
   std::vector<typename Kind::Response> page_;
   size_t written_ = 0;
+  Bytes writing_;
   HandOver handed_;
 };
 
-}  // namespace
-
-grpc::ServerWriteReactor<pb::ReadSessionResponse>* StartReadSession(
-    Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
-    const pb::ReadSessionRequest& request) {
-  auto* reactor = new Reactor<ReadSessionKind>(edge, sessions, context, request);
-  reactor->Start();
+template <typename Kind>
+grpc::ServerWriteReactor<Bytes>* StartAs(Edge& edge, Sessions& sessions,
+                                         grpc::CallbackServerContext* context, const Bytes& bytes) {
+  const Opening<typename Kind::Request> request(bytes);
+  auto* reactor = new Reactor<Kind>(edge, sessions, context, request);
+  reactor->Start(request);
   return reactor;
 }
 
-grpc::ServerWriteReactor<pb::ReadResponse>* StartRead(Edge& edge, Sessions& sessions,
-                                                      grpc::CallbackServerContext* context,
-                                                      const pb::ReadRequest& request) {
-  auto* reactor = new Reactor<ReadKind>(edge, sessions, context, request.what());
-  reactor->Start();
-  return reactor;
+}  // namespace
+
+grpc::ServerWriteReactor<Bytes>* StartReadSession(Edge& edge, Sessions& sessions,
+                                                  grpc::CallbackServerContext* context,
+                                                  const Bytes& request) {
+  return StartAs<ReadSessionKind>(edge, sessions, context, request);
+}
+
+grpc::ServerWriteReactor<Bytes>* StartRead(Edge& edge, Sessions& sessions,
+                                           grpc::CallbackServerContext* context,
+                                           const Bytes& request) {
+  return StartAs<ReadKind>(edge, sessions, context, request);
 }
 
 }  // namespace holdfast

@@ -3,24 +3,21 @@
 #ifndef HOLDFAST_SERVER_RPC_READ_SESSION_REACTOR_H_
 #define HOLDFAST_SERVER_RPC_READ_SESSION_REACTOR_H_
 
-#include "holdfast/v1/session_service.pb.h"
-#include "holdfast/v1/store_service.pb.h"
 #include "server/rpc/call.h"
+#include "server/rpc/wire.h"
 #include "session/sessions.h"
 
 namespace holdfast {
 
-namespace pb = ::holdfast::v1;
-
 // Each starts its stream. The reactor owns itself and is gone when the call is done; `edge` and
 // `sessions` must outlive every call.
-grpc::ServerWriteReactor<pb::ReadSessionResponse>* StartReadSession(
-    Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
-    const pb::ReadSessionRequest& request);
+grpc::ServerWriteReactor<Bytes>* StartReadSession(Edge& edge, Sessions& sessions,
+                                                  grpc::CallbackServerContext* context,
+                                                  const Bytes& request);
 // The session first, then the same.
-grpc::ServerWriteReactor<pb::ReadResponse>* StartRead(Edge& edge, Sessions& sessions,
-                                                      grpc::CallbackServerContext* context,
-                                                      const pb::ReadRequest& request);
+grpc::ServerWriteReactor<Bytes>* StartRead(Edge& edge, Sessions& sessions,
+                                           grpc::CallbackServerContext* context,
+                                           const Bytes& request);
 
 }  // namespace holdfast
 

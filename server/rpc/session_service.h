@@ -3,16 +3,48 @@
 #define HOLDFAST_SERVER_RPC_SESSION_SERVICE_H_
 
 #include "holdfast/v1/session_service.grpc.pb.h"
+#include "server/rpc/raw_methods.h"
 #include "server/rpc/unary.h"
 #include "server/rpc/watch_hub.h"
 #include "server/turn_waiters.h"
 #include "session/sessions.h"
 
+#include "absl/status/statusor.h"
+
 namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
-class SessionService final : public pb::SessionService::CallbackService {
+// Every method gets bytes: what they say is read once its call is let in.
+using RawSessionService =
+    RawMethods<pb::SessionService::Service, pb::SessionService::WithRawCallbackMethod_CreateSession,
+               pb::SessionService::WithRawCallbackMethod_GetSession,
+               pb::SessionService::WithRawCallbackMethod_UpdateSession,
+               pb::SessionService::WithRawCallbackMethod_ListSessions,
+               pb::SessionService::WithRawCallbackMethod_ResumeSession,
+               pb::SessionService::WithRawCallbackMethod_ReadSession,
+               pb::SessionService::WithRawCallbackMethod_BeginTurn,
+               pb::SessionService::WithRawCallbackMethod_AppendJournal,
+               pb::SessionService::WithRawCallbackMethod_AppendJournalStream,
+               pb::SessionService::WithRawCallbackMethod_CommitTurnStream,
+               pb::SessionService::WithRawCallbackMethod_CommitTurn,
+               pb::SessionService::WithRawCallbackMethod_AbandonTurn,
+               pb::SessionService::WithRawCallbackMethod_CancelSession,
+               pb::SessionService::WithRawCallbackMethod_CloseSession,
+               pb::SessionService::WithRawCallbackMethod_DeleteSession,
+               pb::SessionService::WithRawCallbackMethod_RenewLeases,
+               pb::SessionService::WithRawCallbackMethod_ReleaseLease,
+               pb::SessionService::WithRawCallbackMethod_ReadMessages,
+               pb::SessionService::WithRawCallbackMethod_ReadSlots,
+               pb::SessionService::WithRawCallbackMethod_ReadJournal,
+               pb::SessionService::WithRawCallbackMethod_ListEvents,
+               pb::SessionService::WithRawCallbackMethod_WatchSession,
+               pb::SessionService::WithRawCallbackMethod_AppendAudit,
+               pb::SessionService::WithRawCallbackMethod_ReadAudit,
+               pb::SessionService::WithRawCallbackMethod_VerifyAudit,
+               pb::SessionService::WithRawCallbackMethod_GetRequestOutcome>;
+
+class SessionService final : public RawSessionService {
  public:
   // All must outlive this.
   SessionService(Edge& edge, Sessions& sessions, WatchHub& watches, TurnWaiters& waiters)
@@ -21,66 +53,42 @@ class SessionService final : public pb::SessionService::CallbackService {
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
 
-  Reactor* CreateSession(Context* context, const pb::CreateSessionRequest* request,
-                         pb::CreateSessionResponse* response) override;
-  Reactor* GetSession(Context* context, const pb::GetSessionRequest* request,
-                      pb::GetSessionResponse* response) override;
-  Reactor* UpdateSession(Context* context, const pb::UpdateSessionRequest* request,
-                         pb::UpdateSessionResponse* response) override;
-  Reactor* ListSessions(Context* context, const pb::ListSessionsRequest* request,
-                        pb::ListSessionsResponse* response) override;
-  Reactor* ResumeSession(Context* context, const pb::ResumeSessionRequest* request,
-                         pb::ResumeSessionResponse* response) override;
-  grpc::ServerWriteReactor<pb::ReadSessionResponse>* ReadSession(
-      Context* context, const pb::ReadSessionRequest* request) override;
-  Reactor* BeginTurn(Context* context, const pb::BeginTurnRequest* request,
-                     pb::BeginTurnResponse* response) override;
-  Reactor* AppendJournal(Context* context, const pb::AppendJournalRequest* request,
-                         pb::AppendJournalResponse* response) override;
-  grpc::ServerBidiReactor<pb::AppendJournalStreamRequest, pb::AppendJournalStreamResponse>*
-  AppendJournalStream(Context* context) override;
-  grpc::ServerReadReactor<pb::CommitTurnStreamRequest>* CommitTurnStream(
-      Context* context, pb::CommitTurnStreamResponse* response) override;
-  Reactor* CommitTurn(Context* context, const pb::CommitTurnRequest* request,
-                      pb::CommitTurnResponse* response) override;
-  Reactor* AbandonTurn(Context* context, const pb::AbandonTurnRequest* request,
-                       pb::AbandonTurnResponse* response) override;
-  Reactor* CancelSession(Context* context, const pb::CancelSessionRequest* request,
-                         pb::CancelSessionResponse* response) override;
-  Reactor* CloseSession(Context* context, const pb::CloseSessionRequest* request,
-                        pb::CloseSessionResponse* response) override;
-  Reactor* DeleteSession(Context* context, const pb::DeleteSessionRequest* request,
-                         pb::DeleteSessionResponse* response) override;
-  Reactor* RenewLeases(Context* context, const pb::RenewLeasesRequest* request,
-                       pb::RenewLeasesResponse* response) override;
-  Reactor* ReleaseLease(Context* context, const pb::ReleaseLeaseRequest* request,
-                        pb::ReleaseLeaseResponse* response) override;
-  Reactor* ReadMessages(Context* context, const pb::ReadMessagesRequest* request,
-                        pb::ReadMessagesResponse* response) override;
-  Reactor* ReadSlots(Context* context, const pb::ReadSlotsRequest* request,
-                     pb::ReadSlotsResponse* response) override;
-  Reactor* ReadJournal(Context* context, const pb::ReadJournalRequest* request,
-                       pb::ReadJournalResponse* response) override;
-  Reactor* ListEvents(Context* context, const pb::ListEventsRequest* request,
-                      pb::ListEventsResponse* response) override;
-  grpc::ServerWriteReactor<pb::WatchSessionResponse>* WatchSession(
-      Context* context, const pb::WatchSessionRequest* request) override;
-  Reactor* AppendAudit(Context* context, const pb::AppendAuditRequest* request,
-                       pb::AppendAuditResponse* response) override;
-  Reactor* ReadAudit(Context* context, const pb::ReadAuditRequest* request,
-                     pb::ReadAuditResponse* response) override;
-  Reactor* VerifyAudit(Context* context, const pb::VerifyAuditRequest* request,
-                       pb::VerifyAuditResponse* response) override;
-  Reactor* GetRequestOutcome(Context* context, const pb::GetRequestOutcomeRequest* request,
-                             pb::GetRequestOutcomeResponse* response) override;
+  Reactor* CreateSession(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* GetSession(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* UpdateSession(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListSessions(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ResumeSession(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerWriteReactor<Bytes>* ReadSession(Context* context, const Bytes* request) override;
+  Reactor* BeginTurn(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* AppendJournal(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerBidiReactor<Bytes, Bytes>* AppendJournalStream(Context* context) override;
+  grpc::ServerReadReactor<Bytes>* CommitTurnStream(Context* context, Bytes* response) override;
+  Reactor* CommitTurn(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* AbandonTurn(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* CancelSession(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* CloseSession(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* DeleteSession(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* RenewLeases(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ReleaseLease(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ReadMessages(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ReadSlots(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ReadJournal(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListEvents(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerWriteReactor<Bytes>* WatchSession(Context* context, const Bytes* request) override;
+  Reactor* AppendAudit(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ReadAudit(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* VerifyAudit(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* GetRequestOutcome(Context* context, const Bytes* request, Bytes* response) override;
 
  private:
   // Request to command, use case, result to response.
-  template <typename Request, typename Response, typename ToCommand, typename UseCase>
-  Reactor* Command(const Unary<Request, Response>& unary, ToCommand to_command, UseCase use_case);
+  template <typename Response, typename Request, typename Asked, typename UseCase>
+  Reactor* Command(const Unary& unary, absl::StatusOr<Asked> (*to_command)(const Request&),
+                   UseCase use_case);
   // A read that fills its response itself.
-  template <typename Request, typename Response, typename Serve>
-  Reactor* Read(const Unary<Request, Response>& unary, Serve serve);
+  template <typename Request, typename Response>
+  Reactor* Read(const Unary& unary,
+                absl::Status (*serve)(Sessions&, Call&, const Request&, Response&));
 
   Edge& edge_;
   Sessions& sessions_;

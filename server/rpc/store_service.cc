@@ -53,29 +53,28 @@ absl::Status Check(SessionStore& store, const TenantId& tenant, pb::CheckStoreRe
 
 }  // namespace
 
-grpc::ServerUnaryReactor* StoreService::DescribeStore(grpc::CallbackServerContext* context,
-                                                      const pb::DescribeStoreRequest* request,
-                                                      pb::DescribeStoreResponse* response) {
-  return RunUnary(edge_, Unary{"DescribeStore", context, request, response},
-                  [this](Call&, const pb::DescribeStoreRequest&, pb::DescribeStoreResponse& out) {
-                    return Describe(sessions_.store(), out);
-                  });
+StoreService::Reactor* StoreService::DescribeStore(Context* context, const Bytes* request,
+                                                   Bytes* response) {
+  return RunUnary<pb::DescribeStoreRequest, pb::DescribeStoreResponse>(
+      edge_, {"DescribeStore", context, request, response},
+      [this](Call&, const pb::DescribeStoreRequest&, pb::DescribeStoreResponse& out) {
+        return Describe(sessions_.store(), out);
+      });
 }
 
-grpc::ServerUnaryReactor* StoreService::CheckStore(grpc::CallbackServerContext* context,
-                                                   const pb::CheckStoreRequest* request,
-                                                   pb::CheckStoreResponse* response) {
-  return RunUnary(edge_, Unary{"CheckStore", context, request, response},
-                  [this](Call& call, const pb::CheckStoreRequest&, pb::CheckStoreResponse& out) {
-                    return Check(sessions_.store(), call.caller().tenant, out);
-                  });
+StoreService::Reactor* StoreService::CheckStore(Context* context, const Bytes* request,
+                                                Bytes* response) {
+  return RunUnary<pb::CheckStoreRequest, pb::CheckStoreResponse>(
+      edge_, {"CheckStore", context, request, response},
+      [this](Call& call, const pb::CheckStoreRequest&, pb::CheckStoreResponse& out) {
+        return Check(sessions_.store(), call.caller().tenant, out);
+      });
 }
 
-grpc::ServerUnaryReactor* StoreService::Write(grpc::CallbackServerContext* context,
-                                              const pb::WriteRequest* request,
-                                              pb::WriteResponse* response) {
-  return RunUnary(
-      edge_, Unary{"Write", context, request, response},
+StoreService::Reactor* StoreService::Write(Context* context, const Bytes* request,
+                                           Bytes* response) {
+  return RunUnary<pb::WriteRequest, pb::WriteResponse>(
+      edge_, {"Write", context, request, response},
       [this](Call& call, const pb::WriteRequest& in, pb::WriteResponse& out) -> absl::Status {
         ASSIGN_OR_RETURN(const WriteCommand command, ReadWrite(in));
         ASSIGN_OR_RETURN(const Done done, sessions_.Write(call.caller(), command));
@@ -84,13 +83,11 @@ grpc::ServerUnaryReactor* StoreService::Write(grpc::CallbackServerContext* conte
       });
 }
 
-grpc::ServerReadReactor<pb::WriteStreamRequest>* StoreService::WriteStream(
-    grpc::CallbackServerContext* context, pb::WriteStreamResponse* response) {
+grpc::ServerReadReactor<Bytes>* StoreService::WriteStream(Context* context, Bytes* response) {
   return StartWriteStream(edge_, sessions_, context, response);
 }
 
-grpc::ServerWriteReactor<pb::ReadResponse>* StoreService::Read(grpc::CallbackServerContext* context,
-                                                               const pb::ReadRequest* request) {
+grpc::ServerWriteReactor<Bytes>* StoreService::Read(Context* context, const Bytes* request) {
   return StartRead(edge_, sessions_, context, *request);
 }
 

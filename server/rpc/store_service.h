@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_RPC_STORE_SERVICE_H_
 
 #include "holdfast/v1/store_service.grpc.pb.h"
+#include "server/rpc/raw_methods.h"
 #include "server/rpc/unary.h"
 #include "session/sessions.h"
 
@@ -10,24 +11,26 @@ namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
-class StoreService final : public pb::StoreService::CallbackService {
+using RawStoreService =
+    RawMethods<pb::StoreService::Service, pb::StoreService::WithRawCallbackMethod_DescribeStore,
+               pb::StoreService::WithRawCallbackMethod_CheckStore,
+               pb::StoreService::WithRawCallbackMethod_Write,
+               pb::StoreService::WithRawCallbackMethod_WriteStream,
+               pb::StoreService::WithRawCallbackMethod_Read>;
+
+class StoreService final : public RawStoreService {
  public:
   // `edge` and `sessions` must outlive this.
   StoreService(Edge& edge, Sessions& sessions) : edge_(edge), sessions_(sessions) {}
 
-  grpc::ServerUnaryReactor* DescribeStore(grpc::CallbackServerContext* context,
-                                          const pb::DescribeStoreRequest* request,
-                                          pb::DescribeStoreResponse* response) override;
-  grpc::ServerUnaryReactor* CheckStore(grpc::CallbackServerContext* context,
-                                       const pb::CheckStoreRequest* request,
-                                       pb::CheckStoreResponse* response) override;
-  grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context,
-                                  const pb::WriteRequest* request,
-                                  pb::WriteResponse* response) override;
-  grpc::ServerReadReactor<pb::WriteStreamRequest>* WriteStream(
-      grpc::CallbackServerContext* context, pb::WriteStreamResponse* response) override;
-  grpc::ServerWriteReactor<pb::ReadResponse>* Read(grpc::CallbackServerContext* context,
-                                                   const pb::ReadRequest* request) override;
+  using Context = grpc::CallbackServerContext;
+  using Reactor = grpc::ServerUnaryReactor;
+
+  Reactor* DescribeStore(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* CheckStore(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* Write(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerReadReactor<Bytes>* WriteStream(Context* context, Bytes* response) override;
+  grpc::ServerWriteReactor<Bytes>* Read(Context* context, const Bytes* request) override;
 
  private:
   Edge& edge_;

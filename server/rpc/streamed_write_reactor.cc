@@ -1,5 +1,7 @@
 #include "server/rpc/streamed_write_reactor.h"
 
+#include "holdfast/v1/session_service.pb.h"
+#include "holdfast/v1/store_service.pb.h"
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
 #include "server/rpc/hand_over.h"
@@ -12,6 +14,8 @@ namespace {
 
 // A piece as it came, its bytes on their way to the store, and the list of items.
 constexpr size_t kHeldBytes = 4 * kChunkBytes;
+// What a piece may become in memory.
+constexpr size_t kParsedBytes = kChunkBytes;
 
 struct CommitTurnKind {
   using Request = pb::CommitTurnStreamRequest;
@@ -51,10 +55,9 @@ struct WriteKind {
 // every moment exactly one of the two is under way, so nothing here needs a lock, and whoever has
 // handed on must not touch the object again.
 template <typename Kind>
-class Reactor final : public grpc::ServerReadReactor<typename Kind::Request> {
+class Reactor final : public grpc::ServerReadReactor<Bytes> {
  public:
-  Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
-          typename Kind::Response* response)
+  Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context, Bytes* response)
       : edge_(edge),
         response_(response),
         call_(edge, *context, {.method = Kind::kMethod, .session = "", .held_bytes = kHeldBytes}),
@@ -82,15 +85,23 @@ class Reactor final : public grpc::ServerReadReactor<typename Kind::Request> {
 
  private:
   void TakePiece() {
-    if (const absl::Status wanted = call_.StillWanted(); !wanted.ok()) return End(wanted);
-    if (piece_.ByteSizeLong() > kUnaryRequestBytes) {
-      return End(TooLarge("request", kUnaryRequestBytes, piece_.ByteSizeLong()));
-    }
-    const absl::StatusOr<std::optional<Done>> done = write_.Take(piece_);
+    const absl::StatusOr<std::optional<Done>> done = TakeIfWanted();
     if (!done.ok()) return End(done.status());
     if (!*done) return ReadPiece();
-    WriteReply(**done, *response_);
+    typename Kind::Response response;
+    WriteReply(**done, response);
+    *response_ = ToBytes(response);
     End(absl::OkStatus());
+  }
+
+  absl::StatusOr<std::optional<Done>> TakeIfWanted() {
+    RETURN_IF_ERROR(call_.StillWanted());
+    if (piece_.Length() > kUnaryRequestBytes) {
+      return TooLarge("request", kUnaryRequestBytes, piece_.Length());
+    }
+    Received<typename Kind::Request> piece;
+    RETURN_IF_ERROR(piece.Parse(piece_, kParsedBytes));
+    return write_.Take(*piece);
   }
 
   void EndEarly() {
@@ -105,27 +116,26 @@ class Reactor final : public grpc::ServerReadReactor<typename Kind::Request> {
 
   void ReadPiece() {
     handed_.Give();
-    this->StartRead(&piece_);
+    StartRead(&piece_);
   }
 
   void Conclude(const absl::Status& status) {
     const grpc::Status answer = call_.End(status);
     handed_.Give();
-    this->Finish(answer);
+    Finish(answer);
   }
 
   Edge& edge_;
-  typename Kind::Response* const response_;
+  Bytes* const response_;
   Call call_;
   StreamedWrite<Kind> write_;
-  typename Kind::Request piece_;
+  Bytes piece_;
   HandOver handed_;
 };
 
 template <typename Kind>
-grpc::ServerReadReactor<typename Kind::Request>* StartAs(Edge& edge, Sessions& sessions,
-                                                         grpc::CallbackServerContext* context,
-                                                         typename Kind::Response* response) {
+grpc::ServerReadReactor<Bytes>* StartAs(Edge& edge, Sessions& sessions,
+                                        grpc::CallbackServerContext* context, Bytes* response) {
   auto* reactor = new Reactor<Kind>(edge, sessions, context, response);
   reactor->Start();
   return reactor;
@@ -133,15 +143,15 @@ grpc::ServerReadReactor<typename Kind::Request>* StartAs(Edge& edge, Sessions& s
 
 }  // namespace
 
-grpc::ServerReadReactor<pb::CommitTurnStreamRequest>* StartCommitTurnStream(
-    Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
-    pb::CommitTurnStreamResponse* response) {
+grpc::ServerReadReactor<Bytes>* StartCommitTurnStream(Edge& edge, Sessions& sessions,
+                                                      grpc::CallbackServerContext* context,
+                                                      Bytes* response) {
   return StartAs<CommitTurnKind>(edge, sessions, context, response);
 }
 
-grpc::ServerReadReactor<pb::WriteStreamRequest>* StartWriteStream(
-    Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
-    pb::WriteStreamResponse* response) {
+grpc::ServerReadReactor<Bytes>* StartWriteStream(Edge& edge, Sessions& sessions,
+                                                 grpc::CallbackServerContext* context,
+                                                 Bytes* response) {
   return StartAs<WriteKind>(edge, sessions, context, response);
 }
 

@@ -3,24 +3,33 @@
 #define HOLDFAST_SERVER_RPC_UNARY_H_
 
 #include "server/rpc/call.h"
+#include "server/rpc/wire.h"
+#include "session/limits.h"
+#include "session/status_macros.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace holdfast {
 
 // One unary call as the transport gives it. Request and response live until the call is finished.
-template <typename Request, typename Response>
 struct Unary {
   std::string_view method;
   grpc::CallbackServerContext* context = nullptr;
-  const Request* request = nullptr;
-  Response* response = nullptr;
+  const Bytes* request = nullptr;
+  Bytes* response = nullptr;
 };
-template <typename Request, typename Response>
-Unary(std::string_view, grpc::CallbackServerContext*, const Request*, Response*)
-    -> Unary<Request, Response>;
+
+// What is known of it before its request is parsed.
+inline CallInfo InfoOf(const Unary& unary) {
+  return {.method = unary.method, .session = "", .request_bytes = unary.request->Length()};
+}
+
+// The most memory that its request may become.
+inline size_t ParsedBytes(const Unary& unary) {
+  return kParsedBytesLeast + unary.request->Length() * kParsedBytesPerWireByte;
+}
 
 // The session that a request or a response names, or nothing.
 template <typename Message>
@@ -34,19 +43,21 @@ std::string SessionIn(const Message& message) {
   }
 }
 
-// Runs `serve(call, request, response)` through the funnel.
+// Runs `serve(call, request, response)` through the funnel. The request is parsed on the worker,
+// once the call is let in.
 template <typename Request, typename Response, typename Serve>
-grpc::ServerUnaryReactor* RunUnary(Edge& edge, const Unary<Request, Response>& unary, Serve serve) {
-  CallInfo info{.method = unary.method,
-                .session = SessionIn(*unary.request),
-                .request_bytes = unary.request->ByteSizeLong()};
-  return RunUnary(edge, unary.context, std::move(info),
-                  [request = unary.request, response = unary.response, serve](Call& call) {
-                    absl::Status status = serve(call, *request, *response);
-                    // A call that makes a session, or looks for one, learns its name on the way.
-                    if (call.facts().session.empty()) call.NameSession(SessionIn(*response));
-                    return status;
-                  });
+grpc::ServerUnaryReactor* RunUnary(Edge& edge, const Unary& unary, Serve serve) {
+  return RunUnary(edge, unary.context, InfoOf(unary), [unary, serve](Call& call) -> absl::Status {
+    Received<Request> request;
+    RETURN_IF_ERROR(request.Parse(*unary.request, ParsedBytes(unary)));
+    call.NameSession(SessionIn(*request));
+    Response response;
+    RETURN_IF_ERROR(serve(call, *request, response));
+    // A call that makes a session, or looks for one, learns its name on the way.
+    if (call.facts().session.empty()) call.NameSession(SessionIn(response));
+    *unary.response = ToBytes(response);
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace holdfast

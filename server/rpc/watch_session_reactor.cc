@@ -1,5 +1,6 @@
 #include "server/rpc/watch_session_reactor.h"
 
+#include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/watch_reader.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -31,30 +32,32 @@ absl::Status WatchEnded(const char* message, const char* cause, const std::strin
 // events it waits to be woken. `state_` says what is under way, and whoever changes it under the
 // lock has the right to the next step. Writing and handing to a worker are begun under the lock;
 // the stream is finished behind it, and after that the object is not touched again.
-class WatchSessionReactor final : public grpc::ServerWriteReactor<pb::WatchSessionResponse>,
+class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
                                   public Watcher,
                                   public std::enable_shared_from_this<WatchSessionReactor> {
  public:
   WatchSessionReactor(Edge& edge, Sessions& sessions, WatchHub& hub,
-                      grpc::CallbackServerContext* context, const pb::WatchSessionRequest& request)
+                      grpc::CallbackServerContext* context,
+                      const Opening<pb::WatchSessionRequest>& request)
       : edge_(edge),
         hub_(hub),
         context_(*context),
         call_(edge, *context,
               {.method = "WatchSession",
-               .session = request.session_id(),
-               .request_bytes = request.ByteSizeLong()}),
-        reader_(sessions, call_.caller(), request) {
+               .session = (*request).session_id(),
+               .request_bytes = request.bytes()}),
+        reader_(sessions, call_.caller(), *request) {
     call_.DropDefaultDeadline();
   }
 
   // Lives from here until the transport is done with it.
-  void Start() {
+  void Start(const absl::Status& parsed) {
     {
       const absl::MutexLock lock(&mutex_);
       self_ = shared_from_this();
     }
     absl::Status status = call_.Enter();
+    if (status.ok()) status = parsed;
     if (status.ok() && !Submit()) status = Overloaded("limits.queued_calls");
     if (status.ok()) return;
     {
@@ -210,8 +213,9 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<pb::WatchSessi
     stuck_ = true;
     progress_due_ = false;
     sent_at_ = edge_.clock.SinceBoot();
-    writing_ = std::move(page_.messages[written_++]);
-    cursor_ = writing_.cursor();
+    const pb::WatchSessionResponse& next = page_.messages[written_++];
+    cursor_ = next.cursor();
+    writing_ = ToBytes(next);
     StartWrite(&writing_);
   }
 
@@ -268,7 +272,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<pb::WatchSessi
   WatchReader::Page page_ ABSL_GUARDED_BY(mutex_);
   Admission::Ticket memory_;                    // of the page; whoever reads or writes it
   size_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // of the page, the one under way included
-  pb::WatchSessionResponse writing_ ABSL_GUARDED_BY(mutex_);
+  Bytes writing_ ABSL_GUARDED_BY(mutex_);
   std::string cursor_ ABSL_GUARDED_BY(mutex_);      // behind the last message
   absl::Duration sent_at_ ABSL_GUARDED_BY(mutex_);  // since boot; of the last message
   bool stuck_ ABSL_GUARDED_BY(mutex_) = false;      // the transport has not taken it yet
@@ -282,11 +286,12 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<pb::WatchSessi
 
 }  // namespace
 
-grpc::ServerWriteReactor<pb::WatchSessionResponse>* StartWatchSession(
-    Edge& edge, Sessions& sessions, WatchHub& hub, grpc::CallbackServerContext* context,
-    const pb::WatchSessionRequest& request) {
-  const auto reactor = std::make_shared<WatchSessionReactor>(edge, sessions, hub, context, request);
-  reactor->Start();
+grpc::ServerWriteReactor<Bytes>* StartWatchSession(Edge& edge, Sessions& sessions, WatchHub& hub,
+                                                   grpc::CallbackServerContext* context,
+                                                   const Bytes& request) {
+  const Opening<pb::WatchSessionRequest> opening(request);
+  const auto reactor = std::make_shared<WatchSessionReactor>(edge, sessions, hub, context, opening);
+  reactor->Start(opening.parsed());
   return reactor.get();
 }
 

@@ -142,6 +142,21 @@ TEST_F(AppendJournalStreamRpc, AHolderWhoWasOvertakenIsFenced) {
   EXPECT_EQ(ReasonOf(open->End()), "FENCED");
 }
 
+// Entries without a byte are two bytes each on the wire, and a hundred in memory.
+TEST_F(AppendJournalStreamRpc, ARequestThatGrowsInMemoryIsNotTakenIn) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const auto open = Start("one", token, 1, 1);
+  EXPECT_EQ(open->Await(1, 1), 1U);
+  pb::AppendJournalStreamRequest request;
+  for (int i = 0; i < 500'000; ++i) request.add_entries();
+  open->stream->Write(request);
+  const grpc::Status refused = open->End();
+  EXPECT_EQ(ReasonOf(refused), "TOO_LARGE") << refused.error_message();
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "request");
+  EXPECT_EQ(Journal("one"), std::vector<uint64_t>({1}));
+}
+
 TEST_F(AppendJournalStreamRpc, TheFirstRequestAloneNamesTheSession) {
   const std::string token = Create("one").lease_token();
   const auto open = Start("one", token, 0, 1);

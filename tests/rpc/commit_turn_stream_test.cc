@@ -243,6 +243,18 @@ TEST_F(CommitTurnStreamRpc, WhatIsAnnouncedIsReserved) {
   EXPECT_EQ(ReasonOf(refused), "INVALID_FIELD");
 }
 
+// Slots without a byte are two bytes each on the wire, and a hundred in memory.
+TEST_F(CommitTurnStreamRpc, APieceThatGrowsInMemoryIsNotTakenIn) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  Parts parts = PartsOf(Large("one", token, {100}, 10));
+  pb::CommitTurnRequest& commit = *parts.front().mutable_commit()->mutable_commit();
+  for (int i = 0; i < 100'000; ++i) commit.add_slots();
+  const grpc::Status refused = Send(parts);
+  EXPECT_EQ(ReasonOf(refused), "TOO_LARGE") << refused.error_message();
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "request");
+}
+
 TEST_F(CommitTurnStreamRpc, ASecretAcrossPiecesIsFound) {
   config().secrets.patterns = {"sk-[a-z]{10}"};
   const std::string token = Create("one").lease_token();
@@ -257,6 +269,28 @@ TEST_F(CommitTurnStreamRpc, ASecretAcrossPiecesIsFound) {
     EXPECT_EQ(facts.at("offset"), "5");
   }
   EXPECT_EQ(Get("one").message_count(), 0U);
+}
+
+TEST_F(CommitTurnStreamRpc, AMalformedReferenceInASlotAcrossPiecesIsFound) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  auto request = Large("one", token, {100}, 100);
+  *request.add_slots() = request.slots(0);
+  request.mutable_slots(1)->set_owner("other");
+  for (const int slot : {0, 1}) {  // one that another follows, and the last one
+    auto broken = request;
+    broken.mutable_slots(slot)->set_data(R"({"token": {"kind": "env", "name": ""}})");
+    for (const size_t piece : {3U, 9U, 100U}) {
+      const grpc::Status refused = Send(PartsOf(broken, piece));
+      EXPECT_EQ(ReasonOf(refused), "MALFORMED_SECRET_REFERENCE");
+      const auto facts = ErrorInfoOf(DetailsOf(refused)).metadata();
+      EXPECT_EQ(facts.at("field"), "slots[" + std::to_string(slot) + "].data");
+      EXPECT_EQ(facts.at("offset"), "10");
+    }
+  }
+  request.mutable_messages(0)->set_data(R"({"kind": "env"})");  // what is said names no secret
+  const grpc::Status sent = Send(PartsOf(request, 9));
+  EXPECT_TRUE(sent.ok()) << sent.error_message();
 }
 
 }  // namespace
