@@ -28,11 +28,8 @@ constexpr Statement kChangeMany = {
     " $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,"
     " $46, $47, $48, $49, $50, $51, $52, $53, $54, $55)"};
 
-// A creation, a deletion and the taking over of an upload are written alone: they may wait for
-// others.
-bool MayJoin(const DecidedChange& change) {
-  return change.version > 0 && !change.applied->tombstone && !change.applied->upload;
-}
+// Sessions that are written alone for a failure of before; of more it is forgotten.
+constexpr size_t kSpoilersMost = 1024;
 
 size_t BytesOf(const Applied& applied) {
   size_t bytes = 0;
@@ -78,7 +75,27 @@ Written Send(const Statement& statement, const Params& params, const Database& d
 }  // namespace
 
 Written Committer::Write(const DecidedChange& change) {
-  return MayJoin(change) ? WriteTogether(change) : WriteAlone(change, WhenLocked::kWait);
+  Written written = MayJoin(change) ? WriteTogether(change) : WriteAlone(change, WhenLocked::kWait);
+  Note(change.change->key, written);
+  return written;
+}
+
+// A creation, a deletion and the taking over of an upload are written alone: they may wait for
+// others.
+bool Committer::MayJoin(const DecidedChange& change) {
+  if (change.version == 0 || change.applied->tombstone || change.applied->upload) return false;
+  const absl::MutexLock lock(&mutex_);
+  return !spoilers_.contains(change.change->key);
+}
+
+void Committer::Note(const SessionKey& key, const Written& written) {
+  const bool spoils = written.failure && written.failure->effect == Effect::kNone;
+  const absl::MutexLock lock(&mutex_);
+  if (!spoils) {
+    spoilers_.erase(key);
+  } else if (spoilers_.size() < kSpoilersMost) {
+    spoilers_.insert(key);
+  }
 }
 
 void Committer::SetWritersMost(int writers) {

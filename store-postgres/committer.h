@@ -7,12 +7,14 @@
 #ifndef HOLDFAST_STORE_POSTGRES_COMMITTER_H_
 #define HOLDFAST_STORE_POSTGRES_COMMITTER_H_
 
+#include "session/ids.h"
 #include "store-postgres/change_params.h"
 #include "store-postgres/database.h"
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/rows.h"
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 
@@ -66,6 +68,10 @@ class Committer {
     Written written;
   };
 
+  // Whether it may be written with others.
+  bool MayJoin(const DecidedChange& change);
+  // Remembers the session of a change that the database refused to write.
+  void Note(const SessionKey& key, const Written& written);
   // The member's own, or another's, which takes it along.
   Written WriteTogether(const DecidedChange& change);
   Written WriteAlone(const DecidedChange& change, WhenLocked when_locked) const;
@@ -77,6 +83,9 @@ class Committer {
   std::deque<Member*> waiting_ ABSL_GUARDED_BY(mutex_);
   int writers_ ABSL_GUARDED_BY(mutex_) = 0;
   int writers_most_ ABSL_GUARDED_BY(mutex_) = 1;
+  // Sessions whose last change could not be written: the next one goes alone, or every group that
+  // it joins would have to be written a second time.
+  absl::flat_hash_set<SessionKey> spoilers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::pg

@@ -12,11 +12,16 @@
 namespace holdfast::pg {
 
 absl::StatusOr<Rows> Database::Ask(const Statement& statement, const Params& params) const {
+  return AskWithin(absl::InfiniteDuration(), statement, params);
+}
+
+absl::StatusOr<Rows> Database::AskWithin(absl::Duration patience, const Statement& statement,
+                                         const Params& params) const {
   constexpr int kTries = 2;
   Failure failure;
   for (int attempt = 0; attempt < kTries; ++attempt) {
     ASSIGN_OR_RETURN(Pool::Lease connection, pool.Take(kConnectionWait));
-    Answer answer = connection->Run(statement, params);
+    Answer answer = connection->RunWithin(patience, statement, params);
     if (Rows* const rows = std::get_if<Rows>(&answer)) return std::move(*rows);
     failure = std::get<Failure>(std::move(answer));
     Report(statement, failure);

@@ -38,6 +38,10 @@ struct Database {
   // broke. STORE_UNAVAILABLE with the outcome known: whatever it did, doing it again is the same.
   absl::StatusOr<Rows> Ask(const Statement& statement, const Params& params) const;
 
+  // The same, but a connection is given up when the database is silent for `patience`.
+  absl::StatusOr<Rows> AskWithin(absl::Duration patience, const Statement& statement,
+                                 const Params& params) const;
+
   // Tells the operator of `failure`.
   void Report(const Statement& statement, const Failure& failure) const;
 

@@ -50,6 +50,9 @@ constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
 constexpr Statement kProbe = {"probe", "INSERT INTO holdfast.probe VALUES (holdfast.clock())"};
 constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast.probe"};
 
+// How long the database may be silent before a server says that it cannot serve.
+constexpr absl::Duration kHealthPatience = absl::Seconds(5);
+
 // What two small writes take at least, from which on it pays to write several groups at once.
 constexpr absl::Duration kLongFlush = absl::Milliseconds(3);
 constexpr absl::Duration kVeryLongFlush = absl::Milliseconds(12);
@@ -183,7 +186,7 @@ class PostgresStore final : public SessionStore {
   absl::Status CheckHealth() override {
     return Inside([&]() -> absl::Status {
       if (!commits_.healthy()) return Probe();
-      ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kAlive, Params()));
+      ASSIGN_OR_RETURN(const Rows rows, database_.AskWithin(kHealthPatience, kAlive, Params()));
       if (rows.Bool(0, 0)) return absl::OkStatus();
       return StoreUnavailable("the database is a standby, which takes no changes", Fate::kNoEffect);
     });

@@ -81,6 +81,11 @@ absl::StatusOr<Keywords> KeywordsOf(const ConnectOptions& options) {
   if (options.dsn.find(',') != std::string::npos) {
     keywords.Set("target_session_attrs", "read-write");
   }
+  // A peer that is gone without a word is noticed also where no answer is waited for.
+  keywords.Set("keepalives_idle", "5");
+  keywords.Set("keepalives_interval", "5");
+  keywords.Set("keepalives_count", "2");
+  keywords.Set("tcp_user_timeout", "15000");
   std::string settings = SessionSettings(options);
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
     if (option->val == nullptr) continue;  // not said, and without a default
@@ -178,6 +183,14 @@ Answer Connection::Run(const Statement& statement, const Params& params) {
   if (tap_ != nullptr && tap_->after && std::holds_alternative<Rows>(answer)) {
     if (std::optional<Failure> failure = tap_->after(statement.name)) return *std::move(failure);
   }
+  return answer;
+}
+
+Answer Connection::RunWithin(absl::Duration patience, const Statement& statement,
+                             const Params& params) {
+  const absl::Duration usual = std::exchange(patience_, std::min(patience_, patience));
+  Answer answer = Run(statement, params);
+  patience_ = usual;
   return answer;
 }
 

@@ -82,6 +82,8 @@ class Connection {
   // Carries out one statement and waits for its whole answer. Outside of a transaction it is one of
   // its own.
   Answer Run(const Statement& statement, const Params& params);
+  // The same, but gives the server up after a silence of `patience`, if that is shorter.
+  Answer RunWithin(absl::Duration patience, const Statement& statement, const Params& params);
   // Several statements without parameters, separated by semicolons: one transaction, unless they
   // say otherwise. The status is in the driver's words.
   absl::Status Script(std::string_view sql);

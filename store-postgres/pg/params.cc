@@ -3,6 +3,7 @@
 #include "store-postgres/pg/wire_types.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace holdfast::pg {
 namespace {
@@ -14,11 +15,17 @@ std::vector<std::optional<std::string_view>> Present(const std::vector<T>& value
   return {values.begin(), values.end()};
 }
 
+// Of a text: the bytes of `bytes` from `begin` on.
+void ReplaceZeros(std::string& bytes, size_t begin) {
+  std::replace(bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.end(), '\0', '\1');
+}
+
 }  // namespace
 
 Params& Params::Text(std::string_view value) {
   Begin(kText);
   bytes_.append(value);
+  ReplaceZeros(bytes_, fields_.back().begin);
   return End();
 }
 
@@ -160,6 +167,7 @@ Params& Params::TextLike(const ArrayType& type,
   for (const std::optional<std::string_view>& value : values) {
     if (value) {
       Element(*value);
+      if (type.element == kText) ReplaceZeros(bytes_, bytes_.size() - value->size());
     } else {
       Word(kNullLength);
     }

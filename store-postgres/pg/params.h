@@ -24,7 +24,9 @@ struct ArrayType;
 // For one thread. Owns copies of what it is given.
 class Params {
  public:
-  Params& Text(std::string_view value);    // text; no zero byte in it
+  // text, which can hold no zero byte: 1 is sent instead. Names that are stored are printable and
+  // have neither, so a name with a zero byte finds nothing, as it should.
+  Params& Text(std::string_view value);
   Params& Bytes(std::string_view value);   // bytea
   Params& Int(int64_t value);              // bigint
   Params& Int4(int32_t value);             // integer

@@ -1,6 +1,7 @@
 #include "store-postgres/pg/pool.h"
 
 #include "session/refusal.h"
+#include "session/status_macros.h"
 #include "store-postgres/pg/dsn.h"
 
 #include <algorithm>
@@ -13,28 +14,33 @@ Pool::Pool(PoolOptions options, const Clock& clock)
     : options_(std::move(options)), hosts_(HostsIn(options_.connect.dsn)), clock_(clock) {}
 
 absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most) {
-  std::vector<Kept> stale;  // closed when the lock is free again
-  std::optional<Kept> found;
-  {
-    const absl::MutexLock lock(&mutex_);
-    if (!AwaitRoom(at_most)) {
-      return StoreUnavailable("no connection to the database came free in time", Fate::kNoEffect);
-    }
-    if (closed_) return StoreUnavailable("the store is closed", Fate::kNoEffect);
-    while (!found && !idle_.empty()) {
-      Kept kept = std::move(idle_.back());
-      idle_.pop_back();
-      if (Keeps(*kept.connection, kept.born) && kept.connection->LooksUsable()) {
-        found = std::move(kept);
-      } else {
-        stale.push_back(std::move(kept));
-      }
-    }
-    stats_.open -= stale.size();
-    if (!found) ++stats_.open;
+  const absl::Duration until = clock_.SinceBoot() + at_most;
+  for (;;) {
+    ASSIGN_OR_RETURN(std::optional<Lease> found, TakeIdle(until - clock_.SinceBoot()));
+    if (found) return *std::move(found);
+    absl::StatusOr<Lease> made = Make();
+    if (made.ok() || !AwaitOthers(until - clock_.SinceBoot())) return made;
   }
-  if (found) return Lease(*this, std::move(found->connection), found->born);
-  return Make();
+}
+
+absl::StatusOr<std::optional<Pool::Lease>> Pool::TakeIdle(absl::Duration at_most) {
+  std::vector<Kept> stale;  // closed when the lock is free again
+  const absl::MutexLock lock(&mutex_);
+  if (!AwaitRoom(at_most)) {
+    return StoreUnavailable("no connection to the database came free in time", Fate::kNoEffect);
+  }
+  if (closed_) return StoreUnavailable("the store is closed", Fate::kNoEffect);
+  while (!idle_.empty()) {
+    Kept kept = std::move(idle_.back());
+    idle_.pop_back();
+    if (Keeps(*kept.connection, kept.born) && kept.connection->LooksUsable()) {
+      return Lease(*this, std::move(kept.connection), kept.born);
+    }
+    --stats_.open;
+    stale.push_back(std::move(kept));
+  }
+  ++stats_.open;
+  return std::nullopt;
 }
 
 absl::StatusOr<Pool::Lease> Pool::Make() {
@@ -61,15 +67,22 @@ absl::StatusOr<Pool::Lease> Pool::Make() {
   return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
 }
 
+// One that is ended while it is looked at is made once more.
 Pool::Made Pool::MakeFrom(size_t host) {
+  Made made = MakeOnce(host);
+  return made.broke ? MakeOnce(host) : std::move(made);
+}
+
+Pool::Made Pool::MakeOnce(size_t host) {
   ConnectOptions connect = options_.connect;
   connect.first_host = host;
-  Made made = {.connection = Connection::Open(connect), .refused = false};
+  Made made = {.connection = Connection::Open(connect)};
   if (!made.connection.ok()) return made;
   absl::Status judged = options_.greet ? options_.greet(**made.connection) : absl::OkStatus();
   if (judged.ok()) judged = Admit(**made.connection);
-  if (!judged.ok()) made = {.connection = std::move(judged), .refused = true};
-  return made;
+  if (judged.ok()) return made;
+  const bool broke = !(*made.connection)->usable();
+  return {.connection = std::move(judged), .refused = !broke, .broke = broke};
 }
 
 absl::Status Pool::Admit(const Connection& connection) {
@@ -125,6 +138,16 @@ bool Pool::AwaitRoom(absl::Duration at_most) {
   stats_.waited += clock_.SinceBoot() - began;
   if (!found) ++stats_.given_up;
   return found;
+}
+
+bool Pool::AwaitOthers(absl::Duration at_most) {
+  const absl::MutexLock lock(&mutex_);
+  const auto settled = [this] {
+    mutex_.AssertHeld();
+    return closed_ || !idle_.empty() || stats_.open == 0;
+  };
+  mutex_.AwaitWithTimeout(absl::Condition(&settled), at_most);
+  return !closed_ && !idle_.empty();
 }
 
 bool Pool::Keeps(const Connection& connection, absl::Duration born) const {

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,9 +81,9 @@ class Pool {
 
   // A connection that looks usable, made when none is idle and there is room. Of several hosts the
   // next one is asked when a server was found that is not to be used, such as an old primary that
-  // came back. Waits for a connection for
-  // `at_most`. STORE_UNAVAILABLE with the outcome known when none came free in time, none could be
-  // made, or the pool is closed.
+  // came back. When none can be made, such as for a limit of the server's, one that others have
+  // will do. Waits for a connection for `at_most`. STORE_UNAVAILABLE with the outcome known when
+  // none came free in time, none could be made, or the pool is closed.
   absl::StatusOr<Lease> Take(absl::Duration at_most);
 
   // Says that a server was seen on `timeline`: connections that were seen on an older one are
@@ -102,18 +103,25 @@ class Pool {
     absl::Duration born;
   };
 
+  // Nothing when one may be made.
+  absl::StatusOr<std::optional<Lease>> TakeIdle(absl::Duration at_most);
   absl::StatusOr<Lease> Make();
-  // Connects, beginning at that host, and looks at what it found. `refused` says whether it was a
-  // server that answered and is not to be used.
+  // A connection; or `refused`: the server answered and is not to be used; or `broke`: it was ended
+  // while it was looked at; or none of them: there was nobody.
   struct Made {
     absl::StatusOr<std::unique_ptr<Connection>> connection;
-    bool refused;
+    bool refused = false;
+    bool broke = false;
   };
+  // Connects, beginning at that host, and looks at what it found.
   Made MakeFrom(size_t host);
+  Made MakeOnce(size_t host);
   absl::Status Admit(const Connection& connection);
   void GiveBack(std::unique_ptr<Connection> connection, absl::Duration born);
   // Waits until a connection is idle or may be made. False when that did not happen.
   bool AwaitRoom(absl::Duration at_most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits until one that others have is idle. False when that did not happen, or there are none.
+  bool AwaitOthers(absl::Duration at_most);
   bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return closed_ || !idle_.empty() || stats_.open < options_.size;
   }
