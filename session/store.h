@@ -224,6 +224,12 @@ class SessionStore {
   virtual absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                                  const std::optional<RequestId>& request) = 0;
 
+  // [C195] The same for an answer that must stand: what it shows, and that no reply is stored,
+  // outlives whatever an acknowledged change outlives. [C196] STORE_UNAVAILABLE, with nothing
+  // shown, when the store cannot see to that.
+  virtual absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key,
+                                                const RequestId& request) = 0;
+
   // Applies `change` whole and durably, or not at all. Under the session's lock, in this order:
   // - [C028] A session that another store stamped is RESUME_MISMATCH, and stays as it is.
   // - [C020] A tombstoned session is TOMBSTONED.

@@ -161,6 +161,13 @@ class FsStore final : public SessionStore {
     });
   }
 
+  // What a load shows is durable already; but after a failure recovery may find more.
+  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override {
+    absl::StatusOr<Loaded> loaded = LoadForDecision(key, request);
+    RETURN_IF_ERROR(fail_stop_.Check());
+    return loaded;
+  }
+
   absl::StatusOr<CommitResult> Commit(const Change& change) override {
     return Inside([&] { return table_->Get(change.key)->Commit(change); });
   }

@@ -26,7 +26,19 @@ constexpr Statement kLoad = {
     " FROM holdfast.standing s LEFT JOIN holdfast.request r ON r.tenant = s.tenant"
     "  AND r.session_id = s.session_id AND r.request_id = $3::text::uuid AND r.at >= $4"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
-constexpr Statement kRewrite = {"rewrite", "SELECT holdfast.rewrite($1, $2, $3::text::uuid)::text"};
+// The same, and writes the rows again: the answer then waits for a flush, and for the standby, that
+// come after whatever it shows. All in one statement, for two might meet two servers.
+constexpr Statement kLoadFlushed = {
+    "load_flushed",
+    "WITH kept AS (UPDATE holdfast.session s SET active_at = s.active_at"
+    "  WHERE s.tenant = $1 AND s.session_id = $2 AND NOT s.deleted"
+    "   AND s.store_id = holdfast.store_id() RETURNING s.tenant, s.session_id),"
+    " reply AS (UPDATE holdfast.request r SET at = r.at FROM kept k"
+    "  WHERE r.tenant = k.tenant AND r.session_id = k.session_id"
+    "   AND r.request_id = $3::text::uuid AND r.at >= $4 RETURNING r.rec, r.token)"
+    " SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left, r.rec, r.token"
+    " FROM holdfast.standing s LEFT JOIN reply r ON true"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr Statement kEntriesOf = {
     "entries_of",
     "SELECT rec, slot_rec, slot_data FROM holdfast.journal WHERE tenant = $1 AND session_id = $2"
@@ -70,18 +82,29 @@ absl::StatusOr<Commits::Basis> Commits::FreshBasis(const SessionKey& key,
   params.Time(database_.Now() - kRequestsKept);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoad, params));
   ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
-  if (basis.request) {
-    // The answer will be made of this reply: it waits for the flush that the first one waited for.
-    Params reply;
-    reply.Text(key.tenant.value()).Text(key.session.value()).Text(request->value());
-    RETURN_IF_ERROR(database_.Ask(kRewrite, reply).status());
-  }
+  // The answer will be made of this reply: it waits for the flush that the first one waited for.
+  if (basis.request) return FlushedBasis(key, *request);
   return basis;
+}
+
+absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
+                                                     const RequestId& request) {
+  Params params;
+  params.Text(key.tenant.value()).Text(key.session.value()).Text(request.value());
+  params.Time(database_.Now() - kRequestsKept);
+  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoadFlushed, params));
+  return ReadBasis(rows, 0, key);
 }
 
 absl::StatusOr<Loaded> Commits::Load(const SessionKey& key,
                                      const std::optional<RequestId>& request) {
   ASSIGN_OR_RETURN(Basis basis, FreshBasis(key, request));
+  RETURN_IF_ERROR(basis.standing.refusal);
+  return Loaded{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
+}
+
+absl::StatusOr<Loaded> Commits::LoadForOutcome(const SessionKey& key, const RequestId& request) {
+  ASSIGN_OR_RETURN(Basis basis, FlushedBasis(key, request));
   RETURN_IF_ERROR(basis.standing.refusal);
   return Loaded{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
 }

@@ -45,6 +45,8 @@ class Commits {
 
   // As SessionStore::LoadForDecision.
   absl::StatusOr<Loaded> Load(const SessionKey& key, const std::optional<RequestId>& request);
+  // As SessionStore::LoadForOutcome.
+  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request);
   // As SessionStore::Commit.
   absl::StatusOr<CommitResult> Commit(const Change& change);
 
@@ -85,6 +87,8 @@ class Commits {
   absl::Status TryOnce(const Change& change, Progress& progress);
   absl::StatusOr<Basis> FirstBasis(const Change& change);
   absl::StatusOr<Basis> FreshBasis(const SessionKey& key, const std::optional<RequestId>& request);
+  // The same; what it holds has been flushed and has reached the standby.
+  absl::StatusOr<Basis> FlushedBasis(const SessionKey& key, const RequestId& request);
   absl::StatusOr<Decision> Decide(const Change& change, const Basis& basis);
   absl::StatusOr<Decision> DecideOnHead(const Change& change, const Basis& basis);
   // The entry of `change` whose number stands for another one, or nullptr.

@@ -121,6 +121,9 @@ class PostgresStore final : public SessionStore {
                                          const std::optional<RequestId>& request) override {
     return Inside([&] { return commits_.Load(key, request); });
   }
+  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override {
+    return Inside([&] { return commits_.LoadForOutcome(key, request); });
+  }
   absl::StatusOr<CommitResult> Commit(const Change& change) override {
     return Inside([&] { return commits_.Commit(change); });
   }

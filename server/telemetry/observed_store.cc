@@ -22,9 +22,10 @@ absl::StatusCode CodeOf(const std::vector<absl::StatusOr<Renewed>>& /*answers*/)
 
 std::string_view Name(StoreCall call) {
   static constexpr std::array<std::string_view, kStoreCalls> kNames = {
-      "Init",       "Activate",   "Deactivate",   "LoadForDecision", "Commit",      "StageUpload",
-      "DropUpload", "ReadStaged", "ReadMessages", "ReadSlots",       "ReadJournal", "ReadEvents",
-      "ReadAudit",  "List",       "ListDue",      "RenewLeases",     "CheckHealth", "Check"};
+      "Init",        "Activate",   "Deactivate", "LoadForDecision", "LoadForOutcome", "Commit",
+      "StageUpload", "DropUpload", "ReadStaged", "ReadMessages",    "ReadSlots",      "ReadJournal",
+      "ReadEvents",  "ReadAudit",  "List",       "ListDue",         "RenewLeases",    "CheckHealth",
+      "Check"};
   return kNames.at(static_cast<size_t>(call));
 }
 
@@ -78,6 +79,11 @@ void ObservedStore::Dispose() { store_->Dispose(); }
 absl::StatusOr<Loaded> ObservedStore::LoadForDecision(const SessionKey& key,
                                                       const std::optional<RequestId>& request) {
   return Watch(StoreCall::kLoadForDecision, [&] { return store_->LoadForDecision(key, request); });
+}
+
+absl::StatusOr<Loaded> ObservedStore::LoadForOutcome(const SessionKey& key,
+                                                     const RequestId& request) {
+  return Watch(StoreCall::kLoadForOutcome, [&] { return store_->LoadForOutcome(key, request); });
 }
 
 absl::StatusOr<CommitResult> ObservedStore::Commit(const Change& change) {

@@ -29,6 +29,7 @@ enum class StoreCall : uint8_t {
   kActivate,
   kDeactivate,
   kLoadForDecision,
+  kLoadForOutcome,
   kCommit,
   kStageUpload,
   kDropUpload,
@@ -44,7 +45,7 @@ enum class StoreCall : uint8_t {
   kCheckHealth,
   kCheck,
 };
-inline constexpr size_t kStoreCalls = 18;
+inline constexpr size_t kStoreCalls = 19;
 
 // "Commit", "ReadMessages": a label of metrics and of the slow log.
 std::string_view Name(StoreCall call);
@@ -86,6 +87,7 @@ class ObservedStore final : public SessionStore {
   void Dispose() override;
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
+  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;

@@ -21,6 +21,41 @@ TEST_P(Contract, C010_ALoadShowsHeadAndReplyTogether) {
   EXPECT_EQ(loaded->request->receipt.token, created.token);
 }
 
+TEST_P(Contract, C195_AnAnswerOfAnOutcomeIsThereWhenOpenedAgain) {
+  Create();
+  const Change begin = changes().Begin(token());
+  Apply(begin);
+  const RequestId never = NewRequest(random());
+  for (int opened = 0; opened < 2; ++opened) {
+    const auto there = store().LoadForOutcome(key(), begin.request->id);
+    ASSERT_EQ(ReasonIn(there), "OK");
+    EXPECT_EQ(there->head.revision, Revision(2));
+    ASSERT_TRUE(there->request.has_value());
+    EXPECT_EQ(there->request->stamp.method, Method::kBeginTurn);
+    EXPECT_EQ(there->request->receipt.turn, TurnNumber(1));
+    const auto absent = store().LoadForOutcome(key(), never);
+    ASSERT_EQ(ReasonIn(absent), "OK");
+    EXPECT_EQ(absent->head.revision, Revision(2));
+    EXPECT_FALSE(absent->request.has_value());
+    Reopen();
+  }
+  EXPECT_EQ(ReasonIn(store().LoadForOutcome(Key("nobody"), never)), "SESSION_NOT_FOUND");
+}
+
+TEST_P(Contract, C196_AnOutcomeIsNotToldWhileNothingCanBeMadeDurable) {
+  Create();
+  const Change begin = changes().Begin(token());
+  under_test().BreakWrites();
+  EXPECT_EQ(ReasonIn(store().Commit(begin)), "STORE_UNAVAILABLE");
+  const auto told = store().LoadForOutcome(key(), begin.request->id);
+  EXPECT_EQ(ReasonIn(told), "STORE_UNAVAILABLE");
+  under_test().MendWrites();
+  Reopen();
+  const auto settled = store().LoadForOutcome(key(), begin.request->id);
+  ASSERT_EQ(ReasonIn(settled), "OK");
+  EXPECT_EQ(settled->request.has_value(), LoadRequest(begin.request->id).has_value());
+}
+
 TEST_P(Contract, C017_ARequestThatDidNothingHasNoReply) {
   Create();
   EXPECT_FALSE(LoadRequest(NewRequest(random())).has_value());

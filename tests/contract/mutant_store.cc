@@ -77,6 +77,15 @@ absl::StatusOr<Loaded> MutantStore::LoadForDecision(const SessionKey& key,
   return answer;
 }
 
+absl::StatusOr<Loaded> MutantStore::LoadForOutcome(const SessionKey& key,
+                                                   const RequestId& request) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args = Asked({.key = key});
+  auto answer = Spoilt(store_.LoadForOutcome(args.key, request));
+  if (hooks_.outcome) hooks_.outcome(stage_, request, answer);
+  return answer;
+}
+
 absl::StatusOr<CommitResult> MutantStore::Commit(const Change& change) {
   const absl::MutexLock lock(&mutex_);
   Change asked = change;

@@ -68,6 +68,7 @@ struct Hooks {
   std::function<void(SessionKey&)> key;      // of every call that names one session
   std::function<void(absl::Status&)> error;  // of every load, commit and read that has one
   std::function<void(Stage&, const SessionKey&, Loaded&)> load;
+  std::function<void(Stage&, const RequestId&, absl::StatusOr<Loaded>&)> outcome;
   std::function<void(Stage&, Change&)> change;
   std::function<void(Stage&, const Change&, CommitAnswer&)> committed;
   std::function<void(Stage&, Chunk&)> ask_stage;
@@ -100,6 +101,7 @@ class MutantStore final : public SessionStore {
   void Dispose() override;
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
+  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;

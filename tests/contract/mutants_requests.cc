@@ -21,6 +21,16 @@ absl::Status Instead(Reason reason) { return Refusal(reason, "another word for i
 
 const std::vector<Mutant> kMutants = {
     {"forgets-requests", {.change = [](Stage&, Change& change) { change.request.reset(); }}},
+    {"says-of-everything-that-it-never-was",
+     {.outcome =
+          [](Stage&, const RequestId&, absl::StatusOr<Loaded>& answer) {
+            if (answer.ok()) answer->request.reset();
+          }}},
+    {"tells-outcomes-that-it-cannot-keep",
+     {.outcome =
+          [](Stage& stage, const RequestId&, absl::StatusOr<Loaded>& answer) {
+            if (stage.disk.fails_writes) answer = Loaded();
+          }}},
     {"forgets-requests-when-opened-again",
      {.opened =
           [](Stage& stage) {

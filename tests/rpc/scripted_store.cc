@@ -95,6 +95,12 @@ absl::StatusOr<Loaded> ScriptedStore::LoadForDecision(const SessionKey& key,
   return loaded;
 }
 
+absl::StatusOr<Loaded> ScriptedStore::LoadForOutcome(const SessionKey& key,
+                                                     const RequestId& request) {
+  RETURN_IF_ERROR(script_.Enter());
+  return store_->LoadForOutcome(key, request);
+}
+
 absl::StatusOr<CommitResult> ScriptedStore::Commit(const Change& change) {
   script_.CountCommit();
   RETURN_IF_ERROR(script_.Enter());

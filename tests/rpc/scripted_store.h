@@ -65,6 +65,7 @@ class ScriptedStore final : public SessionStore {
   void Dispose() override { store_->Dispose(); }
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override;
+  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;

@@ -73,6 +73,11 @@ absl::StatusOr<Loaded> FaultyStore::LoadForDecision(const SessionKey& key,
   return Through(FaultyCall::kLoad, [&] { return store_->LoadForDecision(key, request); });
 }
 
+absl::StatusOr<Loaded> FaultyStore::LoadForOutcome(const SessionKey& key,
+                                                   const RequestId& request) {
+  return Through(FaultyCall::kLoad, [&] { return store_->LoadForOutcome(key, request); });
+}
+
 absl::StatusOr<CommitResult> FaultyStore::Commit(const Change& change) {
   return Through(FaultyCall::kCommit, [&] { return store_->Commit(change); });
 }

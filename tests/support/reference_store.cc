@@ -198,6 +198,11 @@ absl::StatusOr<Loaded> ReferenceStore::LoadForDecision(const SessionKey& key,
   return Loaded{.head = HeadNow(key, *session), .request = KeptRequest(*session, request)};
 }
 
+absl::StatusOr<Loaded> ReferenceStore::LoadForOutcome(const SessionKey& key,
+                                                      const RequestId& request) {
+  return LoadForDecision(key, request);  // its disk is as safe as it gets
+}
+
 absl::StatusOr<std::optional<CommitResult>> ReferenceStore::AnswerEarly(const Change& change,
                                                                         StoredSession* session) {
   if (session == nullptr) {
