@@ -237,6 +237,16 @@ void OwnPostgres::Kill() {
   for (const pid_t child : children) EXPECT_TRUE(WaitUntil([&] { return IsGone(child); }));
 }
 
+void OwnPostgres::Pause() {
+  process_->Signal(SIGSTOP);  // first, so that it starts no others
+  for (const pid_t child : ChildrenOf(process_->pid())) kill(child, SIGSTOP);
+}
+
+void OwnPostgres::GoOn() {
+  for (const pid_t child : ChildrenOf(process_->pid())) kill(child, SIGCONT);
+  process_->Signal(SIGCONT);
+}
+
 void OwnPostgres::Stop() {
   process_->Signal(SIGINT);
   process_->Wait();

@@ -73,6 +73,11 @@ class OwnPostgres final {
   void Kill();
   // Ends it in order, and every connection with it.
   void Stop();
+  // Stops every process of it where it is, until GoOn: it is there, and says nothing.
+  void Pause();
+  void GoOn();
+  // False when it has ended by itself.
+  bool Running() { return process_->Running(); }
 
   // Where its socket is.
   [[nodiscard]] std::string directory() const { return folder_.File("pg"); }

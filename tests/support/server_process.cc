@@ -34,7 +34,8 @@ void ServerProcess::WriteConfig() const {
     const std::string root = settings_.root.empty() ? folder_.File("data") : settings_.root;
     out << "  - {name: local, kind: fs, active: true, root: '" << root << "'}\n";
   } else {
-    out << "  - {name: team, kind: postgres, active: true, dsn: \"" << settings_.dsn << "\"}\n";
+    out << "  - {name: team, kind: postgres, active: true, dsn: \"" << settings_.dsn << "\""
+        << settings_.store << "}\n";
   }
   out << settings_.more;
 }

@@ -36,6 +36,7 @@ struct ServerSettings {
   std::string more;    // further lines of the configuration
   std::string root;    // of the store; empty: in the folder
   std::string dsn;     // of a store in PostgreSQL instead
+  std::string store;   // further keys of that store, each behind a comma: ", connections: 2"
 };
 
 // For one thread.

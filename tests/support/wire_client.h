@@ -50,9 +50,10 @@ class WireClient final {
   explicit WireClient(const std::string& address);
 
   template <typename Request, typename Reply>
-  Answer<Reply> Ask(Method<Request, Reply> method, const Request& request) {
+  Answer<Reply> Ask(Method<Request, Reply> method, const Request& request,
+                    absl::Duration patience = kPatience) {
     grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
+    context.set_deadline(absl::ToChronoTime(absl::Now() + patience));
     Answer<Reply> answer;
     answer.verdict = VerdictOf((*sessions_.*method)(&context, request, &answer.reply));
     return answer;

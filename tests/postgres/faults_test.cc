@@ -1,0 +1,298 @@
+// What can happen between a server and PostgreSQL, one by one. Each test ends with the service
+// being normal again.
+#include "tests/postgres/faults_fixture.h"
+#include "tests/support/requests.h"
+#include "tests/support/wait.h"
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <tuple>
+
+namespace holdfast::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+// --- A connection that is cut while COMMIT runs ------------------------------------------------
+
+enum class Fate : uint8_t { kTakesPlace, kIsRolledBack };
+enum class Way : uint8_t { kOpen, kShut };
+
+class CutDuringCommit : public FaultsTest,
+                        public ::testing::WithParamInterface<std::tuple<Fate, Way>> {
+ protected:
+  // Whoever has written a message waits at the end, inside COMMIT, while the test holds a lock.
+  void SetUp() override {
+    FaultsTest::SetUp();
+    Run("CREATE FUNCTION holdfast.test_wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$;"
+        "CREATE CONSTRAINT TRIGGER test_wait AFTER INSERT ON holdfast.message"
+        " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION holdfast.test_wait()");
+    holder_ = Direct();
+    EXPECT_EQ(holder_->Script("SELECT pg_advisory_lock(7)"), absl::OkStatus());
+  }
+
+  // Waits until a backend is inside COMMIT; its process and its transaction.
+  void AwaitCommit() {
+    ASSERT_TRUE(
+        Await("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", 1));
+    backend_ = Number("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+    transaction_ = AskText(
+        absl::StrCat("SELECT backend_xid::text FROM pg_stat_activity WHERE pid = ", backend_));
+  }
+  // The backend of before is the one that commits, or it is ended.
+  void Decide(Fate fate) {
+    if (fate == Fate::kIsRolledBack) {
+      Run(absl::StrCat("SELECT pg_terminate_backend(", backend_, ", 60000)"));
+    }
+    holder_.reset();
+    ASSERT_TRUE(Await(absl::StrCat("SELECT count(*) FROM pg_stat_activity WHERE pid = ", backend_,
+                                   " AND state = 'active'"),
+                      0));
+  }
+  // By whose transaction the message is there.
+  std::string Writer() { return AskText("SELECT xmin::text FROM holdfast.message"); }
+  const std::string& transaction() { return transaction_; }
+
+ private:
+  std::unique_ptr<pg::Connection> holder_;
+  int64_t backend_ = 0;
+  std::string transaction_;
+};
+
+// The server connects again by itself and sends the same change, which waits for the backend of
+// before; or it cannot, says that the outcome is unknown, and the client sends it again.
+TEST_P(CutDuringCommit, ActsOnce) {
+  const auto [fate, way] = GetParam();
+  const auto commit = served().Prepare("one", token(), "once");
+  auto answer = served().CommitBeside(commit);
+  AwaitCommit();
+  if (way == Way::kShut) {
+    gate().Refuse();
+    const Committed given_up = answer.get();
+    EXPECT_EQ(given_up.verdict.reason, "STORE_UNAVAILABLE");
+    EXPECT_EQ(OutcomeOf(given_up.verdict), "unknown");
+    Decide(fate);
+    EXPECT_EQ(Writer(), fate == Fate::kTakesPlace ? transaction() : "");
+    gate().Open();
+    served().CommitAtLast(commit);
+  } else {
+    gate().Cut();
+    ASSERT_TRUE(
+        Await("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+              " AND wait_event <> 'advisory'",
+              1));
+    Decide(fate);
+    EXPECT_EQ(answer.get().verdict.reason, "OK");
+  }
+  EXPECT_EQ(Writer() == transaction(), fate == Fate::kTakesPlace);
+  ExpectNormal({"once"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Pg, CutDuringCommit,
+                         ::testing::Combine(::testing::Values(Fate::kTakesPlace,
+                                                              Fate::kIsRolledBack),
+                                            ::testing::Values(Way::kOpen, Way::kShut)),
+                         [](const auto& made) {
+                           return absl::StrCat(
+                               std::get<0>(made.param) == Fate::kTakesPlace ? "ThatTakesPlace"
+                                                                            : "ThatIsRolledBack",
+                               std::get<1>(made.param) == Way::kOpen ? "" : "WithTheWayShut");
+                         });
+
+// --- Backends and connections --------------------------------------------------------------------
+
+using PgFaults = FaultsTest;
+
+TEST_F(PgFaults, BackendsThatAreTerminatedCostNobodyACall) {
+  constexpr int kRounds = 10;
+  std::vector<std::string> texts;
+  std::atomic<size_t> turns = 0;
+  std::atomic<bool> enough = false;
+  std::thread agent([&] {
+    while (!enough) {
+      texts.push_back(absl::StrCat("turn ", texts.size() + 1));
+      served().TakeTurn("one", token(), texts.back());
+      turns = texts.size();
+    }
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    const size_t before = turns;
+    Run(kEndOthers);
+    EXPECT_TRUE(WaitUntil([&] { return turns > before + 1; }));
+  }
+  enough = true;
+  agent.join();
+  ExpectNormal(texts);
+}
+
+TEST_F(PgFaults, ARowThatSomebodyLocksHoldsItsSessionAlone) {
+  const auto commit = served().Prepare("one", token(), "late");
+  const std::string other = served().Create("two");
+  const auto holder = Direct();
+  ASSERT_EQ(holder->Script("BEGIN; SELECT 1 FROM holdfast.session WHERE session_id = 'one'"
+                           " FOR UPDATE"),
+            absl::OkStatus());
+  auto answer = served().CommitBeside(commit);
+  ASSERT_TRUE(Await("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'", 1));
+  for (int i = 0; i < 20; ++i) served().TakeTurn("two", other, "beside it");
+  const Committed refused = answer.get();
+  EXPECT_EQ(refused.verdict.reason, "STORE_UNAVAILABLE");
+  EXPECT_EQ(OutcomeOf(refused.verdict), "known");
+  ASSERT_EQ(holder->Script("COMMIT"), absl::OkStatus());
+  EXPECT_EQ(served().Commit(commit).verdict.reason, "OK");
+  ExpectNormal({"late"});
+}
+
+TEST_F(PgFaults, ATransactionThatIsRolledBackForAnothersSakeIsTriedAgain) {
+  for (const char* code : {"40P01", "40001"}) {
+    const auto commit = served().Prepare("one", token(), code);
+    Run(
+        absl::StrCat("CREATE SEQUENCE holdfast.test_tries;"
+                     "CREATE FUNCTION holdfast.test_lose() RETURNS trigger LANGUAGE plpgsql AS $$"
+                     " BEGIN IF nextval('holdfast.test_tries') < 3 THEN RAISE EXCEPTION 'lost'"
+                     " USING ERRCODE = '",
+                     code,
+                     "'; END IF; RETURN NULL; END $$;"
+                     "CREATE TRIGGER test_lose AFTER INSERT ON holdfast.message FOR EACH ROW"
+                     " EXECUTE FUNCTION holdfast.test_lose()"));
+    EXPECT_EQ(served().Commit(commit).verdict.reason, "OK");
+    EXPECT_EQ(Number("SELECT last_value FROM holdfast.test_tries"), 3);
+    Run("DROP FUNCTION holdfast.test_lose() CASCADE; DROP SEQUENCE holdfast.test_tries");
+  }
+  ExpectNormal({"40P01", "40001"});
+}
+
+TEST_F(PgFaults, AnIdleConnectionThatTheServerEndsIsNotUsed) {
+  Run("ALTER DATABASE postgres SET idle_session_timeout = '100ms'");
+  gate().Cut();
+  std::vector<std::string> texts;
+  for (int i = 0; i < 5; ++i) {
+    texts.push_back(absl::StrCat("turn ", i));
+    served().TakeTurn("one", token(), texts.back());
+    ASSERT_TRUE(WaitUntil([&] { return gate().connections() == 0; }));
+  }
+  ExpectNormal(texts);
+}
+
+// --- Too many ------------------------------------------------------------------------------------
+
+class PgTooMany : public FaultsTest {
+ protected:
+  // A role that is held to its number of connections, as every role but a superuser is.
+  void SetUp() override {
+    postgres().Start();
+    ASSERT_TRUE(pg::Migrate(*Direct()).ok());
+    Run("CREATE ROLE app LOGIN; GRANT USAGE ON SCHEMA holdfast TO app;"
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA holdfast TO app");
+    Serve({.dsn = "host='" + gate().directory() + "' user=app dbname=postgres"});
+  }
+  void LimitTo(int connections) {
+    Run(absl::StrCat("ALTER ROLE app CONNECTION LIMIT ", connections));
+    gate().Cut();
+    ASSERT_TRUE(
+        Await("SELECT count(*) FROM pg_stat_activity WHERE usename = 'app'"
+              " AND state = 'active'",
+              0));
+  }
+};
+
+// The server may open eight; with two it serves everybody all the same.
+TEST_F(PgTooMany, FewerConnectionsThanTheServerMayOpenAreEnough) {
+  constexpr int kClients = 12;
+  constexpr int kTurns = 5;
+  LimitTo(2);
+  std::vector<std::thread> agents;
+  for (int i = 0; i < kClients; ++i) {
+    agents.emplace_back([&, i] {
+      const std::string session = absl::StrCat("s", i);
+      const std::string mine = served().Create(session);
+      for (int turn = 0; turn < kTurns; ++turn) served().TakeTurn(session, mine, "x");
+      EXPECT_EQ(served().Texts(session).size(), kTurns);
+    });
+  }
+  for (std::thread& agent : agents) agent.join();
+  Run("ALTER ROLE app CONNECTION LIMIT -1");
+  ExpectNormal({});
+}
+
+TEST_F(PgTooMany, WithoutAnyItSaysSoAndGoesOnLater) {
+  const auto commit = served().Prepare("one", token(), "late");
+  LimitTo(0);
+  const Committed refused = served().Commit(commit);
+  EXPECT_EQ(refused.verdict.reason, "STORE_UNAVAILABLE");
+  EXPECT_EQ(OutcomeOf(refused.verdict), "known");
+  EXPECT_TRUE(WaitUntil([&] { return !served().Serves(); }));
+  EXPECT_THAT(served().server.Log(), HasSubstr("too many connections"));
+  Run("ALTER ROLE app CONNECTION LIMIT -1");
+  served().CommitAtLast(commit);
+  ExpectNormal({"late"});
+}
+
+class PgFewConnections : public FaultsTest {
+ protected:
+  void SetUp() override {
+    postgres().Start();
+    ASSERT_TRUE(pg::Migrate(*Direct()).ok());
+    Serve({.dsn = DsnOf(gate().directory(), "postgres"), .store = ", connections: 2"});
+  }
+};
+
+TEST_F(PgFewConnections, WhoGetsNoneInTimeIsToldThatNothingHappened) {
+  const std::string two = served().Create("two");
+  const std::string three = served().Create("three");
+  const auto first = served().Prepare("one", token(), "waited");
+  const auto second = served().Prepare("two", two, "waited");
+  const auto third = served().Prepare("three", three, "refused at first");
+  const auto holder = Direct();
+  ASSERT_EQ(holder->Script("BEGIN; SELECT 1 FROM holdfast.session WHERE session_id IN"
+                           " ('one', 'two') FOR UPDATE"),
+            absl::OkStatus());
+  auto one_waits = served().CommitBeside(first);
+  auto two_waits = served().CommitBeside(second);
+  ASSERT_TRUE(Await("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'", 2));
+  const Committed refused = served().Commit(third);
+  EXPECT_EQ(refused.verdict.reason, "STORE_UNAVAILABLE");
+  EXPECT_EQ(OutcomeOf(refused.verdict), "known");
+  ASSERT_EQ(holder->Script("COMMIT"), absl::OkStatus());
+  EXPECT_EQ(one_waits.get().verdict.reason, "OK");
+  EXPECT_EQ(two_waits.get().verdict.reason, "OK");
+  EXPECT_EQ(served().Commit(third).verdict.reason, "OK");
+  EXPECT_EQ(served().Texts("three"), std::vector<std::string>{"refused at first"});
+  ExpectNormal({"waited"});
+}
+
+// --- Silence -------------------------------------------------------------------------------------
+
+// The bytes of the call arrive when the way is there again, and act; the repeat finds that.
+TEST_F(PgFaults, AWayThatSwallowsEverythingCostsNoMoreThanTheDeadline) {
+  const auto commit = served().Prepare("one", token(), "once");
+  gate().Hold();
+  EXPECT_EQ(served().Commit(commit, absl::Seconds(1)).verdict.reason, "code 4");
+  // A server that hears nothing says so.
+  EXPECT_TRUE(WaitUntil([&] { return !served().Serves(); }));
+  gate().Open();
+  served().CommitAtLast(commit);
+  ExpectNormal({"once"});
+}
+
+// The same, and what was on the way is lost.
+TEST_F(PgFaults, AWayThatSwallowsEverythingAndIsMadeAnewActsOnce) {
+  const auto commit = served().Prepare("one", token(), "once");
+  gate().Hold();
+  auto answer = served().CommitBeside(commit);
+  EXPECT_TRUE(WaitUntil([&] { return !served().Serves(); }));
+  gate().Cut();
+  gate().Open();
+  served().CommitAtLast(commit);
+  EXPECT_EQ(answer.get().verdict.reason, "OK");
+  ExpectNormal({"once"});
+}
+
+}  // namespace
+}  // namespace holdfast::testing

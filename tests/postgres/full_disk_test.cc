@@ -1,0 +1,136 @@
+// A database whose disk is full, and one whose log's disk is.
+#include "store-postgres/migrations.h"
+#include "tests/postgres/faults_fixture.h"
+#include "tests/support/child_process.h"
+#include "tests/support/requests.h"
+#include "tests/support/small_disk.h"
+#include "tests/support/wait.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+#include <fcntl.h>
+#include <filesystem>
+#include <pwd.h>
+#include <random>
+#include <sys/mount.h>
+#include <unistd.h>
+
+namespace holdfast::testing {
+namespace {
+
+using test::SmallDisk;
+
+// A message of this size is more than what is left on a full disk. Compression finds nothing in it.
+std::string MegabyteOfNoise() {
+  constexpr size_t kBytes = size_t{600} * 1024;
+  std::mt19937_64 random{7};
+  std::string bytes;
+  while (bytes.size() < kBytes) bytes.push_back(static_cast<char>(random() & 0xff));
+  return absl::Base64Escape(bytes);
+}
+
+// Takes all that is left of the disk that `directory` is on; given back by Free.
+class Filler {
+ public:
+  explicit Filler(const std::filesystem::path& directory) : file_(directory / "filler") {
+    const int file = open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    const std::string chunk(4096, 'x');
+    while (write(file, chunk.data(), chunk.size()) > 0) {
+    }
+    close(file);
+  }
+  void Free() const { std::filesystem::remove(file_); }
+
+ private:
+  const std::filesystem::path file_;
+};
+
+class PgFullDisk : public FaultsTest {
+ protected:
+  void SetUp() override {
+    postgres().Start();
+    std::filesystem::create_directory(Space());
+    const passwd* const owner = getpwnam("postgres");
+    ASSERT_NE(owner, nullptr);
+    ASSERT_EQ(chown(Space().c_str(), owner->pw_uid, owner->pw_gid), 0);
+    Run("CREATE TABLESPACE small LOCATION '" + Space().string() + "'");
+    Run("CREATE DATABASE small TABLESPACE small");
+    ASSERT_TRUE(pg::Migrate(*Connect(postgres().dsn("small"))).ok());
+    Serve({.dsn = DsnOf(gate().directory(), "small")});
+  }
+  [[nodiscard]] std::filesystem::path Space() const { return disk_.path() / "space"; }
+  [[nodiscard]] std::filesystem::path disk() const { return disk_.path(); }
+
+ private:
+  SmallDisk disk_{"40m"};
+};
+
+TEST_F(PgFullDisk, IsSaidAndNothingIsHalfThere) {
+  served().TakeTurn("one", token(), "before");
+  const std::string large = MegabyteOfNoise();
+  const auto commit = served().Prepare("one", token(), large);
+  const Filler filler(disk());
+  const Committed refused = served().Commit(commit);
+  EXPECT_EQ(refused.verdict.reason, "STORAGE_FULL");
+  EXPECT_TRUE(refused.verdict.retry_after.has_value());
+  EXPECT_EQ(served().Texts("one"), std::vector<std::string>{"before"});
+  filler.Free();
+  served().CommitAtLast(commit);
+  ExpectNormal({"before", large});
+}
+
+// The log of the database on a disk of its own, which is small. It is not reused meanwhile.
+class PgFullLog : public FaultsTest {
+ protected:
+  PgFullLog() : FaultsTest({"fsync=off", "checkpoint_timeout=1h", "max_wal_size=10GB"}) {
+    postgres().Start();
+    postgres().Stop();
+    const std::string kept = Place() + ".kept";
+    std::filesystem::rename(Place(), kept);
+    std::filesystem::create_directory(Place());
+    EXPECT_EQ(mount("tmpfs", Place().c_str(), "tmpfs", 0, "size=64m"), 0)
+        << "this test mounts a small disk, which takes a privileged user";
+    EXPECT_EQ(
+        RunToEnd({"/bin/cp", "-a", kept + "/.", Place()}, kept + "/out", kept + "/out").exit_code,
+        0);
+  }
+  ~PgFullLog() override { umount2(Place().c_str(), MNT_DETACH); }
+  std::string Place() { return postgres().directory() + "/data/pg_wal"; }
+};
+
+// PostgreSQL gives itself up, again and again or for good. What it had acknowledged is there when
+// there is space and it is started again.
+TEST_F(PgFullLog, EndsTheDatabaseAndLosesNothing) {
+  constexpr int kMost = 100;
+  const std::string large = MegabyteOfNoise();
+  const Filler filler(Place());
+  WireClient& client = *served().client;
+  std::vector<std::string> texts;
+  pb::BeginTurnRequest begin;
+  pb::CommitTurnRequest commit;
+  for (int turn = 0; turn < kMost; ++turn) {
+    begin = test::BeginRequest("one", token());
+    commit = test::CommitRequest("one", token(), 0, absl::StrCat(turn, large));
+    const auto begun = client.Ask(&Stub::BeginTurn, begin);
+    if (begun.verdict.reason != "OK") break;
+    commit.set_turn(begun.reply.turn());
+    if (served().Commit(commit).verdict.reason != "OK") break;
+    texts.push_back(commit.messages(0).data());
+  }
+  EXPECT_LT(texts.size(), kMost) << "it has never been full";
+  EXPECT_TRUE(WaitUntil([&] { return postgres().Log().find("PANIC") != std::string::npos; }));
+  filler.Free();
+  EXPECT_TRUE(WaitUntil([&] {
+    if (!postgres().Running()) postgres().Start();
+    return client.Reason(&Stub::BeginTurn, begin) == "OK";
+  }));
+  commit.set_turn(client.Must(&Stub::BeginTurn, begin).turn());
+  served().CommitAtLast(commit);
+  texts.push_back(commit.messages(0).data());
+  ExpectNormal(texts);
+}
+
+}  // namespace
+}  // namespace holdfast::testing

@@ -1,0 +1,132 @@
+// Thirty-two sessions under steady traffic, of which one can never be written and one's row is
+// locked by somebody else: the others notice nothing.
+#include "tests/postgres/store_fixture.h"
+#include "tests/support/wait.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+constexpr int kSessions = 32;
+constexpr int kPoisoned = 7;
+constexpr int kLocked = 23;
+constexpr int kCommitsAtLeast = 20;
+
+class PgNeighbours : public PostgresStoreTest {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < kSessions; ++i) {
+      many_.push_back(std::make_unique<Changes>(Key(absl::StrCat("s", i)), random()));
+      tokens_.push_back(*LeaseToken::Parse(Apply(many_.back()->Create()).token));
+      changes_of_.push_back(Writing(i));
+    }
+    database().Run(absl::StrCat(
+        "CREATE SEQUENCE holdfast.test_poisoned;"
+        "CREATE FUNCTION holdfast.test_poison() RETURNS trigger LANGUAGE plpgsql AS $$"
+        " BEGIN PERFORM nextval('holdfast.test_poisoned'); RAISE EXCEPTION 'poison'; END $$;"
+        "CREATE TRIGGER test_poison BEFORE INSERT ON holdfast.message FOR EACH ROW"
+        " WHEN (NEW.session_id = 's",
+        kPoisoned, "') EXECUTE FUNCTION holdfast.test_poison()"));
+    holder_ = holdfast::testing::Connect(database().dsn());
+    ASSERT_EQ(
+        holder_->Script(absl::StrCat("BEGIN; SELECT 1 FROM holdfast.session WHERE session_id = 's",
+                                     kLocked, "' FOR UPDATE")),
+        absl::OkStatus());
+  }
+
+  Change Writing(int i) {
+    Change change = many_[i]->Write(tokens_[i]);
+    change.messages = {Text(absl::StrCat("message of ", i))};
+    return change;
+  }
+
+  // Commits to each of the others, all at once, until each has done so often enough and some have
+  // been written together.
+  void WriteBeside() {
+    std::atomic<bool> enough = false;
+    std::vector<std::atomic<int>> done(kSessions);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kSessions; ++i) {
+      if (i == kPoisoned || i == kLocked) continue;
+      threads.emplace_back([&, i] {
+        while (!enough) {
+          EXPECT_EQ(ReasonOf(store().Commit(Writing(i))), "OK") << i;
+          ++done[i];
+        }
+      });
+    }
+    threads.emplace_back([&] {
+      while (!enough) {
+        const auto refused = store().Commit(changes_of_[kPoisoned]);
+        EXPECT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE");
+        EXPECT_EQ(RefusalOf(refused.status()).facts().at("outcome"), "known");
+        ++done[kPoisoned];
+      }
+    });
+    EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+      for (int i = 0; i < kSessions; ++i) {
+        if (i != kLocked && done[i] < kCommitsAtLeast) return false;
+      }
+      return Grouped() > 0;
+    }));
+    enough = true;
+    threads.clear();
+    refused_ = done[kPoisoned];
+  }
+
+  int Number(const std::string& sql) {
+    int number = -1;
+    EXPECT_TRUE(absl::SimpleAtoi(database().AskText(sql), &number));
+    return number;
+  }
+  // Transactions that wrote messages of several sessions.
+  int Grouped() {
+    return Number(
+        "SELECT count(*)::text FROM (SELECT 1 FROM holdfast.message GROUP BY xmin"
+        " HAVING count(*) > 1) g");
+  }
+  size_t MessagesOf(int i) {
+    constexpr PageLimit kWhole{.items = 1000, .bytes = 1 << 20};
+    const auto page = store().ReadMessages(many_[i]->key(), std::nullopt, MessageSeq(), kWhole);
+    EXPECT_TRUE(page.ok());
+    return page.ok() ? page->messages.size() : 0;
+  }
+
+  std::vector<std::unique_ptr<Changes>> many_;
+  std::vector<LeaseToken> tokens_;
+  std::vector<Change> changes_of_;
+  std::unique_ptr<pg::Connection> holder_;
+  int refused_ = 0;
+};
+
+TEST_F(PgNeighbours, OfOneThatIsPoisonedAndOneThatIsLockedNoticeNothing) {
+  absl::StatusOr<CommitResult> locked = absl::UnknownError("not yet");
+  std::jthread waiter([&] {
+    do {
+      locked = store().Commit(changes_of_[kLocked]);
+    } while (!locked.ok());
+  });
+  WriteBeside();
+  EXPECT_EQ(MessagesOf(kLocked), 0U);
+  // With its first try it spoilt a group at most; from then on it was written by itself.
+  const int tries = Number("SELECT last_value::text FROM holdfast.test_poisoned");
+  EXPECT_LE(tries, refused_ + 1);
+  std::cout << Grouped() << " groups; " << refused_ << " refused in " << tries << " tries\n";
+
+  EXPECT_EQ(holder_->Script("COMMIT"), absl::OkStatus());
+  waiter.join();
+  EXPECT_EQ(ReasonOf(locked), "OK");
+  database().Run("DROP FUNCTION holdfast.test_poison() CASCADE");
+  EXPECT_EQ(ReasonOf(store().Commit(changes_of_[kPoisoned])), "OK");
+  EXPECT_EQ(MessagesOf(kPoisoned), 1U);
+  EXPECT_EQ(MessagesOf(kLocked), 1U);
+}
+
+}  // namespace
+}  // namespace holdfast::test
