@@ -3,15 +3,10 @@
 #include "session/limits.h"
 #include "session/status_macros.h"
 
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
-
 #include <optional>
 
 namespace holdfast::pg {
 namespace {
-
-constexpr absl::Duration kFeedBeat = absl::Seconds(1);
 
 constexpr Statement kHorizon = {"feed_horizon",
                                 "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"};
@@ -27,23 +22,39 @@ constexpr Statement kLook = {
 absl::Status Feed::Start() {
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kHorizon, Params()));
   horizon_ = rows.Text(0, 0);
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
 }
 
-void Feed::Stop() { thread_ = std::jthread(); }
-
-void Feed::Run(const std::stop_token& stop) {
-  absl::Mutex mutex;
-  const std::stop_callback wake(stop, [&] { const absl::MutexLock lock(&mutex); });
-  while (!stop.stop_requested()) {
-    {
-      const absl::MutexLock lock(&mutex);
-      const auto stopped = [&] { return stop.stop_requested(); };
-      mutex.AwaitWithTimeout(absl::Condition(&stopped), kFeedBeat);
-    }
-    if (!stop.stop_requested()) Look().IgnoreError();  // the next one looks from the same place
+void Feed::Stop() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_ = true;
   }
+  thread_ = std::jthread();
+}
+
+void Feed::Poke() {
+  const absl::MutexLock lock(&mutex_);
+  poked_ = true;
+}
+
+void Feed::Run() {
+  for (;;) {
+    Await();
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (stopping_) return;
+      poked_ = false;
+    }
+    Look().IgnoreError();  // the next one looks from the same place
+  }
+}
+
+void Feed::Await() {
+  const absl::MutexLock lock(&mutex_);
+  mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kNotifyBeat);
+  mutex_.AwaitWithTimeout(absl::Condition(this, &Feed::IsPoked), beat_ - kNotifyBeat);
 }
 
 absl::Status Feed::Look() {

@@ -38,32 +38,39 @@ absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most) {
 }
 
 absl::StatusOr<Pool::Lease> Pool::Make() {
-  size_t host = 0;
+  absl::StatusOr<std::unique_ptr<Connection>> made = MakeOne(options_.connect);
+  if (made.ok()) return Lease(*this, *std::move(made), clock_.SinceBoot());
+  const absl::MutexLock lock(&mutex_);
+  --stats_.open;
+  return made.status();
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Pool::Apart(const std::string& what) {
+  ConnectOptions connect = options_.connect;
+  connect.application_name += " " + what;
+  return MakeOne(std::move(connect));
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Pool::MakeOne(ConnectOptions connect) {
   {
     const absl::MutexLock lock(&mutex_);
-    host = first_host_;
+    connect.first_host = first_host_;
   }
-  Made made = MakeFrom(host);
+  Made made = Try(connect);
   for (size_t asked = 1; made.refused && asked < hosts_; ++asked) {
-    host = (host + 1) % hosts_;
-    made = MakeFrom(host);
+    connect.first_host = (connect.first_host + 1) % hosts_;
+    made = Try(connect);
   }
-  {
+  if (made.connection.ok()) {
     const absl::MutexLock lock(&mutex_);
-    if (made.connection.ok()) {
-      first_host_ = host;
-    } else {
-      --stats_.open;
-    }
+    first_host_ = connect.first_host;
+    return std::move(made.connection);
   }
-  if (made.connection.ok()) return Lease(*this, *std::move(made.connection), clock_.SinceBoot());
   if (options_.report) options_.report(std::string(made.connection.status().message()));
   return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
 }
 
-Pool::Made Pool::MakeFrom(size_t host) {
-  ConnectOptions connect = options_.connect;
-  connect.first_host = host;
+Pool::Made Pool::Try(const ConnectOptions& connect) {
   Made made = {.connection = Connection::Open(connect), .refused = false};
   if (!made.connection.ok()) return made;
   absl::Status judged = options_.greet ? options_.greet(**made.connection) : absl::OkStatus();

@@ -85,6 +85,11 @@ class Pool {
   // made, or the pool is closed.
   absl::StatusOr<Lease> Take(absl::Duration at_most);
 
+  // A connection beside the bounded number, for a purpose of its own, which is `what` in the
+  // operator's view of the database. Made and looked at as the others are; the caller's to keep.
+  // STORE_UNAVAILABLE with the outcome known when none could be made.
+  absl::StatusOr<std::unique_ptr<Connection>> Apart(const std::string& what);
+
   // Says that a server was seen on `timeline`: connections that were seen on an older one are
   // closed and not handed out again, for they may lead to a primary that was replaced.
   void SawTimeline(uint32_t timeline);
@@ -103,13 +108,15 @@ class Pool {
   };
 
   absl::StatusOr<Lease> Make();
-  // Connects, beginning at that host, and looks at what it found. `refused` says whether it was a
-  // server that answered and is not to be used.
+  // A connection as `connect` says, but for the host where it begins.
+  absl::StatusOr<std::unique_ptr<Connection>> MakeOne(ConnectOptions connect);
+  // Connects, and looks at what it found. `refused` says whether it was a server that answered and
+  // is not to be used.
   struct Made {
     absl::StatusOr<std::unique_ptr<Connection>> connection;
     bool refused;
   };
-  Made MakeFrom(size_t host);
+  Made Try(const ConnectOptions& connect);
   absl::Status Admit(const Connection& connection);
   void GiveBack(std::unique_ptr<Connection> connection, absl::Duration born);
   // Waits until a connection is idle or may be made. False when that did not happen.
