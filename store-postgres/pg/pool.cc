@@ -3,6 +3,8 @@
 #include "session/refusal.h"
 #include "store-postgres/pg/dsn.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -38,7 +40,7 @@ absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most) {
 }
 
 absl::StatusOr<Pool::Lease> Pool::Make() {
-  absl::StatusOr<std::unique_ptr<Connection>> made = MakeOne(options_.connect);
+  absl::StatusOr<std::unique_ptr<Connection>> made = MakeOne();
   if (made.ok()) return Lease(*this, *std::move(made), clock_.SinceBoot());
   const absl::MutexLock lock(&mutex_);
   --stats_.open;
@@ -46,31 +48,39 @@ absl::StatusOr<Pool::Lease> Pool::Make() {
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Pool::Apart(const std::string& what) {
-  ConnectOptions connect = options_.connect;
-  connect.application_name += " " + what;
-  return MakeOne(std::move(connect));
+  absl::StatusOr<std::unique_ptr<Connection>> made = MakeOne();
+  if (!made.ok()) return made;
+  const std::string name =
+      absl::StrCat("SET application_name = '", options_.connect.application_name, " ", what, "'");
+  const std::optional<Failure> failure = (*made)->Try(name);
+  if (!failure) return made;
+  if (options_.report) options_.report(failure->text);
+  return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
 }
 
-absl::StatusOr<std::unique_ptr<Connection>> Pool::MakeOne(ConnectOptions connect) {
+absl::StatusOr<std::unique_ptr<Connection>> Pool::MakeOne() {
+  size_t host = 0;
   {
     const absl::MutexLock lock(&mutex_);
-    connect.first_host = first_host_;
+    host = first_host_;
   }
-  Made made = Try(connect);
+  Made made = MakeFrom(host);
   for (size_t asked = 1; made.refused && asked < hosts_; ++asked) {
-    connect.first_host = (connect.first_host + 1) % hosts_;
-    made = Try(connect);
+    host = (host + 1) % hosts_;
+    made = MakeFrom(host);
   }
   if (made.connection.ok()) {
     const absl::MutexLock lock(&mutex_);
-    first_host_ = connect.first_host;
+    first_host_ = host;
     return std::move(made.connection);
   }
   if (options_.report) options_.report(std::string(made.connection.status().message()));
   return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
 }
 
-Pool::Made Pool::Try(const ConnectOptions& connect) {
+Pool::Made Pool::MakeFrom(size_t host) {
+  ConnectOptions connect = options_.connect;
+  connect.first_host = host;
   Made made = {.connection = Connection::Open(connect), .refused = false};
   if (!made.connection.ok()) return made;
   absl::Status judged = options_.greet ? options_.greet(**made.connection) : absl::OkStatus();

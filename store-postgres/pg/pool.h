@@ -85,8 +85,8 @@ class Pool {
   // made, or the pool is closed.
   absl::StatusOr<Lease> Take(absl::Duration at_most);
 
-  // A connection beside the bounded number, for a purpose of its own, which is `what` in the
-  // operator's view of the database. Made and looked at as the others are; the caller's to keep.
+  // A connection beside the bounded number, for a purpose of its own, which is one word, `what`,
+  // for whoever looks at the database. Made and looked at as the others are; the caller's to keep.
   // STORE_UNAVAILABLE with the outcome known when none could be made.
   absl::StatusOr<std::unique_ptr<Connection>> Apart(const std::string& what);
 
@@ -108,15 +108,15 @@ class Pool {
   };
 
   absl::StatusOr<Lease> Make();
-  // A connection as `connect` says, but for the host where it begins.
-  absl::StatusOr<std::unique_ptr<Connection>> MakeOne(ConnectOptions connect);
-  // Connects, and looks at what it found. `refused` says whether it was a server that answered and
-  // is not to be used.
+  // Of several hosts the next one is asked when a server was found that is not to be used.
+  absl::StatusOr<std::unique_ptr<Connection>> MakeOne();
+  // Connects, beginning at that host, and looks at what it found. `refused` says whether it was a
+  // server that answered and is not to be used.
   struct Made {
     absl::StatusOr<std::unique_ptr<Connection>> connection;
     bool refused;
   };
-  Made Try(const ConnectOptions& connect);
+  Made MakeFrom(size_t host);
   absl::Status Admit(const Connection& connection);
   void GiveBack(std::unique_ptr<Connection> connection, absl::Duration born);
   // Waits until a connection is idle or may be made. False when that did not happen.

@@ -171,7 +171,7 @@ TEST_F(PgNotifier, WhatNobodyHereWaitsForIsNotLookedFor) {
   LetNotify("alpha");  // so the one with the creations has been sent
   Background third;
   const auto other = Server(third);
-  for (int i = 0; i < 3; ++i) LetNotify("alpha");
+  for (int i = 0; i < 10; ++i) LetNotify("alpha");
   ASSERT_TRUE(other->ReadEvents(Key("beta"), EventSeq(), kWhole).ok());
   Happen("beta");
   EXPECT_TRUE(AwaitTold({"beta"}, *other));
@@ -226,6 +226,27 @@ TEST_F(PgNotifier, NothingIsLostWhenItsConnectionsAreKilled) {
     EXPECT_TRUE(AwaitTold({"alpha"})) << killed;
     EXPECT_EQ(Read("alpha"), before + 1) << killed;
   }
+}
+
+// What was told while it had no connection to hear it by.
+TEST_F(PgNotifier, ALookFollowsWhenItHearsAgain) {
+  using holdfast::testing::Connect;
+  Create("alpha");
+  LetNotify("alpha");
+  const std::string name = database_.AskText("SELECT current_database()::text");
+  const auto cluster =
+      Connect(holdfast::testing::DsnOf(holdfast::testing::SharedPostgres(), "postgres"));
+  const std::string connections = absl::StrCat("ALTER DATABASE ", name, " ALLOW_CONNECTIONS ");
+  ASSERT_EQ(cluster->Script(connections + "false"), absl::OkStatus());
+  KillConnection("listener");
+  while (!reader_->WaitForEvents(absl::Milliseconds(100))->sessions.empty()) {
+  }
+  const size_t before = Read("alpha");
+  LetNotify("alpha");
+  LetNotify("alpha");  // so the one before has been sent
+  ASSERT_EQ(cluster->Script(connections + "true"), absl::OkStatus());
+  EXPECT_TRUE(AwaitTold({"alpha"}));
+  EXPECT_EQ(Read("alpha"), before + 2);
 }
 
 TEST_F(PgNotifier, WhoServesAloneTellsNobody) {
