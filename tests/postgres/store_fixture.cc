@@ -9,7 +9,8 @@ namespace {
 
 // What a store asks beside its calls, when it likes.
 bool IsBackground(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kBackground = {"feed", "notify", "serve", "still_there"};
+  constexpr std::array<std::string_view, 4> kBackground = {"feed", "notify", "serve",
+                                                           "still_there"};
   return std::ranges::find(kBackground, name) != kBackground.end();
 }
 
