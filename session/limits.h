@@ -83,13 +83,6 @@ inline constexpr absl::Duration kWatchRetry = absl::Milliseconds(500);
 inline constexpr absl::Duration kWatchBeat = absl::Seconds(1);
 inline constexpr size_t kWatchPollsPerBeat = 64;
 
-// Of several servers over one database: how often one of them tells the others of new events, and
-// looks at what they have, at most; how soon it tries again when it could not; and how often it
-// looks whatever it is told.
-inline constexpr absl::Duration kNotifyBeat = absl::Milliseconds(20);
-inline constexpr absl::Duration kNotifyRetry = absl::Seconds(1);
-inline constexpr absl::Duration kFeedBeat = absl::Seconds(1);
-
 // Leases.
 inline constexpr absl::Duration kLeaseTtlLeast = absl::Seconds(5);
 inline constexpr absl::Duration kLeaseTtlMost = absl::Hours(1);

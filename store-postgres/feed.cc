@@ -2,6 +2,7 @@
 
 #include "session/limits.h"
 #include "session/status_macros.h"
+#include "store-postgres/notifier.h"
 
 #include <optional>
 

@@ -1,9 +1,9 @@
 #include "store-postgres/listener.h"
 
-#include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-postgres/migrations.h"
+#include "store-postgres/notifier.h"
 
 #include <algorithm>
 #include <optional>

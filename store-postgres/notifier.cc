@@ -1,7 +1,5 @@
 #include "store-postgres/notifier.h"
 
-#include "session/limits.h"
-
 #include <utility>
 #include <variant>
 

@@ -9,11 +9,17 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
 #include <memory>
 #include <thread>
 
 namespace holdfast::pg {
+
+// How often a server tells the others of new events, and looks at what they have, at most; and how
+// soon it tries again when it could not.
+inline constexpr absl::Duration kNotifyBeat = absl::Milliseconds(20);
+inline constexpr absl::Duration kNotifyRetry = absl::Seconds(1);
 
 // One thread with a connection of its own, which nobody flushes for: a NOTIFY inside of a commit
 // would hold up every other commit of the cluster. However much happens it sends at most one in

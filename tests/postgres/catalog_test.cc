@@ -53,6 +53,14 @@ TEST_F(PgCatalog, NothingCrossesSessions) {
             "none");
 }
 
+// It would hold up every other commit of the cluster.
+TEST_F(PgCatalog, NoCommitNotifies) {
+  EXPECT_EQ(Ask("SELECT proname::text FROM pg_proc WHERE pronamespace = 'holdfast'::regnamespace"
+                " AND prosrc ~* 'notify'"),
+            "none");
+  EXPECT_EQ(Ask("SELECT tgname::text FROM pg_trigger"), "none");
+}
+
 TEST_F(PgCatalog, NoIndexHasWhatACommitChanges) {
   EXPECT_EQ(Ask("SELECT i.indexrelid::regclass::text FROM pg_index i"
                 " WHERE i.indrelid = 'holdfast.session'::regclass AND EXISTS ("

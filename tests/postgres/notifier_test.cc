@@ -1,7 +1,8 @@
 // Servers that tell each other of new events. Here the feed is not looked at by the clock: whatever
 // a server hears of another's events it heard by being told.
+#include "store-postgres/notifier.h"
+
 #include "session/clock.h"
-#include "session/limits.h"
 #include "store-postgres/buckets.h"
 #include "store-postgres/pg/waker.h"
 #include "store-postgres/postgres_store.h"
@@ -214,7 +215,7 @@ TEST_F(PgNotifier, AFloodIsToldOfOnceInTwentyMillisecondsAtMost) {
   EXPECT_TRUE(AwaitTold({"alpha"}));
   const int told = told_by_.notifications() - before;
   EXPECT_GE(told, 1);
-  EXPECT_LE(told, (real.SinceBoot() - began) / kNotifyBeat + 1);
+  EXPECT_LE(told, (real.SinceBoot() - began) / pg::kNotifyBeat + 1);
 }
 
 TEST_F(PgNotifier, NothingIsLostWhenItsConnectionsAreKilled) {

@@ -61,8 +61,9 @@ class PausedServer : public ::testing::Test {
   }
 
   // The holders write at `paused`, which stops with writes in it; the sessions are taken over at
-  // `other`, and go on there; then `paused` goes on.
-  void Round(size_t paused, size_t other, const std::string& name) {
+  // the other, and go on there; then `paused` goes on.
+  void Round(size_t paused, const std::string& name) {
+    const size_t other = 1 - paused;
     WireClient& theirs = group_.client(paused);
     ForEach(held_, [&](Held& one) {
       one.turn = theirs.Must(&Stub::BeginTurn, test::BeginRequest(one.id, one.token)).turn();
@@ -128,8 +129,7 @@ class PausedServer : public ::testing::Test {
 
 TEST_F(PausedServer, WhatStoodStillInItHasNoEffectUnderAnOldEpoch) {
   for (int round = 0; round < kRounds && !HasFatalFailure(); ++round) {
-    const size_t paused = round % 2;
-    Round(paused, 1 - paused, absl::StrCat("round ", round));
+    Round(round % 2, absl::StrCat("round ", round));
   }
   ExpectWhatWasSaid();
   EXPECT_TRUE(group_.AllRunning());

@@ -23,7 +23,7 @@ int64_t SecondsOff() {
 
 }  // namespace
 
-// NOLINTBEGIN(google-runtime-int,cert-dcl50-cpp): as the system declares it
+// NOLINTBEGIN(google-runtime-int,readability-identifier-naming): as the system declares it
 extern "C" __attribute__((visibility("default"))) long syscall(long number, ...) {
   static const auto kReal = reinterpret_cast<Syscall>(dlsym(RTLD_NEXT, "syscall"));
   va_list arguments;
@@ -31,16 +31,16 @@ extern "C" __attribute__((visibility("default"))) long syscall(long number, ...)
   const long first = va_arg(arguments, long);
   const long operation = va_arg(arguments, long);
   const long third = va_arg(arguments, long);
-  const long until = va_arg(arguments, long);
+  const auto* const until = va_arg(arguments, const timespec*);
   const long fifth = va_arg(arguments, long);
   const long sixth = va_arg(arguments, long);
   va_end(arguments);
   const bool waits_for_a_time_of_day = number == SYS_futex &&
                                        (static_cast<int>(operation) & FUTEX_CLOCK_REALTIME) != 0 &&
-                                       until != 0;
+                                       until != nullptr;
   if (!waits_for_a_time_of_day) return kReal(number, first, operation, third, until, fifth, sixth);
-  timespec moved = *reinterpret_cast<const timespec*>(until);
+  timespec moved = *until;
   moved.tv_sec -= SecondsOff();
   return kReal(number, first, operation, third, &moved, fifth, sixth);
 }
-// NOLINTEND(google-runtime-int,cert-dcl50-cpp)
+// NOLINTEND(google-runtime-int,readability-identifier-naming)
