@@ -46,8 +46,7 @@ class Feed {
   absl::Mutex mutex_;
   bool poked_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // Every transaction below this one had ended at the last look.
-  std::string horizon_;
+  std::string seen_;  // which transactions the last look saw (pg_snapshot)
   std::jthread thread_;
 };
 

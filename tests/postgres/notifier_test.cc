@@ -125,6 +125,24 @@ class PgNotifier : public ::testing::Test {
     payloads_.pop_front();
     return notice.value_or(pg::Notice());
   }
+  // What the reader is told next.
+  std::set<std::string> NextTold() {
+    std::set<std::string> told;
+    EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+      const auto wakeups = reader_->WaitForEvents(absl::Seconds(1));
+      if (!wakeups.ok()) return false;
+      for (const SessionKey& key : wakeups->sessions) told.insert(key.session.value());
+      return !told.empty();
+    }));
+    return told;
+  }
+  // Until it is told of nothing any more.
+  void Drain() {
+    for (bool more = true; more;) {
+      const auto wakeups = reader_->WaitForEvents(absl::Milliseconds(100));
+      more = wakeups.ok() && !wakeups->sessions.empty();
+    }
+  }
   bool AwaitTold(std::set<std::string> ids) { return AwaitTold(std::move(ids), *reader_); }
   // Waits until a server has been told of each of `ids`.
   static bool AwaitTold(std::set<std::string> ids, SessionStore& server) {
@@ -204,6 +222,26 @@ TEST_F(PgNotifier, WhateverHappensMeanwhileIsOneNotification) {
   EXPECT_EQ(NextNotice(*heard).touched, buckets);
 }
 
+TEST_F(PgNotifier, EachEventIsFoundOnceHoweverLongAnotherTransactionTakes) {
+  for (const char* const id : {"alpha", "beta", "gamma"}) Create(id);
+  LetNotify("beta");
+  LetNotify("beta");
+  Drain();
+  const auto slow = holdfast::testing::Connect(database_.dsn());
+  ASSERT_EQ(slow->Script(
+                "BEGIN; INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, rec)"
+                " SELECT tenant, session_id, seq + 1000, writer, at, size, rec FROM holdfast.event"
+                " WHERE session_id = 'alpha' ORDER BY seq LIMIT 1"),
+            absl::OkStatus());
+  for (const char* const id : {"beta", "gamma", "beta"}) {
+    Happen(id);
+    EXPECT_THAT(NextTold(), ElementsAre(id));
+  }
+  ASSERT_EQ(slow->Script("COMMIT"), absl::OkStatus());
+  Happen("gamma");
+  EXPECT_THAT(NextTold(), ElementsAre("alpha", "gamma"));
+}
+
 // However slow the machine is: more time only allows for more.
 TEST_F(PgNotifier, AFloodIsToldOfOnceInTwentyMillisecondsAtMost) {
   constexpr int kCommits = 300;
@@ -240,8 +278,7 @@ TEST_F(PgNotifier, ALookFollowsWhenItHearsAgain) {
   const std::string connections = absl::StrCat("ALTER DATABASE ", name, " ALLOW_CONNECTIONS ");
   ASSERT_EQ(cluster->Script(connections + "false"), absl::OkStatus());
   KillConnection("listener");
-  while (!reader_->WaitForEvents(absl::Milliseconds(100))->sessions.empty()) {
-  }
+  Drain();
   const size_t before = Read("alpha");
   LetNotify("alpha");
   LetNotify("alpha");  // so the one before has been sent
