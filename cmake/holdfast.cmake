@@ -189,6 +189,19 @@ function(holdfast_discover target area label seconds filter)
       ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
 endfunction()
 
+# tests/libNAME.so, which a test preloads into a process. It brings no sanitizer of its own along.
+function(holdfast_preload name source)
+  add_library(holdfast_${name} MODULE ${source})
+  set_target_properties(holdfast_${name} PROPERTIES OUTPUT_NAME ${name}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_options(holdfast_${name} PRIVATE ${holdfast_warnings} -fno-sanitize=all)
+  target_link_options(holdfast_${name} PRIVATE -fno-sanitize=all)
+  target_link_libraries(holdfast_${name} PRIVATE ${CMAKE_DL_LIBS})
+  if(TARGET holdfast_test_support)
+    add_dependencies(holdfast_test_support holdfast_${name})
+  endif()
+endfunction()
+
 # One test per rule of the house; the rules name themselves.
 function(holdfast_style_tests folder)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)

@@ -8,6 +8,7 @@
 #include "store-postgres/pg/connection.h"
 #include "store-postgres/pg/dsn.h"
 #include "store-postgres/postgres_store.h"
+#include "store-postgres/servers.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -153,6 +154,10 @@ absl::StatusOr<SchemaStatus> ReadSchemas(const Config& config) {
     for (const pg::AppliedMigration& step : applied) {
       status.lines.push_back(absl::StrCat("store ", store.name, ": step ", step.version, " ",
                                           step.name, " taken at ", absl::FormatTime(step.at)));
+    }
+    ASSIGN_OR_RETURN(const std::vector<pg::ServingServer> serving, pg::ReadServing(connection));
+    for (const pg::ServingServer& server : serving) {
+      status.lines.push_back(absl::StrCat("store ", store.name, ": ", pg::Describe(server)));
     }
     const absl::Status judged = pg::CheckSchema(applied);
     status.serves = status.serves && judged.ok();

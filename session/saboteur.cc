@@ -19,6 +19,8 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"no_lock", Saboteur::kNoLock},
     {"refuse_from_cache", Saboteur::kRefuseFromCache},
     {"skip_event", Saboteur::kSkipEvent},
+    {"no_version_check", Saboteur::kNoVersionCheck},
+    {"one_step_behind", Saboteur::kOneStepBehind},
 };
 
 Saboteur FromEnvironment() {

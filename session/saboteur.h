@@ -17,6 +17,8 @@ enum class Saboteur : uint8_t {
   kNoLock,                 // a count is read without its lock: for ThreadSanitizer to find
   kRefuseFromCache,        // an old head in the server's memory refuses
   kSkipEvent,              // a watch leaves an event out
+  kNoVersionCheck,         // a change is written over whatever another server has left
+  kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 
 #ifdef HOLDFAST_SABOTEURS

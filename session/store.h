@@ -406,7 +406,7 @@ class SessionStore {
       const std::vector<RenewRequest>& requests) = 0;
 
   // [C068] OK while the store can take a change; [C144] STORE_UNAVAILABLE with the reason
-  // otherwise.
+  // otherwise. [C194] That over, OK again: by itself if the store `heals`, else once opened again.
   virtual absl::Status CheckHealth() = 0;
 
   // [C176] OK when something was just written, made durable, and taken away again; what sessions

@@ -5,6 +5,7 @@
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-postgres/pg/failure.h"
 
@@ -161,6 +162,9 @@ absl::Status Commits::TryOnce(const Change& change, Progress& progress) {
   if (attempt.applied) {
     progress.answer = *std::move(attempt.applied);
   } else if (attempt.moved) {
+    if (Sabotaged(Saboteur::kNoVersionCheck)) {
+      attempt.moved->standing.head = std::move(progress.basis.standing.head);
+    }
     progress.basis = *std::move(attempt.moved);
   } else if (!MayBeTriedAgain(attempt.failure)) {
     healthy_ = false;
@@ -295,7 +299,10 @@ void Commits::Publish(const Change& change, const CommitResult& result, KnownHea
     heads_.Put(change.key, std::move(known));
   }
   if (change.upload) uploads_.Forget(change.key, change.upload->id);
-  if (!result.events.empty()) bell_.Ring(change.key);
+  if (!result.events.empty()) {
+    bell_.Ring(change.key);
+    notifier_.Touch(change.key);
+  }
   retention_.Note(change, result.head);
 }
 

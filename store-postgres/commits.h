@@ -14,6 +14,7 @@
 #include "store-postgres/committer.h"
 #include "store-postgres/database.h"
 #include "store-postgres/known_heads.h"
+#include "store-postgres/notifier.h"
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/rows.h"
 #include "store-postgres/retention.h"
@@ -35,12 +36,13 @@ class Commits {
  public:
   // All outlive it.
   Commits(const Database& database, KnownHeads& heads, Uploads& uploads, Retention& retention,
-          EventBell& bell)
+          EventBell& bell, Notifier& notifier)
       : database_(database),
         heads_(heads),
         uploads_(uploads),
         retention_(retention),
         bell_(bell),
+        notifier_(notifier),
         committer_(database) {}
 
   // As SessionStore::LoadForDecision.
@@ -103,6 +105,7 @@ class Commits {
   Uploads& uploads_;
   Retention& retention_;
   EventBell& bell_;
+  Notifier& notifier_;
   Turns turns_;
   Committer committer_;
   std::atomic<bool> healthy_ = true;

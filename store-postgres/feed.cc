@@ -2,55 +2,75 @@
 
 #include "session/limits.h"
 #include "session/status_macros.h"
-
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
+#include "store-postgres/notifier.h"
 
 #include <optional>
 
 namespace holdfast::pg {
 namespace {
 
-constexpr absl::Duration kFeedBeat = absl::Seconds(1);
-
-constexpr Statement kHorizon = {"feed_horizon",
-                                "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"};
+constexpr Statement kNow = {"feed_now", "SELECT pg_current_snapshot()::text"};
+// What was not to be seen at the look before: of transactions that had not begun then, and of those
+// that were under way. However long one of them takes, nothing is found twice for its sake. OFFSET
+// 0 keeps the plan from reading all events in the order that DISTINCT would like.
 constexpr Statement kLook = {
     "feed",
-    "SELECT x.horizon, e.tenant, e.session_id"
-    " FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon) x"
-    " LEFT JOIN LATERAL (SELECT DISTINCT f.tenant, f.session_id FROM holdfast.event f"
-    "  WHERE f.xid >= $1::text::xid8 AND f.writer <> $2 LIMIT $3) e ON true"};
+    "SELECT x.seen, e.tenant, e.session_id"
+    " FROM (SELECT pg_current_snapshot()::text AS seen) x"
+    " LEFT JOIN LATERAL (SELECT DISTINCT g.tenant, g.session_id FROM"
+    "  (SELECT f.tenant, f.session_id FROM holdfast.event f"
+    "   WHERE f.xid >= pg_snapshot_xmax($1::text::pg_snapshot) AND f.writer <> $2"
+    "   UNION ALL"
+    "   SELECT f.tenant, f.session_id FROM pg_snapshot_xip($1::text::pg_snapshot) AS p (xid)"
+    "   JOIN holdfast.event f ON f.xid = p.xid AND f.writer <> $2"
+    "   OFFSET 0) g"
+    "  LIMIT $3) e ON true"};
 
 }  // namespace
 
 absl::Status Feed::Start() {
-  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kHorizon, Params()));
-  horizon_ = rows.Text(0, 0);
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kNow, Params()));
+  seen_ = rows.Text(0, 0);
+  thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
 }
 
-void Feed::Stop() { thread_ = std::jthread(); }
-
-void Feed::Run(const std::stop_token& stop) {
-  absl::Mutex mutex;
-  const std::stop_callback wake(stop, [&] { const absl::MutexLock lock(&mutex); });
-  while (!stop.stop_requested()) {
-    {
-      const absl::MutexLock lock(&mutex);
-      const auto stopped = [&] { return stop.stop_requested(); };
-      mutex.AwaitWithTimeout(absl::Condition(&stopped), kFeedBeat);
-    }
-    if (!stop.stop_requested()) Look().IgnoreError();  // the next one looks from the same place
+void Feed::Stop() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_ = true;
   }
+  thread_ = std::jthread();
+}
+
+void Feed::Poke() {
+  const absl::MutexLock lock(&mutex_);
+  poked_ = true;
+}
+
+void Feed::Run() {
+  for (;;) {
+    Await();
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (stopping_) return;
+      poked_ = false;
+    }
+    Look().IgnoreError();  // the next one looks from the same place
+  }
+}
+
+void Feed::Await() {
+  const absl::MutexLock lock(&mutex_);
+  mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kNotifyBeat);
+  mutex_.AwaitWithTimeout(absl::Condition(this, &Feed::IsPoked), beat_ - kNotifyBeat);
 }
 
 absl::Status Feed::Look() {
   Params params;
-  params.Text(horizon_).Int(database_.writer).Int(kWakeupsMost + 1);
+  params.Text(seen_).Int(database_.writer).Int(kWakeupsMost + 1);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLook, params));
-  horizon_ = rows.Text(0, 0);
+  seen_ = rows.Text(0, 0);
   for (size_t row = 0; row < rows.size() && !rows.IsNull(row, 1); ++row) {
     const auto tenant = TenantId::Parse(rows.Text(row, 1));
     const auto session = SessionId::Parse(rows.Text(row, 2));

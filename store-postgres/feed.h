@@ -1,13 +1,16 @@
-// What other servers have committed: looked for once a second, whatever else tells of it.
+// What other servers have committed: looked for once a second, whatever else tells of it, and as
+// soon as something does.
 #ifndef HOLDFAST_STORE_POSTGRES_FEED_H_
 #define HOLDFAST_STORE_POSTGRES_FEED_H_
 
 #include "session/event_bell.h"
 #include "store-postgres/database.h"
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
-#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -18,21 +21,32 @@ namespace holdfast::pg {
 // last one that was answered ended.
 class Feed {
  public:
-  // Both outlive it.
-  Feed(const Database& database, EventBell& bell) : database_(database), bell_(bell) {}
+  // Both outlive it. `beat` is how long it waits at most before it looks again.
+  Feed(const Database& database, EventBell& bell, absl::Duration beat)
+      : database_(database), bell_(bell), beat_(beat) {}
 
   // Notes where the feed stands, and looks from then on. Called once.
   absl::Status Start();
   void Stop();
+  // There may be something: have a look soon, at most once in kNotifyBeat. Any thread may call.
+  void Poke();
 
  private:
-  void Run(const std::stop_token& stop);
+  void Run();
+  // Waits until it is time for a look.
+  void Await();
   absl::Status Look();
+  [[nodiscard]] bool IsPoked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || poked_;
+  }
 
   const Database& database_;
   EventBell& bell_;
-  // Every transaction below this one had ended at the last look.
-  std::string horizon_;
+  const absl::Duration beat_;
+  absl::Mutex mutex_;
+  bool poked_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string seen_;  // which transactions the last look saw (pg_snapshot)
   std::jthread thread_;
 };
 

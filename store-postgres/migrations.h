@@ -55,7 +55,8 @@ absl::Status CheckSchema(std::span<const AppliedMigration> applied,
 
 // Takes every step of `known` that is missing, each in a transaction, one caller at a time in a
 // database; `connection` must have no statement timeout. Answers how many were taken; of a step
-// that fails nothing stays, and those before it do. STORE_UNAVAILABLE, in words for the operator.
+// that fails nothing stays, and those before it do. STORE_UNAVAILABLE, in words for the operator,
+// also for a step that a server which runs now may not serve.
 absl::StatusOr<int> Migrate(Connection& connection,
                             std::span<const Migration> known = Migrations());
 

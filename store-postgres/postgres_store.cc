@@ -9,11 +9,15 @@
 #include "store-postgres/database.h"
 #include "store-postgres/feed.h"
 #include "store-postgres/greeting.h"
+#include "store-postgres/interest.h"
 #include "store-postgres/known_heads.h"
 #include "store-postgres/leases.h"
+#include "store-postgres/listener.h"
 #include "store-postgres/listing.h"
+#include "store-postgres/notifier.h"
 #include "store-postgres/reads.h"
 #include "store-postgres/retention.h"
+#include "store-postgres/servers.h"
 #include "store-postgres/uploads.h"
 
 #include <algorithm>
@@ -44,6 +48,7 @@ constexpr char kConfigSchema[] = R"({
   }
 })";
 
+// How the store is taken up by a program that knows no other servers.
 constexpr Statement kActivate = {"activate",
                                  "UPDATE holdfast.store SET activated_at = holdfast.clock()"};
 constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
@@ -71,7 +76,8 @@ class PostgresStore final : public SessionStore {
                   .clock = clock,
                   .store = {},
                   .incarnation = {},
-                  .report = options.report} {}
+                  .report = options.report},
+        feed_(database_, bell_, options.feed_beat) {}
   PostgresStore(const PostgresStore&) = delete;
   PostgresStore& operator=(const PostgresStore&) = delete;
   ~PostgresStore() override { Shut(); }
@@ -105,9 +111,15 @@ class PostgresStore final : public SessionStore {
   }
 
   absl::Status Activate() override {
-    RETURN_IF_ERROR(database_.Ask(kActivate, Params()).status());
+    RETURN_IF_ERROR(feed_.Start());
+    if (NeededSchema() < kServersStep) {
+      RETURN_IF_ERROR(database_.Ask(kActivate, Params()).status());
+    } else {
+      RETURN_IF_ERROR(listener_.Start());
+      notifier_.Start();
+    }
     retention_.Start();
-    return feed_.Start();
+    return absl::OkStatus();
   }
 
   absl::Status Deactivate() override {
@@ -251,6 +263,8 @@ class PostgresStore final : public SessionStore {
   void Shut() {
     bell_.Silence();  // whoever waits for it is inside the gate
     gate_.Close();
+    listener_.Stop();
+    notifier_.Stop();
     feed_.Stop();
     retention_.Stop();
     pool_.Close();
@@ -266,9 +280,12 @@ class PostgresStore final : public SessionStore {
   KnownHeads heads_{kCachedHeads};
   Uploads uploads_{database_};
   Retention retention_{database_};
-  Commits commits_{database_, heads_, uploads_, retention_, bell_};
-  Reads reads_{database_, heads_};
-  Feed feed_{database_, bell_};
+  Interest interest_;
+  Notifier notifier_{database_};
+  Commits commits_{database_, heads_, uploads_, retention_, bell_, notifier_};
+  Reads reads_{database_, heads_, interest_};
+  Feed feed_;
+  Listener listener_{database_, interest_, feed_};
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "store-postgres/pg/connection.h"
 #include "store-postgres/pg/pool.h"
 
+#include "absl/time/time.h"
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -15,8 +17,9 @@
 namespace holdfast::pg {
 
 struct PostgresOptions {
-  ConnectOptions connect;                   // how the database is reached
-  size_t connections = PoolOptions().size;  // at most
+  ConnectOptions connect;                       // how the database is reached
+  size_t connections = PoolOptions().size;      // at most, beside the two that other servers want
+  absl::Duration feed_beat = absl::Seconds(1);  // how often the feed is looked at in any case
   // Told why a connection or a statement failed, in the driver's words: for the operator's log and
   // nobody else. Called by several threads at once.
   std::function<void(const std::string& why)> report;

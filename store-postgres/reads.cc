@@ -248,6 +248,7 @@ absl::StatusOr<JournalPage> Reads::Journal(const SessionKey& key, const JournalQ
 }
 
 absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, PageLimit limit) {
+  interest_.Note(key, database_.clock.SinceBoot());  // before: what comes later is told of
   Params params = KeyParams(key);
   params.Int(Signed(after.value()));
   Put(limit, params);

@@ -6,6 +6,7 @@
 #include "session/model.h"
 #include "session/store.h"
 #include "store-postgres/database.h"
+#include "store-postgres/interest.h"
 #include "store-postgres/known_heads.h"
 
 #include "absl/status/statusor.h"
@@ -17,8 +18,9 @@ namespace holdfast::pg {
 // Each method as the one of SessionStore that it is named after. Any thread may call.
 class Reads {
  public:
-  // Both outlive it.
-  Reads(const Database& database, KnownHeads& heads) : database_(database), heads_(heads) {}
+  // All outlive it.
+  Reads(const Database& database, KnownHeads& heads, Interest& interest)
+      : database_(database), heads_(heads), interest_(interest) {}
 
   absl::StatusOr<MessagePage> Messages(const SessionKey& key, std::optional<Revision> revision,
                                        MessageSeq after, PageLimit limit);
@@ -35,6 +37,7 @@ class Reads {
 
   const Database& database_;
   KnownHeads& heads_;
+  Interest& interest_;
 };
 
 }  // namespace holdfast::pg

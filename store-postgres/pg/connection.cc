@@ -1,6 +1,7 @@
 #include "store-postgres/pg/connection.h"
 
 #include "store-postgres/pg/dsn.h"
+#include "store-postgres/pg/waker.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -17,6 +18,10 @@
 
 namespace holdfast::pg {
 namespace {
+
+struct FreeMemory {
+  void operator()(PGnotify* notification) const { PQfreemem(notification); }
+};
 
 struct FreeOptions {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
@@ -259,6 +264,27 @@ bool Connection::LooksUsable() {
               heard_.farewell || PQstatus(connection_.get()) != CONNECTION_OK;
   }
   return !broken_;
+}
+
+absl::StatusOr<std::vector<std::string>> Connection::AwaitNotifications(const Waker& waker,
+                                                                        absl::Duration at_most) {
+  std::vector<std::string> payloads = TakeNotifications();  // that came with an answer
+  if (payloads.empty() && !broken_ && waker.AwaitInput(PQsocket(connection_.get()), at_most)) {
+    broken_ = PQconsumeInput(connection_.get()) == 0;
+    payloads = TakeNotifications();
+    broken_ = broken_ || heard_.farewell || PQstatus(connection_.get()) != CONNECTION_OK;
+  }
+  if (broken_) return absl::UnavailableError(Trimmed(PQerrorMessage(connection_.get())));
+  return payloads;
+}
+
+std::vector<std::string> Connection::TakeNotifications() {
+  std::vector<std::string> payloads;
+  for (;;) {
+    const std::unique_ptr<PGnotify, FreeMemory> next(PQnotifies(connection_.get()));
+    if (next == nullptr) return payloads;
+    payloads.emplace_back(next->extra);
+  }
 }
 
 bool Connection::Idle() const { return PQtransactionStatus(connection_.get()) == PQTRANS_IDLE; }

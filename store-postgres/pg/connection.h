@@ -25,10 +25,13 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 struct pg_conn;  // libpq's PGconn
 
 namespace holdfast::pg {
+
+class Waker;
 
 // A statement that is prepared on its first use on a connection. Both texts have static storage;
 // two statements never share a name.
@@ -90,6 +93,12 @@ class Connection {
   // The same as Script; what failed is known.
   std::optional<Failure> Try(std::string_view sql);
 
+  // Waits for notifications of what this connection listens to (LISTEN). Answers the payloads of
+  // those that came, none when `waker` ended the wait or `at_most` has passed. UNAVAILABLE when the
+  // connection is broken, in the driver's words.
+  absl::StatusOr<std::vector<std::string>> AwaitNotifications(const Waker& waker,
+                                                              absl::Duration at_most);
+
   // False when it must not be used again. Asks nobody.
   [[nodiscard]] bool usable() const { return !broken_; }
   // The same, and looks whether the server has ended it meanwhile. Sends nothing.
@@ -127,6 +136,7 @@ class Connection {
   std::optional<Failure> Flush();
   std::optional<Failure> JudgeAll(const Received& received);
   bool Await(int16_t events);
+  std::vector<std::string> TakeNotifications();
   Failure NotSent();
   Failure Lost(std::string_view why);
   Failure Judge(const pg_result* result);

@@ -4,6 +4,8 @@
 #include "session/status_macros.h"
 #include "store-postgres/pg/dsn.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -44,6 +46,25 @@ absl::StatusOr<std::optional<Pool::Lease>> Pool::TakeIdle(absl::Duration at_most
 }
 
 absl::StatusOr<Pool::Lease> Pool::Make() {
+  absl::StatusOr<std::unique_ptr<Connection>> made = MakeFromAny();
+  if (made.ok()) return Lease(*this, *std::move(made), clock_.SinceBoot());
+  const absl::MutexLock lock(&mutex_);
+  --stats_.open;
+  return made.status();
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Pool::Apart(const std::string& what) {
+  absl::StatusOr<std::unique_ptr<Connection>> made = MakeFromAny();
+  if (!made.ok()) return made;
+  const std::string name =
+      absl::StrCat("SET application_name = '", options_.connect.application_name, " ", what, "'");
+  const std::optional<Failure> failure = (*made)->Try(name);
+  if (!failure) return made;
+  if (options_.report) options_.report(failure->text);
+  return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Pool::MakeFromAny() {
   size_t host = 0;
   {
     const absl::MutexLock lock(&mutex_);
@@ -54,26 +75,22 @@ absl::StatusOr<Pool::Lease> Pool::Make() {
     host = (host + 1) % hosts_;
     made = MakeFrom(host);
   }
-  {
+  if (made.connection.ok()) {
     const absl::MutexLock lock(&mutex_);
-    if (made.connection.ok()) {
-      first_host_ = host;
-    } else {
-      --stats_.open;
-    }
+    first_host_ = host;
+    return std::move(made.connection);
   }
-  if (made.connection.ok()) return Lease(*this, *std::move(made.connection), clock_.SinceBoot());
   if (options_.report) options_.report(std::string(made.connection.status().message()));
   return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
 }
 
 // One that is ended while it is looked at is made once more.
 Pool::Made Pool::MakeFrom(size_t host) {
-  Made made = MakeOnce(host);
-  return made.broke ? MakeOnce(host) : std::move(made);
+  Made made = TryFrom(host);
+  return made.broke ? TryFrom(host) : std::move(made);
 }
 
-Pool::Made Pool::MakeOnce(size_t host) {
+Pool::Made Pool::TryFrom(size_t host) {
   ConnectOptions connect = options_.connect;
   connect.first_host = host;
   Made made = {.connection = Connection::Open(connect)};

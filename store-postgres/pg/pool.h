@@ -86,6 +86,11 @@ class Pool {
   // none came free in time, none could be made, or the pool is closed.
   absl::StatusOr<Lease> Take(absl::Duration at_most);
 
+  // A connection beside the bounded number, for a purpose of its own, which is one word, `what`,
+  // for whoever looks at the database. Made and looked at as the others are; the caller's to keep.
+  // STORE_UNAVAILABLE with the outcome known when none could be made.
+  absl::StatusOr<std::unique_ptr<Connection>> Apart(const std::string& what);
+
   // Says that a server was seen on `timeline`: connections that were seen on an older one are
   // closed and not handed out again, for they may lead to a primary that was replaced.
   void SawTimeline(uint32_t timeline);
@@ -106,6 +111,8 @@ class Pool {
   // Nothing when one may be made.
   absl::StatusOr<std::optional<Lease>> TakeIdle(absl::Duration at_most);
   absl::StatusOr<Lease> Make();
+  // Of several hosts the next one is asked when a server was found that is not to be used.
+  absl::StatusOr<std::unique_ptr<Connection>> MakeFromAny();
   // A connection; or `refused`: the server answered and is not to be used; or `broke`: it was ended
   // while it was looked at; or none of them: there was nobody.
   struct Made {
@@ -115,7 +122,7 @@ class Pool {
   };
   // Connects, beginning at that host, and looks at what it found.
   Made MakeFrom(size_t host);
-  Made MakeOnce(size_t host);
+  Made TryFrom(size_t host);
   absl::Status Admit(const Connection& connection);
   void GiveBack(std::unique_ptr<Connection> connection, absl::Duration born);
   // Waits until a connection is idle or may be made. False when that did not happen.

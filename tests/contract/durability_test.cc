@@ -213,5 +213,17 @@ TEST_P(Contract, C144_AStoreThatFailedIsNotHealthyUntilOpenedAgain) {
   EXPECT_EQ(ReasonIn(store().CheckHealth()), "OK");
 }
 
+TEST_P(Contract, C194_AStoreThatHealsIsHealthyAgainByItselfAndNoOther) {
+  Create();
+  under_test().BreakWrites();
+  EXPECT_FALSE(store().Commit(changes().Begin(token())).ok());
+  EXPECT_EQ(ReasonIn(store().CheckHealth()), "STORE_UNAVAILABLE");
+  under_test().MendWrites();
+  const bool heals = store().Describe().heals;
+  EXPECT_EQ(ReasonIn(store().CheckHealth()), heals ? "OK" : "STORE_UNAVAILABLE");
+  Reopen();
+  EXPECT_EQ(ReasonIn(store().CheckHealth()), "OK");
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -74,6 +74,8 @@ const std::vector<Mutant> kMutants = {
           }}},
     {"has-no-journal",
      {.describe = [](StoreDescription& description) { description.journaling = false; }}},
+    {"says-that-it-heals-and-does-not",
+     {.describe = [](StoreDescription& description) { description.heals = true; }}},
     {"a-session-gets-a-new-uid-when-opened-again",
      {.opened =
           [](Stage& stage) {

@@ -30,14 +30,14 @@ TEST_F(PgCatalog, EveryTableOfSessionsHasAKey) {
   EXPECT_EQ(Ask("SELECT t.relname FROM pg_class t WHERE t.relnamespace = 'holdfast'::regnamespace"
                 " AND t.relkind = 'r' AND NOT EXISTS (SELECT FROM pg_attribute a"
                 "  WHERE a.attrelid = t.oid AND a.attname = 'session_id') ORDER BY 1"),
-            "migration, probe, store");
+            "migration, probe, server, store");
 }
 
 TEST_F(PgCatalog, EveryUniqueIndexBeginsWithTenantAndSession) {
   EXPECT_EQ(Ask("SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class t"
                 "  ON t.oid = i.indrelid"
                 " WHERE t.relnamespace = 'holdfast'::regnamespace AND i.indisunique"
-                " AND t.relname <> 'migration'"
+                " AND t.relname NOT IN ('migration', 'server')"
                 " AND NOT (SELECT array_agg(a.attname::text ORDER BY k.n) ="
                 "   '{tenant,session_id}' FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (c, n)"
                 "   JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.c WHERE k.n <= 2)"),
@@ -51,6 +51,14 @@ TEST_F(PgCatalog, NothingCrossesSessions) {
   EXPECT_EQ(Ask("SELECT relname::text FROM pg_class WHERE relkind = 'S'"
                 " AND relnamespace = 'holdfast'::regnamespace"),
             "none");
+}
+
+// It would hold up every other commit of the cluster.
+TEST_F(PgCatalog, NoCommitNotifies) {
+  EXPECT_EQ(Ask("SELECT proname::text FROM pg_proc WHERE pronamespace = 'holdfast'::regnamespace"
+                " AND prosrc ~* 'notify'"),
+            "none");
+  EXPECT_EQ(Ask("SELECT tgname::text FROM pg_trigger"), "none");
 }
 
 TEST_F(PgCatalog, NoIndexHasWhatACommitChanges) {

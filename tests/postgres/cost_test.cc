@@ -1,7 +1,9 @@
 // What calls cost in statements, flushes and bytes of the log, counted and never timed.
 #include "session/limits.h"
 #include "session/sessions.h"
+#include "store-postgres/pg/waker.h"
 #include "tests/postgres/store_fixture.h"
+#include "tests/support/wait.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -143,6 +145,20 @@ TEST_F(PgCost, RenewalsAreOneStatementThatNobodyFlushes) {
   EXPECT_TRUE(renewed.at(0).ok() && renewed.at(1).ok());
   EXPECT_THAT(statements().Take(), ElementsAre("renew"));
   EXPECT_LT(Flushed(), Inserted());
+}
+
+TEST_F(PgCost, ANotificationIsFlushedForNobody) {
+  const auto other = AnotherServer();
+  const auto heard = holdfast::testing::Connect(database().dsn());
+  ASSERT_EQ(heard->Script("LISTEN holdfast"), absl::OkStatus());
+  const pg::Waker waker;
+  Begin();
+  EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+    const auto told = heard->AwaitNotifications(waker, absl::Seconds(1));
+    return told.ok() && !told->empty();
+  }));
+  EXPECT_LT(Flushed(), Inserted());
+  Close(other);
 }
 
 TEST_F(PgCost, ACommitOfALongSessionCostsWhatOneOfAShortOneDoes) {

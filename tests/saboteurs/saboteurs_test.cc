@@ -71,6 +71,10 @@ const Row kRows[] = {
      .area = "rpc",
      .test = "WatchRpc.FromANumber",
      .says = "Text(watch.UntilProgress())"},
+    {.saboteur = "no_version_check",
+     .area = "postgres",
+     .test = "Servers.ATakeOverAtOneFencesTheHolderAtTheOther",
+     .says = "FENCED"},
 };
 
 class Saboteurs : public ::testing::TestWithParam<Row> {};

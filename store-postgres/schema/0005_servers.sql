@@ -1,0 +1,66 @@
+-- oldest server: 4
+-- Which servers serve the store. Each has a connection that it keeps as long as it serves, by which
+-- it also hears of the others' events. That connection holds an advisory lock of the server's own
+-- number, and the lock goes with the connection however it ends: nobody has to say again and again
+-- that he is still there, and no clock decides that he is gone.
+--
+-- Servers that know no such step do not stand here. Where only those serve, whoever starts does what
+-- they do.
+
+CREATE TABLE holdfast.server (
+  writer     bigint PRIMARY KEY,    -- as in holdfast.event
+  schema     integer NOT NULL,      -- the newest step that it knows
+  backend    integer NOT NULL,      -- the process that serves its connection
+  started_at timestamptz NOT NULL
+);
+
+-- Those whose lock is there.
+CREATE VIEW holdfast.serving AS
+  SELECT s.writer, s.schema, s.backend, s.started_at
+  FROM holdfast.server s
+  WHERE EXISTS (
+    SELECT FROM pg_locks l
+    WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+      AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+      AND (l.classid::bigint << 32 | l.objid::bigint) = s.writer);
+
+-- Enters a server, whose lasting connection calls this, and takes those out that are gone.
+CREATE FUNCTION holdfast.serve(p_writer bigint, p_schema integer) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+  PERFORM pg_advisory_lock_shared(p_writer);  -- of an earlier connection's it need not wait
+  DELETE FROM holdfast.server WHERE writer IN (
+    SELECT s.writer FROM holdfast.server s
+    WHERE NOT EXISTS (SELECT FROM holdfast.serving a WHERE a.writer = s.writer)
+    FOR UPDATE SKIP LOCKED);
+  INSERT INTO holdfast.server AS s (writer, schema, backend, started_at)
+  VALUES (p_writer, p_schema, pg_backend_pid(), holdfast.clock())
+  ON CONFLICT (writer) DO UPDATE SET backend = excluded.backend;
+END
+$$;
+
+-- The same for a server that starts. If nobody serves the store it is opened by this: held leases
+-- run for their whole TTL from now on, and quiet time counts from now. While others serve it, it is
+-- open: holders could renew there, and nothing of theirs is prolonged. One at a time.
+CREATE FUNCTION holdfast.take_up(p_writer bigint, p_schema integer) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+  PERFORM 1 FROM holdfast.store FOR UPDATE;
+  IF NOT EXISTS (SELECT FROM holdfast.serving) THEN
+    UPDATE holdfast.store SET activated_at = holdfast.clock();
+  END IF;
+  PERFORM holdfast.serve(p_writer, p_schema);
+END
+$$;
+
+-- For a server that ends in order.
+CREATE FUNCTION holdfast.leave(p_writer bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+  DELETE FROM holdfast.server s WHERE s.writer = p_writer;
+  PERFORM pg_advisory_unlock_shared(p_writer);
+END
+$$;

@@ -1,0 +1,105 @@
+#include "tests/postgres/server_group.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace holdfast::testing {
+namespace {
+
+// Sets variables until it goes away. The tests here start processes from one thread.
+class Surroundings final {
+ public:
+  explicit Surroundings(const Environment& environment) : environment_(environment) {
+    for (const auto& [name, value] : environment_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  Surroundings(const Surroundings&) = delete;
+  Surroundings& operator=(const Surroundings&) = delete;
+  ~Surroundings() {
+    for (const auto& [name, value] : environment_) unsetenv(name.c_str());
+  }
+
+ private:
+  const Environment& environment_;
+};
+
+}  // namespace
+
+Environment OneStepBehind() { return {{"HOLDFAST_SABOTEUR", "one_step_behind"}}; }
+
+ServerGroup::ServerGroup() { postgres_.Start(); }
+
+void ServerGroup::Add(const std::string& more, const Environment& environment) {
+  Member member{.folder = std::make_unique<TestFolder>()};
+  member.process = std::make_unique<ServerProcess>(
+      *member.folder, ServerSettings{.more = more, .dsn = postgres_.dsn()});
+  Start(member, environment);
+  servers_.push_back(std::move(member));
+}
+
+void ServerGroup::Restart(size_t server, const Environment& environment) {
+  Start(servers_.at(server), environment);
+}
+
+Environment ServerGroup::ClockOff(int seconds) const {
+  // A list of libraries has no way to say that a space is part of a path.
+  const std::string ours = folder_.File("wrong_clock.so");
+  if (!std::filesystem::exists(ours)) {
+    std::filesystem::create_symlink(
+        std::filesystem::absolute(Program("../tests/libwrong_clock.so")), ours);
+  }
+  const std::string by = absl::StrFormat("%+d", seconds);
+  return {
+      {"LD_PRELOAD", absl::StrCat("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1 ", ours)},
+      {"FAKETIME", by},
+      {"FAKETIME_DONT_FAKE_MONOTONIC", "1"},
+      {"HOLDFAST_CLOCK_OFF", by},
+      {"ASAN_OPTIONS", "verify_asan_link_order=0"}};  // a sanitizer's build takes it, too
+}
+
+void ServerGroup::Start(Member& member, const Environment& environment) {
+  const Surroundings surroundings(environment);
+  ASSERT_TRUE(member.process->Start()) << member.process->Log();
+  member.client = std::make_unique<WireClient>(member.process->address());
+}
+
+int ServerGroup::Migrate(std::string& said, const std::vector<std::string>& arguments,
+                         const Environment& environment) {
+  const std::string config = folder_.File("holdfastd.yaml");
+  std::ofstream(config) << "stores: [{name: team, kind: postgres, active: true, dsn: \""
+                        << postgres_.dsn() << "\"}]\n";
+  std::vector<std::string> words = {Program("holdfastd"), "migrate", "--config", config};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const std::string out = folder_.File("migrate." + std::to_string(++runs_));
+  const Surroundings surroundings(environment);
+  const int code = RunToEnd(words, out, out).exit_code;
+  said = ReadText(out);
+  return code;
+}
+
+void ServerGroup::Do(const std::string& sql) const {
+  EXPECT_EQ(Connect(postgres_.dsn())->Script(sql), absl::OkStatus()) << sql;
+}
+
+std::vector<std::string> ServerGroup::Addresses() const {
+  std::vector<std::string> addresses;
+  for (const Member& member : servers_) addresses.push_back(member.process->address());
+  return addresses;
+}
+
+std::string ServerGroup::Logs() const {
+  std::string logs = postgres_.Log();
+  for (const Member& member : servers_) logs += member.process->Log();
+  return logs;
+}
+
+bool ServerGroup::AllRunning() {
+  return std::ranges::all_of(servers_, [](Member& member) { return member.process->Running(); });
+}
+
+}  // namespace holdfast::testing

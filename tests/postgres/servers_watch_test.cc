@@ -1,0 +1,175 @@
+// Watchers who go from one server to another while sessions change at both. Whatever becomes of
+// what the servers tell each other, each event is seen once and in order.
+#include "session/limits.h"
+#include "store-postgres/pg/waker.h"
+#include "tests/support/channel.h"
+#include "tests/support/postgres.h"
+#include "tests/support/requests.h"
+#include "tests/support/server_process.h"
+#include "tests/support/wait.h"
+#include "tests/support/watch_client.h"
+#include "tests/support/wire_client.h"
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Stub = WireClient::Stub;
+
+constexpr size_t kServers = 2;
+constexpr int kSessions = 3;
+constexpr int kTurns = 40;
+constexpr size_t kEventsPerHop = 7;
+constexpr size_t kEventsOfAll = 1 + 3 * kTurns;  // a turn has three, creation one
+
+std::string NameOf(int session) { return absl::StrCat("watched-", session); }
+
+class ServersWatch : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    postgres_.Start();
+    ASSERT_TRUE(pg::Migrate(*Connect(postgres_.dsn())).ok());
+    // As an operator would have it: not the owner of the schema.
+    Do("CREATE ROLE server LOGIN; GRANT USAGE ON SCHEMA holdfast TO server;"
+       "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA holdfast TO server");
+  }
+
+  void Do(const std::string& sql) {
+    ASSERT_EQ(Connect(postgres_.dsn())->Script(sql), absl::OkStatus());
+  }
+
+  void StartServers() {
+    for (size_t i = 0; i < kServers; ++i) {
+      folders_[i] = std::make_unique<TestFolder>();
+      servers_[i] = std::make_unique<ServerProcess>(
+          *folders_[i], ServerSettings{.dsn = postgres_.dsn() + " user=server"});
+      ASSERT_TRUE(servers_[i]->Start()) << servers_[i]->Log();
+      clients_[i] = std::make_unique<WireClient>(servers_[i]->address());
+    }
+    for (int session = 0; session < kSessions; ++session) {
+      const auto created =
+          clients_[0]->Must(&Stub::CreateSession, test::CreateRequest(NameOf(session)));
+      tokens_.push_back(created.lease_token());
+    }
+  }
+
+  // Watches and changes every session at both servers. Ends when each watcher has as many events as
+  // there are.
+  void WatchWhileItChanges() {
+    seen_.resize(kSessions);
+    std::vector<std::thread> watchers;
+    for (int session = 0; session < kSessions; ++session) {
+      watchers.emplace_back([this, session] { seen_[session] = HopAndWatch(NameOf(session)); });
+    }
+    for (int turn = 0; turn < kTurns; ++turn) {
+      for (int session = 0; session < kSessions; ++session) TakeTurn(session, turn);
+    }
+    for (std::thread& watcher : watchers) watcher.join();
+  }
+
+  void ExpectEachSeenOnceInOrder() {
+    for (int session = 0; session < kSessions; ++session) {
+      pb::ListEventsRequest request;
+      request.set_session_id(NameOf(session));
+      request.set_page_size(kPageMost);
+      const auto all = clients_[1]->Must(&Stub::ListEvents, request);
+      ASSERT_TRUE(all.end());
+      ASSERT_EQ(seen_[session].size(), static_cast<size_t>(all.events_size()));
+      for (int at = 0; at < all.events_size(); ++at) {
+        EXPECT_EQ(seen_[session][at].seq(), static_cast<uint64_t>(at) + 1);
+        EXPECT_EQ(seen_[session][at].ShortDebugString(), all.events(at).ShortDebugString());
+      }
+    }
+  }
+
+  [[nodiscard]] std::string LogOf(size_t server) const { return servers_[server]->Log(); }
+  OwnPostgres& postgres() { return postgres_; }
+
+ private:
+  // A part at each server in turns, by the cursor of the part before.
+  std::vector<pb::Event> HopAndWatch(const std::string& session) {
+    std::array<std::unique_ptr<pb::SessionService::Stub>, kServers> stubs;
+    for (size_t i = 0; i < kServers; ++i) {
+      stubs[i] = pb::SessionService::NewStub(Connected(servers_[i]->address()));
+    }
+    std::vector<pb::Event> seen;
+    pb::WatchSessionRequest from = WatchFrom(session, 0);
+    for (size_t hop = 0; seen.size() < kEventsOfAll; ++hop) {
+      Watch watch(*stubs[hop % kServers], from);
+      const size_t left = kEventsOfAll - seen.size();
+      const auto part = watch.Events(std::min(kEventsPerHop, left));
+      if (part.empty()) break;  // it ended: what is missing is found by the comparison
+      seen.insert(seen.end(), part.begin(), part.end());
+      from = WatchOn(session, watch.cursor());
+    }
+    return seen;
+  }
+
+  // Begins it at one server and commits it at the other.
+  void TakeTurn(int session, int turn) {
+    const std::string id = NameOf(session);
+    WireClient& one = *clients_[turn % kServers];
+    WireClient& other = *clients_[(turn + 1) % kServers];
+    const auto begun = one.Must(&Stub::BeginTurn, test::BeginRequest(id, tokens_[session]));
+    other.Must(&Stub::CommitTurn, test::CommitRequest(id, tokens_[session], begun.turn(), "more"));
+  }
+
+  OwnPostgres postgres_{{"fsync=off"}};
+  std::array<std::unique_ptr<TestFolder>, kServers> folders_;
+  std::array<std::unique_ptr<ServerProcess>, kServers> servers_;
+  std::array<std::unique_ptr<WireClient>, kServers> clients_;
+  std::vector<std::string> tokens_;
+  std::vector<std::vector<pb::Event>> seen_;
+};
+
+// Nobody may notify, from the first moment to the last: the poll alone finds what the other did.
+TEST_F(ServersWatch, EachEventIsSeenOnceWithTheNotifierCutOff) {
+  Do("REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM PUBLIC");
+  const auto anybody = Connect(postgres().dsn());
+  ASSERT_EQ(anybody->Script("LISTEN holdfast"), absl::OkStatus());
+  StartServers();
+  WatchWhileItChanges();
+  ExpectEachSeenOnceInOrder();
+  EXPECT_THAT(LogOf(0), HasSubstr("notify: 42501"));
+  EXPECT_THAT(LogOf(1), HasSubstr("notify: 42501"));
+  ASSERT_EQ(anybody->Script("SELECT 1"), absl::OkStatus());
+  EXPECT_TRUE(anybody->AwaitNotifications(pg::Waker(), absl::ZeroDuration())->empty());
+}
+
+// The connections by which they tell and hear are ended again and again.
+TEST_F(ServersWatch, EachEventIsSeenOnceWhileTheirConnectionsAreKilled) {
+  StartServers();
+  std::atomic<bool> done = false;
+  std::atomic<int> killed = 0;
+  std::thread killer([&] {
+    constexpr pg::Statement kKill = {
+        "kill",
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name IN"
+        " ('holdfastd notifier', 'holdfastd listener') AND pg_terminate_backend(pid, 60000)"};
+    const auto connection = Connect(postgres().dsn());
+    while (!done) {
+      const pg::Answer answer = connection->Run(kKill, pg::Params());
+      killed += static_cast<int>(std::get<pg::Rows>(answer).Int(0, 0));
+    }
+  });
+  WatchWhileItChanges();
+  done = true;
+  killer.join();
+  ExpectEachSeenOnceInOrder();
+  EXPECT_GE(killed, 2) << "each server has at least one from the beginning";
+}
+
+}  // namespace
+}  // namespace holdfast::testing

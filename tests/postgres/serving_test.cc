@@ -1,0 +1,103 @@
+// Who serves a store, and what a server that starts beside others leaves alone.
+#include "store-postgres/migrations.h"
+#include "store-postgres/servers.h"
+#include "tests/postgres/store_fixture.h"
+#include "tests/support/wait.h"
+
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::SizeIs;
+
+class PgServing : public PostgresStoreTest {
+ protected:
+  PgServing() { database().StopClock(); }
+
+  std::vector<pg::ServingServer> Serving() {
+    const auto serving = pg::ReadServing(*holdfast::testing::Connect(database().dsn()));
+    EXPECT_TRUE(serving.ok()) << serving.status();
+    return serving.value_or(std::vector<pg::ServingServer>());
+  }
+  std::string OpenedAt() {
+    return database().AskText("SELECT activated_at::text FROM holdfast.store");
+  }
+  LeaseState Lease() {
+    const auto loaded = store().LoadForDecision(key(), std::nullopt);
+    EXPECT_EQ(ReasonOf(loaded.status()), "OK");
+    return loaded.ok() ? loaded->head.lease.state : LeaseState::kFree;
+  }
+  void KillListener() {
+    database().Run(
+        "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND application_name = 'holdfastd listener'");
+  }
+};
+
+TEST_F(PgServing, EachServerStandsThereUntilItEnds) {
+  ASSERT_THAT(Serving(), SizeIs(1));
+  const auto other = AnotherServer();
+  const std::vector<pg::ServingServer> both = Serving();
+  ASSERT_THAT(both, SizeIs(2));
+  EXPECT_EQ(both[0].schema, pg::NeededSchema());
+  EXPECT_NE(both[0].writer, both[1].writer);
+  EXPECT_NE(both[0].backend, both[1].backend);
+  Close(other);
+  EXPECT_THAT(Serving(), SizeIs(1));
+  CloseStore();
+  EXPECT_THAT(Serving(), SizeIs(0));
+}
+
+TEST_F(PgServing, OneWhoseConnectionIsKilledComesBack) {
+  const std::vector<pg::ServingServer> before = Serving();
+  ASSERT_THAT(before, SizeIs(1));
+  const std::string opened = OpenedAt();
+  database().Advance(absl::Seconds(1));
+  KillListener();
+  EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+    const std::vector<pg::ServingServer> now = Serving();
+    return now.size() == 1 && now[0].backend != before[0].backend;
+  }));
+  EXPECT_EQ(Serving()[0].writer, before[0].writer);
+  EXPECT_EQ(OpenedAt(), opened) << "it went on serving";
+}
+
+// What is left of one that was killed: its row, and no lock.
+TEST_F(PgServing, OneThatIsGoneDoesNotCount) {
+  CloseStore();
+  database().Run("INSERT INTO holdfast.server VALUES (7, 5, 0, '2001-01-01')");
+  EXPECT_THAT(Serving(), SizeIs(0));
+  const std::string opened = OpenedAt();
+  database().Advance(absl::Seconds(1));
+  const auto next = AnotherServer();
+  EXPECT_NE(OpenedAt(), opened);
+  EXPECT_EQ(database().AskText("SELECT count(*)::text FROM holdfast.server"), "1");
+  Close(next);
+}
+
+TEST_F(PgServing, AServerThatStartsBesideAnotherProlongsNothing) {
+  Create();
+  ASSERT_EQ(Lease(), LeaseState::kLive);
+  database().Advance(absl::Hours(2));
+  ASSERT_EQ(Lease(), LeaseState::kExpired);
+  const auto other = AnotherServer();
+  EXPECT_EQ(Lease(), LeaseState::kExpired);
+  Close(other);
+  EXPECT_EQ(Lease(), LeaseState::kExpired);
+}
+
+TEST_F(PgServing, QuietTimeGoesOnWhenAServerStartsBesideAnother) {
+  Create();
+  Begin();
+  database().Advance(absl::Hours(2));
+  const auto other = AnotherServer();
+  const auto due = other->ListDue(DueKind::kAbandoned, absl::Minutes(5), 10);
+  ASSERT_TRUE(due.ok());
+  EXPECT_THAT(*due, ::testing::ElementsAre(key()));
+  Close(other);
+}
+
+}  // namespace
+}  // namespace holdfast::test

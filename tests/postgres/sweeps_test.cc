@@ -1,0 +1,154 @@
+// Four servers that sweep the same sessions while they are killed: each session is ended once.
+#include "session/sessions.h"
+#include "store-postgres/postgres_store.h"
+#include "tests/postgres/server_group.h"
+#include "tests/postgres/store_fixture.h"
+#include "tests/support/changes.h"
+#include "tests/support/seeded_random.h"
+#include "tests/support/wait.h"
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::testing {
+namespace {
+
+using test::Changes;
+using test::ReasonOf;
+
+constexpr size_t kServers = 4;
+constexpr int kSessions = 2000;
+constexpr int kMakers = 8;
+constexpr int64_t kEndedBetweenKills = 100;
+constexpr PageLimit kWhole{.items = 100, .bytes = 1 << 20};
+// Nothing is due before the clock is moved.
+constexpr char kRecovery[] =
+    "recovery: {sweep_interval: 1s, abandon_after: 10m, cancel_grace: 10m}\n";
+
+class PgSweeps : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string said;
+    ASSERT_EQ(group_.Migrate(said), 0) << said;
+    for (size_t i = 0; i < kServers; ++i) group_.Add(kRecovery);
+    store_ = pg::MakePostgresStore({.connect = {.dsn = group_.postgres().dsn()}}, SystemClock(),
+                                   random_);
+    ASSERT_EQ(store_->Init(), absl::OkStatus());
+    ASSERT_EQ(store_->Activate(), absl::OkStatus());
+  }
+
+  // Sessions with an active turn whose holders have gone; in every second one the holder is there
+  // and does not end the turn, which is marked.
+  void MakeSessions() {
+    std::vector<std::jthread> makers;
+    for (int maker = 0; maker < kMakers; ++maker) {
+      makers.emplace_back([this, maker] {
+        for (int i = maker; i < kSessions; i += kMakers) MakeSession(i);
+      });
+    }
+  }
+  // Time passes for the database, and so for leases and quiet times.
+  void LetTwentyMinutesPass() {
+    group_.Do(
+        "CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS timestamptz"
+        " LANGUAGE sql VOLATILE PARALLEL SAFE"
+        " AS 'SELECT clock_timestamp() + interval ''20 minutes'''");
+  }
+  // How many sessions have been ended: a sweep raises the epoch.
+  int64_t Ended() {
+    constexpr pg::Statement kEnded = {"ended",
+                                      "SELECT count(*) FROM holdfast.session WHERE epoch > 1"};
+    return std::get<pg::Rows>(watching_->Run(kEnded, pg::Params())).Int(0, 0);
+  }
+
+  void ExpectOneEffect(int i) {
+    const SessionKey key = KeyOf(i);
+    const auto loaded = store_->LoadForDecision(key, std::nullopt);
+    ASSERT_EQ(ReasonOf(loaded.status()), "OK");
+    const Head& head = loaded->head;
+    EXPECT_EQ(head.lease.epoch, Epoch(2));
+    EXPECT_FALSE(head.turn);
+    const bool marked = i % 2 == 1;
+    EXPECT_EQ(head.lifecycle, marked ? Lifecycle::kIdle : Lifecycle::kClosed);
+    EXPECT_EQ(CountEvents(key, marked ? "SessionTurnEnd" : "SessionClosed"), 1);
+    const auto audit = store_->ReadAudit(key, AuditSeq(), kWhole);
+    ASSERT_TRUE(audit.ok());
+    EXPECT_EQ(audit->records.size(), records_[i] + 1);
+    EXPECT_EQ(head.revision.value(), revisions_[i] + 1);
+  }
+
+  // What a further sweep finds.
+  size_t SweepOnceMore() {
+    Sessions sessions(*store_, random_);
+    return *sessions.RecoverDue(absl::Minutes(10), kSessions) +
+           *sessions.EndCancelled(absl::Minutes(10), kSessions);
+  }
+
+  ServerGroup group_;
+  test::SeededRandom random_;
+  std::unique_ptr<SessionStore> store_;
+  std::unique_ptr<pg::Connection> watching_ = Connect(group_.postgres().dsn());
+
+ private:
+  static SessionKey KeyOf(int i) { return test::Key(absl::StrCat("due-", i)); }
+
+  void MakeSession(int i) {
+    Changes changes(KeyOf(i), random_);
+    const bool marked = i % 2 == 1;
+    Change create = changes.Create();
+    if (marked) create.grant->ttl = absl::Hours(1);
+    const auto created = store_->Commit(create);
+    ASSERT_EQ(ReasonOf(created), "OK");
+    const LeaseToken token = *LeaseToken::Parse(created->receipt.token);
+    auto last = store_->Commit(changes.Begin(token));
+    ASSERT_EQ(ReasonOf(last), "OK");
+    if (marked) last = store_->Commit(changes.Mark(CancelScope::kTurn, last->receipt.turn));
+    ASSERT_EQ(ReasonOf(last), "OK");
+    revisions_[i] = last->head.revision.value();
+    records_[i] = store_->ReadAudit(KeyOf(i), AuditSeq(), kWhole)->records.size();
+  }
+  int CountEvents(const SessionKey& key, const std::string& name) {
+    const auto page = store_->ReadEvents(key, EventSeq(), kWhole);
+    EXPECT_EQ(ReasonOf(page.status()), "OK");
+    if (!page.ok()) return 0;
+    return static_cast<int>(std::ranges::count(page->events, name, &Event::name));
+  }
+
+  std::array<uint64_t, kSessions> revisions_ = {};
+  std::array<size_t, kSessions> records_ = {};
+};
+
+TEST_F(PgSweeps, TwoThousandActsHaveTwoThousandEffectsWhileServersAreKilled) {
+  MakeSessions();
+  ASSERT_EQ(Ended(), 0);
+  LetTwentyMinutesPass();
+  size_t kills = 0;
+  int64_t next = kEndedBetweenKills;
+  while (next < kSessions) {
+    ASSERT_TRUE(WaitUntil([&] { return Ended() >= next; })) << Ended() << "\n" << group_.Logs();
+    const size_t victim = random_.Bytes(1)[0] % kServers;
+    group_.server(victim).Kill();
+    ++kills;
+    group_.Restart(victim);
+    ASSERT_FALSE(HasFatalFailure());
+    next = std::max(next, Ended()) + kEndedBetweenKills;
+  }
+  EXPECT_TRUE(WaitUntil([&] { return Ended() == kSessions; })) << Ended();
+  EXPECT_EQ(SweepOnceMore(), 0U);
+  for (int i = 0; i < kSessions && !HasFailure(); ++i) ExpectOneEffect(i);
+  EXPECT_GE(kills, 2U);
+  std::cout << kills << " servers were killed meanwhile\n";
+  EXPECT_TRUE(group_.AllRunning());
+  store_->Dispose();
+}
+
+}  // namespace
+}  // namespace holdfast::testing
