@@ -27,6 +27,7 @@ struct Plan {
 // Each prints its figures, or answers why there are none: something failed, or what was
 // acknowledged was not there afterwards.
 absl::Status BenchCommitFs(const Plan& plan, Figures& figures);
+absl::Status BenchCommitPg(const Plan& plan, Figures& figures);
 absl::Status BenchRecoverFs(const Plan& plan, Figures& figures);
 absl::Status BenchSpaceFs(const Plan& plan, Figures& figures);
 absl::Status BenchWatch(const Plan& plan, Figures& figures);

@@ -1,5 +1,7 @@
 #include "bench/child_process.h"
 
+#include "session/status_macros.h"
+
 #include "absl/status/status.h"
 
 #include <array>
@@ -31,6 +33,13 @@ constexpr int kFieldsBeforeTimes = 11;
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     const std::vector<std::string>& command, const std::string& log) {
+  ASSIGN_OR_RETURN(auto child, Launch(command, log));
+  if (child->ReadFirstLine()) return child;
+  return absl::UnavailableError(command.front() + " did not start: see " + log);
+}
+
+absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Launch(
+    const std::vector<std::string>& command, const std::string& log) {
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -45,9 +54,25 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
   close(errors);
   close(pipe_ends[1]);
   if (pid < 0) return absl::UnavailableError("cannot fork");
-  auto child = std::make_unique<ChildProcess>(pid, pipe_ends[0]);
-  if (child->ReadFirstLine()) return child;
-  return absl::UnavailableError(command.front() + " did not start: see " + log);
+  return std::make_unique<ChildProcess>(pid, pipe_ends[0]);
+}
+
+absl::StatusOr<std::string> ChildProcess::ReadToEnd() {
+  constexpr size_t kBlock = 4096;
+  std::string text;
+  std::array<char, kBlock> block{};
+  for (;;) {
+    const ssize_t got = read(output_, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(block.data(), static_cast<size_t>(got));
+  }
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+  return absl::UnavailableError("a program failed: " + text);
 }
 
 bool ChildProcess::ReadFirstLine() {
@@ -66,17 +91,23 @@ ChildProcess::~ChildProcess() {
   close(output_);
 }
 
-double ChildProcess::ProcessorSeconds() const {
-  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+double ChildProcess::ProcessorSeconds() const { return ProcessorSecondsOf(pid_, Counted::kAlone); }
+
+double ProcessorSecondsOf(pid_t pid, Counted counted) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
-  std::getline(file, text);
+  if (!std::getline(file, text)) return 0;
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string skipped;
   for (int field = 0; field < kFieldsBeforeTimes; ++field) fields >> skipped;
-  double user = 0;
-  double system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  double ticks = 0;
+  const int times = counted == Counted::kAlone ? 2 : 4;  // user, system, the same of children
+  for (int at = 0; at < times; ++at) {
+    double more = 0;
+    fields >> more;
+    ticks += more;
+  }
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 double ChildProcess::ResidentMiB() const {

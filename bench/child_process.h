@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <sys/types.h>
@@ -11,12 +12,21 @@
 
 namespace holdfast::bench {
 
+// Processor time that the process has taken so far, in seconds, alone or with its children that
+// have ended. 0 when there is no such process.
+enum class Counted : uint8_t { kAlone, kWithEndedChildren };
+double ProcessorSecondsOf(pid_t pid, Counted counted);
+
 // Used by one thread. It dies with the process that started it.
 class ChildProcess {
  public:
   // Runs `command` with its errors appended to the file `log`, and waits for the first line of its
   // standard output. UNAVAILABLE when it ends without one.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
+      const std::vector<std::string>& command, const std::string& log);
+
+  // The same without waiting: for a program that says nothing. first_line() stays empty.
+  static absl::StatusOr<std::unique_ptr<ChildProcess>> Launch(
       const std::vector<std::string>& command, const std::string& log);
 
   // Takes over a process and the read end of its standard output; see Start.
@@ -27,12 +37,16 @@ class ChildProcess {
   ~ChildProcess();
 
   [[nodiscard]] const std::string& first_line() const { return first_line_; }
+  // What it writes to its standard output from now on, until it ends; then waits for its end.
+  // UNAVAILABLE when that was no success.
+  absl::StatusOr<std::string> ReadToEnd();
   // Processor time it has taken so far, in seconds.
   [[nodiscard]] double ProcessorSeconds() const;
   // Memory that is its own now, in MiB.
   [[nodiscard]] double ResidentMiB() const;
   // Sends `signal` and waits for the end.
   void End(int signal);
+  [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
   [[nodiscard]] bool ReadFirstLine();

@@ -23,7 +23,7 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 10> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 11> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
                                              {.name = "append-fs", .run = BenchAppendFs},
                                              {.name = "recover-fs", .run = BenchRecoverFs},
                                              {.name = "resume-fs", .run = BenchResumeFs},
@@ -32,7 +32,8 @@ constexpr std::array<Bench, 10> kBenches = {{{.name = "commit-fs", .run = BenchC
                                              {.name = "space-fs", .run = BenchSpaceFs},
                                              {.name = "overload", .run = BenchOverload},
                                              {.name = "watch", .run = BenchWatch},
-                                             {.name = "checker", .run = BenchChecker}}};
+                                             {.name = "checker", .run = BenchChecker},
+                                             {.name = "commit-pg", .run = BenchCommitPg}}};
 
 struct Options {
   Plan plan;

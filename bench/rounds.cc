@@ -22,7 +22,8 @@ void Keep(const Contender& contender, const Round& took, size_t round, Results& 
 }
 
 double ProcessorSeconds(const Contender& contender) {
-  return contender.process ? contender.process->ProcessorSeconds() : 0;
+  return (contender.process ? contender.process->ProcessorSeconds() : 0) +
+         (contender.database ? contender.database->ProcessorSeconds() : 0);
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ absl::StatusOr<std::map<std::string, Results>> TakeTurns(const std::vector<Conte
       ASSIGN_OR_RETURN(const Round took, contender.run(match.count));
       const double spent = ProcessorSeconds(contender) - before;
       Keep(contender, took, round, kept, figures);
-      if (!contender.process) continue;
+      if (!contender.process && !contender.database) continue;
       kept.processor_us.push_back(spent * 1e6 / static_cast<double>(took.count));
       figures.Note(round, contender.name, "cpu_us", kept.processor_us.back());
     }

@@ -33,15 +33,15 @@ namespace holdfast::pg {
 // Any thread may call.
 class Commits {
  public:
-  // All outlive it.
+  // All outlive it. `group`: as Committer's.
   Commits(const Database& database, KnownHeads& heads, Uploads& uploads, Retention& retention,
-          EventBell& bell)
+          EventBell& bell, size_t group)
       : database_(database),
         heads_(heads),
         uploads_(uploads),
         retention_(retention),
         bell_(bell),
-        committer_(database) {}
+        committer_(database, group) {}
 
   // As SessionStore::LoadForDecision.
   absl::StatusOr<Loaded> Load(const SessionKey& key, const std::optional<RequestId>& request);

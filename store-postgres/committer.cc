@@ -9,9 +9,6 @@
 namespace holdfast::pg {
 namespace {
 
-// Changes in one statement.
-constexpr size_t kBatchMost = 64;
-
 constexpr Statement kChange = {
     "change",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
@@ -78,7 +75,8 @@ Written Send(const Statement& statement, const Params& params, const Database& d
 }  // namespace
 
 Written Committer::Write(const DecidedChange& change) {
-  return MayJoin(change) ? WriteTogether(change) : WriteAlone(change, WhenLocked::kWait);
+  return group_ > 1 && MayJoin(change) ? WriteTogether(change)
+                                       : WriteAlone(change, WhenLocked::kWait);
 }
 
 void Committer::SetWritersMost(int writers) {
@@ -119,7 +117,7 @@ Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locke
 std::vector<Committer::Member*> Committer::TakeBatch() {
   std::vector<Member*> batch;
   size_t bytes = 0;
-  while (!waiting_.empty() && batch.size() < kBatchMost) {
+  while (!waiting_.empty() && batch.size() < group_) {
     Member* const next = waiting_.front();
     bytes += next->bytes;
     if (!batch.empty() && bytes > kChangeBytes) break;

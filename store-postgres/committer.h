@@ -45,8 +45,8 @@ enum OutcomeColumn : size_t {
 // Any thread may call.
 class Committer {
  public:
-  // `database` outlives it.
-  explicit Committer(const Database& database) : database_(database) {}
+  // `database` outlives it. Writes up to `group` changes in one statement; 1: each by itself.
+  Committer(const Database& database, size_t group) : database_(database), group_(group) {}
 
   // Writes the change, alone or with others, and waits for its answer. Whatever becomes of the
   // others: one that cannot be written and one whose row is locked spoil nobody.
@@ -73,6 +73,7 @@ class Committer {
   void Run(const std::vector<Member*>& batch) const;
 
   const Database& database_;
+  const size_t group_;
   absl::Mutex mutex_;
   std::deque<Member*> waiting_ ABSL_GUARDED_BY(mutex_);
   int writers_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -40,7 +40,8 @@ constexpr char kConfigSchema[] = R"({
     "active": {"type": "boolean"},
     "dsn": {"type": "string", "minLength": 1},
     "password": {"type": "string", "pattern": "^(env|file):"},
-    "connections": {"type": "integer", "minimum": 1}
+    "connections": {"type": "integer", "minimum": 1},
+    "group": {"type": "integer", "minimum": 1}
   }
 })";
 
@@ -64,6 +65,7 @@ class PostgresStore final : public SessionStore {
                .report = options.report},
               clock),
         random_(random),
+        group_(options.group),
         database_{.pool = pool_,
                   .clock = clock,
                   .store = {},
@@ -254,13 +256,14 @@ class PostgresStore final : public SessionStore {
   Identity identity_;  // as Init found it
   Pool pool_;
   Random& random_;
+  const size_t group_;
   Database database_;
   Gate gate_;
   EventBell bell_;
   KnownHeads heads_{kCachedHeads};
   Uploads uploads_{database_};
   Retention retention_{database_};
-  Commits commits_{database_, heads_, uploads_, retention_, bell_};
+  Commits commits_{database_, heads_, uploads_, retention_, bell_, group_};
   Reads reads_{database_, heads_};
   Feed feed_{database_, bell_};
 };

@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_
 
 #include "session/clock.h"
+#include "session/limits.h"
 #include "session/store.h"
 #include "store-postgres/pg/connection.h"
 #include "store-postgres/pg/pool.h"
@@ -17,6 +18,7 @@ namespace holdfast::pg {
 struct PostgresOptions {
   ConnectOptions connect;                   // how the database is reached
   size_t connections = PoolOptions().size;  // at most
+  size_t group = kGroupMost;                // changes in one statement at most; 1: each by itself
   // Told why a connection or a statement failed, in the driver's words: for the operator's log and
   // nobody else. Called by several threads at once.
   std::function<void(const std::string& why)> report;
