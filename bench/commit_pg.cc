@@ -221,6 +221,7 @@ class CommitPg {
     figures_.Print(name + "-p50-ms", Median(results.p50_ms));
     figures_.Print(name + "-p99-ms", Median(results.p99_ms));
     figures_.Print(name + "-cpu-us", Median(results.processor_us));
+    figures_.Print(name + "-database-cpu-us", Median(results.database_us));
   }
 
   const Plan& plan_;

@@ -47,6 +47,13 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
   return {std::istream_iterator<pid_t>(children), {}};
 }
 
+// Whether nothing of the process but its number may be left.
+bool IsGone(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  return !std::getline(file, text) || text.find(") Z ") != std::string::npos;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Postgres>> Postgres::Start(const Plan& plan, Figures& figures) {
@@ -91,6 +98,7 @@ absl::Status Postgres::Crash() {
   const std::vector<pid_t> children = ChildrenOf(process_->pid());
   process_->End(SIGKILL);
   for (const pid_t child : children) kill(child, SIGKILL);
+  while (!std::ranges::all_of(children, IsGone)) std::this_thread::sleep_for(kPause);
   return Open();
 }
 

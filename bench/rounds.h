@@ -31,6 +31,7 @@ struct Results {
   std::vector<double> p50_ms;
   std::vector<double> p99_ms;
   std::vector<double> processor_us;  // of its process and its database, per call
+  std::vector<double> database_us;   // of its database alone, per call
 };
 
 struct Match {

@@ -15,12 +15,15 @@ constexpr absl::Duration kFeedBeat = absl::Seconds(1);
 
 constexpr Statement kHorizon = {"feed_horizon",
                                 "SELECT pg_snapshot_xmin(pg_current_snapshot())::text"};
+// OFFSET 0 keeps the plan from reading all events in the order that DISTINCT would like.
 constexpr Statement kLook = {
     "feed",
     "SELECT x.horizon, e.tenant, e.session_id"
     " FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS horizon) x"
-    " LEFT JOIN LATERAL (SELECT DISTINCT f.tenant, f.session_id FROM holdfast.event f"
-    "  WHERE f.xid >= $1::text::xid8 AND f.writer <> $2 LIMIT $3) e ON true"};
+    " LEFT JOIN LATERAL (SELECT DISTINCT g.tenant, g.session_id FROM"
+    "  (SELECT f.tenant, f.session_id FROM holdfast.event f"
+    "   WHERE f.xid >= $1::text::xid8 AND f.writer <> $2 OFFSET 0) g"
+    "  LIMIT $3) e ON true"};
 
 }  // namespace
 
