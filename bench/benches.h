@@ -28,6 +28,12 @@ struct Plan {
 // acknowledged was not there afterwards.
 absl::Status BenchCommitFs(const Plan& plan, Figures& figures);
 absl::Status BenchCommitPg(const Plan& plan, Figures& figures);
+absl::Status BenchAppendPg(const Plan& plan, Figures& figures);
+absl::Status BenchResumePg(const Plan& plan, Figures& figures);
+absl::Status BenchListPg(const Plan& plan, Figures& figures);
+absl::Status BenchMemoryPg(const Plan& plan, Figures& figures);
+absl::Status BenchSpacePg(const Plan& plan, Figures& figures);
+absl::Status BenchScalePg(const Plan& plan, Figures& figures);
 absl::Status BenchRecoverFs(const Plan& plan, Figures& figures);
 absl::Status BenchSpaceFs(const Plan& plan, Figures& figures);
 absl::Status BenchWatch(const Plan& plan, Figures& figures);

@@ -23,7 +23,7 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 11> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 17> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
                                              {.name = "append-fs", .run = BenchAppendFs},
                                              {.name = "recover-fs", .run = BenchRecoverFs},
                                              {.name = "resume-fs", .run = BenchResumeFs},
@@ -33,7 +33,13 @@ constexpr std::array<Bench, 11> kBenches = {{{.name = "commit-fs", .run = BenchC
                                              {.name = "overload", .run = BenchOverload},
                                              {.name = "watch", .run = BenchWatch},
                                              {.name = "checker", .run = BenchChecker},
-                                             {.name = "commit-pg", .run = BenchCommitPg}}};
+                                             {.name = "commit-pg", .run = BenchCommitPg},
+                                             {.name = "append-pg", .run = BenchAppendPg},
+                                             {.name = "resume-pg", .run = BenchResumePg},
+                                             {.name = "list-pg", .run = BenchListPg},
+                                             {.name = "memory-pg", .run = BenchMemoryPg},
+                                             {.name = "space-pg", .run = BenchSpacePg},
+                                             {.name = "scale-pg", .run = BenchScalePg}}};
 
 struct Options {
   Plan plan;
