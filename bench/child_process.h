@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -29,8 +30,9 @@ class ChildProcess {
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Launch(
       const std::vector<std::string>& command, const std::string& log);
 
-  // Takes over a process and the read end of its standard output; see Start.
-  ChildProcess(pid_t pid, int output) : pid_(pid), output_(output) {}
+  // Takes over a process, the write end of its standard input and the read end of its standard
+  // output; see Start.
+  ChildProcess(pid_t pid, int input, int output) : pid_(pid), input_(input), output_(output) {}
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   // Kills it if it is still there.
@@ -40,6 +42,9 @@ class ChildProcess {
   // What it writes to its standard output from now on, until it ends; then waits for its end.
   // UNAVAILABLE when that was no success.
   absl::StatusOr<std::string> ReadToEnd();
+  // Writes `line` to its standard input and answers the next line of its standard output.
+  // UNAVAILABLE when it ends instead.
+  absl::StatusOr<std::string> Ask(const std::string& line);
   // Processor time it has taken so far, in seconds.
   [[nodiscard]] double ProcessorSeconds() const;
   // Memory that is its own now, in MiB.
@@ -49,9 +54,11 @@ class ChildProcess {
   [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
-  [[nodiscard]] bool ReadFirstLine();
+  // Nothing when it has ended.
+  std::optional<std::string> ReadLine();
 
   pid_t pid_;
+  int input_;
   int output_;
   std::string first_line_;
 };

@@ -111,8 +111,12 @@ std::string Postgres::dsn(const std::string& database) const {
   return "host='" + Escaped(directory_) + "' user=holdfast dbname=" + database;
 }
 
+absl::Status Postgres::MakeDatabase(const std::string& name) {
+  return connection_->Script("CREATE DATABASE " + name);
+}
+
 absl::Status Postgres::MakeStore(const std::string& name) {
-  RETURN_IF_ERROR(connection_->Script("CREATE DATABASE " + name));
+  RETURN_IF_ERROR(MakeDatabase(name));
   ASSIGN_OR_RETURN(const auto connection, Connect(name));
   return pg::Migrate(*connection).status();
 }
@@ -122,8 +126,8 @@ absl::Status Postgres::DoInStore(const std::string& sql) {
   return connection->Script("SET search_path = public;" + sql);
 }
 
-absl::StatusOr<int64_t> Postgres::Number(const std::string& sql) {
-  ASSIGN_OR_RETURN(const auto connection, Connect("store"));
+absl::StatusOr<int64_t> Postgres::Number(const std::string& sql, const std::string& database) {
+  ASSIGN_OR_RETURN(const auto connection, Connect(database));
   RETURN_IF_ERROR(connection->Script("SET search_path = public, holdfast"));
   const pg::Answer answer = connection->Run({.name = "number", .sql = sql.c_str()}, pg::Params());
   if (const auto* failure = std::get_if<pg::Failure>(&answer)) {

@@ -36,12 +36,14 @@ class Postgres {
   // Kills it as the loss of the machine would, starts it again and waits until it has recovered.
   absl::Status Crash();
 
-  // Makes another database `name`, with a store in it.
+  // Makes another database `name`; it is empty.
+  absl::Status MakeDatabase(const std::string& name);
+  // The same with a store in it.
   absl::Status MakeStore(const std::string& name);
   // Statements without results, in the store's database.
   absl::Status DoInStore(const std::string& sql);
   // The one number that `sql` answers.
-  absl::StatusOr<int64_t> Number(const std::string& sql);
+  absl::StatusOr<int64_t> Number(const std::string& sql, const std::string& database = "store");
   // Writes everything to the data files, so that no checkpoint falls into what follows.
   absl::Status Checkpoint() { return connection_->Script("CHECKPOINT"); }
 
