@@ -297,7 +297,8 @@ BEGIN
   SET lease_at = t, expires_at = t + coalesce(u.ttl * interval '1 microsecond', s.ttl)
   FROM unnest(p_tenants, p_sessions, p_uids, p_epochs, p_hashes, p_ttls)
     AS u (tenant, session_id, uid, epoch, hash, ttl)
-  WHERE s.tenant = u.tenant AND s.session_id = u.session_id AND NOT s.deleted AND s.held
+  WHERE s.tenant = u.tenant AND s.session_id = u.session_id AND s.held
+    AND s.deleted IS NOT TRUE  -- NOT s.deleted would find all of them by an index
     AND s.store_id = holdfast.store_id() AND s.uid = u.uid AND s.epoch = u.epoch
     AND s.secret_hash = u.hash;
   RETURN QUERY

@@ -1,7 +1,9 @@
 -- Changes of several sessions in one call, and so in one flush. What holdfast.change does for one
 -- session is done here for each of them by the same rules; a row that somebody else has locked is
 -- left out, so that nobody waits for it. The view holdfast.standing is not for joins: it would be
--- read as a whole.
+-- read as a whole. So would be an index on the sessions that are not deleted, if a join asked for
+-- just those: where that matters it asks for `deleted IS NOT TRUE`, of which the planner does not
+-- know that it is the same.
 --
 -- Arrays of the members have one element for each; arrays of what they add name the member that an
 -- element belongs to, from 1.
@@ -14,6 +16,7 @@ CREATE FUNCTION holdfast.change_many(
   p_messages bigint[], p_epochs bigint[], p_raises boolean[], p_held boolean[],
   p_secret_hashes bytea[], p_ttls bigint[],              -- microseconds
   p_renews boolean[], p_marked boolean[], p_sweep boolean[], p_revisions bigint[],
+  p_fresh boolean[],                                     -- nothing has this revision yet
   p_fold_turns bigint[], p_fold_afters bigint[], p_fold_froms bigint[],
   p_message_members integer[], p_message_seqs bigint[], p_message_sizes bigint[],
   p_message_recs bytea[],
@@ -33,6 +36,8 @@ AS $$
 DECLARE
   locked integer[];
   ok     integer[];  -- the members that are written
+  lefts  interval[]; -- and what is left of their leases
+  stale  integer[];  -- and those of whose request there is a reply that counts no more
   opened timestamptz;
   t      timestamptz;
   line   bigint := holdfast.timeline();
@@ -45,27 +50,39 @@ BEGIN
     ORDER BY u.tenant, u.session_id FOR NO KEY UPDATE OF s SKIP LOCKED);
 
   -- Under the locks, by a statement of its own, which sees what was left before them.
-  ok := ARRAY(
-    SELECT u.n::integer
+  SELECT coalesce(array_agg(f.n), '{}'), array_agg(f.lease_left),
+         array_agg(f.n) FILTER (WHERE f.stale)
+  INTO ok, lefts, stale
+  FROM (
+    SELECT u.n::integer AS n, r.at IS NOT NULL AS stale,
+           holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened) AS lease_left,
+           u.needs_free
     FROM unnest(p_tenants, p_sessions, p_versions, p_was, p_needs_free, p_requests)
       WITH ORDINALITY AS u (tenant, session_id, version, was, needs_free, request, n)
     JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
-    WHERE u.n = ANY (locked) AND s.version = u.version AND s.head_sum = u.was AND NOT s.deleted
-      AND s.store_id = holdfast.store_id()
-      AND NOT (u.needs_free AND s.held
-               AND holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened)
-                   > '0'::interval)
-      AND NOT EXISTS (
-        SELECT FROM holdfast.request r
-        WHERE r.tenant = u.tenant AND r.session_id = u.session_id
-          AND r.request_id = u.request::uuid AND r.at >= p_kept_since));
+    LEFT JOIN holdfast.request r
+      ON r.tenant = u.tenant AND r.session_id = u.session_id AND r.request_id = u.request::uuid
+    WHERE u.n = ANY (locked) AND s.version = u.version AND s.head_sum = u.was
+      AND s.deleted IS NOT TRUE AND s.store_id = holdfast.store_id()
+      AND (r.at IS NULL OR r.at < p_kept_since)
+    ORDER BY u.n) f
+  WHERE NOT (f.needs_free AND coalesce(f.lease_left, '0') > '0'::interval);
 
   -- A repeat waits for a flush, as in holdfast.rewrite.
-  UPDATE holdfast.request r SET at = r.at
-  FROM unnest(p_tenants, p_sessions, p_requests)
-    WITH ORDINALITY AS u (tenant, session_id, request, n)
-  WHERE r.tenant = u.tenant AND r.session_id = u.session_id AND r.request_id = u.request::uuid
-    AND u.n = ANY (locked) AND u.n <> ALL (ok);
+  IF cardinality(ok) < cardinality(locked) THEN
+    UPDATE holdfast.request r SET at = r.at
+    FROM unnest(p_tenants, p_sessions, p_requests)
+      WITH ORDINALITY AS u (tenant, session_id, request, n)
+    WHERE r.tenant = u.tenant AND r.session_id = u.session_id AND r.request_id = u.request::uuid
+      AND u.n = ANY (locked) AND u.n <> ALL (ok);
+  END IF;
+  IF stale IS NOT NULL THEN
+    DELETE FROM holdfast.request r
+    USING unnest(p_tenants, p_sessions, p_requests)
+      WITH ORDINALITY AS u (tenant, session_id, request, n)
+    WHERE r.tenant = u.tenant AND r.session_id = u.session_id AND r.request_id = u.request::uuid
+      AND u.n = ANY (stale);
+  END IF;
 
   t := holdfast.clock();
   IF true = ANY (p_raises) THEN
@@ -102,9 +119,7 @@ BEGIN
   SELECT u.tenant, u.session_id, u.request::uuid, p_at, u.rec, u.token
   FROM unnest(p_tenants, p_sessions, p_requests, p_request_recs, p_request_tokens)
     WITH ORDINALITY AS u (tenant, session_id, request, rec, token, n)
-  WHERE u.n = ANY (ok) AND u.request IS NOT NULL
-  ON CONFLICT (tenant, session_id, request_id)
-    DO UPDATE SET at = excluded.at, rec = excluded.rec, token = excluded.token;
+  WHERE u.n = ANY (ok) AND u.request IS NOT NULL;
 
   IF cardinality(p_message_recs) > 0 THEN
     INSERT INTO holdfast.message (tenant, session_id, generation, seq, size, rec)
@@ -124,10 +139,19 @@ BEGIN
       ON j.tenant = u.tenant AND j.session_id = u.session_id AND j.number > u.before
          AND j.turn = u.turn AND j.entry > u.after
     WHERE u.n = ANY (ok) AND u.turn > 0 AND j.slot_owner IS NOT NULL
+      AND NOT EXISTS (SELECT FROM unnest(p_slot_members, p_slot_owners) AS w (m, owner)
+                      WHERE w.m = u.n AND w.owner = j.slot_owner)
     ORDER BY j.tenant, j.session_id, j.slot_owner, j.number DESC;
   END IF;
 
-  IF cardinality(p_slot_owners) > 0 THEN
+  -- To insert where a row may be there already takes a look and a record more for each.
+  IF cardinality(p_slot_owners) > 0 AND true = ALL (p_fresh) THEN
+    INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.owner, p_revisions[u.m], u.size, u.rec, u.data
+    FROM unnest(p_slot_members, p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
+      AS u (m, owner, size, rec, data)
+    WHERE u.m = ANY (ok);
+  ELSIF cardinality(p_slot_owners) > 0 THEN
     INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
     SELECT p_tenants[u.m], p_sessions[u.m], u.owner, p_revisions[u.m], u.size, u.rec, u.data
     FROM unnest(p_slot_members, p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
@@ -163,6 +187,18 @@ BEGIN
     FROM unnest(p_audit_members, p_audit_seqs, p_audit_sizes, p_audit_recs)
       AS u (m, seq, size, rec)
     WHERE u.m = ANY (ok);
+  END IF;
+
+  IF cardinality(ok) = cardinality(p_tenants) THEN
+    RETURN QUERY
+    SELECT u.version + 1, holdfast.store_id(), false, NULL::bytea, NULL::bytea,
+           CASE WHEN NOT u.held THEN NULL
+                WHEN u.renews THEN u.ttl * interval '1 microsecond' ELSE u.lease_left END,
+           NULL::bytea, NULL::text, true, true, line, false
+    FROM unnest(p_versions, p_held, p_renews, p_ttls, lefts)
+      WITH ORDINALITY AS u (version, held, renews, ttl, lease_left, n)
+    ORDER BY u.n;
+    RETURN;
   END IF;
 
   RETURN QUERY
