@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 
 #include <cstddef>
 #include <deque>
@@ -60,16 +61,23 @@ class Committer {
   struct Member {
     const DecidedChange* change = nullptr;
     size_t bytes = 0;
-    bool taken = false;  // by a writer
-    bool done = false;
-    bool alone = false;  // it must be written again, by its own call
+    bool writes = false;  // it is to write its own change and what waits
+    bool alone = false;   // it must be written again, by its own call
     Written written;
+    absl::Notification called;  // written by another, or to write
   };
 
   // The member's own, or another's, which takes it along.
   Written WriteTogether(const DecidedChange& change);
   Written WriteAlone(const DecidedChange& change, WhenLocked when_locked) const;
-  std::vector<Member*> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // True when it may write at once; else it waits to be called.
+  bool Queue(Member& self);
+  // Writes the member's change with what waits, and calls those it has written and the next writer.
+  void Lead(Member& self);
+  // Adds to a batch of one what waits and fits.
+  void FillBatch(std::vector<Member*>& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Who takes a writer's place, if anybody waits; else the place is free.
+  Member* NextWriter() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run(const std::vector<Member*>& batch) const;
 
   const Database& database_;

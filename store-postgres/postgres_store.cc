@@ -53,7 +53,7 @@ constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast
 
 // What two small writes take at least, from which on it pays to write several groups at once.
 constexpr absl::Duration kLongFlush = absl::Milliseconds(3);
-constexpr absl::Duration kVeryLongFlush = absl::Milliseconds(12);
+constexpr absl::Duration kVeryLongFlush = absl::Milliseconds(6);
 
 class PostgresStore final : public SessionStore {
  public:
