@@ -5,7 +5,6 @@
 #include "bench/rounds.h"
 #include "session/status_macros.h"
 
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <memory>
@@ -59,38 +58,18 @@ class AppendFs {
  private:
   absl::StatusOr<Round> Append(uint64_t count) {
     const uint64_t each = count / kStreams;
-    const auto begin = std::chrono::steady_clock::now();
-    std::vector<std::unique_ptr<JournalStream>> streams;
-    for (const auto& agent : agents_) {
-      streams.push_back(std::make_unique<JournalStream>(
-          served_, *agent,
-          JournalStream::Entries{.after = entries_, .count = each, .bytes = kEntryBytes}));
-    }
-    absl::Status status;
-    for (const auto& stream : streams) status.Update(stream->Await());
-    RETURN_IF_ERROR(status);
+    ASSIGN_OR_RETURN(
+        const Round took,
+        StreamToAll(served_, agents_, {.after = entries_, .count = each, .bytes = kEntryBytes}));
     entries_ += each;
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    return Summarise(each * kStreams, took.count(), {});
+    return took;
   }
 
   // Everything acknowledged must be there after the server was killed.
   absl::Status Count() {
     served_.End(SIGKILL);
     RETURN_IF_ERROR(served_.Start());
-    for (const auto& agent : agents_) {
-      v1::ReadJournalRequest request;
-      request.set_session_id(agent->id());
-      request.set_page_size(1);
-      grpc::ClientContext context;
-      v1::ReadJournalResponse response;
-      const grpc::Status status = served_.sessions().ReadJournal(&context, request, &response);
-      if (!status.ok()) return FailedCall("ReadJournal", status);
-      if (response.journal_number() != entries_) {
-        return absl::FailedPreconditionError("entries that were acknowledged are not there");
-      }
-    }
-    return absl::OkStatus();
+    return CountEntries(served_, agents_, entries_);
   }
 
   const Plan& plan_;

@@ -17,6 +17,7 @@ struct Plan {
   std::string self;       // this program, for the opponents that are processes of their own
   std::string directory;  // for data, and nobody else's
   std::string journaled;  // a directory on ext4 with a journal; empty where there is none
+  std::string peers;      // where the opponents of peers-pg are installed; empty where they are not
   size_t rounds = 7;
   bool quick = false;  // a smoke test: what it prints are no figures
 
@@ -27,6 +28,14 @@ struct Plan {
 // Each prints its figures, or answers why there are none: something failed, or what was
 // acknowledged was not there afterwards.
 absl::Status BenchCommitFs(const Plan& plan, Figures& figures);
+absl::Status BenchCommitPg(const Plan& plan, Figures& figures);
+absl::Status BenchAppendPg(const Plan& plan, Figures& figures);
+absl::Status BenchResumePg(const Plan& plan, Figures& figures);
+absl::Status BenchListPg(const Plan& plan, Figures& figures);
+absl::Status BenchMemoryPg(const Plan& plan, Figures& figures);
+absl::Status BenchSpacePg(const Plan& plan, Figures& figures);
+absl::Status BenchScalePg(const Plan& plan, Figures& figures);
+absl::Status BenchPeersPg(const Plan& plan, Figures& figures);
 absl::Status BenchRecoverFs(const Plan& plan, Figures& figures);
 absl::Status BenchSpaceFs(const Plan& plan, Figures& figures);
 absl::Status BenchWatch(const Plan& plan, Figures& figures);

@@ -1,5 +1,7 @@
 #include "bench/child_process.h"
 
+#include "session/status_macros.h"
+
 #include "absl/status/status.h"
 
 #include <array>
@@ -19,10 +21,17 @@ constexpr int kNotExecuted = 127;
 // Fields of /proc/<pid>/stat behind the name in brackets, before utime and stime.
 constexpr int kFieldsBeforeTimes = 11;
 
-[[noreturn]] void Become(char* const* arguments, int output, int errors) {
+struct Streams {
+  int input;
+  int output;
+  int errors;
+};
+
+[[noreturn]] void Become(char* const* arguments, const Streams& streams) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  dup2(output, STDOUT_FILENO);
-  dup2(errors, STDERR_FILENO);
+  dup2(streams.input, STDIN_FILENO);
+  dup2(streams.output, STDOUT_FILENO);
+  dup2(streams.errors, STDERR_FILENO);
   execv(arguments[0], arguments);
   _exit(kNotExecuted);
 }
@@ -31,52 +40,96 @@ constexpr int kFieldsBeforeTimes = 11;
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
     const std::vector<std::string>& command, const std::string& log) {
+  ASSIGN_OR_RETURN(auto child, Launch(command, log));
+  if (std::optional<std::string> line = child->ReadLine()) {
+    child->first_line_ = *std::move(line);
+    return child;
+  }
+  return absl::UnavailableError(command.front() + " did not start: see " + log);
+}
+
+absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Launch(
+    const std::vector<std::string>& command, const std::string& log) {
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  std::array<int, 2> pipe_ends{};
+  std::array<int, 2> input{};
+  std::array<int, 2> output{};
   const int errors = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (errors < 0 || pipe2(pipe_ends.data(), O_CLOEXEC) != 0) {
+  if (errors < 0 || pipe2(input.data(), O_CLOEXEC) != 0 || pipe2(output.data(), O_CLOEXEC) != 0) {
     return absl::UnavailableError("cannot open " + log);
   }
   const pid_t pid = fork();
-  if (pid == 0) Become(arguments.data(), pipe_ends[1], errors);
+  if (pid == 0) Become(arguments.data(), {input[0], output[1], errors});
   close(errors);
-  close(pipe_ends[1]);
+  close(input[0]);
+  close(output[1]);
   if (pid < 0) return absl::UnavailableError("cannot fork");
-  auto child = std::make_unique<ChildProcess>(pid, pipe_ends[0]);
-  if (child->ReadFirstLine()) return child;
-  return absl::UnavailableError(command.front() + " did not start: see " + log);
+  return std::make_unique<ChildProcess>(pid, input[1], output[0]);
 }
 
-bool ChildProcess::ReadFirstLine() {
+absl::StatusOr<std::string> ChildProcess::ReadToEnd() {
+  constexpr size_t kBlock = 4096;
+  std::string text;
+  std::array<char, kBlock> block{};
+  for (;;) {
+    const ssize_t got = read(output_, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(block.data(), static_cast<size_t>(got));
+  }
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+  return absl::UnavailableError("a program failed: " + text);
+}
+
+std::optional<std::string> ChildProcess::ReadLine() {
+  std::string line;
   for (;;) {
     char letter = 0;
     const ssize_t got = read(output_, &letter, 1);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    if (letter == '\n') return true;
-    first_line_.push_back(letter);
+    if (got <= 0) return std::nullopt;
+    if (letter == '\n') return line;
+    line.push_back(letter);
   }
+}
+
+absl::StatusOr<std::string> ChildProcess::Ask(const std::string& line) {
+  const std::string text = line + "\n";
+  if (write(input_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
+    if (std::optional<std::string> answer = ReadLine()) return *std::move(answer);
+  }
+  return absl::UnavailableError("a program ended when it was asked: " + line);
 }
 
 ChildProcess::~ChildProcess() {
   End(SIGKILL);
+  close(input_);
   close(output_);
 }
 
-double ChildProcess::ProcessorSeconds() const {
-  std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+double ChildProcess::ProcessorSeconds() const { return ProcessorSecondsOf(pid_, Counted::kAlone); }
+
+double ProcessorSecondsOf(pid_t pid, Counted counted) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
-  std::getline(file, text);
+  if (!std::getline(file, text)) return 0;
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string skipped;
   for (int field = 0; field < kFieldsBeforeTimes; ++field) fields >> skipped;
-  double user = 0;
-  double system = 0;
-  fields >> user >> system;
-  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  double ticks = 0;
+  const int times = counted == Counted::kAlone ? 2 : 4;  // user, system, the same of children
+  for (int at = 0; at < times; ++at) {
+    double more = 0;
+    fields >> more;
+    ticks += more;
+  }
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 double ChildProcess::ResidentMiB() const {

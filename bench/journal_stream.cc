@@ -1,6 +1,9 @@
 #include "bench/journal_stream.h"
 
+#include "session/status_macros.h"
+
 #include <algorithm>
+#include <chrono>
 
 namespace holdfast::bench {
 namespace {
@@ -60,6 +63,37 @@ absl::Status JournalStream::Await() {
   if (!status_.ok()) return FailedCall("AppendJournalStream", status_);
   if (acknowledged_ == entries_.after + entries_.count) return absl::OkStatus();
   return absl::FailedPreconditionError("a stream ended before its last entry was acknowledged");
+}
+
+absl::StatusOr<Round> StreamToAll(Served& served, const std::vector<std::unique_ptr<Agent>>& agents,
+                                  JournalStream::Entries entries) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::unique_ptr<JournalStream>> streams;
+  for (const auto& agent : agents) {
+    streams.push_back(std::make_unique<JournalStream>(served, *agent, entries));
+  }
+  absl::Status status;
+  for (const auto& stream : streams) status.Update(stream->Await());
+  RETURN_IF_ERROR(status);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return Summarise(entries.count * agents.size(), took.count(), {});
+}
+
+absl::Status CountEntries(Served& served, const std::vector<std::unique_ptr<Agent>>& agents,
+                          uint64_t entries) {
+  for (const auto& agent : agents) {
+    v1::ReadJournalRequest request;
+    request.set_session_id(agent->id());
+    request.set_page_size(1);
+    grpc::ClientContext context;
+    v1::ReadJournalResponse response;
+    const grpc::Status status = served.sessions().ReadJournal(&context, request, &response);
+    if (!status.ok()) return FailedCall("ReadJournal", status);
+    if (response.journal_number() != entries) {
+      return absl::FailedPreconditionError("entries that were acknowledged are not there");
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace holdfast::bench

@@ -7,12 +7,15 @@
 #include "bench/served.h"
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/client_callback.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace holdfast::bench {
 
@@ -52,6 +55,14 @@ class JournalStream final : public grpc::ClientBidiReactor<v1::AppendJournalStre
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::Status status_ ABSL_GUARDED_BY(mutex_);
 };
+
+// The same into the session of every agent at once: `entries.count` of each. Waits for the end.
+absl::StatusOr<Round> StreamToAll(Served& served, const std::vector<std::unique_ptr<Agent>>& agents,
+                                  JournalStream::Entries entries);
+
+// FAILED_PRECONDITION unless the journal of each agent's session ends at `entries`.
+absl::Status CountEntries(Served& served, const std::vector<std::unique_ptr<Agent>>& agents,
+                          uint64_t entries);
 
 }  // namespace holdfast::bench
 

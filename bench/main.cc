@@ -23,7 +23,7 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 10> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 18> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
                                              {.name = "append-fs", .run = BenchAppendFs},
                                              {.name = "recover-fs", .run = BenchRecoverFs},
                                              {.name = "resume-fs", .run = BenchResumeFs},
@@ -32,7 +32,15 @@ constexpr std::array<Bench, 10> kBenches = {{{.name = "commit-fs", .run = BenchC
                                              {.name = "space-fs", .run = BenchSpaceFs},
                                              {.name = "overload", .run = BenchOverload},
                                              {.name = "watch", .run = BenchWatch},
-                                             {.name = "checker", .run = BenchChecker}}};
+                                             {.name = "checker", .run = BenchChecker},
+                                             {.name = "commit-pg", .run = BenchCommitPg},
+                                             {.name = "append-pg", .run = BenchAppendPg},
+                                             {.name = "resume-pg", .run = BenchResumePg},
+                                             {.name = "list-pg", .run = BenchListPg},
+                                             {.name = "memory-pg", .run = BenchMemoryPg},
+                                             {.name = "space-pg", .run = BenchSpacePg},
+                                             {.name = "scale-pg", .run = BenchScalePg},
+                                             {.name = "peers-pg", .run = BenchPeersPg}}};
 
 struct Options {
   Plan plan;
@@ -91,6 +99,7 @@ int Main(int argc, char** argv) {
   app.add_option("--holdfastd", plan.holdfastd, "the server that is measured");
   app.add_option("--directory", plan.directory, "where data and the files of rounds go");
   app.add_option("--journaled", plan.journaled, "a directory on ext4 with a journal");
+  app.add_option("--peers", plan.peers, "where the opponents of peers-pg are installed");
   app.add_option("names", options.names);
   CLI11_PARSE(app, argc, argv);
   if (options.list) {

@@ -21,8 +21,29 @@ void Keep(const Contender& contender, const Round& took, size_t round, Results& 
   figures.Note(round, contender.name, "p99_ms", took.p99_ms);
 }
 
-double ProcessorSeconds(const Contender& contender) {
-  return contender.process ? contender.process->ProcessorSeconds() : 0;
+struct Spent {
+  double process = 0;  // seconds of processor time
+  double database = 0;
+};
+
+Spent SpentBy(const Contender& contender) {
+  return {.process = contender.process ? contender.process->ProcessorSeconds() : 0,
+          .database = contender.database ? contender.database->ProcessorSeconds() : 0};
+}
+
+// The processor time of one contender's part of a round, if it has any.
+void KeepSpent(const Contender& contender, const Spent& before, const Round& took, size_t round,
+               Results& results, Figures& figures) {
+  if (!contender.process && !contender.database) return;
+  constexpr double kMicroseconds = 1e6;
+  const Spent after = SpentBy(contender);
+  const double each = kMicroseconds / static_cast<double>(took.count);
+  const double process = (after.process - before.process) * each;
+  const double database = (after.database - before.database) * each;
+  results.processor_us.push_back(process + database);
+  results.database_us.push_back(database);
+  figures.Note(round, contender.name, "cpu_us", process + database);
+  if (contender.database) figures.Note(round, contender.name, "database_cpu_us", database);
 }
 
 }  // namespace
@@ -37,13 +58,10 @@ absl::StatusOr<std::map<std::string, Results>> TakeTurns(const std::vector<Conte
     for (size_t at = 0; at < contenders.size(); ++at) {
       const Contender& contender = contenders[round % 2 == 1 ? at : contenders.size() - 1 - at];
       Results& kept = results[contender.name];
-      const double before = ProcessorSeconds(contender);
+      const Spent before = SpentBy(contender);
       ASSIGN_OR_RETURN(const Round took, contender.run(match.count));
-      const double spent = ProcessorSeconds(contender) - before;
+      KeepSpent(contender, before, took, round, kept, figures);
       Keep(contender, took, round, kept, figures);
-      if (!contender.process) continue;
-      kept.processor_us.push_back(spent * 1e6 / static_cast<double>(took.count));
-      figures.Note(round, contender.name, "cpu_us", kept.processor_us.back());
     }
   }
   return results;

@@ -5,6 +5,7 @@
 #include "bench/child_process.h"
 #include "bench/closed_loop.h"
 #include "bench/figures.h"
+#include "bench/postgres.h"
 
 #include "absl/status/statusor.h"
 
@@ -21,6 +22,7 @@ struct Contender {
   std::string name;
   std::function<absl::StatusOr<Round>(uint64_t count)> run;
   const ChildProcess* process = nullptr;  // whose processor time counts, if any
+  const Postgres* database = nullptr;     // the same
 };
 
 // What one contender did, round by round.
@@ -28,7 +30,8 @@ struct Results {
   std::vector<double> rates;
   std::vector<double> p50_ms;
   std::vector<double> p99_ms;
-  std::vector<double> processor_us;  // of its process, per call
+  std::vector<double> processor_us;  // of its process and its database, per call
+  std::vector<double> database_us;   // of its database alone, per call
 };
 
 struct Match {

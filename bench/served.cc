@@ -42,15 +42,24 @@ absl::Status FailedCall(const std::string& what, const grpc::Status& status) {
   return absl::UnavailableError(what + " failed: " + status.error_message());
 }
 
+Keeping Keeping::In(const std::string& dsn, size_t group) {
+  std::string section = "kind: postgres, dsn: " + Quoted(dsn);
+  if (group > 0) section += ", group: " + std::to_string(group);
+  return {.section = section};
+}
+
 Served::Served(std::string binary, std::string directory)
-    : binary_(std::move(binary)), directory_(std::move(directory)) {}
+    : Served(std::move(binary), directory,
+             {.section = "kind: fs, root: " + Quoted(directory + "/root")}) {}
+
+Served::Served(std::string binary, std::string directory, Keeping keeping)
+    : binary_(std::move(binary)), directory_(std::move(directory)), keeping_(std::move(keeping)) {}
 
 absl::Status Served::Start() {
   std::filesystem::create_directories(directory_);
   const std::string config = directory_ + "/holdfastd.yaml";
   std::ofstream(config) << "server: {address: '127.0.0.1:0'}\nstores:\n"
-                        << "  - {name: bench, kind: fs, active: true, root: " << Quoted(root())
-                        << "}\n";
+                        << "  - {name: bench, active: true, " << keeping_.section << "}\n";
   const auto begin = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(
       process_, ChildProcess::Start({binary_, "--config", config}, directory_ + "/holdfastd.log"));

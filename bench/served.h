@@ -16,12 +16,22 @@
 
 namespace holdfast::bench {
 
+// Where a server keeps its sessions, as its configuration says it.
+struct Keeping {
+  // A PostgreSQL database; `group`: as the key of the configuration, 0 for its default.
+  static Keeping In(const std::string& dsn, size_t group = 0);
+
+  std::string section;  // kind and place
+};
+
 // Used by one thread; the stubs by any.
 class Served {
  public:
   // A server that will keep its sessions in `<directory>/root`, with its configuration and log
   // beside them. `binary` is holdfastd. Nothing is started yet.
   Served(std::string binary, std::string directory);
+  // The same, with its sessions elsewhere.
+  Served(std::string binary, std::string directory, Keeping keeping);
 
   // Starts the process and answers when it says SERVING. UNAVAILABLE when it does not, or when its
   // acknowledgements do not wait for the disk.
@@ -46,6 +56,7 @@ class Served {
 
   const std::string binary_;
   const std::string directory_;
+  const Keeping keeping_;
   std::unique_ptr<ChildProcess> process_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SessionService::Stub> sessions_;

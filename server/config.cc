@@ -73,7 +73,8 @@ void ReadDatabase(YamlReader& reader, const YAML::Node& node, const std::string&
               {"active", reader.Flag(out.active)},
               {"dsn", reader.Text(out.dsn)},
               {"password", Reference(reader, out.password)},
-              {"connections", reader.Count(out.connections)}});
+              {"connections", reader.Count(out.connections)},
+              {"group", reader.Count(out.group)}});
   out.root.clear();
   if (!environment.postgres_dsn.empty()) out.dsn = environment.postgres_dsn;
 }

@@ -38,6 +38,7 @@ struct StoreConfig {
   std::string dsn;       // without a password
   std::string password;  // a reference, env:NAME or file:PATH; empty: as libpq finds one
   size_t connections = kConnectionsDefault;
+  size_t group = kGroupMost;  // changes in one statement at most
   bool operator==(const StoreConfig&) const = default;
 
   // Where its sessions are, for a person.

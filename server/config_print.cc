@@ -42,6 +42,7 @@ void Store(YAML::Emitter& out, const StoreConfig& store) {
     Text(out, "dsn", store.dsn);
     if (!store.password.empty()) Text(out, "password", store.password);
     out << YAML::Key << "connections" << YAML::Value << store.connections;
+    out << YAML::Key << "group" << YAML::Value << store.group;
     out << YAML::EndMap;
     return;
   }

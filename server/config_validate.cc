@@ -86,6 +86,8 @@ void CheckDatabase(const StoreConfig& store, const std::string& path, Violations
               path + ".connections",
               "must be between " + std::to_string(kConnectionsLeast) + " and " +
                   std::to_string(kConnectionsMost));
+  out.Require(store.group >= 1 && store.group <= kGroupMost, path + ".group",
+              "must be between 1 and " + std::to_string(kGroupMost));
 }
 
 void CheckDirectory(const StoreConfig& store, const std::string& path, Violations& out) {

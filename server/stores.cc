@@ -114,6 +114,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakePostgres(const StoreConfig& co
   ASSIGN_OR_RETURN(pg::ConnectOptions connect, ConnectOptionsOf(config));
   const pg::PostgresOptions options = {.connect = std::move(connect),
                                        .connections = config.connections,
+                                       .group = config.group,
                                        .report = [](const std::string& why) {
                                          std::cerr << "holdfastd: postgres: " << why << "\n";
                                        }};

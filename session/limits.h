@@ -133,6 +133,8 @@ inline constexpr size_t kWorkersMost = 1024;
 inline constexpr size_t kConnectionsLeast = 2;
 inline constexpr size_t kConnectionsDefault = 8;
 inline constexpr size_t kConnectionsMost = 256;
+// Changes of several sessions that are written to a database in one statement, at most.
+inline constexpr size_t kGroupMost = 64;
 // After which an overloaded server is worth another try.
 inline constexpr absl::Duration kOverloadRetry = absl::Milliseconds(100);
 // Secrets that must not be stored. One that is shorter would be found in innocent words; a pattern

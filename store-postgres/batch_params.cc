@@ -114,6 +114,7 @@ void PutHeads(const Members& members, Params& params) {
       Each(members, [](const auto& m) { return absl::ToInt64Microseconds(HeadOf(m).lease.ttl); }));
   params.Bools(renews).Bools(marked).Bools(sweep);
   params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).revision; }));
+  params.Bools(Each(members, [](const auto& m) { return m.change->moves_revision; }));
   params.Ints(Each(members, [](const auto& m) { return FoldedTurn(*m.applied); }));
   params.Ints(EachNumber(members, [](const auto& m) { return m.applied->folded_after; }));
   params.Ints(EachNumber(members, [](const auto& m) { return m.turn_began_behind; }));

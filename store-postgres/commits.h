@@ -34,16 +34,16 @@ namespace holdfast::pg {
 // Any thread may call.
 class Commits {
  public:
-  // All outlive it.
+  // All outlive it. `group`: as Committer's.
   Commits(const Database& database, KnownHeads& heads, Uploads& uploads, Retention& retention,
-          EventBell& bell, Notifier& notifier)
+          EventBell& bell, Notifier& notifier, size_t group)
       : database_(database),
         heads_(heads),
         uploads_(uploads),
         retention_(retention),
         bell_(bell),
         notifier_(notifier),
-        committer_(database) {}
+        committer_(database, group) {}
 
   // As SessionStore::LoadForDecision.
   absl::StatusOr<Loaded> Load(const SessionKey& key, const std::optional<RequestId>& request);

@@ -9,9 +9,6 @@
 namespace holdfast::pg {
 namespace {
 
-// Changes in one statement.
-constexpr size_t kBatchMost = 64;
-
 constexpr Statement kChange = {
     "change",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
@@ -26,7 +23,7 @@ constexpr Statement kChangeMany = {
     " uploaded, timeline, skipped FROM holdfast.change_many($1, $2, $3, $4, $5, $6, $7, $8, $9,"
     " $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27,"
     " $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,"
-    " $46, $47, $48, $49, $50, $51, $52, $53, $54, $55)"};
+    " $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56)"};
 
 // Sessions that are written alone for a failure of before; of more it is forgotten.
 constexpr size_t kSpoilersMost = 1024;
@@ -83,7 +80,8 @@ Written Committer::Write(const DecidedChange& change) {
 // A creation, a deletion and the taking over of an upload are written alone: they may wait for
 // others.
 bool Committer::MayJoin(const DecidedChange& change) {
-  if (change.version == 0 || change.applied->tombstone || change.applied->upload) return false;
+  if (group_ == 1 || change.version == 0) return false;
+  if (change.applied->tombstone || change.applied->upload) return false;
   const absl::MutexLock lock(&mutex_);
   return !spoilers_.contains(change.change->key);
 }
@@ -104,27 +102,52 @@ void Committer::SetWritersMost(int writers) {
 }
 
 Written Committer::WriteTogether(const DecidedChange& change) {
-  Member self{.change = &change, .bytes = BytesOf(*change.applied), .written = {}};
-  {
-    absl::MutexLock lock(&mutex_);
-    waiting_.push_back(&self);
-    while (!self.done) {
-      const auto called = [&] {
-        mutex_.AssertHeld();
-        return self.done || (!self.taken && writers_ < writers_most_);
-      };
-      mutex_.Await(absl::Condition(&called));
-      if (self.done) break;
-      const std::vector<Member*> batch = TakeBatch();
-      ++writers_;
-      mutex_.Unlock();
-      Run(batch);
-      mutex_.Lock();
-      --writers_;
-      for (Member* const member : batch) member->done = true;
-    }
-  }
+  Member self{.change = &change, .bytes = BytesOf(*change.applied)};
+  if (!Queue(self)) self.called.WaitForNotification();
+  if (self.writes) Lead(self);
   return self.alone ? WriteAlone(change, WhenLocked::kWait) : std::move(self.written);
+}
+
+bool Committer::Queue(Member& self) {
+  const absl::MutexLock lock(&mutex_);
+  if (writers_ < writers_most_) {
+    ++writers_;
+    self.writes = true;
+    return true;
+  }
+  waiting_.push_back(&self);
+  return false;
+}
+
+void Committer::Lead(Member& self) {
+  std::vector<Member*> batch = {&self};
+  {
+    const absl::MutexLock lock(&mutex_);
+    FillBatch(batch);
+  }
+  Run(batch);
+  Member* next = nullptr;
+  {
+    const absl::MutexLock lock(&mutex_);
+    next = NextWriter();
+  }
+  // The next group is on its way before the members of this one are told; and each is told by
+  // itself, for a mutex would wake them one by one.
+  if (next != nullptr) next->called.Notify();
+  for (Member* const member : batch) {
+    if (member != &self) member->called.Notify();
+  }
+}
+
+Committer::Member* Committer::NextWriter() {
+  if (waiting_.empty()) {
+    --writers_;
+    return nullptr;
+  }
+  Member* const next = waiting_.front();
+  waiting_.pop_front();
+  next->writes = true;
+  return next;
 }
 
 Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locked) const {
@@ -133,21 +156,17 @@ Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locke
               database_);
 }
 
-std::vector<Committer::Member*> Committer::TakeBatch() {
-  std::vector<Member*> batch;
-  size_t bytes = 0;
-  while (!waiting_.empty() && batch.size() < kBatchMost) {
-    Member* const next = waiting_.front();
-    bytes += next->bytes;
-    if (!batch.empty() && bytes > kChangeBytes) break;
+void Committer::FillBatch(std::vector<Member*>& batch) {
+  size_t bytes = batch.front()->bytes;
+  while (!waiting_.empty() && batch.size() < group_) {
+    bytes += waiting_.front()->bytes;
+    if (bytes > kChangeBytes) break;
+    batch.push_back(waiting_.front());
     waiting_.pop_front();
-    next->taken = true;
-    batch.push_back(next);
   }
-  return batch;
 }
 
-// The members are nobody else's until they are marked as done.
+// The members are nobody else's until they are called.
 void Committer::Run(const std::vector<Member*>& batch) const {
   if (batch.size() == 1) {
     Member& only = *batch.front();

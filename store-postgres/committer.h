@@ -17,6 +17,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 
 #include <cstddef>
 #include <deque>
@@ -47,8 +48,8 @@ enum OutcomeColumn : size_t {
 // Any thread may call.
 class Committer {
  public:
-  // `database` outlives it.
-  explicit Committer(const Database& database) : database_(database) {}
+  // `database` outlives it. Writes up to `group` changes in one statement; 1: each by itself.
+  Committer(const Database& database, size_t group) : database_(database), group_(group) {}
 
   // Writes the change, alone or with others, and waits for its answer. Whatever becomes of the
   // others: one that cannot be written and one whose row is locked spoil nobody.
@@ -62,10 +63,10 @@ class Committer {
   struct Member {
     const DecidedChange* change = nullptr;
     size_t bytes = 0;
-    bool taken = false;  // by a writer
-    bool done = false;
-    bool alone = false;  // it must be written again, by its own call
+    bool writes = false;  // it is to write its own change and what waits
+    bool alone = false;   // it must be written again, by its own call
     Written written;
+    absl::Notification called;  // written by another, or to write
   };
 
   // Whether it may be written with others.
@@ -75,10 +76,18 @@ class Committer {
   // The member's own, or another's, which takes it along.
   Written WriteTogether(const DecidedChange& change);
   Written WriteAlone(const DecidedChange& change, WhenLocked when_locked) const;
-  std::vector<Member*> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // True when it may write at once; else it waits to be called.
+  bool Queue(Member& self);
+  // Writes the member's change with what waits, and calls those it has written and the next writer.
+  void Lead(Member& self);
+  // Adds to a batch of one what waits and fits.
+  void FillBatch(std::vector<Member*>& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Who takes a writer's place, if anybody waits; else the place is free.
+  Member* NextWriter() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run(const std::vector<Member*>& batch) const;
 
   const Database& database_;
+  const size_t group_;
   absl::Mutex mutex_;
   std::deque<Member*> waiting_ ABSL_GUARDED_BY(mutex_);
   int writers_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -44,7 +44,8 @@ constexpr char kConfigSchema[] = R"({
     "active": {"type": "boolean"},
     "dsn": {"type": "string", "minLength": 1},
     "password": {"type": "string", "pattern": "^(env|file):"},
-    "connections": {"type": "integer", "minimum": 1}
+    "connections": {"type": "integer", "minimum": 1},
+    "group": {"type": "integer", "minimum": 1}
   }
 })";
 
@@ -60,7 +61,7 @@ constexpr absl::Duration kHealthPatience = absl::Seconds(5);
 
 // What two small writes take at least, from which on it pays to write several groups at once.
 constexpr absl::Duration kLongFlush = absl::Milliseconds(3);
-constexpr absl::Duration kVeryLongFlush = absl::Milliseconds(12);
+constexpr absl::Duration kVeryLongFlush = absl::Milliseconds(6);
 
 class PostgresStore final : public SessionStore {
  public:
@@ -72,6 +73,7 @@ class PostgresStore final : public SessionStore {
                .report = options.report},
               clock),
         random_(random),
+        group_(options.group),
         database_{.pool = pool_,
                   .clock = clock,
                   .store = {},
@@ -274,6 +276,7 @@ class PostgresStore final : public SessionStore {
   Identity identity_;  // as Init found it
   Pool pool_;
   Random& random_;
+  const size_t group_;
   Database database_;
   Gate gate_;
   EventBell bell_;
@@ -282,7 +285,7 @@ class PostgresStore final : public SessionStore {
   Retention retention_{database_};
   Interest interest_;
   Notifier notifier_{database_};
-  Commits commits_{database_, heads_, uploads_, retention_, bell_, notifier_};
+  Commits commits_{database_, heads_, uploads_, retention_, bell_, notifier_, group_};
   Reads reads_{database_, heads_, interest_};
   Feed feed_;
   Listener listener_{database_, interest_, feed_};

@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_
 
 #include "session/clock.h"
+#include "session/limits.h"
 #include "session/store.h"
 #include "store-postgres/pg/connection.h"
 #include "store-postgres/pg/pool.h"
@@ -19,6 +20,7 @@ namespace holdfast::pg {
 struct PostgresOptions {
   ConnectOptions connect;                       // how the database is reached
   size_t connections = PoolOptions().size;      // at most, beside the two that other servers want
+  size_t group = kGroupMost;                    // changes in one statement at most; 1: one by one
   absl::Duration feed_beat = absl::Seconds(1);  // how often the feed is looked at in any case
   // Told why a connection or a statement failed, in the driver's words: for the operator's log and
   // nobody else. Called by several threads at once.

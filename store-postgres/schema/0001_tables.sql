@@ -102,7 +102,8 @@ CREATE TABLE holdfast.message (
   PRIMARY KEY (tenant, session_id, generation, seq)
 );
 
--- What each owner's slot was from a revision on.
+-- What each owner's slot was from a revision on. Up to half a page stays in the row: every piece of
+-- 2 KB that is moved out of it costs as much as a row.
 CREATE TABLE holdfast.slot (
   tenant     text COLLATE "C" NOT NULL,
   session_id text COLLATE "C" NOT NULL,
@@ -112,7 +113,7 @@ CREATE TABLE holdfast.slot (
   rec        bytea,                   -- the record without its bytes; null: deleted
   data       bytea COMPRESSION lz4,   -- the bytes
   PRIMARY KEY (tenant, session_id, owner, revision)
-);
+) WITH (toast_tuple_target = 8160);
 
 CREATE TABLE holdfast.journal (
   tenant     text COLLATE "C" NOT NULL,

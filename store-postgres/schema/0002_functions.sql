@@ -286,18 +286,28 @@ RETURNS TABLE (renewed boolean, ttl interval, version bigint, store_id text, del
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-  t timestamptz;
+  t      timestamptz;
+  places tid[];
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
-  PERFORM 1 FROM holdfast.session s
-  WHERE (s.tenant, s.session_id) IN (SELECT * FROM unnest(p_tenants, p_sessions))
-  ORDER BY s.tenant, s.session_id FOR NO KEY UPDATE;
+  -- Each is looked up by itself, as in holdfast.change_many.
+  PERFORM FROM (
+      SELECT v.tenant, v.session_id FROM unnest(p_tenants, p_sessions) AS v (tenant, session_id)
+      ORDER BY v.tenant, v.session_id) u
+    CROSS JOIN LATERAL (
+      SELECT FROM holdfast.session s
+      WHERE s.tenant = u.tenant AND s.session_id = u.session_id FOR NO KEY UPDATE) l;
+  places := ARRAY(
+    SELECT l.ctid FROM unnest(p_tenants, p_sessions) WITH ORDINALITY AS u (tenant, session_id, n)
+    LEFT JOIN LATERAL (
+      SELECT s.ctid FROM holdfast.session s
+      WHERE s.tenant = u.tenant AND s.session_id = u.session_id OFFSET 0) l ON true
+    ORDER BY u.n);
   t := holdfast.clock();
   UPDATE holdfast.session s
   SET lease_at = t, expires_at = t + coalesce(u.ttl * interval '1 microsecond', s.ttl)
-  FROM unnest(p_tenants, p_sessions, p_uids, p_epochs, p_hashes, p_ttls)
-    AS u (tenant, session_id, uid, epoch, hash, ttl)
-  WHERE s.tenant = u.tenant AND s.session_id = u.session_id AND NOT s.deleted AND s.held
+  FROM unnest(places, p_uids, p_epochs, p_hashes, p_ttls) AS u (place, uid, epoch, hash, ttl)
+  WHERE s.ctid = u.place AND NOT s.deleted AND s.held
     AND s.store_id = holdfast.store_id() AND s.uid = u.uid AND s.epoch = u.epoch
     AND s.secret_hash = u.hash;
   RETURN QUERY
@@ -310,7 +320,9 @@ BEGIN
   FROM unnest(p_tenants, p_sessions, p_uids, p_epochs, p_hashes, p_ttls)
     WITH ORDINALITY AS u (tenant, session_id, uid, epoch, hash, ttl, n)
   CROSS JOIN holdfast.opening o
-  LEFT JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
+  LEFT JOIN LATERAL (
+    SELECT x.* FROM holdfast.session x
+    WHERE x.tenant = u.tenant AND x.session_id = u.session_id OFFSET 0) s ON true
   ORDER BY u.n;
 END
 $$;

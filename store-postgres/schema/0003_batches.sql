@@ -3,6 +3,11 @@
 -- left out, so that nobody waits for it. The view holdfast.standing is not for joins: it would be
 -- read as a whole.
 --
+-- A plan is kept for as long as its connection, and where it was made for few sessions it would
+-- rather read all of them than look each member up. Hence each member is looked up by a subquery of
+-- its own, which OFFSET 0 (or its lock) keeps apart, and from then on by its place, which cannot
+-- change under the lock.
+--
 -- Arrays of the members have one element for each; arrays of what they add name the member that an
 -- element belongs to, from 1.
 CREATE FUNCTION holdfast.change_many(
@@ -14,6 +19,7 @@ CREATE FUNCTION holdfast.change_many(
   p_messages bigint[], p_epochs bigint[], p_raises boolean[], p_held boolean[],
   p_secret_hashes bytea[], p_ttls bigint[],              -- microseconds
   p_renews boolean[], p_marked boolean[], p_sweep boolean[], p_revisions bigint[],
+  p_fresh boolean[],                                     -- nothing has this revision yet
   p_fold_turns bigint[], p_fold_afters bigint[], p_fold_froms bigint[],
   p_message_members integer[], p_message_seqs bigint[], p_message_sizes bigint[],
   p_message_recs bytea[],
@@ -33,78 +39,94 @@ AS $$
 DECLARE
   locked integer[];
   ok     integer[];  -- the members that are written
+  places tid[];      -- and where their rows are
+  lefts  interval[]; -- and what is left of their leases
+  stale  integer[];  -- and those of whose request there is a reply that counts no more
   opened timestamptz;
   t      timestamptz;
   line   bigint := holdfast.timeline();
 BEGIN
   SELECT o.opened_at INTO opened FROM holdfast.opening o;
   locked := ARRAY(
-    SELECT u.n::integer
-    FROM unnest(p_tenants, p_sessions) WITH ORDINALITY AS u (tenant, session_id, n)
-    JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
-    ORDER BY u.tenant, u.session_id FOR NO KEY UPDATE OF s SKIP LOCKED);
+    SELECT u.n
+    FROM (SELECT v.tenant, v.session_id, v.n::integer AS n
+          FROM unnest(p_tenants, p_sessions) WITH ORDINALITY AS v (tenant, session_id, n)
+          ORDER BY v.tenant, v.session_id) u
+    CROSS JOIN LATERAL (
+      SELECT FROM holdfast.session s
+      WHERE s.tenant = u.tenant AND s.session_id = u.session_id
+      FOR NO KEY UPDATE SKIP LOCKED) l);
 
   -- Under the locks, by a statement of its own, which sees what was left before them.
-  ok := ARRAY(
-    SELECT u.n::integer
+  SELECT coalesce(array_agg(f.n), '{}'), array_agg(f.place), array_agg(f.lease_left),
+         array_agg(f.n) FILTER (WHERE f.stale)
+  INTO ok, places, lefts, stale
+  FROM (
+    SELECT u.n::integer AS n, s.place, r.at IS NOT NULL AS stale,
+           holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened) AS lease_left,
+           u.needs_free
     FROM unnest(p_tenants, p_sessions, p_versions, p_was, p_needs_free, p_requests)
       WITH ORDINALITY AS u (tenant, session_id, version, was, needs_free, request, n)
-    JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
+    CROSS JOIN LATERAL (
+      SELECT x.ctid AS place, x.* FROM holdfast.session x
+      WHERE x.tenant = u.tenant AND x.session_id = u.session_id OFFSET 0) s
+    LEFT JOIN LATERAL (
+      SELECT q.at FROM holdfast.request q
+      WHERE q.tenant = u.tenant AND q.session_id = u.session_id
+        AND q.request_id = u.request::uuid OFFSET 0) r ON true
     WHERE u.n = ANY (locked) AND s.version = u.version AND s.head_sum = u.was AND NOT s.deleted
       AND s.store_id = holdfast.store_id()
-      AND NOT (u.needs_free AND s.held
-               AND holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened)
-                   > '0'::interval)
-      AND NOT EXISTS (
-        SELECT FROM holdfast.request r
-        WHERE r.tenant = u.tenant AND r.session_id = u.session_id
-          AND r.request_id = u.request::uuid AND r.at >= p_kept_since));
+      AND (r.at IS NULL OR r.at < p_kept_since)
+    ORDER BY u.n) f
+  WHERE NOT (f.needs_free AND coalesce(f.lease_left, '0') > '0'::interval);
 
   -- A repeat waits for a flush, as in holdfast.rewrite.
-  UPDATE holdfast.request r SET at = r.at
-  FROM unnest(p_tenants, p_sessions, p_requests)
-    WITH ORDINALITY AS u (tenant, session_id, request, n)
-  WHERE r.tenant = u.tenant AND r.session_id = u.session_id AND r.request_id = u.request::uuid
-    AND u.n = ANY (locked) AND u.n <> ALL (ok);
+  IF cardinality(ok) < cardinality(locked) THEN
+    UPDATE holdfast.request r SET at = r.at
+    FROM unnest(p_tenants, p_sessions, p_requests)
+      WITH ORDINALITY AS u (tenant, session_id, request, n)
+    WHERE r.tenant = u.tenant AND r.session_id = u.session_id AND r.request_id = u.request::uuid
+      AND u.n = ANY (locked) AND u.n <> ALL (ok);
+  END IF;
+  IF stale IS NOT NULL THEN
+    DELETE FROM holdfast.request r
+    USING unnest(p_tenants, p_sessions, p_requests)
+      WITH ORDINALITY AS u (tenant, session_id, request, n)
+    WHERE r.tenant = u.tenant AND r.session_id = u.session_id AND r.request_id = u.request::uuid
+      AND u.n = ANY (stale);
+  END IF;
 
   t := holdfast.clock();
   IF true = ANY (p_raises) THEN
     WITH g AS MATERIALIZED (
       SELECT s.tenant, s.session_id, s.grant_request
-      FROM unnest(p_tenants, p_sessions, p_raises)
-        WITH ORDINALITY AS u (tenant, session_id, raises, n)
-      JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
-      WHERE u.n = ANY (ok) AND u.raises)
+      FROM unnest(ok, places) AS k (n, place)
+      JOIN holdfast.session s ON s.ctid = k.place
+      WHERE p_raises[k.n])
     UPDATE holdfast.request r SET token = '' FROM g
     WHERE r.tenant = g.tenant AND r.session_id = g.session_id AND r.request_id = g.grant_request;
   END IF;
 
   UPDATE holdfast.session s SET
-    version = u.version + 1, head = u.head, head_sum = u.head_sum, lifecycle = u.lifecycle,
-    generation = u.generation, messages = u.messages, epoch = u.epoch, held = u.held,
-    secret_hash = u.secret_hash, ttl = u.ttl * interval '1 microsecond',
-    lease_at = CASE WHEN u.renews THEN t ELSE s.lease_at END,
-    expires_at = CASE WHEN u.renews THEN t + u.ttl * interval '1 microsecond'
+    version = p_versions[k.n] + 1, head = p_heads[k.n], head_sum = p_head_sums[k.n],
+    lifecycle = p_lifecycles[k.n], generation = p_generations[k.n], messages = p_messages[k.n],
+    epoch = p_epochs[k.n], held = p_held[k.n], secret_hash = p_secret_hashes[k.n],
+    ttl = p_ttls[k.n] * interval '1 microsecond',
+    lease_at = CASE WHEN p_renews[k.n] THEN t ELSE s.lease_at END,
+    expires_at = CASE WHEN p_renews[k.n] THEN t + p_ttls[k.n] * interval '1 microsecond'
                       ELSE s.expires_at END,
-    grant_request = CASE WHEN u.raises THEN u.request::uuid ELSE s.grant_request END,
+    grant_request = CASE WHEN p_raises[k.n] THEN p_requests[k.n]::uuid ELSE s.grant_request END,
     active_at = t,
-    marked_at = CASE WHEN u.marked THEN coalesce(s.marked_at, t) END,
-    sweep = s.sweep OR u.sweep
-  FROM unnest(p_tenants, p_sessions, p_versions, p_requests, p_heads, p_head_sums, p_lifecycles,
-              p_generations, p_messages, p_epochs, p_raises, p_held, p_secret_hashes, p_ttls,
-              p_renews, p_marked, p_sweep)
-    WITH ORDINALITY AS u (tenant, session_id, version, request, head, head_sum, lifecycle,
-                          generation, messages, epoch, raises, held, secret_hash, ttl, renews,
-                          marked, sweep, n)
-  WHERE s.tenant = u.tenant AND s.session_id = u.session_id AND u.n = ANY (ok);
+    marked_at = CASE WHEN p_marked[k.n] THEN coalesce(s.marked_at, t) END,
+    sweep = s.sweep OR p_sweep[k.n]
+  FROM unnest(ok, places) AS k (n, place)
+  WHERE s.ctid = k.place;
 
   INSERT INTO holdfast.request (tenant, session_id, request_id, at, rec, token)
   SELECT u.tenant, u.session_id, u.request::uuid, p_at, u.rec, u.token
   FROM unnest(p_tenants, p_sessions, p_requests, p_request_recs, p_request_tokens)
     WITH ORDINALITY AS u (tenant, session_id, request, rec, token, n)
-  WHERE u.n = ANY (ok) AND u.request IS NOT NULL
-  ON CONFLICT (tenant, session_id, request_id)
-    DO UPDATE SET at = excluded.at, rec = excluded.rec, token = excluded.token;
+  WHERE u.n = ANY (ok) AND u.request IS NOT NULL;
 
   IF cardinality(p_message_recs) > 0 THEN
     INSERT INTO holdfast.message (tenant, session_id, generation, seq, size, rec)
@@ -120,14 +142,24 @@ BEGIN
            j.tenant, j.session_id, j.slot_owner, u.revision, j.slot_size, j.slot_rec, j.slot_data
     FROM unnest(p_tenants, p_sessions, p_revisions, p_fold_turns, p_fold_afters, p_fold_froms)
       WITH ORDINALITY AS u (tenant, session_id, revision, turn, after, before, n)
-    JOIN holdfast.journal j
-      ON j.tenant = u.tenant AND j.session_id = u.session_id AND j.number > u.before
-         AND j.turn = u.turn AND j.entry > u.after
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM holdfast.journal x
+      WHERE x.tenant = u.tenant AND x.session_id = u.session_id AND x.number > u.before
+        AND x.turn = u.turn AND x.entry > u.after OFFSET 0) j
     WHERE u.n = ANY (ok) AND u.turn > 0 AND j.slot_owner IS NOT NULL
+      AND NOT EXISTS (SELECT FROM unnest(p_slot_members, p_slot_owners) AS w (m, owner)
+                      WHERE w.m = u.n AND w.owner = j.slot_owner)
     ORDER BY j.tenant, j.session_id, j.slot_owner, j.number DESC;
   END IF;
 
-  IF cardinality(p_slot_owners) > 0 THEN
+  -- To insert where a row may be there already takes a look and a record more for each.
+  IF cardinality(p_slot_owners) > 0 AND true = ALL (p_fresh) THEN
+    INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.owner, p_revisions[u.m], u.size, u.rec, u.data
+    FROM unnest(p_slot_members, p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
+      AS u (m, owner, size, rec, data)
+    WHERE u.m = ANY (ok);
+  ELSIF cardinality(p_slot_owners) > 0 THEN
     INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
     SELECT p_tenants[u.m], p_sessions[u.m], u.owner, p_revisions[u.m], u.size, u.rec, u.data
     FROM unnest(p_slot_members, p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
@@ -165,6 +197,18 @@ BEGIN
     WHERE u.m = ANY (ok);
   END IF;
 
+  IF cardinality(ok) = cardinality(p_tenants) THEN
+    RETURN QUERY
+    SELECT u.version + 1, holdfast.store_id(), false, NULL::bytea, NULL::bytea,
+           CASE WHEN NOT u.held THEN NULL
+                WHEN u.renews THEN u.ttl * interval '1 microsecond' ELSE u.lease_left END,
+           NULL::bytea, NULL::text, true, true, line, false
+    FROM unnest(p_versions, p_held, p_renews, p_ttls, lefts)
+      WITH ORDINALITY AS u (version, held, renews, ttl, lease_left, n)
+    ORDER BY u.n;
+    RETURN;
+  END IF;
+
   RETURN QUERY
   SELECT coalesce(s.version, 0), s.store_id, s.deleted,
          CASE WHEN NOT o.yes THEN s.head END, CASE WHEN NOT o.yes THEN s.head_sum END,
@@ -174,10 +218,13 @@ BEGIN
   FROM unnest(p_tenants, p_sessions, p_requests)
     WITH ORDINALITY AS u (tenant, session_id, request, n)
   CROSS JOIN LATERAL (SELECT u.n = ANY (ok) AS yes) o
-  LEFT JOIN holdfast.session s ON s.tenant = u.tenant AND s.session_id = u.session_id
-  LEFT JOIN holdfast.request r
-    ON NOT o.yes AND r.tenant = u.tenant AND r.session_id = u.session_id
-       AND r.request_id = u.request::uuid AND r.at >= p_kept_since
+  LEFT JOIN LATERAL (
+    SELECT x.* FROM holdfast.session x
+    WHERE x.tenant = u.tenant AND x.session_id = u.session_id OFFSET 0) s ON true
+  LEFT JOIN LATERAL (
+    SELECT q.rec, q.token FROM holdfast.request q
+    WHERE q.tenant = u.tenant AND q.session_id = u.session_id
+      AND q.request_id = u.request::uuid AND q.at >= p_kept_since OFFSET 0) r ON NOT o.yes
   ORDER BY u.n;
 END
 $$;

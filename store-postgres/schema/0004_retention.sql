@@ -11,8 +11,11 @@ CREATE FUNCTION holdfast.prune(p_tenant text, p_session text, p_floor bigint, p_
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-  n     bigint;
-  total bigint := 0;
+  n      bigint;
+  total  bigint := 0;
+  e      record;
+  before timestamptz := holdfast.clock() - p_age;
+  old    tid[] := '{}';
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
   DELETE FROM holdfast.journal WHERE ctid = ANY (ARRAY(
@@ -35,11 +38,17 @@ BEGIN
     ORDER BY g.generation, g.seq LIMIT p_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;
-  DELETE FROM holdfast.event WHERE ctid = ANY (ARRAY(
-    SELECT g.ctid FROM holdfast.event g
+  -- Oldest first, and no further than to the first one that is too young: however long a session
+  -- is, what is kept of it is not looked through.
+  FOR e IN
+    SELECT g.ctid AS place, g.at FROM holdfast.event g
     WHERE g.tenant = p_tenant AND g.session_id = p_session AND g.seq <= p_events
-      AND g.at <= holdfast.clock() - p_age
-    ORDER BY g.seq LIMIT p_most));
+    ORDER BY g.seq LIMIT p_most
+  LOOP
+    EXIT WHEN e.at > before;
+    old := old || e.place;
+  END LOOP;
+  DELETE FROM holdfast.event WHERE ctid = ANY (old);
   GET DIAGNOSTICS n = ROW_COUNT;
   RETURN total + n;
 END

@@ -1,4 +1,5 @@
 // Changes of many sessions at once: they share a statement, and no one spoils another.
+#include "session/limits.h"
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
@@ -6,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include <latch>
+#include <string>
 #include <thread>
 
 namespace holdfast::test {
@@ -156,6 +158,56 @@ TEST_F(PgGroupCommit, NothingReadsMoreThanItsKeys) {
       [&] { return counted("relname = 'session' AND idx_scan > 0") == "session"; }));
   EXPECT_EQ(counted("seq_scan > 0 AND relname NOT IN ('store', 'probe', 'migration', 'server')"),
             "none");
+}
+
+// However many sessions there are beside those that a statement is about: also where it was planned
+// while they were few.
+TEST_F(PgGroupCommit, NothingReadsSessionsThatItIsNotAbout) {
+  constexpr int kOthers = 2000;
+  database().Run("ANALYZE holdfast.session");
+  WriteInGroups("few");
+  database().Run(absl::StrCat(
+      "DO $$ DECLARE c text := (SELECT string_agg(column_name, ', ') FROM"
+      " information_schema.columns WHERE table_schema = 'holdfast' AND table_name = 'session'"
+      " AND is_generated = 'NEVER'); BEGIN EXECUTE format('INSERT INTO holdfast.session (%s)"
+      " SELECT %s FROM holdfast.session, generate_series(1, ",
+      kOthers,
+      ") n WHERE session_id = ''s0''', c, replace(c, 'session_id', 'session_id || n')); END $$"));
+  WriteInGroups("alone");
+  std::vector<RenewRequest> renewals;
+  for (int i = 0; i < kSessions; ++i) {
+    renewals.push_back({.key = many_[i]->key(), .token = tokens_[i]});
+  }
+  for (const auto& renewed : store().RenewLeases(renewals)) EXPECT_TRUE(renewed.ok());
+  CloseStore();  // its connections tell what they counted when they end
+  const auto read = [&] {
+    return std::stoi(
+        database().AskText("SELECT coalesce(idx_tup_fetch, 0)::text FROM pg_stat_user_tables"
+                           " WHERE schemaname = 'holdfast' AND relname = 'session'"));
+  };
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return read() > 0; }));
+  EXPECT_LT(read(), kOthers);
+}
+
+TEST_F(PgGroupCommit, AReplyThatCountsNoMoreMakesPlace) {
+  std::vector<RequestId> requests;
+  for (int i = 0; i < kSessions; ++i) requests.push_back(NewRequest(random()));
+  int written = 0;
+  for (bool grouped = false; !grouped || written < 2; grouped = Seen("change_many")) {
+    ASSERT_LT(++written, 100);
+    clock().Advance(kRequestsKept + absl::Seconds(1));
+    std::vector<Change> changes;
+    for (int i = 0; i < kSessions; ++i) {
+      changes.push_back(Writing(i, absl::StrCat("again", written)));
+      changes.back().request->id = requests[i];
+    }
+    CommitTogether(std::move(changes));
+    for (const auto& result : results_) {
+      ASSERT_TRUE(result.ok());
+      EXPECT_EQ(result->kind, CommitResult::Kind::kApplied);
+    }
+  }
+  EXPECT_EQ(MessagesOf(0), 2U * written);
 }
 
 TEST_F(PgGroupCommit, TurnsAreFoldedForEachMemberByItself) {

@@ -61,7 +61,8 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                     .kind = "postgres",
                     .dsn = R"(host='/a b' dbname="x\y" options='-c a=b')",
                     .password = "env:PASSWORD",
-                    .connections = 3}};
+                    .connections = 3,
+                    .group = 5}};
   config.limits = {.queued_calls = 7,
                    .memory_budget = 401 * kMiB + kKiB,
                    .watchers = 3,
@@ -148,11 +149,12 @@ TEST(Config, ADatabaseHasKeysOfItsOwn) {
   EXPECT_EQ(Problems("stores:\n"
                      "  - {name: t, kind: postgres, active: true, dsn: host=db, root: /x}\n"
                      "  - {name: u, kind: fs, root: /u, dsn: host=db}\n"
-                     "  - {name: v, kind: postgres, dsn: host=db, connections: 1}\n"
+                     "  - {name: v, kind: postgres, dsn: host=db, connections: 1, group: 0}\n"
                      "  - {name: w, kind: postgres}\n"),
             "line 2: stores[0].root: unknown key\n"
             "line 3: stores[1].dsn: unknown key\n"
             "stores[2].connections: must be between 2 and 256\n"
+            "stores[2].group: must be between 1 and 64\n"
             "stores[2].dsn: is another store's dsn\n"
             "stores[3].dsn: must be a connection string of libpq, for example "
             "host=/run/postgresql dbname=holdfast, or postgresql://db/holdfast");

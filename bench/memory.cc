@@ -1,5 +1,6 @@
-// memory-fs: what many live sessions and idle watchers take above an idle server.
+// memory-fs, memory-pg: what many live sessions and idle watchers take above an idle server.
 #include "bench/benches.h"
+#include "bench/postgres.h"
 #include "bench/served.h"
 #include "bench/session_maker.h"
 #include "session/status_macros.h"
@@ -73,10 +74,8 @@ class IdleWatch final : public grpc::ClientReadReactor<v1::WatchSessionResponse>
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace
-
-absl::Status BenchMemoryFs(const Plan& plan, Figures& figures) {
-  Served served(plan.holdfastd, plan.directory + "/disk");
+// Measures `served`, which holds nothing yet.
+absl::Status Measure(const Plan& plan, Figures& figures, Served& served) {
   RETURN_IF_ERROR(served.Start());
   const double idle = served.process().ResidentMiB();
   ASSIGN_OR_RETURN(const uint64_t sessions,
@@ -99,6 +98,19 @@ absl::Status BenchMemoryFs(const Plan& plan, Figures& figures) {
   figures.Print("sessions", static_cast<double>(sessions));
   figures.Print("watchers", static_cast<double>(watchers));
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status BenchMemoryFs(const Plan& plan, Figures& figures) {
+  Served served(plan.holdfastd, plan.directory + "/disk");
+  return Measure(plan, figures, served);
+}
+
+absl::Status BenchMemoryPg(const Plan& plan, Figures& figures) {
+  ASSIGN_OR_RETURN(const auto database, Postgres::Start(plan, figures));
+  Served served(plan.holdfastd, plan.directory + "/server", Keeping::In(database->dsn("store")));
+  return Measure(plan, figures, served);
 }
 
 }  // namespace holdfast::bench

@@ -1,5 +1,6 @@
-// list-fs: a page of 50 sessions among many against one among few.
+// list-fs, list-pg: a page of 50 sessions among many against one among few.
 #include "bench/benches.h"
+#include "bench/postgres.h"
 #include "bench/rounds.h"
 #include "bench/served.h"
 #include "bench/session_maker.h"
@@ -8,12 +9,14 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::bench {
 namespace {
 
-constexpr uint64_t kMany = 100'000;
+constexpr uint64_t kManyInFiles = 100'000;
+constexpr uint64_t kManyInDatabase = 1'000'000;
 constexpr uint64_t kSmokeMany = 2'000;
 constexpr uint64_t kFew = 1'000;
 constexpr uint32_t kPage = 50;
@@ -24,8 +27,7 @@ constexpr Goal kPageTime = AtMost(1.5);
 // A server with so many sessions, whose pages are asked for one after the other.
 class Listed {
  public:
-  Listed(const Plan& plan, const std::string& name)
-      : served_(plan.holdfastd, plan.directory + "/" + name) {}
+  explicit Listed(Served served) : served_(std::move(served)) {}
 
   absl::Status Fill(uint64_t sessions) {
     RETURN_IF_ERROR(served_.Start());
@@ -54,12 +56,10 @@ class Listed {
   v1::ListSessionsRequest request_;
 };
 
-}  // namespace
-
-absl::Status BenchListFs(const Plan& plan, Figures& figures) {
-  Listed many(plan, "many");
-  Listed few(plan, "few");
-  RETURN_IF_ERROR(many.Fill(plan.Many(kMany, kSmokeMany)));
+// Measures both, which hold nothing yet.
+absl::Status Compare(const Plan& plan, Figures& figures, Listed& many, uint64_t sessions,
+                     Listed& few) {
+  RETURN_IF_ERROR(many.Fill(sessions));
   RETURN_IF_ERROR(few.Fill(kFew));
   std::vector<double> pages_many;
   std::vector<double> pages_few;
@@ -79,6 +79,23 @@ absl::Status BenchListFs(const Plan& plan, Figures& figures) {
   figures.Print("page-many-ms", Median(pages_many));
   figures.Print("page-few-ms", Median(pages_few));
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status BenchListFs(const Plan& plan, Figures& figures) {
+  Listed many(Served(plan.holdfastd, plan.directory + "/many"));
+  Listed few(Served(plan.holdfastd, plan.directory + "/few"));
+  return Compare(plan, figures, many, plan.Many(kManyInFiles, kSmokeMany), few);
+}
+
+absl::Status BenchListPg(const Plan& plan, Figures& figures) {
+  ASSIGN_OR_RETURN(const auto database, Postgres::Start(plan, figures));
+  RETURN_IF_ERROR(database->MakeStore("few"));
+  Listed many(
+      Served(plan.holdfastd, plan.directory + "/many", Keeping::In(database->dsn("store"))));
+  Listed few(Served(plan.holdfastd, plan.directory + "/few", Keeping::In(database->dsn("few"))));
+  return Compare(plan, figures, many, plan.Many(kManyInDatabase, kSmokeMany), few);
 }
 
 }  // namespace holdfast::bench
