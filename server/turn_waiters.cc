@@ -11,8 +11,15 @@ TurnWaiters::TurnWaiters(WorkerPool& pool) : pool_(pool), thread_([this] { Run()
 void TurnWaiters::Add(Waiter waiter) {
   auto waiting = std::make_shared<Waiting>();
   waiting->waiter = std::move(waiter);
-  const absl::MutexLock lock(&mutex_);
-  waiting_.push_back(std::move(waiting));
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (!stopping_) {
+      waiting_.push_back(std::move(waiting));
+      return;
+    }
+  }
+  // The thread that would wake it may have gone.
+  waiting->waiter.wake(Woken::kStopping);
 }
 
 void TurnWaiters::TurnEnded(const SessionKey& key) {

@@ -30,7 +30,8 @@ class TurnWaiters {
     SessionKey key;
     // Whether waiting has no more sense: quick, asked on every beat.
     absl::AnyInvocable<bool()> over;
-    // Called once, on a worker. Whoever still waits adds itself again.
+    // Called once, on a worker, or by Add once Stop was called. Whoever still waits adds itself
+    // again.
     absl::AnyInvocable<void(Woken)> wake;
   };
 
@@ -43,7 +44,7 @@ class TurnWaiters {
   void Add(Waiter waiter);
   // A turn of this session has ended here: wakes whoever waits for it.
   void TurnEnded(const SessionKey& key);
-  // Wakes everybody, and at once whoever comes later.
+  // Wakes everybody. Whoever comes later is woken by Add itself.
   void Stop();
 
  private:

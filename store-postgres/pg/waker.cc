@@ -22,7 +22,7 @@ Waker::Waker() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
 
 Waker::~Waker() { close(descriptor_); }
 
-void Waker::Wake() {
+void Waker::Wake() const {
   constexpr uint64_t kOnce = 1;
   // It cannot fail but by being full, and then everybody is awake.
   [[maybe_unused]] const ssize_t written = write(descriptor_, &kOnce, sizeof kOnce);

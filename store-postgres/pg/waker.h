@@ -16,7 +16,7 @@ class Waker {
   ~Waker();
 
   // Ends every wait, also those that begin later.
-  void Wake();
+  void Wake() const;
   // Waits until something can be read from `socket`: true. False when it was woken, and after
   // `at_most`.
   [[nodiscard]] bool AwaitInput(int socket, absl::Duration at_most) const;

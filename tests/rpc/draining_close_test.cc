@@ -1,8 +1,11 @@
 // CloseSession with `drain`: it waits without a worker, and whatever ends the wait early leaves no
 // effect.
+#include "server/turn_waiters.h"
+#include "server/worker_pool.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
 
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -137,6 +140,19 @@ TEST_F(DrainingCloseRpc, TheServersStopLeavesNoEffect) {
   const Head& head = disk().sessions.begin()->second.head;
   EXPECT_EQ(head.lifecycle, Lifecycle::kActive);
   EXPECT_TRUE(head.lease.held);
+}
+
+// A close that has looked and is about to wait when the server stops is lost otherwise: nobody
+// wakes it, and the server's end waits for it for ever.
+TEST(TurnWaiters, WhoeverComesAfterTheStopIsWokenAtOnce) {
+  WorkerPool pool({.workers = 1, .queued = 1});
+  TurnWaiters waiters(pool);
+  waiters.Stop();
+  std::optional<TurnWaiters::Woken> woken;
+  waiters.Add({.key = {*TenantId::Parse("default"), *SessionId::Parse("one")},
+               .over = [] { return false; },
+               .wake = [&](TurnWaiters::Woken why) { woken = why; }});
+  EXPECT_EQ(woken, TurnWaiters::Woken::kStopping);
 }
 
 }  // namespace
