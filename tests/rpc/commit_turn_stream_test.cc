@@ -5,7 +5,9 @@
 #include "tests/support/streamed_commit.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -219,22 +221,29 @@ TEST_F(CommitTurnStreamRpc, WhatIsAnnouncedIsReserved) {
   Begin("one", first);
   const std::string second = Create("two").lease_token();
   Begin("two", second);
-  grpc::ClientContext context;
+  std::deque<grpc::ClientContext> contexts;
   pb::CommitTurnStreamResponse response;
   Parts parts = PartsOf(Large("one", first, {kMiB}, 10));
   parts.front().mutable_commit()->set_data_bytes(kSnapshotBytes);
-  const auto holder = sessions().CommitTurnStream(&context, &response);
-  ASSERT_TRUE(holder->Write(parts.front()));
-  // The first part is taken in at some time: from then on there is no room for another one.
+  pb::CommitTurnStreamRequest more;
+  more.mutable_message()->set_role("assistant");
+  std::unique_ptr<grpc::ClientWriter<pb::CommitTurnStreamRequest>> holder;
+  // The first part is taken in at some time: from then on there is no room for another one. If it
+  // meets one of those it is refused itself, and begins again.
   Parts broken = PartsOf(Large("two", second, {100}, 10));
   broken.back().mutable_end()->set_data_sha256("wrong");
   grpc::Status refused;
   do {
+    if (holder == nullptr || !holder->Write(more)) {
+      if (holder != nullptr) (void)holder->Finish();
+      holder = sessions().CommitTurnStream(&contexts.emplace_back(), &response);
+      holder->Write(parts.front());
+    }
     refused = Send(broken);
   } while (ReasonOf(refused) == "INVALID_FIELD");
   EXPECT_EQ(ReasonOf(refused), "OVERLOADED");
   EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "limits.staged_bytes");
-  context.TryCancel();
+  contexts.back().TryCancel();
   (void)holder->Finish();
   // And some time after it is given up there is.
   do {
