@@ -127,8 +127,8 @@ class PgNotifier : public ::testing::Test {
     return notice.value_or(pg::Notice());
   }
   // What the reader is told next.
-  std::set<std::string> NextTold() {
-    std::set<std::string> told;
+  std::multiset<std::string> NextTold() {
+    std::multiset<std::string> told;
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
       const auto wakeups = reader_->WaitForEvents(absl::Seconds(1));
       if (!wakeups.ok()) return false;
@@ -137,14 +137,15 @@ class PgNotifier : public ::testing::Test {
     }));
     return told;
   }
-  // Until the reader has been told of all that happened: the look that finds the last event finds
-  // those before it.
+  // Until the reader has been told of all that happened: the look that finds an event finds those
+  // before it, and a session that was only created has one.
   void Drain() {
-    if (!tokens_.contains("last")) Create("last");
-    Happen("last");
+    const SessionKey last = Key("last");
+    EXPECT_EQ(ReasonOf(reader_->ReadEvents(last, EventSeq(), kWhole).status()), "SESSION_NOT_FOUND");
+    EXPECT_EQ(ReasonOf(writer_->Commit(Changes(last, random_).Create())), "OK");
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
       const auto wakeups = reader_->WaitForEvents(absl::Seconds(1));
-      return wakeups.ok() && absl::c_linear_search(wakeups->sessions, Key("last"));
+      return wakeups.ok() && absl::c_linear_search(wakeups->sessions, last);
     }));
   }
   bool AwaitTold(std::set<std::string> ids) { return AwaitTold(std::move(ids), *reader_); }
@@ -243,7 +244,9 @@ TEST_F(PgNotifier, EachEventIsFoundOnceHoweverLongAnotherTransactionTakes) {
   }
   ASSERT_EQ(slow->Script("COMMIT"), absl::OkStatus());
   Happen("gamma");
-  EXPECT_THAT(NextTold(), ElementsAre("alpha", "gamma"));
+  std::multiset<std::string> told;
+  while (!HasFailure() && !told.contains("gamma")) told.merge(NextTold());
+  EXPECT_THAT(told, ElementsAre("alpha", "gamma"));
 }
 
 // However slow the machine is: more time only allows for more.
