@@ -141,7 +141,8 @@ class PgNotifier : public ::testing::Test {
   // before it, and a session that was only created has one.
   void Drain() {
     const SessionKey last = Key("last");
-    EXPECT_EQ(ReasonOf(reader_->ReadEvents(last, EventSeq(), kWhole).status()), "SESSION_NOT_FOUND");
+    EXPECT_EQ(ReasonOf(reader_->ReadEvents(last, EventSeq(), kWhole).status()),
+              "SESSION_NOT_FOUND");
     EXPECT_EQ(ReasonOf(writer_->Commit(Changes(last, random_).Create())), "OK");
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
       const auto wakeups = reader_->WaitForEvents(absl::Seconds(1));
