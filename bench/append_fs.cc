@@ -27,7 +27,7 @@ class AppendFs {
 
   absl::Status Run() {
     RETURN_IF_ERROR(served_.Start());
-    ASSIGN_OR_RETURN(agents_, MakeAgents(served_, "stream", kStreams));
+    RETURN_IF_ERROR(streams_.Open(kStreams));
     std::vector<std::unique_ptr<EchoSlot>> echoes;
     std::vector<Slot*> slots;
     for (size_t at = 0; at < kStreams; ++at) {
@@ -39,7 +39,7 @@ class AppendFs {
          .run = [&](uint64_t count) { return Drive(slots, count); },
          .process = &served_.process()},
         {.name = "append",
-         .run = [this](uint64_t count) { return Append(count); },
+         .run = [this](uint64_t count) { return streams_.Append(count); },
          .process = &served_.process()}};
     ASSIGN_OR_RETURN(
         const auto results,
@@ -56,27 +56,17 @@ class AppendFs {
   }
 
  private:
-  absl::StatusOr<Round> Append(uint64_t count) {
-    const uint64_t each = count / kStreams;
-    ASSIGN_OR_RETURN(
-        const Round took,
-        StreamToAll(served_, agents_, {.after = entries_, .count = each, .bytes = kEntryBytes}));
-    entries_ += each;
-    return took;
-  }
-
   // Everything acknowledged must be there after the server was killed.
   absl::Status Count() {
     served_.End(SIGKILL);
     RETURN_IF_ERROR(served_.Start());
-    return CountEntries(served_, agents_, entries_);
+    return streams_.Count();
   }
 
   const Plan& plan_;
   Figures& figures_;
   Served served_;
-  std::vector<std::unique_ptr<Agent>> agents_;
-  uint64_t entries_ = 0;  // of each session, acknowledged
+  JournalStreams streams_{served_, kEntryBytes};
 };
 
 }  // namespace

@@ -34,13 +34,13 @@ class AppendPg {
   absl::Status Run() {
     RETURN_IF_ERROR(pgbench_.Open());
     RETURN_IF_ERROR(served_.Start());
-    ASSIGN_OR_RETURN(agents_, MakeAgents(served_, "stream", kStreams));
+    RETURN_IF_ERROR(streams_.Open(kStreams));
     const std::vector<Contender> contenders = {
         {.name = "pgbench",
          .run = [this](uint64_t count) { return pgbench_.Insert(kStreams, count); },
          .database = &database_},
         {.name = "append",
-         .run = [this](uint64_t count) { return Append(count); },
+         .run = [this](uint64_t count) { return streams_.Append(count); },
          .process = &served_.process(),
          .database = &database_}};
     RETURN_IF_ERROR(database_.Checkpoint());
@@ -62,21 +62,12 @@ class AppendPg {
   }
 
  private:
-  absl::StatusOr<Round> Append(uint64_t count) {
-    const uint64_t each = count / kStreams;
-    ASSIGN_OR_RETURN(
-        const Round took,
-        StreamToAll(served_, agents_, {.after = entries_, .count = each, .bytes = kEntryBytes}));
-    entries_ += each;
-    return took;
-  }
-
   // Everything acknowledged must be there after everything was killed.
   absl::Status Count() {
     served_.End(SIGKILL);
     RETURN_IF_ERROR(database_.Crash());
     RETURN_IF_ERROR(served_.Start());
-    RETURN_IF_ERROR(CountEntries(served_, agents_, entries_));
+    RETURN_IF_ERROR(streams_.Count());
     return pgbench_.Count();
   }
 
@@ -85,8 +76,7 @@ class AppendPg {
   Postgres& database_;
   Served served_;
   Pgbench pgbench_;
-  std::vector<std::unique_ptr<Agent>> agents_;
-  uint64_t entries_ = 0;  // of each session, acknowledged
+  JournalStreams streams_{served_, kEntryBytes};
 };
 
 }  // namespace

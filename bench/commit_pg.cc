@@ -168,10 +168,8 @@ class CommitPg {
     ASSIGN_OR_RETURN(const int64_t after, LogPosition());
     const double ms = spent / static_cast<double>(agents.size());
     const double bytes = static_cast<double>(after - before) / static_cast<double>(kHistoryCommits);
-    figures_.Note(round, name + "-history", "p50_ms", ms);
-    figures_.Note(round, name + "-history", "wal_bytes", bytes);
-    times_[name].push_back(ms);
-    logs_[name].push_back(bytes);
+    figures_.Keep(round, name + "-history", "p50_ms", ms, times_[name]);
+    figures_.Keep(round, name + "-history", "wal_bytes", bytes, logs_[name]);
     return absl::OkStatus();
   }
 

@@ -47,6 +47,12 @@ void Figures::Note(size_t round, std::string_view what, std::string_view unit, d
   rounds_ << round << ' ' << what << ' ' << unit << ' ' << value << std::endl;
 }
 
+void Figures::Keep(size_t round, std::string_view what, std::string_view unit, double value,
+                   std::vector<double>& values) {
+  Note(round, what, unit, value);
+  values.push_back(value);
+}
+
 void Figures::Print(std::string_view name, double value, std::optional<Goal> goal) {
   const bool reached = !goal || Reached(*goal, value);
   std::string line = bench_;

@@ -34,6 +34,9 @@ class Figures {
 
   // One value of one round: a line `round what unit value` of the file.
   void Note(size_t round, std::string_view what, std::string_view unit, double value);
+  // The same, and adds it to the `values` of all rounds.
+  void Keep(size_t round, std::string_view what, std::string_view unit, double value,
+            std::vector<double>& values);
   // Prints `<bench>.<name> VALUE GOAL ok|short`. Without a goal it is never judged.
   void Print(std::string_view name, double value, std::optional<Goal> goal = std::nullopt);
   // A remark for people, to standard error and the file.

@@ -65,31 +65,38 @@ absl::Status JournalStream::Await() {
   return absl::FailedPreconditionError("a stream ended before its last entry was acknowledged");
 }
 
-absl::StatusOr<Round> StreamToAll(Served& served, const std::vector<std::unique_ptr<Agent>>& agents,
-                                  JournalStream::Entries entries) {
+absl::Status JournalStreams::Open(size_t count) {
+  ASSIGN_OR_RETURN(agents_, MakeAgents(served_, "stream", count));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Round> JournalStreams::Append(uint64_t count) {
+  const uint64_t each = count / agents_.size();
   const auto begin = std::chrono::steady_clock::now();
   std::vector<std::unique_ptr<JournalStream>> streams;
-  for (const auto& agent : agents) {
-    streams.push_back(std::make_unique<JournalStream>(served, *agent, entries));
+  for (const auto& agent : agents_) {
+    streams.push_back(std::make_unique<JournalStream>(
+        served_, *agent,
+        JournalStream::Entries{.after = entries_, .count = each, .bytes = entry_bytes_}));
   }
   absl::Status status;
   for (const auto& stream : streams) status.Update(stream->Await());
   RETURN_IF_ERROR(status);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return Summarise(entries.count * agents.size(), took.count(), {});
+  entries_ += each;
+  return Summarise(each * agents_.size(), took.count(), {});
 }
 
-absl::Status CountEntries(Served& served, const std::vector<std::unique_ptr<Agent>>& agents,
-                          uint64_t entries) {
-  for (const auto& agent : agents) {
+absl::Status JournalStreams::Count() const {
+  for (const auto& agent : agents_) {
     v1::ReadJournalRequest request;
     request.set_session_id(agent->id());
     request.set_page_size(1);
     grpc::ClientContext context;
     v1::ReadJournalResponse response;
-    const grpc::Status status = served.sessions().ReadJournal(&context, request, &response);
+    const grpc::Status status = served_.sessions().ReadJournal(&context, request, &response);
     if (!status.ok()) return FailedCall("ReadJournal", status);
-    if (response.journal_number() != entries) {
+    if (response.journal_number() != entries_) {
       return absl::FailedPreconditionError("entries that were acknowledged are not there");
     }
   }

@@ -56,13 +56,25 @@ class JournalStream final : public grpc::ClientBidiReactor<v1::AppendJournalStre
   grpc::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The same into the session of every agent at once: `entries.count` of each. Waits for the end.
-absl::StatusOr<Round> StreamToAll(Served& served, const std::vector<std::unique_ptr<Agent>>& agents,
-                                  JournalStream::Entries entries);
+// Agents whose sessions are streamed into all at once. Used by one thread.
+class JournalStreams {
+ public:
+  // Entries of so many bytes. `served` must outlive it.
+  JournalStreams(Served& served, size_t entry_bytes) : served_(served), entry_bytes_(entry_bytes) {}
 
-// FAILED_PRECONDITION unless the journal of each agent's session ends at `entries`.
-absl::Status CountEntries(Served& served, const std::vector<std::unique_ptr<Agent>>& agents,
-                          uint64_t entries);
+  // Creates the sessions; once.
+  absl::Status Open(size_t count);
+  // Appends `count` entries, as many to each session, and waits until all are acknowledged.
+  absl::StatusOr<Round> Append(uint64_t count);
+  // FAILED_PRECONDITION unless each journal ends at what was acknowledged last.
+  absl::Status Count() const;
+
+ private:
+  Served& served_;
+  const size_t entry_bytes_;
+  std::vector<std::unique_ptr<Agent>> agents_;
+  uint64_t entries_ = 0;  // of each session, acknowledged
+};
 
 }  // namespace holdfast::bench
 

@@ -68,10 +68,8 @@ absl::Status Compare(const Plan& plan, Figures& figures, Listed& many, uint64_t 
                      MedianMilliseconds(kPages, [&] { return few.NextPage(); }));
     ASSIGN_OR_RETURN(const double many_ms,
                      MedianMilliseconds(kPages, [&] { return many.NextPage(); }));
-    figures.Note(round, "page-few", "ms", few_ms);
-    figures.Note(round, "page-many", "ms", many_ms);
-    pages_few.push_back(few_ms);
-    pages_many.push_back(many_ms);
+    figures.Keep(round, "page-few", "ms", few_ms, pages_few);
+    figures.Keep(round, "page-many", "ms", many_ms, pages_many);
   }
   figures.Print("page-many-over-few", MedianRatio(pages_many, pages_few), kPageTime);
   figures.Print("sessions-many", static_cast<double>(many.sessions()));

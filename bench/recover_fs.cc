@@ -108,7 +108,7 @@ class RecoverFs {
   absl::Status RunRound(size_t round) {
     if (round % 2 == 1) RETURN_IF_ERROR(StartOf(many_, round, "start-many", starts_many_));
     RETURN_IF_ERROR(few_.Start());
-    Keep(round, "start-few", few_.start_seconds() * 1000, starts_few_);
+    figures_.Keep(round, "start-few", "ms", few_.start_seconds() * 1000, starts_few_);
     RETURN_IF_ERROR(Touch(round));
     few_.End(SIGKILL);
     if (round % 2 == 0) RETURN_IF_ERROR(StartOf(many_, round, "start-many", starts_many_));
@@ -118,7 +118,7 @@ class RecoverFs {
   absl::Status StartOf(Served& served, size_t round, std::string_view what,
                        std::vector<double>& values) {
     RETURN_IF_ERROR(served.Start());
-    Keep(round, what, served.start_seconds() * 1000, values);
+    figures_.Keep(round, what, "ms", served.start_seconds() * 1000, values);
     served.End(SIGKILL);
     return absl::OkStatus();
   }
@@ -135,15 +135,10 @@ class RecoverFs {
     RETURN_IF_ERROR(ReadMilliseconds(plain_).status());
     const auto begin = SteadyClock::now();
     RETURN_IF_ERROR(Get(few_, "fat"));
-    Keep(round, "touch", MillisecondsSince(begin), touches_);
+    figures_.Keep(round, "touch", "ms", MillisecondsSince(begin), touches_);
     ASSIGN_OR_RETURN(const double read, ReadMilliseconds(plain_));
-    Keep(round, "read", read, reads_);
+    figures_.Keep(round, "read", "ms", read, reads_);
     return absl::OkStatus();
-  }
-
-  void Keep(size_t round, std::string_view what, double value, std::vector<double>& values) {
-    figures_.Note(round, what, "ms", value);
-    values.push_back(value);
   }
 
   absl::Status Count() {

@@ -140,18 +140,14 @@ class Resume {
     for (const char* id : {odd ? "long" : "short", odd ? "short" : "long"}) {
       const bool is_long = std::string(id) == "long";
       ASSIGN_OR_RETURN(const double took, MedianMilliseconds(kResumes, [&] { return TakeUp(id); }));
-      Keep(round, std::string("resume-") + id, took, is_long ? resumes_long_ : resumes_short_);
+      figures_.Keep(round, std::string("resume-") + id, "ms", took,
+                    is_long ? resumes_long_ : resumes_short_);
     }
     ASSIGN_OR_RETURN(const double raw, MedianMilliseconds(kReads, [&] { return plain_.Read(); }));
-    Keep(round, raw_, raw, raws_);
+    figures_.Keep(round, raw_, "ms", raw, raws_);
     ASSIGN_OR_RETURN(const double read, MedianMilliseconds(kReads, [&] { return Read(); }));
-    Keep(round, "read", read, reads_);
+    figures_.Keep(round, "read", "ms", read, reads_);
     return absl::OkStatus();
-  }
-
-  void Keep(size_t round, const std::string& what, double value, std::vector<double>& values) {
-    figures_.Note(round, what, "ms", value);
-    values.push_back(value);
   }
 
   absl::Status TakeUp(const std::string& id) {

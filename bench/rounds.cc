@@ -13,12 +13,9 @@ constexpr uint64_t kWarmUpShare = 4;
 // One contender's part of a round.
 void Keep(const Contender& contender, const Round& took, size_t round, Results& results,
           Figures& figures) {
-  results.rates.push_back(took.Rate());
-  results.p50_ms.push_back(took.p50_ms);
-  results.p99_ms.push_back(took.p99_ms);
-  figures.Note(round, contender.name, "per_second", took.Rate());
-  figures.Note(round, contender.name, "p50_ms", took.p50_ms);
-  figures.Note(round, contender.name, "p99_ms", took.p99_ms);
+  figures.Keep(round, contender.name, "per_second", took.Rate(), results.rates);
+  figures.Keep(round, contender.name, "p50_ms", took.p50_ms, results.p50_ms);
+  figures.Keep(round, contender.name, "p99_ms", took.p99_ms, results.p99_ms);
 }
 
 struct Spent {
@@ -40,10 +37,10 @@ void KeepSpent(const Contender& contender, const Spent& before, const Round& too
   const double each = kMicroseconds / static_cast<double>(took.count);
   const double process = (after.process - before.process) * each;
   const double database = (after.database - before.database) * each;
-  results.processor_us.push_back(process + database);
-  results.database_us.push_back(database);
-  figures.Note(round, contender.name, "cpu_us", process + database);
-  if (contender.database) figures.Note(round, contender.name, "database_cpu_us", database);
+  figures.Keep(round, contender.name, "cpu_us", process + database, results.processor_us);
+  if (contender.database) {
+    figures.Keep(round, contender.name, "database_cpu_us", database, results.database_us);
+  }
 }
 
 }  // namespace

@@ -171,8 +171,8 @@ class BenchOfWatches {
       ASSIGN_OR_RETURN(const double took, CommitAndAwait());
       latencies.push_back(took);
     }
-    (with_stuck ? beside_ : alone_).push_back(Median(latencies));
-    figures_.Note(round, with_stuck ? "with-stuck" : "alone", "ms", Median(latencies));
+    figures_.Keep(round, with_stuck ? "with-stuck" : "alone", "ms", Median(latencies),
+                  with_stuck ? beside_ : alone_);
     return absl::OkStatus();
   }
 
