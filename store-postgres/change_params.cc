@@ -54,7 +54,7 @@ void PutMessages(const Applied& applied, Params& params) {
 
 void PutSlots(const DecidedChange& decided, Params& params) {
   const Applied& applied = *decided.applied;
-  params.Int(Signed(applied.head.revision));
+  params.Int(Signed(applied.head.revision)).Bool(decided.change->moves_revision);
   params.Int(FoldedTurn(applied)).Int(Signed(applied.folded_after));
   params.Int(Signed(decided.turn_began_behind));
   SlotColumns columns;

@@ -16,7 +16,7 @@ constexpr Statement kChange = {
     " $7::text::uuid, $8::bytea, $9::text, $10::timestamptz, $11,"
     " $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28::bytea,"
     " $29::text::uuid, $30::bigint, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42,"
-    " $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57::bytea)"};
+    " $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58::bytea)"};
 constexpr Statement kChangeMany = {
     "change_many",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
@@ -57,15 +57,24 @@ void NoteTimeline(const Rows& rows, Connection& connection, Pool& pool) {
   pool.SawTimeline(seen);
 }
 
+// A connection that turns out to have ended before it could carry the statement out is replaced.
 Written Send(const Statement& statement, const Params& params, const Database& database) {
-  absl::StatusOr<Pool::Lease> connection = database.pool.Take(kConnectionWait);
-  if (!connection.ok()) {
-    Written written;
-    written.unreached = connection.status();
-    return written;
+  constexpr int kTries = 3;
+  Written written;
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    written = Written();
+    absl::StatusOr<Pool::Lease> connection = database.pool.Take(kConnectionWait);
+    if (!connection.ok()) {
+      written.unreached = connection.status();
+      return written;
+    }
+    written = From((*connection)->Run(statement, params), statement, database);
+    if (written.rows) {
+      NoteTimeline(*written.rows, **connection, database.pool);
+      return written;
+    }
+    if (written.failure->effect != Effect::kNone || (*connection)->usable()) return written;
   }
-  Written written = From((*connection)->Run(statement, params), statement, database);
-  if (written.rows) NoteTimeline(*written.rows, **connection, database.pool);
   return written;
 }
 

@@ -66,12 +66,20 @@ CREATE TABLE holdfast.session (
   -- Sweeps look at these rows alone. Set when a turn begins or a mark is made, and taken back by a
   -- sweep, never by a commit.
   sweep         boolean NOT NULL,
-  -- The place in a listing: a foreign or damaged session counts as the oldest.
-  listed_at     timestamptz NOT NULL GENERATED ALWAYS AS (
-    CASE WHEN store_id = holdfast.store_id() AND (deleted OR head_sum = sha256(head))
-         THEN created_at ELSE '1970-01-01 00:00:00+00'::timestamptz END) STORED,
   PRIMARY KEY (tenant, session_id)
 ) WITH (fillfactor = 50, toast_tuple_target = 4064, autovacuum_vacuum_scale_factor = 0.05);
+
+-- The place in a listing: a foreign or damaged session counts as the oldest. Each write of the head
+-- works the expression out anew, and would look into a function; so it names the store itself.
+DO $$
+BEGIN
+  EXECUTE format(
+    'ALTER TABLE holdfast.session ADD COLUMN listed_at timestamptz NOT NULL GENERATED ALWAYS AS ('
+    ' CASE WHEN store_id = %L AND (deleted OR head_sum = sha256(head))'
+    ' THEN created_at ELSE %L::timestamptz END) STORED',
+    holdfast.store_id(), '1970-01-01 00:00:00+00');
+END
+$$;
 
 CREATE INDEX session_listed ON holdfast.session (tenant, listed_at, session_id)
   WHERE NOT deleted;

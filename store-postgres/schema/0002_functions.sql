@@ -140,6 +140,7 @@ CREATE FUNCTION holdfast.change(
   p_upload uuid, p_upload_bytes bigint,
   p_first_message bigint, p_message_sizes bigint[], p_message_recs bytea[],
   p_revision bigint,            -- of the slot versions
+  p_fresh boolean,              -- nothing has this revision yet
   p_fold_turn bigint, p_fold_after bigint, p_fold_from bigint,
   p_slot_owners text[], p_slot_sizes bigint[], p_slot_recs bytea[], p_slot_data bytea[],
   p_first_entry bigint, p_entry_turn bigint, p_entry_numbers bigint[], p_entry_sizes bigint[],
@@ -151,9 +152,10 @@ CREATE FUNCTION holdfast.change(
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-  o    holdfast.outcome;
-  t    timestamptz;
-  done boolean := false;
+  o      holdfast.outcome;
+  t      timestamptz;
+  done   boolean := false;
+  locked boolean;
 BEGIN
   IF p_waits THEN
     PERFORM set_config('lock_timeout', '10s', true);
@@ -176,25 +178,29 @@ BEGIN
 
   IF NOT done THEN
     IF p_waits THEN
-      PERFORM 1 FROM holdfast.session s
+      PERFORM FROM holdfast.session s
       WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE;
-    ELSE
-      PERFORM 1 FROM holdfast.session s
-      WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE SKIP LOCKED;
     END IF;
-    done := FOUND;
-    o := holdfast.look(p_tenant, p_session, p_request, p_kept_since);
-    o.timeline := holdfast.timeline();
-    IF NOT done AND o.version > 0 THEN
-      o.skipped := true;
-      RETURN o;
-    END IF;
-    IF o.request IS NOT NULL THEN
-      PERFORM holdfast.rewrite(p_tenant, p_session, p_request);
-    END IF;
-    IF p_version = 0 OR o.version <> p_version OR o.head_sum <> p_was OR o.deleted
-       OR o.request IS NOT NULL OR o.store_id <> holdfast.store_id()
-       OR (p_needs_free AND o.lease_left > '0'::interval) THEN
+    -- A row that changed since this statement began is locked and read as it is now, and a reply
+    -- that was stored with that change is not found: the row is not what was expected then.
+    SELECT s.version = p_version AND s.head_sum = p_was AND NOT s.deleted
+             AND s.store_id = holdfast.store_id() AND r.at IS NULL,
+           holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, w.opened_at)
+    INTO done, o.lease_left
+    FROM holdfast.session s CROSS JOIN holdfast.opening w
+    LEFT JOIN holdfast.request r
+      ON r.tenant = p_tenant AND r.session_id = p_session AND r.request_id = p_request
+         AND r.at >= p_kept_since
+    WHERE s.tenant = p_tenant AND s.session_id = p_session
+    FOR NO KEY UPDATE OF s SKIP LOCKED;
+    locked := FOUND;
+    IF NOT locked OR NOT done OR (p_needs_free AND o.lease_left > '0'::interval) THEN
+      o := holdfast.look(p_tenant, p_session, p_request, p_kept_since);
+      o.timeline := holdfast.timeline();
+      o.skipped := NOT locked AND o.version > 0;
+      IF locked AND o.request IS NOT NULL THEN
+        PERFORM holdfast.rewrite(p_tenant, p_session, p_request);
+      END IF;
       RETURN o;
     END IF;
     IF p_upload IS NOT NULL THEN
@@ -202,6 +208,8 @@ BEGIN
       WHERE u.tenant = p_tenant AND u.session_id = p_session AND u.upload_id = p_upload
         AND NOT u.linked AND u.bytes = p_upload_bytes;
       IF NOT FOUND THEN
+        o := holdfast.look(p_tenant, p_session, p_request, p_kept_since);
+        o.timeline := holdfast.timeline();
         o.uploaded := false;
         RETURN o;
       END IF;
@@ -226,8 +234,9 @@ BEGIN
       marked_at = CASE WHEN p_marked THEN coalesce(s.marked_at, t) END,
       sweep = s.sweep OR p_sweep
     WHERE s.tenant = p_tenant AND s.session_id = p_session;
+    o.store_id := holdfast.store_id();
+    o.deleted := false;
     o.version := p_version + 1;
-    o.head := NULL;
     o.lease_left := CASE WHEN NOT p_held THEN NULL WHEN p_renews THEN p_ttl
                          ELSE o.lease_left END;
   END IF;
@@ -247,7 +256,13 @@ BEGIN
   IF p_fold_turn > 0 THEN
     PERFORM holdfast.fold(p_tenant, p_session, p_revision, p_fold_turn, p_fold_after, p_fold_from);
   END IF;
-  IF cardinality(p_slot_owners) > 0 THEN
+  -- To insert where a row may be there already takes a look and a record more for each.
+  IF cardinality(p_slot_owners) > 0 AND p_fresh AND p_fold_turn = 0 THEN
+    INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
+    SELECT p_tenant, p_session, u.owner, p_revision, u.size, u.rec, u.data
+    FROM unnest(p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
+      AS u (owner, size, rec, data);
+  ELSIF cardinality(p_slot_owners) > 0 THEN
     PERFORM holdfast.put_slots(p_tenant, p_session, p_revision, p_slot_owners, p_slot_sizes,
                                p_slot_recs, p_slot_data);
   END IF;

@@ -37,48 +37,41 @@ CREATE FUNCTION holdfast.change_many(
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-  locked integer[];
-  ok     integer[];  -- the members that are written
-  places tid[];      -- and where their rows are
-  lefts  interval[]; -- and what is left of their leases
-  stale  integer[];  -- and those of whose request there is a reply that counts no more
-  opened timestamptz;
-  t      timestamptz;
-  line   bigint := holdfast.timeline();
+  locked  integer[];
+  ok      integer[];  -- the members that are written
+  places  tid[];      -- and where their rows are
+  lefts   interval[]; -- and what is left of their leases
+  stale   integer[];  -- and those of whose request there is a reply that counts no more
+  written bigint;
+  t       timestamptz;
+  line    bigint := holdfast.timeline();
 BEGIN
-  SELECT o.opened_at INTO opened FROM holdfast.opening o;
-  locked := ARRAY(
-    SELECT u.n
-    FROM (SELECT v.tenant, v.session_id, v.n::integer AS n
-          FROM unnest(p_tenants, p_sessions) WITH ORDINALITY AS v (tenant, session_id, n)
-          ORDER BY v.tenant, v.session_id) u
-    CROSS JOIN LATERAL (
-      SELECT FROM holdfast.session s
-      WHERE s.tenant = u.tenant AND s.session_id = u.session_id
-      FOR NO KEY UPDATE SKIP LOCKED) l);
-
-  -- Under the locks, by a statement of its own, which sees what was left before them.
-  SELECT coalesce(array_agg(f.n), '{}'), array_agg(f.place), array_agg(f.lease_left),
-         array_agg(f.n) FILTER (WHERE f.stale)
-  INTO ok, places, lefts, stale
+  -- Locked and read at once: as in holdfast.change, a row that changed since this statement began is
+  -- read as it is now, and is not what was expected.
+  SELECT coalesce(array_agg(f.n), '{}'), coalesce(array_agg(f.n) FILTER (WHERE f.good), '{}'),
+         array_agg(f.place) FILTER (WHERE f.good), array_agg(f.lease_left) FILTER (WHERE f.good),
+         array_agg(f.n) FILTER (WHERE f.good AND f.stale)
+  INTO locked, ok, places, lefts, stale
   FROM (
-    SELECT u.n::integer AS n, s.place, r.at IS NOT NULL AS stale,
-           holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened) AS lease_left,
-           u.needs_free
+    SELECT u.n::integer AS n, s.place, s.lease_left, r.at IS NOT NULL AS stale,
+           s.version = u.version AND s.head_sum = u.was AND NOT s.deleted
+             AND s.store_id = holdfast.store_id() AND (r.at IS NULL OR r.at < p_kept_since)
+             AND NOT (u.needs_free AND coalesce(s.lease_left, '0') > '0'::interval) AS good
     FROM unnest(p_tenants, p_sessions, p_versions, p_was, p_needs_free, p_requests)
       WITH ORDINALITY AS u (tenant, session_id, version, was, needs_free, request, n)
+    CROSS JOIN holdfast.opening o
     CROSS JOIN LATERAL (
-      SELECT x.ctid AS place, x.* FROM holdfast.session x
-      WHERE x.tenant = u.tenant AND x.session_id = u.session_id OFFSET 0) s
+      SELECT x.ctid AS place, x.version, x.head_sum, x.deleted, x.store_id,
+             holdfast.lease_left(x.held, x.lease_at, x.expires_at, x.ttl, o.opened_at)
+               AS lease_left
+      FROM holdfast.session x
+      WHERE x.tenant = u.tenant AND x.session_id = u.session_id
+      FOR NO KEY UPDATE SKIP LOCKED) s
     LEFT JOIN LATERAL (
       SELECT q.at FROM holdfast.request q
       WHERE q.tenant = u.tenant AND q.session_id = u.session_id
         AND q.request_id = u.request::uuid OFFSET 0) r ON true
-    WHERE u.n = ANY (locked) AND s.version = u.version AND s.head_sum = u.was AND NOT s.deleted
-      AND s.store_id = holdfast.store_id()
-      AND (r.at IS NULL OR r.at < p_kept_since)
-    ORDER BY u.n) f
-  WHERE NOT (f.needs_free AND coalesce(f.lease_left, '0') > '0'::interval);
+    ORDER BY u.n) f;
 
   -- A repeat waits for a flush, as in holdfast.rewrite.
   IF cardinality(ok) < cardinality(locked) THEN
@@ -121,6 +114,10 @@ BEGIN
     sweep = s.sweep OR p_sweep[k.n]
   FROM unnest(ok, places) AS k (n, place)
   WHERE s.ctid = k.place;
+  GET DIAGNOSTICS written = ROW_COUNT;
+  IF written <> cardinality(ok) THEN
+    RAISE EXCEPTION 'a session is not where it was locked';
+  END IF;
 
   INSERT INTO holdfast.request (tenant, session_id, request_id, at, rec, token)
   SELECT u.tenant, u.session_id, u.request::uuid, p_at, u.rec, u.token
@@ -212,11 +209,12 @@ BEGIN
   RETURN QUERY
   SELECT coalesce(s.version, 0), s.store_id, s.deleted,
          CASE WHEN NOT o.yes THEN s.head END, CASE WHEN NOT o.yes THEN s.head_sum END,
-         holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, opened),
+         holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, w.opened_at),
          r.rec, r.token, o.yes, true, line,
          s.version IS NOT NULL AND u.n <> ALL (locked)
   FROM unnest(p_tenants, p_sessions, p_requests)
     WITH ORDINALITY AS u (tenant, session_id, request, n)
+  CROSS JOIN holdfast.opening w
   CROSS JOIN LATERAL (SELECT u.n = ANY (ok) AS yes) o
   LEFT JOIN LATERAL (
     SELECT x.* FROM holdfast.session x

@@ -24,12 +24,13 @@ BEGIN
     ORDER BY g.number LIMIT p_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;
-  DELETE FROM holdfast.slot x
-  WHERE x.tenant = p_tenant AND x.session_id = p_session AND x.revision <= p_oldest
-    AND (EXISTS (SELECT FROM holdfast.slot y
-                 WHERE y.tenant = p_tenant AND y.session_id = p_session AND y.owner = x.owner
-                   AND y.revision > x.revision AND y.revision <= p_oldest)
-         OR x.rec IS NULL);
+  DELETE FROM holdfast.slot WHERE ctid = ANY (ARRAY(
+    SELECT v.place
+    FROM (SELECT x.ctid AS place, x.rec IS NULL AS gone,
+                 lead(x.revision) OVER (PARTITION BY x.owner ORDER BY x.revision) AS later
+          FROM holdfast.slot x
+          WHERE x.tenant = p_tenant AND x.session_id = p_session AND x.revision <= p_oldest) v
+    WHERE v.later IS NOT NULL OR v.gone));
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;
   DELETE FROM holdfast.message WHERE ctid = ANY (ARRAY(

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <latch>
 #include <string>
 #include <thread>
@@ -316,6 +317,39 @@ TEST_F(PgGroupCommit, ALeaseRenewedElsewhereIsNotTakenByAMember) {
   EXPECT_EQ(database().AskText("SELECT count(*)::text FROM holdfast.request WHERE token <> ''"),
             std::to_string(kSessions));
   Close(other);
+}
+
+// A renewal moves the row and not its version: the group finds it where it is then.
+TEST_F(PgGroupCommit, LeasesRenewedWhileAGroupIsLockedSpoilNothing) {
+  database().Run(
+      "CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS timestamptz LANGUAGE plpgsql VOLATILE"
+      " AS $$ BEGIN IF current_query() LIKE '%change_many%' THEN"
+      " PERFORM pg_advisory_xact_lock_shared(1); END IF; RETURN clock_timestamp(); END $$");
+  const auto gate = holdfast::testing::Connect(database().dsn());
+  for (bool grouped = false; !grouped;) {
+    ASSERT_LT(++rounds_, 100);
+    ASSERT_EQ(gate->Script("SELECT pg_advisory_lock(1)"), absl::OkStatus());
+    std::atomic<bool> ended = false;
+    std::jthread group([&] {
+      std::vector<Change> changes;
+      for (int i = 0; i < kSessions; ++i) changes.push_back(Writing(i, "renewed"));
+      CommitTogether(std::move(changes));
+      ended = true;
+    });
+    EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+      grouped = database().AskText(
+                    "SELECT count(*)::text FROM pg_locks"
+                    " WHERE locktype = 'advisory' AND NOT granted") != "0";
+      return grouped || ended;
+    }));
+    ASSERT_EQ(gate->Script("UPDATE holdfast.session SET expires_at = '2200-01-01'"),
+              absl::OkStatus());
+    ASSERT_EQ(gate->Script("SELECT pg_advisory_unlock(1)"), absl::OkStatus());
+  }
+  EXPECT_THAT(Reasons(), Each("OK"));
+  // Nothing had to be written a second time.
+  EXPECT_EQ(database().AskText("SELECT count(DISTINCT xmin::text)::text FROM holdfast.session"),
+            std::to_string(statements().Take().size()));
 }
 
 TEST_F(PgGroupCommit, ARefusalIsItsOwnMembersAlone) {

@@ -5,7 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
+#include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace holdfast::test {
 namespace {
@@ -52,6 +55,29 @@ TEST_F(PgInDoubt, AnAnswerThatIsAlwaysLostIsAnUnknownOutcome) {
   ASSERT_EQ(ReasonOf(again), "OK");
   EXPECT_EQ(again->kind, Kind::kRepeated);
   EXPECT_EQ(again->receipt.turn, TurnNumber(1));
+}
+
+// What is prepared first was not carried out when that fails, so it is sent over another one.
+TEST_F(PgInDoubt, AConnectionThatEndsWhileAChangeIsPreparedCostsNothing) {
+  Create();
+  pg::Tap tap;
+  bool ended = false;
+  tap.before = [&](std::string_view name) -> std::optional<pg::Failure> {
+    if (name != "change" || std::exchange(ended, true)) return std::nullopt;
+    database().Run(
+        "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    return std::nullopt;
+  };
+  const auto other = AnotherServer(std::make_shared<const pg::Tap>(std::move(tap)));
+  Change change = changes().Write(token());
+  change.messages = {Text("one")};
+  const auto result = other->Commit(change);
+  ASSERT_EQ(ReasonOf(result), "OK");
+  EXPECT_EQ(result->kind, Kind::kApplied);
+  EXPECT_TRUE(ended);
+  EXPECT_THAT(Texts(), ElementsAre("one"));
+  Close(other);
 }
 
 TEST_F(PgInDoubt, AChangeWhoseBackendDiesInItsMiddleActsOnce) {
