@@ -35,6 +35,7 @@ absl::Status BenchListPg(const Plan& plan, Figures& figures);
 absl::Status BenchMemoryPg(const Plan& plan, Figures& figures);
 absl::Status BenchSpacePg(const Plan& plan, Figures& figures);
 absl::Status BenchScalePg(const Plan& plan, Figures& figures);
+absl::Status BenchNeighboursPg(const Plan& plan, Figures& figures);
 absl::Status BenchPeersPg(const Plan& plan, Figures& figures);
 absl::Status BenchRecoverFs(const Plan& plan, Figures& figures);
 absl::Status BenchSpaceFs(const Plan& plan, Figures& figures);

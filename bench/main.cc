@@ -23,7 +23,7 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 18> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 19> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
                                              {.name = "append-fs", .run = BenchAppendFs},
                                              {.name = "recover-fs", .run = BenchRecoverFs},
                                              {.name = "resume-fs", .run = BenchResumeFs},
@@ -40,6 +40,7 @@ constexpr std::array<Bench, 18> kBenches = {{{.name = "commit-fs", .run = BenchC
                                              {.name = "memory-pg", .run = BenchMemoryPg},
                                              {.name = "space-pg", .run = BenchSpacePg},
                                              {.name = "scale-pg", .run = BenchScalePg},
+                                             {.name = "neighbours-pg", .run = BenchNeighboursPg},
                                              {.name = "peers-pg", .run = BenchPeersPg}}};
 
 struct Options {

@@ -1,0 +1,150 @@
+// neighbours-pg: sessions that share statements with one whose changes the database always refuses
+// and one whose row somebody else has locked, against the same sessions without those two.
+#include "bench/agent.h"
+#include "bench/benches.h"
+#include "bench/postgres.h"
+#include "bench/rounds.h"
+#include "bench/served.h"
+#include "session/status_macros.h"
+
+#include "absl/synchronization/notification.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr size_t kNeighbours = 30;  // with the two, 32 calls in flight
+constexpr uint64_t kCount = 8192;   // of a round
+constexpr uint64_t kSmokeCount = 1024;
+constexpr Goal kNoticed = AtMost(2);
+
+constexpr char kPoison[] =
+    "CREATE FUNCTION holdfast.bench_poison() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN RAISE EXCEPTION 'poison'; END $$;"
+    "CREATE TRIGGER bench_poison BEFORE INSERT ON holdfast.message FOR EACH ROW"
+    " WHEN (NEW.session_id = 'poisoned') EXECUTE FUNCTION holdfast.bench_poison()";
+
+// Calls an agent again and again for as long as it lives, whatever it is answered.
+class Nuisance {
+ public:
+  explicit Nuisance(Agent& agent) : agent_(agent) {}
+  Nuisance(const Nuisance&) = delete;
+  Nuisance& operator=(const Nuisance&) = delete;
+  ~Nuisance() { ended_ = true; }
+
+  [[nodiscard]] uint64_t refused() const { return refused_; }
+
+ private:
+  void Run() {
+    while (!ended_) {
+      absl::Notification answered;
+      agent_.Start([&](const absl::Status& status) {
+        if (!status.ok()) ++refused_;
+        answered.Notify();
+      });
+      answered.WaitForNotification();
+    }
+  }
+
+  Agent& agent_;
+  std::atomic<bool> ended_ = false;
+  std::atomic<uint64_t> refused_ = 0;
+  std::jthread thread_{[this] { Run(); }};
+};
+
+class NeighboursPg {
+ public:
+  NeighboursPg(const Plan& plan, Figures& figures, Postgres& database)
+      : plan_(plan),
+        figures_(figures),
+        database_(database),
+        served_(plan.holdfastd, plan.directory + "/server", Keeping::In(database.dsn("store"))) {}
+
+  absl::Status Run() {
+    RETURN_IF_ERROR(served_.Start());
+    RETURN_IF_ERROR(database_.DoInStore(kPoison));
+    ASSIGN_OR_RETURN(neighbours_, MakeAgents(served_, "neighbour", kNeighbours));
+    ASSIGN_OR_RETURN(poisoned_, Agent::Make(served_, "poisoned", CommitShape()));
+    ASSIGN_OR_RETURN(locked_, Agent::Make(served_, "locked", CommitShape()));
+    ASSIGN_OR_RETURN(holder_, pg::Connection::Open({.dsn = database_.dsn("store")}));
+    const std::vector<Contender> contenders = {
+        {.name = "alone", .run = [this](uint64_t count) { return Drive(Slots(), count); }},
+        {.name = "beside", .run = [this](uint64_t count) { return DriveBeside(count); }}};
+    RETURN_IF_ERROR(database_.Checkpoint());
+    ASSIGN_OR_RETURN(
+        const auto results,
+        TakeTurns(contenders, {.count = plan_.Many(kCount, kSmokeCount), .rounds = plan_.rounds},
+                  figures_));
+    RETURN_IF_ERROR(Count());
+    return Print(results.at("alone"), results.at("beside"));
+  }
+
+ private:
+  std::vector<Slot*> Slots() const {
+    std::vector<Slot*> slots;
+    for (const auto& agent : neighbours_) slots.push_back(agent.get());
+    return slots;
+  }
+
+  absl::StatusOr<Round> DriveBeside(uint64_t count) {
+    RETURN_IF_ERROR(holder_->Script(
+        "BEGIN; SELECT FROM holdfast.session WHERE session_id = 'locked' FOR UPDATE"));
+    const Nuisance poisoned(*poisoned_);
+    const Nuisance locked(*locked_);
+    absl::StatusOr<Round> took = Drive(Slots(), count);
+    refused_ += poisoned.refused();
+    RETURN_IF_ERROR(holder_->Script("COMMIT"));  // or its last call would wait for it
+    return took;
+  }
+
+  // Everything acknowledged must be there after everything was killed.
+  absl::Status Count() {
+    served_.End(SIGKILL);
+    holder_.reset();
+    RETURN_IF_ERROR(database_.Crash());
+    RETURN_IF_ERROR(served_.Start());
+    for (const auto& agent : neighbours_) RETURN_IF_ERROR(agent->Count());
+    return absl::OkStatus();
+  }
+
+  absl::Status Print(const Results& alone, const Results& beside) {
+    ASSIGN_OR_RETURN(const int64_t groups,
+                     database_.Number("SELECT count(*) FROM (SELECT FROM holdfast.message"
+                                      " GROUP BY xmin::text HAVING count(DISTINCT session_id) > 1) g",
+                                      "store"));
+    figures_.Print("p99-beside-over-alone", MedianRatio(beside.p99_ms, alone.p99_ms), kNoticed);
+    figures_.Print("p50-beside-over-alone", MedianRatio(beside.p50_ms, alone.p50_ms));
+    figures_.Print("rate-beside-over-alone", MedianRatio(beside.rates, alone.rates));
+    figures_.Print("alone-p99-ms", Median(alone.p99_ms));
+    figures_.Print("beside-p99-ms", Median(beside.p99_ms));
+    figures_.Print("groups", static_cast<double>(groups), AtLeast(1));
+    figures_.Print("poisoned-refused", static_cast<double>(refused_), AtLeast(1));
+    return absl::OkStatus();
+  }
+
+  const Plan& plan_;
+  Figures& figures_;
+  Postgres& database_;
+  Served served_;
+  std::vector<std::unique_ptr<Agent>> neighbours_;
+  std::unique_ptr<Agent> poisoned_;
+  std::unique_ptr<Agent> locked_;
+  std::unique_ptr<pg::Connection> holder_;  // of the locked row
+  uint64_t refused_ = 0;
+};
+
+}  // namespace
+
+absl::Status BenchNeighboursPg(const Plan& plan, Figures& figures) {
+  ASSIGN_OR_RETURN(const auto database, Postgres::Start(plan, figures));
+  return NeighboursPg(plan, figures, *database).Run();
+}
+
+}  // namespace holdfast::bench
