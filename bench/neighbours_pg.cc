@@ -116,9 +116,9 @@ class NeighboursPg {
 
   absl::Status Print(const Results& alone, const Results& beside) {
     ASSIGN_OR_RETURN(const int64_t groups,
-                     database_.Number("SELECT count(*) FROM (SELECT FROM holdfast.message"
-                                      " GROUP BY xmin::text HAVING count(DISTINCT session_id) > 1) g",
-                                      "store"));
+                     database_.Number("SELECT count(*) FROM (SELECT FROM holdfast.message m"
+                                      " GROUP BY m.xmin::text"
+                                      " HAVING count(DISTINCT m.session_id) > 1) g"));
     figures_.Print("p99-beside-over-alone", MedianRatio(beside.p99_ms, alone.p99_ms), kNoticed);
     figures_.Print("p50-beside-over-alone", MedianRatio(beside.p50_ms, alone.p50_ms));
     figures_.Print("rate-beside-over-alone", MedianRatio(beside.rates, alone.rates));

@@ -11,8 +11,8 @@ namespace {
 
 // Fetched once: a lookup in the library's lists takes longer than to hash a kilobyte.
 const EVP_MD* Algorithm() {
-  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  return algorithm;
+  static const EVP_MD* const kAlgorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return kAlgorithm;
 }
 
 struct FreeContext {
@@ -23,7 +23,7 @@ using Context = std::unique_ptr<EVP_MD_CTX, FreeContext>;
 }  // namespace
 
 Digest Sha256(std::string_view bytes) {
-  thread_local const Context context(EVP_MD_CTX_new());
+  thread_local Context context(EVP_MD_CTX_new());
   EVP_DigestInit_ex2(context.get(), Algorithm(), nullptr);
   EVP_DigestUpdate(context.get(), bytes.data(), bytes.size());
   Digest digest{};

@@ -217,10 +217,14 @@ def banned(tree):
 
 
 def dead_files(tree):
-    """Every header is included by another file, and every source is compiled into a target."""
+    """Every header is included by another file or put before all by the build, and every source is
+    compiled into a target."""
     included = {}
     for path, text in tree.select(CODE):
         for _, _, header in includes(text):
+            included.setdefault(header, set()).add(path)
+    for path, text in tree.select(["CMakeLists.txt"]):
+        for header in re.findall(r"-include \$\{CMAKE_SOURCE_DIR\}/([\w./]+)", text):
             included.setdefault(header, set()).add(path)
     for path, _ in tree.select(HEADERS):
         if not included.get(path, set()) - {path}:
