@@ -29,14 +29,12 @@ class AppendFs {
     RETURN_IF_ERROR(served_.Start());
     RETURN_IF_ERROR(streams_.Open(kStreams));
     std::vector<std::unique_ptr<EchoSlot>> echoes;
-    std::vector<Slot*> slots;
     for (size_t at = 0; at < kStreams; ++at) {
-      slots.push_back(
-          echoes.emplace_back(std::make_unique<EchoSlot>(served_.admin(), kEntryBytes)).get());
+      echoes.push_back(std::make_unique<EchoSlot>(served_.admin(), kEntryBytes));
     }
     const std::vector<Contender> contenders = {
         {.name = "echo",
-         .run = [&](uint64_t count) { return Drive(slots, count); },
+         .run = [&](uint64_t count) { return Drive(SlotsOf(echoes), count); },
          .process = &served_.process()},
         {.name = "append",
          .run = [this](uint64_t count) { return streams_.Append(count); },

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace holdfast::bench {
@@ -25,6 +26,14 @@ class Slot {
   // Starts the slot's next call. `done` is called once, from any thread, and may start another.
   virtual void Start(Done done) = 0;
 };
+
+// The slots that somebody else owns.
+template <typename T>
+std::vector<Slot*> SlotsOf(const std::vector<std::unique_ptr<T>>& owned) {
+  std::vector<Slot*> slots;
+  for (const auto& one : owned) slots.push_back(one.get());
+  return slots;
+}
 
 // What a round took. Absolute times are printed and never judged.
 struct Round {

@@ -51,12 +51,6 @@ const CommitShape kOneMessage = {.messages = 1, .message_bytes = 2048, .slots = 
 
 using Agents = std::vector<std::unique_ptr<Agent>>;
 
-std::vector<Slot*> SlotsOf(const Agents& agents) {
-  std::vector<Slot*> slots;
-  for (const auto& agent : agents) slots.push_back(agent.get());
-  return slots;
-}
-
 absl::Status CountAll(const Agents& agents) {
   for (const auto& agent : agents) RETURN_IF_ERROR(agent->Count());
   return absl::OkStatus();

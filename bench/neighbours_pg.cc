@@ -75,7 +75,8 @@ class NeighboursPg {
     ASSIGN_OR_RETURN(locked_, Agent::Make(served_, "locked", CommitShape()));
     ASSIGN_OR_RETURN(holder_, pg::Connection::Open({.dsn = database_.dsn("store")}));
     const std::vector<Contender> contenders = {
-        {.name = "alone", .run = [this](uint64_t count) { return Drive(Slots(), count); }},
+        {.name = "alone",
+         .run = [this](uint64_t count) { return Drive(SlotsOf(neighbours_), count); }},
         {.name = "beside", .run = [this](uint64_t count) { return DriveBeside(count); }}};
     RETURN_IF_ERROR(database_.Checkpoint());
     ASSIGN_OR_RETURN(
@@ -87,18 +88,12 @@ class NeighboursPg {
   }
 
  private:
-  std::vector<Slot*> Slots() const {
-    std::vector<Slot*> slots;
-    for (const auto& agent : neighbours_) slots.push_back(agent.get());
-    return slots;
-  }
-
   absl::StatusOr<Round> DriveBeside(uint64_t count) {
     RETURN_IF_ERROR(holder_->Script(
         "BEGIN; SELECT FROM holdfast.session WHERE session_id = 'locked' FOR UPDATE"));
     const Nuisance poisoned(*poisoned_);
     const Nuisance locked(*locked_);
-    absl::StatusOr<Round> took = Drive(Slots(), count);
+    absl::StatusOr<Round> took = Drive(SlotsOf(neighbours_), count);
     refused_ += poisoned.refused();
     RETURN_IF_ERROR(holder_->Script("COMMIT"));  // or its last call would wait for it
     return took;

@@ -48,13 +48,6 @@ constexpr Goal kOverEtcd = AtLeast(1.2);
 
 using Agents = std::vector<std::unique_ptr<Agent>>;
 
-template <typename T>
-std::vector<Slot*> SlotsOf(const std::vector<std::unique_ptr<T>>& all) {
-  std::vector<Slot*> slots;
-  for (const auto& one : all) slots.push_back(one.get());
-  return slots;
-}
-
 class PeersPg {
  public:
   PeersPg(const Plan& plan, Figures& figures, Postgres& database)

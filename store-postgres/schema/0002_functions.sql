@@ -69,6 +69,7 @@ BEGIN
   o.version := coalesce(o.version, 0);
   o.applied := false;
   o.uploaded := true;
+  o.timeline := holdfast.timeline();
   o.skipped := false;
   RETURN o;
 END
@@ -85,25 +86,10 @@ BEGIN
 END
 $$;
 
--- Slot versions of one revision; a later one of the same revision stands for both.
-CREATE FUNCTION holdfast.put_slots(p_tenant text, p_session text, p_revision bigint,
-                                   p_owners text[], p_sizes bigint[], p_recs bytea[],
-                                   p_data bytea[]) RETURNS void
-LANGUAGE plpgsql VOLATILE
-AS $$
-BEGIN
-  INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
-  SELECT p_tenant, p_session, u.owner, p_revision, u.size, u.rec, u.data
-  FROM unnest(p_owners, p_sizes, p_recs, p_data) AS u (owner, size, rec, data)
-  ON CONFLICT (tenant, session_id, owner, revision)
-    DO UPDATE SET size = excluded.size, rec = excluded.rec, data = excluded.data;
-END
-$$;
-
--- The slot updates of a turn become slot versions: of each owner the last one. What the change
--- itself writes comes later, over them.
+-- The slot updates of a turn become slot versions: of each owner the last one, but for p_owners,
+-- whose slots the change itself writes.
 CREATE FUNCTION holdfast.fold(p_tenant text, p_session text, p_revision bigint, p_turn bigint,
-                              p_after bigint, p_from bigint) RETURNS void
+                              p_after bigint, p_from bigint, p_owners text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
@@ -113,7 +99,7 @@ BEGIN
   FROM holdfast.journal j
   WHERE j.tenant = p_tenant AND j.session_id = p_session AND j.number > p_from
     AND j.turn = p_turn AND j.entry > p_after
-    AND j.slot_owner IS NOT NULL
+    AND j.slot_owner IS NOT NULL AND j.slot_owner <> ALL (p_owners)
   ORDER BY j.slot_owner, j.number DESC;
 END
 $$;
@@ -196,7 +182,6 @@ BEGIN
     locked := FOUND;
     IF NOT locked OR NOT done OR (p_needs_free AND o.lease_left > '0'::interval) THEN
       o := holdfast.look(p_tenant, p_session, p_request, p_kept_since);
-      o.timeline := holdfast.timeline();
       o.skipped := NOT locked AND o.version > 0;
       IF locked AND o.request IS NOT NULL THEN
         PERFORM holdfast.rewrite(p_tenant, p_session, p_request);
@@ -209,7 +194,6 @@ BEGIN
         AND NOT u.linked AND u.bytes = p_upload_bytes;
       IF NOT FOUND THEN
         o := holdfast.look(p_tenant, p_session, p_request, p_kept_since);
-        o.timeline := holdfast.timeline();
         o.uploaded := false;
         RETURN o;
       END IF;
@@ -234,8 +218,6 @@ BEGIN
       marked_at = CASE WHEN p_marked THEN coalesce(s.marked_at, t) END,
       sweep = s.sweep OR p_sweep
     WHERE s.tenant = p_tenant AND s.session_id = p_session;
-    o.store_id := holdfast.store_id();
-    o.deleted := false;
     o.version := p_version + 1;
     o.lease_left := CASE WHEN NOT p_held THEN NULL WHEN p_renews THEN p_ttl
                          ELSE o.lease_left END;
@@ -254,17 +236,22 @@ BEGIN
     FROM unnest(p_message_sizes, p_message_recs) WITH ORDINALITY AS u (size, rec, n);
   END IF;
   IF p_fold_turn > 0 THEN
-    PERFORM holdfast.fold(p_tenant, p_session, p_revision, p_fold_turn, p_fold_after, p_fold_from);
+    PERFORM holdfast.fold(p_tenant, p_session, p_revision, p_fold_turn, p_fold_after, p_fold_from,
+                          p_slot_owners);
   END IF;
   -- To insert where a row may be there already takes a look and a record more for each.
-  IF cardinality(p_slot_owners) > 0 AND p_fresh AND p_fold_turn = 0 THEN
+  IF cardinality(p_slot_owners) > 0 AND p_fresh THEN
     INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
     SELECT p_tenant, p_session, u.owner, p_revision, u.size, u.rec, u.data
     FROM unnest(p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
       AS u (owner, size, rec, data);
   ELSIF cardinality(p_slot_owners) > 0 THEN
-    PERFORM holdfast.put_slots(p_tenant, p_session, p_revision, p_slot_owners, p_slot_sizes,
-                               p_slot_recs, p_slot_data);
+    INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
+    SELECT p_tenant, p_session, u.owner, p_revision, u.size, u.rec, u.data
+    FROM unnest(p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
+      AS u (owner, size, rec, data)
+    ON CONFLICT (tenant, session_id, owner, revision)
+      DO UPDATE SET size = excluded.size, rec = excluded.rec, data = excluded.data;
   END IF;
   IF cardinality(p_entry_recs) > 0 THEN
     INSERT INTO holdfast.journal (tenant, session_id, number, turn, entry, size, rec, slot_owner,
