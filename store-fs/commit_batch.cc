@@ -8,6 +8,7 @@
 #include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
+#include "store-fs/stored_request.h"
 
 #include <algorithm>
 #include <string>
@@ -44,9 +45,8 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
 
 absl::StatusOr<CommitResult> CommitBatch::Decide(const Change& change) {
   if (change.request && !Sabotaged(Saboteur::kNoRequestCheck)) {
-    if (const RequestRow* row = FindRequest(change.request->id)) {
-      return AnswerToRepeat(*change.request, *row, head_);
-    }
+    ASSIGN_OR_RETURN(const auto row, FindRequest(change.request->id));
+    if (row) return AnswerToRepeat(*change.request, *row, head_);
   }
   if (change.create && exists_) {
     return Refused(SessionIsThere(), head_);
@@ -97,11 +97,11 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change) {
   return result;
 }
 
-const RequestRow* CommitBatch::FindRequest(const RequestId& id) const {
+absl::StatusOr<std::optional<RequestRow>> CommitBatch::FindRequest(const RequestId& id) const {
   const auto fresh = requests_.find(id);
-  if (fresh != requests_.end()) return &fresh->second;
-  if (contents_ == nullptr) return nullptr;
-  return contents_->requests->Find(id, now_ - kRequestsKept);
+  if (fresh != requests_.end()) return fresh->second;
+  if (contents_ == nullptr) return std::nullopt;
+  return ReadRequest(environment_.files, key_, *contents_, id, now_ - kRequestsKept);
 }
 
 absl::StatusOr<const JournalEntry*> CommitBatch::FindRewritten(const Change& change) const {

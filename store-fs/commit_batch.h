@@ -33,7 +33,7 @@ class CommitBatch {
   [[nodiscard]] const Head& head() const { return head_; }
 
  private:
-  [[nodiscard]] const RequestRow* FindRequest(const RequestId& id) const;
+  [[nodiscard]] absl::StatusOr<std::optional<RequestRow>> FindRequest(const RequestId& id) const;
   absl::StatusOr<CommitResult> Accept(const Change& change);
   // The entry of `change` whose number stands for another one, or nullptr.
   absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change) const;

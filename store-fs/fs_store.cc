@@ -15,6 +15,7 @@
 #include "store-fs/readers.h"
 #include "store-fs/root.h"
 #include "store-fs/session_table.h"
+#include "store-fs/stored_request.h"
 #include "store-fs/tombstones.h"
 
 #include "absl/base/thread_annotations.h"
@@ -147,12 +148,14 @@ class FsStore final : public SessionStore {
                                          const std::optional<RequestId>& request) override {
     return Inside([&]() -> absl::StatusOr<Loaded> {
       Loaded loaded;
+      absl::Status read;
       RETURN_IF_ERROR(table_->Get(key)->Look([&](const Contents& contents, const auto&) {
         loaded.head = contents.head;
         if (request && !Sabotaged(Saboteur::kNoRequestCheck)) {
-          loaded.request = FreshRequest(contents, *request);
+          read = ReadFresh(key, contents, *request, loaded.request);
         }
       }));
+      RETURN_IF_ERROR(read);
       leases_->Evaluate(key, loaded.head);
       const absl::Time oldest = clock_.Wall() - kRequestsKept;
       std::erase_if(loaded.head.grants,
@@ -324,12 +327,12 @@ class FsStore final : public SessionStore {
     return fail_stop_.Fail(status);
   }
 
-  std::optional<RequestRow> FreshRequest(const Contents& contents, const RequestId& id) const {
-    const RequestRow* found = contents.requests->Find(id, clock_.Wall() - kRequestsKept);
-    if (found == nullptr) return std::nullopt;
-    RequestRow row = *found;
-    if (row.receipt.epoch != contents.head.lease.epoch) row.receipt.token.clear();
-    return row;
+  absl::Status ReadFresh(const SessionKey& key, const Contents& contents, const RequestId& id,
+                         std::optional<RequestRow>& row) const {
+    ASSIGN_OR_RETURN(row,
+                     ReadRequest(*root_.files, key, contents, id, clock_.Wall() - kRequestsKept));
+    if (row && row->receipt.epoch != contents.head.lease.epoch) row->receipt.token.clear();
+    return absl::OkStatus();
   }
 
   absl::StatusOr<Renewed> Renew(const RenewRequest& request) {

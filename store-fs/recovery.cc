@@ -143,24 +143,23 @@ absl::StatusOr<JournalBytes> ReadJournal(Files& files, const SessionKey& key) {
   return journal;
 }
 
-// Old request rows come from their segments; those of the journal are newer.
+// Of old request rows it is remembered where they stand; those of the journal are newer.
 absl::Status LoadRequests(Files& files, const SessionKey& key, File& journal, Contents& contents) {
   const LogFiles where{
       .files = &files, .journal = &journal, .prefix = PrefixOf(key, FileKind::kRequests)};
-  const auto all = std::make_shared<RequestTable>();
   uint64_t next = contents.request_log.first();
+  const auto all = std::make_shared<RequestTable>(next);
   while (next < contents.request_log.next) {
     const auto items = ReadLog(where, contents.request_log, next, kPageMost, kPageBytes);
     if (!items.ok()) return Judge(items.status(), "requests");
     for (const std::string& item : *items) {
-      std::optional<RequestRow> row = DecodeRequest(item);
+      const std::optional<RequestRow> row = DecodeRequest(item);
       if (!row) return Damaged("requests", "wrong shape");
-      all->Add(*std::move(row));
+      all->AddWritten(row->stamp.id, row->at);
     }
     next += items->size();
   }
-  all->NoteWritten();
-  for (const RequestRow* row : contents.requests->Unwritten()) all->Add(*row);
+  for (const RequestRow& row : contents.requests->unwritten()) all->Add(row);
   contents.requests = all;
   return absl::OkStatus();
 }

@@ -105,17 +105,15 @@ class Rotation {
     return builder.empty() ? absl::OkStatus() : Write(FileKind::kSlots, builder.Finish());
   }
 
-  // Rows of the last 24 hours; a token whose epoch has passed is not written again.
+  // A token whose epoch has passed is not written again. Every row is written, for the table counts
+  // on their numbers.
   absl::Status WriteRequests(Contents& contents) {
-    const absl::Time oldest = now_ - kRequestsKept;
     SegmentBuilder builder;
-    for (const RequestRow* kept : contents.requests->Unwritten()) {
-      if (kept->at < oldest) continue;
-      RequestRow row = *kept;
+    for (RequestRow row : contents.requests->unwritten()) {
       if (row.receipt.epoch != contents.head.lease.epoch) row.receipt.token.clear();
       builder.Add(EncodeRequest(row));
     }
-    DropOld(contents.request_log, oldest, 0);
+    DropOld(contents.request_log, now_ - kRequestsKept, 0);
     return Append(PrefixOf(key_, FileKind::kRequests), builder, contents.request_log);
   }
 
