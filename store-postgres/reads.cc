@@ -18,23 +18,26 @@
 namespace holdfast::pg {
 namespace {
 
-// A page's first row brings the head; the items stand behind it, numbered from 1. The page ends at
-// the limit of items, or behind the last item that keeps it within the limit of bytes.
+// A page's first row brings the head, the further ones leave it out; the items stand behind it,
+// numbered from 1. The page ends at the limit of items, or behind the last item that keeps it
+// within the limit of bytes.
 constexpr Statement kMessages = {
     "messages",
-    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
-    " s.head_sum, s.lease_left, i.seq, i.rec"
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left, i.seq, i.rec"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
     "  SELECT m.seq, m.rec, row_number() OVER w AS n, sum(m.size) OVER w AS total"
     "  FROM holdfast.message m WHERE m.tenant = $1 AND m.session_id = $2"
     "   AND m.generation = CASE WHEN $3 = 0 THEN s.generation ELSE $3 END"
     "   AND m.seq > $4 AND m.seq <= CASE WHEN $3 = 0 THEN s.messages ELSE $5 END"
-    "  WINDOW w AS (ORDER BY m.seq) ORDER BY m.seq LIMIT $6) i ON i.n = 1 OR i.total <= $7"
+    "  WINDOW w AS (ORDER BY m.seq ROWS UNBOUNDED PRECEDING)"
+    "  ORDER BY m.seq LIMIT $6) i ON i.n = 1 OR i.total <= $7"
+    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
+    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr Statement kSlots = {
     "slots",
-    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
-    " s.head_sum, s.lease_left, i.revision, i.size, i.owner, i.rec,"
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
+    " i.revision, i.size, i.owner, i.rec,"
     " CASE WHEN $5 THEN NULL ELSE i.data END"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
     "  SELECT *, row_number() OVER (ORDER BY v.owner) AS n FROM ("
@@ -42,35 +45,44 @@ constexpr Statement kSlots = {
     "   FROM holdfast.slot x WHERE x.tenant = $1 AND x.session_id = $2 AND x.revision <= $3"
     "    AND ($4::text[] IS NULL OR x.owner = ANY ($4))"
     "   ORDER BY x.owner, x.revision DESC) v WHERE v.rec IS NOT NULL ORDER BY v.owner) i ON true"
+    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
+    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr Statement kJournal = {
     "journal",
-    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
-    " s.head_sum, s.lease_left, i.number, i.rec, i.slot_rec, i.slot_data"
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
+    " i.number, i.rec, i.slot_rec, i.slot_data"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
     "  SELECT j.number, j.rec, j.slot_rec, j.slot_data, row_number() OVER w AS n,"
     "   sum(j.size) OVER w AS total"
     "  FROM holdfast.journal j WHERE j.tenant = $1 AND j.session_id = $2 AND j.number > $3"
     "   AND ($4::bigint IS NULL OR j.turn = $4)"
-    "  WINDOW w AS (ORDER BY j.number) ORDER BY j.number LIMIT $5) i ON i.n = 1 OR i.total <= $6"
+    "  WINDOW w AS (ORDER BY j.number ROWS UNBOUNDED PRECEDING)"
+    "  ORDER BY j.number LIMIT $5) i ON i.n = 1 OR i.total <= $6"
+    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
+    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr Statement kEvents = {
     "events",
-    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
-    " s.head_sum, s.lease_left, i.seq, i.rec"
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left, i.seq, i.rec"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
     "  SELECT e.seq, e.rec, row_number() OVER w AS n, sum(e.size) OVER w AS total"
     "  FROM holdfast.event e WHERE e.tenant = $1 AND e.session_id = $2 AND e.seq > $3"
-    "  WINDOW w AS (ORDER BY e.seq) ORDER BY e.seq LIMIT $4) i ON i.n = 1 OR i.total <= $5"
+    "  WINDOW w AS (ORDER BY e.seq ROWS UNBOUNDED PRECEDING)"
+    "  ORDER BY e.seq LIMIT $4) i ON i.n = 1 OR i.total <= $5"
+    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
+    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr Statement kAudit = {
     "audit",
-    "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(i.n, 1) = 1 THEN s.head END,"
-    " s.head_sum, s.lease_left, i.seq, i.rec"
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left, i.seq, i.rec"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
     "  SELECT a.seq, a.rec, row_number() OVER w AS n, sum(a.size) OVER w AS total"
     "  FROM holdfast.audit a WHERE a.tenant = $1 AND a.session_id = $2 AND a.seq > $3"
-    "  WINDOW w AS (ORDER BY a.seq) ORDER BY a.seq LIMIT $4) i ON i.n = 1 OR i.total <= $5"
+    "  WINDOW w AS (ORDER BY a.seq ROWS UNBOUNDED PRECEDING)"
+    "  ORDER BY a.seq LIMIT $4) i ON i.n = 1 OR i.total <= $5"
+    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
+    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr Statement kLastEvent = {"last_event",
                                   "SELECT deleted, last_event FROM holdfast.session"

@@ -10,8 +10,13 @@
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +24,9 @@
 namespace holdfast {
 namespace {
 
-// One page as the store answers it and once more as responses for the wire.
-constexpr size_t kHeldBytes = 2 * kPageBytes;
+// The responses that are being written, and the next page as the store answers it and once more as
+// responses.
+constexpr size_t kHeldBytes = 3 * kPageBytes;
 
 // ReadSession: the pieces alone.
 struct ReadSessionKind {
@@ -66,13 +72,14 @@ std::vector<Response> Pack(SessionReader::Page pieces) {
   return packed;
 }
 
-// A page is read on a worker, then written response by response on the transport's threads; then
-// the next page. At every moment exactly one of the two is under way, so nothing here needs a lock,
-// and whoever has handed on must not touch the object again.
+// While the responses of one page are written on the transport's threads, one after the other, a
+// worker reads the next page: the two go on beside each other and meet at the end of a page. The
+// stream ends when neither is under way, so whatever ends it is the last to touch the object.
 template <typename Kind>
 class Reactor final : public grpc::ServerWriteReactor<Bytes> {
  public:
   using Request = Opening<typename Kind::Request>;
+  using Page = std::vector<typename Kind::Response>;
 
   Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
           const Request& request)
@@ -92,15 +99,18 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
     absl::Status entered = call_.Enter();
     if (entered.ok()) entered = request.parsed();
     if (!entered.ok()) return Conclude(entered);
-    Fetch();
+    ReadAhead();
+    Meet(Side::kWriter);
   }
 
   void OnWriteDone(bool ok) override {
     handed_.Take();
-    if (!ok) return Conclude(Refusal(Reason::kCancelled, "the reader went away"));
-    ++written_;
-    if (written_ < page_.size()) return WriteNext();
-    Fetch();
+    if (!ok) {
+      broken_ = Refusal(Reason::kCancelled, "the reader went away");
+    } else if (++written_ < page_.size()) {
+      return WriteNext();
+    }
+    Meet(Side::kWriter);
   }
 
   void OnDone() override {
@@ -109,19 +119,49 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
   }
 
  private:
-  void Fetch() {
-    if (!edge_.pool.Submit([this] { ReadPage(); })) {
-      Conclude(Overloaded("limits.queued_calls"));
+  enum class Side : uint8_t { kReader, kWriter };
+
+  // One of the two has come to the end of its page; whoever comes second goes on for both.
+  void Meet(Side side) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      (side == Side::kReader ? read_ : wrote_) = true;
+      if (!read_ || !wrote_) return;
+      read_ = wrote_ = false;
     }
+    TurnPage();
+  }
+
+  void TurnPage() {
+    if (!broken_.ok()) return Conclude(broken_);
+    if (!ahead_.ok() || ahead_->empty()) return Conclude(ahead_.status());
+    page_ = *std::move(ahead_);
+    written_ = 0;
+    ReadAhead();
+    WriteNext();
+  }
+
+  void ReadAhead() {
+    if (edge_.pool.Submit([this] { ReadPage(); })) return;
+    ahead_ = Overloaded("limits.queued_calls");
+    Meet(Side::kReader);
   }
 
   void ReadPage() {
     const absl::Status wanted = call_.StillWanted();
-    if (!wanted.ok()) return Conclude(wanted);
-    const absl::Status read = begun_ ? NextPage() : FirstPage();
-    if (!read.ok() || page_.empty()) return Conclude(read);
-    written_ = 0;
-    WriteNext();
+    ahead_ = wanted.ok() ? Next() : wanted;
+    Meet(Side::kReader);
+  }
+
+  // Empty at the end.
+  absl::StatusOr<Page> Next() {
+    if (!begun_) {
+      begun_ = true;
+      ASSIGN_OR_RETURN(Page first, Kind::First(sessions_, call_.caller(), session_));
+      if (!first.empty()) return first;
+    }
+    ASSIGN_OR_RETURN(SessionReader::Page pieces, reader_.Next());
+    return Pack<typename Kind::Response>(std::move(pieces));
   }
 
   void WriteNext() {
@@ -136,28 +176,24 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
     Finish(answer);
   }
 
-  absl::Status FirstPage() {
-    begun_ = true;
-    ASSIGN_OR_RETURN(page_, Kind::First(sessions_, call_.caller(), session_));
-    return page_.empty() ? NextPage() : absl::OkStatus();
-  }
-
-  absl::Status NextPage() {
-    ASSIGN_OR_RETURN(SessionReader::Page pieces, reader_.Next());
-    page_ = Pack<typename Kind::Response>(std::move(pieces));
-    return absl::OkStatus();
-  }
-
   Edge& edge_;
   Sessions& sessions_;
   const std::string session_;
   Call call_;
+  // The reader's, until it meets the writer.
   SessionReader reader_;
   bool begun_ = false;
-  std::vector<typename Kind::Response> page_;
+  absl::StatusOr<Page> ahead_;
+  // The writer's, in the same way.
+  Page page_;
   size_t written_ = 0;
   Bytes writing_;
+  absl::Status broken_;
   HandOver handed_;
+
+  absl::Mutex mutex_;
+  bool read_ ABSL_GUARDED_BY(mutex_) = false;
+  bool wrote_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 template <typename Kind>
