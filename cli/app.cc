@@ -31,8 +31,8 @@ Exit codes: 0 done, 1 refused (the reason is printed), 2 usage, 3 unreachable or
 void AddGlobalOptions(CLI::App& app, Invocation& invocation) {
   static const std::map<std::string, Output> kOutputs = {{"table", Output::kTable},
                                                          {"json", Output::kJson}};
-  app.add_option("--address", invocation.address, "The server")
-      ->type_name("HOST:PORT")
+  app.add_option("--address", invocation.address, "The server, HOST:PORT or unix:PATH")
+      ->type_name("ADDRESS")
       ->envname("HOLDFAST_ADDRESS")
       ->capture_default_str();
   app.add_option("--output", invocation.output, "How results are written: table or json")

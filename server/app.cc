@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -110,6 +111,10 @@ absl::Status App::Listen() {
   grpc::ServerBuilder builder;
   Configure(builder);
   const std::string& address = parts_.config.server.address;
+  const std::optional<std::string> path = SocketFile::PathIn(address);
+  if (path) {
+    ASSIGN_OR_RETURN(socket_, SocketFile::Take(*path));
+  }
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(session_service_.get());
@@ -121,7 +126,10 @@ absl::Status App::Listen() {
     return absl::UnavailableError("server.address: " + address +
                                   " cannot be served; is another server using it?");
   }
-  address_ = address.substr(0, address.rfind(':') + 1) + std::to_string(port);
+  address_ = path ? address : address.substr(0, address.rfind(':') + 1) + std::to_string(port);
+  if (socket_) {
+    RETURN_IF_ERROR(socket_->CloseToOthers());
+  }
   SetServing(true);
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "server/rpc/session_service.h"
 #include "server/rpc/store_service.h"
 #include "server/rpc/watch_hub.h"
+#include "server/socket_file.h"
 #include "server/stores.h"
 #include "server/turn_waiters.h"
 #include "server/worker_pool.h"
@@ -53,7 +54,7 @@ class App {
   // Stops at once what Run has not stopped.
   ~App();
 
-  // HOST:PORT as it is served; the port is the real one where the configuration says 0.
+  // As it is served: HOST:PORT, the port the real one where the configuration says 0, or unix:PATH.
   [[nodiscard]] const std::string& address() const { return address_; }
   // "holdfastd ready: address=… store=… kind=… store_id=… pid=…"
   [[nodiscard]] std::string ReadyLine();
@@ -91,6 +92,7 @@ class App {
   std::unique_ptr<SessionService> session_service_;
   std::unique_ptr<StoreService> store_service_;
   std::unique_ptr<AdminService> admin_service_;
+  std::unique_ptr<SocketFile> socket_;  // if it serves at one; given back when nothing is served
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Periodic> sweeper_;
   std::unique_ptr<Periodic> cancel_sweeper_;

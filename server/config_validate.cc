@@ -1,4 +1,5 @@
 #include "server/config.h"
+#include "server/socket_file.h"
 #include "server/stores.h"
 #include "server/utf8.h"
 #include "session/ids.h"
@@ -65,14 +66,23 @@ bool IsLoopback(std::string_view host) {
          host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-void CheckServer(const ServerConfig& server, Violations& out) {
+void CheckAddress(const ServerConfig& server, Violations& out) {
+  if (const auto path = SocketFile::PathIn(server.address)) {
+    const std::string problem = SocketFile::Problem(*path);
+    return out.Require(problem.empty(), "server.address", problem);
+  }
   const std::optional<std::string> host = HostOf(server.address);
-  out.Require(host.has_value(), "server.address", "must be HOST:PORT, for example 127.0.0.1:7420");
+  out.Require(host.has_value(), "server.address",
+              "must be HOST:PORT, for example 127.0.0.1:7420, or unix:PATH");
   if (host && !IsLoopback(*host)) {
     out.Require(server.insecure, "server.address",
                 "serves other machines, which have no way to prove who they are: say "
                 "server.insecure: true if that is wanted");
   }
+}
+
+void CheckServer(const ServerConfig& server, Violations& out) {
+  CheckAddress(server, out);
   out.Require(server.workers >= 1 && server.workers <= kWorkersMost, "server.workers",
               "must be between 1 and " + std::to_string(kWorkersMost));
   out.Require(server.drain_timeout <= absl::Hours(1), "server.drain_timeout", "must be at most 1h");

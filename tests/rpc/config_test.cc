@@ -229,6 +229,23 @@ TEST(Config, OtherMachinesAreServedOnlyWhenThatIsSaid) {
   }
 }
 
+TEST(Config, ASocketFileIsAnAbsolutePathOfPlainLetters) {
+  const auto problems = [](const std::string& path) {
+    return Problems("server: {address: \"unix:" + path + "\"}");
+  };
+  EXPECT_EQ(problems("/run/holdfast/server-1.sock"), "");
+  EXPECT_EQ(problems("/" + std::string(106, 'a')), "");
+  EXPECT_EQ(problems("/" + std::string(107, 'a')),
+            "server.address: may have at most 107 bytes behind unix:");
+  for (const char* path : {"", "holdfast.sock", "/run/"}) {
+    EXPECT_EQ(problems(path), "server.address: must be unix: and an absolute path") << path;
+  }
+  for (const char* path : {"/a b", "/a%20", "/a?b", "/a#b"}) {
+    EXPECT_EQ(problems(path), "server.address: may hold A-Z a-z 0-9 / . _ - alone behind unix:")
+        << path;
+  }
+}
+
 TEST(Config, DurabilityByIntervalNeedsItsInterval) {
   const std::string store = "stores: [{name: a, active: true, root: /a, durability: ";
   EXPECT_EQ(Problems(store + "interval, interval: 100ms}]"), "");

@@ -16,6 +16,7 @@
 #include <fstream>
 #include <string>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -176,6 +177,40 @@ TEST_F(Process, APortThatIsTakenIsSaid) {
   EXPECT_EQ(second.Wait(), 1);
   EXPECT_NE(second.Errors().find("server.address: " + address + " cannot be served"),
             std::string::npos);
+}
+
+TEST_F(Process, ASocketFileIsServedToItsUserAloneAndByOneServer) {
+  const std::string path = home() + "/server.sock";
+  const std::string address = "unix:" + path;
+  const auto configure = [&](const std::string& store) {
+    std::ofstream(ConfigFile()) << "server: {address: \"" << address << "\"}\n"
+                                << "stores: [{name: b, active: true, root: " << home() << "/"
+                                << store << "}]\n";
+  };
+  configure("a");
+  Child killed({"--config", ConfigFile()}, home());
+  EXPECT_EQ(ValueOf(killed.Line(), "address"), address);
+  struct stat file {};
+  ASSERT_EQ(stat(path.c_str(), &file), 0);
+  EXPECT_TRUE(S_ISSOCK(file.st_mode));
+  EXPECT_EQ(file.st_mode & 0777, 0600U);
+  EXPECT_EQ(AskHealth(address), absl::OkStatus());
+
+  configure("b");
+  Child second({"--config", ConfigFile()}, home());
+  EXPECT_EQ(second.Wait(), 1);
+  EXPECT_NE(second.Errors().find(address + " cannot be served: another server serves there"),
+            std::string::npos);
+  EXPECT_EQ(AskHealth(address), absl::OkStatus()) << "it was taken away";
+
+  killed.Signal(SIGKILL);
+  killed.Wait();
+  Child third({"--config", ConfigFile()}, home());
+  EXPECT_EQ(ValueOf(third.Line(), "address"), address) << "what a dead server left is in the way";
+  EXPECT_EQ(AskHealth(address), absl::OkStatus());
+  third.Signal(SIGTERM);
+  EXPECT_EQ(third.Wait(), 0);
+  EXPECT_NE(stat(path.c_str(), &file), 0) << "the file stays behind";
 }
 
 TEST_F(Process, ALimitOfOpenFilesThatIsTooLowIsSaid) {
