@@ -15,12 +15,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <google/rpc/error_details.pb.h>
 #include <google/rpc/status.pb.h>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace holdfast::bench {
@@ -83,12 +85,26 @@ void Send(v1::SessionService::Stub& stub, v1::CreateSessionRequest request, Ends
                               });
 }
 
+// Where a server that is killed leaves nothing behind.
+struct SocketPath {
+  SocketPath() = default;
+  SocketPath(const SocketPath&) = delete;
+  SocketPath& operator=(const SocketPath&) = delete;
+  ~SocketPath() {
+    for (const char* const left : {"", ".lock"}) std::filesystem::remove(path + left);
+  }
+
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("holdfast-bench-" + std::to_string(getpid()));
+};
+
 class Overload {
  public:
   Overload(const Plan& plan, Figures& figures)
       : plan_(plan), figures_(figures), served_(plan.holdfastd, plan.directory + "/disk") {}
 
   absl::Status Run() {
+    served_.ServeAtFile(socket_.path);
     RETURN_IF_ERROR(served_.Start());
     ASSIGN_OR_RETURN(const double before, Peak());
     const double idle = served_.process().ResidentMiB();
@@ -147,6 +163,8 @@ class Overload {
 
   const Plan& plan_;
   Figures& figures_;
+  // What the transport costs the client is lost to the server that it shares the cores with.
+  const SocketPath socket_;
   Served served_;
   std::atomic<uint64_t> next_ = 1;
   Ends ends_;

@@ -58,7 +58,7 @@ Served::Served(std::string binary, std::string directory, Keeping keeping)
 absl::Status Served::Start() {
   std::filesystem::create_directories(directory_);
   const std::string config = directory_ + "/holdfastd.yaml";
-  std::ofstream(config) << "server: {address: '127.0.0.1:0'}\nstores:\n"
+  std::ofstream(config) << "server: {address: '" << address_ << "'}\nstores:\n"
                         << "  - {name: bench, active: true, " << keeping_.section << "}\n";
   const auto begin = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(

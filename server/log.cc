@@ -1,9 +1,14 @@
 #include "server/log.h"
 
+#include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <unistd.h>
 #include <utility>
 
@@ -25,7 +30,29 @@ void AppendValue(const std::string& text, std::string& out) {
   out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 void AppendValue(int64_t number, std::string& out) { out += std::to_string(number); }
-void AppendValue(double number, std::string& out) { out += nlohmann::json(number).dump(); }
+// The shortest text that reads back as the number; what is none stands as null.
+void AppendValue(double number, std::string& out) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  out += std::isfinite(number) ? std::string_view(text.data(), end) : std::string_view("null");
+}
+
+// The whole seconds of `time`, which a thread's next line most often shares.
+const std::string& SecondsOf(absl::Time time) {
+  thread_local int64_t second = std::numeric_limits<int64_t>::min();
+  thread_local std::string text;
+  if (const int64_t now = absl::ToUnixSeconds(time); now != second) {
+    second = now;
+    text = absl::FormatTime("%Y-%m-%dT%H:%M:%S", time, absl::UTCTimeZone());
+  }
+  return text;
+}
+
+void AppendTime(absl::Time time, std::string& out) {
+  const int64_t milliseconds = absl::ToUnixMillis(time) - absl::ToUnixSeconds(time) * 1000;
+  out += SecondsOf(time);
+  absl::StrAppendFormat(&out, ".%03dZ", milliseconds);
+}
 
 }  // namespace
 
@@ -55,7 +82,7 @@ const char* Log::Name(Level level) {
 
 void Log::Write(Level level, std::string_view message, std::initializer_list<LogField> fields) {
   std::string line = R"({"time":")";
-  line += absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", clock_.Wall(), absl::UTCTimeZone());
+  AppendTime(clock_.Wall(), line);
   line.append(R"(","level":")").append(Name(level)).append(R"(","message":)");
   AppendValue(std::string(message), line);
   for (const LogField& field : fields) {
