@@ -10,11 +10,10 @@
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -100,7 +99,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
     if (entered.ok()) entered = request.parsed();
     if (!entered.ok()) return Conclude(entered);
     ReadAhead();
-    Meet(Side::kWriter);
+    Meet();
   }
 
   void OnWriteDone(bool ok) override {
@@ -110,7 +109,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
     } else if (++written_ < page_.size()) {
       return WriteNext();
     }
-    Meet(Side::kWriter);
+    Meet();
   }
 
   void OnDone() override {
@@ -119,17 +118,11 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
   }
 
  private:
-  enum class Side : uint8_t { kReader, kWriter };
-
-  // One of the two has come to the end of its page; whoever comes second goes on for both.
-  void Meet(Side side) {
-    {
-      const absl::MutexLock lock(&mutex_);
-      (side == Side::kReader ? read_ : wrote_) = true;
-      if (!read_ || !wrote_) return;
-      read_ = wrote_ = false;
-    }
-    TurnPage();
+  // One of the two has come to the end of its page. Whoever comes second goes on for both, and sees
+  // what the other has done; whoever comes first must not touch the object again.
+  void Meet() {
+    const bool second = arrivals_.fetch_add(1, std::memory_order_acq_rel) % 2 == 1;
+    if (second) TurnPage();
   }
 
   void TurnPage() {
@@ -144,13 +137,13 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
   void ReadAhead() {
     if (edge_.pool.Submit([this] { ReadPage(); })) return;
     ahead_ = Overloaded("limits.queued_calls");
-    Meet(Side::kReader);
+    Meet();
   }
 
   void ReadPage() {
     const absl::Status wanted = call_.StillWanted();
     ahead_ = wanted.ok() ? Next() : wanted;
-    Meet(Side::kReader);
+    Meet();
   }
 
   // Empty at the end.
@@ -190,10 +183,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
   Bytes writing_;
   absl::Status broken_;
   HandOver handed_;
-
-  absl::Mutex mutex_;
-  bool read_ ABSL_GUARDED_BY(mutex_) = false;
-  bool wrote_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<uint64_t> arrivals_ = 0;  // two for each page
 };
 
 template <typename Kind>
