@@ -33,7 +33,7 @@ void AppendValue(int64_t number, std::string& out) { out += std::to_string(numbe
 // The shortest text that reads back as the number; what is none stands as null.
 void AppendValue(double number, std::string& out) {
   std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  const char* const end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
   out += std::isfinite(number) ? std::string_view(text.data(), end) : std::string_view("null");
 }
 
