@@ -3,6 +3,7 @@
 #include "session/codec/records.h"
 #include "session/kept.h"
 #include "session/limits.h"
+#include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
 #include "store-fs/numbered_log.h"
@@ -20,6 +21,10 @@ absl::StatusOr<std::optional<RequestRow>> ReadRequest(Files& files, const Sessio
   const LogFiles where{
       .files = &files, .journal = nullptr, .prefix = PrefixOf(key, FileKind::kRequests)};
   const auto items = ReadLog(where, contents.request_log, known->number, 1, kPageBytes);
+  const absl::Status& read = items.status();
+  if (!read.ok() && !absl::IsDataLoss(read) && !absl::IsNotFound(read)) {
+    return StoreUnavailable("a stored reply could not be read: try again", Fate::kUnknown);
+  }
   std::optional<RequestRow> row;
   if (items.ok() && !items->empty()) row = DecodeRequest(items->front());
   // A reply that belongs to another request must never be handed out.

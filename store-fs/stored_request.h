@@ -16,7 +16,8 @@ namespace holdfast::fs {
 
 // The row of request `id` of session `key`; nullopt when there is none, or it is older than
 // `oldest`. Reads one segment when it is not among the newest. DATA_LOSS when it is not what was
-// written. Under the session's lock, or by whoever leads it.
+// written, UNAVAILABLE when the disk would not say. Under the session's lock, or by whoever leads
+// it.
 absl::StatusOr<std::optional<RequestRow>> ReadRequest(Files& files, const SessionKey& key,
                                                       const Contents& contents, const RequestId& id,
                                                       absl::Time oldest);

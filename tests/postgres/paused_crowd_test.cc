@@ -36,8 +36,7 @@ constexpr absl::Duration kLong = absl::Minutes(10);
 class PausedCrowd : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string said;
-    ASSERT_EQ(group_.Migrate(said), 0) << said;
+    group_.MakeStore();
     group_.Add();
     group_.Add();
     for (size_t number = 0; number < kSessions; ++number) {

@@ -34,6 +34,11 @@ Environment OneStepBehind() { return {{"HOLDFAST_SABOTEUR", "one_step_behind"}};
 
 ServerGroup::ServerGroup() { postgres_.Start(); }
 
+void ServerGroup::MakeStore() {
+  std::string said;
+  ASSERT_EQ(Migrate(said), 0) << said;
+}
+
 void ServerGroup::Add(const std::string& more, const Environment& environment) {
   Member member{.folder = std::make_unique<TestFolder>()};
   member.process = std::make_unique<ServerProcess>(

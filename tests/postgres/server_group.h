@@ -26,6 +26,8 @@ class ServerGroup final {
   // A cluster without a store.
   ServerGroup();
 
+  // Brings the schema to this program's version, or fails the test.
+  void MakeStore();
   // Starts one more server, or fails the test; `more` are lines of its configuration.
   void Add(const std::string& more = "", const Environment& environment = {});
   // The machine's clock is off by so many seconds for the process; time since boot is not.

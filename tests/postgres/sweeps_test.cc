@@ -36,8 +36,7 @@ constexpr char kRecovery[] =
 class PgSweeps : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string said;
-    ASSERT_EQ(group_.Migrate(said), 0) << said;
+    group_.MakeStore();
     for (size_t i = 0; i < kServers; ++i) group_.Add(kRecovery);
     store_ = pg::MakePostgresStore({.connect = {.dsn = group_.postgres().dsn()}}, SystemClock(),
                                    random_);
