@@ -2,12 +2,14 @@
 #include "session/codec/records.h"
 #include "session/limits.h"
 #include "store-postgres/change_params.h"
+#include "store-postgres/event_row.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holdfast::pg {
@@ -172,9 +174,9 @@ void PutEntries(const Members& members, Params& params) {
 void PutEvents(const Members& members, Params& params) {
   ItemColumns columns;
   ForEach(members, [&](int32_t at, const DecidedChange& member) {
-    for (const Event& event : member.applied->events) {
-      columns.Add(at, Signed(event.seq), SizeOf(event), EncodeEvent(event));
-    }
+    if (member.applied->events.empty()) return;
+    EventRow row(member.applied->events);
+    columns.Add(at, row.last, row.size, std::move(row.records));
   });
   columns.PutInto(params);
 }

@@ -2,6 +2,7 @@
 
 #include "session/codec/records.h"
 #include "session/limits.h"
+#include "store-postgres/event_row.h"
 
 #include <string>
 #include <vector>
@@ -83,14 +84,13 @@ void PutEntries(const Applied& applied, Params& params) {
 }
 
 void PutEvents(const Applied& applied, int64_t writer, Params& params) {
-  std::vector<int64_t> sizes;
-  std::vector<std::string> records;
-  for (const Event& event : applied.events) {
-    sizes.push_back(SizeOf(event));
-    records.push_back(EncodeEvent(event));
+  params.Int(writer);
+  if (applied.events.empty()) {
+    params.Int(0).Int(0).Null();
+    return;
   }
-  params.Int(writer).Int(applied.events.empty() ? 0 : Signed(applied.events.front().seq));
-  params.Ints(sizes).BytesArray(Views(records));
+  const EventRow row(applied.events);
+  params.Int(row.last).Int(row.size).Bytes(row.records);
 }
 
 void PutAudit(const Applied& applied, Params& params) {

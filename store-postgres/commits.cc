@@ -93,7 +93,7 @@ absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value()).Text(request.value());
   params.Time(database_.Now() - kRequestsKept);
-  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoadFlushed, params));
+  ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(kLoadFlushed, params));
   return ReadBasis(rows, 0, key);
 }
 

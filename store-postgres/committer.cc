@@ -16,7 +16,8 @@ constexpr Statement kChange = {
     " $7::text::uuid, $8::bytea, $9::text, $10::timestamptz, $11,"
     " $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28::bytea,"
     " $29::text::uuid, $30::bigint, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42,"
-    " $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58::bytea)"};
+    " $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55::bytea, $56, $57, "
+    "$58::bytea)"};
 constexpr Statement kChangeMany = {
     "change_many",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
@@ -63,7 +64,7 @@ Written Send(const Statement& statement, const Params& params, const Database& d
   Written written;
   for (int attempt = 0; attempt < kTries; ++attempt) {
     written = Written();
-    absl::StatusOr<Pool::Lease> connection = database.pool.Take(kConnectionWait);
+    absl::StatusOr<Pool::Lease> connection = database.pool.Take(kConnectionWait, Purpose::kWrite);
     if (!connection.ok()) {
       written.unreached = connection.status();
       return written;

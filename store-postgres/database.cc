@@ -12,15 +12,24 @@
 namespace holdfast::pg {
 
 absl::StatusOr<Rows> Database::Ask(const Statement& statement, const Params& params) const {
-  return AskWithin(absl::InfiniteDuration(), statement, params);
+  return AskFor(Purpose::kRead, absl::InfiniteDuration(), statement, params);
+}
+
+absl::StatusOr<Rows> Database::AskFlushed(const Statement& statement, const Params& params) const {
+  return AskFor(Purpose::kWrite, absl::InfiniteDuration(), statement, params);
 }
 
 absl::StatusOr<Rows> Database::AskWithin(absl::Duration patience, const Statement& statement,
                                          const Params& params) const {
+  return AskFor(Purpose::kRead, patience, statement, params);
+}
+
+absl::StatusOr<Rows> Database::AskFor(Purpose purpose, absl::Duration patience,
+                                      const Statement& statement, const Params& params) const {
   constexpr int kTries = 2;
   Failure failure;
   for (int attempt = 0; attempt < kTries; ++attempt) {
-    ASSIGN_OR_RETURN(Pool::Lease connection, pool.Take(kConnectionWait));
+    ASSIGN_OR_RETURN(Pool::Lease connection, pool.Take(kConnectionWait, purpose));
     Answer answer = connection->RunWithin(patience, statement, params);
     if (Rows* const rows = std::get_if<Rows>(&answer)) return std::move(*rows);
     failure = std::get<Failure>(std::move(answer));

@@ -38,7 +38,10 @@ struct Database {
   // broke. STORE_UNAVAILABLE with the outcome known: whatever it did, doing it again is the same.
   absl::StatusOr<Rows> Ask(const Statement& statement, const Params& params) const;
 
-  // The same, but a connection is given up when the database is silent for `patience`.
+  // The same of a statement whose answer waits for a flush, and perhaps for a standby.
+  absl::StatusOr<Rows> AskFlushed(const Statement& statement, const Params& params) const;
+
+  // The same as Ask, but a connection is given up when the database is silent for `patience`.
   absl::StatusOr<Rows> AskWithin(absl::Duration patience, const Statement& statement,
                                  const Params& params) const;
 
@@ -47,6 +50,10 @@ struct Database {
 
   // The time for people, as exact as a record keeps it.
   [[nodiscard]] absl::Time Now() const;
+
+ private:
+  absl::StatusOr<Rows> AskFor(Purpose purpose, absl::Duration patience, const Statement& statement,
+                              const Params& params) const;
 };
 
 }  // namespace holdfast::pg

@@ -250,7 +250,7 @@ class PostgresStore final : public SessionStore {
 
   // Writes a row, waits until it is flushed, and takes it away.
   absl::Status Probe() {
-    absl::Status written = database_.Ask(kProbe, Params()).status();
+    absl::Status written = database_.AskFlushed(kProbe, Params()).status();
     if (!written.ok()) {
       if (Is(written, Reason::kStorageFull)) return written;
       return StoreUnavailable(
@@ -259,7 +259,7 @@ class PostgresStore final : public SessionStore {
           Fate::kNoEffect);
     }
     commits_.NoteHealthy();
-    return database_.Ask(kTakeProbesAway, Params()).status();
+    return database_.AskFlushed(kTakeProbesAway, Params()).status();
   }
 
   void Shut() {

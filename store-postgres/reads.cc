@@ -5,6 +5,8 @@
 #include "session/kept.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "store-postgres/change_rows.h"
+#include "store-postgres/event_row.h"
 #include "store-postgres/standing.h"
 
 #include <algorithm>
@@ -64,9 +66,9 @@ constexpr Statement kJournal = {
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr Statement kEvents = {
     "events",
-    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left, i.seq, i.rec"
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left, i.seq, i.recs"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
-    "  SELECT e.seq, e.rec, row_number() OVER w AS n, sum(e.size) OVER w AS total"
+    "  SELECT e.seq, e.recs, row_number() OVER w AS n, sum(e.size) OVER w AS total"
     "  FROM holdfast.event e WHERE e.tenant = $1 AND e.session_id = $2 AND e.seq > $3"
     "  WINDOW w AS (ORDER BY e.seq ROWS UNBOUNDED PRECEDING)"
     "  ORDER BY e.seq LIMIT $4) i ON i.n = 1 OR i.total <= $5"
@@ -93,7 +95,7 @@ enum SlotColumn : size_t { kRevision = kStandingColumns, kSize, kOwner, kSlotRec
 // A page is asked for on what is known of the head, and once more if the head says otherwise.
 constexpr int kLooks = 3;
 
-int64_t Signed(uint64_t value) {
+int64_t Clamped(uint64_t value) {
   return static_cast<int64_t>(
       std::min<uint64_t>(value, static_cast<uint64_t>(std::numeric_limits<int64_t>::max())));
 }
@@ -105,7 +107,7 @@ Params KeyParams(const SessionKey& key) {
 }
 
 void Put(PageLimit limit, Params& params) {
-  params.Int(Signed(limit.items)).Int(Signed(limit.bytes));
+  params.Int(Clamped(limit.items)).Int(Clamped(limit.bytes));
 }
 
 // Where a history of messages is.
@@ -151,6 +153,51 @@ absl::Status ReadItems(const Rows& rows, uint64_t first, std::string_view what, 
   return absl::OkStatus();
 }
 
+// What a page still takes: its first item in any case.
+class PageRoom {
+ public:
+  explicit PageRoom(PageLimit limit) : left_(limit) {}
+
+  bool Takes(size_t bytes) {
+    full_ = full_ || left_.items == 0 || (!empty_ && bytes > left_.bytes);
+    if (full_) return false;
+    empty_ = false;
+    --left_.items;
+    left_.bytes -= std::min(bytes, left_.bytes);
+    return true;
+  }
+  // True from the first item on that it did not take.
+  [[nodiscard]] bool full() const { return full_; }
+
+ private:
+  PageLimit left_;
+  bool empty_ = true;
+  bool full_ = false;
+};
+
+// The events of `row` that come after `after` and those in `events`, as far as there is room.
+// EVENTS_COMPACTED when the first of them is not the next one.
+absl::Status ReadEventsInto(const Rows& rows, size_t row, EventSeq after, PageRoom& room,
+                            std::vector<Event>& events) {
+  const uint64_t next = after.value() + events.size() + 1;
+  std::optional<std::vector<Event>> found = ReadEvents(rows.Bytes(row, kRecord));
+  if (!found || Clamped(found->back().seq.value()) != rows.Int(row, kNumber)) {
+    return Damaged("event", next);
+  }
+  const uint64_t first = found->front().seq.value();
+  if (events.empty() && first > next) {
+    return Refusal(Reason::kEventsCompacted, "these events are no longer kept")
+        .With("oldest", first);
+  }
+  for (Event& event : *found) {
+    if (event.seq <= after) continue;
+    if (event.seq.value() != after.value() + events.size() + 1) return Damaged("event", next);
+    if (!room.Takes(static_cast<size_t>(SizeOf(event)))) break;
+    events.push_back(std::move(event));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Head> Reads::HeadIn(const Rows& rows, const SessionKey& key) {
@@ -171,8 +218,8 @@ absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional
   }
   for (int look = 0; look < kLooks; ++look) {
     Params params = KeyParams(key);
-    params.Int(Signed(place.generation.value())).Int(Signed(after.value()));
-    params.Int(Signed(place.newest.value()));
+    params.Int(Clamped(place.generation.value())).Int(Clamped(after.value()));
+    params.Int(Clamped(place.newest.value()));
     Put(limit, params);
     ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kMessages, params));
     ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
@@ -194,7 +241,7 @@ absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional
 
 absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& query) {
   Params params = KeyParams(key);
-  params.Int(query.revision ? Signed(query.revision->value())
+  params.Int(query.revision ? Clamped(query.revision->value())
                             : std::numeric_limits<int64_t>::max());
   query.owners.empty() ? params.Null() : params.Texts(query.owners);
   params.Bool(query.without_data);
@@ -227,8 +274,8 @@ absl::StatusOr<JournalPage> Reads::Journal(const SessionKey& key, const JournalQ
   for (int look = 0; look < kLooks; ++look) {
     const JournalNumber from = std::max(query.after, floor);
     Params params = KeyParams(key);
-    params.Int(Signed(from.value()));
-    query.turn ? params.Int(Signed(query.turn->value())) : params.Null();
+    params.Int(Clamped(from.value()));
+    query.turn ? params.Int(Clamped(query.turn->value())) : params.Null();
     Put(limit, params);
     ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kJournal, params));
     ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
@@ -262,20 +309,16 @@ absl::StatusOr<JournalPage> Reads::Journal(const SessionKey& key, const JournalQ
 absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, PageLimit limit) {
   interest_.Note(key, database_.clock.SinceBoot());  // before: what comes later is told of
   Params params = KeyParams(key);
-  params.Int(Signed(after.value()));
+  params.Int(Clamped(after.value()));
   Put(limit, params);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kEvents, params));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
   EventPage page;
   page.revision = head.revision;
-  if (!rows.IsNull(0, kNumber)) {
-    const auto first = static_cast<uint64_t>(rows.Int(0, kNumber));
-    if (first > after.value() + 1) {
-      return Refusal(Reason::kEventsCompacted, "these events are no longer kept")
-          .With("oldest", first);
-    }
+  PageRoom room(limit);
+  for (size_t row = 0; row < rows.size() && !rows.IsNull(row, kNumber) && !room.full(); ++row) {
+    RETURN_IF_ERROR(ReadEventsInto(rows, row, after, room, page.events));
   }
-  RETURN_IF_ERROR(ReadItems(rows, after.value() + 1, "event", DecodeEvent, page.events));
   page.end = after.value() + page.events.size() >= head.last_event.value();
   return page;
 }
@@ -292,7 +335,7 @@ absl::StatusOr<Event> Reads::LastEvent(const SessionKey& key) {
 
 absl::StatusOr<AuditPage> Reads::Audit(const SessionKey& key, AuditSeq after, PageLimit limit) {
   Params params = KeyParams(key);
-  params.Int(Signed(after.value()));
+  params.Int(Clamped(after.value()));
   Put(limit, params);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kAudit, params));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));

@@ -38,7 +38,7 @@ bool IsDue(const Change& change, const Head& head) {
 absl::Status AskUntilDone(const Database& database, const Statement& statement,
                           const Params& params, int64_t enough) {
   for (int asked = 0; asked < kStatementsMost; ++asked) {
-    ASSIGN_OR_RETURN(const Rows rows, database.Ask(statement, params));
+    ASSIGN_OR_RETURN(const Rows rows, database.AskFlushed(statement, params));
     if (rows.Int(0, 0) < enough) break;
   }
   return absl::OkStatus();

@@ -80,7 +80,7 @@ absl::Status Uploads::StageChunk(const SessionKey& key, const UploadId& upload, 
   const Digest sum = Sha256(bytes);
   Params params = NameOf(key, upload);
   params.Int(static_cast<int64_t>(offset)).Bytes(View(sum)).Bytes(bytes);
-  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kStage, params));
+  ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(kStage, params));
   if (!rows.Bool(0, 0)) {
     return InvalidField("offset", "must be where the upload ends")
         .With("expected", static_cast<uint64_t>(rows.Int(0, 1)));
@@ -122,7 +122,7 @@ std::optional<Digest> Uploads::Known(const Name& name, uint64_t bytes) {
 
 absl::Status Uploads::Drop(const SessionKey& key, const UploadId& upload) {
   Forget(key, upload);
-  return database_.Ask(kDrop, NameOf(key, upload)).status();
+  return database_.AskFlushed(kDrop, NameOf(key, upload)).status();
 }
 
 absl::StatusOr<bool> Uploads::Holds(const SessionKey& key, const UploadLink& link) {
@@ -175,7 +175,7 @@ absl::StatusOr<std::string> Uploads::Read(const SessionKey& key, const StagedByt
 }
 
 absl::Status Uploads::Sweep() {
-  return database_.Ask(kDropOld, Params().Interval(kUploadsKept)).status();
+  return database_.AskFlushed(kDropOld, Params().Interval(kUploadsKept)).status();
 }
 
 }  // namespace holdfast::pg

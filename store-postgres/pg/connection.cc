@@ -266,6 +266,15 @@ bool Connection::LooksUsable() {
   return !broken_;
 }
 
+bool Connection::AtWorkUnheard() {
+  if (!given_up_) return false;
+  pollfd waiting = {.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
+  while (given_up_ && poll(&waiting, 1, /*timeout=*/0) > 0) {
+    given_up_ = PQconsumeInput(connection_.get()) != 0 && PQisBusy(connection_.get()) != 0;
+  }
+  return given_up_;
+}
+
 absl::StatusOr<std::vector<std::string>> Connection::AwaitNotifications(const Waker& waker,
                                                                         absl::Duration at_most) {
   std::vector<std::string> payloads = TakeNotifications();  // that came with an answer
@@ -303,7 +312,10 @@ std::optional<Failure> Connection::Exchange(Received& received) {
   if (std::optional<Failure> failure = Flush()) return failure;
   for (bool more = true; more;) {
     while (PQisBusy(connection_.get()) != 0) {
-      if (!Await(POLLIN)) return Lost("the server is silent");
+      if (!Await(POLLIN)) {
+        given_up_ = true;
+        return Lost("the server is silent");
+      }
       // At the end of the connection its last words are among the results.
       if (PQconsumeInput(connection_.get()) == 0) break;
     }

@@ -101,6 +101,9 @@ class Connection {
 
   // False when it must not be used again. Asks nobody.
   [[nodiscard]] bool usable() const { return !broken_; }
+  // True from when a statement was given up for the server's silence until the server has answered
+  // it or ended the connection: a process of the server's is at work on it, as far as can be known.
+  bool AtWorkUnheard();
   // The same, and looks whether the server has ended it meanwhile. Sends nothing.
   bool LooksUsable();
   // True when no transaction is open.
@@ -147,6 +150,7 @@ class Connection {
   absl::flat_hash_set<std::string_view> prepared_;  // names, which have static storage
   Heard heard_;
   bool broken_ = false;
+  bool given_up_ = false;  // the answer to a whole statement, for silence
   uint32_t timeline_ = 0;
   Counts counts_;
 };

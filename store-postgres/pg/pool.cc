@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -15,20 +16,21 @@ namespace holdfast::pg {
 Pool::Pool(PoolOptions options, const Clock& clock)
     : options_(std::move(options)), hosts_(HostsIn(options_.connect.dsn)), clock_(clock) {}
 
-absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most) {
+absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most, Purpose purpose) {
   const absl::Duration until = clock_.SinceBoot() + at_most;
   for (;;) {
-    ASSIGN_OR_RETURN(std::optional<Lease> found, TakeIdle(until - clock_.SinceBoot()));
+    ASSIGN_OR_RETURN(std::optional<Lease> found, TakeIdle(until - clock_.SinceBoot(), purpose));
     if (found) return *std::move(found);
     absl::StatusOr<Lease> made = Make();
     if (made.ok() || !AwaitOthers(until - clock_.SinceBoot())) return made;
   }
 }
 
-absl::StatusOr<std::optional<Pool::Lease>> Pool::TakeIdle(absl::Duration at_most) {
+absl::StatusOr<std::optional<Pool::Lease>> Pool::TakeIdle(absl::Duration at_most, Purpose purpose) {
   std::vector<Kept> stale;  // closed when the lock is free again
   const absl::MutexLock lock(&mutex_);
-  if (!AwaitRoom(at_most)) {
+  TakeEnded(stale);
+  if (!AwaitRoom(at_most, purpose)) {
     return StoreUnavailable("no connection to the database came free in time", Fate::kNoEffect);
   }
   if (closed_) return StoreUnavailable("the store is closed", Fate::kNoEffect);
@@ -117,6 +119,8 @@ void Pool::GiveBack(std::unique_ptr<Connection> connection, absl::Duration born)
   newest_timeline_ = std::max(newest_timeline_, connection->timeline());
   if (!closed_ && Keeps(*connection, born)) {
     idle_.push_back({.connection = std::move(connection), .born = born});
+  } else if (!closed_ && connection->AtWorkUnheard()) {
+    unheard_.push_back({.connection = std::move(connection), .born = born});
   } else {
     --stats_.open;
   }
@@ -134,24 +138,48 @@ uint32_t Pool::newest_timeline() const {
 
 void Pool::Close() {
   std::vector<Kept> idle;
+  std::vector<Kept> unheard;
   const absl::MutexLock lock(&mutex_);
   closed_ = true;
-  stats_.open -= idle_.size();
+  stats_.open -= idle_.size() + unheard_.size();
   idle.swap(idle_);
+  unheard.swap(unheard_);
 }
 
 PoolStats Pool::stats() const {
   const absl::MutexLock lock(&mutex_);
   PoolStats stats = stats_;
   stats.idle = idle_.size();
+  stats.unheard = unheard_.size();
   return stats;
 }
 
-bool Pool::AwaitRoom(absl::Duration at_most) {
-  if (HasRoom()) return true;
+void Pool::TakeEnded(std::vector<Kept>& ended) {
+  const absl::Duration now = clock_.SinceBoot();
+  const auto first = std::partition(unheard_.begin(), unheard_.end(), [&](const Kept& kept) {
+    return now - kept.born < options_.lifetime && kept.connection->AtWorkUnheard();
+  });
+  stats_.open -= static_cast<size_t>(unheard_.end() - first);
+  std::move(first, unheard_.end(), std::back_inserter(ended));
+  unheard_.erase(first, unheard_.end());
+}
+
+size_t Pool::MostFor(Purpose purpose) const {
+  constexpr size_t kShareOfReads = 4;
+  if (purpose == Purpose::kRead || options_.size == 1) return options_.size;
+  return options_.size - std::max<size_t>(1, options_.size / kShareOfReads);
+}
+
+bool Pool::AwaitRoom(absl::Duration at_most, Purpose purpose) {
+  const size_t most = MostFor(purpose);
+  const auto has_room = [this, most] {
+    mutex_.AssertHeld();
+    return closed_ || stats_.open - idle_.size() < most;
+  };
+  if (has_room()) return true;
   ++stats_.waits;
   const absl::Duration began = clock_.SinceBoot();
-  const bool found = mutex_.AwaitWithTimeout(absl::Condition(this, &Pool::HasRoom), at_most);
+  const bool found = mutex_.AwaitWithTimeout(absl::Condition(&has_room), at_most);
   stats_.waited += clock_.SinceBoot() - began;
   if (!found) ++stats_.given_up;
   return found;

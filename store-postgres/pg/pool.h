@@ -27,9 +27,17 @@
 
 namespace holdfast::pg {
 
+// What a connection is wanted for.
+enum class Purpose {
+  kRead,   // its statements wait for nobody
+  kWrite,  // its statements wait for a flush, and perhaps for a standby
+};
+
 struct PoolOptions {
   ConnectOptions connect;
-  size_t size = 8;                              // connections at most
+  // Connections at most, with those whose statement was given up and is still at work. A quarter of
+  // them, or one, is not lent for writing, so that reads go on when nothing is written.
+  size_t size = 8;
   absl::Duration lifetime = absl::Minutes(30);  // an older one is closed when it is given back
   // Looks at every new connection before it is used; an error closes it. Called without a lock, by
   // several threads at once.
@@ -40,6 +48,7 @@ struct PoolOptions {
 
 struct PoolStats {
   size_t open = 0;        // connections, with those that are being made
+  size_t unheard = 0;     // of them, given up while the server is at work for them
   size_t idle = 0;        // of them, in nobody's hands
   uint64_t opened = 0;    // ever
   uint64_t waits = 0;     // calls of Take that found none free
@@ -51,7 +60,8 @@ struct PoolStats {
 class Pool {
  public:
   // A connection in one caller's hands, given back when this goes away. It is closed then when it
-  // is broken, inside a transaction, too old, or on an older timeline. For one thread at a time.
+  // is broken, inside a transaction, too old, or on an older timeline; one whose statement is still
+  // at work, when that has ended or the connection is too old. For one thread at a time.
   class Lease {
    public:
     Lease(Pool& pool, std::unique_ptr<Connection> connection, absl::Duration born)
@@ -84,7 +94,7 @@ class Pool {
   // came back. When none can be made, such as for a limit of the server's, one that others have
   // will do. Waits for a connection for `at_most`. STORE_UNAVAILABLE with the outcome known when
   // none came free in time, none could be made, or the pool is closed.
-  absl::StatusOr<Lease> Take(absl::Duration at_most);
+  absl::StatusOr<Lease> Take(absl::Duration at_most, Purpose purpose = Purpose::kRead);
 
   // A connection beside the bounded number, for a purpose of its own, which is one word, `what`,
   // for whoever looks at the database. Made and looked at as the others are; the caller's to keep.
@@ -109,7 +119,7 @@ class Pool {
   };
 
   // Nothing when one may be made.
-  absl::StatusOr<std::optional<Lease>> TakeIdle(absl::Duration at_most);
+  absl::StatusOr<std::optional<Lease>> TakeIdle(absl::Duration at_most, Purpose purpose);
   absl::StatusOr<Lease> Make();
   // Of several hosts the next one is asked when a server was found that is not to be used.
   absl::StatusOr<std::unique_ptr<Connection>> MakeFromAny();
@@ -125,13 +135,13 @@ class Pool {
   Made TryFrom(size_t host);
   absl::Status Admit(const Connection& connection);
   void GiveBack(std::unique_ptr<Connection> connection, absl::Duration born);
+  // Moves those of `unheard_` to `ended` that nobody is at work for any more.
+  void TakeEnded(std::vector<Kept>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until a connection is idle or may be made. False when that did not happen.
-  bool AwaitRoom(absl::Duration at_most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AwaitRoom(absl::Duration at_most, Purpose purpose) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until one that others have is idle. False when that did not happen, or there are none.
   bool AwaitOthers(absl::Duration at_most);
-  bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return closed_ || !idle_.empty() || stats_.open < options_.size;
-  }
+  [[nodiscard]] size_t MostFor(Purpose purpose) const;
   bool Keeps(const Connection& connection, absl::Duration born) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -141,6 +151,7 @@ class Pool {
   mutable absl::Mutex mutex_;
   std::vector<Kept> idle_ ABSL_GUARDED_BY(mutex_);  // the last one was used most recently
   uint32_t newest_timeline_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<Kept> unheard_ ABSL_GUARDED_BY(mutex_);
   size_t first_host_ ABSL_GUARDED_BY(mutex_) = 0;  // where the last usable server was found
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   PoolStats stats_ ABSL_GUARDED_BY(mutex_);

@@ -138,16 +138,17 @@ CREATE TABLE holdfast.journal (
   PRIMARY KEY (tenant, session_id, number)
 );
 
--- `xid` and `writer` make the feed: whoever polls finds what others have committed since.
+-- The events of one change in one row: a row with its two indexes costs more than they do. `xid` and
+-- `writer` make the feed: whoever polls finds what others have committed since.
 CREATE TABLE holdfast.event (
   tenant     text COLLATE "C" NOT NULL,
   session_id text COLLATE "C" NOT NULL,
-  seq        bigint NOT NULL,
+  seq        bigint NOT NULL,  -- of the last of them
   xid        xid8 NOT NULL DEFAULT pg_current_xact_id(),
   writer     bigint NOT NULL,  -- the server, for as long as it runs
   at         timestamptz NOT NULL,
-  size       bigint NOT NULL,
-  rec        bytea COMPRESSION lz4 NOT NULL,
+  size       bigint NOT NULL,  -- what they count in a page together
+  recs       bytea COMPRESSION lz4 NOT NULL,
   PRIMARY KEY (tenant, session_id, seq)
 );
 CREATE INDEX event_feed ON holdfast.event (xid);

@@ -132,7 +132,7 @@ CREATE FUNCTION holdfast.change(
   p_first_entry bigint, p_entry_turn bigint, p_entry_numbers bigint[], p_entry_sizes bigint[],
   p_entry_recs bytea[], p_entry_owners text[], p_entry_slot_sizes bigint[],
   p_entry_slot_recs bytea[], p_entry_slot_data bytea[],
-  p_writer bigint, p_first_event bigint, p_event_sizes bigint[], p_event_recs bytea[],
+  p_writer bigint, p_last_event_seq bigint, p_events_size bigint, p_events bytea,  -- null: none
   p_audit bigint, p_audit_size bigint, p_audit_rec bytea
 ) RETURNS holdfast.outcome
 LANGUAGE plpgsql VOLATILE
@@ -262,10 +262,9 @@ BEGIN
                 p_entry_slot_recs, p_entry_slot_data)
       WITH ORDINALITY AS u (entry, size, rec, slot_owner, slot_size, slot_rec, slot_data, n);
   END IF;
-  IF cardinality(p_event_recs) > 0 THEN
-    INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, rec)
-    SELECT p_tenant, p_session, p_first_event + u.n - 1, p_writer, t, u.size, u.rec
-    FROM unnest(p_event_sizes, p_event_recs) WITH ORDINALITY AS u (size, rec, n);
+  IF p_events IS NOT NULL THEN
+    INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, recs)
+    VALUES (p_tenant, p_session, p_last_event_seq, p_writer, t, p_events_size, p_events);
   END IF;
   IF p_audit > 0 THEN
     INSERT INTO holdfast.audit (tenant, session_id, seq, size, rec)

@@ -29,7 +29,7 @@ CREATE FUNCTION holdfast.change_many(
   p_entry_sizes bigint[], p_entry_recs bytea[], p_entry_owners text[], p_entry_slot_sizes bigint[],
   p_entry_slot_recs bytea[], p_entry_slot_data bytea[],
   p_writer bigint,
-  p_event_members integer[], p_event_seqs bigint[], p_event_sizes bigint[], p_event_recs bytea[],
+  p_event_members integer[], p_event_seqs bigint[], p_event_sizes bigint[], p_events bytea[],
   p_audit_members integer[], p_audit_seqs bigint[], p_audit_sizes bigint[], p_audit_recs bytea[]
 ) RETURNS TABLE (version bigint, store_id text, deleted boolean, head bytea, head_sum bytea,
                  lease_left interval, request bytea, token text, applied boolean, uploaded boolean,
@@ -178,11 +178,10 @@ BEGIN
     WHERE u.m = ANY (ok);
   END IF;
 
-  IF cardinality(p_event_recs) > 0 THEN
-    INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, rec)
-    SELECT p_tenants[u.m], p_sessions[u.m], u.seq, p_writer, t, u.size, u.rec
-    FROM unnest(p_event_members, p_event_seqs, p_event_sizes, p_event_recs)
-      AS u (m, seq, size, rec)
+  IF cardinality(p_events) > 0 THEN
+    INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, recs)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.seq, p_writer, t, u.size, u.recs
+    FROM unnest(p_event_members, p_event_seqs, p_event_sizes, p_events) AS u (m, seq, size, recs)
     WHERE u.m = ANY (ok);
   END IF;
 

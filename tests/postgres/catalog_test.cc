@@ -133,7 +133,7 @@ TEST_F(PgCatalog, ADamagedItemFailsItsOwnReadAndNothingElse) {
   RunTurn({Text("one"), Text("two")});
   database().Run(
       "UPDATE holdfast.message SET rec = '' WHERE seq = 2;"
-      "UPDATE holdfast.event SET rec = '' WHERE seq = 1;"
+      "UPDATE holdfast.event SET recs = '' WHERE seq = 1;"
       "UPDATE holdfast.slot SET rec = ''");
   constexpr PageLimit kWhole{.items = 100, .bytes = 1 << 20};
   EXPECT_EQ(ReasonOf(store().ReadMessages(key(), std::nullopt, MessageSeq(), kWhole).status()),

@@ -240,7 +240,8 @@ class PgFewConnections : public FaultsTest {
   void SetUp() override {
     postgres().Start();
     ASSERT_TRUE(pg::Migrate(*Direct()).ok());
-    Serve({.dsn = DsnOf(gate().directory(), "postgres"), .store = ", connections: 2"});
+    // One of them is for reads.
+    Serve({.dsn = DsnOf(gate().directory(), "postgres"), .store = ", connections: 3"});
   }
 };
 

@@ -7,7 +7,9 @@
 #include "gtest/gtest.h"
 
 #include <atomic>
+#include <memory>
 #include <thread>
+#include <vector>
 
 namespace holdfast::testing {
 namespace {
@@ -161,6 +163,75 @@ TEST(PgPool, AClosedOneHandsOutAndKeepsNothing) {
   EXPECT_FALSE(pool.Take(kSoon).ok());
   held.reset();
   EXPECT_EQ(pool.stats().open, 0U);
+}
+
+// Somebody else holds what the statement waits for.
+class PgPoolUnheard : public ::testing::Test {
+ protected:
+  PgPoolUnheard() {
+    EXPECT_EQ(holder_->Script("BEGIN; SELECT pg_advisory_xact_lock(20260701)"), absl::OkStatus());
+  }
+  // Gives a statement up that goes on to wait in the server.
+  void GiveOneUp() {
+    constexpr pg::Statement kLock = {"lock", "SELECT pg_advisory_xact_lock(20260701) IS NOT NULL"};
+    absl::StatusOr<Pool::Lease> lease = pool_.Take(kSoon);
+    ASSERT_TRUE(lease.ok());
+    const pg::Answer answer = (*lease)->RunWithin(kSoon, kLock, pg::Params());
+    ASSERT_TRUE(std::holds_alternative<pg::Failure>(answer));
+    EXPECT_EQ(std::get<pg::Failure>(answer).effect, pg::Effect::kUnknown);
+  }
+  void LetGo() { EXPECT_EQ(holder_->Script("COMMIT"), absl::OkStatus()); }
+
+  FakeClock clock_;
+  Pool pool_{Options(2), clock_};
+
+ private:
+  const std::unique_ptr<pg::Connection> holder_ = Connect(DsnOf(SharedPostgres(), "postgres"));
+};
+
+TEST_F(PgPoolUnheard, WhatIsStillAtWorkCountsUntilItEnds) {
+  GiveOneUp();
+  EXPECT_EQ(pool_.stats().open, 1U);
+  EXPECT_EQ(pool_.stats().unheard, 1U);
+  {
+    const absl::StatusOr<Pool::Lease> other = pool_.Take(kSoon);
+    ASSERT_TRUE(other.ok());
+    EXPECT_FALSE(pool_.Take(kSoon).ok()) << "the server is at work for two";
+    LetGo();
+    EXPECT_TRUE(WaitUntil([&] { return pool_.Take(kSoon).ok(); }));
+  }
+  EXPECT_EQ(pool_.stats().unheard, 0U);
+  EXPECT_EQ(pool_.stats().open, 2U);
+}
+
+TEST_F(PgPoolUnheard, ItIsClosedWhenItIsTooOld) {
+  GiveOneUp();
+  GiveOneUp();
+  EXPECT_FALSE(pool_.Take(kSoon).ok());
+  clock_.Advance(absl::Minutes(31));
+  EXPECT_TRUE(pool_.Take(kSoon).ok());
+  EXPECT_EQ(pool_.stats().unheard, 0U);
+  LetGo();
+}
+
+TEST_F(PgPoolUnheard, AClosedPoolKeepsNone) {
+  GiveOneUp();
+  pool_.Close();
+  EXPECT_EQ(pool_.stats().open, 0U);
+  EXPECT_EQ(pool_.stats().unheard, 0U);
+  LetGo();
+}
+
+TEST(PgPool, AQuarterIsNotLentForWriting) {
+  FakeClock clock;
+  Pool pool(Options(4), clock);
+  std::vector<absl::StatusOr<Pool::Lease>> writing;
+  for (int i = 0; i < 3; ++i) writing.push_back(pool.Take(kSoon, pg::Purpose::kWrite));
+  EXPECT_TRUE(writing.back().ok());
+  EXPECT_FALSE(pool.Take(kSoon, pg::Purpose::kWrite).ok());
+  EXPECT_TRUE(pool.Take(kSoon).ok());
+  writing.pop_back();
+  EXPECT_TRUE(pool.Take(kSoon, pg::Purpose::kWrite).ok());
 }
 
 TEST(PgPool, EightThreadsShareTwoConnections) {
