@@ -38,9 +38,11 @@ constexpr int kTransportMetadataBytes = 2 * static_cast<int>(kMetadataBytes);
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kLeastPingMs = 10'000;
 
-void Configure(grpc::ServerBuilder& builder) {
+void Configure(grpc::ServerBuilder& builder, const LimitsConfig& limits) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(kTransportMessageBytes));
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kTransportMetadataBytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             static_cast<int>(limits.calls_per_connection));
   // Two servers on one port would share its calls without a word.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
@@ -109,7 +111,7 @@ absl::Status App::Listen() {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  Configure(builder);
+  Configure(builder, parts_.config.limits);
   const std::string& address = parts_.config.server.address;
   const std::optional<std::string> path = SocketFile::PathIn(address);
   if (path) {

@@ -114,6 +114,7 @@ void ReadStores(YamlReader& reader, const YAML::Node& node, const Environment& e
 void ReadLimits(YamlReader& reader, const YAML::Node& node, LimitsConfig& out) {
   reader.Map(node, "limits",
              {{"queued_calls", reader.Count(out.queued_calls)},
+              {"calls_per_connection", reader.Count(out.calls_per_connection)},
               {"memory_budget", reader.Size(out.memory_budget)},
               {"staged_bytes", reader.Size(out.staged_bytes)},
               {"watchers", reader.Count(out.watchers)},

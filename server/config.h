@@ -47,6 +47,7 @@ struct StoreConfig {
 
 struct LimitsConfig {
   size_t queued_calls = kQueuedCallsDefault;
+  size_t calls_per_connection = kCallsPerConnectionDefault;
   size_t memory_budget = kMemoryBudgetDefault;
   size_t staged_bytes = kStagedBytesDefault;
   size_t watchers = kWatchersDefault;

@@ -77,6 +77,7 @@ std::string PrintConfig(const Config& config) {
   out << YAML::EndSeq;
   out << YAML::Key << "limits" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "queued_calls" << YAML::Value << config.limits.queued_calls;
+  out << YAML::Key << "calls_per_connection" << YAML::Value << config.limits.calls_per_connection;
   out << YAML::Key << "memory_budget" << YAML::Value << SizeText(config.limits.memory_budget);
   out << YAML::Key << "staged_bytes" << YAML::Value << SizeText(config.limits.staged_bytes);
   out << YAML::Key << "watchers" << YAML::Value << config.limits.watchers;

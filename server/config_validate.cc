@@ -161,6 +161,9 @@ absl::Status Validate(const Config& config) {
   const size_t queued = config.limits.queued_calls;
   out.Require(queued >= 1 && queued <= kQueuedCallsMost, "limits.queued_calls",
               "must be between 1 and " + std::to_string(kQueuedCallsMost));
+  const size_t calls = config.limits.calls_per_connection;
+  out.Require(calls >= 1 && calls <= kCallsPerConnectionMost, "limits.calls_per_connection",
+              "must be between 1 and " + std::to_string(kCallsPerConnectionMost));
   out.Require(config.limits.memory_budget >= kMemoryBudgetLeast, "limits.memory_budget",
               "must be at least 400MiB, which one request of 4MiB may take");
   out.Require(config.limits.staged_bytes >= kSnapshotBytes, "limits.staged_bytes",

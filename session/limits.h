@@ -67,6 +67,12 @@ inline constexpr uint32_t kPageDefault = 50;
 inline constexpr uint32_t kPageMost = 1000;
 inline constexpr size_t kPageBytes = 2 * kMiB;
 
+// Calls and streams that one connection has open at once. What is more waits in the client, where
+// it costs this server nothing: a server that is offered more than it can even refuse would fill
+// up with calls whose callers have gone.
+inline constexpr size_t kCallsPerConnectionDefault = 1024;
+inline constexpr size_t kCallsPerConnectionMost = 1'000'000;
+
 // Watches. A watcher holds one page while it is written, and nothing while it waits.
 inline constexpr uint32_t kWatchPageItems = 64;
 inline constexpr size_t kWatchPageBytes = 64 * kKiB;

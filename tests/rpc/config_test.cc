@@ -64,6 +64,7 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                     .connections = 3,
                     .group = 5}};
   config.limits = {.queued_calls = 7,
+                   .calls_per_connection = 8,
                    .memory_budget = 401 * kMiB + kKiB,
                    .watchers = 3,
                    .watch_progress = absl::Seconds(2),
@@ -114,6 +115,13 @@ TEST(Config, TheFileIsUtf8) {
   const auto config = ParseConfig(
       "stores: [{name: a, active: true, root: \"/\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82\"}]", kHome);
   EXPECT_EQ(config->ActiveStore().root, "/\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82");
+}
+
+TEST(Config, AConnectionHasACallAtLeast) {
+  for (const std::string calls : {"0", "1000001"}) {
+    EXPECT_EQ(Problems("limits: {calls_per_connection: " + calls + "}"),
+              "limits.calls_per_connection: must be between 1 and 1000000");
+  }
 }
 
 TEST(Config, WatchesHaveSensibleLimits) {

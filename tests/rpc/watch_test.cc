@@ -16,6 +16,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@
 namespace holdfast::test {
 namespace {
 
+using ::holdfast::testing::Connected;
 using ::holdfast::testing::WaitUntil;
 using ::holdfast::testing::Watch;
 using ::holdfast::testing::WatchFrom;
@@ -327,6 +329,32 @@ TEST_F(WatchRpc, WhoNeverReadsIsCutOff) {
   EXPECT_EQ(never.cursor().empty(), seen.empty());
   all.resize(seen.size());
   EXPECT_EQ(Text(seen), Text(all));
+}
+
+// What a connection has open is bounded, so that a server that is offered more than it can refuse
+// does not fill up with it; the call that waits is in its client, and nothing of it is here.
+TEST_F(WatchRpc, MoreThanAConnectionMayHaveOpenWaitsInItsClient) {
+  config().limits.calls_per_connection = 2;
+  Create("one");
+  Watch first(sessions(), WatchFrom("one", 0));
+  first.UntilProgress();
+  pb::GetSessionRequest get;
+  get.set_session_id("one");
+  pb::GetSessionResponse response;
+  {
+    Watch second(sessions(), WatchFrom("one", 0));
+    second.UntilProgress();
+    const size_t lines = LogLines().size();
+    grpc::ClientContext soon;
+    soon.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+    EXPECT_EQ(sessions().GetSession(&soon, get, &response).error_code(),
+              grpc::StatusCode::DEADLINE_EXCEEDED);
+    EXPECT_EQ(LogLines().size(), lines);
+    const auto other = pb::SessionService::NewStub(Connected(app().address()));
+    grpc::ClientContext context;
+    EXPECT_TRUE(other->GetSession(&context, get, &response).ok());
+  }
+  EXPECT_TRUE(Ask(&Stub::GetSession, get).ok());
 }
 
 TEST_F(WatchRpc, OneTooManyIsOverloaded) {
