@@ -9,6 +9,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
+#include <sched.h>
 #include <sstream>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -27,8 +28,16 @@ struct Streams {
   int errors;
 };
 
-[[noreturn]] void Become(char* const* arguments, const Streams& streams) {
+cpu_set_t SetOf(const Cores& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const size_t core : cores) CPU_SET(core, &set);
+  return set;
+}
+
+[[noreturn]] void Become(char* const* arguments, const Streams& streams, const cpu_set_t* cores) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (cores != nullptr && sched_setaffinity(0, sizeof *cores, cores) != 0) _exit(kNotExecuted);
   dup2(streams.input, STDIN_FILENO);
   dup2(streams.output, STDOUT_FILENO);
   dup2(streams.errors, STDERR_FILENO);
@@ -38,9 +47,25 @@ struct Streams {
 
 }  // namespace
 
+Cores CoresOfThisThread() {
+  cpu_set_t set;
+  Cores cores;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (size_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+absl::Status UseCores(const Cores& cores) {
+  const cpu_set_t set = SetOf(cores);
+  if (sched_setaffinity(0, sizeof set, &set) == 0) return absl::OkStatus();
+  return absl::UnavailableError("cannot keep to some of the cores");
+}
+
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
-    const std::vector<std::string>& command, const std::string& log) {
-  ASSIGN_OR_RETURN(auto child, Launch(command, log));
+    const std::vector<std::string>& command, const std::string& log, const Cores& cores) {
+  ASSIGN_OR_RETURN(auto child, Launch(command, log, cores));
   if (std::optional<std::string> line = child->ReadLine()) {
     child->first_line_ = *std::move(line);
     return child;
@@ -49,7 +74,7 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(
 }
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Launch(
-    const std::vector<std::string>& command, const std::string& log) {
+    const std::vector<std::string>& command, const std::string& log, const Cores& cores) {
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -60,8 +85,11 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Launch(
   if (errors < 0 || pipe2(input.data(), O_CLOEXEC) != 0 || pipe2(output.data(), O_CLOEXEC) != 0) {
     return absl::UnavailableError("cannot open " + log);
   }
+  const cpu_set_t set = SetOf(cores);
   const pid_t pid = fork();
-  if (pid == 0) Become(arguments.data(), {input[0], output[1], errors});
+  if (pid == 0) {
+    Become(arguments.data(), {input[0], output[1], errors}, cores.empty() ? nullptr : &set);
+  }
   close(errors);
   close(input[0]);
   close(output[1]);

@@ -18,17 +18,26 @@ namespace holdfast::bench {
 enum class Counted : uint8_t { kAlone, kWithEndedChildren };
 double ProcessorSecondsOf(pid_t pid, Counted counted);
 
+// Processor cores, by the system's numbers.
+using Cores = std::vector<size_t>;
+
+// Those that this thread may use.
+Cores CoresOfThisThread();
+// From now on this thread, and those it starts, use `cores` alone. UNAVAILABLE when they cannot.
+absl::Status UseCores(const Cores& cores);
+
 // Used by one thread. It dies with the process that started it.
 class ChildProcess {
  public:
   // Runs `command` with its errors appended to the file `log`, and waits for the first line of its
-  // standard output. UNAVAILABLE when it ends without one.
+  // standard output. It runs on `cores` alone, where any are given. UNAVAILABLE when it ends
+  // without one.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
-      const std::vector<std::string>& command, const std::string& log);
+      const std::vector<std::string>& command, const std::string& log, const Cores& cores = {});
 
   // The same without waiting: for a program that says nothing. first_line() stays empty.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Launch(
-      const std::vector<std::string>& command, const std::string& log);
+      const std::vector<std::string>& command, const std::string& log, const Cores& cores = {});
 
   // Takes over a process, the write end of its standard input and the read end of its standard
   // output; see Start.

@@ -61,8 +61,8 @@ absl::Status Served::Start() {
   std::ofstream(config) << "server: {address: '" << address_ << "'}\nstores:\n"
                         << "  - {name: bench, active: true, " << keeping_.section << "}\n";
   const auto begin = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(
-      process_, ChildProcess::Start({binary_, "--config", config}, directory_ + "/holdfastd.log"));
+  ASSIGN_OR_RETURN(process_, ChildProcess::Start({binary_, "--config", config},
+                                                 directory_ + "/holdfastd.log", cores_));
   channel_ = Connect(AddressIn(process_->first_line()));
   RETURN_IF_ERROR(AskHealth());
   start_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

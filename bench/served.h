@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace holdfast::bench {
 
@@ -35,6 +36,8 @@ class Served {
 
   // From the next start on it serves at a socket file, which costs both sides less than TCP.
   void ServeAtFile(const std::string& path) { address_ = "unix:" + path; }
+  // From the next start on the process has these cores alone.
+  void KeepTo(Cores cores) { cores_ = std::move(cores); }
   // Starts the process and answers when it says SERVING. UNAVAILABLE when it does not, or when its
   // acknowledgements do not wait for the disk.
   absl::Status Start();
@@ -60,6 +63,7 @@ class Served {
   const std::string directory_;
   const Keeping keeping_;
   std::string address_ = "127.0.0.1:0";
+  Cores cores_;
   std::unique_ptr<ChildProcess> process_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SessionService::Stub> sessions_;
