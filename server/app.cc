@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -37,6 +38,10 @@ constexpr int kTransportMetadataBytes = 2 * static_cast<int>(kMetadataBytes);
 // A client that is gone without a word is noticed, so that its streams end.
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kLeastPingMs = 10'000;
+
+// While as many workers as there are cores want one, no other call is begun: it would only take the
+// core from the transport, which must still refuse what is too much.
+size_t CoresOfThisProcess() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 void Configure(grpc::ServerBuilder& builder, const LimitsConfig& limits) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(kTransportMessageBytes));
@@ -75,8 +80,9 @@ absl::Status App::Open() {
   ASSIGN_OR_RETURN(secrets_, LoadSecrets(config.secrets));
   ASSIGN_OR_RETURN(
       stores_, Stores::Open(config, parts_.make_store, parts_.clock, parts_.random, parts_.log));
-  pool_ = std::make_unique<WorkerPool>(
-      WorkerPool::Size{.workers = config.server.workers, .queued = config.limits.queued_calls});
+  pool_ = std::make_unique<WorkerPool>(WorkerPool::Size{.workers = config.server.workers,
+                                                        .queued = config.limits.queued_calls,
+                                                        .on_core = CoresOfThisProcess()});
   admission_ = std::make_unique<Admission>(config.limits.memory_budget);
   staged_ = std::make_unique<StagedBudget>(config.limits.staged_bytes);
   streams_ = std::make_unique<OpenStreams>();

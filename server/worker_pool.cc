@@ -4,7 +4,8 @@
 
 namespace holdfast {
 
-WorkerPool::WorkerPool(Size size) : most_queued_(size.queued) {
+WorkerPool::WorkerPool(Size size)
+    : most_queued_(size.queued), most_on_core_(size.on_core), on_core_(size.workers) {
   threads_.reserve(size.workers);
   for (size_t i = 0; i < size.workers; ++i) threads_.emplace_back([this] { Work(); });
 }
@@ -14,6 +15,7 @@ WorkerPool::~WorkerPool() {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
     for (Idle* idle : idle_) idle->given.Signal();
+    idle_.clear();
   }
   threads_.clear();  // joins
 }
@@ -21,11 +23,8 @@ WorkerPool::~WorkerPool() {
 bool WorkerPool::Submit(Task task) {
   const absl::MutexLock lock(&mutex_);
   if (stopping_) return false;
-  if (!idle_.empty()) {
-    Idle* next = idle_.back();
-    idle_.pop_back();
-    next->task = std::move(task);
-    next->given.Signal();
+  if (!idle_.empty() && MayBegin()) {
+    Begin(std::move(task));
     return true;
   }
   if (tasks_.size() >= most_queued_) return false;
@@ -38,22 +37,49 @@ size_t WorkerPool::Queued() {
   return tasks_.size();
 }
 
+void WorkerPool::Leave() {
+  const absl::MutexLock lock(&mutex_);
+  --on_core_;
+  if (!tasks_.empty() && !idle_.empty() && MayBegin()) Begin(TakeQueued());
+}
+
+// It does not wait for its share: those who have one may be waiting for what it holds.
+void WorkerPool::Return() {
+  const absl::MutexLock lock(&mutex_);
+  ++on_core_;
+}
+
 void WorkerPool::Work() {
+  OffCore::TellOfThisThread(*this);
   while (Task task = Take()) std::move(task)();
 }
 
 WorkerPool::Task WorkerPool::Take() {
   const absl::MutexLock lock(&mutex_);
-  if (!tasks_.empty()) {
-    Task task = std::move(tasks_.front());
-    tasks_.pop_front();
-    return task;
+  --on_core_;  // of the task that ended
+  if (!tasks_.empty() && MayBegin()) {
+    ++on_core_;
+    return TakeQueued();
   }
   if (stopping_) return nullptr;
   Idle idle;
   idle_.push_back(&idle);
   while (!idle.task && !stopping_) idle.given.Wait(&mutex_);
   return std::move(idle.task);
+}
+
+void WorkerPool::Begin(Task task) {
+  Idle* const next = idle_.back();
+  idle_.pop_back();
+  next->task = std::move(task);
+  ++on_core_;
+  next->given.Signal();
+}
+
+WorkerPool::Task WorkerPool::TakeQueued() {
+  Task task = std::move(tasks_.front());
+  tasks_.pop_front();
+  return task;
 }
 
 }  // namespace holdfast

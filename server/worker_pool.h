@@ -1,7 +1,12 @@
 // Where calls wait and run: a fixed number of threads behind a bounded queue. Handlers of the
 // transport hand off here at once, because a store blocks and the transport has very few threads.
+// Most workers wait for a disk or a database. Those that do not compete with the transport for the
+// cores, so a task is begun only when few of them do: otherwise a server that is offered more than
+// it can do has no time left for refusing it.
 #ifndef HOLDFAST_SERVER_WORKER_POOL_H_
 #define HOLDFAST_SERVER_WORKER_POOL_H_
+
+#include "session/off_core.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
@@ -9,19 +14,25 @@
 
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <thread>
 #include <vector>
 
 namespace holdfast {
 
 // Any thread may call.
-class WorkerPool {
+class WorkerPool final : private OffCore::Sharer {
  public:
   using Task = absl::AnyInvocable<void()>;
+
+  static constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
   struct Size {
     size_t workers = 1;  // threads
     size_t queued = 0;   // tasks that wait for one of them, at most
+    // No task is begun while so many want a core: run and are not OffCore. More may, where several
+    // come back at once.
+    size_t on_core = kNoLimit;
   };
 
   // Starts the threads.
@@ -29,7 +40,7 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   // Takes no more, runs what is queued, and waits for it.
-  ~WorkerPool();
+  ~WorkerPool() override;
 
   // Queues `task` and answers true, or answers false, without having kept it, when the queue is
   // full. Never blocks.
@@ -46,13 +57,25 @@ class WorkerPool {
     absl::CondVar given;
   };
 
+  // A worker waits, and wants a core again.
+  void Leave() override;
+  void Return() override;
+
   void Work();
   // The next task, or an empty one when the pool has stopped and nothing is left.
   Task Take();
+  bool MayBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return on_core_ < most_on_core_; }
+  // Gives `task` to an idle thread, of which there is one.
+  void Begin(Task task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Task TakeQueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t most_queued_;
+  const size_t most_on_core_;
   absl::Mutex mutex_;
+  // None waits for an idle thread that might begin it.
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  // Threads that run a task, or come for their first one, and are not OffCore.
+  size_t on_core_ ABSL_GUARDED_BY(mutex_);
   // The most recently idle one last: it is woken first, since the processor still knows it.
   std::vector<Idle*> idle_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

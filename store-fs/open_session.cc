@@ -2,6 +2,7 @@
 
 #include "session/answers.h"
 #include "session/limits.h"
+#include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
@@ -36,7 +37,7 @@ absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
   const absl::MutexLock lock(&mutex_);
   waiting_.push_back(&waiter);
   const auto mine = [&] { return waiter.done || !leading_; };
-  mutex_.Await(absl::Condition(&mine));
+  AwaitOffCore(mutex_, absl::Condition(&mine));
   if (waiter.done) return std::move(waiter.result);
   leading_ = true;
   // Those who came before may fill a batch or two: the lead is kept until the own change is
@@ -80,7 +81,7 @@ absl::Status OpenSession::Look(
   absl::MutexLock lock(&mutex_);
   if (!opened_) {
     const auto nobody_leads = [this] { return !leading_; };
-    mutex_.Await(absl::Condition(&nobody_leads));
+    AwaitOffCore(mutex_, absl::Condition(&nobody_leads));
     leading_ = true;
     mutex_.Unlock();
     const absl::Status status = EnsureOpen();

@@ -1,3 +1,4 @@
+#include "session/off_core.h"
 #include "session/status_macros.h"
 #include "store-fs/files.h"
 
@@ -98,6 +99,7 @@ class PosixFile final : public File {
   absl::StatusOr<std::string> Read(uint64_t offset, size_t count) override {
     std::string bytes(count, '\0');
     size_t have = 0;
+    const OffCore waiting;
     while (have < count) {
       const ssize_t got =
           pread(fd_.get(), bytes.data() + have, count - have, static_cast<off_t>(offset + have));
@@ -111,6 +113,7 @@ class PosixFile final : public File {
   }
 
   absl::Status Sync() override {
+    const OffCore waiting;
     if (fdatasync(fd_.get()) != 0) return Failure("sync", path_, errno);
     return absl::OkStatus();
   }
@@ -196,6 +199,7 @@ class PosixFiles final : public Files {
   absl::Status SyncDirectory(const std::string& path) override {
     const Descriptor directory = Directory(path);
     if (directory.get() < 0) return Failure("open directory", path, errno);
+    const OffCore waiting;
     if (fsync(directory.get()) != 0) return Failure("sync directory", path, errno);
     return absl::OkStatus();
   }

@@ -1,6 +1,7 @@
 #include "store-postgres/committer.h"
 
 #include "session/limits.h"
+#include "session/off_core.h"
 
 #include <algorithm>
 #include <utility>
@@ -113,7 +114,10 @@ void Committer::SetWritersMost(int writers) {
 
 Written Committer::WriteTogether(const DecidedChange& change) {
   Member self{.change = &change, .bytes = BytesOf(*change.applied)};
-  if (!Queue(self)) self.called.WaitForNotification();
+  if (!Queue(self)) {
+    const OffCore waiting;
+    self.called.WaitForNotification();
+  }
   if (self.writes) Lead(self);
   return self.alone ? WriteAlone(change, WhenLocked::kWait) : std::move(self.written);
 }

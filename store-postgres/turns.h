@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_POSTGRES_TURNS_H_
 
 #include "session/ids.h"
+#include "session/off_core.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -35,7 +36,7 @@ class Turns {
     if (free) return;
     bool called = false;
     place->second.push_back(&called);
-    mutex_.Await(absl::Condition(&called));
+    AwaitOffCore(mutex_, absl::Condition(&called));
   }
   void Leave(const SessionKey& key) {
     const absl::MutexLock lock(&mutex_);

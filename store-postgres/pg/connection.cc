@@ -1,5 +1,6 @@
 #include "store-postgres/pg/connection.h"
 
+#include "session/off_core.h"
 #include "store-postgres/pg/dsn.h"
 #include "store-postgres/pg/waker.h"
 
@@ -354,6 +355,7 @@ bool Connection::Await(int16_t events) {
           ? -1
           : static_cast<int>(std::min(absl::ToInt64Milliseconds(patience_), kLongest));
   pollfd waiting = {.fd = PQsocket(connection_.get()), .events = events, .revents = 0};
+  const OffCore off_core;
   for (;;) {
     const int ready = poll(&waiting, 1, patience);
     if (ready > 0) return true;

@@ -1,5 +1,6 @@
 #include "store-postgres/pg/pool.h"
 
+#include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-postgres/pg/dsn.h"
@@ -179,6 +180,7 @@ bool Pool::AwaitRoom(absl::Duration at_most, Purpose purpose) {
   if (has_room()) return true;
   ++stats_.waits;
   const absl::Duration began = clock_.SinceBoot();
+  const OffCore waiting;
   const bool found = mutex_.AwaitWithTimeout(absl::Condition(&has_room), at_most);
   stats_.waited += clock_.SinceBoot() - began;
   if (!found) ++stats_.given_up;
@@ -191,6 +193,7 @@ bool Pool::AwaitOthers(absl::Duration at_most) {
     mutex_.AssertHeld();
     return closed_ || !idle_.empty() || stats_.open == 0;
   };
+  const OffCore waiting;
   mutex_.AwaitWithTimeout(absl::Condition(&settled), at_most);
   return !closed_ && !idle_.empty();
 }

@@ -7,6 +7,7 @@
 #include "server/stores.h"
 #include "server/worker_pool.h"
 #include "session/limits.h"
+#include "session/off_core.h"
 #include "session/refusal.h"
 #include "tests/rpc/scripted_store.h"
 #include "tests/support/details.h"
@@ -113,6 +114,42 @@ TEST(WorkerPool, RefusesWhatItsQueueCannotHold) {
   }
   EXPECT_EQ(done, 1);  // what was queued ran before the pool was gone
 }
+
+// Of two workers one may want the core: what comes next is begun when that one waits for something
+// else, or ends.
+TEST(WorkerPool, BeginsNothingWhileTheCoreIsWanted) {
+  absl::Notification runs;
+  absl::Notification wait;
+  absl::Notification go_on;
+  absl::Notification is_back;
+  absl::Notification end;
+  bool third = false;
+  {
+    WorkerPool pool({.workers = 2, .queued = 1, .on_core = 1});
+    ASSERT_TRUE(pool.Submit([&] {
+      runs.Notify();
+      wait.WaitForNotification();
+      {
+        const OffCore waiting;
+        const OffCore the_same_wait;
+        go_on.WaitForNotification();
+      }
+      is_back.Notify();
+      end.WaitForNotification();
+    }));
+    runs.WaitForNotification();
+    ASSERT_TRUE(pool.Submit([&] { go_on.Notify(); }));
+    EXPECT_EQ(pool.Queued(), 1);  // though a thread has nothing to do
+    wait.Notify();
+    is_back.WaitForNotification();
+    ASSERT_TRUE(pool.Submit([&] { third = true; }));
+    EXPECT_EQ(pool.Queued(), 1);
+    end.Notify();
+  }
+  EXPECT_TRUE(third);
+}
+
+TEST(OffCore, IsNothingToAThreadThatNobodyAskedAbout) { const OffCore waiting; }
 
 TEST(Status, AFactIsCutAtACharactersBorder) {
   std::string text(kRefusalTextBytes - 1, 'x');
