@@ -1,6 +1,7 @@
 // The driver layer against a real server.
 #include "store-postgres/pg/connection.h"
 
+#include "tests/support/counted_waits.h"
 #include "tests/support/postgres.h"
 
 #include "absl/strings/str_cat.h"
@@ -68,6 +69,12 @@ TEST(PgConnection, ScalarsComeBackAsTheyWent) {
   EXPECT_EQ(rows.Interval(0, 6), span);
   EXPECT_TRUE(rows.IsNull(0, 7));
   EXPECT_FALSE(rows.IsNull(0, 0));
+}
+
+TEST(PgConnection, WhoeverAsksIsOffTheCoreUntilTheAnswerIsThere) {
+  const auto connection = Shared();
+  constexpr Statement kSleep = {"sleep", "SELECT pg_sleep(0.001)::text"};
+  EXPECT_GE(WaitsOf([&] { RowsOf(connection->Run(kSleep, Params())); }), 1);
 }
 
 TEST(PgConnection, TheServerUnderstandsWhatTimesAndIntervalsMean) {

@@ -149,8 +149,6 @@ TEST(WorkerPool, BeginsNothingWhileTheCoreIsWanted) {
   EXPECT_TRUE(third);
 }
 
-TEST(OffCore, IsNothingToAThreadThatNobodyAskedAbout) { const OffCore waiting; }
-
 TEST(Status, AFactIsCutAtACharactersBorder) {
   std::string text(kRefusalTextBytes - 1, 'x');
   text += "é";
