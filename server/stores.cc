@@ -40,8 +40,7 @@ fs::FsOptions FsOptionsOf(const StoreConfig& config) {
     options.interval = config.interval;
   }
   options.report = [](const std::string& cause) {
-    std::cerr << "holdfastd: the store stops: " << cause
-              << std::endl;  // NOLINT(performance-avoid-endl): the process is about to end
+    std::cerr << absl::StrCat("holdfastd: the store stops: ", cause, "\n");
   };
   return options;
 }
@@ -116,7 +115,9 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakePostgres(const StoreConfig& co
                                        .connections = config.connections,
                                        .group = config.group,
                                        .report = [](const std::string& why) {
-                                         std::cerr << "holdfastd: postgres: " << why << "\n";
+                                         // One write, which no other thread's line can part.
+                                         std::cerr
+                                             << absl::StrCat("holdfastd: postgres: ", why, "\n");
                                        }};
   return pg::MakePostgresStore(options, clock, random);
 }
