@@ -89,18 +89,17 @@ void Agent::Fill() {
   request_.set_next_source(v1::TURN_SOURCE_USER);
 }
 
-void Agent::Start(Done done) {
+void Agent::Start(grpc::CompletionQueue& queue, void* tag) {
   Fill();
-  context_.emplace();
-  served_.sessions().async()->CommitTurn(
-      &*context_, &request_, &response_,
-      [this, done = std::move(done)](const grpc::Status& status) { done(Take(status)); });
+  call_.Start(queue, tag, [this](auto* context, auto* by) {
+    return served_.sessions().AsyncCommitTurn(context, request_, by);
+  });
 }
 
-absl::Status Agent::Take(const grpc::Status& status) {
-  if (!status.ok()) return FailedCall("CommitTurn", status);
-  turn_ = response_.next_turn();
-  revision_ = response_.revision();
+absl::Status Agent::End() {
+  if (!call_.status().ok()) return FailedCall("CommitTurn", call_.status());
+  turn_ = call_.response().next_turn();
+  revision_ = call_.response().revision();
   ++commits_;
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include "bench/closed_loop.h"
 #include "bench/fresh_bytes.h"
 #include "bench/served.h"
+#include "bench/unary_call.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +37,8 @@ class Agent final : public Slot {
   // See Make.
   Agent(Served& served, std::string id, CommitShape shape);
 
-  void Start(Done done) override;
+  void Start(grpc::CompletionQueue& queue, void* tag) override;
+  absl::Status End() override;
 
   // Closes the session, with its turn ended before.
   absl::Status Close();
@@ -55,7 +56,6 @@ class Agent final : public Slot {
   absl::Status Create();
   absl::Status Begin();
   void Fill();
-  absl::Status Take(const grpc::Status& status);
 
   Served& served_;
   const std::string id_;
@@ -65,10 +65,8 @@ class Agent final : public Slot {
   uint64_t turn_ = 0;
   uint64_t revision_ = 0;
   uint64_t commits_ = 0;  // acknowledged
-  // Of the call in flight.
-  std::optional<grpc::ClientContext> context_;
   v1::CommitTurnRequest request_;
-  v1::CommitTurnResponse response_;
+  UnaryCall<v1::CommitTurnResponse> call_;
 };
 
 // A request for a session that nothing else is told about.

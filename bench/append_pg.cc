@@ -33,7 +33,7 @@ class AppendPg {
 
   absl::Status Run() {
     RETURN_IF_ERROR(pgbench_.Open());
-    served_.ServeAtFile(database_.directory() + "/holdfastd");  // as pgbench reaches the database
+    served_.ServeAtFile();  // as pgbench reaches the database
     RETURN_IF_ERROR(served_.Start());
     RETURN_IF_ERROR(streams_.Open(kStreams));
     const std::vector<Contender> contenders = {

@@ -1,10 +1,8 @@
 #include "bench/appender.h"
 
-#include <utility>
-
 namespace holdfast::bench {
 
-void Appender::Start(Done done) {
+void Appender::Start(grpc::CompletionQueue& queue, void* tag) {
   request_.Clear();
   request_.set_session_id(agent_.id());
   request_.set_lease_token(agent_.token());
@@ -13,14 +11,15 @@ void Appender::Start(Done done) {
   entry.set_number(entries_ + 1);
   entry.set_kind(v1::JOURNAL_KIND_NOTE);
   entry.set_data(fresh_.Take(bytes_));
-  context_.emplace();
-  served_.sessions().async()->AppendJournal(
-      &*context_, &request_, &response_,
-      [this, done = std::move(done)](const grpc::Status& status) {
-        if (!status.ok()) return done(FailedCall("AppendJournal", status));
-        ++entries_;
-        done(absl::OkStatus());
-      });
+  call_.Start(queue, tag, [this](auto* context, auto* by) {
+    return served_.sessions().AsyncAppendJournal(context, request_, by);
+  });
+}
+
+absl::Status Appender::End() {
+  if (!call_.status().ok()) return FailedCall("AppendJournal", call_.status());
+  ++entries_;
+  return absl::OkStatus();
 }
 
 absl::Status Appender::Count() {

@@ -6,13 +6,12 @@
 #include "bench/closed_loop.h"
 #include "bench/fresh_bytes.h"
 #include "bench/served.h"
+#include "bench/unary_call.h"
 
 #include "absl/status/status.h"
-#include <grpcpp/client_context.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace holdfast::bench {
 
@@ -23,7 +22,8 @@ class Appender final : public Slot {
   Appender(Served& served, const Agent& agent, size_t bytes)
       : served_(served), agent_(agent), bytes_(bytes) {}
 
-  void Start(Done done) override;
+  void Start(grpc::CompletionQueue& queue, void* tag) override;
+  absl::Status End() override;
 
   // FAILED_PRECONDITION unless the journal ends at what was acknowledged.
   absl::Status Count();
@@ -34,9 +34,8 @@ class Appender final : public Slot {
   const size_t bytes_;
   FreshBytes fresh_;
   uint64_t entries_ = 0;  // acknowledged
-  std::optional<grpc::ClientContext> context_;
   v1::AppendJournalRequest request_;
-  v1::AppendJournalResponse response_;
+  UnaryCall<v1::AppendJournalResponse> call_;
 };
 
 }  // namespace holdfast::bench

@@ -1,8 +1,5 @@
 #include "bench/closed_loop.h"
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -15,57 +12,61 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 
 class Loop {
  public:
-  Loop(const std::vector<Slot*>& slots, uint64_t count)
-      : slots_(slots), count_(count), started_(slots.size()), latencies_(slots.size()) {}
+  Loop(const std::vector<Slot*>& slots, uint64_t count) : count_(count), left_(count) {
+    for (Slot* const slot : slots) places_.push_back({.slot = slot, .started = {}});
+    latencies_.reserve(count);
+  }
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop() {
+    queue_.Shutdown();
+    Await();
+  }
 
   absl::StatusOr<Round> Run() {
-    running_ = slots_.size();
-    left_ = count_;
     const auto begin = SteadyClock::now();
-    for (size_t at = 0; at < slots_.size(); ++at) Next(at);
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(
-        +[](size_t* running) { return *running == 0; }, &running_));
-    const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
+    for (Place& place : places_) Next(place);
+    while (running_ > 0) End(*Await());
     if (!failure_.ok()) return failure_;
-    std::vector<double> all;
-    all.reserve(count_);
-    for (const auto& of_slot : latencies_) all.insert(all.end(), of_slot.begin(), of_slot.end());
-    return Summarise(count_, seconds, std::move(all));
+    const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
+    return Summarise(count_, seconds, std::move(latencies_));
   }
 
  private:
-  void Next(size_t at) {
-    {
-      const absl::MutexLock lock(&mutex_);
-      if (left_ == 0 || !failure_.ok()) {
-        --running_;
-        return;
-      }
-      --left_;
-    }
-    started_[at] = SteadyClock::now();
-    slots_[at]->Start([this, at](const absl::Status& status) { Done(at, status); });
+  struct Place {
+    Slot* slot;
+    SteadyClock::time_point started;
+  };
+
+  // The next place whose call has ended; null when nothing more comes.
+  Place* Await() {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue_.Next(&tag, &ok) ? static_cast<Place*>(tag) : nullptr;
   }
 
-  void Done(size_t at, const absl::Status& status) {
-    latencies_[at].push_back(Milliseconds(SteadyClock::now() - started_[at]).count());
-    if (!status.ok()) {
-      const absl::MutexLock lock(&mutex_);
-      failure_.Update(status);
-    }
-    Next(at);
+  void Next(Place& place) {
+    if (left_ == 0 || !failure_.ok()) return;
+    --left_;
+    ++running_;
+    place.started = SteadyClock::now();
+    place.slot->Start(queue_, &place);
   }
 
-  const std::vector<Slot*>& slots_;
+  void End(Place& place) {
+    latencies_.push_back(Milliseconds(SteadyClock::now() - place.started).count());
+    --running_;
+    failure_.Update(place.slot->End());
+    Next(place);
+  }
+
+  grpc::CompletionQueue queue_;
   const uint64_t count_;
-  // Of each slot; touched by whoever holds the slot's call.
-  std::vector<SteadyClock::time_point> started_;
-  std::vector<std::vector<double>> latencies_;
-  absl::Mutex mutex_;
-  size_t running_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t left_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  uint64_t left_;
+  size_t running_ = 0;
+  std::vector<Place> places_;
+  std::vector<double> latencies_;
+  absl::Status failure_;
 };
 
 }  // namespace

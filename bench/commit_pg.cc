@@ -70,8 +70,8 @@ class CommitPg {
   absl::Status Run() {
     RETURN_IF_ERROR(pgbench_.Open());
     // As pgbench reaches the database.
-    served_.ServeAtFile(database_.directory() + "/grouped");
-    ungrouped_.ServeAtFile(database_.directory() + "/ungrouped");
+    served_.ServeAtFile();
+    ungrouped_.ServeAtFile();
     RETURN_IF_ERROR(served_.Start());
     RETURN_IF_ERROR(ungrouped_.Start());
     for (const Level& level : kLevels) RETURN_IF_ERROR(RunLevel(level));

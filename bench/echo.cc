@@ -6,7 +6,6 @@
 #include <grpcpp/server_builder.h>
 
 #include <iostream>
-#include <utility>
 
 namespace holdfast::bench {
 namespace {
@@ -25,15 +24,16 @@ class BareEcho final : public v1::AdminService::CallbackService {
 
 }  // namespace
 
-void EchoSlot::Start(Done done) {
+void EchoSlot::Start(grpc::CompletionQueue& queue, void* tag) {
   request_.set_payload(fresh_.Take(bytes_));
-  context_.emplace();
-  stub_.async()->Echo(&*context_, &request_, &response_,
-                      [this, done = std::move(done)](const grpc::Status& status) {
-                        if (!status.ok()) return done(FailedCall("Echo", status));
-                        const bool same = response_.payload() == request_.payload();
-                        done(same ? absl::OkStatus() : absl::DataLossError("Echo changed bytes"));
-                      });
+  call_.Start(queue, tag,
+              [this](auto* context, auto* by) { return stub_.AsyncEcho(context, request_, by); });
+}
+
+absl::Status EchoSlot::End() {
+  if (!call_.status().ok()) return FailedCall("Echo", call_.status());
+  const bool same = call_.response().payload() == request_.payload();
+  return same ? absl::OkStatus() : absl::DataLossError("Echo changed bytes");
 }
 
 int ServeBareEcho() {

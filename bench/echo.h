@@ -4,11 +4,12 @@
 
 #include "bench/closed_loop.h"
 #include "bench/fresh_bytes.h"
+#include "bench/unary_call.h"
 #include "holdfast/v1/admin_service.grpc.pb.h"
 
-#include <grpcpp/client_context.h>
+#include "absl/status/status.h"
 
-#include <optional>
+#include <cstddef>
 
 namespace holdfast::bench {
 
@@ -19,15 +20,15 @@ class EchoSlot final : public Slot {
   explicit EchoSlot(v1::AdminService::Stub& stub, size_t bytes = kPayload)
       : stub_(stub), bytes_(bytes) {}
 
-  void Start(Done done) override;
+  void Start(grpc::CompletionQueue& queue, void* tag) override;
+  absl::Status End() override;
 
  private:
   v1::AdminService::Stub& stub_;
   const size_t bytes_;
   FreshBytes fresh_;
-  std::optional<grpc::ClientContext> context_;
   v1::EchoRequest request_;
-  v1::EchoResponse response_;
+  UnaryCall<v1::EchoResponse> call_;
 };
 
 // Serves a bare callback Echo, without funnel, pool or log, until it is killed; prints

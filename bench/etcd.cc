@@ -7,16 +7,10 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <grpcpp/support/byte_buffer.h>
 
-#include <array>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace holdfast::bench {
 namespace {
@@ -69,25 +63,6 @@ uint64_t RevisionIn(const grpc::ByteBuffer& response) {
   return 0;
 }
 
-// Ports that nobody listens on now.
-std::array<int, 2> FreePorts() {
-  std::array<int, 2> sockets{};
-  std::array<int, 2> ports{};
-  for (size_t at = 0; at < sockets.size(); ++at) {
-    sockets[at] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    if (bind(sockets[at], any, size) == 0 && getsockname(sockets[at], any, &size) == 0) {
-      ports[at] = ntohs(address.sin_port);
-    }
-  }
-  for (const int descriptor : sockets) close(descriptor);
-  return ports;
-}
-
 // The revision that a put leaves; 0 when it was not taken.
 uint64_t PutOnce(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::GenericStub stub(channel);
@@ -108,26 +83,27 @@ uint64_t PutOnce(const std::shared_ptr<grpc::Channel>& channel) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Etcd>> Etcd::Start(const std::string& directory) {
+absl::StatusOr<std::unique_ptr<Etcd>> Etcd::Start(const std::string& directory,
+                                                  const std::string& log) {
   std::filesystem::create_directories(directory);
   std::filesystem::permissions(directory, std::filesystem::perms::owner_all);
-  const auto [client, peer] = FreePorts();
-  const std::string clients = "http://127.0.0.1:" + std::to_string(client);
-  const std::string peers = "http://127.0.0.1:" + std::to_string(peer);
-  ASSIGN_OR_RETURN(
-      auto process,
-      ChildProcess::Launch(
-          {kProgram, "--name=bench", "--data-dir=" + directory, "--listen-client-urls=" + clients,
-           "--advertise-client-urls=" + clients, "--listen-peer-urls=" + peers,
-           "--initial-advertise-peer-urls=" + peers, "--initial-cluster=bench=" + peers,
-           "--quota-backend-bytes=8589934592", "--log-level=error"},
-          directory + ".log"));
+  // A member's sockets are files of the directory that it is started in.
+  const std::string client = "client:1";
+  const std::string peer = "unix://peer:1";
+  ASSIGN_OR_RETURN(auto process,
+                   ChildProcess::Launch(
+                       {"/usr/bin/env", "-C", directory, kProgram, "--name=bench",
+                        "--data-dir=data", "--listen-client-urls=unix://" + client,
+                        "--advertise-client-urls=unix://" + client, "--listen-peer-urls=" + peer,
+                        "--initial-advertise-peer-urls=" + peer, "--initial-cluster=bench=" + peer,
+                        "--quota-backend-bytes=8589934592", "--log-level=error"},
+                       log));
   auto etcd =
-      std::make_unique<Etcd>(std::move(process), Connect("127.0.0.1:" + std::to_string(client)));
+      std::make_unique<Etcd>(std::move(process), Connect("unix:" + directory + "/" + client));
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (PutOnce(etcd->channel_) == 0) {
     if (std::chrono::steady_clock::now() > end) {
-      return absl::UnavailableError("etcd does not start: see " + directory + ".log");
+      return absl::UnavailableError("etcd does not start: see " + log);
     }
     std::this_thread::sleep_for(kPause);
   }
@@ -146,15 +122,19 @@ absl::Status Etcd::Count(uint64_t puts) {
 PutSlot::PutSlot(const Etcd& etcd, std::string key, size_t bytes)
     : key_(std::move(key)), bytes_(bytes), stub_(etcd.channel()) {}
 
-void PutSlot::Start(Done done) {
-  request_ = PutRequest(key_, fresh_.Take(bytes_));
-  context_.emplace();
-  stub_.UnaryCall(&*context_, kPut, {}, &request_, &response_,
-                  [this, done = std::move(done)](const grpc::Status& status) {
-                    if (!status.ok()) return done(FailedCall("Put", status));
-                    ++puts_;
-                    done(absl::OkStatus());
-                  });
+void PutSlot::Start(grpc::CompletionQueue& queue, void* tag) {
+  const grpc::ByteBuffer request = PutRequest(key_, fresh_.Take(bytes_));
+  call_.Start(queue, tag, [&](auto* context, auto* by) {
+    auto reader = stub_.PrepareUnaryCall(context, kPut, request, by);
+    reader->StartCall();
+    return reader;
+  });
+}
+
+absl::Status PutSlot::End() {
+  if (!call_.status().ok()) return FailedCall("Put", call_.status());
+  ++puts_;
+  return absl::OkStatus();
 }
 
 }  // namespace holdfast::bench

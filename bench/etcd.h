@@ -5,18 +5,16 @@
 #include "bench/child_process.h"
 #include "bench/closed_loop.h"
 #include "bench/fresh_bytes.h"
+#include "bench/unary_call.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include <grpcpp/channel.h>
-#include <grpcpp/client_context.h>
 #include <grpcpp/generic/generic_stub.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace holdfast::bench {
@@ -24,8 +22,10 @@ namespace holdfast::bench {
 // A member with its data below a directory of its own. Used by one thread.
 class Etcd {
  public:
-  // Starts it and waits until it takes a value.
-  static absl::StatusOr<std::unique_ptr<Etcd>> Start(const std::string& directory);
+  // Starts it and waits until it takes a value. It serves at a socket file in `directory`, whose
+  // path must be short.
+  static absl::StatusOr<std::unique_ptr<Etcd>> Start(const std::string& directory,
+                                                     const std::string& log);
   Etcd(std::unique_ptr<ChildProcess> process, std::shared_ptr<grpc::Channel> channel)
       : process_(std::move(process)), channel_(std::move(channel)) {}
 
@@ -45,7 +45,8 @@ class PutSlot final : public Slot {
  public:
   PutSlot(const Etcd& etcd, std::string key, size_t bytes);
 
-  void Start(Done done) override;
+  void Start(grpc::CompletionQueue& queue, void* tag) override;
+  absl::Status End() override;
 
   [[nodiscard]] uint64_t puts() const { return puts_; }  // acknowledged
 
@@ -55,9 +56,7 @@ class PutSlot final : public Slot {
   grpc::GenericStub stub_;
   FreshBytes fresh_;
   uint64_t puts_ = 0;
-  std::optional<grpc::ClientContext> context_;
-  grpc::ByteBuffer request_;
-  grpc::ByteBuffer response_;
+  UnaryCall<grpc::ByteBuffer> call_;
 };
 
 }  // namespace holdfast::bench

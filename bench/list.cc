@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace holdfast::bench {
@@ -27,7 +26,8 @@ constexpr Goal kPageTime = AtMost(1.5);
 // A server with so many sessions, whose pages are asked for one after the other.
 class Listed {
  public:
-  explicit Listed(Served served) : served_(std::move(served)) {}
+  // `served` must outlive it.
+  explicit Listed(Served& served) : served_(served) {}
 
   absl::Status Fill(uint64_t sessions) {
     RETURN_IF_ERROR(served_.Start());
@@ -51,7 +51,7 @@ class Listed {
   [[nodiscard]] uint64_t sessions() const { return sessions_; }
 
  private:
-  Served served_;
+  Served& served_;
   uint64_t sessions_ = 0;
   v1::ListSessionsRequest request_;
 };
@@ -82,17 +82,20 @@ absl::Status Compare(const Plan& plan, Figures& figures, Listed& many, uint64_t 
 }  // namespace
 
 absl::Status BenchListFs(const Plan& plan, Figures& figures) {
-  Listed many(Served(plan.holdfastd, plan.directory + "/many"));
-  Listed few(Served(plan.holdfastd, plan.directory + "/few"));
+  Served with_many(plan.holdfastd, plan.directory + "/many");
+  Served with_few(plan.holdfastd, plan.directory + "/few");
+  Listed many(with_many);
+  Listed few(with_few);
   return Compare(plan, figures, many, plan.Many(kManyInFiles, kSmokeMany), few);
 }
 
 absl::Status BenchListPg(const Plan& plan, Figures& figures) {
   ASSIGN_OR_RETURN(const auto database, Postgres::Start(plan, figures));
   RETURN_IF_ERROR(database->MakeStore("few"));
-  Listed many(
-      Served(plan.holdfastd, plan.directory + "/many", Keeping::In(database->dsn("store"))));
-  Listed few(Served(plan.holdfastd, plan.directory + "/few", Keeping::In(database->dsn("few"))));
+  Served with_many(plan.holdfastd, plan.directory + "/many", Keeping::In(database->dsn("store")));
+  Served with_few(plan.holdfastd, plan.directory + "/few", Keeping::In(database->dsn("few")));
+  Listed many(with_many);
+  Listed few(with_few);
   return Compare(plan, figures, many, plan.Many(kManyInDatabase, kSmokeMany), few);
 }
 

@@ -7,7 +7,7 @@
 #include "bench/served.h"
 #include "session/status_macros.h"
 
-#include "absl/synchronization/notification.h"
+#include <grpcpp/completion_queue.h>
 
 #include <atomic>
 #include <csignal>
@@ -43,14 +43,16 @@ class Nuisance {
 
  private:
   void Run() {
+    grpc::CompletionQueue queue;
+    void* tag = nullptr;
+    bool ok = false;
     while (!ended_) {
-      absl::Notification answered;
-      agent_.Start([&](const absl::Status& status) {
-        if (!status.ok()) ++refused_;
-        answered.Notify();
-      });
-      answered.WaitForNotification();
+      agent_.Start(queue, nullptr);
+      queue.Next(&tag, &ok);
+      if (!agent_.End().ok()) ++refused_;
     }
+    queue.Shutdown();
+    queue.Next(&tag, &ok);
   }
 
   Agent& agent_;

@@ -14,17 +14,14 @@
 #include <grpcpp/support/async_unary_call.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <google/rpc/error_details.pb.h>
 #include <google/rpc/status.pb.h>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 namespace holdfast::bench {
@@ -123,26 +120,14 @@ class OpenLoop {
   grpc::CompletionQueue queue_;
 };
 
-// Where a server that is killed leaves nothing behind.
-struct SocketPath {
-  SocketPath() = default;
-  SocketPath(const SocketPath&) = delete;
-  SocketPath& operator=(const SocketPath&) = delete;
-  ~SocketPath() {
-    for (const char* const left : {"", ".lock"}) std::filesystem::remove(path + left);
-  }
-
-  const std::string path =
-      std::filesystem::temp_directory_path() / ("holdfast-bench-" + std::to_string(getpid()));
-};
-
 class Overload {
  public:
   Overload(const Plan& plan, Figures& figures)
       : plan_(plan), figures_(figures), served_(plan.holdfastd, plan.directory + "/disk") {}
 
   absl::Status Run() {
-    served_.ServeAtFile(socket_.path);
+    // What the transport costs is nothing that a server could save either.
+    served_.ServeAtFile();
     RETURN_IF_ERROR(ShareCores());
     RETURN_IF_ERROR(served_.Start());
     ASSIGN_OR_RETURN(const double before, Peak());
@@ -202,7 +187,7 @@ class Overload {
       const auto due = static_cast<uint64_t>(passed * rate);
       while (ends_.sent < due) {
         loop.Send(*stubs[ends_.sent % kConnections],
-                  NewSession("s-" + std::to_string(next_.fetch_add(1)), fresh));
+                  NewSession("s-" + std::to_string(next_++), fresh));
       }
       Look(now);
       loop.TakeEnds(now + kTick);
@@ -229,10 +214,8 @@ class Overload {
 
   const Plan& plan_;
   Figures& figures_;
-  // What the transport costs the client is lost to the server that it shares the cores with.
-  const SocketPath socket_;
   Served served_;
-  std::atomic<uint64_t> next_ = 1;
+  uint64_t next_ = 1;
   Ends ends_;
   double seconds_ = 0;
   double most_mib_ = 0;

@@ -57,10 +57,12 @@ class PeersPg {
         served_(plan.holdfastd, plan.directory + "/server", Keeping::In(database.dsn("store"))) {}
 
   absl::Status Run() {
+    served_.ServeAtFile();  // as both opponents are reached
     RETURN_IF_ERROR(served_.Start());
     ASSIGN_OR_RETURN(langgraph_,
                      LangGraph::Start(database_, plan_.peers, plan_.directory + "/node.log"));
-    ASSIGN_OR_RETURN(etcd_, Etcd::Start(plan_.directory + "/etcd"));
+    ASSIGN_OR_RETURN(etcd_,
+                     Etcd::Start(database_.directory() + "/etcd", plan_.directory + "/etcd.log"));
     for (const Level& level : kLevels) RETURN_IF_ERROR(RunLevel(level));
     RETURN_IF_ERROR(RunEntries());
     RETURN_IF_ERROR(RunLong());

@@ -109,6 +109,7 @@ class Resume {
         messages_(plan.Many(kLong, kSmokeLong)) {}
 
   absl::Status Run() {
+    served_.ServeAtFile();  // COPY crosses one too, and cat a pipe
     RETURN_IF_ERROR(served_.Start());
     RETURN_IF_ERROR(plain_.Fill(messages_, kMessageBytes));
     RETURN_IF_ERROR(Fill("long", messages_));

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 #include <utility>
 
 namespace holdfast::bench {
@@ -54,6 +55,20 @@ Served::Served(std::string binary, std::string directory)
 
 Served::Served(std::string binary, std::string directory, Keeping keeping)
     : binary_(std::move(binary)), directory_(std::move(directory)), keeping_(std::move(keeping)) {}
+
+Served::~Served() {
+  if (file_.empty()) return;
+  process_.reset();  // or it could still make them
+  for (const char* const left : {"", ".lock"}) std::filesystem::remove(file_ + left);
+}
+
+void Served::ServeAtFile() {
+  // In a short place: a socket's path has room for a hundred letters.
+  static int files = 0;
+  const std::string name = "holdfast-bench-" + std::to_string(getpid()) + "-";
+  file_ = std::filesystem::temp_directory_path() / (name + std::to_string(++files));
+  address_ = "unix:" + file_;
+}
 
 absl::Status Served::Start() {
   std::filesystem::create_directories(directory_);

@@ -34,8 +34,13 @@ class Served {
   // The same, with its sessions elsewhere.
   Served(std::string binary, std::string directory, Keeping keeping);
 
-  // From the next start on it serves at a socket file, which costs both sides less than TCP.
-  void ServeAtFile(const std::string& path) { address_ = "unix:" + path; }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+  ~Served();
+
+  // From the next start on it serves at a socket file, which costs both sides less than TCP: where
+  // an opponent has one too, and where the transport is not what is measured.
+  void ServeAtFile();
   // From the next start on the process has these cores alone.
   void KeepTo(Cores cores) { cores_ = std::move(cores); }
   // Starts the process and answers when it says SERVING. UNAVAILABLE when it does not, or when its
@@ -63,6 +68,7 @@ class Served {
   const std::string directory_;
   const Keeping keeping_;
   std::string address_ = "127.0.0.1:0";
+  std::string file_;  // where it is a file
   Cores cores_;
   std::unique_ptr<ChildProcess> process_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -39,20 +39,22 @@ absl::StatusOr<std::optional<uint64_t>> TryToCount(Served& served) {
 
 }  // namespace
 
-MakerSlot::MakerSlot(Served& served, std::atomic<uint64_t>& next) : served_(served), next_(next) {}
+MakerSlot::MakerSlot(Served& served, uint64_t& next) : served_(served), next_(next) {}
 
-void MakerSlot::Start(Done done) {
-  request_ = NewSession("s-" + std::to_string(next_.fetch_add(1)), fresh_);
-  context_.emplace();
-  served_.sessions().async()->CreateSession(
-      &*context_, &request_, &response_, [done = std::move(done)](const grpc::Status& status) {
-        done(status.ok() ? absl::OkStatus() : FailedCall("CreateSession", status));
-      });
+void MakerSlot::Start(grpc::CompletionQueue& queue, void* tag) {
+  request_ = NewSession("s-" + std::to_string(next_++), fresh_);
+  call_.Start(queue, tag, [this](auto* context, auto* by) {
+    return served_.sessions().AsyncCreateSession(context, request_, by);
+  });
+}
+
+absl::Status MakerSlot::End() {
+  return call_.status().ok() ? absl::OkStatus() : FailedCall("CreateSession", call_.status());
 }
 
 absl::StatusOr<uint64_t> MakeSessions(Served& served, uint64_t count,
                                       std::chrono::seconds patience) {
-  std::atomic<uint64_t> next(1);
+  uint64_t next = 1;
   std::vector<std::unique_ptr<MakerSlot>> slots;
   std::vector<Slot*> all;
   for (size_t at = 0; at < kAtATime; ++at) {

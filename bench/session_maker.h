@@ -5,15 +5,14 @@
 #include "bench/closed_loop.h"
 #include "bench/fresh_bytes.h"
 #include "bench/served.h"
+#include "bench/unary_call.h"
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include <grpcpp/client_context.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace holdfast::bench {
 
@@ -21,17 +20,17 @@ namespace holdfast::bench {
 class MakerSlot final : public Slot {
  public:
   // Both must outlive this; `next` may serve many.
-  MakerSlot(Served& served, std::atomic<uint64_t>& next);
+  MakerSlot(Served& served, uint64_t& next);
 
-  void Start(Done done) override;
+  void Start(grpc::CompletionQueue& queue, void* tag) override;
+  absl::Status End() override;
 
  private:
   Served& served_;
-  std::atomic<uint64_t>& next_;
+  uint64_t& next_;
   FreshBytes fresh_;
-  std::optional<grpc::ClientContext> context_;
   v1::CreateSessionRequest request_;
-  v1::CreateSessionResponse response_;
+  UnaryCall<v1::CreateSessionResponse> call_;
 };
 
 // Creates up to `count` sessions, many at a time, and answers how many there are when that is done
