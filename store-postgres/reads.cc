@@ -142,6 +142,7 @@ void Describe(const Head& head, std::optional<Revision> revision, MessagePage& p
 template <typename Item, typename Decode>
 absl::Status ReadItems(const Rows& rows, uint64_t first, std::string_view what, Decode decode,
                        std::vector<Item>& items) {
+  items.reserve(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
     if (rows.IsNull(row, kNumber)) break;  // the head alone
     const uint64_t number = first + items.size();

@@ -5,6 +5,7 @@
 #include "server/rpc/convert_fields.h"
 #include "server/rpc/convert_session.h"
 #include "server/rpc/hand_over.h"
+#include "server/rpc/piece_packer.h"
 #include "server/rpc/session_reader.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -12,7 +13,6 @@
 
 #include "absl/status/statusor.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -33,8 +33,8 @@ struct ReadSessionKind {
   using Response = pb::ReadSessionResponse;
   static constexpr char kMethod[] = "ReadSession";
   static const pb::ReadSessionRequest& What(const Request& request) { return request; }
-  static absl::StatusOr<std::vector<Response>> First(Sessions&, const Caller&, const std::string&) {
-    return std::vector<Response>();
+  static absl::StatusOr<std::vector<Bytes>> First(Sessions&, const Caller&, const std::string&) {
+    return std::vector<Bytes>();
   }
 };
 
@@ -44,41 +44,24 @@ struct ReadKind {
   using Response = pb::ReadResponse;
   static constexpr char kMethod[] = "Read";
   static const pb::ReadSessionRequest& What(const Request& request) { return request.what(); }
-  static absl::StatusOr<std::vector<Response>> First(Sessions& sessions, const Caller& caller,
-                                                     const std::string& session) {
+  static absl::StatusOr<std::vector<Bytes>> First(Sessions& sessions, const Caller& caller,
+                                                  const std::string& session) {
     ASSIGN_OR_RETURN(const SessionId id, ReadId<SessionId>("what.session_id", session));
     ASSIGN_OR_RETURN(const Head head, sessions.Get(caller, id));
-    std::vector<Response> first(1);
-    Write(id, head, *first.front().mutable_session());
-    return first;
+    Response first;
+    Write(id, head, *first.mutable_session());
+    return std::vector<Bytes>{ToBytes(first)};
   }
 };
 
-// The pieces in order, so many to a response that each is as large as the transport likes them.
-template <typename Response>
-std::vector<Response> Pack(SessionReader::Page pieces) {
-  std::vector<Response> packed;
-  size_t room = 0;
-  for (pb::SessionPiece& piece : pieces) {
-    const size_t bytes = piece.ByteSizeLong();
-    if (packed.empty() || bytes > room) {
-      packed.emplace_back();
-      room = kReadResponseBytes;
-    }
-    room -= std::min(room, bytes);
-    packed.back().mutable_pieces()->Add(std::move(piece));
-  }
-  return packed;
-}
-
-// While the responses of one page are written on the transport's threads, one after the other, a
-// worker reads the next page: the two go on beside each other and meet at the end of a page. The
+// While the responses of one page are written by the transport, one after the other, a worker reads
+// and packs the next page: the two go on beside each other and meet at the end of a page. The
 // stream ends when neither is under way, so whatever ends it is the last to touch the object.
 template <typename Kind>
 class Reactor final : public grpc::ServerWriteReactor<Bytes> {
  public:
   using Request = Opening<typename Kind::Request>;
-  using Page = std::vector<typename Kind::Response>;
+  using Page = std::vector<Bytes>;
 
   Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
           const Request& request)
@@ -153,14 +136,13 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
       ASSIGN_OR_RETURN(Page first, Kind::First(sessions_, call_.caller(), session_));
       if (!first.empty()) return first;
     }
-    ASSIGN_OR_RETURN(SessionReader::Page pieces, reader_.Next());
-    return Pack<typename Kind::Response>(std::move(pieces));
+    RETURN_IF_ERROR(reader_.Next(packer_));
+    return packer_.Take();
   }
 
   void WriteNext() {
-    writing_ = ToBytes(page_[written_]);
     handed_.Give();
-    StartWrite(&writing_);
+    StartWrite(&page_[written_]);
   }
 
   void Conclude(const absl::Status& status) {
@@ -175,12 +157,12 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
   Call call_;
   // The reader's, until it meets the writer.
   SessionReader reader_;
+  PiecePacker<typename Kind::Response> packer_;
   bool begun_ = false;
   absl::StatusOr<Page> ahead_;
   // The writer's, in the same way.
   Page page_;
   size_t written_ = 0;
-  Bytes writing_;
   absl::Status broken_;
   HandOver handed_;
   std::atomic<uint64_t> arrivals_ = 0;  // two for each page

@@ -15,18 +15,26 @@ namespace {
 
 constexpr PageLimit kPage = {.items = kPageMost, .bytes = kPageBytes};
 
-// Where an item's bytes stand in its piece.
-std::string* DataOf(pb::SessionPiece& piece) {
-  switch (piece.item_case()) {
-    case pb::SessionPiece::kMessage:
-      return piece.mutable_message()->mutable_data();
-    case pb::SessionPiece::kSlot:
-      return piece.mutable_slot()->mutable_data();
-    default: {
-      pb::JournalEntry& entry = *piece.mutable_journal_entry();
-      return entry.has_slot() ? entry.mutable_slot()->mutable_data() : entry.mutable_data();
-    }
-  }
+// About what a piece takes beside its item's bytes.
+constexpr size_t kShellBytes = 64;
+
+// Each says what a piece is of, and answers where the item's bytes go.
+std::string* Fill(const pb::ReadPosition& position, pb::SessionPiece& piece) {
+  *piece.mutable_position() = position;
+  return nullptr;
+}
+std::string* Fill(const Message& message, pb::SessionPiece& piece) {
+  Write(message, *piece.mutable_message());
+  return piece.mutable_message()->mutable_data();
+}
+std::string* Fill(const Slot& slot, pb::SessionPiece& piece) {
+  Write(slot, *piece.mutable_slot());
+  return piece.mutable_slot()->mutable_data();
+}
+std::string* Fill(const JournalEntry& entry, pb::SessionPiece& piece) {
+  pb::JournalEntry& out = *piece.mutable_journal_entry();
+  Write(entry, out);
+  return entry.slot ? out.mutable_slot()->mutable_data() : out.mutable_data();
 }
 
 // The journal's number at the last snapshot that is not behind `revision`.
@@ -43,23 +51,23 @@ JournalNumber SnapshotJournal(const Head& head, Revision revision) {
 SessionReader::SessionReader(Sessions& sessions, Caller caller, pb::ReadSessionRequest request)
     : sessions_(sessions), caller_(std::move(caller)), request_(std::move(request)) {}
 
-absl::StatusOr<SessionReader::Page> SessionReader::Next() {
-  Page page;
+absl::Status SessionReader::Next(PieceSink& out) {
   size_t bytes = 0;
   while (bytes < kPageBytes) {
-    while (items_.empty() && phase_ != Phase::kEnd) {
-      if (!page.empty()) return page;
+    while (AllTaken() && phase_ != Phase::kEnd) {
+      if (bytes > 0) return absl::OkStatus();
       RETURN_IF_ERROR(ReadMore());
     }
-    if (items_.empty()) return page;
-    ASSIGN_OR_RETURN(pb::SessionPiece piece, TakePiece());
-    bytes += piece.ByteSizeLong();
-    page.push_back(std::move(piece));
+    if (AllTaken()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const size_t piece, TakePiece(out));
+    bytes += piece;
   }
-  return page;
+  return absl::OkStatus();
 }
 
 absl::Status SessionReader::ReadMore() {
+  items_.clear();
+  next_ = 0;
   switch (phase_) {
     case Phase::kPosition:
       return ReadPosition();
@@ -80,7 +88,7 @@ void SessionReader::Add(Message message) {
   item.total = DataSize(message);
   item.data = std::exchange(message.data, {});
   item.staged = std::exchange(message.staged, std::nullopt);
-  Write(message, *item.shell.mutable_message());
+  item.shell = std::move(message);
 }
 
 // A damaged slot is said by a size without bytes; it never ends the stream.
@@ -90,44 +98,39 @@ void SessionReader::Add(SlotView view) {
   item.data = std::exchange(view.slot.data, {});
   item.staged = std::exchange(view.slot.staged, std::nullopt);
   if (view.damaged) item.sent = item.total;
-  Write(view.slot, *item.shell.mutable_slot());
+  item.shell = std::move(view.slot);
 }
 
 void SessionReader::Add(JournalEntry entry) {
   Item& item = items_.emplace_back();
   item.data = std::exchange(entry.slot ? entry.slot->data : entry.data, {});
   item.total = item.data.size();
-  Write(entry, *item.shell.mutable_journal_entry());
+  item.shell = std::move(entry);
 }
 
-absl::StatusOr<pb::SessionPiece> SessionReader::TakePiece() {
-  Item& item = items_.front();
-  if (item.shell.has_position()) return TakeShell();
-  if (!item.staged && item.total <= kChunkBytes && item.sent == 0) {
-    item.shell.set_total_bytes(item.total);
-    *DataOf(item.shell) = std::move(item.data);
-    return TakeShell();
+absl::StatusOr<size_t> SessionReader::TakePiece(PieceSink& out) {
+  Item& item = items_[next_];
+  const uint64_t left = item.total - item.sent;
+  const size_t chunk = std::min<uint64_t>(left, kChunkBytes);
+  std::string bytes;
+  if (item.staged && chunk > 0) {
+    ASSIGN_OR_RETURN(bytes,
+                     sessions_.store().ReadStaged(key_, *item.staged, item.sent, kChunkBytes));
+  } else if (chunk == item.total) {
+    bytes = std::move(item.data);
+  } else {
+    bytes = item.data.substr(item.sent, chunk);
   }
-  pb::SessionPiece piece = item.shell;
+  const size_t size = kShellBytes + bytes.size();
+  pb::SessionPiece& piece = out.Add(size);
   piece.set_total_bytes(item.total);
-  if (item.sent < item.total) {
-    piece.set_chunk_offset(item.sent);
-    if (item.staged) {
-      ASSIGN_OR_RETURN(*DataOf(piece),
-                       sessions_.store().ReadStaged(key_, *item.staged, item.sent, kChunkBytes));
-    } else {
-      *DataOf(piece) = item.data.substr(item.sent, kChunkBytes);
-    }
-    item.sent += DataOf(piece)->size();
-  }
-  if (item.sent >= item.total) items_.pop_front();
-  return piece;
-}
-
-pb::SessionPiece SessionReader::TakeShell() {
-  pb::SessionPiece whole = std::move(items_.front().shell);
-  items_.pop_front();
-  return whole;
+  piece.set_chunk_offset(left > 0 ? item.sent : 0);
+  item.sent += bytes.size();
+  if (item.sent >= item.total) ++next_;
+  std::string* const data =
+      std::visit([&](const auto& shell) { return Fill(shell, piece); }, item.shell);
+  if (data != nullptr) *data = std::move(bytes);
+  return size;
 }
 
 absl::Status SessionReader::FixPosition(const Head& head) {
@@ -163,7 +166,7 @@ absl::Status SessionReader::ReadPosition() {
   after_journal_ =
       std::max(SnapshotJournal(head, at_.revision), JournalNumber(request_.after_journal_number()));
 
-  pb::ReadPosition& position = *items_.emplace_back().shell.mutable_position();
+  auto& position = items_.emplace_back().shell.emplace<pb::ReadPosition>();
   position.set_revision(at_.revision.value());
   position.set_journal_number(at_.journal.value());
   position.set_message_count(newest);

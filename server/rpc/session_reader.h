@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_RPC_SESSION_READER_H_
 
 #include "holdfast/v1/session_service.pb.h"
+#include "server/rpc/piece_packer.h"
 #include "session/sessions.h"
 
 #include "absl/status/status.h"
@@ -10,9 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace holdfast {
@@ -24,15 +25,13 @@ namespace pb = ::holdfast::v1;
 // the store does.
 class SessionReader {
  public:
-  using Page = std::vector<pb::SessionPiece>;
-
   // `sessions` must outlive this.
   SessionReader(Sessions& sessions, Caller caller, pb::ReadSessionRequest request);
 
-  // The next page, or an empty one at the end. INVALID_FIELD for the request's fields;
+  // Adds the next page to `out`, or nothing at the end. INVALID_FIELD for the request's fields;
   // REVISION_PRUNED and REVISION_AHEAD for a position that is not kept or not reached; otherwise as
   // the store's reads.
-  absl::StatusOr<Page> Next();
+  absl::Status Next(PieceSink& out);
 
  private:
   enum class Phase : uint8_t { kPosition, kMessages, kSlots, kJournal, kEnd };
@@ -43,7 +42,7 @@ class SessionReader {
 
   // One item on its way out: everything but its bytes, and these or where they lie.
   struct Item {
-    pb::SessionPiece shell;
+    std::variant<pb::ReadPosition, Message, Slot, JournalEntry> shell;
     std::string data;
     std::optional<StagedBytes> staged;
     uint64_t total = 0;
@@ -60,10 +59,10 @@ class SessionReader {
   void Add(Message message);
   void Add(SlotView view);
   void Add(JournalEntry entry);
-  // The next piece of the first item, which goes when it is through.
-  absl::StatusOr<pb::SessionPiece> TakePiece();
-  // The first item, whose bytes are all in its shell.
-  pb::SessionPiece TakeShell();
+  [[nodiscard]] bool AllTaken() const { return next_ == items_.size(); }
+  // Adds the next piece of the next item, which is taken when it is through. Answers the piece's
+  // bytes.
+  absl::StatusOr<size_t> TakePiece(PieceSink& out);
 
   absl::Status FixPosition(const Head& head);
   absl::Status ListSlots();
@@ -78,7 +77,8 @@ class SessionReader {
   Position at_;
   MessageSeq after_message_;
   JournalNumber after_journal_;
-  std::deque<Item> items_;
+  std::vector<Item> items_;
+  size_t next_ = 0;  // of them
   bool slots_listed_ = false;
   std::vector<Unread> unread_slots_;  // the next one last
 };

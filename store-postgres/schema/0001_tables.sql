@@ -105,7 +105,7 @@ CREATE TABLE holdfast.message (
   session_id text COLLATE "C" NOT NULL,
   generation bigint NOT NULL,
   seq        bigint NOT NULL,
-  size       bigint NOT NULL,  -- what it counts in a page
+  size       integer NOT NULL,  -- what it counts in a page
   rec        bytea COMPRESSION lz4 NOT NULL,
   PRIMARY KEY (tenant, session_id, generation, seq)
 );
@@ -129,7 +129,7 @@ CREATE TABLE holdfast.journal (
   number     bigint NOT NULL,
   turn       bigint NOT NULL,
   entry      bigint NOT NULL,
-  size       bigint NOT NULL,
+  size       integer NOT NULL,
   rec        bytea COMPRESSION lz4 NOT NULL,  -- the record without its slot
   slot_owner text COLLATE "C",                -- of a slot update, as in holdfast.slot
   slot_size  bigint,
@@ -147,7 +147,7 @@ CREATE TABLE holdfast.event (
   xid        xid8 NOT NULL DEFAULT pg_current_xact_id(),
   writer     bigint NOT NULL,  -- the server, for as long as it runs
   at         timestamptz NOT NULL,
-  size       bigint NOT NULL,  -- what they count in a page together
+  size       integer NOT NULL,  -- what they count in a page together
   recs       bytea COMPRESSION lz4 NOT NULL,
   PRIMARY KEY (tenant, session_id, seq)
 );
@@ -157,7 +157,7 @@ CREATE TABLE holdfast.audit (
   tenant     text COLLATE "C" NOT NULL,
   session_id text COLLATE "C" NOT NULL,
   seq        bigint NOT NULL,
-  size       bigint NOT NULL,
+  size       integer NOT NULL,
   rec        bytea COMPRESSION lz4 NOT NULL,
   PRIMARY KEY (tenant, session_id, seq)
 );
