@@ -50,7 +50,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
     call_.DropDefaultDeadline();
   }
 
-  // Lives from here until the transport is done with it.
+  // Lives from here until the transport is done with it, and whoever is in it.
   void Start(const absl::Status& parsed) {
     {
       const absl::MutexLock lock(&mutex_);
@@ -130,8 +130,10 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   // The status to finish with, once the lock is given back.
   using Ending = std::optional<absl::Status>;
 
+  // The worker keeps the object for as long as it reads: once it has begun a write and given the
+  // lock back, the stream may end before it returns.
   bool Submit() {
-    return edge_.pool.Submit([this] { Read(); });
+    return edge_.pool.Submit([self = shared_from_this()] { self->Read(); });
   }
 
   // On a worker: nobody else finishes the stream meanwhile.
