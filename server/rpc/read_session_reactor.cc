@@ -141,8 +141,9 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes> {
   }
 
   void WriteNext() {
-    handed_.Give();
-    StartWrite(&page_[written_]);
+    const Bytes* const next = &page_[written_];
+    handed_.Give();  // from here on the page is the transport's
+    StartWrite(next);
   }
 
   void Conclude(const absl::Status& status) {
