@@ -50,7 +50,8 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
     call_.DropDefaultDeadline();
   }
 
-  // Lives from here until the transport is done with it, and whoever is in it.
+  // Lives from here until the transport is done with it, or the worker that reads for it, whichever
+  // is later.
   void Start(const absl::Status& parsed) {
     {
       const absl::MutexLock lock(&mutex_);
