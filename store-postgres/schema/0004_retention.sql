@@ -30,7 +30,8 @@ BEGIN
                  lead(x.revision) OVER (PARTITION BY x.owner ORDER BY x.revision) AS later
           FROM holdfast.slot x
           WHERE x.tenant = p_tenant AND x.session_id = p_session AND x.revision <= p_oldest) v
-    WHERE v.later IS NOT NULL OR v.gone));
+    WHERE v.later IS NOT NULL OR v.gone
+    LIMIT p_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;
   DELETE FROM holdfast.message WHERE ctid = ANY (ARRAY(

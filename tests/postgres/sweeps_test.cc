@@ -1,4 +1,5 @@
-// Four servers that sweep the same sessions while they are killed: each session is ended once.
+// Four servers that sweep the same sessions while they are killed: each session is ended once, and
+// each deleted one emptied but for its tombstone.
 #include "session/sessions.h"
 #include "store-postgres/postgres_store.h"
 #include "tests/postgres/server_group.h"
@@ -26,6 +27,7 @@ using test::ReasonOf;
 
 constexpr size_t kServers = 4;
 constexpr int kSessions = 2000;
+constexpr int kDeleted = 400;
 constexpr int kMakers = 8;
 constexpr int64_t kEndedBetweenKills = 100;
 constexpr PageLimit kWhole{.items = 100, .bytes = 1 << 20};
@@ -54,6 +56,22 @@ class PgSweeps : public ::testing::Test {
       });
     }
   }
+  // Sessions that were deleted and still have all that they had.
+  void MakeDeleted() {
+    for (int i = 0; i < kDeleted; ++i) {
+      Changes changes(DeletedKey(i), random_);
+      const auto created = store_->Commit(changes.Create());
+      ASSERT_EQ(ReasonOf(created), "OK");
+      Change write = changes.Write(*LeaseToken::Parse(created->receipt.token));
+      write.messages = {test::Text("said")};
+      write.slots = {test::MakeSlot("plan", "made")};
+      ASSERT_EQ(ReasonOf(store_->Commit(write)), "OK");
+      Change gone = changes.Delete();
+      gone.guard.lease = LeaseRule::kForce;
+      gone.events = {{.name = "SessionDeleted"}};
+      ASSERT_EQ(ReasonOf(store_->Commit(gone)), "OK");
+    }
+  }
   // Time passes for the database, and so for leases and quiet times.
   void LetTwentyMinutesPass() {
     group_.Do(
@@ -66,6 +84,18 @@ class PgSweeps : public ::testing::Test {
     constexpr pg::Statement kEnded = {"ended",
                                       "SELECT count(*) FROM holdfast.session WHERE epoch > 1"};
     return std::get<pg::Rows>(watching_->Run(kEnded, pg::Params())).Int(0, 0);
+  }
+  // How many rows deleted sessions still have, and how many of them a sweep would look at.
+  int64_t LeftOfDeleted() {
+    constexpr pg::Statement kLeft = {
+        "left",
+        "SELECT (SELECT count(*) FROM holdfast.message WHERE session_id LIKE 'deleted-%')"
+        " + (SELECT count(*) FROM holdfast.slot WHERE session_id LIKE 'deleted-%')"
+        " + (SELECT count(*) FROM holdfast.event WHERE session_id LIKE 'deleted-%')"
+        " + (SELECT count(*) FROM holdfast.audit WHERE session_id LIKE 'deleted-%')"
+        " + (SELECT count(*) FROM holdfast.request WHERE session_id LIKE 'deleted-%')"
+        " + (SELECT count(*) FROM holdfast.session WHERE session_id LIKE 'deleted-%' AND sweep)"};
+    return std::get<pg::Rows>(watching_->Run(kLeft, pg::Params())).Int(0, 0);
   }
 
   void ExpectOneEffect(int i) {
@@ -84,6 +114,14 @@ class PgSweeps : public ::testing::Test {
     EXPECT_EQ(head.revision.value(), revisions_[i] + 1);
   }
 
+  void ExpectATombstone(int i) {
+    const SessionKey key = DeletedKey(i);
+    EXPECT_EQ(ReasonOf(store_->LoadForDecision(key, std::nullopt).status()), "TOMBSTONED");
+    const auto last = store_->ReadLastEvent(key);
+    ASSERT_EQ(ReasonOf(last.status()), "OK");
+    EXPECT_EQ(last->name, "SessionDeleted");
+  }
+
   // What a further sweep finds.
   size_t SweepOnceMore() {
     Sessions sessions(*store_, random_);
@@ -98,6 +136,7 @@ class PgSweeps : public ::testing::Test {
 
  private:
   static SessionKey KeyOf(int i) { return test::Key(absl::StrCat("due-", i)); }
+  static SessionKey DeletedKey(int i) { return test::Key(absl::StrCat("deleted-", i)); }
 
   void MakeSession(int i) {
     Changes changes(KeyOf(i), random_);
@@ -127,7 +166,9 @@ class PgSweeps : public ::testing::Test {
 
 TEST_F(PgSweeps, TwoThousandActsHaveTwoThousandEffectsWhileServersAreKilled) {
   MakeSessions();
+  MakeDeleted();
   ASSERT_EQ(Ended(), 0);
+  ASSERT_GE(LeftOfDeleted(), 5 * kDeleted);
   LetTwentyMinutesPass();
   size_t kills = 0;
   int64_t next = kEndedBetweenKills;
@@ -143,6 +184,8 @@ TEST_F(PgSweeps, TwoThousandActsHaveTwoThousandEffectsWhileServersAreKilled) {
   EXPECT_TRUE(WaitUntil([&] { return Ended() == kSessions; })) << Ended();
   EXPECT_EQ(SweepOnceMore(), 0U);
   for (int i = 0; i < kSessions && !HasFailure(); ++i) ExpectOneEffect(i);
+  EXPECT_TRUE(WaitUntil([&] { return LeftOfDeleted() == 0; })) << LeftOfDeleted();
+  for (int i = 0; i < kDeleted && !HasFailure(); ++i) ExpectATombstone(i);
   EXPECT_GE(kills, 2U);
   std::cout << kills << " servers were killed meanwhile\n";
   EXPECT_TRUE(group_.AllRunning());
