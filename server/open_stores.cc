@@ -40,10 +40,9 @@ absl::StatusOr<std::unique_ptr<Stores>> Stores::Open(const Config& config, const
     if (wanted.active) stores->active_ = store->get();
     stores->opened_.push_back(*std::move(store));
   }
-  const std::string durability = stores->active_->Describe().durability;
-  if (durability != "sync") {
-    stores->warnings_.push_back("acknowledged writes may be lost with the machine: durability is " +
-                                durability);
+  for (std::string& warning : stores->active_->Describe().warnings) {
+    log.Warn("what the active store may lose", {{"problem", warning}});
+    stores->warnings_.push_back(std::move(warning));
   }
   return stores;
 }

@@ -34,9 +34,9 @@ void ApplyGrant(const Grant& grant, const StoreFacts& facts, Applied& out) {
   head.lease.state = LeaseState::kLive;
   head.lease.expires_in = grant.ttl;
   std::erase_if(head.grants,
-                [&](const GrantRecord& old) { return old.at < facts.now - kRequestsKept; });
+                [&](const GrantRecord& old) { return old.at < facts.clock - kRequestsKept; });
   if (head.grants.size() >= kGrantsKept) head.grants.erase(head.grants.begin());
-  head.grants.push_back({.epoch = head.lease.epoch, .at = facts.now});
+  head.grants.push_back({.epoch = head.lease.epoch, .at = facts.clock});
   out.receipt.token = LeaseToken{.store = head.store,
                                  .incarnation = head.incarnation,
                                  .uid = head.uid,

@@ -20,7 +20,8 @@ namespace holdfast {
 struct StoreFacts {
   StoreId store;
   Incarnation incarnation;
-  absl::Time now;
+  absl::Time now;    // for people
+  absl::Time clock;  // by which it is counted how long grants and replies are kept
 };
 
 // The result of a change: everything that must become durable together.

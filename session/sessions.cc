@@ -305,6 +305,7 @@ absl::StatusOr<size_t> Sessions::RecoverDue(absl::Duration abandon_after, size_t
     const absl::StatusOr<Done> done = ExecuteOnLoaded(
         key, std::nullopt, [&](const Head& head) { return DecideRecovery(head, key); });
     if (done.ok()) ++closed;
+    if (Is(done.status(), Reason::kStoreUnavailable)) break;  // so it will be with the others
   }
   return closed;
 }
@@ -318,6 +319,7 @@ absl::StatusOr<size_t> Sessions::EndCancelled(absl::Duration grace, size_t limit
     const absl::StatusOr<Done> done = ExecuteOnLoaded(
         key, std::nullopt, [&](const Head& head) { return DecideCancelled(head, key); });
     if (done.ok()) ++ended;
+    if (Is(done.status(), Reason::kStoreUnavailable)) break;  // so it will be with the others
   }
   return ended;
 }

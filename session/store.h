@@ -45,8 +45,9 @@ struct StoreDescription {
   uint64_t snapshot_bytes_limit = 0;
   bool large_slot_streaming = false;
   bool concurrent_readers = true;
-  std::string durability;  // "sync", or what the operator chose instead
-  bool heals = false;      // once unhealthy it may be healthy again by itself, without a restart
+  std::string durability;             // "sync", or what the operator chose instead
+  std::vector<std::string> warnings;  // for the operator: what may lose acknowledged writes
+  bool heals = false;  // once unhealthy it may be healthy again by itself, without a restart
 };
 
 // A head with the stored reply of one request, read together.

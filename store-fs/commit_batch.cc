@@ -77,7 +77,8 @@ bool CommitBatch::HasUploadOf(const Change& change) const {
 absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change) {
   const StoreFacts facts{.store = environment_.identity.store,
                          .incarnation = environment_.identity.incarnation,
-                         .now = now_};
+                         .now = now_,
+                         .clock = now_};
   Applied applied = Apply(head_, change, facts);
   CommitResult result{.kind = CommitResult::Kind::kApplied,
                       .receipt = applied.receipt,

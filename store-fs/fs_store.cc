@@ -84,6 +84,10 @@ class FsStore final : public SessionStore {
     description.snapshot_bytes_limit = kSnapshotBytes;
     description.large_slot_streaming = true;
     description.durability = ByInterval() ? kByInterval : kBySync;
+    if (ByInterval()) {
+      description.warnings = {
+          "acknowledged writes may be lost with the machine: durability is interval"};
+    }
     return description;
   }
 

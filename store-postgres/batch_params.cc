@@ -119,7 +119,7 @@ void PutHeads(const Members& members, Params& params) {
   params.Bools(Each(members, [](const auto& m) { return m.change->moves_revision; }));
   params.Ints(Each(members, [](const auto& m) { return FoldedTurn(*m.applied); }));
   params.Ints(EachNumber(members, [](const auto& m) { return m.applied->folded_after; }));
-  params.Ints(EachNumber(members, [](const auto& m) { return m.turn_began_behind; }));
+  params.Ints(Each(members, [](const auto& m) { return FoldedBehind(m); }));
 }
 
 void PutMessages(const Members& members, Params& params) {

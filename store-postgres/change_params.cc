@@ -4,6 +4,7 @@
 #include "session/limits.h"
 #include "store-postgres/event_row.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace {
 void PutRequest(const Applied& applied, absl::Time now, Params& params) {
   if (applied.request) {
     const RequestColumns request(applied);
-    params.Text(request.id).Bytes(request.record).Text(request.token).Time(applied.at);
+    params.Text(request.id).Bytes(request.record).Text(request.token).Time(now);
   } else {
     params.Null().Null().Null().Null();
   }
@@ -37,12 +38,24 @@ void PutHead(const DecidedChange& decided, Params& params) {
   }
 }
 
-void PutMessages(const Applied& applied, Params& params) {
+// The upload that the change takes over, and what of the change lies in it.
+void PutUpload(const Applied& applied, Params& params) {
+  std::vector<std::string> owners;
+  for (const Slot& slot : applied.slots) {
+    if (slot.staged) owners.push_back(slot.owner);
+  }
+  const bool messages = std::ranges::any_of(
+      applied.messages, [](const Message& message) { return message.staged.has_value(); });
   if (applied.upload) {
     params.Text(applied.upload->id.value()).Int(Signed(applied.upload->bytes));
   } else {
     params.Null().Null();
   }
+  params.Bool(messages).Texts(owners);
+}
+
+void PutMessages(const Applied& applied, Params& params) {
+  PutUpload(applied, params);
   std::vector<int64_t> sizes;
   std::vector<std::string> records;
   for (const Message& message : applied.messages) {
@@ -57,7 +70,7 @@ void PutSlots(const DecidedChange& decided, Params& params) {
   const Applied& applied = *decided.applied;
   params.Int(Signed(applied.head.revision)).Bool(decided.change->moves_revision);
   params.Int(FoldedTurn(applied)).Int(Signed(applied.folded_after));
-  params.Int(Signed(decided.turn_began_behind));
+  params.Int(FoldedBehind(decided));
   SlotColumns columns;
   for (const auto& [owner, slot] : SlotsOf(applied)) columns.Add(owner, slot);
   columns.PutInto(params);

@@ -12,7 +12,7 @@
 
 namespace holdfast::pg {
 
-// The server that writes, and since when stored replies count.
+// The server that writes, and when, by the clock that says how long replies are kept.
 struct WriterFacts {
   int64_t writer = 0;
   absl::Time now;

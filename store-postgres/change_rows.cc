@@ -43,6 +43,10 @@ int64_t FoldedTurn(const Applied& applied) {
   return any ? Signed(*applied.folded) : 0;
 }
 
+int64_t FoldedBehind(const DecidedChange& decided) {
+  return Signed(decided.turn_began_behind) + Signed(decided.applied->folded_after);
+}
+
 std::map<std::string_view, const Slot*> SlotsOf(const Applied& applied) {
   std::map<std::string_view, const Slot*> slots;
   for (const Slot& slot : applied.slots) slots.insert_or_assign(slot.owner, &slot);

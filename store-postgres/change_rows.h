@@ -68,6 +68,8 @@ struct RequestColumns {
 // The turn whose slot updates become slot versions; 0 for none. A turn without new entries has
 // none.
 int64_t FoldedTurn(const Applied& applied);
+// The number of the journal behind which they are: each entry of a turn has one of its own.
+int64_t FoldedBehind(const DecidedChange& decided);
 
 // The last word on each owner's slot: the change's own, deletions, then updates between turns. A
 // null is a deletion.

@@ -37,9 +37,13 @@ constexpr Statement kLoadFlushed = {
     " reply AS (UPDATE holdfast.request r SET at = r.at FROM kept k"
     "  WHERE r.tenant = k.tenant AND r.session_id = k.session_id"
     "   AND r.request_id = $3::text::uuid AND r.at >= $4 RETURNING r.rec, r.token)"
-    " SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left, r.rec, r.token"
+    " SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left, r.rec, r.token,"
+    "  EXISTS (SELECT FROM kept) AS written"
     " FROM holdfast.standing s LEFT JOIN reply r ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
+constexpr size_t kWritten = kOutcomeToken + 1;
+// A session that is there and was not written again is being deleted meanwhile.
+constexpr int kFlushedLooks = 8;
 constexpr Statement kEntriesOf = {
     "entries_of",
     "SELECT rec, slot_rec, slot_data FROM holdfast.journal WHERE tenant = $1 AND session_id = $2"
@@ -62,6 +66,13 @@ bool NeedsFree(const Change& change, Head head) {
 
 }  // namespace
 
+StoreFacts Commits::Facts() const {
+  return {.store = database_.store,
+          .incarnation = database_.incarnation,
+          .now = database_.Now(),
+          .clock = database_.store_clock.Now()};
+}
+
 absl::StatusOr<Commits::Basis> Commits::ReadBasis(const Rows& rows, size_t row,
                                                   const SessionKey& key) {
   Basis basis{.standing = ReadStanding(rows, row, database_), .request = {}, .fresh = true};
@@ -80,7 +91,7 @@ absl::StatusOr<Commits::Basis> Commits::FreshBasis(const SessionKey& key,
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
   request ? params.Text(request->value()) : params.Null();
-  params.Time(database_.Now() - kRequestsKept);
+  params.Time(database_.store_clock.Now() - kRequestsKept);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoad, params));
   ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
   // The answer will be made of this reply: it waits for the flush that the first one waited for.
@@ -92,9 +103,13 @@ absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
                                                      const RequestId& request) {
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value()).Text(request.value());
-  params.Time(database_.Now() - kRequestsKept);
-  ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(kLoadFlushed, params));
-  return ReadBasis(rows, 0, key);
+  params.Time(database_.store_clock.Now() - kRequestsKept);
+  for (int look = 0; look < kFlushedLooks; ++look) {
+    ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(kLoadFlushed, params));
+    ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
+    if (!basis.standing.refusal.ok() || rows.Bool(0, kWritten)) return basis;
+  }
+  return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
 absl::StatusOr<Loaded> Commits::Load(const SessionKey& key,
@@ -136,7 +151,11 @@ absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
   absl::Status given_up;
   for (int round = 0; round < kRounds; ++round) {
     given_up = TryOnce(change, progress);
-    if (progress.answer) return *std::move(progress.answer);
+    if (progress.answer) {
+      // Whatever a broken connection carried out has told nobody here.
+      if (progress.broken > 0) Tell(change.key);
+      return *std::move(progress.answer);
+    }
     if (!given_up.ok()) break;
   }
   // Once a connection broke under it, only an answer of the database says what became of it.
@@ -184,8 +203,7 @@ absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Ba
       return decision;
     }
     Basis nothing = basis;
-    nothing.standing.head = EmptyHead(
-        {.store = database_.store, .incarnation = database_.incarnation, .now = database_.Now()});
+    nothing.standing.head = EmptyHead(Facts());
     return DecideOnHead(change, nothing);
   }
   if (basis.request) {
@@ -227,9 +245,7 @@ absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, co
                      .was = basis.standing.sum,
                      .needs_free = NeedsFree(change, head),
                      .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
-  decision.applied = Apply(
-      head, change,
-      {.store = database_.store, .incarnation = database_.incarnation, .now = database_.Now()});
+  decision.applied = Apply(head, change, Facts());
   return decision;
 }
 
@@ -299,11 +315,13 @@ void Commits::Publish(const Change& change, const CommitResult& result, KnownHea
     heads_.Put(change.key, std::move(known));
   }
   if (change.upload) uploads_.Forget(change.key, change.upload->id);
-  if (!result.events.empty()) {
-    bell_.Ring(change.key);
-    notifier_.Touch(change.key);
-  }
+  if (!result.events.empty()) Tell(change.key);
   retention_.Note(change, result.head);
+}
+
+void Commits::Tell(const SessionKey& key) {
+  bell_.Ring(key);
+  notifier_.Touch(key);
 }
 
 }  // namespace holdfast::pg

@@ -85,6 +85,7 @@ class Commits {
     std::optional<absl::StatusOr<CommitResult>> answer;
   };
 
+  [[nodiscard]] StoreFacts Facts() const;
   // Decides, and writes what was decided. An error gives the change up.
   absl::Status TryOnce(const Change& change, Progress& progress);
   absl::StatusOr<Basis> FirstBasis(const Change& change);
@@ -99,6 +100,8 @@ class Commits {
   absl::StatusOr<Attempt> Write(const Change& change, Decision decision);
   absl::StatusOr<Basis> ReadBasis(const Rows& rows, size_t row, const SessionKey& key);
   void Publish(const Change& change, const CommitResult& result, KnownHead known);
+  // Those who watch the session, here and at the other servers.
+  void Tell(const SessionKey& key);
 
   const Database& database_;
   KnownHeads& heads_;

@@ -17,8 +17,8 @@ constexpr Statement kChange = {
     " $7::text::uuid, $8::bytea, $9::text, $10::timestamptz, $11,"
     " $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28::bytea,"
     " $29::text::uuid, $30::bigint, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42,"
-    " $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55::bytea, $56, $57, "
-    "$58::bytea)"};
+    " $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57::bytea, $58, $59,"
+    " $60::bytea)"};
 constexpr Statement kChangeMany = {
     "change_many",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
@@ -30,8 +30,11 @@ constexpr Statement kChangeMany = {
 // Sessions that are written alone for a failure of before; of more it is forgotten.
 constexpr size_t kSpoilersMost = 1024;
 
-size_t BytesOf(const Applied& applied) {
-  size_t bytes = 0;
+size_t BytesOf(const DecidedChange& change) {
+  const Applied& applied = *change.applied;
+  size_t bytes = change.row->record.size();
+  for (const Event& event : applied.events) bytes += static_cast<size_t>(SizeOf(event));
+  if (applied.audit) bytes += static_cast<size_t>(SizeOf(*applied.audit));
   for (const Message& message : applied.messages) bytes += message.data.size();
   for (const Slot& slot : applied.slots) bytes += slot.data.size();
   for (const JournalEntry& entry : applied.entries) {
@@ -113,7 +116,7 @@ void Committer::SetWritersMost(int writers) {
 }
 
 Written Committer::WriteTogether(const DecidedChange& change) {
-  Member self{.change = &change, .bytes = BytesOf(*change.applied)};
+  Member self{.change = &change, .bytes = BytesOf(change)};
   if (!Queue(self)) {
     const OffCore waiting;
     self.called.WaitForNotification();
@@ -166,7 +169,8 @@ Committer::Member* Committer::NextWriter() {
 
 Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locked) const {
   return Send(kChange,
-              ParamsOf(change, when_locked, {.writer = database_.writer, .now = database_.Now()}),
+              ParamsOf(change, when_locked,
+                       {.writer = database_.writer, .now = database_.store_clock.Now()}),
               database_);
 }
 
@@ -192,7 +196,8 @@ void Committer::Run(const std::vector<Member*>& batch) const {
   changes.reserve(batch.size());
   for (const Member* member : batch) changes.push_back(member->change);
   const Written all =
-      Send(kChangeMany, ParamsOfMany(changes, {.writer = database_.writer, .now = database_.Now()}),
+      Send(kChangeMany,
+           ParamsOfMany(changes, {.writer = database_.writer, .now = database_.store_clock.Now()}),
            database_);
   // Certainly rolled back for the sake of one of them: each is tried by itself.
   const bool undone = all.failure && all.failure->effect == Effect::kNone;

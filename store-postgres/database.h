@@ -10,6 +10,7 @@
 #include "store-postgres/pg/params.h"
 #include "store-postgres/pg/pool.h"
 #include "store-postgres/pg/rows.h"
+#include "store-postgres/store_clock.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,6 +29,7 @@ inline constexpr absl::Duration kConnectionWait = absl::Seconds(5);
 struct Database {
   Pool& pool;
   const Clock& clock;
+  const StoreClock& store_clock;
   StoreId store;
   Incarnation incarnation;
   int64_t writer = 0;  // names this server among those that serve the database
@@ -38,7 +40,7 @@ struct Database {
   // broke. STORE_UNAVAILABLE with the outcome known: whatever it did, doing it again is the same.
   absl::StatusOr<Rows> Ask(const Statement& statement, const Params& params) const;
 
-  // The same of a statement whose answer waits for a flush, and perhaps for a standby.
+  // The same of a statement that may wait: for a flush, for a standby, or for a lock.
   absl::StatusOr<Rows> AskFlushed(const Statement& statement, const Params& params) const;
 
   // The same as Ask, but a connection is given up when the database is silent for `patience`.
@@ -48,7 +50,7 @@ struct Database {
   // Tells the operator of `failure`.
   void Report(const Statement& statement, const Failure& failure) const;
 
-  // The time for people, as exact as a record keeps it.
+  // The time for people, as exact as a record keeps it. Decides nothing: see store_clock.
   [[nodiscard]] absl::Time Now() const;
 
  private:

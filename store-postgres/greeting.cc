@@ -23,9 +23,23 @@ constexpr Statement kLook = {
     "CASE WHEN pg_is_in_recovery() THEN 0 ELSE "
     "('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END, "
     "(SELECT system_identifier FROM pg_control_system()), "
-    "coalesce(current_setting('holdfast.connection', true), '') = 'own'"};
+    "coalesce(current_setting('holdfast.connection', true), '') = 'own', "
+    "current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), "
+    "current_setting('fsync'), current_setting('full_page_writes')"};
+enum LookColumn : size_t {
+  kVersionNumber,
+  kIsStandby,
+  kTimeline,
+  kCluster,
+  kHasOurSettings,
+  kSynchronousCommit,
+  kStandbyNames,
+  kFsync,
+  kFullPageWrites,
+};
 constexpr Statement kStore = {
-    "greeting_store", "SELECT store_id, incarnation, system_identifier FROM holdfast.store"};
+    "greeting_store",
+    "SELECT store_id, incarnation, system_identifier, holdfast.clock() FROM holdfast.store"};
 // Events note the transaction that wrote them, and whoever polls for new ones looks behind a
 // number. Those of another cluster may be ahead of this one's; they are put behind everything.
 constexpr Statement kAdopt = {
@@ -34,7 +48,7 @@ constexpr Statement kAdopt = {
     "UPDATE holdfast.store SET incarnation = incarnation + 1, system_identifier = $1"};
 
 struct Look {
-  Identity identity;
+  Greeting greeting;
   int64_t made_in = 0;  // the cluster that the store knows
   int64_t found_in = 0;
 };
@@ -53,48 +67,74 @@ absl::StatusOr<Rows> Ask(Connection& connection, const Statement& statement, con
 }
 
 absl::Status CheckServer(const Connection& connection, const Rows& server) {
-  if (server.Int4(0, 0) < kOldestServer) {
+  if (server.Int4(0, kVersionNumber) < kOldestServer) {
     return Refused(connection, "it is older than PostgreSQL 15");
   }
-  if (server.Bool(0, 1)) {
+  if (server.Bool(0, kIsStandby)) {
     return Refused(connection,
                    "it is a standby, which takes no writes: name the primary, or all hosts with "
                    "target_session_attrs=read-write");
   }
-  if (!server.Bool(0, 4)) {
+  if (!server.Bool(0, kHasOurSettings)) {
     return Refused(connection,
                    "the settings that a connection begins with do not arrive: a pooler in between "
                    "drops them");
   }
+  if (server.Text(0, kSynchronousCommit) == "off") {
+    return Refused(connection,
+                   "synchronous_commit is off for this role or database, so that a crash would "
+                   "lose what was acknowledged: set it to on");
+  }
   return absl::OkStatus();
+}
+
+std::vector<std::string> WarningsOf(const Rows& server) {
+  std::vector<std::string> warnings;
+  const std::string_view waits = server.Text(0, kSynchronousCommit);
+  if (server.Text(0, kFsync) == "off" || server.Text(0, kFullPageWrites) == "off") {
+    warnings.emplace_back(
+        "acknowledged writes may be lost with the database's machine: fsync or full_page_writes "
+        "is off");
+  }
+  if (server.Text(0, kStandbyNames).empty()) {
+    warnings.emplace_back(
+        "a failover may lose acknowledged writes: synchronous_standby_names is empty");
+  } else if (waits == "local") {
+    warnings.emplace_back(
+        "a failover may lose acknowledged writes: synchronous_commit is local for this role or "
+        "database");
+  }
+  return warnings;
 }
 
 absl::StatusOr<Look> LookAt(Connection& connection, std::span<const Migration> known) {
   ASSIGN_OR_RETURN(const Rows server, Ask(connection, kLook, Params()));
   RETURN_IF_ERROR(CheckServer(connection, server));
-  connection.set_timeline(static_cast<uint32_t>(server.Int(0, 2)));
+  connection.set_timeline(static_cast<uint32_t>(server.Int(0, kTimeline)));
   ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied, ReadApplied(connection));
   RETURN_IF_ERROR(CheckSchema(applied, known));
   ASSIGN_OR_RETURN(const Rows rows, Ask(connection, kStore, Params()));
   const std::optional<StoreId> store =
       rows.size() == 1 ? StoreId::Parse(rows.Text(0, 0)) : std::nullopt;
   if (!store) return Refused(connection, "its table holdfast.store must have one row with an id");
-  return Look{.identity = {.store = *store,
-                           .incarnation = Incarnation(static_cast<uint64_t>(rows.Int(0, 1)))},
-              .made_in = rows.Int(0, 2),
-              .found_in = server.Int(0, 3)};
+  const Identity identity{.store = *store,
+                          .incarnation = Incarnation(static_cast<uint64_t>(rows.Int(0, 1)))};
+  return Look{
+      .greeting = {.identity = identity, .now = rows.Time(0, 3), .warnings = WarningsOf(server)},
+      .made_in = rows.Int(0, 2),
+      .found_in = server.Int(0, kCluster)};
 }
 
 }  // namespace
 
-absl::StatusOr<Identity> Greet(Connection& connection, std::span<const Migration> known) {
+absl::StatusOr<Greeting> Greet(Connection& connection, std::span<const Migration> known) {
   ASSIGN_OR_RETURN(Look look, LookAt(connection, known));
   if (look.made_in != look.found_in) {
     return Refused(connection,
-                   "it was copied or restored from a backup of another cluster; if it shall go on "
-                   "here and nowhere else, run: holdfastd store adopt");
+                   "it was copied or restored from a backup of another cluster; if this copy alone "
+                   "will be used from now on, run: holdfastd store adopt");
   }
-  return std::move(look.identity);
+  return std::move(look.greeting);
 }
 
 absl::Status CheckSame(const Identity& first, const Identity& later) {
@@ -112,8 +152,9 @@ absl::Status CheckSame(const Identity& first, const Identity& later) {
 absl::StatusOr<Identity> Adopt(Connection& connection, std::span<const Migration> known) {
   ASSIGN_OR_RETURN(Look look, LookAt(connection, known));
   RETURN_IF_ERROR(Ask(connection, kAdopt, Params().Int(look.found_in)).status());
-  look.identity.incarnation = look.identity.incarnation.Next();
-  return std::move(look.identity);
+  Identity adopted = std::move(look.greeting.identity);
+  adopted.incarnation = adopted.incarnation.Next();
+  return adopted;
 }
 
 }  // namespace holdfast::pg

@@ -8,8 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 #include <span>
+#include <string>
+#include <vector>
 
 namespace holdfast::pg {
 
@@ -20,12 +23,20 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
+// What a greeting found.
+struct Greeting {
+  Identity identity;
+  absl::Time now;                     // by the database's clock
+  std::vector<std::string> warnings;  // for the operator: what its settings may lose
+};
+
 // Looks at the server behind `connection`, notes its timeline there, and answers whose store it
 // holds. STORE_UNAVAILABLE, in words for the operator, when it
 // - is older than PostgreSQL 15, or a standby: in recovery, so that it takes no writes
+// - answers this role before its log is flushed (synchronous_commit = off)
 // - has a schema that this program may not serve (CheckSchema)
 // - is another cluster than the one that the store was made in or adopted by: a copy
-absl::StatusOr<Identity> Greet(Connection& connection,
+absl::StatusOr<Greeting> Greet(Connection& connection,
                                std::span<const Migration> known = Migrations());
 
 // OK when a later connection leads to the same store as the first: STORE_UNAVAILABLE, in words for

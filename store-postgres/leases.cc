@@ -4,11 +4,13 @@
 #include "session/guard.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "store-postgres/change_params.h"
 #include "store-postgres/standing.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -17,11 +19,15 @@ namespace {
 
 constexpr Statement kRenew = {
     "renew",
-    "SELECT version, store_id, deleted, head, head_sum, lease_left, renewed, ttl"
-    " FROM holdfast.renew($1, $2, $3, $4, $5, $6)"};
-enum Column : size_t { kRenewed = kStandingColumns, kTtl };
+    "SELECT version, store_id, deleted, head, head_sum, lease_left, renewed, ttl, skipped"
+    " FROM holdfast.renew($1, $2, $3, $4, $5, $6, $7)"};
+enum Column : size_t { kRenewed = kStandingColumns, kTtl, kSkipped };
 
-Params ParamsFor(const Database& database, const std::vector<RenewRequest>& requests) {
+// Of the leases in one call whose rows somebody has locked, so many are waited for.
+constexpr int kAwaitedMost = 8;
+
+Params ParamsFor(const Database& database, WhenLocked when_locked,
+                 std::span<const RenewRequest> requests) {
   std::vector<std::string> tenants;
   std::vector<std::string> sessions;
   std::vector<std::string> uids;
@@ -41,6 +47,7 @@ Params ParamsFor(const Database& database, const std::vector<RenewRequest>& requ
                                : std::nullopt);
   }
   Params params;
+  params.Bool(when_locked == WhenLocked::kWait);
   params.Texts(tenants).Texts(sessions).Texts(uids).Ints(epochs);
   params.BytesArray(std::vector<std::string_view>(hashes.begin(), hashes.end())).NullableInts(ttls);
   return params;
@@ -64,16 +71,29 @@ absl::StatusOr<Renewed> ReadRenewed(const Rows& rows, size_t row, const Database
   return StoreUnavailable("the lease was not renewed: try again", Fate::kNoEffect);
 }
 
+// Waits for a row that somebody has locked, on a connection that nobody needs for reading, and
+// holds no other session's row meanwhile.
+absl::StatusOr<Renewed> RenewLocked(const Database& database, const RenewRequest& request) {
+  const std::span<const RenewRequest> one(&request, 1);
+  ASSIGN_OR_RETURN(const Rows rows,
+                   database.AskFlushed(kRenew, ParamsFor(database, WhenLocked::kWait, one)));
+  return ReadRenewed(rows, 0, database, request.token);
+}
+
 }  // namespace
 
 std::vector<absl::StatusOr<Renewed>> Renew(const Database& database,
                                            const std::vector<RenewRequest>& requests) {
-  const absl::StatusOr<Rows> rows = database.Ask(kRenew, ParamsFor(database, requests));
+  const absl::StatusOr<Rows> rows =
+      database.Ask(kRenew, ParamsFor(database, WhenLocked::kSkip, requests));
   std::vector<absl::StatusOr<Renewed>> answers;
   answers.reserve(requests.size());
+  int awaited = 0;
   for (size_t i = 0; i < requests.size(); ++i) {
     if (!rows.ok()) {
       answers.emplace_back(rows.status());
+    } else if (rows->Bool(i, kSkipped) && awaited++ < kAwaitedMost) {
+      answers.push_back(RenewLocked(database, requests[i]));
     } else {
       answers.push_back(ReadRenewed(*rows, i, database, requests[i].token));
     }

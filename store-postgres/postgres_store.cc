@@ -21,6 +21,7 @@
 #include "store-postgres/uploads.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -52,6 +53,10 @@ constexpr char kConfigSchema[] = R"({
 // How the store is taken up by a program that knows no other servers.
 constexpr Statement kActivate = {"activate",
                                  "UPDATE holdfast.store SET activated_at = holdfast.clock()"};
+// The same without waiting for a standby, which may be the machine that is gone.
+constexpr Statement kReopen = {"reopen",
+                               "UPDATE holdfast.store SET activated_at = holdfast.clock()"
+                               " FROM (SELECT set_config('synchronous_commit', 'local', true)) x"};
 constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
 constexpr Statement kProbe = {"probe", "INSERT INTO holdfast.probe VALUES (holdfast.clock())"};
 constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast.probe"};
@@ -73,9 +78,11 @@ class PostgresStore final : public SessionStore {
                .report = options.report},
               clock),
         random_(random),
+        store_clock_(clock),
         group_(options.group),
         database_{.pool = pool_,
                   .clock = clock,
+                  .store_clock = store_clock_,
                   .store = {},
                   .incarnation = {},
                   .report = options.report},
@@ -94,6 +101,7 @@ class PostgresStore final : public SessionStore {
     description.snapshot_bytes_limit = kSnapshotBytes;
     description.large_slot_streaming = true;
     description.durability = "sync";
+    description.warnings = warnings_;
     description.heals = true;
     return description;
   }
@@ -104,7 +112,11 @@ class PostgresStore final : public SessionStore {
     if (!connection.ok()) {
       return StoreUnavailable(std::string(connection.status().message()), Fate::kNoEffect);
     }
-    ASSIGN_OR_RETURN(identity_, Greet(**connection));
+    ASSIGN_OR_RETURN(Greeting greeting, Greet(**connection));
+    store_clock_.Set(greeting.now);
+    opened_on_ = (*connection)->timeline();
+    identity_ = std::move(greeting.identity);
+    warnings_ = std::move(greeting.warnings);
     const std::string bytes = random_.Bytes(sizeof database_.writer);
     std::memcpy(&database_.writer, bytes.data(), sizeof database_.writer);
     database_.store = identity_.store;
@@ -183,9 +195,10 @@ class PostgresStore final : public SessionStore {
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
                                                   size_t limit) override {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
-      if (kind == DueKind::kAbandoned) {  // a sweep is also when the house is tidied
-        RETURN_IF_ERROR(uploads_.Sweep());
-        RETURN_IF_ERROR(retention_.Sweep());
+      // A sweep is also when the house is tidied; what cannot be is reported, and left to the next.
+      if (kind == DueKind::kAbandoned) {
+        uploads_.Sweep().IgnoreError();
+        retention_.Sweep().IgnoreError();
       }
       return ListDueSessions(database_, kind, quiet, limit);
     });
@@ -228,9 +241,22 @@ class PostgresStore final : public SessionStore {
 
   // A later connection must lead to the store that Init found.
   absl::Status GreetAgain(Connection& connection) {
-    ASSIGN_OR_RETURN(const Identity identity, Greet(connection));
-    RETURN_IF_ERROR(CheckSame(identity_, identity));
-    pool_.SawTimeline(connection.timeline());
+    ASSIGN_OR_RETURN(const Greeting greeting, Greet(connection));
+    RETURN_IF_ERROR(CheckSame(identity_, greeting.identity));
+    store_clock_.Set(greeting.now);
+    return OpenAfterFailover(connection);
+  }
+
+  // While a failover lasted nobody could renew: the store counts as opened anew with the first
+  // connection to the newer timeline, before anything else is asked there.
+  absl::Status OpenAfterFailover(Connection& connection) {
+    if (connection.timeline() <= opened_on_.load()) return absl::OkStatus();
+    const Answer opened = connection.Run(kReopen, Params());
+    if (const auto* const failure = std::get_if<Failure>(&opened)) {
+      database_.Report(kReopen, *failure);
+      return RefusalFor(*failure);
+    }
+    opened_on_ = connection.timeline();
     return absl::OkStatus();
   }
 
@@ -273,9 +299,12 @@ class PostgresStore final : public SessionStore {
   }
 
   const ConnectOptions connect_;
-  Identity identity_;  // as Init found it
+  Identity identity_;                    // as Init found it
+  std::vector<std::string> warnings_;    // the same
+  std::atomic<uint32_t> opened_on_ = 0;  // the timeline on which leases were given their time
   Pool pool_;
   Random& random_;
+  StoreClock store_clock_;
   const size_t group_;
   Database database_;
   Gate gate_;

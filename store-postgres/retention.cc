@@ -25,7 +25,10 @@ constexpr absl::Duration kSettledAfter = absl::Minutes(10);
 constexpr Statement kPrune = {"prune", "SELECT holdfast.prune($1, $2, $3, $4, $5, $6, $7, $8)"};
 constexpr Statement kPurge = {"purge", "SELECT holdfast.purge($1, $2, $3)"};
 constexpr Statement kSettle = {"settle", "SELECT holdfast.settle($1, $2)"};
-constexpr Statement kForget = {"forget_requests", "SELECT holdfast.forget_requests($1, $2)"};
+constexpr Statement kForget = {"forget_requests",
+                               "SELECT next FROM holdfast.forget_requests($1, $2, $3)"};
+// Of the table of replies, in one statement.
+constexpr int64_t kBlocksMost = 256;
 
 int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
 
@@ -93,14 +96,23 @@ absl::Status Retention::Prune(const SessionKey& key, const Head& head) const {
   return AskUntilDone(database_, kPrune, params, kRowsMost);
 }
 
-absl::Status Retention::Sweep() const {
-  RETURN_IF_ERROR(AskUntilDone(database_, kForget,
-                               Params().Time(database_.Now() - kRequestsKept).Int(kRowsMost),
-                               kRowsMost));
+absl::Status Retention::Sweep() {
+  RETURN_IF_ERROR(ForgetRequests());
   RETURN_IF_ERROR(AskUntilDone(
       database_, kPurge, Params().Interval(kPurgeAfter).Int(kSessionsMost).Int(kRowsMost), 1));
   return AskUntilDone(database_, kSettle, Params().Interval(kSettledAfter).Int(kRowsMost),
                       kRowsMost);
+}
+
+absl::Status Retention::ForgetRequests() {
+  const absl::Time before = database_.store_clock.Now() - kRequestsKept;
+  for (int asked = 0; asked < kStatementsMost; ++asked) {
+    const Params params = Params().Time(before).Int(forgotten_to_).Int(kBlocksMost);
+    ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(kForget, params));
+    forgotten_to_ = rows.Int(0, 0);
+    if (forgotten_to_ == 0) break;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace holdfast::pg

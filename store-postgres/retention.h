@@ -12,6 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -35,13 +37,14 @@ class Retention {
 
   // What a sweep tidies: replies that count no more, deleted sessions, and sessions that have
   // nothing for a sweep. A bounded part of it; the next sweep goes on.
-  absl::Status Sweep() const;
+  absl::Status Sweep();
   // Prunes one session to what `head` still needs.
   absl::Status Prune(const SessionKey& key, const Head& head) const;
 
  private:
   using Due = std::pair<SessionKey, Head>;
 
+  absl::Status ForgetRequests();
   void Run();
   std::optional<Due> Take();
   [[nodiscard]] bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -49,6 +52,7 @@ class Retention {
   }
 
   const Database& database_;
+  std::atomic<int64_t> forgotten_to_ = 0;  // the block of the table of replies to go on at
   absl::Mutex mutex_;
   absl::flat_hash_map<SessionKey, Head> due_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

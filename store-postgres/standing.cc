@@ -48,7 +48,7 @@ Standing ReadStanding(const Rows& rows, size_t row, const Database& database) {
     return standing;
   }
   head->incarnation = database.incarnation;
-  const absl::Time oldest = database.Now() - kRequestsKept;
+  const absl::Time oldest = database.store_clock.Now() - kRequestsKept;
   std::erase_if(head->grants, [&](const GrantRecord& grant) { return grant.at < oldest; });
   Evaluate(LeaseLeft(rows, row, kLeaseLeft), *head);
   standing.head = *std::move(head);

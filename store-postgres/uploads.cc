@@ -23,7 +23,9 @@ constexpr Statement kDropOld = {
     "drop_old_uploads",
     "SELECT holdfast.drop_upload(u.tenant, u.session_id, u.upload_id)::text FROM holdfast.upload u"
     " WHERE NOT u.linked AND u.touched_at <= holdfast.clock() - $1::interval"
-    " FOR UPDATE SKIP LOCKED"};
+    " LIMIT 4 FOR UPDATE SKIP LOCKED"};
+// A bounded part in one sweep; the next one goes on.
+constexpr int kDropsMost = 64;
 constexpr Statement kUnlinked = {"unlinked_upload",
                                  "SELECT bytes FROM holdfast.upload WHERE tenant = $1"
                                  " AND session_id = $2 AND upload_id = $3::text::uuid"
@@ -175,7 +177,12 @@ absl::StatusOr<std::string> Uploads::Read(const SessionKey& key, const StagedByt
 }
 
 absl::Status Uploads::Sweep() {
-  return database_.AskFlushed(kDropOld, Params().Interval(kUploadsKept)).status();
+  for (int asked = 0; asked < kDropsMost; ++asked) {
+    ASSIGN_OR_RETURN(const Rows rows,
+                     database_.AskFlushed(kDropOld, Params().Interval(kUploadsKept)));
+    if (rows.empty()) break;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace holdfast::pg

@@ -56,6 +56,8 @@ std::string SessionSettings(const ConnectOptions& options) {
   const int64_t timeout = Milliseconds(options.statement_timeout);
   return absl::StrCat("-c statement_timeout=", timeout,
                       " -c idle_in_transaction_session_timeout=", timeout,
+                      // The warning that a wait for the standby was cut short must arrive.
+                      " -c client_min_messages=warning"
                       " -c default_transaction_isolation=read\\ committed",
                       " -c standard_conforming_strings=on -c search_path=holdfast -c timezone=UTC"
                       " -c holdfast.connection=own",
@@ -161,6 +163,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const ConnectOption
   }
   names.push_back(nullptr);
   values.push_back(nullptr);
+  const OffCore waiting;
   auto connection = std::make_unique<Connection>(
       PQconnectdbParams(names.data(), values.data(), /*expand_dbname=*/0), options);
   if (!connection->usable()) {

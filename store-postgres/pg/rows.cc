@@ -24,11 +24,6 @@ Rows::Rows(pg_result* result)
 
 void Rows::Clear::operator()(pg_result* result) const { PQclear(result); }
 
-uint64_t Rows::touched() const {
-  // Empty for a statement that touches nothing, which strtoull reads as 0.
-  return std::strtoull(PQcmdTuples(result_.get()), nullptr, 10);
-}
-
 bool Rows::IsNull(size_t row, size_t column) const {
   if (row >= size_) Mistake(row, column, "is not there");
   return PQgetisnull(result_.get(), static_cast<int>(row), static_cast<int>(column)) != 0;

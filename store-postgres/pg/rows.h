@@ -30,8 +30,6 @@ class Rows {
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  // How many rows an INSERT, UPDATE or DELETE touched; 0 for other statements.
-  [[nodiscard]] uint64_t touched() const;
 
   [[nodiscard]] bool IsNull(size_t row, size_t column) const;
   [[nodiscard]] int64_t Int(size_t row, size_t column) const;             // bigint

@@ -87,7 +87,8 @@ CREATE INDEX session_of_project ON holdfast.session
   (tenant, md5(project_root), listed_at, session_id) WHERE NOT deleted;
 CREATE INDEX session_to_sweep ON holdfast.session (tenant, session_id) WHERE sweep;
 
--- Stored replies. The token stands apart, so that it can be wiped when its epoch has passed.
+-- Stored replies. The token stands apart, so that it can be wiped when its epoch has passed. Nothing
+-- looks for them by their age: a sweep goes through the table bit by bit (0004_retention.sql).
 CREATE TABLE holdfast.request (
   tenant     text COLLATE "C" NOT NULL,
   session_id text COLLATE "C" NOT NULL,
@@ -97,7 +98,6 @@ CREATE TABLE holdfast.request (
   token      text NOT NULL,
   PRIMARY KEY (tenant, session_id, request_id)
 );
-CREATE INDEX request_by_age ON holdfast.request USING brin (at) WITH (autosummarize = on);
 
 -- The history. A message is never changed; a replaced history is another generation.
 CREATE TABLE holdfast.message (
@@ -169,6 +169,10 @@ CREATE TABLE holdfast.upload (
   upload_id  uuid NOT NULL,
   bytes      bigint NOT NULL,
   linked     boolean NOT NULL,      -- a change has taken it over
+  -- Of a linked one: what lies in it. It goes with the last of them.
+  generation bigint,                -- messages of this history; null: none
+  revision   bigint,                -- slot versions of this revision, of these owners
+  owners     text[],
   touched_at timestamptz NOT NULL,
   PRIMARY KEY (tenant, session_id, upload_id)
 );

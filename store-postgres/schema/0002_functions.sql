@@ -124,6 +124,7 @@ CREATE FUNCTION holdfast.change(
   p_last_event bytea,           -- of a delete
   -- What it adds. Arrays of one group have the same length; one that is empty is skipped.
   p_upload uuid, p_upload_bytes bigint,
+  p_upload_messages boolean, p_upload_owners text[],  -- what of the change lies in it
   p_first_message bigint, p_message_sizes bigint[], p_message_recs bytea[],
   p_revision bigint,            -- of the slot versions
   p_fresh boolean,              -- nothing has this revision yet
@@ -189,7 +190,9 @@ BEGIN
       RETURN o;
     END IF;
     IF p_upload IS NOT NULL THEN
-      UPDATE holdfast.upload u SET linked = true
+      UPDATE holdfast.upload u SET
+        linked = true, generation = CASE WHEN p_upload_messages THEN p_generation END,
+        revision = p_revision, owners = p_upload_owners
       WHERE u.tenant = p_tenant AND u.session_id = p_session AND u.upload_id = p_upload
         AND NOT u.linked AND u.bytes = p_upload_bytes;
       IF NOT FOUND THEN
@@ -279,11 +282,13 @@ END
 $$;
 
 -- Prolongs the leases whose tokens are the current ones, and says of each what stands. Need not
--- survive a crash, so nobody waits for it to be flushed. Locks in order, as everybody does.
-CREATE FUNCTION holdfast.renew(p_tenants text[], p_sessions text[], p_uids text[],
+-- survive a crash, so nobody waits for it to be flushed. Rows that somebody else has locked are
+-- skipped, so that nobody waits for the sake of another session; with p_waits they are waited for, a
+-- second at most.
+CREATE FUNCTION holdfast.renew(p_waits boolean, p_tenants text[], p_sessions text[], p_uids text[],
                                p_epochs bigint[], p_hashes bytea[], p_ttls bigint[])
 RETURNS TABLE (renewed boolean, ttl interval, version bigint, store_id text, deleted boolean,
-               head bytea, head_sum bytea, lease_left interval, request bytea, token text)
+               head bytea, head_sum bytea, lease_left interval, skipped boolean)
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -291,18 +296,20 @@ DECLARE
   places tid[];
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
+  IF p_waits THEN
+    PERFORM set_config('lock_timeout', '1s', true);
+    PERFORM FROM unnest(p_tenants, p_sessions) AS u (tenant, session_id)
+      CROSS JOIN LATERAL (
+        SELECT FROM holdfast.session s
+        WHERE s.tenant = u.tenant AND s.session_id = u.session_id FOR NO KEY UPDATE) l;
+  END IF;
   -- Each is looked up by itself, as in holdfast.change_many.
-  PERFORM FROM (
-      SELECT v.tenant, v.session_id FROM unnest(p_tenants, p_sessions) AS v (tenant, session_id)
-      ORDER BY v.tenant, v.session_id) u
-    CROSS JOIN LATERAL (
-      SELECT FROM holdfast.session s
-      WHERE s.tenant = u.tenant AND s.session_id = u.session_id FOR NO KEY UPDATE) l;
   places := ARRAY(
     SELECT l.ctid FROM unnest(p_tenants, p_sessions) WITH ORDINALITY AS u (tenant, session_id, n)
     LEFT JOIN LATERAL (
       SELECT s.ctid FROM holdfast.session s
-      WHERE s.tenant = u.tenant AND s.session_id = u.session_id OFFSET 0) l ON true
+      WHERE s.tenant = u.tenant AND s.session_id = u.session_id
+      FOR NO KEY UPDATE SKIP LOCKED) l ON true
     ORDER BY u.n);
   t := holdfast.clock();
   UPDATE holdfast.session s
@@ -317,9 +324,9 @@ BEGIN
          coalesce(u.ttl * interval '1 microsecond', s.ttl),
          coalesce(s.version, 0), s.store_id, s.deleted, s.head, s.head_sum,
          holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, o.opened_at),
-         NULL::bytea, NULL::text
-  FROM unnest(p_tenants, p_sessions, p_uids, p_epochs, p_hashes, p_ttls)
-    WITH ORDINALITY AS u (tenant, session_id, uid, epoch, hash, ttl, n)
+         u.place IS NULL AND s.version IS NOT NULL
+  FROM unnest(places, p_tenants, p_sessions, p_uids, p_epochs, p_hashes, p_ttls)
+    WITH ORDINALITY AS u (place, tenant, session_id, uid, epoch, hash, ttl, n)
   CROSS JOIN holdfast.opening o
   LEFT JOIN LATERAL (
     SELECT x.* FROM holdfast.session x
@@ -357,15 +364,18 @@ BEGIN
 END
 $$;
 
--- Forgets an upload that nobody has linked.
+-- Forgets an upload that nobody has linked. Its chunks are looked for when its row is locked: one
+-- that was being staged is there by then.
 CREATE FUNCTION holdfast.drop_upload(p_tenant text, p_session text, p_upload uuid) RETURNS void
-LANGUAGE sql VOLATILE
+LANGUAGE plpgsql VOLATILE
 AS $$
-  WITH gone AS (
-    DELETE FROM holdfast.upload u
-    WHERE u.tenant = p_tenant AND u.session_id = p_session AND u.upload_id = p_upload
-      AND NOT u.linked
-    RETURNING u.tenant, u.session_id, u.upload_id)
-  DELETE FROM holdfast.blob_chunk c USING gone g
-  WHERE c.tenant = g.tenant AND c.session_id = g.session_id AND c.upload_id = g.upload_id
+BEGIN
+  DELETE FROM holdfast.upload u
+  WHERE u.tenant = p_tenant AND u.session_id = p_session AND u.upload_id = p_upload
+    AND NOT u.linked;
+  IF FOUND THEN
+    DELETE FROM holdfast.blob_chunk c
+    WHERE c.tenant = p_tenant AND c.session_id = p_session AND c.upload_id = p_upload;
+  END IF;
+END
 $$;

@@ -25,6 +25,7 @@ constexpr std::array<Migration, 1> kSteps = {{{1, "store", R"(
 CREATE TABLE holdfast.store (store_id text, incarnation bigint, system_identifier bigint);
 INSERT INTO holdfast.store
 SELECT gen_random_uuid()::text, 1, system_identifier FROM pg_control_system();
+CREATE FUNCTION holdfast.clock() RETURNS timestamptz LANGUAGE sql AS 'SELECT clock_timestamp()';
 CREATE TABLE holdfast.event (xid xid8);
 INSERT INTO holdfast.event VALUES ('7'), ('9000000000000');
 )"}}};
@@ -43,12 +44,12 @@ std::unique_ptr<pg::Connection> Migrated(const std::string& dsn) {
 TEST(Greeting, TellsWhoseStoreItIsAndNotesTheTimeline) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = Migrated(database.dsn());
-  const auto identity = Greet(*connection, kSteps);
-  ASSERT_TRUE(identity.ok()) << identity.status();
-  EXPECT_EQ(identity->incarnation, Incarnation(1));
-  EXPECT_EQ(identity->store.value().size(), 36U);
+  const auto greeting = Greet(*connection, kSteps);
+  ASSERT_TRUE(greeting.ok()) << greeting.status();
+  EXPECT_EQ(greeting->identity.incarnation, Incarnation(1));
+  EXPECT_EQ(greeting->identity.store.value().size(), 36U);
   EXPECT_EQ(connection->timeline(), 1U);
-  EXPECT_EQ(*Greet(*Connect(database.dsn()), kSteps), *identity);
+  EXPECT_EQ(Greet(*Connect(database.dsn()), kSteps)->identity, greeting->identity);
 }
 
 TEST(Greeting, ADatabaseWithoutTheSchemaIsRefused) {
@@ -72,7 +73,7 @@ TEST(Greeting, AnOrdinaryRoleMayLookAtAllOfIt) {
 TEST(Greeting, ACopyInAnotherClusterIsRefusedUntilItIsAdopted) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = Migrated(database.dsn());
-  const Identity before = *Greet(*connection, kSteps);
+  const Identity before = Greet(*connection, kSteps)->identity;
   ASSERT_EQ(
       connection->Script("UPDATE holdfast.store SET system_identifier = system_identifier + 1"),
       absl::OkStatus());
@@ -81,7 +82,7 @@ TEST(Greeting, ACopyInAnotherClusterIsRefusedUntilItIsAdopted) {
   ASSERT_TRUE(adopted.ok()) << adopted.status();
   EXPECT_EQ(adopted->store, before.store);
   EXPECT_EQ(adopted->incarnation, Incarnation(2));
-  EXPECT_EQ(*Greet(*connection, kSteps), *adopted);
+  EXPECT_EQ(Greet(*connection, kSteps)->identity, *adopted);
   // An event of a transaction that this cluster has not reached would be new for ever.
   constexpr pg::Statement kAhead = {
       "ahead", "SELECT count(*) FROM holdfast.event WHERE xid >= pg_current_xact_id()"};
@@ -92,8 +93,8 @@ TEST(Greeting, AnotherStoreOrIncarnationThanAtTheStartIsRefused) {
   const TestDatabase one(Contents::kNothing);
   const TestDatabase two(Contents::kNothing);
   const auto connection = Migrated(one.dsn());
-  const Identity first = *Greet(*connection, kSteps);
-  const Identity other = *Greet(*Migrated(two.dsn()), kSteps);
+  const Identity first = Greet(*connection, kSteps)->identity;
+  const Identity other = Greet(*Migrated(two.dsn()), kSteps)->identity;
   EXPECT_EQ(CheckSame(first, first), absl::OkStatus());
   EXPECT_THAT(Words(CheckSame(first, other)), HasSubstr("another store"));
   EXPECT_THAT(Words(CheckSame(first, *Adopt(*connection, kSteps))), HasSubstr("restarted"));
@@ -127,12 +128,12 @@ TEST_F(StandbyTest, APoolThatSawThePromotedOneLeavesTheOldPrimary) {
       {.connect = {.dsn = primary_.dsn()},
        .greet = [](pg::Connection& connection) { return Greet(connection, kSteps).status(); }},
       SystemClock());
-  Identity before = *Greet(*Connect(primary_.dsn()), kSteps);
+  const Identity before = Greet(*Connect(primary_.dsn()), kSteps)->identity;
   ASSERT_TRUE(pool.Take(absl::Minutes(1)).ok());
   EXPECT_EQ(pool.newest_timeline(), 1U);
   ASSERT_EQ(Connect(standby_.dsn())->Script("SELECT pg_promote(true, 60)"), absl::OkStatus());
   const auto promoted = Connect(standby_.dsn());
-  EXPECT_EQ(*Greet(*promoted, kSteps), before);
+  EXPECT_EQ(Greet(*promoted, kSteps)->identity, before);
   EXPECT_EQ(promoted->timeline(), 2U);
   // As an answer of another connection would say.
   pool.SawTimeline(promoted->timeline());

@@ -232,8 +232,10 @@ absl::StatusOr<CommitResult> ReferenceStore::Commit(const Change& change) {
 }
 
 absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, StoredSession* session) {
-  const StoreFacts facts{
-      .store = disk_->store, .incarnation = disk_->incarnation, .now = clock_.Wall()};
+  const StoreFacts facts{.store = disk_->store,
+                         .incarnation = disk_->incarnation,
+                         .now = clock_.Wall(),
+                         .clock = clock_.Wall()};
   const Head before = session == nullptr ? EmptyHead(facts) : HeadNow(change.key, *session);
   if (const auto refusal = CheckGuard(before, change.guard, change.entries)) {
     return CommitResult{

@@ -21,7 +21,8 @@ constexpr char kSecret[] = "0123456789abcdef";
 StoreFacts Facts(absl::Time now = kNow) {
   return {.store = *StoreId::Parse("11111111-1111-4111-8111-111111111111"),
           .incarnation = Incarnation(2),
-          .now = now};
+          .now = now,
+          .clock = now};
 }
 
 Change CreateChange() {
