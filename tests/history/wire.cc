@@ -149,7 +149,7 @@ grpc::Status Wire::Ask(Call call) {
   const bool failed = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                       status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   failed_in_a_row_ = failed ? failed_in_a_row_ + 1 : 0;
-  if (failed) server_ = (server_ + 1) % servers_.size();
+  if (failed) Move();
   return status;
 }
 
