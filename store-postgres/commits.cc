@@ -3,7 +3,6 @@
 #include "session/answers.h"
 #include "session/codec/records.h"
 #include "session/guard.h"
-#include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
@@ -80,7 +79,7 @@ absl::StatusOr<Commits::Basis> Commits::FreshBasis(const SessionKey& key,
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
   request ? params.Text(request->value()) : params.Null();
-  params.Time(database_.Now() - kRequestsKept);
+  params.Time(RepliesSince(database_.Now()));
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoad, params));
   ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
   // The answer will be made of this reply: it waits for the flush that the first one waited for.
@@ -92,8 +91,9 @@ absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
                                                      const RequestId& request) {
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value()).Text(request.value());
-  params.Time(database_.Now() - kRequestsKept);
-  ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(kLoadFlushed, params));
+  params.Time(RepliesSince(database_.Now()));
+  const Statement& load = Sabotaged(Saboteur::kNoReplyFlush) ? kLoad : kLoadFlushed;
+  ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(load, params));
   return ReadBasis(rows, 0, key);
 }
 
