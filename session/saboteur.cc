@@ -20,6 +20,11 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"refuse_from_cache", Saboteur::kRefuseFromCache},
     {"skip_event", Saboteur::kSkipEvent},
     {"no_version_check", Saboteur::kNoVersionCheck},
+    {"no_reply_flush", Saboteur::kNoReplyFlush},
+    {"believe_cancelled_wait", Saboteur::kBelieveCancelledWait},
+    {"no_timeline_check", Saboteur::kNoTimelineCheck},
+    {"lease_by_own_clock", Saboteur::kLeaseByOwnClock},
+    {"wait_for_locked_row", Saboteur::kWaitForLockedRow},
     {"one_step_behind", Saboteur::kOneStepBehind},
 };
 

@@ -18,6 +18,11 @@ enum class Saboteur : uint8_t {
   kRefuseFromCache,        // an old head in the server's memory refuses
   kSkipEvent,              // a watch leaves an event out
   kNoVersionCheck,         // a change is written over whatever another server has left
+  kNoReplyFlush,           // an answer is made of a stored reply before that is flushed once more
+  kBelieveCancelledWait,   // a wait for the standby that was cut short counts as one that ended
+  kNoTimelineCheck,        // a server of an older history is taken for the store
+  kLeaseByOwnClock,        // a lease ends by the server's own clock
+  kWaitForLockedRow,       // a group waits for a row that somebody else has locked
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 

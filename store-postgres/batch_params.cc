@@ -1,8 +1,8 @@
 // The parameters of holdfast.change_many: a column of all members after the other.
 #include "session/codec/records.h"
-#include "session/limits.h"
 #include "store-postgres/change_params.h"
 #include "store-postgres/event_row.h"
+#include "store-postgres/standing.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +82,7 @@ void PutRequests(const Members& members, absl::Time now, Params& params) {
     tokens.push_back(request ? std::optional<std::string_view>(request->token) : std::nullopt);
   }
   params.NullableTexts(ids).NullableBytesArray(records).NullableTexts(tokens);
-  params.Time(now).Time(now - kRequestsKept);
+  params.Time(now).Time(RepliesSince(now));
 }
 
 void PutHeads(const Members& members, Params& params) {

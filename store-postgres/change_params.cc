@@ -1,8 +1,8 @@
 #include "store-postgres/change_params.h"
 
 #include "session/codec/records.h"
-#include "session/limits.h"
 #include "store-postgres/event_row.h"
+#include "store-postgres/standing.h"
 
 #include <algorithm>
 #include <string>
@@ -18,7 +18,7 @@ void PutRequest(const Applied& applied, absl::Time now, Params& params) {
   } else {
     params.Null().Null().Null().Null();
   }
-  params.Time(now - kRequestsKept);
+  params.Time(RepliesSince(now));
 }
 
 void PutHead(const DecidedChange& decided, Params& params) {

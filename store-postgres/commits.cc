@@ -3,7 +3,6 @@
 #include "session/answers.h"
 #include "session/codec/records.h"
 #include "session/guard.h"
-#include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
@@ -91,7 +90,7 @@ absl::StatusOr<Commits::Basis> Commits::FreshBasis(const SessionKey& key,
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
   request ? params.Text(request->value()) : params.Null();
-  params.Time(database_.store_clock.Now() - kRequestsKept);
+  params.Time(RepliesSince(database_.store_clock.Now()));
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoad, params));
   ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
   // The answer will be made of this reply: it waits for the flush that the first one waited for.
@@ -103,11 +102,13 @@ absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
                                                      const RequestId& request) {
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value()).Text(request.value());
-  params.Time(database_.store_clock.Now() - kRequestsKept);
+  params.Time(RepliesSince(database_.store_clock.Now()));
+  const bool unflushed = Sabotaged(Saboteur::kNoReplyFlush);
   for (int look = 0; look < kFlushedLooks; ++look) {
-    ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(kLoadFlushed, params));
+    ASSIGN_OR_RETURN(const Rows rows,
+                     database_.AskFlushed(unflushed ? kLoad : kLoadFlushed, params));
     ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
-    if (!basis.standing.refusal.ok() || rows.Bool(0, kWritten)) return basis;
+    if (!basis.standing.refusal.ok() || unflushed || rows.Bool(0, kWritten)) return basis;
   }
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }

@@ -2,6 +2,7 @@
 
 #include "session/limits.h"
 #include "session/off_core.h"
+#include "session/saboteur.h"
 
 #include <algorithm>
 #include <utility>
@@ -188,7 +189,8 @@ void Committer::FillBatch(std::vector<Member*>& batch) {
 void Committer::Run(const std::vector<Member*>& batch) const {
   if (batch.size() == 1) {
     Member& only = *batch.front();
-    only.written = WriteAlone(*only.change, WhenLocked::kSkip);
+    const bool waits = Sabotaged(Saboteur::kWaitForLockedRow);
+    only.written = WriteAlone(*only.change, waits ? WhenLocked::kWait : WhenLocked::kSkip);
     only.alone = only.written.rows && only.written.rows->Bool(0, kOutcomeSkipped);
     return;
   }

@@ -5,6 +5,7 @@
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 
 #include <string>
 #include <utility>
@@ -50,7 +51,11 @@ Standing ReadStanding(const Rows& rows, size_t row, const Database& database) {
   head->incarnation = database.incarnation;
   const absl::Time oldest = database.store_clock.Now() - kRequestsKept;
   std::erase_if(head->grants, [&](const GrantRecord& grant) { return grant.at < oldest; });
-  Evaluate(LeaseLeft(rows, row, kLeaseLeft), *head);
+  std::optional<absl::Duration> left = LeaseLeft(rows, row, kLeaseLeft);
+  if (Sabotaged(Saboteur::kLeaseByOwnClock) && left && !head->grants.empty()) {
+    left = head->grants.back().at + head->lease.ttl - database.Now();
+  }
+  Evaluate(left, *head);
   standing.head = *std::move(head);
   standing.sum = DigestFrom(rows.Bytes(row, kHeadSum));
   return standing;
@@ -86,6 +91,11 @@ std::optional<Slot> ReadSlot(const Rows& rows, size_t row, size_t column) {
   std::optional<Slot> slot = DecodeSlot(rows.Bytes(row, column));
   if (slot && !rows.IsNull(row, column + 1)) slot->data = rows.Bytes(row, column + 1);
   return slot;
+}
+
+absl::Time RepliesSince(absl::Time now) {
+  if (Sabotaged(Saboteur::kNoRequestCheck)) return absl::InfiniteFuture();
+  return now - kRequestsKept;
 }
 
 void Evaluate(std::optional<absl::Duration> left, Head& head) {

@@ -49,6 +49,9 @@ std::optional<JournalEntry> ReadEntry(const Rows& rows, size_t row, size_t colum
 // The slot behind its record and its bytes, which may be a null; nullopt when it cannot be read.
 std::optional<Slot> ReadSlot(const Rows& rows, size_t row, size_t column);
 
+// Since when stored replies count, as it is at `now`.
+absl::Time RepliesSince(absl::Time now);
+
 // Fills in the lease's state; `left` is absent when nobody holds it.
 void Evaluate(std::optional<absl::Duration> left, Head& head);
 

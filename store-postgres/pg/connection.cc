@@ -1,6 +1,7 @@
 #include "store-postgres/pg/connection.h"
 
 #include "session/off_core.h"
+#include "session/saboteur.h"
 #include "store-postgres/pg/dsn.h"
 #include "store-postgres/pg/waker.h"
 
@@ -345,7 +346,9 @@ std::optional<Failure> Connection::JudgeAll(const Received& received) {
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
     return Judge(received.result.get());
   }
-  if (heard_.standby_missed) return Lost("the server stopped waiting for its standby");
+  if (heard_.standby_missed && !Sabotaged(Saboteur::kBelieveCancelledWait)) {
+    return Lost("the server stopped waiting for its standby");
+  }
   return std::nullopt;
 }
 

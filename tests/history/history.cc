@@ -41,6 +41,10 @@ uint64_t Half(std::string_view bytes) {
 }  // namespace
 
 std::string_view Name(Method method) { return kMethods[static_cast<size_t>(method)]; }
+bool Mutates(Method method) {
+  return method != Method::kReadHead && method != Method::kReadMessages &&
+         method != Method::kReadSlot;
+}
 std::string_view Name(Cause cause) { return kCauses[static_cast<size_t>(cause)]; }
 
 std::string ToText(const Uuid& id) {

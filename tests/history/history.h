@@ -32,6 +32,8 @@ enum class Method : uint8_t {
   kReadSlot,
 };
 std::string_view Name(Method method);
+// Whether it may change its session.
+bool Mutates(Method method);
 
 // A request id, or the mark that a commit leaves in the slot it writes. Zero: none.
 struct Uuid {
@@ -114,6 +116,7 @@ struct Answered {
 struct Operation {
   uint32_t client = 0;
   uint64_t number = 0;  // unique and rising within its client
+  uint32_t server = 0;  // that it was sent to, by its place in the list
   int64_t invoked = 0;  // nanoseconds, before it was sent
   int64_t returned = kNever;
   Asked asked;

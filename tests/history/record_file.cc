@@ -111,7 +111,7 @@ class Reader final {
     Operation operation;
     Asked& asked = operation.asked;
     size_t items = 0;
-    words.To(operation.client).To(operation.number).To(operation.invoked);
+    words.To(operation.client).To(operation.number).To(operation.server).To(operation.invoked);
     words.To(asked.method, kMethods, [](Method method) { return Name(method); });
     words.To(asked.force).To(asked.begin_next).To(asked.session).To(asked.request);
     words.To(asked.epoch).To(asked.turn).To(asked.first_entry).To(asked.last_entry);
@@ -172,10 +172,10 @@ bool Recorder::Write(const std::string& line) const {
 
 bool Recorder::Sent(const Operation& operation) {
   const Asked& asked = operation.asked;
-  std::string line = absl::StrCat("> ", operation.client, " ", operation.number, " ",
-                                  operation.invoked, " ", std::string(Name(asked.method)), " ",
-                                  asked.force, " ", asked.begin_next, " ", asked.session, " ",
-                                  ToText(asked.request), " ", asked.epoch, " ", asked.turn, " ");
+  std::string line = absl::StrCat(
+      "> ", operation.client, " ", operation.number, " ", operation.server, " ", operation.invoked,
+      " ", std::string(Name(asked.method)), " ", asked.force, " ", asked.begin_next, " ",
+      asked.session, " ", ToText(asked.request), " ", asked.epoch, " ", asked.turn, " ");
   absl::StrAppend(&line, asked.first_entry, " ", asked.last_entry, " ", asked.expected_revision,
                   " ", asked.after, " ", asked.ttl_ns, " ", asked.items.size());
   for (const Digest& item : asked.items) absl::StrAppend(&line, " ", Hex(item));

@@ -7,23 +7,32 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
 namespace holdfast::history {
 namespace {
 
-bool Mutates(Method method) {
-  return method != Method::kReadHead && method != Method::kReadMessages &&
-         method != Method::kReadSlot;
-}
+// After which a client goes to the next server, as one behind a balancer does. Without that, all
+// would soon be where nothing was killed.
+constexpr uint64_t kCallsAtAServer = 40;
 
 }  // namespace
 
 int64_t HistoryNow() { return absl::ToInt64Nanoseconds(SystemClock().SinceBoot()); }
 
-Traffic::Traffic(TrafficPlan plan) : plan_(std::move(plan)), recorder_(plan_.file) {}
+absl::StatusOr<History> FinishRecord(const TrafficPlan& plan) {
+  Recorder recorder(plan.file);
+  Wire reader(plan.addresses, plan.prefix, 0);
+  for (uint32_t session = 0; session < plan.sessions; ++session) {
+    ASSIGN_OR_RETURN(const Ending ending, reader.ReadEnding(session));
+    if (!recorder.Ended(ending)) return absl::DataLossError("the record cannot be written");
+  }
+  return ReadRecord(plan.file);
+}
+
+Traffic::Traffic(TrafficPlan plan)
+    : plan_(std::move(plan)), recorder_(plan_.file), in_flight_(plan_.addresses.size()) {}
 
 Traffic::~Traffic() { Stop(); }
 
@@ -50,12 +59,14 @@ void Traffic::RunClient(uint32_t client) {
     operation.asked = agent.Next();
     Wire::Fill(operation.asked);
     const bool mutates = Mutates(operation.asked.method);
+    if (number % kCallsAtAServer == kCallsAtAServer - 1) wire.Move();
+    operation.server = wire.server();
     operation.invoked = HistoryNow();
     if (!recorder_.Sent(operation)) return;
-    if (mutates) ++in_flight_;
+    if (mutates) ++in_flight_[operation.server];
     operation.answered = wire.Send(operation.asked);
     operation.returned = HistoryNow();
-    if (mutates) --in_flight_;
+    if (mutates) --in_flight_[operation.server];
     const Outcome outcome = operation.answered.outcome;
     if (mutates && outcome == Outcome::kOk) ++acknowledged_;
     if (!recorder_.Returned(operation)) return;
@@ -63,30 +74,12 @@ void Traffic::RunClient(uint32_t client) {
   }
 }
 
-absl::StatusOr<History> Traffic::Finish() {
-  Wire reader(plan_.addresses, plan_.prefix, 0);
-  for (uint32_t session = 0; session < plan_.sessions; ++session) {
-    ASSIGN_OR_RETURN(const Ending ending, reader.ReadEnding(session));
-    if (!recorder_.Ended(ending)) return absl::DataLossError("the record cannot be written");
-  }
-  return ReadRecord(plan_.file);
-}
+absl::StatusOr<History> Traffic::Finish() { return FinishRecord(plan_); }
 
-size_t KillsInFlight(const History& history, const std::vector<int64_t>& kills) {
-  return std::count_if(kills.begin(), kills.end(), [&](int64_t kill) {
-    return std::any_of(history.operations.begin(), history.operations.end(),
-                       [&](const Operation& operation) {
-                         return Mutates(operation.asked.method) && operation.invoked < kill &&
-                                operation.returned > kill;
-                       });
-  });
-}
-
-size_t Unanswered(const History& history) {
-  return std::count_if(
-      history.operations.begin(), history.operations.end(), [](const Operation& operation) {
-        return Mutates(operation.asked.method) && operation.answered.outcome == Outcome::kUnknown;
-      });
+uint64_t Traffic::in_flight() const {
+  uint64_t sum = 0;
+  for (const std::atomic<uint64_t>& at : in_flight_) sum += at;
+  return sum;
 }
 
 std::string Summary(const History& history) {

@@ -34,6 +34,11 @@ struct TrafficPlan {
   uint64_t seed = 1;
 };
 
+// When nobody writes to the plan's record any more: reads every session as a fresh client, adds
+// that to the record, and answers all of it as it stands in the file. Of the plan it takes the
+// addresses, the file and which sessions there are; any process may call.
+absl::StatusOr<History> FinishRecord(const TrafficPlan& plan);
+
 // Its own methods are for one thread.
 class Traffic final {
  public:
@@ -49,10 +54,11 @@ class Traffic final {
   // Mutations that were acknowledged so far. Any thread may call.
   [[nodiscard]] uint64_t acknowledged() const { return acknowledged_; }
   // Mutations that have been sent and have not come back. Any thread may call.
-  [[nodiscard]] uint64_t in_flight() const { return in_flight_; }
+  [[nodiscard]] uint64_t in_flight() const;
+  // Those of them that were sent to `server`, by its place in the list. Any thread may call.
+  [[nodiscard]] uint64_t in_flight_at(size_t server) const { return in_flight_.at(server); }
 
-  // When the traffic has stopped: reads every session as a fresh client, adds that to the record,
-  // and answers all of it as it stands in the file.
+  // When the traffic has stopped: FinishRecord of its plan.
   absl::StatusOr<History> Finish();
 
  private:
@@ -61,17 +67,10 @@ class Traffic final {
   const TrafficPlan plan_;
   Recorder recorder_;
   std::atomic<uint64_t> acknowledged_ = 0;
-  std::atomic<uint64_t> in_flight_ = 0;
+  std::vector<std::atomic<uint64_t>> in_flight_;  // at each server
   std::atomic<bool> stopping_ = false;
   std::vector<std::thread> clients_;
 };
-
-// How many of `kills` (times of the history's clock) met a mutation that had been sent and had not
-// come back.
-size_t KillsInFlight(const History& history, const std::vector<int64_t>& kills);
-
-// How many mutations were never answered.
-size_t Unanswered(const History& history);
 
 // What the traffic was made of, for a person who reads the output: a line for each method and
 // answer with their number.

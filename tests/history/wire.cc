@@ -149,7 +149,7 @@ grpc::Status Wire::Ask(Call call) {
   const bool failed = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                       status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   failed_in_a_row_ = failed ? failed_in_a_row_ + 1 : 0;
-  if (failed) server_ = (server_ + 1) % servers_.size();
+  if (failed) Move();
   return status;
 }
 
@@ -419,6 +419,9 @@ absl::Status Wire::ReadLog(uint32_t session, std::vector<LogLine>& log) {
 }
 
 absl::StatusOr<Ending> Wire::ReadEnding(uint32_t session) {
+  // There is nothing else to do meanwhile: the first call waits until it is connected, however busy
+  // the machine is.
+  failed_in_a_row_ = servers_.size();
   Ending ending;
   ending.session = session;
   Asked asked;

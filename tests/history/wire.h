@@ -39,6 +39,10 @@ class Wire final {
   static void Fill(Asked& asked);
   // Sends `asked` once. Goes to the next server behind a call that was not answered.
   Answered Send(const Asked& asked);
+  // Goes on at the next server from now on.
+  void Move() { server_ = (server_ + 1) % servers_.size(); }
+  // Where the next call will be sent to, by its place in the list.
+  [[nodiscard]] uint32_t server() const { return static_cast<uint32_t>(server_); }
   // What a fresh client reads of `session`; an error when that cannot be read.
   absl::StatusOr<Ending> ReadEnding(uint32_t session);
 

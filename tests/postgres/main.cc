@@ -1,5 +1,7 @@
-// The tests of this area; or, called as `crowd ...`, the client that one of them pauses.
+// The tests of this area; or, called as `crowd ...`, the client that one of them pauses, and called
+// as `verifier ...`, the process that judges a record.
 #include "tests/postgres/crowd.h"
+#include "tests/postgres/verifier.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -11,6 +13,9 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words[0] == holdfast::testing::kCrowdWord) {
     return holdfast::testing::RunCrowd(words);
+  }
+  if (!words.empty() && words[0] == holdfast::testing::kVerifierWord) {
+    return holdfast::testing::RunVerifier(words);
   }
   ::testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();

@@ -191,6 +191,35 @@ TEST_P(WrongClock, TrafficIsServedAsByOneStore) {
   EXPECT_TRUE(group_.AllRunning());
 }
 
+using FarOffClock = WrongClock;
+
+// The server that is days off sweeps, and would forget the reply of a moment ago.
+TEST_P(FarOffClock, RepliesAreKeptByTheDatabasesClock) {
+  group_.Add("recovery: {sweep_interval: 1h}\n");
+  group_.Add("recovery: {sweep_interval: 1s, abandon_after: 1s}\n", group_.ClockOff(GetParam()));
+  auto create = test::CreateRequest("kept");
+  const auto created = group_.client(0).Must(&Stub::CreateSession, create);
+  group_.client(0).Must(&Stub::BeginTurn, test::BeginRequest("kept", created.lease_token()));
+  const auto commit = test::CommitRequest("kept", created.lease_token(), 1, "once");
+  const auto committed = group_.client(0).Must(&Stub::CommitTurn, commit);
+  // Its sweeps have come by when a session is closed that it alone closes.
+  create = test::CreateRequest("left");
+  create.mutable_lease_ttl()->set_seconds(1);
+  const std::string token = group_.client(1).Must(&Stub::CreateSession, create).lease_token();
+  group_.client(1).Must(&Stub::BeginTurn, test::BeginRequest("left", token));
+  ASSERT_TRUE(WaitUntil(
+      [&] { return group_.client(0).Get("left").lifecycle() == pb::LIFECYCLE_CLOSED; }));
+  for (size_t server = 0; server < group_.size(); ++server) {
+    const auto repeated = group_.client(server).Must(&Stub::CommitTurn, commit);
+    EXPECT_TRUE(repeated.repeated()) << "by server " << server;
+    EXPECT_EQ(repeated.revision(), committed.revision());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(By, FarOffClock, ::testing::Values(2 * 86400, -2 * 86400),
+                         [](const auto& param) {
+                           return std::string(param.param > 0 ? "TwoDaysAhead" : "TwoDaysBehind");
+                         });
 INSTANTIATE_TEST_SUITE_P(By, WrongClock, ::testing::Values(3600, -3600), [](const auto& param) {
   return std::string(param.param > 0 ? "AnHourAhead" : "AnHourBehind");
 });

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -29,7 +30,8 @@ constexpr size_t kServers = 4;
 constexpr int kSessions = 2000;
 constexpr int kDeleted = 400;
 constexpr int kMakers = 8;
-constexpr int64_t kEndedBetweenKills = 100;
+constexpr int64_t kEndedBetweenKills = 40;
+constexpr size_t kLeastKills = 20;
 constexpr PageLimit kWhole{.items = 100, .bytes = 1 << 20};
 // Nothing is due before the clock is moved.
 constexpr char kRecovery[] =
@@ -80,10 +82,24 @@ class PgSweeps : public ::testing::Test {
         " AS 'SELECT clock_timestamp() + interval ''20 minutes'''");
   }
   // How many sessions have been ended: a sweep raises the epoch.
-  int64_t Ended() {
+  int64_t Ended() { return EndedBy(*watching_); }
+  static int64_t EndedBy(pg::Connection& connection) {
     constexpr pg::Statement kEnded = {"ended",
                                       "SELECT count(*) FROM holdfast.session WHERE epoch > 1"};
-    return std::get<pg::Rows>(watching_->Run(kEnded, pg::Params())).Int(0, 0);
+    return std::get<pg::Rows>(connection.Run(kEnded, pg::Params())).Int(0, 0);
+  }
+  // Kills one server again and again while there is something to sweep; by a thread for each, for
+  // the others go on sweeping while it starts.
+  void KillWhileItSweeps(size_t server) {
+    const auto watching = Connect(group_.postgres().dsn());
+    int64_t next = kEndedBetweenKills * static_cast<int64_t>(server + 1);
+    while (next < kSessions) {
+      ASSERT_TRUE(WaitUntil([&] { return EndedBy(*watching) >= next; })) << group_.Logs();
+      group_.server(server).Kill();
+      ++kills_;
+      group_.Restart(server);
+      next = std::max(next, EndedBy(*watching)) + kEndedBetweenKills * kServers;
+    }
   }
   // How many rows deleted sessions still have, and how many of them a sweep would look at.
   int64_t LeftOfDeleted() {
@@ -131,6 +147,7 @@ class PgSweeps : public ::testing::Test {
 
   ServerGroup group_;
   test::SeededRandom random_;
+  std::atomic<size_t> kills_ = 0;
   std::unique_ptr<SessionStore> store_;
   std::unique_ptr<pg::Connection> watching_ = Connect(group_.postgres().dsn());
 
@@ -170,24 +187,19 @@ TEST_F(PgSweeps, TwoThousandActsHaveTwoThousandEffectsWhileServersAreKilled) {
   ASSERT_EQ(Ended(), 0);
   ASSERT_GE(LeftOfDeleted(), 5 * kDeleted);
   LetTwentyMinutesPass();
-  size_t kills = 0;
-  int64_t next = kEndedBetweenKills;
-  while (next < kSessions) {
-    ASSERT_TRUE(WaitUntil([&] { return Ended() >= next; })) << Ended() << "\n" << group_.Logs();
-    const size_t victim = random_.Bytes(1)[0] % kServers;
-    group_.server(victim).Kill();
-    ++kills;
-    group_.Restart(victim);
-    ASSERT_FALSE(HasFatalFailure());
-    next = std::max(next, Ended()) + kEndedBetweenKills;
+  std::vector<std::jthread> killers;
+  for (size_t server = 0; server < kServers; ++server) {
+    killers.emplace_back([this, server] { KillWhileItSweeps(server); });
   }
+  killers.clear();
+  ASSERT_FALSE(HasFailure());
   EXPECT_TRUE(WaitUntil([&] { return Ended() == kSessions; })) << Ended();
   EXPECT_EQ(SweepOnceMore(), 0U);
   for (int i = 0; i < kSessions && !HasFailure(); ++i) ExpectOneEffect(i);
   EXPECT_TRUE(WaitUntil([&] { return LeftOfDeleted() == 0; })) << LeftOfDeleted();
   for (int i = 0; i < kDeleted && !HasFailure(); ++i) ExpectATombstone(i);
-  EXPECT_GE(kills, 2U);
-  std::cout << kills << " servers were killed meanwhile\n";
+  EXPECT_GE(kills_, kLeastKills);
+  std::cout << kills_ << " servers were killed meanwhile\n";
   EXPECT_TRUE(group_.AllRunning());
   store_->Dispose();
 }

@@ -3,12 +3,14 @@
 #include "tests/history/traffic.h"
 
 #include "tests/history/checker.h"
+#include "tests/history/kills.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wait.h"
 
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -21,6 +23,7 @@ namespace {
 using history::Complaints;
 using history::History;
 using history::HistoryNow;
+using history::Kill;
 using history::Traffic;
 
 constexpr size_t kKills = 10;
@@ -42,13 +45,13 @@ void KillUnderTraffic(size_t kills) {
   ASSERT_TRUE(server.Start()) << server.Log();
   Traffic traffic({.addresses = {server.address()}, .file = folder.File("history")});
   traffic.Start();
-  std::vector<int64_t> killed;
+  std::vector<Kill> killed;
   while (killed.size() < kills + kills / kSpareOf) {
     const int64_t since = HistoryNow();
     ASSERT_TRUE(WaitForTraffic(traffic, kCallsBetweenKills)) << server.Log();
     const double seconds = static_cast<double>(HistoryNow() - since) / 1e9;
     EXPECT_GE(static_cast<double>(kCallsBetweenKills) / seconds, kLeastCallsPerSecond);
-    killed.push_back(HistoryNow());
+    killed.push_back({.at = HistoryNow()});
     server.Kill();
     ASSERT_TRUE(server.Start()) << server.Log();
   }
@@ -63,7 +66,8 @@ void KillUnderTraffic(size_t kills) {
   std::cout << Summary(*history);
   const Complaints complaints = Check(*history);
   EXPECT_TRUE(complaints.empty()) << ToText(complaints, kComplaintsShown);
-  const size_t in_flight = KillsInFlight(*history, killed);
+  const auto in_flight = static_cast<size_t>(std::ranges::count_if(
+      killed, [&](const Kill& kill) { return MetAMutation(*history, kill); }));
   EXPECT_GE(in_flight, kills);
   EXPECT_GE(Unanswered(*history), kills) << "too few kills hurt anybody";
   std::cout << "figure: " << in_flight << " kills\n";
