@@ -172,7 +172,7 @@ void ExpectRefused(const Verdict& verdict, const std::string& path, const std::s
     EXPECT_EQ(verdict.reason, "INVALID_FIELD") << at;
     return;
   }
-  EXPECT_EQ(verdict.reason, "SECRET_LEAK") << at << ": " << verdict.message;
+  ASSERT_EQ(verdict.reason, "SECRET_LEAK") << at << ": " << verdict.message;
   ASSERT_EQ(verdict.facts.count("field"), 1) << at;
   EXPECT_EQ(verdict.facts.at("field"), AsRefused(path)) << at;
   EXPECT_EQ(verdict.facts.at("offset"), path.ends_with("project_root") ? "1" : "0") << at;
