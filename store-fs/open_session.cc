@@ -96,9 +96,8 @@ absl::Status OpenSession::Look(
 absl::Status OpenSession::EnsureOpen() {
   if (opened_) return absl::OkStatus();
   RETURN_IF_ERROR(environment_.fail_stop.Check());
-  if (const auto tombstone = environment_.tombstones.Find(key_)) {
-    return Refusal(Reason::kTombstoned, "this session was deleted")
-        .With("revision", tombstone->revision.value());
+  if (environment_.tombstones.Find(key_)) {
+    return Refusal(Reason::kTombstoned, "this session was deleted");
   }
   absl::StatusOr<Opened> opened = RecoverSession(environment_.files, key_, environment_.identity);
   if (!opened.ok()) {

@@ -41,7 +41,8 @@ Standing ReadStanding(const Rows& rows, size_t row, const Database& database) {
   }
   std::optional<Head> head = ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kHeadSum));
   if (!head) {
-    standing.refusal = Refusal(Reason::kManifestDrift, "the session's record cannot be read");
+    standing.refusal = Refusal(Reason::kManifestDrift, "the session's record cannot be read")
+                           .With("why", "wrong checksum or shape");
     return standing;
   }
   if (head->store != database.store) {

@@ -1,77 +1,37 @@
 // A database whose disk is full, and one whose log's disk is.
-#include "store-postgres/migrations.h"
 #include "tests/postgres/faults_fixture.h"
+#include "tests/postgres/small_database.h"
 #include "tests/support/child_process.h"
 #include "tests/support/requests.h"
-#include "tests/support/small_disk.h"
 #include "tests/support/wait.h"
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
-#include <fcntl.h>
 #include <filesystem>
-#include <pwd.h>
-#include <random>
 #include <sys/mount.h>
-#include <unistd.h>
 
 namespace holdfast::testing {
 namespace {
-
-using test::SmallDisk;
-
-// A message of this size is more than what is left on a full disk. Compression finds nothing in it.
-std::string MegabyteOfNoise() {
-  constexpr size_t kBytes = size_t{600} * 1024;
-  std::mt19937_64 random{7};
-  std::string bytes;
-  while (bytes.size() < kBytes) bytes.push_back(static_cast<char>(random() & 0xff));
-  return absl::Base64Escape(bytes);
-}
-
-// Takes all that is left of the disk that `directory` is on; given back by Free.
-class Filler {
- public:
-  explicit Filler(const std::filesystem::path& directory) : file_(directory / "filler") {
-    const int file = open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    const std::string chunk(4096, 'x');
-    while (write(file, chunk.data(), chunk.size()) > 0) {
-    }
-    close(file);
-  }
-  void Free() const { std::filesystem::remove(file_); }
-
- private:
-  const std::filesystem::path file_;
-};
 
 class PgFullDisk : public FaultsTest {
  protected:
   void SetUp() override {
     postgres().Start();
-    std::filesystem::create_directory(Space());
-    const passwd* const owner = getpwnam("postgres");
-    ASSERT_NE(owner, nullptr);
-    ASSERT_EQ(chown(Space().c_str(), owner->pw_uid, owner->pw_gid), 0);
-    Run("CREATE TABLESPACE small LOCATION '" + Space().string() + "'");
-    Run("CREATE DATABASE small TABLESPACE small");
-    ASSERT_TRUE(pg::Migrate(*Connect(postgres().dsn("small"))).ok());
-    Serve({.dsn = DsnOf(gate().directory(), "small")});
+    small_.MakeIn(postgres());
+    Serve({.dsn = DsnOf(gate().directory(), SmallDatabase::kName)});
   }
-  [[nodiscard]] std::filesystem::path Space() const { return disk_.path() / "space"; }
-  [[nodiscard]] std::filesystem::path disk() const { return disk_.path(); }
+  [[nodiscard]] std::filesystem::path disk() const { return small_.disk(); }
 
  private:
-  SmallDisk disk_{"40m"};
+  const SmallDatabase small_;
 };
 
 TEST_F(PgFullDisk, IsSaidAndNothingIsHalfThere) {
   served().TakeTurn("one", token(), "before");
   const std::string large = MegabyteOfNoise();
   const auto commit = served().Prepare("one", token(), large);
-  const Filler filler(disk());
+  const DiskFiller filler(disk());
   const Committed refused = served().Commit(commit);
   EXPECT_EQ(refused.verdict.reason, "STORAGE_FULL");
   EXPECT_TRUE(refused.verdict.retry_after.has_value());
@@ -105,7 +65,7 @@ class PgFullLog : public FaultsTest {
 TEST_F(PgFullLog, EndsTheDatabaseAndLosesNothing) {
   constexpr int kMost = 100;
   const std::string large = MegabyteOfNoise();
-  const Filler filler(Place());
+  const DiskFiller filler(Place());
   WireClient& client = *served().client;
   std::vector<std::string> texts;
   pb::BeginTurnRequest begin;

@@ -1,5 +1,6 @@
 // Thirty-two sessions under steady traffic, of which one can never be written and one's row is
 // locked by somebody else: the others notice nothing.
+#include "session/off_core.h"
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
@@ -7,8 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
+#include <map>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -126,6 +133,107 @@ TEST_F(PgNeighbours, OfOneThatIsPoisonedAndOneThatIsLockedNoticeNothing) {
   EXPECT_EQ(ReasonOf(store().Commit(changes_of_[kPoisoned])), "OK");
   EXPECT_EQ(MessagesOf(kPoisoned), 1U);
   EXPECT_EQ(MessagesOf(kLocked), 1U);
+}
+
+// --- A fresh one in every batch ------------------------------------------------------------------
+
+// Counts the threads that wait for the database or for who writes their change.
+struct Waiting final : OffCore::Sharer {
+  void Leave() override { ++now; }
+  void Return() override { --now; }
+  std::atomic<int> now = 0;
+};
+
+// Thirty-one good sessions. With each round comes one that was never met before and cannot be
+// written: nothing is known of it, so that it is in the same batch.
+class PgFreshSpoilers : public PostgresStoreTest {
+ protected:
+  static constexpr int kGood = 31;
+  static constexpr int kRounds = 12;
+
+  void SetUp() override {
+    for (int i = 0; i < kGood; ++i) Make(absl::StrCat("good", i));
+    for (int i = 0; i < kRounds; ++i) Make(absl::StrCat("poisoned", i));
+    Make("first");
+    database().Run(
+        "CREATE SEQUENCE holdfast.test_together;"
+        "CREATE FUNCTION holdfast.test_poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " IF current_query() LIKE '%holdfast.change_many(%' THEN"
+        "  PERFORM nextval('holdfast.test_together'); END IF;"
+        " RAISE EXCEPTION 'poison'; END $$;"
+        "CREATE TRIGGER test_poison BEFORE INSERT ON holdfast.message FOR EACH ROW"
+        " WHEN (NEW.session_id LIKE 'poisoned%') EXECUTE FUNCTION holdfast.test_poison()");
+  }
+
+  // Commits a message to each good session and to a poisoned one while another write is held up by
+  // the database: all of them wait, and whoever is next writes them in one statement.
+  void CommitTogether(int round) {
+    const auto gate = holdfast::testing::Connect(database().dsn());
+    ASSERT_EQ(gate->Script("BEGIN; LOCK TABLE holdfast.session IN EXCLUSIVE MODE"),
+              absl::OkStatus());
+    Waiting waiting;
+    std::vector<std::jthread> threads;
+    const auto commit = [&](const std::string& session, const std::string& reason) {
+      threads.emplace_back([&, session, reason] {
+        OffCore::TellOfThisThread(waiting);
+        const auto result = store().Commit(Writing(session));
+        EXPECT_EQ(ReasonOf(result), reason) << session;
+        if (reason == "OK" || result.ok()) return;
+        EXPECT_EQ(RefusalOf(result.status()).facts().at("outcome"), "known");
+      });
+    };
+    commit("first", "OK");
+    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return waiting.now == 1; }));
+    for (int i = 0; i < kGood; ++i) {
+      if (i == kGood / 2) commit(absl::StrCat("poisoned", round), "STORE_UNAVAILABLE");
+      commit(absl::StrCat("good", i), "OK");
+    }
+    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return waiting.now == kGood + 2; }));
+    EXPECT_EQ(gate->Script("COMMIT"), absl::OkStatus());
+    threads.clear();
+  }
+
+  size_t MessagesOf(const std::string& session) {
+    constexpr PageLimit kWhole{.items = 1000, .bytes = 1 << 20};
+    const auto page = store().ReadMessages(Key(session), std::nullopt, MessageSeq(), kWhole);
+    EXPECT_TRUE(page.ok());
+    return page.ok() ? page->messages.size() : 0;
+  }
+
+ private:
+  struct Member {
+    std::unique_ptr<Changes> changes;
+    LeaseToken token;
+  };
+  void Make(const std::string& session) {
+    auto changes = std::make_unique<Changes>(Key(session), random());
+    const LeaseToken token = *LeaseToken::Parse(Apply(changes->Create()).token);
+    members_[session] = {.changes = std::move(changes), .token = token};
+  }
+  Change Writing(const std::string& session) {
+    const Member& member = members_.at(session);
+    Change change = member.changes->Write(member.token);
+    change.messages = {Text("a message")};
+    return change;
+  }
+
+  std::map<std::string, Member> members_;
+};
+
+TEST_F(PgFreshSpoilers, OneInEveryBatchCostsNoGoodOne) {
+  for (int round = 0; round < kRounds; ++round) {
+    statements().Take();
+    CommitTogether(round);
+    const std::vector<std::string> sent = statements().Take();
+    // The write that was held up, the batch of 32, and then each of its members by itself.
+    EXPECT_EQ(std::ranges::count(sent, "change_many"), 1) << round;
+    EXPECT_EQ(std::ranges::count(sent, "change"), 1 + kGood + 1) << round;
+  }
+  EXPECT_EQ(database().AskText("SELECT last_value::text FROM holdfast.test_together"),
+            absl::StrCat(kRounds))
+      << "batches that had a poisoned one in them";
+  for (int i = 0; i < kGood; ++i) EXPECT_EQ(MessagesOf(absl::StrCat("good", i)), kRounds) << i;
+  for (int i = 0; i < kRounds; ++i) EXPECT_EQ(MessagesOf(absl::StrCat("poisoned", i)), 0) << i;
 }
 
 }  // namespace

@@ -42,8 +42,9 @@ class Pgbouncer final {
     EXPECT_TRUE(up && process_->Running()) << ReadText(folder_.File("log"));
   }
 
-  [[nodiscard]] pg::ConnectOptions Options() const {
-    return {.dsn = DsnOf(folder_.path(), "postgres")};
+  [[nodiscard]] pg::ConnectOptions Options() const { return {.dsn = DsnTo("postgres")}; }
+  [[nodiscard]] std::string DsnTo(const std::string& database) const {
+    return DsnOf(folder_.path(), database);
   }
 
  private:
@@ -99,6 +100,23 @@ TEST(Pooler, OneThatDropsOurSettingsIsRefusedByTheGreeting) {
   EXPECT_EQ(CheckForPooler(pooler.Options()), absl::OkStatus());
   EXPECT_THAT(Words(pg::Greet(*Connect(pooler.Options().dsn)).status()),
               HasSubstr("a pooler in between drops them"));
+}
+
+// The whole program, which a supervisor starts: it does not serve, and says what to do.
+TEST(Pooler, ServesNobodyThroughOneThatLendsByTheTransaction) {
+  const TestDatabase database(Contents::kStore);
+  const TestFolder folder;
+  const Pgbouncer pooler(absl::StrCat("pool_mode=transaction\n", kTakesOptions));
+  ServerProcess server(folder, {.dsn = pooler.DsnTo(database.name())});
+  EXPECT_FALSE(server.Start());
+  const Ending ending = server.Stop();
+  EXPECT_EQ(ending.exit_code, 1) << "signal " << ending.signal;
+  EXPECT_THAT(server.Log(), HasSubstr("store team (postgres, "));
+  EXPECT_THAT(server.Log(), HasSubstr("by the transaction"));
+
+  const TestFolder another;
+  ServerProcess direct(another, {.dsn = database.dsn()});
+  EXPECT_TRUE(direct.Start()) << "the same database, without the pooler: " << direct.Log();
 }
 
 }  // namespace

@@ -1,14 +1,20 @@
-// Ids of sessions that are none, over a real socket to a real server on files: every method refuses
-// them by name, and no file or directory is made of one.
+// Ids of sessions, over a real socket to a real server on files and on PostgreSQL. Those that are
+// none are refused by every method by name, and nothing is made of one; those that nearly are one
+// another stay apart.
+#include "tests/support/postgres.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
 
 #include "gtest/gtest.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace holdfast::testing {
@@ -50,11 +56,33 @@ std::set<std::string> Names(const TestFolder& folder) {
   return names;
 }
 
-class RefusedIds : public ::testing::Test {
+// How many rows each table of the store has.
+std::string Rows(const std::string& dsn) {
+  constexpr pg::Statement kRows = {
+      "rows",
+      "SELECT string_agg(format('%s %s', c.relname, (xpath('/row/n/text()', query_to_xml(format("
+      "'SELECT count(*) AS n FROM holdfast.%I', c.relname), true, true, '')))[1]), ', '"
+      " ORDER BY c.relname) FROM pg_class c WHERE c.relnamespace = 'holdfast'::regnamespace"
+      " AND c.relkind = 'r' AND c.relname <> 'probe'"};
+  const pg::Answer answer = Connect(dsn)->Run(kRows, pg::Params());
+  const auto* const rows = std::get_if<pg::Rows>(&answer);
+  EXPECT_NE(rows, nullptr) << std::get_if<pg::Failure>(&answer)->text;
+  return rows == nullptr ? "" : std::string(rows->Text(0, 0));
+}
+
+enum class On : uint8_t { kFiles, kPostgres };
+
+class Ids : public ::testing::TestWithParam<On> {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(server_.Start()) << server_.Log();
-    client_ = std::make_unique<WireClient>(server_.address());
+    ServerSettings settings;
+    if (GetParam() == On::kPostgres) {
+      database_ = std::make_unique<TestDatabase>(Contents::kStore);
+      settings.dsn = database_->dsn();
+    }
+    process_ = std::make_unique<ServerProcess>(folder_, settings);
+    ASSERT_TRUE(process_->Start()) << process_->Log();
+    client_ = std::make_unique<WireClient>(process_->address());
     token_ = client_->Must(&Stub::CreateSession, test::CreateRequest("here")).lease_token();
   }
 
@@ -112,18 +140,24 @@ class RefusedIds : public ::testing::Test {
     Judge("ReadSession", client_->ReadWhole(id), "session_id");
   }
 
+  // Every file and directory of the server, and what the database has of it.
+  std::set<std::string> WhatIsThere() {
+    std::set<std::string> names = Names(folder_);
+    if (database_ != nullptr) names.insert(Rows(database_->dsn()));
+    return names;
+  }
   WireClient& client() { return *client_; }
-  const TestFolder& folder() { return folder_; }
 
  private:
   TestFolder folder_;
-  ServerProcess server_{folder_};
+  std::unique_ptr<TestDatabase> database_;
+  std::unique_ptr<ServerProcess> process_;
   std::unique_ptr<WireClient> client_;
   std::string token_;
 };
 
-TEST_F(RefusedIds, AreRefusedByEveryMethodAndMakeNothing) {
-  const std::set<std::string> before = Names(folder());
+TEST_P(Ids, ThatAreNoneAreRefusedByEveryMethodAndMakeNothing) {
+  const std::set<std::string> before = WhatIsThere();
   for (const auto& [name, id] : HostileIds()) {
     SCOPED_TRACE(name);
     Refused("CreateSession", &Stub::CreateSession, test::CreateRequest(id));
@@ -135,20 +169,69 @@ TEST_F(RefusedIds, AreRefusedByEveryMethodAndMakeNothing) {
     EveryMutationRefuses("");
     EveryReadRefuses("");
   }
-  EXPECT_EQ(Names(folder()), before);
+  EXPECT_EQ(WhatIsThere(), before);
   EXPECT_EQ(client().Get("here").revision(), 1);
 }
 
 // The transport refuses them before any code of the server sees them.
-TEST_F(RefusedIds, BytesThatAreNoTextReachNothing) {
-  const std::set<std::string> before = Names(folder());
+TEST_P(Ids, BytesThatAreNoTextReachNothing) {
+  const std::set<std::string> before = WhatIsThere();
   for (const std::string id : {"\xff", "a\x80", "\xc0\xae\xc0\xae/x"}) {
     EXPECT_NE(client().Reason(&Stub::CreateSession, test::CreateRequest(id)), "OK");
     EXPECT_NE(client().Reason(&Stub::ResumeSession, test::ForceRequest(id)), "OK");
   }
-  EXPECT_EQ(Names(folder()), before);
+  EXPECT_EQ(WhatIsThere(), before);
   EXPECT_EQ(client().Get("here").revision(), 1);
 }
+
+// Each pair is one to whoever ignores case, takes a sign for a wildcard, or looks at the beginning.
+TEST_P(Ids, ThatNearlyAreOneAnotherAreSessionsOfTheirOwn) {
+  const std::string longest(128, 'x');
+  const std::vector<std::string> ids = {"twin",
+                                        "Twin",
+                                        "TWIN",
+                                        "a_b",
+                                        "a-b",
+                                        "a.b",
+                                        "a..b",
+                                        "twin.",
+                                        "-twin",
+                                        "_",
+                                        longest,
+                                        longest.substr(1),
+                                        longest.substr(1) + "y"};
+  std::map<std::string, std::string> tokens;
+  for (const std::string& id : ids) {
+    tokens[id] = client().Must(&Stub::CreateSession, test::CreateRequest(id)).lease_token();
+  }
+  for (const std::string& id : ids) {
+    EXPECT_EQ(client().Reason(&Stub::CreateSession, test::CreateRequest(id)), "SESSION_EXISTS");
+    const auto begun = client().Must(&Stub::BeginTurn, test::BeginRequest(id, tokens[id]));
+    EXPECT_EQ(begun.turn(), 1) << id;
+    client().Must(&Stub::CommitTurn, test::CommitRequest(id, tokens[id], 1, "of " + id));
+  }
+  for (const std::string& id : ids) {
+    pb::ReadMessagesRequest read;
+    read.set_session_id(id);
+    const auto page = client().Must(&Stub::ReadMessages, read);
+    ASSERT_EQ(page.messages_size(), 1) << id;
+    EXPECT_EQ(page.messages(0).data(), "of " + id);
+  }
+  client().Must(&Stub::DeleteSession, test::DeleteRequest("Twin", tokens["Twin"]));
+  EXPECT_EQ(client().Get("twin").message_count(), 1);
+  std::set<std::string> listed;
+  const auto list = client().Must(&Stub::ListSessions, pb::ListSessionsRequest());
+  for (const auto& row : list.sessions()) listed.insert(row.session_id());
+  std::set<std::string> expected(ids.begin(), ids.end());
+  expected.insert("here");
+  expected.erase("Twin");
+  EXPECT_EQ(listed, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, Ids, ::testing::Values(On::kFiles, On::kPostgres),
+                         [](const auto& made) {
+                           return std::string(made.param == On::kFiles ? "Files" : "Postgres");
+                         });
 
 }  // namespace
 }  // namespace holdfast::testing

@@ -1,11 +1,14 @@
 // A restart that is asked for (SIGTERM) costs its clients nothing: no lease, no session, no call
 // that the documented retry does not mend.
 #include "tests/recovery/replay_under_way.h"
+#include "tests/support/postgres.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include <array>
 #include <map>
 #include <set>
 
@@ -15,6 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kRestarts = 20;
+constexpr int kRestartsOfTwo = 8;
 constexpr size_t kCallsBetweenRestarts = 100;
 
 // How often each session's lease was granted, by the client's log: once, when it was created.
@@ -67,6 +71,38 @@ TEST(RollingRestart, ClientsNoticeNothingThatARetryDoesNotMend) {
   std::string sum;
   EXPECT_EQ(VerifyReplay(folder, server.address(), recordings, sum), 0) << sum;
   EXPECT_EQ(server.Stop().exit_code, 0);
+}
+
+// Two servers of one database, and clients that know of both: whichever is asked to stop, they go
+// on at the other one.
+TEST(RollingRestart, OfTwoServersOfADatabaseIsNotNoticedEither) {
+  const Recordings recordings = FindRecordings();
+  const TestDatabase database(Contents::kStore);
+  const std::array<TestFolder, 2> folders;
+  std::array<ServerProcess, 2> servers = {ServerProcess(folders[0], {.dsn = database.dsn()}),
+                                          ServerProcess(folders[1], {.dsn = database.dsn()})};
+  for (ServerProcess& server : servers) ASSERT_TRUE(server.Start()) << server.Log();
+  const std::string both = absl::StrCat("ipv4:", servers[0].address(), ",", servers[1].address());
+  ReplayUnderWay replay(folders[0], both, recordings);
+  for (int restart = 0; restart < kRestartsOfTwo; ++restart) {
+    ASSERT_TRUE(replay.WaitForTraffic(kCallsBetweenRestarts))
+        << "the replay ended after " << restart << " restarts: " << replay.Sum() << replay.Errors();
+    ServerProcess& server = servers[restart % 2];
+    const Ending ending = server.Stop();
+    EXPECT_EQ(ending.exit_code, 0) << "signal " << ending.signal << "\n" << server.Log();
+    ASSERT_TRUE(replay.WaitForTraffic(kCallsBetweenRestarts / 10))
+        << "nobody went on at the other server: " << replay.Errors();
+    ASSERT_TRUE(server.Start()) << server.Log();
+  }
+  EXPECT_EQ(replay.Wait(), 0) << replay.Errors();
+  EXPECT_THAT(replay.Sum(), HasSubstr(" 0 differences, "));
+  for (const auto& [session, grants] : GrantsOf(folders[0])) {
+    EXPECT_EQ(grants, 1) << session << " had to be taken up again";
+  }
+  for (ServerProcess& server : servers) {
+    std::string sum;
+    EXPECT_EQ(VerifyReplay(folders[0], server.address(), recordings, sum), 0) << sum;
+  }
 }
 
 }  // namespace

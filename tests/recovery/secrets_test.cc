@@ -2,154 +2,27 @@
 // socket to a server on files: each is refused by its place, and nothing on disk or in the log ever
 // holds the secret.
 #include "tests/support/channel.h"
+#include "tests/support/known_secret.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/dynamic_message.h>
-#include <google/protobuf/message.h>
-#include <grpcpp/generic/generic_stub.h>
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace holdfast::testing {
 namespace {
 
-using google::protobuf::Descriptor;
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::MethodDescriptor;
 using Stub = WireClient::Stub;
 
-// A UUID, so that it is valid wherever an id is asked for.
-constexpr char kCanary[] = "5ec4e7ca-4a1e-4aaa-8bbb-c0ffee5ec4e7";
 constexpr char kMarker[] = "nothing secret about this";
-constexpr char kTraced[] = "00-5ec4e7ca4a1e4aaa8bbbc0ffee5ec4e7-5ec4e7ca4a1e4aaa-01";
-constexpr char kTracedSecret[] = "5ec4e7ca4a1e4aaa8bbbc0ffee5ec4e7";
-
-// One text or bytes in a request: its path as a refusal names it, and how it is set.
-struct Leaf {
-  std::string path;
-  std::function<void(const std::string&)> set;
-};
-
-// Fills a request of any kind so that the server takes it apart, and lists its texts.
-class Filler {
- public:
-  Filler(std::string session, std::string token)
-      : session_(std::move(session)), token_(std::move(token)) {}
-
-  std::vector<Leaf> Fill(Message& message) {
-    leaves_.clear();
-    FillIn(message, "");
-    return std::move(leaves_);
-  }
-
- private:
-  std::string TextFor(const std::string& name) {
-    if (name == "request_id") return request_;
-    if (name == "session_id") return session_;
-    if (name == "lease_token") return token_;
-    if (name == "expected_store_id") return test::NewRequestId();
-    if (name == "paths") return "attributes.key";
-    if (name == "key") return name;
-    return "x";
-  }
-
-  void FillText(Message& message, const FieldDescriptor& field, const std::string& path) {
-    const auto* access = message.GetReflection();
-    if (field.is_repeated()) {
-      access->AddString(&message, &field, TextFor(field.name()));
-      leaves_.push_back({path + "[0]", [access, &message, &field](const std::string& text) {
-                           access->SetRepeatedString(&message, &field, 0, text);
-                         }});
-    } else {
-      // A request inside a request takes its ids from the outer one.
-      const bool inner_id = path.ends_with(".request_id") || path.ends_with(".session_id");
-      if (!inner_id) access->SetString(&message, &field, TextFor(field.name()));
-      leaves_.push_back({path, [access, &message, &field](const std::string& text) {
-                           access->SetString(&message, &field, text);
-                         }});
-    }
-  }
-
-  void FillMessage(Message& message, const FieldDescriptor& field, const std::string& path) {
-    const std::string& type = field.message_type()->full_name();
-    if (type == "google.protobuf.Duration" || type == "google.protobuf.Timestamp") return;
-    const auto* access = message.GetReflection();
-    if (field.is_repeated()) {
-      FillIn(*access->AddMessage(&message, &field), path + "[0].");
-    } else {
-      FillIn(*access->MutableMessage(&message, &field), path + ".");
-    }
-  }
-
-  void FillIn(Message& message, const std::string& parent) {
-    const Descriptor& type = *message.GetDescriptor();
-    for (int i = 0; i < type.field_count(); ++i) {
-      const FieldDescriptor& field = *type.field(i);
-      const std::string path = parent + field.name();
-      const auto* access = message.GetReflection();
-      if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-        FillText(message, field, path);
-      } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-        FillMessage(message, field, path);
-      } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM && !field.is_repeated()) {
-        access->SetEnumValue(&message, &field, 1);
-      } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL && !field.is_repeated()) {
-        access->SetBool(&message, &field, true);
-      }
-    }
-  }
-
-  const std::string session_;
-  const std::string token_;
-  const std::string request_ = test::NewRequestId();
-  std::vector<Leaf> leaves_;
-};
-
-// What an element of a map, which the wire has as key and value, is called in a refusal.
-std::string AsRefused(std::string path) {
-  for (const auto& [wire, shown] :
-       std::map<std::string, std::string>{{"attributes[0].key", "attributes"},
-                                          {"attributes[0].value", "attributes.key"},
-                                          {"data[0].key", "data"},
-                                          {"data[0].value", "data.key"}}) {
-    if (path.ends_with(wire)) path.replace(path.size() - wire.size(), wire.size(), shown);
-  }
-  return path;
-}
-
-// Places where a text is refused before it could be stored, for it can never be right there.
-bool IsRefusedAnyway(const std::string& path) {
-  static const std::set<std::string> kFields = {"lease_token", "update_mask.paths[0]",
-                                                "create_if_missing.request_id",
-                                                "create_if_missing.session_id", "method"};
-  return kFields.contains(path);
-}
-
-// An attribute that the mask of an update does not name is left where it is.
-bool IsLeftOut(const MethodDescriptor& method, const std::string& path) {
-  return method.name() == "UpdateSession" && path == "attributes[0].key";
-}
-
-bool Writes(const MethodDescriptor& method) {
-  if (method.name() == "GetRequestOutcome") return false;
-  return method.input_type()->FindFieldByName("request_id") != nullptr ||
-         method.input_type()->FindFieldByName("entries") != nullptr;
-}
 
 class KnownSecret : public ::testing::Test {
  protected:
@@ -164,27 +37,6 @@ class KnownSecret : public ::testing::Test {
     pb::CreateSessionRequest create = test::CreateRequest("here");
     create.add_messages()->set_data(kMarker);
     token_ = client_->Must(&Stub::CreateSession, create).lease_token();
-  }
-
-  // Sends `request` to a method by its name.
-  Verdict Send(const MethodDescriptor& method, const Message& request) {
-    grpc::GenericStub stub(channel_);
-    grpc::CompletionQueue queue;
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
-    context.AddMetadata("traceparent", kTraced);
-    const grpc::Slice slice(request.SerializeAsString());
-    const grpc::ByteBuffer bytes(&slice, 1);
-    const auto call = stub.PrepareUnaryCall(
-        &context, "/" + method.service()->full_name() + "/" + method.name(), bytes, &queue);
-    grpc::ByteBuffer reply;
-    grpc::Status status;
-    void* tag = nullptr;
-    bool ok = false;
-    call->StartCall();
-    call->Finish(&reply, &status, this);
-    queue.Next(&tag, &ok);
-    return VerdictOf(status);
   }
 
   // The files of the server in which `text` stands.
@@ -205,60 +57,14 @@ class KnownSecret : public ::testing::Test {
 };
 
 TEST_F(KnownSecret, IsRefusedInEveryFieldAndStandsNowhere) {
-  const auto& service = *google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
-      "holdfast.v1.SessionService");
-  int fields = 0;
-  for (int i = 0; i < service.method_count(); ++i) {
-    const MethodDescriptor& method = *service.method(i);
-    if (!Writes(method) || method.client_streaming()) continue;
-    const auto request =
-        std::unique_ptr<Message>(google::protobuf::MessageFactory::generated_factory()
-                                     ->GetPrototype(method.input_type())
-                                     ->New());
-    const size_t count = Filler("here", token_).Fill(*request).size();
-    for (size_t leaf = 0; leaf < count; ++leaf, ++fields) {
-      request->Clear();
-      const std::vector<Leaf> leaves = Filler("here", token_).Fill(*request);
-      const std::string& path = leaves[leaf].path;
-      if (IsLeftOut(method, path)) continue;
-      leaves[leaf].set(path.ends_with("project_root") ? absl::StrCat("/", kCanary) : kCanary);
-      const std::string at = absl::StrCat(method.name(), " ", path);
-      const Verdict verdict = Send(method, *request);
-      EXPECT_FALSE(absl::StrContains(verdict.message, kCanary)) << at;
-      for (const auto& [name, fact] : verdict.facts) {
-        EXPECT_FALSE(absl::StrContains(fact, kCanary)) << at << " " << name;
-      }
-      if (IsRefusedAnyway(path)) {
-        EXPECT_EQ(verdict.reason, "INVALID_FIELD") << at;
-        continue;
-      }
-      EXPECT_EQ(verdict.reason, "SECRET_LEAK") << at << ": " << verdict.message;
-      ASSERT_EQ(verdict.facts.count("field"), 1) << at;
-      EXPECT_EQ(verdict.facts.at("field"), AsRefused(path)) << at;
-      EXPECT_EQ(verdict.facts.at("offset"), path.ends_with("project_root") ? "1" : "0") << at;
-    }
-  }
-  EXPECT_GE(fields, 80);
-
-  // In an attribute that an update names, too; and as the name of a session that is only read.
-  pb::UpdateSessionRequest update;
-  update.set_request_id(test::NewRequestId());
-  update.set_session_id("here");
-  (*update.mutable_attributes())[kCanary] = "value";
-  update.mutable_update_mask()->add_paths(absl::StrCat("attributes.", kCanary));
-  EXPECT_EQ(client_->Reason(&Stub::UpdateSession, update), "SECRET_LEAK");
-  pb::GetSessionRequest get;
-  get.set_session_id(kCanary);
-  EXPECT_EQ(client_->Reason(&Stub::GetSession, get), "SESSION_NOT_FOUND");
-  // A renewal writes nothing.
-  client_->Renew(kCanary, token_);
+  ExpectRefusedEverywhere(server_.address(), "here", token_);
 
   // The session goes on with what is no secret, and then all that is written is looked through.
   client_->Must(&Stub::BeginTurn, test::BeginRequest("here", token_));
   client_->Must(&Stub::CommitTurn, test::CommitRequest("here", token_, 1, kMarker));
   EXPECT_EQ(server_.Stop().exit_code, 0);
   EXPECT_THAT(FilesWith(kCanary), ::testing::IsEmpty());
-  EXPECT_THAT(FilesWith(kTracedSecret), ::testing::Not(::testing::IsEmpty()))
+  EXPECT_THAT(FilesWith(kTracedId), ::testing::Not(::testing::IsEmpty()))
       << "a trace id that is no secret is logged";
   EXPECT_THAT(FilesWith(kMarker), ::testing::Not(::testing::IsEmpty()));
   EXPECT_TRUE(absl::StrContains(server_.Log(), "SECRET_LEAK")) << "the log is looked through";
@@ -266,14 +72,14 @@ TEST_F(KnownSecret, IsRefusedInEveryFieldAndStandsNowhere) {
 
 TEST_F(KnownSecret, ThatIsATraceIsNotTaken) {
   server_.Stop();
-  std::ofstream(folder_.File("secret")) << kTracedSecret << "\n";
+  std::ofstream(folder_.File("secret")) << kTracedId << "\n";
   ASSERT_TRUE(server_.Start()) << server_.Log();
   grpc::ClientContext context;
   context.AddMetadata("traceparent", kTraced);
   pb::CreateSessionResponse reply;
   EXPECT_TRUE(Stub(channel_).CreateSession(&context, test::CreateRequest("traced"), &reply).ok());
   server_.Stop();
-  EXPECT_THAT(FilesWith(kTracedSecret), ::testing::IsEmpty());
+  EXPECT_THAT(FilesWith(kTracedId), ::testing::IsEmpty());
 }
 
 TEST_F(KnownSecret, ThatIsMissingEndsTheStart) {

@@ -1,18 +1,15 @@
 // Copies of one request over connections of their own: one of them acts, and all are answered
 // alike, at once or long after the session has moved on.
+#include "tests/support/twins.h"
+
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
 
 #include "gtest/gtest.h"
 
-#include <array>
-#include <barrier>
 #include <memory>
-#include <set>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace holdfast::testing {
 namespace {
@@ -24,18 +21,7 @@ using test::CommitRequest;
 using test::CreateRequest;
 using test::ForceRequest;
 
-constexpr int kTwins = 8;
 constexpr char kSession[] = "twins";
-
-// A reply as the text that every copy of its request must be answered with.
-template <typename Reply>
-std::string Said(Reply reply) {
-  reply.clear_repeated();
-  if constexpr (requires { reply.mutable_session(); }) {
-    if (reply.has_session()) reply.mutable_session()->mutable_lease()->clear_expires_in();
-  }
-  return reply.DebugString();
-}
 
 class Twins : public ::testing::Test {
  protected:
@@ -44,44 +30,19 @@ class Twins : public ::testing::Test {
     client_ = std::make_unique<WireClient>(server_.address());
   }
 
-  // Sends `request` eight times at once. One copy acts, all answers say the same, and a ninth copy
-  // behind them finds the session as the eight left it. Returns what they say.
+  // Eight copies of `request` are answered alike, and a ninth behind them finds the session as they
+  // left it. Returns what they say.
   template <typename Request, typename Reply>
   Reply SendByEight(WireClient::Method<Request, Reply> method, const Request& request) {
-    std::array<Answer<Reply>, kTwins> answers;
-    std::vector<std::thread> twins;
-    std::barrier together(kTwins);
-    for (Answer<Reply>& answer : answers) {
-      twins.emplace_back([&] {
-        WireClient twin(server_.address());
-        twin.Ask(&Stub::GetSession, pb::GetSessionRequest());  // the connection stands
-        together.arrive_and_wait();
-        answer = twin.Ask(method, request);
-      });
-    }
-    for (std::thread& twin : twins) twin.join();
-    std::set<std::string> said;
-    int acted = 0;
-    for (const Answer<Reply>& answer : answers) {
-      EXPECT_EQ(answer.verdict.reason, "OK") << answer.verdict.message;
-      if (!answer.reply.repeated()) ++acted;
-      said.insert(Said(answer.reply));
-    }
-    EXPECT_EQ(acted, 1);
-    EXPECT_EQ(said.size(), 1) << "different replies:\n" << *said.begin() << *said.rbegin();
-    ExpectNoEffect(method, request, *said.begin());
-    return answers[0].reply;
+    const Reply reply = testing::SendByEight({server_.address()}, method, request);
+    ExpectNoEffect(method, request, Said(reply));
+    return reply;
   }
 
-  // One more copy of `request` says `said` and changes nothing.
   template <typename Request, typename Reply>
   void ExpectNoEffect(WireClient::Method<Request, Reply> method, const Request& request,
                       const std::string& said) {
-    const std::string before = client().Everything(kSession);
-    const Reply again = client().Must(method, request);
-    EXPECT_TRUE(again.repeated());
-    EXPECT_EQ(Said(again), said);
-    EXPECT_EQ(client().Everything(kSession), before);
+    testing::ExpectNoEffect(client(), kSession, method, request, said);
   }
 
   void KillAndRestart() {
