@@ -113,25 +113,6 @@ TEST_F(PgFaults, ARowThatSomebodyLocksHoldsItsSessionAlone) {
   ExpectNormal({"late"});
 }
 
-TEST_F(PgFaults, ATransactionThatIsRolledBackForAnothersSakeIsTriedAgain) {
-  for (const char* code : {"40P01", "40001"}) {
-    const auto commit = served().Prepare("one", token(), code);
-    Run(
-        absl::StrCat("CREATE SEQUENCE holdfast.test_tries;"
-                     "CREATE FUNCTION holdfast.test_lose() RETURNS trigger LANGUAGE plpgsql AS $$"
-                     " BEGIN IF nextval('holdfast.test_tries') < 3 THEN RAISE EXCEPTION 'lost'"
-                     " USING ERRCODE = '",
-                     code,
-                     "'; END IF; RETURN NULL; END $$;"
-                     "CREATE TRIGGER test_lose AFTER INSERT ON holdfast.message FOR EACH ROW"
-                     " EXECUTE FUNCTION holdfast.test_lose()"));
-    EXPECT_EQ(served().Commit(commit).verdict.reason, "OK");
-    EXPECT_EQ(Number("SELECT last_value FROM holdfast.test_tries"), 3);
-    Run("DROP FUNCTION holdfast.test_lose() CASCADE; DROP SEQUENCE holdfast.test_tries");
-  }
-  ExpectNormal({"40P01", "40001"});
-}
-
 TEST_F(PgFaults, AnIdleConnectionThatTheServerEndsIsNotUsed) {
   Run("ALTER DATABASE postgres SET idle_session_timeout = '100ms'");
   gate().Cut();
