@@ -3,12 +3,17 @@
 #include "session/answers.h"
 #include "session/codec/records.h"
 #include "session/guard.h"
+#include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-postgres/pg/failure.h"
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
 #include <algorithm>
+#include <random>
 #include <utility>
 #include <variant>
 
@@ -19,6 +24,10 @@ namespace {
 constexpr int kRounds = 64;
 // Connections that may break under one change before its fate is left open.
 constexpr int kBroken = 3;
+// Times that a change is sent though it is rolled back for other transactions' sakes, and what is
+// waited between them: about so long, and then twice as long.
+constexpr int kLost = 3;
+constexpr absl::Duration kPauseAfterLoss = absl::Milliseconds(20);
 
 constexpr Statement kLoad = {
     "load",
@@ -48,12 +57,12 @@ constexpr Statement kEntriesOf = {
     "SELECT rec, slot_rec, slot_data FROM holdfast.journal WHERE tenant = $1 AND session_id = $2"
     " AND number > $3 AND turn = $4 AND entry >= $5 AND entry <= $6 ORDER BY number"};
 
-// A transaction that the server rolled back for another one's sake: the same again may succeed.
-bool MayBeTriedAgain(const Failure& failure) {
-  constexpr std::string_view kDeadlock = "40P01";
-  constexpr std::string_view kSerialization = "40001";
-  return failure.effect == Effect::kNone &&
-         (failure.sqlstate == kDeadlock || failure.sqlstate == kSerialization);
+// Lets those that a change lost against get on. They do the same, so nobody waits just as long.
+void PauseAfterLoss(int lost) {
+  thread_local std::minstd_rand generator(std::random_device{}());
+  const double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(generator);
+  const OffCore waiting;
+  absl::SleepFor(kPauseAfterLoss * lost * jitter);
 }
 
 // Whether the change would be refused if somebody held a live lease.
@@ -186,7 +195,10 @@ absl::Status Commits::TryOnce(const Change& change, Progress& progress) {
       attempt.moved->standing.head = std::move(progress.basis.standing.head);
     }
     progress.basis = *std::move(attempt.moved);
-  } else if (!MayBeTriedAgain(attempt.failure)) {
+  } else if (LostToAnother(attempt.failure)) {
+    if (++progress.lost == kLost) return RefusalFor(attempt.failure);
+    PauseAfterLoss(progress.lost);
+  } else {
     healthy_ = false;
     if (attempt.failure.effect == Effect::kNone || ++progress.broken == kBroken) {
       return RefusalFor(attempt.failure);

@@ -82,6 +82,7 @@ class Commits {
   struct Progress {
     Basis basis;
     int broken = 0;  // connections that broke under it
+    int lost = 0;    // times that it was rolled back for another transaction's sake
     std::optional<absl::StatusOr<CommitResult>> answer;
   };
 

@@ -201,8 +201,10 @@ void Committer::Run(const std::vector<Member*>& batch) const {
       Send(kChangeMany,
            ParamsOfMany(changes, {.writer = database_.writer, .now = database_.store_clock.Now()}),
            database_);
-  // Certainly rolled back for the sake of one of them: each is tried by itself.
-  const bool undone = all.failure && all.failure->effect == Effect::kNone;
+  // Certainly rolled back for the sake of one of them: each is tried by itself. If for somebody
+  // else's sake, then after a while.
+  const bool undone =
+      all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure);
   for (size_t i = 0; i < batch.size(); ++i) {
     batch[i]->written = all;
     batch[i]->written.row = i;

@@ -9,6 +9,11 @@ constexpr absl::Duration kFullRetry = absl::Seconds(5);
 
 }  // namespace
 
+bool LostToAnother(const Failure& failure) {
+  return failure.effect == Effect::kNone &&
+         (failure.sqlstate == kDeadlock || failure.sqlstate == kSerialization);
+}
+
 Refusal RefusalFor(const Failure& failure) {
   if (failure.effect == Effect::kUnknown) {
     return StoreUnavailable("the connection to the database broke during the call", Fate::kUnknown);

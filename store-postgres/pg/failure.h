@@ -33,6 +33,12 @@ inline constexpr std::string_view kDuplicatePreparedStatement = "42P05";
 inline constexpr std::string_view kNoSuchPreparedStatement = "26000";
 inline constexpr std::string_view kChangedPlan = "0A000";
 inline constexpr std::string_view kCompletionUnknown = "40003";
+inline constexpr std::string_view kDeadlock = "40P01";
+inline constexpr std::string_view kSerialization = "40001";
+
+// Whether the server rolled the transaction back for another one's sake: the same again may
+// succeed.
+bool LostToAnother(const Failure& failure);
 
 // STORAGE_FULL when the server's disk is full and nothing was changed; else STORE_UNAVAILABLE with
 // the outcome known or unknown. Contains none of `failure.text`.

@@ -1,6 +1,7 @@
 // What can happen between a server and PostgreSQL, one by one. Each test ends with the service
 // being normal again.
 #include "tests/postgres/faults_fixture.h"
+#include "tests/postgres/held_commit.h"
 #include "tests/support/requests.h"
 #include "tests/support/wait.h"
 
@@ -20,49 +21,11 @@ using ::testing::HasSubstr;
 
 // --- A connection that is cut while COMMIT runs ------------------------------------------------
 
-enum class Fate : uint8_t { kTakesPlace, kIsRolledBack };
-enum class Way : uint8_t { kOpen, kShut };
-
-class CutDuringCommit : public FaultsTest,
+class CutDuringCommit : public HeldCommitTest,
                         public ::testing::WithParamInterface<std::tuple<Fate, Way>> {
  protected:
-  // Whoever has written a message waits at the end, inside COMMIT, while the test holds a lock.
-  void SetUp() override {
-    FaultsTest::SetUp();
-    Run("CREATE FUNCTION holdfast.test_wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        " PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$;"
-        "CREATE CONSTRAINT TRIGGER test_wait AFTER INSERT ON holdfast.message"
-        " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION holdfast.test_wait()");
-    holder_ = Direct();
-    EXPECT_EQ(holder_->Script("SELECT pg_advisory_lock(7)"), absl::OkStatus());
-  }
-
-  // Waits until a backend is inside COMMIT; its process and its transaction.
-  void AwaitCommit() {
-    ASSERT_TRUE(
-        Await("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", 1));
-    backend_ = Number("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
-    transaction_ = AskText(
-        absl::StrCat("SELECT backend_xid::text FROM pg_stat_activity WHERE pid = ", backend_));
-  }
-  // The backend of before is the one that commits, or it is ended.
-  void Decide(Fate fate) {
-    if (fate == Fate::kIsRolledBack) {
-      Run(absl::StrCat("SELECT pg_terminate_backend(", backend_, ", 60000)"));
-    }
-    holder_.reset();
-    ASSERT_TRUE(Await(absl::StrCat("SELECT count(*) FROM pg_stat_activity WHERE pid = ", backend_,
-                                   " AND state = 'active'"),
-                      0));
-  }
   // By whose transaction the message is there.
   std::string Writer() { return AskText("SELECT xmin::text FROM holdfast.message"); }
-  const std::string& transaction() { return transaction_; }
-
- private:
-  std::unique_ptr<pg::Connection> holder_;
-  int64_t backend_ = 0;
-  std::string transaction_;
 };
 
 // The server connects again by itself and sends the same change, which waits for the backend of
@@ -70,14 +33,15 @@ class CutDuringCommit : public FaultsTest,
 TEST_P(CutDuringCommit, ActsOnce) {
   const auto [fate, way] = GetParam();
   const auto commit = served().Prepare("one", token(), "once");
+  Hold(Holding::kOne);
   auto answer = served().CommitBeside(commit);
-  AwaitCommit();
+  AwaitCommit(Holding::kOne);
   if (way == Way::kShut) {
     gate().Refuse();
     const Committed given_up = answer.get();
     EXPECT_EQ(given_up.verdict.reason, "STORE_UNAVAILABLE");
     EXPECT_EQ(OutcomeOf(given_up.verdict), "unknown");
-    Decide(fate);
+    Decide(fate, Holding::kOne);
     EXPECT_EQ(Writer(), fate == Fate::kTakesPlace ? transaction() : "");
     gate().Open();
     served().CommitAtLast(commit);
@@ -87,7 +51,7 @@ TEST_P(CutDuringCommit, ActsOnce) {
         Await("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
               " AND wait_event <> 'advisory'",
               1));
-    Decide(fate);
+    Decide(fate, Holding::kOne);
     EXPECT_EQ(answer.get().verdict.reason, "OK");
   }
   EXPECT_EQ(Writer() == transaction(), fate == Fate::kTakesPlace);
@@ -147,25 +111,6 @@ TEST_F(PgFaults, ARowThatSomebodyLocksHoldsItsSessionAlone) {
   ASSERT_EQ(holder->Script("COMMIT"), absl::OkStatus());
   EXPECT_EQ(served().Commit(commit).verdict.reason, "OK");
   ExpectNormal({"late"});
-}
-
-TEST_F(PgFaults, ATransactionThatIsRolledBackForAnothersSakeIsTriedAgain) {
-  for (const char* code : {"40P01", "40001"}) {
-    const auto commit = served().Prepare("one", token(), code);
-    Run(
-        absl::StrCat("CREATE SEQUENCE holdfast.test_tries;"
-                     "CREATE FUNCTION holdfast.test_lose() RETURNS trigger LANGUAGE plpgsql AS $$"
-                     " BEGIN IF nextval('holdfast.test_tries') < 3 THEN RAISE EXCEPTION 'lost'"
-                     " USING ERRCODE = '",
-                     code,
-                     "'; END IF; RETURN NULL; END $$;"
-                     "CREATE TRIGGER test_lose AFTER INSERT ON holdfast.message FOR EACH ROW"
-                     " EXECUTE FUNCTION holdfast.test_lose()"));
-    EXPECT_EQ(served().Commit(commit).verdict.reason, "OK");
-    EXPECT_EQ(Number("SELECT last_value FROM holdfast.test_tries"), 3);
-    Run("DROP FUNCTION holdfast.test_lose() CASCADE; DROP SEQUENCE holdfast.test_tries");
-  }
-  ExpectNormal({"40P01", "40001"});
 }
 
 TEST_F(PgFaults, AnIdleConnectionThatTheServerEndsIsNotUsed) {

@@ -5,9 +5,12 @@
 #include "tests/support/requests.h"
 #include "tests/support/wait.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sys/mount.h>
 
@@ -20,6 +23,13 @@ class PgFullDisk : public FaultsTest {
     postgres().Start();
     small_.MakeIn(postgres());
     Serve({.dsn = DsnOf(gate().directory(), SmallDatabase::kName)});
+  }
+  // How often the database says that it could not carry out a change.
+  [[nodiscard]] int Refused() {
+    const std::vector<std::string> lines = absl::StrSplit(postgres().Log(), '\n');
+    return static_cast<int>(std::ranges::count_if(lines, [](const std::string& line) {
+      return absl::StrContains(line, "STATEMENT:") && absl::StrContains(line, "holdfast.change(");
+    }));
   }
   [[nodiscard]] std::filesystem::path disk() const { return small_.disk(); }
 
@@ -35,6 +45,7 @@ TEST_F(PgFullDisk, IsSaidAndNothingIsHalfThere) {
   const Committed refused = served().Commit(commit);
   EXPECT_EQ(refused.verdict.reason, "STORAGE_FULL");
   EXPECT_TRUE(refused.verdict.retry_after.has_value());
+  EXPECT_EQ(Refused(), 1) << "it is sent again and again";
   EXPECT_EQ(served().Texts("one"), std::vector<std::string>{"before"});
   filler.Free();
   served().CommitAtLast(commit);
@@ -68,19 +79,25 @@ TEST_F(PgFullLog, EndsTheDatabaseAndLosesNothing) {
   const DiskFiller filler(Place());
   WireClient& client = *served().client;
   std::vector<std::string> texts;
+  Verdict refused;
   pb::BeginTurnRequest begin;
   pb::CommitTurnRequest commit;
   for (int turn = 0; turn < kMost; ++turn) {
     begin = test::BeginRequest("one", token());
     commit = test::CommitRequest("one", token(), 0, absl::StrCat(turn, large));
     const auto begun = client.Ask(&Stub::BeginTurn, begin);
-    if (begun.verdict.reason != "OK") break;
+    refused = begun.verdict;
+    if (refused.reason != "OK") break;
     commit.set_turn(begun.reply.turn());
-    if (served().Commit(commit).verdict.reason != "OK") break;
+    refused = served().Commit(commit).verdict;
+    if (refused.reason != "OK") break;
     texts.push_back(commit.messages(0).data());
   }
   EXPECT_LT(texts.size(), kMost) << "it has never been full";
+  EXPECT_EQ(refused.reason, "STORE_UNAVAILABLE");
   EXPECT_TRUE(WaitUntil([&] { return postgres().Log().find("PANIC") != std::string::npos; }));
+  EXPECT_TRUE(WaitUntil([&] { return !served().Serves(); }));
+  EXPECT_EQ(client.Reason(&Stub::BeginTurn, begin), "STORE_UNAVAILABLE");
   filler.Free();
   EXPECT_TRUE(WaitUntil([&] {
     if (!postgres().Running()) postgres().Start();

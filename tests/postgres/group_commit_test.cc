@@ -278,6 +278,36 @@ TEST_F(PgGroupCommit, AMemberThatCannotBeWrittenSpoilsNobody) {
   EXPECT_EQ(RefusalOf(results_[3].status()).facts().at("outcome"), "known");
 }
 
+// The try that a member made with others counts.
+TEST_F(PgGroupCommit, AMemberThatAlwaysLosesAgainstOthersIsTriedThreeTimes) {
+  database().Run(
+      "DO $$ BEGIN FOR i IN 0..7 LOOP EXECUTE 'CREATE SEQUENCE holdfast.test_s' || i; END LOOP;"
+      " END $$;"
+      "CREATE FUNCTION holdfast.test_lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+      " PERFORM nextval('holdfast.test_' || session_id) FROM (SELECT DISTINCT session_id FROM n) s;"
+      " RAISE EXCEPTION 'lost' USING ERRCODE = '40P01'; END $$;"
+      "CREATE TRIGGER test_lose AFTER INSERT ON holdfast.message REFERENCING NEW TABLE AS n"
+      " FOR EACH STATEMENT EXECUTE FUNCTION holdfast.test_lose()");
+  for (bool grouped = false; !grouped; grouped = Seen("change_many")) {
+    ASSERT_LT(++rounds_, 100);
+    std::vector<Change> changes;
+    for (int i = 0; i < kSessions; ++i) {
+      Apply(many_[i]->Update({{"title", "written"}}));  // it may join others
+      changes.push_back(Writing(i, "lost"));
+    }
+    CommitTogether(std::move(changes));
+    EXPECT_THAT(Reasons(), Each("STORE_UNAVAILABLE"));
+    for (int i = 0; i < kSessions; ++i) {
+      EXPECT_EQ(RefusalOf(results_[i].status()).facts().at("outcome"), "known");
+      EXPECT_EQ(database().AskText(absl::StrCat("SELECT last_value::text FROM holdfast.test_s", i)),
+                std::to_string(3 * rounds_));
+    }
+  }
+  database().Run("DROP FUNCTION holdfast.test_lose() CASCADE");
+  WriteInGroups("normal again");
+  EXPECT_THAT(Reasons(), Each("OK"));
+}
+
 TEST_F(PgGroupCommit, ARepeatAmongOthersIsAnsweredWithItsReply) {
   for (bool grouped = false; !grouped;) {
     ASSERT_LT(++rounds_, 100);

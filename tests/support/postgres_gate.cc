@@ -1,7 +1,9 @@
 #include "tests/support/postgres_gate.h"
 
+#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -17,7 +19,6 @@ namespace holdfast::testing {
 namespace {
 
 constexpr char kSocket[] = "/.s.PGSQL.5432";
-constexpr size_t kChunk = size_t{64} * 1024;
 constexpr int kBacklog = 128;
 
 sockaddr_un AddressIn(const std::string& directory) {
@@ -31,6 +32,12 @@ sockaddr_un AddressIn(const std::string& directory) {
 
 const sockaddr* Plain(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);  // as the system's calls want it
+}
+
+// As poll wants it: rounded up, or for ever.
+int MillisecondsUntil(absl::Time due, absl::Time now) {
+  if (due == absl::InfiniteFuture()) return -1;
+  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(due - now, absl::Milliseconds(1))));
 }
 
 }  // namespace
@@ -47,31 +54,44 @@ class PostgresGate::Pair {
   }
 
   // What to wait for: both sockets, reading where nothing waits to be written.
-  std::array<pollfd, 2> Wanted() const {
-    return {WantedOf(client_, server_), WantedOf(server_, client_)};
+  std::array<pollfd, 2> Wanted(absl::Time now) const {
+    return {WantedOf(client_, server_, now), WantedOf(server_, client_, now)};
   }
+  // When something that is held may pass; the infinite future when nothing is.
+  absl::Time Due() const { return std::min(DueOf(client_), DueOf(server_)); }
   // Carries what can be carried; false when one of the two has ended.
-  bool Carry() { return Move(client_, server_) && Move(server_, client_); }
+  bool Carry(const Pace& pace) {
+    return Move(client_, server_, pace) && Move(server_, client_, pace);
+  }
 
  private:
   struct End {
     int socket;
-    std::string out;  // to be written here
+    std::string out;                        // to be written here
+    absl::Time due = absl::InfinitePast();  // but not before
   };
 
-  static pollfd WantedOf(const End& end, const End& other) {
-    const int events = (other.out.empty() ? POLLIN : 0) | (end.out.empty() ? 0 : POLLOUT);
-    return {.fd = end.socket, .events = static_cast<int16_t>(events), .revents = 0};
+  static absl::Time DueOf(const End& end) {
+    return end.out.empty() ? absl::InfiniteFuture() : end.due;
   }
 
-  static bool Move(const End& from, End& to) {
+  static pollfd WantedOf(const End& end, const End& other, absl::Time now) {
+    const bool writes = !end.out.empty() && end.due <= now;
+    const int events = (other.out.empty() ? POLLIN : 0) | (writes ? POLLOUT : 0);
+    // A socket that nothing is wanted of would tell again and again of its end.
+    return {
+        .fd = events == 0 ? -1 : end.socket, .events = static_cast<int16_t>(events), .revents = 0};
+  }
+
+  static bool Move(const End& from, End& to, const Pace& pace) {
     if (to.out.empty()) {
-      std::array<char, kChunk> bytes = {};
+      std::string bytes(pace.piece, '\0');
       const ssize_t count = recv(from.socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
       if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return false;
       if (count > 0) to.out.assign(bytes.data(), static_cast<size_t>(count));
+      to.due = absl::Now() + pace.delay;
     }
-    if (to.out.empty()) return true;
+    if (to.out.empty() || to.due > absl::Now()) return true;
     const ssize_t sent = send(to.socket, to.out.data(), to.out.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0) return errno == EAGAIN || errno == EINTR;
     to.out.erase(0, static_cast<size_t>(sent));
@@ -104,6 +124,7 @@ PostgresGate::~PostgresGate() {
 }
 
 void PostgresGate::Hold() { Turn(Mode::kHeld); }
+void PostgresGate::Slow(Pace pace) { Turn(Mode::kOpen, pace); }
 void PostgresGate::Open() { Turn(Mode::kOpen); }
 
 void PostgresGate::Refuse() {
@@ -122,9 +143,10 @@ size_t PostgresGate::connections() const {
   return pairs_.size();
 }
 
-void PostgresGate::Turn(Mode mode) {
+void PostgresGate::Turn(Mode mode, Pace pace) {
   const absl::MutexLock lock(&mutex_);
   mode_ = mode;
+  pace_ = pace;
   Wake();
 }
 
@@ -141,23 +163,27 @@ void PostgresGate::Run() {
 bool PostgresGate::Round() {
   std::vector<pollfd> wanted = {{.fd = wake_, .events = POLLIN, .revents = 0},
                                 {.fd = listener_, .events = POLLIN, .revents = 0}};
+  const absl::Time now = absl::Now();
+  absl::Time due = absl::InfiniteFuture();
   {
     const absl::MutexLock lock(&mutex_);
     if (ended_) return false;
     for (const auto& pair : pairs_) {
       if (mode_ != Mode::kOpen) break;
-      for (const pollfd& end : pair->Wanted()) wanted.push_back(end);
+      for (const pollfd& end : pair->Wanted(now)) wanted.push_back(end);
+      if (pair->Due() > now) due = std::min(due, pair->Due());
     }
   }
   // A socket that is closed meanwhile is at worst another one's by now: one round for nothing.
-  poll(wanted.data(), wanted.size(), -1);
+  poll(wanted.data(), wanted.size(), MillisecondsUntil(due, now));
   const absl::MutexLock lock(&mutex_);
   if (wanted[0].revents != 0) {
     uint64_t count = 0;
     EXPECT_EQ(read(wake_, &count, sizeof count), static_cast<ssize_t>(sizeof count));
   }
   if (wanted[1].revents != 0) Take();
-  if (mode_ == Mode::kOpen) std::erase_if(pairs_, [](const auto& pair) { return !pair->Carry(); });
+  if (mode_ == Mode::kOpen)
+    std::erase_if(pairs_, [&](const auto& pair) { return !pair->Carry(pace_); });
   return true;
 }
 

@@ -1,5 +1,5 @@
-// What stands between a server and PostgreSQL: it carries their bytes, and can stop, cut or refuse
-// as a network does.
+// What stands between a server and PostgreSQL: it carries their bytes, and can be slow, stop, cut
+// or refuse as a network does.
 #ifndef HOLDFAST_TESTS_SUPPORT_POSTGRES_GATE_H_
 #define HOLDFAST_TESTS_SUPPORT_POSTGRES_GATE_H_
 
@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,13 @@
 #include <vector>
 
 namespace holdfast::testing {
+
+// How bytes pass, in each direction of each connection: piece by piece, each held for a while
+// before the next one is taken.
+struct Pace {
+  size_t piece = size_t{64} * 1024;
+  absl::Duration delay = absl::ZeroDuration();
+};
 
 // Any thread may call.
 class PostgresGate final {
@@ -36,7 +44,9 @@ class PostgresGate final {
   void Refuse();
   // Ends every connection that stands; new ones are carried.
   void Cut();
-  // Carries again, also what was held.
+  // Carries at this pace from now on.
+  void Slow(Pace pace);
+  // Carries again, also what was held, as fast as it can.
   void Open();
 
   // Connections that were taken and have not ended.
@@ -47,7 +57,7 @@ class PostgresGate final {
   class Pair;
 
   void Run();
-  void Turn(Mode mode);
+  void Turn(Mode mode, Pace pace = Pace());
   void Wake() const;
   // One round of waiting and carrying; false at the end.
   bool Round();
@@ -59,6 +69,7 @@ class PostgresGate final {
   int wake_ = -1;  // an eventfd
   mutable absl::Mutex mutex_;
   Mode mode_ ABSL_GUARDED_BY(mutex_) = Mode::kOpen;
+  Pace pace_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::unique_ptr<Pair>> pairs_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
