@@ -40,13 +40,13 @@ void WriteHealth(std::ostream& out, const Health& health) {
   std::vector<Row> rows = {
       {"serving", health.serving ? "yes" : "no"},
       {"version", status.version()},
-      {"up since", absl::FormatDuration(FromProto(status.uptime()))},
+      {"up for", absl::FormatDuration(FromProto(status.uptime()))},
       {"store", status.store_name() + " (" + status.store_kind() + ")"},
       {"store id", status.store_id()},
       {"incarnation", std::to_string(status.incarnation())},
       {"durability", status.durability()},
-      {"calls", std::to_string(status.calls_in_progress()) + " of " +
-                    std::to_string(status.workers()) + " workers"},
+      {"calls in progress", std::to_string(status.calls_in_progress()) + " (" +
+                                std::to_string(status.workers()) + " workers)"},
       {"listing", status.listing_incomplete() ? "being rebuilt" : "complete"},
   };
   if (!status.problem().empty()) rows.push_back({"problem", status.problem()});

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kReadFirst = "look at it with `holdfast session show`, then decide";
 constexpr std::string_view kSendAgain = "send the same request again under the same request id";
 constexpr std::string_view kCorrect = "correct the request";
-constexpr std::string_view kReport = "keep the files as they are and restore from a backup";
+constexpr std::string_view kReport = "change nothing in the store, and restore it from a backup";
 constexpr std::string_view kNotAllowed = "this is not allowed; sending it again will not help";
 constexpr std::string_view kFromKept = "read again from the oldest position that is kept";
 
@@ -36,7 +36,7 @@ constexpr std::array kExplanations = {
     Explanation{"STALE_REVISION", "the session has moved on", kReadFirst, Repeat::kNo},
     Explanation{"LEASE_REQUIRED", "only the holder of the lease may do this",
                 "resume the session and use the token you get", Repeat::kNo},
-    Explanation{"FENCED", "the token is of an earlier grant; somebody has taken the session over",
+    Explanation{"FENCED", "the token is no longer valid; `cause` says why",
                 "resume the session to write again", Repeat::kNo},
     Explanation{"LEASE_HELD", "somebody else holds the session",
                 "wait until the lease ends, or take it with `session resume --force REASON`",

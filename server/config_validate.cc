@@ -176,9 +176,9 @@ absl::Status Validate(const Config& config) {
   out.Require(config.recovery.cancel_grace >= absl::Seconds(1), "recovery.cancel_grace",
               "must be at least 1s");
   out.Require(config.secrets.known.size() <= kKnownSecretsMost, "secrets.known",
-              "must be at most " + std::to_string(kKnownSecretsMost));
+              "may have at most " + std::to_string(kKnownSecretsMost) + " entries");
   out.Require(config.secrets.patterns.size() <= kSecretPatternsMost, "secrets.patterns",
-              "must be at most " + std::to_string(kSecretPatternsMost));
+              "may have at most " + std::to_string(kSecretPatternsMost) + " entries");
   return out.ToStatus();
 }
 

@@ -54,7 +54,7 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
     const std::string name(argument.substr(0, equals));
     if (const auto action = Actions().find(argument); action != Actions().end()) {
       if (flags.action != Action::kServe) {
-        return absl::InvalidArgumentError(name + ": does not go with what is asked before it");
+        return absl::InvalidArgumentError(name + ": cannot be combined with the command before it");
       }
       flags.action = action->second;
       continue;

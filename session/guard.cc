@@ -19,7 +19,7 @@ using MaybeRefusal = std::optional<Refusal>;
 
 Refusal Fenced(const Head& head, Epoch yours, std::string_view cause) {
   return Refusal(Reason::kFenced,
-                 "another holder has taken the session over: resume it to write again")
+                 "this token is no longer valid: resume the session to write again")
       .With("your_epoch", yours.value())
       .With("current_epoch", head.lease.epoch.value())
       .With("cause", cause);

@@ -42,7 +42,7 @@ constexpr char kConfigSchema[] = R"({
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
   "additionalProperties": false,
-  "required": ["name", "kind", "enabled", "active"],
+  "required": ["name", "kind"],
   "properties": {
     "name": {"type": "string", "minLength": 1},
     "kind": {"const": "fs"},

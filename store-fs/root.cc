@@ -119,7 +119,9 @@ absl::Status CheckCase(const std::string& root, Files& files) {
   RETURN_IF_ERROR(WriteNew(files, "tmp/case", ""));
   const bool folds = files.Stat("tmp/CASE").ok();
   RETURN_IF_ERROR(files.RemoveFile("tmp/case"));
-  if (folds) return Refused(root, "its file system does not tell A from a");
+  if (folds)
+    return Refused(
+        root, "its file system ignores case (A and a are one name): move it to one that does not");
   return absl::OkStatus();
 }
 
@@ -166,9 +168,10 @@ absl::StatusOr<RootRecord> LoadOrMake(const RootOptions& options, Files& files,
   if (!record) return Refused(options.path, "its STORE file is damaged or of another version");
   if (!SamePlace(*record, info)) {
     if (!options.adopt) {
-      return Refused(options.path,
-                     "it was copied or restored from a backup; if it shall go on here and nowhere "
-                     "else, run: holdfastd store adopt");
+      return Refused(
+          options.path,
+          "it was copied or restored from a backup; if this copy alone will be used from "
+          "now on, run: holdfastd store adopt");
     }
     record->incarnation = record->incarnation.Next();
     record->inode = info.inode;

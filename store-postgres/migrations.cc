@@ -93,7 +93,8 @@ std::string Difference(std::span<const AppliedMigration> applied,
   for (size_t i = 0; i < std::min(applied.size(), known.size()); ++i) {
     if (applied[i].version != known[i].version || applied[i].digest != Sha256(known[i].sql)) {
       return absl::StrCat("its step ", applied[i].version, " (", applied[i].name,
-                          ") is not the one that this program knows by that number");
+                          ") is not the one that this program knows by that number: use the "
+                          "holdfastd that made this database, or restore it from a backup");
     }
   }
   return "";
@@ -104,9 +105,9 @@ absl::Status CheckNobodyIsCutOff(Connection& connection, const Migration& step) 
   ASSIGN_OR_RETURN(const std::vector<ServingServer> serving, ReadServing(connection));
   for (const ServingServer& server : serving) {
     if (server.schema >= OldestServer(step)) continue;
-    return Refused(absl::StrCat("its step ", step.version, " ends servers that know none behind ",
-                                server.schema, ", and one runs: stop or replace it first (",
-                                Describe(server), ")"));
+    return Refused(absl::StrCat(
+        "step ", step.version, " would cut off a running server that knows only steps up to ",
+        server.schema, ": update it to a version between, or stop it (", Describe(server), ")"));
   }
   return absl::OkStatus();
 }

@@ -37,7 +37,7 @@ constexpr char kConfigSchema[] = R"({
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "type": "object",
   "additionalProperties": false,
-  "required": ["name", "kind", "enabled", "active", "dsn"],
+  "required": ["name", "kind", "dsn"],
   "properties": {
     "name": {"type": "string", "minLength": 1},
     "kind": {"const": "postgres"},
@@ -45,8 +45,8 @@ constexpr char kConfigSchema[] = R"({
     "active": {"type": "boolean"},
     "dsn": {"type": "string", "minLength": 1},
     "password": {"type": "string", "pattern": "^(env|file):"},
-    "connections": {"type": "integer", "minimum": 1},
-    "group": {"type": "integer", "minimum": 1}
+    "connections": {"type": "integer", "minimum": 2, "maximum": 256},
+    "group": {"type": "integer", "minimum": 1, "maximum": 64}
   }
 })";
 

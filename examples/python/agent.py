@@ -19,7 +19,8 @@ from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
 
 LEASE_SECONDS = 30
 PATIENCE_SECONDS = 60
-AGAIN = {"UNAVAILABLE", "STORE_UNAVAILABLE", "SNAPSHOT_FAILED", "OVERLOADED", "DEADLINE_EXCEEDED"}
+AGAIN = {"UNAVAILABLE", "STORE_UNAVAILABLE", "SNAPSHOT_FAILED", "OVERLOADED", "DEADLINE",
+         "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL"}
 CONFIG = os.environ["HOLDFAST_SERVICE_CONFIG"]  # protos/holdfast/v1/service_config.json
 
 def explain(error):

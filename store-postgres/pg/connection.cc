@@ -305,6 +305,12 @@ bool Connection::Idle() const { return PQtransactionStatus(connection_.get()) ==
 
 int Connection::backend_pid() const { return PQbackendPID(connection_.get()); }
 
+std::optional<size_t> Connection::Host(const std::string& dsn) const {
+  const char* host = PQhost(connection_.get());
+  const char* port = PQport(connection_.get());
+  return HostIn(dsn, host == nullptr ? "" : host, port == nullptr ? "" : port);
+}
+
 std::string Connection::Peer() const {
   const char* host = PQhost(connection_.get());
   const char* port = PQport(connection_.get());

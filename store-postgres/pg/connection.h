@@ -112,6 +112,8 @@ class Connection {
   [[nodiscard]] const Counts& counts() const { return counts_; }
   // The process that serves it, as told at the start; behind a pooler a made up number.
   [[nodiscard]] int backend_pid() const;
+  // Which of the hosts of `dsn` it reached; nothing when that cannot be told.
+  [[nodiscard]] std::optional<size_t> Host(const std::string& dsn) const;
   // The host and the port or socket it reached, for the operator.
   [[nodiscard]] std::string Peer() const;
 

@@ -16,6 +16,19 @@ struct FreeOptions {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
 };
 
+// The items of the list that `dsn` has under `keyword`.
+std::vector<std::string> ItemsOf(const std::string& dsn, std::string_view keyword) {
+  const std::unique_ptr<PQconninfoOption, FreeOptions> parsed(
+      PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
+  if (parsed == nullptr) return {};
+  for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
+    if (option->val != nullptr && keyword == option->keyword) {
+      return absl::StrSplit(option->val, ',');
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string DsnProblem(const std::string& dsn) {
@@ -36,17 +49,20 @@ std::string DsnProblem(const std::string& dsn) {
 }
 
 size_t HostsIn(const std::string& dsn) {
-  const std::unique_ptr<PQconninfoOption, FreeOptions> parsed(
-      PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
-  size_t hosts = 1;
-  if (parsed == nullptr) return hosts;
-  for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
-    const std::string_view keyword = option->keyword;
-    if (option->val == nullptr || (keyword != "host" && keyword != "hostaddr")) continue;
-    const std::string_view list = option->val;
-    hosts = std::max(hosts, static_cast<size_t>(std::ranges::count(list, ',')) + 1);
+  return std::max({size_t{1}, ItemsOf(dsn, "host").size(), ItemsOf(dsn, "hostaddr").size()});
+}
+
+std::optional<size_t> HostIn(const std::string& dsn, std::string_view host, std::string_view port) {
+  const std::vector<std::string> hosts = ItemsOf(dsn, "host");
+  const std::vector<std::string> ports = ItemsOf(dsn, "port");
+  std::optional<size_t> found;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    const bool same_port = ports.size() < hosts.size() || ports[i].empty() || ports[i] == port;
+    if (hosts[i] != host || !same_port) continue;
+    if (found) return std::nullopt;
+    found = i;
   }
-  return hosts;
+  return found;
 }
 
 std::string Rotated(const std::string& list, size_t count) {

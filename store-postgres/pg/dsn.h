@@ -3,7 +3,9 @@
 #define HOLDFAST_STORE_POSTGRES_PG_DSN_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace holdfast::pg {
 
@@ -13,6 +15,10 @@ std::string DsnProblem(const std::string& dsn);
 
 // How many hosts it names; 1 when it names none, or cannot be read.
 size_t HostsIn(const std::string& dsn);
+
+// Which of the hosts that it names is `host` at `port`, as a connection says whom it reached;
+// nothing when none is, or two are.
+std::optional<size_t> HostIn(const std::string& dsn, std::string_view host, std::string_view port);
 
 // The comma-separated `list` with its first `count` items behind the others.
 std::string Rotated(const std::string& list, size_t count);

@@ -22,9 +22,15 @@ Refusal RefusalFor(const Failure& failure) {
     return Refusal(Reason::kStorageFull, "the database has no space left").RetryAfter(kFullRetry);
   }
   if (failure.sqlstate == kQueryCanceled || failure.sqlstate == kLockNotAvailable) {
-    return StoreUnavailable("the database did not carry the call out in time", Fate::kNoEffect);
+    return StoreUnavailable(
+        "the database did not finish this call in time (a lock or a slow statement); nothing was "
+        "changed",
+        Fate::kNoEffect);
   }
-  return StoreUnavailable("the database did not carry the call out", Fate::kNoEffect);
+  return StoreUnavailable(
+      "the database refused this call; nothing was changed, and the server's standard error says "
+      "why",
+      Fate::kNoEffect);
 }
 
 }  // namespace holdfast::pg

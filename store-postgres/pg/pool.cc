@@ -65,7 +65,9 @@ absl::StatusOr<std::unique_ptr<Connection>> Pool::Apart(const std::string& what)
   const std::optional<Failure> failure = (*made)->Try(name);
   if (!failure) return made;
   if (options_.report) options_.report(failure->text);
-  return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
+  return StoreUnavailable(
+      "no usable connection to the database: the server's standard error says why",
+      Fate::kNoEffect);
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Pool::MakeFromAny() {
@@ -80,12 +82,16 @@ absl::StatusOr<std::unique_ptr<Connection>> Pool::MakeFromAny() {
     made = MakeFrom(host);
   }
   if (made.connection.ok()) {
+    // The one that was reached: a host that is gone without a word costs each try a timeout.
+    const size_t reached = (*made.connection)->Host(options_.connect.dsn).value_or(host);
     const absl::MutexLock lock(&mutex_);
-    first_host_ = host;
+    first_host_ = reached;
     return std::move(made.connection);
   }
   if (options_.report) options_.report(std::string(made.connection.status().message()));
-  return StoreUnavailable("the database cannot be reached", Fate::kNoEffect);
+  return StoreUnavailable(
+      "no usable connection to the database: the server's standard error says why",
+      Fate::kNoEffect);
 }
 
 // One that is ended while it is looked at is made once more.

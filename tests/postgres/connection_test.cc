@@ -1,6 +1,7 @@
 // The driver layer against a real server.
 #include "store-postgres/pg/connection.h"
 
+#include "store-postgres/pg/dsn.h"
 #include "tests/support/counted_waits.h"
 #include "tests/support/postgres.h"
 
@@ -291,6 +292,15 @@ TEST(PgConnection, TheSecondHostIsTakenWhenTheFirstIsNotThere) {
   EXPECT_THAT(connection->Peer(), HasSubstr(SharedPostgres()));
 }
 
+TEST(PgConnection, KnowsWhichHostItReached) {
+  const std::string dsn =
+      absl::StrCat("host=/nonexistent,", SharedPostgres(), " user=holdfast dbname=postgres");
+  EXPECT_EQ(Connect(dsn)->Host(dsn), 1U);
+  EXPECT_EQ(pg::HostIn("host=a,b,a port=1,2,3", "a", "3"), 2U);
+  EXPECT_EQ(pg::HostIn("host=a,b,a", "a", "5432"), std::nullopt);
+  EXPECT_EQ(pg::HostIn("host=a,b", "c", "5432"), std::nullopt);
+}
+
 TEST(PgConnection, SettingsOfTheDsnStay) {
   constexpr Statement kShow = {"show",
                                "SELECT current_setting('work_mem'), "
@@ -300,6 +310,14 @@ TEST(PgConnection, SettingsOfTheDsnStay) {
   const Rows rows = RowsOf(connection->Run(kShow, Params()));
   EXPECT_EQ(rows.Text(0, 0), "5MB");
   EXPECT_EQ(rows.Text(0, 1), "30s");
+}
+
+// The warning that a wait for a standby was cut short is one, whatever the role says of itself.
+TEST(PgConnection, WarningsAlwaysArrive) {
+  constexpr Statement kShow = {"show", "SELECT current_setting('client_min_messages')"};
+  const auto connection =
+      Connect(DsnOf(SharedPostgres(), "postgres") + " options='-c client_min_messages=error'");
+  EXPECT_EQ(RowsOf(connection->Run(kShow, Params())).Text(0, 0), "warning");
 }
 
 TEST(PgConnection, AScriptIsOneTransaction) {

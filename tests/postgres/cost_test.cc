@@ -119,6 +119,31 @@ TEST_F(PgCost, AResumeIsAtMostThreeStatements) {
   EXPECT_THAT(statements().Take(), SizeIs(::testing::Le(3)));
 }
 
+// What a caller asks for besides is read by a statement each, and only if there is any of it.
+TEST_F(PgCost, AResumeReadsOnceEachOfWhatItReports) {
+  Change write = changes().Write(token());
+  write.slots = {MakeSlot("plan", "made")};
+  Apply(write);
+  Apply(changes().Append(token(), Begin(), {Note(TurnNumber(3), 1, "a")}));
+  const auto other = AnotherServer(statements().tap());
+  Sessions there(*other, random());
+  statements().Take();
+  ResumeCommand resume{.request = NewRequest(random()),
+                       .session = key().session,
+                       .holder = "next",
+                       .lease_ttl = absl::Seconds(60),
+                       .force_reason = "the first one hangs"};
+  resume.expected_slots = {{.owner = "plan", .version = "1.0.0", .policy = DriftPolicy::kWarn}};
+  resume.tail_messages = 1;
+  const auto resumed = there.Resume({.tenant = key().tenant}, resume);
+  ASSERT_EQ(ReasonOf(resumed.status()), "OK");
+  EXPECT_EQ(resumed->report.abandoned_turn, TurnNumber(3));
+  EXPECT_EQ(resumed->slots.size(), 1U);
+  EXPECT_EQ(resumed->messages.size(), 1U);
+  EXPECT_THAT(statements().Take(), ElementsAre("load", "change", "journal", "slots", "messages"));
+  Close(other);
+}
+
 TEST_F(PgCost, APageIsOneStatementAndWritesNothing) {
   const uint64_t before = Inserted();
   constexpr PageLimit kPage{.items = 50, .bytes = kPageBytes};

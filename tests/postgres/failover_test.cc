@@ -6,6 +6,7 @@
 #include "tests/history/traffic.h"
 #include "tests/postgres/faults_fixture.h"
 #include "tests/postgres/verifier.h"
+#include "tests/support/requests.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/wait.h"
 
@@ -155,6 +156,27 @@ TEST_F(PgFailover, AServerThatHasSeenTheNewPrimaryTakesNothingFromTheOldOne) {
   new_.Start();
   EXPECT_TRUE(WaitUntil([&] { return served.Serves(); })) << served.server.Log();
   EXPECT_EQ(served.Texts("one"), (std::vector<std::string>{"before", "after"}));
+}
+
+// Nobody could renew while it lasted.
+TEST_F(PgFailover, ALeaseOutlivesIt) {
+  Served served({.dsn = Dsn(old_, new_)});
+  served.Start();
+  auto create = test::CreateRequest("held");
+  create.mutable_lease_ttl()->set_seconds(5);
+  served.client->Must(&Stub::CreateSession, create);
+  old_.Kill();
+  // By the clock alone the lease has ended before anybody serves.
+  const std::string ended = "extract(epoch from clock_timestamp() - max(expires_at)) > 0";
+  ASSERT_TRUE(WaitUntil(
+      [&] { return Number(new_, "SELECT (" + ended + ")::integer FROM holdfast.session") == 1; }));
+  Promote();
+  std::string reason;
+  EXPECT_TRUE(WaitUntil([&] {
+    reason = served.client->Reason(&Stub::ResumeSession, test::ResumeRequest("held"));
+    return reason != "STORE_UNAVAILABLE" && reason != "DEADLINE";
+  }));
+  EXPECT_EQ(reason, "LEASE_HELD");
 }
 
 // One that starts now knows of no newer history, and finds a server that takes writes. But what the

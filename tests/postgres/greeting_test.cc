@@ -18,7 +18,9 @@ using pg::CheckSame;
 using pg::Greet;
 using pg::Identity;
 using pg::Migration;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // As much of a store's schema as a greeting looks at.
 constexpr std::array<Migration, 1> kSteps = {{{1, "store", R"(
@@ -56,6 +58,30 @@ TEST(Greeting, ADatabaseWithoutTheSchemaIsRefused) {
   const TestDatabase database(Contents::kNothing);
   EXPECT_THAT(Words(Greet(*Connect(database.dsn()), kSteps).status()),
               HasSubstr("run holdfastd migrate"));
+}
+
+TEST(Greeting, ARoleThatIsAnsweredBeforeAFlushIsRefused) {
+  const TestDatabase database(Contents::kNothing);
+  Migrated(database.dsn());
+  const std::string with = database.dsn() + " options='-c synchronous_commit=";
+  EXPECT_THAT(Words(Greet(*Connect(with + "off'"), kSteps).status()),
+              HasSubstr("synchronous_commit is off"));
+  EXPECT_TRUE(Greet(*Connect(with + "local'"), kSteps).ok());
+}
+
+TEST(Greeting, SaysWhatMayBeLost) {
+  OwnPostgres safe({"fsync=on", "synchronous_standby_names=*"});
+  safe.Start();
+  Migrated(safe.dsn() + " options='-c synchronous_commit=local'");
+  EXPECT_THAT(Greet(*Connect(safe.dsn()), kSteps)->warnings, IsEmpty());
+  const std::string local = safe.dsn() + " options='-c synchronous_commit=local'";
+  EXPECT_THAT(Greet(*Connect(local), kSteps)->warnings,
+              ElementsAre(HasSubstr("synchronous_commit is local")));
+  OwnPostgres unsafe({"fsync=off"});
+  unsafe.Start();
+  Migrated(unsafe.dsn());
+  EXPECT_THAT(Greet(*Connect(unsafe.dsn()), kSteps)->warnings,
+              ElementsAre(HasSubstr("fsync"), HasSubstr("synchronous_standby_names is empty")));
 }
 
 TEST(Greeting, AnOrdinaryRoleMayLookAtAllOfIt) {

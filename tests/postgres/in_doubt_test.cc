@@ -33,6 +33,39 @@ TEST_F(PgInDoubt, ALostAnswerIsFoundBySendingTheSameAgain) {
   EXPECT_THAT(Texts(), ElementsAre("one"));
 }
 
+TEST_F(PgInDoubt, AChangeWhoseAnswerWasLostIsToldToWatchers) {
+  Create();
+  ASSERT_TRUE(store().WaitForEvents(absl::ZeroDuration()).ok());
+  Change change = changes().Begin(token());
+  change.events = {{.name = "SessionTurnStart"}};
+  statements().LoseAnswerOf("change");
+  ASSERT_EQ(ReasonOf(store().Commit(change)), "OK");
+  const auto told = store().WaitForEvents(absl::ZeroDuration());
+  ASSERT_TRUE(told.ok());
+  EXPECT_THAT(told->sessions, ElementsAre(key()));
+}
+
+// Whoever asks waits for the delete, and must not answer from what was there before.
+TEST_F(PgInDoubt, AFateIsNotToldBesideADeleteUnderWay) {
+  Create();
+  const Change committed = changes().Begin(token());
+  Apply(committed);
+  Apply(changes().ResumeActive());  // so that an absent reply would be final
+  const auto remover = holdfast::testing::Connect(database().dsn());
+  ASSERT_EQ(remover->Script("BEGIN; UPDATE holdfast.session SET deleted = true, head = '',"
+                            " version = version + 1, active_at = holdfast.clock()"),
+            absl::OkStatus());
+  absl::StatusOr<Loaded> loaded = absl::UnknownError("not yet");
+  std::jthread asker([&] { loaded = store().LoadForOutcome(key(), committed.request->id); });
+  const std::string waiting =
+      "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database()"
+      " AND wait_event_type = 'Lock'";
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return database().AskText(waiting) == "1"; }));
+  ASSERT_EQ(remover->Script("COMMIT"), absl::OkStatus());
+  asker.join();
+  EXPECT_EQ(ReasonOf(loaded.status()), "TOMBSTONED");
+}
+
 TEST_F(PgInDoubt, ALostAnswerToEntriesIsFoundByTheirNumbers) {
   Create();
   const TurnNumber turn = Begin();

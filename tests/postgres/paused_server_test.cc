@@ -207,8 +207,8 @@ TEST_P(FarOffClock, RepliesAreKeptByTheDatabasesClock) {
   create.mutable_lease_ttl()->set_seconds(1);
   const std::string token = group_.client(1).Must(&Stub::CreateSession, create).lease_token();
   group_.client(1).Must(&Stub::BeginTurn, test::BeginRequest("left", token));
-  ASSERT_TRUE(WaitUntil(
-      [&] { return group_.client(0).Get("left").lifecycle() == pb::LIFECYCLE_CLOSED; }));
+  ASSERT_TRUE(
+      WaitUntil([&] { return group_.client(0).Get("left").lifecycle() == pb::LIFECYCLE_CLOSED; }));
   for (size_t server = 0; server < group_.size(); ++server) {
     const auto repeated = group_.client(server).Must(&Stub::CommitTurn, commit);
     EXPECT_TRUE(repeated.repeated()) << "by server " << server;

@@ -71,6 +71,58 @@ TEST_F(PgRetention, RepliesGoAfterADay) {
   EXPECT_EQ(Count("request"), "0");
 }
 
+// No index names them: a sweep goes through the table bit by bit.
+TEST_F(PgRetention, RepliesGoHoweverManyThereAre) {
+  Create();
+  database().Run(
+      "INSERT INTO holdfast.request SELECT 'default', 'old', gen_random_uuid(),"
+      " holdfast.clock() - interval '25 hours', repeat('x', 200)::bytea, ''"
+      " FROM generate_series(1, 30000)");
+  Sweep();
+  EXPECT_EQ(Count("request"), "1");
+}
+
+// So large that one statement could not take all that it was of.
+TEST_F(PgRetention, AnUploadGoesWithTheLastSnapshotThatNamesIt) {
+  Create();
+  const auto stage = [this](const std::string& bytes) {
+    const UploadId id = *UploadId::Parse(UuidText(random().Bytes(16), 4));
+    EXPECT_TRUE(store().StageUpload(key(), id, 0, bytes).ok());
+    return id;
+  };
+  const auto staged = [](const UploadId& id, const std::string& bytes) {
+    return StagedBytes{.upload = id, .offset = 0, .size = bytes.size(), .digest = Sha256(bytes)};
+  };
+  const auto link = [&](Change& change, const std::string& bytes) {
+    const UploadId id = stage(bytes);
+    change.upload = UploadLink{.id = id, .bytes = bytes.size(), .sha256 = Sha256(bytes)};
+    return staged(id, bytes);
+  };
+  for (const char* owner : {"replaced", "kept"}) {
+    Change write = changes().Write(token());
+    Slot slot = MakeSlot(owner, "");
+    slot.staged = link(write, std::string(3 * kChunkBytes, 's'));
+    write.slots = {slot};
+    Apply(write);
+  }
+  Change message = changes().Write(token());
+  message.messages = {Text("")};
+  message.messages[0].staged = link(message, std::string(2 * kChunkBytes, 'm'));
+  Apply(message);
+  Change replace = changes().Write(token());
+  replace.slots = {MakeSlot("replaced", "small")};
+  Apply(replace);
+  EXPECT_EQ(Count("upload"), "3");
+  for (int i = 0; i < 30; ++i) RunTurn({Text("more")});
+  Apply(changes().Close(token()));
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return Count("upload") == "2"; }));
+  EXPECT_EQ(Count("blob_chunk"), "5");
+  const auto slots = store().ReadSlots(key(), {.owners = {"kept"}});
+  ASSERT_TRUE(slots.ok() && slots->slots.size() == 1);
+  const auto bytes = store().ReadStaged(key(), *slots->slots[0].slot.staged, 0, kChunkBytes);
+  EXPECT_EQ(ReasonOf(bytes.status()), "OK");
+}
+
 TEST_F(PgRetention, ADeletedSessionIsEmptiedButForItsTombstone) {
   Create();
   const std::string bytes(100, 'x');
@@ -81,6 +133,9 @@ TEST_F(PgRetention, ADeletedSessionIsEmptiedButForItsTombstone) {
   gone.guard.lease = LeaseRule::kForce;
   gone.events = {{.name = "SessionDeleted"}};
   Apply(gone);
+  database().Run(
+      "INSERT INTO holdfast.blob_chunk SELECT tenant, session_id, upload_id, n, '', 'x'"
+      " FROM holdfast.upload, generate_series(1000, 1099) n");
   Sweep();
   EXPECT_EQ(Count("message"), "2");  // watchers of other servers may still look
   clock().Advance(absl::Minutes(1));

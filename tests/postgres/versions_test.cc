@@ -125,8 +125,9 @@ TEST_F(PgVersions, AStepThatEndsAServerIsNotTakenWhileItRuns) {
   const auto connection = Connect(group_.postgres().dsn());
   const auto refused = pg::Migrate(*connection, steps);
   EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr(absl::StrCat("its step ", next + 1, " ends servers that know none behind ",
-                                     NewestStep(), ", and one runs: stop or replace it first")));
+              HasSubstr(absl::StrCat("step ", next + 1,
+                                     " would cut off a running server that knows only steps up to ",
+                                     NewestStep(), ": update it to a version between")));
   EXPECT_EQ(pg::ReadApplied(*connection)->size(), steps.size() - 1);
   group_.server(0).Kill();
   EXPECT_TRUE(WaitUntil([&] { return pg::ReadServing(*connection)->empty(); }));

@@ -1,0 +1,68 @@
+// Renewals beside somebody who has a session's row locked.
+#include "tests/postgres/store_fixture.h"
+#include "tests/support/wait.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+class PgLocked : public PostgresStoreTest {
+ protected:
+  PgLocked() : locker_(holdfast::testing::Connect(database().dsn())) {
+    Create();
+    beta_token_ = *LeaseToken::Parse(Apply(beta_.Create()).token);
+  }
+
+  // The transaction of somebody else, who has the row of `alpha`.
+  void Lock() {
+    ASSERT_EQ(locker_->Script("BEGIN; SELECT FROM holdfast.session WHERE session_id = 'alpha'"
+                              " FOR UPDATE"),
+              absl::OkStatus());
+  }
+  void Unlock() { EXPECT_EQ(locker_->Script("COMMIT"), absl::OkStatus()); }
+  // Both leases in one call.
+  std::vector<absl::StatusOr<Renewed>> RenewBoth() {
+    return store().RenewLeases(
+        {{.key = key(), .token = token()}, {.key = beta_.key(), .token = beta_token_}});
+  }
+  bool SomebodyWaits() {
+    return database().AskText(
+               "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database()"
+               " AND wait_event_type = 'Lock'") == "1";
+  }
+
+ private:
+  std::unique_ptr<pg::Connection> locker_;
+  Changes beta_{Key("beta"), random()};
+  LeaseToken beta_token_;
+};
+
+TEST_F(PgLocked, RenewalsWaitForNobodysLock) {
+  Lock();
+  const auto renewed = RenewBoth();
+  EXPECT_EQ(ReasonOf(renewed.at(0).status()), "STORE_UNAVAILABLE");
+  EXPECT_EQ(RefusalOf(renewed.at(0).status()).facts().at("outcome"), "known");
+  EXPECT_EQ(ReasonOf(renewed.at(1).status()), "OK");
+  Unlock();
+  EXPECT_EQ(ReasonOf(RenewBoth().at(0).status()), "OK");
+}
+
+TEST_F(PgLocked, ARenewalThatWaitsHoldsNoOtherSession) {
+  Lock();
+  std::vector<absl::StatusOr<Renewed>> renewed;
+  std::jthread renewer([&] { renewed = RenewBoth(); });
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return SomebodyWaits(); }));
+  database().Run(
+      "BEGIN; SELECT FROM holdfast.session WHERE session_id = 'beta' FOR UPDATE NOWAIT;"
+      " COMMIT");
+  Unlock();
+  renewer.join();
+  EXPECT_EQ(ReasonOf(renewed.at(1).status()), "OK");
+}
+
+}  // namespace
+}  // namespace holdfast::test
