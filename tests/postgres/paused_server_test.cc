@@ -204,7 +204,7 @@ TEST_P(FarOffClock, RepliesAreKeptByTheDatabasesClock) {
   const auto committed = group_.client(0).Must(&Stub::CommitTurn, commit);
   // Its sweeps have come by when a session is closed that it alone closes.
   create = test::CreateRequest("left");
-  create.mutable_lease_ttl()->set_seconds(1);
+  create.mutable_lease_ttl()->set_seconds(5);
   const std::string token = group_.client(1).Must(&Stub::CreateSession, create).lease_token();
   group_.client(1).Must(&Stub::BeginTurn, test::BeginRequest("left", token));
   ASSERT_TRUE(

@@ -24,10 +24,10 @@ class PgLocked : public PostgresStoreTest {
               absl::OkStatus());
   }
   void Unlock() { EXPECT_EQ(locker_->Script("COMMIT"), absl::OkStatus()); }
-  // Both leases in one call.
+  // Both leases in one call, that of `beta` first.
   std::vector<absl::StatusOr<Renewed>> RenewBoth() {
     return store().RenewLeases(
-        {{.key = key(), .token = token()}, {.key = beta_.key(), .token = beta_token_}});
+        {{.key = beta_.key(), .token = beta_token_}, {.key = key(), .token = token()}});
   }
   bool SomebodyWaits() {
     return database().AskText(
@@ -44,11 +44,11 @@ class PgLocked : public PostgresStoreTest {
 TEST_F(PgLocked, RenewalsWaitForNobodysLock) {
   Lock();
   const auto renewed = RenewBoth();
-  EXPECT_EQ(ReasonOf(renewed.at(0).status()), "STORE_UNAVAILABLE");
-  EXPECT_EQ(RefusalOf(renewed.at(0).status()).facts().at("outcome"), "known");
-  EXPECT_EQ(ReasonOf(renewed.at(1).status()), "OK");
+  EXPECT_EQ(ReasonOf(renewed.at(1).status()), "STORE_UNAVAILABLE");
+  EXPECT_EQ(RefusalOf(renewed.at(1).status()).facts().at("outcome"), "known");
+  EXPECT_EQ(ReasonOf(renewed.at(0).status()), "OK");
   Unlock();
-  EXPECT_EQ(ReasonOf(RenewBoth().at(0).status()), "OK");
+  EXPECT_EQ(ReasonOf(RenewBoth().at(1).status()), "OK");
 }
 
 TEST_F(PgLocked, ARenewalThatWaitsHoldsNoOtherSession) {
@@ -61,7 +61,7 @@ TEST_F(PgLocked, ARenewalThatWaitsHoldsNoOtherSession) {
       " COMMIT");
   Unlock();
   renewer.join();
-  EXPECT_EQ(ReasonOf(renewed.at(1).status()), "OK");
+  EXPECT_EQ(ReasonOf(renewed.at(0).status()), "OK");
 }
 
 }  // namespace
