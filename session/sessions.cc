@@ -296,6 +296,11 @@ std::vector<absl::StatusOr<Renewed>> Sessions::Renew(const std::vector<RenewRequ
   return store_.RenewLeases(requests);
 }
 
+// Whether it failed for the store's sake, and not for that of a session that somebody has locked.
+bool Sessions::IsStoreDown(const absl::Status& status) {
+  return Is(status, Reason::kStoreUnavailable) && !store_.CheckHealth().ok();
+}
+
 absl::StatusOr<size_t> Sessions::RecoverDue(absl::Duration abandon_after, size_t limit) {
   ASSIGN_OR_RETURN(const std::vector<SessionKey> due,
                    store_.ListDue(DueKind::kAbandoned, abandon_after, limit));
@@ -305,7 +310,7 @@ absl::StatusOr<size_t> Sessions::RecoverDue(absl::Duration abandon_after, size_t
     const absl::StatusOr<Done> done = ExecuteOnLoaded(
         key, std::nullopt, [&](const Head& head) { return DecideRecovery(head, key); });
     if (done.ok()) ++closed;
-    if (Is(done.status(), Reason::kStoreUnavailable)) break;  // so it will be with the others
+    if (IsStoreDown(done.status())) break;
   }
   return closed;
 }
@@ -319,7 +324,7 @@ absl::StatusOr<size_t> Sessions::EndCancelled(absl::Duration grace, size_t limit
     const absl::StatusOr<Done> done = ExecuteOnLoaded(
         key, std::nullopt, [&](const Head& head) { return DecideCancelled(head, key); });
     if (done.ok()) ++ended;
-    if (Is(done.status(), Reason::kStoreUnavailable)) break;  // so it will be with the others
+    if (IsStoreDown(done.status())) break;
   }
   return ended;
 }

@@ -164,6 +164,7 @@ class Sessions {
 
  private:
   using Decider = std::function<absl::StatusOr<Decision>(const Head&)>;
+  bool IsStoreDown(const absl::Status& status);
   // A request's id, and what it stands for: asked only when there is a stored reply to compare.
   struct Asked {
     RequestId id;

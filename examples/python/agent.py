@@ -17,10 +17,9 @@ from holdfast.v1 import session_pb2 as pb
 from holdfast.v1 import session_service_pb2 as rpc, turns_pb2 as turns
 from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
 
-LEASE_SECONDS = 30
-PATIENCE_SECONDS = 60
-AGAIN = {"UNAVAILABLE", "STORE_UNAVAILABLE", "SNAPSHOT_FAILED", "OVERLOADED", "DEADLINE",
-         "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL"}
+LEASE_SECONDS, PATIENCE_SECONDS = 30, 60
+AGAIN = set("""UNAVAILABLE STORE_UNAVAILABLE SNAPSHOT_FAILED OVERLOADED DEADLINE DEADLINE_EXCEEDED
+CANCELLED INTERNAL""".split())
 CONFIG = os.environ["HOLDFAST_SERVICE_CONFIG"]  # protos/holdfast/v1/service_config.json
 
 def explain(error):

@@ -58,16 +58,11 @@ TEST_P(CutDuringCommit, ActsOnce) {
   ExpectNormal({"once"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Pg, CutDuringCommit,
-                         ::testing::Combine(::testing::Values(Fate::kTakesPlace,
-                                                              Fate::kIsRolledBack),
-                                            ::testing::Values(Way::kOpen, Way::kShut)),
-                         [](const auto& made) {
-                           return absl::StrCat(
-                               std::get<0>(made.param) == Fate::kTakesPlace ? "ThatTakesPlace"
-                                                                            : "ThatIsRolledBack",
-                               std::get<1>(made.param) == Way::kOpen ? "" : "WithTheWayShut");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Pg, CutDuringCommit,
+    ::testing::Combine(::testing::Values(Fate::kTakesPlace, Fate::kIsRolledBack),
+                       ::testing::Values(Way::kOpen, Way::kShut)),
+    [](const auto& made) { return NameOf(std::get<0>(made.param), std::get<1>(made.param)); });
 
 // --- Backends and connections --------------------------------------------------------------------
 

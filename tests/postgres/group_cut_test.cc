@@ -134,16 +134,11 @@ TEST_P(GroupCutDuringCommit, EveryMemberActsOnce) {
   ExpectNormal({});
 }
 
-INSTANTIATE_TEST_SUITE_P(Pg, GroupCutDuringCommit,
-                         ::testing::Combine(::testing::Values(Fate::kTakesPlace,
-                                                              Fate::kIsRolledBack),
-                                            ::testing::Values(Way::kOpen, Way::kShut)),
-                         [](const auto& made) {
-                           return absl::StrCat(
-                               std::get<0>(made.param) == Fate::kTakesPlace ? "ThatTakesPlace"
-                                                                            : "ThatIsRolledBack",
-                               std::get<1>(made.param) == Way::kOpen ? "" : "WithTheWayShut");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Pg, GroupCutDuringCommit,
+    ::testing::Combine(::testing::Values(Fate::kTakesPlace, Fate::kIsRolledBack),
+                       ::testing::Values(Way::kOpen, Way::kShut)),
+    [](const auto& made) { return NameOf(std::get<0>(made.param), std::get<1>(made.param)); });
 
 }  // namespace
 }  // namespace holdfast::testing

@@ -18,6 +18,11 @@ std::string WaitersOf(Holding holding) {
 }  // namespace
 
 // At the end of a transaction its statement has been forgotten, except by the statistics.
+std::string NameOf(Fate fate, Way way) {
+  return absl::StrCat(fate == Fate::kTakesPlace ? "ThatTakesPlace" : "ThatIsRolledBack",
+                      way == Way::kOpen ? "" : "WithTheWayShut");
+}
+
 void HeldCommitTest::SetUp() {
   FaultsTest::SetUp();
   Run(absl::StrCat(

@@ -17,6 +17,9 @@ enum class Fate : uint8_t { kTakesPlace, kIsRolledBack };
 // Whether the server may connect again meanwhile.
 enum class Way : uint8_t { kOpen, kShut };
 
+// For the name of a test.
+std::string NameOf(Fate fate, Way way);
+
 // Who is held: a statement that writes one change with a message, or one that writes a group.
 enum class Holding : uint8_t { kOne = 7, kGroup = 8 };  // the number of the lock
 

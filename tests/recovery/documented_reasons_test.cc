@@ -43,14 +43,7 @@ TEST(DocumentedReasons, AreAllThatAMethodCauses) {
   const auto sessions = pb::SessionService::NewStub(channel);
   const auto admin = pb::AdminService::NewStub(channel);
   test::RefusalCases cases(*sessions, *admin);
-  cases.Identity();
-  cases.State();
-  cases.Leases();
-  cases.Sizes();
-  cases.Fields();
-  cases.Slots();
-  cases.History();
-  cases.Secrets();
+  cases.All();
   EXPECT_EQ(server.Stop().exit_code, 0);
 
   std::map<std::string, std::set<std::string>> documented = DocumentedReasons();

@@ -52,14 +52,7 @@ void ReasonCases::Asked() {
   settings.more = absl::StrCat("secrets: {patterns: ['", test::kSecretPattern, "']}\n");
   ReasonPlace place(settings);
   RefusalCases& cases = place.cases();
-  cases.Identity();
-  cases.State();
-  cases.Leases();
-  cases.Sizes();
-  cases.Fields();
-  cases.Slots();
-  cases.History();
-  cases.Secrets();
+  cases.All();
   Keep(cases);
   place.Stop();
 }

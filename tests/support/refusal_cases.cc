@@ -60,6 +60,17 @@ void RefusalCases::Commit(const std::string& id, const std::string& token, uint6
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
+void RefusalCases::All() {
+  Identity();
+  State();
+  Leases();
+  Sizes();
+  Fields();
+  Slots();
+  History();
+  Secrets();
+}
+
 void RefusalCases::Identity() {
   Create("here");
   Refused("resume what another store stamped", "here", [&] {

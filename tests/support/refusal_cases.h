@@ -32,6 +32,8 @@ class RefusalCases {
   RefusalCases(Stub& sessions, pb::AdminService::Stub& admin)
       : sessions_(sessions), admin_(admin) {}
 
+  // All of them but the cancels.
+  void All();
   void Identity();
   void State();
   void Cancels();
