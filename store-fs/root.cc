@@ -119,9 +119,10 @@ absl::Status CheckCase(const std::string& root, Files& files) {
   RETURN_IF_ERROR(WriteNew(files, "tmp/case", ""));
   const bool folds = files.Stat("tmp/CASE").ok();
   RETURN_IF_ERROR(files.RemoveFile("tmp/case"));
-  if (folds)
+  if (folds) {
     return Refused(
         root, "its file system ignores case (A and a are one name): move it to one that does not");
+  }
   return absl::OkStatus();
 }
 

@@ -52,6 +52,7 @@ size_t HostsIn(const std::string& dsn) {
   return std::max({size_t{1}, ItemsOf(dsn, "host").size(), ItemsOf(dsn, "hostaddr").size()});
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, no host is ever found
 std::optional<size_t> HostIn(const std::string& dsn, std::string_view host, std::string_view port) {
   const std::vector<std::string> hosts = ItemsOf(dsn, "host");
   const std::vector<std::string> ports = ItemsOf(dsn, "port");
