@@ -28,9 +28,6 @@ constexpr Statement kChangeMany = {
     " $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,"
     " $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56)"};
 
-// Sessions that are written alone for a failure of before; of more it is forgotten.
-constexpr size_t kSpoilersMost = 1024;
-
 size_t BytesOf(const DecidedChange& change) {
   const Applied& applied = *change.applied;
   size_t bytes = change.row->record.size();
@@ -97,17 +94,15 @@ Written Committer::Write(const DecidedChange& change) {
 bool Committer::MayJoin(const DecidedChange& change) {
   if (group_ == 1 || change.version == 0) return false;
   if (change.applied->tombstone || change.applied->upload) return false;
-  const absl::MutexLock lock(&mutex_);
-  return !spoilers_.contains(change.change->key);
+  return !spoilers_.Find(change.change->key);
 }
 
 void Committer::Note(const SessionKey& key, const Written& written) {
   const bool spoils = written.failure && written.failure->effect == Effect::kNone;
-  const absl::MutexLock lock(&mutex_);
-  if (!spoils) {
-    spoilers_.erase(key);
-  } else if (spoilers_.size() < kSpoilersMost) {
-    spoilers_.insert(key);
+  if (spoils) {
+    spoilers_.Put(key, Spoiler(), [](const Spoiler&) { return true; });
+  } else {
+    spoilers_.Forget(key);
   }
 }
 

@@ -8,13 +8,13 @@
 #define HOLDFAST_STORE_POSTGRES_COMMITTER_H_
 
 #include "session/ids.h"
+#include "session/recent.h"
 #include "store-postgres/change_params.h"
 #include "store-postgres/database.h"
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/rows.h"
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -60,6 +60,10 @@ class Committer {
   void SetWritersMost(int writers);
 
  private:
+  // Sessions that are written alone for a failure of before; of more the oldest is forgotten.
+  static constexpr size_t kSpoilersMost = 1024;
+  struct Spoiler {};
+
   struct Member {
     const DecidedChange* change = nullptr;
     size_t bytes = 0;
@@ -94,7 +98,7 @@ class Committer {
   int writers_most_ ABSL_GUARDED_BY(mutex_) = 1;
   // Sessions whose last change could not be written: the next one goes alone, or every group that
   // it joins would have to be written a second time.
-  absl::flat_hash_set<SessionKey> spoilers_ ABSL_GUARDED_BY(mutex_);
+  Recent<Spoiler> spoilers_{kSpoilersMost};
 };
 
 }  // namespace holdfast::pg

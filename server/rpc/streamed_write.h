@@ -92,6 +92,7 @@ class StreamedWrite {
     // The store finishes what it has been given, so the last moment to give up is now.
     RETURN_IF_ERROR(call_.StillWanted());
     ASSIGN_OR_RETURN(Done done, Kind::Do(sessions_, call_.caller(), command_));
+    if (!done.repeated) items_.reset();  // the change has taken over what was staged
     return done;
   }
 

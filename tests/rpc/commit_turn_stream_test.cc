@@ -171,6 +171,19 @@ TEST_F(CommitTurnStreamRpc, WhatIsLargerThanAReplyIsReadByStreamAlone) {
   EXPECT_TRUE(resumed.inline_omitted());
 }
 
+// To forget takes a write of its own, before the answer.
+TEST_F(CommitTurnStreamRpc, OnlyWhatNoChangeTookOverIsForgotten) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  Parts parts = PartsOf(Large("one", token, {2 * kMiB}, 10));
+  const Parts whole = parts;
+  parts.pop_back();
+  EXPECT_EQ(ReasonOf(Send(parts)), "INVALID_FIELD");
+  EXPECT_EQ(script().Drops(), 1);
+  EXPECT_TRUE(Send(whole).ok());
+  EXPECT_EQ(script().Drops(), 1);
+}
+
 TEST_F(CommitTurnStreamRpc, NothingIsDoneWithoutAllOfIt) {
   const std::string token = Create("one").lease_token();
   Begin("one", token);

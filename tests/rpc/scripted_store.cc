@@ -41,6 +41,16 @@ void Script::CountCommit() {
   ++commits_;
 }
 
+int Script::Drops() {
+  const absl::MutexLock lock(&mutex_);
+  return drops_;
+}
+
+void Script::CountDrop() {
+  const absl::MutexLock lock(&mutex_);
+  ++drops_;
+}
+
 int Script::Loads() {
   const absl::MutexLock lock(&mutex_);
   return loads_;
@@ -114,6 +124,7 @@ absl::Status ScriptedStore::StageUpload(const SessionKey& key, const UploadId& u
 }
 
 absl::Status ScriptedStore::DropUpload(const SessionKey& key, const UploadId& upload) {
+  script_.CountDrop();
   RETURN_IF_ERROR(script_.Enter());
   return store_->DropUpload(key, upload);
 }

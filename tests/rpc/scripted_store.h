@@ -27,6 +27,8 @@ class Script {
   void AwaitWaiting(int count);
   // How many changes were handed to the store.
   int Commits();
+  // How many uploads the store was asked to forget.
+  int Drops();
   // How many times a decision loaded a session.
   int Loads();
   // Waits until that has been more often than `before`.
@@ -40,6 +42,7 @@ class Script {
   absl::Status Enter();
   absl::Status Health();
   void CountCommit();
+  void CountDrop();
   void CountLoad();
   bool LosesWakeups();
 
@@ -49,6 +52,7 @@ class Script {
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
+  int drops_ ABSL_GUARDED_BY(mutex_) = 0;
   int loads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool loses_wakeups_ ABSL_GUARDED_BY(mutex_) = false;
 };
