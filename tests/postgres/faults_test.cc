@@ -81,9 +81,10 @@ TEST_F(PgFaults, BackendsThatAreTerminatedCostNobodyACall) {
     }
   });
   for (int round = 0; round < kRounds; ++round) {
-    const size_t before = turns;
     Run(kEndOthers);
-    EXPECT_TRUE(WaitUntil([&] { return turns > before + 1; }));
+    // The turn under way and another: no call meets two rounds.
+    const size_t ended = turns;
+    EXPECT_TRUE(WaitUntil([&] { return turns > ended + 1; }));
   }
   enough = true;
   agent.join();

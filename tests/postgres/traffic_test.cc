@@ -35,7 +35,7 @@ using history::Traffic;
 
 constexpr size_t kServers = 3;
 constexpr size_t kKills = 50;
-constexpr size_t kShortKills = 8;
+constexpr size_t kShortKills = 10;
 constexpr size_t kLongKills = 1000;
 constexpr size_t kSpareOf = 5;  // one kill more for so many: now and then one meets no call
 // Mutations that are acknowledged between two kills, at least and in a second.

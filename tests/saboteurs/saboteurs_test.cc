@@ -13,13 +13,15 @@
 namespace holdfast::testing {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 struct Row {
   std::string saboteur;  // as $HOLDFAST_SABOTEUR names it
   std::string area;      // the test binary
   std::string test;
-  std::string says;  // what the failure must name
+  std::string says;  // what the failure must name: an extended regular expression
+  int times = 1;     // that it is run broken until it is red, where chance decides what goes wrong
 };
 
 std::ostream& operator<<(std::ostream& out, const Row& row) {
@@ -70,7 +72,7 @@ const Row kRows[] = {
     {.saboteur = "skip_event",
      .area = "rpc",
      .test = "WatchRpc.FromANumber",
-     .says = "Text(watch.UntilProgress())"},
+     .says = "Text[(]watch[.]UntilProgress[(][)][)]"},
     {.saboteur = "no_epoch_check",
      .area = "postgres",
      .test = "PausedCrowd.NothingItDoesWhenItWakesHasAnyEffect",
@@ -86,7 +88,8 @@ const Row kRows[] = {
     {.saboteur = "no_version_check",
      .area = "postgres",
      .test = "PostgresTraffic.ARecordWithOneThingWrongIsNotPassed",
-     .says = " had been seen when it was sent"},
+     .says = "session [0-9]+: (stale|entries|ending|illegal|refusal): |duplicate key value",
+     .times = 4},
     {.saboteur = "no_request_check",
      .area = "postgres",
      .test = "PostgresTraffic.ARecordWithOneThingWrongIsNotPassed",
@@ -94,23 +97,23 @@ const Row kRows[] = {
     {.saboteur = "believe_cancelled_wait",
      .area = "postgres",
      .test = "PgStandbyFaults.ACancelledWaitAcknowledgesNothingThatAFailoverCouldLose",
-     .says = "answer.wait_for(std::chrono::seconds(0))"},
+     .says = "answer[.]wait_for[(]std::chrono::seconds[(]0[)][)]"},
     {.saboteur = "no_reply_flush",
      .area = "postgres",
      .test = "PgStandbyFaults.NeverIsNotSaidOfWhatAFailoverCouldStillBringBack",
-     .says = "told.reply.outcome()"},
+     .says = "told[.]reply[.]outcome[(][)]"},
     {.saboteur = "no_timeline_check",
      .area = "postgres",
      .test = "PgFailover.AServerThatHasSeenTheNewPrimaryTakesNothingFromTheOldOne",
-     .says = "served.client->Reason(&Stub::GetSession, get)"},
+     .says = "served[.]client->Reason[(]&Stub::GetSession, get[)]"},
     {.saboteur = "lease_by_own_clock",
      .area = "postgres",
      .test = "By/WrongClock.LeasesEndAndSweepsComeByTheDatabasesClock/AnHourAhead",
-     .says = "refused.verdict.reason"},
+     .says = "refused[.]verdict[.]reason"},
     {.saboteur = "wait_for_locked_row",
      .area = "postgres",
      .test = "PgGroupCommit.AMemberWhoseRowIsLockedHoldsBackNobodyElse",
-     .says = "ReasonOf(locked)"},
+     .says = "ReasonOf[(]locked[)]"},
 };
 
 class Saboteurs : public ::testing::TestWithParam<Row> {};
@@ -125,11 +128,14 @@ TEST_P(Saboteurs, TurnsItsTestRed) {
 
   setenv("HOLDFAST_SABOTEUR", row.saboteur.c_str(), 1);
   const std::string broken = folder.File("broken");
-  const Ending ending = RunToEnd(command, broken, broken);
+  Ending ending = RunToEnd(command, broken, broken);
+  for (int i = 1; i < row.times && ending.exit_code == 0; ++i) {
+    ending = RunToEnd(command, broken, broken);
+  }
   unsetenv("HOLDFAST_SABOTEUR");
   EXPECT_EQ(ending.exit_code, 1) << "it stayed green, or ended by signal " << ending.signal;
   EXPECT_THAT(ReadText(broken), HasSubstr("[  FAILED  ] " + row.test));
-  EXPECT_THAT(ReadText(broken), HasSubstr(row.says));
+  EXPECT_THAT(ReadText(broken), ContainsRegex(row.says));
 }
 
 #ifdef __SANITIZE_THREAD__
