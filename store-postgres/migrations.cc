@@ -43,6 +43,14 @@ constexpr Statement kNote = {
     "INSERT INTO holdfast.migration (version, name, digest, oldest_server) "
     "VALUES ($1, $2, $3, $4)"};
 
+// Who enters a store to serve it waits for this, and whoever is entered already is seen.
+constexpr char kKeepOut[] = R"(
+DO $$ BEGIN
+  IF to_regclass('holdfast.store') IS NOT NULL THEN
+    PERFORM 1 FROM holdfast.store FOR UPDATE;
+  END IF;
+END $$)";
+
 Refusal Refused(std::string_view why) {
   return StoreUnavailable(absl::StrCat("the database's schema: ", std::string(why)),
                           Fate::kNoEffect);
@@ -117,6 +125,8 @@ absl::Status TakeStep(Connection& connection, const Migration& step) {
   absl::Cleanup roll_back = [&] {
     if (connection.usable()) connection.Try("ROLLBACK");
   };
+  RETURN_IF_ERROR(Try(connection, kKeepOut));
+  RETURN_IF_ERROR(CheckNobodyIsCutOff(connection, step));
   RETURN_IF_ERROR(Try(connection, step.sql));
   const Digest digest = Sha256(step.sql);
   const Answer noted = connection.Run(
@@ -182,7 +192,6 @@ absl::StatusOr<int> Migrate(Connection& connection, std::span<const Migration> k
   if (const std::string why = Difference(applied, known); !why.empty()) return Refused(why);
   int taken = 0;
   for (size_t next = applied.size(); next < known.size(); ++next) {
-    RETURN_IF_ERROR(CheckNobodyIsCutOff(connection, known[next]));
     RETURN_IF_ERROR(TakeStep(connection, known[next]));
     ++taken;
   }

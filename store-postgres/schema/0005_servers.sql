@@ -24,11 +24,20 @@ CREATE VIEW holdfast.serving AS
       AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
       AND (l.classid::bigint << 32 | l.objid::bigint) = s.writer);
 
--- Enters a server, whose lasting connection calls this, and takes those out that are gone.
+-- Enters a server, whose lasting connection calls this, and takes those out that are gone. A step of
+-- the schema that is being taken is waited for: it may be one that the server must not serve.
 CREATE FUNCTION holdfast.serve(p_writer bigint, p_schema integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
+DECLARE
+  needed integer;
 BEGIN
+  PERFORM 1 FROM holdfast.store FOR SHARE;
+  SELECT max(m.oldest_server) INTO needed FROM holdfast.migration m;
+  IF p_schema < needed THEN
+    RAISE EXCEPTION 'the schema has moved on to a step that only servers of version % may serve',
+      needed;
+  END IF;
   PERFORM pg_advisory_lock_shared(p_writer);  -- of an earlier connection's it need not wait
   DELETE FROM holdfast.server WHERE writer IN (
     SELECT s.writer FROM holdfast.server s

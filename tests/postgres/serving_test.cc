@@ -7,6 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
+#include <future>
+#include <string>
+#include <vector>
+
 namespace holdfast::test {
 namespace {
 
@@ -97,6 +101,61 @@ TEST_F(PgServing, QuietTimeGoesOnWhenAServerStartsBesideAnother) {
   ASSERT_TRUE(due.ok());
   EXPECT_THAT(*due, ::testing::ElementsAre(key()));
   Close(other);
+}
+
+// A step that this program does not know, and may not serve beside.
+class PgServingMoves : public PgServing {
+ protected:
+  // Takes the steps of this program and one more, whose text is `sql`; by a thread of its own.
+  std::future<absl::StatusOr<int>> MoveOn(const std::string& sql) {
+    return std::async(std::launch::async, [this, sql] {
+      std::vector<pg::Migration> steps(pg::Migrations().begin(), pg::Migrations().end());
+      steps.push_back({.version = pg::NeededSchema() + 1, .name = "newer", .sql = sql});
+      return pg::Migrate(*holdfast::testing::Connect(database().dsn()), steps);
+    });
+  }
+  bool AwaitWaiting(const std::string& lock, int most) {
+    return holdfast::testing::WaitUntil([&] {
+      return database().AskText(absl::StrCat(
+                 "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                 " AND wait_event = '",
+                 lock, "' AND datname = current_database()")) == absl::StrCat(most);
+    });
+  }
+};
+
+TEST_F(PgServingMoves, AServerThatStartsDuringAStepWaitsAndIsRefused) {
+  CloseStore();
+  const auto holder = holdfast::testing::Connect(database().dsn());
+  ASSERT_EQ(holder->Script("SELECT pg_advisory_lock(7)"), absl::OkStatus());
+  auto moved = MoveOn("SELECT pg_advisory_xact_lock(7)");
+  ASSERT_TRUE(AwaitWaiting("advisory", 1));
+  const auto late = database().Make(clock(), random());
+  ASSERT_EQ(late->Init(), absl::OkStatus()) << "nothing of the step is to be seen yet";
+  auto entered = std::async(std::launch::async, [&] { return late->Activate(); });
+  EXPECT_TRUE(AwaitWaiting("transactionid", 1));
+  ASSERT_EQ(holder->Script("SELECT pg_advisory_unlock(7)"), absl::OkStatus());
+  const absl::StatusOr<int> taken = moved.get();
+  EXPECT_TRUE(taken.ok()) << taken.status();
+  const absl::Status answer = entered.get();
+  EXPECT_EQ(ReasonOf(answer), "STORE_UNAVAILABLE");
+  EXPECT_THAT(Serving(), SizeIs(0));
+  answer.ok() ? Close(late) : late->Dispose();
+}
+
+TEST_F(PgServingMoves, AStepWaitsForAServerThatIsBeingEnteredAndIsNotTaken) {
+  CloseStore();
+  const auto entering = holdfast::testing::Connect(database().dsn());
+  ASSERT_EQ(entering->Script(
+                absl::StrCat("BEGIN; SELECT holdfast.take_up(77, ", pg::NeededSchema(), ")")),
+            absl::OkStatus());
+  auto moved = MoveOn("SELECT 1");
+  ASSERT_TRUE(AwaitWaiting("transactionid", 1));
+  ASSERT_EQ(entering->Script("COMMIT"), absl::OkStatus());
+  const auto refused = moved.get();
+  EXPECT_EQ(ReasonOf(refused.status()), "STORE_UNAVAILABLE");
+  EXPECT_THAT(refused.status().message(), ::testing::HasSubstr("would cut off a running server"));
+  EXPECT_THAT(Serving(), SizeIs(1));
 }
 
 }  // namespace
