@@ -14,32 +14,48 @@
 namespace holdfast::pg {
 namespace {
 
-// The same query in each order, of all projects and of one: each is served by an index.
+// The heads that one statement answers have at most so many bytes together.
+constexpr int64_t kHeadsBytes = int64_t{8} * 1024 * 1024;
+
+// The same query in each order, of all projects and of one: each is served by an index. Heads that
+// would be too much are left out.
 constexpr Statement kUp = {
     "list_up",
-    "SELECT session_id, store_id, head, head_sum, listed_at FROM holdfast.session"
+    "SELECT session_id, store_id,"
+    " CASE WHEN sum(octet_length(head)) OVER w <= $6 THEN head END, head_sum, listed_at"
+    " FROM holdfast.session"
     " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) > ($2, $3)"
     " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
+    " WINDOW w AS (ORDER BY listed_at, session_id ROWS UNBOUNDED PRECEDING)"
     " ORDER BY listed_at, session_id LIMIT $5"};
 constexpr Statement kDown = {
     "list_down",
-    "SELECT session_id, store_id, head, head_sum, listed_at FROM holdfast.session"
+    "SELECT session_id, store_id,"
+    " CASE WHEN sum(octet_length(head)) OVER w <= $6 THEN head END, head_sum, listed_at"
+    " FROM holdfast.session"
     " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) < ($2, $3)"
     " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
+    " WINDOW w AS (ORDER BY listed_at DESC, session_id DESC ROWS UNBOUNDED PRECEDING)"
     " ORDER BY listed_at DESC, session_id DESC LIMIT $5"};
 constexpr Statement kProjectUp = {
     "list_project_up",
-    "SELECT session_id, store_id, head, head_sum, listed_at FROM holdfast.session"
+    "SELECT session_id, store_id,"
+    " CASE WHEN sum(octet_length(head)) OVER w <= $6 THEN head END, head_sum, listed_at"
+    " FROM holdfast.session"
     " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) > ($2, $3)"
     " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
-    " AND md5(project_root) = md5($6) AND project_root = $6"
+    " AND md5(project_root) = md5($7) AND project_root = $7"
+    " WINDOW w AS (ORDER BY listed_at, session_id ROWS UNBOUNDED PRECEDING)"
     " ORDER BY listed_at, session_id LIMIT $5"};
 constexpr Statement kProjectDown = {
     "list_project_down",
-    "SELECT session_id, store_id, head, head_sum, listed_at FROM holdfast.session"
+    "SELECT session_id, store_id,"
+    " CASE WHEN sum(octet_length(head)) OVER w <= $6 THEN head END, head_sum, listed_at"
+    " FROM holdfast.session"
     " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) < ($2, $3)"
     " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
-    " AND md5(project_root) = md5($6) AND project_root = $6"
+    " AND md5(project_root) = md5($7) AND project_root = $7"
+    " WINDOW w AS (ORDER BY listed_at DESC, session_id DESC ROWS UNBOUNDED PRECEDING)"
     " ORDER BY listed_at DESC, session_id DESC LIMIT $5"};
 enum Column : size_t { kId, kStore, kHead, kHeadSum, kListedAt };
 
@@ -79,7 +95,7 @@ Params ParamsFor(const ListQuery& query) {
     lifecycles.push_back(static_cast<int32_t>(lifecycle));
   }
   lifecycles.empty() ? params.Null() : params.Int4s(lifecycles);
-  params.Int(int64_t{query.limit} + 1);
+  params.Int(int64_t{query.limit} + 1).Int(kHeadsBytes);
   if (!query.project_root.empty()) params.Text(query.project_root);
   return params;
 }
@@ -125,6 +141,10 @@ absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery&
     ASSIGN_OR_RETURN(const Rows rows, database.Ask(StatementFor(rest), ParamsFor(rest)));
     page.end = rows.size() <= query.limit;
     for (size_t row = 0; row < rows.size() && row < query.limit; ++row) {
+      if (row > 0 && rows.IsNull(row, kHead)) {
+        page.end = false;
+        break;
+      }
       rest.after =
           ListKey{.created_at = rows.Time(row, kListedAt), .id = std::string(rows.Text(row, kId))};
       SessionRow shown = ReadRow(rows, row, database.store);
