@@ -143,11 +143,11 @@ DECLARE
   t      timestamptz;
   done   boolean := false;
   locked boolean;
+  waited boolean := false;
 BEGIN
-  IF p_waits THEN
-    PERFORM set_config('lock_timeout', '10s', true);
-  END IF;
   IF p_version = 0 THEN
+    -- Whoever is about to create the same session is waited for.
+    PERFORM set_config('lock_timeout', '10s', true);
     t := holdfast.clock();
     INSERT INTO holdfast.session (
       tenant, session_id, version, store_id, head, head_sum, lifecycle, generation, messages,
@@ -164,23 +164,27 @@ BEGIN
   END IF;
 
   IF NOT done THEN
-    IF p_waits THEN
-      PERFORM FROM holdfast.session s
-      WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE;
-    END IF;
     -- A row that changed since this statement began is locked and read as it is now, and a reply
     -- that was stored with that change is not found: the row is not what was expected then.
-    SELECT s.version = p_version AND s.head_sum = p_was AND NOT s.deleted
-             AND s.store_id = holdfast.store_id() AND r.at IS NULL,
-           holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, w.opened_at)
-    INTO done, o.lease_left
-    FROM holdfast.session s CROSS JOIN holdfast.opening w
-    LEFT JOIN holdfast.request r
-      ON r.tenant = p_tenant AND r.session_id = p_session AND r.request_id = p_request
-         AND r.at >= p_kept_since
-    WHERE s.tenant = p_tenant AND s.session_id = p_session
-    FOR NO KEY UPDATE OF s SKIP LOCKED;
-    locked := FOUND;
+    LOOP
+      SELECT s.version = p_version AND s.head_sum = p_was AND NOT s.deleted
+               AND s.store_id = holdfast.store_id() AND r.at IS NULL,
+             holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, w.opened_at)
+      INTO done, o.lease_left
+      FROM holdfast.session s CROSS JOIN holdfast.opening w
+      LEFT JOIN holdfast.request r
+        ON r.tenant = p_tenant AND r.session_id = p_session AND r.request_id = p_request
+           AND r.at >= p_kept_since
+      WHERE s.tenant = p_tenant AND s.session_id = p_session
+      FOR NO KEY UPDATE OF s SKIP LOCKED;
+      locked := FOUND;
+      EXIT WHEN locked OR waited OR NOT p_waits;
+      -- Locked by a statement of its own, so that the next one sees what whoever had it has left.
+      PERFORM set_config('lock_timeout', '10s', true);
+      PERFORM FROM holdfast.session s
+      WHERE s.tenant = p_tenant AND s.session_id = p_session FOR NO KEY UPDATE;
+      waited := true;
+    END LOOP;
     IF NOT locked OR NOT done OR (p_needs_free AND o.lease_left > '0'::interval) THEN
       o := holdfast.look(p_tenant, p_session, p_request, p_kept_since);
       o.skipped := NOT locked AND o.version > 0;
