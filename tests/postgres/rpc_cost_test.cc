@@ -1,0 +1,169 @@
+// What calls of the wire cost in statements of the database, as its own log has them: at ten
+// messages and at ten thousand.
+#include "tests/postgres/faults_fixture.h"
+#include "tests/support/requests.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include <gmock/gmock.h>
+
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::testing {
+namespace {
+
+using ::testing::ElementsAreArray;
+
+// What a server does by itself, whoever calls.
+const std::set<std::string_view> kByItself = {"alive",
+                                              "probe",
+                                              "take_probes_away",
+                                              "feed_now",
+                                              "feed",
+                                              "last_event",
+                                              "due_abandoned",
+                                              "due_cancelled",
+                                              "drop_old_uploads",
+                                              "purge",
+                                              "settle",
+                                              "still_there",
+                                              "forget_requests",
+                                              "notify",
+                                              "take_up",
+                                              "activate",
+                                              "greeting_look",
+                                              "greeting_store",
+                                              "migrations_applied",
+                                              "serve",
+                                              "serving",
+                                              "serving_there",
+                                              "migrations_prepared",
+                                              "leave"};
+
+// Each call with its statements, in the order of the sheet.
+const std::vector<std::string> kSheet = {
+    "BeginTurn: change",     "AppendJournal: change", "CommitTurn: change",
+    "RenewLeases: renew",    "GetSession: load",      "ReadMessages: messages",
+    "ReadSlots: slots",      "ReadJournal: journal",  "ListEvents: events",
+    "ReadAudit: audit",      "ListSessions: list_up", "GetRequestOutcome: load_flushed",
+    "ResumeSession: change", "ReleaseLease: change",
+};
+
+class RpcCost : public FaultsTest {
+ protected:
+  RpcCost()
+      : FaultsTest(
+            {"fsync=off", "autovacuum=off", "log_statement=all", "log_parameter_max_length=0"}) {}
+
+  // What stands in the log until now counts for nothing.
+  void Forget() { read_ = postgres().Log().size(); }
+  // The statements of calls since then, or since the last call of this.
+  std::vector<std::string> Statements() {
+    constexpr std::string_view kMark = "LOG:  execute ";
+    const std::string log = postgres().Log();
+    std::vector<std::string> names;
+    std::istringstream added(log.substr(read_));
+    for (std::string line; std::getline(added, line);) {
+      // No call holds a transaction open between two statements.
+      EXPECT_EQ(line.find("LOG:  statement: BEGIN"), std::string::npos) << line;
+      const size_t at = line.find(kMark);
+      if (at == std::string::npos) continue;
+      const std::string behind = line.substr(at + kMark.size());
+      const std::string name = behind.substr(0, behind.find(':'));
+      if (!kByItself.contains(name)) names.push_back(name);
+    }
+    read_ = log.size();
+    return names;
+  }
+
+  // Makes every call of the sheet once, in a turn of its own, and answers what each took.
+  std::vector<std::string> Sheet() {
+    std::vector<std::string> sheet;
+    Statements();
+    const auto row = [&](const std::string& name) {
+      sheet.push_back(absl::StrCat(name, ": ", absl::StrJoin(Statements(), " ")));
+    };
+    WireClient& client = *served().client;
+    const auto begun = client.Must(&Stub::BeginTurn, test::BeginRequest("one", token_));
+    row("BeginTurn");
+    client.Must(&Stub::AppendJournal, test::AppendRequest("one", token_, begun.turn(), 1));
+    row("AppendJournal");
+    const auto commit = test::CommitRequest("one", token_, begun.turn(), "said");
+    client.Must(&Stub::CommitTurn, commit);
+    row("CommitTurn");
+    client.Must(&Stub::RenewLeases, test::RenewLeaseRequest("one", token_));
+    row("RenewLeases");
+    client.Must(&Stub::GetSession, Of<pb::GetSessionRequest>());
+    row("GetSession");
+    client.Must(&Stub::ReadMessages, Of<pb::ReadMessagesRequest>());
+    row("ReadMessages");
+    client.Must(&Stub::ReadSlots, Of<pb::ReadSlotsRequest>());
+    row("ReadSlots");
+    client.Must(&Stub::ReadJournal, Of<pb::ReadJournalRequest>());
+    row("ReadJournal");
+    client.Must(&Stub::ListEvents, Of<pb::ListEventsRequest>());
+    row("ListEvents");
+    client.Must(&Stub::ReadAudit, Of<pb::ReadAuditRequest>());
+    row("ReadAudit");
+    client.Must(&Stub::ListSessions, pb::ListSessionsRequest());
+    row("ListSessions");
+    auto outcome = Of<pb::GetRequestOutcomeRequest>();
+    outcome.set_request_id(commit.request_id());
+    outcome.set_method("CommitTurn");
+    client.Must(&Stub::GetRequestOutcome, outcome);
+    row("GetRequestOutcome");
+    const auto resumed = client.Must(&Stub::ResumeSession, test::ForceRequest("one"));
+    token_ = resumed.lease_token();
+    row("ResumeSession");
+    client.Must(&Stub::ReleaseLease, test::ReleaseRequest("one", token_));
+    row("ReleaseLease");
+    token_ = client.Must(&Stub::ResumeSession, test::ResumeRequest("one")).lease_token();
+    return sheet;
+  }
+
+  void Commit(int messages) {
+    auto commit = served().Prepare("one", token_, "first");
+    for (int i = 1; i < messages; ++i) *commit.add_messages() = commit.messages(0);
+    served().client->Must(&Stub::CommitTurn, commit);
+  }
+
+  void SetUp() override {
+    FaultsTest::SetUp();
+    token_ = token();
+    Forget();
+  }
+
+ private:
+  template <typename Request>
+  static Request Of() {
+    Request request;
+    request.set_session_id("one");
+    return request;
+  }
+
+  std::string token_;
+  size_t read_ = 0;
+};
+
+TEST_F(RpcCost, IsThatOfTheSheetHoweverLongTheSession) {
+  Commit(10);
+  EXPECT_THAT(Sheet(), ElementsAreArray(kSheet));
+  for (int i = 0; i < 5; ++i) Commit(2000);
+  EXPECT_THAT(Sheet(), ElementsAreArray(kSheet));
+}
+
+// The head is known to no server that has just started.
+TEST_F(RpcCost, IsOneLoadMoreWhereTheHeadIsNotKnown) {
+  served().server.Kill();
+  served().Start();
+  Forget();
+  served().client->Must(&Stub::BeginTurn, test::BeginRequest("one", token()));
+  EXPECT_EQ(absl::StrJoin(Statements(), " "), "load change");
+}
+
+}  // namespace
+}  // namespace holdfast::testing
