@@ -34,8 +34,9 @@ async function send<Request, Reply>(
         method(request, (error, reply) => (error ? reject(error) : resolve(reply as Reply)));
       });
     } catch (error) {
-      const { code } = error as grpc.ServiceError;
-      const again = code === grpc.status.UNAVAILABLE || code === grpc.status.DEADLINE_EXCEEDED;
+      const { code, metadata } = error as grpc.ServiceError;
+      const again = code === grpc.status.UNAVAILABLE || code === grpc.status.DEADLINE_EXCEEDED ||
+        metadata.get("grpc-status-details-bin").some((told) => told.includes("OVERLOADED"));
       if (!again || Date.now() > end) throw error;
       await sleep(500);
     }
