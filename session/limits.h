@@ -54,6 +54,8 @@ inline constexpr size_t kChunkBytes = 1 * kMiB;
 inline constexpr size_t kReadResponseBytes = 256 * kKiB;
 inline constexpr size_t kMetadataBytes = 64 * kKiB;
 inline constexpr size_t kInlineBytes = 1 * kMiB;
+// Of slots that one read of a store brings into memory.
+inline constexpr size_t kReadAtOnceBytes = 16 * kMiB;
 
 // Uploads: an unlinked one goes this long after its last chunk, and all together are bounded.
 inline constexpr absl::Duration kUploadsKept = absl::Hours(1);

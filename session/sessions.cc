@@ -181,14 +181,16 @@ absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnC
   begun.inline_omitted = did.repeated;
   if (did.repeated) return begun;
   // The turn has begun whatever becomes of this read: core work never depends on a slot.
-  absl::StatusOr<SlotPage> page = store_.ReadSlots(
-      key,
-      {.revision = did.receipt.revision, .owners = {did.head.sm->ext_id}, .without_data = false});
+  absl::StatusOr<SlotPage> page = store_.ReadSlots(key, {.revision = did.receipt.revision,
+                                                         .owners = {did.head.sm->ext_id},
+                                                         .without_data = false,
+                                                         .most_bytes = kInlineBytes});
   if (!page.ok()) {
     begun.inline_omitted = true;
   } else if (!page->slots.empty() && !page->slots.front().damaged) {
     Slot& slot = page->slots.front().slot;
-    begun.inline_omitted = DataSize(slot) > kInlineBytes || !Unstage(store_, key, slot).ok();
+    begun.inline_omitted =
+        page->slots.front().size > kInlineBytes || !Unstage(store_, key, slot).ok();
     if (!begun.inline_omitted) begun.sm_slot = std::move(slot);
   }
   return begun;

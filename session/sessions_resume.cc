@@ -72,12 +72,12 @@ void Inline(SessionStore& store, const SessionKey& key, SlotPage page, size_t& r
             Resumed& resumed) {
   for (SlotView& view : page.slots) {
     if (view.damaged || Rejected(resumed.report.slots, view.slot.owner)) continue;
-    const uint64_t size = DataSize(view.slot);
-    if (size > room || !Unstage(store, key, view.slot).ok()) {
+    const bool fits = !view.data_left_out && view.size <= room;
+    if (!fits || !Unstage(store, key, view.slot).ok()) {
       resumed.inline_omitted = true;
       continue;
     }
-    room -= size;
+    room -= view.size;
     resumed.slots.push_back(std::move(view.slot));
   }
 }
@@ -158,7 +158,7 @@ absl::Status Sessions::Report(const SessionKey& key, const ResumeCommand& comman
     auto open = OpenToolUses(store_, key, receipt.abandoned_turn);
     if (open.ok()) report.open_tool_uses = *std::move(open);
   }
-  SlotQuery query;
+  SlotQuery query{.most_bytes = kReadAtOnceBytes};
   for (const ExpectedSlot& slot : command.expected_slots) query.owners.push_back(slot.owner);
   if (head.sm) query.owners.push_back(head.sm->ext_id);
   size_t room = kInlineBytes;
@@ -209,6 +209,7 @@ absl::StatusOr<SlotsRead> Sessions::ReadSlots(const Caller& caller, const Sessio
     if (!rejected) continue;
     view.slot.data.clear();
     view.slot.staged.reset();
+    view.data_left_out = false;
   }
   return SlotsRead{.page = std::move(page), .reports = std::move(reports)};
 }

@@ -149,9 +149,13 @@ absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
   }));
   RETURN_IF_ERROR(checked);
   std::ranges::sort(versions, {}, [](const SlotVersion& version) { return version.meta.owner; });
+  uint64_t bytes = 0;
   for (const SlotVersion& version : versions) {
-    SlotView view{.slot = version.meta, .size = version.size, .damaged = false};
-    if (!query.without_data) ReadSlotData(version, entries, journal, view);
+    SlotView view{.slot = version.meta, .size = version.size};
+    if (!version.meta.staged) bytes += version.size;
+    const bool fits = bytes <= query.most_bytes;
+    view.data_left_out = !query.without_data && !fits && !version.meta.staged && version.size > 0;
+    if (!query.without_data && !view.data_left_out) ReadSlotData(version, entries, journal, view);
     page.slots.push_back(std::move(view));
   }
   return page;

@@ -40,13 +40,16 @@ constexpr Statement kSlots = {
     "slots",
     "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
     " i.revision, i.size, i.owner, i.rec,"
-    " CASE WHEN $5 THEN NULL ELSE i.data END"
+    " CASE WHEN NOT $5 AND i.total <= $6 THEN i.data END,"
+    " NOT $5 AND i.total > $6 AND octet_length(i.data) > 0"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
-    "  SELECT *, row_number() OVER (ORDER BY v.owner) AS n FROM ("
+    "  SELECT *, row_number() OVER w AS n, coalesce(sum(octet_length(v.data)) OVER w, 0) AS total"
+    "  FROM ("
     "   SELECT DISTINCT ON (x.owner) x.owner, x.revision, x.size, x.rec, x.data"
     "   FROM holdfast.slot x WHERE x.tenant = $1 AND x.session_id = $2 AND x.revision <= $3"
     "    AND ($4::text[] IS NULL OR x.owner = ANY ($4))"
-    "   ORDER BY x.owner, x.revision DESC) v WHERE v.rec IS NOT NULL ORDER BY v.owner) i ON true"
+    "   ORDER BY x.owner, x.revision DESC) v WHERE v.rec IS NOT NULL"
+    "  WINDOW w AS (ORDER BY v.owner ROWS UNBOUNDED PRECEDING) ORDER BY v.owner) i ON true"
     " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
     "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
@@ -90,7 +93,13 @@ constexpr Statement kLastEvent = {"last_event",
                                   "SELECT deleted, last_event FROM holdfast.session"
                                   " WHERE tenant = $1 AND session_id = $2"};
 enum ItemColumn : size_t { kNumber = kStandingColumns, kRecord };
-enum SlotColumn : size_t { kRevision = kStandingColumns, kSize, kOwner, kSlotRecord };
+enum SlotColumn : size_t {
+  kRevision = kStandingColumns,
+  kSize,
+  kOwner,
+  kSlotRecord,
+  kLeftOut = kSlotRecord + 2
+};
 
 // A page is asked for on what is known of the head, and once more if the head says otherwise.
 constexpr int kLooks = 3;
@@ -245,7 +254,7 @@ absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& qu
   params.Int(query.revision ? Clamped(query.revision->value())
                             : std::numeric_limits<int64_t>::max());
   query.owners.empty() ? params.Null() : params.Texts(query.owners);
-  params.Bool(query.without_data);
+  params.Bool(query.without_data).Int(Clamped(query.most_bytes));
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kSlots, params));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
   RETURN_IF_ERROR(CheckKept(head, query.revision));
@@ -260,6 +269,7 @@ absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& qu
     SlotView view{.slot = {}, .size = static_cast<uint64_t>(rows.Int(row, kSize))};
     std::optional<Slot> slot = ReadSlot(rows, row, kSlotRecord);
     view.damaged = !slot.has_value();
+    view.data_left_out = !rows.IsNull(row, kLeftOut) && rows.Bool(row, kLeftOut);
     if (slot) view.slot = *std::move(slot);
     view.slot.owner = rows.Text(row, kOwner);
     view.slot.revision = Revision(static_cast<uint64_t>(rows.Int(row, kRevision)));

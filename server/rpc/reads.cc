@@ -135,14 +135,17 @@ absl::Status ServeReadSlots(Sessions& sessions, Call& call, const pb::ReadSlotsR
   ASSIGN_OR_RETURN(const auto expected, ReadExpectedSlots(request.expected_slots()));
   const SlotQuery query{.revision = ReadOptionalNumber<Revision>(request.revision()),
                         .owners = ReadTexts(request.owners()),
-                        .without_data = request.without_data()};
+                        .without_data = request.without_data(),
+                        .most_bytes = kReplyBytes};
   ASSIGN_OR_RETURN(SlotsRead read, sessions.ReadSlots(call.caller(), session, query,
                                                       request.acting_owner(), expected));
   uint64_t bytes = 0;
+  bool left_out = false;
   for (const SlotView& view : read.page.slots) {
-    if (!request.without_data()) bytes += DataSize(view.slot);
+    left_out |= view.data_left_out;
+    if (!request.without_data()) bytes += view.data_left_out ? view.size : DataSize(view.slot);
   }
-  if (bytes > kReplyBytes) return TooLarge("slots", kReplyBytes, bytes);
+  if (left_out || bytes > kReplyBytes) return TooLarge("slots", kReplyBytes, bytes);
   const SessionKey key{.tenant = call.caller().tenant, .session = session};
   for (SlotView& view : read.page.slots) {
     if (!request.without_data()) {

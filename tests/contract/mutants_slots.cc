@@ -3,6 +3,7 @@
 #include "tests/contract/suite.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace holdfast::test {
@@ -157,6 +158,11 @@ const std::vector<Mutant> kMutants = {
           }}},
     {"sends-data-that-nobody-asked-for",
      {.ask_read = [](Stage&, ReadArgs& args) { args.slots.without_data = false; }}},
+    {"reads-slots-however-large",
+     {.ask_read =
+          [](Stage&, ReadArgs& args) {
+            args.slots.most_bytes = std::numeric_limits<size_t>::max();
+          }}},
     {"knows-no-sizes",
      {.slots =
           [](const ReadArgs&, absl::StatusOr<SlotPage>& page) {

@@ -1,6 +1,8 @@
 // Slots: folding, deleting, and reading them as they were.
 #include "tests/contract/suite.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace holdfast::test {
 namespace {
 
@@ -174,6 +176,29 @@ TEST_P(Contract, C127_WithoutDataTheSizeIsThere) {
   EXPECT_EQ(slots[0].size, 12U);
   EXPECT_FALSE(slots[0].damaged);
   EXPECT_EQ(Slots({.owners = {"memory"}}).at(0).size, 12U);
+}
+
+TEST_P(Contract, C197_NoMoreDataIsReadThanThereIsRoomFor) {
+  Create();
+  RunTurn({},
+          {MakeSlot("a", "1234"), MakeSlot("b", "123456"), MakeSlot("c", "1"), MakeSlot("d", "")});
+  const auto data = [&](size_t most) {
+    std::vector<std::string> shown;
+    for (const SlotView& view : Slots({.owners = {"a", "b", "c", "d"}, .most_bytes = most})) {
+      EXPECT_FALSE(view.damaged);
+      EXPECT_TRUE(!view.data_left_out || view.slot.data.empty());
+      shown.push_back(view.data_left_out ? absl::StrCat("left out of ", view.size)
+                                         : view.slot.data);
+    }
+    return shown;
+  };
+  EXPECT_THAT(data(11), ElementsAre("1234", "123456", "1", ""));
+  EXPECT_THAT(data(10), ElementsAre("1234", "123456", "left out of 1", ""));
+  EXPECT_THAT(data(9), ElementsAre("1234", "left out of 6", "left out of 1", ""));
+  EXPECT_THAT(data(3), ElementsAre("left out of 4", "left out of 6", "left out of 1", ""));
+  const auto sizes = Slots({.owners = {"a"}, .without_data = true, .most_bytes = 0});
+  ASSERT_EQ(sizes.size(), 1U);
+  EXPECT_FALSE(sizes[0].data_left_out);
 }
 
 }  // namespace

@@ -158,12 +158,17 @@ absl::StatusOr<SlotPage> ReferenceStore::ReadSlots(const SessionKey& key, const 
   const bool now = at == head.revision;
   SlotPage page{
       .at = {.revision = at, .journal = now ? head.journal : SnapshotAt(head, at).at.journal}};
+  size_t bytes = 0;
   for (const auto& [owner, versions] : session->slots) {
     const Slot* slot = SlotAt(versions, at);
     const bool named = query.owners.empty() || std::ranges::count(query.owners, owner) > 0;
     if (slot == nullptr || !named) continue;
-    page.slots.push_back({.slot = *slot, .size = DataSize(*slot)});
-    if (query.without_data) page.slots.back().slot.data.clear();
+    bytes += slot->data.size();
+    page.slots.push_back(
+        {.slot = *slot,
+         .size = DataSize(*slot),
+         .data_left_out = !query.without_data && bytes > query.most_bytes && !slot->data.empty()});
+    if (query.without_data || bytes > query.most_bytes) page.slots.back().slot.data.clear();
   }
   return page;
 }
