@@ -313,16 +313,29 @@ bool ChangeAtTheEnd(History& history, Random& random) {
   return true;
 }
 
+// Whether a resume that was sent before `operation` came back may have acted while it was under
+// way, for all that the checker knows: one that had no effect may have been sent again, and acted
+// then.
+bool MayHaveActed(const History& history, const Operation& resume, const Operation& operation) {
+  if (Ok(resume)) return resume.returned > operation.invoked;
+  if (resume.answered.outcome != Outcome::kRefused) return true;
+  return resume.answered.cause == Cause::kNoEffect &&
+         std::any_of(history.operations.begin(), history.operations.end(),
+                     [&](const Operation& again) {
+                       return again.asked.request == resume.asked.request &&
+                              again.answered.outcome != Outcome::kRefused &&
+                              again.returned > operation.invoked;
+                     });
+}
+
 // Whether somebody may have taken the session over while `operation` was under way.
 bool Challenged(const History& history, const Operation& operation) {
-  return std::any_of(history.operations.begin(), history.operations.end(),
-                     [&](const Operation& resume) {
-                       return resume.asked.method == Method::kResume &&
-                              resume.asked.session == operation.asked.session &&
-                              resume.answered.outcome != Outcome::kRefused &&
-                              resume.invoked < operation.returned &&
-                              (!Ok(resume) || resume.returned > operation.invoked);
-                     });
+  return std::any_of(
+      history.operations.begin(), history.operations.end(), [&](const Operation& resume) {
+        return resume.asked.method == Method::kResume &&
+               resume.asked.session == operation.asked.session &&
+               resume.invoked < operation.returned && MayHaveActed(history, resume, operation);
+      });
 }
 
 // The holder is told that somebody else is.
