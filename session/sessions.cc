@@ -183,7 +183,6 @@ absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnC
   // The turn has begun whatever becomes of this read: core work never depends on a slot.
   absl::StatusOr<SlotPage> page = store_.ReadSlots(key, {.revision = did.receipt.revision,
                                                          .owners = {did.head.sm->ext_id},
-                                                         .without_data = false,
                                                          .most_bytes = kInlineBytes});
   if (!page.ok()) {
     begun.inline_omitted = true;

@@ -90,8 +90,8 @@ struct MessagePage {
 struct SlotQuery {
   std::optional<Revision> revision;  // absent: the current position
   std::vector<std::string> owners;   // empty: all
-  bool without_data = false;
-  size_t most_bytes = std::numeric_limits<size_t>::max();  // of data, of all slots together
+  // Of data, of all slots together; 0 for what is said of them without it.
+  size_t most_bytes = std::numeric_limits<size_t>::max();
 };
 
 struct SlotView {
@@ -359,8 +359,8 @@ class SessionStore {
                                                    MessageSeq after, PageLimit limit) = 0;
   // [C055] The slots as they are now, by owner, [C128] or as they were at a revision that is
   // kept; [C125] the named ones only if any are named, [C126] without those that are absent;
-  // [C127] without their data, but with its size, if asked. [C197] The data of the first one that
-  // has no room in `most_bytes` beside those before it is left out, and that of all behind it.
+  // [C197] The data of the first one that has no room in `most_bytes` beside those before it is
+  // left out, and that of all behind it, [C127] but not its size.
   virtual absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) = 0;
   // [C056] A page of the journal that is still kept, in order of journal numbers: the active
   // turn's entries and those of ended turns, committed or abandoned, since the oldest snapshot

@@ -153,9 +153,8 @@ absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
   for (const SlotVersion& version : versions) {
     SlotView view{.slot = version.meta, .size = version.size};
     if (!version.meta.staged) bytes += version.size;
-    const bool fits = bytes <= query.most_bytes;
-    view.data_left_out = !query.without_data && !fits && !version.meta.staged && version.size > 0;
-    if (!query.without_data && !view.data_left_out) ReadSlotData(version, entries, journal, view);
+    view.data_left_out = bytes > query.most_bytes && !version.meta.staged && version.size > 0;
+    if (!view.data_left_out) ReadSlotData(version, entries, journal, view);
     page.slots.push_back(std::move(view));
   }
   return page;

@@ -40,8 +40,7 @@ constexpr Statement kSlots = {
     "slots",
     "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
     " i.revision, i.size, i.owner, i.rec,"
-    " CASE WHEN NOT $5 AND i.total <= $6 THEN i.data END,"
-    " NOT $5 AND i.total > $6 AND octet_length(i.data) > 0"
+    " CASE WHEN i.total <= $5 THEN i.data END, i.total > $5 AND octet_length(i.data) > 0"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
     "  SELECT *, row_number() OVER w AS n, coalesce(sum(octet_length(v.data)) OVER w, 0) AS total"
     "  FROM ("
@@ -254,7 +253,7 @@ absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& qu
   params.Int(query.revision ? Clamped(query.revision->value())
                             : std::numeric_limits<int64_t>::max());
   query.owners.empty() ? params.Null() : params.Texts(query.owners);
-  params.Bool(query.without_data).Int(Clamped(query.most_bytes));
+  params.Int(Clamped(query.most_bytes));
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kSlots, params));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
   RETURN_IF_ERROR(CheckKept(head, query.revision));

@@ -76,6 +76,18 @@ absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
   return query;
 }
 
+// What was staged counts too: it is brought in from its place.
+absl::Status CheckRoom(const SlotPage& page) {
+  uint64_t bytes = 0;
+  bool left_out = false;
+  for (const SlotView& view : page.slots) {
+    left_out |= view.data_left_out;
+    bytes += view.data_left_out ? view.size : DataSize(view.slot);
+  }
+  if (left_out || bytes > kReplyBytes) return TooLarge("slots", kReplyBytes, bytes);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ServeGetSession(Sessions& sessions, Call& call, const pb::GetSessionRequest& request,
@@ -135,17 +147,10 @@ absl::Status ServeReadSlots(Sessions& sessions, Call& call, const pb::ReadSlotsR
   ASSIGN_OR_RETURN(const auto expected, ReadExpectedSlots(request.expected_slots()));
   const SlotQuery query{.revision = ReadOptionalNumber<Revision>(request.revision()),
                         .owners = ReadTexts(request.owners()),
-                        .without_data = request.without_data(),
-                        .most_bytes = kReplyBytes};
+                        .most_bytes = request.without_data() ? 0 : kReplyBytes};
   ASSIGN_OR_RETURN(SlotsRead read, sessions.ReadSlots(call.caller(), session, query,
                                                       request.acting_owner(), expected));
-  uint64_t bytes = 0;
-  bool left_out = false;
-  for (const SlotView& view : read.page.slots) {
-    left_out |= view.data_left_out;
-    if (!request.without_data()) bytes += view.data_left_out ? view.size : DataSize(view.slot);
-  }
-  if (left_out || bytes > kReplyBytes) return TooLarge("slots", kReplyBytes, bytes);
+  if (!request.without_data()) RETURN_IF_ERROR(CheckRoom(read.page));
   const SessionKey key{.tenant = call.caller().tenant, .session = session};
   for (SlotView& view : read.page.slots) {
     if (!request.without_data()) {

@@ -190,9 +190,9 @@ absl::Status SessionReader::ReadMessagePage() {
 absl::Status SessionReader::ListSlots() {
   slots_listed_ = true;
   if (request_.skip_slots()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const SlotPage listed,
-                   sessions_.store().ReadSlots(
-                       key_, {.revision = at_.revision, .owners = {}, .without_data = true}));
+  ASSIGN_OR_RETURN(
+      const SlotPage listed,
+      sessions_.store().ReadSlots(key_, {.revision = at_.revision, .owners = {}, .most_bytes = 0}));
   std::ranges::transform(listed.slots, std::back_inserter(unread_slots_), [](const SlotView& view) {
     return Unread{.owner = view.slot.owner, .bytes = view.size};
   });

@@ -157,7 +157,11 @@ const std::vector<Mutant> kMutants = {
             }
           }}},
     {"sends-data-that-nobody-asked-for",
-     {.ask_read = [](Stage&, ReadArgs& args) { args.slots.without_data = false; }}},
+     {.ask_read =
+          [](Stage&, ReadArgs& args) {
+            size_t& most = args.slots.most_bytes;
+            if (most == 0) most = std::numeric_limits<size_t>::max();
+          }}},
     {"reads-slots-however-large",
      {.ask_read =
           [](Stage&, ReadArgs& args) {

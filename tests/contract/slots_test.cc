@@ -169,7 +169,7 @@ TEST_P(Contract, C126_AnAbsentSlotIsLeftOut) {
 TEST_P(Contract, C127_WithoutDataTheSizeIsThere) {
   Create();
   RunTurn({}, {MakeSlot("memory", "twelve bytes", "3.0.1")});
-  const auto slots = Slots({.owners = {"memory"}, .without_data = true});
+  const auto slots = Slots({.owners = {"memory"}, .most_bytes = 0});
   ASSERT_EQ(slots.size(), 1U);
   EXPECT_EQ(slots[0].slot.data, "");
   EXPECT_EQ(slots[0].slot.version, "3.0.1");
@@ -196,9 +196,7 @@ TEST_P(Contract, C197_NoMoreDataIsReadThanThereIsRoomFor) {
   EXPECT_THAT(data(10), ElementsAre("1234", "123456", "left out of 1", ""));
   EXPECT_THAT(data(9), ElementsAre("1234", "left out of 6", "left out of 1", ""));
   EXPECT_THAT(data(3), ElementsAre("left out of 4", "left out of 6", "left out of 1", ""));
-  const auto sizes = Slots({.owners = {"a"}, .without_data = true, .most_bytes = 0});
-  ASSERT_EQ(sizes.size(), 1U);
-  EXPECT_FALSE(sizes[0].data_left_out);
+  EXPECT_THAT(data(0), ElementsAre("left out of 4", "left out of 6", "left out of 1", ""));
 }
 
 }  // namespace

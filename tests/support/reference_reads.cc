@@ -164,11 +164,10 @@ absl::StatusOr<SlotPage> ReferenceStore::ReadSlots(const SessionKey& key, const 
     const bool named = query.owners.empty() || std::ranges::count(query.owners, owner) > 0;
     if (slot == nullptr || !named) continue;
     bytes += slot->data.size();
+    const bool fits = bytes <= query.most_bytes;
     page.slots.push_back(
-        {.slot = *slot,
-         .size = DataSize(*slot),
-         .data_left_out = !query.without_data && bytes > query.most_bytes && !slot->data.empty()});
-    if (query.without_data || bytes > query.most_bytes) page.slots.back().slot.data.clear();
+        {.slot = *slot, .size = DataSize(*slot), .data_left_out = !fits && !slot->data.empty()});
+    if (!fits) page.slots.back().slot.data.clear();
   }
   return page;
 }
