@@ -2,6 +2,7 @@
 #include "session/limits.h"
 #include "session/sessions.h"
 #include "store-postgres/pg/waker.h"
+#include "tests/postgres/quiet_postgres.h"
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
@@ -18,23 +19,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-// A cluster that writes its log for its clients alone: nobody else flushes it.
-class QuietPostgres {
- public:
-  QuietPostgres()
-      : own_({"fsync=off", "autovacuum=off", "wal_writer_delay=10s", "checkpoint_timeout=1h",
-              "wal_level=minimal", "max_wal_senders=0"}) {
-    own_.Start();
-  }
-  [[nodiscard]] std::string directory() const { return own_.directory(); }
-
- private:
-  holdfast::testing::OwnPostgres own_;
-};
-
 class PgCost : public QuietPostgres, public PostgresStoreTest {
  protected:
-  PgCost() : PostgresStoreTest(QuietPostgres::directory()), sessions_(store(), random()) {}
+  PgCost()
+      : QuietPostgres("off"),
+        PostgresStoreTest(QuietPostgres::directory()),
+        sessions_(store(), random()) {}
 
   void SetUp() override {
     Create();

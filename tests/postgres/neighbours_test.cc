@@ -1,6 +1,6 @@
 // Thirty-two sessions under steady traffic, of which one can never be written and one's row is
 // locked by somebody else: the others notice nothing.
-#include "session/off_core.h"
+#include "tests/postgres/held_writes.h"
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
@@ -137,13 +137,6 @@ TEST_F(PgNeighbours, OfOneThatIsPoisonedAndOneThatIsLockedNoticeNothing) {
 
 // --- A fresh one in every batch ------------------------------------------------------------------
 
-// Counts the threads that wait for the database or for who writes their change.
-struct Waiting final : OffCore::Sharer {
-  void Leave() override { ++now; }
-  void Return() override { --now; }
-  std::atomic<int> now = 0;
-};
-
 // Thirty-one good sessions. With each round comes one that was never met before and cannot be
 // written: nothing is known of it, so that it is in the same batch.
 class PgFreshSpoilers : public PostgresStoreTest {
@@ -168,14 +161,9 @@ class PgFreshSpoilers : public PostgresStoreTest {
   // Commits a message to each good session and to a poisoned one while another write is held up by
   // the database: all of them wait, and whoever is next writes them in one statement.
   void CommitTogether(int round) {
-    const auto gate = holdfast::testing::Connect(database().dsn());
-    ASSERT_EQ(gate->Script("BEGIN; LOCK TABLE holdfast.session IN EXCLUSIVE MODE"),
-              absl::OkStatus());
-    Waiting waiting;
-    std::vector<std::jthread> threads;
+    HeldWrites held(database());
     const auto commit = [&](const std::string& session, const std::string& reason) {
-      threads.emplace_back([&, session, reason] {
-        OffCore::TellOfThisThread(waiting);
+      held.Start([this, session, reason] {
         const auto result = store().Commit(Writing(session));
         EXPECT_EQ(ReasonOf(result), reason) << session;
         if (reason == "OK" || result.ok()) return;
@@ -183,14 +171,11 @@ class PgFreshSpoilers : public PostgresStoreTest {
       });
     };
     commit("first", "OK");
-    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return waiting.now == 1; }));
     for (int i = 0; i < kGood; ++i) {
       if (i == kGood / 2) commit(absl::StrCat("poisoned", round), "STORE_UNAVAILABLE");
       commit(absl::StrCat("good", i), "OK");
     }
-    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return waiting.now == kGood + 2; }));
-    EXPECT_EQ(gate->Script("COMMIT"), absl::OkStatus());
-    threads.clear();
+    held.Release();
   }
 
   size_t MessagesOf(const std::string& session) {
