@@ -5,7 +5,11 @@
 #include "session/status_macros.h"
 #include "store-postgres/standing.h"
 
+#include "absl/strings/str_replace.h"
+
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,50 +18,43 @@
 namespace holdfast::pg {
 namespace {
 
-// The heads that one statement answers have at most so many bytes together.
+// The heads that one statement answers have at most so many bytes together, and it looks at so many
+// rows: a filter may pass over a whole tenant, bit by bit.
 constexpr int64_t kHeadsBytes = int64_t{8} * 1024 * 1024;
+constexpr int64_t kLooksAt = 10'000;
 
-// The same query in each order, of all projects and of one: each is served by an index. Heads that
-// would be too much are left out.
-constexpr Statement kUp = {
-    "list_up",
-    "SELECT session_id, store_id,"
-    " CASE WHEN sum(octet_length(head)) OVER w <= $6 THEN head END, head_sum, listed_at"
-    " FROM holdfast.session"
-    " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) > ($2, $3)"
-    " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
-    " WINDOW w AS (ORDER BY listed_at, session_id ROWS UNBOUNDED PRECEDING)"
-    " ORDER BY listed_at, session_id LIMIT $5"};
-constexpr Statement kDown = {
-    "list_down",
-    "SELECT session_id, store_id,"
-    " CASE WHEN sum(octet_length(head)) OVER w <= $6 THEN head END, head_sum, listed_at"
-    " FROM holdfast.session"
-    " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) < ($2, $3)"
-    " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
-    " WINDOW w AS (ORDER BY listed_at DESC, session_id DESC ROWS UNBOUNDED PRECEDING)"
-    " ORDER BY listed_at DESC, session_id DESC LIMIT $5"};
-constexpr Statement kProjectUp = {
-    "list_project_up",
-    "SELECT session_id, store_id,"
-    " CASE WHEN sum(octet_length(head)) OVER w <= $6 THEN head END, head_sum, listed_at"
-    " FROM holdfast.session"
-    " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) > ($2, $3)"
-    " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
-    " AND md5(project_root) = md5($7) AND project_root = $7"
-    " WINDOW w AS (ORDER BY listed_at, session_id ROWS UNBOUNDED PRECEDING)"
-    " ORDER BY listed_at, session_id LIMIT $5"};
-constexpr Statement kProjectDown = {
-    "list_project_down",
-    "SELECT session_id, store_id,"
-    " CASE WHEN sum(octet_length(head)) OVER w <= $6 THEN head END, head_sum, listed_at"
-    " FROM holdfast.session"
-    " WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) < ($2, $3)"
-    " AND ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
-    " AND md5(project_root) = md5($7) AND project_root = $7"
-    " WINDOW w AS (ORDER BY listed_at DESC, session_id DESC ROWS UNBOUNDED PRECEDING)"
-    " ORDER BY listed_at DESC, session_id DESC LIMIT $5"};
-enum Column : size_t { kId, kStore, kHead, kHeadSum, kListedAt };
+// A page of the rows that `among` names, in one order, served by an index. Heads that would be too
+// much are left out. The last row that was looked at is told of even if nobody wants it.
+class ListStatement {
+ public:
+  ListStatement(const char* name, bool descending, const char* among)
+      : sql_(absl::StrReplaceAll(
+            "SELECT session_id, store_id,"
+            " CASE WHEN wanted AND sum(octet_length(head)) FILTER (WHERE wanted) OVER w <= $6"
+            "  THEN head END, head_sum, listed_at, wanted, n = $7 FROM ("
+            "  SELECT session_id, store_id, head, head_sum, listed_at,"
+            "   $4::integer[] IS NULL OR lifecycle = ANY ($4) AS wanted, row_number() OVER v AS n"
+            "  FROM holdfast.session"
+            "  WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) {behind} ($2, "
+            "$3){among}"
+            "  WINDOW v AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $7) s"
+            " WHERE wanted OR n = $7"
+            " WINDOW w AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $5",
+            {{"{among}", among},
+             {"{behind}", descending ? "<" : ">"},
+             {"{order}",
+              descending ? "listed_at DESC, session_id DESC" : "listed_at, session_id"}})),
+        statement_{.name = name, .sql = sql_.c_str()} {}
+  ListStatement(const ListStatement&) = delete;
+  ListStatement& operator=(const ListStatement&) = delete;
+
+  [[nodiscard]] const Statement& statement() const { return statement_; }
+
+ private:
+  std::string sql_;
+  Statement statement_;
+};
+enum Column : size_t { kId, kStore, kHead, kHeadSum, kListedAt, kWanted, kLast };
 
 // Lifecycle 1 is ACTIVE; a mark has a time exactly while it asks for an end.
 constexpr Statement kAbandoned = {
@@ -67,19 +64,32 @@ constexpr Statement kAbandoned = {
     " AND coalesce(holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, o.opened_at),"
     "  '0'::interval) = '0'::interval"
     " AND holdfast.clock() - greatest(s.active_at, o.opened_at) >= $1"
-    " ORDER BY s.tenant, s.session_id LIMIT $2"};
+    " ORDER BY s.tenant, s.listed_at, s.session_id LIMIT $2"};
 constexpr Statement kCancelled = {
     "due_cancelled",
     "SELECT s.tenant, s.session_id FROM holdfast.session s CROSS JOIN holdfast.opening o"
     " WHERE s.sweep AND NOT s.deleted AND s.marked_at IS NOT NULL"
     " AND s.store_id = holdfast.store_id()"
     " AND (s.lifecycle <> 1 OR holdfast.clock() - greatest(s.marked_at, o.opened_at) >= $1)"
-    " ORDER BY s.tenant, s.session_id LIMIT $2"};
+    " ORDER BY s.tenant, s.listed_at, s.session_id LIMIT $2"};
 static_assert(static_cast<int>(Lifecycle::kActive) == 1);
 
 const Statement& StatementFor(const ListQuery& query) {
-  if (query.project_root.empty()) return query.descending ? kDown : kUp;
-  return query.descending ? kProjectDown : kProjectUp;
+  static const ListStatement all[] = {{"list_up", false, ""}, {"list_down", true, ""}};
+  static constexpr const char* kOfProject =
+      " AND md5(project_root) = md5($8) AND project_root = $8";
+  static const ListStatement project[] = {{"list_project_up", false, kOfProject},
+                                          {"list_project_down", true, kOfProject}};
+  // Each active session is one that a sweep looks at, and few others are.
+  static constexpr const char* kSwept = " AND sweep";
+  static const ListStatement active[] = {{"list_active_up", false, kSwept},
+                                         {"list_active_down", true, kSwept}};
+  const size_t order = query.descending ? 1 : 0;
+  if (!query.project_root.empty()) return project[order].statement();
+  const bool only_active =
+      !query.lifecycles.empty() &&
+      std::ranges::count(query.lifecycles, Lifecycle::kActive) == std::ssize(query.lifecycles);
+  return (only_active ? active : all)[order].statement();
 }
 
 Params ParamsFor(const ListQuery& query) {
@@ -95,7 +105,7 @@ Params ParamsFor(const ListQuery& query) {
     lifecycles.push_back(static_cast<int32_t>(lifecycle));
   }
   lifecycles.empty() ? params.Null() : params.Int4s(lifecycles);
-  params.Int(int64_t{query.limit} + 1).Int(kHeadsBytes);
+  params.Int(int64_t{query.limit} + 1).Int(kHeadsBytes).Int(kLooksAt);
   if (!query.project_root.empty()) params.Text(query.project_root);
   return params;
 }
@@ -136,17 +146,20 @@ absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery&
   const bool filtered = !query.project_root.empty() || !query.lifecycles.empty();
   ListPage page;
   ListQuery rest = query;
-  // A filter leaves out rows that cannot be read: a page is empty only at the end.
+  // A filter leaves out rows, also those that cannot be read: a page is empty only at the end.
   while (page.rows.empty() && !page.end) {
     ASSIGN_OR_RETURN(const Rows rows, database.Ask(StatementFor(rest), ParamsFor(rest)));
-    page.end = rows.size() <= query.limit;
+    page.end =
+        rows.size() <= query.limit && (rows.size() == 0 || !rows.Bool(rows.size() - 1, kLast));
     for (size_t row = 0; row < rows.size() && row < query.limit; ++row) {
-      if (row > 0 && rows.IsNull(row, kHead)) {
+      const bool wanted = rows.Bool(row, kWanted);
+      if (wanted && row > 0 && rows.IsNull(row, kHead)) {
         page.end = false;
         break;
       }
       rest.after =
           ListKey{.created_at = rows.Time(row, kListedAt), .id = std::string(rows.Text(row, kId))};
+      if (!wanted) continue;
       SessionRow shown = ReadRow(rows, row, database.store);
       if (filtered && shown.mark != SessionRow::Mark::kOk) continue;
       page.rows.push_back(std::move(shown));

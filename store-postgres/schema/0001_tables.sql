@@ -85,7 +85,7 @@ CREATE INDEX session_listed ON holdfast.session (tenant, listed_at, session_id)
   WHERE NOT deleted;
 CREATE INDEX session_of_project ON holdfast.session
   (tenant, md5(project_root), listed_at, session_id) WHERE NOT deleted;
-CREATE INDEX session_to_sweep ON holdfast.session (tenant, session_id) WHERE sweep;
+CREATE INDEX session_to_sweep ON holdfast.session (tenant, listed_at, session_id) WHERE sweep;
 
 -- Stored replies. The token stands apart, so that it can be wiped when its epoch has passed. Nothing
 -- looks for them by their age: a sweep goes through the table bit by bit (0004_retention.sql).

@@ -111,7 +111,7 @@ BEGIN
   FOR s IN
     SELECT d.tenant, d.session_id FROM holdfast.session d
     WHERE d.sweep AND d.deleted AND d.active_at <= holdfast.clock() - p_quiet
-    ORDER BY d.tenant, d.session_id LIMIT p_sessions FOR NO KEY UPDATE SKIP LOCKED
+    ORDER BY d.tenant, d.listed_at, d.session_id LIMIT p_sessions FOR NO KEY UPDATE SKIP LOCKED
   LOOP
     EXIT WHEN total >= p_most;
     n := holdfast.purge_one(s.tenant, s.session_id, p_most - total);
@@ -137,7 +137,7 @@ BEGIN
     SELECT s.tenant, s.session_id FROM holdfast.session s
     WHERE s.sweep AND NOT s.deleted AND s.lifecycle <> 1 AND s.marked_at IS NULL
       AND s.active_at <= holdfast.clock() - p_quiet
-    ORDER BY s.tenant, s.session_id LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED);
+    ORDER BY s.tenant, s.listed_at, s.session_id LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED);
   GET DIAGNOSTICS n = ROW_COUNT;
   RETURN n;
 END

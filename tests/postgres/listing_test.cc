@@ -1,5 +1,6 @@
 // What a listing reads of the database at once.
 #include "tests/postgres/store_fixture.h"
+#include "tests/support/wait.h"
 
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
@@ -11,6 +12,8 @@
 
 namespace holdfast::test {
 namespace {
+
+using ::testing::ElementsAre;
 
 class PgListing : public PostgresStoreTest {
  protected:
@@ -46,9 +49,78 @@ TEST_F(PgListing, APageEndsBeforeItsHeadsAreTooManyBytes) {
       query.after = ListKey{.created_at = last.created_at, .id = last.id.value()};
       end = page.end;
     }
-    EXPECT_THAT(pages, ::testing::ElementsAre(8, 8, 5));
+    EXPECT_THAT(pages, ElementsAre(8, 8, 5));
     EXPECT_EQ(ids.size(), 21U);
   }
+}
+
+// Twenty-five thousand idle sessions, and a few that are active among the newest.
+class PgFilteredListing : public PgListing {
+ protected:
+  static constexpr int kIdle = 25'000;
+  static constexpr int kActive = 3;
+
+  void SetUp() override {
+    Create();
+    database().Run(absl::StrCat(
+        "DO $$ DECLARE c text := (SELECT string_agg(column_name, ', ') FROM"
+        " information_schema.columns WHERE table_schema = 'holdfast' AND table_name = 'session'"
+        " AND is_generated = 'NEVER'); BEGIN EXECUTE format('INSERT INTO holdfast.session (%s)"
+        " SELECT %s FROM holdfast.session, generate_series(2, ",
+        kIdle, ") n', c, replace(c, 'session_id', 'session_id || n')); END $$"));
+    for (int i = 0; i < kActive; ++i) {
+      clock().Advance(absl::Seconds(1));
+      Changes active(Key(absl::StrCat("zz-active-", i)), random());
+      const LeaseToken token = *LeaseToken::Parse(Apply(active.Create()).token);
+      Apply(active.Begin(token));
+    }
+    statements().Take();
+  }
+
+  // The ids of the whole listing, `limit` at a time.
+  std::vector<std::string> Ids(ListQuery query) {
+    query.tenant = key().tenant;
+    std::vector<std::string> ids;
+    for (bool end = false; !end;) {
+      const ListPage page = Page(query);
+      for (const SessionRow& row : page.rows) ids.push_back(row.id.value());
+      end = page.end;
+      if (end) break;
+      if (page.rows.empty()) return {"an empty page that is not the last"};
+      query.after = ListKey{.created_at = page.rows.back().created_at, .id = ids.back()};
+    }
+    return ids;
+  }
+};
+
+TEST_F(PgFilteredListing, LooksForActiveSessionsAmongThoseThatASweepLooksAt) {
+  ListQuery query{.lifecycles = {Lifecycle::kActive}, .limit = 2};
+  EXPECT_THAT(Ids(query), ElementsAre("zz-active-0", "zz-active-1", "zz-active-2"));
+  EXPECT_THAT(statements().Take(), ElementsAre("list_active_up", "list_active_up"));
+  query.descending = true;
+  EXPECT_THAT(Ids(query), ElementsAre("zz-active-2", "zz-active-1", "zz-active-0"));
+  EXPECT_THAT(statements().Take(), ElementsAre("list_active_down", "list_active_down"));
+  CloseStore();  // its connections tell what they counted when they end
+  const auto read = [&] {
+    return std::stoi(
+        database().AskText("SELECT coalesce(idx_tup_fetch, 0)::text FROM pg_stat_user_tables"
+                           " WHERE schemaname = 'holdfast' AND relname = 'session'"));
+  };
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return read() > 0; }));
+  EXPECT_LT(read(), 1000) << "others were looked at too";
+}
+
+TEST_F(PgFilteredListing, NoStatementLooksAtMoreThanSoManySessions) {
+  ListQuery query{.lifecycles = {Lifecycle::kActive, Lifecycle::kClosed}, .limit = 10};
+  EXPECT_THAT(Ids(query), ElementsAre("zz-active-0", "zz-active-1", "zz-active-2"));
+  EXPECT_THAT(statements().Take(), ElementsAre("list_up", "list_up", "list_up"));
+  query.lifecycles = {Lifecycle::kClosed};
+  EXPECT_THAT(Ids(query), ElementsAre());
+  EXPECT_THAT(statements().Take(), ElementsAre("list_up", "list_up", "list_up"));
+  query.descending = true;
+  query.lifecycles = {Lifecycle::kIdle};
+  query.limit = 9'999;  // a statement ends with the last row it may look at
+  EXPECT_EQ(Ids(query).size(), size_t{kIdle});
 }
 
 }  // namespace
