@@ -35,8 +35,8 @@ class ListStatement {
             "  SELECT session_id, store_id, head, head_sum, listed_at,"
             "   $4::integer[] IS NULL OR lifecycle = ANY ($4) AS wanted, row_number() OVER v AS n"
             "  FROM holdfast.session"
-            "  WHERE tenant = $1 AND NOT deleted AND (listed_at, session_id) {behind} ($2, "
-            "$3){among}"
+            "  WHERE tenant = $1 AND NOT deleted{among}"
+            "   AND (listed_at, session_id) {behind} ($2, $3)"
             "  WINDOW v AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $7) s"
             " WHERE wanted OR n = $7"
             " WINDOW w AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $5",
@@ -47,6 +47,7 @@ class ListStatement {
         statement_{.name = name, .sql = sql_.c_str()} {}
   ListStatement(const ListStatement&) = delete;
   ListStatement& operator=(const ListStatement&) = delete;
+  ~ListStatement() = default;
 
   [[nodiscard]] const Statement& statement() const { return statement_; }
 
@@ -75,21 +76,21 @@ constexpr Statement kCancelled = {
 static_assert(static_cast<int>(Lifecycle::kActive) == 1);
 
 const Statement& StatementFor(const ListQuery& query) {
-  static const ListStatement all[] = {{"list_up", false, ""}, {"list_down", true, ""}};
+  static const ListStatement kAll[] = {{"list_up", false, ""}, {"list_down", true, ""}};
   static constexpr const char* kOfProject =
       " AND md5(project_root) = md5($8) AND project_root = $8";
-  static const ListStatement project[] = {{"list_project_up", false, kOfProject},
-                                          {"list_project_down", true, kOfProject}};
+  static const ListStatement kProject[] = {{"list_project_up", false, kOfProject},
+                                           {"list_project_down", true, kOfProject}};
   // Each active session is one that a sweep looks at, and few others are.
   static constexpr const char* kSwept = " AND sweep";
-  static const ListStatement active[] = {{"list_active_up", false, kSwept},
-                                         {"list_active_down", true, kSwept}};
+  static const ListStatement kActive[] = {{"list_active_up", false, kSwept},
+                                          {"list_active_down", true, kSwept}};
   const size_t order = query.descending ? 1 : 0;
-  if (!query.project_root.empty()) return project[order].statement();
+  if (!query.project_root.empty()) return kProject[order].statement();
   const bool only_active =
       !query.lifecycles.empty() &&
       std::ranges::count(query.lifecycles, Lifecycle::kActive) == std::ssize(query.lifecycles);
-  return (only_active ? active : all)[order].statement();
+  return (only_active ? kActive : kAll)[order].statement();
 }
 
 Params ParamsFor(const ListQuery& query) {
@@ -149,8 +150,7 @@ absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery&
   // A filter leaves out rows, also those that cannot be read: a page is empty only at the end.
   while (page.rows.empty() && !page.end) {
     ASSIGN_OR_RETURN(const Rows rows, database.Ask(StatementFor(rest), ParamsFor(rest)));
-    page.end =
-        rows.size() <= query.limit && (rows.size() == 0 || !rows.Bool(rows.size() - 1, kLast));
+    page.end = rows.size() <= query.limit && (rows.empty() || !rows.Bool(rows.size() - 1, kLast));
     for (size_t row = 0; row < rows.size() && row < query.limit; ++row) {
       const bool wanted = rows.Bool(row, kWanted);
       if (wanted && row > 0 && rows.IsNull(row, kHead)) {

@@ -150,7 +150,9 @@ absl::Status ServeReadSlots(Sessions& sessions, Call& call, const pb::ReadSlotsR
                         .most_bytes = request.without_data() ? 0 : kReplyBytes};
   ASSIGN_OR_RETURN(SlotsRead read, sessions.ReadSlots(call.caller(), session, query,
                                                       request.acting_owner(), expected));
-  if (!request.without_data()) RETURN_IF_ERROR(CheckRoom(read.page));
+  if (!request.without_data()) {
+    RETURN_IF_ERROR(CheckRoom(read.page));
+  }
   const SessionKey key{.tenant = call.caller().tenant, .session = session};
   for (SlotView& view : read.page.slots) {
     if (!request.without_data()) {
