@@ -6,6 +6,7 @@
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
@@ -52,10 +53,19 @@ class PgCost : public QuietPostgres, public PostgresStoreTest {
     return change;
   }
 
-  // The median of what commits of 8 KB add to the log.
-  uint64_t BytesPerCommit() {
+  // The same of 2 KB in a message, and 4 and 2 in slots that were there before.
+  Change EightKilobytesWithSlots(TurnNumber turn) {
+    Change change = EightKilobytes(turn);
+    change.messages = {Text(random().Bytes(2 * kKiB))};
+    change.slots = {MakeSlot("memory", random().Bytes(4 * kKiB)),
+                    MakeSlot("plan", random().Bytes(2 * kKiB))};
+    return change;
+  }
+
+  // The median of what such commits add to the log.
+  uint64_t BytesPerCommit(absl::FunctionRef<Change(TurnNumber)> commit) {
     std::vector<uint64_t> bytes;
-    for (int i = 0; i < 21; ++i) bytes.push_back(BytesOf(EightKilobytes(Begin())));
+    for (int i = 0; i < 21; ++i) bytes.push_back(BytesOf(commit(Begin())));
     std::ranges::sort(bytes);
     return bytes[bytes.size() / 2];
   }
@@ -177,9 +187,10 @@ TEST_F(PgCost, ANotificationIsFlushedForNobody) {
 }
 
 TEST_F(PgCost, ACommitOfALongSessionCostsWhatOneOfAShortOneDoes) {
-  const uint64_t short_one = BytesPerCommit();
+  const auto commit = [this](TurnNumber turn) { return EightKilobytes(turn); };
+  const uint64_t short_one = BytesPerCommit(commit);
   for (int i = 0; i < 5; ++i) RunTurn(std::vector<Message>(2000, Text("more")));
-  const uint64_t long_one = BytesPerCommit();
+  const uint64_t long_one = BytesPerCommit(commit);
   RecordProperty("bytes_short", std::to_string(short_one));
   RecordProperty("bytes_long", std::to_string(long_one));
   std::cout << "WAL per commit of 8 KiB: " << short_one << " at 10 messages, " << long_one
@@ -187,6 +198,15 @@ TEST_F(PgCost, ACommitOfALongSessionCostsWhatOneOfAShortOneDoes) {
   EXPECT_LE(short_one, 12 * kKiB);
   EXPECT_LE(long_one, 12 * kKiB);
   EXPECT_LE(long_one, short_one + short_one / 20);
+}
+
+TEST_F(PgCost, ACommitWithSlotsCostsWhatOneWithoutDoes) {
+  // As many as are kept, so that each one more takes another away.
+  for (size_t i = 0; i < kSnapshotsKept; ++i) Apply(EightKilobytesWithSlots(Begin()));
+  const uint64_t bytes =
+      BytesPerCommit([this](TurnNumber turn) { return EightKilobytesWithSlots(turn); });
+  std::cout << "WAL per commit of 8 KiB, of them 6 in two slots: " << bytes << "\n";
+  EXPECT_LE(bytes, 12 * kKiB);
 }
 
 }  // namespace
