@@ -1,5 +1,9 @@
 #include "tests/postgres/store_fixture.h"
 
+#include "tests/support/wait.h"
+
+#include "absl/strings/numbers.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -75,6 +79,22 @@ std::unique_ptr<SessionStore> PostgresStoreTest::AnotherServer(std::shared_ptr<c
 void PostgresStoreTest::Close(const std::unique_ptr<SessionStore>& store) {
   EXPECT_EQ(store->Deactivate(), absl::OkStatus());
   store->Dispose();
+}
+
+int PostgresStoreTest::CloseAndCountReads() {
+  CloseStore();
+  EXPECT_TRUE(holdfast::testing::WaitUntil([this] {
+    return database_.AskText(
+               "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database()"
+               " AND application_name LIKE 'holdfastd %'") == "0";
+  }));
+  int reads = 0;
+  EXPECT_TRUE(
+      absl::SimpleAtoi(database_.AskText("SELECT idx_tup_fetch::text FROM pg_stat_user_tables"
+                                         " WHERE schemaname = 'holdfast' AND relname = 'session'"),
+                       &reads));
+  EXPECT_GT(reads, 0);
+  return reads;
 }
 
 Receipt PostgresStoreTest::Apply(const Change& change) {

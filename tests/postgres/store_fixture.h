@@ -64,6 +64,9 @@ class PostgresStoreTest : public ::testing::Test {
   static void Close(const std::unique_ptr<SessionStore>& store);
   // Ends the store and its connections.
   void CloseStore() { Close(store_); }
+  // The same; answers how many sessions its statements have looked at by an index: connections
+  // tell what they counted when they end.
+  int CloseAndCountReads();
 
   // Commits a change that must be applied.
   Receipt Apply(const Change& change);
