@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
-#include <atomic>
 #include <string>
 #include <thread>
 
@@ -142,13 +141,7 @@ TEST_F(PgGroupCommit, NothingReadsSessionsThatItIsNotAbout) {
   constexpr int kOthers = 2000;
   database().Run("ANALYZE holdfast.session");
   WriteTogether("few");
-  database().Run(absl::StrCat(
-      "DO $$ DECLARE c text := (SELECT string_agg(column_name, ', ') FROM"
-      " information_schema.columns WHERE table_schema = 'holdfast' AND table_name = 'session'"
-      " AND is_generated = 'NEVER'); BEGIN EXECUTE format('INSERT INTO holdfast.session (%s)"
-      " SELECT %s FROM holdfast.session, generate_series(1, ",
-      kOthers,
-      ") n WHERE session_id = ''s0''', c, replace(c, 'session_id', 'session_id || n')); END $$"));
+  CopySession("s0", kOthers);
   WriteTogether("alone");
   std::vector<RenewRequest> renewals;
   for (int i = 0; i < kSessions; ++i) {
@@ -179,7 +172,6 @@ TEST_F(PgGroupCommit, AReplyThatCountsNoMoreMakesPlace) {
 
 TEST_F(PgGroupCommit, TurnsAreFoldedForEachMemberByItself) {
   // Each turn has a journal of its own, with slot updates of which the last counts.
-  std::vector<TurnNumber> turns;
   std::vector<Change> commits;
   for (int i = 0; i < kSessions; ++i) {
     const TurnNumber turn = Apply(many_[i]->Begin(tokens_[i])).turn;
@@ -337,7 +329,6 @@ TEST_F(PgGroupCommit, ARefusalIsItsOwnMembersAlone) {
   for (int i = 0; i < kSessions; ++i) {
     EXPECT_EQ(ReasonOf(results_[i]), i == 5 ? "FENCED" : "OK") << i;
   }
-  tokens_[5] = *LeaseToken::Parse(taken->receipt.token);
   EXPECT_EQ(MessagesOf(5), 0U);
   Close(other);
 }

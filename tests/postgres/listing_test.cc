@@ -61,12 +61,7 @@ class PgFilteredListing : public PgListing {
 
   void SetUp() override {
     Create();
-    database().Run(absl::StrCat(
-        "DO $$ DECLARE c text := (SELECT string_agg(column_name, ', ') FROM"
-        " information_schema.columns WHERE table_schema = 'holdfast' AND table_name = 'session'"
-        " AND is_generated = 'NEVER'); BEGIN EXECUTE format('INSERT INTO holdfast.session (%s)"
-        " SELECT %s FROM holdfast.session, generate_series(2, ",
-        kIdle, ") n', c, replace(c, 'session_id', 'session_id || n')); END $$"));
+    CopySession(key().session.value(), kIdle - 1);
     for (int i = 0; i < kActive; ++i) {
       clock().Advance(absl::Seconds(1));
       Changes active(Key(absl::StrCat("zz-active-", i)), random());

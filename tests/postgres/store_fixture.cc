@@ -3,6 +3,7 @@
 #include "tests/support/wait.h"
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 #include <algorithm>
 #include <array>
@@ -79,6 +80,16 @@ std::unique_ptr<SessionStore> PostgresStoreTest::AnotherServer(std::shared_ptr<c
 void PostgresStoreTest::Close(const std::unique_ptr<SessionStore>& store) {
   EXPECT_EQ(store->Deactivate(), absl::OkStatus());
   store->Dispose();
+}
+
+void PostgresStoreTest::CopySession(const std::string& session, int copies) {
+  database_.Run(absl::StrCat(
+      "DO $$ DECLARE c text := (SELECT string_agg(column_name, ', ') FROM"
+      " information_schema.columns WHERE table_schema = 'holdfast' AND table_name = 'session'"
+      " AND is_generated = 'NEVER'); BEGIN EXECUTE format('INSERT INTO holdfast.session (%s)"
+      " SELECT %s FROM holdfast.session, generate_series(1, ",
+      copies, ") n WHERE session_id = %L', c, replace(c, 'session_id', 'session_id || n'), ",
+      Quoted(session), "); END $$"));
 }
 
 int PostgresStoreTest::CloseAndCountReads() {

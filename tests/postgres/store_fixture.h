@@ -62,6 +62,8 @@ class PostgresStoreTest : public ::testing::Test {
   // Another server over the same database.
   std::unique_ptr<SessionStore> AnotherServer(std::shared_ptr<const pg::Tap> tap = nullptr);
   static void Close(const std::unique_ptr<SessionStore>& store);
+  // Makes so many more of a session, `s1`, `s2` and so on of `s`: rows alone, to be looked at.
+  void CopySession(const std::string& session, int copies);
   // Ends the store and its connections.
   void CloseStore() { Close(store_); }
   // The same; answers how many sessions its statements have looked at by an index: connections
