@@ -5,14 +5,21 @@
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/marks.h"
+#include "session/names.h"
 #include "session/token.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace holdfast {
 namespace {
+
+// Of slot updates between turns, those that an audit record names one by one.
+constexpr uint64_t kAuditedSlots = 32;
 
 void ApplyCreation(const Creation& creation, absl::Time now, Head& head) {
   head.uid = creation.uid;
@@ -95,7 +102,7 @@ void ApplyKeepTurn(const Change& change, Applied& out) {
   if (change.request) out.head.last_committed_request = change.request->id;
 }
 
-// The store's own bookkeeping slot (systems.md A1, "optional state slot"): what the snapshot holds.
+// The store's own bookkeeping slot: what the snapshot holds.
 Slot StoreSlot(const Head& head) {
   return {.owner = kStoreSlotOwner,
           .version = "1.0.0",
@@ -210,18 +217,36 @@ void ApplyEvents(const Change& change, absl::Time now, Applied& out) {
   }
 }
 
+// What the slot updates of turn 0 among the new entries did; nothing when there are none. They
+// stand in the journal by their numbers; the versions of the first ones are named here too.
+std::optional<AuditDraft> UpdatesBetweenTurns(const Applied& out) {
+  AuditDraft draft{.audit_class = kLifecycleClass, .code = "slots", .data = {}};
+  uint64_t updates = 0;
+  for (const JournalEntry& entry : out.entries) {
+    if (!UpdatesSlotAtOnce(entry)) continue;
+    const std::string number = std::to_string(entry.number.value());
+    if (updates++ == 0) draft.data["first_entry"] = number;
+    draft.data["last_entry"] = number;
+    if (updates <= kAuditedSlots) draft.data["slot." + entry.slot->owner] = entry.slot->version;
+  }
+  if (updates == 0) return std::nullopt;
+  draft.data["updates"] = std::to_string(updates);
+  return draft;
+}
+
 void ApplyAudit(const Change& change, absl::Time now, Applied& out) {
-  if (!change.audit) return;
+  const std::optional<AuditDraft> draft = change.audit ? change.audit : UpdatesBetweenTurns(out);
+  if (!draft) return;
   Head& head = out.head;
   head.last_audit = head.last_audit.Next();
   AuditRecord record{.seq = head.last_audit,
-                     .audit_class = change.audit->audit_class,
-                     .code = change.audit->code,
+                     .audit_class = draft->audit_class,
+                     .code = draft->code,
                      .correlation_id = change.correlation_id,
                      .revision = head.revision,
                      .epoch = head.lease.epoch,
                      .time = now,
-                     .data = change.audit->data,
+                     .data = draft->data,
                      .previous = head.audit_chain,
                      .hash = {}};
   record.hash = AuditHash(record);
@@ -275,7 +300,7 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   out.receipt.epoch = head.lease.epoch;
   out.receipt.messages = head.messages;
   out.receipt.drained_turns = change.drained_turns;
-  if (change.audit) out.receipt.audit = head.last_audit;
+  if (out.audit) out.receipt.audit = head.last_audit;
   out.receipt.created = change.create.has_value();
   if (!head.snapshots.empty()) out.receipt.snapshot = head.snapshots.back().at.revision;
   return out;

@@ -43,6 +43,11 @@ struct Applied {
   bool tombstone = false;
 };
 
+// Whether this entry is a slot update of turn 0, which applies at once.
+inline bool UpdatesSlotAtOnce(const JournalEntry& entry) {
+  return entry.slot.has_value() && entry.turn == TurnNumber();
+}
+
 // The head of a session that does not exist yet, on which a change with `create` is applied.
 Head EmptyHead(const StoreFacts& facts);
 

@@ -1,5 +1,5 @@
 // Counts the failed commits of each session's turn that this server has seen: the third is
-// SNAPSHOT_FAILED (DESIGN section 2, CommitTurn).
+// SNAPSHOT_FAILED.
 #ifndef HOLDFAST_SESSION_COMMIT_FAILURES_H_
 #define HOLDFAST_SESSION_COMMIT_FAILURES_H_
 

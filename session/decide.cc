@@ -1,6 +1,7 @@
 #include "session/decide.h"
 
 #include "session/fingerprint.h"
+#include "session/grant_correlation.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/marks.h"
@@ -29,6 +30,13 @@ Change Start(const Caller& caller, SessionKey key, const std::optional<RequestSt
   change.trace_id = caller.trace_id;
   change.correlation_id = request ? request->id.value() : "";
   return change;
+}
+
+// A grant's request id is as good as the token that a repeat of it is answered with, so the change
+// carries nothing of it that others read.
+void HideGrant(const RequestStamp& stamp, Change& change) {
+  change.correlation_id = GrantCorrelation(stamp.id);
+  if (Mentions(change.trace_id, stamp.id)) change.trace_id.clear();
 }
 
 // The change, unless its guard refuses it already.
@@ -171,6 +179,7 @@ Guard GuardOf(const WriteCommand& command) {
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const Fresh& fresh) {
   Change change = Start(caller, key, stamp, Guard());
+  HideGrant(stamp, change);
   change.create =
       Creation{.uid = fresh.uid, .mode = command.mode, .project_root = command.project_root};
   change.moves_revision = true;
@@ -190,6 +199,9 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   guard.trigger = Trigger::kUpdate;
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
   change.attributes = command.attributes;
+  std::map<std::string, std::string> facts;
+  for (const auto& [key, value] : command.attributes) facts[key] = value ? "set" : "removed";
+  change.audit = AuditDraft{kLifecycleClass, "update", std::move(facts)};
   return Checked(head, std::move(change));
 }
 
@@ -204,6 +216,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   const bool reconnect = command.token && IsCurrentToken(head, *command.token);
   if (reconnect) guard.lease = LeaseRule::kMustHold;
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  HideGrant(*change.request, change);
   change.premise = PremiseOf(head);
   change.moves_revision = true;
   Abandon(head, TurnOutcome::kRecovered, change);
@@ -245,6 +258,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   Guard guard = Held(Trigger::kAppendJournal, command.token, std::nullopt);
   guard.turn = command.entries.front().turn;
   Change change = Start(caller, {caller.tenant, command.session}, std::nullopt, guard);
+  change.correlation_id = "journal";  // of the audit record that slot updates of turn 0 leave
   change.renews_lease = true;
   change.entries = command.entries;
   return Checked(head, std::move(change));

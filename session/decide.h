@@ -67,7 +67,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AppendAuditCommand& command);
 
 // The server's own act on a session whose holder is gone: the turn is abandoned, the epoch is
-// raised and the session closed with CRASH (DESIGN section 2, "recovery").
+// raised and the session closed with CRASH.
 absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key);
 
 // The server's own act on what a mark asked to end: the active turn is abandoned and the epoch

@@ -14,6 +14,12 @@ void EventBell::Ring(const SessionKey& key) {
   all_ = true;
 }
 
+void EventBell::RingForAll() {
+  const absl::MutexLock lock(&mutex_);
+  rung_.clear();
+  all_ = true;
+}
+
 absl::StatusOr<Wakeups> EventBell::Wait(absl::Duration at_most) {
   const absl::MutexLock lock(&mutex_);
   mutex_.AwaitWithTimeout(absl::Condition(this, &EventBell::HasNews), at_most);

@@ -24,6 +24,8 @@ class EventBell {
  public:
   // Tells of `key`, whose events can be read by now. Never blocks.
   void Ring(const SessionKey& key);
+  // Tells that it may be any session: there are more than can be named.
+  void RingForAll();
   // What was rung for since the call before: at once if there is anything, else as soon as there
   // is, and nothing after `at_most`. STORE_UNAVAILABLE once the bell is silent.
   absl::StatusOr<Wakeups> Wait(absl::Duration at_most);

@@ -1,5 +1,5 @@
 // What a mutation means, as a hash over a fixed field order: the same id with another fingerprint
-// is another request (DESIGN section 1, "request id"). Lease, deadline, trace and transport are not
+// is another request. Lease, deadline, trace and transport are not
 // part of it, and neither is what a reply shall carry.
 #ifndef HOLDFAST_SESSION_FINGERPRINT_H_
 #define HOLDFAST_SESSION_FINGERPRINT_H_

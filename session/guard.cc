@@ -71,7 +71,7 @@ MaybeRefusal CheckAhead(const Head& head, const Guard& guard) {
   return std::nullopt;
 }
 
-// DESIGN section 2, "The token, in this order".
+// The checks of a token, in this order.
 MaybeRefusal CheckHeld(const Head& head, const std::optional<LeaseToken>& token) {
   if (!token) return LeaseRequired("this call needs the lease: resume the session first");
   if (Sabotaged(Saboteur::kNoEpochCheck)) return std::nullopt;

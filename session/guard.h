@@ -1,4 +1,4 @@
-// The order of checks (DESIGN section 2), the same in the domain and in every store that runs our
+// The order of checks, the same in the domain and in every store that runs our
 // code: store id, revision ahead, lease and epoch, an entry's key, state, turn, revision. Tombstone
 // and request id come before and are the caller's to look up.
 #ifndef HOLDFAST_SESSION_GUARD_H_

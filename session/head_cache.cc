@@ -4,13 +4,23 @@
 
 namespace holdfast {
 
-void HeadCache::Put(const SessionKey& key, Head head) {
-  const auto later = [uid = head.uid, revision = head.revision,
-                      journal = head.journal](const Head& known) {
-    return known.uid == uid &&
-           (known.revision > revision || (known.revision == revision && known.journal > journal));
+std::optional<Head> HeadCache::Find(const SessionKey& key) {
+  std::optional<Cached> cached = heads_.Find(key);
+  if (!cached) return std::nullopt;
+  return std::move(cached->head);
+}
+
+void HeadCache::Put(const SessionKey& key, Head head, Moment asked_at) {
+  const auto keeps = [asked_at, uid = head.uid, revision = head.revision,
+                      journal = head.journal](const Cached& known) {
+    // What was cached before the store was asked is no later than its answer, unless the store has
+    // lost it, as a failover may.
+    return known.put_at > asked_at && known.head.uid == uid &&
+           (known.head.revision > revision ||
+            (known.head.revision == revision && known.head.journal > journal));
   };
-  heads_.Put(key, std::move(head), later);
+  const Moment now = puts_.fetch_add(1) + 1;
+  heads_.Put(key, {.head = std::move(head), .put_at = now}, keeps);
 }
 
 }  // namespace holdfast

@@ -60,11 +60,11 @@ class Number {
   uint64_t value_ = 0;
 };
 
-struct TenantTag {  // DESIGN section 1: [A-Za-z0-9._-]{1,64}
+struct TenantTag {  // [A-Za-z0-9._-]{1,64}
   static bool Valid(std::string_view text);
   static std::string_view Why();
 };
-struct SessionTag {  // DESIGN section 1: [A-Za-z0-9._-]{1,128}, not "." or ".."
+struct SessionTag {  // [A-Za-z0-9._-]{1,128}, not "." or ".."
   static bool Valid(std::string_view text);
   static std::string_view Why();
 };

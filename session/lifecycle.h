@@ -1,4 +1,4 @@
-// The lifecycle of a session: one table of every state and trigger (DESIGN section 2). Every other
+// The lifecycle of a session: one table of every state and trigger. Every other
 // piece of code asks it.
 #ifndef HOLDFAST_SESSION_LIFECYCLE_H_
 #define HOLDFAST_SESSION_LIFECYCLE_H_

@@ -1,5 +1,5 @@
 // Every bound of the service, by name. What exceeds one is answered with a typed refusal, never a
-// crash (DESIGN section 3, "Limits").
+// crash.
 #ifndef HOLDFAST_SESSION_LIMITS_H_
 #define HOLDFAST_SESSION_LIMITS_H_
 
@@ -39,15 +39,27 @@ inline constexpr size_t kMessagesPerChange = 4096;
 inline constexpr size_t kSlotsPerChange = 256;
 inline constexpr size_t kEntriesPerChange = 4096;
 inline constexpr size_t kAttributesPerSession = 64;
+// Keys and values of one session's attributes together. A head carries them in every reply.
+inline constexpr size_t kAttributeBytesPerSession = 64 * kKiB;
+// Slots that one session may have, and owners that one read may name.
+inline constexpr size_t kSlotsPerSession = 4096;
+inline constexpr size_t kOwnersPerRead = 256;
 inline constexpr size_t kLeasesPerRenewal = 1000;
 // Cancel marks of stages and tools that one turn may have.
 inline constexpr size_t kInformingMarks = 64;
 inline constexpr size_t kAuditFacts = 64;
+// Facts of one audit record together.
+inline constexpr size_t kAuditBytes = 256 * kKiB;
 
 // Bytes on the wire and in memory.
 inline constexpr size_t kUnaryRequestBytes = 4 * kMiB;
 inline constexpr size_t kTransportMessageBytes = 16 * kMiB;
 inline constexpr size_t kChangeBytes = 8 * kMiB;
+// What a decided change takes when it is encoded, the payload of one frame, and a journal as long
+// as it may become while it cannot be rotated. A writer refuses what a reader would not open.
+inline constexpr size_t kEncodedChangeBytes = 16 * kMiB;
+inline constexpr size_t kFramePayloadBytes = 64 * kMiB;
+inline constexpr size_t kJournalFileBytes = 1024 * kMiB;
 inline constexpr size_t kSnapshotBytes = 256 * kMiB;
 inline constexpr size_t kChunkBytes = 1 * kMiB;
 // Up to which a response of a stream takes on pieces.
@@ -56,10 +68,17 @@ inline constexpr size_t kMetadataBytes = 64 * kKiB;
 inline constexpr size_t kInlineBytes = 1 * kMiB;
 // Of slots that one read of a store brings into memory.
 inline constexpr size_t kReadAtOnceBytes = 16 * kMiB;
+// What a resume reads of the journal of a turn that it abandons, and how many open tool uses its
+// report lists.
+inline constexpr size_t kResumeJournalEntries = 4096;
+inline constexpr size_t kResumeJournalBytes = 4 * kMiB;
+inline constexpr size_t kOpenToolUsesShown = 256;
 
 // Uploads: an unlinked one goes this long after its last chunk, and all together are bounded.
 inline constexpr absl::Duration kUploadsKept = absl::Hours(1);
 inline constexpr size_t kStagedBytesDefault = 2048 * kMiB;
+// An upload reserves its share of them in steps of this many bytes, as the bytes arrive.
+inline constexpr size_t kStagedStepBytes = 4 * kMiB;
 
 // Deleted sessions that a check of the store names, of those that are there again.
 inline constexpr size_t kReappearedShown = 1000;
@@ -74,6 +93,38 @@ inline constexpr size_t kPageBytes = 2 * kMiB;
 // up with calls whose callers have gone.
 inline constexpr size_t kCallsPerConnectionDefault = 1024;
 inline constexpr size_t kCallsPerConnectionMost = 1'000'000;
+
+// Connections of clients. A peer is an IPv4 address, an IPv6 /64 or the socket file.
+inline constexpr size_t kClientConnectionsDefault = 4096;
+inline constexpr size_t kClientConnectionsPerPeerDefault = 512;
+inline constexpr size_t kClientConnectionsMost = 1'000'000;
+inline constexpr double kNewConnectionsPerSecond = 100;
+inline constexpr double kNewConnectionsBurst = 200;
+// Peers whose rate of new connections is remembered; the least recently used one is forgotten.
+inline constexpr size_t kPeersRemembered = 65536;
+// Until a client has sent its first settings, without a call, and altogether.
+inline constexpr absl::Duration kHandshakeTimeout = absl::Seconds(10);
+inline constexpr absl::Duration kConnectionIdleDefault = absl::Minutes(15);
+inline constexpr absl::Duration kConnectionMaxAgeDefault = absl::Hours(1);
+// How long the acceptor waits when the process has no descriptor left, how often it looks for
+// connections that have ended, and how often it says so in the log.
+inline constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
+inline constexpr absl::Duration kConnectionBeat = absl::Seconds(1);
+inline constexpr absl::Duration kAcceptLogInterval = absl::Minutes(1);
+// Descriptors beside those of connections and of the store.
+inline constexpr size_t kOtherDescriptors = 256;
+// Streams of one peer that are reset before their work begins, within kResetWindow, before its
+// connections are closed.
+inline constexpr size_t kResetsPerPeer = 1000;
+inline constexpr absl::Duration kResetWindow = absl::Seconds(10);
+// Watches of the health service.
+inline constexpr size_t kHealthWatches = 64;
+
+// Streams. One whose client sends nothing for this long ends with DEADLINE, and so does one whose
+// client reads nothing; while it is idle it holds no more than this of the memory budget.
+inline constexpr absl::Duration kStreamIdleDefault = absl::Minutes(2);
+inline constexpr absl::Duration kStreamWriteTimeoutDefault = absl::Seconds(30);
+inline constexpr size_t kIdleStreamBytes = 64 * kKiB;
 
 // Watches. A watcher holds one page while it is written, and nothing while it waits.
 inline constexpr uint32_t kWatchPageItems = 64;
@@ -96,7 +147,7 @@ inline constexpr absl::Duration kLeaseTtlLeast = absl::Seconds(5);
 inline constexpr absl::Duration kLeaseTtlMost = absl::Hours(1);
 inline constexpr absl::Duration kLeaseTtlDefault = absl::Seconds(60);
 
-// Cancelling (DESIGN section 2): how long a marked turn may still end by itself, and how often
+// Cancelling: how long a marked turn may still end by itself, and how often
 // marked sessions are looked at.
 inline constexpr absl::Duration kCancelGraceDefault = absl::Seconds(10);
 inline constexpr absl::Duration kCancelSweepInterval = absl::Seconds(5);
@@ -107,7 +158,7 @@ inline constexpr absl::Duration kDrainMost = absl::Seconds(30);
 inline constexpr absl::Duration kDrainBeat = absl::Milliseconds(100);
 inline constexpr int kDrainBeatsPerLook = 10;
 
-// Retention (DESIGN section 2).
+// Retention.
 inline constexpr size_t kSnapshotsKept = 10;
 inline constexpr absl::Duration kRequestsKept = absl::Hours(24);
 inline constexpr absl::Duration kEventsKept = absl::Hours(24 * 7);
@@ -121,8 +172,15 @@ inline constexpr size_t kEndedTurnsKept = 64;
 inline constexpr int kRaceRetries = 8;
 // A commit of one turn that failed this often on one server is SNAPSHOT_FAILED.
 inline constexpr int kSnapshotFailures = 3;
-// Heads a server remembers, and the commit failures it counts.
+// Heads that one cache holds at most (the domain has one, and a store in a database another), and
+// the commit failures that are counted.
 inline constexpr size_t kCachedHeads = 16384;
+inline constexpr size_t kCachedHeadBytes = 64 * kMiB;
+// Calls that wait for one session, and leases a store of files remembers the end of.
+inline constexpr size_t kWaitersPerSession = 8;
+inline constexpr size_t kLeaseRows = 65536;
+// Candidates that one sweep takes up.
+inline constexpr size_t kSweepCandidates = 1000;
 
 // Deadlines.
 inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(30);
@@ -130,12 +188,18 @@ inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(30);
 // Admission. A request's bytes count this many times against the memory budget, which is what a
 // parsed message may take at worst; one queued call waits for one of the workers.
 inline constexpr size_t kParsedBytesPerWireByte = 100;
-// What a message of no bytes may take, and the request that opens a stream.
+// What a message of no bytes may take.
 inline constexpr size_t kParsedBytesLeast = 16 * kKiB;
-inline constexpr size_t kParsedOpeningBytes = 1 * kMiB;
 inline constexpr size_t kMemoryBudgetDefault = 4096 * kMiB;
 inline constexpr size_t kQueuedCallsDefault = 1024;
 inline constexpr size_t kWorkersMost = 1024;
+// Deliveries to watchers run on workers of their own queue: at most one in this many workers.
+inline constexpr size_t kWorkersPerDelivery = 4;
+// Lines of the log that wait for their writer; more are dropped and counted.
+inline constexpr size_t kLogLinesQueued = 10'000;
+inline constexpr size_t kLogLineBytes = 16 * kKiB;
+// A check of the store serves every caller for this long.
+inline constexpr absl::Duration kStoreCheckShared = absl::Seconds(10);
 
 // Connections to a database.
 inline constexpr size_t kConnectionsLeast = 2;

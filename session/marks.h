@@ -1,4 +1,4 @@
-// What cancel marks mean for a session (DESIGN section 2, "Cancel").
+// What cancel marks mean for a session.
 #ifndef HOLDFAST_SESSION_MARKS_H_
 #define HOLDFAST_SESSION_MARKS_H_
 

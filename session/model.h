@@ -59,8 +59,7 @@ struct StateMachineRef {
   bool operator==(const StateMachineRef&) const = default;
 };
 
-// Bytes that lie in an upload: they came in chunks, and are read in chunks (DESIGN section 3,
-// "Streamed bodies").
+// Bytes that lie in an upload: they came in chunks, and are read in chunks.
 struct StagedBytes {
   UploadId upload;
   uint64_t offset = 0;

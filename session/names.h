@@ -8,7 +8,7 @@
 
 namespace holdfast {
 
-// Events (systems.md A3).
+// Events.
 inline constexpr char kSessionStarted[] = "SessionStarted";
 inline constexpr char kSessionTurnStart[] = "SessionTurnStart";
 inline constexpr char kSessionTurnEnd[] = "SessionTurnEnd";
@@ -20,7 +20,7 @@ inline constexpr char kSessionClosed[] = "SessionClosed";
 inline constexpr char kSessionDeleted[] = "SessionDeleted";
 inline constexpr char kSessionCancelRequested[] = "SessionCancelRequested";
 
-// Audit classes of the store's own acts (systems.md A1).
+// Audit classes of the store's own acts.
 inline constexpr char kLifecycleClass[] = "SessionLifecycle";
 inline constexpr char kTurnClass[] = "Turn";
 

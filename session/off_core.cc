@@ -1,5 +1,7 @@
 #include "session/off_core.h"
 
+#include "session/thread_check.h"
+
 namespace holdfast {
 namespace {
 
@@ -9,6 +11,7 @@ thread_local int depth = 0;
 }  // namespace
 
 OffCore::OffCore() {
+  AssertOffTransport("a wait");
   if (depth++ == 0 && sharer_of_this_thread != nullptr) sharer_of_this_thread->Leave();
 }
 

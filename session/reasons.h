@@ -1,4 +1,4 @@
-// The closed list of refusals (DESIGN section 4): every error a client can meet is one of these
+// The closed list of refusals: every error a client can meet is one of these
 // rows.
 #ifndef HOLDFAST_SESSION_REASONS_H_
 #define HOLDFAST_SESSION_REASONS_H_

@@ -23,6 +23,24 @@ enum class Saboteur : uint8_t {
   kNoTimelineCheck,        // a server of an older history is taken for the store
   kLeaseByOwnClock,        // a lease ends by the server's own clock
   kWaitForLockedRow,       // a group waits for a row that somebody else has locked
+  kNoBounds,               // a session grows beyond what it may hold
+  kNoFrameBound,           // a frame is written that no reader would take
+  kNoWatermarks,           // what was acknowledged before is not remembered
+  kNoWireCounts,           // elements are counted once they have been parsed
+  kNoConnectionLimit,      // every connection is taken
+  kNoResetLimit,           // calls that are reset are not counted
+  kNoWaiterBound,          // every caller of a session that does not move on waits
+  kNoSharedReads,          // each watcher reads for itself
+  kSweepFromStart,         // a sweep begins with the candidates of the last one
+  kRequestIdInEvents,      // a grant's request id is its correlation id
+  kEndTransportFirst,      // a stop does not wait for the calls that are on their way
+  kWallClockRetention,     // what is kept for a day is kept by the clock for people
+  kNoStreamLimits,         // a silent stream stays open
+  kHoldWholeShare,         // an idle stream holds more than it may
+  kReserveAnnounced,       // an upload reserves what it has announced
+  kNoLogBound,             // lines of the log wait without a bound
+  kBelieveIncompleteListing,  // a listing that is not complete counts as one that is
+  kNoCacheBytes,              // a cache is bounded by its entries alone
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 

@@ -3,6 +3,7 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/secret_reference.h"
+#include "session/thread_check.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -116,6 +117,7 @@ void SecretCheck::LookWithReferences(const FieldPath& path, std::string_view byt
 }
 
 absl::Status SecretCheck::ToStatus() const {
+  AssertOffTransport("a search for secrets");
   if (!leaks_.empty()) {
     std::string paths;
     for (const Place& place : leaks_) {

@@ -11,8 +11,8 @@
 
 namespace holdfast {
 
-// A reference is an object {"kind": "env" | "keyring" | "file", "name": TEXT} in JSON (systems.md
-// A1, SecretReference), or a whole text `env:NAME`, `keyring:NAME`, `file:NAME`. It is malformed
+// A reference is an object {"kind": "env" | "keyring" | "file", "name": TEXT} in JSON,
+// or a whole text `env:NAME`, `keyring:NAME`, `file:NAME`. It is malformed
 // when the name is missing, empty or no text. An object with other keys beside these two is no
 // reference, and bytes that are not JSON hold none.
 //

@@ -1,5 +1,7 @@
 #include "session/secret_scan.h"
 
+#include "session/thread_check.h"
+
 #include <algorithm>
 
 namespace holdfast {
@@ -19,6 +21,7 @@ const SecretScanner& NoSecrets() {
 }
 
 std::optional<uint64_t> SecretStream::Feed(std::string_view piece) {
+  AssertOffTransport("a search for secrets");
   const size_t longest = scanner_.LongestBytes();
   if (longest == 0) return std::nullopt;
   const size_t keep = longest - 1;

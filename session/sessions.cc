@@ -15,6 +15,11 @@
 namespace holdfast {
 namespace {
 
+// Rows that the search for a project's newest session looks at, each gone when it is read.
+constexpr uint32_t kLatestRows = 64;
+// After which a listing that was not complete is worth another look.
+constexpr absl::Duration kListingRetry = absl::Seconds(1);
+
 Done DoneFrom(const SessionKey& key, CommitResult result, bool repeated) {
   return {.session = key.session,
           .receipt = std::move(result.receipt),
@@ -43,7 +48,7 @@ absl::StatusOr<Done> Repeat(const SessionKey& key, const Loaded& loaded,
               .repeated = true};
 }
 
-// Ids made by the server meet their own session again (DESIGN section 1, "session").
+// Ids made by the server meet their own session again.
 SessionId DerivedId(const TenantId& tenant, const RequestId& request) {
   const Digest digest = Sha256(tenant.value() + '\n' + request.value());
   return *SessionId::Parse(UuidText(View(digest), 8));
@@ -52,7 +57,12 @@ SessionId DerivedId(const TenantId& tenant, const RequestId& request) {
 }  // namespace
 
 Sessions::Sessions(SessionStore& store, Random& random, const SecretScanner& secrets)
-    : store_(store), random_(random), secrets_(secrets), heads_(kCachedHeads) {}
+    : store_(store),
+      random_(random),
+      secrets_(secrets),
+      heads_({.entries = kCachedHeads, .bytes = kCachedHeadBytes}),
+      recovery_(store, DueKind::kAbandoned),
+      cancellation_(store, DueKind::kCancelled) {}
 
 template <typename Command>
 absl::StatusOr<Done> Sessions::ExecuteAsked(const Caller& caller, const Command& command) {
@@ -93,8 +103,9 @@ absl::StatusOr<Done> Sessions::ExecuteOnLoaded(const SessionKey& key,
                                                const std::optional<Asked>& asked,
                                                const Decider& decide) {
   const auto id = asked ? std::optional(asked->id) : std::nullopt;
+  const HeadCache::Moment asked_at = heads_.Now();
   ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision(key, id));
-  heads_.Put(key, loaded.head);
+  heads_.Put(key, loaded.head, asked_at);
   if (loaded.request) return Repeat(key, loaded, asked->stamp());
   ASSIGN_OR_RETURN(Decision decision, decide(loaded.head));
   if (!decision.change) return DoneAsIs(key, loaded.head);
@@ -104,12 +115,13 @@ absl::StatusOr<Done> Sessions::ExecuteOnLoaded(const SessionKey& key,
 absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change change,
                                                   const Decider& decide) {
   for (int attempt = 0; attempt < kRaceRetries; ++attempt) {
+    const HeadCache::Moment asked_at = heads_.Now();
     absl::StatusOr<CommitResult> result = store_.Commit(change);
     if (!result.ok()) {
       heads_.Forget(key);
       return result.status();
     }
-    heads_.Put(key, result->head);
+    heads_.Put(key, result->head, asked_at);
     switch (result->kind) {
       case CommitResult::Kind::kApplied:
         if (change.end_turn && on_turn_end_) on_turn_end_(key);
@@ -149,20 +161,37 @@ absl::StatusOr<Head> Sessions::Get(const Caller& caller, const SessionId& sessio
   return std::move(loaded.head);
 }
 
+// A listing is a hint: what a row says may be gone by the time it is read, and then the next one
+// counts. One that is not complete cannot say which session is the newest, nor that there is none.
 absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller,
                                                             const std::string& project_root) {
-  ASSIGN_OR_RETURN(ListPage page, store_.List({.tenant = caller.tenant,
-                                               .project_root = project_root,
-                                               .lifecycles = {},
-                                               .descending = true,
-                                               .after = std::nullopt,
-                                               .limit = 1}));
-  if (page.rows.empty()) {
-    return Refusal(Reason::kNoSnapshot, "no session of this project is stored here")
-        .With("project_root", project_root);
+  ListQuery query{.tenant = caller.tenant,
+                  .project_root = project_root,
+                  .lifecycles = {},
+                  .descending = true,
+                  .after = std::nullopt,
+                  .limit = 1};
+  for (uint32_t looked = 0; looked < kLatestRows; ++looked) {
+    ASSIGN_OR_RETURN(const ListPage page, store_.List(query));
+    if (!page.complete && !Sabotaged(Saboteur::kBelieveIncompleteListing)) {
+      return StoreUnavailable("the store is still finding out what it holds: ask again",
+                              Fate::kNoEffect)
+          .RetryAfter(kListingRetry);
+    }
+    if (page.rows.empty()) {
+      return Refusal(Reason::kNoSnapshot, "no session of this project is stored here")
+          .With("project_root", project_root);
+    }
+    const SessionRow& row = page.rows.front();
+    absl::StatusOr<Head> head = Get(caller, row.id);
+    if (head.ok()) return std::pair(row.id, *std::move(head));
+    const bool gone =
+        Is(head.status(), Reason::kTombstoned) || Is(head.status(), Reason::kSessionNotFound);
+    if (!gone) return head.status();
+    query.after = ListKey{.created_at = row.created_at, .id = row.id.value()};
   }
-  ASSIGN_OR_RETURN(Head head, Get(caller, page.rows.front().id));
-  return std::pair(page.rows.front().id, std::move(head));
+  return StoreUnavailable("the project is changing too fast: ask again", Fate::kNoEffect)
+      .RetryAfter(kListingRetry);
 }
 
 absl::StatusOr<Done> Sessions::Update(const Caller& caller, const UpdateCommand& command) {
@@ -275,7 +304,7 @@ absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand&
   const SessionKey key{caller.tenant, command.session};
   absl::StatusOr<Done> done = ExecuteAsked(caller, command);
   heads_.Forget(key);
-  // DESIGN section 2: deleting a deleted session answers OK again.
+  // Deleting a deleted session answers OK again.
   if (Is(done.status(), Reason::kTombstoned)) {
     return Done{.session = command.session, .receipt = {}, .head = {}, .repeated = true};
   }
@@ -297,37 +326,21 @@ std::vector<absl::StatusOr<Renewed>> Sessions::Renew(const std::vector<RenewRequ
   return store_.RenewLeases(requests);
 }
 
-// Whether it failed for the store's sake, and not for that of a session that somebody has locked.
-bool Sessions::IsStoreDown(const absl::Status& status) {
-  return Is(status, Reason::kStoreUnavailable) && !store_.CheckHealth().ok();
+absl::StatusOr<size_t> Sessions::RunSweep(Sweep& sweep, absl::Duration quiet, size_t limit,
+                                          const SweepDecider& decide) {
+  const auto act = [&](const SessionKey& key) {
+    return ExecuteOnLoaded(key, std::nullopt, [&](const Head& head) { return decide(head, key); })
+        .status();
+  };
+  return sweep.Run(quiet, limit, act, on_sweep_failure_, [this] { return sweeps_stopped_.load(); });
 }
 
 absl::StatusOr<size_t> Sessions::RecoverDue(absl::Duration abandon_after, size_t limit) {
-  ASSIGN_OR_RETURN(const std::vector<SessionKey> due,
-                   store_.ListDue(DueKind::kAbandoned, abandon_after, limit));
-  size_t closed = 0;
-  for (const SessionKey& key : due) {
-    // A refusal means that somebody was faster, which is as good.
-    const absl::StatusOr<Done> done = ExecuteOnLoaded(
-        key, std::nullopt, [&](const Head& head) { return DecideRecovery(head, key); });
-    if (done.ok()) ++closed;
-    if (IsStoreDown(done.status())) break;
-  }
-  return closed;
+  return RunSweep(recovery_, abandon_after, limit, DecideRecovery);
 }
 
 absl::StatusOr<size_t> Sessions::EndCancelled(absl::Duration grace, size_t limit) {
-  ASSIGN_OR_RETURN(const std::vector<SessionKey> due,
-                   store_.ListDue(DueKind::kCancelled, grace, limit));
-  size_t ended = 0;
-  for (const SessionKey& key : due) {
-    // A refusal means that somebody was faster, which is as good.
-    const absl::StatusOr<Done> done = ExecuteOnLoaded(
-        key, std::nullopt, [&](const Head& head) { return DecideCancelled(head, key); });
-    if (done.ok()) ++ended;
-    if (IsStoreDown(done.status())) break;
-  }
-  return ended;
+  return RunSweep(cancellation_, grace, limit, DecideCancelled);
 }
 
 }  // namespace holdfast

@@ -16,11 +16,13 @@
 #include "session/head_cache.h"
 #include "session/secret_scan.h"
 #include "session/store.h"
+#include "session/sweep.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -47,14 +49,15 @@ struct SlotReport {
   std::string expected_version;
 };
 
-// DESIGN section 2, "recovery report".
+// What a resume found.
 struct RecoveryReport {
   Revision restored;
   Revision snapshot;
   uint64_t entries_after_snapshot = 0;
   uint64_t tail_bytes_cut = 0;
   TurnNumber abandoned_turn;
-  std::vector<std::string> open_tool_uses;
+  std::vector<std::string> open_tool_uses;  // at most kOpenToolUsesShown, the newest ones
+  bool open_tool_uses_cut = false;          // there may be older ones
   std::string previous_holder;
   std::optional<RequestId> last_committed_request;
   std::vector<SlotReport> slots;
@@ -111,7 +114,8 @@ class Sessions {
 
   absl::StatusOr<Done> Create(const Caller& caller, const CreateCommand& command);
   absl::StatusOr<Head> Get(const Caller& caller, const SessionId& session);
-  // The newest session of a project root; NO_SNAPSHOT when there is none.
+  // The newest session of a project root; NO_SNAPSHOT when there is none. STORE_UNAVAILABLE with
+  // RetryInfo while the store is still finding out what it holds.
   absl::StatusOr<std::pair<SessionId, Head>> Latest(const Caller& caller,
                                                     const std::string& project_root);
   absl::StatusOr<Done> Update(const Caller& caller, const UpdateCommand& command);
@@ -156,15 +160,24 @@ class Sessions {
   // turn. Set once, before the first call.
   void OnTurnEnd(std::function<void(const SessionKey&)> told) { on_turn_end_ = std::move(told); }
 
-  // Closes sessions whose holder is gone (DESIGN section 2, "recovery"); answers how many.
+  // Calls `report` for each candidate of a sweep that failed, once for each reason in a row. Set
+  // once, before the first sweep.
+  void OnSweepFailure(Sweep::Report report) { on_sweep_failure_ = std::move(report); }
+  // Ends the sweep that runs, behind the candidate that it is at, and every later one.
+  void StopSweeps() { sweeps_stopped_ = true; }
+
+  // Closes sessions whose holder is gone; answers how many. Like EndCancelled it takes up at most
+  // `limit` candidates, starts where the last one stopped, and skips those that fail.
   absl::StatusOr<size_t> RecoverDue(absl::Duration abandon_after, size_t limit);
-  // Ends turns that have stood under a mark for `grace`, and closes marked sessions without a turn
-  // (DESIGN section 2, "Cancel"); answers how many sessions it changed.
+  // Ends turns that were asked to end `grace` ago, and closes sessions without a turn that were
+  // asked to; answers how many sessions it changed.
   absl::StatusOr<size_t> EndCancelled(absl::Duration grace, size_t limit);
 
  private:
   using Decider = std::function<absl::StatusOr<Decision>(const Head&)>;
-  bool IsStoreDown(const absl::Status& status);
+  using SweepDecider = absl::StatusOr<Decision> (*)(const Head&, const SessionKey&);
+  absl::StatusOr<size_t> RunSweep(Sweep& sweep, absl::Duration quiet, size_t limit,
+                                  const SweepDecider& decide);
   // A request's id, and what it stands for: asked only when there is a stored reply to compare.
   struct Asked {
     RequestId id;
@@ -195,6 +208,10 @@ class Sessions {
   Random& random_;
   const SecretScanner& secrets_;
   HeadCache heads_;
+  Sweep recovery_;
+  Sweep cancellation_;
+  std::atomic<bool> sweeps_stopped_ = false;
+  Sweep::Report on_sweep_failure_;
   CommitFailures failures_;
   std::function<void(const SessionKey&)> on_turn_end_;
 };

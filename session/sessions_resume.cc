@@ -9,7 +9,14 @@
 #include "session/validate.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -49,22 +56,97 @@ bool Rejected(const std::vector<SlotReport>& reports, const std::string& owner) 
   });
 }
 
-// Tool uses with an intent and no outcome among the entries of `turn`, in the order of their
-// intents.
-absl::StatusOr<std::vector<std::string>> OpenToolUses(SessionStore& store, const SessionKey& key,
-                                                      TurnNumber turn) {
-  std::vector<std::string> open;
-  JournalQuery query{.after = JournalNumber(), .turn = turn};
-  for (;;) {
-    ASSIGN_OR_RETURN(const JournalPage page,
-                     store.ReadJournal(key, query, {.items = kPageMost, .bytes = kPageBytes}));
-    for (const JournalEntry& entry : page.entries) {
-      if (entry.kind == JournalKind::kToolIntent) open.push_back(entry.ref);
-      if (entry.kind == JournalKind::kToolOutcome) std::erase(open, entry.ref);
-      query.after = entry.journal_number;
+// Finds the tool uses of an ended turn that have an intent and no outcome. Reads the turn's journal
+// backwards, a block at a time and each block forwards, so that what it has read always reaches the
+// turn's end: an intent without an outcome there is open for certain, however much is not read.
+class OpenToolUses {
+ public:
+  OpenToolUses(SessionStore& store, const SessionKey& key, const EndedTurn& turn)
+      : store_(store), key_(key), turn_(turn) {}
+
+  // Reads at most kResumeJournalEntries and kResumeJournalBytes of what lies behind `floor`. A
+  // block that cannot be read, or has no room, ends the search.
+  void Search(JournalNumber floor) {
+    const uint64_t end = turn_.last_journal.value();
+    const uint64_t least = end > kResumeJournalEntries ? end - kResumeJournalEntries : 0;
+    const uint64_t until = std::max(least, floor.value());
+    uint64_t size = kFirstBlock;
+    for (uint64_t last = end; last > until && !whole_ && !full_; size *= 2) {
+      const auto most = std::min<uint64_t>({size, kPageMost, last - until});
+      const std::optional<std::vector<JournalEntry>> block = Block(last - most, last);
+      if (!block) return;
+      TakeBackwards(*block);
+      last -= most;
     }
-    if (page.end || page.entries.empty()) return open;
   }
+
+  // In the order of their intents.
+  [[nodiscard]] std::vector<std::string> Take() {
+    std::ranges::reverse(open_);
+    return std::move(open_);
+  }
+  // Whether there may be older ones than were found.
+  [[nodiscard]] bool cut() const { return full_ || !whole_; }
+
+ private:
+  static constexpr uint64_t kFirstBlock = 64;
+
+  // The turn's entries with journal numbers in (after, last]; nothing when they are not all read.
+  std::optional<std::vector<JournalEntry>> Block(uint64_t after, uint64_t last) {
+    const auto items = static_cast<uint32_t>(last - after);
+    absl::StatusOr<JournalPage> page =
+        store_.ReadJournal(key_, {.after = JournalNumber(after), .turn = turn_.turn},
+                           {.items = items, .bytes = room_});
+    if (!page.ok()) return std::nullopt;
+    std::vector<JournalEntry> block;
+    bool whole = page->end || page->entries.empty();
+    for (JournalEntry& entry : page->entries) {
+      room_ -= std::min(room_, BytesOf(entry));
+      whole |= entry.journal_number.value() >= last;
+      if (entry.journal_number.value() <= last) block.push_back(std::move(entry));
+    }
+    if (!whole) return std::nullopt;
+    return block;
+  }
+
+  void TakeBackwards(const std::vector<JournalEntry>& block) {
+    for (auto entry = block.rbegin(); entry != block.rend(); ++entry) {
+      if (entry->number == EntryNumber(1)) whole_ = true;
+      if (entry->kind == JournalKind::kToolOutcome) ended_.insert(entry->ref);
+      if (entry->kind != JournalKind::kToolIntent || ended_.contains(entry->ref)) continue;
+      full_ = open_.size() == kOpenToolUsesShown;
+      if (full_) return;
+      open_.push_back(entry->ref);
+    }
+  }
+
+  static size_t BytesOf(const JournalEntry& entry) {
+    return entry.ref.size() + entry.data.size() + (entry.slot ? entry.slot->data.size() : 0) + 1;
+  }
+
+  SessionStore& store_;
+  const SessionKey& key_;
+  const EndedTurn& turn_;
+  size_t room_ = kResumeJournalBytes;
+  std::vector<std::string> open_;  // the newest first
+  std::set<std::string> ended_;
+  bool whole_ = false;  // the turn's first entry was read
+  bool full_ = false;   // there are more than are shown
+};
+
+// What the journal of the turn that a resume abandoned says of open tool uses.
+void ReportToolUses(SessionStore& store, const SessionKey& key, const Head& head, TurnNumber turn,
+                    RecoveryReport& report) {
+  const auto ended = std::ranges::find(head.ended, turn, &EndedTurn::turn);
+  if (ended == head.ended.end()) {
+    // It had no entries, or they are no longer kept.
+    report.open_tool_uses_cut = report.entries_after_snapshot > 0;
+    return;
+  }
+  OpenToolUses uses(store, key, *ended);
+  uses.Search(JournalFloor(head));
+  report.open_tool_uses_cut = uses.cut();
+  report.open_tool_uses = uses.Take();
 }
 
 // Moves slots into the reply as far as they fit.
@@ -154,9 +236,7 @@ absl::Status Sessions::Report(const SessionKey& key, const ResumeCommand& comman
   report.previous_holder = receipt.previous_holder;
   report.last_committed_request = head.last_committed_request;
   if (receipt.abandoned_turn > TurnNumber()) {
-    // What is reported never blocks the resume itself.
-    auto open = OpenToolUses(store_, key, receipt.abandoned_turn);
-    if (open.ok()) report.open_tool_uses = *std::move(open);
+    ReportToolUses(store_, key, head, receipt.abandoned_turn, report);
   }
   SlotQuery query{.most_bytes = kReadAtOnceBytes};
   for (const ExpectedSlot& slot : command.expected_slots) query.owners.push_back(slot.owner);
@@ -214,7 +294,7 @@ absl::StatusOr<SlotsRead> Sessions::ReadSlots(const Caller& caller, const Sessio
   return SlotsRead{.page = std::move(page), .reports = std::move(reports)};
 }
 
-// DESIGN section 3, GetRequestOutcome: only what a token alone guards can be *never*. Whoever is
+// Only what a token alone guards can be *never*. Whoever is
 // told so may do it in another way, so what that rests on must not be lost with a server.
 absl::StatusOr<RequestOutcome> Sessions::Outcome(const Caller& caller, const OutcomeQuery& query) {
   const SessionKey key{caller.tenant, query.session};

@@ -1,5 +1,5 @@
 // The Session Store contract: what the domain asks of whatever remembers sessions, and what every
-// store promises (STORES section 1). A numbered sentence has a case of the same number in
+// store promises. A numbered sentence has a case of the same number in
 // tests/contract, which runs over every store; no store opts out of one.
 //
 // Any thread may call any method; calls block. Results own their data; arguments are not kept.
@@ -34,7 +34,7 @@
 
 namespace holdfast {
 
-// What a store is and can do (systems.md A1, SessionStoreContract).
+// What a store is and can do.
 struct StoreDescription {
   std::string kind;                                      // for example "fs"
   std::string contract_version;                          // of this contract
@@ -224,7 +224,7 @@ class SessionStore {
   // session that another store stamped; nothing of it is read. [C016] MANIFEST_DRIFT or DAMAGED
   // for one whose record cannot be read; the others go on. [C014] The lease is live from its
   // grant or its last renewal for its TTL and then expired. [C076] The clock for people decides
-  // nothing about it. [C015] Grants are shown for 24 hours and then no more.
+  // nothing about it. [C015] Grants are shown for 24 hours and no more, [C226] by no such clock.
   virtual absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                                  const std::optional<RequestId>& request) = 0;
 
@@ -239,8 +239,8 @@ class SessionStore {
   // - [C020] A tombstoned session is TOMBSTONED.
   // - [C021] A request id that is stored answers kRepeated with the stored receipt and changes
   //   nothing, also when the head has moved on, [C077] also after the store is opened again,
-  //   [C078] for 24 hours. [C022] With another fingerprint, [C079] or another method, it is
-  //   REQUEST_ID_REUSED.
+  //   [C078] for 24 hours, [C225] by no clock for people. [C022] With another fingerprint, [C079]
+  //   or another method, it is REQUEST_ID_REUSED.
   // - [C025] A change with `create` is SESSION_EXISTS when the id is taken. [C026] One without is
   //   SESSION_NOT_FOUND when it is not.
   // - [C023] The guard (session/guard.h) refuses in its own order and with the head of that
@@ -266,6 +266,11 @@ class SessionStore {
   // - [C088] A turn that is not the active one is STALE_TURN, [C107] for a new journal entry too.
   // - [C090] A last entry that is not there yet, [C043] and a gap, is INVALID_FIELD with the
   //   number expected.
+  // - [C198] A change that would leave more attributes than kAttributesPerSession, [C199] or more
+  //   bytes of them than kAttributeBytesPerSession, is TOO_LARGE(field, limit, got); [C200] so is
+  //   one that would leave more slots than kSlotsPerSession, [C201] also by the slot updates of its
+  //   turn or of turn 0. The store's own slot does not count. [C202] A change that leaves no more
+  //   than there was is never refused for it.
   // - [C089] An expected revision below the stored one is STALE_REVISION(expected, actual,
   //   writer).
   //
@@ -306,7 +311,9 @@ class SessionStore {
   //   revision, correlation id, trace id and time of its change, [C109] and the numbers that only
   //   a store can give.
   // - [C045] The audit record is part of the same write, and its hash covers the record before.
-  //   [C110] It carries the revision and the epoch that the change left.
+  //   [C110] It carries the revision and the epoch that the change left. [C203] Slot updates of
+  //   turn 0 leave a record of the entries that were added, [C204] and none when all of them were
+  //   there already.
   // - [C046] Attributes are set and removed by key.
   // - [C160] A mark is added behind those that are there, with the time of its change, and moves no
   //   revision by itself; [C161] one that is there already is not added again. [C162] The marks of
@@ -321,7 +328,7 @@ class SessionStore {
   virtual absl::StatusOr<CommitResult> Commit(const Change& change) = 0;
 
   // Uploads carry what is too large for one change: chunks first, then a small change that links
-  // them (DESIGN section 3). Ids are the server's own.
+  // them. Ids are the server's own.
   //
   // [C180] Keeps `bytes`, which begin at `offset` of `upload`, durably and without the session's
   // lock; nothing of the session shows them. [C181] A chunk that is there already is OK and
@@ -364,8 +371,8 @@ class SessionStore {
   virtual absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) = 0;
   // [C056] A page of the journal that is still kept, in order of journal numbers: the active
   // turn's entries and those of ended turns, committed or abandoned, since the oldest snapshot
-  // kept; [C129] of one turn only, if asked. [C057] From before that, unless from 0, it is
-  // REVISION_PRUNED.
+  // kept; [C129] of one turn only, if asked, [C230] whole over its pages, however many turns have
+  // ended since. [C057] From before that, unless from 0, it is REVISION_PRUNED.
   virtual absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
                                                   PageLimit limit) = 0;
   // [C058] A page of events behind `after`, in order.
@@ -392,13 +399,16 @@ class SessionStore {
   // one is gone. [C171] A row says whether a mark asks for the end of the session or its turn.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
-  // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C139] At most
-  // `limit`. Of kAbandoned: [C138] never one whose lease is live or that has no active turn. [C064]
-  // Quiet time counts from the newest of the session's activity and the store's opening. Of
-  // kCancelled, whatever the lease: [C168] a session with a mark of its own and no active turn, and
-  // one whose turn has stood under a mark of either for `quiet`; [C169] counted from the first such
-  // mark, and from the store's opening. [C170] A mark of a stage or tool makes nobody a candidate.
+  // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C210] They come
+  // in the order of their keys, tenant first, [C211] only those behind `after` if it is given,
+  // which need not be a candidate. [C139] At most `limit`. Of kAbandoned: [C138] never one whose
+  // lease is live or that has no active turn. [C064] Quiet time counts from the newest of the
+  // session's activity and the store's opening. Of kCancelled, whatever the lease: [C168] a session
+  // with a mark of its own and no active turn, and one whose turn has stood under a mark of either
+  // for `quiet`; [C169] counted from the first such mark, and from the store's opening. [C170] A
+  // mark of a stage or tool makes nobody a candidate.
   virtual absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                          const std::optional<SessionKey>& after,
                                                           size_t limit) = 0;
 
   // [C065] Prolongs each lease whose token is the current one, and refuses each other one for

@@ -13,7 +13,7 @@ namespace holdfast {
 
 inline constexpr size_t kSecretBytes = 16;
 
-// DESIGN section 1, "lease": storeId, incarnation, session_uid, epoch and a 128-bit secret.
+// storeId, incarnation, session_uid, epoch and a 128-bit secret.
 struct LeaseToken {
   StoreId store;
   Incarnation incarnation;

@@ -1,11 +1,13 @@
 #include "session/validate.h"
 
+#include "session/grant_correlation.h"
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 
 #include <algorithm>
 #include <array>
@@ -44,7 +46,7 @@ absl::Status CheckCount(std::string_view field, size_t count, size_t most) {
   return absl::OkStatus();
 }
 
-// MAJOR.MINOR.PATCH without leading zeros (systems.md A1, StateSlotShape).
+// MAJOR.MINOR.PATCH without leading zeros.
 bool IsVersion(std::string_view text) {
   for (int part = 0; part < 3; ++part) {
     const size_t end = part < 2 ? text.find('.') : text.size();
@@ -144,6 +146,14 @@ absl::Status CheckAttribute(const std::string& key, size_t value_bytes) {
   return absl::OkStatus();
 }
 
+// What others read of a session must not carry the id of the request that grants its lease.
+absl::Status CheckHidden(const std::string& field, std::string_view text,
+                         const RequestId& request) {
+  if (!Mentions(text, request)) return absl::OkStatus();
+  return InvalidField(field,
+                      "must not contain the request id, by which others could get the token");
+}
+
 absl::Status CheckLease(const std::string& holder, absl::Duration ttl) {
   RETURN_IF_ERROR(CheckText("holder", holder, kHolderBytes));
   if (ttl < kLeaseTtlLeast || ttl > kLeaseTtlMost) {
@@ -171,6 +181,38 @@ absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
 // What only acts of the store itself are recorded as.
 constexpr std::array<std::string_view, 2> kOwnAuditClasses = {kLifecycleClass, kTurnClass};
 
+bool IsOwnAuditClass(const std::string& name) {
+  return std::ranges::any_of(kOwnAuditClasses, [&](std::string_view own) {
+    return absl::EqualsIgnoreCase(name, std::string(own));
+  });
+}
+
+// A name of an audit record: letters of one alphabet, so that no two of them look alike.
+absl::Status CheckAuditName(std::string_view field, std::string_view name, size_t most) {
+  if (name.size() > most) return TooLarge(field, most, name.size());
+  const bool plain = !name.empty() && std::ranges::all_of(name, [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '/' ||
+           c == '-';
+  });
+  return plain ? absl::OkStatus()
+               : InvalidField(field, "must be one or more of A-Z a-z 0-9 . _ / -");
+}
+
+// The texts of a new session that every reader sees.
+absl::Status CheckHidden(const CreateCommand& command) {
+  const RequestId& request = command.request;
+  if (command.session) {
+    RETURN_IF_ERROR(CheckHidden("session_id", command.session->value(), request));
+  }
+  RETURN_IF_ERROR(CheckHidden("manifest.project_root", command.project_root, request));
+  RETURN_IF_ERROR(CheckHidden("holder", command.holder, request));
+  for (const auto& [key, value] : command.attributes) {
+    RETURN_IF_ERROR(CheckHidden("attributes", key, request));
+    RETURN_IF_ERROR(CheckHidden("attributes." + key, value, request));
+  }
+  return absl::OkStatus();
+}
+
 // What a commit and a write without a turn have in common.
 template <typename Command>
 absl::Status CheckSnapshot(const Command& command) {
@@ -196,6 +238,7 @@ absl::Status Validate(const CreateCommand& command) {
   for (const auto& [key, value] : command.attributes) {
     RETURN_IF_ERROR(CheckAttribute(key, value.size()));
   }
+  RETURN_IF_ERROR(CheckHidden(command));
   return CheckContent({.messages = command.messages, .slots = command.slots, .deleted_slots = {}},
                       "");
 }
@@ -213,7 +256,10 @@ absl::Status Validate(const ResumeCommand& command) {
   RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
   if (command.force_reason) {
     RETURN_IF_ERROR(CheckName("force_reason", *command.force_reason, kReasonTextBytes));
+    RETURN_IF_ERROR(CheckHidden("force_reason", *command.force_reason, command.request));
   }
+  RETURN_IF_ERROR(CheckHidden("holder", command.holder, command.request));
+  RETURN_IF_ERROR(CheckHidden("session_id", command.session.value(), command.request));
   if (command.tail_messages > kPageMost) {
     return TooLarge("tail_messages", kPageMost, command.tail_messages);
   }
@@ -303,11 +349,11 @@ absl::Status Validate(const CancelCommand& command) {
 }
 
 absl::Status Validate(const AppendAuditCommand& command) {
-  RETURN_IF_ERROR(CheckName("audit_class", command.audit_class, kAuditClassBytes));
-  if (std::ranges::find(kOwnAuditClasses, command.audit_class) != kOwnAuditClasses.end()) {
+  RETURN_IF_ERROR(CheckAuditName("audit_class", command.audit_class, kAuditClassBytes));
+  if (IsOwnAuditClass(command.audit_class)) {
     return InvalidField("audit_class", "is the store's own");
   }
-  RETURN_IF_ERROR(CheckName("code", command.code, kAuditCodeBytes));
+  RETURN_IF_ERROR(CheckAuditName("code", command.code, kAuditCodeBytes));
   RETURN_IF_ERROR(CheckName("correlation_id", command.correlation_id, kCorrelationIdBytes));
   RETURN_IF_ERROR(CheckCount("data", command.data.size(), kAuditFacts));
   size_t bytes = 0;
@@ -318,8 +364,7 @@ absl::Status Validate(const AppendAuditCommand& command) {
     }
     bytes += key.size() + value.size();
   }
-  // One record must fit into a page.
-  if (bytes > kPageBytes) return TooLarge("data", kPageBytes, bytes);
+  if (bytes > kAuditBytes) return TooLarge("data", kAuditBytes, bytes);
   return absl::OkStatus();
 }
 

@@ -1,5 +1,7 @@
 // The head's record: the one that grows when the model does.
+#include "session/bounds.h"
 #include "session/codec/records.h"
+#include "session/limits.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +12,15 @@ namespace {
 
 constexpr uint64_t kFirstVersion = 1;
 constexpr uint64_t kVersion = 2;  // what snapshots inside the turn hold; marks
+
+// The length of a list that never has more than `most`. Attributes have no such bound here: a
+// session from before there was one is still read.
+size_t ReadCount(Decoder& in, size_t most) {
+  const size_t count = in.Count();
+  if (count <= most) return count;
+  in.Fail();
+  return 0;
+}
 
 void PutLease(const Head& head, Encoder& out) {
   const LeaseRecord& lease = head.lease;
@@ -26,7 +37,7 @@ void ReadLease(Decoder& in, Head& head) {
   lease.secret_hash = DigestFrom(in.Raw(kDigestBytes));
   lease.holder = in.Text();
   lease.ttl = absl::Milliseconds(in.Number());
-  for (size_t left = in.Count(); left > 0; --left) {
+  for (size_t left = ReadCount(in, kGrantsKept); left > 0; --left) {
     const Epoch epoch(in.Number());
     head.grants.push_back({.epoch = epoch, .at = in.Time()});
   }
@@ -68,7 +79,7 @@ void ReadTurns(Decoder& in, Head& head) {
     if (!head.last_committed_request) in.Fail();
   }
   head.last_entry_between = EntryNumber(in.Number());
-  for (size_t left = in.Count(); left > 0; --left) {
+  for (size_t left = ReadCount(in, kEndedTurnsKept); left > 0; --left) {
     EndedTurn ended;
     ended.turn = TurnNumber(in.Number());
     ended.last_entry = EntryNumber(in.Number());
@@ -113,7 +124,7 @@ void PutCounters(const Head& head, Encoder& out) {
 }
 
 void ReadCounters(Decoder& in, Head& head) {
-  for (size_t left = in.Count(); left > 0; --left) {
+  for (size_t left = ReadCount(in, kSnapshotsKept); left > 0; --left) {
     SnapshotRecord snapshot;
     snapshot.at.revision = Revision(in.Number());
     snapshot.at.journal = JournalNumber(in.Number());
@@ -150,7 +161,7 @@ void ReadSecond(Decoder& in, Head& head) {
     head.turn->folded = EntryNumber(in.Number());
     head.turn->journal_before = JournalNumber(in.Number());
   }
-  for (size_t left = in.Count(); left > 0; --left) {
+  for (size_t left = ReadCount(in, kMarksPerSession); left > 0; --left) {
     CancelMark mark;
     const uint64_t scope = in.Number();
     const uint64_t reason = in.Number();

@@ -1,0 +1,73 @@
+#include "session/heap_size.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+using holdfast::HeapSize;  // the overloads below would hide them
+
+// Links and colour of a node of std::map.
+constexpr size_t kMapNode = 4 * sizeof(void*);
+
+// The allocator hands out whole words.
+size_t Allocated(size_t bytes) {
+  constexpr size_t kWord = sizeof(void*);
+  return bytes == 0 ? 0 : kAllocationOverhead + (bytes + kWord - 1) / kWord * kWord;
+}
+
+template <typename Tag>
+size_t HeapSize(const Id<Tag>& id) {
+  return HeapSize(id.value());
+}
+
+// Of a vector whose elements allocate nothing.
+template <typename T>
+size_t PlainSize(const std::vector<T>& items) {
+  return Allocated(items.capacity() * sizeof(T));
+}
+
+size_t HeapSize(const std::map<std::string, std::string>& map) {
+  using Item = std::pair<const std::string, std::string>;
+  size_t bytes = 0;
+  for (const auto& [name, value] : map) {
+    bytes += Allocated(kMapNode + sizeof(Item)) + HeapSize(name) + HeapSize(value);
+  }
+  return bytes;
+}
+
+size_t HeapSize(const std::vector<CancelMark>& marks) {
+  size_t bytes = PlainSize(marks);
+  for (const CancelMark& mark : marks) bytes += HeapSize(mark.name);
+  return bytes;
+}
+
+size_t HeapSize(const TurnRecord& turn) { return HeapSize(turn.trace_id) + HeapSize(turn.span_id); }
+
+size_t HeapSize(const StateMachineRef& sm) { return HeapSize(sm.ext_id) + HeapSize(sm.slot_ref); }
+
+template <typename T>
+size_t HeapSize(const std::optional<T>& value) {
+  return value ? HeapSize(*value) : 0;
+}
+
+}  // namespace
+
+size_t HeapSize(const std::string& text) {
+  static const size_t kInPlace = std::string().capacity();
+  return text.capacity() <= kInPlace ? 0 : Allocated(text.capacity() + 1);
+}
+
+size_t HeapSize(const SessionKey& key) { return HeapSize(key.tenant) + HeapSize(key.session); }
+
+size_t HeapSize(const Head& head) {
+  return HeapSize(head.store) + HeapSize(head.uid) + HeapSize(head.lease.holder) +
+         PlainSize(head.grants) + HeapSize(head.turn) + HeapSize(head.last_committed_request) +
+         PlainSize(head.ended) + HeapSize(head.project_root) + HeapSize(head.sm) +
+         PlainSize(head.snapshots) + HeapSize(head.attributes) + HeapSize(head.marks);
+}
+
+}  // namespace holdfast
