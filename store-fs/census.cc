@@ -2,6 +2,7 @@
 
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "store-fs/bounds.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest.h"
 #include "store-fs/recovery.h"
@@ -17,7 +18,7 @@ absl::Status Census::FinishDeletes() {
   Files& files = environment_.files;
   for (const Tombstone& tombstone : environment_.tombstones.Unfinished()) {
     const std::string directory = DirectoryOf(tombstone.key);
-    const auto text = ReadWhole(files, directory + "/" + kManifestFile, kManifestMost);
+    const auto text = ReadWhole(files, directory + "/" + kManifestFile, kManifestFileBytes);
     const auto manifest = text.ok()
                               ? DecodeManifest(*text, tombstone.key, environment_.identity.store)
                               : absl::StatusOr<Manifest>(text.status());
@@ -29,24 +30,36 @@ absl::Status Census::FinishDeletes() {
           files.SyncDirectory(std::string(kSessions) + "/" + tombstone.key.tenant.value()));
       RETURN_IF_ERROR(RemoveTree(files, grave));
     }
-    RETURN_IF_ERROR(environment_.tombstones.NoteRemoved(tombstone.key));
+    const absl::Status noted = environment_.tombstones.NoteRemoved(tombstone.key);
+    if (absl::IsResourceExhausted(noted)) continue;  // the next start notes it
+    RETURN_IF_ERROR(noted);
   }
   return absl::OkStatus();
 }
 
 void Census::Run(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
-  CompareAll(stop, rows_of_ns);
-  if (!stop.stop_requested()) listing_.SetComplete();
+  const absl::MutexLock lock(&mutex_);
+  run_ = true;
+  rows_of_ns_ = rows_of_ns;
+  if (CompareAll(stop, rows_of_ns) && !stop.stop_requested()) listing_.SetComplete();
 }
 
-void Census::CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
+void Census::Compare() {
   const absl::MutexLock lock(&mutex_);
+  const bool complete = listing_.complete();
+  const bool all = CompareAll(std::stop_token(), complete ? std::nullopt : rows_of_ns_);
+  if (all && run_ && !complete) listing_.SetComplete();
+}
+
+bool Census::CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
   const auto tenants = environment_.files.List(kSessions);
-  if (!tenants.ok()) return;
+  bool all = tenants.ok();
+  if (!all) return false;
   for (const std::string& name : *tenants) {
     const auto tenant = TenantId::Parse(name);
-    if (tenant) CompareTenant(*tenant, stop, rows_of_ns);
+    if (tenant && !CompareTenant(*tenant, stop, rows_of_ns)) all = false;
   }
+  return all;
 }
 
 std::vector<SessionKey> Census::Reappeared(size_t most) {
@@ -69,13 +82,16 @@ std::vector<SessionKey> Census::Reappeared(size_t most) {
   return found;
 }
 
-void Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
+bool Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
                            std::optional<int64_t> rows_of_ns) {
   const std::vector<std::string> known = listing_.Ids(tenant);  // sorted, as the names are
   const auto names = environment_.files.List(std::string(kSessions) + "/" + tenant.value());
-  if (!names.ok()) return;
+  // A directory that has gone, or something else in its place, holds no session.
+  bool all =
+      names.ok() || absl::IsNotFound(names.status()) || absl::IsFailedPrecondition(names.status());
+  if (!names.ok()) return all;
   for (const std::string& name : *names) {
-    if (stop.stop_requested()) return;
+    if (stop.stop_requested()) return all;
     const auto id = SessionId::Parse(name);
     if (!id) continue;
     const SessionKey key{tenant, *id};
@@ -84,7 +100,7 @@ void Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
       listing_.Remove(key);
       unknown = true;
     }
-    if (unknown) LookAt(key);
+    if (unknown && !LookAt(key)) all = false;
   }
   for (const std::string& name : known) {
     if (std::ranges::binary_search(*names, name)) continue;
@@ -92,6 +108,7 @@ void Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
     const SessionKey key{tenant, *SessionId::Parse(name)};
     if (absl::IsNotFound(environment_.files.Stat(DirectoryOf(key)).status())) listing_.Remove(key);
   }
+  return all;
 }
 
 // A hand on the disk changes one of these, also one that puts an older directory back.
@@ -105,17 +122,20 @@ bool Census::ChangedSince(const SessionKey& key, int64_t moment_ns) const {
   });
 }
 
-void Census::LookAt(const SessionKey& key) {
-  if (environment_.tombstones.Find(key)) return;  // a directory that reappeared is never read
+bool Census::LookAt(const SessionKey& key) {
+  if (environment_.tombstones.Find(key)) return true;  // a directory that reappeared is never read
   if (environment_.identity.unsynced) {
     sessions_.Get(key)->Look([](const Contents&, const auto&) {}).IgnoreError();
   }
-  const absl::StatusOr<Head> head = PeekSession(environment_.files, key, environment_.identity);
+  const absl::StatusOr<Head> head = PeekSession(environment_.files, key, environment_.identity,
+                                                environment_.watermarks.Find(key));
+  if (IsShortage(head.status())) return false;
   if (head.ok()) {
     listing_.PutIfUnknown(key.tenant, RowOf(key.session, *head));
   } else if (RefusalOf(head.status()).reason() != Reason::kSessionNotFound) {
     listing_.PutIfUnknown(key.tenant, MarkedRow(key.session, head.status()));
   }
+  return true;
 }
 
 }  // namespace holdfast::fs

@@ -28,27 +28,32 @@ class Census {
 
   // Finishes removals that a crash cut. Called once, before anything is served.
   absl::Status FinishDeletes();
-  // Looks at every session once, then declares the listing complete. `rows_of_ns`, when there were
+  // Looks at every session once, then declares the listing complete; where something could not be
+  // looked at, Compare does once it can. `rows_of_ns`, when there were
   // rows before: when they were written, so that only what was changed since is looked at. Opens
   // each, which makes what survived durable, where frames may be unsynced.
   void Run(const std::stop_token& stop, std::optional<int64_t> rows_of_ns);
   // Compares the names on the disk with the listing: unknown ones are looked at, vanished ones
   // leave it.
-  void Compare() { CompareAll(std::stop_token(), std::nullopt); }
+  void Compare();
   // Directories of deleted sessions that are there again, at most `most`.
   std::vector<SessionKey> Reappeared(size_t most);
 
  private:
-  void CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns);
-  void CompareTenant(const TenantId& tenant, const std::stop_token& stop,
+  // False when something could not be looked at.
+  bool CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool CompareTenant(const TenantId& tenant, const std::stop_token& stop,
                      std::optional<int64_t> rows_of_ns);
   [[nodiscard]] bool ChangedSince(const SessionKey& key, int64_t moment_ns) const;
-  void LookAt(const SessionKey& key);
+  bool LookAt(const SessionKey& key);
 
   Environment& environment_;
   SessionTable& sessions_;
   Listing& listing_;
-  absl::Mutex mutex_;  // one comparison at a time
+  absl::Mutex mutex_;                         // one comparison at a time
+  bool run_ ABSL_GUARDED_BY(mutex_) = false;  // Run has been called, with:
+  std::optional<int64_t> rows_of_ns_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::fs

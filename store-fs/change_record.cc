@@ -10,9 +10,11 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kFirstVersion = 1;
 // With an upload, or none, behind each change.
 constexpr uint64_t kVersionWithUploads = 2;
+// Times of requests and grants are the store's own (store_time.h).
+constexpr uint64_t kVersion = 3;
 
 void PutTurn(const std::optional<TurnNumber>& turn, Encoder& out) {
   out.Number(turn ? turn->value() + 1 : 0);
@@ -64,8 +66,9 @@ class ChangeReader {
 
   std::optional<std::vector<StoredChange>> ReadAll() {
     const uint64_t version = in_.Number();
-    if (version != kVersion && version != kVersionWithUploads) in_.Fail();
-    with_uploads_ = version == kVersionWithUploads;
+    if (version < kFirstVersion || version > kVersion) in_.Fail();
+    with_uploads_ = version >= kVersionWithUploads;
+    by_store_time_ = version >= kVersion;
     std::vector<StoredChange> changes;
     for (size_t left = in_.Count(); left > 0; --left) changes.push_back(ReadOne());
     if (!in_.Done()) return std::nullopt;
@@ -88,6 +91,10 @@ class ChangeReader {
     ReadPlaced(DecodeEntry, change.entries);
     ReadSpans(change.events);
     if (with_uploads_ && in_.Number() == 1) change.upload = ReadUpload(in_);
+    if (!by_store_time_) {
+      ForgetGrantTimes(change.head);
+      if (change.request) change.request->at = absl::UnixEpoch();
+    }
     return change;
   }
 
@@ -116,6 +123,7 @@ class ChangeReader {
 
   Decoder in_;
   bool with_uploads_ = false;
+  bool by_store_time_ = false;
 };
 
 }  // namespace
@@ -132,17 +140,22 @@ LinkedUpload ReadUpload(Decoder& in) {
   return upload;
 }
 
-std::string EncodeChanges(const std::vector<Applied>& changes) {
-  const bool with_uploads =
-      std::ranges::any_of(changes, [](const Applied& change) { return change.upload.has_value(); });
+void ForgetGrantTimes(Head& head) {
+  for (GrantRecord& grant : head.grants) grant.at = absl::UnixEpoch();
+}
+
+std::string EncodeChange(const Applied& change) {
   Encoder out;
-  out.Number(with_uploads ? kVersionWithUploads : kVersion).Number(changes.size());
-  for (const Applied& change : changes) {
-    PutChange(change, out);
-    if (!with_uploads) continue;
-    out.Number(change.upload ? 1 : 0);
-    if (change.upload) PutUpload(UploadOf(change), out);
-  }
+  PutChange(change, out);
+  out.Number(change.upload ? 1 : 0);
+  if (change.upload) PutUpload(UploadOf(change), out);
+  return out.Take();
+}
+
+std::string JoinChanges(const std::vector<std::string>& changes) {
+  Encoder out;
+  out.Number(kVersion).Number(changes.size());
+  for (const std::string& change : changes) out.Raw(change);
   return out.Take();
 }
 

@@ -61,7 +61,15 @@ struct StoredChange {
   std::optional<LinkedUpload> upload;
 };
 
-std::string EncodeChanges(const std::vector<Applied>& changes);
+// For a head that a former version wrote, whose grants have times of the clock for people: they
+// count as of the moment when the store's own time began.
+void ForgetGrantTimes(Head& head);
+
+// A change as it stands in a payload.
+std::string EncodeChange(const Applied& change);
+// The payload of changes that are encoded already: longer than they are together by
+// kPayloadHeadBytes at most.
+std::string JoinChanges(const std::vector<std::string>& changes);
 std::optional<std::vector<StoredChange>> DecodeChanges(std::string_view payload);
 
 }  // namespace holdfast::fs

@@ -8,6 +8,7 @@
 #include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
+#include "store-fs/manifest.h"
 #include "store-fs/stored_request.h"
 
 #include <algorithm>
@@ -23,6 +24,22 @@ bool AllThere(const Change& change, const Head& head) {
   return last && change.entries.back().number <= *last;
 }
 
+// At least as many as there are slots; exact where the versions that are kept may be too many.
+size_t SlotsAtMost(const Contents& contents) {
+  if (contents.slots.size() <= kSlotsPerSession) return contents.slots.size();
+  return static_cast<size_t>(std::ranges::count_if(
+      contents.slots, [](const SlotVersion& version) { return !version.until; }));
+}
+
+SlotOwners OwnersOf(const Contents& contents) {
+  SlotOwners owners;
+  for (const SlotVersion& version : contents.slots) {
+    if (!version.until) owners.Add(version.meta.owner);
+  }
+  for (const SlotVersion& version : contents.pending) owners.AddPending(version.meta.owner);
+  return owners;
+}
+
 }  // namespace
 
 CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
@@ -33,9 +50,11 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
       journal_(journal),
       exists_(contents != nullptr),
       // As exact as a record keeps it, so that a reader sees the same before and after a restart.
-      now_(absl::FromUnixMicros(absl::ToUnixMicros(environment.clock.Wall()))) {
+      now_(absl::FromUnixMicros(absl::ToUnixMicros(environment.clock.Wall()))),
+      store_now_(environment.time.Now()) {
   if (exists_) {
     head_ = contents->head;
+    slots_at_most_ = SlotsAtMost(*contents);
     environment.leases.Evaluate(key, head_);
   } else {
     head_.store = environment.identity.store;
@@ -43,7 +62,13 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
   }
 }
 
-absl::StatusOr<CommitResult> CommitBatch::Decide(const Change& change) {
+std::optional<absl::StatusOr<CommitResult>> CommitBatch::Decide(const Change& change) {
+  absl::StatusOr<CommitResult> result = DecideOne(change);
+  if (has_no_room_) return std::nullopt;
+  return result;
+}
+
+absl::StatusOr<CommitResult> CommitBatch::DecideOne(const Change& change) {
   if (change.request && !Sabotaged(Saboteur::kNoRequestCheck)) {
     ASSIGN_OR_RETURN(const auto row, FindRequest(change.request->id));
     if (row) return AnswerToRepeat(*change.request, *row, head_);
@@ -78,15 +103,22 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change) {
   const StoreFacts facts{.store = environment_.identity.store,
                          .incarnation = environment_.identity.incarnation,
                          .now = now_,
-                         .clock = now_};
+                         .clock = store_now_};
   Applied applied = Apply(head_, change, facts);
+  applied.at = store_now_;
+  // Entries that are all there need no second write.
+  const bool is_done = AllThere(change, head_);
+  std::string encoded = is_done ? "" : EncodeChange(applied);
+  RETURN_IF_ERROR(CheckRoom(applied, encoded.size()));
   CommitResult result{.kind = CommitResult::Kind::kApplied,
                       .receipt = applied.receipt,
                       .head = applied.head,
                       .refusal = absl::OkStatus(),
                       .events = applied.events};
-  // Entries that are all there need no second write.
-  if (AllThere(change, head_)) return result;
+  if (is_done || has_no_room_) return result;
+  if (auto refusal = CheckBounds(applied)) return Refused(refusal->ToStatus(), head_);
+  bytes_ += encoded.size();
+  encoded_.push_back(std::move(encoded));
   head_ = applied.head;
   exists_ = true;
   if (applied.request) {
@@ -98,11 +130,35 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change) {
   return result;
 }
 
+// What a reader would not take is refused; what is too much for this batch waits for the next.
+absl::Status CommitBatch::CheckRoom(const Applied& applied, size_t bytes) {
+  const size_t most = environment_.identity.bounds.change;
+  if (bytes > most) return TooLarge("change", most, bytes);
+  RETURN_IF_ERROR(CheckManifest(applied.head));
+  has_no_room_ = bytes_ + bytes > most;
+  return absl::OkStatus();
+}
+
+std::optional<Refusal> CommitBatch::CheckBounds(const Applied& applied) {
+  if (auto refusal = CheckAttributes(head_, applied.head)) return refusal;
+  slots_at_most_ += SlotsAddedAtMost(head_, applied);
+  if (!owners_ && slots_at_most_ <= kSlotsPerSession) return std::nullopt;
+  if (!owners_) {
+    owners_ = contents_ == nullptr ? SlotOwners() : OwnersOf(*contents_);
+    for (const Applied& before : applied_) owners_->Take(before);
+  }
+  SlotOwners after = *owners_;
+  after.Take(applied);
+  if (auto refusal = CheckSlotCount(owners_->size(), after.size())) return refusal;
+  owners_ = std::move(after);
+  return std::nullopt;
+}
+
 absl::StatusOr<std::optional<RequestRow>> CommitBatch::FindRequest(const RequestId& id) const {
   const auto fresh = requests_.find(id);
   if (fresh != requests_.end()) return fresh->second;
   if (contents_ == nullptr) return std::nullopt;
-  return ReadRequest(environment_.files, key_, *contents_, id, now_ - kRequestsKept);
+  return ReadRequest(environment_.files, key_, *contents_, id, store_now_ - kRequestsKept);
 }
 
 absl::StatusOr<const JournalEntry*> CommitBatch::FindRewritten(const Change& change) const {
@@ -123,13 +179,14 @@ absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(
       if (fresh.turn == entry.turn && fresh.number == entry.number) return fresh;
     }
   }
-  const auto number =
-      contents_ == nullptr ? std::nullopt : contents_->FindEntry(entry.turn, entry.number);
+  if (contents_ == nullptr) return std::nullopt;
+  const auto number = contents_->FindEntry(entry.turn, entry.number);
   if (!number) return std::nullopt;
   const LogFiles where{.files = &environment_.files,
                        .journal = journal_,
                        .prefix = PrefixOf(key_, FileKind::kEntries)};
   const auto items = ReadLog(where, contents_->entries, number->value(), 1, kPageBytes);
+  if (IsShortage(items.status())) return FailStop::Short();
   // An entry that cannot be read any more cannot be compared: its key alone answers.
   if (!items.ok() || items->empty()) return std::nullopt;
   return DecodeEntry(items->front());

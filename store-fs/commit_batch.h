@@ -3,8 +3,11 @@
 #define HOLDFAST_STORE_FS_COMMIT_BATCH_H_
 
 #include "session/apply.h"
+#include "session/bounds.h"
 #include "session/change.h"
+#include "session/refusal.h"
 #include "session/store.h"
+#include "store-fs/change_record.h"
 #include "store-fs/contents.h"
 #include "store-fs/environment.h"
 
@@ -12,12 +15,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace holdfast::fs {
 
-// Decides changes one after the other without writing anything. Used by one thread.
+// Decides changes one after the other without writing anything. What it takes fits into one frame.
+// Used by one thread.
 class CommitBatch {
  public:
   // `contents` is what is durable, or nullptr for a session that does not exist. `journal` is its
@@ -25,20 +31,27 @@ class CommitBatch {
   CommitBatch(const Environment& environment, const SessionKey& key, const Contents* contents,
               File* journal);
 
-  // The result of `change` if this batch becomes durable.
-  absl::StatusOr<CommitResult> Decide(const Change& change);
+  // The result of `change` if this batch becomes durable; nothing when the batch has no room for
+  // it: it is to be decided in the next one.
+  std::optional<absl::StatusOr<CommitResult>> Decide(const Change& change);
 
   // What must be written; empty when no change of the batch had an effect.
   [[nodiscard]] const std::vector<Applied>& applied() const { return applied_; }
+  // The payload of its frame.
+  [[nodiscard]] std::string Payload() const { return JoinChanges(encoded_); }
   [[nodiscard]] const Head& head() const { return head_; }
 
  private:
   [[nodiscard]] absl::StatusOr<std::optional<RequestRow>> FindRequest(const RequestId& id) const;
+  absl::StatusOr<CommitResult> DecideOne(const Change& change);
   absl::StatusOr<CommitResult> Accept(const Change& change);
+  absl::Status CheckRoom(const Applied& applied, size_t bytes);
   // The entry of `change` whose number stands for another one, or nullptr.
   absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change) const;
   absl::StatusOr<std::optional<JournalEntry>> StoredEntry(const JournalEntry& entry) const;
   [[nodiscard]] bool HasUploadOf(const Change& change) const;
+  // TOO_LARGE when the session would hold more than it may.
+  std::optional<Refusal> CheckBounds(const Applied& applied);
 
   const Environment& environment_;
   const SessionKey& key_;
@@ -46,8 +59,14 @@ class CommitBatch {
   File* journal_;
   bool exists_;
   Head head_;
-  absl::Time now_;
+  absl::Time now_;        // for people
+  absl::Time store_now_;  // by which it is counted how long something is kept
   std::vector<Applied> applied_;
+  size_t slots_at_most_ = 0;          // slots of the session, with those of this batch
+  std::optional<SlotOwners> owners_;  // the same, counted: once there may be too many
+  std::vector<std::string> encoded_;  // of `applied_`
+  size_t bytes_ = 0;                  // of these
+  bool has_no_room_ = false;          // for the change that was asked about last
   absl::flat_hash_map<RequestId, RequestRow> requests_;  // of this batch
 };
 

@@ -10,9 +10,11 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kFirstVersion = 1;
 // With uploads and former histories behind the logs.
 constexpr uint64_t kVersionWithMore = 2;
+// Times of replies, grants and segments are the store's own, and keyed segments of requests.
+constexpr uint64_t kVersion = 3;
 
 Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
   return {.file = 0,
@@ -115,6 +117,16 @@ SlotVersion ReadVersion(Decoder& in) {
   return version;
 }
 
+// What a former version wrote has times of the clock for people, which may have been set since. It
+// counts as of the moment when the store's own time began.
+void BeginStoreTime(Contents& contents) {
+  ForgetGrantTimes(contents.head);
+  contents.requests_keyed_from = contents.request_log.next;
+  for (NumberedLog* log : {&contents.events, &contents.request_log}) {
+    for (SegmentInfo& info : log->segments) info.newest_us = 0;
+  }
+}
+
 void ReadMore(Decoder& in, Contents& contents) {
   for (size_t left = in.Count(); left > 0; --left) contents.uploads.push_back(ReadUpload(in));
   for (size_t left = in.Count(); left > 0; --left) {
@@ -206,8 +218,7 @@ bool Contents::IsNamed(const LinkedUpload& upload) const {
 
 std::string EncodeContents(const Contents& contents) {
   Encoder out;
-  const bool more = !contents.uploads.empty() || !contents.former.empty();
-  out.Number(more ? kVersionWithMore : kVersion);
+  out.Number(kVersion);
   out.Text(EncodeHead(contents.head));
   for (const auto* versions : {&contents.slots, &contents.pending}) {
     out.Number(versions->size());
@@ -222,7 +233,6 @@ std::string EncodeContents(const Contents& contents) {
                                  &contents.entries, &contents.request_log}) {
     PutLog(*log, out);
   }
-  if (!more) return out.Take();
   out.Number(contents.uploads.size());
   for (const LinkedUpload& upload : contents.uploads) PutUpload(upload, out);
   out.Number(contents.former.size());
@@ -230,13 +240,14 @@ std::string EncodeContents(const Contents& contents) {
     out.Number(old.generation.value());
     PutLog(old.messages, out);
   }
+  out.Number(contents.requests_keyed_from);
   return out.Take();
 }
 
 std::optional<Contents> DecodeContents(std::string_view bytes) {
   Decoder in(bytes);
   const uint64_t format = in.Number();
-  if (format != kVersion && format != kVersionWithMore) in.Fail();
+  if (format < kFirstVersion || format > kVersion) in.Fail();
   Contents contents;
   std::optional<Head> head = DecodeHead(in.Text());
   if (!head) return std::nullopt;
@@ -256,8 +267,14 @@ std::optional<Contents> DecodeContents(std::string_view bytes) {
                            &contents.entries, &contents.request_log}) {
     *log = ReadLogRecord(in);
   }
-  if (format == kVersionWithMore) ReadMore(in, contents);
+  if (format >= kVersionWithMore) ReadMore(in, contents);
+  if (format >= kVersion) {
+    contents.requests_keyed_from = in.Number();
+  } else {
+    BeginStoreTime(contents);
+  }
   if (!in.Done()) return std::nullopt;
+  contents.requests = std::make_shared<RequestTable>(contents.request_log.next);
   return contents;
 }
 

@@ -54,6 +54,9 @@ struct Contents {
   Head head;
   // Shared with a copy that a rotation makes, which would else cost as much as is kept.
   std::shared_ptr<RequestTable> requests = std::make_shared<RequestTable>();
+  // The rows before this number stand in segments of a former version: without their ids beside
+  // them, and with times of the clock for people.
+  uint64_t requests_keyed_from = 1;
   std::vector<SlotVersion> slots;
   std::vector<SlotVersion> pending;  // slot updates of the active turn, not yet part of anything
   std::vector<EntryRun> runs;

@@ -6,17 +6,23 @@
 #include "session/event_bell.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "store-fs/cut_tails.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/files.h"
 #include "store-fs/lease_table.h"
 #include "store-fs/listing.h"
 #include "store-fs/recovery.h"
+#include "store-fs/space.h"
+#include "store-fs/store_time.h"
 #include "store-fs/tombstones.h"
 #include "store-fs/uploads.h"
+#include "store-fs/watermarks.h"
 
 #include "absl/time/time.h"
 
 #include <cstddef>
+#include <functional>
+#include <string>
 
 namespace holdfast::fs {
 
@@ -30,10 +36,15 @@ struct Environment {
   LeaseTable& leases;
   Tombstones& tombstones;
   Uploads& uploads;
+  Watermarks& watermarks;
+  const StoreTime& time;
+  CutTails& cut_tails;
   bool by_interval = false;  // an acknowledgement does not wait for the disk
   size_t rotate_changes = 0;
   Listing& listing;
   EventBell& bell;
+  Space& space;
+  std::function<void(const std::string& what)> note;  // see FsOptions
 };
 
 }  // namespace holdfast::fs

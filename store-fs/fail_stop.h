@@ -1,11 +1,13 @@
 // Fail-stop: after a failed write, sync or rename nothing is known of the disk, so the store takes
-// no more changes; the process ends and the restart recovers (STORES section 2, "Failures").
+// no more changes; the process ends and the restart recovers.
 #ifndef HOLDFAST_STORE_FS_FAIL_STOP_H_
 #define HOLDFAST_STORE_FS_FAIL_STOP_H_
 
 #include "session/refusal.h"
+#include "store-fs/files.h"
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 
 #include <atomic>
 #include <functional>
@@ -25,6 +27,17 @@ class FailStop {
     if (!failed_.exchange(true) && report_) report_(std::string(cause.message()));
     return StoreUnavailable("the store failed and stops: the server must be restarted",
                             Fate::kUnknown);
+  }
+  // The same of a failure before which nothing was written: a shortage of descriptors or memory is
+  // no word about the disk, and the store goes on.
+  absl::Status FailUnwritten(const absl::Status& cause) {
+    return IsShortage(cause) ? Short() : Fail(cause);
+  }
+  static absl::Status Short() {
+    return StoreUnavailable(
+               "the server has no file descriptor or no memory left for this: try again",
+               Fate::kNoEffect)
+        .RetryAfter(absl::Seconds(1));
   }
   // OK, or what every later call is told: it was not tried.
   absl::Status Check() const {

@@ -2,7 +2,13 @@
 
 #include "session/status_macros.h"
 
+#include <string>
+
 namespace holdfast::fs {
+
+absl::Status AfterWriting(const absl::Status& status) {
+  return IsLack(status) ? absl::UnavailableError(std::string(status.message())) : status;
+}
 
 absl::StatusOr<std::string> ReadWhole(Files& files, const std::string& path, size_t limit) {
   ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));

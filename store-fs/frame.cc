@@ -1,5 +1,8 @@
 #include "store-fs/frame.h"
 
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/saboteur.h"
 #include "store-fs/crc32c.h"
 
 #include <algorithm>
@@ -66,13 +69,17 @@ void PutHead(const RawHead& raw, std::string& bytes) {
 FrameRead Judge(FrameState state) { return {.state = state, .frame = {}}; }
 
 bool HeadValid(const RawHead& raw, std::string_view bytes, std::optional<uint64_t> salt) {
-  return raw.magic == kMagic && raw.version == kVersion && raw.length <= kFrameMost &&
+  return raw.magic == kMagic && raw.version == kVersion && raw.length <= kFramePayloadBytes &&
          raw.header_crc == Crc32c(bytes.substr(0, kCrcAt)) && (!salt || raw.salt == *salt);
 }
 
 }  // namespace
 
-std::string EncodeFrame(const FrameHead& head, std::string_view payload, uint64_t offset) {
+absl::StatusOr<std::string> EncodeFrame(const FrameHead& head, std::string_view payload,
+                                        uint64_t offset) {
+  if (payload.size() > kFramePayloadBytes && !Sabotaged(Saboteur::kNoFrameBound)) {
+    return TooLarge("change", kFramePayloadBytes, payload.size());
+  }
   RawHead raw{};
   raw.magic = kMagic;
   raw.version = kVersion;

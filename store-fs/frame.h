@@ -1,9 +1,11 @@
 // Frames of the commit log. One frame is one write and one sync: it is there whole, or it is
-// provably torn (STORES section 2; the layout stands in docs/formats.md).
+// provably torn (the layout stands in docs/formats.md).
 #ifndef HOLDFAST_STORE_FS_FRAME_H_
 #define HOLDFAST_STORE_FS_FRAME_H_
 
 #include "session/ids.h"
+
+#include "absl/status/statusor.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +18,6 @@ namespace holdfast::fs {
 inline constexpr size_t kFrameAlign = 64;    // divides a sector, so that no header straddles one
 inline constexpr size_t kSectorBytes = 512;  // what a disk writes whole
 inline constexpr size_t kFrameHeader = 64;
-inline constexpr size_t kFrameMost = size_t{64} * 1024 * 1024;  // a larger length is damage
 
 enum class FrameType : uint8_t {
   kStart = 1,      // the first of a journal: its generation
@@ -39,8 +40,10 @@ struct Frame {
   size_t size = 0;  // on disk, padding included
 };
 
-// The bytes of a frame that will stand at `offset`, which is a multiple of kFrameAlign.
-std::string EncodeFrame(const FrameHead& head, std::string_view payload, uint64_t offset);
+// The bytes of a frame that will stand at `offset`, which is a multiple of kFrameAlign. TOO_LARGE
+// for a payload that ReadFrame would not take.
+absl::StatusOr<std::string> EncodeFrame(const FrameHead& head, std::string_view payload,
+                                        uint64_t offset);
 
 // What stands at a place where a frame may begin.
 enum class FrameState : uint8_t {

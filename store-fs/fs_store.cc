@@ -8,6 +8,8 @@
 #include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/census.h"
+#include "store-fs/cut_tails.h"
+#include "store-fs/description.h"
 #include "store-fs/environment.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/lease_table.h"
@@ -15,8 +17,11 @@
 #include "store-fs/readers.h"
 #include "store-fs/root.h"
 #include "store-fs/session_table.h"
+#include "store-fs/space.h"
+#include "store-fs/store_time.h"
 #include "store-fs/stored_request.h"
 #include "store-fs/tombstones.h"
+#include "store-fs/watermarks.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -37,23 +42,8 @@ namespace {
 constexpr absl::Duration kIdle = absl::Minutes(10);
 // For connections, and for files that are open for the length of a call.
 constexpr rlim_t kOtherDescriptors = 256;
-constexpr char kContractVersion[] = "1.0.0";
-constexpr char kConfigSchema[] = R"({
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "additionalProperties": false,
-  "required": ["name", "kind"],
-  "properties": {
-    "name": {"type": "string", "minLength": 1},
-    "kind": {"const": "fs"},
-    "enabled": {"type": "boolean"},
-    "active": {"type": "boolean"},
-    "root": {"type": "string", "pattern": "^/"},
-    "durability": {"enum": ["sync", "interval"]},
-    "interval": {"type": "string"},
-    "allow_network_file_system": {"type": "boolean"}
-  }
-})";
+// What a probe must find room for once the space had ended: the first step of a journal.
+constexpr size_t kProbeBytes = 64 * kKiB;
 
 // Each open session keeps a descriptor: running out of them later would stop the store.
 absl::Status CheckDescriptors(size_t open_sessions) {
@@ -69,56 +59,71 @@ absl::Status CheckDescriptors(size_t open_sessions) {
 class FsStore final : public SessionStore {
  public:
   FsStore(FsOptions options, const Clock& clock, Random& random)
-      : options_(std::move(options)), clock_(clock), random_(random), fail_stop_(options_.report) {}
+      : options_(std::move(options)),
+        clock_(clock),
+        random_(random),
+        fail_stop_(options_.report),
+        cut_tails_(options_.report_cut_tail) {}
   FsStore(const FsStore&) = delete;
   FsStore& operator=(const FsStore&) = delete;
   ~FsStore() override { Shut(); }
 
   [[nodiscard]] StoreDescription Describe() const override {
-    StoreDescription description;
-    description.kind = "fs";
-    description.contract_version = kContractVersion;
-    description.config_schema = kConfigSchema;
+    StoreDescription description = DescribeFs();
     description.store = root_.record.store;
     description.incarnation = root_.record.incarnation;
-    description.snapshot_bytes_limit = kSnapshotBytes;
-    description.large_slot_streaming = true;
     description.durability = ByInterval() ? kByInterval : kBySync;
     if (ByInterval()) {
       description.warnings = {
           "acknowledged writes may be lost with the machine: durability is interval"};
+    }
+    if (space_.ended()) {
+      description.warnings.emplace_back(
+          "no space is left: what is stored is served, and changes are refused until there is "
+          "room");
     }
     return description;
   }
 
   absl::Status Init() override {
     RETURN_IF_ERROR(CheckDescriptors(options_.open_sessions));
-    ASSIGN_OR_RETURN(root_,
-                     OpenRoot({.path = options_.root,
-                               .durability = ByInterval() ? kByInterval : kBySync,
-                               .allow_network_file_system = options_.allow_network_file_system,
-                               .adopt = options_.adopt,
-                               .wrap_files = options_.wrap_files},
-                              random_));
-    absl::StatusOr<std::unique_ptr<Tombstones>> tombstones = Tombstones::Open(*root_.files);
+    ASSIGN_OR_RETURN(root_, OpenRoot(OptionsOfRoot(), random_));
+    if (root_.is_put_off) {
+      space_.Ended().IgnoreError();
+      space_.PutOff([this] { return FinishOpening(); });
+    }
+    absl::StatusOr<std::unique_ptr<Watermarks>> watermarks =
+        Watermarks::Open(*root_.files, WatermarksAreWorth());
+    if (!watermarks.ok()) return Explain(watermarks.status());
+    watermarks_ = *std::move(watermarks);
+    time_.emplace(clock_, std::max(root_.record.time, watermarks_->recorded()));
+    absl::StatusOr<std::unique_ptr<Tombstones>> tombstones =
+        Tombstones::Open(*root_.files, *watermarks_, *time_);
     if (!tombstones.ok()) return Explain(tombstones.status());
     tombstones_ = *std::move(tombstones);
+    if (tombstones_->cut() > 0) cut_tails_.Note(kTombstonesFile, tombstones_->cut());
     leases_.emplace(clock_);
     uploads_.emplace(*root_.files, clock_);
     environment_.emplace(Environment{.files = *root_.files,
                                      .identity = {.store = root_.record.store,
                                                   .incarnation = root_.record.incarnation,
-                                                  .unsynced = ByInterval() || root_.unsynced},
+                                                  .unsynced = ByInterval() || root_.unsynced,
+                                                  .bounds = options_.bounds},
                                      .clock = clock_,
                                      .random = random_,
                                      .fail_stop = fail_stop_,
                                      .leases = *leases_,
                                      .tombstones = *tombstones_,
                                      .uploads = *uploads_,
+                                     .watermarks = *watermarks_,
+                                     .time = *time_,
+                                     .cut_tails = cut_tails_,
                                      .by_interval = ByInterval(),
                                      .rotate_changes = options_.rotate_changes,
                                      .listing = listing_,
-                                     .bell = bell_});
+                                     .bell = bell_,
+                                     .space = space_,
+                                     .note = options_.note});
     table_.emplace(*environment_, options_.open_sessions);
     census_.emplace(*environment_, *table_, listing_);
     RETURN_IF_ERROR(Explain(census_->FinishDeletes()));
@@ -141,9 +146,10 @@ class FsStore final : public SessionStore {
     for (const auto& session : table_->All()) session->Close();
     // Ended, but not in order: no clean mark.
     if (!fail_stop_.Check().ok()) return absl::OkStatus();
+    RETURN_IF_ERROR(Explain(watermarks_->Sync()));
     RETURN_IF_ERROR(Explain(WriteIndex(*root_.files, listing_.All())));
     root_.record.clean = true;
-    return Explain(WriteRootRecord(*root_.files, root_.record));
+    return Explain(RecordRoot());
   }
 
   void Dispose() override { Shut(); }
@@ -161,7 +167,7 @@ class FsStore final : public SessionStore {
       }));
       RETURN_IF_ERROR(read);
       leases_->Evaluate(key, loaded.head);
-      const absl::Time oldest = clock_.Wall() - kRequestsKept;
+      const absl::Time oldest = time_->Now() - kRequestsKept;
       std::erase_if(loaded.head.grants,
                     [&](const GrantRecord& grant) { return grant.at < oldest; });
       return loaded;
@@ -182,13 +188,26 @@ class FsStore final : public SessionStore {
  private:
   [[nodiscard]] bool ByInterval() const { return options_.durability == Durability::kInterval; }
 
+  absl::Status RecordRoot() {
+    root_.record.time = time_->Now();
+    return WriteRootRecord(*root_.files, root_.record);
+  }
+
+  // Whoever adopts a root that stands where it stood says that what lies there is to count.
+  [[nodiscard]] WatermarkUse WatermarksAreWorth() const {
+    if (!options_.adopt) return WatermarkUse::kOfTheseFiles;
+    return root_.moved && root_.was_clean ? WatermarkUse::kOfCopies : WatermarkUse::kOfNothing;
+  }
+
   // Once every session was opened, no frame of an earlier run is unsynced any more.
   void TakeCensus(const std::stop_token& stop) {
     census_->Run(stop, rows_of_ns_);
     if (!root_.unsynced || ByInterval() || !listing_.complete()) return;
+    const absl::MutexLock lock(&record_mutex_);
     root_.record.durability = kBySync;
-    const absl::Status written = WriteRootRecord(*root_.files, root_.record);
-    if (!written.ok()) fail_stop_.Fail(written).IgnoreError();
+    const absl::Status written = RecordRoot();
+    // Without it the next start is as careful as this one was.
+    if (!written.ok() && !IsLack(written)) fail_stop_.Fail(written).IgnoreError();
   }
 
   // The rows of a run that ended in order, so that the census opens only what was changed since.
@@ -222,6 +241,7 @@ class FsStore final : public SessionStore {
                            std::string_view bytes) override {
     return Inside([&]() -> absl::Status {
       RETURN_IF_ERROR(fail_stop_.Check());
+      RETURN_IF_ERROR(space_.Check());
       return JudgeUpload(uploads_->Stage(key, upload, offset, bytes));
     });
   }
@@ -270,9 +290,11 @@ class FsStore final : public SessionStore {
   }
 
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  const std::optional<SessionKey>& after,
                                                   size_t limit) override {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
-      return kind == DueKind::kCancelled ? DueToEnd(quiet, limit) : DueToRecover(quiet, limit);
+      return kind == DueKind::kCancelled ? DueToEnd(quiet, after, limit)
+                                         : DueToRecover(quiet, after, limit);
     });
   }
 
@@ -297,21 +319,33 @@ class FsStore final : public SessionStore {
   }
 
  private:
-  // Writes a file of its own, syncs it and takes it away. What fails here says nothing of what was
-  // acknowledged, so it does not stop the store: whoever writes meets it.
+  // What fails here says nothing of what was acknowledged, so it does not stop the store: whoever
+  // writes meets it. After the space had ended there must be some for a change.
   absl::Status Probe() {
-    const std::string path = std::string(kTmp) + "/probe." + UuidText(random_.Bytes(16), 4);
-    absl::Status probed = WriteNew(*root_.files, path, "probe");
-    const absl::Status removed = RemoveTree(*root_.files, path);
-    if (probed.ok()) probed = removed;
-    if (probed.ok()) return probed;
-    if (absl::IsResourceExhausted(probed)) {
-      return Refusal(Reason::kStorageFull, "no space is left for the store: free some");
-    }
-    return StoreUnavailable(
-        "nothing can be written in the store's root: look at its owner, mode and mount, and at the "
-        "disk",
-        Fate::kNoEffect);
+    const size_t bytes = space_.ended() ? kProbeBytes : 1;
+    const absl::Status probed = ProbeRoot(*root_.files, UuidText(random_.Bytes(16), 4), bytes);
+    if (Is(probed, Reason::kStorageFull)) space_.Ended().IgnoreError();
+    RETURN_IF_ERROR(probed);
+    RETURN_IF_ERROR(space_.Check());
+    space_.Taken();
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] RootOptions OptionsOfRoot() const {
+    return {.path = options_.root,
+            .durability = ByInterval() ? kByInterval : kBySync,
+            .allow_network_file_system = options_.allow_network_file_system,
+            .adopt = options_.adopt,
+            .wrap_files = options_.wrap_files};
+  }
+
+  // What a start that found no space has left to be written.
+  absl::Status FinishOpening() {
+    const absl::MutexLock lock(&record_mutex_);
+    const absl::Status finished = fs::FinishOpening(OptionsOfRoot(), root_);
+    const bool explained = finished.ok() || absl::IsResourceExhausted(finished) ||
+                           RefusalOf(finished).reason() != Reason::kInternal;
+    return explained ? finished : fail_stop_.FailUnwritten(finished);
   }
 
   // Every refusal a store answers is one of the closed list, also before it serves.
@@ -324,17 +358,14 @@ class FsStore final : public SessionStore {
   // same.
   absl::Status JudgeUpload(const absl::Status& status) {
     if (status.ok() || RefusalOf(status).reason() != Reason::kInternal) return status;
-    if (absl::IsResourceExhausted(status)) {
-      return Refusal(Reason::kStorageFull, "there is no space left for this upload")
-          .RetryAfter(absl::Seconds(5));
-    }
-    return fail_stop_.Fail(status);
+    if (absl::IsResourceExhausted(status)) return space_.Ended();
+    return fail_stop_.FailUnwritten(status);
   }
 
   absl::Status ReadFresh(const SessionKey& key, const Contents& contents, const RequestId& id,
                          std::optional<RequestRow>& row) const {
     ASSIGN_OR_RETURN(row,
-                     ReadRequest(*root_.files, key, contents, id, clock_.Wall() - kRequestsKept));
+                     ReadRequest(*root_.files, key, contents, id, time_->Now() - kRequestsKept));
     if (row && row->receipt.epoch != contents.head.lease.epoch) row->receipt.token.clear();
     return absl::OkStatus();
   }
@@ -351,26 +382,31 @@ class FsStore final : public SessionStore {
     guard.token = request.token;
     if (auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
     const absl::Duration ttl = request.ttl.value_or(head.lease.ttl);
-    leases_->Renew(request.key, head.lease.epoch, ttl);
+    leases_->Renew(request.key, head, ttl);
     return Renewed{.expires_in = ttl, .revision = head.revision, .marks = std::move(head.marks)};
   }
 
-  absl::StatusOr<std::vector<SessionKey>> DueToRecover(absl::Duration quiet, size_t limit) {
+  absl::StatusOr<std::vector<SessionKey>> DueToRecover(absl::Duration quiet,
+                                                       const std::optional<SessionKey>& after,
+                                                       size_t limit) {
     // A sweep is also when the house is tidied.
+    if (space_.ended()) Probe().IgnoreError();
     RETURN_IF_ERROR(JudgeUpload(uploads_->Sweep(kUploadsKept)));
     table_->CutBackIdle(kIdle);
     census_->Compare();
     std::vector<SessionKey> due;
-    for (const SessionKey& key : listing_.Active()) {
+    for (const SessionKey& key : listing_.Active(after)) {
       if (due.size() == limit) break;
       if (leases_->Quiet(key) >= quiet && Expired(key)) due.push_back(key);
     }
     return due;
   }
 
-  absl::StatusOr<std::vector<SessionKey>> DueToEnd(absl::Duration grace, size_t limit) {
+  absl::StatusOr<std::vector<SessionKey>> DueToEnd(absl::Duration grace,
+                                                   const std::optional<SessionKey>& after,
+                                                   size_t limit) {
     std::vector<SessionKey> due;
-    for (const SessionKey& key : listing_.Cancelling()) {
+    for (const SessionKey& key : listing_.Cancelling(after)) {
       if (due.size() == limit) break;
       const std::optional<Head> head = HeadOf(key);
       if (head && EndIsDue(*head, leases_->MarkedFor(key), grace)) due.push_back(key);
@@ -422,9 +458,14 @@ class FsStore final : public SessionStore {
   Random& random_;
   Root root_;
   FailStop fail_stop_;
+  CutTails cut_tails_;
+  Space space_{clock_, options_.note};
+  absl::Mutex record_mutex_;  // while the file STORE is written beside the service
   Gate gate_;
   Listing listing_;
   EventBell bell_;
+  std::unique_ptr<Watermarks> watermarks_;
+  std::optional<StoreTime> time_;
   std::unique_ptr<Tombstones> tombstones_;
   std::optional<LeaseTable> leases_;
   std::optional<Uploads> uploads_;

@@ -1,9 +1,11 @@
-// The embedded store: sessions as directories of files, for one serving process (STORES section 2).
+// The embedded store: sessions as directories of files, for one serving process.
 #ifndef HOLDFAST_STORE_FS_FS_STORE_H_
 #define HOLDFAST_STORE_FS_FS_STORE_H_
 
 #include "session/clock.h"
 #include "session/store.h"
+#include "store-fs/bounds.h"
+#include "store-fs/cut_tails.h"
 #include "store-fs/files.h"
 
 #include "absl/time/time.h"
@@ -31,7 +33,13 @@ struct FsOptions {
   // Told, once, why the store stopped, in the system's words: for the operator's log and nobody
   // else.
   std::function<void(const std::string& cause)> report;
+  // Told of each unfinished write that recovery has cut off.
+  CutTails::Report report_cut_tail;
+  // Told what the operator should know of and the store goes on after: that there is no space, and
+  // that there is room again.
+  std::function<void(const std::string& what)> note;
   // For tests alone.
+  Bounds bounds;
   std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)> wrap_files;
 };
 

@@ -3,6 +3,7 @@
 #include "session/codec/records.h"
 #include "session/encoding.h"
 #include "session/status_macros.h"
+#include "store-fs/bounds.h"
 #include "store-fs/crc32c.h"
 #include "store-fs/root.h"
 
@@ -17,8 +18,8 @@ namespace {
 
 constexpr char kIndexFile[] = "index";
 constexpr uint64_t kFirstVersion = 1;
-constexpr uint64_t kVersion = 2;  // whether the session is being cancelled
-constexpr size_t kIndexMost = size_t{4} * 1024 * 1024 * 1024;
+constexpr size_t kChecksumMost = 10;  // bytes of a number
+constexpr uint64_t kVersion = 2;      // whether the session is being cancelled
 
 std::string EncodeRow(const IndexRow& entry) {
   const SessionRow& row = entry.row;
@@ -70,12 +71,13 @@ std::optional<std::vector<IndexRow>> DecodeIndex(std::string_view bytes) {
 
 }  // namespace
 
-absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows) {
+absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows, size_t most) {
   const auto known = [](const IndexRow& entry) { return entry.row.mark == SessionRow::Mark::kOk; };
   Encoder body;
   body.Number(kVersion).Number(static_cast<uint64_t>(std::ranges::count_if(rows, known)));
   for (const IndexRow& entry : rows) {
     if (known(entry)) body.Text(EncodeRow(entry));
+    if (body.size() + kChecksumMost > most) return absl::OkStatus();
   }
   Encoder whole;
   whole.Number(Crc32c(body.bytes())).Raw(body.bytes());
@@ -84,7 +86,7 @@ absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows) {
 
 absl::StatusOr<std::optional<StoredIndex>> TakeIndex(Files& files) {
   const absl::StatusOr<FileInfo> info = files.Stat(kIndexFile);
-  const absl::StatusOr<std::string> bytes = ReadWhole(files, kIndexFile, kIndexMost);
+  const absl::StatusOr<std::string> bytes = ReadWhole(files, kIndexFile, kIndexFileBytes);
   RETURN_IF_ERROR(RemoveTree(files, kIndexFile));
   if (!info.ok() || !bytes.ok()) return std::nullopt;
   std::optional<std::vector<IndexRow>> rows = DecodeIndex(*bytes);

@@ -5,10 +5,12 @@
 #define HOLDFAST_STORE_FS_INDEX_H_
 
 #include "session/store.h"
+#include "store-fs/bounds.h"
 #include "store-fs/files.h"
 
 #include "absl/status/status.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -21,7 +23,9 @@ struct IndexRow {
 };
 
 // Replaces the file durably. Rows that are marked are left out: what they say is looked at anew.
-absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows);
+// One that would be longer than a reader takes (`most`) is not written.
+absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows,
+                        size_t most = kIndexFileBytes);
 
 struct StoredIndex {
   std::vector<IndexRow> rows;

@@ -1,4 +1,4 @@
-// The names inside a session's directory (STORES section 2).
+// The names inside a session's directory.
 #ifndef HOLDFAST_STORE_FS_LAYOUT_H_
 #define HOLDFAST_STORE_FS_LAYOUT_H_
 

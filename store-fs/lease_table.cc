@@ -3,8 +3,16 @@
 #include "session/marks.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace holdfast::fs {
+namespace {
+
+// Rows that are looked at for each one that is added: enough for what is not needed to go sooner
+// than it comes.
+constexpr int kLooks = 4;
+
+}  // namespace
 
 void LeaseTable::Evaluate(const SessionKey& key, Head& head) {
   LeaseRecord& lease = head.lease;
@@ -14,9 +22,9 @@ void LeaseTable::Evaluate(const SessionKey& key, Head& head) {
   absl::Duration deadline = opened_ + lease.ttl;
   {
     const absl::MutexLock lock(&mutex_);
-    const auto found = entries_.find(key);
-    if (found != entries_.end() && found->second.epoch == lease.epoch) {
-      deadline = found->second.deadline;
+    const auto found = by_key_.find(key);
+    if (found != by_key_.end() && found->second->second.epoch == lease.epoch) {
+      deadline = found->second->second.deadline;
     }
   }
   const absl::Duration left = deadline - clock_.SinceBoot();
@@ -24,23 +32,71 @@ void LeaseTable::Evaluate(const SessionKey& key, Head& head) {
   lease.expires_in = std::max(left, absl::ZeroDuration());
 }
 
-void LeaseTable::Renew(const SessionKey& key, Epoch epoch, absl::Duration ttl) {
-  const absl::Duration now = clock_.SinceBoot();
-  const absl::MutexLock lock(&mutex_);
-  Entry& entry = entries_[key];
-  if (entry.epoch > epoch) return;  // a later grant was faster
-  entry = {.epoch = epoch, .deadline = now + ttl, .touched = now};
+// Without a row a lease ends one TTL behind the opening and the session is quiet since then. That
+// decides nothing about a session without a turn whose lease is over either way.
+bool LeaseTable::IsNeeded(const Entry& entry, absl::Duration now) const {
+  const bool over = entry.deadline <= now && opened_ + kLeaseTtlMost <= now;
+  return entry.active || (entry.held && !over);
 }
 
-void LeaseTable::Touch(const SessionKey& key) {
+void LeaseTable::MakeRoom(absl::Duration now) {
+  for (int looks = 0; looks < kLooks && rows_.size() > most_; ++looks) {
+    const auto last = std::prev(rows_.end());
+    if (IsNeeded(last->second, now)) {
+      rows_.splice(rows_.begin(), rows_, last);
+    } else {
+      by_key_.erase(last->first);
+      rows_.erase(last);
+    }
+  }
+}
+
+LeaseTable::Entry& LeaseTable::Use(const SessionKey& key) {
+  const absl::Duration now = clock_.SinceBoot();
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) {
+    MakeRoom(now);
+    rows_.emplace_front(key, Entry());
+    by_key_.emplace(key, rows_.begin());
+  } else {
+    rows_.splice(rows_.begin(), rows_, found->second);
+  }
+  return rows_.front().second;
+}
+
+void LeaseTable::Renew(const SessionKey& key, const Head& head, absl::Duration ttl) {
   const absl::Duration now = clock_.SinceBoot();
   const absl::MutexLock lock(&mutex_);
-  entries_[key].touched = now;
+  Entry& entry = Use(key);
+  if (entry.epoch > head.lease.epoch) return;  // a later grant was faster
+  entry.epoch = head.lease.epoch;
+  entry.deadline = now + ttl;
+  entry.touched = now;
+  entry.held = true;
+  // A commit beside it may have begun a turn that `head` does not show yet.
+  entry.active = entry.active || head.turn.has_value();
+}
+
+void LeaseTable::NoteChange(const SessionKey& key, const Head& head,
+                            std::optional<absl::Duration> ttl) {
+  const absl::Duration now = clock_.SinceBoot();
+  const absl::MutexLock lock(&mutex_);
+  Entry& entry = Use(key);
+  entry.touched = now;
+  entry.held = head.lease.held;
+  entry.active = head.turn.has_value();
+  if (!ttl || !head.lease.held) return;
+  entry.epoch = head.lease.epoch;
+  entry.deadline = now + *ttl;
 }
 
 void LeaseTable::Forget(const SessionKey& key) {
   const absl::MutexLock lock(&mutex_);
-  entries_.erase(key);
+  const auto found = by_key_.find(key);
+  if (found != by_key_.end()) {
+    rows_.erase(found->second);
+    by_key_.erase(found);
+  }
   marked_.erase(key);
 }
 
@@ -64,10 +120,15 @@ absl::Duration LeaseTable::MarkedFor(const SessionKey& key) {
 absl::Duration LeaseTable::Quiet(const SessionKey& key) {
   const absl::Duration now = clock_.SinceBoot();
   const absl::MutexLock lock(&mutex_);
-  const auto found = entries_.find(key);
+  const auto found = by_key_.find(key);
   const absl::Duration touched =
-      found == entries_.end() ? opened_ : std::max(opened_, found->second.touched);
+      found == by_key_.end() ? opened_ : std::max(opened_, found->second->second.touched);
   return now - touched;
+}
+
+size_t LeaseTable::rows() {
+  const absl::MutexLock lock(&mutex_);
+  return rows_.size();
 }
 
 }  // namespace holdfast::fs

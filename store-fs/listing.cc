@@ -170,15 +170,26 @@ std::vector<IndexRow> Listing::All() const {
   return all;
 }
 
-std::vector<SessionKey> Listing::Active() const { return KeysIn(&Tenant::active); }
-std::vector<SessionKey> Listing::Cancelling() const { return KeysIn(&Tenant::cancelling); }
+std::vector<SessionKey> Listing::Active(const std::optional<SessionKey>& after) const {
+  return KeysIn(&Tenant::active, after);
+}
 
-std::vector<SessionKey> Listing::KeysIn(std::set<std::string> Tenant::*ids) const {
+std::vector<SessionKey> Listing::Cancelling(const std::optional<SessionKey>& after) const {
+  return KeysIn(&Tenant::cancelling, after);
+}
+
+std::vector<SessionKey> Listing::KeysIn(std::set<std::string> Tenant::*ids,
+                                        const std::optional<SessionKey>& after) const {
   const absl::MutexLock lock(&mutex_);
   std::vector<SessionKey> keys;
-  for (const auto& [name, tenant] : tenants_) {
-    for (const std::string& id : tenant.*ids) {
-      keys.push_back({*TenantId::Parse(name), *SessionId::Parse(id)});
+  auto tenant = after ? tenants_.lower_bound(after->tenant.value()) : tenants_.begin();
+  for (; tenant != tenants_.end(); ++tenant) {
+    const auto& [name, of] = *tenant;
+    const std::set<std::string>& names = of.*ids;
+    const bool within = after && name == after->tenant.value();
+    auto id = within ? names.upper_bound(after->session.value()) : names.begin();
+    for (; id != names.end(); ++id) {
+      keys.push_back({*TenantId::Parse(name), *SessionId::Parse(*id)});
     }
   }
   return keys;

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,10 +40,11 @@ class Listing {
   [[nodiscard]] ListPage Page(const ListQuery& query) const;
   // All rows, with their tenants.
   [[nodiscard]] std::vector<IndexRow> All() const;
-  // Sessions that are ACTIVE by their rows.
-  [[nodiscard]] std::vector<SessionKey> Active() const;
-  // Sessions that are being cancelled by their rows.
-  [[nodiscard]] std::vector<SessionKey> Cancelling() const;
+  // Sessions that are ACTIVE by their rows, in the order of their keys; behind `after` if it is
+  // given.
+  [[nodiscard]] std::vector<SessionKey> Active(const std::optional<SessionKey>& after) const;
+  // Sessions that are being cancelled by their rows, likewise.
+  [[nodiscard]] std::vector<SessionKey> Cancelling(const std::optional<SessionKey>& after) const;
   void SetComplete() { complete_ = true; }
   [[nodiscard]] bool complete() const { return complete_; }
 
@@ -57,7 +59,8 @@ class Listing {
     std::set<std::string> cancelling;
   };
 
-  std::vector<SessionKey> KeysIn(std::set<std::string> Tenant::*ids) const;
+  std::vector<SessionKey> KeysIn(std::set<std::string> Tenant::*ids,
+                                 const std::optional<SessionKey>& after) const;
   static void Take(Tenant& tenant, const std::string& id);
   static void Place(Tenant& tenant, const SessionRow& row);
 

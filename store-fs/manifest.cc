@@ -3,6 +3,7 @@
 #include "session/names.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "store-fs/bounds.h"
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
@@ -133,6 +134,16 @@ absl::StatusOr<Manifest> FromJson(const Json& json, const SessionKey& key, const
 }
 
 }  // namespace
+
+absl::Status CheckManifest(const Head& head) {
+  // A byte is written as "\u0000" at worst; beside the texts stand numbers, ids and digests.
+  constexpr size_t kEscaped = 6;
+  constexpr size_t kBesideTexts = 8 * kKiB;
+  constexpr size_t kMost = (kManifestFileBytes - kBesideTexts) / kEscaped;
+  const size_t sm = head.sm ? head.sm->ext_id.size() + head.sm->slot_ref.size() : 0;
+  if (head.project_root.size() + sm <= kMost) return absl::OkStatus();
+  return TooLarge("manifest", kMost, head.project_root.size() + sm);
+}
 
 std::string EncodeManifest(const Manifest& manifest, const Head& head) {
   Json json = {{kEight, EightKeys(manifest, head)},

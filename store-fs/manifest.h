@@ -7,6 +7,7 @@
 #include "session/head.h"
 #include "session/ids.h"
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include <cstddef>
@@ -17,7 +18,6 @@
 namespace holdfast::fs {
 
 inline constexpr char kManifestFile[] = "manifest.json";
-inline constexpr size_t kManifestMost = size_t{64} * 1024;
 
 // What manifest.json says beside the eight keys of the manifest itself.
 struct Manifest {
@@ -30,6 +30,9 @@ struct Manifest {
   uint64_t previous_salt = 0;  // of the journal that these files cover
   Digest head_digest{};        // of head.<file>
 };
+
+// TOO_LARGE when the manifest of `head` could become larger than a reader takes.
+absl::Status CheckManifest(const Head& head);
 
 // The file's text: sorted keys, two spaces, a checksum over the rest. `head` gives the eight keys.
 std::string EncodeManifest(const Manifest& manifest, const Head& head);

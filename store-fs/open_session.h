@@ -1,16 +1,18 @@
 // One session of the store: who waits to change it, and what of it is durable.
 //
 // A commit path without a log of its own for the store: callers queue, one of them leads, decides
-// all that wait, writes one frame, syncs once, and answers everybody (STORES section 2, "Commit").
+// all that wait, writes one frame, syncs once, and answers everybody.
 #ifndef HOLDFAST_STORE_FS_OPEN_SESSION_H_
 #define HOLDFAST_STORE_FS_OPEN_SESSION_H_
 
 #include "session/change.h"
+#include "session/queue_progress.h"
 #include "session/store.h"
 #include "store-fs/commit_batch.h"
 #include "store-fs/contents.h"
 #include "store-fs/environment.h"
 #include "store-fs/recovery.h"
+#include "store-fs/space.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -18,6 +20,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -59,19 +62,27 @@ class OpenSession {
   using Batch = std::vector<Waiter*>;
 
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits until the change was settled or may be led. When the session has stalled, all that wait
+  // but the first kWaitersPerSession are settled as OVERLOADED.
+  void Await(Waiter& self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits until no call leads; OVERLOADED when too many wait for that and the session has stalled.
+  absl::Status AwaitNoLeader() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Settles one batch as the leader. Gives the lock away meanwhile and takes it again.
-  void Lead(const Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Lead(Batch batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls `act` as the leader, unless somebody leads already.
   void LeadIfFree(const std::function<void()>& act);
 
   // The rest is the leader's alone and runs without the lock, but for the moment a result is
   // published.
   absl::Status EnsureOpen();
-  void Run(const Batch& batch);
-  absl::Status Write(const std::vector<Applied>& applied);
-  absl::Status Create(const std::vector<Applied>& applied);
-  absl::Status Append(const std::vector<Applied>& applied);
+  void Run(Batch& batch);
+  void Decide(Batch& batch, CommitBatch& decisions);
+  absl::Status Write(const CommitBatch& batch);
+  absl::Status Create(const CommitBatch& batch);
+  absl::Status GiveUpCreating(const absl::Status& cause, const Manifest& manifest);
+  absl::Status Append(const CommitBatch& batch);
+  absl::Status MakeJournal();
   absl::Status TakeSpace(uint64_t bytes);
   // Puts staged uploads where the frame that names them will look for them.
   absl::Status TakeUploads(const std::vector<Applied>& applied);
@@ -80,10 +91,14 @@ class OpenSession {
   absl::Status CheckStillThere();
   absl::Status Bury(const Applied& applied);
   void Publish(const std::vector<Applied>& applied, std::string_view payload, uint64_t offset);
+  // Notes how far the journal is durable.
+  void NoteDurable(const Journal& journal, Revision revision);
   void NoteLeases(const Batch& batch, const Applied& last);
   void RotateIfDue();
+  void PutOffRotation(const absl::Status& cause, absl::Duration now);
   absl::Status ReplaceJournalAndPublish(Opened next);
   void CutBack();
+  absl::Status Unwritten(const absl::Status& cause);
   absl::Status Fail(const absl::Status& cause) { return environment_.fail_stop.Fail(cause); }
   void ShowRow(const Head& head) {
     environment_.listing.Put(key_.tenant, RowOf(key_.session, head));
@@ -94,9 +109,13 @@ class OpenSession {
   absl::Mutex mutex_;
   std::deque<Waiter*> waiting_ ABSL_GUARDED_BY(mutex_);
   bool leading_ ABSL_GUARDED_BY(mutex_) = false;
+  QueueProgress progress_ ABSL_GUARDED_BY(mutex_);
+  size_t openers_ ABSL_GUARDED_BY(mutex_) = 0;  // reads that wait for the session to be opened
   // Written by the leader under the lock; the leader alone may read it without.
   std::optional<Opened> opened_;
+  Backoff rotation_;                                // the leader's alone
   bool dirty_ ABSL_GUARDED_BY(mutex_) = false;      // acknowledged and not yet synced
+  Watermark written_ ABSL_GUARDED_BY(mutex_);       // up to where, then
   absl::Duration changed_ ABSL_GUARDED_BY(mutex_);  // when, by the boot clock
 };
 

@@ -42,9 +42,20 @@ absl::Status Failure(const char* what, const std::string& path, int error) {
     case ENOTDIR:
     case EISDIR:
       return absl::FailedPreconditionError(text);
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return absl::AbortedError(text);
     default:
       return absl::UnavailableError(text);
   }
+}
+
+// The same of an operation that changes the disk: a lack of memory in the middle of one is no
+// better than any other failure.
+absl::Status Broken(const char* what, const std::string& path, int error) {
+  absl::Status status = Failure(what, path, error);
+  return IsShortage(status) ? absl::UnavailableError(std::string(status.message())) : status;
 }
 
 // Owns a descriptor.
@@ -89,7 +100,7 @@ class PosixFile final : public File {
       const ssize_t done =
           pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) return Failure("write", path_, done < 0 ? errno : EIO);
+      if (done <= 0) return Broken("write", path_, done < 0 ? errno : EIO);
       offset += static_cast<uint64_t>(done);
       bytes.remove_prefix(static_cast<size_t>(done));
     }
@@ -114,13 +125,15 @@ class PosixFile final : public File {
 
   absl::Status Sync() override {
     const OffCore waiting;
-    if (fdatasync(fd_.get()) != 0) return Failure("sync", path_, errno);
+    if (fdatasync(fd_.get()) != 0) return Broken("sync", path_, errno);
     return absl::OkStatus();
   }
 
   absl::Status Allocate(uint64_t offset, uint64_t size) override {
     while (fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(size)) != 0) {
-      if (errno != EINTR) return Failure("allocate", path_, errno);
+      // Where space cannot be taken in advance, the zeros below take it.
+      if (errno == EOPNOTSUPP || errno == ENOSYS) break;
+      if (errno != EINTR) return Broken("allocate", path_, errno);
     }
     // Written zeros spare each later sync the conversion of unwritten extents.
     static constexpr std::array<char, kZeroBytes> kZeros{};
@@ -132,7 +145,7 @@ class PosixFile final : public File {
   }
 
   absl::Status Truncate(uint64_t size) override {
-    if (ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) return Failure("cut", path_, errno);
+    if (ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) return Broken("cut", path_, errno);
     return absl::OkStatus();
   }
 
@@ -200,7 +213,7 @@ class PosixFiles final : public Files {
     const Descriptor directory = Directory(path);
     if (directory.get() < 0) return Failure("open directory", path, errno);
     const OffCore waiting;
-    if (fsync(directory.get()) != 0) return Failure("sync directory", path, errno);
+    if (fsync(directory.get()) != 0) return Broken("sync directory", path, errno);
     return absl::OkStatus();
   }
 
@@ -221,12 +234,17 @@ class PosixFiles final : public Files {
     return names;
   }
 
+  // Takes no descriptor, since it is asked whether what was just written still has its name. No
+  // link is followed: each directory on the way is looked at first.
   absl::StatusOr<FileInfo> Stat(const std::string& path) override {
     struct statx info {};
-    const absl::Status status = InParent("stat", path, [&](int parent, const char* name) {
-      return statx(parent, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &info);
-    });
-    if (!status.ok()) return status;
+    for (size_t slash = path.find('/'); slash != std::string::npos;
+         slash = path.find('/', slash + 1)) {
+      if (Look(path.substr(0, slash), info) != 0) return Failure("stat", path, errno);
+      if (S_ISLNK(info.stx_mode)) return Failure("stat", path, ELOOP);
+      if (!S_ISDIR(info.stx_mode)) return Failure("stat", path, ENOTDIR);
+    }
+    if (Look(path, info) != 0) return Failure("stat", path, errno);
     const bool has_birth = (info.stx_mask & STATX_BTIME) != 0;
     const auto nanos = [](const statx_timestamp& time) {
       return time.tv_sec * kNanosPerSecond + time.tv_nsec;
@@ -247,6 +265,12 @@ class PosixFiles final : public Files {
     return {path.substr(0, slash), path.substr(slash + 1)};
   }
 
+  // What is behind a name; -1 with errno on failure.
+  int Look(const std::string& path, struct statx& info) const {
+    return statx(root_.get(), path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME,
+                 &info);
+  }
+
   [[nodiscard]] Descriptor Directory(const std::string& path) const {
     return Descriptor(OpenBeneath(root_.get(), path, O_RDONLY | O_DIRECTORY, 0));
   }
@@ -256,9 +280,8 @@ class PosixFiles final : public Files {
   absl::Status InParent(const char* what, const std::string& path, Act act) {
     const auto [parent, name] = Split(path);
     const Descriptor directory = Directory(parent);
-    if (directory.get() < 0 || act(directory.get(), name.c_str()) != 0) {
-      return Failure(what, path, errno);
-    }
+    if (directory.get() < 0) return Failure(what, path, errno);
+    if (act(directory.get(), name.c_str()) != 0) return Broken(what, path, errno);
     return absl::OkStatus();
   }
 

@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, std:
         ReadLog(where, seen.log, from, most, limit.bytes);
     if (items.ok()) return items;
     if (!absl::IsNotFound(items.status()) && !absl::IsDataLoss(items.status())) {
-      return environment.fail_stop.Fail(items.status());
+      return environment.fail_stop.FailUnwritten(items.status());
     }
   }
   return Damaged(what, seen.from);
@@ -154,36 +154,45 @@ absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
     SlotView view{.slot = version.meta, .size = version.size};
     if (!version.meta.staged) bytes += version.size;
     view.data_left_out = bytes > query.most_bytes && !version.meta.staged && version.size > 0;
-    if (!view.data_left_out) ReadSlotData(version, entries, journal, view);
+    if (!view.data_left_out) {
+      RETURN_IF_ERROR(ReadSlotData(version, entries, journal, view));
+    }
     page.slots.push_back(std::move(view));
   }
   return page;
 }
 
 // Leaves `view` marked as damaged when the bytes cannot be read: only this slot is lost.
-void Readers::ReadSlotData(const SlotVersion& version, const NumberedLog& entries,
-                           const std::shared_ptr<File>& journal, SlotView& view) {
+absl::Status Readers::ReadSlotData(const SlotVersion& version, const NumberedLog& entries,
+                                   const std::shared_ptr<File>& journal, SlotView& view) {
   std::optional<Slot> slot;
+  absl::Status read;
   if (version.entry > JournalNumber()) {
     const LogFiles where{.files = &environment_.files,
                          .journal = journal.get(),
                          .prefix = PrefixOf(key_, FileKind::kEntries)};
     const auto items = ReadLog(where, entries, version.entry.value(), 1, kPageBytes);
+    read = items.status();
     if (items.ok() && !items->empty()) {
       std::optional<JournalEntry> entry = DecodeEntry(items->front());
       if (entry) slot = std::move(entry->slot);
     }
   } else if (version.where.file == 0) {
     const auto bytes = ReadExtent(*journal, version.where);
+    read = bytes.status();
     if (bytes.ok()) slot = DecodeSlot(*bytes);
   } else {
     const auto file = environment_.files.Open(PathOf(key_, FileKind::kSlots, version.where.file),
                                               OpenMode::kRead);
     const auto bytes = file.ok() ? ReadExtent(**file, version.where) : file.status();
+    read = bytes.status();
     if (bytes.ok()) slot = DecodeSlot(*bytes);
   }
+  // A shortage is no damage.
+  if (IsShortage(read)) return FailStop::Short();
   view.damaged = !slot.has_value();
   if (slot) view.slot.data = std::move(slot->data);  // empty when it is staged
+  return absl::OkStatus();
 }
 
 // A turn's entries may lie between those of others: a page is empty only at the end.
@@ -297,12 +306,12 @@ absl::StatusOr<std::string> Readers::Staged(const StagedBytes& bytes, uint64_t o
   if (offset >= bytes.size) return std::string();
   const auto file = environment_.files.Open(UploadPathOf(key_, bytes.upload), OpenMode::kRead);
   if (absl::IsNotFound(file.status())) return Damaged("upload", bytes.offset + offset);
-  if (!file.ok()) return environment_.fail_stop.Fail(file.status());
+  if (!file.ok()) return environment_.fail_stop.FailUnwritten(file.status());
   const size_t wanted = std::min<uint64_t>(count, bytes.size - offset);
   absl::StatusOr<std::string> read = ReadBlocks(**file, bytes.offset + offset, wanted);
   if (read.ok()) return read;
   if (absl::IsDataLoss(read.status())) return Damaged("upload", bytes.offset + offset);
-  return environment_.fail_stop.Fail(read.status());
+  return environment_.fail_stop.FailUnwritten(read.status());
 }
 
 }  // namespace holdfast::fs

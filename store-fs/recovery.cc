@@ -1,8 +1,6 @@
 #include "store-fs/recovery.h"
 
-#include "session/codec/records.h"
 #include "session/encoding.h"
-#include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/change_record.h"
@@ -19,9 +17,6 @@
 
 namespace holdfast::fs {
 namespace {
-
-constexpr size_t kJournalMost = size_t{1024} * 1024 * 1024;
-constexpr size_t kHeadMost = size_t{256} * 1024 * 1024;
 
 absl::Status Damaged(std::string_view what, std::string_view why) {
   return Refusal(Reason::kDamaged, "a file of this session is not what this store wrote")
@@ -49,21 +44,31 @@ absl::StatusOr<Manifest> ReadManifest(Files& files, const SessionKey& key, const
   RETURN_IF_ERROR(Judge(info.status(), "directory"));
   if (!info->directory) return Damaged("directory", "something else is in its place");
   const absl::StatusOr<std::string> text =
-      ReadWhole(files, directory + "/" + kManifestFile, kManifestMost);
+      ReadWhole(files, directory + "/" + kManifestFile, kManifestFileBytes);
   RETURN_IF_ERROR(Judge(text.status(), kManifestFile));
   return DecodeManifest(*text, key, store);
 }
 
-absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key,
-                                      const Manifest& manifest) {
+absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key, const Manifest& manifest,
+                                      size_t most) {
   if (manifest.file == 0) return Contents();
   const std::string name = PathOf(key, FileKind::kHead, manifest.file);
-  const absl::StatusOr<std::string> bytes = ReadWhole(files, name, kHeadMost);
+  const absl::StatusOr<std::string> bytes = ReadWhole(files, name, most);
   RETURN_IF_ERROR(Judge(bytes.status(), "head"));
   if (Sha256(*bytes) != manifest.head_digest) return Damaged("head", "wrong digest");
   std::optional<Contents> contents = DecodeContents(*bytes);
   if (!contents) return Damaged("head", "wrong shape");
   return *std::move(contents);
+}
+
+// The birth is of the same file unless somebody replaces it at this very moment; then it is of none
+// that a watermark names.
+absl::StatusOr<FileIdentity> Identify(Files& files, const std::string& path, File& file) {
+  FileIdentity identity;
+  ASSIGN_OR_RETURN(identity.inode, file.Inode());
+  const absl::StatusOr<FileInfo> info = files.Stat(path);
+  if (info.ok()) identity.birth_ns = info->birth_ns;
+  return identity;
 }
 
 struct Replay {
@@ -123,17 +128,19 @@ absl::StatusOr<Replay> ReplayFrames(std::string_view bytes, const Frame& start,
 
 struct JournalBytes {
   std::unique_ptr<File> file;
+  FileIdentity identity;
   std::string bytes;
   Frame start;
 };
 
-absl::StatusOr<JournalBytes> ReadJournal(Files& files, const SessionKey& key) {
-  absl::StatusOr<std::unique_ptr<File>> file =
-      files.Open(DirectoryOf(key) + "/" + kJournalFile, OpenMode::kWrite);
+absl::StatusOr<JournalBytes> ReadJournal(Files& files, const SessionKey& key, uint64_t most) {
+  const std::string path = DirectoryOf(key) + "/" + kJournalFile;
+  absl::StatusOr<std::unique_ptr<File>> file = files.Open(path, OpenMode::kWrite);
   RETURN_IF_ERROR(Judge(file.status(), kJournalFile));
-  JournalBytes journal{.file = *std::move(file), .bytes = {}, .start = {}};
+  JournalBytes journal{.file = *std::move(file), .identity = {}, .bytes = {}, .start = {}};
+  ASSIGN_OR_RETURN(journal.identity, Identify(files, path, *journal.file));
   ASSIGN_OR_RETURN(const uint64_t size, journal.file->Size());
-  if (size > kJournalMost) return Damaged(kJournalFile, "larger than it can be");
+  if (size > most) return Damaged(kJournalFile, "larger than it can be");
   ASSIGN_OR_RETURN(journal.bytes, journal.file->Read(0, size));
   const FrameRead start = ReadFrame(journal.bytes, 0, std::nullopt);
   if (start.state != FrameState::kValid || start.frame.head.type != FrameType::kStart) {
@@ -141,27 +148,6 @@ absl::StatusOr<JournalBytes> ReadJournal(Files& files, const SessionKey& key) {
   }
   journal.start = start.frame;
   return journal;
-}
-
-// Of old request rows it is remembered where they stand; those of the journal are newer.
-absl::Status LoadRequests(Files& files, const SessionKey& key, File& journal, Contents& contents) {
-  const LogFiles where{
-      .files = &files, .journal = &journal, .prefix = PrefixOf(key, FileKind::kRequests)};
-  uint64_t next = contents.request_log.first();
-  const auto all = std::make_shared<RequestTable>(next);
-  while (next < contents.request_log.next) {
-    const auto items = ReadLog(where, contents.request_log, next, kPageMost, kPageBytes);
-    if (!items.ok()) return Judge(items.status(), "requests");
-    for (const std::string& item : *items) {
-      const std::optional<RequestRow> row = DecodeRequest(item);
-      if (!row) return Damaged("requests", "wrong shape");
-      all->AddWritten(row->stamp.id, row->at);
-    }
-    next += items->size();
-  }
-  for (const RequestRow& row : contents.requests->unwritten()) all->Add(row);
-  contents.requests = all;
-  return absl::OkStatus();
 }
 
 // The head on the disk, before anything is repaired.
@@ -173,11 +159,22 @@ struct Loaded {
   bool journal_is_covered = false;  // a rotation was cut between its steps 2 and 3
 };
 
-absl::StatusOr<Loaded> Load(Files& files, const SessionKey& key, const StoreIdentity& identity) {
+// An unfinished write was never acknowledged, so what was acknowledged is there, or is damaged.
+absl::Status CheckAcknowledged(const Loaded& loaded, const std::optional<Watermark>& mark) {
+  if (!mark || !mark->IsOf(loaded.journal.identity)) return absl::OkStatus();
+  // Of a journal that the files cover everything is there by their digest.
+  const bool shorter = !loaded.journal_is_covered && loaded.replay.end < mark->end;
+  if (!shorter && loaded.contents.head.revision >= mark->revision) return absl::OkStatus();
+  return Damaged(kJournalFile, "it ends before what was acknowledged");
+}
+
+absl::StatusOr<Loaded> Load(Files& files, const SessionKey& key, const StoreIdentity& identity,
+                            const std::optional<Watermark>& mark) {
   Loaded loaded;
   ASSIGN_OR_RETURN(loaded.manifest, ReadManifest(files, key, identity.store));
-  ASSIGN_OR_RETURN(loaded.contents, ReadHeadFile(files, key, loaded.manifest));
-  ASSIGN_OR_RETURN(loaded.journal, ReadJournal(files, key));
+  ASSIGN_OR_RETURN(loaded.contents,
+                   ReadHeadFile(files, key, loaded.manifest, identity.bounds.head));
+  ASSIGN_OR_RETURN(loaded.journal, ReadJournal(files, key, identity.bounds.journal));
   loaded.contents.head.incarnation = identity.incarnation;
   const uint64_t salt = loaded.journal.start.head.salt;
   if (salt == loaded.manifest.salt) {
@@ -193,6 +190,7 @@ absl::StatusOr<Loaded> Load(Files& files, const SessionKey& key, const StoreIden
   if (head.uid != loaded.manifest.uid || head.store != identity.store) {
     return Damaged("head", "it belongs to another session");
   }
+  RETURN_IF_ERROR(CheckAcknowledged(loaded, mark));
   head.tail_bytes_cut = loaded.replay.cut;
   return loaded;
 }
@@ -201,15 +199,26 @@ absl::StatusOr<Loaded> Load(Files& files, const SessionKey& key, const StoreIden
 absl::StatusOr<Journal> Adopt(const Loaded& loaded, std::unique_ptr<File> file) {
   Journal journal;
   journal.file = std::move(file);
+  journal.identity = loaded.journal.identity;
   journal.end = loaded.replay.end;
   journal.allocated = loaded.journal.bytes.size();
   journal.last_checksum = loaded.replay.last_checksum;
   if (loaded.replay.cut > 0) {
-    RETURN_IF_ERROR(journal.file->Truncate(journal.end));
+    RETURN_IF_ERROR(AfterWriting(journal.file->Truncate(journal.end)));
     journal.allocated = journal.end;
   }
-  RETURN_IF_ERROR(journal.file->Sync());
-  ASSIGN_OR_RETURN(journal.inode, journal.file->Inode());
+  RETURN_IF_ERROR(AfterWriting(journal.file->Sync()));
+  return journal;
+}
+
+// What was there goes on being read, and nothing is written behind it.
+Journal Covered(JournalBytes old) {
+  Journal journal;
+  journal.identity = old.identity;
+  journal.file = std::move(old.file);
+  journal.end = old.bytes.size();
+  journal.allocated = journal.end;
+  journal.covered = true;
   return journal;
 }
 
@@ -220,27 +229,31 @@ std::string DirectoryOf(const SessionKey& key) {
 }
 
 absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
-                                      const StoreIdentity& identity) {
-  ASSIGN_OR_RETURN(Loaded loaded, Load(files, key, identity));
-  RETURN_IF_ERROR(LoadRequests(files, key, *loaded.journal.file, loaded.contents));
+                                      const StoreIdentity& identity,
+                                      const std::optional<Watermark>& mark) {
+  ASSIGN_OR_RETURN(Loaded loaded, Load(files, key, identity, mark));
   Opened opened;
   opened.manifest = loaded.manifest;
   if (loaded.journal_is_covered) {
     RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key)));
-    ASSIGN_OR_RETURN(opened.journal, ReplaceJournal(files, key, loaded.manifest));
+    absl::StatusOr<Journal> next = ReplaceJournal(files, key, loaded.manifest);
+    if (IsLack(next.status())) next = Covered(std::move(loaded.journal));
+    RETURN_IF_ERROR(next.status());
+    opened.journal = *std::move(next);
     RETURN_IF_ERROR(RemoveUnnamed(files, key, loaded.contents, loaded.manifest.file));
   } else {
+    // First what may lack something: behind it the disk is written.
+    RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key)));
     std::unique_ptr<File> file = std::move(loaded.journal.file);
     ASSIGN_OR_RETURN(opened.journal, Adopt(loaded, std::move(file)));
-    RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key)));
   }
   opened.contents = std::move(loaded.contents);
   return opened;
 }
 
-absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key,
-                                 const StoreIdentity& identity) {
-  ASSIGN_OR_RETURN(Loaded loaded, Load(files, key, identity));
+absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key, const StoreIdentity& identity,
+                                 const std::optional<Watermark>& mark) {
+  ASSIGN_OR_RETURN(Loaded loaded, Load(files, key, identity, mark));
   return std::move(loaded.contents.head);
 }
 
@@ -250,7 +263,7 @@ std::string NewJournal(const Manifest& manifest, uint32_t* checksum) {
   FrameHead head;
   head.type = FrameType::kStart;
   head.salt = manifest.salt;
-  std::string bytes = EncodeFrame(head, out.bytes(), 0);
+  std::string bytes = *EncodeFrame(head, out.bytes(), 0);  // a number is not too large
   *checksum = ReadFrame(bytes, 0, manifest.salt).frame.checksum;
   return bytes;
 }
@@ -263,9 +276,9 @@ absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,
   RETURN_IF_ERROR(RemoveTree(files, path));
   RETURN_IF_ERROR(WriteNew(files, path, bytes));
   ASSIGN_OR_RETURN(journal.file, files.Open(path, OpenMode::kWrite));
-  ASSIGN_OR_RETURN(journal.inode, journal.file->Inode());
+  ASSIGN_OR_RETURN(journal.identity, Identify(files, path, *journal.file));
   RETURN_IF_ERROR(files.Rename(path, DirectoryOf(key) + "/" + kJournalFile));
-  RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key)));
+  RETURN_IF_ERROR(AfterWriting(files.SyncDirectory(DirectoryOf(key))));
   journal.end = bytes.size();
   journal.allocated = bytes.size();
   return journal;
@@ -278,12 +291,15 @@ absl::Status RemoveUnnamed(Files& files, const SessionKey& key, const Contents& 
     const std::string path = DirectoryOf(key) + "/" + directory;
     const absl::StatusOr<std::vector<std::string>> names = files.List(path);
     if (absl::IsNotFound(names.status())) continue;
+    if (IsLack(names.status())) return absl::OkStatus();
     RETURN_IF_ERROR(names.status());
     for (const std::string& name : *names) {
       std::string relative = directory;
       relative.append("/").append(name);
       if (named.contains(relative)) continue;
-      RETURN_IF_ERROR(files.RemoveFile(DirectoryOf(key).append("/").append(relative)));
+      const absl::Status removed = files.RemoveFile(DirectoryOf(key).append("/").append(relative));
+      if (IsLack(removed)) return absl::OkStatus();
+      RETURN_IF_ERROR(removed);
     }
   }
   return absl::OkStatus();

@@ -5,9 +5,11 @@
 
 #include "session/clock.h"
 #include "session/ids.h"
+#include "store-fs/bounds.h"
 #include "store-fs/contents.h"
 #include "store-fs/files.h"
 #include "store-fs/manifest.h"
+#include "store-fs/watermarks.h"
 
 #include "absl/status/statusor.h"
 
@@ -21,10 +23,13 @@ namespace holdfast::fs {
 // An open journal.log.
 struct Journal {
   std::shared_ptr<File> file;
-  uint64_t inode = 0;
+  FileIdentity identity;
   uint64_t end = 0;        // where the next frame begins
   uint64_t allocated = 0;  // bytes that are there, zeros included
   uint32_t last_checksum = 0;
+  // All it holds is in the files of a rotation, and there was no space for the next journal: that
+  // one must be made before anything is written.
+  bool covered = false;
 };
 
 // A session as it lies on the disk, ready to be served.
@@ -39,6 +44,7 @@ struct StoreIdentity {
   StoreId store;
   Incarnation incarnation;
   bool unsynced = false;  // several frames may be torn: recovery cuts at the first that fails
+  Bounds bounds;
 };
 
 // "t/<tenant>/<session>".
@@ -46,22 +52,25 @@ std::string DirectoryOf(const SessionKey& key);
 
 // Opens the session in the directory of `key`. SESSION_NOT_FOUND when there is none;
 // RESUME_MISMATCH, MANIFEST_DRIFT or DAMAGED as STORES says, with nothing written; UNAVAILABLE (no
-// refusal) when the disk fails, after which the store must stop.
+// refusal) when the disk fails, after which the store must stop. DAMAGED too when the journal that
+// `mark` is of, if any, ends before it or leaves an earlier revision.
 absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
-                                      const StoreIdentity& identity);
+                                      const StoreIdentity& identity,
+                                      const std::optional<Watermark>& mark = std::nullopt);
 
 // The same for a row of a listing: nothing is repaired and no file stays open.
-absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key,
-                                 const StoreIdentity& identity);
+absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key, const StoreIdentity& identity,
+                                 const std::optional<Watermark>& mark = std::nullopt);
 
 // The bytes of a new journal: its start frame, which names the rotation that it follows.
 std::string NewJournal(const Manifest& manifest, uint32_t* checksum);
 
-// Replaces journal.log by an empty one with the manifest's salt (step 3 of a rotation).
+// Replaces journal.log by an empty one with the manifest's salt (step 3 of a rotation). A lack
+// (IsLack) leaves the one that is there.
 absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,
                                        const Manifest& manifest);
 
-// Removes what nothing names (step 4).
+// Removes what nothing names (step 4). What a lack leaves there is removed by the next rotation.
 absl::Status RemoveUnnamed(Files& files, const SessionKey& key, const Contents& contents,
                            uint64_t file);
 

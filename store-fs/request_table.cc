@@ -1,47 +1,70 @@
 #include "store-fs/request_table.h"
 
+#include "session/status_macros.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
 namespace holdfast::fs {
 
-RequestTable::Key RequestTable::KeyOf(const RequestId& id) {
+RequestKey KeyOf(const RequestId& id) {
   const std::string bytes = UuidBytes(id.value());
-  Key key{};
+  RequestKey key{};
   std::ranges::copy_n(bytes.begin(), std::min(bytes.size(), key.size()), key.begin());
   return key;
 }
 
 void RequestTable::Add(RequestRow row) {
-  AddWritten(row.stamp.id, row.at);
+  const absl::MutexLock lock(&mutex_);
+  const RequestKey key = KeyOf(row.stamp.id);
+  newest_.insert_or_assign(key, next_++);
+  ids_.emplace_back(key);
   unwritten_.push_back(std::move(row));
 }
 
-void RequestTable::AddWritten(const RequestId& id, absl::Time at) {
-  const Key key = KeyOf(id);
-  newest_.insert_or_assign(key, first_ + ages_.size());
-  ages_.push_back({.at = at, .id = key});
+// Rows that were added since the table was made are newer than any that is learnt.
+void RequestTable::Take(const Ids& ids) {
+  uint64_t number = first();
+  for (auto it = ids.rbegin(); it != ids.rend(); ++it) {
+    --number;
+    ids_.push_front(*it);
+    if (*it) {
+      newest_.try_emplace(**it, number);
+    } else {
+      last_lost_ = std::max(last_lost_, number);
+    }
+  }
 }
 
-std::optional<RequestTable::Known> RequestTable::Find(const RequestId& id,
-                                                      absl::Time oldest) const {
+absl::StatusOr<std::optional<RequestTable::Known>> RequestTable::Find(const RequestId& id,
+                                                                      const Learn& learn) {
+  const absl::MutexLock lock(&mutex_);
+  if (!learnt_) {
+    ASSIGN_OR_RETURN(const Ids ids, learn(first()));
+    Take(ids);
+    learnt_ = true;
+  }
   const auto found = newest_.find(KeyOf(id));
-  if (found == newest_.end()) return std::nullopt;
-  const size_t place = found->second - first_;
-  if (ages_[place].at < oldest) return std::nullopt;
-  const size_t written = ages_.size() - unwritten_.size();
-  return Known{.row = place < written ? nullptr : &unwritten_[place - written],
-               .number = found->second};
+  if (found == newest_.end()) {
+    if (last_lost_ < first() || ids_.empty()) return std::nullopt;
+    return Known{.row = std::nullopt, .number = last_lost_, .lost = true};
+  }
+  Known known{.row = std::nullopt, .number = found->second, .lost = false};
+  const uint64_t written = next_ - unwritten_.size();
+  if (known.number >= written) known.row = unwritten_[known.number - written];
+  return known;
 }
 
-void RequestTable::DropOlder(absl::Time oldest) {
-  while (ages_.size() > unwritten_.size() && ages_.front().at < oldest) {
-    const auto found = newest_.find(ages_.front().id);
+void RequestTable::NoteWritten(uint64_t first_kept) {
+  const absl::MutexLock lock(&mutex_);
+  unwritten_.clear();
+  while (!ids_.empty() && first() < first_kept) {
+    const std::optional<RequestKey>& id = ids_.front();
+    const auto found = id ? newest_.find(*id) : newest_.end();
     // A later row of the same id stays.
-    if (found->second == first_) newest_.erase(found);
-    ages_.pop_front();
-    ++first_;
+    if (found != newest_.end() && found->second == first()) newest_.erase(found);
+    ids_.pop_front();
   }
 }
 

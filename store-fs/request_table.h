@@ -1,61 +1,82 @@
 // The request ids of one session, for as long as their replies are kept. The newest replies stand
 // here, as they do in the journal; of older ones only where they stand in the session's log of
-// requests, which costs a tenth of the memory.
+// requests, which costs a tenth of the memory. Those of before the session was opened are learnt
+// when the first request asks, from the ids alone (stored_request.h).
 #ifndef HOLDFAST_STORE_FS_REQUEST_TABLE_H_
 #define HOLDFAST_STORE_FS_REQUEST_TABLE_H_
 
 #include "session/change.h"
 #include "session/ids.h"
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/time/time.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <vector>
 
 namespace holdfast::fs {
 
-// Costs what is added and what grows too old, never what is kept. Guarded by its session's lock.
+// A request id as the bytes of its UUID.
+using RequestKey = std::array<char, 16>;
+RequestKey KeyOf(const RequestId& id);
+
+// Costs what is added and what is dropped, never what is kept. Any thread may call; but rows are
+// added and dropped by whoever leads the session, under its lock, and `unwritten` is his.
 class RequestTable {
  public:
-  // What is known of a request: its row, or the number of its row in the log.
+  // What is known of a request.
   struct Known {
-    const RequestRow* row = nullptr;  // until the table changes
-    uint64_t number = 0;
+    std::optional<RequestRow> row;  // of one that stands in the journal
+    uint64_t number = 0;            // of the row in the log
+    bool lost = false;              // it may be the row of this number, whose id cannot be read
   };
+  // The ids of the rows before `end`, the newest last; nullopt for one that cannot be read.
+  using Ids = std::vector<std::optional<RequestKey>>;
+  using Learn = std::function<absl::StatusOr<Ids>(uint64_t end)>;
 
-  // `first` is the number that the first row has in the log, or will have.
-  explicit RequestTable(uint64_t first = 1) : first_(first) {}
+  // `next` is the number that the first row to be added will have in the log.
+  explicit RequestTable(uint64_t next = 1) : next_(next) {}
+  RequestTable(const RequestTable&) = delete;
+  RequestTable& operator=(const RequestTable&) = delete;
+  ~RequestTable() = default;
 
   // The newest row; replaces one of the same id.
   void Add(RequestRow row);
-  // The same of a row that stands in the log; not behind one that does not.
-  void AddWritten(const RequestId& id, absl::Time at);
-  // Nothing when there is none, or it is older than `oldest`.
-  [[nodiscard]] std::optional<Known> Find(const RequestId& id, absl::Time oldest) const;
-  // Those that stand in the journal alone, oldest first.
-  [[nodiscard]] const std::deque<RequestRow>& unwritten() const { return unwritten_; }
-  // What was added so far stands in the log too, in that order.
-  void NoteWritten() { unwritten_.clear(); }
-  // Forgets those that stand in the log and are older.
-  void DropOlder(absl::Time oldest);
+  // The newest row of `id`; nullopt when there is none. Calls `learn` once if there may be older
+  // rows, with this table's lock held; its failure is the answer, and the next call asks again.
+  absl::StatusOr<std::optional<Known>> Find(const RequestId& id, const Learn& learn);
+  // Those that stand in the journal alone, oldest first; until the table changes.
+  [[nodiscard]] const std::deque<RequestRow>& unwritten() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return unwritten_;
+  }
+  // What was added so far stands in the log too, in that order, which begins with number `first`
+  // now.
+  void NoteWritten(uint64_t first);
 
  private:
-  using Key = std::array<char, 16>;  // the UUID's bytes
-  struct Age {
-    absl::Time at;
-    Key id;
-  };
+  void Take(const Ids& ids) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The number of the oldest row whose id is here.
+  [[nodiscard]] uint64_t first() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return next_ - ids_.size();
+  }
 
-  static Key KeyOf(const RequestId& id);
-
-  uint64_t first_;                             // the number of the oldest
-  std::deque<Age> ages_;                       // oldest first, numbered without a gap
-  absl::flat_hash_map<Key, uint64_t> newest_;  // the number of the newest row of an id
-  std::deque<RequestRow> unwritten_;           // of the newest so many
+  absl::Mutex mutex_;
+  uint64_t next_ ABSL_GUARDED_BY(mutex_);
+  bool learnt_ ABSL_GUARDED_BY(mutex_) = false;
+  // Of the newest so many rows, numbered without a gap; nullopt for one that cannot be read.
+  std::deque<std::optional<RequestKey>> ids_ ABSL_GUARDED_BY(mutex_);
+  // The number of the newest row of an id.
+  absl::flat_hash_map<RequestKey, uint64_t> newest_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_lost_ ABSL_GUARDED_BY(mutex_) = 0;  // number of the newest whose id is lost
+  std::deque<RequestRow> unwritten_ ABSL_GUARDED_BY(mutex_);  // of the newest so many
 };
 
 }  // namespace holdfast::fs

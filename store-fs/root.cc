@@ -1,8 +1,12 @@
 #include "store-fs/root.h"
 
+#include "session/digest.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "store-fs/bounds.h"
+#include "store-fs/fail_stop.h"
 
+#include "absl/strings/escaping.h"
 #include "nlohmann/json.hpp"
 
 #include <algorithm>
@@ -12,6 +16,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -28,8 +33,9 @@ using Json = nlohmann::json;
 
 constexpr char kStoreFile[] = "STORE";
 constexpr char kLockFile[] = "lock";
-constexpr int kFormat = 1;
-constexpr size_t kStoreFileMost = 4096;
+constexpr int kFormat = 2;
+constexpr int kFirstFormat = 1;  // without the store's time and without a checksum
+constexpr char kChecksum[] = "checksum";
 constexpr uint32_t kOthers = 077;
 
 absl::Status Refused(const std::string& root, const std::string& why) {
@@ -90,7 +96,9 @@ absl::StatusOr<std::unique_ptr<RootLock>> Lock(const std::string& root) {
   }
   // The number is only for the message above; the lock itself is what counts.
   const std::string pid = std::to_string(getpid());
-  if (ftruncate(fd, 0) != 0 || pwrite(fd, pid.data(), pid.size(), 0) < 0) {
+  const bool written = pwrite(fd, pid.data(), pid.size(), 0) >= 0 &&
+                       ftruncate(fd, static_cast<off_t>(pid.size())) == 0;
+  if (!written && errno != ENOSPC && errno != EDQUOT) {
     return Refused(root, std::generic_category().message(errno));
   }
   return lock;
@@ -101,7 +109,7 @@ absl::Status MakeIfMissing(Files& files, const char* directory) {
   return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
 }
 
-// Only tmp/ is ever cleaned; making and removing a file proves that the root is writable.
+// Only tmp/ is ever cleaned.
 absl::Status PrepareDirectories(Files& files) {
   RETURN_IF_ERROR(MakeIfMissing(files, kTmp));
   RETURN_IF_ERROR(MakeIfMissing(files, kSessions));
@@ -109,6 +117,11 @@ absl::Status PrepareDirectories(Files& files) {
   for (const std::string& name : left) {
     RETURN_IF_ERROR(RemoveTree(files, std::string(kTmp) + "/" + name));
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWritable(Files& files) {
+  RETURN_IF_ERROR(RemoveTree(files, "tmp/probe"));
   RETURN_IF_ERROR(WriteNew(files, "tmp/probe", "writable"));
   RETURN_IF_ERROR(files.RemoveFile("tmp/probe"));
   return files.SyncDirectory(".");
@@ -116,6 +129,7 @@ absl::Status PrepareDirectories(Files& files) {
 
 // A name in another case must be another file, else two sessions would share a directory.
 absl::Status CheckCase(const std::string& root, Files& files) {
+  RETURN_IF_ERROR(RemoveTree(files, "tmp/case"));
   RETURN_IF_ERROR(WriteNew(files, "tmp/case", ""));
   const bool folds = files.Stat("tmp/CASE").ok();
   RETURN_IF_ERROR(files.RemoveFile("tmp/case"));
@@ -126,9 +140,29 @@ absl::Status CheckCase(const std::string& root, Files& files) {
   return absl::OkStatus();
 }
 
+std::string Render(const Json& json) { return json.dump(2) + "\n"; }
+
+std::string ChecksumOf(Json json) {
+  json[kChecksum] = "";
+  return absl::BytesToHexString(std::string(View(Sha256(Render(json)))));
+}
+
+// In the first format nothing covers what stands there but its shape.
+bool IsWhole(const Json& json) {
+  static const std::set<std::string> kFirstKeys = {"format",   "store_id",   "incarnation", "inode",
+                                                   "birth_ns", "durability", "clean"};
+  std::set<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.insert(key);
+  const auto format = json.find("format");
+  if (format == json.end() || !format->is_number_integer()) return false;
+  if (*format == kFirstFormat) return keys == kFirstKeys;
+  const auto checksum = json.find(kChecksum);
+  return *format == kFormat && checksum != json.end() && *checksum == ChecksumOf(json);
+}
+
 std::optional<RootRecord> Decode(const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return std::nullopt;
+  if (!json.is_object() || !IsWhole(json)) return std::nullopt;
   const auto text_at = [&](const char* key) {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
   };
@@ -136,13 +170,15 @@ std::optional<RootRecord> Decode(const std::string& text) {
     return json.contains(key) && json[key].is_number_integer() ? json[key].get<int64_t>() : -1;
   };
   const auto store = StoreId::Parse(text_at("store_id"));
-  if (!store || number_at("format") != kFormat || number_at("incarnation") < 1) return std::nullopt;
+  if (!store || number_at("incarnation") < 1) return std::nullopt;
+  const int64_t time = std::max<int64_t>(number_at("time_us"), 0);
   return RootRecord{.store = *store,
                     .incarnation = Incarnation(static_cast<uint64_t>(number_at("incarnation"))),
                     .inode = static_cast<uint64_t>(number_at("inode")),
                     .birth_ns = number_at("birth_ns"),
                     .durability = text_at("durability"),
-                    .clean = json.contains("clean") && json["clean"] == true};
+                    .clean = json.contains("clean") && json["clean"] == true,
+                    .time = absl::FromUnixMicros(time)};
 }
 
 bool SamePlace(const RootRecord& record, const FileInfo& info) {
@@ -150,8 +186,8 @@ bool SamePlace(const RootRecord& record, const FileInfo& info) {
 }
 
 absl::StatusOr<RootRecord> LoadOrMake(const RootOptions& options, Files& files,
-                                      const FileInfo& info, Random& random) {
-  const absl::StatusOr<std::string> text = ReadWhole(files, kStoreFile, kStoreFileMost);
+                                      const FileInfo& info, bool& moved, Random& random) {
+  const absl::StatusOr<std::string> text = ReadWhole(files, kStoreFile, kRootFileBytes);
   if (absl::IsNotFound(text.status())) {
     ASSIGN_OR_RETURN(const std::vector<std::string> sessions, files.List(kSessions));
     if (!sessions.empty()) {
@@ -167,7 +203,8 @@ absl::StatusOr<RootRecord> LoadOrMake(const RootOptions& options, Files& files,
   if (!text.ok()) return text.status();
   std::optional<RootRecord> record = Decode(*text);
   if (!record) return Refused(options.path, "its STORE file is damaged or of another version");
-  if (!SamePlace(*record, info)) {
+  moved = !SamePlace(*record, info);
+  if (moved) {
     if (!options.adopt) {
       return Refused(
           options.path,
@@ -185,14 +222,18 @@ absl::StatusOr<Root> Assemble(const RootOptions& options, std::unique_ptr<RootLo
                               std::unique_ptr<Files> files, Random& random) {
   ASSIGN_OR_RETURN(const FileInfo info, CheckRoot(options, *files));
   RETURN_IF_ERROR(PrepareDirectories(*files));
-  RETURN_IF_ERROR(CheckCase(options.path, *files));
   Root root{.lock = std::move(lock), .files = std::move(files)};
-  ASSIGN_OR_RETURN(root.record, LoadOrMake(options, *root.files, info, random));
+  ASSIGN_OR_RETURN(root.record, LoadOrMake(options, *root.files, info, root.moved, random));
   root.was_clean = root.record.clean;
   root.unsynced = root.record.durability == kByInterval && !root.was_clean;
   root.record.clean = false;
   if (!root.unsynced) root.record.durability = options.durability;
-  RETURN_IF_ERROR(WriteRootRecord(*root.files, root.record));
+  const absl::Status finished = FinishOpening(options, root);
+  // A root that was never served holds nothing that could be.
+  root.is_put_off = absl::IsResourceExhausted(finished) && root.files->Stat(kStoreFile).ok();
+  if (!root.is_put_off) {
+    RETURN_IF_ERROR(finished);
+  }
   return root;
 }
 
@@ -212,6 +253,28 @@ absl::StatusOr<Root> OpenRoot(const RootOptions& options, Random& random) {
   return explained ? std::move(root) : Failed(options.path, root.status());
 }
 
+absl::Status FinishOpening(const RootOptions& options, Root& root) {
+  RETURN_IF_ERROR(CheckWritable(*root.files));
+  RETURN_IF_ERROR(CheckCase(options.path, *root.files));
+  return WriteRootRecord(*root.files, root.record);
+}
+
+absl::Status ProbeRoot(Files& files, const std::string& name, size_t bytes) {
+  const std::string path = std::string(kTmp) + "/probe." + name;
+  absl::Status probed = WriteNew(files, path, std::string(bytes, 'p'));
+  const absl::Status removed = RemoveTree(files, path);
+  if (probed.ok()) probed = removed;
+  if (probed.ok()) return probed;
+  if (absl::IsResourceExhausted(probed)) {
+    return Refusal(Reason::kStorageFull, "no space is left for the store: free some");
+  }
+  if (IsShortage(probed)) return FailStop::Short();
+  return StoreUnavailable(
+      "nothing can be written in the store's root: look at its owner, mode and mount, and at the "
+      "disk",
+      Fate::kNoEffect);
+}
+
 absl::Status ReplaceRootFile(Files& files, const std::string& name, std::string_view bytes) {
   const std::string fresh = std::string(kTmp) + "/" + name;
   RETURN_IF_ERROR(RemoveTree(files, fresh));
@@ -221,14 +284,16 @@ absl::Status ReplaceRootFile(Files& files, const std::string& name, std::string_
 }
 
 absl::Status WriteRootRecord(Files& files, const RootRecord& record) {
-  const Json json = {{"format", kFormat},
-                     {"store_id", record.store.value()},
-                     {"incarnation", record.incarnation.value()},
-                     {"inode", record.inode},
-                     {"birth_ns", record.birth_ns},
-                     {"durability", record.durability},
-                     {"clean", record.clean}};
-  return ReplaceRootFile(files, kStoreFile, json.dump(2) + "\n");
+  Json json = {{"format", kFormat},
+               {"store_id", record.store.value()},
+               {"incarnation", record.incarnation.value()},
+               {"inode", record.inode},
+               {"birth_ns", record.birth_ns},
+               {"durability", record.durability},
+               {"clean", record.clean},
+               {"time_us", absl::ToUnixMicros(record.time)}};
+  json[kChecksum] = ChecksumOf(json);
+  return ReplaceRootFile(files, kStoreFile, Render(json));
 }
 
 }  // namespace holdfast::fs

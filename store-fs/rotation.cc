@@ -27,8 +27,13 @@ constexpr size_t kSegmentMost = 4 * kMergeMost;
 
 class Rotation {
  public:
-  Rotation(Files& files, const SessionKey& key, const Opened& old, absl::Time now, Random& random)
-      : files_(files), key_(key), old_(old), now_(now), random_(random) {}
+  Rotation(const RotationPlace& place, const Opened& old, absl::Time now)
+      : files_(place.files),
+        key_(place.key),
+        old_(old),
+        now_(now),
+        random_(place.random),
+        head_most_(place.head_most) {}
 
   absl::StatusOr<Opened> Run() {
     Opened next{.manifest = old_.manifest, .contents = old_.contents, .journal = old_.journal};
@@ -54,7 +59,7 @@ class Rotation {
       absl::Status made = files_.MakeDirectory(directory + "/" + name);
       if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
     }
-    return files_.SyncDirectory(directory);
+    return files_.SyncDirectory(directory);  // also of those that were there
   }
 
   // A file that nothing names yet: one left by an interrupted rotation is replaced.
@@ -111,10 +116,13 @@ class Rotation {
     SegmentBuilder builder;
     for (RequestRow row : contents.requests->unwritten()) {
       if (row.receipt.epoch != contents.head.lease.epoch) row.receipt.token.clear();
-      builder.Add(EncodeRequest(row));
+      builder.Add(EncodeRequest(row), KeyOf(row.stamp.id));
     }
     DropOld(contents.request_log, now_ - kRequestsKept, 0);
-    return Append(PrefixOf(key_, FileKind::kRequests), builder, contents.request_log);
+    const Target target{.prefix = PrefixOf(key_, FileKind::kRequests),
+                        .keyed = true,
+                        .mergeable_from = contents.requests_keyed_from};
+    return Append(target, builder, contents.request_log);
   }
 
   absl::Status WriteLogs(Contents& contents) {
@@ -149,19 +157,27 @@ class Rotation {
     }
     log.next = log.tail_first();
     log.tail.clear();
-    return Append(prefix, builder, log);
+    return Append({.prefix = prefix}, builder, log);
   }
 
+  // Where a log's segments go.
+  struct Target {
+    std::string prefix;
+    bool keyed = false;           // requests, by their ids
+    uint64_t mergeable_from = 0;  // items before this number stay in the segments they are in
+  };
+
   // Adds the items as a new segment, merged with like ones before it.
-  absl::Status Append(const std::string& prefix, const SegmentBuilder& fresh, NumberedLog& log) {
+  absl::Status Append(const Target& target, const SegmentBuilder& fresh, NumberedLog& log) {
+    const std::string& prefix = target.prefix;
     if (fresh.empty()) return absl::OkStatus();
     const uint64_t first = log.next;
     log.next += fresh.count();
-    const size_t merged = Mergeable(log, fresh.bytes());
+    const size_t merged = Mergeable(log, fresh.bytes(), target);
     SegmentBuilder whole;
     const size_t keep = log.segments.size() - merged;
     for (size_t at = keep; at < log.segments.size(); ++at) {
-      if (!CopySegment(prefix, log.segments[at], whole)) {
+      if (!CopySegment(target, log.segments[at], whole)) {
         return AddSegment(prefix, fresh, first, log);  // a damaged one stays as it is
       }
     }
@@ -185,7 +201,7 @@ class Rotation {
   // How many of the newest segments join the new one: a full group of like size, and with the
   // segment that they make together the next larger group, if that is full too. A larger segment
   // waits for its own group: joining every small one, it would be written again with each.
-  static size_t Mergeable(const NumberedLog& log, uint64_t fresh) {
+  static size_t Mergeable(const NumberedLog& log, uint64_t fresh, const Target& target) {
     size_t joined = 0;
     size_t run = 0;
     size_t group = 1;  // the new segment itself
@@ -193,6 +209,7 @@ class Rotation {
     uint64_t bytes = fresh;
     for (auto it = log.segments.rbegin(); it != log.segments.rend(); ++it) {
       if (it->bytes > size * kMergeFanout / 2 || bytes + it->bytes > kMergeMost) break;
+      if (it->first < target.mergeable_from) break;
       bytes += it->bytes;
       ++run;
       if (++group < kMergeFanout) continue;
@@ -203,16 +220,29 @@ class Rotation {
     return joined;
   }
 
-  bool CopySegment(const std::string& prefix, const SegmentInfo& info, SegmentBuilder& out) {
-    const auto bytes = ReadWhole(files_, prefix + std::to_string(info.file), kSegmentMost);
+  bool CopySegment(const Target& target, const SegmentInfo& info, SegmentBuilder& out) {
+    const auto bytes = ReadWhole(files_, target.prefix + std::to_string(info.file), kSegmentMost);
     const auto items = bytes.ok() ? ItemsOf(*bytes, info) : bytes.status();
     if (!items.ok()) return false;
-    for (const std::string_view item : *items) out.Add(item);
+    SegmentBuilder copied;
+    for (const std::string_view item : *items) {
+      if (!target.keyed) {
+        copied.Add(item);
+        continue;
+      }
+      const std::optional<RequestRow> row = DecodeRequest(item);
+      if (!row) return false;
+      copied.Add(item, KeyOf(row->stamp.id));
+    }
+    out.AddAll(copied);
     return true;
   }
 
   absl::Status WriteHead(Opened& next) {
     const std::string bytes = EncodeContents(next.contents);
+    if (bytes.size() > head_most_) {
+      return absl::OutOfRangeError("what is kept of it has no room in a head file");
+    }
     next.manifest.head_digest = Sha256(bytes);
     next.manifest.previous_salt = old_.manifest.salt;
     const std::string salt = random_.Bytes(sizeof next.manifest.salt);
@@ -226,13 +256,11 @@ class Rotation {
     RETURN_IF_ERROR(RemoveTree(files_, path));
     RETURN_IF_ERROR(WriteNew(files_, path, EncodeManifest(next.manifest, next.contents.head)));
     const std::string target = DirectoryOf(key_) + "/" + kManifestFile;
-    // From here on a lack of space is no longer harmless.
-    absl::Status switched = files_.Rename(path, target);
-    if (switched.ok()) switched = files_.SyncDirectory(DirectoryOf(key_));
-    if (absl::IsResourceExhausted(switched)) {
-      return absl::UnavailableError(std::string(switched.message()));
-    }
-    return switched;
+    absl::Status renamed = files_.Rename(path, target);
+    if (IsShortage(renamed)) return renamed;
+    // From here on a lack is no longer harmless.
+    RETURN_IF_ERROR(AfterWriting(renamed));
+    return AfterWriting(files_.SyncDirectory(DirectoryOf(key_)));
   }
 
   Files& files_;
@@ -240,15 +268,24 @@ class Rotation {
   const Opened& old_;
   const absl::Time now_;
   Random& random_;
+  const size_t head_most_;
   uint64_t file_ = 0;
   std::string journal_;  // the old one's bytes, read once
 };
 
 }  // namespace
 
-absl::StatusOr<Opened> SwitchFiles(Files& files, const SessionKey& key, const Opened& old,
-                                   absl::Time now, Random& random) {
-  return Rotation(files, key, old, now, random).Run();
+bool WasPutOff(const absl::Status& status) {
+  return IsLack(status) || absl::IsDataLoss(status) || absl::IsOutOfRange(status);
+}
+
+absl::StatusOr<Opened> SwitchFiles(const RotationPlace& place, const Opened& old, absl::Time now) {
+  absl::StatusOr<Opened> next = Rotation(place, old, now).Run();
+  // What it has written so far would take the space that it lacks.
+  if (WasPutOff(next.status())) {
+    RETURN_IF_ERROR(RemoveUnnamed(place.files, place.key, old.contents, old.manifest.file));
+  }
+  return next;
 }
 
 }  // namespace holdfast::fs

@@ -7,16 +7,30 @@
 #include "session/clock.h"
 #include "store-fs/recovery.h"
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include <cstddef>
+
 namespace holdfast::fs {
 
+// Where a rotation takes place.
+struct RotationPlace {
+  Files& files;
+  const SessionKey& key;
+  Random& random;
+  size_t head_most = 0;  // bytes of head.<g>
+};
+
+// Whether a rotation ended with nothing switched, so that the old files go on: by a lack (IsLack),
+// an item that cannot be read (DATA_LOSS), or a head that has no room in its file (OUT_OF_RANGE).
+bool WasPutOff(const absl::Status& status);
+
 // Steps 1 and 2: writes the files of the next rotation and switches manifest.json to them.
-// Afterwards ReplaceJournal and RemoveUnnamed follow (steps 3 and 4). RESOURCE_EXHAUSTED means that
-// nothing was switched and the old files go on; any other error means that nothing is known.
-absl::StatusOr<Opened> SwitchFiles(Files& files, const SessionKey& key, const Opened& old,
-                                   absl::Time now, Random& random);
+// Afterwards ReplaceJournal and RemoveUnnamed follow (steps 3 and 4). After an error
+// that is not WasPutOff nothing is known.
+absl::StatusOr<Opened> SwitchFiles(const RotationPlace& place, const Opened& old, absl::Time now);
 
 }  // namespace holdfast::fs
 

@@ -72,7 +72,13 @@ Extent SegmentBuilder::Add(std::string_view item) {
   return {.file = 0, .offset = at, .size = item.size(), .crc = head.crc};
 }
 
+void SegmentBuilder::Add(std::string_view item, const RequestKey& key) {
+  Add(item);
+  keys_.append(key.data(), key.size());
+}
+
 void SegmentBuilder::AddAll(const SegmentBuilder& other) {
+  keys_.append(other.keys_);
   const uint64_t behind = bytes_.size();
   bytes_.append(other.bytes_);
   for (const uint64_t offset : other.offsets_) offsets_.push_back(behind + offset);
@@ -81,6 +87,9 @@ void SegmentBuilder::AddAll(const SegmentBuilder& other) {
 std::string SegmentBuilder::Finish() const {
   std::string bytes = bytes_;
   bytes.append(reinterpret_cast<const char*>(offsets_.data()), offsets_.size() * sizeof(uint64_t));
+  if (keys_.empty()) return bytes;
+  const uint32_t crc = Crc32c(keys_);
+  bytes.append(keys_).append(reinterpret_cast<const char*>(&crc), sizeof crc);
   return bytes;
 }
 
@@ -103,6 +112,21 @@ absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::stri
     ASSIGN_OR_RETURN(items.emplace_back(), ItemIn(bytes));
   }
   return items;
+}
+
+absl::StatusOr<std::vector<RequestKey>> ReadKeys(Files& files, const std::string& path,
+                                                 const SegmentInfo& info) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));
+  std::vector<RequestKey> keys(info.count);
+  const size_t size = keys.size() * sizeof(RequestKey);
+  uint32_t crc = 0;
+  const uint64_t at = info.bytes + info.count * sizeof(uint64_t);
+  ASSIGN_OR_RETURN(const std::string bytes, file->Read(at, size + sizeof crc));
+  if (bytes.size() != size + sizeof crc) return Unreadable();
+  std::memcpy(&crc, bytes.data() + size, sizeof crc);
+  if (crc != Crc32c(std::string_view(bytes).substr(0, size))) return Unreadable();
+  std::memcpy(keys.data(), bytes.data(), size);
+  return keys;
 }
 
 absl::StatusOr<std::vector<std::string_view>> ItemsOf(std::string_view bytes,

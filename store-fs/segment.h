@@ -6,6 +6,7 @@
 #define HOLDFAST_STORE_FS_SEGMENT_H_
 
 #include "store-fs/files.h"
+#include "store-fs/request_table.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,17 +41,20 @@ class SegmentBuilder {
  public:
   // Answers where the item will lie in the file.
   Extent Add(std::string_view item);
+  // The same of an item that is found by `key`: either every item of a segment has one, or none.
+  void Add(std::string_view item, const RequestKey& key);
   // All items of another one, in order.
   void AddAll(const SegmentBuilder& other);
   [[nodiscard]] uint64_t count() const { return offsets_.size(); }
   [[nodiscard]] uint64_t bytes() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return offsets_.empty(); }
-  // The file's bytes: items, then their offsets.
+  // The file's bytes: items, then their offsets, then their keys with a checksum.
   [[nodiscard]] std::string Finish() const;
 
  private:
   std::string bytes_;
   std::vector<uint64_t> offsets_;
+  std::string keys_;
 };
 
 // A part of a log: from which number on, and how much of it at most.
@@ -68,6 +72,11 @@ absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::stri
 // what was written.
 absl::StatusOr<std::vector<std::string_view>> ItemsOf(std::string_view bytes,
                                                       const SegmentInfo& info);
+
+// The keys of the items of `info`, in order, without reading an item. DATA_LOSS when they are not
+// what was written.
+absl::StatusOr<std::vector<RequestKey>> ReadKeys(Files& files, const std::string& path,
+                                                 const SegmentInfo& info);
 
 // The bytes at `extent`, checked. DATA_LOSS when they are not what was written.
 absl::StatusOr<std::string> ReadExtent(File& file, const Extent& extent);

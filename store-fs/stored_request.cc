@@ -5,30 +5,107 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "store-fs/fail_stop.h"
 #include "store-fs/layout.h"
 #include "store-fs/numbered_log.h"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace holdfast::fs {
+namespace {
+
+// What of a file is missing or changed fails no more than the requests that it is about.
+bool IsDamage(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
+}
+
+absl::Status Unreadable(const absl::Status& why) {
+  if (IsShortage(why)) return FailStop::Short();
+  return StoreUnavailable("a stored reply could not be read: try again", Fate::kUnknown);
+}
+
+class RequestLog {
+ public:
+  RequestLog(Files& files, const SessionKey& key, const Contents& contents)
+      : files_(files), contents_(contents), prefix_(PrefixOf(key, FileKind::kRequests)) {}
+
+  // nullopt: it is not what was written.
+  absl::StatusOr<std::optional<RequestRow>> Row(uint64_t number) const {
+    const LogFiles where{.files = &files_, .journal = nullptr, .prefix = prefix_};
+    const auto items = ReadLog(where, contents_.request_log, number, 1, kPageBytes);
+    if (!items.ok() && !IsDamage(items.status())) return Unreadable(items.status());
+    if (!items.ok() || items->empty()) return std::nullopt;
+    std::optional<RequestRow> row = DecodeRequest(items->front());
+    // A former version's times are of the clock for people.
+    if (row && number < contents_.requests_keyed_from) row->at = absl::UnixEpoch();
+    return row;
+  }
+
+  // The ids of all rows before the one of number `end`.
+  absl::StatusOr<RequestTable::Ids> IdsBefore(uint64_t end) const {
+    RequestTable::Ids ids;
+    for (const SegmentInfo& info : contents_.request_log.segments) {
+      RETURN_IF_ERROR(AddIdsOf(info, ids));
+    }
+    const uint64_t first = contents_.request_log.first();
+    if (end < first + ids.size()) ids.resize(end - std::min(end, first));
+    return ids;
+  }
+
+  // By when the rows of the segment that holds this one are forgotten.
+  [[nodiscard]] absl::Time NewestBeside(uint64_t number) const {
+    for (const SegmentInfo& info : contents_.request_log.segments) {
+      if (number < info.first + info.count) return absl::FromUnixMicros(info.newest_us);
+    }
+    return absl::InfiniteFuture();
+  }
+
+ private:
+  absl::Status AddIdsOf(const SegmentInfo& info, RequestTable::Ids& ids) const {
+    if (info.first >= contents_.requests_keyed_from) {
+      const auto keys = ReadKeys(files_, prefix_ + std::to_string(info.file), info);
+      if (keys.ok()) {
+        ids.insert(ids.end(), keys->begin(), keys->end());
+        return absl::OkStatus();
+      }
+      if (!IsDamage(keys.status())) return Unreadable(keys.status());
+    }
+    // Written by a former version, or damaged where the ids stand together: each row has its own.
+    for (uint64_t number = info.first; number < info.first + info.count; ++number) {
+      ASSIGN_OR_RETURN(const std::optional<RequestRow> row, Row(number));
+      ids.push_back(row ? std::optional(KeyOf(row->stamp.id)) : std::nullopt);
+    }
+    return absl::OkStatus();
+  }
+
+  Files& files_;
+  const Contents& contents_;
+  const std::string prefix_;
+};
+
+}  // namespace
 
 absl::StatusOr<std::optional<RequestRow>> ReadRequest(Files& files, const SessionKey& key,
                                                       const Contents& contents, const RequestId& id,
                                                       absl::Time oldest) {
-  const auto known = contents.requests->Find(id, oldest);
+  const RequestLog log(files, key, contents);
+  ASSIGN_OR_RETURN(std::optional<RequestTable::Known> known,
+                   contents.requests->Find(id, [&](uint64_t end) { return log.IdsBefore(end); }));
   if (!known) return std::nullopt;
-  if (known->row != nullptr) return *known->row;
-  // Its segment has gone when the clock was set back behind the end of its time.
-  if (known->number < contents.request_log.first()) return std::nullopt;
-  const LogFiles where{
-      .files = &files, .journal = nullptr, .prefix = PrefixOf(key, FileKind::kRequests)};
-  const auto items = ReadLog(where, contents.request_log, known->number, 1, kPageBytes);
-  const absl::Status& read = items.status();
-  if (!read.ok() && !absl::IsDataLoss(read) && !absl::IsNotFound(read)) {
-    return StoreUnavailable("a stored reply could not be read: try again", Fate::kUnknown);
+  std::optional<RequestRow> row = std::move(known->row);
+  if (!row) {
+    // What stands beside it is too old, and so is it.
+    if (log.NewestBeside(known->number) < oldest) return std::nullopt;
+    if (!known->lost) {
+      ASSIGN_OR_RETURN(row, log.Row(known->number));
+    }
+    // A reply that belongs to another request must never be handed out.
+    if (!row || row->stamp.id != id) return Damaged("request", known->number);
   }
-  std::optional<RequestRow> row;
-  if (items.ok() && !items->empty()) row = DecodeRequest(items->front());
-  // A reply that belongs to another request must never be handed out.
-  if (!row || row->stamp.id != id) return Damaged("request", known->number);
+  if (row->at < oldest) return std::nullopt;
   return row;
 }
 

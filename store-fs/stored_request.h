@@ -15,9 +15,9 @@
 namespace holdfast::fs {
 
 // The row of request `id` of session `key`; nullopt when there is none, or it is older than
-// `oldest`. Reads one segment when it is not among the newest. DATA_LOSS when it is not what was
-// written, UNAVAILABLE when the disk would not say. Under the session's lock, or by whoever leads
-// it.
+// `oldest`. Reads one item of a segment when it is not among the newest, and the first time the ids
+// of every segment, whose replies it leaves alone. DAMAGED when it is not what was written,
+// UNAVAILABLE when the disk would not say. Under the session's lock, or by whoever leads it.
 absl::StatusOr<std::optional<RequestRow>> ReadRequest(Files& files, const SessionKey& key,
                                                       const Contents& contents, const RequestId& id,
                                                       absl::Time oldest);

@@ -14,7 +14,6 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr char kLog[] = "tombstones.log";
 constexpr uint64_t kVersion = 2;
 constexpr uint64_t kWithoutEvent = 1;  // an older version, which had the number of the event alone
 constexpr uint64_t kSalt = 0;  // the file is never replaced, so that no stale frame can be in it
@@ -59,15 +58,16 @@ std::optional<Tombstone> Decode(std::string_view bytes) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Tombstones>> Tombstones::Open(Files& files) {
-  absl::StatusOr<std::unique_ptr<File>> file = files.Open(kLog, OpenMode::kWrite);
+absl::StatusOr<std::unique_ptr<Tombstones>> Tombstones::Open(Files& files, Watermarks& watermarks,
+                                                             const StoreTime& time) {
+  absl::StatusOr<std::unique_ptr<File>> file = files.Open(kTombstonesFile, OpenMode::kWrite);
   if (absl::IsNotFound(file.status())) {
-    RETURN_IF_ERROR(WriteNew(files, kLog, ""));
+    RETURN_IF_ERROR(WriteNew(files, kTombstonesFile, ""));
     RETURN_IF_ERROR(files.SyncDirectory("."));
-    file = files.Open(kLog, OpenMode::kWrite);
+    file = files.Open(kTombstonesFile, OpenMode::kWrite);
   }
   RETURN_IF_ERROR(file.status());
-  auto tombstones = std::make_unique<Tombstones>(*std::move(file));
+  auto tombstones = std::make_unique<Tombstones>(*std::move(file), watermarks, time);
   RETURN_IF_ERROR(tombstones->Load());
   return tombstones;
 }
@@ -85,7 +85,10 @@ absl::Status Tombstones::Load() {
     last_checksum_ = read.frame.checksum;
   }
   if (read.state == FrameState::kDamaged || ValidFrameFollows(bytes, end_, kSalt)) return Damage();
+  const std::optional<Watermark> mark = watermarks_.FindTombstones();
+  if (mark && end_ < mark->end) return Damage();
   if (end_ == size) return absl::OkStatus();
+  cut_ = size - end_;
   RETURN_IF_ERROR(file_->Truncate(end_));
   return file_->Sync();
 }
@@ -96,12 +99,18 @@ absl::Status Tombstones::Append(const Tombstone& tombstone) {
   head.salt = kSalt;
   head.revision = tombstone.revision;
   head.previous = last_checksum_;
-  const std::string bytes = EncodeFrame(head, Encode(tombstone), end_);
-  RETURN_IF_ERROR(file_->Write(end_, bytes));
+  ASSIGN_OR_RETURN(const std::string bytes, EncodeFrame(head, Encode(tombstone), end_));
+  const absl::Status written = file_->Write(end_, bytes);
+  if (absl::IsResourceExhausted(written)) {
+    // A part of it behind a shorter one would be taken for damage.
+    RETURN_IF_ERROR(AfterWriting(file_->Truncate(end_)));
+  }
+  RETURN_IF_ERROR(written);
   // Also for a mere note: an unsynced frame must never have another one behind it.
-  RETURN_IF_ERROR(file_->Sync());
+  RETURN_IF_ERROR(AfterWriting(file_->Sync()));
   end_ += bytes.size();
   last_checksum_ = ReadFrame(bytes, 0, kSalt).frame.checksum;
+  watermarks_.NoteTombstones(end_, time_.Now());
   by_key_.insert_or_assign(tombstone.key, tombstone);
   return absl::OkStatus();
 }

@@ -5,6 +5,8 @@
 #include "session/ids.h"
 #include "session/model.h"
 #include "store-fs/files.h"
+#include "store-fs/store_time.h"
+#include "store-fs/watermarks.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -20,6 +22,8 @@
 
 namespace holdfast::fs {
 
+inline constexpr char kTombstonesFile[] = "tombstones.log";
+
 struct Tombstone {
   SessionKey key;
   SessionUid uid;
@@ -33,19 +37,25 @@ struct Tombstone {
 class Tombstones {
  public:
   // Reads the log, or starts it. An unfinished last record is cut; anything else that fails its
-  // checksum is STORE_UNAVAILABLE, since no deleted session may come back.
-  static absl::StatusOr<std::unique_ptr<Tombstones>> Open(Files& files);
+  // checksum is STORE_UNAVAILABLE, and so is a log that ends before its watermark, since no deleted
+  // session may come back. `watermarks` and `time` outlive this.
+  static absl::StatusOr<std::unique_ptr<Tombstones>> Open(Files& files, Watermarks& watermarks,
+                                                          const StoreTime& time);
 
   std::optional<Tombstone> Find(const SessionKey& key);
-  // Durable, then visible.
+  // Durable, then visible. RESOURCE_EXHAUSTED, with nothing changed, when there is no space.
   absl::Status Add(const Tombstone& tombstone);
   // Notes that the directory is gone. A lost note only means that the removal is looked for again.
   absl::Status NoteRemoved(const SessionKey& key);
   // Those whose directory may still be there.
   std::vector<Tombstone> Unfinished();
 
+  // Bytes of an unfinished record that Open has cut.
+  [[nodiscard]] uint64_t cut() const { return cut_; }
+
   // For Open alone.
-  explicit Tombstones(std::unique_ptr<File> file) : file_(std::move(file)) {}
+  Tombstones(std::unique_ptr<File> file, Watermarks& watermarks, const StoreTime& time)
+      : file_(std::move(file)), watermarks_(watermarks), time_(time) {}
 
  private:
   absl::Status Load();
@@ -53,6 +63,9 @@ class Tombstones {
 
   absl::Mutex mutex_;  // also around the append: deletes are rare and must not interleave
   const std::unique_ptr<File> file_;
+  Watermarks& watermarks_;
+  const StoreTime& time_;
+  uint64_t cut_ = 0;
   uint64_t end_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t last_checksum_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<SessionKey, Tombstone> by_key_ ABSL_GUARDED_BY(mutex_);

@@ -87,8 +87,10 @@ absl::Status Uploads::Write(const UploadId& id, std::string_view bytes, Upload& 
   for (size_t from = 0; from < rest.size(); from += kBlock) {
     PutBlock(std::string_view(rest).substr(from, kBlock), blocks);
   }
-  RETURN_IF_ERROR(upload.file->Write(at, blocks));
-  RETURN_IF_ERROR(upload.file->Sync());
+  // Without space the chunk may be sent again: it is written again from where its block begins.
+  absl::Status written = upload.file->Write(at, blocks);
+  if (written.ok()) written = upload.file->Sync();
+  if (!written.ok()) return IsShortage(written) ? AfterWriting(written) : written;
   upload.tail = rest.substr(rest.size() / kBlock * kBlock);
   upload.bytes += bytes.size();
   upload.sum.Add(bytes);
@@ -98,9 +100,10 @@ absl::Status Uploads::Write(const UploadId& id, std::string_view bytes, Upload& 
 absl::Status Uploads::Drop(const SessionKey& key, const UploadId& id) {
   const std::shared_ptr<Upload> upload = Find(id);
   if (!upload || upload->key != key) return absl::OkStatus();
-  Forget(id);
   const absl::MutexLock lock(&upload->mutex);
-  return RemoveTree(files_, StagedPath(id));
+  RETURN_IF_ERROR(RemoveTree(files_, StagedPath(id)));
+  Forget(id);
+  return absl::OkStatus();
 }
 
 bool Uploads::Holds(const SessionKey& key, const UploadLink& link) {

@@ -1,0 +1,31 @@
+// How large what this store writes may become. A writer refuses what a reader would take for
+// damage, so both go by these.
+#ifndef HOLDFAST_STORE_FS_BOUNDS_H_
+#define HOLDFAST_STORE_FS_BOUNDS_H_
+
+#include "session/limits.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::fs {
+
+inline constexpr size_t kHeadFileBytes = 256 * kMiB;
+inline constexpr size_t kIndexFileBytes = 4096 * kMiB;
+inline constexpr size_t kManifestFileBytes = 64 * kKiB;
+inline constexpr size_t kRootFileBytes = 4 * kKiB;
+
+// Those that a test may lower.
+struct Bounds {
+  size_t change = kEncodedChangeBytes;  // also of all changes of one frame together
+  uint64_t journal = kJournalFileBytes;
+  size_t head = kHeadFileBytes;  // head.<g>
+};
+
+// What a frame's payload has beside its changes: a version, and how many there are.
+inline constexpr size_t kPayloadHeadBytes = 32;
+static_assert(kEncodedChangeBytes + kPayloadHeadBytes <= kFramePayloadBytes);
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_BOUNDS_H_

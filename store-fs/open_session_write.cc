@@ -1,0 +1,245 @@
+// How the leader makes a batch durable: a new session, a frame behind the others, or a tombstone.
+#include "session/answers.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/saboteur.h"
+#include "session/status_macros.h"
+#include "store-fs/change_record.h"
+#include "store-fs/frame.h"
+#include "store-fs/layout.h"
+#include "store-fs/new_session.h"
+#include "store-fs/open_session.h"
+#include "store-fs/root.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace holdfast::fs {
+namespace {
+
+constexpr uint64_t kFirstSpace = 64 * kKiB;
+constexpr uint64_t kMostSpace = kMiB;
+
+absl::Status JournalIsFull() {
+  return Refusal(Reason::kStorageFull,
+                 "the session's journal is as long as it may be and could not be rotated")
+      .RetryAfter(absl::Seconds(5));
+}
+
+}  // namespace
+
+absl::Status OpenSession::Write(const CommitBatch& batch) {
+  RETURN_IF_ERROR(environment_.space.Check());
+  if (batch.applied().back().tombstone) return Bury(batch.applied().back());
+  return opened_ ? Append(batch) : Create(batch);
+}
+
+// Nothing was written that counts.
+absl::Status OpenSession::Unwritten(const absl::Status& cause) {
+  if (absl::IsResourceExhausted(cause)) return environment_.space.Ended();
+  return environment_.fail_stop.FailUnwritten(cause);
+}
+
+absl::Status OpenSession::GiveUpCreating(const absl::Status& cause, const Manifest& manifest) {
+  if (!IsLack(cause)) return Fail(cause);
+  const absl::Status removed = RemoveTree(environment_.files, BuildingPathOf(manifest));
+  return removed.ok() || IsLack(removed) ? Unwritten(cause) : Fail(removed);
+}
+
+// Built in tmp/ and renamed into place: on any failure no session exists.
+absl::Status OpenSession::Create(const CommitBatch& batch) {
+  Files& files = environment_.files;
+  const Applied& last = batch.applied().back();
+  Opened fresh;
+  fresh.manifest = {.key = key_, .uid = last.head.uid, .store = last.head.store};
+  const std::string salt = environment_.random.Bytes(sizeof fresh.manifest.salt);
+  std::memcpy(&fresh.manifest.salt, salt.data(), sizeof fresh.manifest.salt);
+  uint32_t checksum = 0;
+  std::string bytes = NewJournal(fresh.manifest, &checksum);
+  const uint64_t at = bytes.size();
+  const std::string payload = batch.Payload();
+  ASSIGN_OR_RETURN(const std::string frame, EncodeFrame({.type = FrameType::kCommit,
+                                                         .salt = fresh.manifest.salt,
+                                                         .epoch = last.head.lease.epoch,
+                                                         .revision = last.head.revision,
+                                                         .previous = checksum},
+                                                        payload, at));
+  bytes += frame;
+  absl::Status made = BuildSession(files, fresh.manifest, last.head, bytes);
+  if (made.ok()) made = files.Rename(BuildingPathOf(fresh.manifest), DirectoryOf(key_));
+  if (absl::IsAlreadyExists(made)) {
+    return Refusal(Reason::kSessionExists, "a session of this id exists: resume it");
+  }
+  if (!made.ok()) return GiveUpCreating(made, fresh.manifest);
+  absl::Status synced = absl::OkStatus();
+  if (!Sabotaged(Saboteur::kNoDirectorySync)) {
+    synced = files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
+  }
+  if (!synced.ok()) return Fail(synced);
+  absl::StatusOr<Opened> opened = RecoverSession(files, key_, environment_.identity);
+  if (IsShortage(opened.status())) {
+    // It is there, whole and durable: the next call opens it.
+    return StoreUnavailable("the server has no file descriptor or no memory left for this",
+                            Fate::kUnknown);
+  }
+  if (!opened.ok()) return Fail(opened.status());
+  NoteDurable(opened->journal, last.head.revision);
+  environment_.space.Taken();
+  const absl::MutexLock lock(&mutex_);
+  opened_ = *std::move(opened);
+  ShowRow(opened_->contents.head);
+  return absl::OkStatus();
+}
+
+absl::Status OpenSession::TakeSpace(uint64_t bytes) {
+  Journal& journal = opened_->journal;
+  const uint64_t most = environment_.identity.bounds.journal;
+  const uint64_t needed = journal.end + bytes;
+  if (needed > most) return JournalIsFull();
+  if (needed <= journal.allocated) return absl::OkStatus();
+  const uint64_t step = std::clamp(journal.allocated, kFirstSpace, kMostSpace);
+  const uint64_t target = std::min((needed + step - 1) / step * step, most);
+  const absl::Status taken = journal.file->Allocate(journal.allocated, target - journal.allocated);
+  if (!taken.ok()) return Unwritten(taken);
+  // A few bytes more are no room for a rotation that found none.
+  if (!rotation_.failed()) environment_.space.Taken();
+  journal.allocated = target;
+  return absl::OkStatus();
+}
+
+absl::Status OpenSession::TakeUploads(const std::vector<Applied>& applied) {
+  for (const Applied& change : applied) {
+    if (!change.upload) continue;
+    const absl::Status taken = TakeUpload(*change.upload);
+    if (absl::IsNotFound(taken)) {
+      RETURN_IF_ERROR(CheckStillThere());
+      return UploadIsGone();
+    }
+    if (!taken.ok()) return Unwritten(taken);
+  }
+  return absl::OkStatus();
+}
+
+// A crash behind this leaves a file that nothing names: the next rotation removes it.
+absl::Status OpenSession::TakeUpload(const UploadLink& link) {
+  Files& files = environment_.files;
+  const std::string state = DirectoryOf(key_) + "/" + kStateDirectory;
+  absl::Status made = files.MakeDirectory(state);
+  if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
+  // Before the first rotation is through, its name may not be durable though it is there.
+  if (made.ok() || opened_->manifest.file == 0) {
+    RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key_)));
+  }
+  RETURN_IF_ERROR(environment_.uploads.TakeOver(link.id, UploadPathOf(key_, link.id)));
+  return files.SyncDirectory(state);
+}
+
+// A rotation that found no space for the next journal has left the one that it covers.
+absl::Status OpenSession::MakeJournal() {
+  absl::StatusOr<Journal> next = ReplaceJournal(environment_.files, key_, opened_->manifest);
+  if (!next.ok()) return Unwritten(next.status());
+  environment_.space.Taken();
+  NoteDurable(*next, opened_->contents.head.revision);
+  const absl::MutexLock lock(&mutex_);
+  opened_->journal = *std::move(next);
+  return absl::OkStatus();
+}
+
+absl::Status OpenSession::Append(const CommitBatch& batch) {
+  if (opened_->journal.covered) {
+    RETURN_IF_ERROR(MakeJournal());
+  }
+  Journal& journal = opened_->journal;
+  const std::vector<Applied>& applied = batch.applied();
+  const Head& head = applied.back().head;
+  const std::string payload = batch.Payload();
+  ASSIGN_OR_RETURN(const std::string frame, EncodeFrame({.type = FrameType::kCommit,
+                                                         .salt = opened_->manifest.salt,
+                                                         .epoch = head.lease.epoch,
+                                                         .revision = head.revision,
+                                                         .previous = journal.last_checksum},
+                                                        payload, journal.end));
+  RETURN_IF_ERROR(TakeSpace(frame.size()));
+  RETURN_IF_ERROR(TakeUploads(applied));
+  const uint64_t offset = journal.end;
+  absl::Status written = absl::OkStatus();
+  if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) written = journal.file->Sync();
+  if (written.ok()) written = journal.file->Write(offset, frame);
+  if (written.ok() && SyncsEachCommit()) written = journal.file->Sync();
+  if (!written.ok()) return Fail(written);
+  RETURN_IF_ERROR(CheckStillThere());
+  journal.end += frame.size();
+  journal.last_checksum = ReadFrame(frame, 0, std::nullopt).frame.checksum;
+  if (SyncsEachCommit()) NoteDurable(journal, head.revision);
+  Publish(applied, payload, offset + kFrameHeader);
+  return absl::OkStatus();
+}
+
+bool OpenSession::SyncsEachCommit() const {
+  return !environment_.by_interval && !Sabotaged(Saboteur::kNoFileSync) &&
+         !Sabotaged(Saboteur::kAcknowledgeBeforeSync);
+}
+
+// What was written is an acknowledgement only if it still stands under the session's name.
+absl::Status OpenSession::CheckStillThere() {
+  const absl::StatusOr<FileInfo> info =
+      environment_.files.Stat(DirectoryOf(key_) + "/" + kJournalFile);
+  if (info.ok() && info->inode == opened_->journal.identity.inode) return absl::OkStatus();
+  const bool other =
+      info.ok() || absl::IsNotFound(info.status()) || absl::IsFailedPrecondition(info.status());
+  if (!other) return Fail(info.status());
+  const absl::MutexLock lock(&mutex_);
+  opened_.reset();
+  // Whoever puts the directory back finds the change in it.
+  return Refusal(Reason::kSessionNotFound, "the session's directory was removed or replaced")
+      .With("outcome", "unknown");
+}
+
+void OpenSession::Publish(const std::vector<Applied>& applied, std::string_view payload,
+                          uint64_t offset) {
+  const auto changes = DecodeChanges(payload);
+  const absl::MutexLock lock(&mutex_);
+  dirty_ = environment_.by_interval;
+  changed_ = environment_.clock.SinceBoot();
+  for (size_t at = 0; at < changes->size(); ++at) {
+    opened_->contents.Absorb((*changes)[at], payload, offset);
+  }
+  written_ = {.file = opened_->journal.identity,
+              .end = opened_->journal.end,
+              .revision = applied.back().head.revision};
+  ShowRow(applied.back().head);
+}
+
+// The tombstone is the switch; removing the directory can be finished by anybody later.
+absl::Status OpenSession::Bury(const Applied& applied) {
+  const absl::Status added = environment_.tombstones.Add(
+      {.key = key_,
+       .uid = applied.head.uid,
+       .revision = applied.head.revision,
+       .last_event = applied.events.empty() ? Event() : applied.events.back(),
+       .request = applied.request ? std::optional(applied.request->id) : std::nullopt,
+       .removed = false});
+  if (absl::IsResourceExhausted(added)) return environment_.space.Ended();
+  if (!added.ok()) return Fail(added);
+  {
+    const absl::MutexLock lock(&mutex_);
+    opened_.reset();
+  }
+  environment_.leases.Forget(key_);
+  environment_.watermarks.Forget(key_);
+  environment_.listing.Remove(key_);
+  Files& files = environment_.files;
+  const std::string grave = std::string(kTmp) + "/" + applied.head.uid.value() + ".deleted";
+  absl::Status removed = files.Rename(DirectoryOf(key_), grave);
+  if (removed.ok()) {
+    removed = files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
+  }
+  if (removed.ok()) removed = RemoveTree(files, grave);
+  if (removed.ok()) removed = environment_.tombstones.NoteRemoved(key_);
+  // What a lack leaves there is removed at the next start.
+  return removed.ok() || IsLack(removed) ? absl::OkStatus() : Fail(removed);
+}
+
+}  // namespace holdfast::fs
