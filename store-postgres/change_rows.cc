@@ -2,6 +2,7 @@
 
 #include "session/codec/records.h"
 #include "session/marks.h"
+#include "store-postgres/retention.h"
 
 #include <utility>
 
@@ -29,7 +30,8 @@ HeadRow::HeadRow(const Change& change, const Applied& applied)
       raises(change.grant.has_value() || change.raises_epoch),
       renews(applied.head.lease.held && (change.grant.has_value() || change.renews_lease)),
       marked(EndingMark(applied.head) != nullptr),
-      sweep(marked || applied.head.turn.has_value() || applied.tombstone) {}
+      sweep(marked || applied.head.turn.has_value() || applied.tombstone ||
+            NeedsPrune(change, applied.head)) {}
 
 RequestColumns::RequestColumns(const Applied& applied) {
   RequestRow row{.stamp = *applied.request, .receipt = applied.receipt, .at = applied.at};

@@ -1,12 +1,14 @@
 #include "store-postgres/commits.h"
 
 #include "session/answers.h"
+#include "session/bounds.h"
 #include "session/codec/records.h"
 #include "session/guard.h"
 #include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
+#include "store-postgres/journal_part.h"
 #include "store-postgres/pg/failure.h"
 
 #include "absl/time/clock.h"
@@ -32,19 +34,21 @@ constexpr absl::Duration kPauseAfterLoss = absl::Milliseconds(20);
 constexpr Statement kLoad = {
     "load",
     "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left, r.rec, r.token"
-    " FROM holdfast.standing s LEFT JOIN holdfast.request r ON r.tenant = s.tenant"
-    "  AND r.session_id = s.session_id AND r.request_id = $3::text::uuid AND r.at >= $4"
+    " FROM holdfast.standing s LEFT JOIN holdfast.request r ON r.tenant = $1"
+    "  AND r.session_id = $2 AND r.request_id = $3::text::uuid AND r.at >= $4"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 // The same, and writes the rows again: the answer then waits for a flush, and for the standby, that
-// come after whatever it shows. All in one statement, for two might meet two servers.
+// come after whatever it shows. All in one statement, for two might meet two servers. A row is
+// found by its key alone: `NOT deleted` would also fit indexes that know only the tenant.
 constexpr Statement kLoadFlushed = {
     "load_flushed",
     "WITH kept AS (UPDATE holdfast.session s SET active_at = s.active_at"
-    "  WHERE s.tenant = $1 AND s.session_id = $2 AND NOT s.deleted"
+    "  FROM (SELECT set_config('lock_timeout', '10s', true)) x"
+    "  WHERE s.tenant = $1 AND s.session_id = $2 AND s.deleted::integer = 0"
     "   AND s.store_id = holdfast.store_id() RETURNING s.tenant, s.session_id),"
-    " reply AS (UPDATE holdfast.request r SET at = r.at FROM kept k"
-    "  WHERE r.tenant = k.tenant AND r.session_id = k.session_id"
-    "   AND r.request_id = $3::text::uuid AND r.at >= $4 RETURNING r.rec, r.token)"
+    " reply AS (UPDATE holdfast.request r SET at = r.at"
+    "  WHERE r.tenant = $1 AND r.session_id = $2 AND r.request_id = $3::text::uuid"
+    "   AND r.at >= $4 AND EXISTS (SELECT FROM kept) RETURNING r.rec, r.token)"
     " SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left, r.rec, r.token,"
     "  EXISTS (SELECT FROM kept) AS written"
     " FROM holdfast.standing s LEFT JOIN reply r ON true"
@@ -55,7 +59,8 @@ constexpr int kFlushedLooks = 8;
 constexpr Statement kEntriesOf = {
     "entries_of",
     "SELECT rec, slot_rec, slot_data FROM holdfast.journal WHERE tenant = $1 AND session_id = $2"
-    " AND number > $3 AND turn = $4 AND entry >= $5 AND entry <= $6 ORDER BY number"};
+    " AND number > $3 AND number <= $4 AND turn = $5 AND entry >= $6 AND entry <= $7"
+    " ORDER BY number LIMIT $8"};
 
 // Lets those that a change lost against get on. They do the same, so nobody waits just as long.
 void PauseAfterLoss(int lost) {
@@ -96,15 +101,20 @@ absl::StatusOr<Commits::Basis> Commits::ReadBasis(const Rows& rows, size_t row,
 
 absl::StatusOr<Commits::Basis> Commits::FreshBasis(const SessionKey& key,
                                                    const std::optional<RequestId>& request) {
+  ASSIGN_OR_RETURN(Basis basis, LoadBasis(key, request));
+  // The answer will be made of this reply: it waits for the flush that the first one waited for.
+  if (basis.request) return FlushedBasis(key, *request);
+  return basis;
+}
+
+absl::StatusOr<Commits::Basis> Commits::LoadBasis(const SessionKey& key,
+                                                  const std::optional<RequestId>& request) {
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
   request ? params.Text(request->value()) : params.Null();
   params.Time(RepliesSince(database_.store_clock.Now()));
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoad, params));
-  ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
-  // The answer will be made of this reply: it waits for the flush that the first one waited for.
-  if (basis.request) return FlushedBasis(key, *request);
-  return basis;
+  return ReadBasis(rows, 0, key);
 }
 
 absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
@@ -124,12 +134,17 @@ absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
 
 absl::StatusOr<Loaded> Commits::Load(const SessionKey& key,
                                      const std::optional<RequestId>& request) {
-  ASSIGN_OR_RETURN(Basis basis, FreshBasis(key, request));
+  ASSIGN_OR_RETURN(Basis basis, LoadBasis(key, request));
   RETURN_IF_ERROR(basis.standing.refusal);
-  return Loaded{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
+  if (basis.request) return LoadForOutcome(key, *request);
+  return Loaded{.head = std::move(basis.standing.head), .request = std::nullopt};
 }
 
+// It may wait for the session's row as a change does, so it has the session's turn: one statement
+// of a session waits for a lock, on one connection.
 absl::StatusOr<Loaded> Commits::LoadForOutcome(const SessionKey& key, const RequestId& request) {
+  const Turns::Turn turn(turns_, key);
+  RETURN_IF_ERROR(turn.status());
   ASSIGN_OR_RETURN(Basis basis, FlushedBasis(key, request));
   RETURN_IF_ERROR(basis.standing.refusal);
   return Loaded{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
@@ -156,6 +171,7 @@ absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
 
 absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
   const Turns::Turn turn(turns_, change.key);
+  RETURN_IF_ERROR(turn.status());
   Progress progress;
   ASSIGN_OR_RETURN(progress.basis, FirstBasis(change));
   absl::Status given_up;
@@ -259,7 +275,21 @@ absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, co
                      .needs_free = NeedsFree(change, head),
                      .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
   decision.applied = Apply(head, change, Facts());
+  RETURN_IF_ERROR(CheckBounds(change.key, basis, decision));
   return decision;
+}
+
+absl::Status Commits::CheckBounds(const SessionKey& key, const Basis& basis, Decision& decision) {
+  const Head& head = basis.standing.head;
+  std::optional<Refusal> refusal = CheckAttributes(head, decision.applied.head);
+  if (!refusal) {
+    ASSIGN_OR_RETURN(decision.slots,
+                     slot_counts_.Check({.key = key, .sum = basis.standing.sum, .head = head},
+                                        decision.applied));
+    refusal = decision.slots.refusal;
+  }
+  if (refusal) decision.answer = Refused(refusal->ToStatus(), head);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<const JournalEntry*> Commits::FindRewritten(const Change& change, const Head& head) {
@@ -269,11 +299,12 @@ absl::StatusOr<const JournalEntry*> Commits::FindRewritten(const Change& change,
   const EntryNumber first = change.entries.front().number;
   if (first > last) return nullptr;
   const EntryNumber until = std::min(last, change.entries.back().number);
+  const JournalPart part = PartOf(head, turn);
+  const uint64_t behind = std::max(part.behind.value(), part.began.value() + first.value() - 1);
   Params params;
   params.Text(change.key.tenant.value()).Text(change.key.session.value());
-  params.Int(static_cast<int64_t>(JournalFloor(head).value()));
-  params.Int(static_cast<int64_t>(turn.value()));
-  params.Int(static_cast<int64_t>(first.value())).Int(static_cast<int64_t>(until.value()));
+  params.Int(Signed(behind)).Int(Signed(std::min(part.last, head.journal))).Int(Signed(turn));
+  params.Int(Signed(first)).Int(Signed(until)).Int(Signed(until.value() - first.value() + 1));
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kEntriesOf, params));
   for (size_t row = 0; row < rows.size(); ++row) {
     const std::optional<JournalEntry> stored = ReadEntry(rows, row, 0);
@@ -316,6 +347,8 @@ absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision d
                                  .head = std::move(applied.head),
                                  .refusal = absl::OkStatus(),
                                  .events = std::move(applied.events)};
+  slot_counts_.Note({.key = change.key, .sum = head_row.sum, .head = attempt.applied->head},
+                    decision.slots);
   Publish(change, *attempt.applied,
           {.version = rows.Int(row, 0), .sum = head_row.sum, .head = attempt.applied->head});
   return attempt;

@@ -18,6 +18,7 @@
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/rows.h"
 #include "store-postgres/retention.h"
+#include "store-postgres/slot_counts.h"
 #include "store-postgres/standing.h"
 #include "store-postgres/turns.h"
 #include "store-postgres/uploads.h"
@@ -69,6 +70,7 @@ class Commits {
   struct Decision {
     std::optional<absl::StatusOr<CommitResult>> answer;
     Applied applied;
+    SlotVerdict slots;
     DecidedChange change;  // without what was applied, which moves with the decision
   };
   // What became of one attempt to write: one of the three.
@@ -90,11 +92,16 @@ class Commits {
   // Decides, and writes what was decided. An error gives the change up.
   absl::Status TryOnce(const Change& change, Progress& progress);
   absl::StatusOr<Basis> FirstBasis(const Change& change);
+  // The caller holds the session's turn. A stored reply in it has been flushed.
   absl::StatusOr<Basis> FreshBasis(const SessionKey& key, const std::optional<RequestId>& request);
-  // The same; what it holds has been flushed and has reached the standby.
+  // As it stands; waits for no lock and no flush.
+  absl::StatusOr<Basis> LoadBasis(const SessionKey& key, const std::optional<RequestId>& request);
+  // The caller holds the session's turn. It has been flushed and has reached the standby.
   absl::StatusOr<Basis> FlushedBasis(const SessionKey& key, const RequestId& request);
   absl::StatusOr<Decision> Decide(const Change& change, const Basis& basis);
   absl::StatusOr<Decision> DecideOnHead(const Change& change, const Basis& basis);
+  // Makes the decision a refusal when the session would hold more than it may.
+  absl::Status CheckBounds(const SessionKey& key, const Basis& basis, Decision& decision);
   // The entry of `change` whose number stands for another one, or nullptr.
   absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change, const Head& head);
   // One attempt; an error when there was none, for want of a connection.
@@ -110,6 +117,7 @@ class Commits {
   Retention& retention_;
   EventBell& bell_;
   Notifier& notifier_;
+  SlotCounts slot_counts_{database_};
   Turns turns_;
   Committer committer_;
   std::atomic<bool> healthy_ = true;

@@ -1,4 +1,4 @@
-// Group commit over sessions (STORES section 3): what waits while a write is under way is written
+// Group commit over sessions: what waits while a write is under way is written
 // by the next one together, in one statement and one flush. There is no timer: whoever finds nobody
 // writing writes at once.
 //
@@ -8,7 +8,8 @@
 #define HOLDFAST_STORE_POSTGRES_COMMITTER_H_
 
 #include "session/ids.h"
-#include "session/recent.h"
+#include "session/limits.h"
+#include "session/lru_cache.h"
 #include "store-postgres/change_params.h"
 #include "store-postgres/database.h"
 #include "store-postgres/pg/failure.h"
@@ -61,8 +62,10 @@ class Committer {
 
  private:
   // Sessions that are written alone for a failure of before; of more the oldest is forgotten.
-  static constexpr size_t kSpoilersMost = 1024;
-  struct Spoiler {};
+  static constexpr LruBounds kSpoilersMost = {.entries = 1024, .bytes = kMiB};
+  struct Spoiler {
+    friend size_t HeapSize(const Spoiler&) { return 0; }
+  };
 
   struct Member {
     const DecidedChange* change = nullptr;
@@ -98,7 +101,7 @@ class Committer {
   int writers_most_ ABSL_GUARDED_BY(mutex_) = 1;
   // Sessions whose last change could not be written: the next one goes alone, or every group that
   // it joins would have to be written a second time.
-  Recent<Spoiler> spoilers_{kSpoilersMost};
+  LruCache<Spoiler> spoilers_{kSpoilersMost};
 };
 
 }  // namespace holdfast::pg

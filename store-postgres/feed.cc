@@ -71,6 +71,11 @@ absl::Status Feed::Look() {
   params.Text(seen_).Int(database_.writer).Int(kWakeupsMost + 1);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLook, params));
   seen_ = rows.Text(0, 0);
+  // What the limit cut off is behind the next look's beginning.
+  if (rows.size() > kWakeupsMost) {
+    bell_.RingForAll();
+    return absl::OkStatus();
+  }
   for (size_t row = 0; row < rows.size() && !rows.IsNull(row, 1); ++row) {
     const auto tenant = TenantId::Parse(rows.Text(row, 1));
     const auto session = SessionId::Parse(rows.Text(row, 2));

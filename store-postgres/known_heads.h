@@ -5,8 +5,9 @@
 
 #include "session/digest.h"
 #include "session/head.h"
+#include "session/heap_size.h"
 #include "session/ids.h"
-#include "session/recent.h"
+#include "session/lru_cache.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +22,12 @@ struct KnownHead {
   Head head;
 };
 
-// Bounded. Any thread may call.
+inline size_t HeapSize(const KnownHead& known) { return HeapSize(known.head); }
+
+// Bounded by entries and by bytes. Any thread may call.
 class KnownHeads {
  public:
-  explicit KnownHeads(size_t most) : heads_(most) {}
+  explicit KnownHeads(LruBounds bounds) : heads_(bounds) {}
 
   std::optional<KnownHead> Find(const SessionKey& key) { return heads_.Find(key); }
   // Remembers `known` unless a later version of the same session is known.
@@ -41,7 +44,7 @@ class KnownHeads {
   void Forget(const SessionKey& key) { heads_.Forget(key); }
 
  private:
-  Recent<KnownHead> heads_;
+  LruCache<KnownHead> heads_;
 };
 
 }  // namespace holdfast::pg

@@ -57,22 +57,27 @@ class ListStatement {
 };
 enum Column : size_t { kId, kStore, kHead, kHeadSum, kListedAt, kWanted, kLast };
 
-// Lifecycle 1 is ACTIVE; a mark has a time exactly while it asks for an end.
+// Lifecycle 1 is ACTIVE; a mark has a time exactly while it asks for an end. The inner query, which
+// OFFSET keeps apart, is served by the index of what sweeps look at: the order of the keys must not
+// tempt the planner into the index of all sessions.
 constexpr Statement kAbandoned = {
     "due_abandoned",
+    "SELECT tenant, session_id FROM ("
     "SELECT s.tenant, s.session_id FROM holdfast.session s CROSS JOIN holdfast.opening o"
     " WHERE s.sweep AND NOT s.deleted AND s.lifecycle = 1 AND s.store_id = holdfast.store_id()"
     " AND coalesce(holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, o.opened_at),"
     "  '0'::interval) = '0'::interval"
-    " AND holdfast.clock() - greatest(s.active_at, o.opened_at) >= $1"
-    " ORDER BY s.tenant, s.listed_at, s.session_id LIMIT $2"};
+    " AND holdfast.clock() - greatest(s.active_at, o.opened_at) >= $1 OFFSET 0) due"
+    " WHERE (tenant, session_id) > ($3, $4) ORDER BY tenant, session_id LIMIT $2"};
 constexpr Statement kCancelled = {
     "due_cancelled",
+    "SELECT tenant, session_id FROM ("
     "SELECT s.tenant, s.session_id FROM holdfast.session s CROSS JOIN holdfast.opening o"
     " WHERE s.sweep AND NOT s.deleted AND s.marked_at IS NOT NULL"
     " AND s.store_id = holdfast.store_id()"
     " AND (s.lifecycle <> 1 OR holdfast.clock() - greatest(s.marked_at, o.opened_at) >= $1)"
-    " ORDER BY s.tenant, s.listed_at, s.session_id LIMIT $2"};
+    " OFFSET 0) due"
+    " WHERE (tenant, session_id) > ($3, $4) ORDER BY tenant, session_id LIMIT $2"};
 static_assert(static_cast<int>(Lifecycle::kActive) == 1);
 
 const Statement& StatementFor(const ListQuery& query) {
@@ -169,9 +174,12 @@ absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery&
 }
 
 absl::StatusOr<std::vector<SessionKey>> ListDueSessions(const Database& database, DueKind kind,
-                                                        absl::Duration quiet, size_t limit) {
+                                                        absl::Duration quiet,
+                                                        const std::optional<SessionKey>& after,
+                                                        size_t limit) {
   Params params;
   params.Interval(quiet).Int(static_cast<int64_t>(limit));
+  params.Text(after ? after->tenant.value() : "").Text(after ? after->session.value() : "");
   const Statement& statement = kind == DueKind::kCancelled ? kCancelled : kAbandoned;
   ASSIGN_OR_RETURN(const Rows rows, database.Ask(statement, params));
   std::vector<SessionKey> due;

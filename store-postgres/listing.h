@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace holdfast::pg {
@@ -20,7 +21,9 @@ absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery&
 
 // As SessionStore::ListDue, without the tidying.
 absl::StatusOr<std::vector<SessionKey>> ListDueSessions(const Database& database, DueKind kind,
-                                                        absl::Duration quiet, size_t limit);
+                                                        absl::Duration quiet,
+                                                        const std::optional<SessionKey>& after,
+                                                        size_t limit);
 
 }  // namespace holdfast::pg
 

@@ -15,6 +15,7 @@
 #include "store-postgres/listener.h"
 #include "store-postgres/listing.h"
 #include "store-postgres/notifier.h"
+#include "store-postgres/pg/dsn.h"
 #include "store-postgres/reads.h"
 #include "store-postgres/retention.h"
 #include "store-postgres/servers.h"
@@ -46,7 +47,8 @@ constexpr char kConfigSchema[] = R"({
     "dsn": {"type": "string", "minLength": 1},
     "password": {"type": "string", "pattern": "^(env|file):"},
     "connections": {"type": "integer", "minimum": 2, "maximum": 256},
-    "group": {"type": "integer", "minimum": 1, "maximum": 64}
+    "group": {"type": "integer", "minimum": 1, "maximum": 64},
+    "insecure": {"type": "boolean"}
   }
 })";
 
@@ -117,6 +119,11 @@ class PostgresStore final : public SessionStore {
     opened_on_ = (*connection)->timeline();
     identity_ = std::move(greeting.identity);
     warnings_ = std::move(greeting.warnings);
+    if (!TransportProblem(connect_.dsn).empty()) {
+      warnings_.emplace_back(
+          "the database is on another machine and its identity is not verified: sslmode is not "
+          "verify-full");
+    }
     const std::string bytes = random_.Bytes(sizeof database_.writer);
     std::memcpy(&database_.writer, bytes.data(), sizeof database_.writer);
     database_.store = identity_.store;
@@ -193,6 +200,7 @@ class PostgresStore final : public SessionStore {
     return Inside([&] { return ListSessions(database_, query); });
   }
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  const std::optional<SessionKey>& after,
                                                   size_t limit) override {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
       // A sweep is also when the house is tidied; what cannot be is reported, and left to the next.
@@ -200,7 +208,7 @@ class PostgresStore final : public SessionStore {
         uploads_.Sweep().IgnoreError();
         retention_.Sweep().IgnoreError();
       }
-      return ListDueSessions(database_, kind, quiet, limit);
+      return ListDueSessions(database_, kind, quiet, after, limit);
     });
   }
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
@@ -309,7 +317,7 @@ class PostgresStore final : public SessionStore {
   Database database_;
   Gate gate_;
   EventBell bell_;
-  KnownHeads heads_{kCachedHeads};
+  KnownHeads heads_{{.entries = kCachedHeads, .bytes = kCachedHeadBytes}};
   Uploads uploads_{database_};
   Retention retention_{database_};
   Interest interest_;

@@ -1,4 +1,4 @@
-// The team store: sessions in a PostgreSQL database, for any number of servers (STORES section 3).
+// The team store: sessions in a PostgreSQL database, for any number of servers.
 #ifndef HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_
 #define HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_
 

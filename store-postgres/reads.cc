@@ -7,6 +7,7 @@
 #include "session/status_macros.h"
 #include "store-postgres/change_rows.h"
 #include "store-postgres/event_row.h"
+#include "store-postgres/journal_part.h"
 #include "store-postgres/standing.h"
 
 #include <algorithm>
@@ -36,18 +37,34 @@ constexpr Statement kMessages = {
     " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
     "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
+// All slots, and those of owners that are named. One statement for both would have one plan, which
+// reads every slot of the session.
 constexpr Statement kSlots = {
     "slots",
     "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
     " i.revision, i.size, i.owner, i.rec,"
-    " CASE WHEN i.total <= $5 THEN i.data END, i.total > $5 AND octet_length(i.data) > 0"
+    " CASE WHEN i.total <= $4 THEN i.data END, i.total > $4 AND octet_length(i.data) > 0"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
     "  SELECT *, row_number() OVER w AS n, coalesce(sum(octet_length(v.data)) OVER w, 0) AS total"
     "  FROM ("
     "   SELECT DISTINCT ON (x.owner) x.owner, x.revision, x.size, x.rec, x.data"
     "   FROM holdfast.slot x WHERE x.tenant = $1 AND x.session_id = $2 AND x.revision <= $3"
-    "    AND ($4::text[] IS NULL OR x.owner = ANY ($4))"
     "   ORDER BY x.owner, x.revision DESC) v WHERE v.rec IS NOT NULL"
+    "  WINDOW w AS (ORDER BY v.owner ROWS UNBOUNDED PRECEDING) ORDER BY v.owner) i ON true"
+    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
+    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+constexpr Statement kSlotsOf = {
+    "slots_of",
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
+    " i.revision, i.size, i.owner, i.rec,"
+    " CASE WHEN i.total <= $4 THEN i.data END, i.total > $4 AND octet_length(i.data) > 0"
+    " FROM holdfast.standing s LEFT JOIN LATERAL ("
+    "  SELECT v.*, row_number() OVER w AS n, coalesce(sum(octet_length(v.data)) OVER w, 0) AS total"
+    "  FROM unnest($5::text[]) AS u (owner) CROSS JOIN LATERAL ("
+    "   SELECT x.owner, x.revision, x.size, x.rec, x.data FROM holdfast.slot x"
+    "   WHERE x.tenant = $1 AND x.session_id = $2 AND x.owner = u.owner AND x.revision <= $3"
+    "   ORDER BY x.revision DESC LIMIT 1) v WHERE v.rec IS NOT NULL"
     "  WINDOW w AS (ORDER BY v.owner ROWS UNBOUNDED PRECEDING) ORDER BY v.owner) i ON true"
     " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
     "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
@@ -60,9 +77,24 @@ constexpr Statement kJournal = {
     "  SELECT j.number, j.rec, j.slot_rec, j.slot_data, row_number() OVER w AS n,"
     "   sum(j.size) OVER w AS total"
     "  FROM holdfast.journal j WHERE j.tenant = $1 AND j.session_id = $2 AND j.number > $3"
-    "   AND ($4::bigint IS NULL OR j.turn = $4)"
     "  WINDOW w AS (ORDER BY j.number ROWS UNBOUNDED PRECEDING)"
-    "  ORDER BY j.number LIMIT $5) i ON i.n = 1 OR i.total <= $6"
+    "  ORDER BY j.number LIMIT $4) i ON i.n = 1 OR i.total <= $5"
+    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
+    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+// Of one turn, whose entries may lie between those of others: it looks at the entries up to a
+// number, and there is no gap between numbers.
+constexpr Statement kJournalOfTurn = {
+    "journal_of_turn",
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
+    " i.number, i.rec, i.slot_rec, i.slot_data"
+    " FROM holdfast.standing s LEFT JOIN LATERAL ("
+    "  SELECT j.number, j.rec, j.slot_rec, j.slot_data, row_number() OVER w AS n,"
+    "   sum(j.size) OVER w AS total"
+    "  FROM holdfast.journal j WHERE j.tenant = $1 AND j.session_id = $2 AND j.number > $3"
+    "   AND j.number <= $6 AND j.turn = $7"
+    "  WINDOW w AS (ORDER BY j.number ROWS UNBOUNDED PRECEDING)"
+    "  ORDER BY j.number LIMIT $4) i ON i.n = 1 OR i.total <= $5"
     " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
     "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
@@ -102,6 +134,8 @@ enum SlotColumn : size_t {
 
 // A page is asked for on what is known of the head, and once more if the head says otherwise.
 constexpr int kLooks = 3;
+// Entries of other turns that one statement passes over in search of those of one turn.
+constexpr uint64_t kEntriesLookedAt = 4096;
 
 int64_t Clamped(uint64_t value) {
   return static_cast<int64_t>(
@@ -112,6 +146,12 @@ Params KeyParams(const SessionKey& key) {
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
   return params;
+}
+
+std::vector<std::string> Unique(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 void Put(PageLimit limit, Params& params) {
@@ -144,6 +184,36 @@ void Describe(const Head& head, std::optional<Revision> revision, MessagePage& p
   page.generation = snapshot.generation;
   const bool same = page.newest == head.messages && page.generation == head.generation;
   if (!same) page.history = Digest{};
+}
+
+// The number up to which a statement looks for entries of one turn.
+JournalNumber LookEnd(JournalNumber from, const JournalPart& part) {
+  const JournalNumber last = std::max(part.last, from);
+  if (last.value() - from.value() <= kEntriesLookedAt) return last;
+  return JournalNumber(from.value() + kEntriesLookedAt);
+}
+
+// Whether no entry of the turn is behind those of the page; `to` is the last one looked at.
+bool IsEnd(const std::vector<JournalEntry>& entries, const Head& head, TurnNumber turn,
+           JournalNumber to) {
+  const JournalNumber last = std::min(PartOf(head, turn).last, head.journal);
+  if (entries.empty()) return to >= last;
+  const std::optional<EntryNumber> newest = LastEntryOf(head, turn);
+  return entries.back().journal_number >= last || (newest && entries.back().number >= *newest);
+}
+
+// The entries of a page; without a turn they follow each other without a gap.
+absl::Status ReadEntries(const Rows& rows, JournalNumber from, const JournalQuery& query,
+                         std::vector<JournalEntry>& entries) {
+  JournalNumber last = from;
+  for (size_t row = 0; row < rows.size() && !rows.IsNull(row, kNumber); ++row) {
+    const JournalNumber number(static_cast<uint64_t>(rows.Int(row, kNumber)));
+    std::optional<JournalEntry> entry = ReadEntry(rows, row, kRecord);
+    if (!entry || (!query.turn && number != last.Next())) return Damaged("entry", number.value());
+    last = number;
+    entries.push_back(*std::move(entry));
+  }
+  return absl::OkStatus();
 }
 
 // The items of a page, which follow each other without a gap. `first` is the number of the first.
@@ -252,9 +322,10 @@ absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& qu
   Params params = KeyParams(key);
   params.Int(query.revision ? Clamped(query.revision->value())
                             : std::numeric_limits<int64_t>::max());
-  query.owners.empty() ? params.Null() : params.Texts(query.owners);
   params.Int(Clamped(query.most_bytes));
-  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kSlots, params));
+  if (!query.owners.empty()) params.Texts(Unique(query.owners));
+  ASSIGN_OR_RETURN(const Rows rows,
+                   database_.Ask(query.owners.empty() ? kSlots : kSlotsOf, params));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
   RETURN_IF_ERROR(CheckKept(head, query.revision));
   SlotPage page;
@@ -279,39 +350,42 @@ absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& qu
 
 absl::StatusOr<JournalPage> Reads::Journal(const SessionKey& key, const JournalQuery& query,
                                            PageLimit limit) {
-  JournalNumber floor;
-  if (const auto known = heads_.Find(key)) floor = JournalFloor(known->head);
+  JournalQuery rest = query;
+  for (;;) {
+    ASSIGN_OR_RETURN(JournalLook look, LookAtJournal(key, rest, limit));
+    if (look.page.end || !look.page.entries.empty()) return std::move(look.page);
+    rest.after = look.to;  // a page is empty only at the end
+  }
+}
+
+absl::StatusOr<Reads::JournalLook> Reads::LookAtJournal(const SessionKey& key,
+                                                        const JournalQuery& query,
+                                                        PageLimit limit) {
+  JournalPart part;
+  if (const auto known = heads_.Find(key)) part = PartOf(known->head, query.turn);
   for (int look = 0; look < kLooks; ++look) {
-    const JournalNumber from = std::max(query.after, floor);
+    const JournalNumber from = std::max(query.after, part.behind);
+    const JournalNumber to = LookEnd(from, part);
     Params params = KeyParams(key);
     params.Int(Clamped(from.value()));
-    query.turn ? params.Int(Clamped(query.turn->value())) : params.Null();
     Put(limit, params);
-    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kJournal, params));
+    if (query.turn) params.Int(Clamped(to.value())).Int(Clamped(query.turn->value()));
+    ASSIGN_OR_RETURN(const Rows rows,
+                     database_.Ask(query.turn ? kJournalOfTurn : kJournal, params));
     ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
-    const JournalNumber right = JournalFloor(head);
-    if (query.after > JournalNumber() && query.after < right) {
+    const JournalNumber floor = JournalFloor(head);
+    if (query.after > JournalNumber() && query.after < floor) {
       return Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
-          .With("oldest", right.value() + 1);
+          .With("oldest", floor.value() + 1);
     }
-    if (std::max(query.after, right) != from) {
-      floor = right;
-      continue;
-    }
-    JournalPage page;
-    page.at = PositionOf(head);
-    JournalNumber last = from;
-    for (size_t row = 0; row < rows.size() && !rows.IsNull(row, kNumber); ++row) {
-      const JournalNumber number(static_cast<uint64_t>(rows.Int(row, kNumber)));
-      std::optional<JournalEntry> entry = ReadEntry(rows, row, kRecord);
-      if (!entry || (!query.turn && number != last.Next())) return Damaged("entry", number.value());
-      last = number;
-      page.entries.push_back(*std::move(entry));
-    }
-    page.end = page.entries.empty() || last >= head.journal ||
-               (query.turn && page.entries.back().number >=
-                                  LastEntryOf(head, *query.turn).value_or(EntryNumber()));
-    return page;
+    part = PartOf(head, query.turn);
+    if (std::max(query.after, part.behind) != from) continue;
+    JournalLook seen{.page = {.entries = {}, .at = PositionOf(head)}, .to = to};
+    std::vector<JournalEntry>& entries = seen.page.entries;
+    RETURN_IF_ERROR(ReadEntries(rows, from, query, entries));
+    seen.page.end = query.turn ? IsEnd(entries, head, *query.turn, to)
+                               : entries.empty() || entries.back().journal_number >= head.journal;
+    return seen;
   }
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }

@@ -32,6 +32,14 @@ class Reads {
   absl::StatusOr<AuditPage> Audit(const SessionKey& key, AuditSeq after, PageLimit limit);
 
  private:
+  // What one statement found of the journal, and the last number it looked at for a turn.
+  struct JournalLook {
+    JournalPage page;
+    JournalNumber to;
+  };
+
+  absl::StatusOr<JournalLook> LookAtJournal(const SessionKey& key, const JournalQuery& query,
+                                            PageLimit limit);
   // The head in the first row, or why there is none.
   absl::StatusOr<Head> HeadIn(const Rows& rows, const SessionKey& key);
 

@@ -2,52 +2,84 @@
 
 #include "session/limits.h"
 #include "session/status_macros.h"
+#include "store-postgres/standing.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace holdfast::pg {
 namespace {
 
 // A session is pruned at every so many revisions, and when it is closed.
 constexpr uint64_t kPruneEvery = 32;
-// Sessions that wait to be pruned; of more, some are pruned with a later change.
+// Sessions that wait to be pruned; of more, some are pruned by a sweep.
 constexpr size_t kDueMost = 4096;
 // Rows of a kind in one statement, and statements in a row.
 constexpr int64_t kRowsMost = 1000;
 constexpr int kStatementsMost = 64;
-constexpr int64_t kSessionsMost = 100;
 // Watchers of every server have looked at the events of a deleted session by then.
 constexpr absl::Duration kPurgeAfter = absl::Minutes(1);
-// A session that nothing happened to for so long has nothing for a sweep.
+// A session that nothing happened to for so long has nothing for a sweep once it is pruned.
 constexpr absl::Duration kSettledAfter = absl::Minutes(10);
-
-constexpr Statement kPrune = {"prune", "SELECT holdfast.prune($1, $2, $3, $4, $5, $6, $7, $8)"};
-constexpr Statement kPurge = {"purge", "SELECT holdfast.purge($1, $2, $3)"};
-constexpr Statement kSettle = {"settle", "SELECT holdfast.settle($1, $2)"};
-constexpr Statement kForget = {"forget_requests",
-                               "SELECT next FROM holdfast.forget_requests($1, $2, $3)"};
+// Sessions that one statement looks at, statements of a sweep, and sessions that may fail in one.
+constexpr int64_t kSessionsPerLook = 64;
+constexpr int kLooksMost = 32;
+constexpr size_t kFailuresMost = 8;
 // Of the table of replies, in one statement.
 constexpr int64_t kBlocksMost = 256;
 
+constexpr Statement kPrune = {"prune", "SELECT holdfast.prune($1, $2, $3, $4, $5, $6, $7, $8)"};
+constexpr Statement kPurgeOne = {"purge_one", "SELECT holdfast.purge_one($1, $2, $3)"};
+constexpr Statement kForget = {"forget_requests",
+                               "SELECT next FROM holdfast.forget_requests($1, $2, $3)"};
+// Sessions in the sweeps' sight behind a place. Lifecycle 1 is ACTIVE.
+constexpr Statement kInSight = {
+    "in_sight",
+    "SELECT s.tenant, s.session_id, s.listed_at, s.version, s.deleted, s.due,"
+    " CASE WHEN s.due AND NOT s.deleted AND s.store_id = holdfast.store_id() THEN s.head END,"
+    " s.head_sum"
+    " FROM (SELECT x.tenant, x.session_id, x.listed_at, x.version, x.deleted, x.store_id, x.head,"
+    "  x.head_sum, CASE WHEN x.deleted THEN x.active_at <= holdfast.clock() - $1::interval"
+    "   ELSE x.lifecycle <> 1 AND x.marked_at IS NULL"
+    "    AND x.active_at <= holdfast.clock() - $2::interval END AS due"
+    "  FROM holdfast.session x"
+    "  WHERE x.sweep AND (x.tenant, x.listed_at, x.session_id) > ($3, $4, $5)"
+    "  ORDER BY x.tenant, x.listed_at, x.session_id LIMIT $6) s"
+    " ORDER BY s.tenant, s.listed_at, s.session_id"};
+enum SightColumn : size_t { kTenant, kSession, kListedAt, kVersion, kDeleted, kDue, kHead, kSum };
+// Takes sessions out of sight that are still as they were looked at. A row that is locked is left
+// for later.
+constexpr Statement kSettle = {
+    "settle",
+    "UPDATE holdfast.session SET sweep = false WHERE ctid = ANY (ARRAY("
+    " SELECT l.place FROM unnest($1::text[], $2::text[], $3::bigint[])"
+    "  AS u (tenant, session_id, version)"
+    " CROSS JOIN LATERAL (SELECT x.ctid AS place, x.version FROM holdfast.session x"
+    "  WHERE x.tenant = u.tenant AND x.session_id = u.session_id"
+    "  FOR NO KEY UPDATE SKIP LOCKED) l"
+    " WHERE l.version = u.version))"};
+static_assert(static_cast<int>(Lifecycle::kActive) == 1);
+
 int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
 
-bool IsDue(const Change& change, const Head& head) {
-  if (change.tombstone || !change.moves_revision) return false;
-  return head.revision.value() % kPruneEvery == 0 || head.lifecycle == Lifecycle::kClosed;
-}
-
-// Asks until nothing is left to be done, or it was asked often enough for now.
-absl::Status AskUntilDone(const Database& database, const Statement& statement,
-                          const Params& params, int64_t enough) {
+// Asks until nothing is left to be done, or it was asked often enough for now. True when nothing
+// is: the statement answered less than `enough`.
+absl::StatusOr<bool> AskUntilDone(const Database& database, const Statement& statement,
+                                  const Params& params, int64_t enough) {
   for (int asked = 0; asked < kStatementsMost; ++asked) {
     ASSIGN_OR_RETURN(const Rows rows, database.AskFlushed(statement, params));
-    if (rows.Int(0, 0) < enough) break;
+    if (rows.Int(0, 0) < enough) return true;
   }
-  return absl::OkStatus();
+  return false;
 }
 
 }  // namespace
+
+bool NeedsPrune(const Change& change, const Head& head) {
+  if (change.tombstone || !change.moves_revision) return false;
+  return head.revision.value() % kPruneEvery == 0 || head.lifecycle == Lifecycle::kClosed;
+}
 
 void Retention::Start() {
   thread_ = std::jthread([this] { Run(); });
@@ -62,7 +94,7 @@ void Retention::Stop() {
 }
 
 void Retention::Note(const Change& change, const Head& head) {
-  if (!IsDue(change, head)) return;
+  if (!NeedsPrune(change, head)) return;
   const absl::MutexLock lock(&mutex_);
   if (due_.size() < kDueMost) due_.insert_or_assign(change.key, head);
 }
@@ -77,11 +109,12 @@ std::optional<Retention::Due> Retention::Take() {
   return due;
 }
 
+// What fails is still in the sweeps' sight.
 void Retention::Run() {
-  while (const auto due = Take()) Prune(due->first, due->second).IgnoreError();
+  while (const auto due = Take()) Prune(due->first, due->second).status().IgnoreError();
 }
 
-absl::Status Retention::Prune(const SessionKey& key, const Head& head) const {
+absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const Head& head) const {
   Generation oldest = head.generation;
   for (const SnapshotRecord& snapshot : head.snapshots) {
     oldest = std::min(oldest, snapshot.generation);
@@ -97,11 +130,64 @@ absl::Status Retention::Prune(const SessionKey& key, const Head& head) const {
 }
 
 absl::Status Retention::Sweep() {
-  RETURN_IF_ERROR(ForgetRequests());
-  RETURN_IF_ERROR(AskUntilDone(
-      database_, kPurge, Params().Interval(kPurgeAfter).Int(kSessionsMost).Int(kRowsMost), 1));
-  return AskUntilDone(database_, kSettle, Params().Interval(kSettledAfter).Int(kRowsMost),
-                      kRowsMost);
+  const absl::MutexLock lock(&sweeping_);
+  const absl::Status forgotten = ForgetRequests();
+  const absl::Status tidied = TidySessions();
+  return forgotten.ok() ? tidied : forgotten;
+}
+
+absl::Status Retention::TidySessions() {
+  Round round;
+  for (int look = 0; look < kLooksMost && round.failures < kFailuresMost; ++look) {
+    Params params;
+    params.Interval(kPurgeAfter).Interval(kSettledAfter);
+    params.Text(tidied_to_.tenant).Time(tidied_to_.listed_at).Text(tidied_to_.session);
+    params.Int(kSessionsPerLook);
+    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kInSight, params));
+    RETURN_IF_ERROR(TidyAll(rows, round));
+    if (rows.size() < static_cast<size_t>(kSessionsPerLook) && round.failures < kFailuresMost) {
+      tidied_to_ = Place();
+      break;
+    }
+  }
+  return round.first_error;
+}
+
+absl::Status Retention::TidyAll(const Rows& rows, Round& round) {
+  std::vector<std::string> tenants;
+  std::vector<std::string> sessions;
+  std::vector<int64_t> versions;
+  for (size_t row = 0; row < rows.size() && round.failures < kFailuresMost; ++row) {
+    tidied_to_ = {.tenant = std::string(rows.Text(row, kTenant)),
+                  .listed_at = rows.Time(row, kListedAt),
+                  .session = std::string(rows.Text(row, kSession))};
+    if (!rows.Bool(row, kDue)) continue;
+    const absl::StatusOr<bool> done = Tidy(rows, row);
+    if (!done.ok()) {
+      if (++round.failures == 1) round.first_error = done.status();
+    } else if (*done) {
+      tenants.push_back(tidied_to_.tenant);
+      sessions.push_back(tidied_to_.session);
+      versions.push_back(rows.Int(row, kVersion));
+    }
+  }
+  if (tenants.empty()) return absl::OkStatus();
+  return database_.AskFlushed(kSettle, Params().Texts(tenants).Texts(sessions).Ints(versions))
+      .status();
+}
+
+absl::StatusOr<bool> Retention::Tidy(const Rows& rows, size_t row) const {
+  const auto tenant = TenantId::Parse(rows.Text(row, kTenant));
+  const auto session = SessionId::Parse(rows.Text(row, kSession));
+  if (!tenant || !session) return true;
+  if (rows.Bool(row, kDeleted)) {
+    const Params params = Params().Text(tenant->value()).Text(session->value()).Int(kRowsMost);
+    return AskUntilDone(database_, kPurgeOne, params, 1);
+  }
+  if (rows.IsNull(row, kHead)) return true;  // another store's
+  const std::optional<Head> head = ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kSum));
+  if (!head) return true;  // what a damaged session needs is not known
+  return Prune({.tenant = *tenant, .session = *session}, *head);
 }
 
 absl::Status Retention::ForgetRequests() {

@@ -1,4 +1,4 @@
-// What goes when nobody can ask for it any more (DESIGN section 2, "Retention").
+// Deletion of rows that no call can ask for any more.
 #ifndef HOLDFAST_STORE_POSTGRES_RETENTION_H_
 #define HOLDFAST_STORE_POSTGRES_RETENTION_H_
 
@@ -10,18 +10,25 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
-#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 namespace holdfast::pg {
 
+// Whether a session is to be pruned behind `change`, which left `head`. It then stays in the
+// sweeps' sight until it was.
+bool NeedsPrune(const Change& change, const Head& head);
+
 // Prunes sessions behind their changes, on a thread of its own. What is missed, because the server
-// ends or has too much to do, goes with a later change. Any thread may call.
+// ends, has too much to do or meets an error, is found by a sweep. Any thread may call.
 class Retention {
  public:
   // `database` outlives it.
@@ -35,16 +42,33 @@ class Retention {
   // Takes note of a change that was written, and of the head that it left.
   void Note(const Change& change, const Head& head);
 
-  // What a sweep tidies: replies that count no more, deleted sessions, and sessions that have
-  // nothing for a sweep. A bounded part of it; the next sweep goes on.
+  // What a sweep tidies: replies that count no more, deleted sessions, and what quiet sessions do
+  // not need any more. A bounded part of it; the next sweep goes on behind it. One session that
+  // cannot be tidied holds back no other. The first error, after all of it was tried.
   absl::Status Sweep();
-  // Prunes one session to what `head` still needs.
-  absl::Status Prune(const SessionKey& key, const Head& head) const;
+  // Prunes one session to what `head` still needs; false when there is more to be done.
+  absl::StatusOr<bool> Prune(const SessionKey& key, const Head& head) const;
 
  private:
   using Due = std::pair<SessionKey, Head>;
+  // A place among the sessions in the sweeps' sight.
+  struct Place {
+    std::string tenant;
+    absl::Time listed_at = absl::InfinitePast();
+    std::string session;
+  };
+  // What one sweep did.
+  struct Round {
+    size_t failures = 0;
+    absl::Status first_error;
+  };
 
   absl::Status ForgetRequests();
+  absl::Status TidySessions();
+  // Tidies the sessions of one look, and takes those out of sight that are done.
+  absl::Status TidyAll(const Rows& rows, Round& round);
+  // True when nothing is left to be done for the session in `row`.
+  absl::StatusOr<bool> Tidy(const Rows& rows, size_t row) const;
   void Run();
   std::optional<Due> Take();
   [[nodiscard]] bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -52,7 +76,10 @@ class Retention {
   }
 
   const Database& database_;
-  std::atomic<int64_t> forgotten_to_ = 0;  // the block of the table of replies to go on at
+  absl::Mutex sweeping_;  // one sweep at a time; held across I/O
+  // The block of the table of replies, and the session, to go on behind.
+  int64_t forgotten_to_ ABSL_GUARDED_BY(sweeping_) = 0;
+  Place tidied_to_ ABSL_GUARDED_BY(sweeping_);
   absl::Mutex mutex_;
   absl::flat_hash_map<SessionKey, Head> due_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -3,55 +3,65 @@
 #define HOLDFAST_STORE_POSTGRES_TURNS_H_
 
 #include "session/ids.h"
-#include "session/off_core.h"
+#include "session/queue_progress.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
 #include <deque>
+#include <memory>
 
 namespace holdfast::pg {
+
+// A session that nothing moves on in for so long has stalled: its row is locked by another
+// transaction, or the database is silent.
+inline constexpr absl::Duration kSessionStalledAfter = absl::Seconds(1);
 
 // Any thread may call.
 class Turns {
  public:
-  // Holds the session's turn until it goes away. Waits for those that came before.
+  // Holds the session's turn until it goes away, if `status` is OK. Waits for those that came
+  // before; in a session that has stalled only kWaitersPerSession do, and each other call is
+  // OVERLOADED with the outcome known.
   class Turn {
    public:
-    Turn(Turns& turns, const SessionKey& key) : turns_(turns), key_(key) { turns_.Enter(key_); }
+    Turn(Turns& turns, const SessionKey& key)
+        : turns_(turns), key_(key), status_(turns_.Enter(key_)) {}
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
-    ~Turn() { turns_.Leave(key_); }
+    ~Turn() {
+      if (status_.ok()) turns_.Leave(key_);
+    }
+
+    [[nodiscard]] const absl::Status& status() const { return status_; }
 
    private:
     Turns& turns_;
     const SessionKey& key_;
+    const absl::Status status_;
   };
 
  private:
-  void Enter(const SessionKey& key) {
-    absl::MutexLock lock(&mutex_);
-    const auto [place, free] = waiting_.try_emplace(key);
-    if (free) return;
+  struct Waiter {
     bool called = false;
-    place->second.push_back(&called);
-    AwaitOffCore(mutex_, absl::Condition(&called));
-  }
-  void Leave(const SessionKey& key) {
-    const absl::MutexLock lock(&mutex_);
-    const auto place = waiting_.find(key);
-    if (place->second.empty()) {
-      waiting_.erase(place);
-      return;
-    }
-    *place->second.front() = true;
-    place->second.pop_front();
-  }
+    bool refused = false;
+    [[nodiscard]] bool Ended() const { return called || refused; }
+  };
+  struct Session {
+    std::deque<Waiter*> waiting;
+    QueueProgress progress;
+  };
+
+  absl::Status Enter(const SessionKey& key);
+  void Leave(const SessionKey& key);
+  static void RefuseCrowd(Session& session);
 
   absl::Mutex mutex_;
-  // The sessions whose turn somebody holds, with those who wait for it.
-  absl::flat_hash_map<SessionKey, std::deque<bool*>> waiting_ ABSL_GUARDED_BY(mutex_);
+  // The sessions whose turn a call holds, with those that wait for it.
+  absl::flat_hash_map<SessionKey, std::unique_ptr<Session>> sessions_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::pg

@@ -19,10 +19,11 @@ constexpr Statement kStage = {
     "stage", "SELECT kept, bytes FROM holdfast.stage($1, $2, $3::text::uuid, $4, $5, $6)"};
 constexpr Statement kDrop = {"drop_upload",
                              "SELECT holdfast.drop_upload($1, $2, $3::text::uuid)::text"};
+// The time is asked for once, so that the index leads to what is older.
 constexpr Statement kDropOld = {
     "drop_old_uploads",
     "SELECT holdfast.drop_upload(u.tenant, u.session_id, u.upload_id)::text FROM holdfast.upload u"
-    " WHERE NOT u.linked AND u.touched_at <= holdfast.clock() - $1::interval"
+    " WHERE NOT u.linked AND u.touched_at <= (SELECT holdfast.clock() - $1::interval)"
     " LIMIT 4 FOR UPDATE SKIP LOCKED"};
 // A bounded part in one sweep; the next one goes on.
 constexpr int kDropsMost = 64;

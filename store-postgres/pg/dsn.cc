@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <libpq-fe.h>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,37 @@ namespace {
 struct FreeOptions {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
 };
+
+using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+// The value under `keyword`, empty when there is none.
+std::string ValueIn(const PQconninfoOption* options, std::string_view keyword) {
+  for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+    if (option->val != nullptr && keyword == option->keyword) return option->val;
+  }
+  return "";
+}
+
+bool IsOnThisMachine(std::string_view host) {
+  if (host.empty() || host.front() == '/' || host.front() == '@') return true;  // a socket
+  if (host == "localhost" || host == "::1") return true;
+  // Digits and dots only: 127.example.org is a name, and may be anywhere.
+  return host.starts_with("127.") &&
+         host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+// Of each host the address counts where there is one.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, names would stand for addresses
+bool AreOnThisMachine(const std::string& addresses, const std::string& hosts) {
+  const std::vector<std::string> address = absl::StrSplit(addresses, ',');
+  const std::vector<std::string> host = absl::StrSplit(hosts, ',');
+  for (size_t i = 0; i < std::max(address.size(), host.size()); ++i) {
+    const bool named = i >= address.size() || address[i].empty();
+    const std::string& where = named ? host[std::min(i, host.size() - 1)] : address[i];
+    if (!IsOnThisMachine(where)) return false;
+  }
+  return true;
+}
 
 // The items of the list that `dsn` has under `keyword`.
 std::vector<std::string> ItemsOf(const std::string& dsn, std::string_view keyword) {
@@ -46,6 +78,25 @@ std::string DsnProblem(const std::string& dsn) {
     }
   }
   return "";
+}
+
+std::string TransportProblem(const std::string& dsn) {
+  const Options said(PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
+  const Options defaults(PQconndefaults());
+  if (said == nullptr || defaults == nullptr) return "";  // refused as a dsn
+  // What a service file says is known to libpq alone.
+  const bool service = !ValueIn(said.get(), "service").empty();
+  const auto value = [&](std::string_view keyword) {
+    std::string own = ValueIn(said.get(), keyword);
+    return own.empty() && !service ? ValueIn(defaults.get(), keyword) : own;
+  };
+  if (value("sslmode") == "verify-full") return "";
+  const std::string addresses = value("hostaddr");
+  const std::string hosts = value("host");
+  const bool known = !service || !addresses.empty() || !hosts.empty();
+  if (known && AreOnThisMachine(addresses, hosts)) return "";
+  return "leads to another machine whose identity is not verified: say sslmode=verify-full, with "
+         "sslrootcert where the system does not know the issuer";
 }
 
 size_t HostsIn(const std::string& dsn) {

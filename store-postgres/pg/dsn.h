@@ -13,6 +13,11 @@ namespace holdfast::pg {
 // password. Never says what it is, for it may hold a secret.
 std::string DsnProblem(const std::string& dsn);
 
+// Why the identity of the server that `dsn` leads to is not verified, empty if it is: each of its
+// hosts is a socket or this machine, or TLS proves the server's name (sslmode=verify-full).
+// What `dsn` leaves out is taken from libpq's variables, as libpq does. Never says what it is.
+std::string TransportProblem(const std::string& dsn);
+
 // How many hosts it names; 1 when it names none, or cannot be read.
 size_t HostsIn(const std::string& dsn);
 

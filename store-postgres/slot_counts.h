@@ -1,0 +1,65 @@
+// How many slots a session has, as far as its bound asks for it: an estimate that is never too low,
+// from change to change, and a count in the database when that is not enough.
+#ifndef HOLDFAST_STORE_POSTGRES_SLOT_COUNTS_H_
+#define HOLDFAST_STORE_POSTGRES_SLOT_COUNTS_H_
+
+#include "session/apply.h"
+#include "session/digest.h"
+#include "session/head.h"
+#include "session/ids.h"
+#include "session/refusal.h"
+#include "store-postgres/database.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+#include <cstddef>
+#include <optional>
+
+namespace holdfast::pg {
+
+// A session as a change of it is decided on.
+struct SlotBasis {
+  const SessionKey& key;
+  const Digest& sum;  // of the head's record
+  const Head& head;
+};
+
+// What the bound of slots says of a change.
+struct SlotVerdict {
+  std::optional<Refusal> refusal;  // TOO_LARGE
+  std::optional<size_t> at_most;   // slots after the change; absent: not known
+};
+
+// Bounded. Any thread may call.
+class SlotCounts {
+ public:
+  // It outlives this.
+  explicit SlotCounts(const Database& database) : database_(database) {}
+
+  // An error when the database had to be asked and did not answer. One statement or two, and mostly
+  // none.
+  absl::StatusOr<SlotVerdict> Check(const SlotBasis& basis, const Applied& applied);
+  // The change was written, and left the session like this.
+  void Note(const SlotBasis& after, const SlotVerdict& verdict);
+
+ private:
+  struct Estimate {
+    Digest sum{};
+    size_t at_most = 0;
+  };
+
+  // At least as many as there are; absent: not known.
+  std::optional<size_t> Find(const SlotBasis& basis);
+  absl::StatusOr<SlotVerdict> Count(const SlotBasis& basis, const Applied& applied);
+
+  const Database& database_;
+  absl::Mutex mutex_;
+  absl::flat_hash_map<SessionKey, Estimate> estimates_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_SLOT_COUNTS_H_
