@@ -1,16 +1,19 @@
 #include "server/app.h"
 
+#include "server/net/descriptors.h"
+#include "server/net/grpc_connections.h"
+#include "server/net/listening.h"
 #include "server/secrets.h"
 #include "server/version.h"
+#include "session/exceptions.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,32 +27,56 @@ namespace holdfast {
 namespace {
 
 // Health is overall, and per service.
-constexpr std::string_view kServices[] = {"", "holdfast.v1.SessionService",
-                                          "holdfast.v1.StoreService", "holdfast.v1.AdminService"};
-// Calls are refused with a reason for at least this long.
-constexpr absl::Duration kRefusingWait = absl::Milliseconds(100);
+const std::vector<std::string>& Services() {
+  static const std::vector<std::string> kServices = {
+      "", "holdfast.v1.SessionService", "holdfast.v1.StoreService", "holdfast.v1.AdminService"};
+  return kServices;
+}
+// A connection is closed when nothing came in for so long. Clients that heed a refusal are silent
+// for longer, and those that do not are cut off after the second duration.
+constexpr absl::Duration kQuiet = absl::Milliseconds(30);
+constexpr absl::Duration kQuietWait = absl::Seconds(1);
+constexpr absl::Duration kQuietBeat = absl::Milliseconds(5);
 // What the transport may take to tell those who watch that their streams have ended.
 constexpr absl::Duration kWatchesLeave = absl::Seconds(1);
 constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
-// Sessions recovered in one sweep; the rest waits for the next one.
-constexpr size_t kSweepMost = 1000;
 // The transport takes more than the funnel allows, so that the refusal is ours and says why.
 constexpr int kTransportMetadataBytes = 2 * static_cast<int>(kMetadataBytes);
 // A client that is gone without a word is noticed, so that its streams end.
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kLeastPingMs = 10'000;
+// No name of it is among the library's public ones.
+constexpr char kHandshakeTimeoutArgument[] = "grpc.server_handshake_timeout_ms";
 
 // While as many workers as there are cores want one, no other call is begun: it would only take the
 // core from the transport, which must still refuse what is too much.
 size_t CoresOfThisProcess() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+int Milliseconds(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+void ConfigureConnections(grpc::ServerBuilder& builder, const ServerConfig& server) {
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                             Milliseconds(server.connection_max_age));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Milliseconds(server.connection_idle));
+  builder.AddChannelArgument(kHandshakeTimeoutArgument, Milliseconds(kHandshakeTimeout));
+}
+
+// What reflection lists.
+std::vector<std::string> ListedServices() {
+  std::vector<std::string> services = {"grpc.health.v1.Health"};
+  for (const std::string& service : Services()) {
+    if (!service.empty()) services.push_back(service);
+  }
+  return services;
+}
 
 void Configure(grpc::ServerBuilder& builder, const LimitsConfig& limits) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(kTransportMessageBytes));
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kTransportMetadataBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              static_cast<int>(limits.calls_per_connection));
-  // Two servers on one port would share its calls without a word.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kLeastPingMs);
 }
@@ -61,13 +88,18 @@ absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
   RETURN_IF_ERROR(app->Open());
   RETURN_IF_ERROR(app->Listen());
   App* self = app.get();
-  app->sweeper_ = std::make_unique<Periodic>(app->parts_.config.recovery.sweep_interval,
-                                             app->parts_.random, [self] { self->Sweep(); });
+  app->sweeper_ =
+      std::make_unique<Periodic>(app->parts_.config.recovery.sweep_interval, app->parts_.random,
+                                 [self] { self->RunInBackground("sweep", &App::Sweep); });
   app->cancel_sweeper_ = std::make_unique<Periodic>(
       std::min(kCancelSweepInterval, app->parts_.config.recovery.sweep_interval),
-      app->parts_.random, [self] { self->SweepCancelled(); });
-  app->store_watch_ = std::make_unique<Periodic>(kStoreWatchInterval, app->parts_.random,
-                                                 [self] { self->CheckStore(); });
+      app->parts_.random, [self] { self->RunInBackground("cancel sweep", &App::SweepCancelled); });
+  app->stream_beat_ = std::make_unique<Periodic>(kStreamBeat, app->parts_.random, [self] {
+    self->RunInBackground("stream beat", &App::TendStreams);
+  });
+  app->store_watch_ = std::make_unique<Periodic>(kStoreWatchInterval, app->parts_.random, [self] {
+    self->RunInBackground("store check", &App::CheckStore);
+  });
   return app;
 }
 
@@ -77,15 +109,34 @@ App::~App() {
 
 absl::Status App::Open() {
   const Config& config = parts_.config;
+  if (kTestBuild && !config.server.IsLocal()) {
+    return absl::FailedPreconditionError(
+        "server.address: this is a test build, whose guarantees can be switched off: it serves "
+        "this machine alone; build the preset release");
+  }
+  RETURN_IF_ERROR(TakeDescriptors(config.server.connections, DescriptorsOf(config)));
   ASSIGN_OR_RETURN(secrets_, LoadSecrets(config.secrets));
   ASSIGN_OR_RETURN(
       stores_, Stores::Open(config, parts_.make_store, parts_.clock, parts_.random, parts_.log));
-  pool_ = std::make_unique<WorkerPool>(WorkerPool::Size{.workers = config.server.workers,
-                                                        .queued = config.limits.queued_calls,
-                                                        .on_core = CoresOfThisProcess()});
+  pool_ = std::make_unique<WorkerPool>(
+      WorkerPool::Size{.workers = config.server.workers,
+                       .queued = config.limits.queued_calls,
+                       .on_core = CoresOfThisProcess()},
+      [this](const std::string& what) { NoteException("task", what); });
   admission_ = std::make_unique<Admission>(config.limits.memory_budget);
   staged_ = std::make_unique<StagedBudget>(config.limits.staged_bytes);
-  streams_ = std::make_unique<OpenStreams>();
+  streams_ = std::make_unique<OpenStreams>(
+      *pool_, StreamLimits{.idle = config.limits.stream_idle,
+                           .write_timeout = config.limits.stream_write_timeout});
+  connections_ = std::make_unique<ConnectionTable>(ConnectionLimits{
+      .connections = config.server.connections, .per_peer = config.server.connections_per_peer});
+  resets_ = std::make_unique<ResetCounter>(
+      [this](const std::string& peer) {
+        const size_t closed = connections_->Suspend(peer, parts_.clock.SinceBoot(), kResetWindow);
+        parts_.log.Warn("a peer that gives up its calls again and again is disconnected",
+                        {{"peer", peer}, {"connections", static_cast<int64_t>(closed)}});
+      },
+      config.limits.calls_per_connection);
   edge_ = std::make_unique<Edge>(Edge{.pool = *pool_,
                                       .admission = *admission_,
                                       .staged = *staged_,
@@ -93,14 +144,24 @@ absl::Status App::Open() {
                                       .clock = parts_.clock,
                                       .random = parts_.random,
                                       .log = parts_.log,
-                                      .secrets = *secrets_});
+                                      .secrets = *secrets_,
+                                      .resets = resets_.get()});
   sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random, *secrets_);
-  watches_ =
-      std::make_unique<WatchHub>(stores_->active(), parts_.clock,
-                                 WatchLimits{.watchers = config.limits.watchers,
-                                             .progress = config.limits.watch_progress,
-                                             .write_timeout = config.limits.watch_write_timeout});
+  const WatchLimits watch_limits{.watchers = config.limits.watchers,
+                                 .progress = config.limits.watch_progress,
+                                 .write_timeout = config.limits.watch_write_timeout};
+  watches_ = std::make_unique<WatchHub>(
+      WatchHub::Parts{
+          .store = stores_->active(),
+          .clock = parts_.clock,
+          .admission = *admission_,
+          .deliveries = DeliveryShare(
+              {.workers = config.server.workers, .on_core = CoresOfThisProcess()}, watch_limits),
+          .report = [this](const std::string& what) { NoteException("delivery", what); }},
+      watch_limits);
   waiters_ = std::make_unique<TurnWaiters>(*pool_);
+  sessions_->OnSweepFailure(
+      [this](const SessionKey& key, const absl::Status& why) { NoteSweepFailure(key, why); });
   sessions_->OnTurnEnd([this](const SessionKey& key) { waiters_->TurnEnded(key); });
   session_service_ = std::make_unique<SessionService>(*edge_, *sessions_, *watches_, *waiters_);
   store_service_ = std::make_unique<StoreService>(*edge_, *sessions_);
@@ -109,36 +170,46 @@ absl::Status App::Open() {
                                      ServerFacts{.version = kVersion,
                                                  .store_name = config.ActiveStore().name,
                                                  .started = parts_.clock.SinceBoot(),
-                                                 .warnings = stores_->warnings()});
+                                                 .warnings = stores_->warnings()},
+                                     [this] { return Resources(); });
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<Descriptor>> App::Bind() {
+  const std::string& address = parts_.config.server.address;
+  std::vector<Descriptor> sockets;
+  if (const std::optional<std::string> path = SocketFile::PathIn(address)) {
+    ASSIGN_OR_RETURN(socket_, SocketFile::Take(*path));
+    ASSIGN_OR_RETURN(Descriptor made, ListenAtFile(*path));
+    sockets.push_back(std::move(made));
+    address_ = address;
+    return sockets;
+  }
+  ASSIGN_OR_RETURN(Listening listening, ListenAt(address));
+  address_ = listening.address;
+  return std::move(listening.sockets);
+}
+
 absl::Status App::Listen() {
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  ASSIGN_OR_RETURN(std::vector<Descriptor> sockets, Bind());
   grpc::ServerBuilder builder;
   Configure(builder, parts_.config.limits);
-  const std::string& address = parts_.config.server.address;
-  const std::optional<std::string> path = SocketFile::PathIn(address);
-  if (path) {
-    ASSIGN_OR_RETURN(socket_, SocketFile::Take(*path));
+  ConfigureConnections(builder, parts_.config.server);
+  if (parts_.config.server.Reflects()) {
+    reflection_ = std::make_unique<ReflectionService>(ListedServices());
+    builder.RegisterService(reflection_.get());
   }
-  int port = 0;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  sink_ = std::make_unique<GrpcConnections>(builder, grpc::InsecureServerCredentials());
+  health_ = std::make_unique<HealthService>(Services());
+  builder.RegisterService(health_.get());
   builder.RegisterService(session_service_.get());
   builder.RegisterService(store_service_.get());
   builder.RegisterService(admin_service_.get());
   server_ = builder.BuildAndStart();
-  if (server_ == nullptr || port == 0) {
-    server_ = nullptr;
-    return absl::UnavailableError("server.address: " + address +
-                                  " cannot be served; is another server using it?");
-  }
-  address_ = path ? address : address.substr(0, address.rfind(':') + 1) + std::to_string(port);
-  if (socket_) {
-    RETURN_IF_ERROR(socket_->CloseToOthers());
-  }
+  if (server_ == nullptr) return absl::InternalError("the transport does not start");
   SetServing(true);
+  acceptor_ = std::make_unique<Acceptor>(std::move(sockets), *connections_, *sink_, parts_.clock,
+                                         parts_.log);
   return absl::OkStatus();
 }
 
@@ -149,14 +220,10 @@ std::string App::ReadyLine() {
          " pid=" + std::to_string(getpid());
 }
 
-void App::SetServing(bool serving) {
-  auto* health = server_->GetHealthCheckService();
-  for (const std::string_view service : kServices) {
-    health->SetServingStatus(std::string(service), serving);
-  }
-}
+void App::SetServing(bool serving) { health_->SetServing(serving); }
 
 void App::CheckStore() {
+  parts_.log.WriteCounts();
   SessionStore& store = stores_->active();
   const absl::Status health = store.CheckHealth();
   if (health.ok()) return NoteStoreBack();
@@ -194,8 +261,30 @@ void App::NoteStoreBack() {
   parts_.log.Info("the store can be used again: serving", {});
 }
 
+void App::RunInBackground(std::string_view work, void (App::*run)()) {
+  if (const auto what = CatchException([&] { (this->*run)(); })) NoteException(work, *what);
+}
+
+void App::NoteException(std::string_view work, const std::string& what) {
+  parts_.log.Error("exception", {{"work", std::string(work)}, {"problem", Shown(what)}});
+}
+
+void App::NoteSweepFailure(const SessionKey& key, const absl::Status& why) {
+  const Refusal refusal = RefusalOf(why);
+  parts_.log.Warn("sweep", {{"tenant", key.tenant.value()},
+                            {"session", Shown(key.session.value())},
+                            {"reason", std::string(RowOf(refusal.reason()).name)},
+                            {"problem", Shown(std::string(why.message()))}});
+}
+
+std::string App::Shown(const std::string& text) const {
+  return secrets_->Find(text) ? "***" : text;
+}
+
+void App::TendStreams() { streams_->Tend(parts_.clock.SinceBoot()); }
+
 void App::Sweep() {
-  const auto closed = sessions_->RecoverDue(parts_.config.recovery.abandon_after, kSweepMost);
+  const auto closed = sessions_->RecoverDue(parts_.config.recovery.abandon_after, kSweepCandidates);
   if (!closed.ok()) {
     parts_.log.Warn("sweep", {{"problem", RefusalOf(closed.status()).message()}});
   } else if (*closed > 0) {
@@ -204,12 +293,21 @@ void App::Sweep() {
 }
 
 void App::SweepCancelled() {
-  const auto ended = sessions_->EndCancelled(parts_.config.recovery.cancel_grace, kSweepMost);
+  const auto ended = sessions_->EndCancelled(parts_.config.recovery.cancel_grace, kSweepCandidates);
   if (!ended.ok()) {
     parts_.log.Warn("sweep", {{"problem", RefusalOf(ended.status()).message()}});
   } else if (*ended > 0) {
     parts_.log.Info("sweep", {{"sessions_cancelled", static_cast<int64_t>(*ended)}});
   }
+}
+
+ResourceUse App::Resources() {
+  return {.calls = admission_->InProgress(),
+          .memory_bytes = admission_->HeldBytes(),
+          .staged_bytes = staged_->Reserved(),
+          .streams = streams_->Count(),
+          .watchers = watches_->Count(),
+          .connections = connections_->size()};
 }
 
 void App::RequestStop() {
@@ -231,28 +329,50 @@ int App::Run() {
   return store_failed_ ? 1 : 0;
 }
 
+// The transport's own end answers what comes in after it with a bare CANCELLED, or not at all. So
+// no connection may be left by then: each is closed when nothing is under way on it, and until then
+// calls are refused with a reason and with the time after which they may be sent again.
+void App::EndConnections() {
+  if (Sabotaged(Saboteur::kEndTransportFirst)) return;
+  const absl::Duration begun = parts_.clock.SinceBoot();
+  absl::Duration late_call = begun;
+  uint64_t late_calls = admission_->refused_late();
+  absl::Duration now = begun;
+  do {
+    absl::SleepFor(kQuietBeat);
+    now = parts_.clock.SinceBoot();
+    if (const uint64_t refused = admission_->refused_late(); refused != late_calls) {
+      late_calls = refused;
+      late_call = now;
+    }
+  } while (connections_->DisconnectQuiet(kQuiet, now - late_call >= kQuiet) > 0 &&
+           now - begun < kQuietWait);
+  connections_->DisconnectAll();
+}
+
 void App::Drain() {
+  sessions_->StopSweeps();
   sweeper_.reset();
   cancel_sweeper_.reset();
   store_watch_.reset();
   // Watches would last for ever: they end first, while calls still run.
   watches_->Drain(std::min(kWatchesLeave, parts_.config.server.drain_timeout));
-  // The transport's own end answers late calls with a bare CANCELLED, so it comes last: until then
-  // the funnel refuses them with a reason and a RetryInfo, which keeps those who heed it away from
-  // the end.
+  acceptor_->Stop();
   admission_->Stop();
   streams_->DrainAll();
   waiters_->Stop();
-  const absl::Duration begun = parts_.clock.SinceBoot();
   if (!admission_->AwaitIdle(parts_.config.server.drain_timeout)) {
     parts_.log.Warn("calls are cut off",
                     {{"calls_in_progress", static_cast<int64_t>(admission_->InProgress())}});
   }
-  absl::SleepFor(kRefusingWait - (parts_.clock.SinceBoot() - begun));
+  health_->EndWatches();
+  EndConnections();
   server_->Shutdown(absl::ToChronoTime(parts_.clock.Wall()));
   server_->Wait();
   server_.reset();
+  stream_beat_.reset();
   pool_.reset();
+  streams_->RunDeferred();
   stores_->Deactivate();  // ends the wait of the hub's thread, which then lets go of the store
   watches_.reset();
   stores_->Close();

@@ -5,8 +5,13 @@
 
 #include "server/config.h"
 #include "server/log.h"
+#include "server/net/acceptor.h"
+#include "server/net/connection_table.h"
 #include "server/periodic.h"
 #include "server/rpc/admin_service.h"
+#include "server/rpc/health_service.h"
+#include "server/rpc/reflection_service.h"
+#include "server/rpc/reset_counter.h"
 #include "server/rpc/session_service.h"
 #include "server/rpc/store_service.h"
 #include "server/rpc/watch_hub.h"
@@ -25,7 +30,9 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace holdfast {
 
@@ -65,17 +72,29 @@ class App {
   int Run();
   // Any thread may call, but no signal handler.
   void RequestStop();
+  // Any thread may call, until Run has drained.
+  ResourceUse Resources();
 
  private:
   absl::Status Open();
   absl::Status Listen();
+  // The sockets of the configured address; notes what is served in `address_`.
+  absl::StatusOr<std::vector<Descriptor>> Bind();
+  void EndConnections();
   void SetServing(bool serving);
   void CheckStore();
   void NoteStoreFailed(const std::string& problem);
   void NoteStoreAway(const std::string& problem);
   void NoteStoreBack();
+  void TendStreams();
   void Sweep();
   void SweepCancelled();
+  // Runs a step of background work. An exception ends the step, not the server.
+  void RunInBackground(std::string_view work, void (App::*run)());
+  void NoteException(std::string_view work, const std::string& what);
+  void NoteSweepFailure(const SessionKey& key, const absl::Status& why);
+  // `text` for the log, hidden if it holds a secret.
+  [[nodiscard]] std::string Shown(const std::string& text) const;
   void Drain();
 
   Parts parts_;
@@ -92,10 +111,17 @@ class App {
   std::unique_ptr<SessionService> session_service_;
   std::unique_ptr<StoreService> store_service_;
   std::unique_ptr<AdminService> admin_service_;
+  std::unique_ptr<HealthService> health_;
+  std::unique_ptr<ReflectionService> reflection_;  // if it is wanted
   std::unique_ptr<SocketFile> socket_;  // if it serves at one; given back when nothing is served
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<ConnectionTable> connections_;
+  std::unique_ptr<ResetCounter> resets_;
+  std::unique_ptr<ConnectionSink> sink_;
+  std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<Periodic> sweeper_;
   std::unique_ptr<Periodic> cancel_sweeper_;
+  std::unique_ptr<Periodic> stream_beat_;
   std::unique_ptr<Periodic> store_watch_;
   std::string address_;
 

@@ -9,11 +9,15 @@
 #include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -39,7 +43,13 @@ void ReadServer(YamlReader& reader, const YAML::Node& node, ServerConfig& out) {
              {{"address", reader.Text(out.address)},
               {"workers", reader.Count(out.workers)},
               {"insecure", reader.Flag(out.insecure)},
-              {"drain_timeout", reader.Duration(out.drain_timeout)}});
+              {"drain_timeout", reader.Duration(out.drain_timeout)},
+              {"connections", reader.Count(out.connections)},
+              {"connections_per_peer", reader.Count(out.connections_per_peer)},
+              {"connection_max_age", reader.Duration(out.connection_max_age)},
+              {"connection_idle", reader.Duration(out.connection_idle)},
+              {"reflection", reader.Text(out.reflection)},
+              {"core_dumps", reader.Flag(out.core_dumps)}});
 }
 
 // A text that `problem` finds nothing wrong with.
@@ -74,21 +84,27 @@ void ReadDatabase(YamlReader& reader, const YAML::Node& node, const std::string&
               {"dsn", reader.Text(out.dsn)},
               {"password", Reference(reader, out.password)},
               {"connections", reader.Count(out.connections)},
-              {"group", reader.Count(out.group)}});
+              {"group", reader.Count(out.group)},
+              {"insecure", reader.Flag(out.insecure)}});
   out.root.clear();
   if (!environment.postgres_dsn.empty()) out.dsn = environment.postgres_dsn;
 }
 
 void ReadStore(YamlReader& reader, const YAML::Node& node, const std::string& path,
                const Environment& environment, StoreConfig& out) {
-  // Another kind has other keys, so where there is no such kind nothing else is judged.
+  // Another kind has other keys, so where there is no such kind only what all have is read.
   const bool says = node.IsMap() && node["kind"] && node["kind"].IsScalar();
   if (says && node["kind"].Scalar() == "postgres") {
     return ReadDatabase(reader, node, path, environment, out);
   }
   if (says && node["kind"].Scalar() != "fs") {
-    return reader.Refuse(node["kind"], path + ".kind",
-                         "is not a kind of store this server has; it has: fs, postgres");
+    reader.Map(node, path,
+               {{"name", reader.Text(out.name)},
+                {"kind", reader.Text(out.kind)},
+                {"enabled", reader.Flag(out.enabled)},
+                {"active", reader.Flag(out.active)}},
+               YamlReader::Unknown::kIgnore);
+    return;
   }
   reader.Map(node, path,
              {{"name", reader.Text(out.name)},
@@ -119,7 +135,9 @@ void ReadLimits(YamlReader& reader, const YAML::Node& node, LimitsConfig& out) {
               {"staged_bytes", reader.Size(out.staged_bytes)},
               {"watchers", reader.Count(out.watchers)},
               {"watch_progress", reader.Duration(out.watch_progress)},
-              {"watch_write_timeout", reader.Duration(out.watch_write_timeout)}});
+              {"watch_write_timeout", reader.Duration(out.watch_write_timeout)},
+              {"stream_idle", reader.Duration(out.stream_idle)},
+              {"stream_write_timeout", reader.Duration(out.stream_write_timeout)}});
 }
 
 void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& out) {
@@ -172,7 +190,7 @@ bool HasAnotherDocument(const std::string& yaml) {
   return parser.HandleNextDocument(ignores) && parser.HandleNextDocument(ignores);
 }
 
-// Fills `config` and answers everything that is wrong with the document's form.
+// Fills `config` and answers everything that is wrong with the document's form and values.
 std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment& environment,
                                       Config& config) {
   YamlReader reader;
@@ -191,8 +209,14 @@ std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment&
        {"secrets", [&](const YAML::Node& node, const std::string&) {
           ReadSecrets(reader, node, config.secrets);
         }}});
+  for (const ConfigProblem& problem : FindProblems(config)) {
+    reader.RefuseValue(problem.path, problem.why);
+  }
   return reader.problems();
 }
+
+// Why the last call of the system failed.
+std::string SystemCause() { return std::generic_category().message(errno); }
 
 }  // namespace
 
@@ -235,27 +259,26 @@ absl::StatusOr<Config> ParseConfig(const std::string& yaml, const Environment& e
     return absl::InvalidArgumentError("line " + std::to_string(error.mark.line + 1) +
                                       ": the file: is not YAML: " + error.msg);
   }
-  if (const absl::Status valid = Validate(config); !valid.ok()) {
-    problems.emplace_back(valid.message());
-  }
   if (!problems.empty()) return absl::InvalidArgumentError(absl::StrJoin(problems, "\n"));
   return config;
 }
 
 absl::StatusOr<Config> LoadConfig(const std::string& flag, const Environment& environment) {
   const std::string path = flag.empty() ? environment.config_file : flag;
+  // What is tried, and why: an operator may not know of a variable that is set.
+  const std::string tried = path + (flag.empty() ? " (of HOLDFAST_CONFIG)" : " (of --config)");
   if (path.empty()) {
     Config config = DefaultConfig(environment);
     if (absl::Status valid = Validate(config); !valid.ok()) return valid;
     return config;
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(path + ": cannot be read");
+  if (!file) return absl::NotFoundError(tried + ": cannot be read: " + SystemCause());
   std::string yaml(kConfigBytes + 1, '\0');
   file.read(yaml.data(), static_cast<std::streamsize>(yaml.size()));
-  if (file.bad() || file.gcount() > static_cast<std::streamsize>(kConfigBytes)) {
-    return absl::InvalidArgumentError(path + ": cannot be read, or is larger than " +
-                                      SizeText(kConfigBytes));
+  if (file.bad()) return absl::NotFoundError(tried + ": cannot be read: " + SystemCause());
+  if (file.gcount() > static_cast<std::streamsize>(kConfigBytes)) {
+    return absl::InvalidArgumentError(tried + ": is larger than " + SizeText(kConfigBytes));
   }
   yaml.resize(static_cast<size_t>(file.gcount()));
   return ParseConfig(yaml, environment);

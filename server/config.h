@@ -21,7 +21,18 @@ struct ServerConfig {
   size_t workers = 64;
   bool insecure = false;  // serve others than this machine, unprotected
   absl::Duration drain_timeout = absl::Seconds(30);
+  size_t connections = kClientConnectionsDefault;
+  size_t connections_per_peer = kClientConnectionsPerPeerDefault;
+  absl::Duration connection_max_age = kConnectionMaxAgeDefault;
+  absl::Duration connection_idle = kConnectionIdleDefault;
+  std::string reflection = "auto";  // or "on", "off"
+  bool core_dumps = false;          // may leave its memory behind, and be looked into
   bool operator==(const ServerConfig&) const = default;
+
+  // Whether gRPC's reflection service is there. Without authentication "auto" is on.
+  [[nodiscard]] bool Reflects() const { return reflection != "off"; }
+  // Whether no other machine reaches the address.
+  [[nodiscard]] bool IsLocal() const;
 };
 
 struct StoreConfig {
@@ -39,6 +50,7 @@ struct StoreConfig {
   std::string password;  // a reference, env:NAME or file:PATH; empty: as libpq finds one
   size_t connections = kConnectionsDefault;
   size_t group = kGroupMost;  // changes in one statement at most
+  bool insecure = false;      // use a database on another machine without verifying it
   bool operator==(const StoreConfig&) const = default;
 
   // Where its sessions are, for a person.
@@ -53,6 +65,8 @@ struct LimitsConfig {
   size_t watchers = kWatchersDefault;
   absl::Duration watch_progress = kWatchProgressDefault;
   absl::Duration watch_write_timeout = kWatchWriteTimeoutDefault;
+  absl::Duration stream_idle = kStreamIdleDefault;
+  absl::Duration stream_write_timeout = kStreamWriteTimeoutDefault;
   bool operator==(const LimitsConfig&) const = default;
 };
 
@@ -111,8 +125,21 @@ absl::StatusOr<Config> ParseConfig(const std::string& yaml, const Environment& e
 // or INVALID_ARGUMENT, with words for the operator.
 absl::StatusOr<Config> LoadConfig(const std::string& flag, const Environment& environment);
 
+// What is wrong with one value: its path, for example `server.workers`, and what would be valid.
+struct ConfigProblem {
+  std::string path;
+  std::string why;
+};
+
+// Every value that is not valid; a kind of store that does not exist is the only problem of its
+// store.
+std::vector<ConfigProblem> FindProblems(const Config& config);
+
 // OK, or INVALID_ARGUMENT with one line per violation: "path: why".
 absl::Status Validate(const Config& config);
+
+// What is wrong with an address to serve at; empty for HOST:PORT and unix:PATH.
+std::string AddressProblem(const std::string& address);
 
 // YAML that parses to the same configuration.
 std::string PrintConfig(const Config& config);

@@ -29,6 +29,13 @@ void Server(YAML::Emitter& out, const ServerConfig& server) {
   out << YAML::Key << "workers" << YAML::Value << server.workers;
   out << YAML::Key << "insecure" << YAML::Value << server.insecure;
   out << YAML::Key << "drain_timeout" << YAML::Value << DurationText(server.drain_timeout);
+  out << YAML::Key << "connections" << YAML::Value << server.connections;
+  out << YAML::Key << "connections_per_peer" << YAML::Value << server.connections_per_peer;
+  out << YAML::Key << "connection_max_age" << YAML::Value
+      << DurationText(server.connection_max_age);
+  out << YAML::Key << "connection_idle" << YAML::Value << DurationText(server.connection_idle);
+  Text(out, "reflection", server.reflection);
+  out << YAML::Key << "core_dumps" << YAML::Value << server.core_dumps;
   out << YAML::EndMap;
 }
 
@@ -43,6 +50,7 @@ void Store(YAML::Emitter& out, const StoreConfig& store) {
     if (!store.password.empty()) Text(out, "password", store.password);
     out << YAML::Key << "connections" << YAML::Value << store.connections;
     out << YAML::Key << "group" << YAML::Value << store.group;
+    out << YAML::Key << "insecure" << YAML::Value << store.insecure;
     out << YAML::EndMap;
     return;
   }
@@ -84,6 +92,9 @@ std::string PrintConfig(const Config& config) {
   out << YAML::Key << "watch_progress" << YAML::Value << DurationText(config.limits.watch_progress);
   out << YAML::Key << "watch_write_timeout" << YAML::Value
       << DurationText(config.limits.watch_write_timeout);
+  out << YAML::Key << "stream_idle" << YAML::Value << DurationText(config.limits.stream_idle);
+  out << YAML::Key << "stream_write_timeout" << YAML::Value
+      << DurationText(config.limits.stream_write_timeout);
   out << YAML::EndMap;
   out << YAML::Key << "recovery" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "sweep_interval" << YAML::Value

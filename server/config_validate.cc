@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace holdfast {
@@ -25,22 +26,21 @@ constexpr absl::Duration kIntervalMost = absl::Minutes(1);
 // One request of the largest size must fit, or nobody could send it.
 constexpr size_t kMemoryBudgetLeast = kUnaryRequestBytes * kParsedBytesPerWireByte;
 constexpr size_t kQueuedCallsMost = 1'000'000;
+// A week; the transport counts milliseconds in an int.
+constexpr absl::Duration kConnectionLifeMost = absl::Hours(168);
 
 class Violations {
  public:
   void Add(const std::string& path, std::string_view why) {
-    found_.push_back(path + ": " + std::string(why));
+    found_.push_back({.path = path, .why = std::string(why)});
   }
   void Require(bool holds, const std::string& path, std::string_view why) {
     if (!holds) Add(path, why);
   }
-  [[nodiscard]] absl::Status ToStatus() const {
-    if (found_.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrJoin(found_, "\n"));
-  }
+  std::vector<ConfigProblem> Take() { return std::move(found_); }
 
  private:
-  std::vector<std::string> found_;
+  std::vector<ConfigProblem> found_;
 };
 
 // The host of HOST:PORT, brackets of an IPv6 address removed; nullopt when it is not of that form.
@@ -67,22 +67,36 @@ bool IsLoopback(std::string_view host) {
 }
 
 void CheckAddress(const ServerConfig& server, Violations& out) {
-  if (const auto path = SocketFile::PathIn(server.address)) {
-    const std::string problem = SocketFile::Problem(*path);
-    return out.Require(problem.empty(), "server.address", problem);
-  }
-  const std::optional<std::string> host = HostOf(server.address);
-  out.Require(host.has_value(), "server.address",
-              "must be HOST:PORT, for example 127.0.0.1:7420, or unix:PATH");
-  if (host && !IsLoopback(*host)) {
+  const std::string problem = AddressProblem(server.address);
+  out.Require(problem.empty(), "server.address", problem);
+  if (!problem.empty() || SocketFile::PathIn(server.address)) return;
+  if (!IsLoopback(*HostOf(server.address))) {
     out.Require(server.insecure, "server.address",
                 "serves other machines, which have no way to prove who they are: say "
                 "server.insecure: true if that is wanted");
   }
 }
 
+void CheckConnections(const ServerConfig& server, Violations& out) {
+  const std::string most = "must be between 1 and " + std::to_string(kClientConnectionsMost);
+  const auto sensible = [](size_t count) { return count >= 1 && count <= kClientConnectionsMost; };
+  out.Require(sensible(server.connections), "server.connections", most);
+  out.Require(sensible(server.connections_per_peer), "server.connections_per_peer", most);
+  const auto bounded = [](absl::Duration value) {
+    return value >= absl::Seconds(1) && value <= kConnectionLifeMost;
+  };
+  out.Require(bounded(server.connection_max_age), "server.connection_max_age",
+              "must be between 1s and 168h");
+  out.Require(bounded(server.connection_idle), "server.connection_idle",
+              "must be between 1s and 168h");
+}
+
 void CheckServer(const ServerConfig& server, Violations& out) {
   CheckAddress(server, out);
+  CheckConnections(server, out);
+  out.Require(
+      server.reflection == "auto" || server.reflection == "on" || server.reflection == "off",
+      "server.reflection", "must be auto, on or off");
   out.Require(server.workers >= 1 && server.workers <= kWorkersMost, "server.workers",
               "must be between 1 and " + std::to_string(kWorkersMost));
   out.Require(server.drain_timeout <= absl::Hours(1), "server.drain_timeout", "must be at most 1h");
@@ -92,6 +106,10 @@ void CheckDatabase(const StoreConfig& store, const std::string& path, Violations
   const std::string problem =
       IsUtf8(store.dsn) ? DatabaseProblem(store.dsn) : std::string("must be UTF-8");
   out.Require(problem.empty(), path + ".dsn", problem);
+  const std::string unproven =
+      problem.empty() && !store.insecure ? DatabaseTransportProblem(store.dsn) : "";
+  out.Require(unproven.empty(), path + ".dsn",
+              unproven + ", or " + path + ".insecure: true if that is wanted");
   out.Require(store.connections >= kConnectionsLeast && store.connections <= kConnectionsMost,
               path + ".connections",
               "must be between " + std::to_string(kConnectionsLeast) + " and " +
@@ -125,7 +143,12 @@ void CheckStores(const std::vector<StoreConfig>& stores, Violations& out) {
     const std::string path = "stores[" + std::to_string(i) + "]";
     out.Require(TenantId::Parse(store.name).has_value(), path + ".name",
                 "must be 1 to 64 of A-Z a-z 0-9 . _ -");
+    if (store.enabled && store.active) ++active;
     const bool database = store.kind == "postgres";
+    if (!database && store.kind != "fs") {
+      out.Add(path + ".kind", "is not a kind of store this server has; it has: fs, postgres");
+      continue;
+    }
     if (database) {
       CheckDatabase(store, path, out);
     } else {
@@ -134,27 +157,39 @@ void CheckStores(const std::vector<StoreConfig>& stores, Violations& out) {
     out.Require(names.insert(store.name).second, path + ".name", "is another store's name");
     out.Require(places.insert(store.Place()).second, path + (database ? ".dsn" : ".root"),
                 database ? "is another store's dsn" : "is another store's root");
-    if (store.enabled && store.active) ++active;
   }
   out.Require(active == 1, "stores",
               "exactly one enabled store must be active, and " + std::to_string(active) + " are");
 }
 
-void CheckWatches(const LimitsConfig& limits, Violations& out) {
+void CheckStreams(const LimitsConfig& limits, Violations& out) {
   out.Require(limits.watchers >= 1 && limits.watchers <= kWatchersMost, "limits.watchers",
               "must be between 1 and " + std::to_string(kWatchersMost));
-  const auto sensible = [](absl::Duration value) {
-    return value >= absl::Seconds(1) && value <= absl::Hours(1);
+  const auto check = [&out](absl::Duration value, const char* path) {
+    out.Require(value >= absl::Seconds(1) && value <= absl::Hours(1), path,
+                "must be between 1s and 1h");
   };
-  out.Require(sensible(limits.watch_progress), "limits.watch_progress",
-              "must be between 1s and 1h");
-  out.Require(sensible(limits.watch_write_timeout), "limits.watch_write_timeout",
-              "must be between 1s and 1h");
+  check(limits.watch_progress, "limits.watch_progress");
+  check(limits.watch_write_timeout, "limits.watch_write_timeout");
+  check(limits.stream_idle, "limits.stream_idle");
+  check(limits.stream_write_timeout, "limits.stream_write_timeout");
 }
 
 }  // namespace
 
-absl::Status Validate(const Config& config) {
+bool ServerConfig::IsLocal() const {
+  if (SocketFile::PathIn(address)) return true;
+  const std::optional<std::string> host = HostOf(address);
+  return host && IsLoopback(*host);
+}
+
+std::string AddressProblem(const std::string& address) {
+  if (const auto path = SocketFile::PathIn(address)) return SocketFile::Problem(*path);
+  if (HostOf(address)) return "";
+  return "must be HOST:PORT, for example 127.0.0.1:7420, or unix:PATH";
+}
+
+std::vector<ConfigProblem> FindProblems(const Config& config) {
   Violations out;
   CheckServer(config.server, out);
   CheckStores(config.stores, out);
@@ -168,7 +203,7 @@ absl::Status Validate(const Config& config) {
               "must be at least 400MiB, which one request of 4MiB may take");
   out.Require(config.limits.staged_bytes >= kSnapshotBytes, "limits.staged_bytes",
               "must be at least 256MiB, which one commit may stream");
-  CheckWatches(config.limits, out);
+  CheckStreams(config.limits, out);
   out.Require(config.recovery.sweep_interval >= absl::Seconds(1), "recovery.sweep_interval",
               "must be at least 1s");
   out.Require(config.recovery.abandon_after >= absl::Seconds(1), "recovery.abandon_after",
@@ -179,7 +214,16 @@ absl::Status Validate(const Config& config) {
               "may have at most " + std::to_string(kKnownSecretsMost) + " entries");
   out.Require(config.secrets.patterns.size() <= kSecretPatternsMost, "secrets.patterns",
               "may have at most " + std::to_string(kSecretPatternsMost) + " entries");
-  return out.ToStatus();
+  return out.Take();
+}
+
+absl::Status Validate(const Config& config) {
+  const std::vector<ConfigProblem> problems = FindProblems(config);
+  if (problems.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrJoin(problems, "\n", [](std::string* out, const ConfigProblem& problem) {
+        out->append(problem.path + ": " + problem.why);
+      }));
 }
 
 }  // namespace holdfast

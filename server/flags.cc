@@ -1,5 +1,7 @@
 #include "server/flags.h"
 
+#include "server/config.h"
+
 #include <cstddef>
 #include <map>
 #include <string_view>
@@ -34,6 +36,10 @@ std::string* Target(std::string_view name, Flags& flags) {
 absl::StatusOr<Flags> Checked(Flags flags) {
   if (!flags.address.empty() && flags.action != Action::kHealthcheck) {
     return absl::InvalidArgumentError("--address: goes with healthcheck alone");
+  }
+  if (!flags.address.empty()) {
+    const std::string problem = AddressProblem(flags.address);
+    if (!problem.empty()) return absl::InvalidArgumentError("--address: " + problem);
   }
   if (flags.status && flags.action != Action::kMigrate) {
     return absl::InvalidArgumentError("--status: goes with migrate alone");

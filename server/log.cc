@@ -1,5 +1,7 @@
 #include "server/log.h"
 
+#include "session/limits.h"
+
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include <nlohmann/json.hpp>
@@ -8,26 +10,41 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <limits>
-#include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace holdfast {
 namespace {
 
-bool IsPlain(const std::string& text) {
+// What the longest character takes as JSON, an escape, in bytes for one of its own.
+constexpr size_t kBytesPerByte = 6;
+// Of a line, for the names of its fields and for numbers.
+constexpr size_t kFrameBytes = 1 * kKiB;
+constexpr std::string_view kCut = "...";
+
+bool IsPlain(std::string_view text) {
   return std::ranges::all_of(
       text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
 }
 
 // Each call writes a line, so the common case costs a copy.
-void AppendValue(const std::string& text, std::string& out) {
+void AppendText(std::string_view text, std::string& out) {
   if (IsPlain(text)) {
     out.append(1, '"').append(text).append(1, '"');
     return;
   }
   // What a client sent need not be UTF-8; a log line always is.
   out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// A text that would make the line too long is cut.
+void AppendValue(std::string_view text, std::string& out) {
+  const size_t used = out.size() + kFrameBytes;
+  const size_t room = used < kLogLineBytes ? (kLogLineBytes - used) / kBytesPerByte : 0;
+  if (text.size() <= room) return AppendText(text, out);
+  AppendText(std::string(text.substr(0, room)).append(kCut), out);
 }
 void AppendValue(int64_t number, std::string& out) { out += std::to_string(number); }
 // The shortest text that reads back as the number; what is none stands as null.
@@ -54,49 +71,101 @@ void AppendTime(absl::Time time, std::string& out) {
   absl::StrAppendFormat(&out, ".%03dZ", milliseconds);
 }
 
-}  // namespace
-
-void Log::Info(std::string_view message, std::initializer_list<LogField> fields) {
-  Write(Level::kInfo, message, fields);
-}
-
-void Log::Warn(std::string_view message, std::initializer_list<LogField> fields) {
-  Write(Level::kWarning, message, fields);
-}
-
-void Log::Error(std::string_view message, std::initializer_list<LogField> fields) {
-  Write(Level::kError, message, fields);
-}
-
-const char* Log::Name(Level level) {
+const char* NameOf(LogLevel level) {
   switch (level) {
-    case Level::kInfo:
+    case LogLevel::kInfo:
       return "info";
-    case Level::kWarning:
+    case LogLevel::kWarning:
       return "warning";
-    case Level::kError:
+    case LogLevel::kError:
       return "error";
   }
   return "";
 }
 
-void Log::Write(Level level, std::string_view message, std::initializer_list<LogField> fields) {
+}  // namespace
+
+std::string LogLine(absl::Time time, LogLevel level, std::string_view message,
+                    std::initializer_list<LogField> fields) {
   std::string line = R"({"time":")";
-  AppendTime(clock_.Wall(), line);
-  line.append(R"(","level":")").append(Name(level)).append(R"(","message":)");
-  AppendValue(std::string(message), line);
+  AppendTime(time, line);
+  line.append(R"(","level":")").append(NameOf(level)).append(R"(","message":)");
+  AppendValue(message, line);
   for (const LogField& field : fields) {
     line.append(",\"").append(field.name).append("\":");
     std::visit([&](const auto& value) { AppendValue(value, line); }, field.value);
   }
-  sink_(line + "}\n");
+  return line + "}\n";
 }
 
-Log::Sink StandardError() {
-  return [](const std::string& line) {
-    // A log that cannot be written is no reason to fail a call.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-  };
+void Log::Info(std::string_view message, std::initializer_list<LogField> fields) {
+  Write(LogLevel::kInfo, message, fields);
+}
+
+void Log::Warn(std::string_view message, std::initializer_list<LogField> fields) {
+  Write(LogLevel::kWarning, message, fields);
+}
+
+void Log::Error(std::string_view message, std::initializer_list<LogField> fields) {
+  Write(LogLevel::kError, message, fields);
+}
+
+void Log::Call(const CallRecord& call) {
+  WriteCounts();
+  if (!call.reason.empty() && !Admit(call.method, call.reason)) return;
+  Info("call", {{"method", std::string(call.method)},
+                {"session", std::string(call.session)},
+                {"reason", std::string(call.reason)},
+                {"ms", call.milliseconds},
+                {"trace_id", std::string(call.trace_id)}});
+}
+
+void Log::Foreign(LogLevel level, std::string_view source, std::string_view text) {
+  WriteCounts();
+  if (level != LogLevel::kInfo && !Admit(source, "")) return;
+  Write(level, text, {{"source", std::string(source)}});
+}
+
+void Log::Write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+  sink_(level, LogLine(clock_.Wall(), level, message, fields));
+}
+
+bool Log::Admit(std::string_view subject, std::string_view reason) {
+  const int64_t second = Second();
+  const absl::MutexLock lock(&mutex_);
+  Window& window = windows_[Subject(subject, reason)];
+  if (window.second != second && window.left_out == 0) window = {.second = second};
+  if (window.second == second && window.written < kRefusedLinesPerSecond) {
+    ++window.written;
+    return true;
+  }
+  ++window.left_out;
+  left_out_in_ = second;
+  return false;
+}
+
+void Log::WriteCounts(Counts which) {
+  const int64_t second = Second();
+  const int64_t left_out_in = left_out_in_;
+  if (left_out_in < 0 || (which == Counts::kPast && left_out_in >= second)) return;
+  std::vector<std::pair<Subject, int64_t>> counts;
+  {
+    const absl::MutexLock lock(&mutex_);
+    left_out_in_ = -1;
+    for (auto& [subject, window] : windows_) {
+      if (window.left_out == 0) continue;
+      counts.emplace_back(subject, window.left_out);
+      window = {.second = second};
+    }
+  }
+  for (const auto& [subject, count] : counts) {
+    if (subject.second.empty()) {
+      Warn("lines of a library were left out", {{"source", subject.first}, {"lines", count}});
+    } else {
+      Info("calls not logged",
+           {{"method", subject.first}, {"reason", subject.second}, {"calls", count}});
+    }
+  }
 }
 
 }  // namespace holdfast

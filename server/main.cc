@@ -2,19 +2,27 @@
 #include "server/app.h"
 #include "server/config.h"
 #include "server/flags.h"
+#include "server/foreign_log.h"
 #include "server/healthcheck.h"
 #include "server/log.h"
+#include "server/log_writer.h"
 #include "server/signals.h"
 #include "server/stores.h"
 #include "server/version.h"
 #include "session/clock.h"
+#include "session/status_macros.h"
 
 #include "absl/synchronization/mutex.h"
 
+#include <cerrno>
 #include <iostream>
 #include <malloc.h>
+#include <memory>
 #include <span>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <system_error>
 #include <utility>
 
 namespace holdfast {
@@ -29,6 +37,15 @@ int Fail(const absl::Status& status) {
   return kFailed;
 }
 
+// The exit code of a command that prints and ends with `code`.
+int Printed(int code) {
+  errno = 0;
+  if (std::cout.flush()) return code;
+  std::cerr << "holdfastd: the output could not be written: "
+            << std::generic_category().message(errno) << "\n";
+  return kFailed;
+}
+
 // A commit frees several buffers of its size, and the next one wants them back: giving them to the
 // system in between costs a tenth of the processor time of a commit (docs/adr/0014).
 void KeepFreedMemory() {
@@ -40,22 +57,39 @@ void KeepFreedMemory() {
   // NOLINTEND(concurrency-mt-unsafe)
 }
 
+// Serves until it is asked to stop; the error says why it could not begin.
+absl::StatusOr<int> ServeLogged(Config config) {
+  LogWriter writer(StandardError(), SystemClock());
+  Log log(writer.sink(), SystemClock());
+  const ForeignLog foreign(log);
+  ASSIGN_OR_RETURN(const std::unique_ptr<App> app, App::Start({.config = std::move(config),
+                                                               .make_store = MakerOfStores(log),
+                                                               .clock = SystemClock(),
+                                                               .random = SystemRandom(),
+                                                               .log = log}));
+  const SignalWatch signals([&] { app->RequestStop(); });
+  std::cout << app->ReadyLine()
+            << std::endl;  // NOLINT(performance-avoid-endl): whoever waits for it must see it now
+  return app->Run();
+}
+
+// Tokens and secrets are in memory: no core dump, and no other process of this user may look into
+// this one.
+void HideMemory() {
+  constexpr rlimit kNone{.rlim_cur = 0, .rlim_max = 0};
+  setrlimit(RLIMIT_CORE, &kNone);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg, hicpp-vararg): prctl has no other form
+  prctl(PR_SET_DUMPABLE, 0);
+}
+
 int Serve(Config config) {
   KeepFreedMemory();
+  if (!config.server.core_dumps) HideMemory();
   // The system's Abseil looks for deadlocks at every lock, under one lock of its own. Tests keep
   // that.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  Log log(StandardError(), SystemClock());
-  auto app = App::Start({.config = std::move(config),
-                         .make_store = MakeStore,
-                         .clock = SystemClock(),
-                         .random = SystemRandom(),
-                         .log = log});
-  if (!app.ok()) return Fail(app.status());
-  const SignalWatch signals([&] { (*app)->RequestStop(); });
-  std::cout << (*app)->ReadyLine()
-            << std::endl;  // NOLINT(performance-avoid-endl): whoever waits for it must see it now
-  return (*app)->Run();
+  const absl::StatusOr<int> code = ServeLogged(std::move(config));
+  return code.ok() ? *code : Fail(code.status());
 }
 
 int Ask(const Flags& flags, const Config& config) {
@@ -123,13 +157,14 @@ int Main(std::span<char* const> arguments) {
   }
   if (flags->action == Flags::Action::kHelp) {
     std::cout << kUsage;
-    return kDone;
+    return Printed(kDone);
   }
   if (flags->action == Flags::Action::kVersion) {
-    std::cout << "holdfastd " << kVersion << "\n";
-    return kDone;
+    std::cout << "holdfastd " << kVersion << (kTestBuild ? " (test build)" : "") << "\n";
+    return Printed(kDone);
   }
-  return RunWithConfig(*flags);
+  const int code = RunWithConfig(*flags);
+  return flags->action == Flags::Action::kServe ? code : Printed(code);
 }
 
 }  // namespace

@@ -40,9 +40,8 @@ absl::StatusOr<std::unique_ptr<Stores>> Stores::Open(const Config& config, const
     if (wanted.active) stores->active_ = store->get();
     stores->opened_.push_back(*std::move(store));
   }
-  for (std::string& warning : stores->active_->Describe().warnings) {
-    log.Warn("what the active store may lose", {{"problem", warning}});
-    stores->warnings_.push_back(std::move(warning));
+  for (const std::string& warning : stores->active_->Describe().warnings) {
+    log.Warn("what to know of the active store", {{"problem", warning}});
   }
   return stores;
 }

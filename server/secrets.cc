@@ -9,12 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <re2/re2.h>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace holdfast {
@@ -92,7 +94,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::string value(kSecretBytesMost + 2, '\0');  // one more than the longest with a line break
   file.read(value.data(), static_cast<std::streamsize>(value.size()));
   if (file.bad() || (!file && !file.eof())) {
-    return absl::InvalidArgumentError("the file " + path + " cannot be read");
+    return absl::InvalidArgumentError("the file " + path +
+                                      " cannot be read: " + std::generic_category().message(errno));
   }
   value.resize(static_cast<size_t>(file.gcount()));
   if (value.ends_with('\n')) value.pop_back();

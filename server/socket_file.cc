@@ -1,5 +1,6 @@
 #include "server/socket_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -7,6 +8,7 @@
 #include <sys/un.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -16,6 +18,25 @@ constexpr mode_t kOwnersAlone = 0600;
 
 absl::Status Unservable(const std::string& path, const std::string& why) {
   return absl::UnavailableError("server.address: unix:" + path + " cannot be served: " + why);
+}
+
+// Others must not be able to put another socket in the place of this one.
+std::string DirectoryProblem(const std::string& path) {
+  const std::string directory = path.substr(0, std::max<size_t>(1, path.rfind('/')));
+  struct stat found {};
+  if (stat(directory.c_str(), &found) != 0) {
+    return directory + ": " + std::generic_category().message(errno);
+  }
+  if (found.st_uid != geteuid() && found.st_uid != 0) {
+    return directory +
+           " belongs to another user, who could replace the socket: use a directory of "
+           "the server's own user";
+  }
+  const bool others_write = (found.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if (others_write && (found.st_mode & S_ISVTX) == 0) {
+    return directory + " may be written by other users, who could replace the socket: chmod go-w";
+  }
+  return "";
 }
 
 }  // namespace
@@ -41,19 +62,32 @@ std::string SocketFile::Problem(std::string_view path) {
 }
 
 absl::StatusOr<std::unique_ptr<SocketFile>> SocketFile::Take(const std::string& path) {
+  if (const std::string problem = DirectoryProblem(path); !problem.empty()) {
+    return Unservable(path, problem);
+  }
   const std::string lock = path + ".lock";
-  const int fd = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnersAlone);
-  if (fd < 0) return Unservable(path, lock + ": " + std::generic_category().message(errno));
-  auto taken = std::make_unique<SocketFile>(path, fd);
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return taken;
-  return Unservable(path, "another server serves there");
+  // Neither through a link nor waiting for the other end of a pipe.
+  Descriptor fd(
+      open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, kOwnersAlone));
+  if (!fd.valid()) {
+    const std::string why =
+        errno == ELOOP ? "is a symbolic link: remove it" : std::generic_category().message(errno);
+    return Unservable(path, lock + ": " + why);
+  }
+  struct stat found {};
+  if (fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid()) {
+    return Unservable(path, lock + ": is no file of the server's own user: remove it");
+  }
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Unservable(path, "another server serves there");
+  }
+  return std::make_unique<SocketFile>(path, std::move(fd));
 }
 
-SocketFile::~SocketFile() { close(lock_); }
-
-absl::Status SocketFile::CloseToOthers() const {
-  if (chmod(path_.c_str(), kOwnersAlone) == 0) return absl::OkStatus();
-  return Unservable(path_, std::generic_category().message(errno));
+SocketFile::~SocketFile() {
+  struct stat found {};
+  const bool ours = lstat(path_.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
+  if (ours) unlink(path_.c_str());
 }
 
 }  // namespace holdfast

@@ -2,6 +2,8 @@
 #ifndef HOLDFAST_SERVER_SOCKET_FILE_H_
 #define HOLDFAST_SERVER_SOCKET_FILE_H_
 
+#include "server/net/descriptor.h"
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
@@ -9,11 +11,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace holdfast {
 
 // Keeps the path for this process while it lives: what is served there would else be taken away
-// from one server by the next, without a word.
+// from one server by the next, without a word. The socket itself is made by ListenAtFile.
 class SocketFile {
  public:
   // What stands behind `unix:`; nullopt for an address of another form.
@@ -22,20 +25,20 @@ class SocketFile {
   static std::string Problem(std::string_view path);
 
   // Locks PATH.lock, which stays behind. UNAVAILABLE when another process has it, or it cannot be
-  // made.
+  // made, or is a link or not this user's; and when others could replace what is served: the
+  // directory must be this user's or root's, and must not be writable by others unless it is sticky
+  // like /tmp, where nobody can rename or remove what is not their own.
   static absl::StatusOr<std::unique_ptr<SocketFile>> Take(const std::string& path);
   // See Take, which alone makes one. Owns `lock`.
-  SocketFile(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  SocketFile(std::string path, Descriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   SocketFile(const SocketFile&) = delete;
   SocketFile& operator=(const SocketFile&) = delete;
+  // Removes the socket file.
   ~SocketFile();
-
-  // Once it is served: only this user may connect.
-  [[nodiscard]] absl::Status CloseToOthers() const;
 
  private:
   const std::string path_;
-  const int lock_;
+  const Descriptor lock_;
 };
 
 }  // namespace holdfast

@@ -29,7 +29,8 @@ namespace {
 struct Kind {
   std::string_view name;
   absl::StatusOr<std::unique_ptr<SessionStore>> (*make)(const StoreConfig& config,
-                                                        const Clock& clock, Random& random);
+                                                        const Clock& clock, Random& random,
+                                                        Log& log);
 };
 
 fs::FsOptions FsOptionsOf(const StoreConfig& config) {
@@ -39,21 +40,32 @@ fs::FsOptions FsOptionsOf(const StoreConfig& config) {
     options.durability = fs::Durability::kInterval;
     options.interval = config.interval;
   }
-  options.report = [](const std::string& cause) {
-    std::cerr << absl::StrCat("holdfastd: the store stops: ", cause, "\n");
-  };
   return options;
 }
 
 absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, const Clock& clock,
-                                                     Random& random) {
-  return fs::MakeFsStore(FsOptionsOf(config), clock, random);
+                                                     Random& random, Log& log) {
+  fs::FsOptions options = FsOptionsOf(config);
+  options.report = [&log](const std::string& cause) {
+    log.Error("the store stops", {{"problem", cause}});
+  };
+  options.report_cut_tail = [&log](const fs::CutTail& tail) {
+    log.Warn("an unfinished write was cut off the end of a file; nothing of it was acknowledged",
+             {{"file", tail.file},
+              {"bytes", static_cast<int64_t>(tail.bytes)},
+              {"tails_cut", static_cast<int64_t>(tail.count)}});
+  };
+  options.note = [&log](const std::string& what) { log.Warn("the store", {{"problem", what}}); };
+  return fs::MakeFsStore(std::move(options), clock, random);
 }
 
 absl::StatusOr<StoreDescription> AdoptDirectory(const StoreConfig& config, const Clock& clock,
                                                 Random& random) {
   fs::FsOptions options = FsOptionsOf(config);
   options.adopt = true;
+  options.report = [](const std::string& cause) {
+    std::cerr << absl::StrCat("holdfastd: the store stops: ", cause, "\n");
+  };
   const std::unique_ptr<SessionStore> store = fs::MakeFsStore(std::move(options), clock, random);
   RETURN_IF_ERROR(store->Init());
   StoreDescription description = store->Describe();
@@ -109,33 +121,48 @@ absl::StatusOr<StoreDescription> AdoptDatabase(const StoreConfig& config) {
 }
 
 absl::StatusOr<std::unique_ptr<SessionStore>> MakePostgres(const StoreConfig& config,
-                                                           const Clock& clock, Random& random) {
+                                                           const Clock& clock, Random& random,
+                                                           Log& log) {
   ASSIGN_OR_RETURN(pg::ConnectOptions connect, ConnectOptionsOf(config));
   const pg::PostgresOptions options = {.connect = std::move(connect),
                                        .connections = config.connections,
                                        .group = config.group,
-                                       .report = [](const std::string& why) {
-                                         // One write, which no other thread's line can part.
-                                         std::cerr
-                                             << absl::StrCat("holdfastd: postgres: ", why, "\n");
+                                       .report = [&log](const std::string& why) {
+                                         log.Warn("postgres", {{"problem", why}});
                                        }};
   return pg::MakePostgresStore(options, clock, random);
 }
+
+// Those of the listener and the notifier.
+constexpr size_t kConnectionsBesideCalls = 2;
 
 // Every kind that is built in: one row each, and nothing registers itself.
 constexpr std::array<Kind, 2> kKinds = {{{"fs", MakeFs}, {"postgres", MakePostgres}}};
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SessionStore>> MakeStore(const StoreConfig& config,
-                                                        const Clock& clock, Random& random) {
-  for (const Kind& kind : kKinds) {
-    if (kind.name == config.kind) return kind.make(config, clock, random);
+StoreMaker MakerOfStores(Log& log) {
+  return [&log](const StoreConfig& config, const Clock& clock,
+                Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
+    for (const Kind& kind : kKinds) {
+      if (kind.name == config.kind) return kind.make(config, clock, random, log);
+    }
+    return absl::InvalidArgumentError("there is no store of this kind in this server");
+  };
+}
+
+size_t DescriptorsOf(const Config& config) {
+  size_t all = 0;
+  for (const StoreConfig& store : config.stores) {
+    if (!store.enabled) continue;
+    const bool database = store.kind == "postgres";
+    all += database ? store.connections + kConnectionsBesideCalls : fs::FsOptions{}.open_sessions;
   }
-  return absl::InvalidArgumentError("there is no store of this kind in this server");
+  return all;
 }
 
 std::string DatabaseProblem(const std::string& dsn) { return pg::DsnProblem(dsn); }
+std::string DatabaseTransportProblem(const std::string& dsn) { return pg::TransportProblem(dsn); }
 
 absl::StatusOr<std::vector<std::string>> MigrateStores(const Config& config) {
   std::vector<std::string> lines;

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,17 +19,23 @@
 
 namespace holdfast {
 
+// How many descriptors the enabled stores may have open at once.
+size_t DescriptorsOf(const Config& config);
+
 // Makes a store of the configured kind, without opening it. `clock` and `random` outlive the store.
 using StoreMaker = std::function<absl::StatusOr<std::unique_ptr<SessionStore>>(
     const StoreConfig& config, const Clock& clock, Random& random)>;
 
-// The maker for every kind that is built in. INVALID_ARGUMENT for any other.
-absl::StatusOr<std::unique_ptr<SessionStore>> MakeStore(const StoreConfig& config,
-                                                        const Clock& clock, Random& random);
+// The maker for every kind that is built in; INVALID_ARGUMENT for any other. What the stores report
+// to the operator goes to `log`, which must outlive them.
+StoreMaker MakerOfStores(Log& log);
 
 // Why `dsn` names no database that a store may be in, empty if it does. Never says what it is, for
 // it may hold a secret.
 std::string DatabaseProblem(const std::string& dsn);
+
+// Why the identity of the server that `dsn` leads to is not verified, empty if it is.
+std::string DatabaseTransportProblem(const std::string& dsn);
 
 // Brings the schema of every enabled store that is in a database up to date; a line for each says
 // what was done. Servers of the version before go on meanwhile. FAILED_PRECONDITION, with words for

@@ -23,12 +23,15 @@ void TurnWaiters::Add(Waiter waiter) {
 }
 
 void TurnWaiters::TurnEnded(const SessionKey& key) {
-  const absl::MutexLock lock(&mutex_);
-  if (waiting_.empty()) return;
-  for (const auto& waiting : waiting_) {
-    if (waiting->waiter.key == key) waiting->due = true;
+  List due;
+  {
+    const absl::MutexLock lock(&mutex_);
+    for (const auto& waiting : waiting_) {
+      if (waiting->waiter.key == key) waiting->due = true;
+    }
+    due = TakeDue();
   }
-  WakeDue();
+  Wake(std::move(due));
 }
 
 void TurnWaiters::Stop() {
@@ -39,34 +42,60 @@ void TurnWaiters::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Goes on after Stop until nobody waits any more.
 void TurnWaiters::Run() {
-  absl::MutexLock lock(&mutex_);
+  while (AwaitBeat()) Wake(TakeDueOnBeat());
+  List left;
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto none_on_its_way = [this]()
+                                     ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return waking_ == 0; };
+    mutex_.Await(absl::Condition(&none_on_its_way));
+    left.swap(waiting_);
+  }
+  for (const auto& waiting : left) waiting->waiter.wake(Woken::kStopping);
+}
+
+bool TurnWaiters::AwaitBeat() {
+  const absl::MutexLock lock(&mutex_);
   const auto wanted = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !waiting_.empty();
   };
-  for (;;) {
-    mutex_.Await(absl::Condition(&wanted));
-    if (stopping_ && waiting_.empty()) return;
-    mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kDrainBeat);
-    for (const auto& waiting : waiting_) {
-      ++waiting->beats;
-      if (stopping_ || waiting->beats >= kDrainBeatsPerLook || waiting->waiter.over()) {
-        waiting->due = true;
-      }
-    }
-    WakeDue();
-  }
+  mutex_.Await(absl::Condition(&wanted));
+  return !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kDrainBeat);
 }
 
-void TurnWaiters::WakeDue() {
-  const Woken why = stopping_ ? Woken::kStopping : Woken::kLook;
-  for (auto it = waiting_.begin(); it != waiting_.end();) {
-    const std::shared_ptr<Waiting> waiting = *it;
-    const bool handed_over =
-        waiting->due && pool_.Submit([waiting, why] { waiting->waiter.wake(why); });
-    it = handed_over ? waiting_.erase(it) : std::next(it);
+TurnWaiters::List TurnWaiters::TakeDueOnBeat() {
+  const absl::MutexLock lock(&mutex_);
+  for (const auto& waiting : waiting_) {
+    ++waiting->beats;
+    if (waiting->beats >= kDrainBeatsPerLook || waiting->waiter.over()) waiting->due = true;
   }
+  return TakeDue();
+}
+
+TurnWaiters::List TurnWaiters::TakeDue() {
+  List due;
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    const auto next = std::next(it);
+    if ((*it)->due) due.splice(due.end(), waiting_, it);
+    it = next;
+  }
+  waking_ += due.size();
+  return due;
+}
+
+void TurnWaiters::Wake(List due) {
+  if (due.empty()) return;
+  const size_t taken = due.size();
+  for (auto it = due.begin(); it != due.end();) {
+    const std::shared_ptr<Waiting> waiting = *it;
+    const bool queued = pool_.Submit([waiting] { waiting->waiter.wake(Woken::kLook); });
+    it = queued ? due.erase(it) : std::next(it);
+  }
+  // Those that the pool had no room for are due again on the next beat.
+  const absl::MutexLock lock(&mutex_);
+  waiting_.splice(waiting_.end(), due);
+  waking_ -= taken;
 }
 
 }  // namespace holdfast

@@ -9,6 +9,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -17,8 +18,8 @@
 
 namespace holdfast {
 
-// Any thread may call. A thread of its own asks on a beat who still waits, and lets everybody look
-// now and then, for a turn that ended on another server.
+// Any thread may call. A thread of its own asks on a beat which calls still wait, and lets all of
+// them look now and then, for a turn that ended on another server.
 class TurnWaiters {
  public:
   enum class Woken : uint8_t {
@@ -30,8 +31,9 @@ class TurnWaiters {
     SessionKey key;
     // Whether waiting has no more sense: quick, asked on every beat.
     absl::AnyInvocable<bool()> over;
-    // Called once, on a worker, or by Add once Stop was called. Whoever still waits adds itself
-    // again.
+    // Called once, and never under a lock of this class: with kLook on a worker, and once Stop was
+    // called with kStopping on any thread, which it must not block. A call that still waits adds
+    // itself again.
     absl::AnyInvocable<void(Woken)> wake;
   };
 
@@ -44,7 +46,8 @@ class TurnWaiters {
   void Add(Waiter waiter);
   // A turn of this session has ended here: wakes whoever waits for it.
   void TurnEnded(const SessionKey& key);
-  // Wakes everybody. Whoever comes later is woken by Add itself.
+  // Wakes all calls with kStopping, without the pool, and returns when it has; one that is added
+  // later is woken by Add itself.
   void Stop();
 
  private:
@@ -56,12 +59,17 @@ class TurnWaiters {
   using List = std::list<std::shared_ptr<Waiting>>;
 
   void Run();
-  // Hands over those who are due; one that the pool has no room for stays.
-  void WakeDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits for a beat with something to look after; false when this is to stop.
+  bool AwaitBeat();
+  List TakeDueOnBeat();
+  List TakeDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Hands what was taken to the pool. What it has no room for is put back.
+  void Wake(List due);
 
   WorkerPool& pool_;
   absl::Mutex mutex_;
   List waiting_ ABSL_GUARDED_BY(mutex_);
+  size_t waking_ ABSL_GUARDED_BY(mutex_) = 0;  // that were taken and are not yet handed over
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };

@@ -1,11 +1,16 @@
 #include "server/worker_pool.h"
 
+#include "session/exceptions.h"
+
 #include <utility>
 
 namespace holdfast {
 
-WorkerPool::WorkerPool(Size size)
-    : most_queued_(size.queued), most_on_core_(size.on_core), on_core_(size.workers) {
+WorkerPool::WorkerPool(Size size, ReportException report)
+    : most_queued_(size.queued),
+      most_on_core_(size.on_core),
+      report_(std::move(report)),
+      on_core_(size.workers) {
   threads_.reserve(size.workers);
   for (size_t i = 0; i < size.workers; ++i) threads_.emplace_back([this] { Work(); });
 }
@@ -51,7 +56,14 @@ void WorkerPool::Return() {
 
 void WorkerPool::Work() {
   OffCore::TellOfThisThread(*this);
-  while (Task task = Take()) std::move(task)();
+  while (Task task = Take()) Run(std::move(task));
+}
+
+void WorkerPool::Run(Task task) {
+  const auto what = CatchException([&] { std::move(task)(); });
+  if (!what) return;
+  CountException();
+  if (report_) report_(*what);
 }
 
 WorkerPool::Task WorkerPool::Take() {

@@ -12,9 +12,13 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -35,8 +39,11 @@ class WorkerPool final : private OffCore::Sharer {
     size_t on_core = kNoLimit;
   };
 
+  // Takes the text of an exception that left a task. Any worker calls it.
+  using ReportException = std::function<void(const std::string& what)>;
+
   // Starts the threads.
-  explicit WorkerPool(Size size);
+  explicit WorkerPool(Size size, ReportException report = nullptr);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   // Takes no more, runs what is queued, and waits for it.
@@ -45,6 +52,11 @@ class WorkerPool final : private OffCore::Sharer {
   // Queues `task` and answers true, or answers false, without having kept it, when the queue is
   // full. Never blocks.
   [[nodiscard]] bool Submit(Task task);
+
+  // Counts an exception that ended a call's work, for one that caught it before the pool had to.
+  void CountException() { exceptions_.fetch_add(1, std::memory_order_relaxed); }
+  // Exceptions that ended a task or a call's work so far; each is a defect.
+  [[nodiscard]] uint64_t Exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
   // How many tasks wait now.
   [[nodiscard]] size_t Queued();
@@ -62,6 +74,8 @@ class WorkerPool final : private OffCore::Sharer {
   void Return() override;
 
   void Work();
+  // The last place where an exception is caught: the worker goes on with the next task.
+  void Run(Task task);
   // The next task, or an empty one when the pool has stopped and nothing is left.
   Task Take();
   bool MayBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return on_core_ < most_on_core_; }
@@ -71,6 +85,8 @@ class WorkerPool final : private OffCore::Sharer {
 
   const size_t most_queued_;
   const size_t most_on_core_;
+  const ReportException report_;
+  std::atomic<uint64_t> exceptions_ = 0;
   absl::Mutex mutex_;
   // None waits for an idle thread that might begin it.
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);

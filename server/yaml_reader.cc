@@ -18,6 +18,12 @@ std::string Join(const std::string& path, const std::string& key) {
   return path.empty() ? key : path + "." + key;
 }
 
+// Of `a.b[2].c`: `a.b[2]`, `a.b`, `a`, and nothing.
+std::string Parent(const std::string& path) {
+  const size_t end = path.find_last_of(".[");
+  return end == std::string::npos ? "" : path.substr(0, end);
+}
+
 std::optional<size_t> WholeNumber(const YAML::Node& node) {
   if (!node.IsScalar() || node.Tag() == kQuoted) return std::nullopt;
   const std::string& text = node.Scalar();
@@ -44,13 +50,30 @@ bool IsText(const YAML::Node& node) {
 }  // namespace
 
 void YamlReader::Refuse(const YAML::Node& node, const std::string& path, std::string_view why) {
+  refused_.insert(path);
   const std::string line = std::to_string(node.Mark().line + 1);
   problems_.push_back("line " + line + ": " + (path.empty() ? "the file" : path) + ": " +
                       std::string(why));
 }
 
+void YamlReader::NoteLine(const std::string& path, const YAML::Node& node) {
+  lines_.insert_or_assign(path, node.Mark().line + 1);
+}
+
+void YamlReader::RefuseValue(const std::string& path, std::string_view why) {
+  std::string line;
+  for (std::string at = path; !at.empty(); at = Parent(at)) {
+    if (refused_.contains(at)) return;
+    const auto known = lines_.find(at);
+    if (line.empty() && known != lines_.end()) {
+      line = "line " + std::to_string(known->second) + ": ";
+    }
+  }
+  problems_.push_back(line + path + ": " + std::string(why));
+}
+
 void YamlReader::Map(const YAML::Node& node, const std::string& path,
-                     std::initializer_list<Field> fields) {
+                     std::initializer_list<Field> fields, Unknown unknown) {
   if (node.IsNull()) return;
   if (!node.IsMap()) return Refuse(node, path, "must be a mapping");
   std::set<std::string> seen;
@@ -63,10 +86,11 @@ void YamlReader::Map(const YAML::Node& node, const std::string& path,
     const std::string at = Join(path, key);
     const auto* field = std::ranges::find(fields, key, &Field::key);
     if (field == fields.end()) {
-      Refuse(item.first, at, "unknown key");
+      if (unknown == Unknown::kRefuse) Refuse(item.first, at, "unknown key");
     } else if (!seen.insert(key).second) {
       Refuse(item.first, at, "is given twice");
     } else {
+      NoteLine(at, item.second.IsScalar() ? item.second : item.first);
       field->read(item.second, at);
     }
   }
@@ -75,7 +99,11 @@ void YamlReader::Map(const YAML::Node& node, const std::string& path,
 void YamlReader::Sequence(const YAML::Node& node, const std::string& path, const Read& element) {
   if (!node.IsSequence()) return Refuse(node, path, "must be a list");
   size_t index = 0;
-  for (const auto& item : node) element(item, path + "[" + std::to_string(index++) + "]");
+  for (const auto& item : node) {
+    const std::string at = path + "[" + std::to_string(index++) + "]";
+    NoteLine(at, item);
+    element(item, at);
+  }
 }
 
 YamlReader::Read YamlReader::Text(std::string& out) {

@@ -10,8 +10,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +31,12 @@ class YamlReader {
     Read read;
   };
 
-  // Reads a mapping: each key must be one of `fields`, and given once. An empty value is an empty
-  // mapping.
-  void Map(const YAML::Node& node, const std::string& path, std::initializer_list<Field> fields);
+  enum class Unknown : uint8_t { kRefuse, kIgnore };
+
+  // Reads a mapping: each key must be one of `fields`, unless unknown ones are ignored, and given
+  // once. An empty value is an empty mapping.
+  void Map(const YAML::Node& node, const std::string& path, std::initializer_list<Field> fields,
+           Unknown unknown = Unknown::kRefuse);
   // Reads a sequence, element by element.
   void Sequence(const YAML::Node& node, const std::string& path, const Read& element);
 
@@ -44,9 +50,17 @@ class YamlReader {
   // Notes that the value at `path` is wrong.
   void Refuse(const YAML::Node& node, const std::string& path, std::string_view why);
 
+  // Notes that the value at `path`, which was read, is wrong: with the line of it or of what it
+  // would stand in. Nothing where this value, or what it stands in, was refused before.
+  void RefuseValue(const std::string& path, std::string_view why);
+
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
  private:
+  void NoteLine(const std::string& path, const YAML::Node& node);
+
+  std::map<std::string, int> lines_;  // of paths that were read
+  std::set<std::string> refused_;
   std::vector<std::string> problems_;
 };
 

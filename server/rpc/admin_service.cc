@@ -6,6 +6,19 @@
 #include <cstdint>
 
 namespace holdfast {
+namespace {
+
+pb::ResourceUse ToWire(const ResourceUse& use) {
+  pb::ResourceUse wire;
+  wire.set_memory_bytes(use.memory_bytes);
+  wire.set_staged_bytes(use.staged_bytes);
+  wire.set_streams(static_cast<uint32_t>(use.streams));
+  wire.set_watchers(static_cast<uint32_t>(use.watchers));
+  wire.set_connections(static_cast<uint32_t>(use.connections));
+  return wire;
+}
+
+}  // namespace
 
 AdminService::Reactor* AdminService::Status(Context* context, const Bytes* request,
                                             Bytes* response) {
@@ -35,13 +48,16 @@ absl::Status AdminService::Describe(pb::StatusResponse& response) {
   response.set_serving(health.ok());
   if (!health.ok()) response.set_problem(RefusalOf(health).message());
   response.set_durability(store.durability);
-  response.set_calls_in_progress(static_cast<uint32_t>(edge_.admission.InProgress()));
+  const ResourceUse use = resources_();
+  response.set_calls_in_progress(static_cast<uint32_t>(use.calls));
+  *response.mutable_resources() = ToWire(use);
   response.set_workers(static_cast<uint32_t>(edge_.pool.workers()));
   ListQuery any{.limit = 1};
   any.tenant = *TenantId::Parse("default");
   const absl::StatusOr<ListPage> page = store_.List(any);
   response.set_listing_incomplete(page.ok() && !page->complete);
   for (const std::string& warning : facts_.warnings) response.add_warnings(warning);
+  for (const std::string& warning : store.warnings) response.add_warnings(warning);
   return absl::OkStatus();
 }
 

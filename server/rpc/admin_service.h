@@ -7,9 +7,13 @@
 #include "server/rpc/unary.h"
 #include "session/store.h"
 
+#include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast {
@@ -20,8 +24,19 @@ namespace pb = ::holdfast::v1;
 struct ServerFacts {
   std::string version;
   std::string store_name;
-  absl::Duration started;  // since boot
-  std::vector<std::string> warnings;
+  absl::Duration started;             // since boot
+  std::vector<std::string> warnings;  // beside those of the store, which may change
+};
+
+// What clients hold of this server; nothing once they have all gone.
+struct ResourceUse {
+  size_t calls = 0;
+  size_t memory_bytes = 0;    // of limits.memory_budget
+  uint64_t staged_bytes = 0;  // of limits.staged_bytes
+  size_t streams = 0;         // watches excepted
+  size_t watchers = 0;
+  size_t connections = 0;  // as of the last look
+  bool operator==(const ResourceUse&) const = default;
 };
 
 using RawAdminService =
@@ -30,9 +45,11 @@ using RawAdminService =
 
 class AdminService final : public RawAdminService {
  public:
-  // `edge` and `store` must outlive this.
-  AdminService(Edge& edge, SessionStore& store, ServerFacts facts)
-      : edge_(edge), store_(store), facts_(std::move(facts)) {}
+  using Resources = absl::AnyInvocable<ResourceUse() const>;
+
+  // `edge` and `store` must outlive this. Any thread may call `resources`.
+  AdminService(Edge& edge, SessionStore& store, ServerFacts facts, Resources resources)
+      : edge_(edge), store_(store), facts_(std::move(facts)), resources_(std::move(resources)) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -46,6 +63,7 @@ class AdminService final : public RawAdminService {
   Edge& edge_;
   SessionStore& store_;
   const ServerFacts facts_;
+  const Resources resources_;
 };
 
 }  // namespace holdfast

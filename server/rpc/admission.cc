@@ -13,16 +13,20 @@ absl::Status Overloaded(const char* what) {
 }
 
 absl::StatusOr<Admission::Ticket> Admission::Admit(size_t bytes) {
+  const absl::MutexLock lock(&mutex_);
+  if (stopped_) {
+    ++refused_late_;
+    return StoreUnavailable("this server is stopping", Fate::kNoEffect);
+  }
   return Take({.calls = 1, .bytes = bytes});
 }
 
 absl::StatusOr<Admission::Ticket> Admission::AdmitBytes(size_t bytes) {
+  const absl::MutexLock lock(&mutex_);
   return Take({.calls = 0, .bytes = bytes});
 }
 
 absl::StatusOr<Admission::Ticket> Admission::Take(CallShare held) {
-  const absl::MutexLock lock(&mutex_);
-  if (stopped_) return StoreUnavailable("this server is stopping", Fate::kNoEffect);
   if (held.bytes > memory_budget_ - bytes_) return Overloaded("limits.memory_budget");
   calls_ += held.calls;
   bytes_ += held.bytes;
@@ -34,6 +38,16 @@ void Admission::Stop() {
   stopped_ = true;
 }
 
+bool Admission::stopped() {
+  const absl::MutexLock lock(&mutex_);
+  return stopped_;
+}
+
+uint64_t Admission::refused_late() {
+  const absl::MutexLock lock(&mutex_);
+  return refused_late_;
+}
+
 bool Admission::AwaitIdle(absl::Duration patience) {
   const absl::MutexLock lock(&mutex_);
   return mutex_.AwaitWithTimeout(absl::Condition(this, &Admission::IsIdle), patience);
@@ -42,6 +56,23 @@ bool Admission::AwaitIdle(absl::Duration patience) {
 size_t Admission::InProgress() {
   const absl::MutexLockMaybe lock(Sabotaged(Saboteur::kNoLock) ? nullptr : &mutex_);
   return calls_;
+}
+
+size_t Admission::HeldBytes() {
+  const absl::MutexLock lock(&mutex_);
+  return bytes_;
+}
+
+absl::Status Admission::Ticket::Resize(size_t bytes) {
+  if (admission_ == nullptr) return absl::OkStatus();
+  const absl::MutexLock lock(&admission_->mutex_);
+  const size_t others = admission_->bytes_ - held_.bytes;
+  if (bytes > held_.bytes && bytes > admission_->memory_budget_ - others) {
+    return Overloaded("limits.memory_budget");
+  }
+  admission_->bytes_ = others + bytes;
+  held_.bytes = bytes;
+  return absl::OkStatus();
 }
 
 Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {

@@ -1,23 +1,28 @@
 #include "server/rpc/call.h"
 
 #include "server/rpc/trace.h"
+#include "server/rpc/unary_reactor.h"
+#include "session/exceptions.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
+#include "session/thread_check.h"
 
 #include "absl/strings/escaping.h"
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
+#include <string>
 #include <utility>
 
 namespace holdfast {
 namespace {
 
 constexpr char kDefaultTenant[] = "default";
-constexpr char kHiddenSession[] = "***";
+constexpr char kHiddenText[] = "***";
 constexpr char kTraceParent[] = "traceparent";
+constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 constexpr size_t kTraceIdBytes = 16;
 
 bool HasDeadline(const grpc::CallbackServerContext& context) {
@@ -43,14 +48,14 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
     deadline_ = entered_ + (absl::FromChrono(context.deadline()) - edge.clock.Wall());
   }
   NameSession(std::move(info.session));
-  // Without authentication everybody is this tenant (DESIGN section 1).
+  // Without authentication everybody is this tenant.
   static const TenantId kTenant = *TenantId::Parse(kDefaultTenant);
   caller_.tenant = kTenant;
   ReadTrace();
 }
 
 void Call::NameSession(std::string session) {
-  facts_.session = edge_.secrets.Find(session) ? kHiddenSession : std::move(session);
+  facts_.session = edge_.secrets.Find(session) ? kHiddenText : std::move(session);
 }
 
 void Call::ReadTrace() {
@@ -82,8 +87,8 @@ absl::Status Call::Enter() {
   if (request_bytes_ > kUnaryRequestBytes) {
     return TooLarge("request", kUnaryRequestBytes, request_bytes_);
   }
-  const size_t memory = request_bytes_ * kParsedBytesPerWireByte + held_bytes_;
-  ASSIGN_OR_RETURN(ticket_, edge_.admission.Admit(memory));
+  const size_t held = Sabotaged(Saboteur::kHoldWholeShare) ? 128 * held_bytes_ : held_bytes_;
+  ASSIGN_OR_RETURN(ticket_, edge_.admission.Admit(request_bytes_ + held));
   return absl::OkStatus();
 }
 
@@ -95,7 +100,16 @@ absl::Status Call::StillWanted() const {
   if (context_.IsCancelled()) {
     return Dropped(Reason::kCancelled, "the caller gave up before the call was begun");
   }
+  begun_ = true;
   return absl::OkStatus();
+}
+
+void Call::DropRequest() { ticket_.Resize(held_bytes_).IgnoreError(); }
+
+void Call::CountIfReset() const {
+  const absl::Duration now = edge_.clock.SinceBoot();
+  if (edge_.resets == nullptr || begun_ || now >= deadline_ || !context_.IsCancelled()) return;
+  edge_.resets->Count(context_.peer(), now);
 }
 
 void Call::DropDefaultDeadline() {
@@ -106,33 +120,57 @@ void Call::ProlongDefaultDeadline(absl::Duration by) {
   if (default_deadline_) deadline_ += by;
 }
 
+void Call::SetPushback(const absl::Status& status) {
+  if (status.ok() || !edge_.admission.stopped()) return;
+  const auto delay = RefusalOf(status).retry_after();
+  if (!delay) return;
+  context_.AddTrailingMetadata(kRetryPushback, std::to_string(absl::ToInt64Milliseconds(*delay)));
+}
+
+absl::Status Call::Run(absl::FunctionRef<absl::Status()> work) {
+  absl::Status status;
+  const auto what = CatchException([&] { status = work(); });
+  if (!what) return status;
+  edge_.pool.CountException();
+  edge_.log.Error("exception", {{"method", std::string(method_)},
+                                {"session", facts_.session.substr(0, kSessionIdBytes)},
+                                {"problem", edge_.secrets.Find(*what) ? kHiddenText : *what},
+                                {"trace_id", facts_.trace_id}});
+  return Refusal(Reason::kInternal, "an internal error");
+}
+
 grpc::Status Call::End(const absl::Status& status) {
   const std::string reason = status.ok() ? "" : std::string(RowOf(RefusalOf(status).reason()).name);
   const double milliseconds = absl::ToDoubleMilliseconds(edge_.clock.SinceBoot() - entered_);
-  edge_.log.Info("call", {{"method", std::string(method_)},
-                          {"session", facts_.session.substr(0, kSessionIdBytes)},
-                          {"reason", reason},
-                          {"ms", milliseconds},
-                          {"trace_id", facts_.trace_id}});
+  edge_.log.Call({.method = method_,
+                  .session = std::string_view(facts_.session).substr(0, kSessionIdBytes),
+                  .reason = reason,
+                  .milliseconds = milliseconds,
+                  .trace_id = facts_.trace_id});
+  SetPushback(status);
+  CountIfReset();
   ticket_ = {};
   return ToGrpcStatus(status, facts_);
 }
 
 grpc::ServerUnaryReactor* RunUnary(Edge& edge, grpc::CallbackServerContext* context, CallInfo info,
                                    Work work) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  // Shared, so that a task the pool does not take leaves the call to us.
-  const auto call = std::make_shared<Call>(edge, *context, std::move(info));
-  if (const absl::Status entered = call->Enter(); !entered.ok()) {
-    reactor->Finish(call->End(entered));
+  const TransportThread here;
+  UnaryReactor* reactor = UnaryReactor::Start(edge, *context, std::move(info));
+  Call& call = reactor->call();
+  absl::Status entered = call.Enter();
+  // One that was given up already takes no place in the queue from others.
+  if (entered.ok() && context->IsCancelled()) entered = call.StillWanted();
+  if (!entered.ok()) {
+    reactor->Finish(call.End(entered));
     return reactor;
   }
-  const bool queued = edge.pool.Submit([call, reactor, work = std::move(work)]() mutable {
-    absl::Status status = call->StillWanted();
-    if (status.ok()) status = work(*call);
-    reactor->Finish(call->End(status));
+  const bool queued = edge.pool.Submit([&call, reactor, work = std::move(work)]() mutable {
+    absl::Status status = call.StillWanted();
+    if (status.ok()) status = call.Run([&] { return work(call); });
+    reactor->Finish(call.End(status));
   });
-  if (!queued) reactor->Finish(call->End(Overloaded("limits.queued_calls")));
+  if (!queued) reactor->Finish(call.End(Overloaded("limits.queued_calls")));
   return reactor;
 }
 

@@ -6,14 +6,18 @@
 #include "server/log.h"
 #include "server/rpc/admission.h"
 #include "server/rpc/open_streams.h"
+#include "server/rpc/receive.h"
+#include "server/rpc/reset_counter.h"
 #include "server/rpc/staged_budget.h"
 #include "server/rpc/status.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
 #include "session/commands.h"
+#include "session/limits.h"
 #include "session/secret_scan.h"
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include <grpcpp/server_context.h>
@@ -36,14 +40,16 @@ struct Edge {
   Log& log;
   // What is found here stands in no log line and becomes no trace.
   const SecretScanner& secrets = NoSecrets();
+  // Of calls that were given up before their work began.
+  ResetCounter* resets = nullptr;
 };
 
 // What a handler says of its call.
 struct CallInfo {
-  std::string_view method;  // a literal, for example "CommitTurn"
-  std::string session;      // as the request names it; need not be valid
-  size_t request_bytes = 0;
-  size_t held_bytes = 0;  // of a stream: what it holds while its client reads
+  std::string_view method;   // a literal, for example "CommitTurn"
+  std::string session;       // as the request names it; need not be valid
+  size_t request_bytes = 0;  // as they came; their memory is taken before they are parsed
+  size_t held_bytes = 0;     // of a stream: what it may hold while it is idle
 };
 
 // One call from its entry to its log line. Used by one thread at a time.
@@ -58,9 +64,23 @@ class Call {
   // OK while somebody waits for the answer. Before any effect: CANCELLED or DEADLINE, outcome
   // known. A call without a deadline has kDefaultDeadline from its entry on.
   [[nodiscard]] absl::Status StillWanted() const;
-  // Writes the log line and gives the call's place back; the answer is what the client gets. Called
-  // once.
+  // Runs `work`, a part of the call. INTERNAL, logged and counted, if it throws.
+  absl::Status Run(absl::FunctionRef<absl::Status()> work);
+  // Writes the log line and gives the call's place back; the answer is what the client gets. What
+  // is refused because the server stops tells the client's library when to try again. Called once,
+  // before the call is finished.
   grpc::Status End(const absl::Status& status);
+
+  // Parses the request of this call, which is let in. Takes the memory that the request may need
+  // before, and gives back afterwards what it does not. OVERLOADED when the budget does not have
+  // it; otherwise as holdfast::Parse.
+  template <typename Message>
+  absl::Status Receive(const Bytes& bytes, Received<Message>& request) {
+    const size_t most = kParsedBytesLeast + bytes.Length() * kParsedBytesPerWireByte;
+    return holdfast::Receive(bytes, most, ticket_, request);
+  }
+  // Gives back what the request took: a stream is done with the one that opened it.
+  void DropRequest();
 
   // A stream has no default deadline: it lives as long as its client reads.
   void DropDefaultDeadline();
@@ -75,6 +95,11 @@ class Call {
  private:
   [[nodiscard]] absl::Status CheckMetadata() const;
   void ReadTrace();
+  // Counts a call that its client gave up before its work began; the transport cancels one that is
+  // past its deadline too, which is no fault of the client.
+  void CountIfReset() const;
+  // What gRPC's own retries go by, for they do not read RetryInfo.
+  void SetPushback(const absl::Status& status);
 
   Edge& edge_;
   grpc::CallbackServerContext& context_;
@@ -83,7 +108,8 @@ class Call {
   const size_t held_bytes_;
   const absl::Duration entered_;
   bool default_deadline_ = false;
-  absl::Duration deadline_;  // since boot
+  absl::Duration deadline_;     // since boot
+  mutable bool begun_ = false;  // StillWanted said so once
   CallFacts facts_;
   Caller caller_;
   Admission::Ticket ticket_;

@@ -3,25 +3,77 @@
 namespace holdfast {
 namespace {
 
-// The wire numbers our enums from 1 in the same order (asserted below), 0 being "unspecified".
-template <typename Domain, typename Wire>
-absl::StatusOr<Domain> ReadEnum(std::string_view field, Wire value, int first, int last) {
+// The wire numbers our enums in the same order; 0 is "unspecified" there. A row compiles only while
+// both ends are the same, and no enum is converted without its row.
+template <typename DomainEnum, DomainEnum first, DomainEnum last, typename WireEnum,
+          WireEnum wire_first, WireEnum wire_last, WireEnum wire_max>
+struct Row {
+  using Wire = WireEnum;
+  static constexpr int kFirst = wire_first;
+  static constexpr int kLast = wire_last;
+  // What a number of the domain is less than that of the wire.
+  static constexpr int kBehind = kFirst - static_cast<int>(first);
+  static_assert(kFirst == 1);
+  static_assert(kLast == static_cast<int>(last) + kBehind);
+  static_assert(wire_last == wire_max);
+};
+
+template <typename Domain>
+struct RowOfEnum;
+template <>
+struct RowOfEnum<Mode> : Row<Mode, Mode::kAsk, Mode::kAllowlist, pb::Mode, pb::MODE_ASK,
+                             pb::MODE_ALLOWLIST, pb::Mode_MAX> {};
+template <>
+struct RowOfEnum<TurnSource> : Row<TurnSource, TurnSource::kUser, TurnSource::kPlan, pb::TurnSource,
+                                   pb::TURN_SOURCE_USER, pb::TURN_SOURCE_PLAN, pb::TurnSource_MAX> {
+};
+template <>
+struct RowOfEnum<TurnOutcome>
+    : Row<TurnOutcome, TurnOutcome::kOk, TurnOutcome::kRecovered, pb::TurnOutcome,
+          pb::TURN_OUTCOME_OK, pb::TURN_OUTCOME_RECOVERED, pb::TurnOutcome_MAX> {};
+template <>
+struct RowOfEnum<CloseReason>
+    : Row<CloseReason, CloseReason::kExplicit, CloseReason::kHalted, pb::CloseReason,
+          pb::CLOSE_REASON_EXPLICIT, pb::CLOSE_REASON_HALTED, pb::CloseReason_MAX> {};
+template <>
+struct RowOfEnum<CancelScope>
+    : Row<CancelScope, CancelScope::kSession, CancelScope::kTool, pb::CancelScope,
+          pb::CANCEL_SCOPE_SESSION, pb::CANCEL_SCOPE_TOOL, pb::CancelScope_MAX> {};
+template <>
+struct RowOfEnum<CancelReason>
+    : Row<CancelReason, CancelReason::kUser, CancelReason::kCap, pb::CancelReason,
+          pb::CANCEL_REASON_USER, pb::CANCEL_REASON_CAP, pb::CancelReason_MAX> {};
+template <>
+struct RowOfEnum<DriftPolicy>
+    : Row<DriftPolicy, DriftPolicy::kMigrate, DriftPolicy::kReject, pb::DriftPolicy,
+          pb::DRIFT_POLICY_MIGRATE, pb::DRIFT_POLICY_REJECT, pb::DriftPolicy_MAX> {};
+template <>
+struct RowOfEnum<JournalKind>
+    : Row<JournalKind, JournalKind::kSlotUpdate, JournalKind::kNote, pb::JournalKind,
+          pb::JOURNAL_KIND_SLOT_UPDATE, pb::JOURNAL_KIND_NOTE, pb::JournalKind_MAX> {};
+template <>
+struct RowOfEnum<Lifecycle> : Row<Lifecycle, Lifecycle::kIdle, Lifecycle::kClosed, pb::Lifecycle,
+                                  pb::LIFECYCLE_IDLE, pb::LIFECYCLE_CLOSED, pb::Lifecycle_MAX> {};
+template <>
+struct RowOfEnum<LeaseState>
+    : Row<LeaseState, LeaseState::kFree, LeaseState::kExpired, pb::LeaseState, pb::LEASE_STATE_FREE,
+          pb::LEASE_STATE_EXPIRED, pb::LeaseState_MAX> {};
+
+template <typename Domain>
+absl::StatusOr<Domain> ReadEnum(std::string_view field, typename RowOfEnum<Domain>::Wire value) {
+  using Row = RowOfEnum<Domain>;
   const int number = static_cast<int>(value);
-  if (number < first || number > last) {
+  if (number < Row::kFirst || number > Row::kLast) {
     return InvalidField(field, number == 0 ? "must be set" : "is not a value this server knows");
   }
-  return static_cast<Domain>(number);
+  return static_cast<Domain>(number - Row::kBehind);
 }
 
-static_assert(static_cast<int>(Mode::kAllowlist) == pb::MODE_ALLOWLIST);
-static_assert(static_cast<int>(TurnSource::kPlan) == pb::TURN_SOURCE_PLAN);
-static_assert(static_cast<int>(TurnOutcome::kRecovered) == pb::TURN_OUTCOME_RECOVERED);
-static_assert(static_cast<int>(CloseReason::kExplicit) == pb::CLOSE_REASON_EXPLICIT);
-static_assert(static_cast<int>(CloseReason::kHalted) == pb::CLOSE_REASON_HALTED);
-static_assert(static_cast<int>(DriftPolicy::kReject) == pb::DRIFT_POLICY_REJECT);
-static_assert(static_cast<int>(JournalKind::kNote) == pb::JOURNAL_KIND_NOTE);
-static_assert(static_cast<int>(Lifecycle::kClosed) + 1 == pb::LIFECYCLE_CLOSED);
-static_assert(static_cast<int>(LeaseState::kExpired) + 1 == pb::LEASE_STATE_EXPIRED);
+template <typename Domain>
+auto WriteEnum(Domain value) {
+  using Row = RowOfEnum<Domain>;
+  return static_cast<typename Row::Wire>(static_cast<int>(value) + Row::kBehind);
+}
 
 template <typename Tag>
 std::string_view WhyOf(const Id<Tag>&) {
@@ -67,48 +119,42 @@ absl::StatusOr<absl::Duration> ReadDuration(std::string_view field, bool present
 }
 
 absl::StatusOr<Mode> ReadMode(std::string_view field, pb::Mode value) {
-  return ReadEnum<Mode>(field, value, pb::MODE_ASK, pb::MODE_ALLOWLIST);
+  return ReadEnum<Mode>(field, value);
 }
 absl::StatusOr<TurnSource> ReadTurnSource(std::string_view field, pb::TurnSource value) {
-  return ReadEnum<TurnSource>(field, value, pb::TURN_SOURCE_USER, pb::TURN_SOURCE_PLAN);
+  return ReadEnum<TurnSource>(field, value);
 }
 absl::StatusOr<TurnOutcome> ReadTurnOutcome(std::string_view field, pb::TurnOutcome value) {
-  return ReadEnum<TurnOutcome>(field, value, pb::TURN_OUTCOME_OK, pb::TURN_OUTCOME_RECOVERED);
+  return ReadEnum<TurnOutcome>(field, value);
 }
 absl::StatusOr<CloseReason> ReadCloseReason(std::string_view field, pb::CloseReason value) {
-  return ReadEnum<CloseReason>(field, value, pb::CLOSE_REASON_EXPLICIT, pb::CLOSE_REASON_HALTED);
+  return ReadEnum<CloseReason>(field, value);
 }
 absl::StatusOr<CancelScope> ReadCancelScope(std::string_view field, pb::CancelScope value) {
-  return ReadEnum<CancelScope>(field, value, pb::CANCEL_SCOPE_SESSION, pb::CANCEL_SCOPE_TOOL);
+  return ReadEnum<CancelScope>(field, value);
 }
 absl::StatusOr<CancelReason> ReadCancelReason(std::string_view field, pb::CancelReason value) {
-  return ReadEnum<CancelReason>(field, value, pb::CANCEL_REASON_USER, pb::CANCEL_REASON_CAP);
+  return ReadEnum<CancelReason>(field, value);
 }
 absl::StatusOr<DriftPolicy> ReadDriftPolicy(std::string_view field, pb::DriftPolicy value) {
-  return ReadEnum<DriftPolicy>(field, value, pb::DRIFT_POLICY_MIGRATE, pb::DRIFT_POLICY_REJECT);
+  return ReadEnum<DriftPolicy>(field, value);
 }
 absl::StatusOr<JournalKind> ReadJournalKind(std::string_view field, pb::JournalKind value) {
-  return ReadEnum<JournalKind>(field, value, pb::JOURNAL_KIND_SLOT_UPDATE, pb::JOURNAL_KIND_NOTE);
+  return ReadEnum<JournalKind>(field, value);
 }
 absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle value) {
-  const auto number = ReadEnum<int>(field, value, pb::LIFECYCLE_IDLE, pb::LIFECYCLE_CLOSED);
-  if (!number.ok()) return number.status();
-  return static_cast<Lifecycle>(*number - 1);
+  return ReadEnum<Lifecycle>(field, value);
 }
 
-pb::Mode ToWire(Mode value) { return static_cast<pb::Mode>(value); }
-pb::TurnSource ToWire(TurnSource value) { return static_cast<pb::TurnSource>(value); }
-pb::CloseReason ToWire(CloseReason value) { return static_cast<pb::CloseReason>(value); }
-pb::CancelScope ToWire(CancelScope value) { return static_cast<pb::CancelScope>(value); }
-pb::CancelReason ToWire(CancelReason value) { return static_cast<pb::CancelReason>(value); }
-pb::DriftPolicy ToWire(DriftPolicy value) { return static_cast<pb::DriftPolicy>(value); }
-pb::JournalKind ToWire(JournalKind value) { return static_cast<pb::JournalKind>(value); }
-pb::Lifecycle ToWire(Lifecycle value) {
-  return static_cast<pb::Lifecycle>(static_cast<int>(value) + 1);
-}
-pb::LeaseState ToWire(LeaseState value) {
-  return static_cast<pb::LeaseState>(static_cast<int>(value) + 1);
-}
+pb::Mode ToWire(Mode value) { return WriteEnum(value); }
+pb::TurnSource ToWire(TurnSource value) { return WriteEnum(value); }
+pb::CloseReason ToWire(CloseReason value) { return WriteEnum(value); }
+pb::CancelScope ToWire(CancelScope value) { return WriteEnum(value); }
+pb::CancelReason ToWire(CancelReason value) { return WriteEnum(value); }
+pb::DriftPolicy ToWire(DriftPolicy value) { return WriteEnum(value); }
+pb::JournalKind ToWire(JournalKind value) { return WriteEnum(value); }
+pb::Lifecycle ToWire(Lifecycle value) { return WriteEnum(value); }
+pb::LeaseState ToWire(LeaseState value) { return WriteEnum(value); }
 
 google::protobuf::Duration ToWire(absl::Duration value) {
   google::protobuf::Duration out;

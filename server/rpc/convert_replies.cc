@@ -19,6 +19,7 @@ void WriteCommitted(const Done& done, Reply& out) {
   out.set_last_entry(done.receipt.last_entry.value());
   out.set_message_count(done.receipt.messages.value());
   out.set_next_turn(done.receipt.turn.value());
+  out.set_epoch(done.receipt.epoch.value());
   Write(done.head.marks, *out.mutable_cancel_marks());
 }
 
@@ -111,6 +112,7 @@ void WriteReply(const Resumed& resumed, pb::ResumeSessionResponse& out) {
 void WriteReply(const Begun& begun, pb::BeginTurnResponse& out) {
   WriteCommon(begun.done, out);
   out.set_turn(begun.done.receipt.turn.value());
+  out.set_epoch(begun.done.receipt.epoch.value());
   if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_sm_slot());
   out.set_inline_omitted(begun.inline_omitted);
   Write(begun.done.head.marks, *out.mutable_cancel_marks());

@@ -181,6 +181,7 @@ void Write(const RecoveryReport& report, pb::RecoveryReport& out) {
   }
   for (const SlotReport& slot : report.slots) Write(slot, *out.add_slots());
   for (const std::string& owner : report.damaged_slots) out.add_damaged_slots(owner);
+  out.set_open_tool_uses_cut(report.open_tool_uses_cut);
 }
 
 }  // namespace holdfast

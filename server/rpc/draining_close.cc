@@ -5,6 +5,7 @@
 #include "server/rpc/convert_replies.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "session/thread_check.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +31,7 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
         arrived_(edge.clock.SinceBoot()) {}
 
   grpc::ServerUnaryReactor* Start() {
+    const TransportThread here;
     if (const absl::Status entered = call_.Enter(); !entered.ok()) {
       Finish(entered);
     } else if (!edge_.pool.Submit([self = shared_from_this()] { self->Begin(); })) {
@@ -40,9 +42,12 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
 
  private:
   void Begin() {
-    const absl::StatusOr<bool> drains = Receive();
-    if (!drains.ok()) return Finish(drains.status());
-    if (!*drains) return Finish(CloseIfWanted());
+    bool drains = false;
+    const absl::Status begun = call_.Run([&]() -> absl::Status {
+      ASSIGN_OR_RETURN(drains, Receive());
+      return drains ? absl::OkStatus() : CloseIfWanted();
+    });
+    if (!begun.ok() || !drains) return Finish(begun);
     call_.ProlongDefaultDeadline(command_.drain);
     patience_ends_ = arrived_ + command_.drain;
     Look(TurnWaiters::Woken::kLook);
@@ -51,7 +56,7 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
   // Answers whether the active turn is waited for.
   absl::StatusOr<bool> Receive() {
     Received<pb::CloseSessionRequest> request;
-    RETURN_IF_ERROR(request.Parse(*unary_.request, ParsedBytes(unary_)));
+    RETURN_IF_ERROR(call_.Receive(*unary_.request, request));
     call_.NameSession((*request).session_id());
     ASSIGN_OR_RETURN(command_, ReadClose(*request));
     return (*request).has_drain();
@@ -63,15 +68,22 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
   }
 
   void Look(TurnWaiters::Woken woken) {
-    if (const absl::Status wanted = call_.StillWanted(); !wanted.ok()) return Finish(wanted);
+    bool waits = false;
+    const absl::Status looked = call_.Run([&] { return CloseUnlessDraining(woken, waits); });
+    if (!looked.ok() || !waits) return Finish(looked);
+    Wait();
+  }
+
+  // Closes the session, or sets `waits`.
+  absl::Status CloseUnlessDraining(TurnWaiters::Woken woken, bool& waits) {
+    RETURN_IF_ERROR(call_.StillWanted());
     if (woken == TurnWaiters::Woken::kStopping) {
-      return Finish(StoreUnavailable("this server is stopping", Fate::kNoEffect));
+      return StoreUnavailable("this server is stopping", Fate::kNoEffect);
     }
-    const absl::StatusOr<Draining> found = sessions_.Drain(call_.caller(), command_);
-    if (!found.ok()) return Finish(found.status());
-    if (!committed_before_) committed_before_ = found->committed;
-    if (found->active && edge_.clock.SinceBoot() < patience_ends_) return Wait();
-    Finish(Close(found->committed - *committed_before_));
+    ASSIGN_OR_RETURN(const Draining found, sessions_.Drain(call_.caller(), command_));
+    if (!committed_before_) committed_before_ = found.committed;
+    waits = found.active && edge_.clock.SinceBoot() < patience_ends_;
+    return waits ? absl::OkStatus() : Close(found.committed - *committed_before_);
   }
 
   // The turn may have ended between the look and the waiting, so it is looked at once more.
@@ -81,8 +93,13 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
     waiters_.Add({.key = key,
                   .over = [self] { return self->Over(); },
                   .wake = [self](TurnWaiters::Woken woken) { self->Look(woken); }});
-    const absl::StatusOr<Draining> found = sessions_.Drain(call_.caller(), command_);
-    if (!found.ok() || !found->active) waiters_.TurnEnded(key);
+    bool active = false;
+    const absl::Status looked = call_.Run([&]() -> absl::Status {
+      ASSIGN_OR_RETURN(const Draining found, sessions_.Drain(call_.caller(), command_));
+      active = found.active;
+      return absl::OkStatus();
+    });
+    if (!looked.ok() || !active) waiters_.TurnEnded(key);
   }
 
   bool Over() const {

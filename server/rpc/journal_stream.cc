@@ -24,30 +24,8 @@ size_t BytesOf(const JournalEntry& entry) {
 
 }  // namespace
 
-bool JournalStream::Full() const {
-  return waiting_bytes_ >= kWaitingBytes || waiting_.size() >= kWaitingEntries;
-}
-
-// An acknowledgement may stand for more of its own turn, and never hides that of another.
-bool JournalStream::MayAppend() const {
-  if (waiting_.empty()) return false;
-  return !unsent_ || unsent_->turn() == waiting_.front().turn.value();
-}
-
-JournalStream::Steps JournalStream::Next() {
-  Steps steps;
-  if (finished_) return steps;
-  const bool open = failure_.ok();
-  if (open && !reading_ && !no_more_ && !draining_ && !Full()) steps.read = reading_ = true;
-  if (!writing_ && unsent_) steps.write = writing_ = true;
-  if (open && !appending_ && MayAppend()) steps.append = appending_ = true;
-  const bool busy = appending_ || writing_;
-  const bool through = !open || ((no_more_ || draining_) && waiting_.empty());
-  if (!busy && through) steps.finish = finished_ = true;
-  return steps;
-}
-
-absl::Status JournalStream::Take(const pb::AppendJournalStreamRequest& request) {
+absl::StatusOr<AppendJournalCommand> JournalRequests::Read(
+    const pb::AppendJournalStreamRequest& request) {
   if (!session_) {
     ASSIGN_OR_RETURN(session_, ReadId<SessionId>("session_id", request.session_id()));
     ASSIGN_OR_RETURN(token_, ReadToken("lease_token", request.lease_token()));
@@ -62,21 +40,48 @@ absl::Status JournalStream::Take(const pb::AppendJournalStreamRequest& request) 
   // Here too, so that paths are those of the request and not of a batch.
   RETURN_IF_ERROR(Validate(command));
   RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  for (JournalEntry& entry : command.entries) {
+  return command;
+}
+
+bool JournalStream::Full() const {
+  return waiting_bytes_ >= kWaitingBytes || waiting_.size() >= kWaitingEntries;
+}
+
+// An acknowledgement may stand for more of its own turn, and never hides that of another.
+bool JournalStream::MayAppend() const {
+  if (waiting_.empty()) return false;
+  return !unsent_ || unsent_->turn() == waiting_.front().turn.value();
+}
+
+JournalStream::Steps JournalStream::Next() {
+  Steps steps;
+  if (finished_) return steps;
+  const bool open = failure_.ok();
+  const bool taking = !no_more_ && !draining_ && !Full();
+  if (open && !reading_ && !parsing_ && taking) steps.read = reading_ = true;
+  if (!writing_ && unsent_) steps.write = writing_ = true;
+  if (open && !appending_ && MayAppend()) steps.append = appending_ = true;
+  const bool busy = parsing_ || appending_ || (writing_ && !write_stalled_);
+  const bool through = !open || ((no_more_ || draining_) && waiting_.empty());
+  if (!busy && through) steps.finish = finished_ = true;
+  return steps;
+}
+
+bool JournalStream::Arrived() {
+  reading_ = false;
+  parsing_ = !finished_;
+  return parsing_;
+}
+
+void JournalStream::TookRequest(absl::StatusOr<AppendJournalCommand> request) {
+  parsing_ = false;
+  if (!request.ok()) return Fail(request.status());
+  for (JournalEntry& entry : request->entries) {
     waiting_bytes_ += BytesOf(entry);
     waiting_.push_back(std::move(entry));
   }
-  return absl::OkStatus();
-}
-
-void JournalStream::TookRequest(const pb::AppendJournalStreamRequest& request) {
-  reading_ = false;
-  Fail(Take(request));
-}
-
-void JournalStream::TookNothing(const absl::Status& why) {
-  reading_ = false;
-  Fail(why);
+  request->entries.clear();
+  if (!first_) first_ = *std::move(request);
 }
 
 void JournalStream::TookEnd() {
@@ -85,8 +90,7 @@ void JournalStream::TookEnd() {
 }
 
 AppendJournalCommand JournalStream::TakeBatch() {
-  AppendJournalCommand batch{.session = *session_, .token = token_};
-  batch.acting_owner = acting_owner_;
+  AppendJournalCommand batch = *first_;
   size_t bytes = 0;
   while (!waiting_.empty() && batch.entries.size() < kEntriesPerChange) {
     JournalEntry& next = waiting_.front();
@@ -101,11 +105,13 @@ AppendJournalCommand JournalStream::TakeBatch() {
     batch.entries.push_back(std::move(next));
     waiting_.pop_front();
   }
+  appending_bytes_ = bytes + batch.entries.size() * sizeof(JournalEntry);
   return batch;
 }
 
 void JournalStream::Appended(const AppendJournalCommand& batch, const absl::StatusOr<Done>& done) {
   appending_ = false;
+  appending_bytes_ = 0;
   if (!done.ok()) return Fail(done.status());
   pb::AppendJournalStreamResponse& response = unsent_.emplace();
   response.set_turn(batch.entries.front().turn.value());
@@ -125,6 +131,19 @@ void JournalStream::Written(bool ok) {
 
 void JournalStream::Fail(const absl::Status& why) {
   if (!why.ok() && failure_.ok()) failure_ = why;
+}
+
+void JournalStream::FailWriting(const absl::Status& why) {
+  write_stalled_ = true;
+  Fail(why);
+}
+
+bool JournalStream::Idle() const {
+  return reading_ && !appending_ && !writing_ && waiting_.empty();
+}
+
+size_t JournalStream::HeldBytes() const {
+  return waiting_bytes_ + waiting_.size() * sizeof(JournalEntry) + appending_bytes_;
 }
 
 absl::Status JournalStream::Outcome() const {

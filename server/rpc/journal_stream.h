@@ -19,12 +19,26 @@ namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
+// Turns the requests of one stream into commands, each with the session and the lease that the
+// first one names. Used by one thread at a time.
+class JournalRequests {
+ public:
+  // `secrets` must outlive this.
+  explicit JournalRequests(const SecretScanner& secrets) : secrets_(secrets) {}
+
+  // Converts, validates and searches the next request. After an error the stream must end.
+  absl::StatusOr<AppendJournalCommand> Read(const pb::AppendJournalStreamRequest& request);
+
+ private:
+  const SecretScanner& secrets_;
+  std::optional<SessionId> session_;
+  std::optional<LeaseToken> token_;
+  std::string acting_owner_;
+};
+
 // Used under its owner's lock.
 class JournalStream {
  public:
-  // `secrets` must outlive this.
-  explicit JournalStream(const SecretScanner& secrets) : secrets_(secrets) {}
-
   // What the owner does next, without the lock; each is reported back when it is done.
   struct Steps {
     bool read = false;
@@ -35,11 +49,12 @@ class JournalStream {
   // Marks what it answers as under way.
   Steps Next();
 
-  // The read is done: with a request, with one that cannot be taken, or with nothing because no
-  // more will come.
-  void TookRequest(const pb::AppendJournalStreamRequest& request);
-  void TookNothing(const absl::Status& why);
+  // The read is done: with a request, which a worker is going to parse, or with nothing because no
+  // more will come. False when the stream has ended meanwhile and the request is not wanted.
+  bool Arrived();
   void TookEnd();
+  // The request that arrived was parsed, or cannot be taken.
+  void TookRequest(absl::StatusOr<AppendJournalCommand> request);
   // The batch to append; entries that came together, of one turn.
   AppendJournalCommand TakeBatch();
   void Appended(const AppendJournalCommand& batch, const absl::StatusOr<Done>& done);
@@ -48,29 +63,36 @@ class JournalStream {
   void Written(bool ok);
   // Takes no more, and ends when what came is acknowledged.
   void Drain() { draining_ = true; }
-  // Ends as soon as nothing is under way; the first reason stands.
+  // Ends as soon as no worker has anything of it; the first reason stands.
   void Fail(const absl::Status& why);
+  // The same, and does not wait for the write that is under way.
+  void FailWriting(const absl::Status& why);
+
+  // Nothing but a read is under way, and nothing waits.
+  [[nodiscard]] bool Idle() const;
+  [[nodiscard]] bool Writing() const { return writing_; }
+  [[nodiscard]] bool Finished() const { return finished_; }
+  // What its entries take in memory, about.
+  [[nodiscard]] size_t HeldBytes() const;
 
   // How the stream ended; meaningful once `finish` was answered.
   [[nodiscard]] absl::Status Outcome() const;
-  // Of the first request; empty before it.
-  [[nodiscard]] std::string session() const { return session_ ? session_->value() : ""; }
 
  private:
-  absl::Status Take(const pb::AppendJournalStreamRequest& request);
   [[nodiscard]] bool Full() const;
   [[nodiscard]] bool MayAppend() const;
 
-  const SecretScanner& secrets_;
-  std::optional<SessionId> session_;
-  std::optional<LeaseToken> token_;
-  std::string acting_owner_;
+  // Without its entries: what each batch begins with.
+  std::optional<AppendJournalCommand> first_;
   std::deque<JournalEntry> waiting_;
   size_t waiting_bytes_ = 0;
+  size_t appending_bytes_ = 0;
   std::optional<pb::AppendJournalStreamResponse> unsent_;
   bool reading_ = false;
+  bool parsing_ = false;
   bool appending_ = false;
   bool writing_ = false;
+  bool write_stalled_ = false;
   bool no_more_ = false;
   bool draining_ = false;
   bool finished_ = false;

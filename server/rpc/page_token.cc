@@ -64,6 +64,10 @@ absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQ
     return InvalidField(kField, "belongs to another question or another store");
   }
   if (incarnation != store.incarnation.value()) return InvalidField(kField, "restored");
+  // A number has one spelling too.
+  if (MakePageToken(store, query, last) != token) {
+    return InvalidField(kField, "is not a page token");
+  }
   return last;
 }
 

@@ -4,18 +4,22 @@
 #include "holdfast/v1/store_service.pb.h"
 #include "server/rpc/convert_fields.h"
 #include "server/rpc/convert_session.h"
-#include "server/rpc/hand_over.h"
 #include "server/rpc/piece_packer.h"
 #include "server/rpc/session_reader.h"
+#include "server/rpc/stream_task.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "session/thread_check.h"
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,9 +27,8 @@
 namespace holdfast {
 namespace {
 
-// The responses that are being written, and the next page as the store answers it and once more as
-// responses.
-constexpr size_t kHeldBytes = 3 * kPageBytes;
+// A page while it is read: as the store answers it, and once more as responses.
+constexpr size_t kReadBytes = 2 * kPageBytes;
 
 // ReadSession: the pieces alone.
 struct ReadSessionKind {
@@ -56,125 +59,253 @@ struct ReadKind {
 
 // While the responses of one page are written by the transport, one after the other, a worker reads
 // and packs the next page: the two go on beside each other and meet at the end of a page. The
-// stream ends when neither is under way, so whatever ends it is the last to touch the object.
+// stream ends when no worker reads and the transport has nothing, or no longer takes it. Each page
+// holds its own share of the memory budget.
 template <typename Kind>
-class Reactor final : public grpc::ServerWriteReactor<Bytes> {
+class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream {
  public:
-  using Request = Opening<typename Kind::Request>;
-  using Page = std::vector<Bytes>;
-
   Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
-          const Request& request)
+          const Bytes& request)
       : edge_(edge),
         sessions_(sessions),
-        session_(Kind::What(*request).session_id()),
+        context_(*context),
+        request_(request),
         call_(edge, *context,
               {.method = Kind::kMethod,
-               .session = session_,
-               .request_bytes = request.bytes(),
-               .held_bytes = kHeldBytes}),
-        reader_(sessions, call_.caller(), Kind::What(*request)) {
+               .session = "",
+               .request_bytes = request.Length(),
+               .held_bytes = kIdleStreamBytes}) {
     call_.DropDefaultDeadline();
   }
 
-  void Start(const Request& request) {
-    absl::Status entered = call_.Enter();
-    if (entered.ok()) entered = request.parsed();
-    if (!entered.ok()) return Conclude(entered);
-    ReadAhead();
-    Meet();
+  void Start() {
+    Ending ending;
+    if (const absl::Status entered = call_.Enter(); !entered.ok()) {
+      ending = entered;
+    } else {
+      edge_.streams.Add(this);
+      const absl::MutexLock lock(&mutex_);
+      ReadAhead();
+      ending = Meet();
+    }
+    Conclude(ending);
   }
 
   void OnWriteDone(bool ok) override {
-    handed_.Take();
-    if (!ok) {
-      broken_ = Refusal(Reason::kCancelled, "the reader went away");
-    } else if (++written_ < page_.size()) {
-      return WriteNext();
+    const TransportThread here;
+    Ending ending;
+    {
+      const absl::MutexLock lock(&mutex_);
+      ending = AfterWrite(ok);
     }
-    Meet();
+    Conclude(ending);
   }
 
   void OnDone() override {
-    handed_.Take();
+    const TransportThread here;
+    edge_.streams.Remove(this);
+    { const absl::MutexLock lock(&mutex_); }  // the last one to use it has let go
     delete this;
   }
 
+  // What has begun may end while the server drains.
+  void Drain() override {}
+
+  void Tend(absl::Duration now) override {
+    Ending ending;
+    {
+      const absl::MutexLock lock(&mutex_);
+      ending = LookAfter(now);
+    }
+    Conclude(ending);
+  }
+
  private:
-  // One of the two has come to the end of its page. Whoever comes second goes on for both, and sees
-  // what the other has done; whoever comes first must not touch the object again.
-  void Meet() {
-    const bool second = arrivals_.fetch_add(1, std::memory_order_acq_rel) % 2 == 1;
-    if (second) TurnPage();
-  }
+  struct Page {
+    std::vector<Bytes> responses;
+    Admission::Ticket memory;
+  };
+  // The status to finish with, once the lock is given back.
+  using Ending = std::optional<absl::Status>;
 
-  void TurnPage() {
-    if (!broken_.ok()) return Conclude(broken_);
-    if (!ahead_.ok() || ahead_->empty()) return Conclude(ahead_.status());
+  // One of the two has come to the end of its page, or to the end of all. Whoever comes second goes
+  // on for both.
+  Ending Meet() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (ended_ || reading_ || (writing_ && !stalled_)) return std::nullopt;
+    if (!broken_.ok()) return EndWith(broken_);
+    if (starved_) return std::nullopt;
+    if (!ahead_.ok() || ahead_->responses.empty()) return EndWith(ahead_.status());
     page_ = *std::move(ahead_);
+    ahead_ = Page();
     written_ = 0;
-    ReadAhead();
     WriteNext();
+    ReadAhead();
+    return std::nullopt;
   }
 
-  void ReadAhead() {
-    if (edge_.pool.Submit([this] { ReadPage(); })) return;
-    ahead_ = Overloaded("limits.queued_calls");
-    Meet();
+  Ending AfterWrite(bool ok) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    writing_ = false;
+    response_.Clear();
+    if (!ok && broken_.ok()) broken_ = Refusal(Reason::kCancelled, "the reader went away");
+    if (broken_.ok() && written_ < page_.responses.size()) {
+      WriteNext();
+      return std::nullopt;
+    }
+    page_ = Page();
+    return Meet();
   }
 
+  // Ends a stream whose client reads nothing, and cuts it off when it does not even read its end;
+  // reads on where there was no memory for it.
+  Ending LookAfter(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const absl::Duration timeout = edge_.streams.limits().write_timeout;
+    const bool late = now - since_ >= timeout;
+    if (writing_ && late) {
+      since_ = now;
+      if (ended_) {
+        context_.TryCancel();
+        return std::nullopt;
+      }
+      stalled_ = true;
+      broken_ = ClientReadNothing("known");
+      return Meet();
+    }
+    if (!starved_ || reading_ || ended_) return std::nullopt;
+    if (now - starved_since_ >= timeout) {
+      starved_ = false;
+      ahead_ = Overloaded("limits.memory_budget");
+      return Meet();
+    }
+    ReadAhead();
+    return Meet();
+  }
+
+  void ReadAhead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    starved_ = false;
+    reading_ = edge_.pool.Submit([this] { ReadPage(); });
+    if (!reading_) ahead_ = Overloaded("limits.queued_calls");
+  }
+
+  // On a worker.
   void ReadPage() {
-    const absl::Status wanted = call_.StillWanted();
-    ahead_ = wanted.ok() ? Next() : wanted;
-    Meet();
+    absl::StatusOr<std::optional<Page>> page =
+        RunStreamTask(edge_.log, Kind::kMethod, [this] { return Next(); });
+    Ending ending;
+    {
+      const absl::MutexLock lock(&mutex_);
+      reading_ = false;
+      starved_ = page.ok() && !*page;
+      if (starved_ && !was_starved_) starved_since_ = edge_.clock.SinceBoot();
+      was_starved_ = starved_;
+      if (!page.ok()) {
+        ahead_ = page.status();
+      } else if (*page) {
+        ahead_ = **std::move(page);
+      }
+      ending = Meet();
+    }
+    Conclude(ending);
   }
 
-  // Empty at the end.
-  absl::StatusOr<Page> Next() {
+  // Without responses at the end. Nothing when there is no memory for a further page: a stream that
+  // has begun is not ended by others' load at once.
+  absl::StatusOr<std::optional<Page>> Next() {
+    RETURN_IF_ERROR(call_.StillWanted());
+    const bool first = !reader_;
+    if (first) {
+      RETURN_IF_ERROR(Open());
+    }
+    absl::StatusOr<Admission::Ticket> memory = edge_.admission.AdmitBytes(kReadBytes);
+    if (!memory.ok() && first) return memory.status();
+    if (!memory.ok()) return std::nullopt;
+    Page page{.memory = *std::move(memory)};
+    ASSIGN_OR_RETURN(page.responses, ReadResponses());
+    size_t bytes = reader_->HeldBytes();
+    for (const Bytes& response : page.responses) bytes += response.Length();
+    RETURN_IF_ERROR(page.memory.Resize(bytes));
+    return page;
+  }
+
+  absl::Status Open() {
+    Received<typename Kind::Request> request;
+    RETURN_IF_ERROR(call_.Receive(request_, request));
+    session_ = Kind::What(*request).session_id();
+    call_.NameSession(session_);
+    reader_.emplace(sessions_, call_.caller(), Kind::What(*request));
+    request_.Clear();
+    call_.DropRequest();
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Bytes>> ReadResponses() {
     if (!begun_) {
       begun_ = true;
-      ASSIGN_OR_RETURN(Page first, Kind::First(sessions_, call_.caller(), session_));
+      ASSIGN_OR_RETURN(std::vector<Bytes> first, Kind::First(sessions_, call_.caller(), session_));
       if (!first.empty()) return first;
     }
-    RETURN_IF_ERROR(reader_.Next(packer_));
+    RETURN_IF_ERROR(reader_->Next(packer_));
     return packer_.Take();
   }
 
-  void WriteNext() {
-    const Bytes* const next = &page_[written_];
-    handed_.Give();  // from here on the page is the transport's
-    StartWrite(next);
+  void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    writing_ = true;
+    since_ = edge_.clock.SinceBoot();
+    response_.Swap(&page_.responses[written_]);
+    ++written_;
+    StartWrite(&response_);
   }
 
-  void Conclude(const absl::Status& status) {
-    const grpc::Status answer = call_.End(status);
-    handed_.Give();
-    Finish(answer);
+  Ending EndWith(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ended_ = true;
+    ahead_ = Page();
+    page_.responses.clear();
+    // What the transport still has counts until it is given back.
+    if (writing_) {
+      page_.memory.Resize(response_.Length()).IgnoreError();
+    } else {
+      page_ = Page();
+    }
+    return status;
+  }
+
+  void Conclude(const Ending& ending) {
+    if (ending) Finish(call_.End(*ending));
   }
 
   Edge& edge_;
   Sessions& sessions_;
-  const std::string session_;
+  grpc::CallbackServerContext& context_;
+  Bytes request_;  // until it is parsed
   Call call_;
-  // The reader's, until it meets the writer.
-  SessionReader reader_;
+  // The reading worker's alone.
+  std::string session_;
+  std::optional<SessionReader> reader_;
   PiecePacker<typename Kind::Response> packer_;
   bool begun_ = false;
-  absl::StatusOr<Page> ahead_;
-  // The writer's, in the same way.
-  Page page_;
-  size_t written_ = 0;
-  absl::Status broken_;
-  HandOver handed_;
-  std::atomic<uint64_t> arrivals_ = 0;  // two for each page
+
+  absl::Mutex mutex_;
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;  // a worker reads the next page, or will
+  absl::StatusOr<Page> ahead_ ABSL_GUARDED_BY(mutex_) = Page();
+  bool starved_ ABSL_GUARDED_BY(mutex_) = false;  // there was no memory for it
+  bool was_starved_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration starved_since_ ABSL_GUARDED_BY(mutex_);
+  Page page_ ABSL_GUARDED_BY(mutex_);
+  size_t written_ ABSL_GUARDED_BY(mutex_) = 0;    // of the page, the one under way included
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;  // the transport has a response
+  Bytes response_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration since_ ABSL_GUARDED_BY(mutex_);  // since boot: when the last write began
+  bool stalled_ ABSL_GUARDED_BY(mutex_) = false;  // and its client does not take it
+  absl::Status broken_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 template <typename Kind>
 grpc::ServerWriteReactor<Bytes>* StartAs(Edge& edge, Sessions& sessions,
-                                         grpc::CallbackServerContext* context, const Bytes& bytes) {
-  const Opening<typename Kind::Request> request(bytes);
+                                         grpc::CallbackServerContext* context,
+                                         const Bytes& request) {
+  const TransportThread here;
   auto* reactor = new Reactor<Kind>(edge, sessions, context, request);
-  reactor->Start(request);
+  reactor->Start();
   return reactor;
 }
 

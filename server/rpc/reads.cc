@@ -76,6 +76,18 @@ absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
   return query;
 }
 
+// Ends a page of a listing before the first row that has no room; true then.
+bool CutRows(std::vector<SessionRow>& rows) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    bytes += rows[i].project_root.size() + rows[i].title.size() + kSessionIdBytes;
+    if (i == 0 || bytes <= kPageBytes) continue;
+    rows.resize(i);
+    return true;
+  }
+  return false;
+}
+
 // What was staged counts too: it is brought in from its place.
 absl::Status CheckRoom(const SlotPage& page) {
   uint64_t bytes = 0;
@@ -95,6 +107,9 @@ absl::Status ServeGetSession(Sessions& sessions, Call& call, const pb::GetSessio
   if (request.has_latest_of_project_root()) {
     const std::string& root = request.latest_of_project_root();
     if (root.empty()) return InvalidField("latest_of_project_root", "must be set");
+    if (root.front() != '/') {
+      return InvalidField("latest_of_project_root", "must be an absolute path");
+    }
     ASSIGN_OR_RETURN(const auto found, sessions.Latest(call.caller(), root));
     Write(found.first, found.second, *response.mutable_session());
   } else {
@@ -114,7 +129,8 @@ absl::Status ServeListSessions(Sessions& sessions, Call& call,
   if (!request.page_token().empty()) {
     ASSIGN_OR_RETURN(query.after, ReadPageToken(store, query, request.page_token()));
   }
-  ASSIGN_OR_RETURN(const ListPage page, sessions.store().List(query));
+  ASSIGN_OR_RETURN(ListPage page, sessions.store().List(query));
+  if (CutRows(page.rows)) page.end = false;
   for (const SessionRow& row : page.rows) Write(row, *response.add_sessions());
   response.set_complete(page.complete);
   if (!page.end && !page.rows.empty()) {
@@ -145,6 +161,8 @@ absl::Status ServeReadSlots(Sessions& sessions, Call& call, const pb::ReadSlotsR
                             pb::ReadSlotsResponse& response) {
   ASSIGN_OR_RETURN(const SessionId session, ReadId<SessionId>("session_id", request.session_id()));
   ASSIGN_OR_RETURN(const auto expected, ReadExpectedSlots(request.expected_slots()));
+  const auto owners = static_cast<size_t>(request.owners_size());
+  if (owners > kOwnersPerRead) return TooLarge("owners", kOwnersPerRead, owners);
   const SlotQuery query{.revision = ReadOptionalNumber<Revision>(request.revision()),
                         .owners = ReadTexts(request.owners()),
                         .most_bytes = request.without_data() ? 0 : kReplyBytes};

@@ -19,7 +19,7 @@ std::string ShortSum(std::string_view bytes);
 // `body` with its checksum, in letters that are safe everywhere.
 std::string Seal(std::string_view body);
 
-// The body of a sealed text; nullopt for anything else.
+// The body of a text that Seal has made; nullopt for any other, also for another spelling of one.
 std::optional<std::string> Unseal(const std::string& text);
 
 }  // namespace holdfast

@@ -7,13 +7,18 @@
 #include "session/status_macros.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace holdfast {
 namespace {
 
 constexpr PageLimit kPage = {.items = kPageMost, .bytes = kPageBytes};
+
+// No message has this number.
+constexpr MessageSeq kBehindAll(std::numeric_limits<int64_t>::max());
 
 // About what a piece takes beside its item's bytes.
 constexpr size_t kShellBytes = 64;
@@ -65,6 +70,12 @@ absl::Status SessionReader::Next(PieceSink& out) {
   return absl::OkStatus();
 }
 
+size_t SessionReader::HeldBytes() const {
+  size_t bytes = 0;
+  for (size_t i = next_; i < items_.size(); ++i) bytes += sizeof(Item) + items_[i].data.size();
+  return bytes;
+}
+
 absl::Status SessionReader::ReadMore() {
   items_.clear();
   next_ = 0;
@@ -91,13 +102,13 @@ void SessionReader::Add(Message message) {
   item.shell = std::move(message);
 }
 
-// A damaged slot is said by a size without bytes; it never ends the stream.
+// A damaged slot is shown by a size without bytes; it never ends the stream.
 void SessionReader::Add(SlotView view) {
   Item& item = items_.emplace_back();
-  item.total = view.size;
+  item.unreadable = view.damaged;
+  item.total = view.damaged ? view.size : DataSize(view.slot);
   item.data = std::exchange(view.slot.data, {});
   item.staged = std::exchange(view.slot.staged, std::nullopt);
-  if (view.damaged) item.sent = item.total;
   item.shell = std::move(view.slot);
 }
 
@@ -108,24 +119,33 @@ void SessionReader::Add(JournalEntry entry) {
   item.shell = std::move(entry);
 }
 
+absl::StatusOr<std::string> SessionReader::TakeBytes(Item& item) {
+  const size_t chunk = std::min<uint64_t>(item.total - item.sent, kChunkBytes);
+  if (item.unreadable || chunk == 0) return std::string();
+  if (!item.staged) {
+    return chunk == item.total ? std::move(item.data) : item.data.substr(item.sent, chunk);
+  }
+  absl::StatusOr<std::string> bytes =
+      sessions_.store().ReadStaged(key_, *item.staged, item.sent, kChunkBytes);
+  if (bytes.ok() && bytes->size() != chunk) {
+    bytes =
+        Refusal(Reason::kDamaged, "staged bytes end before their item does").With("what", "upload");
+  }
+  // Behind bytes that were sent already the slot cannot be shown as unreadable any more.
+  item.unreadable = std::holds_alternative<Slot>(item.shell) && item.sent == 0 &&
+                    Is(bytes.status(), Reason::kDamaged);
+  return item.unreadable ? std::string() : std::move(bytes);
+}
+
 absl::StatusOr<size_t> SessionReader::TakePiece(PieceSink& out) {
   Item& item = items_[next_];
-  const uint64_t left = item.total - item.sent;
-  const size_t chunk = std::min<uint64_t>(left, kChunkBytes);
-  std::string bytes;
-  if (item.staged && chunk > 0) {
-    ASSIGN_OR_RETURN(bytes,
-                     sessions_.store().ReadStaged(key_, *item.staged, item.sent, kChunkBytes));
-  } else if (chunk == item.total) {
-    bytes = std::move(item.data);
-  } else {
-    bytes = item.data.substr(item.sent, chunk);
-  }
+  const uint64_t offset = item.sent;
+  ASSIGN_OR_RETURN(std::string bytes, TakeBytes(item));
   const size_t size = kShellBytes + bytes.size();
   pb::SessionPiece& piece = out.Add(size);
   piece.set_total_bytes(item.total);
-  piece.set_chunk_offset(left > 0 ? item.sent : 0);
-  item.sent += bytes.size();
+  piece.set_chunk_offset(offset);
+  item.sent = item.unreadable ? item.total : item.sent + bytes.size();
   if (item.sent >= item.total) ++next_;
   std::string* const data =
       std::visit([&](const auto& shell) { return Fill(shell, piece); }, item.shell);
@@ -155,11 +175,11 @@ absl::Status SessionReader::ReadPosition() {
   key_ = {.tenant = caller_.tenant, .session = std::move(session)};
   ASSIGN_OR_RETURN(const Head head, sessions_.Get(caller_, key_.session));
   RETURN_IF_ERROR(FixPosition(head));
-  // One message says how many there are at this position.
+  // An empty page says how many there are at this position: no message has to be sound for that.
   ASSIGN_OR_RETURN(
-      const MessagePage first,
-      sessions_.store().ReadMessages(key_, at_.revision, MessageSeq(), {.items = 1, .bytes = 1}));
-  const uint64_t newest = first.newest.value();
+      const MessagePage none,
+      sessions_.store().ReadMessages(key_, at_.revision, kBehindAll, {.items = 1, .bytes = 1}));
+  const uint64_t newest = none.newest.value();
   const uint64_t tail = request_.tail_messages();
   const uint64_t skipped = tail == 0 || tail > newest ? 0 : newest - tail;
   after_message_ = MessageSeq(std::max(skipped, request_.after_message()));
@@ -170,8 +190,8 @@ absl::Status SessionReader::ReadPosition() {
   position.set_revision(at_.revision.value());
   position.set_journal_number(at_.journal.value());
   position.set_message_count(newest);
-  position.set_generation(first.generation.value());
-  if (first.history != Digest{}) position.set_history_digest(std::string(View(first.history)));
+  position.set_generation(none.generation.value());
+  if (none.history != Digest{}) position.set_history_digest(std::string(View(none.history)));
   phase_ = after_message_.value() < newest ? Phase::kMessages : Phase::kSlots;
   return absl::OkStatus();
 }
@@ -203,7 +223,7 @@ absl::Status SessionReader::ListSlots() {
 std::vector<std::string> SessionReader::TakeOwners() {
   std::vector<std::string> owners;
   uint64_t bytes = 0;
-  while (!unread_slots_.empty()) {
+  while (!unread_slots_.empty() && owners.size() < kOwnersPerRead) {
     bytes += unread_slots_.back().bytes;
     if (!owners.empty() && bytes > kPageBytes) break;
     owners.push_back(std::move(unread_slots_.back().owner));

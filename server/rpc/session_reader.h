@@ -33,6 +33,9 @@ class SessionReader {
   // the store's reads.
   absl::Status Next(PieceSink& out);
 
+  // What it keeps between two pages, about: items that had no room in the last one.
+  [[nodiscard]] size_t HeldBytes() const;
+
  private:
   enum class Phase : uint8_t { kPosition, kMessages, kSlots, kJournal, kEnd };
   struct Unread {
@@ -47,6 +50,7 @@ class SessionReader {
     std::optional<StagedBytes> staged;
     uint64_t total = 0;
     uint64_t sent = 0;
+    bool unreadable = false;  // of a slot: its size is sent, and no bytes
   };
 
   // Each reads one page of items and moves the phase on when its kind is through.
@@ -63,6 +67,8 @@ class SessionReader {
   // Adds the next piece of the next item, which is taken when it is through. Answers the piece's
   // bytes.
   absl::StatusOr<size_t> TakePiece(PieceSink& out);
+  // The next bytes of `item`. DAMAGED when they are not all there.
+  absl::StatusOr<std::string> TakeBytes(Item& item);
 
   absl::Status FixPosition(const Head& head);
   absl::Status ListSlots();

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -58,6 +59,12 @@ class StagedItems {
   void Drop();
 
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
+  // Of all items so far.
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  // What it takes in memory, about: bytes that the store does not have yet, and the list of items.
+  [[nodiscard]] size_t HeldBytes() const {
+    return unstaged_.capacity() + messages_.size() * sizeof(Message) + slots_.size() * sizeof(Slot);
+  }
 
  private:
   void BeginItem(std::string field, std::optional<StagedBytes>& place);

@@ -1,5 +1,4 @@
-// The one place where a refusal becomes what a client gets: a gRPC status with google.rpc details
-// (DESIGN section 4).
+// The one place where a refusal becomes what a client gets: a gRPC status with google.rpc details.
 #ifndef HOLDFAST_SERVER_RPC_STATUS_H_
 #define HOLDFAST_SERVER_RPC_STATUS_H_
 

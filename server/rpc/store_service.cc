@@ -36,10 +36,12 @@ absl::Status Describe(const SessionStore& store, pb::DescribeStoreResponse& out)
 }
 
 // What is wrong with the store is the answer and no refusal of the call.
-absl::Status Check(SessionStore& store, const TenantId& tenant, pb::CheckStoreResponse& out) {
+absl::Status Check(SessionStore& store, SharedStoreCheck& shared, const TenantId& tenant,
+                   pb::CheckStoreResponse& out) {
   const absl::Status health = store.CheckHealth();
   out.set_reachable(health.ok());
-  const absl::StatusOr<StoreCheck> check = health.ok() ? store.Check() : health;
+  const absl::StatusOr<StoreCheck> check = health.ok() ? shared.Get() : health;
+  if (Is(check.status(), Reason::kOverloaded)) return check.status();
   out.set_writable(check.ok());
   if (!check.ok()) {
     out.set_diagnostic(RefusalOf(check.status()).message());
@@ -67,7 +69,7 @@ StoreService::Reactor* StoreService::CheckStore(Context* context, const Bytes* r
   return RunUnary<pb::CheckStoreRequest, pb::CheckStoreResponse>(
       edge_, {"CheckStore", context, request, response},
       [this](Call& call, const pb::CheckStoreRequest&, pb::CheckStoreResponse& out) {
-        return Check(sessions_.store(), call.caller().tenant, out);
+        return Check(sessions_.store(), check_, call.caller().tenant, out);
       });
 }
 

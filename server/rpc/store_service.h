@@ -4,6 +4,7 @@
 
 #include "holdfast/v1/store_service.grpc.pb.h"
 #include "server/rpc/raw_methods.h"
+#include "server/rpc/store_check.h"
 #include "server/rpc/unary.h"
 #include "session/sessions.h"
 
@@ -21,7 +22,8 @@ using RawStoreService =
 class StoreService final : public RawStoreService {
  public:
   // `edge` and `sessions` must outlive this.
-  StoreService(Edge& edge, Sessions& sessions) : edge_(edge), sessions_(sessions) {}
+  StoreService(Edge& edge, Sessions& sessions)
+      : edge_(edge), sessions_(sessions), check_(sessions.store(), edge.clock) {}
 
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
@@ -35,6 +37,7 @@ class StoreService final : public RawStoreService {
  private:
   Edge& edge_;
   Sessions& sessions_;
+  SharedStoreCheck check_;
 };
 
 }  // namespace holdfast

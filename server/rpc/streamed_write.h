@@ -12,6 +12,7 @@
 #include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/call.h"
 #include "server/rpc/convert_contents.h"
+#include "server/rpc/staged_budget.h"
 #include "server/rpc/staged_items.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -20,6 +21,9 @@
 
 #include "absl/status/statusor.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -33,7 +37,25 @@ namespace pb = ::holdfast::v1;
 absl::Status TakeItem(const pb::Message& message, StagedItems& items);
 absl::Status TakeItem(const pb::Slot& slot, StagedItems& items);
 
-// Used by one thread at a time; Take blocks as the store does.
+// An upload that is under way, with its share of the bytes that may be staged.
+struct StagedUpload {
+  StagedUpload(StagedBudget& budget, const StagedItems::Parts& parts, SessionKey key,
+               uint64_t announced)
+      : share(budget, announced), items(parts, std::move(key), announced) {}
+
+  StagedBudget::Share share;
+  StagedItems items;
+};
+
+// The bytes that a piece adds to an upload.
+template <typename Request>
+size_t BytesIn(const Request& piece) {
+  if (piece.has_message()) return piece.message().data().size();
+  if (piece.has_slot()) return piece.slot().data().size();
+  return piece.has_more() ? piece.more().size() : 0;
+}
+
+// Used by one thread at a time; Take and GiveUp block as the store does.
 template <typename Kind>
 class StreamedWrite {
  public:
@@ -46,22 +68,31 @@ class StreamedWrite {
   // only GiveUp may follow.
   absl::StatusOr<std::optional<Done>> Take(const typename Kind::Request& piece) {
     const auto* begin = Kind::Begin(piece);
-    if ((begin != nullptr) == items_.has_value()) {
+    if ((begin != nullptr) == (upload_ != nullptr)) {
       return InvalidField(Kind::kBegin, "must be the first part, and only that");
     }
     if (begin != nullptr) return TakeBegin(*begin);
     if (piece.has_end()) return TakeEnd(piece.end());
+    StagedItems& items = upload_->items;
+    RETURN_IF_ERROR(upload_->share.Cover(items.bytes() + BytesIn(piece)));
     absl::Status taken = InvalidField("part", "must be set");
-    if (piece.has_message()) taken = TakeItem(piece.message(), *items_);
-    if (piece.has_slot()) taken = TakeItem(piece.slot(), *items_);
-    if (piece.has_more()) taken = items_->More(piece.more());
+    if (piece.has_message()) taken = TakeItem(piece.message(), items);
+    if (piece.has_slot()) taken = TakeItem(piece.slot(), items);
+    if (piece.has_more()) taken = items.More(piece.more());
     RETURN_IF_ERROR(taken);
     return std::nullopt;
   }
 
-  // Drops what was staged and not linked. Called last, once.
+  // Drops what was staged and not linked. Called last.
   void GiveUp() {
-    if (items_) items_->Drop();
+    if (const auto upload = LeaveUpload()) upload->items.Drop();
+  }
+  // What was staged and not linked, to be dropped by the caller; nullptr if there is nothing.
+  std::unique_ptr<StagedUpload> LeaveUpload() { return std::move(upload_); }
+
+  // What it takes in memory between two pieces, about.
+  [[nodiscard]] size_t HeldBytes() const {
+    return upload_ == nullptr ? 0 : upload_->items.HeldBytes();
   }
 
  private:
@@ -77,22 +108,22 @@ class StreamedWrite {
     call_.NameSession(command_.session.value());
     ASSIGN_OR_RETURN(std::optional<Done> done, sessions_.Foresee(call_.caller(), command_));
     if (done) return done;
-    ASSIGN_OR_RETURN(share_, edge_.staged.Take(begin.data_bytes()));
     const StagedItems::Parts parts{
         .store = sessions_.store(), .random = edge_.random, .secrets = edge_.secrets};
-    items_.emplace(parts, SessionKey{call_.caller().tenant, command_.session}, begin.data_bytes());
+    const SessionKey key{call_.caller().tenant, command_.session};
+    upload_ = std::make_unique<StagedUpload>(edge_.staged, parts, key, begin.data_bytes());
     return std::nullopt;
   }
 
   absl::StatusOr<std::optional<Done>> TakeEnd(const pb::StreamEnd& end) {
-    ASSIGN_OR_RETURN(StagedContent content, items_->Finish(end.data_sha256()));
+    ASSIGN_OR_RETURN(StagedContent content, upload_->items.Finish(end.data_sha256()));
     command_.messages = std::move(content.messages);
     command_.slots = std::move(content.slots);
     command_.upload = content.link;
     // The store finishes what it has been given, so the last moment to give up is now.
     RETURN_IF_ERROR(call_.StillWanted());
     ASSIGN_OR_RETURN(Done done, Kind::Do(sessions_, call_.caller(), command_));
-    if (!done.repeated) items_.reset();  // the change has taken over what was staged
+    if (!done.repeated) upload_.reset();  // the change has taken over what was staged
     return done;
   }
 
@@ -100,8 +131,7 @@ class StreamedWrite {
   Sessions& sessions_;
   Call& call_;
   typename Kind::Command command_;
-  StagedBudget::Share share_;
-  std::optional<StagedItems> items_;
+  std::unique_ptr<StagedUpload> upload_;
 };
 
 }  // namespace holdfast

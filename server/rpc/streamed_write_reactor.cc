@@ -4,18 +4,27 @@
 #include "holdfast/v1/store_service.pb.h"
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
-#include "server/rpc/hand_over.h"
+#include "server/rpc/stream_task.h"
 #include "server/rpc/streamed_write.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "session/thread_check.h"
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
 
 namespace holdfast {
 namespace {
 
-// A piece as it came, its bytes on their way to the store, and the list of items.
-constexpr size_t kHeldBytes = 4 * kChunkBytes;
-// What a piece may become in memory.
-constexpr size_t kParsedBytes = kChunkBytes;
+// What the messages of one piece may take, beside its texts.
+constexpr size_t kArenaBytes = kChunkBytes;
 
 struct CommitTurnKind {
   using Request = pb::CommitTurnStreamRequest;
@@ -52,15 +61,17 @@ struct WriteKind {
 };
 
 // A piece is read on the transport's threads, then taken in on a worker; then the next one. At
-// every moment exactly one of the two is under way, so nothing here needs a lock, and whoever has
-// handed on must not touch the object again.
+// every moment one of the two is under way and `state_` says which; whoever has handed on must not
+// touch the object again.
 template <typename Kind>
-class Reactor final : public grpc::ServerReadReactor<Bytes> {
+class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
  public:
   Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context, Bytes* response)
       : edge_(edge),
         response_(response),
-        call_(edge, *context, {.method = Kind::kMethod, .session = "", .held_bytes = kHeldBytes}),
+        context_(*context),
+        call_(edge, *context,
+              {.method = Kind::kMethod, .session = "", .held_bytes = kIdleStreamBytes}),
         write_(edge, sessions, call_) {
     call_.DropDefaultDeadline();
   }
@@ -68,24 +79,61 @@ class Reactor final : public grpc::ServerReadReactor<Bytes> {
   void Start() {
     const absl::Status entered = call_.Enter();
     if (!entered.ok()) return Conclude(entered);
+    edge_.streams.Add(this);
     ReadPiece();
   }
 
   void OnReadDone(bool ok) override {
-    handed_.Take();
-    if (!edge_.pool.Submit([this, ok] { ok ? TakePiece() : EndEarly(); })) {
-      End(Overloaded("limits.queued_calls"));
+    const TransportThread here;
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (state_ != State::kReading) return;  // ended because nothing came
+      state_ = State::kWorking;
     }
+    const absl::Status held = ok ? HoldPiece() : absl::OkStatus();
+    if (!held.ok()) return Abandon(held);
+    if (edge_.pool.Submit([this, ok] { ok ? TakePiece() : EndEarly(); })) return;
+    Abandon(Overloaded("limits.queued_calls"));
   }
 
   void OnDone() override {
-    handed_.Take();
+    const TransportThread here;
+    edge_.streams.Remove(this);
+    { const absl::MutexLock lock(&mutex_); }  // the last one to use it has let go
     delete this;
   }
 
+  // What has begun may end while the server drains.
+  void Drain() override {}
+
+  void Tend(absl::Duration now) override {
+    const StreamLimits& limits = edge_.streams.limits();
+    const absl::MutexLock lock(&mutex_);
+    if (state_ == State::kReading && now - since_ >= limits.idle) {
+      // Without a worker the next beat tries again: what was staged is dropped there.
+      if (edge_.pool.Submit([this] { End(ClientSentNothing()); })) state_ = State::kWorking;
+    } else if (state_ == State::kEnded && now - since_ >= limits.write_timeout) {
+      since_ = now;
+      context_.TryCancel();  // its client does not even read the answer
+    }
+  }
+
  private:
+  enum class State : uint8_t {
+    kReading,  // the client's turn
+    kWorking,  // a worker has the piece, or will
+    kEnded,    // the status is on its way
+  };
+
+  // The bytes of a piece count from here on.
+  absl::Status HoldPiece() {
+    ASSIGN_OR_RETURN(piece_memory_, edge_.admission.AdmitBytes(piece_.Length()));
+    return absl::OkStatus();
+  }
+
   void TakePiece() {
-    const absl::StatusOr<std::optional<Done>> done = TakeIfWanted();
+    const absl::StatusOr<std::optional<Done>> done =
+        RunStreamTask(edge_.log, Kind::kMethod, [this] { return TakeIfWanted(); });
     if (!done.ok()) return End(done.status());
     if (!*done) return ReadPiece();
     typename Kind::Response response;
@@ -100,8 +148,14 @@ class Reactor final : public grpc::ServerReadReactor<Bytes> {
       return TooLarge("request", kUnaryRequestBytes, piece_.Length());
     }
     Received<typename Kind::Request> piece;
-    RETURN_IF_ERROR(piece.Parse(piece_, kParsedBytes));
-    return write_.Take(*piece);
+    RETURN_IF_ERROR(Receive(piece_, kArenaBytes, piece_memory_, piece));
+    ASSIGN_OR_RETURN(std::optional<Done> done, write_.Take(*piece));
+    if (done) return done;
+    // The piece is handed over; what the upload keeps of it goes on counting.
+    piece_.Clear();
+    piece_memory_ = Admission::Ticket();
+    ASSIGN_OR_RETURN(upload_memory_, edge_.admission.AdmitBytes(write_.HeldBytes()));
+    return std::nullopt;
   }
 
   void EndEarly() {
@@ -109,33 +163,59 @@ class Reactor final : public grpc::ServerReadReactor<Bytes> {
     End(wanted.ok() ? InvalidField("end", "must be the last part").ToStatus() : wanted);
   }
 
+  // On a worker.
   void End(const absl::Status& status) {
-    write_.GiveUp();
+    RunStreamTask(edge_.log, Kind::kMethod, [this] {
+      write_.GiveUp();
+      return absl::OkStatus();
+    }).IgnoreError();  // what is left is swept
+    Conclude(status);
+  }
+
+  // On a thread of the transport, which must not wait for the store.
+  void Abandon(const absl::Status& status) {
+    if (std::shared_ptr<StagedUpload> upload = write_.LeaveUpload()) {
+      edge_.streams.Defer([upload = std::move(upload)] { upload->items.Drop(); });
+    }
     Conclude(status);
   }
 
   void ReadPiece() {
-    handed_.Give();
+    const absl::MutexLock lock(&mutex_);
+    state_ = State::kReading;
+    since_ = edge_.clock.SinceBoot();
     StartRead(&piece_);
   }
 
   void Conclude(const absl::Status& status) {
+    piece_memory_ = Admission::Ticket();
+    upload_memory_ = Admission::Ticket();
     const grpc::Status answer = call_.End(status);
-    handed_.Give();
+    {
+      const absl::MutexLock lock(&mutex_);
+      state_ = State::kEnded;
+      since_ = edge_.clock.SinceBoot();
+    }
     Finish(answer);
   }
 
   Edge& edge_;
   Bytes* const response_;
+  grpc::CallbackServerContext& context_;
   Call call_;
   StreamedWrite<Kind> write_;
   Bytes piece_;
-  HandOver handed_;
+  Admission::Ticket piece_memory_;
+  Admission::Ticket upload_memory_;
+  absl::Mutex mutex_;
+  State state_ ABSL_GUARDED_BY(mutex_) = State::kWorking;
+  absl::Duration since_ ABSL_GUARDED_BY(mutex_);  // since boot: when the state began
 };
 
 template <typename Kind>
 grpc::ServerReadReactor<Bytes>* StartAs(Edge& edge, Sessions& sessions,
                                         grpc::CallbackServerContext* context, Bytes* response) {
+  const TransportThread here;
   auto* reactor = new Reactor<Kind>(edge, sessions, context, response);
   reactor->Start();
   return reactor;

@@ -4,10 +4,8 @@
 
 #include "server/rpc/call.h"
 #include "server/rpc/wire.h"
-#include "session/limits.h"
 #include "session/status_macros.h"
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -24,11 +22,6 @@ struct Unary {
 // What is known of it before its request is parsed.
 inline CallInfo InfoOf(const Unary& unary) {
   return {.method = unary.method, .session = "", .request_bytes = unary.request->Length()};
-}
-
-// The most memory that its request may become.
-inline size_t ParsedBytes(const Unary& unary) {
-  return kParsedBytesLeast + unary.request->Length() * kParsedBytesPerWireByte;
 }
 
 // The session that a request or a response names, or nothing.
@@ -49,7 +42,7 @@ template <typename Request, typename Response, typename Serve>
 grpc::ServerUnaryReactor* RunUnary(Edge& edge, const Unary& unary, Serve serve) {
   return RunUnary(edge, unary.context, InfoOf(unary), [unary, serve](Call& call) -> absl::Status {
     Received<Request> request;
-    RETURN_IF_ERROR(request.Parse(*unary.request, ParsedBytes(unary)));
+    RETURN_IF_ERROR(call.Receive(*unary.request, request));
     call.NameSession(SessionIn(*request));
     Response response;
     RETURN_IF_ERROR(serve(call, *request, response));

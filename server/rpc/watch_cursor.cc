@@ -45,6 +45,8 @@ absl::StatusOr<EventSeq> WatchCursors::Read(const std::string& cursor) const {
     return InvalidField(kField, "belongs to another session or another store");
   }
   if (incarnation != incarnation_) return InvalidField(kField, "restored");
+  // A number has one spelling too.
+  if (Make(last) != cursor) return InvalidField(kField, kNoCursor);
   return last;
 }
 

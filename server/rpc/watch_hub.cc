@@ -9,10 +9,21 @@
 
 namespace holdfast {
 
-WatchHub::WatchHub(SessionStore& store, const Clock& clock, WatchLimits limits)
-    : store_(store), clock_(clock), limits_(limits), last_beat_(clock.SinceBoot()), thread_([this] {
-        Run();
-      }) {}
+WorkerPool::Size DeliveryShare(WorkerPool::Size workers, const WatchLimits& limits) {
+  const auto share = [](size_t all) { return std::max<size_t>(1, all / kWorkersPerDelivery); };
+  return {.workers = share(workers.workers),
+          .queued = limits.watchers,
+          .on_core = share(workers.on_core)};
+}
+
+WatchHub::WatchHub(const Parts& parts, WatchLimits limits)
+    : store_(parts.store),
+      clock_(parts.clock),
+      admission_(parts.admission),
+      limits_(limits),
+      last_beat_(parts.clock.SinceBoot()),
+      deliveries_(parts.deliveries, parts.report),
+      thread_([this] { Run(); }) {}
 
 WatchHub::~WatchHub() {
   {
@@ -22,17 +33,33 @@ WatchHub::~WatchHub() {
   thread_.join();
 }
 
-absl::Status WatchHub::Add(const SessionKey& key, const std::shared_ptr<Watcher>& watcher) {
+absl::StatusOr<std::shared_ptr<WatchFeed>> WatchHub::Add(const WatchStart& start,
+                                                         const std::shared_ptr<Watcher>& watcher) {
   const absl::MutexLock lock(&mutex_);
   if (draining_) return StoreUnavailable("this server is stopping", Fate::kNoEffect);
   if (watchers_.size() >= limits_.watchers) return Overloaded("limits.watchers");
-  watchers_.emplace(Place(key, watcher.get()), watcher);
-  return absl::OkStatus();
+  Watched& watched = feeds_[start.key];
+  if (watched.feed == nullptr) {
+    watched.feed = std::make_shared<WatchFeed>(store_, admission_, start.key, start.cursors);
+  }
+  ++watched.watchers;
+  watchers_.emplace(Place(start.key, watcher.get()), watcher);
+  return watched.feed;
 }
 
 void WatchHub::Remove(const SessionKey& key, const Watcher& watcher) {
+  std::shared_ptr<WatchFeed> last;  // ends without the lock
   const absl::MutexLock lock(&mutex_);
-  watchers_.erase(Place(key, &watcher));
+  if (watchers_.erase(Place(key, &watcher)) == 0) return;
+  const auto watched = feeds_.find(key);
+  if (--watched->second.watchers > 0) return;
+  last = std::move(watched->second.feed);
+  feeds_.erase(watched);
+}
+
+size_t WatchHub::Count() {
+  const absl::MutexLock lock(&mutex_);
+  return watchers_.size();
 }
 
 void WatchHub::Drain(absl::Duration patience) {
@@ -72,10 +99,14 @@ void WatchHub::Run() {
 void WatchHub::WakeThose(const Wakeups& wakeups) {
   Watchers woken;
   if (wakeups.all) {
+    TouchFeeds();
     woken = Everybody();
   } else {
     const absl::MutexLock lock(&mutex_);
     for (const SessionKey& key : wakeups.sessions) {
+      const auto watched = feeds_.find(key);
+      if (watched == feeds_.end()) continue;
+      watched->second.feed->Touch();
       auto at = watchers_.lower_bound(Place(key, nullptr));
       for (; at != watchers_.end() && at->first.first == key; ++at) woken.push_back(at->second);
     }
@@ -87,8 +118,20 @@ void WatchHub::Beat() {
   const absl::Duration now = clock_.SinceBoot();
   if (now - last_beat_ < kWatchBeat) return;
   last_beat_ = now;
+  TouchFeeds();
   for (const auto& watcher : Everybody()) watcher->Tend(now);
+  TrimFeeds();
   for (const auto& watcher : NextToPoll()) watcher->Wake();
+}
+
+void WatchHub::TouchFeeds() {
+  const absl::MutexLock lock(&mutex_);
+  for (const auto& [key, watched] : feeds_) watched.feed->Touch();
+}
+
+void WatchHub::TrimFeeds() {
+  const absl::MutexLock lock(&mutex_);
+  for (const auto& [key, watched] : feeds_) watched.feed->Trim();
 }
 
 WatchHub::Watchers WatchHub::Everybody() {

@@ -1,8 +1,14 @@
-// Everybody who watches, by session, and the one thread that wakes them. Events live in the store;
-// what goes round here only says "look".
+// The watchers of all sessions, the thread that wakes them, and the workers that deliver to them.
+// Events live in the store and, for a moment, in the feed of their session; what goes round here
+// only says "look".
 #ifndef HOLDFAST_SERVER_RPC_WATCH_HUB_H_
 #define HOLDFAST_SERVER_RPC_WATCH_HUB_H_
 
+#include "server/rpc/admission.h"
+#include "server/rpc/watch_feed.h"
+#include "server/rpc/watch_start.h"
+#include "server/rpc/watcher.h"
+#include "server/worker_pool.h"
 #include "session/clock.h"
 #include "session/ids.h"
 #include "session/limits.h"
@@ -11,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
@@ -22,43 +29,45 @@
 
 namespace holdfast {
 
-// One who watches. The hub's thread calls, holding no lock; each call returns at once.
-class Watcher {
- public:
-  Watcher() = default;
-  Watcher(const Watcher&) = delete;
-  Watcher& operator=(const Watcher&) = delete;
-  virtual ~Watcher() = default;
-
-  // The session may have new events.
-  virtual void Wake() = 0;
-  // About once every kWatchBeat; `now` is time since boot.
-  virtual void Tend(absl::Duration now) = 0;
-  // The server stops: say so to the client, and go.
-  virtual void Leave() = 0;
-};
-
 struct WatchLimits {
   size_t watchers = kWatchersDefault;
   absl::Duration progress = kWatchProgressDefault;
   absl::Duration write_timeout = kWatchWriteTimeoutDefault;
 };
 
+// The share of `workers` that deliveries have: calls never wait behind them.
+WorkerPool::Size DeliveryShare(WorkerPool::Size workers, const WatchLimits& limits);
+
 // Any thread may call. While somebody watches, its thread waits in the store; else it only waits.
 class WatchHub {
  public:
-  // `store` and `clock` must outlive this.
-  WatchHub(SessionStore& store, const Clock& clock, WatchLimits limits);
+  struct Parts {
+    SessionStore& store;
+    const Clock& clock;
+    Admission& admission;
+    WorkerPool::Size deliveries;         // room for a task of each watcher in its queue
+    WorkerPool::ReportException report;  // may be unset
+  };
+  // All that is named must outlive this.
+  WatchHub(const Parts& parts, WatchLimits limits);
   WatchHub(const WatchHub&) = delete;
   WatchHub& operator=(const WatchHub&) = delete;
   // Waits for the thread, for up to kWatchBeat unless the store has been deactivated.
   ~WatchHub();
 
-  // From now on `watcher` is woken for `key`, which it must look at once itself. OVERLOADED when
-  // there are too many; STORE_UNAVAILABLE when the server stops.
-  absl::Status Add(const SessionKey& key, const std::shared_ptr<Watcher>& watcher);
+  // From now on `watcher` is woken for the session, at which it must look once itself, by the feed
+  // that this answers. OVERLOADED when there are too many; STORE_UNAVAILABLE when the server stops.
+  absl::StatusOr<std::shared_ptr<WatchFeed>> Add(const WatchStart& start,
+                                                 const std::shared_ptr<Watcher>& watcher);
   // Harmless for one who was not added.
   void Remove(const SessionKey& key, const Watcher& watcher);
+
+  // How many watchers there are.
+  size_t Count();
+
+  // Runs `task` on a worker of the deliveries; false, without having kept it, when their queue is
+  // full, as it is only where there are more tasks than watchers.
+  [[nodiscard]] bool Deliver(WorkerPool::Task task) { return deliveries_.Submit(std::move(task)); }
 
   // Lets nobody in any more, tells everybody to leave and waits until they have, at most for
   // `patience`.
@@ -68,6 +77,11 @@ class WatchHub {
 
  private:
   using Place = std::pair<SessionKey, const Watcher*>;
+  // A feed lives as long as its session has watchers.
+  struct Watched {
+    std::shared_ptr<WatchFeed> feed;
+    size_t watchers = 0;
+  };
   using Watchers = std::vector<std::shared_ptr<Watcher>>;
 
   void Run();
@@ -76,18 +90,24 @@ class WatchHub {
   void WakeThose(const Wakeups& wakeups);
   // What is due by the clock: looking after everybody, and waking some whom nobody woke.
   void Beat();
+  // Also where no wake-up came, who comes to the end of the events from here on reads once more.
+  void TouchFeeds();
+  void TrimFeeds();
   Watchers Everybody();
   Watchers NextToPoll();
 
   SessionStore& store_;
   const Clock& clock_;
+  Admission& admission_;
   const WatchLimits limits_;
   absl::Mutex mutex_;
   absl::btree_map<Place, std::shared_ptr<Watcher>> watchers_ ABSL_GUARDED_BY(mutex_);
+  absl::btree_map<SessionKey, Watched> feeds_ ABSL_GUARDED_BY(mutex_);
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   Place polled_ ABSL_GUARDED_BY(mutex_);  // the last one that was woken without a reason
   absl::Duration last_beat_;              // the thread's own
+  WorkerPool deliveries_;
   std::jthread thread_;
 };
 

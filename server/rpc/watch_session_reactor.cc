@@ -1,15 +1,19 @@
 #include "server/rpc/watch_session_reactor.h"
 
 #include "holdfast/v1/session_service.pb.h"
-#include "server/rpc/watch_reader.h"
+#include "server/rpc/stream_task.h"
+#include "server/rpc/watch_feed.h"
+#include "server/rpc/watch_start.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/status_macros.h"
+#include "session/thread_check.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 
-#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +22,7 @@
 namespace holdfast {
 namespace {
 
-// One page as the store answers it and once more as messages.
-constexpr size_t kHeldBytes = 2 * kWatchPageBytes;
+constexpr char kMethod[] = "WatchSession";
 
 absl::Status WatchEnded(const char* message, const char* cause, const std::string& cursor) {
   return Refusal(Reason::kWatchEnded, message)
@@ -28,38 +31,39 @@ absl::Status WatchEnded(const char* message, const char* cause, const std::strin
       .RetryAfter(kWatchRetry);
 }
 
-// Reads a page on a worker, writes it message by message, reads the next one; at the end of the
-// events it waits to be woken. `state_` says what is under way, and whoever changes it under the
-// lock has the right to the next step. Writing and handing to a worker are begun under the lock;
-// the stream is finished behind it, and after that the object is not touched again.
+// Looks for the next event on a worker of the deliveries, writes it, looks for the next one; at the
+// end of the events it waits to be woken. What it writes is shared by all watchers of the session:
+// it holds one message, and nothing while it waits. `state_` says what is under way, and whoever
+// changes it under the lock has the right to the next step. Writing and handing to a worker are
+// begun under the lock; the stream is finished behind it, and after that the object is not touched
+// again.
 class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
                                   public Watcher,
                                   public std::enable_shared_from_this<WatchSessionReactor> {
  public:
   WatchSessionReactor(Edge& edge, Sessions& sessions, WatchHub& hub,
-                      grpc::CallbackServerContext* context,
-                      const Opening<pb::WatchSessionRequest>& request)
+                      grpc::CallbackServerContext* context, const Bytes& request)
       : edge_(edge),
         hub_(hub),
         context_(*context),
         call_(edge, *context,
-              {.method = "WatchSession",
-               .session = (*request).session_id(),
-               .request_bytes = request.bytes()}),
-        reader_(sessions, call_.caller(), *request) {
+              {.method = kMethod, .session = "", .request_bytes = request.Length()}),
+        sessions_(sessions),
+        request_(request) {
     call_.DropDefaultDeadline();
   }
 
   // Lives from here until the transport is done with it, or the worker that reads for it, whichever
   // is later.
-  void Start(const absl::Status& parsed) {
+  void Start() {
     {
       const absl::MutexLock lock(&mutex_);
       self_ = shared_from_this();
     }
     absl::Status status = call_.Enter();
-    if (status.ok()) status = parsed;
-    if (status.ok() && !Submit()) status = Overloaded("limits.queued_calls");
+    // The first look is a call as any other.
+    const auto open = [self = shared_from_this()] { self->Open(); };
+    if (status.ok() && !edge_.pool.Submit(open)) status = Overloaded("limits.queued_calls");
     if (status.ok()) return;
     {
       const absl::MutexLock lock(&mutex_);
@@ -71,7 +75,12 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   void Wake() override {
     const absl::MutexLock lock(&mutex_);
     woken_ = true;
-    if (state_ == State::kIdle) ReadOn();
+    if (state_ == State::kIdle) LookOn();
+  }
+
+  void Resume() override {
+    const absl::MutexLock lock(&mutex_);
+    LookOn();
   }
 
   void Tend(absl::Duration now) override {
@@ -94,6 +103,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   }
 
   void OnWriteDone(bool ok) override {
+    const TransportThread here;
     Ending ending;
     {
       const absl::MutexLock lock(&mutex_);
@@ -104,6 +114,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   }
 
   void OnCancel() override {
+    const TransportThread here;
     Ending ending;
     {
       const absl::MutexLock lock(&mutex_);
@@ -114,7 +125,8 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   }
 
   void OnDone() override {
-    hub_.Remove(reader_.key(), *this);
+    const TransportThread here;
+    if (feed_ != nullptr) hub_.Remove(feed_->key(), *this);
     std::shared_ptr<WatchSessionReactor> self;
     const absl::MutexLock lock(&mutex_);
     self = std::move(self_);
@@ -123,7 +135,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
 
  private:
   enum class State : uint8_t {
-    kReading,  // a worker reads, or will
+    kLooking,  // a worker looks for the next event, or will
     kWriting,  // the transport has a message
     kIdle,     // nothing to send
     kEnded,    // the status is on its way
@@ -131,95 +143,120 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   // The status to finish with, once the lock is given back.
   using Ending = std::optional<absl::Status>;
 
-  // The worker keeps the object for as long as it reads: once it has begun a write and given the
-  // lock back, the stream may end before it returns.
-  bool Submit() {
-    return edge_.pool.Submit([self = shared_from_this()] { self->Read(); });
-  }
-
-  // On a worker: nobody else finishes the stream meanwhile.
-  void Read() {
-    absl::StatusOr<WatchReader::Page> page = ReadPage();
+  // On a worker, once.
+  void Open() {
+    absl::Status status = call_.StillWanted();
+    if (status.ok()) status = RunStreamTask(edge_.log, kMethod, [this] { return Join(); });
     Ending ending;
     {
       const absl::MutexLock lock(&mutex_);
-      ending = AfterRead(std::move(page));
+      if (!status.ok()) {
+        ending = EndWith(status);
+      } else {
+        cursor_at_ = place_.after;
+      }
+    }
+    if (ending) return Conclude(ending);
+    Look();
+  }
+
+  absl::Status Join() {
+    Received<pb::WatchSessionRequest> request;
+    RETURN_IF_ERROR(call_.Receive(request_, request));
+    call_.NameSession((*request).session_id());
+    ASSIGN_OR_RETURN(const WatchStart start, ReadWatchStart(sessions_, call_.caller(), *request));
+    request_.Clear();
+    call_.DropRequest();
+    ASSIGN_OR_RETURN(feed_, hub_.Add(start, shared_from_this()));
+    place_ = {.after = start.after, .known = start.newest};
+    return absl::OkStatus();
+  }
+
+  // On a worker: nothing else finishes the stream meanwhile.
+  void Look() {
+    const absl::StatusOr<WatchFeed::Step> step =
+        RunStreamTask(edge_.log, kMethod, [this]() -> absl::StatusOr<WatchFeed::Step> {
+          RETURN_IF_ERROR(call_.StillWanted());
+          return feed_->Next(place_, shared_from_this());
+        });
+    Ending ending;
+    {
+      const absl::MutexLock lock(&mutex_);
+      ending = AfterLook(step);
     }
     Conclude(ending);
   }
 
-  absl::StatusOr<WatchReader::Page> ReadPage() {
-    absl::Status status = call_.StillWanted();
-    if (status.ok() && !opened_) {
-      status = reader_.Open();
-      if (status.ok()) status = hub_.Add(reader_.key(), shared_from_this());
-      if (!status.ok()) return status;
-      opened_ = true;
-      const absl::MutexLock lock(&mutex_);
-      cursor_ = reader_.Cursor();
-    }
-    if (!status.ok()) return status;
-    absl::StatusOr<Admission::Ticket> memory = edge_.admission.AdmitBytes(kHeldBytes);
-    // A watch that began is not ended by load: it looks again at the next beat.
-    if (!memory.ok()) return WatchReader::Page();
-    memory_ = *std::move(memory);
-    return reader_.Next();
-  }
-
-  Ending AfterRead(absl::StatusOr<WatchReader::Page> page) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!page.ok()) return EndWith(page.status());
+  Ending AfterLook(const absl::StatusOr<WatchFeed::Step>& step)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    using Kind = WatchFeed::Step::Kind;
+    if (!step.ok()) return EndWith(step.status());
+    if (step->kind == Kind::kPending) return std::nullopt;  // Resume may have been called by now
     if (gone_) return EndWith(Gone());
     if (leaving_) return EndWith(Draining());
-    page_ = *std::move(page);
-    written_ = 0;
-    const bool due = page_.messages.empty() ? progress_due_ || !caught_up_ : !caught_up_;
-    if (page_.end && !page_.last && due) {
-      page_.messages.push_back(reader_.Progress());
-      caught_up_ = true;
+    switch (step->kind) {
+      case Kind::kSend:
+        place_.after = step->event->seq;
+        Send(step->event->message);
+        break;
+      case Kind::kOver:
+        return EndWith(absl::OkStatus());
+      case Kind::kNoRoom:
+        // The next beat looks again.
+        woken_ = true;
+        state_ = State::kIdle;
+        break;
+      default:
+        AtEnd();
     }
-    if (page_.messages.empty()) return AfterPage();
-    WriteNext();
     return std::nullopt;
+  }
+
+  // Every event has been sent.
+  void AtEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!caught_up_ || progress_due_) {
+      caught_up_ = true;
+      Send(Progress());
+      return;
+    }
+    state_ = State::kIdle;
+    if (woken_) LookOn();
   }
 
   Ending AfterWrite(bool ok) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    writing_.Clear();
     if (!ok || gone_) return EndWith(Gone());
     if (leaving_) return EndWith(Draining());
-    if (written_ == page_.messages.size()) return AfterPage();
-    WriteNext();
+    LookOn();
     return std::nullopt;
   }
 
-  Ending AfterPage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (page_.last) return EndWith(absl::OkStatus());
-    const bool more = !page_.end && !page_.messages.empty();
-    // Without memory for it nothing was read: somebody must look again, but not at once.
-    if (!page_.end && page_.messages.empty()) woken_ = true;
-    const bool again = more || (page_.end && woken_);
-    LetGo();
-    state_ = State::kIdle;
-    if (again) ReadOn();
-    return std::nullopt;
-  }
-
-  void ReadOn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  // The worker keeps the object for as long as it looks: once it has begun a write and given the
+  // lock back, the stream may end before it returns.
+  void LookOn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     woken_ = false;
-    state_ = State::kReading;
-    if (Submit()) return;
+    state_ = State::kLooking;
+    if (hub_.Deliver([self = shared_from_this()] { self->Look(); })) return;
     // No worker will be free soon: the next beat tries again.
     state_ = State::kIdle;
     woken_ = true;
   }
 
-  void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void Send(const Bytes& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     state_ = State::kWriting;
     stuck_ = true;
     progress_due_ = false;
     sent_at_ = edge_.clock.SinceBoot();
-    const pb::WatchSessionResponse& next = page_.messages[written_++];
-    cursor_ = next.cursor();
-    writing_ = ToBytes(next);
+    cursor_at_ = place_.after;
+    writing_ = message;  // shares its bytes
     StartWrite(&writing_);
+  }
+
+  [[nodiscard]] Bytes Progress() const {
+    pb::WatchSessionResponse message;
+    message.mutable_progress()->set_last_seq(place_.after.value());
+    message.set_cursor(feed_->cursors().Make(place_.after));
+    return ToBytes(message);
   }
 
   Ending LookAfter(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -227,25 +264,18 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
     const bool late = now - sent_at_ >= limits.write_timeout;
     if (state_ == State::kWriting && late) {
       sent_at_ = now;
-      return EndWith(WatchEnded("this client reads too slowly", "slow", cursor_));
+      return EndWith(WatchEnded("this client reads too slowly", "slow", Cursor()));
     }
     if (state_ == State::kEnded && stuck_ && late && !done_) context_.TryCancel();
     if (state_ != State::kIdle) return std::nullopt;
     if (now - sent_at_ >= limits.progress) progress_due_ = true;
-    if (woken_ || progress_due_) ReadOn();
+    if (woken_ || progress_due_) LookOn();
     return std::nullopt;
   }
 
   Ending EndWith(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     state_ = State::kEnded;
-    LetGo();
     return status;
-  }
-
-  // Frees the page and its share of the memory budget.
-  void LetGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    page_ = WatchReader::Page();
-    memory_ = Admission::Ticket();
   }
 
   void Conclude(const Ending& ending) {
@@ -253,7 +283,12 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   }
 
   [[nodiscard]] absl::Status Draining() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return WatchEnded("this server is stopping", "draining", cursor_);
+    return WatchEnded("this server is stopping", "draining", Cursor());
+  }
+
+  // Behind the last message that was sent.
+  [[nodiscard]] std::string Cursor() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return feed_ == nullptr ? "" : feed_->cursors().Make(cursor_at_);
   }
 
   [[nodiscard]] absl::Status Gone() const {
@@ -265,18 +300,17 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   WatchHub& hub_;
   grpc::CallbackServerContext& context_;
   Call call_;
-  // The reading worker's alone.
-  WatchReader reader_;
-  bool opened_ = false;
+  Sessions& sessions_;
+  Bytes request_;  // until it is parsed
+  // Of the worker that looks; they change in no other state.
+  std::shared_ptr<WatchFeed> feed_;
+  WatchFeed::Place place_;
 
   absl::Mutex mutex_;
   std::shared_ptr<WatchSessionReactor> self_ ABSL_GUARDED_BY(mutex_);
-  State state_ ABSL_GUARDED_BY(mutex_) = State::kReading;
-  WatchReader::Page page_ ABSL_GUARDED_BY(mutex_);
-  Admission::Ticket memory_;                    // of the page; whoever reads or writes it
-  size_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // of the page, the one under way included
+  State state_ ABSL_GUARDED_BY(mutex_) = State::kLooking;
   Bytes writing_ ABSL_GUARDED_BY(mutex_);
-  std::string cursor_ ABSL_GUARDED_BY(mutex_);      // behind the last message
+  EventSeq cursor_at_ ABSL_GUARDED_BY(mutex_);      // behind the last message
   absl::Duration sent_at_ ABSL_GUARDED_BY(mutex_);  // since boot; of the last message
   bool stuck_ ABSL_GUARDED_BY(mutex_) = false;      // the transport has not taken it yet
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;      // look once more before waiting
@@ -292,9 +326,9 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
 grpc::ServerWriteReactor<Bytes>* StartWatchSession(Edge& edge, Sessions& sessions, WatchHub& hub,
                                                    grpc::CallbackServerContext* context,
                                                    const Bytes& request) {
-  const Opening<pb::WatchSessionRequest> opening(request);
-  const auto reactor = std::make_shared<WatchSessionReactor>(edge, sessions, hub, context, opening);
-  reactor->Start(opening.parsed());
+  const TransportThread here;
+  const auto reactor = std::make_shared<WatchSessionReactor>(edge, sessions, hub, context, request);
+  reactor->Start();
   return reactor.get();
 }
 

@@ -2,6 +2,8 @@
 
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
+#include "session/thread_check.h"
 
 #include "google/protobuf/io/zero_copy_stream.h"
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -21,11 +23,9 @@ constexpr size_t kStepBytes = 16 * kKiB;
 class BoundedInput final : public google::protobuf::io::ZeroCopyInputStream {
  public:
   // Both must outlive this.
-  BoundedInput(const Bytes& bytes, const google::protobuf::Arena& arena, size_t most)
-      : arena_(arena), most_(most) {
-    // A buffer without a byte has no slices, and that is no error.
-    if (bytes.Valid()) (void)bytes.Dump(&slices_);
-  }
+  BoundedInput(const std::vector<grpc::Slice>& slices, const google::protobuf::Arena& arena,
+               size_t most)
+      : arena_(arena), most_(most), slices_(slices) {}
 
   bool Next(const void** data, int* size) override {
     while (slice_ < slices_.size() && at_ == slices_[slice_].size()) {
@@ -65,18 +65,36 @@ class BoundedInput final : public google::protobuf::io::ZeroCopyInputStream {
  private:
   const google::protobuf::Arena& arena_;
   const size_t most_;
-  std::vector<grpc::Slice> slices_;
+  const std::vector<grpc::Slice>& slices_;
   size_t slice_ = 0;
   size_t at_ = 0;  // in that slice
   int64_t taken_ = 0;
   bool exceeded_ = false;
 };
 
+std::vector<grpc::Slice> SlicesOf(const Bytes& bytes) {
+  std::vector<grpc::Slice> slices;
+  // A buffer without a byte has no slices, and that is no error.
+  if (bytes.Valid()) (void)bytes.Dump(&slices);
+  return slices;
+}
+
 }  // namespace
+
+absl::Status CheckCounts(const Bytes& bytes, const WireCounts& counts) {
+  if (Sabotaged(Saboteur::kNoWireCounts)) return absl::OkStatus();
+  AssertOffTransport("a walk over a message");
+  absl::Status counted = counts.Check(SlicesOf(bytes));
+  if (Is(counted, Reason::kTooLarge)) CountRefusedByCount();
+  return counted;
+}
 
 absl::Status Parse(const Bytes& bytes, size_t most, const google::protobuf::Arena& arena,
                    google::protobuf::MessageLite& message) {
-  BoundedInput input(bytes, arena, most);
+  AssertOffTransport("parsing");
+  CountParsed();
+  const std::vector<grpc::Slice> slices = SlicesOf(bytes);
+  BoundedInput input(slices, arena, most);
   const bool parsed = message.ParseFromZeroCopyStream(&input);
   // What ends early may well be a message: a shorter one.
   if (input.exceeded()) return TooLarge("request", most, arena.SpaceAllocated());

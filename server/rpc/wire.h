@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_SERVER_RPC_WIRE_H_
 #define HOLDFAST_SERVER_RPC_WIRE_H_
 
+#include "server/rpc/wire_counts.h"
 #include "session/limits.h"
 
 #include "absl/status/status.h"
@@ -16,10 +17,14 @@ namespace holdfast {
 
 using Bytes = grpc::ByteBuffer;
 
-// Parses `bytes` into `message`, which stands in `arena`. A few bytes on the wire may become a
-// message of a hundred in memory: as soon as the arena holds more than `most` bytes it is TOO_LARGE
-// on `request`. INVALID_FIELD on `request` for what is no message of this kind, for example a text
-// that is not UTF-8.
+// TOO_LARGE on its field when a message has more elements than a repeated field may have. Looks at
+// the bytes alone: elements without a byte of their own take neither memory nor time.
+absl::Status CheckCounts(const Bytes& bytes, const WireCounts& counts);
+
+// Parses `bytes`, whose elements were counted, into `message`, which stands in `arena`. A few bytes
+// on the wire may become a message of a hundred in memory: as soon as the arena holds more than
+// `most` bytes it is TOO_LARGE on `request`. INVALID_FIELD on `request` for what is no message of
+// this kind, for example a text that is not UTF-8.
 absl::Status Parse(const Bytes& bytes, size_t most, const google::protobuf::Arena& arena,
                    google::protobuf::MessageLite& message);
 
@@ -34,34 +39,21 @@ class Received final {
   Received& operator=(const Received&) = delete;
   ~Received() = default;
 
-  // As the function above; called once.
+  // As the functions above. Parse is called once, after the other.
+  absl::Status CheckCounts(const Bytes& bytes) const {
+    static const WireCounts kCounts(*Message::descriptor());
+    return holdfast::CheckCounts(bytes, kCounts);
+  }
   absl::Status Parse(const Bytes& bytes, size_t most) {
     return holdfast::Parse(bytes, most, arena_, *message_);
   }
   const Message& operator*() const { return *message_; }
+  // What its arena takes.
+  [[nodiscard]] size_t ArenaBytes() const { return arena_.SpaceAllocated(); }
 
  private:
   google::protobuf::Arena arena_;
   Message* const message_ = google::protobuf::Arena::CreateMessage<Message>(&arena_);
-};
-
-// The request that opens a stream. Small, so it is parsed before its call is let in.
-template <typename Message>
-class Opening final {
- public:
-  explicit Opening(const Bytes& bytes)
-      : bytes_(bytes.Length()), parsed_(received_.Parse(bytes, kParsedOpeningBytes)) {}
-
-  const Message& operator*() const { return *received_; }
-  // On the wire.
-  [[nodiscard]] size_t bytes() const { return bytes_; }
-  // Whether it could be parsed, as Parse says.
-  [[nodiscard]] const absl::Status& parsed() const { return parsed_; }
-
- private:
-  const size_t bytes_;
-  Received<Message> received_;
-  const absl::Status parsed_;
 };
 
 }  // namespace holdfast

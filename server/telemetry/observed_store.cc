@@ -1,5 +1,7 @@
 #include "server/telemetry/observed_store.h"
 
+#include "session/thread_check.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -54,6 +56,7 @@ void ObservedStore::Record(StoreCall call, absl::Duration took, absl::StatusCode
 
 template <typename Act>
 auto ObservedStore::Watch(StoreCall call, const Act& act) {
+  AssertOffTransport("a call of the store");
   const absl::Duration before = clock_.SinceBoot();
   auto answer = act();
   Record(call, clock_.SinceBoot() - before, CodeOf(answer));
@@ -145,9 +148,9 @@ absl::StatusOr<ListPage> ObservedStore::List(const ListQuery& query) {
   return Watch(StoreCall::kList, [&] { return store_->List(query); });
 }
 
-absl::StatusOr<std::vector<SessionKey>> ObservedStore::ListDue(DueKind kind, absl::Duration quiet,
-                                                               size_t limit) {
-  return Watch(StoreCall::kListDue, [&] { return store_->ListDue(kind, quiet, limit); });
+absl::StatusOr<std::vector<SessionKey>> ObservedStore::ListDue(
+    DueKind kind, absl::Duration quiet, const std::optional<SessionKey>& after, size_t limit) {
+  return Watch(StoreCall::kListDue, [&] { return store_->ListDue(kind, quiet, after, limit); });
 }
 
 std::vector<absl::StatusOr<Renewed>> ObservedStore::RenewLeases(

@@ -109,6 +109,7 @@ class ObservedStore final : public SessionStore {
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  const std::optional<SessionKey>& after,
                                                   size_t limit) override;
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;

@@ -1,0 +1,77 @@
+#include "server/net/peer.h"
+
+#include "absl/strings/str_replace.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <cstring>
+#include <netinet/in.h>
+
+namespace holdfast {
+namespace {
+
+constexpr char kUnixPeer[] = "unix";
+constexpr size_t kPrefixBytes = 8;
+constexpr size_t kMappedBytes = 12;
+
+std::string TextOf(int family, const void* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const char* made = inet_ntop(family, address, text.data(), text.size());
+  return made == nullptr ? "" : made;
+}
+
+std::string PeerOf(const in_addr& address) { return "ipv4:" + TextOf(AF_INET, &address); }
+
+std::string PeerOf(in6_addr address) {
+  if (IN6_IS_ADDR_V4MAPPED(&address)) {
+    in_addr mapped{};
+    std::memcpy(&mapped, &address.s6_addr[kMappedBytes], sizeof mapped);
+    return PeerOf(mapped);
+  }
+  std::fill(std::begin(address.s6_addr) + kPrefixBytes, std::end(address.s6_addr), 0);
+  return "ipv6:" + TextOf(AF_INET6, &address);
+}
+
+// HOST of HOST:PORT, without brackets and zone.
+std::string HostOf(std::string_view address) {
+  std::string host(address.substr(0, address.rfind(':')));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return host.substr(0, host.find('%'));
+}
+
+}  // namespace
+
+std::string PeerOf(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &address, sizeof in);
+    return PeerOf(in.sin_addr);
+  }
+  if (address.ss_family == AF_INET6) {
+    sockaddr_in6 in{};
+    std::memcpy(&in, &address, sizeof in);
+    return PeerOf(in.sin6_addr);
+  }
+  return kUnixPeer;
+}
+
+std::string PeerOfCall(std::string_view peer) {
+  constexpr std::string_view kIpv4 = "ipv4:";
+  constexpr std::string_view kIpv6 = "ipv6:";
+  if (peer.starts_with(kUnixPeer)) return kUnixPeer;
+  if (peer.starts_with(kIpv4)) {
+    in_addr address{};
+    const std::string host = HostOf(peer.substr(kIpv4.size()));
+    return inet_pton(AF_INET, host.c_str(), &address) == 1 ? PeerOf(address) : "";
+  }
+  if (peer.starts_with(kIpv6)) {
+    in6_addr address{};
+    const std::string plain = absl::StrReplaceAll(std::string(peer.substr(kIpv6.size())),
+                                                  {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
+    return inet_pton(AF_INET6, HostOf(plain).c_str(), &address) == 1 ? PeerOf(address) : "";
+  }
+  return "";
+}
+
+}  // namespace holdfast
