@@ -1,15 +1,19 @@
 #include "cli/app.h"
 
+#include "cli/address.h"
 #include "cli/completion.h"
+#include "cli/file_stream.h"
 #include "cli/health.h"
 #include "cli/invocation.h"
 #include "cli/replay/command.h"
 #include "cli/session_commands.h"
 #include "cli/store_commands.h"
+#include "cli/version.h"
 
 #include "CLI/CLI.hpp"
 
 #include <map>
+#include <string>
 
 namespace holdfast::cli {
 namespace {
@@ -25,8 +29,9 @@ constexpr char kFooter[] = R"(Examples:
   holdfast --output json session show 4f1c2d3e | jq .revision
   holdfast replay --parallel 8 --verify recordings.jsonl
 
-Exit codes: 0 done, 1 refused (the reason is printed), 2 usage, 3 unreachable or not serving,
-4 a difference or damage found. With --output json a refusal is {reason, message, metadata}.)";
+Exit codes: 0 done, 1 refused (the reason is printed) or the output could not be written, 2 usage,
+3 unreachable, not serving, or not a Holdfast server, 4 a difference or damage found.
+With --output json a refusal is {reason, message, metadata}.)";
 
 void AddGlobalOptions(CLI::App& app, Invocation& invocation) {
   static const std::map<std::string, Output> kOutputs = {{"table", Output::kTable},
@@ -34,6 +39,7 @@ void AddGlobalOptions(CLI::App& app, Invocation& invocation) {
   app.add_option("--address", invocation.address, "The server, HOST:PORT or unix:PATH")
       ->type_name("ADDRESS")
       ->envname("HOLDFAST_ADDRESS")
+      ->check(CLI::Validator(AddressProblem, ""))
       ->capture_default_str();
   app.add_option("--output", invocation.output, "How results are written: table or json")
       ->type_name("FORMAT")
@@ -52,12 +58,21 @@ void LetOptionsStandAnywhere(CLI::App& app) {
   }
 }
 
+// The exit code of a command that ends with `code`, once its output is written.
+int Finish(int code, const Invocation& invocation) {
+  const std::string problem = FlushProblem(invocation.out);
+  if (problem.empty()) return code;
+  invocation.err << "holdfast: the output could not be written: " << problem << '\n';
+  return kRefused;
+}
+
 }  // namespace
 
 int Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err) {
   Invocation invocation{.out = out, .err = err};
   CLI::App app(kAbout, "holdfast");
   app.footer(kFooter);
+  app.set_version_flag("--version", std::string("holdfast ") + kVersion);
   AddGlobalOptions(app, invocation);
   AddSessionCommands(app, invocation);
   AddStoreCommands(app, invocation);
@@ -69,9 +84,9 @@ int Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     if (!invocation.command) throw CLI::RequiredError("A command");
   } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, err) == 0 ? kDone : kUsage;
+    return Finish(app.exit(error, out, err) == 0 ? kDone : kUsage, invocation);
   }
-  return invocation.command();
+  return Finish(invocation.command(), invocation);
 }
 
 }  // namespace holdfast::cli

@@ -1,8 +1,12 @@
 #include "cli/completion.h"
 
+#include "cli/session_view.h"
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -10,10 +14,12 @@ namespace holdfast::cli {
 namespace {
 
 // Both shells walk the words before the cursor; those that are commands make up the path, whose
-// words are offered. Where nothing is known, for example behind an option, files are.
+// words are offered. Behind an option that takes a value its values are, and where those are not
+// known, files.
 constexpr char kBash[] = R"(# Completion of holdfast for bash: source <(holdfast completion bash)
 _holdfast() {
   local current=${COMP_WORDS[COMP_CWORD]} path=holdfast word words
+  local before=${COMP_WORDS[COMP_CWORD-1]}
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$path $word" in
 @PATHS@      path="$path $word" ;;
@@ -21,6 +27,8 @@ _holdfast() {
   done
   case $path in
 @WORDS@  esac
+  case $before in
+@VALUES@  esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o default -F _holdfast holdfast
@@ -29,7 +37,7 @@ complete -o default -F _holdfast holdfast
 constexpr char kZsh[] = R"(#compdef holdfast
 # Completion of holdfast for zsh: source <(holdfast completion zsh)
 _holdfast() {
-  local path_so_far=holdfast word words_here
+  local path_so_far=holdfast word words_here before=${words[CURRENT-1]}
   for word in "${(@)words[2,CURRENT-1]}"; do
     case "$path_so_far $word" in
 @PATHS@      path_so_far="$path_so_far $word" ;;
@@ -37,6 +45,8 @@ _holdfast() {
   done
   case $path_so_far in
 @WORDS@  esac
+  case $before in
+@VALUES@  esac
   compadd -- ${=words_here} || _files
 }
 compdef _holdfast holdfast
@@ -70,12 +80,30 @@ std::string WordsOf(const CLI::App& command) {
 struct Script {
   std::string paths;
   std::string words;
+  std::map<std::string, std::string> values;  // of options that take one, by their names
 };
+
+// The values that an option may have; empty where they cannot be listed.
+std::string ValuesOf(const std::string& option) {
+  if (option == "--output") return "table json";
+  if (option == "--state") return absl::StrJoin(StateNames(), " ");
+  if (option == "--reason") return "user parent cap";
+  return "";
+}
+
+void NoteValues(const CLI::App& command, Script& script) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    const bool takes_a_value = option->get_items_expected_max() > 0;
+    if (name.rfind("--", 0) == 0 && takes_a_value) script.values[name] = ValuesOf(name);
+  }
+}
 
 void Describe(const CLI::App& command, const std::string& path, const Shell& shell,
               Script& script) {
   absl::StrAppend(&script.words, "    '", path, "') ", shell.words_variable, "='", WordsOf(command),
                   "' ;;\n");
+  NoteValues(command, script);
   for (const CLI::App* below : command.get_subcommands({})) {
     const std::string longer = absl::StrCat(path, " ", below->get_name());
     absl::StrAppend(&script.paths, script.paths.empty() ? "" : "|", "'", longer, "'");
@@ -86,9 +114,14 @@ void Describe(const CLI::App& command, const std::string& path, const Shell& she
 std::string ScriptFor(const CLI::App& app, const Shell& shell) {
   Script script;
   Describe(app, "holdfast", shell, script);
-  return absl::StrReplaceAll(
-      shell.script,
-      {{"@PATHS@", absl::StrCat("      ", script.paths, ")\n")}, {"@WORDS@", script.words}});
+  std::string values;
+  for (const auto& [option, words] : script.values) {
+    absl::StrAppend(&values, "    ", option, ") ", shell.words_variable, "='", words, "' ;;\n");
+  }
+  return absl::StrReplaceAll(shell.script,
+                             {{"@PATHS@", absl::StrCat("      ", script.paths, ")\n")},
+                              {"@WORDS@", script.words},
+                              {"@VALUES@", values}});
 }
 
 }  // namespace

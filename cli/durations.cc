@@ -1,5 +1,8 @@
 #include "cli/durations.h"
 
+#include <charconv>
+#include <system_error>
+
 namespace holdfast::cli {
 
 CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration& target,
@@ -15,6 +18,20 @@ CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration&
   return app.add_option_function<std::string>(name, take, help)
       ->type_name("DURATION")
       ->default_str(absl::FormatDuration(target));
+}
+
+CLI::Option* AddCount(CLI::App& app, const std::string& name, uint64_t& target,
+                      const std::string& help) {
+  const auto take = [name, &target](const std::string& text) {
+    uint64_t parsed = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, parsed);
+    if (error != std::errc() || rest != end) {
+      throw CLI::ValidationError(name, "`" + text + "` is no whole number");
+    }
+    target = parsed;
+  };
+  return app.add_option_function<std::string>(name, take, help)->type_name("N");
 }
 
 }  // namespace holdfast::cli

@@ -5,6 +5,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/time/time.h"
 
+#include <cstdint>
 #include <string>
 
 namespace holdfast::cli {
@@ -13,6 +14,10 @@ namespace holdfast::cli {
 // `target` must live until the command line is parsed.
 CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration& target,
                          const std::string& help);
+
+// Adds an option that takes a whole number; a sign, a fraction or one that is too large is refused.
+CLI::Option* AddCount(CLI::App& app, const std::string& name, uint64_t& target,
+                      const std::string& help);
 
 }  // namespace holdfast::cli
 

@@ -6,6 +6,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/any.pb.h"
 
@@ -54,8 +55,44 @@ bool IsFromTransport(grpc::StatusCode code) {
 
 std::string ReasonWithoutDetails(grpc::StatusCode code) {
   if (IsFromTransport(code)) return std::string(kUnreachableReason);
+  if (code == grpc::StatusCode::UNIMPLEMENTED) return std::string(kNotHoldfastReason);
   const auto index = static_cast<size_t>(code);
   return index < kCodeNames.size() ? kCodeNames.at(index) : "UNKNOWN";
+}
+
+// What the transport's words, which are for its developers, mean to a person. The first that is
+// found counts.
+struct TransportWords {
+  std::string_view found;
+  std::string_view meaning;
+};
+constexpr std::array<TransportWords, 13> kTransportWords = {{
+    {"DNS resolution failed", "the host name cannot be resolved"},
+    {"C-ares", "the host name cannot be resolved"},
+    {"ARES_", "the host name cannot be resolved"},
+    {"Connection refused", "the connection was refused"},
+    {"No such file or directory", "there is no such socket"},
+    {"Permission denied", "the socket may not be opened: permission denied"},
+    {"No route to host", "there is no route to the host"},
+    {"Network is unreachable", "the network cannot be reached"},
+    {"connect an http1.x server", "what answered does not speak gRPC"},
+    {"Connection reset", "the connection broke"},
+    {"Broken pipe", "the connection broke"},
+    {"Socket closed", "the connection broke"},
+    {"Deadline Exceeded", "no answer came in time"},
+}};
+
+std::string MessageWithoutDetails(const grpc::Status& status) {
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return "";
+  if (!IsFromTransport(status.error_code())) return status.error_message();
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return "no answer came in time";
+  for (const TransportWords& words : kTransportWords) {
+    if (absl::StrContains(status.error_message(),
+                          absl::string_view(words.found.data(), words.found.size()))) {
+      return std::string(words.meaning);
+    }
+  }
+  return "";
 }
 
 void TakeDetail(const google::protobuf::Any& detail, Failure& failure) {
@@ -71,10 +108,11 @@ void TakeDetail(const google::protobuf::Any& detail, Failure& failure) {
 
 Failure FailureOf(const grpc::Status& status) {
   Failure failure{.reason = ReasonWithoutDetails(status.error_code()),
-                  .message = status.error_message(),
+                  .message = MessageWithoutDetails(status),
                   .code = status.error_code()};
   google::rpc::Status details;
-  if (details.ParseFromString(status.error_details())) {
+  if (details.ParseFromString(status.error_details()) && details.details_size() > 0) {
+    failure.message = status.error_message();
     for (const google::protobuf::Any& detail : details.details()) TakeDetail(detail, failure);
   }
   return failure;
@@ -96,7 +134,7 @@ std::string Line(const Failure& failure) {
   if (!failure.metadata.empty()) line += "]";
   absl::StrAppend(&line, "; next: ", std::string(explanation.next));
   if (failure.retry_after) {
-    absl::StrAppend(&line, ", in ", absl::FormatDuration(*failure.retry_after));
+    absl::StrAppend(&line, ", in ", ShortDuration(*failure.retry_after));
   }
   return Printable(line);
 }
@@ -113,7 +151,7 @@ nlohmann::ordered_json ToJson(const Failure& failure) {
 }
 
 ExitCode ExitCodeOf(const Failure& failure) {
-  const bool silent = failure.reason == kUnreachableReason;
+  const bool silent = failure.reason == kUnreachableReason || failure.reason == kNotHoldfastReason;
   if (silent || failure.code == grpc::StatusCode::UNAVAILABLE) return kUnreachable;
   return failure.code == grpc::StatusCode::DATA_LOSS ? kDifference : kRefused;
 }

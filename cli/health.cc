@@ -37,16 +37,22 @@ grpc::Status Ask(const Connection& connection, const Caller& caller, Health& hea
 
 void WriteHealth(std::ostream& out, const Health& health) {
   const v1::StatusResponse& status = health.status;
+  const v1::ResourceUse& held = status.resources();
   std::vector<Row> rows = {
       {"serving", health.serving ? "yes" : "no"},
       {"version", status.version()},
-      {"up for", absl::FormatDuration(FromProto(status.uptime()))},
+      {"up for", ShortDuration(FromProto(status.uptime()))},
       {"store", status.store_name() + " (" + status.store_kind() + ")"},
       {"store id", status.store_id()},
       {"incarnation", std::to_string(status.incarnation())},
       {"durability", status.durability()},
       {"calls in progress", std::to_string(status.calls_in_progress()) + " (" +
                                 std::to_string(status.workers()) + " workers)"},
+      {"clients", std::to_string(held.connections()) + " connections, " +
+                      std::to_string(held.streams()) + " streams, " +
+                      std::to_string(held.watchers()) + " watchers"},
+      {"held by calls", std::to_string(held.memory_bytes()) + " bytes of memory, " +
+                            std::to_string(held.staged_bytes()) + " bytes staged"},
       {"listing", status.listing_incomplete() ? "being rebuilt" : "complete"},
   };
   if (!status.problem().empty()) rows.push_back({"problem", status.problem()});
@@ -79,7 +85,8 @@ void AddHealthCommand(CLI::App& app, Invocation& invocation) {
   AddDuration(*command, "--wait", policy->patience,
               "How long to wait for a server that is not there");
   command->footer(
-      "Exits 0 when the server serves and 3 when it does not or cannot be reached.\n"
+      "Exits 0 when the server serves, and 3 when it does not, cannot be reached, or is not a\n"
+      "Holdfast server.\n"
       "\nExample:\n  holdfast health --wait 30s && holdfast session list");
   command->callback([&invocation, policy] {
     invocation.command = [&invocation, policy] { return RunHealth(invocation, *policy); };

@@ -7,7 +7,9 @@ namespace holdfast::cli {
 
 ExitCode Refuse(const Invocation& invocation, const grpc::Status& status) {
   Failure failure = FailureOf(status);
-  if (failure.reason == kUnreachableReason) failure.metadata["address"] = invocation.address;
+  if (failure.reason == kUnreachableReason || failure.reason == kNotHoldfastReason) {
+    failure.metadata["address"] = invocation.address;
+  }
   if (invocation.json()) {
     invocation.out << ToJson(failure).dump(2) << '\n';
   } else {

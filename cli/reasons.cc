@@ -16,6 +16,9 @@ constexpr std::string_view kFromKept = "read again from the oldest position that
 constexpr std::array kExplanations = {
     Explanation{kUnreachableReason, "no server answered",
                 "check that holdfastd runs there and that --address is right", Repeat::kYes},
+    Explanation{kNotHoldfastReason,
+                "what answered does not know this call: it is no Holdfast server, or an older one",
+                "check that --address is right", Repeat::kNo},
     Explanation{"RESUME_MISMATCH", "the session belongs to another store",
                 "use the server that has that store", Repeat::kNo},
     Explanation{"MANIFEST_DRIFT", "the session's manifest cannot be trusted", kReport, Repeat::kNo},

@@ -25,6 +25,9 @@ struct Explanation {
 // Nothing answered, or not in time: not one of the server's reasons.
 inline constexpr std::string_view kUnreachableReason = "UNREACHABLE";
 
+// What answered does not know the call.
+inline constexpr std::string_view kNotHoldfastReason = "NOT_HOLDFAST";
+
 // The explanation of `reason`; of one that is not known here, a general one.
 const Explanation& ExplanationOf(std::string_view reason);
 

@@ -60,6 +60,9 @@ std::vector<std::string> InWords(const v1::RecoveryReport& report) {
     words.push_back(absl::StrCat("tool uses that began and have no outcome: ",
                                  absl::StrJoin(report.open_tool_uses(), ", ")));
   }
+  if (report.open_tool_uses_cut()) {
+    words.emplace_back("the turn's journal is too long to say whether older tool uses are open");
+  }
   if (!report.previous_holder().empty()) {
     words.push_back("held before by " + report.previous_holder());
   }

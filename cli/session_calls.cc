@@ -1,6 +1,8 @@
 #include "cli/session_calls.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 namespace holdfast::cli {
 namespace {
@@ -9,10 +11,20 @@ constexpr uint64_t kPage = 200;
 
 }  // namespace
 
+std::string AbsoluteRoot(const std::string& root) {
+  if (root.empty() || root.front() == '/') return root;
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(root, error);
+  if (error) return root;
+  std::string text = absolute.lexically_normal().string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
 grpc::Status SessionCalls::Get(const Target& target, v1::Session& session) const {
   v1::GetSessionRequest request;
   if (target.session_id.empty()) {
-    request.set_latest_of_project_root(target.latest_of_project_root);
+    request.set_latest_of_project_root(AbsoluteRoot(target.latest_of_project_root));
   } else {
     request.set_session_id(target.session_id);
   }
@@ -54,6 +66,14 @@ grpc::Status SessionCalls::Resume(const v1::ResumeSessionRequest& request,
                                   v1::ResumeSessionResponse& reply) const {
   const auto attempt = [&](grpc::ClientContext& context) {
     return connection_.sessions().ResumeSession(&context, request, &reply);
+  };
+  return caller_.Call(attempt).status;
+}
+
+grpc::Status SessionCalls::Release(const v1::ReleaseLeaseRequest& request,
+                                   v1::ReleaseLeaseResponse& reply) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    return connection_.sessions().ReleaseLease(&context, request, &reply);
   };
   return caller_.Call(attempt).status;
 }

@@ -19,6 +19,9 @@ struct Target {
   std::string latest_of_project_root;
 };
 
+// A project root as the server knows it. A relative one is taken from the current directory.
+std::string AbsoluteRoot(const std::string& root);
+
 struct Listing {
   std::vector<v1::SessionSummary> sessions;
   bool complete = true;
@@ -39,6 +42,8 @@ class SessionCalls final {
   grpc::Status List(v1::ListSessionsRequest request, uint64_t limit, Listing& listing) const;
   grpc::Status Resume(const v1::ResumeSessionRequest& request,
                       v1::ResumeSessionResponse& reply) const;
+  grpc::Status Release(const v1::ReleaseLeaseRequest& request,
+                       v1::ReleaseLeaseResponse& reply) const;
   grpc::Status Cancel(const v1::CancelSessionRequest& request,
                       v1::CancelSessionResponse& reply) const;
   grpc::Status Close(const v1::CloseSessionRequest& request, v1::CloseSessionResponse& reply) const;

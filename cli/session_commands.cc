@@ -2,6 +2,7 @@
 
 #include "cli/clock.h"
 #include "cli/durations.h"
+#include "cli/file_stream.h"
 #include "cli/json.h"
 #include "cli/recovery_report.h"
 #include "cli/request_id.h"
@@ -92,7 +93,7 @@ ExitCode RunList(const Command& command, const ListOptions& options) {
   return command.Run(
       [&](const SessionCalls& calls) {
         v1::ListSessionsRequest request;
-        request.set_project_root(options.project_root);
+        request.set_project_root(AbsoluteRoot(options.project_root));
         request.set_descending(options.newest_first);
         for (const std::string& state : options.states) request.add_lifecycles(StateOf(state));
         Listing listing;
@@ -124,7 +125,8 @@ void AddList(CLI::App& session, const CommandPtr& command) {
       ->type_name("STATE")
       ->check(CLI::IsMember(StateNames()));
   list->add_flag("--newest-first", options->newest_first, "Newest first");
-  list->add_option("--limit", options->limit, "At most so many; 0 for all")->capture_default_str();
+  AddCount(*list, "--limit", options->limit, "At most so many; 0 for all")
+      ->default_str(std::to_string(options->limit));
   list->footer(
       "Examples:\n  holdfast session list --state active --state idle\n"
       "  holdfast --output json session list --limit 0 | jq -r '.sessions[].session_id'");
@@ -167,8 +169,8 @@ void AddTail(CLI::App& session, const CommandPtr& command) {
   const auto options = std::make_shared<TailOptions>();
   CLI::App* tail = session.add_subcommand("tail", "Prints a session's events as they come");
   AddTarget(*tail, options->target);
-  auto* from = tail->add_option("--from", options->from,
-                                "The first event; otherwise the oldest that is kept");
+  auto* from = AddCount(*tail, "--from", options->from,
+                        "The first event; otherwise the oldest that is kept");
   from->type_name("SEQ");
   tail->add_option("--cursor", options->cursor, "Goes on where an earlier tail ended")
       ->excludes(from);
@@ -223,11 +225,28 @@ v1::ResumeSessionRequest ToRequest(const ResumeOptions& options, const std::stri
   return request;
 }
 
+// The token first: without it the lease that was granted is of no use.
 void WriteResumed(std::ostream& out, const v1::ResumeSessionResponse& reply) {
+  out << "token     " << reply.lease_token() << std::endl;
   for (const std::string& sentence : InWords(reply.report())) out << Printable(sentence) << '\n';
   out << '\n';
   WriteSession(out, reply.session());
-  out << "token     " << reply.lease_token() << '\n';
+}
+
+// Gives back a lease whose token could not be written: no caller could use it, and it would keep
+// others out.
+void ReleaseUnwritten(const Command& command, const SessionCalls& calls, const std::string& id,
+                      const v1::ResumeSessionResponse& reply) {
+  if (command.invocation().out.good() && FlushProblem(command.invocation().out).empty()) return;
+  v1::ReleaseLeaseRequest request;
+  request.set_request_id(NewRequestId());
+  request.set_session_id(id);
+  request.set_lease_token(reply.lease_token());
+  v1::ReleaseLeaseResponse released;
+  const bool given_back = calls.Release(request, released).ok();
+  command.invocation().err << "holdfast: " << Printable(id)
+                           << " was resumed, but its token could not be written: the lease "
+                           << (given_back ? "was given back" : "stays until it expires") << '\n';
 }
 
 ExitCode RunResume(const Command& command, const ResumeOptions& options) {
@@ -240,6 +259,7 @@ ExitCode RunResume(const Command& command, const ResumeOptions& options) {
     } else {
       WriteResumed(command.invocation().out, reply);
     }
+    ReleaseUnwritten(command, calls, id, reply);
     return status;
   });
 }
@@ -255,8 +275,8 @@ void AddResume(CLI::App& session, const CommandPtr& command) {
   resume->add_option("--force", options->force_reason, "Take it from a live holder, and say why")
       ->type_name("REASON");
   resume->add_option("--store-id", options->expected_store, "Refuse any other store");
-  resume->add_option("--known-revision", options->known_revision,
-                     "Refuse a store that is behind this revision");
+  AddCount(*resume, "--known-revision", options->known_revision,
+           "Refuse a store that is behind this revision");
   resume->footer(
       "A turn that was running is abandoned; its snapshot before stands. The token that is\n"
       "printed is what writing needs from now on.\n"

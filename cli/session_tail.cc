@@ -55,7 +55,7 @@ void WriteEvent(const Invocation& invocation, const v1::WatchSessionResponse& me
     invocation.out << object.dump() << std::endl;
     return;
   }
-  std::string line = absl::StrCat(event.seq(), "  ", TimeText(event.time()), "  ", event.name(),
+  std::string line = absl::StrCat(event.seq(), "  ", ShortTime(event.time()), "  ", event.name(),
                                   "  revision=", event.revision());
   const std::map<std::string, std::string> sorted(event.payload().begin(), event.payload().end());
   for (const auto& [name, value] : sorted) absl::StrAppend(&line, " ", name, "=", value);
@@ -113,7 +113,7 @@ class Tail final {
     from_oldest_ = false;
     began_ = true;
     moved_ = true;
-    done_ = once_ && message.has_progress();
+    done_ = (once_ && message.has_progress()) || !invocation_.out.good();
   }
 
   const Invocation& invocation_;

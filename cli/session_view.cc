@@ -7,10 +7,16 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
+#include <cstddef>
 #include <map>
 
 namespace holdfast::cli {
 namespace {
+
+// What a line shows of texts that others have stored; as JSON they are whole.
+constexpr size_t kTitleColumns = 80;
+constexpr size_t kProjectColumns = 120;
+constexpr size_t kAttributeColumns = 200;
 
 // "PREFIX_NAME" as "name".
 std::string Short(const std::string& name, const std::string& prefix) {
@@ -22,7 +28,7 @@ std::string LeaseText(const v1::Lease& lease) {
                                   ", epoch ", lease.epoch());
   if (!lease.holder().empty()) absl::StrAppend(&text, ", holder ", lease.holder());
   if (lease.has_expires_in()) {
-    absl::StrAppend(&text, ", ends in ", absl::FormatDuration(FromProto(lease.expires_in())));
+    absl::StrAppend(&text, ", ends in ", ShortDuration(FromProto(lease.expires_in())));
   }
   return text;
 }
@@ -30,14 +36,14 @@ std::string LeaseText(const v1::Lease& lease) {
 std::string TurnText(const v1::Session& session) {
   if (!session.has_turn()) return absl::StrCat("none running, last ", session.last_turn());
   return absl::StrCat(session.turn().number(), " running since ",
-                      TimeText(session.turn().started_at()), ", ", session.turn().last_entry(),
+                      ShortTime(session.turn().started_at()), ", ", session.turn().last_entry(),
                       " journal entries");
 }
 
 std::string MarkText(const v1::CancelMark& mark) {
   return absl::StrCat(ScopeText(mark.scope(), mark.name(), mark.turn()), ", asked by ",
                       Short(v1::CancelReason_Name(mark.reason()), "CANCEL_REASON_"), " at ",
-                      TimeText(mark.requested_at()));
+                      ShortTime(mark.requested_at()));
 }
 
 std::string SummaryState(const v1::SessionSummary& row) {
@@ -95,8 +101,8 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"lease", LeaseText(session.lease())},
       {"mode", Short(v1::Mode_Name(manifest.mode()), "MODE_")},
       {"project", manifest.project_root()},
-      {"created", TimeText(session.created_at())},
-      {"updated", TimeText(session.updated_at())},
+      {"created", ShortTime(session.created_at())},
+      {"updated", ShortTime(session.updated_at())},
       {"store", session.store_id()},
       {"digest", absl::BytesToHexString(session.history_digest())},
   };
@@ -110,7 +116,7 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
   const std::map<std::string, std::string> attributes(session.attributes().begin(),
                                                       session.attributes().end());
   for (const auto& [key, value] : attributes) {
-    rows.push_back({"attribute", absl::StrCat(key, "=", value)});
+    rows.push_back({"attribute", Cut(absl::StrCat(key, "=", value), kAttributeColumns)});
   }
   WriteTable(out, rows);
 }
@@ -121,8 +127,8 @@ void WriteSessions(std::ostream& out, const std::vector<v1::SessionSummary>& ses
   for (const v1::SessionSummary& row : sessions) {
     const bool readable = row.has_updated_at();
     rows.push_back({row.session_id(), SummaryState(row), absl::StrCat(row.revision()),
-                    absl::StrCat(row.message_count()), readable ? TimeText(row.updated_at()) : "-",
-                    row.project_root(), row.title()});
+                    absl::StrCat(row.message_count()), readable ? ShortTime(row.updated_at()) : "-",
+                    Cut(row.project_root(), kProjectColumns), Cut(row.title(), kTitleColumns)});
   }
   WriteTable(out, rows);
 }

@@ -14,6 +14,18 @@ std::string DurationText(const google::protobuf::Duration& duration) {
   return google::protobuf::util::TimeUtil::ToString(duration);
 }
 
+std::string ShortTime(const google::protobuf::Timestamp& time) {
+  google::protobuf::Timestamp whole = time;
+  whole.set_nanos(0);
+  return TimeText(whole);
+}
+
+std::string ShortDuration(absl::Duration duration) {
+  const bool long_enough = absl::AbsDuration(duration) >= absl::Seconds(1);
+  return absl::FormatDuration(
+      absl::Trunc(duration, long_enough ? absl::Seconds(1) : absl::Milliseconds(1)));
+}
+
 absl::Duration FromProto(const google::protobuf::Duration& duration) {
   return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
 }

@@ -16,6 +16,12 @@ std::string TimeText(const google::protobuf::Timestamp& time);
 // Seconds as protobuf's JSON writes them, for example 59.5s.
 std::string DurationText(const google::protobuf::Duration& duration);
 
+// The same for a person, without fractions of a second: 2026-01-31T09:30:00Z.
+std::string ShortTime(const google::protobuf::Timestamp& time);
+
+// A duration for a person: whole seconds, or milliseconds below one: 1m5s, 250ms.
+std::string ShortDuration(absl::Duration duration);
+
 absl::Duration FromProto(const google::protobuf::Duration& duration);
 void ToProto(absl::Duration duration, google::protobuf::Duration* proto);
 

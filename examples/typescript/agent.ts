@@ -2,8 +2,9 @@
 //
 //   node dist/agent.js ADDRESS SESSION [TURNS] [CRASH_IN_TURN]
 //
-// Every request id is made from the session and the step it stands for. An agent that is started
-// again sends the same requests: what has been done is answered as it was, the rest is done now.
+// Every request id is made from the agent's secret, the session, the lease's epoch and the step. An
+// agent that is started again sends the same requests: what has been done is answered as it was, the
+// rest is done now. A turn of an epoch that has passed was abandoned, so it is begun anew.
 import * as grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { createHash, randomUUID } from "crypto";
@@ -14,6 +15,10 @@ import type { SessionServiceClient } from "./gen/holdfast/v1/SessionService";
 
 const LEASE_SECONDS = 30;
 const PATIENCE_MS = 60_000;
+const SECRET = process.env.HOLDFAST_AGENT_SECRET; // random, and as private as the lease token
+// Codes under which a lease that was not renewed now may be renewed later.
+const LATER = [grpc.status.UNAVAILABLE, grpc.status.DEADLINE_EXCEEDED,
+  grpc.status.RESOURCE_EXHAUSTED, grpc.status.CANCELLED, grpc.status.INTERNAL];
 const HOLDER = { holder: "example agent", leaseTtl: { seconds: LEASE_SECONDS } };
 const protos = process.env.PROTOS ?? `${__dirname}/../../../protos`;
 const loaded = loadSync("holdfast/v1/session_service.proto",
@@ -36,7 +41,8 @@ async function send<Request, Reply>(
     } catch (error) {
       const { code, metadata } = error as grpc.ServiceError;
       const again = code === grpc.status.UNAVAILABLE || code === grpc.status.DEADLINE_EXCEEDED ||
-        metadata.get("grpc-status-details-bin").some((told) => told.includes("OVERLOADED"));
+        metadata.get("grpc-status-details-bin").some((details) =>
+          details.includes("OVERLOADED") || details.includes("LEASE_HELD"));
       if (!again || Date.now() > end) throw error;
       await sleep(500);
     }
@@ -45,12 +51,15 @@ async function send<Request, Reply>(
 
 class Agent {
   private token = "";
+  private epoch = "0";
+  done = 0; // turns; each adds two messages
   private beat?: NodeJS.Timeout;
 
   constructor(private stub: SessionServiceClient, private session: string) {}
 
   private idOf(step: string): string {
-    const hex = createHash("sha256").update(`${this.session}/${step}`).digest("hex");
+    const hex = createHash("sha256")
+      .update(`${SECRET}/${this.session}/${this.epoch}/${step}`).digest("hex");
     const [a, b, c, d, e] = [[0, 8], [8, 12], [13, 16], [17, 20], [20, 32]]
       .map(([begin, end]) => hex.slice(begin, end));
     return `${a}-${b}-8${c}-8${d}-${e}`;
@@ -60,21 +69,33 @@ class Agent {
     const created = await send(this.stub.createSession.bind(this.stub), { ...HOLDER,
       requestId: this.idOf("create"), sessionId: this.session,
       manifest: { mode: "MODE_ASK" as const, projectRoot: "/home/ada/project" } });
-    this.token = created.leaseToken;
-    // With the current token a resume changes nothing and says where the session stands.
+    // With the current token a resume changes nothing and says where the session stands. Once
+    // another grant has been made the create answers none, and the resume gets a new one.
     const resumed = await send(this.stub.resumeSession.bind(this.stub), { ...HOLDER,
-      requestId: randomUUID(), sessionId: this.session, leaseToken: this.token });
+      requestId: randomUUID(), sessionId: this.session, leaseToken: created.leaseToken });
+    this.token = resumed.leaseToken;
+    this.epoch = String(resumed.session?.lease?.epoch);
+    this.done = Math.floor(Number(resumed.session?.messageCount) / 2);
     console.log(`agent: ${resumed.session?.messageCount} messages are there`);
     const leases = [{ sessionId: this.session, leaseToken: this.token }];
-    this.beat = setInterval(() => {
-      send(this.stub.renewLeases.bind(this.stub), { leases }).catch(console.error);
+    this.beat = setInterval(async () => {
+      try {
+        const { results } = await send(this.stub.renewLeases.bind(this.stub), { leases });
+        // The call succeeds whatever becomes of a lease: each has a status of its own.
+        const { code = 0, message = "" } = results?.[0]?.status ?? {};
+        if (code !== 0 && !LATER.includes(code)) throw new Error(`the lease is lost: ${message}`);
+      } catch (error) {
+        console.error("agent:", error);
+        process.exit(1); // nothing it does from now on would count
+      }
     }, LEASE_SECONDS * 1000 / 3);
   }
 
   async takeTurn(number: number, crash: boolean): Promise<void> {
     const common = { sessionId: this.session, leaseToken: this.token };
-    const { turn } = await send(this.stub.beginTurn.bind(this.stub),
+    const { turn, epoch } = await send(this.stub.beginTurn.bind(this.stub),
       { ...common, requestId: this.idOf(`begin ${number}`), source: "TURN_SOURCE_USER" as const });
+    if (epoch !== this.epoch) throw new Error("a turn of another epoch has been abandoned");
     const kind = "JOURNAL_KIND_TOOL_INTENT" as const;
     await send(this.stub.appendJournal.bind(this.stub),
       { ...common, entries: [{ turn, number: 1, kind, ref: "look" }] });
@@ -92,7 +113,9 @@ async function main([address, session, turns, crashIn]: string[]): Promise<void>
   const agent = new Agent(new holdfast.v1.SessionService(address, grpc.credentials.createInsecure(),
     { "grpc.service_config": retries }), session);
   await agent.start();
-  for (let n = 1; n <= Number(turns ?? 5); ++n) await agent.takeTurn(n, n === Number(crashIn ?? 0));
+  for (let n = agent.done + 1; n <= Number(turns ?? 5); ++n) {
+    await agent.takeTurn(n, n === Number(crashIn ?? 0));
+  }
   agent.stop();
   console.log("agent: done");
 }
