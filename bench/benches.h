@@ -1,4 +1,4 @@
-// Every bench, by name (FIGURES section 1).
+// Every bench, by name.
 #ifndef HOLDFAST_BENCH_BENCHES_H_
 #define HOLDFAST_BENCH_BENCHES_H_
 

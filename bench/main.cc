@@ -1,4 +1,4 @@
-// holdfast-bench: measures a holdfastd and prints one line per figure (FIGURES section 1).
+// holdfast-bench: measures a holdfastd and prints one line per figure.
 // scripts/bench builds and calls it.
 #include "bench/benches.h"
 #include "bench/echo.h"

@@ -1,13 +1,30 @@
 #include "cli/app.h"
 
+#include "cli/address.h"
 #include "cli/exit_code.h"
+#include "cli/file_stream.h"
+#include "cli/session_view.h"
+#include "cli/table.h"
+#include "cli/times.h"
+#include "server/version.h"
 
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
+#include "grpcpp/grpcpp.h"
+#include "grpcpp/health_check_service_interface.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fcntl.h>
+#include <fstream>
+#include <ostream>
 #include <sstream>
 #include <string>
+#include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace holdfast::cli {
@@ -15,6 +32,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // Port 1 of this machine: nothing listens there.
@@ -46,6 +64,18 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
       {"session", "cancel", "a", "--reason", "boredom"},
       {"session", "resume", "a", "--ttl", "soon"},
       {"session", "resume", "a", "--known-revision", "x"},
+      {"session", "resume", "a", "--known-revision", "-1"},
+      {"session", "list", "--limit", "-1"},
+      {"session", "list", "--limit", "1.5"},
+      {"session", "list", "--limit", "18446744073709551616"},
+      {"session", "tail", "a", "--from", "-1"},
+      {"--address", "127.0.0.1:73000", "health"},
+      {"--address", "127.0.0.1:0", "health"},
+      {"--address", "127.0.0.1", "health"},
+      {"--address", ":7420", "health"},
+      {"--address", "::1:7420", "health"},
+      {"--address", "dns:///x:7420", "health"},
+      {"--address", "unix:", "health"},
       {"--output", "xml", "health"},
       {"replay"},
       {"replay", "--verify-only", kOwn},
@@ -139,6 +169,168 @@ TEST(App, CompletionKnowsEveryCommand) {
     EXPECT_THAT(ran.out, HasSubstr("--verify-only"));
     EXPECT_THAT(ran.out, HasSubstr("${")) << "the script's own text is whole";
   }
+}
+
+TEST(App, AddressesHaveTheirForms) {
+  for (const char* address : {"127.0.0.1:1", "[::1]:65535", "localhost:7420", "unix:a/b"}) {
+    EXPECT_EQ(AddressProblem(address), "") << address;
+  }
+  EXPECT_EQ(AddressProblem("ipv4:127.0.0.1:1,127.0.0.1:2"), "");
+  EXPECT_EQ(AddressProblem("ipv6:[::1]:1,[::1]:2"), "");
+  EXPECT_THAT(AddressProblem("ipv4:127.0.0.1:1,127.0.0.1:73000"), HasSubstr("has no port"));
+  EXPECT_THAT(AddressProblem("ipv4:"), HasSubstr("is no address"));
+  EXPECT_THAT(Holdfast({"--address", "there:73000", "health"}).err,
+              HasSubstr("`there:73000` has no port between 1 and 65535"));
+}
+
+TEST(App, VersionIsThatOfTheServer) {
+  const Ran ran = Holdfast({"--version"});
+  EXPECT_EQ(ran.code, kDone);
+  EXPECT_EQ(ran.out, "holdfast " + std::string(holdfast::kVersion) + "\n");
+}
+
+// The transport's words are for its developers.
+TEST(App, SaysInItsOwnWordsWhyNoServerAnswered) {
+  const std::vector<std::pair<std::string, std::string>> servers = {
+      {kDeadAddress, "no server answered (the connection was refused)"},
+      {"no-such-host.invalid:1", "no server answered (the host name cannot be resolved)"},
+      {"unix:/no/such/socket", "no server answered (there is no such socket)"},
+  };
+  for (const auto& [address, words] : servers) {
+    const Ran ran = Holdfast({"--address", address, "health"});
+    EXPECT_EQ(ran.code, kUnreachable) << address;
+    EXPECT_THAT(ran.err, HasSubstr(words));
+    const Ran json = Holdfast({"--address", address, "--output", "json", "health"});
+    for (const std::string& said : {ran.err, json.out}) {
+      for (const char* word : {"ares", "ARES", "DNS", "ipv4:", "UNKNOWN", "addresses"}) {
+        EXPECT_THAT(said, Not(HasSubstr(word))) << address;
+      }
+    }
+  }
+}
+
+// A gRPC server that knows none of our services but the health of all.
+TEST(App, AnotherGrpcServerIsNamedAsThat) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  const auto unused = builder.AddCompletionQueue();  // without a service there must be one
+  const auto server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"health"}, {"session", "list"}, {"store", "describe"}}) {
+    std::vector<std::string> arguments = {"--address", address};
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    const Ran ran = Holdfast(arguments);
+    EXPECT_EQ(ran.code, kUnreachable);
+    EXPECT_EQ(ran.err,
+              "holdfast: NOT_HOLDFAST: what answered does not know this call: it is no "
+              "Holdfast server, or an older one [address=" +
+                  address + "]; next: check that --address is right\n");
+  }
+  server->Shutdown();
+  unused->Shutdown();
+}
+
+// Runs a command whose output goes where nothing can be written.
+Ran HoldfastIntoAFullDisk(const std::vector<std::string>& arguments) {
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  FileBuffer buffer(full);
+  std::ostream out(&buffer);
+  std::ostringstream err;
+  const int code = Run(arguments, out, err);
+  close(full);
+  return {.code = code, .out = "", .err = err.str()};
+}
+
+TEST(App, OutputThatCannotBeWrittenIsAFailureWithItsCause) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"--help"},
+      {"--version"},
+      {"session", "--help"},
+      {"completion", "bash"},
+      {"--output", "json", "--address", kDeadAddress, "health"},
+      {"--address", kDeadAddress, "replay", "--patience", "0s", kOwn},
+  };
+  for (const auto& command : commands) {
+    const Ran ran = HoldfastIntoAFullDisk(command);
+    EXPECT_EQ(ran.code, kRefused) << ::testing::PrintToString(command);
+    EXPECT_THAT(ran.err,
+                HasSubstr("holdfast: the output could not be written: No space left on device\n"))
+        << ::testing::PrintToString(command);
+  }
+}
+
+// What bash offers at the end of `words`.
+std::string Offered(const std::string& words, const std::string& current) {
+  std::string list;
+  const std::vector<std::string> split = absl::StrSplit(words + " " + current, ' ');
+  for (const std::string& word : split) {
+    list += "'" + word + "' ";
+  }
+  const auto count = std::to_string(std::count(words.begin(), words.end(), ' ') + 1);
+  const std::string script = Holdfast({"completion", "bash"}).out + "\nCOMP_WORDS=(" + list +
+                             "); COMP_CWORD=" + count + "; _holdfast; echo ${COMPREPLY[*]}";
+  std::ofstream(::testing::TempDir() + "/holdfast-completion.bash") << script;
+  std::FILE* const pipe =
+      popen(("bash " + ::testing::TempDir() + "/holdfast-completion.bash").c_str(), "r");
+  std::array<char, 4096> buffer{};
+  const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe);
+  pclose(pipe);
+  return {buffer.data(), got};
+}
+
+TEST(App, CompletionOffersTheValuesOfAnOption) {
+  EXPECT_EQ(Offered("holdfast --output", ""), "table json\n");
+  EXPECT_EQ(Offered("holdfast session list --state", "cl"), "closed\n");
+  EXPECT_EQ(Offered("holdfast session cancel --reason", ""), "user parent cap\n");
+  EXPECT_EQ(Offered("holdfast session list --limit", ""), "\n");
+  EXPECT_THAT(Offered("holdfast session", ""), StartsWith("list show tail resume"));
+  EXPECT_THAT(Offered("holdfast --output json session", ""), StartsWith("list show tail resume"));
+}
+
+TEST(Table, WritesOutWhatWouldReorderOrHideText) {
+  EXPECT_EQ(Printable("a\u202Eb\u2066c\u200Bd\u2028e"), "a\\u202Eb\\u2066c\\u200Bd\\u2028e");
+  EXPECT_EQ(Printable("a\x1b[2Jb\u0085c\x7f"), "a [2Jb  c ");
+  EXPECT_EQ(Printable("\u00e4 \u20ac \U0001F642 \u05d0"), "\u00e4 \u20ac \U0001F642 \u05d0");
+}
+
+TEST(Table, CutsBetweenCharacters) {
+  EXPECT_EQ(Cut("abc", 3), "abc");
+  EXPECT_EQ(Cut("abcd", 3), "ab\u2026");
+  EXPECT_EQ(Cut("\u00e4\u00f6\u00fc\u00df", 3), "\u00e4\u00f6\u2026");
+  EXPECT_EQ(Cut("\u00e4\u00f6\u00fc", 3), "\u00e4\u00f6\u00fc");
+  EXPECT_EQ(Cut("", 3), "");
+}
+
+TEST(Table, AListingOfHostileTitlesStaysATable) {
+  std::vector<v1::SessionSummary> sessions(2);
+  sessions[0].set_session_id("one");
+  sessions[0].set_lifecycle(v1::LIFECYCLE_IDLE);
+  sessions[0].mutable_updated_at()->set_seconds(1'700'000'000);
+  sessions[0].mutable_updated_at()->set_nanos(123'456'789);
+  sessions[0].set_project_root("/" + std::string(4000, 'p'));
+  sessions[0].set_title(std::string(3000, 't'));
+  sessions[1] = sessions[0];
+  sessions[1].set_session_id("two");
+  sessions[1].set_project_root("/p");
+  sessions[1].set_title("safe\u202Egnp.exe\nthree  idle");
+  std::ostringstream out;
+  WriteSessions(out, sessions);
+  EXPECT_EQ(out.str(), "SESSION  STATE  REVISION  MESSAGES  UPDATED               PROJECT" +
+                           std::string(115, ' ') + "TITLE\n" +
+                           "one      idle   0         0         2023-11-14T22:13:20Z  /" +
+                           std::string(118, 'p') + "\u2026  " + std::string(79, 't') + "\u2026\n" +
+                           "two      idle   0         0         2023-11-14T22:13:20Z  /p" +
+                           std::string(120, ' ') + "safe\\u202Egnp.exe three  idle\n");
+}
+
+TEST(Times, AreWholeSecondsForPeople) {
+  EXPECT_EQ(ShortDuration(absl::Nanoseconds(59'987'654'321)), "59s");
+  EXPECT_EQ(ShortDuration(absl::Nanoseconds(250'654'321)), "250ms");
+  EXPECT_EQ(ShortDuration(absl::ZeroDuration()), "0");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "cli/app.h"
 #include "cli/connection.h"
 #include "cli/exit_code.h"
+#include "cli/file_stream.h"
 #include "cli/request_id.h"
 #include "tests/support/call_history.h"
 #include "tests/support/child_process.h"
@@ -17,9 +18,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <fcntl.h>
 #include <fstream>
+#include <ostream>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace holdfast::cli {
@@ -49,6 +53,18 @@ class EndToEnd : public ::testing::Test {
     std::ostringstream err;
     const int code = cli::Run(arguments, out, err);
     return {.code = code, .out = out.str(), .err = err.str()};
+  }
+
+  // The same with an output that takes no byte.
+  Ran HoldfastIntoAFullDisk(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--address", server_.address()});
+    const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    FileBuffer buffer(full);
+    std::ostream out(&buffer);
+    std::ostringstream err;
+    const int code = cli::Run(arguments, out, err);
+    close(full);
+    return {.code = code, .out = "", .err = err.str()};
   }
 
   // The reply of a command that must succeed.
@@ -315,7 +331,8 @@ TEST_F(EndToEnd, ASessionIsResumedClosedAndDeleted) {
   const Ran again = Holdfast({"session", "resume", id});
   EXPECT_EQ(again.code, kDone) << again.err;
   EXPECT_THAT(again.out,
-              StartsWith("found at revision 9; goes on from the snapshot of revision 7\n"));
+              HasSubstr("\nfound at revision 9; goes on from the snapshot of revision 7\n"));
+  EXPECT_THAT(again.out, StartsWith("token     "));
   const Ran forced = Holdfast({"session", "resume", id, "--force", "ann has left"});
   EXPECT_EQ(forced.code, kDone) << forced.err;
   EXPECT_EQ(Reason({"session", "delete", id}), "LEASE_HELD");
@@ -344,11 +361,47 @@ TEST_F(EndToEnd, ASessionIsCancelledByWhoeverMayCall) {
   EXPECT_EQ(Reason({"session", "cancel", "night-shift.7-x"}), "ILLEGAL_TRANSITION");
 }
 
+TEST_F(EndToEnd, OutputThatCannotBeWrittenIsAFailureWithItsCause) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const std::vector<std::vector<std::string>> commands = {
+      {"health"},
+      {"session", "list"},
+      {"session", "show", "greenhouse-x"},
+      {"--output", "json", "session", "show", "greenhouse-x"},
+      {"session", "tail", "greenhouse-x"},
+      {"store", "describe"},
+      {"store", "check"},
+      {"store", "verify-audit", "greenhouse-x"},
+  };
+  for (const auto& command : commands) {
+    const Ran ran = HoldfastIntoAFullDisk(command);
+    EXPECT_EQ(ran.code, kRefused) << ::testing::PrintToString(command);
+    EXPECT_THAT(ran.err, HasSubstr("could not be written: No space left on device\n"));
+  }
+}
+
+// A lease whose token nobody has would keep everyone out until it expires.
+TEST_F(EndToEnd, AResumeWhoseTokenCannotBeWrittenGivesTheLeaseBack) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const Ran ran = HoldfastIntoAFullDisk({"session", "resume", "greenhouse-x"});
+  EXPECT_EQ(ran.code, kRefused);
+  EXPECT_EQ(ran.err,
+            "holdfast: greenhouse-x was resumed, but its token could not be written: the lease was "
+            "given back\n"
+            "holdfast: the output could not be written: No space left on device\n");
+  EXPECT_EQ(Holdfast({"session", "resume", "greenhouse-x"}).code, kDone);
+}
+
 TEST_F(EndToEnd, TheNewestOfAProjectIsFoundByItsRoot) {
   ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
   const std::string root = std::filesystem::absolute("tests/data");
   EXPECT_EQ(Json({"session", "show", "--latest", root})["session_id"], "night-shift.7-x");
   EXPECT_EQ(Json({"session", "close", "--latest", root})["session_id"], "night-shift.7-x");
+  // A relative one is taken from the current directory.
+  EXPECT_EQ(Json({"session", "show", "--latest", "tests/../tests/data/"})["session_id"],
+            "night-shift.7-x");
+  EXPECT_THAT(Holdfast({"session", "list", "--project", "tests/data"}).out,
+              HasSubstr("night-shift.7-x"));
   EXPECT_EQ(Reason({"session", "show", "--latest", "/elsewhere"}), "NO_SNAPSHOT");
   EXPECT_EQ(Reason({"session", "show", "no-such-session"}), "SESSION_NOT_FOUND");
 }

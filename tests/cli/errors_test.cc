@@ -78,8 +78,20 @@ TEST(Errors, WithoutDetailsTheTransportHasFailed) {
     EXPECT_EQ(ExitCodeOf(failure), kUnreachable);
   }
   const Failure other = FailureOf({grpc::StatusCode::UNIMPLEMENTED, "no such method"});
-  EXPECT_EQ(other.reason, "UNIMPLEMENTED");
-  EXPECT_EQ(ExitCodeOf(other), kRefused);
+  EXPECT_EQ(other.reason, kNotHoldfastReason);
+  EXPECT_EQ(ExitCodeOf(other), kUnreachable);
+  EXPECT_EQ(other.message, "");
+}
+
+TEST(Errors, TheTransportsWordsDoNotReachPeople) {
+  const auto message = [](grpc::StatusCode code, const std::string& text) {
+    return FailureOf({code, text}).message;
+  };
+  EXPECT_EQ(message(grpc::StatusCode::UNAVAILABLE, "recvmsg:Connection reset by peer"),
+            "the connection broke");
+  EXPECT_EQ(message(grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded"),
+            "no answer came in time");
+  EXPECT_EQ(message(grpc::StatusCode::UNKNOWN, "Stream removed"), "");
 }
 
 TEST(Errors, ExitCodesTellRefusedFromUnreachableFromDamaged) {

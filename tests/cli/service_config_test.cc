@@ -5,11 +5,13 @@
 #include "cli/retry.h"
 #include "holdfast/v1/admin_service.grpc.pb.h"
 #include "holdfast/v1/session_service.grpc.pb.h"
+#include "session/limits.h"
 #include "tests/support/channel.h"
 #include "tests/support/golden.h"
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
@@ -89,6 +91,20 @@ TEST(ServiceConfig, RetriesWhatIsNoStream) {
     ASSERT_EQ(entries.count(name), 1) << name;
     EXPECT_EQ(entries.at(name).contains("retryPolicy"), !stream) << name;
     EXPECT_EQ(entries.at(name).contains("timeout"), !stream) << name;
+    EXPECT_EQ(entries.at(name).value("waitForReady", false), !stream) << name;
+  }
+}
+
+// A call has its time, and one that waits by its caller's wish has that much longer.
+TEST(ServiceConfig, GivesACallItsDefaultDeadlineAndWhatItMayWait) {
+  for (const auto& [name, entry] : EntriesByMethod()) {
+    if (!entry.contains("timeout")) continue;
+    const std::string text = entry.at("timeout").get<std::string>();
+    absl::Duration timeout;
+    ASSERT_TRUE(absl::ParseDuration(text, &timeout)) << name << " " << text;
+    const bool waits = name == "holdfast.v1.SessionService/CloseSession";
+    EXPECT_GE(timeout, kDefaultDeadline) << name;
+    EXPECT_EQ(timeout > kDefaultDeadline + kDrainMost, waits) << name;
   }
 }
 

@@ -153,9 +153,10 @@ TEST_P(Contract, C007_DeactivateWaitsForTheChangesUnderWay) {
     writes.push_back(changes().Update({{"key" + std::to_string(i), "value"}}));
   }
   std::vector<std::string> reasons(kWriters);
+  reasons[0] = ReasonIn(store().Commit(writes[0]));  // however late the others begin
   {
     std::vector<std::jthread> writers;
-    for (int i = 0; i < kWriters; ++i) {
+    for (int i = 1; i < kWriters; ++i) {
       writers.emplace_back([&, i] { reasons[i] = ReasonIn(store().Commit(writes[i])); });
     }
     EXPECT_TRUE(store().Deactivate().ok());
@@ -178,7 +179,7 @@ TEST_P(Contract, C075_ADeactivatedStoreTakesNothing) {
   EXPECT_EQ(ReasonIn(store().ReadMessages(key(), std::nullopt, MessageSeq(), kWholePage)),
             "STORE_UNAVAILABLE");
   EXPECT_EQ(ReasonIn(store().List({.tenant = key().tenant, .limit = 1})), "STORE_UNAVAILABLE");
-  EXPECT_EQ(ReasonIn(store().ListDue(DueKind::kAbandoned, absl::Seconds(1), 1)),
+  EXPECT_EQ(ReasonIn(store().ListDue(DueKind::kAbandoned, absl::Seconds(1), std::nullopt, 1)),
             "STORE_UNAVAILABLE");
   const auto renewed = store().RenewLeases({{.key = key(), .token = token()}});
   ASSERT_EQ(renewed.size(), 1U);

@@ -1,4 +1,5 @@
 // Journal entries: their key, their repeats, and reading them.
+#include "session/limits.h"
 #include "tests/contract/suite.h"
 
 namespace holdfast::test {
@@ -133,6 +134,30 @@ TEST_P(Contract, C129_TheJournalOfOneTurnComesAlone) {
   EXPECT_THAT(Data(Journal(first)), ::testing::ElementsAre("a", "b"));
   EXPECT_THAT(Data(Journal(second)), ::testing::ElementsAre("c"));
   EXPECT_THAT(Data(Journal(TurnNumber())), ::testing::ElementsAre("between"));
+}
+
+TEST_P(Contract, C230_ATurnsEntriesComeWholeHoweverManyTurnsHaveEndedSince) {
+  Create();
+  const TurnNumber first = Begin();
+  Append(first, {Note(first, 1, "a"), Note(first, 2, "b"), Note(first, 3, "c")});
+  Apply(changes().Abandon(token(), first));
+  for (size_t ended = 0; ended <= kEndedTurnsKept; ++ended) {
+    const TurnNumber turn = Begin();
+    Append(turn, {Note(turn, 1, "of another turn")});
+    Apply(changes().Abandon(token(), turn));
+  }
+  std::vector<JournalEntry> entries;
+  bool end = false;
+  while (!end) {
+    const JournalNumber after = entries.empty() ? JournalNumber() : entries.back().journal_number;
+    const auto page = store().ReadJournal(key(), {.after = after, .turn = first},
+                                          {.items = 1, .bytes = kWholePage.bytes});
+    ASSERT_EQ(ReasonIn(page), "OK");
+    ASSERT_TRUE(page->end || !page->entries.empty()) << "an empty page that is not the last";
+    entries.insert(entries.end(), page->entries.begin(), page->entries.end());
+    end = page->end;
+  }
+  EXPECT_THAT(Data(entries), ::testing::ElementsAre("a", "b", "c"));
 }
 
 TEST_P(Contract, C057_APrunedJournalSaysSo) {

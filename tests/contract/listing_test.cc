@@ -127,9 +127,11 @@ TEST_P(Contract, C062_ADeletedSessionIsNotListed) {
 
 class DueNames {
  public:
-  explicit DueNames(SessionStore& store) : store_(store) {}
-  std::vector<std::string> operator()(absl::Duration quiet, size_t limit = 100) {
-    const auto due = store_.ListDue(DueKind::kAbandoned, quiet, limit);
+  explicit DueNames(SessionStore& store, DueKind kind = DueKind::kAbandoned)
+      : store_(store), kind_(kind) {}
+  std::vector<std::string> operator()(absl::Duration quiet, size_t limit = 100,
+                                      const std::optional<SessionKey>& after = std::nullopt) {
+    const auto due = store_.ListDue(kind_, quiet, after, limit);
     EXPECT_EQ(ReasonIn(due), "OK");
     std::vector<std::string> names;
     if (!due.ok()) return names;
@@ -140,6 +142,7 @@ class DueNames {
 
  private:
   SessionStore& store_;
+  const DueKind kind_;
 };
 
 TEST_P(Contract, C063_AnAbandonedTurnIsACandidate) {
@@ -190,6 +193,48 @@ TEST_P(Contract, C139_AtMostAsManyCandidatesAsAskedFor) {
   clock().Advance(absl::Seconds(400));
   EXPECT_EQ(DueNames(store())(absl::Seconds(300), 2).size(), 2U);
   EXPECT_EQ(DueNames(store())(absl::Seconds(300), 10).size(), 3U);
+}
+
+constexpr DueKind kKinds[] = {DueKind::kAbandoned, DueKind::kCancelled};
+
+// Turns without a holder that are to be cancelled, made in another order than that of their keys.
+void AbandonSome(SessionStore& store, Random& random) {
+  for (const char* name : {"two/b", "one/c", "two/Z", "one/a", "two/a"}) {
+    const std::string text = name;
+    Changes theirs(Key(text.substr(4), text.substr(0, 3)), random);
+    const auto created = store.Commit(theirs.Create());
+    ASSERT_EQ(ReasonIn(created), "OK");
+    const auto begun = store.Commit(theirs.Begin(*LeaseToken::Parse(created->receipt.token)));
+    ASSERT_EQ(ReasonIn(begun), "OK");
+    ASSERT_EQ(ReasonIn(store.Commit(theirs.Mark(CancelScope::kSession))), "OK");
+  }
+}
+
+TEST_P(Contract, C210_CandidatesComeInTheOrderOfTheirKeys) {
+  AbandonSome(store(), random());
+  clock().Advance(absl::Seconds(400));
+  for (const DueKind kind : kKinds) {
+    DueNames due(store(), kind);
+    EXPECT_THAT(due(absl::Seconds(300)), ElementsAre("one/a", "one/c", "two/Z", "two/a", "two/b"));
+    EXPECT_THAT(due(absl::Seconds(300), 3), ElementsAre("one/a", "one/c", "two/Z"));
+  }
+}
+
+TEST_P(Contract, C211_CandidatesBehindAPosition) {
+  AbandonSome(store(), random());
+  clock().Advance(absl::Seconds(400));
+  for (const DueKind kind : kKinds) {
+    const auto behind = [&](std::string_view tenant, std::string_view session, size_t limit = 100) {
+      return DueNames(store(), kind)(absl::Seconds(300), limit, Key(session, tenant));
+    };
+    EXPECT_THAT(behind("one", "a"), ElementsAre("one/c", "two/Z", "two/a", "two/b"));
+    EXPECT_THAT(behind("one", "a", 2), ElementsAre("one/c", "two/Z"));
+    EXPECT_THAT(behind("two", "b"), IsEmpty());
+    // A position need not be that of a candidate, or of a session.
+    EXPECT_THAT(behind("one", "b"), ElementsAre("one/c", "two/Z", "two/a", "two/b"));
+    EXPECT_THAT(behind("two", "A", 1), ElementsAre("two/Z"));
+    EXPECT_THAT(behind("trunk", "x"), ElementsAre("two/Z", "two/a", "two/b"));
+  }
 }
 
 }  // namespace

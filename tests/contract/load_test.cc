@@ -134,5 +134,15 @@ TEST_P(Contract, C015_GrantsAreShownForADay) {
   EXPECT_EQ(LoadHead().grants[0].epoch, Epoch(2));
 }
 
+TEST_P(Contract, C226_NoClockForPeopleEndsWhatIsShownOfGrants) {
+  Create();
+  clock().Advance(absl::Minutes(2));
+  Apply(changes().Resume());
+  clock().JumpWall(absl::Hours(24 * 400));
+  EXPECT_EQ(LoadHead().grants.size(), 2U);
+  clock().JumpWall(-absl::Hours(24 * 20'000));
+  EXPECT_EQ(LoadHead().grants.size(), 2U);
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -29,7 +29,7 @@ class DueToEnd {
  public:
   explicit DueToEnd(SessionStore& store) : store_(store) {}
   std::vector<std::string> operator()() {
-    const auto due = store_.ListDue(DueKind::kCancelled, kGrace, 100);
+    const auto due = store_.ListDue(DueKind::kCancelled, kGrace, std::nullopt, 100);
     EXPECT_EQ(ReasonIn(due), "OK");
     std::vector<std::string> names;
     if (!due.ok()) return names;

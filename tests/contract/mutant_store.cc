@@ -197,9 +197,12 @@ absl::StatusOr<ListPage> MutantStore::List(const ListQuery& query) {
 }
 
 absl::StatusOr<std::vector<SessionKey>> MutantStore::ListDue(DueKind kind, absl::Duration quiet,
+                                                             const std::optional<SessionKey>& after,
                                                              size_t limit) {
   const absl::MutexLock lock(&mutex_);
-  auto answer = store_.ListDue(kind, quiet, limit);
+  std::optional<SessionKey> asked = after;
+  if (hooks_.ask_due) hooks_.ask_due(asked);
+  auto answer = store_.ListDue(kind, quiet, asked, limit);
   if (hooks_.due && answer.ok()) hooks_.due(stage_, *answer);
   return answer;
 }

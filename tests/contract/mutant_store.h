@@ -84,6 +84,7 @@ struct Hooks {
   std::function<void(const ReadArgs&, absl::StatusOr<AuditPage>&)> audit;
   std::function<void(ListQuery&)> ask_list;
   std::function<void(Stage&, const ListQuery&, absl::StatusOr<ListPage>&)> list;
+  std::function<void(std::optional<SessionKey>& after)> ask_due;
   std::function<void(Stage&, std::vector<SessionKey>&)> due;
   std::function<void(Stage&, std::vector<RenewRequest>&)> ask_renew;
   std::function<void(Stage&, std::vector<absl::StatusOr<Renewed>>&)> renewed;
@@ -121,6 +122,7 @@ class MutantStore final : public SessionStore {
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  const std::optional<SessionKey>& after,
                                                   size_t limit) override;
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;

@@ -8,9 +8,9 @@ namespace holdfast::test {
 
 std::vector<Mutant> AllMutants() {
   std::vector<Mutant> all;
-  for (const auto& mutants :
-       {RequestMutants(), GuardMutants(), EffectMutants(), SlotMutants(), ReadMutants(),
-        ListingMutants(), DurabilityMutants(), WatchMutants(), MarkMutants(), UploadMutants()}) {
+  for (const auto& mutants : {RequestMutants(), GuardMutants(), EffectMutants(), SlotMutants(),
+                              ReadMutants(), ListingMutants(), DurabilityMutants(), WatchMutants(),
+                              MarkMutants(), UploadMutants(), BoundMutants()}) {
     all.insert(all.end(), mutants.begin(), mutants.end());
   }
   return all;

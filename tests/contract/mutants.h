@@ -26,6 +26,7 @@ const std::vector<Mutant>& DurabilityMutants();
 const std::vector<Mutant>& WatchMutants();
 const std::vector<Mutant>& MarkMutants();
 const std::vector<Mutant>& UploadMutants();
+const std::vector<Mutant>& BoundMutants();
 
 std::vector<Mutant> AllMutants();
 

@@ -57,6 +57,8 @@ const std::vector<Mutant> kMutants = {
           [](Stage& stage, const Change&, CommitAnswer& answer) {
             if (stage.closed) answer = CommitResult();
           }}},
+    {"acknowledges-attributes-that-it-drops",
+     {.change = [](Stage&, Change& change) { change.attributes.clear(); }}},
     {"disposing-twice-destroys",
      {.disposed =
           [](Stage& stage, int times) {

@@ -174,8 +174,14 @@ const std::vector<Mutant> kMutants = {
           [](Stage& stage, const SessionKey&, Loaded& loaded) {
             LeaseRecord& lease = loaded.head.lease;
             if (loaded.head.grants.empty() || !lease.held) return;
-            const bool over = loaded.head.grants.back().at + lease.ttl < stage.clock.Wall();
+            const bool over = loaded.head.updated_at + lease.ttl < stage.clock.Wall();
             lease.state = over ? LeaseState::kExpired : LeaseState::kLive;
+          }}},
+    {"shows-grants-by-the-clock-for-people",
+     {.load =
+          [](Stage& stage, const SessionKey&, Loaded& loaded) {
+            const absl::Duration old = stage.clock.Wall() - loaded.head.updated_at;
+            if (old > absl::Hours(24 * 30)) loaded.head.grants.clear();
           }}},
     {"shows-grants-for-ever",
      {.load = [](Stage& stage, const SessionKey& key,

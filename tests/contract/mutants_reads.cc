@@ -4,6 +4,7 @@
 #include "tests/contract/suite.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace holdfast::test {
 namespace {
@@ -79,6 +80,11 @@ const std::vector<Mutant> kReads = {
           }}},
     {"the-journal-is-of-all-turns",
      {.ask_read = [](Stage&, ReadArgs& args) { args.turn.reset(); }}},
+    {"the-journal-of-a-turn-is-one-page",
+     {.journal =
+          [](const ReadArgs& args, absl::StatusOr<JournalPage>& page) {
+            if (page.ok() && args.turn) page->end = true;
+          }}},
     {"old-audit-records-go",
      {.audit =
           [](const ReadArgs&, absl::StatusOr<AuditPage>& page) {
@@ -172,6 +178,19 @@ const std::vector<Mutant> kListings = {
             due.clear();
             for (const auto& [key, session] : stage.disk.sessions) {
               if (session.head.lifecycle == Lifecycle::kActive) due.push_back(key);
+            }
+          }}},
+    {"candidates-come-backwards",
+     {.due = [](Stage&, std::vector<SessionKey>& due) { std::ranges::reverse(due); }}},
+    {"candidates-begin-at-the-first",
+     {.ask_due = [](std::optional<SessionKey>& after) { after.reset(); }}},
+    {"candidates-begin-with-the-one-before",
+     {.due =
+          [](Stage& stage, std::vector<SessionKey>& due) {
+            if (due.empty()) return;
+            const auto first = stage.disk.sessions.find(due.front());
+            if (first != stage.disk.sessions.begin()) {
+              due.insert(due.begin(), std::prev(first)->first);
             }
           }}},
     {"nothing-is-due", {.due = [](Stage&, std::vector<SessionKey>& due) { due.clear(); }}},

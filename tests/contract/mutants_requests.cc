@@ -40,10 +40,19 @@ const std::vector<Mutant> kMutants = {
      {.change =
           [](Stage& stage, Change& change) {
             RequestRow* const row = RowOf(stage, change);
-            if (row != nullptr && row->at + absl::Hours(1) < stage.clock.Wall()) {
+            const absl::Time now = absl::UnixEpoch() + stage.clock.SinceBoot();
+            if (row != nullptr && row->at + absl::Hours(1) < now) {
               row->stamp.id = RequestId();
               stage.Find(change.key)->requests.clear();
             }
+          }}},
+    {"keeps-requests-by-the-clock-for-people",
+     {.change =
+          [](Stage& stage, Change& change) {
+            StoredSession* const session = stage.Find(change.key);
+            if (session == nullptr) return;
+            const absl::Duration old = stage.clock.Wall() - session->head.updated_at;
+            if (old > absl::Hours(24 * 30)) session->requests.clear();
           }}},
     {"ignores-the-fingerprint",
      {.change =
@@ -62,8 +71,8 @@ const std::vector<Mutant> kMutants = {
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = stage.Find(change.key);
             if (session == nullptr || RefusalIn(answer).ok() || !change.request) return;
-            session->requests[change.request->id] = {.stamp = *change.request,
-                                                     .at = stage.clock.Wall()};
+            session->requests[change.request->id] = {
+                .stamp = *change.request, .at = absl::UnixEpoch() + stage.clock.SinceBoot()};
           }}},
     {"answers-a-repeat-with-what-is-true-now",
      {.committed =

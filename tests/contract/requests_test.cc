@@ -111,6 +111,25 @@ TEST_P(Contract, C078_ARepeatIsKnownForADay) {
   EXPECT_EQ(LoadHead().attributes.at("title"), "second");
 }
 
+TEST_P(Contract, C225_NoClockForPeopleForgetsARequest) {
+  Create();
+  const Change change = changes().Update({{"title", "first"}});
+  Apply(change);
+  Apply(changes().Update({{"title", "second"}}));
+  for (const absl::Duration by : {absl::Hours(24 * 400), -absl::Hours(24 * 20'000)}) {
+    clock().JumpWall(by);
+    EXPECT_TRUE(LoadRequest(change.request->id).has_value());
+    const auto again = store().Commit(change);
+    ASSERT_EQ(ReasonIn(again), "OK");
+    EXPECT_EQ(again->kind, Kind::kRepeated);
+    EXPECT_EQ(LoadHead().attributes.at("title"), "second");
+    Reopen();
+    const auto reopened = store().Commit(change);
+    ASSERT_EQ(ReasonIn(reopened), "OK");
+    EXPECT_EQ(reopened->kind, Kind::kRepeated);
+  }
+}
+
 TEST_P(Contract, C022_TheSameIdWithAnotherMeaningIsReused) {
   Create();
   const Change change = changes().Update({{"title", "first"}});

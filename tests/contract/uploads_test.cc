@@ -225,7 +225,7 @@ TEST_P(Contract, C189_AnUploadThatNobodyLinksIsSwept) {
   clock().Advance(kUploadsKept - absl::Seconds(1));
   EXPECT_TRUE(uploader.Put(touched, kPart, bytes.substr(kPart)).ok());
   clock().Advance(absl::Seconds(1));
-  EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), 10).ok());
+  EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10).ok());
   EXPECT_EQ(ReasonIn(store().Commit(Linking(changes().Write(token()), old, bytes))),
             "STORE_UNAVAILABLE");
   Apply(Linking(changes().Write(token()), touched, bytes));

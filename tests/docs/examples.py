@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROTOS = os.path.join(ROOT, "protos")
 SERVICE_CONFIG = os.path.join(PROTOS, "holdfast", "v1", "service_config.json")
 TURNS, CRASH_IN_TURN = 5, 3
-LINES = 100
+LINES = 125
 READY_SECONDS = 60
 
 
@@ -99,8 +99,9 @@ def typescript_example(build):
     return os.path.join(source, "agent.ts"), environment, command
 
 
-def check_session(address, session):
-    """What the API says of the session: every turn once, in order."""
+def check_session(address, session, lost=0):
+    """What the API says of the session: every turn once, in order. `lost`: turns that another
+    agent's resume abandoned, and behind each the resume of the agent that went on."""
     import grpc
     from holdfast.v1 import session_pb2 as pb
     from holdfast.v1 import session_service_pb2 as rpc
@@ -115,16 +116,47 @@ def check_session(address, session):
     ]
     head = stub.GetSession(rpc.GetSessionRequest(session_id=session)).session
     facts = (head.last_turn, head.lifecycle, head.revision, head.journal_number)
-    # One revision for the creation, and two for each turn; one entry of the journal for each turn.
-    wanted = (TURNS, pb.LIFECYCLE_PERSISTED, 1 + 2 * TURNS, TURNS)
+    # One revision for the creation, two for each turn that was committed, and for one that was lost
+    # its beginning and two resumes; one entry of the journal for each turn.
+    begun = TURNS + lost
+    wanted = (begun, pb.LIFECYCLE_PERSISTED, 1 + 2 * TURNS + 3 * lost, begun)
     if said != expected or facts != wanted:
         raise SystemExit(f"examples: found {said} and {facts}, not {expected} and {wanted}")
     print(f"examples: {len(said)} messages of {TURNS} turns, each once")
 
 
+def take_over_and_leave(address, session):
+    """Another agent forces the lease from the one that is gone, and gives it back."""
+    import uuid
+
+    import grpc
+    from holdfast.v1 import session_service_pb2 as rpc
+    from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
+
+    stub = SessionServiceStub(grpc.insecure_channel(address))
+    fresh = lambda: {"request_id": str(uuid.uuid4()), "session_id": session}
+    resumed = stub.ResumeSession(
+        rpc.ResumeSessionRequest(holder="another", force=True, force_reason="test", **fresh())
+    )
+    stub.ReleaseLease(rpc.ReleaseLeaseRequest(lease_token=resumed.lease_token, **fresh()))
+
+
+def drive_over_a_later_epoch(server, options, command):
+    """The turn in which the agent was killed is of an epoch that has passed when it goes on."""
+    session = "taken"
+    crashed = subprocess.run(command(server.address, session, CRASH_IN_TURN), **options)
+    if crashed.returncode != -signal.SIGKILL:
+        raise SystemExit(f"examples: the agent ended with {crashed.returncode}, and not killed")
+    take_over_and_leave(server.address, session)
+    subprocess.run(command(server.address, session, 0), check=True, **options)
+    check_session(server.address, session, lost=1)
+
+
 def drive(server, environment, command):
     session = "example"
-    options = {"env": os.environ | environment | {"HOLDFAST_SERVICE_CONFIG": SERVICE_CONFIG}}
+    secret = os.urandom(16).hex()
+    given = {"HOLDFAST_SERVICE_CONFIG": SERVICE_CONFIG, "HOLDFAST_AGENT_SECRET": secret}
+    options = {"env": os.environ | environment | given}
     server.start()
     crashed = subprocess.run(command(server.address, session, CRASH_IN_TURN), **options)
     if crashed.returncode != -signal.SIGKILL:
@@ -138,6 +170,7 @@ def drive(server, environment, command):
     # A third agent finds everything done and changes nothing.
     subprocess.run(command(server.address, session, 0), check=True, **options)
     check_session(server.address, session)
+    drive_over_a_later_epoch(server, options, command)
 
 
 def main():

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Runs every ```sh block of README.md, in order, in a clean clone of what is committed.
 
-What is not committed is not tested. The clone lies in a directory with a space in its name; the
-server that a reader would start serves on a port that is free here.
+What is not committed is not tested. The clone lies in a directory with a space in its name, and
+another server may run on the default port.
 """
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -52,24 +51,6 @@ def trusted():
     return True
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
-def environment_of(folder):
-    """The reader's, on a port of this test's own."""
-    port = free_port()
-    config = os.path.join(folder, "port.yaml")
-    with open(config, "w", encoding="utf-8") as file:
-        file.write(f"server: {{address: '127.0.0.1:{port}'}}\n")
-    return os.environ | {
-        "HOLDFAST_CONFIG": config,
-        "HOLDFAST_ADDRESS": f"127.0.0.1:{port}",
-    }
-
-
 def run_readme(folder):
     clone = os.path.join(folder, "clean clone")
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
@@ -78,10 +59,9 @@ def run_readme(folder):
     if not blocks:
         print("readme: README.md has no block of sh")
         return 1
-    environment = environment_of(folder)
     for number, block in enumerate(blocks, 1):
         print(f"readme: block {number} of {len(blocks)}:\n{block}", flush=True)
-        code = run(block, clone, environment)
+        code = run(block, clone, os.environ)
         if code != 0:
             print(f"readme: block {number} failed with {code}")
             return 1

@@ -165,10 +165,11 @@ class AuditOnDisk : public ::testing::Test {
       const std::string payload =
           commit ? WithAudit(frame.payload, records[next++]) : std::string(frame.payload);
       const uint64_t at = forged.size();
-      forged += fs::EncodeFrame(head, payload, at);
+      forged += *fs::EncodeFrame(head, payload, at);
       checksum = fs::ReadFrame(forged, at, std::nullopt).frame.checksum;
     }
     disk_.Write(PathOf("journal.log"), forged);
+    disk_.Write("watermarks", "");  // else the session is DAMAGED where the forged one is shorter
   }
 
   // The audit record of a payload of one change: version, count, and then it.

@@ -1,5 +1,6 @@
-// What a change costs on a disk, counted and never timed: one write and one sync of the journal,
-// and no more bytes for a long session than for a short one.
+// What a change costs on a disk, counted and never timed: one write and one sync of the journal, a
+// note without a sync of how far it is durable, and no more bytes for a long session than for a
+// short one.
 #include "store-fs/fs_store.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
@@ -25,6 +26,7 @@ using ::testing::IsEmpty;
 
 constexpr char kWrite[] = "write t/default/alpha/journal.log";
 constexpr char kSync[] = "sync t/default/alpha/journal.log";
+constexpr char kNote[] = "write watermarks";
 constexpr char kAllocate[] = "allocate t/default/alpha/journal.log";
 constexpr char kTruncate[] = "truncate t/default/alpha/journal.log";
 
@@ -106,7 +108,7 @@ class CostSheet : public ::testing::Test {
 TEST_F(CostSheet, AChangeIsOneWriteAndOneSyncOfTheJournal) {
   Commit(changes().Begin(token()));  // takes the journal's first space
   Commit(changes().CommitTurn(token(), TurnNumber(1)));
-  const auto once = ElementsAre(kWrite, kSync);
+  const auto once = ElementsAre(kWrite, kSync, kNote);
   EXPECT_THAT(CostOf(changes().Begin(token())), once);
   EXPECT_THAT(CostOf(changes().Append(token(), TurnNumber(2), {Note(TurnNumber(2), 1, "a")})),
               once);
@@ -119,8 +121,8 @@ TEST_F(CostSheet, AChangeIsOneWriteAndOneSyncOfTheJournal) {
   EXPECT_THAT(CostOf(changes().Write(token())), once);
   EXPECT_THAT(CostOf(changes().Update({{"title", "a title"}})), once);
   // Space is taken ahead of the writes, and given back while nobody holds the session.
-  EXPECT_THAT(CostOf(changes().Release(token())), ElementsAre(kWrite, kSync, kTruncate));
-  EXPECT_THAT(CostOf(changes().Resume()), ElementsAre(kAllocate, kWrite, kSync));
+  EXPECT_THAT(CostOf(changes().Release(token())), ElementsAre(kWrite, kSync, kNote, kTruncate));
+  EXPECT_THAT(CostOf(changes().Resume()), ElementsAre(kAllocate, kWrite, kSync, kNote));
 }
 
 TEST_F(CostSheet, WhatChangesNothingWritesNothing) {

@@ -22,7 +22,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr size_t kRotateChanges = 7;  // so that rotations meet every kind of change
-// FIGURES section 2, "crash state".
+// What counts as a crash state.
 constexpr size_t kServedOneIn = 100;
 constexpr size_t kLeastOfAClass = 200;
 
@@ -46,7 +46,7 @@ class Explorer {
   }
 
   [[nodiscard]] size_t states() const { return states_.size(); }
-  // How many of each class of FIGURES section 2, "crash state"; one may be of several.
+  // How many of each class; one may be of several.
   [[nodiscard]] const std::map<std::string, size_t>& classes() const { return classes_; }
   // How many were opened by a real server.
   [[nodiscard]] size_t served() const { return served_; }

@@ -1,5 +1,6 @@
 // Files that were cut or changed: recovered, or refused as damage, and never wrong.
 #include "session/refusal.h"
+#include "store-fs/frame.h"
 #include "store-fs/fs_store.h"
 #include "store-fs/recovery.h"
 #include "tests/faults/workload.h"
@@ -11,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <set>
 #include <string>
@@ -44,6 +47,7 @@ class Damage : public ::testing::Test {
     fs::FsOptions options;
     options.root = root_ / "root";
     options.rotate_changes = rotate_changes_;
+    options.report_cut_tail = [this](const fs::CutTail& tail) { tails_.push_back(tail); };
     options.wrap_files = [this](std::unique_ptr<fs::Files>) {
       return disk_.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
     };
@@ -80,8 +84,6 @@ class Damage : public ::testing::Test {
   LeaseToken Take(SessionStore& store, const Change& change) {
     const auto result = store.Commit(change);
     EXPECT_TRUE(result.ok() && result->refusal.ok());
-    const auto found = Find(store, key_);
-    if (found.ok()) seen_.insert(Words(*found));
     return LeaseToken::Parse(result->receipt.token).value_or(LeaseToken());
   }
   TurnNumber Begin(SessionStore& store, const Change& change) {
@@ -97,12 +99,6 @@ class Damage : public ::testing::Test {
     allowed.insert(Look());
     return allowed;
   }
-  // Cut off at the end the journal is what it was at some earlier time.
-  std::set<std::string> EarlierOrRefused() {
-    std::set<std::string> allowed = WholeOrRefused();
-    allowed.insert(seen_.begin(), seen_.end());
-    return allowed;
-  }
 
   const SessionKey key_ = Key("alpha");
   TempDir root_;
@@ -110,7 +106,7 @@ class Damage : public ::testing::Test {
   SeededRandom random_;
   MemoryDisk disk_;
   size_t rotate_changes_ = 64;
-  std::set<std::string> seen_;
+  std::vector<fs::CutTail> tails_;  // that were reported
 };
 
 std::string Cut(std::string bytes, size_t at) { return bytes.substr(0, at); }
@@ -120,9 +116,35 @@ std::string Flip(std::string bytes, size_t at) {
   return bytes;
 }
 
-TEST_F(Damage, AJournalCutAnywhereIsAnEarlierStateOrRefused) {
+TEST_F(Damage, AJournalCutAnywhereIsWholeOrRefused) {
   Fill(64);
-  AtEveryOffset(PathOf("journal.log"), EarlierOrRefused(), Cut);
+  AtEveryOffset(PathOf("journal.log"), WholeOrRefused(), Cut);
+}
+
+// The beginning of a frame behind the last one: a write that was never finished.
+TEST_F(Damage, AnUnfinishedWriteIsCutCountedAndReported) {
+  Fill(64);
+  const std::string whole = Look();
+  EXPECT_TRUE(tails_.empty());
+  std::string journal = disk_.Read(PathOf("journal.log"));
+  size_t end = 0;
+  while (journal.compare(end, 4, "HLFJ") == 0) {
+    uint32_t length = 0;
+    std::memcpy(&length, journal.data() + end + 8, sizeof length);
+    end +=
+        (fs::kFrameHeader + length + 4 + fs::kFrameAlign - 1) / fs::kFrameAlign * fs::kFrameAlign;
+  }
+  journal.replace(end, fs::kFrameHeader, journal, 2 * fs::kFrameAlign, fs::kFrameHeader);
+  journal.resize(end + fs::kFrameHeader);
+  disk_.Write(PathOf("journal.log"), journal);
+  EXPECT_EQ(Look(), whole);
+  ASSERT_EQ(tails_.size(), 1U);
+  EXPECT_EQ(tails_[0].file, PathOf("journal.log"));
+  EXPECT_GT(tails_[0].bytes, 0U);
+  EXPECT_LE(tails_[0].bytes, fs::kFrameHeader);
+  EXPECT_EQ(tails_[0].count, 1U);
+  EXPECT_EQ(Look(), whole);
+  EXPECT_EQ(tails_.size(), 1U) << "it was cut off once";
 }
 
 TEST_F(Damage, AJournalWithAByteFlippedIsWholeOrRefused) {
@@ -138,7 +160,6 @@ TEST_F(Damage, AManifestCutOrFlippedAnywhereIsWholeOrRefused) {
     AtEveryOffset(PathOf("manifest.json"), allowed, Cut);
     AtEveryOffset(PathOf("manifest.json"), allowed, Flip);
     disk_ = MemoryDisk();
-    seen_.clear();
   }
 }
 

@@ -1,4 +1,4 @@
-// What people do with directories (STORES section 2): copied, edited, removed, linked and restored
+// What people do with directories: copied, edited, removed, linked and restored
 // ones.
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"

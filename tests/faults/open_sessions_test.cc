@@ -19,7 +19,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr uintmax_t kTakenAhead = 64 * 1024;  // STORES section 2, "Preallocation"
+constexpr uintmax_t kTakenAhead = 64 * 1024;
 
 class OpenSessions : public ::testing::Test {
  protected:
@@ -71,7 +71,7 @@ TEST_F(OpenSessions, OneThatIsIdleForTenMinutesGivesItBack) {
   clock_.Advance(absl::Minutes(9));
   Begin("beta");
   clock_.Advance(absl::Minutes(2));
-  ASSERT_TRUE(store_->ListDue(DueKind::kAbandoned, absl::Hours(1), 1).ok());
+  ASSERT_TRUE(store_->ListDue(DueKind::kAbandoned, absl::Hours(1), std::nullopt, 1).ok());
   EXPECT_LT(JournalBytes("alpha"), kTakenAhead);
   EXPECT_EQ(JournalBytes("beta"), kTakenAhead) << "it was changed two minutes ago";
 }

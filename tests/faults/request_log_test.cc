@@ -5,6 +5,7 @@
 #include "store-fs/fs_store.h"
 #include "store-fs/layout.h"
 #include "store-fs/request_table.h"
+#include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_files.h"
@@ -29,54 +30,93 @@ constexpr int kChanges = 90;  // many rotations, and segments that were merged
 
 class RequestTableTest : public ::testing::Test {
  protected:
-  // A row that was stored so many minutes after the beginning.
-  static RequestRow Row(RequestId id, int minute) {
+  static RequestRow Row(RequestId id) {
     RequestRow row;
     row.stamp.id = std::move(id);
-    row.at = absl::UnixEpoch() + absl::Minutes(minute);
     return row;
   }
-  static absl::Time At(int minute) { return absl::UnixEpoch() + absl::Minutes(minute); }
+  // Adds a row of a new id.
+  RequestId Add() {
+    const RequestId id = NewRequest(random_);
+    table_.Add(Row(id));
+    return id;
+  }
+  std::optional<fs::RequestTable::Known> Find(const RequestId& id) {
+    const auto learn = [this](uint64_t end) {
+      ++learnt_;
+      EXPECT_EQ(end, kFirst);
+      return older_;
+    };
+    auto known = table_.Find(id, learn);
+    EXPECT_TRUE(known.ok());
+    return known.ok() ? *std::move(known) : std::nullopt;
+  }
+
+  static constexpr uint64_t kFirst = 11;
 
   SeededRandom random_;
-  fs::RequestTable table_{11};  // ten rows before these have been dropped
+  fs::RequestTable table_{kFirst};  // ten rows stand in the log
+  fs::RequestTable::Ids older_{10, fs::KeyOf(NewRequest(random_))};
+  int learnt_ = 0;
 };
 
 TEST_F(RequestTableTest, HoldsTheNewestAndKnowsWhereTheOthersStand) {
   std::vector<RequestId> ids;
-  for (int i = 0; i < 6; ++i) {
-    ids.push_back(NewRequest(random_));
-    table_.Add(Row(ids.back(), i));
-    if (i == 3) table_.NoteWritten();
-  }
+  for (int i = 0; i < 4; ++i) ids.push_back(Add());
+  table_.NoteWritten(1);
+  for (int i = 0; i < 2; ++i) ids.push_back(Add());
   EXPECT_THAT(table_.unwritten(), SizeIs(2));
   for (size_t i = 0; i < ids.size(); ++i) {
-    const auto known = table_.Find(ids[i], absl::InfinitePast());
+    const auto known = Find(ids[i]);
     ASSERT_TRUE(known) << i;
-    EXPECT_EQ(known->number, 11 + i);
-    EXPECT_EQ(known->row != nullptr, i > 3) << i;
-    if (known->row != nullptr) {
+    EXPECT_EQ(known->number, kFirst + i);
+    EXPECT_EQ(known->row.has_value(), i > 3) << i;
+    if (known->row) {
       EXPECT_EQ(known->row->stamp.id, ids[i]);
     }
   }
-  EXPECT_FALSE(table_.Find(NewRequest(random_), absl::InfinitePast()));
+  EXPECT_FALSE(Find(NewRequest(random_)));
 }
 
-TEST_F(RequestTableTest, ForgetsWhatIsTooOldAndNoLaterRowOfThatId) {
-  const RequestId once = NewRequest(random_);
-  const RequestId twice = NewRequest(random_);
-  table_.Add(Row(twice, 0));
-  table_.Add(Row(once, 1));
-  table_.Add(Row(twice, 2));
-  EXPECT_FALSE(table_.Find(once, At(2)));
-  table_.DropOlder(At(3));  // none stands in the log yet
-  EXPECT_TRUE(table_.Find(once, At(0)));
-  table_.NoteWritten();
-  table_.DropOlder(At(2));
-  EXPECT_FALSE(table_.Find(once, At(0)));
-  const auto known = table_.Find(twice, At(0));
-  ASSERT_TRUE(known);
-  EXPECT_EQ(known->number, 13U);
+TEST_F(RequestTableTest, LearnsOnceWhatIsOlder) {
+  const RequestId old = NewRequest(random_);
+  const RequestId again = NewRequest(random_);
+  older_[2] = fs::KeyOf(old);
+  older_[5] = fs::KeyOf(again);
+  table_.Add(Row(again));
+  EXPECT_EQ(learnt_, 0);
+  EXPECT_EQ(Find(old)->number, 3U);
+  EXPECT_EQ(Find(again)->number, kFirst) << "the later row of that id";
+  EXPECT_EQ(learnt_, 1);
+}
+
+TEST_F(RequestTableTest, AsksAgainWhenItCouldNotLearn) {
+  const auto fails = [](uint64_t) { return absl::UnavailableError("the disk says nothing"); };
+  EXPECT_FALSE(table_.Find(NewRequest(random_), fails).ok());
+  EXPECT_FALSE(Find(NewRequest(random_)));
+  EXPECT_EQ(learnt_, 1);
+}
+
+TEST_F(RequestTableTest, ForgetsWhatLeavesTheLogAndNoLaterRowOfThatId) {
+  const RequestId once = Add();
+  const RequestId twice = Add();
+  table_.Add(Row(twice));
+  EXPECT_TRUE(Find(once));
+  table_.NoteWritten(kFirst + 2);
+  EXPECT_FALSE(Find(once));
+  EXPECT_EQ(Find(twice)->number, kFirst + 2);
+}
+
+TEST_F(RequestTableTest, SaysWhenAnIdMayBeOneThatCannotBeRead) {
+  older_[7] = std::nullopt;
+  const RequestId added = Add();
+  EXPECT_FALSE(Find(added)->lost);
+  const auto unknown = Find(NewRequest(random_));
+  ASSERT_TRUE(unknown);
+  EXPECT_TRUE(unknown->lost);
+  EXPECT_EQ(unknown->number, 8U);
+  table_.NoteWritten(9);
+  EXPECT_FALSE(Find(NewRequest(random_))) << "it has left the log";
 }
 
 class RequestLog : public ::testing::Test {
@@ -100,7 +140,13 @@ class RequestLog : public ::testing::Test {
     options.root = root_ / "root";
     options.rotate_changes = kRotateChanges;
     options.wrap_files = [this](std::unique_ptr<fs::Files>) {
-      return disk_.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
+      const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
+      return MakeBreakingFiles(disk_.Open(calm), [this](const FileOperation& asked) {
+        const bool of_requests = asked.path.find("/requests.") != std::string::npos;
+        if (of_requests && asked.name == "open") ++opened_;
+        if (of_requests && asked.name == "read") ++read_;
+        return absl::OkStatus();
+      });
     };
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
@@ -119,14 +165,35 @@ class RequestLog : public ::testing::Test {
     }
   }
   Revision RevisionNow() { return store_->LoadForDecision(key_, std::nullopt)->head.revision; }
-  // The segment that the newest rotation wrote.
-  std::string NewestSegment() {
-    std::string newest;
+  // The segments of replies that there are, oldest first.
+  std::vector<std::string> Segments() {
+    std::vector<std::string> paths;
     for (int file = 1; file <= kChanges; ++file) {
       const std::string path = fs::PrefixOf(key_, fs::FileKind::kRequests) + std::to_string(file);
-      if (!disk_.Read(path).empty()) newest = path;
+      if (!disk_.Read(path).empty()) paths.push_back(path);
     }
-    return newest;
+    return paths;
+  }
+  std::string NewestSegment() { return Segments().back(); }
+  void FlipByte(const std::string& path, size_t at) {
+    std::string bytes = disk_.Read(path);
+    bytes.at(at) = static_cast<char>(bytes.at(at) ^ 0x10);
+    disk_.Write(path, bytes);
+  }
+  // The requests whose repeat is refused; every other one is answered as the first time.
+  std::vector<size_t> Refused() {
+    std::vector<size_t> refused;
+    for (size_t i = 0; i < sent_.size(); ++i) {
+      const auto again = store_->Commit(sent_[i]);
+      if (!again.ok()) {
+        EXPECT_EQ(RefusalOf(again.status()).reason(), Reason::kDamaged) << again.status();
+        refused.push_back(i);
+        continue;
+      }
+      EXPECT_EQ(again->kind, CommitResult::Kind::kRepeated) << i;
+      EXPECT_EQ(again->receipt.revision, revisions_[i]) << i;
+    }
+    return refused;
   }
 
   const SessionKey key_ = Key("alpha");
@@ -138,6 +205,8 @@ class RequestLog : public ::testing::Test {
   std::unique_ptr<SessionStore> store_;
   std::vector<Change> sent_;
   std::vector<Revision> revisions_;
+  size_t opened_ = 0;  // segments of replies
+  size_t read_ = 0;    // reads of them
 };
 
 TEST_F(RequestLog, EveryRepeatIsAnsweredAsTheFirstTime) {
@@ -178,6 +247,66 @@ TEST_F(RequestLog, AReplyThatCannotBeReadIsDamageAndNeverASecondEffect) {
   const auto next = store_->Commit(changes_.Update({{"title", "goes on"}}));
   ASSERT_TRUE(next.ok());
   EXPECT_EQ(next->kind, CommitResult::Kind::kApplied);
+}
+
+TEST_F(RequestLog, TheFirstTouchReadsNoneAndTheFirstRequestTheirIdsAlone) {
+  store_->Dispose();
+  Open();
+  opened_ = 0;
+  read_ = 0;
+  ASSERT_TRUE(store_->LoadForDecision(key_, std::nullopt).ok());
+  ASSERT_TRUE(store_->ReadEvents(key_, EventSeq(), {.items = 1, .bytes = 1}).ok());
+  EXPECT_EQ(opened_ + read_, 0U);
+  ASSERT_TRUE(store_->Commit(changes_.Update({{"title", "new"}})).ok());
+  const size_t segments = Segments().size();
+  ASSERT_GT(segments, 1U);
+  EXPECT_EQ(opened_, segments);
+  EXPECT_EQ(read_, segments) << "one read of the ids each, however many replies there are";
+  ASSERT_TRUE(store_->Commit(changes_.Update({{"title", "newer"}})).ok());
+  EXPECT_EQ(read_, segments);
+}
+
+// One bad byte, wherever in a segment of replies it is: the session goes on, and no other repeat
+// than those whose reply it is in, or whose place in the file, is refused.
+TEST_F(RequestLog, OneBadByteFailsItsOwnRepeatAlone) {
+  const std::string path = Segments().front();
+  const std::string whole = disk_.Read(path);
+  for (size_t at = 0; at < whole.size(); at += 37) {
+    store_->Dispose();
+    disk_.Write(path, whole);
+    FlipByte(path, at);
+    Open();
+    EXPECT_LE(Refused().size(), 2U) << "byte " << at;
+    EXPECT_EQ(RevisionNow(), revisions_.back()) << "byte " << at;
+  }
+  disk_.Write(path, whole);
+}
+
+TEST_F(RequestLog, TheSessionGoesOnBesideADamagedReply) {
+  store_->Dispose();
+  FlipByte(NewestSegment(), 20);
+  Open();
+  const std::vector<size_t> refused = Refused();
+  ASSERT_THAT(refused, SizeIs(1));
+  const auto load = store_->LoadForDecision(key_, sent_[refused[0]].request->id);
+  EXPECT_EQ(RefusalOf(load.status()).reason(), Reason::kDamaged) << load.status();
+  for (int i = 0; i < 3 * static_cast<int>(kRotateChanges); ++i) {
+    const auto next = store_->Commit(changes_.Update({{"title", "goes on"}}));
+    ASSERT_TRUE(next.ok()) << next.status();
+    EXPECT_EQ(next->kind, CommitResult::Kind::kApplied);
+  }
+}
+
+// Nobody knows which ids stood in it, so a new request could be one of them.
+TEST_F(RequestLog, WithoutASegmentNoRequestActsUntilItsTimeIsOver) {
+  store_->Dispose();
+  disk_.Write(NewestSegment(), "");
+  Open();
+  ASSERT_TRUE(store_->LoadForDecision(key_, std::nullopt).ok());
+  const auto next = store_->Commit(changes_.Update({{"title", "new"}}));
+  EXPECT_EQ(RefusalOf(next.status()).reason(), Reason::kDamaged) << next.status();
+  clock_.Advance(kRequestsKept + absl::Seconds(1));
+  EXPECT_TRUE(store_->Commit(changes_.Update({{"title", "new"}})).ok());
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ std::string Framed(std::string_view payloads) {
                              .epoch = Epoch(1),
                              .revision = Revision(++number),
                              .previous = previous};
-    const std::string frame = fs::EncodeFrame(head, payload, journal.size());
+    const std::string frame = *fs::EncodeFrame(head, payload, journal.size());
     journal += frame;
     const fs::FrameRead read =
         fs::ReadFrame(journal, journal.size() - frame.size(), ThePlace().manifest.salt);

@@ -144,6 +144,39 @@ void AddRequests(std::vector<Seed>& seeds) {
   AddRequest(seeds, 10, "outcome", outcome);
 }
 
+// One request of each kind that has repeated fields, in the order of the target.
+void AddWire(std::vector<Seed>& seeds) {
+  pb::CreateSessionRequest create = test::CreateRequest("one");
+  create.set_request_id(kUuid);
+  create.add_messages()->set_data("text");
+  create.add_slots()->set_owner("memory");
+  (*create.mutable_attributes())["title"] = "a title";
+  pb::ResumeSessionRequest resume;
+  *resume.mutable_create_if_missing() = create;
+  resume.add_expected_slots()->set_owner("memory");
+  pb::ListSessionsRequest list;
+  list.set_project_root("/project");
+  list.add_lifecycles(pb::LIFECYCLE_ACTIVE);
+  list.add_lifecycles(pb::LIFECYCLE_ACTIVE);
+  pb::UpdateSessionRequest update;
+  (*update.mutable_attributes())["title"] = "another";
+  update.mutable_update_mask()->add_paths("attributes.title");
+  pb::CloseSessionRequest close;
+  close.mutable_final_snapshot()->add_messages()->set_data("text");
+  close.mutable_final_snapshot()->add_deleted_slots("memory");
+  // Fields that none of ours is: a group within a group, and one of each other type.
+  const std::string unknown(
+      "\xa3\x1f\xab\x1f\x08\x01\xac\x1f\xa4\x1f\xed\x04"
+      "1234\xf1\x04"
+      "12345678");
+  seeds.push_back({"wire", "create", std::string(1, '\0') + create.SerializeAsString()});
+  seeds.push_back({"wire", "resume", std::string(1, '\1') + resume.SerializeAsString()});
+  seeds.push_back({"wire", "list", std::string(1, '\2') + list.SerializeAsString()});
+  seeds.push_back({"wire", "update", std::string(1, '\3') + update.SerializeAsString()});
+  seeds.push_back({"wire", "close", std::string(1, '\4') + close.SerializeAsString()});
+  seeds.push_back({"wire", "unknown", std::string(1, '\2') + list.SerializeAsString() + unknown});
+}
+
 }  // namespace
 
 std::vector<Seed> SeedsOfRealArtefacts() {
@@ -168,6 +201,7 @@ std::vector<Seed> SeedsOfRealArtefacts() {
   seeds.push_back({"config", "everything", PrintConfig(config)});
   AddTokens(seeds);
   AddRequests(seeds);
+  AddWire(seeds);
   return seeds;
 }
 

@@ -23,16 +23,19 @@ void Config(std::string_view bytes);
 void Tokens(std::string_view bytes);
 // Requests of the wire, as far as the domain's checks.
 void Requests(std::string_view bytes);
+// The counts on the wire, against what the library makes of the same bytes.
+void Wire(std::string_view bytes);
 
 struct Target {
   const char* name;  // also the folder of its seeds
   void (*run)(std::string_view bytes);
 };
-inline constexpr std::array<Target, 5> kTargets = {{{"journal", Journal},
+inline constexpr std::array<Target, 6> kTargets = {{{"journal", Journal},
                                                     {"manifest", Manifest},
                                                     {"config", Config},
                                                     {"tokens", Tokens},
-                                                    {"requests", Requests}}};
+                                                    {"requests", Requests},
+                                                    {"wire", Wire}}};
 
 // Runs the target of this name. Aborts when there is none.
 void Run(std::string_view target, std::string_view bytes);

@@ -26,8 +26,10 @@ using ::testing::ElementsAre;
 namespace stdfs = std::filesystem;
 
 constexpr char kFirst[] = "tests/golden/root.1";
-// Today's: head records, request records and the index have version 2.
+// Head records, request records and the index have version 2.
 constexpr char kSecond[] = "tests/golden/root.2";
+// Today's: STORE has version 2, payloads and head files version 3, and there are watermarks.
+constexpr char kThird[] = "tests/golden/root.3";
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 20};
 
 class FormerRoots : public ::testing::Test {
@@ -122,8 +124,10 @@ class FormerRoots : public ::testing::Test {
 
   // What every former root holds of alpha, beta and gamma.
   static void ExpectWhatAllHave(SessionStore& opened);
+  void ExpectWhatTheSecondHasToo(const char* from);
 
   SeededRandom& random() { return random_; }
+  FakeClock& clock() { return clock_; }
 
   TempDir directory_;
 
@@ -142,12 +146,12 @@ TEST_F(FormerRoots, TodaysIsWrittenByteForByte) {
   disk.CopyTo(written);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the process writes to the environment
   if (std::getenv("HOLDFAST_UPDATE_GOLDEN") != nullptr) {
-    stdfs::remove_all(kSecond);
-    stdfs::copy(written, kSecond, stdfs::copy_options::recursive);
-    stdfs::remove_all(stdfs::path(kSecond) / "tmp");
+    stdfs::remove_all(kThird);
+    stdfs::copy(written, kThird, stdfs::copy_options::recursive);
+    stdfs::remove_all(stdfs::path(kThird) / "tmp");
   }
   const auto files = FilesOf(written);
-  const auto golden = FilesOf(kSecond);
+  const auto golden = FilesOf(kThird);
   EXPECT_GT(golden.size(), 10U);
   for (const auto& [path, bytes] : golden) {
     ASSERT_TRUE(files.contains(path)) << path;
@@ -172,8 +176,29 @@ TEST_F(FormerRoots, TheFirstIsRead) {
   store->Dispose();
 }
 
-TEST_F(FormerRoots, TheSecondIsRead) {
+TEST_F(FormerRoots, TheSecondIsRead) { ExpectWhatTheSecondHasToo(kSecond); }
+
+TEST_F(FormerRoots, TheThirdIsRead) { ExpectWhatTheSecondHasToo(kThird); }
+
+// A former version's times are of a clock that may have been set: they count from now on.
+TEST_F(FormerRoots, RepliesOfTheSecondAreKeptForADayAndThenForgotten) {
   const auto store = OpenCopy(kSecond);
+  const auto head = store->LoadForDecision(Key("alpha"), std::nullopt);
+  ASSERT_TRUE(head.ok() && head->head.last_committed_request);
+  const auto find = [&] {
+    const auto loaded = store->LoadForDecision(Key("alpha"), head->head.last_committed_request);
+    return loaded.ok() && loaded->request.has_value();
+  };
+  EXPECT_TRUE(find());
+  clock().Advance(absl::Hours(23));
+  EXPECT_TRUE(find());
+  clock().Advance(absl::Hours(2));
+  EXPECT_FALSE(find());
+  store->Dispose();
+}
+
+void FormerRoots::ExpectWhatTheSecondHasToo(const char* from) {
+  const auto store = OpenCopy(from);
   ExpectWhatAllHave(*store);
   const auto last = store->ReadLastEvent(Key("gamma"));
   ASSERT_TRUE(last.ok()) << last.status();

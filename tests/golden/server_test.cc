@@ -1,12 +1,19 @@
 // What operators read: the printed configuration, its reference page, and the shape of a log line.
 #include "server/config.h"
 #include "server/log.h"
+#include "tests/golden/limits_page.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/golden.h"
 
+#include "absl/strings/str_split.h"
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -19,10 +26,32 @@ TEST(Golden, PrintedConfig) {
       << "docs/config.md shows other defaults";
 }
 
+TEST(Golden, LimitsPage) {
+  const std::string page = LimitsPage();
+  if (std::getenv("HOLDFAST_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream("docs/limits.md", std::ios::binary) << page;
+  }
+  EXPECT_EQ(ReadProjectFile("docs/limits.md"), page)
+      << "set HOLDFAST_UPDATE_GOLDEN=1 and run this test again";
+}
+
+TEST(Golden, EveryLimitIsOnThePage) {
+  std::istringstream header(ReadProjectFile("session/limits.h"));
+  const std::vector<std::string> listed = LimitsOnPage();
+  for (std::string line; std::getline(header, line);) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    // inline constexpr TYPE NAME = VALUE;
+    if (words.size() < 5 || words[1] != "constexpr") continue;
+    const std::string& name = words[3];
+    if (name == "kKiB" || name == "kMiB") continue;
+    EXPECT_EQ(std::count(listed.begin(), listed.end(), name), 1) << name;
+  }
+}
+
 TEST(Golden, LogLine) {
   const FakeClock clock;
   std::string lines;
-  Log log([&](const std::string& line) { lines += line; }, clock);
+  Log log([&](LogLevel, const std::string& line) { lines += line; }, clock);
   log.Info("call", {{"method", "CommitTurn"},
                     {"session", "one"},
                     {"reason", ""},

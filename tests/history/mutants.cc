@@ -181,7 +181,10 @@ bool ReadEarly(History& history, Random& random) {
   const auto reads = [](const Operation& operation) {
     return OkFirst(operation, Method::kReadHead);
   };
-  Operation* const late = Pick(history, random, reads);
+  // A lease that was given back since, which moves no revision, makes it a state of its own.
+  Operation* const late = Pick(history, random, [&](const Operation& operation) {
+    return reads(operation) && operation.answered.held;
+  });
   if (late == nullptr) return false;
   const auto write = std::find_if(
       history.operations.begin(), history.operations.end(), [&](const Operation& operation) {

@@ -1,5 +1,7 @@
 #include "tests/history/requests.h"
 
+#include "session/grant_correlation.h"
+
 namespace holdfast::history {
 
 bool Reconnected(const Operation& operation) {
@@ -11,7 +13,7 @@ bool Reconnected(const Operation& operation) {
 Requests::Requests(const std::vector<const Operation*>& operations) : operations_(operations) {
   of_.reserve(operations.size());
   requests_.reserve(operations.size());
-  index_.reserve(operations.size());
+  index_.reserve(2 * operations.size());  // a grant has two ids
   for (const Operation* operation : operations) Add(*operation);
 }
 
@@ -22,9 +24,18 @@ void Requests::Add(const Operation& operation) {
   }
   const auto next = static_cast<uint32_t>(requests_.size());
   const auto [found, added] = index_.try_emplace(operation.asked.request, next);
-  if (added) requests_.push_back({.first = &operation});
-  of_.push_back(found->second);
-  Request& request = requests_[found->second];
+  const uint32_t number = found->second;  // the next id may move the table
+  if (added) {
+    requests_.push_back({.first = &operation});
+    const Method method = operation.asked.method;
+    // The log names a grant by what is derived from its id.
+    if (method == Method::kCreate || method == Method::kResume) {
+      const auto id = RequestId::Parse(ToText(operation.asked.request));
+      index_.try_emplace(UuidFrom(GrantCorrelation(*id)), next);
+    }
+  }
+  of_.push_back(number);
+  Request& request = requests_[number];
   const Answered& answered = operation.answered;
   if (answered.outcome == Outcome::kUnknown) request.open = true;
   if (answered.outcome != Outcome::kOk || Reconnected(operation)) return;

@@ -140,7 +140,8 @@ TEST_F(PgCost, AResumeReadsOnceEachOfWhatItReports) {
   EXPECT_EQ(resumed->report.abandoned_turn, TurnNumber(3));
   EXPECT_EQ(resumed->slots.size(), 1U);
   EXPECT_EQ(resumed->messages.size(), 1U);
-  EXPECT_THAT(statements().Take(), ElementsAre("load", "change", "journal", "slots", "messages"));
+  EXPECT_THAT(statements().Take(),
+              ElementsAre("load", "change", "journal_of_turn", "slots_of", "messages"));
   Close(other);
 }
 

@@ -120,8 +120,8 @@ TEST_F(PgGroupCommit, NothingReadsMoreThanItsKeys) {
   for (const auto& renewed : store().RenewLeases(renewals)) EXPECT_TRUE(renewed.ok());
   EXPECT_TRUE(store().List({.tenant = key().tenant, .limit = 2}).ok());
   EXPECT_TRUE(store().List({.tenant = key().tenant, .project_root = "/x", .limit = 2}).ok());
-  EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), 10).ok());
-  EXPECT_TRUE(store().ListDue(DueKind::kCancelled, absl::Minutes(5), 10).ok());
+  EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10).ok());
+  EXPECT_TRUE(store().ListDue(DueKind::kCancelled, absl::Minutes(5), std::nullopt, 10).ok());
   CloseStore();  // its connections tell what they counted when they end
   const auto counted = [&](const char* what) {
     return database().AskText(

@@ -3,21 +3,30 @@
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class PgRetention : public PostgresStoreTest {
  protected:
   std::string Count(const std::string& of) {
     return database().AskText(absl::StrCat("SELECT count(*)::text FROM holdfast.", of));
   }
-  void Sweep() { EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), 10).ok()); }
+  void Sweep() {
+    EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10).ok());
+  }
 };
 
 TEST_F(PgRetention, WhatNoSnapshotNamesGoesAndTheRestStays) {
@@ -57,6 +66,124 @@ TEST_F(PgRetention, WhatNoSnapshotNamesGoesAndTheRestStays) {
   ASSERT_TRUE(old.ok());
   EXPECT_EQ(old->slots.size(), 2U);
   EXPECT_EQ(old->slots[0].slot.data, "20");
+}
+
+// Sessions with entries that no call can ask for any more, and a database that fails to delete
+// those of some of them.
+class PgFailedPrunes : public PgRetention {
+ protected:
+  // Closed, with thirteen entries of which four can still be read.
+  void MakeClosed(const std::string& id) {
+    Changes changes(Key(id), random());
+    const LeaseToken token = *LeaseToken::Parse(Apply(changes.Create()).token);
+    for (int i = 0; i < kTurns; ++i) {
+      const TurnNumber turn = Apply(changes.Begin(token)).turn;
+      Apply(changes.Append(token, turn, {Note(turn, 1, "x")}));
+      Apply(changes.CommitTurn(token, turn));
+    }
+    Apply(changes.Close(token));
+  }
+  void FailPrunesOf(const std::string& ids) {
+    database().Run(absl::StrCat(
+        "CREATE FUNCTION holdfast.test_fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " RAISE EXCEPTION 'cannot be deleted'; END $$;"
+        "CREATE TRIGGER test_fail BEFORE DELETE ON holdfast.journal FOR EACH ROW"
+        " WHEN (OLD.session_id LIKE '",
+        ids, "') EXECUTE FUNCTION holdfast.test_fail()"));
+  }
+  void MendPrunes() { database().Run("DROP FUNCTION holdfast.test_fail() CASCADE"); }
+  // How many entries the sessions of these ids have.
+  int Entries(const std::string& ids) {
+    int entries = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(Count(absl::StrCat("journal WHERE session_id LIKE '", ids, "'")),
+                                 &entries));
+    return entries;
+  }
+  std::string InSight() { return Count("session WHERE sweep"); }
+
+  static constexpr int kTurns = 12;
+  static constexpr int kKept = kSnapshotsKept - 1;
+};
+
+TEST_F(PgFailedPrunes, AreTriedAgainForAClosedSession) {
+  FailPrunesOf("alpha");
+  MakeClosed("alpha");
+  statements().Take();
+  clock().Advance(absl::Minutes(11));
+  Sweep();
+  EXPECT_EQ(Entries("alpha"), kTurns);
+  EXPECT_EQ(InSight(), "1") << "what was not pruned is out of the sweeps' sight";
+  MendPrunes();
+  Sweep();
+  EXPECT_EQ(Entries("alpha"), kKept);
+  EXPECT_EQ(InSight(), "0");
+  statements().Take();
+  Sweep();
+  EXPECT_THAT(statements().Take(), Not(Contains("prune"))) << "what is pruned is looked at no more";
+}
+
+// Also of a session that never had a turn.
+TEST_F(PgFailedPrunes, AreFoundWhereTheServerEndedBeforeThem) {
+  FailPrunesOf("nothing");
+  Create();
+  for (int i = 0; i < kTurns; ++i) {
+    Change write = changes().Write(token());
+    write.slots = {MakeSlot("plan", absl::StrCat(i))};
+    Apply(write);
+  }
+  database().Run(
+      "CREATE FUNCTION holdfast.test_lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+      " RAISE EXCEPTION 'lost'; END $$;"
+      "CREATE TRIGGER test_lose BEFORE DELETE ON holdfast.slot"
+      " FOR EACH STATEMENT EXECUTE FUNCTION holdfast.test_lose()");
+  Apply(changes().Close(token()));
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] {
+    const std::vector<std::string> sent = statements().Take();
+    return std::ranges::count(sent, "prune") > 0;
+  }));
+  CloseStore();
+  database().Run("DROP FUNCTION holdfast.test_lose() CASCADE");
+  clock().Advance(absl::Minutes(11));
+  const auto next = AnotherServer();
+  EXPECT_TRUE(next->ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10).ok());
+  EXPECT_EQ(Count("slot WHERE owner = 'plan'"), absl::StrCat(kSnapshotsKept));
+  Close(next);
+}
+
+TEST_F(PgFailedPrunes, DoNotHoldBackThoseOfOtherSessions) {
+  constexpr int kPoisoned = 12;
+  FailPrunesOf("a%");
+  for (int i = 0; i < kPoisoned; ++i) MakeClosed(absl::StrCat("a", i));
+  MakeClosed("zulu");
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return Entries("zulu") == kKept; }));
+  database().Run(
+      "INSERT INTO holdfast.journal SELECT tenant, session_id, n, 1, n, 0, '' FROM"
+      " holdfast.session, generate_series(1, 2) n WHERE session_id = 'zulu'");
+  clock().Advance(absl::Minutes(11));
+  for (int sweep = 0; sweep < kPoisoned && Entries("zulu") > kKept; ++sweep) Sweep();
+  EXPECT_EQ(Entries("zulu"), kKept);
+  EXPECT_EQ(Entries("a%"), kPoisoned * kTurns);
+  EXPECT_EQ(InSight(), absl::StrCat(kPoisoned));
+}
+
+// And of deleted ones.
+TEST_F(PgFailedPrunes, OfADeletedSessionHoldBackNoOther) {
+  FailPrunesOf("a%");
+  for (const char* id : {"a", "b"}) {
+    MakeClosed(id);
+    Change gone = Changes(Key(id), random()).Delete();
+    gone.guard.lease = LeaseRule::kForce;
+    gone.events = {{.name = "SessionDeleted"}};
+    Apply(gone);
+  }
+  clock().Advance(absl::Minutes(1));
+  Sweep();
+  EXPECT_EQ(Entries("a"), kTurns);
+  EXPECT_EQ(Entries("b"), 0);
+  EXPECT_EQ(InSight(), "1");
+  MendPrunes();
+  Sweep();
+  EXPECT_EQ(Entries("a"), 0);
 }
 
 TEST_F(PgRetention, RepliesGoAfterADay) {
@@ -190,7 +317,7 @@ TEST_F(PgRetention, AQuietSessionLeavesTheSweepsSight) {
   // An active turn never leaves it.
   Begin();
   clock().Advance(absl::Hours(1));
-  const auto due = store().ListDue(DueKind::kAbandoned, absl::Minutes(5), 10);
+  const auto due = store().ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10);
   ASSERT_TRUE(due.ok());
   EXPECT_THAT(*due, ElementsAre(key()));
 }

@@ -97,7 +97,7 @@ TEST_F(PgServing, QuietTimeGoesOnWhenAServerStartsBesideAnother) {
   Begin();
   database().Advance(absl::Hours(2));
   const auto other = AnotherServer();
-  const auto due = other->ListDue(DueKind::kAbandoned, absl::Minutes(5), 10);
+  const auto due = other->ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10);
   ASSERT_TRUE(due.ok());
   EXPECT_THAT(*due, ::testing::ElementsAre(key()));
   Close(other);

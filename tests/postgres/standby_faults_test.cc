@@ -28,8 +28,12 @@ class PgStandbyFaults : public FaultsTest {
     standby_.CopyFrom(postgres());
     standby_.Start();
     ASSERT_TRUE(pg::Migrate(*Direct()).ok());
-    Serve({.dsn = "host=" + postgres().directory() + "," + standby_.directory() +
-                  " user=holdfast dbname=postgres"});
+    Serve({.dsn = BothHosts()});
+  }
+
+  std::string BothHosts() {
+    return "host=" + postgres().directory() + "," + standby_.directory() +
+           " user=holdfast dbname=postgres";
   }
 
   OwnPostgres& standby() { return standby_; }
@@ -125,9 +129,12 @@ TEST_F(PgStandbyFaults, NeverIsSaidWhenTheTakeOverHasReachedTheStandby) {
 }
 
 // The primary shows a take-over that the standby has not got. After a failover it never was, and
-// the commit that it fenced may still come.
+// the commit that it fenced may still come. Another server is asked: at the one that waits for the
+// take-over the question would wait behind it.
 TEST_F(PgStandbyFaults, NeverIsNotSaidOfWhatAFailoverCouldStillBringBack) {
   const auto commit = served().Prepare("one", token(), "late");
+  Served other({.dsn = BothHosts()});
+  other.Start();
   standby().Pause();
   auto taken = std::async(std::launch::async, [&] {
     return served().client->Reason(&Stub::ResumeSession, test::ForceRequest("one"));
@@ -135,7 +142,7 @@ TEST_F(PgStandbyFaults, NeverIsNotSaidOfWhatAFailoverCouldStillBringBack) {
   CancelTheWait();
   ASSERT_EQ(served().client->Get("one").lease().epoch(), 2U);
   const auto told =
-      served().client->Ask(&Stub::GetRequestOutcome, OutcomeOfCommit(commit), absl::Seconds(2));
+      other.client->Ask(&Stub::GetRequestOutcome, OutcomeOfCommit(commit), absl::Seconds(2));
   EXPECT_EQ(told.verdict.reason, "code 4");
   EXPECT_NE(told.reply.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_NEVER);
   standby().Kill();

@@ -1,4 +1,4 @@
-// The tests carried over from the source systems (systems.md A6) for a store behind a host: the
+// The tests carried over from the source systems for a store behind a host: the
 // host lives through its phases over StoreService, and the server is killed between its launches.
 #include "tests/support/channel.h"
 #include "tests/support/details.h"

@@ -70,7 +70,7 @@ TEST(RollingRestart, ClientsNoticeNothingThatARetryDoesNotMend) {
   }
   std::string sum;
   EXPECT_EQ(VerifyReplay(folder, server.address(), recordings, sum), 0) << sum;
-  EXPECT_EQ(server.Stop().exit_code, 0);
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
 }
 
 // Two servers of one database, and clients that know of both: whichever is asked to stop, they go

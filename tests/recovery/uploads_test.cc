@@ -1,4 +1,4 @@
-// Commits as large as one may be, against a real server: what is announced is reserved, memory
+// Commits as large as one may be, against a real server: what arrives is reserved, memory
 // stays small, and the bytes come back as they were sent.
 #include "session/digest.h"
 #include "session/limits.h"
@@ -23,8 +23,9 @@ namespace {
 using test::CommitRequest;
 using Stub = WireClient::Stub;
 
-constexpr int kAtOnce = 64;
-constexpr int kFit = static_cast<int>(kStagedBytesDefault / kSnapshotBytes);
+// Of what may be staged, which is as little as can be configured, each reserves one step.
+constexpr int kAtOnce = 80;
+constexpr int kFit = static_cast<int>(kSnapshotBytes / kStagedStepBytes);
 constexpr uint64_t kChunks = kSnapshotBytes / kChunkBytes;
 constexpr uint64_t kBetweenLooks = 8;
 // Of the server's own memory, whatever is uploaded.
@@ -99,7 +100,7 @@ class Uploads : public ::testing::Test {
   }
 
   TestFolder folder_;
-  ServerProcess server_{folder_};
+  ServerProcess server_{folder_, {.more = "limits:\n  staged_bytes: 256MiB\n"}};
   std::unique_ptr<WireClient> client_;
   std::unique_ptr<Stub> sessions_;
 };

@@ -150,7 +150,7 @@ TEST(WatchRecovery, AWatcherThatIsCutOffAgainAndAgainMissesNothing) {
   }));
   ExpectSame(seen, all);
   std::cout << "figure: " << kServerKills << " kills\n";
-  EXPECT_EQ(server.Stop().exit_code, 0);
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
 }
 
 // Lines of JSON that a process adds to a file until it is killed.
@@ -220,7 +220,7 @@ TEST(WatchRecovery, AProcessThatIsKilledGoesOnFromItsLastWholeLine) {
   }
   EXPECT_EQ(seen.size(), all.size()) << "events were missed, or seen twice";
   EXPECT_TRUE(seen == all);
-  EXPECT_EQ(server.Stop().exit_code, 0);
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
 }
 
 // What the server holds in memory.
@@ -269,8 +269,91 @@ TEST(WatchRecovery, ThoseWhoNeverReadCostTheOthersNothing) {
             << after / kMiB << " MiB\n";
   readers.clear();
   never.clear();
-  EXPECT_EQ(server.Stop().exit_code, 0);
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
 }
+
+// The time that the slowest of a hundred calls takes.
+absl::Duration SlowestOfHundred(std::vector<absl::Duration> times) {
+  std::sort(times.begin(), times.end());
+  return times.empty() ? absl::ZeroDuration() : times[times.size() * 99 / 100];
+}
+
+// Ordinary calls of another client, one after the other, until it is stopped.
+class Neighbour final {
+ public:
+  explicit Neighbour(const std::string& address)
+      : stub_(pb::SessionService::NewStub(Connect(address))), thread_([this] { Run(); }) {}
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
+  ~Neighbour() { Stop(); }
+  void Stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  // Once it is stopped.
+  [[nodiscard]] const std::vector<absl::Duration>& times() const { return times_; }
+  [[nodiscard]] int refused() const { return refused_; }
+
+ private:
+  void Run() {
+    pb::GetSessionRequest request;
+    request.set_session_id("other");
+    while (!stop_) {
+      grpc::ClientContext context;
+      pb::GetSessionResponse reply;
+      const absl::Time begun = absl::Now();
+      if (!stub_->GetSession(&context, request, &reply).ok()) ++refused_;
+      times_.push_back(absl::Now() - begun);
+    }
+  }
+
+  const std::unique_ptr<Stub> stub_;
+  std::vector<absl::Duration> times_;
+  int refused_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+void ExpectNoCallRefusedBeside(size_t watchers, int turns) {
+  constexpr size_t kPerConnection = 500;
+  TestFolder folder;
+  ServerProcess server(folder, {.more = "limits: {queued_calls: 64, watchers: 20000}\n"});
+  ASSERT_TRUE(server.Start()) << server.Log();
+  WireClient client(server.address());
+  client.Must(&Stub::CreateSession, test::CreateRequest("other"));
+  const std::string token =
+      client.Must(&Stub::CreateSession, test::CreateRequest(kSession)).lease_token();
+  std::vector<std::unique_ptr<Stub>> stubs;
+  std::vector<std::unique_ptr<Watch>> watches;
+  for (size_t i = 0; i < watchers; ++i) {
+    if (i % kPerConnection == 0) {
+      stubs.push_back(pb::SessionService::NewStub(Connect(server.address())));
+    }
+    watches.push_back(std::make_unique<Watch>(*stubs.back(), WatchFrom(kSession, 0)));
+    ASSERT_EQ(watches.back()->UntilProgress().size(), 1U);
+  }
+  Neighbour neighbour(server.address());
+  for (int turn = 0; turn < turns; ++turn) {
+    const auto begun = client.Must(&Stub::BeginTurn, test::BeginRequest(kSession, token));
+    client.Must(&Stub::CommitTurn, test::CommitRequest(kSession, token, begun.turn(), "said"));
+  }
+  const std::vector<pb::Event> all = ListAll(client);
+  for (const auto& watch : watches) {
+    const std::vector<pb::Event> seen = watch->Events(all.size() - 1);
+    ASSERT_EQ(seen.size(), all.size() - 1);
+    for (size_t at = 0; at < seen.size(); ++at) ASSERT_EQ(seen[at].seq(), all[at + 1].seq());
+  }
+  neighbour.Stop();
+  EXPECT_EQ(neighbour.refused(), 0);
+  std::cout << "figure: of 100 calls the slowest beside " << watchers
+            << " watchers: " << SlowestOfHundred(neighbour.times()) << "\n";
+  watches.clear();
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+}
+
+TEST(WatchRecovery, ManyWatchersOfOneSessionCauseNoRefusal) { ExpectNoCallRefusedBeside(500, 20); }
+
+TEST(LongWatchers, TenThousandOfOneSessionCauseNoRefusal) { ExpectNoCallRefusedBeside(10'000, 20); }
 
 }  // namespace
 }  // namespace holdfast::testing

@@ -153,7 +153,7 @@ TEST_F(AppendJournalStreamRpc, ARequestThatGrowsInMemoryIsNotTakenIn) {
   open->stream->Write(request);
   const grpc::Status refused = open->End();
   EXPECT_EQ(ReasonOf(refused), "TOO_LARGE") << refused.error_message();
-  EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "request");
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "entries");
   EXPECT_EQ(Journal("one"), std::vector<uint64_t>({1}));
 }
 

@@ -1,5 +1,6 @@
 // The audit chain and the store over the wire, and snapshots inside a turn.
 #include "holdfast/v1/store_service.grpc.pb.h"
+#include "session/limits.h"
 #include "session/refusal.h"
 #include "tests/rpc/served.h"
 
@@ -117,16 +118,22 @@ TEST_F(AuditRpc, TheStoreIsDescribedAndChecked) {
     EXPECT_TRUE(store->CheckStore(&context, {}, &response).ok());
     return response;
   };
+  const int checks = script().Checks();
   EXPECT_TRUE(check().reachable());
   EXPECT_TRUE(check().writable());
   EXPECT_EQ(check().diagnostic(), "");
+  EXPECT_EQ(script().Checks(), checks + 1) << "each writes and syncs: they are shared";
+  clock().Advance(kStoreCheckShared);
   script().Fail(StoreUnavailable("the disk is read-only: mount it anew", Fate::kNoEffect));
   const pb::CheckStoreResponse failed = check();
   EXPECT_TRUE(failed.reachable());
   EXPECT_FALSE(failed.writable());
   EXPECT_EQ(failed.diagnostic(), "the disk is read-only: mount it anew");
   script().Fail(absl::OkStatus());
+  EXPECT_FALSE(check().writable()) << "it is still the last one";
+  clock().Advance(kStoreCheckShared);
   EXPECT_TRUE(check().writable());
+  EXPECT_EQ(script().Checks(), checks + 3);
 }
 
 }  // namespace

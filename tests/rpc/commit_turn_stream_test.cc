@@ -3,9 +3,9 @@
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
 #include "tests/support/streamed_commit.h"
+#include "tests/support/wait.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -228,41 +228,34 @@ TEST_F(CommitTurnStreamRpc, NothingIsDoneWithoutAllOfIt) {
   EXPECT_TRUE(Send(whole).ok());
 }
 
-TEST_F(CommitTurnStreamRpc, WhatIsAnnouncedIsReserved) {
-  config().limits.staged_bytes = kSnapshotBytes;
+TEST_F(CommitTurnStreamRpc, WhatArrivesIsReservedInSteps) {
+  config().limits.staged_bytes = 2 * kStagedStepBytes;
   const std::string first = Create("one").lease_token();
   Begin("one", first);
   const std::string second = Create("two").lease_token();
   Begin("two", second);
-  std::deque<grpc::ClientContext> contexts;
+  const auto staged = [&] { return app().Resources().staged_bytes; };
+  grpc::ClientContext context;
   pb::CommitTurnStreamResponse response;
-  Parts parts = PartsOf(Large("one", first, {kMiB}, 10));
-  parts.front().mutable_commit()->set_data_bytes(kSnapshotBytes);
-  pb::CommitTurnStreamRequest more;
-  more.mutable_message()->set_role("assistant");
-  std::unique_ptr<grpc::ClientWriter<pb::CommitTurnStreamRequest>> holder;
-  // The first part is taken in at some time: from then on there is no room for another one. If it
-  // meets one of those it is refused itself, and begins again.
-  Parts broken = PartsOf(Large("two", second, {100}, 10));
-  broken.back().mutable_end()->set_data_sha256("wrong");
-  grpc::Status refused;
-  do {
-    if (holder == nullptr || !holder->Write(more)) {
-      if (holder != nullptr) (void)holder->Finish();
-      holder = sessions().CommitTurnStream(&contexts.emplace_back(), &response);
-      holder->Write(parts.front());
-    }
-    refused = Send(broken);
-  } while (ReasonOf(refused) == "INVALID_FIELD");
+  const Parts large = PartsOf(Large("one", first, {6 * kMiB}, 10));
+  const auto holder = sessions().CommitTurnStream(&context, &response);
+  ASSERT_TRUE(holder->Write(large[0]));
+  EXPECT_EQ(staged(), 0U);
+  ASSERT_TRUE(holder->Write(large[1]));
+  ASSERT_TRUE(testing::WaitUntil([&] { return staged() == kStagedStepBytes; }));
+  for (size_t i = 2; i <= 5; ++i) ASSERT_TRUE(holder->Write(large[i]));
+  ASSERT_TRUE(testing::WaitUntil([&] { return staged() > kStagedStepBytes; }));
+  // The rest of what it announced, and no whole step.
+  EXPECT_EQ(staged(), 6 * kMiB + 10);
+
+  const Parts other = PartsOf(Large("two", second, {3 * kMiB}, 10));
+  const grpc::Status refused = Send(other);
   EXPECT_EQ(ReasonOf(refused), "OVERLOADED");
   EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "limits.staged_bytes");
-  contexts.back().TryCancel();
+  context.TryCancel();
   (void)holder->Finish();
-  // And some time after it is given up there is.
-  do {
-    refused = Send(broken);
-  } while (ReasonOf(refused) == "OVERLOADED");
-  EXPECT_EQ(ReasonOf(refused), "INVALID_FIELD");
+  ASSERT_TRUE(testing::WaitUntil([&] { return staged() == 0; }));
+  EXPECT_TRUE(Send(other).ok());
 }
 
 // Slots without a byte are two bytes each on the wire, and a hundred in memory.
@@ -274,7 +267,7 @@ TEST_F(CommitTurnStreamRpc, APieceThatGrowsInMemoryIsNotTakenIn) {
   for (int i = 0; i < 100'000; ++i) commit.add_slots();
   const grpc::Status refused = Send(parts);
   EXPECT_EQ(ReasonOf(refused), "TOO_LARGE") << refused.error_message();
-  EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "request");
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "slots");
 }
 
 TEST_F(CommitTurnStreamRpc, ASecretAcrossPiecesIsFound) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -49,7 +50,13 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
   config.server = {.address = "[::1]:0",
                    .workers = 3,
                    .insecure = true,
-                   .drain_timeout = absl::Milliseconds(1500)};
+                   .drain_timeout = absl::Milliseconds(1500),
+                   .connections = 5,
+                   .connections_per_peer = 2,
+                   .connection_max_age = absl::Minutes(7),
+                   .connection_idle = absl::Seconds(9),
+                   .reflection = "off",
+                   .core_dumps = true};
   config.stores = {{.name = "42",
                     .active = true,
                     .root = "/a path: with # \"signs\"",
@@ -62,13 +69,16 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                     .dsn = R"(host='/a b' dbname="x\y" options='-c a=b')",
                     .password = "env:PASSWORD",
                     .connections = 3,
-                    .group = 5}};
+                    .group = 5,
+                    .insecure = true}};
   config.limits = {.queued_calls = 7,
                    .calls_per_connection = 8,
                    .memory_budget = 401 * kMiB + kKiB,
                    .watchers = 3,
                    .watch_progress = absl::Seconds(2),
-                   .watch_write_timeout = absl::Minutes(3)};
+                   .watch_write_timeout = absl::Minutes(3),
+                   .stream_idle = absl::Seconds(4),
+                   .stream_write_timeout = absl::Seconds(5)};
   config.recovery = {.sweep_interval = absl::Minutes(2), .abandon_after = absl::Hours(1)};
   const auto loaded = ParseConfig(PrintConfig(config), kHome);
   ASSERT_TRUE(loaded.ok()) << loaded.status() << PrintConfig(config);
@@ -76,32 +86,30 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
 }
 
 TEST(Config, EveryViolationIsSaidAtOnce) {
-  EXPECT_EQ(Problems("server:\n"
-                     "  adress: 127.0.0.1:1\n"
-                     "  workers: many\n"
-                     "  workers: 4\n"
-                     "  insecure: \"true\"\n"
-                     "  drain_timeout: 30\n"
-                     "stores:\n"
-                     "  - {name: 7, active: true, root: /x}\n"
-                     "  - just a word\n"
-                     "limits: {unary_request: 4MiB, memory_budget: 1MiB}\n"
-                     "recovery: [1]\n"
-                     "auth: {}\n"),
-            "line 2: server.adress: unknown key\n"
-            "line 3: server.workers: must be a whole number\n"
-            "line 4: server.workers: is given twice\n"
-            "line 5: server.insecure: must be true or false\n"
-            "line 6: server.drain_timeout: must be a duration, for example 30s\n"
-            "line 8: stores[0].name: must be a text\n"
-            "line 9: stores[1]: must be a mapping\n"
-            "line 10: limits.unary_request: unknown key\n"
-            "line 11: recovery: must be a mapping\n"
-            "line 12: auth: unknown key\n"
-            "stores[0].name: must be 1 to 64 of A-Z a-z 0-9 . _ -\n"
-            "stores[1].name: must be 1 to 64 of A-Z a-z 0-9 . _ -\n"
-            "stores[1].name: is another store's name\n"
-            "limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
+  EXPECT_EQ(
+      Problems("server:\n"
+               "  adress: 127.0.0.1:1\n"
+               "  workers: many\n"
+               "  workers: 4\n"
+               "  insecure: \"true\"\n"
+               "  drain_timeout: 30\n"
+               "stores:\n"
+               "  - {name: 7, active: true, root: /x}\n"
+               "  - just a word\n"
+               "limits: {unary_request: 4MiB, memory_budget: 1MiB}\n"
+               "recovery: [1]\n"
+               "auth: {}\n"),
+      "line 2: server.adress: unknown key\n"
+      "line 3: server.workers: must be a whole number\n"
+      "line 4: server.workers: is given twice\n"
+      "line 5: server.insecure: must be true or false\n"
+      "line 6: server.drain_timeout: must be a duration, for example 30s\n"
+      "line 8: stores[0].name: must be a text\n"
+      "line 9: stores[1]: must be a mapping\n"
+      "line 10: limits.unary_request: unknown key\n"
+      "line 11: recovery: must be a mapping\n"
+      "line 12: auth: unknown key\n"
+      "line 10: limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
 }
 
 TEST(Config, TheFileIsUtf8) {
@@ -120,15 +128,31 @@ TEST(Config, TheFileIsUtf8) {
 TEST(Config, AConnectionHasACallAtLeast) {
   for (const std::string calls : {"0", "1000001"}) {
     EXPECT_EQ(Problems("limits: {calls_per_connection: " + calls + "}"),
-              "limits.calls_per_connection: must be between 1 and 1000000");
+              "line 1: limits.calls_per_connection: must be between 1 and 1000000");
   }
+}
+
+TEST(Config, ConnectionsHaveSensibleLimits) {
+  EXPECT_EQ(Problems("server: {connections: 0, connections_per_peer: 1000001, "
+                     "connection_max_age: 999ms, connection_idle: 169h, reflection: maybe}"),
+            "line 1: server.connections: must be between 1 and 1000000\n"
+            "line 1: server.connections_per_peer: must be between 1 and 1000000\n"
+            "line 1: server.connection_max_age: must be between 1s and 168h\n"
+            "line 1: server.connection_idle: must be between 1s and 168h\n"
+            "line 1: server.reflection: must be auto, on or off");
 }
 
 TEST(Config, WatchesHaveSensibleLimits) {
   EXPECT_EQ(Problems("limits: {watchers: 0, watch_progress: 999ms, watch_write_timeout: 2h}"),
-            "limits.watchers: must be between 1 and 1000000\n"
-            "limits.watch_progress: must be between 1s and 1h\n"
-            "limits.watch_write_timeout: must be between 1s and 1h");
+            "line 1: limits.watchers: must be between 1 and 1000000\n"
+            "line 1: limits.watch_progress: must be between 1s and 1h\n"
+            "line 1: limits.watch_write_timeout: must be between 1s and 1h");
+}
+
+TEST(Config, StreamsHaveSensibleLimits) {
+  EXPECT_EQ(Problems("limits: {stream_idle: 999ms, stream_write_timeout: 2h}"),
+            "line 1: limits.stream_idle: must be between 1s and 1h\n"
+            "line 1: limits.stream_write_timeout: must be between 1s and 1h");
 }
 
 TEST(Config, WhatIsNotYamlIsSaid) {
@@ -143,28 +167,62 @@ TEST(Config, AKindThatIsNotBuiltIsNamed) {
   EXPECT_EQ(Problems("stores:\n"
                      "  - {name: a, active: true, root: /a}\n"
                      "  - {name: b, kind: tape, enabled: false, reel: x, root: /b}\n"),
-            "line 3: stores[1].kind: is not a kind of store this server has; it has: fs, postgres\n"
-            "stores[1].name: must be 1 to 64 of A-Z a-z 0-9 . _ -");
+            "line 3: stores[1].kind: is not a kind of store this server has; it has: fs, postgres");
+  // It is the only problem of that store, also where it is the only store.
+  EXPECT_EQ(Problems("stores:\n"
+                     "  - name: a\n"
+                     "    kind: tape\n"
+                     "    active: true\n"),
+            "line 3: stores[0].kind: is not a kind of store this server has; it has: fs, postgres");
+}
+
+TEST(Config, NamesTheLineOfAValueOutOfRange) {
+  EXPECT_EQ(Problems("server:\n"
+                     "  address: nowhere\n"
+                     "  workers: 5000\n"
+                     "stores:\n"
+                     "  - name: a\n"
+                     "    active: true\n"
+                     "    root: relative/path\n"
+                     "recovery:\n"
+                     "  sweep_interval: 1ms\n"),
+            "line 2: server.address: must be HOST:PORT, for example 127.0.0.1:7420, or unix:PATH\n"
+            "line 3: server.workers: must be between 1 and 1024\n"
+            "line 7: stores[0].root: must be an absolute path\n"
+            "line 9: recovery.sweep_interval: must be at least 1s");
+  // A value that is missing has the line of what it would stand in.
+  EXPECT_EQ(Problems("stores:\n"
+                     "  - {active: true, root: /a}\n"),
+            "line 2: stores[0].name: must be 1 to 64 of A-Z a-z 0-9 . _ -");
+}
+
+TEST(Config, SaysWhichFileWasTriedAndWhyItCannotBeRead) {
+  EXPECT_EQ(LoadConfig("/no/such/file", {}).status().message(),
+            "/no/such/file (of --config): cannot be read: No such file or directory");
+  EXPECT_EQ(LoadConfig("", {.config_file = "/no/such/file"}).status().message(),
+            "/no/such/file (of HOLDFAST_CONFIG): cannot be read: No such file or directory");
+  EXPECT_EQ(LoadConfig("/", {}).status().message(),
+            "/ (of --config): cannot be read: Is a directory");
 }
 
 TEST(Config, ADatabaseHasKeysOfItsOwn) {
   const auto config = ParseConfig(
-      "stores: [{name: t, kind: postgres, active: true, dsn: host=db dbname=holdfast}]", kHome);
+      "stores: [{name: t, kind: postgres, active: true, dsn: host=/db dbname=holdfast}]", kHome);
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->ActiveStore().dsn, "host=db dbname=holdfast");
+  EXPECT_EQ(config->ActiveStore().dsn, "host=/db dbname=holdfast");
   EXPECT_EQ(config->ActiveStore().connections, kConnectionsDefault);
   EXPECT_EQ(config->ActiveStore().root, "");
   EXPECT_EQ(Problems("stores:\n"
-                     "  - {name: t, kind: postgres, active: true, dsn: host=db, root: /x}\n"
-                     "  - {name: u, kind: fs, root: /u, dsn: host=db}\n"
-                     "  - {name: v, kind: postgres, dsn: host=db, connections: 1, group: 0}\n"
+                     "  - {name: t, kind: postgres, active: true, dsn: host=/db, root: /x}\n"
+                     "  - {name: u, kind: fs, root: /u, dsn: host=/db}\n"
+                     "  - {name: v, kind: postgres, dsn: host=/db, connections: 1, group: 0}\n"
                      "  - {name: w, kind: postgres}\n"),
             "line 2: stores[0].root: unknown key\n"
             "line 3: stores[1].dsn: unknown key\n"
-            "stores[2].connections: must be between 2 and 256\n"
-            "stores[2].group: must be between 1 and 64\n"
-            "stores[2].dsn: is another store's dsn\n"
-            "stores[3].dsn: must be a connection string of libpq, for example "
+            "line 4: stores[2].connections: must be between 2 and 256\n"
+            "line 4: stores[2].group: must be between 1 and 64\n"
+            "line 4: stores[2].dsn: is another store's dsn\n"
+            "line 5: stores[3].dsn: must be a connection string of libpq, for example "
             "host=/run/postgresql dbname=holdfast, or postgresql://db/holdfast");
 }
 
@@ -179,7 +237,7 @@ TEST(Config, APasswordInTheFileIsRefusedAndNotRepeated) {
     EXPECT_NE(why.find("stores[0].dsn: must not hold a password"), std::string::npos) << dsn;
     EXPECT_EQ(why.find("hunter22"), std::string::npos) << why;
   }
-  const std::string store = "stores: [{name: t, kind: postgres, active: true, dsn: host=db, ";
+  const std::string store = "stores: [{name: t, kind: postgres, active: true, dsn: host=/db, ";
   EXPECT_EQ(Problems(store + "password: hunter22}]"),
             "line 1: stores[0].password: must be env:NAME, or file:PATH with an absolute path; a "
             "secret itself does not belong here");
@@ -191,16 +249,16 @@ TEST(Config, APasswordInTheFileIsRefusedAndNotRepeated) {
 }
 
 TEST(Config, TheEnvironmentMayNameTheDatabase) {
-  const Environment named = {.home = "/someone", .postgres_dsn = "host=db"};
+  const Environment named = {.home = "/someone", .postgres_dsn = "host=/db"};
   const auto alone = ParseConfig("", named);
   ASSERT_TRUE(alone.ok()) << alone.status();
   EXPECT_EQ(alone->ActiveStore().kind, "postgres");
-  EXPECT_EQ(alone->ActiveStore().dsn, "host=db");
+  EXPECT_EQ(alone->ActiveStore().dsn, "host=/db");
   const auto over = ParseConfig(
-      "stores: [{name: t, kind: postgres, active: true, dsn: host=other}, {name: f, root: /f}]",
+      "stores: [{name: t, kind: postgres, active: true, dsn: host=/other}, {name: f, root: /f}]",
       named);
   ASSERT_TRUE(over.ok()) << over.status();
-  EXPECT_EQ(over->ActiveStore().dsn, "host=db");
+  EXPECT_EQ(over->ActiveStore().dsn, "host=/db");
   EXPECT_EQ(over->stores[1].kind, "fs");
   const Environment wrong = {.home = "/someone", .postgres_dsn = "host=db password=hunter22"};
   const std::string why(ParseConfig("", wrong).status().message());
@@ -208,14 +266,56 @@ TEST(Config, TheEnvironmentMayNameTheDatabase) {
   EXPECT_EQ(why.find("hunter22"), std::string::npos);
 }
 
+// The problems of a database at `dsn`; `rest` are further keys of the store.
+std::string ProblemsAt(const std::string& dsn, const std::string& rest = "") {
+  return Problems("stores: [{name: t, kind: postgres, active: true, dsn: \"" + dsn + "\"" + rest +
+                  "}]");
+}
+
+TEST(Config, RejectsUnverifiedDatabaseOnAnotherMachine) {
+  constexpr char kWhy[] =
+      "line 1: stores[0].dsn: leads to another machine whose identity is not verified: say "
+      "sslmode=verify-full, with sslrootcert where the system does not know the issuer, or "
+      "stores[0].insecure: true if that is wanted";
+  for (const char* dsn : {"host=db", "host=db sslmode=require", "host=db sslmode=verify-ca",
+                          "postgresql://db/x", "host=/run/postgresql,db", "host=localhost,10.0.0.1",
+                          "hostaddr=10.0.0.1", "host=localhost hostaddr=10.0.0.1",
+                          "host=127.example.org", "host=localhost,db hostaddr=::1,", "service=team",
+                          "service=team sslmode=require", "host=::2"}) {
+    EXPECT_EQ(ProblemsAt(dsn), kWhy) << dsn;
+    EXPECT_EQ(ProblemsAt(dsn, ", insecure: true"), "") << dsn;
+  }
+  for (const char* dsn :
+       {"dbname=x", "host=/run/postgresql", "postgresql:///x", "host=localhost", "host=127.0.0.9",
+        "host=::1", "host=@abstract", "host=db hostaddr=127.0.0.1", "host=db sslmode=verify-full",
+        "postgresql://a,b/x?sslmode=verify-full", "service=team sslmode=verify-full",
+        "service=team host=/run/postgresql", "host=/run/a,/run/b"}) {
+    EXPECT_EQ(ProblemsAt(dsn), "") << dsn;
+    EXPECT_EQ(ProblemsAt(dsn, ", insecure: true"), "") << dsn;
+  }
+}
+
+// What the dsn leaves out libpq takes from its variables, and so does the judgement.
+TEST(Config, RejectsUnverifiedDatabaseNamedByVariable) {
+  ASSERT_EQ(setenv("PGHOST", "db.example.org", 1), 0);
+  EXPECT_NE(ProblemsAt("dbname=x"), "");
+  EXPECT_EQ(ProblemsAt("dbname=x sslmode=verify-full"), "");
+  EXPECT_EQ(ProblemsAt("host=/run/postgresql"), "");
+  ASSERT_EQ(setenv("PGSSLMODE", "verify-full", 1), 0);
+  EXPECT_EQ(ProblemsAt("dbname=x"), "");
+  ASSERT_EQ(unsetenv("PGSSLMODE"), 0);
+  ASSERT_EQ(unsetenv("PGHOST"), 0);
+}
+
 TEST(Config, ExactlyOneStoreIsActive) {
-  EXPECT_EQ(Problems("stores: []"), "stores: exactly one enabled store must be active, and 0 are");
+  EXPECT_EQ(Problems("stores: []"),
+            "line 1: stores: exactly one enabled store must be active, and 0 are");
   EXPECT_EQ(Problems("stores: [{name: a, active: true, enabled: false, root: /a}]"),
-            "stores: exactly one enabled store must be active, and 0 are");
+            "line 1: stores: exactly one enabled store must be active, and 0 are");
   EXPECT_EQ(Problems("stores: [{name: a, active: true, root: /a}, "
                      "{name: b, active: true, root: /a}]"),
-            "stores[1].root: is another store's root\n"
-            "stores: exactly one enabled store must be active, and 2 are");
+            "line 1: stores[1].root: is another store's root\n"
+            "line 1: stores: exactly one enabled store must be active, and 2 are");
 }
 
 TEST(Config, OtherMachinesAreServedOnlyWhenThatIsSaid) {
@@ -244,12 +344,13 @@ TEST(Config, ASocketFileIsAnAbsolutePathOfPlainLetters) {
   EXPECT_EQ(problems("/run/holdfast/server-1.sock"), "");
   EXPECT_EQ(problems("/" + std::string(106, 'a')), "");
   EXPECT_EQ(problems("/" + std::string(107, 'a')),
-            "server.address: may have at most 107 bytes behind unix:");
+            "line 1: server.address: may have at most 107 bytes behind unix:");
   for (const char* path : {"", "holdfast.sock", "/run/"}) {
-    EXPECT_EQ(problems(path), "server.address: must be unix: and an absolute path") << path;
+    EXPECT_EQ(problems(path), "line 1: server.address: must be unix: and an absolute path") << path;
   }
   for (const char* path : {"/a b", "/a%20", "/a?b", "/a#b"}) {
-    EXPECT_EQ(problems(path), "server.address: may hold A-Z a-z 0-9 / . _ - alone behind unix:")
+    EXPECT_EQ(problems(path),
+              "line 1: server.address: may hold A-Z a-z 0-9 / . _ - alone behind unix:")
         << path;
   }
 }

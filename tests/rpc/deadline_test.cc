@@ -132,14 +132,15 @@ TEST_F(DeadlineRpc, AWriteThatTheStoreHasFinishesWithoutItsCaller) {
 }
 
 TEST_F(DeadlineRpc, TheMemoryBudgetBoundsWhatRunsAtOnce) {
-  // One request of 3 MiB fits the budget, a second one beside it does not.
+  // One request of 3 MiB fits the budget with its copies, a second one beside it does not.
   config().server.workers = 2;
-  config().limits.memory_budget = 4 * kMiB * kParsedBytesPerWireByte;
+  config().limits.memory_budget = 16 * kMiB;
   const std::string token = Create("one").lease_token();
   Begin("one", token);
   script().Hold();
   std::thread large([&] { Commit("one", token, 1, std::string(3 * kMiB, 'x')); });
   script().AwaitWaiting(1);
+  EXPECT_GE(app().Resources().memory_bytes, 3 * kMiB);
   grpc::ClientContext context;
   pb::EchoRequest echo;
   echo.set_payload(std::string(3 * kMiB, 'x'));
@@ -155,13 +156,14 @@ TEST_F(DeadlineRpc, TheMemoryBudgetBoundsWhatRunsAtOnce) {
 
 TEST_F(DeadlineRpc, StreamsCountWhatTheyHold) {
   config().server.workers = 2;
-  config().limits.memory_budget = 400 * kMiB;
+  config().limits.memory_budget = 10 * kMiB;
   Create("one");
   script().Hold();
   pb::ReadSessionRequest request;
   request.set_session_id("one");
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<pb::ReadSessionResponse>>> streams;
+  // Two hold a page each, and each of the others what an idle stream may hold.
   for (int i = 0; i < 110; ++i) {
     contexts.push_back(std::make_unique<grpc::ClientContext>());
     streams.push_back(sessions().ReadSession(contexts.back().get(), request));
@@ -177,6 +179,7 @@ TEST_F(DeadlineRpc, StreamsCountWhatTheyHold) {
     if (ReasonOf(stream->Finish()) == "OVERLOADED") ++overloaded;
   }
   EXPECT_GE(overloaded, 1);
+  EXPECT_LT(overloaded, 110);
 }
 
 }  // namespace

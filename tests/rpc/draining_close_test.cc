@@ -5,6 +5,9 @@
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
 
+#include "absl/synchronization/notification.h"
+
+#include <atomic>
 #include <optional>
 #include <string>
 #include <thread>
@@ -160,6 +163,57 @@ TEST(TurnWaiters, WhoeverComesAfterTheStopIsWokenAtOnce) {
                .over = [] { return false; },
                .wake = [&](TurnWaiters::Woken why) { woken = why; }});
   EXPECT_EQ(woken, TurnWaiters::Woken::kStopping);
+}
+
+// The worker may be waiting for a store that does not answer: the stop must not wait for it.
+TEST(TurnWaiters, StopWakesWhileThePoolHasNoRoom) {
+  absl::Notification started;
+  absl::Notification go;
+  WorkerPool pool({.workers = 1, .queued = 1});
+  ASSERT_TRUE(pool.Submit([&] {
+    started.Notify();
+    go.WaitForNotification();
+  }));
+  started.WaitForNotification();
+  ASSERT_TRUE(pool.Submit([] {}));
+  TurnWaiters waiters(pool);
+  absl::Notification woken;
+  waiters.Add({.key = {*TenantId::Parse("default"), *SessionId::Parse("one")},
+               .over = [] { return false; },
+               .wake = [&](TurnWaiters::Woken) { woken.Notify(); }});
+  std::jthread stop([&] { waiters.Stop(); });
+  EXPECT_TRUE(woken.WaitForNotificationWithTimeout(absl::Seconds(20)));
+  go.Notify();
+}
+
+// A waiter that finds no room stays, and is woken when there is room.
+TEST(TurnWaiters, WakesLaterWhenThePoolHadNoRoom) {
+  absl::Notification started;
+  absl::Notification go;
+  WorkerPool pool({.workers = 1, .queued = 1});
+  ASSERT_TRUE(pool.Submit([&] {
+    started.Notify();
+    go.WaitForNotification();
+  }));
+  started.WaitForNotification();
+  ASSERT_TRUE(pool.Submit([] {}));
+  TurnWaiters waiters(pool);
+  const SessionKey key{*TenantId::Parse("default"), *SessionId::Parse("one")};
+  absl::Notification woken;
+  std::atomic<int> times = 0;
+  waiters.Add({.key = key,
+               .over = [] { return false; },
+               .wake =
+                   [&](TurnWaiters::Woken why) {
+                     EXPECT_EQ(why, TurnWaiters::Woken::kLook);
+                     if (++times == 1) woken.Notify();
+                   }});
+  waiters.TurnEnded(key);
+  EXPECT_FALSE(woken.HasBeenNotified());
+  go.Notify();
+  EXPECT_TRUE(woken.WaitForNotificationWithTimeout(absl::Minutes(1)));
+  waiters.Stop();
+  EXPECT_EQ(times, 1);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 // stores.
 #include "server/rpc/admission.h"
 #include "server/rpc/page_token.h"
+#include "server/rpc/sealed_text.h"
 #include "server/rpc/status.h"
 #include "server/rpc/trace.h"
+#include "server/rpc/watch_cursor.h"
 #include "server/stores.h"
 #include "server/worker_pool.h"
 #include "session/limits.h"
@@ -14,12 +16,14 @@
 #include "tests/support/reference_store.h"
 #include "tests/support/seeded_random.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/synchronization/notification.h"
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -82,6 +86,54 @@ TEST(PageToken, EveryChangedByteIsSeen) {
     std::string changed = token;
     changed[i] = changed[i] == 'x' ? 'y' : 'x';
     EXPECT_FALSE(ReadPageToken(store, {}, changed).ok()) << i;
+  }
+}
+
+// Ways to write the bytes of a sealed text that a lenient reader would take.
+std::vector<std::string> OtherSpellings(const std::string& sealed) {
+  std::string bytes;
+  EXPECT_TRUE(absl::WebSafeBase64Unescape(sealed, &bytes));
+  std::vector<std::string> spellings = {sealed + "=", sealed + "==", sealed + "\n", " " + sealed,
+                                        absl::Base64Escape(bytes)};
+  // The last letter of a text of another length than a multiple of four has bits that say nothing.
+  for (const char last : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")) {
+    std::string other = sealed;
+    other.back() = last;
+    std::string same;
+    if (absl::WebSafeBase64Unescape(other, &same) && same == bytes) spellings.push_back(other);
+  }
+  std::erase(spellings, sealed);
+  return spellings;
+}
+
+TEST(PageToken, HasOneSpelling) {
+  SeededRandom random;
+  const StoreDescription store{.store = NewReferenceDisk(random).store};
+  for (const char* id : {"s", "se", "ses"}) {  // each length has its own padding
+    const std::string token = MakePageToken(store, {}, {.created_at = {}, .id = id});
+    ASSERT_TRUE(ReadPageToken(store, {}, token).ok());
+    for (const std::string& other : OtherSpellings(token)) {
+      EXPECT_TRUE(Is(ReadPageToken(store, {}, other).status(), Reason::kInvalidField)) << other;
+    }
+  }
+}
+
+TEST(WatchCursors, HaveOneSpelling) {
+  SeededRandom random;
+  const StoreDescription store{.store = NewReferenceDisk(random).store,
+                               .incarnation = Incarnation(1)};
+  const SessionKey key{*TenantId::Parse("default"), *SessionId::Parse("one")};
+  const WatchCursors cursors(store, key, SessionUid());
+  for (const uint64_t seq : {uint64_t{1}, uint64_t{1000}, uint64_t{1} << 40}) {
+    const std::string cursor = cursors.Make(EventSeq(seq));
+    ASSERT_EQ(cursors.Read(cursor).value_or(EventSeq()), EventSeq(seq));
+    for (const std::string& other : OtherSpellings(cursor)) {
+      EXPECT_TRUE(Is(cursors.Read(other).status(), Reason::kInvalidField)) << other;
+    }
+    // A number that takes one byte more than it needs, under a sum that is right.
+    std::string body = *Unseal(cursor);
+    body.back() = static_cast<char>(static_cast<unsigned char>(body.back()) | 0x80U);
+    EXPECT_TRUE(Is(cursors.Read(Seal(body + '\0')).status(), Reason::kInvalidField));
   }
 }
 
@@ -184,7 +236,7 @@ class StoresTest : public ::testing::Test {
   Script main_;
   Script other_;
   std::string lines_;
-  Log log_{[this](const std::string& line) { lines_ += line; }, SystemClock()};
+  Log log_{[this](LogLevel, const std::string& line) { lines_ += line; }, SystemClock()};
 };
 
 TEST_F(StoresTest, AFailedActiveStoreIsTheEnd) {

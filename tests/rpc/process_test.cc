@@ -3,13 +3,16 @@
 #include "server/version.h"
 #include "tests/rpc/served.h"
 #include "tests/support/channel.h"
+#include "tests/support/child_process.h"
 
+#include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -19,20 +22,31 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
 namespace {
 
+constexpr uid_t kSomeUser = 65534;  // has no right that root has
+
+// What a child is given before it becomes the program.
+struct Restrictions {
+  std::vector<std::pair<int, rlimit>> resources;
+  uid_t user = geteuid();
+};
+
 // A child process whose standard output and error can be read.
 class Child {
  public:
-  Child(const std::vector<std::string>& arguments, const std::string& home) {
+  Child(const std::vector<std::string>& arguments, const std::string& home,
+        const Restrictions& restrictions = {}) {
     std::array<int, 2> out{};
     std::array<int, 2> err{};
     EXPECT_EQ(pipe2(out.data(), O_CLOEXEC), 0);
     EXPECT_EQ(pipe2(err.data(), O_CLOEXEC), 0);
     pid_ = fork();
+    if (pid_ == 0) Restrict(restrictions);
     if (pid_ == 0) Exec(arguments, home, out[1], err[1]);
     close(out[1]);
     close(err[1]);
@@ -59,6 +73,7 @@ class Child {
   }
   std::string Errors() { return Rest(err_); }
   std::string Output() { return Rest(out_); }
+  [[nodiscard]] pid_t pid() const { return pid_; }
   // Nothing happens once the child has ended: a signal to pid -1 would reach every process.
   void Signal(int signal) const {
     if (pid_ > 0) kill(pid_, signal);
@@ -73,6 +88,12 @@ class Child {
   }
 
  private:
+  static void Restrict(const Restrictions& restrictions) {
+    for (const auto& [resource, limit] : restrictions.resources) {
+      if (setrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) _exit(126);
+    }
+    if (restrictions.user != geteuid() && setuid(restrictions.user) != 0) _exit(125);
+  }
   [[noreturn]] static void Exec(const std::vector<std::string>& arguments, const std::string& home,
                                 int out, int err) {
     dup2(out, STDOUT_FILENO);
@@ -213,22 +234,108 @@ TEST_F(Process, ASocketFileIsServedToItsUserAloneAndByOneServer) {
   EXPECT_NE(stat(path.c_str(), &file), 0) << "the file stays behind";
 }
 
-TEST_F(Process, ALimitOfOpenFilesThatIsTooLowIsSaid) {
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit low{.rlim_cur = 100, .rlim_max = before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+// Others must not connect in the moment before its mode is set.
+TEST_F(Process, ASocketFileIsItsUsersAloneFromItsFirstMoment) {
+  const std::string path = home() + "/server.sock";
+  std::ofstream(ConfigFile()) << "server: {address: \"unix:" << path << "\"}\n";
+  for (int round = 0; round < 5; ++round) {
+    Child server({"--config", ConfigFile()}, home());
+    struct stat file {};
+    while (lstat(path.c_str(), &file) != 0) ASSERT_EQ(kill(server.pid(), 0), 0);
+    EXPECT_EQ(file.st_mode & 0777, 0600U);
+    ASSERT_NE(server.Line(), "");
+    server.Signal(SIGTERM);
+    EXPECT_EQ(server.Wait(), 0);
+  }
+}
+
+TEST_F(Process, ASocketFileThatOthersCouldReplaceIsRefused) {
+  const std::string folder = home() + "/run";
+  const std::string path = folder + "/server.sock";
+  std::ofstream(ConfigFile()) << "server: {address: \"unix:" << path << "\"}\n";
+  const auto refusal = [&] {
+    Child server({"--config", ConfigFile()}, home());
+    EXPECT_EQ(server.Wait(), 1);
+    return server.Errors();
+  };
+  std::filesystem::create_directory(folder);
+  ASSERT_EQ(chmod(folder.c_str(), 0770), 0);
+  EXPECT_NE(refusal().find(folder + " may be written by other users"), std::string::npos);
+  if (geteuid() == 0) {
+    ASSERT_EQ(chmod(folder.c_str(), 0700), 0);
+    ASSERT_EQ(chown(folder.c_str(), kSomeUser, static_cast<gid_t>(-1)), 0);
+    EXPECT_NE(refusal().find(folder + " belongs to another user"), std::string::npos);
+    ASSERT_EQ(chown(folder.c_str(), geteuid(), static_cast<gid_t>(-1)), 0);
+  }
+  ASSERT_EQ(chmod(folder.c_str(), 0700), 0);
+  std::ofstream(home() + "/victim") << "precious";
+  std::filesystem::create_symlink(home() + "/victim", path + ".lock");
+  EXPECT_NE(refusal().find(path + ".lock: is a symbolic link: remove it"), std::string::npos);
+  std::filesystem::remove(path + ".lock");
+  std::ofstream(path) << "no socket";
+  EXPECT_NE(refusal().find("there is a file that is no socket: remove it"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  std::filesystem::remove(path);
+
+  ASSERT_EQ(chmod(folder.c_str(), 01777), 0) << "sticky: others cannot replace what is not theirs";
   Child server({"--config", ConfigFile()}, home());
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(ValueOf(server.Line(), "address"), "unix:" + path);
+}
+
+TEST_F(Process, ATestBuildServesThisMachineAlone) {
+  if (!kTestBuild) GTEST_SKIP() << "this build is none";
+  std::ofstream(ConfigFile()) << "server: {address: \"0.0.0.0:0\", insecure: true}\n";
+  Child server({"--config", ConfigFile()}, home());
   EXPECT_EQ(server.Wait(), 1);
-  EXPECT_NE(server.Errors().find("the process may have 100 files open and the store needs 768"),
-            std::string::npos);
+  EXPECT_NE(server.Errors().find("server.address: this is a test build"), std::string::npos);
+}
+
+TEST_F(Process, ALimitOfOpenFilesThatIsTooLowIsSaid) {
+  const rlimit low{.rlim_cur = 100, .rlim_max = 800};
+  Child server({"--config", ConfigFile()}, home(), {.resources = {{RLIMIT_NOFILE, low}}});
+  EXPECT_EQ(server.Wait(), 1);
+  EXPECT_EQ(server.Errors(),
+            "holdfastd: the process may have 800 files open and needs 4864: server.connections "
+            "4096, the stores 512, others 256; raise the hard limit (ulimit -Hn, LimitNOFILE) or "
+            "lower server.connections\n");
+}
+
+TEST_F(Process, TheSoftLimitOfOpenFilesIsRaised) {
+  std::ofstream(ConfigFile()) << "server: {address: \"127.0.0.1:0\", connections: 20}\n";
+  const rlimit low{.rlim_cur = 100, .rlim_max = 800};
+  Child server({"--config", ConfigFile()}, home(), {.resources = {{RLIMIT_NOFILE, low}}});
+  ASSERT_NE(server.Line(), "");
+  rlimit raised{};
+  ASSERT_EQ(prlimit(server.pid(), RLIMIT_NOFILE, nullptr, &raised), 0);
+  EXPECT_EQ(raised.rlim_cur, 800);
+}
+
+// A core dump, or a debugger of the same user, would show tokens.
+TEST_F(Process, ItsMemoryIsShownOnlyWhereThatIsWanted) {
+  for (const bool wanted : {false, true}) {
+    std::ofstream(ConfigFile()) << "server: {address: \"127.0.0.1:0\", core_dumps: "
+                                << (wanted ? "true" : "false") << "}\n";
+    const rlimit some{.rlim_cur = 4096, .rlim_max = 4096};
+    const uid_t user = geteuid() == 0 ? kSomeUser : geteuid();
+    ASSERT_EQ(chown(home().c_str(), user, static_cast<gid_t>(-1)), 0);
+    Child server({"--config", ConfigFile()}, home(),
+                 {.resources = {{RLIMIT_CORE, some}}, .user = user});
+    ASSERT_NE(server.Line(), "") << server.Errors();
+    EXPECT_THAT(holdfast::testing::ReadText("/proc/" + std::to_string(server.pid()) + "/limits"),
+                ::testing::ContainsRegex(wanted ? "Max core file size +4096 +4096 "
+                                                : "Max core file size +0 +0 "));
+    // The kernel gives what is below /proc/PID to root where the process may not be looked into.
+    struct stat files {};
+    ASSERT_EQ(stat(("/proc/" + std::to_string(server.pid()) + "/environ").c_str(), &files), 0);
+    EXPECT_EQ(files.st_uid != 0, wanted);
+  }
 }
 
 TEST_F(Process, FlagsThatServeNothing) {
   Child version({"--version"}, home());
   EXPECT_EQ(version.Wait(), 0);
-  EXPECT_EQ(version.Line(), "holdfastd " + std::string(kVersion));
+  EXPECT_EQ(version.Line(),
+            "holdfastd " + std::string(kVersion) + (kTestBuild ? " (test build)" : ""));
 
   Child print({"--print-config"}, home());
   EXPECT_EQ(print.Wait(), 0);
@@ -242,12 +349,27 @@ TEST_F(Process, FlagsThatServeNothing) {
   EXPECT_EQ(refused.Errors(),
             "holdfastd: the configuration is refused:\n"
             "line 1: servers: unknown key\n"
-            "server.workers: must be between 1 and 1024\n");
+            "line 2: server.workers: must be between 1 and 1024\n");
 
   Child unknown({"--nothing"}, home());
   EXPECT_EQ(unknown.Wait(), 2);
   Child nobody({"healthcheck", "--address", "127.0.0.1:1"}, home());
   EXPECT_EQ(nobody.Wait(), 1);
+  Child no_port({"healthcheck", "--address", "127.0.0.1:73000"}, home());
+  EXPECT_EQ(no_port.Wait(), 2);
+}
+
+TEST_F(Process, OutputThatCannotBeWrittenIsAFailureWithItsCause) {
+  const char* bin = std::getenv("HOLDFAST_BIN_DIR");
+  const std::string program = std::string(bin == nullptr ? "build/bin" : bin) + "/holdfastd";
+  for (const char* flag : {"--version", "--help"}) {
+    std::FILE* const pipe = popen(("'" + program + "' " + flag + " 2>&1 >/dev/full").c_str(), "r");
+    std::array<char, 256> buffer{};
+    const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe);
+    EXPECT_EQ(WEXITSTATUS(pclose(pipe)), 1) << flag;
+    EXPECT_EQ(std::string(buffer.data(), got),
+              "holdfastd: the output could not be written: No space left on device\n");
+  }
 }
 
 }  // namespace

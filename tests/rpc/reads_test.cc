@@ -1,4 +1,5 @@
 // Listing with page tokens, events, journal pages, the outcome of a request, and renewals.
+#include "session/limits.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
 
@@ -40,6 +41,29 @@ TEST_F(ReadsRpc, PagesHoldEverySessionOnce) {
   EXPECT_EQ(pages, 3);
 }
 
+TEST_F(ReadsRpc, APageOfLongRowsFitsIntoADefaultClient) {
+  constexpr int kSessions = 600;
+  for (int i = 0; i < kSessions; ++i) {
+    pb::CreateSessionRequest create = CreateRequest("s" + std::to_string(i));
+    create.mutable_manifest()->set_project_root("/" + std::string(kProjectRootBytes - 1, 'p'));
+    (*create.mutable_attributes())["title"] = std::string(kAttributeValueBytes, 't');
+    ASSERT_TRUE(Ask(&Stub::CreateSession, create).ok());
+  }
+  pb::ListSessionsRequest request;
+  request.set_page_size(1000);
+  std::set<std::string> seen;
+  do {
+    const pb::ListSessionsResponse page = List(request);
+    ASSERT_GT(page.sessions_size(), 0);
+    EXPECT_LT(page.ByteSizeLong(), kPageBytes + 64 * kKiB);
+    for (const auto& row : page.sessions()) {
+      EXPECT_TRUE(seen.insert(row.session_id()).second) << row.session_id();
+    }
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  EXPECT_EQ(seen.size(), kSessions);
+}
+
 TEST_F(ReadsRpc, APageTokenIsBoundToItsQuestionAndItsStore) {
   for (int i = 0; i < 3; ++i) Create("s" + std::to_string(i));
   pb::ListSessionsRequest request;
@@ -67,6 +91,17 @@ TEST_F(ReadsRpc, APageTokenIsBoundToItsQuestionAndItsStore) {
   changed[changed.size() / 2] = changed[changed.size() / 2] == 'A' ? 'B' : 'A';
   other.set_page_token(changed);
   EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
+}
+
+TEST_F(ReadsRpc, LatestRefusesARelativeRoot) {
+  pb::GetSessionRequest request;
+  request.set_latest_of_project_root("project");
+  EXPECT_EQ(Describe(Ask(&Stub::GetSession, request)),
+            "INVALID_ARGUMENT INVALID_FIELD: latest_of_project_root: must be an absolute path\n"
+            "    ErrorInfo{holdfast INVALID_FIELD; code=Validation/ManifestShapeInvalid; "
+            "field=latest_of_project_root; why=must be an absolute path}\n"
+            "    BadRequest{latest_of_project_root: must be an absolute path}\n"
+            "    RequestInfo{TRACE}\n");
 }
 
 TEST_F(ReadsRpc, LatestIsTheNewestOfItsProject) {

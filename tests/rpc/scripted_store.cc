@@ -1,12 +1,21 @@
 #include "tests/rpc/scripted_store.h"
 
 #include "session/status_macros.h"
+#include "session/thread_check.h"
+
+#include <stdexcept>
+#include <utility>
 
 namespace holdfast::test {
 
 void Script::Fail(absl::Status failure) {
   const absl::MutexLock lock(&mutex_);
   failure_ = std::move(failure);
+}
+
+void Script::Throw(bool throws) {
+  const absl::MutexLock lock(&mutex_);
+  throws_ = throws;
 }
 
 void Script::FailHealth(absl::Status failure) {
@@ -41,6 +50,16 @@ void Script::CountCommit() {
   ++commits_;
 }
 
+void Script::CountCheck() {
+  const absl::MutexLock lock(&mutex_);
+  ++checks_;
+}
+
+int Script::Checks() {
+  const absl::MutexLock lock(&mutex_);
+  return checks_;
+}
+
 int Script::Drops() {
   const absl::MutexLock lock(&mutex_);
   return drops_;
@@ -68,6 +87,16 @@ void Script::CountLoad() {
   ++loads_;
 }
 
+int Script::EventReads() {
+  const absl::MutexLock lock(&mutex_);
+  return event_reads_;
+}
+
+void Script::CountEventRead() {
+  const absl::MutexLock lock(&mutex_);
+  ++event_reads_;
+}
+
 void Script::LoseWakeups() {
   const absl::MutexLock lock(&mutex_);
   loses_wakeups_ = true;
@@ -79,11 +108,13 @@ bool Script::LosesWakeups() {
 }
 
 absl::Status Script::Enter() {
+  AssertOffTransport("a call of the store");
   const absl::MutexLock lock(&mutex_);
   ++waiting_;
   const auto free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !held_; };
   mutex_.Await(absl::Condition(&free));
   --waiting_;
+  if (throws_) throw std::out_of_range("an exception that a test asked for");
   return failure_;
 }
 
@@ -156,6 +187,7 @@ absl::StatusOr<JournalPage> ScriptedStore::ReadJournal(const SessionKey& key,
 
 absl::StatusOr<EventPage> ScriptedStore::ReadEvents(const SessionKey& key, EventSeq after,
                                                     PageLimit limit) {
+  script_.CountEventRead();
   RETURN_IF_ERROR(script_.Enter());
   return store_->ReadEvents(key, after, limit);
 }
@@ -182,9 +214,9 @@ absl::StatusOr<ListPage> ScriptedStore::List(const ListQuery& query) {
   return store_->List(query);
 }
 
-absl::StatusOr<std::vector<SessionKey>> ScriptedStore::ListDue(DueKind kind, absl::Duration quiet,
-                                                               size_t limit) {
-  return store_->ListDue(kind, quiet, limit);
+absl::StatusOr<std::vector<SessionKey>> ScriptedStore::ListDue(
+    DueKind kind, absl::Duration quiet, const std::optional<SessionKey>& after, size_t limit) {
+  return store_->ListDue(kind, quiet, after, limit);
 }
 
 std::vector<absl::StatusOr<Renewed>> ScriptedStore::RenewLeases(
@@ -193,6 +225,7 @@ std::vector<absl::StatusOr<Renewed>> ScriptedStore::RenewLeases(
 }
 
 absl::StatusOr<StoreCheck> ScriptedStore::Check() {
+  script_.CountCheck();
   RETURN_IF_ERROR(script_.Enter());
   return store_->Check();
 }

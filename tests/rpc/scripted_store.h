@@ -19,6 +19,8 @@ class Script {
  public:
   // Every call but Describe and Deactivate is answered with `failure` until it is OK again.
   void Fail(absl::Status failure);
+  // Every call that Fail concerns throws until this is called with false.
+  void Throw(bool throws);
   void FailHealth(absl::Status failure);
   // Calls wait from now on until Release.
   void Hold();
@@ -29,10 +31,14 @@ class Script {
   int Commits();
   // How many uploads the store was asked to forget.
   int Drops();
+  // How often the store was asked to check itself.
+  int Checks();
   // How many times a decision loaded a session.
   int Loads();
   // Waits until that has been more often than `before`.
   void AwaitLoadAfter(int before);
+  // How many times a page of events was read.
+  int EventReads();
   // From now on nobody is told of new events.
   void LoseWakeups();
 
@@ -43,17 +49,22 @@ class Script {
   absl::Status Health();
   void CountCommit();
   void CountDrop();
+  void CountCheck();
   void CountLoad();
+  void CountEventRead();
   bool LosesWakeups();
 
   absl::Mutex mutex_;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   absl::Status health_ ABSL_GUARDED_BY(mutex_);
+  bool throws_ ABSL_GUARDED_BY(mutex_) = false;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
+  int checks_ ABSL_GUARDED_BY(mutex_) = 0;
   int drops_ ABSL_GUARDED_BY(mutex_) = 0;
   int loads_ ABSL_GUARDED_BY(mutex_) = 0;
+  int event_reads_ ABSL_GUARDED_BY(mutex_) = 0;
   bool loses_wakeups_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -89,6 +100,7 @@ class ScriptedStore final : public SessionStore {
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  const std::optional<SessionKey>& after,
                                                   size_t limit) override;
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;

@@ -59,10 +59,13 @@ TEST_F(SecretsOfConfig, ThatAreMissingOrTooShortAreSaid) {
             "the value of env:HOLDFAST_TEST_SECRET must have 8 to 4096 bytes");
   setenv(kVariable, "", 1);
   EXPECT_NE(ProblemOf("env:HOLDFAST_TEST_SECRET"), "");
-  EXPECT_EQ(ProblemOf("file:/nowhere/at/all"), "the file /nowhere/at/all cannot be read");
+  EXPECT_EQ(ProblemOf("file:/nowhere/at/all"),
+            "the file /nowhere/at/all cannot be read: No such file or directory");
   EXPECT_NE(ProblemOf("file:" + dir_.path().string()), "");
   EXPECT_NE(ProblemOf("file:" + File("long", std::string(kSecretBytesMost + 1, 'x'))), "");
-  EXPECT_EQ(ProblemOf("file:" + File("longest", std::string(kSecretBytesMost, 'x') + "\n")), "");
+  std::string longest(kSecretBytesMost, 'x');
+  longest += '\n';
+  EXPECT_EQ(ProblemOf("file:" + File("longest", longest)), "");
 }
 
 TEST_F(SecretsOfConfig, StartNothingWithoutTheirValues) {
@@ -74,9 +77,10 @@ TEST_F(SecretsOfConfig, StartNothingWithoutTheirValues) {
       "    - file:/nowhere\n",
       kHome);
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(std::string(LoadSecrets(config->secrets).status().message()),
-            "line 3: secrets.known[0]: the variable HOLDFAST_TEST_SECRET is not set\n"
-            "line 4: secrets.known[1]: the file /nowhere cannot be read");
+  EXPECT_EQ(
+      std::string(LoadSecrets(config->secrets).status().message()),
+      "line 3: secrets.known[0]: the variable HOLDFAST_TEST_SECRET is not set\n"
+      "line 4: secrets.known[1]: the file /nowhere cannot be read: No such file or directory");
 }
 
 TEST_F(SecretsOfConfig, AreRefusedByPathAndLineAndNeverRepeated) {

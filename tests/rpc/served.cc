@@ -2,15 +2,18 @@
 
 #include "tests/support/channel.h"
 #include "tests/support/reference_store.h"
+#include "tests/support/wait.h"
 
+#include <unistd.h>
 #include <utility>
 
 namespace holdfast::test {
 
 Served::Served()
-    : disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random_))),
+    : before_(testing::ProcessUse::Of(getpid())),
+      disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random_))),
       log_(
-          [this](const std::string& line) {
+          [this](LogLevel, const std::string& line) {
             const absl::MutexLock lock(&mutex_);
             lines_.push_back(line);
           },
@@ -65,6 +68,39 @@ grpc::health::v1::Health::Stub& Served::health() {
 std::shared_ptr<grpc::Channel> Served::channel() {
   app();
   return channel_;
+}
+
+void Served::TearDown() {
+  if (!runner_.joinable()) return;
+  ResourceUse use;
+  const bool back = testing::WaitUntil([&] {
+    use = Held();
+    return use == ResourceUse();
+  });
+  EXPECT_TRUE(back) << "still held: " << use.calls << " calls, " << use.memory_bytes
+                    << " bytes of memory, " << use.staged_bytes << " staged bytes, " << use.streams
+                    << " streams, " << use.watchers << " watchers";
+}
+
+Served::~Served() {
+  Stop();
+  app_.reset();
+  sessions_.reset();
+  admin_.reset();
+  health_.reset();
+  channel_.reset();
+  testing::ProcessUse use;
+  const bool back = testing::WaitUntil([&] {
+    use = testing::ProcessUse::Of(getpid());
+    return use == before_;
+  });
+  EXPECT_TRUE(back) << "before: " << before_ << "\nstill held: " << use;
+}
+
+ResourceUse Served::Held() {
+  ResourceUse use = app().Resources();
+  use.connections = 0;  // of this test's clients, which may still live
+  return use;
 }
 
 int Served::Stop() {

@@ -10,6 +10,7 @@
 #include "tests/rpc/scripted_store.h"
 #include "tests/support/reference_disk.h"
 #include "tests/support/requests.h"
+#include "tests/support/resource_gauge.h"
 #include "tests/support/seeded_random.h"
 
 #include "absl/synchronization/mutex.h"
@@ -30,7 +31,8 @@ class Served : public ::testing::Test {
   Served();
   Served(const Served&) = delete;
   Served& operator=(const Served&) = delete;
-  ~Served() override { Stop(); }
+  // Stops the server, and expects that it leaves no thread, socket or file behind.
+  ~Served() override;
 
   // The server starts with the first client that is asked for; `config` may be changed before.
   pb::SessionService::Stub& sessions();
@@ -38,6 +40,11 @@ class Served : public ::testing::Test {
   grpc::health::v1::Health::Stub& health();
   std::shared_ptr<grpc::Channel> channel();
   App& app();
+  // What the server holds for calls, streams and watchers.
+  ResourceUse Held();
+
+  // Once the clients of a test are gone a server that still runs holds nothing for them.
+  void TearDown() override;
 
   // Asks the server to stop, waits, and answers its exit code.
   int Stop();
@@ -78,6 +85,7 @@ class Served : public ::testing::Test {
  private:
   void Start();
 
+  const testing::ProcessUse before_;
   Config config_;
   absl::Duration not_serving_wait_;
   MovedClock clock_;

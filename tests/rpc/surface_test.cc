@@ -151,6 +151,11 @@ TEST_F(SurfaceRpc, StatusSaysWhatServes) {
   EXPECT_TRUE(response.serving());
   EXPECT_EQ(response.workers(), 4);
   EXPECT_EQ(response.calls_in_progress(), 1);
+  EXPECT_GT(response.resources().memory_bytes(), 0);
+  EXPECT_EQ(response.resources().staged_bytes(), 0);
+  EXPECT_EQ(response.resources().streams(), 0);
+  EXPECT_EQ(response.resources().watchers(), 0);
+  EXPECT_EQ(response.resources().connections(), 1);
 }
 
 TEST_F(SurfaceRpc, EchoAnswersWhatItWasSent) {

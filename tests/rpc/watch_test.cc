@@ -1,7 +1,7 @@
 // WatchSession over the wire: where it starts, what it sends, and every way it ends.
 #include "server/rpc/admission.h"
 #include "server/rpc/watch_cursor.h"
-#include "server/rpc/watch_reader.h"
+#include "server/rpc/watch_feed.h"
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
@@ -197,29 +197,90 @@ TEST_F(WatchRpc, TheEndOfTheSessionIsTheLastEvent) {
   EXPECT_EQ(ReasonOfWatch(WatchOn("one", watch.cursor())), "TOMBSTONED");
 }
 
-// Without its transport, so that the delete comes between two reads.
-TEST(WatchReader, WhatADeleteTookAlongIsNoGap) {
-  FakeClock clock;
-  SeededRandom random;
-  ReferenceStore store(std::make_shared<ReferenceDisk>(NewReferenceDisk(random)), clock);
-  ASSERT_TRUE(store.Init().ok() && store.Activate().ok());
-  Sessions sessions(store, random);
-  Changes changes(Key("one"), random);
-  ASSERT_TRUE(store.Commit(changes.Create()).ok());
-  const Caller caller{.tenant = *TenantId::Parse("default")};
-  WatchReader behind(sessions, caller, WatchFrom("one", 0));
-  WatchReader beside(sessions, caller, WatchFrom("one", 0));
-  ASSERT_TRUE(behind.Open().ok() && beside.Open().ok());
-  ASSERT_EQ(beside.Next()->messages.size(), 1U);
-  clock.Advance(absl::Hours(1));
-  ASSERT_TRUE(store.Commit(changes.Delete()).ok());
-  const auto last = beside.Next();
-  ASSERT_TRUE(last.ok());
-  EXPECT_TRUE(last->last);
-  EXPECT_EQ(last->messages.at(0).event().name(), kSessionDeleted);
-  const auto gap = behind.Next();
+// A feed without the transport, over a store of its own.
+class Feed : public ::testing::Test {
+ protected:
+  using Kind = WatchFeed::Step::Kind;
+
+  // Counts how often it is to go on.
+  struct Waiting final : Watcher {
+    int resumed = 0;
+    void Wake() override {}
+    void Resume() override { ++resumed; }
+    void Tend(absl::Duration /*now*/) override {}
+    void Leave() override {}
+  };
+
+  Feed() {
+    EXPECT_TRUE(store_.Init().ok() && store_.Activate().ok());
+    EXPECT_TRUE(store_.Commit(changes_.Create()).ok());
+  }
+
+  absl::StatusOr<WatchFeed::Step> After(uint64_t seq) {
+    return feed_.Next({.after = EventSeq(seq), .known = EventSeq(seq)}, waiting_);
+  }
+  // The step behind `seq`, and of an event which one it is.
+  std::pair<Kind, uint64_t> StepAfter(uint64_t seq) {
+    const auto step = After(seq);
+    EXPECT_TRUE(step.ok()) << step.status();
+    if (!step.ok()) return {Kind::kWait, 0};
+    return {step->kind, step->event == nullptr ? 0 : step->event->seq.value()};
+  }
+
+  FakeClock clock_;
+  SeededRandom random_;
+  ReferenceStore store_{std::make_shared<ReferenceDisk>(NewReferenceDisk(random_)), clock_};
+  Admission admission_{kMemoryBudgetDefault};
+  Changes changes_{Key("one"), random_};
+  const std::shared_ptr<Waiting> waiting_ = std::make_shared<Waiting>();
+  WatchFeed feed_{store_, admission_, Key("one"),
+                  WatchCursors(store_.Describe(), Key("one"), SessionUid())};
+};
+
+// The delete comes between two reads.
+TEST_F(Feed, WhatADeleteTookAlongIsNoGap) {
+  EXPECT_EQ(StepAfter(0), std::pair(Kind::kSend, uint64_t{1}));
+  clock_.Advance(absl::Hours(1));
+  ASSERT_TRUE(store_.Commit(changes_.Delete()).ok());
+  feed_.Touch();
+  EXPECT_EQ(StepAfter(1), std::pair(Kind::kSend, uint64_t{2}));
+  EXPECT_EQ(StepAfter(2), std::pair(Kind::kOver, uint64_t{0}));
+  WatchFeed behind(store_, admission_, Key("one"),
+                   WatchCursors(store_.Describe(), Key("one"), SessionUid()));
+  const auto gap = behind.Next({}, waiting_);
   EXPECT_TRUE(Is(gap.status(), Reason::kTombstoned)) << gap.status();
   EXPECT_EQ(RefusalOf(gap.status()).facts().at("last_event"), "2");
+}
+
+TEST_F(Feed, HoldsOneMessageForAllAndLetsGoOfIt) {
+  const auto first = After(0);
+  const auto second = After(0);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(first->event.get(), second->event.get());
+  feed_.Trim();  // used since the one before, which never was
+  EXPECT_EQ(After(0)->event.get(), first->event.get());
+  feed_.Trim();
+  feed_.Trim();
+  EXPECT_NE(After(0)->event.get(), first->event.get()) << "it is kept for ever";
+}
+
+TEST_F(Feed, LooksOnceMoreOnlyWhenTouched) {
+  EXPECT_EQ(StepAfter(1), std::pair(Kind::kWait, uint64_t{0}));
+  clock_.Advance(absl::Hours(1));
+  ASSERT_TRUE(store_.Commit(changes_.Delete()).ok());
+  EXPECT_EQ(StepAfter(1), std::pair(Kind::kWait, uint64_t{0})) << "it read without a reason";
+  const auto known = feed_.Next({.after = EventSeq(1), .known = EventSeq(2)}, waiting_);
+  ASSERT_TRUE(known.ok());
+  EXPECT_EQ(known->kind, Kind::kSend) << "what a watcher knows of was not looked for";
+}
+
+TEST_F(Feed, WithoutMemoryForAPageSaysSo) {
+  Admission full(1);
+  WatchFeed feed(store_, full, Key("one"),
+                 WatchCursors(store_.Describe(), Key("one"), SessionUid()));
+  const auto step = feed.Next({}, waiting_);
+  ASSERT_TRUE(step.ok());
+  EXPECT_EQ(step->kind, Kind::kNoRoom);
 }
 
 TEST(Admission, APageIsMemoryAndNoCall) {

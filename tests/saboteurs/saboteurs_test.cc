@@ -2,6 +2,7 @@
 #include "tests/support/child_process.h"
 #include "tests/support/server_process.h"
 
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -65,6 +66,83 @@ const Row kRows[] = {
      .area = "contract",
      .test = "Stores/Contract.C047_EightCopiesAtOnceHaveOneEffectAndEqualAnswers/fs",
      .says = "Which is: "},
+    {.saboteur = "no_bounds",
+     .area = "contract",
+     .test = "Stores/Contract.C198_AttributesAreBoundedInNumberOnTheResult/fs",
+     .says = "TOO_LARGE"},
+    {.saboteur = "no_bounds",
+     .area = "contract",
+     .test = "Stores/Contract.C200_SlotsAreBoundedOnTheResult/fs",
+     .says = "TOO_LARGE"},
+    {.saboteur = "no_frame_bound",
+     .area = "faults",
+     .test = "Limits.AFrameIsNotEncodedOverItsBound",
+     .says = "kTooLarge"},
+    {.saboteur = "no_watermarks",
+     .area = "recovery",
+     .test = "CutJournal.InsideAFrameAfterAnOrderlyEndIsDamage",
+     .says = "DAMAGED"},
+    {.saboteur = "no_wire_counts",
+     .area = "unit",
+     .test = "WireCounts.AreTakenBeforeMemoryIsAndBeforeAnythingIsParsed",
+     .says = "Parsed"},
+    {.saboteur = "no_connection_limit",
+     .area = "unit",
+     .test = "ConnectionTable.TakesAsManyAsItsLimitsSay",
+     .says = "kTooManyOfPeer"},
+    {.saboteur = "no_reset_limit",
+     .area = "recovery",
+     .test = "RapidReset.OfWholeCallsDisconnectsThePeer",
+     .says = "gives up its calls again and again"},
+    {.saboteur = "no_waiter_bound",
+     .area = "faults",
+     .test = "StalledSession.LeavesWorkersToTheOthers",
+     .says = "kWaitersPerSession"},
+    {.saboteur = "no_shared_reads",
+     .area = "rpc",
+     .test = "SharedWatches.ReadOncePerChange",
+     .says = "EventReads"},
+    {.saboteur = "sweep_from_start",
+     .area = "unit",
+     .test = "SessionsSweep.GoesOnWhereTheLastOneStopped",
+     .says = "sweep"},
+    {.saboteur = "request_id_in_events",
+     .area = "recovery",
+     .test = "TokenTheft.NothingThatIsReadYieldsATokenOrWrites",
+     .says = "token"},
+    {.saboteur = "end_transport_first",
+     .area = "recovery",
+     .test = "Sigterm.OfOneServerFailsNoCall",
+     .says = "failed",
+     .times = 4},
+    {.saboteur = "wall_clock_retention",
+     .area = "faults",
+     .test = "By/WallClockSteps.NoRetryActsTwice/Ahead2",
+     .says = "Must[(]change[)][.]kind"},
+    {.saboteur = "no_stream_limits",
+     .area = "rpc",
+     .test = "SilentStreamsRpc.AJournalOnWhichNothingComesEndsAndWhatCameStands",
+     .says = "DEADLINE"},
+    {.saboteur = "hold_whole_share",
+     .area = "rpc",
+     .test = "SilentStreamsRpc.AnIdleStreamHoldsLittleMemory",
+     .says = "kIdleStreamBytes"},
+    {.saboteur = "reserve_announced",
+     .area = "rpc",
+     .test = "CommitTurnStreamRpc.WhatArrivesIsReservedInSteps",
+     .says = "kStagedStepBytes"},
+    {.saboteur = "no_log_bound",
+     .area = "unit",
+     .test = "LogWriter.CountsWhatAFullQueueDrops",
+     .says = "log lines were dropped 2"},
+    {.saboteur = "believe_incomplete_listing",
+     .area = "unit",
+     .test = "SessionsLatest.IsNotAnsweredFromAListingThatIsNotComplete",
+     .says = "STORE_UNAVAILABLE"},
+    {.saboteur = "no_cache_bytes",
+     .area = "unit",
+     .test = "HeadCache.IsBoundedByBytes",
+     .says = "kMiB"},
     {.saboteur = "refuse_from_cache",
      .area = "unit",
      .test = "SessionsCache.AnOldHeadNeverRefuses",
@@ -156,9 +234,11 @@ TEST(SaboteurOfThreads, IsFound) {
 }
 #endif
 
+// A row's saboteur, area and test, in the characters that a test's name may have.
 INSTANTIATE_TEST_SUITE_P(Saboteur, Saboteurs, ::testing::ValuesIn(kRows), [](const auto& param) {
-  const std::string suite = param.param.test.substr(0, param.param.test.find('.'));
-  return param.param.saboteur + "_" + param.param.area + "_" + suite.substr(suite.find('/') + 1);
+  const Row& row = param.param;
+  return absl::StrReplaceAll(row.saboteur + "_" + row.area + "_" + row.test,
+                             {{".", "_"}, {"/", "_"}});
 });
 
 }  // namespace

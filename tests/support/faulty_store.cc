@@ -1,6 +1,7 @@
 #include "tests/support/faulty_store.h"
 
 #include "session/refusal.h"
+#include "session/status_macros.h"
 
 #include <algorithm>
 #include <utility>
@@ -32,6 +33,22 @@ std::shared_ptr<HeldCall> FaultyStore::Hold(FaultyCall call, int nth) {
   auto held = std::make_shared<HeldCall>();
   Arm({.call = call, .left = nth, .held = held});
   return held;
+}
+
+void FaultyStore::InjectFault(const SessionKey& key, std::function<absl::Status()> fault) {
+  const absl::MutexLock lock(&mutex_);
+  injected_.insert_or_assign(key, std::move(fault));
+}
+
+absl::Status FaultyStore::RunInjected(const SessionKey& key) const {
+  std::function<absl::Status()> fault;
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto found = injected_.find(key);
+    if (found == injected_.end()) return absl::OkStatus();
+    fault = found->second;
+  }
+  return fault();
 }
 
 int FaultyStore::Calls(FaultyCall call) const {
@@ -70,7 +87,10 @@ void FaultyStore::Dispose() { store_->Dispose(); }
 
 absl::StatusOr<Loaded> FaultyStore::LoadForDecision(const SessionKey& key,
                                                     const std::optional<RequestId>& request) {
-  return Through(FaultyCall::kLoad, [&] { return store_->LoadForDecision(key, request); });
+  return Through(FaultyCall::kLoad, [&]() -> absl::StatusOr<Loaded> {
+    RETURN_IF_ERROR(RunInjected(key));
+    return store_->LoadForDecision(key, request);
+  });
 }
 
 absl::StatusOr<Loaded> FaultyStore::LoadForOutcome(const SessionKey& key,
@@ -79,7 +99,10 @@ absl::StatusOr<Loaded> FaultyStore::LoadForOutcome(const SessionKey& key,
 }
 
 absl::StatusOr<CommitResult> FaultyStore::Commit(const Change& change) {
-  return Through(FaultyCall::kCommit, [&] { return store_->Commit(change); });
+  return Through(FaultyCall::kCommit, [&]() -> absl::StatusOr<CommitResult> {
+    RETURN_IF_ERROR(RunInjected(change.key));
+    return store_->Commit(change);
+  });
 }
 
 absl::Status FaultyStore::StageUpload(const SessionKey& key, const UploadId& upload,
@@ -131,13 +154,22 @@ absl::StatusOr<AuditPage> FaultyStore::ReadAudit(const SessionKey& key, AuditSeq
   return Through(FaultyCall::kRead, [&] { return store_->ReadAudit(key, after, limit); });
 }
 
+void FaultyStore::ListIncompletely() {
+  const absl::MutexLock lock(&mutex_);
+  incomplete_ = true;
+}
+
 absl::StatusOr<ListPage> FaultyStore::List(const ListQuery& query) {
-  return Through(FaultyCall::kList, [&] { return store_->List(query); });
+  auto page = Through(FaultyCall::kList, [&] { return store_->List(query); });
+  const absl::MutexLock lock(&mutex_);
+  if (page.ok() && std::exchange(incomplete_, false)) page->complete = false;
+  return page;
 }
 
 absl::StatusOr<std::vector<SessionKey>> FaultyStore::ListDue(DueKind kind, absl::Duration quiet,
+                                                             const std::optional<SessionKey>& after,
                                                              size_t limit) {
-  return Through(FaultyCall::kList, [&] { return store_->ListDue(kind, quiet, limit); });
+  return Through(FaultyCall::kList, [&] { return store_->ListDue(kind, quiet, after, limit); });
 }
 
 std::vector<absl::StatusOr<Renewed>> FaultyStore::RenewLeases(

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -69,6 +70,11 @@ class FaultyStore final : public SessionStore {
   void LoseReply(FaultyCall call, int nth = 1);
   // ... waits until it is opened, and then acts.
   std::shared_ptr<HeldCall> Hold(FaultyCall call, int nth = 1);
+  // The next listing says that it is not complete.
+  void ListIncompletely();
+  // From now on each load and commit of `key` runs `fault` first. An error that it returns is the
+  // call's answer, and an exception that it throws leaves the call.
+  void InjectFault(const SessionKey& key, std::function<absl::Status()> fault);
   // The calls of that kind so far.
   [[nodiscard]] int Calls(FaultyCall call) const;
 
@@ -99,6 +105,7 @@ class FaultyStore final : public SessionStore {
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  const std::optional<SessionKey>& after,
                                                   size_t limit) override;
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
@@ -115,6 +122,7 @@ class FaultyStore final : public SessionStore {
   };
 
   void Arm(Fault fault);
+  absl::Status RunInjected(const SessionKey& key) const;
   // Counts a call and takes the fault that is due on it.
   Fault Take(FaultyCall call);
   template <typename Act>
@@ -123,6 +131,8 @@ class FaultyStore final : public SessionStore {
   const std::unique_ptr<SessionStore> store_;
   mutable absl::Mutex mutex_;
   std::vector<Fault> faults_ ABSL_GUARDED_BY(mutex_);
+  bool incomplete_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<SessionKey, std::function<absl::Status()>> injected_ ABSL_GUARDED_BY(mutex_);
   std::vector<FaultyCall> seen_ ABSL_GUARDED_BY(mutex_);
 };
 

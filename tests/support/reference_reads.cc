@@ -248,8 +248,8 @@ absl::StatusOr<ListPage> ReferenceStore::List(const ListQuery& query) {
   return page;
 }
 
-absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(DueKind kind, absl::Duration quiet,
-                                                                size_t limit) {
+absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(
+    DueKind kind, absl::Duration quiet, const std::optional<SessionKey>& after, size_t limit) {
   const absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(Serving());
   std::erase_if(disk_->staged, [&](const auto& upload) {
@@ -258,6 +258,7 @@ absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(DueKind kind, ab
   std::vector<SessionKey> due;
   for (const auto& [key, session] : disk_->sessions) {
     if (due.size() == limit) break;
+    if (after && key <= *after) continue;
     if (session.tombstone || session.damaged || session.head.store != disk_->store) continue;
     const Head head = HeadNow(key, session);
     const Live& live = LiveOf(key, session);

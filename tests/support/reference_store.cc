@@ -1,5 +1,6 @@
 #include "tests/support/reference_store.h"
 
+#include "session/bounds.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/marks.h"
@@ -67,6 +68,29 @@ void StoreSlots(StoredSession& session, const Applied& applied) {
   for (const JournalEntry& entry : applied.entries) {
     if (entry.turn == TurnNumber() && entry.slot) PutSlot(session, now, *entry.slot);
   }
+}
+
+SlotOwners OwnersOf(const StoredSession& session) {
+  SlotOwners owners;
+  for (const auto& [owner, versions] : session.slots) {
+    if (versions.back().slot) owners.Add(owner);
+  }
+  if (!session.head.turn) return owners;
+  for (const JournalEntry& entry : session.entries) {
+    const bool pending = entry.turn == session.head.turn->number &&
+                         entry.number > session.head.turn->folded && entry.slot.has_value();
+    if (pending) owners.AddPending(entry.slot->owner);
+  }
+  return owners;
+}
+
+std::optional<Refusal> CheckBounds(const StoredSession* session, const Head& before,
+                                   const Applied& applied) {
+  if (auto refusal = CheckAttributes(before, applied.head)) return refusal;
+  SlotOwners owners = session == nullptr ? SlotOwners() : OwnersOf(*session);
+  const size_t there = owners.size();
+  owners.Take(applied);
+  return CheckSlotCount(there, owners.size());
 }
 
 template <typename Item>
@@ -168,7 +192,7 @@ Head ReferenceStore::HeadNow(const SessionKey& key, const StoredSession& session
   Head head = session.head;
   head.incarnation = disk_->incarnation;
   std::erase_if(head.grants,
-                [&](const GrantRecord& grant) { return grant.at + kRequestsKept < clock_.Wall(); });
+                [&](const GrantRecord& grant) { return grant.at + kRequestsKept < Now(); });
   LeaseRecord& lease = head.lease;
   const absl::Duration left = LiveOf(key, session).lease_ends - clock_.SinceBoot();
   lease.expires_in = lease.held ? std::max(left, absl::ZeroDuration()) : absl::ZeroDuration();
@@ -185,7 +209,7 @@ std::optional<RequestRow> ReferenceStore::KeptRequest(const StoredSession& sessi
   const auto found = session.requests.find(*id);
   if (found == session.requests.end()) return std::nullopt;
   RequestRow row = found->second;
-  if (row.at + kRequestsKept < clock_.Wall()) return std::nullopt;
+  if (row.at + kRequestsKept < Now()) return std::nullopt;
   // The token is wiped when its epoch has passed.
   if (row.receipt.epoch < session.head.lease.epoch) row.receipt.token.clear();
   return row;
@@ -235,7 +259,7 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
   const StoreFacts facts{.store = disk_->store,
                          .incarnation = disk_->incarnation,
                          .now = clock_.Wall(),
-                         .clock = clock_.Wall()};
+                         .clock = Now()};
   const Head before = session == nullptr ? EmptyHead(facts) : HeadNow(change.key, *session);
   if (const auto refusal = CheckGuard(before, change.guard, change.entries)) {
     return CommitResult{
@@ -258,11 +282,15 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
                         .head = before,
                         .refusal = StoreUnavailable("the upload is not there", Fate::kNoEffect)};
   }
+  const Applied applied = Apply(before, change, facts);
+  if (auto refusal = CheckBounds(session, before, applied)) {
+    return CommitResult{
+        .kind = CommitResult::Kind::kRefused, .head = before, .refusal = refusal->ToStatus()};
+  }
   if (disk_->fails_writes) {
     state_ = State::kFailed;
     return StoreUnavailable("the write failed: start again", Fate::kUnknown);
   }
-  const Applied applied = Apply(before, change, facts);
   Store(change, applied);
   return CommitResult{.receipt = applied.receipt, .head = applied.head, .events = applied.events};
 }
@@ -287,7 +315,7 @@ void ReferenceStore::Store(const Change& change, const Applied& applied) {
   }
   if (applied.request) {
     session.requests[applied.request->id] = {
-        .stamp = *applied.request, .receipt = applied.receipt, .at = applied.at};
+        .stamp = *applied.request, .receipt = applied.receipt, .at = Now()};
   }
   Live& live = LiveOf(change.key, session);
   live.active_at = clock_.SinceBoot();

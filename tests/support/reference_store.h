@@ -64,6 +64,7 @@ class ReferenceStore final : public SessionStore {
                                       PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
   absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
+                                                  const std::optional<SessionKey>& after,
                                                   size_t limit) override;
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
@@ -80,6 +81,8 @@ class ReferenceStore final : public SessionStore {
     std::optional<absl::Duration> marked_at;  // when it was first seen to be cancelled
   };
 
+  // By which it is counted how long something is kept: a machine of its own that never stops.
+  [[nodiscard]] absl::Time Now() const { return absl::UnixEpoch() + clock_.SinceBoot(); }
   [[nodiscard]] absl::Status Serving() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The session that may be read: found, ours, not deleted, not damaged.
   absl::StatusOr<StoredSession*> Find(const SessionKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

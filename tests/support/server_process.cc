@@ -51,9 +51,13 @@ bool ServerProcess::Adopt() {
 bool ServerProcess::Start() {
   WriteConfig();
   const std::string ready = folder_.File("ready." + std::to_string(++starts_));
-  process_ = std::make_unique<ChildProcess>(
-      std::vector<std::string>{Program("holdfastd"), "--config", folder_.File("holdfastd.yaml")},
-      ready, folder_.File("server.log"));
+  std::vector<std::string> words = {Program("holdfastd"), "--config",
+                                    folder_.File("holdfastd.yaml")};
+  if (settings_.descriptors > 0) {
+    const std::string limit = std::to_string(settings_.descriptors);
+    words.insert(words.begin(), {"/usr/bin/prlimit", "--nofile=" + limit + ":" + limit});
+  }
+  process_ = std::make_unique<ChildProcess>(words, ready, folder_.File("server.log"));
   static const std::regex kReady(R"(^holdfastd ready: address=(\S+) .*\n)");
   std::smatch found;
   std::string text;
@@ -63,17 +67,35 @@ bool ServerProcess::Start() {
   });
   if (found.empty()) return false;
   address_ = found[1];
+  constexpr size_t kDatabaseSockets = 64;  // more than a store of a test may open
+  gauge_ = std::make_unique<ResourceGauge>(process_->pid(), address_,
+                                           settings_.dsn.empty() ? 0 : kDatabaseSockets);
   return true;
 }
 
+ServerProcess::~ServerProcess() {
+  if (gauge_ != nullptr && process_->Running()) gauge_->ExpectBack();
+}
+
 void ServerProcess::Kill() {
+  gauge_.reset();
   process_->Signal(SIGKILL);
   process_->Wait();
 }
 
 Ending ServerProcess::Stop() {
+  gauge_.reset();
   process_->Signal(SIGTERM);
   return process_->Wait();
+}
+
+bool ServerProcess::AwaitLog(const std::string& part) const {
+  return WaitUntil([&] { return Log().find(part) != std::string::npos; });
+}
+
+Ending ServerProcess::StopAtRest() {
+  gauge_->ExpectBack();
+  return Stop();
 }
 
 }  // namespace holdfast::testing

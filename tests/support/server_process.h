@@ -3,6 +3,7 @@
 #define HOLDFAST_TESTS_SUPPORT_SERVER_PROCESS_H_
 
 #include "tests/support/child_process.h"
+#include "tests/support/resource_gauge.h"
 
 #include "absl/time/time.h"
 
@@ -32,11 +33,12 @@ class TestFolder final {
 
 // What a server is given beside its defaults.
 struct ServerSettings {
-  std::string server;  // keys of the map `server`, each behind a comma: ", workers: 1"
-  std::string more;    // further lines of the configuration
-  std::string root;    // of the store; empty: in the folder
-  std::string dsn;     // of a store in PostgreSQL instead
-  std::string store;   // further keys of that store, each behind a comma: ", connections: 2"
+  std::string server;   // keys of the map `server`, each behind a comma: ", workers: 1"
+  std::string more;     // further lines of the configuration
+  std::string root;     // of the store; empty: in the folder
+  std::string dsn;      // of a store in PostgreSQL instead
+  std::string store;    // further keys of that store, each behind a comma: ", connections: 2"
+  int descriptors = 0;  // that the process may have, soft and hard; 0: as the test may
 };
 
 // For one thread.
@@ -46,6 +48,10 @@ class ServerProcess final {
   // long.
   explicit ServerProcess(const TestFolder& folder, ServerSettings settings = {})
       : folder_(folder), settings_(std::move(settings)) {}
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+  // Of a server that still runs the clients are done: it must hold nothing for them.
+  ~ServerProcess();
 
   // Takes the data over as an operator would who put it there (`holdfastd store adopt`).
   bool Adopt();
@@ -58,11 +64,16 @@ class ServerProcess final {
   void Kill();
   // Asks it to stop (SIGTERM) and returns how it ended.
   Ending Stop();
+  // The same at the end of a test, when its clients are done: expects before that the server holds
+  // nothing for them any more.
+  Ending StopAtRest();
   // Sends SIGTERM alone.
   void AskToStop() { process_->Signal(SIGTERM); }
   // False when it has ended by itself.
   bool Running() { return process_->Running(); }
   [[nodiscard]] pid_t pid() const { return process_->pid(); }
+  // Waits until its log has `part`: lines are written behind the calls that they are about.
+  [[nodiscard]] bool AwaitLog(const std::string& part) const;
   [[nodiscard]] std::string Log() const { return ReadText(folder_.File("server.log")); }
 
  private:
@@ -73,6 +84,7 @@ class ServerProcess final {
   std::string address_ = "127.0.0.1:0";
   int starts_ = 0;
   std::unique_ptr<ChildProcess> process_;
+  std::unique_ptr<ResourceGauge> gauge_;  // of a server that serves
 };
 
 }  // namespace holdfast::testing

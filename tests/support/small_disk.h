@@ -14,9 +14,9 @@ namespace holdfast::test {
 
 class SmallDisk {
  public:
-  // `size` as mount(8) takes it: "2m".
-  explicit SmallDisk(const std::string& size) {
-    EXPECT_EQ(mount("tmpfs", directory_.path().c_str(), "tmpfs", 0, ("size=" + size).c_str()), 0)
+  // `size` as mount(8) takes it: "2m". A "ramfs" has no bound, and cannot take space in advance.
+  explicit SmallDisk(const std::string& size, const char* kind = "tmpfs") {
+    EXPECT_EQ(mount(kind, directory_.path().c_str(), kind, 0, ("size=" + size).c_str()), 0)
         << "this test mounts a small disk, which takes a privileged user";
   }
   SmallDisk(const SmallDisk&) = delete;

@@ -1,5 +1,5 @@
 // A host that runs its own lifecycle over StoreService: init, activate, write, read, list,
-// deactivate, dispose (systems.md A1). Its sessions come from SessionService.
+// deactivate, dispose. Its sessions come from SessionService.
 #ifndef HOLDFAST_TESTS_SUPPORT_STORE_HOST_H_
 #define HOLDFAST_TESTS_SUPPORT_STORE_HOST_H_
 

@@ -101,17 +101,49 @@ TEST(SessionsAudit, WhatARecordMustHave) {
   EXPECT_EQ(refused([](auto& command) { command.audit_class = " "; }), "INVALID_FIELD audit_class");
   EXPECT_EQ(refused([](auto& command) { command.audit_class = "Turn"; }),
             "INVALID_FIELD audit_class");
+  for (const char* name : {"turn", "SESSIONLIFECYCLE", "sessionLifecycle"}) {
+    EXPECT_EQ(refused([&](auto& command) { command.audit_class = name; }),
+              "INVALID_FIELD audit_class")
+        << name;
+  }
+  // What looks like another name, or is only half seen.
+  for (const char* name : {"Turn\u200b", "Tu\xd0\xb3n", "Approval ", "a:b", "a\nb"}) {
+    EXPECT_EQ(refused([&](auto& command) { command.audit_class = name; }),
+              "INVALID_FIELD audit_class")
+        << name;
+    EXPECT_EQ(refused([&](auto& command) { command.code = name; }), "INVALID_FIELD code") << name;
+  }
+  EXPECT_EQ(refused([](auto& command) { command.code = "granted/by.some-one_1"; }), "OK ");
+  EXPECT_EQ(refused([](auto& command) { command.audit_class = std::string(65, 'x'); }),
+            "TOO_LARGE audit_class");
   EXPECT_EQ(refused([](auto& command) { command.code = ""; }), "INVALID_FIELD code");
   EXPECT_EQ(refused([](auto& command) { command.correlation_id = ""; }),
             "INVALID_FIELD correlation_id");
   EXPECT_EQ(refused([](auto& command) { command.data["a"] = std::string(65537, 'x'); }),
             "TOO_LARGE data.a");
   EXPECT_EQ(refused([](auto& command) {
-              for (int i = 0; i < 40; ++i) {
+              for (int i = 0; i < 4; ++i) {
                 command.data[std::to_string(i)] = std::string(65536, 'x');
               }
             }),
             "TOO_LARGE data");
+}
+
+TEST(SessionsAudit, AnUpdateIsRecordedByItsKeys) {
+  World world;
+  world.Create();
+  UpdateCommand update = world.ToUpdate("a title");
+  update.attributes["agent"] = std::nullopt;
+  ASSERT_EQ(ReasonIn(world.sessions().Update(world.caller(), update)), "OK");
+  ASSERT_EQ(ReasonIn(world.sessions().Update(world.caller(), update)), "OK");  // a repeat
+  const auto& records = world.disk().sessions.at(world.key()).audit;
+  ASSERT_EQ(records.size(), 2U);
+  const AuditRecord& record = records.back();
+  EXPECT_EQ(record.audit_class, "SessionLifecycle");
+  EXPECT_EQ(record.code, "update");
+  EXPECT_EQ(record.correlation_id, update.request.value());
+  using Map = std::map<std::string, std::string>;
+  EXPECT_EQ(record.data, (Map{{"agent", "removed"}, {"title", "set"}}));
 }
 
 TEST(SessionsAudit, VerifyCountsWhatIsSoundAndNamesWhatIsNot) {

@@ -1,4 +1,4 @@
-// The order of checks (DESIGN section 2), and each check alone.
+// The order of checks, and each check alone.
 #include "session/guard.h"
 
 #include "session/digest.h"

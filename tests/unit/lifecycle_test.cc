@@ -1,4 +1,4 @@
-// The table of DESIGN section 2, written a second time: every state, every trigger.
+// The table of session/lifecycle.h, written a second time: every state, every trigger.
 #include "session/lifecycle.h"
 
 #include <gtest/gtest.h>

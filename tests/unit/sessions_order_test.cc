@@ -178,5 +178,24 @@ TEST(SessionsCache, AFailureForgetsWhatWasKnown) {
             "CONCURRENT_TURN");
 }
 
+// A failover loses what was acknowledged by the old primary alone. What this server knew is then
+// later than what is stored, and every decision on it is made a second time.
+TEST(SessionsOrder, ReplacesACachedHeadThatTheStoreHasLost) {
+  World world;
+  world.Create();
+  const ReferenceDisk kept = world.disk();
+  for (int i = 0; i < 5; ++i) world.RunTurn();
+  world.Begin();
+  world.disk() = kept;
+  TurnNumber turn = world.Begin();  // meets what was lost
+  const int loads = world.store().Calls(FaultyCall::kLoad);
+  const int commits = world.store().Calls(FaultyCall::kCommit);
+  world.Commit(turn);
+  turn = world.Begin();
+  world.Commit(turn);
+  EXPECT_EQ(world.store().Calls(FaultyCall::kCommit) - commits, 3);
+  EXPECT_EQ(world.store().Calls(FaultyCall::kLoad) - loads, 0);
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -151,6 +151,78 @@ TEST(SessionsResume, TheReportSaysWhatWasLostAndWhatIsOpen) {
                           "SessionResumeStarted", "SessionLeaseChanged"));
 }
 
+TEST(SessionsResume, ReadsABoundedPartOfTheAbandonedTurnAndSaysSo) {
+  World world;
+  world.Create();
+  const TurnNumber turn = world.Begin();
+  // Intents and no outcome, more than are read; the last of all has ended.
+  constexpr uint64_t kAtOnce = 1024;
+  constexpr uint64_t kEntries = kResumeJournalEntries + kAtOnce;
+  for (uint64_t first = 1; first <= kEntries; first += kAtOnce) {
+    std::vector<JournalEntry> entries;
+    for (uint64_t i = first; i < first + kAtOnce; ++i) {
+      const bool last = i == kEntries;
+      entries.push_back(Tool(i, last ? JournalKind::kToolOutcome : JournalKind::kToolIntent,
+                             "use-" + std::to_string(last ? i - 1 : i)));
+    }
+    world.Append(turn, std::move(entries));
+  }
+  world.LetLeaseExpire();
+  const int reads = world.store().Calls(FaultyCall::kRead);
+  const auto resumed = world.other().Resume(world.caller(), world.ToResume());
+  ASSERT_EQ(ReasonIn(resumed), "OK");
+  EXPECT_LE(world.store().Calls(FaultyCall::kRead) - reads, 8);
+  const std::vector<std::string>& open = resumed->report.open_tool_uses;
+  ASSERT_EQ(open.size(), kOpenToolUsesShown);
+  EXPECT_EQ(open.back(), "use-" + std::to_string(kEntries - 2));
+  EXPECT_EQ(open.front(), "use-" + std::to_string(kEntries - 1 - kOpenToolUsesShown));
+  EXPECT_TRUE(resumed->report.open_tool_uses_cut);
+  EXPECT_EQ(resumed->report.entries_after_snapshot, kEntries);
+}
+
+TEST(SessionsResume, NamesNoToolUseWhoseOutcomeWasNotRead) {
+  World world;
+  world.Create();
+  const TurnNumber turn = world.Begin();
+  constexpr uint64_t kUses = 200;
+  // The journal is larger than what is read, and every use but the very first has ended.
+  for (uint64_t i = 0; i < kUses; ++i) {
+    JournalEntry intent = Tool(2 * i + 1, JournalKind::kToolIntent, std::to_string(i));
+    intent.data = std::string(kMiB / 32, 'x');
+    JournalEntry outcome = Tool(2 * i + 2, JournalKind::kToolOutcome, std::to_string(i));
+    if (i == 0) outcome.kind = JournalKind::kNote;
+    world.Append(turn, {intent, outcome});
+  }
+  world.LetLeaseExpire();
+  const auto resumed = world.other().Resume(world.caller(), world.ToResume());
+  ASSERT_EQ(ReasonIn(resumed), "OK");
+  EXPECT_THAT(resumed->report.open_tool_uses, IsEmpty());
+  EXPECT_TRUE(resumed->report.open_tool_uses_cut) << "the first one is open";
+}
+
+TEST(SessionsResume, AListThatIsWholeIsNotCalledCut) {
+  World world;
+  world.Create();
+  world.Append(TurnNumber(), {{.number = EntryNumber(1), .kind = JournalKind::kNote}});
+  const TurnNumber turn = world.Begin();
+  std::vector<JournalEntry> entries;
+  for (uint64_t i = 1; i <= kOpenToolUsesShown; ++i) {
+    entries.push_back(Tool(i, JournalKind::kToolIntent, std::to_string(i)));
+  }
+  world.Append(turn, entries);
+  world.LetLeaseExpire();
+  const auto resumed = world.other().Resume(world.caller(), world.ToResume());
+  ASSERT_EQ(ReasonIn(resumed), "OK");
+  EXPECT_EQ(resumed->report.open_tool_uses.size(), kOpenToolUsesShown);
+  EXPECT_FALSE(resumed->report.open_tool_uses_cut);
+  // Without entries there is nothing that could be left out.
+  world.TakeOver();
+  world.Begin();
+  const Resumed empty = world.TakeOver();
+  EXPECT_THAT(empty.report.open_tool_uses, IsEmpty());
+  EXPECT_FALSE(empty.report.open_tool_uses_cut);
+}
+
 TEST(SessionsResume, TheReportNamesTheLastRequestThatCommitted) {
   World world;
   world.Create();

@@ -1,0 +1,384 @@
+#include "tests/golden/limits_page.h"
+
+#include "session/limits.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+#include <cstdint>
+
+namespace holdfast::test {
+namespace {
+
+struct Limit {
+  const char* name;  // of the constant
+  std::string value;
+  const char* of;      // what is bounded
+  const char* met_by;  // client: a caller; operator: by configuration or in reports; server: no one
+  const char* answer;  // the reason, or what happens; empty where it is only a size
+  const char* key = "";  // of the configuration
+};
+
+struct Group {
+  const char* title;
+  std::vector<Limit> limits;
+};
+
+std::string Count(double value) { return absl::StrCat(value); }
+std::string Count(uint64_t value) { return absl::StrCat(value); }
+std::string Count(int value) { return absl::StrCat(value); }
+std::string Count(uint32_t value) { return absl::StrCat(value); }
+
+std::string Bytes(uint64_t value) {
+  constexpr uint64_t kGiB = 1024 * kMiB;
+  if (value % kGiB == 0) return absl::StrCat(value / kGiB, " GiB");
+  if (value % kMiB == 0) return absl::StrCat(value / kMiB, " MiB");
+  if (value % kKiB == 0) return absl::StrCat(value / kKiB, " KiB");
+  return absl::StrCat(value, " B");
+}
+
+std::string Time(absl::Duration value) { return absl::FormatDuration(value); }
+
+Group IdsAndTexts() {
+  return {
+      "Ids and texts",
+      {{"kTenantIdBytes", Bytes(kTenantIdBytes), "a tenant's name", "client", "INVALID_FIELD"},
+       {"kSessionIdBytes", Bytes(kSessionIdBytes), "a session's id", "client", "INVALID_FIELD"},
+       {"kProjectRootBytes", Bytes(kProjectRootBytes), "the path of a project", "client",
+        "TOO_LARGE"},
+       {"kHolderBytes", Bytes(kHolderBytes), "the label of a lease's holder", "client",
+        "TOO_LARGE"},
+       {"kReasonTextBytes", Bytes(kReasonTextBytes), "the reason of a forced resume", "client",
+        "TOO_LARGE"},
+       {"kSlotOwnerBytes", Bytes(kSlotOwnerBytes), "the owner of a slot", "client", "TOO_LARGE"},
+       {"kSlotVersionBytes", Bytes(kSlotVersionBytes), "the version of a slot", "client",
+        "TOO_LARGE"},
+       {"kRoleBytes", Bytes(kRoleBytes), "the role of a message", "client", "TOO_LARGE"},
+       {"kContentTypeBytes", Bytes(kContentTypeBytes), "the content type of a message", "client",
+        "TOO_LARGE"},
+       {"kEntryRefBytes", Bytes(kEntryRefBytes), "the reference of a journal entry", "client",
+        "TOO_LARGE"},
+       {"kAttributeKeyBytes", Bytes(kAttributeKeyBytes), "the key of an attribute", "client",
+        "TOO_LARGE"},
+       {"kAttributeValueBytes", Bytes(kAttributeValueBytes), "the value of an attribute", "client",
+        "TOO_LARGE"},
+       {"kMarkNameBytes", Bytes(kMarkNameBytes), "the stage or tool of a cancellation request",
+        "client", "TOO_LARGE"},
+       {"kAuditClassBytes", Bytes(kAuditClassBytes), "the class of an audit record", "client",
+        "TOO_LARGE"},
+       {"kAuditCodeBytes", Bytes(kAuditCodeBytes), "the code of an audit record", "client",
+        "TOO_LARGE"},
+       {"kCorrelationIdBytes", Bytes(kCorrelationIdBytes), "a correlation id", "client",
+        "TOO_LARGE"},
+       {"kAuditKeyBytes", Bytes(kAuditKeyBytes), "the key of a fact in an audit record", "client",
+        "TOO_LARGE"},
+       {"kAuditValueBytes", Bytes(kAuditValueBytes), "the value of a fact in an audit record",
+        "client", "TOO_LARGE"},
+       {"kTokenBytes", Bytes(kTokenBytes), "a lease token, cursor or page token", "client",
+        "INVALID_FIELD"}}};
+}
+
+Group CountsInA() {
+  return {
+      "Counts in a request and in a session",
+      {{"kMessagesPerChange", Count(kMessagesPerChange), "messages of one request", "client",
+        "TOO_LARGE"},
+       {"kSlotsPerChange", Count(kSlotsPerChange), "slots of one request", "client", "TOO_LARGE"},
+       {"kEntriesPerChange", Count(kEntriesPerChange), "journal entries of one request", "client",
+        "TOO_LARGE"},
+       {"kAttributesPerSession", Count(kAttributesPerSession), "attributes of one session",
+        "client", "TOO_LARGE"},
+       {"kAttributeBytesPerSession", Bytes(kAttributeBytesPerSession),
+        "keys and values of one session's attributes together", "client", "TOO_LARGE"},
+       {"kSlotsPerSession", Count(kSlotsPerSession), "slots of one session", "client", "TOO_LARGE"},
+       {"kOwnersPerRead", Count(kOwnersPerRead), "owners that one read of slots names", "client",
+        "TOO_LARGE"},
+       {"kLeasesPerRenewal", Count(kLeasesPerRenewal), "leases that one call renews", "client",
+        "TOO_LARGE"},
+       {"kInformingMarks", Count(kInformingMarks),
+        "cancellation requests of stages and tools in one turn", "client", "TOO_LARGE"},
+       {"kAuditFacts", Count(kAuditFacts), "facts of one audit record", "client", "TOO_LARGE"},
+       {"kAuditBytes", Bytes(kAuditBytes), "facts of one audit record together", "client",
+        "TOO_LARGE"}}};
+}
+
+Group BytesOfRequests() {
+  return {
+      "Bytes of requests, changes and reads",
+      {{"kUnaryRequestBytes", Bytes(kUnaryRequestBytes), "a request that is not a stream", "client",
+        "TOO_LARGE"},
+       {"kTransportMessageBytes", Bytes(kTransportMessageBytes), "a message on the wire", "client",
+        "RESOURCE_EXHAUSTED by gRPC, without details"},
+       {"kMetadataBytes", Bytes(kMetadataBytes), "the metadata of a call", "client", "TOO_LARGE"},
+       {"kChangeBytes", Bytes(kChangeBytes),
+        "what one request adds to a session; more goes by stream", "client", "TOO_LARGE"},
+       {"kEncodedChangeBytes", Bytes(kEncodedChangeBytes), "a change as it is written", "client",
+        "TOO_LARGE"},
+       {"kFramePayloadBytes", Bytes(kFramePayloadBytes), "the payload of one frame of a journal",
+        "server", ""},
+       {"kJournalFileBytes", Bytes(kJournalFileBytes),
+        "a session's journal while it cannot be rotated", "client", "STORAGE_FULL"},
+       {"kSnapshotBytes", Bytes(kSnapshotBytes), "what one streamed commit carries", "client",
+        "TOO_LARGE"},
+       {"kChunkBytes", Bytes(kChunkBytes), "one chunk of a streamed body", "client", "TOO_LARGE"},
+       {"kReadResponseBytes", Bytes(kReadResponseBytes),
+        "what one response of a streamed read is filled up to", "server", ""},
+       {"kInlineBytes", Bytes(kInlineBytes), "messages and slots in the reply of a resume",
+        "client", "`inline_omitted` in the reply"},
+       {"kReadAtOnceBytes", Bytes(kReadAtOnceBytes), "slots that one read brings into memory",
+        "client", "TOO_LARGE"},
+       {"kResumeJournalEntries", Count(kResumeJournalEntries),
+        "journal entries of an abandoned turn that a resume looks at", "client",
+        "the recovery report says so"},
+       {"kResumeJournalBytes", Bytes(kResumeJournalBytes), "the same in bytes", "client",
+        "the recovery report says so"},
+       {"kOpenToolUsesShown", Count(kOpenToolUsesShown),
+        "open tool uses that a recovery report lists", "client", "the recovery report says so"},
+       {"kReappearedShown", Count(kReappearedShown),
+        "deleted sessions that are there again, in a check of the store", "operator", ""},
+       {"kPageDefault", Count(kPageDefault), "items of a page when the request does not say",
+        "client", ""},
+       {"kPageMost", Count(kPageMost), "items of a page", "client", "INVALID_FIELD"},
+       {"kPageBytes", Bytes(kPageBytes), "bytes of a page", "client", "the page ends"}}};
+}
+
+Group StreamedBodies() {
+  return {
+      "Streamed bodies",
+      {{"kUploadsKept", Time(kUploadsKept), "an unfinished body, after its last chunk", "client",
+        "the body is sent again"},
+       {"kStagedBytesDefault", Bytes(kStagedBytesDefault), "unfinished bodies on the disk together",
+        "client", "OVERLOADED", "limits.staged_bytes"},
+       {"kStagedStepBytes", Bytes(kStagedStepBytes),
+        "the steps in which a body reserves its share of them", "server", ""}}};
+}
+
+Group ConnectionsAndStreams() {
+  return {
+      "Connections and streams",
+      {{"kCallsPerConnectionDefault", Count(kCallsPerConnectionDefault),
+        "calls and streams open on one connection", "client", "the call waits in the client",
+        "limits.calls_per_connection"},
+       {"kCallsPerConnectionMost", Count(kCallsPerConnectionMost),
+        "the most that can be configured", "operator", "refused at start"},
+       {"kClientConnectionsDefault", Count(kClientConnectionsDefault), "connections open at once",
+        "client", "the connection is closed", "server.connections"},
+       {"kClientConnectionsPerPeerDefault", Count(kClientConnectionsPerPeerDefault),
+        "connections of one peer: an IPv4 address, an IPv6 /64, or the socket file", "client",
+        "the connection is closed", "server.connections_per_peer"},
+       {"kClientConnectionsMost", Count(kClientConnectionsMost), "the most that can be configured",
+        "operator", "refused at start"},
+       {"kNewConnectionsPerSecond", Count(kNewConnectionsPerSecond),
+        "new connections of one peer in a second", "client", "the connection is closed"},
+       {"kNewConnectionsBurst", Count(kNewConnectionsBurst), "new connections of one peer at once",
+        "client", "the connection is closed"},
+       {"kPeersRemembered", Count(kPeersRemembered),
+        "peers whose rate of new connections is known; the least recently used one is dropped",
+        "server", ""},
+       {"kHandshakeTimeout", Time(kHandshakeTimeout), "until a client has sent its first settings",
+        "client", "the connection is closed"},
+       {"kConnectionIdleDefault", Time(kConnectionIdleDefault), "a connection without a call",
+        "client", "the connection is closed", "server.connection_idle"},
+       {"kConnectionMaxAgeDefault", Time(kConnectionMaxAgeDefault), "a connection", "client",
+        "the connection is closed once its calls have ended", "server.connection_max_age"},
+       {"kAcceptPause", Time(kAcceptPause),
+        "the pause of the acceptor when the process has no descriptor left", "server", ""},
+       {"kConnectionBeat", Time(kConnectionBeat),
+        "how often connections that have ended are looked for", "server", ""},
+       {"kAcceptLogInterval", Time(kAcceptLogInterval), "one log line about missing descriptors",
+        "operator", ""},
+       {"kOtherDescriptors", Count(kOtherDescriptors),
+        "descriptors beside those of connections and of the store", "operator", "refused at start"},
+       {"kResetsPerPeer", Count(kResetsPerPeer),
+        "calls of one peer that it resets before their work begins", "client",
+        "its connections are closed"},
+       {"kResetWindow", Time(kResetWindow), "the time in which they are counted", "client", ""},
+       {"kHealthWatches", Count(kHealthWatches), "watches of the health service", "client",
+        "OVERLOADED"},
+       {"kStreamIdleDefault", Time(kStreamIdleDefault),
+        "a stream whose client sends nothing; watches are exempt", "client", "DEADLINE",
+        "limits.stream_idle"},
+       {"kStreamWriteTimeoutDefault", Time(kStreamWriteTimeoutDefault),
+        "a stream whose client reads nothing", "client", "DEADLINE", "limits.stream_write_timeout"},
+       {"kIdleStreamBytes", Bytes(kIdleStreamBytes),
+        "what an idle stream holds of the memory budget", "server", ""}}};
+}
+
+Group Watches() {
+  return {
+      "Watches",
+      {{"kWatchersDefault", Count(kWatchersDefault), "watches at once", "client", "OVERLOADED",
+        "limits.watchers"},
+       {"kWatchersMost", Count(kWatchersMost), "the most that can be configured", "operator",
+        "refused at start"},
+       {"kWatchPageItems", Count(kWatchPageItems), "events of a page that is written to a watcher",
+        "server", ""},
+       {"kWatchPageBytes", Bytes(kWatchPageBytes), "bytes of such a page", "server", ""},
+       {"kWatchProgressDefault", Time(kWatchProgressDefault),
+        "after which a silent watch sends its progress", "client", "", "limits.watch_progress"},
+       {"kWatchWriteTimeoutDefault", Time(kWatchWriteTimeoutDefault),
+        "a watcher that takes no message", "client", "WATCH_ENDED", "limits.watch_write_timeout"},
+       {"kWatchRetry", Time(kWatchRetry), "RetryInfo of a watch that the server ended", "client",
+        ""},
+       {"kWakeupsMost", Count(kWakeupsMost), "sessions that one wake-up names", "server", ""},
+       {"kWatchBeat", Time(kWatchBeat), "how often watchers are looked after", "server", ""},
+       {"kWatchPollsPerBeat", Count(kWatchPollsPerBeat),
+        "watchers that look at their events then without a wake-up", "server", ""}}};
+}
+
+Group LeasesCancellingAnd() {
+  return {"Leases, cancelling and closing",
+          {{"kLeaseTtlLeast", Time(kLeaseTtlLeast), "the shortest time of a lease", "client",
+            "INVALID_FIELD"},
+           {"kLeaseTtlMost", Time(kLeaseTtlMost), "the longest", "client", "INVALID_FIELD"},
+           {"kLeaseTtlDefault", Time(kLeaseTtlDefault),
+            "a lease's time when the request does not say", "client", ""},
+           {"kCancelGraceDefault", Time(kCancelGraceDefault), "a cancelled turn", "client",
+            "the turn is abandoned", "recovery.cancel_grace"},
+           {"kCancelSweepInterval", Time(kCancelSweepInterval),
+            "how often cancelled sessions are looked at", "server", ""},
+           {"kDrainMost", Time(kDrainMost), "how long a close waits for the active turn", "client",
+            "INVALID_FIELD"},
+           {"kDrainBeat", Time(kDrainBeat),
+            "how often such a close checks that its caller still waits", "server", ""},
+           {"kDrainBeatsPerLook", Count(kDrainBeatsPerLook),
+            "every which of these checks asks the store", "server", ""}}};
+}
+
+Group Retention() {
+  return {"Retention",
+          {{"kSnapshotsKept", Count(kSnapshotsKept), "snapshots of a session", "client",
+            "REVISION_PRUNED"},
+           {"kRequestsKept", Time(kRequestsKept), "replies by request id", "client",
+            "the request may act again"},
+           {"kEventsKept", Time(kEventsKept), "events", "client", "EVENTS_COMPACTED"},
+           {"kEventsKeptLeast", Count(kEventsKeptLeast),
+            "events of a session that are kept however old they are", "client", ""},
+           {"kGrantsKept", Count(kGrantsKept), "grants of a session that are remembered", "client",
+            "GetRequestOutcome says not known"},
+           {"kEndedTurnsKept", Count(kEndedTurnsKept),
+            "ended turns whose last journal entry is remembered", "client", "STALE_TURN"}}};
+}
+
+Group WorkOfThe() {
+  return {
+      "Work of the server",
+      {{"kDefaultDeadline", Time(kDefaultDeadline), "a call without a deadline of its own",
+        "client", "DEADLINE"},
+       {"kMemoryBudgetDefault", Bytes(kMemoryBudgetDefault),
+        "requests of running and waiting calls", "client", "OVERLOADED", "limits.memory_budget"},
+       {"kParsedBytesPerWireByte", Count(kParsedBytesPerWireByte),
+        "bytes in memory that one on the wire may become", "server", ""},
+       {"kParsedBytesLeast", Bytes(kParsedBytesLeast), "what the smallest request may take",
+        "server", ""},
+       {"kQueuedCallsDefault", Count(kQueuedCallsDefault), "calls that wait for a worker", "client",
+        "OVERLOADED", "limits.queued_calls"},
+       {"kWorkersMost", Count(kWorkersMost), "workers that can be configured", "operator",
+        "refused at start"},
+       {"kWorkersPerDelivery", Count(kWorkersPerDelivery),
+        "workers for each one that may deliver to watchers", "server", ""},
+       {"kWaitersPerSession", Count(kWaitersPerSession), "calls that wait for one session",
+        "client", "OVERLOADED"},
+       {"kOverloadRetry", Time(kOverloadRetry), "RetryInfo of OVERLOADED", "client", ""},
+       {"kRaceRetries", Count(kRaceRetries), "tries of a change that lost a race", "client",
+        "STALE_REVISION"},
+       {"kSnapshotFailures", Count(kSnapshotFailures), "failed commits of one turn on one server",
+        "client", "SNAPSHOT_FAILED"},
+       {"kCachedHeads", Count(kCachedHeads), "heads of sessions in memory", "server", ""},
+       {"kCachedHeadBytes", Bytes(kCachedHeadBytes), "the same in bytes", "server", ""},
+       {"kLeaseRows", Count(kLeaseRows), "leases whose end a store of files remembers", "server",
+        ""},
+       {"kSweepCandidates", Count(kSweepCandidates), "sessions that one sweep takes up", "server",
+        ""},
+       {"kStoreCheckShared", Time(kStoreCheckShared),
+        "a check of the store serves every caller for so long", "operator", ""},
+       {"kLogLinesQueued", Count(kLogLinesQueued), "lines of the log that wait to be written",
+        "operator", "the line is dropped and counted"},
+       {"kLogLineBytes", Bytes(kLogLineBytes), "a line of the log", "operator",
+        "the line is cut"}}};
+}
+
+Group ConnectionsToA() {
+  return {"Connections to a database",
+          {{"kConnectionsLeast", Count(kConnectionsLeast), "the fewest that can be configured",
+            "operator", "refused at start"},
+           {"kConnectionsDefault", Count(kConnectionsDefault), "connections for calls", "operator",
+            "", "stores[].connections"},
+           {"kConnectionsMost", Count(kConnectionsMost), "the most that can be configured",
+            "operator", "refused at start"},
+           {"kGroupMost", Count(kGroupMost), "changes in one statement", "operator",
+            "refused at start", "stores[].group"}}};
+}
+
+Group SecretsRefusalsAnd() {
+  return {
+      "Secrets, refusals and the configuration",
+      {{"kSecretBytesLeast", Bytes(kSecretBytesLeast), "the shortest secret that is looked for",
+        "operator", "refused at start"},
+       {"kSecretBytesMost", Bytes(kSecretBytesMost), "the longest", "operator", "refused at start"},
+       {"kKnownSecretsMost", Count(kKnownSecretsMost), "known secrets", "operator",
+        "refused at start"},
+       {"kSecretPatternsMost", Count(kSecretPatternsMost), "patterns of secrets", "operator",
+        "refused at start"},
+       {"kSecretPatternBytes", Bytes(kSecretPatternBytes), "a pattern", "operator",
+        "refused at start"},
+       {"kSecretPlacesShown", Count(kSecretPlacesShown), "places that SECRET_LEAK names", "client",
+        ""},
+       {"kReferenceDepth", Count(kReferenceDepth),
+        "depth of JSON in which references to secrets are looked for", "client",
+        "MALFORMED_SECRET_REFERENCE"},
+       {"kRefusalTextBytes", Bytes(kRefusalTextBytes), "a fact or message of a refusal", "client",
+        "the text is cut"},
+       {"kConfigBytes", Bytes(kConfigBytes), "a configuration file", "operator",
+        "refused at start"}}};
+}
+
+std::vector<Group> Groups() {
+  return {IdsAndTexts(),
+          CountsInA(),
+          BytesOfRequests(),
+          StreamedBodies(),
+          ConnectionsAndStreams(),
+          Watches(),
+          LeasesCancellingAnd(),
+          Retention(),
+          WorkOfThe(),
+          ConnectionsToA(),
+          SecretsRefusalsAnd()};
+}
+
+}  // namespace
+
+std::string LimitsPage() {
+  std::string page =
+      "# Limits\n\nEvery bound of the service by name. This page is made from `session/limits.h` "
+      "and "
+      "the configuration; `golden.Golden.LimitsPage` keeps it true.\n\n"
+      "Who meets a limit: a *client*, in the answer to a call; an *operator*, in the "
+      "configuration, "
+      "the log or a report; or only the *server* itself, which sizes its work by it. A refusal is "
+      "one "
+      "of the reasons of [api.md](api.md) and names `field`, `limit` and `got` where there are "
+      "such.\n";
+  for (const Group& group : Groups()) {
+    absl::StrAppend(&page, "\n## ", group.title,
+                    "\n\n| limit | value | of | met by | answer |\n|---|---|---|---|---|\n");
+    for (const Limit& limit : group.limits) {
+      const std::string key =
+          *limit.key == 0 ? "" : absl::StrCat("; `", limit.key, "`, this is its default");
+      absl::StrAppend(&page, "| `", limit.name, "` | ", limit.value, " | ", limit.of, key, " | ",
+                      limit.met_by, " | ", limit.answer, " |\n");
+    }
+  }
+  return page;
+}
+
+std::vector<std::string> LimitsOnPage() {
+  std::vector<std::string> names;
+  for (const Group& group : Groups()) {
+    for (const Limit& limit : group.limits) names.emplace_back(limit.name);
+  }
+  return names;
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,229 @@
+// A hostile client against a real server on files and on PostgreSQL: for every field of every
+// method each bad value of its type, repeated fields at and over their limits, mutated tokens,
+// cursors and page tokens, and random bytes. Each call is answered, with a reason of the closed
+// list, within a second, in bounded memory; and sessions whose token the client does not have stay
+// as they were.
+#include "session/limits.h"
+#include "session/reasons.h"
+#include "tests/hostile/bad_requests.h"
+#include "tests/hostile/raw_client.h"
+#include "tests/hostile/valid_requests.h"
+#include "tests/support/details.h"
+#include "tests/support/postgres.h"
+#include "tests/support/requests.h"
+#include "tests/support/server_process.h"
+#include "tests/support/wire_client.h"
+
+#include "absl/synchronization/mutex.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::hostile {
+namespace {
+
+using google::protobuf::MethodDescriptor;
+using testing::ServerProcess;
+using testing::ServerSettings;
+using testing::WireClient;
+
+constexpr size_t kBudget = 400 * kMiB;
+constexpr size_t kClients = 4;
+// A request that is answered later is sent again: only one that is late each time is slow by itself
+// and not by what else this machine does.
+constexpr absl::Duration kAnswerMost = absl::Seconds(1);
+constexpr int kTries = 5;
+// A session is worn after so many requests: many of them close, delete or take it over.
+constexpr int kRequestsPerSession = 20;
+constexpr int kMutations = 200;
+constexpr int kRandom = 100;
+// Of the server's memory beside the budget.
+constexpr size_t kSlack = 64 * kMiB;
+
+// What one run sends: every `stride`th bad request.
+struct Plan {
+  size_t stride = 1;
+  uint64_t seed = 1;
+};
+
+uint64_t Seed() {
+  const char* const given = std::getenv("HOLDFAST_SEED");
+  return given == nullptr ? 20'261'124 : std::strtoull(given, nullptr, 10);
+}
+
+size_t PeakBytes(const ServerProcess& server) {
+  const std::string status = testing::ReadText("/proc/" + std::to_string(server.pid()) + "/status");
+  const size_t at = status.find("VmHWM:");
+  return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 6, nullptr, 10) * kKiB;
+}
+
+bool IsKnownReason(const std::string& reason) {
+  return std::ranges::any_of(kReasonRows, [&](const ReasonRow& row) { return row.name == reason; });
+}
+
+// Why the answer is not one that a client may get; empty if it is.
+std::string FaultOf(const RawAnswer& answer) {
+  if (answer.message || answer.status.ok()) return "";
+  const std::string reason = test::ReasonOf(answer.status);
+  if (reason.empty()) {
+    return "no details: code " + std::to_string(answer.status.error_code()) + " " +
+           answer.status.error_message();
+  }
+  if (!IsKnownReason(reason)) return "unknown reason " + reason;
+  if (reason == "INTERNAL") return "INTERNAL: " + answer.status.error_message();
+  return "";
+}
+
+// What is sent to one method, by all clients together.
+class Attack {
+ public:
+  Attack(const ServerProcess& server, Plan plan) : server_(server), plan_(plan) {}
+
+  void Run() {
+    std::vector<std::jthread> clients;
+    clients.reserve(kClients);
+    for (size_t client = 0; client < kClients; ++client) {
+      clients.emplace_back([this, client] { RunClient(client); });
+    }
+    clients.clear();
+  }
+
+  [[nodiscard]] size_t sent() const { return sent_; }
+  std::map<std::string, int> reasons() {
+    const absl::MutexLock lock(&mutex_);
+    return reasons_;
+  }
+
+ private:
+  void RunClient(size_t client) {
+    RawClient raw(server_.address());
+    ValidRequests valid(server_.address(), "hostile" + std::to_string(client));
+    const auto methods = AllMethods();
+    for (size_t at = client; at < methods.size(); at += kClients) {
+      AttackMethod(*methods[at], raw, valid);
+    }
+  }
+
+  void AttackMethod(const MethodDescriptor& method, RawClient& raw, ValidRequests& valid) {
+    int left = 0;
+    const MakeRequest make = [&] {
+      if (left-- <= 0) {
+        valid.TakeNewSessions();
+        left = kRequestsPerSession;
+      }
+      return valid.Make(method);
+    };
+    std::vector<MakeBad> bad = BadFields(make, plan_.seed);
+    for (auto& more :
+         {MutatedSecrets(make, kMutations, plan_.seed), RandomBytes(make, kRandom, plan_.seed)}) {
+      bad.insert(bad.end(), more.begin(), more.end());
+    }
+    for (size_t at = plan_.seed % plan_.stride; at < bad.size(); at += plan_.stride) {
+      const BadRequest request = bad[at]();
+      Judge(method, raw, request.what, ValidRequests::Opened(method, request.bytes));
+      if (method.client_streaming()) {
+        Judge(method, raw, "in a stream, " + request.what, valid.Followed(method, request.bytes));
+      }
+    }
+  }
+
+  void Judge(const MethodDescriptor& method, RawClient& raw, const std::string& what,
+             const std::vector<std::string>& requests) {
+    const RawAnswer answer = raw.Send(method, requests);
+    const std::string fault = FaultOf(answer);
+    EXPECT_EQ(fault, "") << method.name() << " with " << what;
+    int tries = 1;
+    absl::Duration took = answer.took;
+    for (; took > kAnswerMost && tries < kTries; ++tries) took = raw.Send(method, requests).took;
+    EXPECT_LE(took, kAnswerMost) << method.name() << " with " << what << " was late " << tries
+                                 << " times";
+    ++sent_;
+    const absl::MutexLock lock(&mutex_);
+    ++reasons_[answer.message || answer.status.ok() ? "OK" : test::ReasonOf(answer.status)];
+  }
+
+  const ServerProcess& server_;
+  const Plan plan_;
+  std::atomic<size_t> sent_ = 0;
+  absl::Mutex mutex_;
+  std::map<std::string, int> reasons_ ABSL_GUARDED_BY(mutex_);
+};
+
+enum class On : uint8_t { kFiles, kPostgres };
+
+class HostileClient : public ::testing::TestWithParam<On> {
+ protected:
+  void Attacked(size_t stride) {
+    ServerSettings settings{.more = "limits:\n  memory_budget: 400MiB\n"};
+    std::unique_ptr<testing::TestDatabase> database;
+    if (GetParam() == On::kPostgres) {
+      database = std::make_unique<testing::TestDatabase>(testing::Contents::kStore);
+      settings.dsn = database->dsn();
+    }
+    const testing::TestFolder folder;
+    ServerProcess server(folder, settings);
+    ASSERT_TRUE(server.Start()) << server.Log();
+    WireClient witness(server.address());
+    const std::string token =
+        witness.Must(&WireClient::Stub::CreateSession, test::CreateRequest("witness"))
+            .lease_token();
+    witness.Must(&WireClient::Stub::BeginTurn, test::BeginRequest("witness", token));
+    witness.Must(&WireClient::Stub::CommitTurn,
+                 test::CommitRequest("witness", token, 1, "what must stay"));
+    const std::string before = witness.Everything("witness");
+    const size_t idle = PeakBytes(server);
+
+    Attack attack(server, {.stride = stride, .seed = Seed()});
+    attack.Run();
+
+    EXPECT_TRUE(server.Running());
+    EXPECT_LT(PeakBytes(server) - idle, kBudget + kSlack);
+    EXPECT_EQ(witness.Everything("witness"), before);
+    witness.Must(&WireClient::Stub::BeginTurn, test::BeginRequest("witness", token));
+    std::cout << "seed " << Seed() << "\nfigure: " << attack.sent() << " hostile requests\n";
+    for (const auto& [reason, count] : attack.reasons()) {
+      std::cout << reason << ' ' << count << '\n';
+    }
+    EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  }
+};
+
+class LongHostileClient : public HostileClient {};
+
+// What a bad request begins with acts: otherwise a bad field would not be what it is refused for.
+TEST(ValidRequests, GetAReplyFromEveryMethod) {
+  const testing::TestFolder folder;
+  ServerProcess server(folder);
+  ASSERT_TRUE(server.Start()) << server.Log();
+  RawClient raw(server.address());
+  ValidRequests valid(server.address(), "honest");
+  for (const MethodDescriptor* const method : AllMethods()) {
+    valid.TakeNewSessions();
+    const std::unique_ptr<google::protobuf::Message> request = valid.Make(*method);
+    const RawAnswer answer =
+        raw.Send(*method, ValidRequests::Opened(*method, request->SerializeAsString()));
+    EXPECT_TRUE(answer.message) << method->name() << ": " << answer.status.error_message() << '\n'
+                                << request->DebugString();
+  }
+}
+
+TEST_P(HostileClient, IsAnsweredWithAReasonInTimeAndBoundedMemory) { Attacked(10); }
+TEST_P(LongHostileClient, IsAnsweredWithAReasonInTimeAndBoundedMemory) { Attacked(1); }
+
+std::string NameOf(const ::testing::TestParamInfo<On>& made) {
+  return made.param == On::kFiles ? "Files" : "Postgres";
+}
+INSTANTIATE_TEST_SUITE_P(Stores, HostileClient, ::testing::Values(On::kFiles, On::kPostgres),
+                         NameOf);
+INSTANTIATE_TEST_SUITE_P(LongStores, LongHostileClient,
+                         ::testing::Values(On::kFiles, On::kPostgres), NameOf);
+
+}  // namespace
+}  // namespace holdfast::hostile

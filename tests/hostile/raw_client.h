@@ -1,0 +1,40 @@
+// A client that sends bytes to any method and says how it was answered.
+#ifndef HOLDFAST_TESTS_HOSTILE_RAW_CLIENT_H_
+#define HOLDFAST_TESTS_HOSTILE_RAW_CLIENT_H_
+
+#include "absl/time/time.h"
+#include "google/protobuf/descriptor.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/grpcpp.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::hostile {
+
+// The first answer of a call: a message, or the status that ended it.
+struct RawAnswer {
+  bool message = false;  // a reply came; `status` is then OK
+  std::string reply;
+  grpc::Status status;
+  absl::Duration took;
+};
+
+// One connection. For one thread.
+class RawClient final {
+ public:
+  explicit RawClient(const std::string& address);
+
+  // Sends `requests` as those of one call of `method`, and waits for the first answer. A stream
+  // that goes on is cancelled then.
+  RawAnswer Send(const google::protobuf::MethodDescriptor& method,
+                 const std::vector<std::string>& requests);
+
+ private:
+  std::unique_ptr<grpc::GenericStub> stub_;
+};
+
+}  // namespace holdfast::hostile
+
+#endif  // HOLDFAST_TESTS_HOSTILE_RAW_CLIENT_H_

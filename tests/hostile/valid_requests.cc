@@ -1,0 +1,181 @@
+#include "tests/hostile/valid_requests.h"
+
+#include "holdfast/v1/store_service.pb.h"
+#include "session/digest.h"
+#include "tests/support/requests.h"
+
+#include <map>
+#include <set>
+#include <utility>
+
+namespace holdfast::hostile {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::MessageFactory;
+using google::protobuf::MethodDescriptor;
+using google::protobuf::Reflection;
+using Stub = testing::WireClient::Stub;
+namespace pb = ::holdfast::v1;
+
+constexpr int kDepthMost = 4;
+constexpr char kProjectRoot[] = "/srv/";
+
+// Numbers and enums by the name of their field; every other one keeps its default.
+const std::map<std::string, int>& Numbers() {
+  static const std::map<std::string, int> kNumbers = {
+      {"turn", 1},    {"number", 1}, {"mode", 1},   {"kind", 5},         {"source", 1},
+      {"outcome", 1}, {"scope", 3},  {"reason", 1}, {"drift_policy", 2}, {"seconds", 60}};
+  return kNumbers;
+}
+
+// Texts by the name of their field.
+const std::map<std::string, std::string>& Texts() {
+  static const std::map<std::string, std::string> kTexts = {
+      {"holder", "hostile"},    {"role", "user"},
+      {"owner", "ext"},         {"version", "1.0.0"},
+      {"data", "{}"},           {"audit_class", "Approval"},
+      {"code", "given"},        {"name", "stage"},
+      {"method", "CommitTurn"}, {"paths", "attributes.title"},
+      {"payload", "x"},         {"correlation_id", "act-1"}};
+  return kTexts;
+}
+
+// What a request is valid without, or is valid only with more beside it.
+bool IsLeftOut(const FieldDescriptor& field) {
+  static const std::set<std::string> kNames = {
+      "create_if_missing", "base",          "final_snapshot", "drain",  "slot",
+      "sm_state",          "deleted_slots", "expected_slots", "owners", "lifecycles",
+      "force_reason"};
+  const auto* const choice = field.real_containing_oneof();
+  // Of several that exclude one another, the first.
+  const bool other = choice != nullptr && choice->field(0) != &field;
+  return field.is_map() || other || kNames.contains(field.name());
+}
+
+// The contents of a streamed body follow the request that opens it.
+bool Follows(const FieldDescriptor& field, int depth) {
+  const std::string& message = field.containing_type()->name();
+  const bool opening = message == "CommitTurnRequest" || message == "WriteRequest";
+  return depth > 0 && opening && field.is_repeated();
+}
+
+bool OpensBody(const MethodDescriptor& method) {
+  return method.client_streaming() && !method.server_streaming();
+}
+
+std::string EndOfBody(const MethodDescriptor& method) {
+  pb::StreamEnd end;
+  end.set_data_sha256(std::string(View(Sha256(""))));
+  std::unique_ptr<Message> request(
+      MessageFactory::generated_factory()->GetPrototype(method.input_type())->New());
+  const FieldDescriptor* const field = method.input_type()->FindFieldByName("end");
+  request->GetReflection()->MutableMessage(request.get(), field)->CopyFrom(end);
+  return request->SerializeAsString();
+}
+
+}  // namespace
+
+ValidRequests::ValidRequests(const std::string& address, std::string prefix)
+    : client_(address), prefix_(std::move(prefix)) {
+  TakeNewSessions();
+  pb::ListSessionsRequest list;
+  list.set_page_size(1);
+  list.set_project_root(kProjectRoot + prefix_);
+  page_token_ = client_.Must(&Stub::ListSessions, list).next_page_token();
+}
+
+ValidRequests::Session ValidRequests::NewSession() {
+  Session session{.id = prefix_ + "-" + std::to_string(++names_), .token = ""};
+  pb::CreateSessionRequest create = test::CreateRequest(session.id);
+  create.mutable_manifest()->set_project_root(kProjectRoot + prefix_);
+  session.token = client_.Must(&Stub::CreateSession, create).lease_token();
+  return session;
+}
+
+void ValidRequests::TakeNewSessions() {
+  in_turn_ = NewSession();
+  client_.Must(&Stub::BeginTurn, test::BeginRequest(in_turn_.id, in_turn_.token));
+  idle_ = NewSession();
+}
+
+std::unique_ptr<Message> ValidRequests::Make(const MethodDescriptor& method) {
+  const bool between = method.name() == "BeginTurn" || method.name().starts_with("Write");
+  session_ = between ? &idle_ : &in_turn_;
+  std::unique_ptr<Message> request(
+      MessageFactory::generated_factory()->GetPrototype(method.input_type())->New());
+  Fill(*request, 0);
+  if (method.name() == "AbandonTurn") {
+    const FieldDescriptor* const outcome = method.input_type()->FindFieldByName("outcome");
+    request->GetReflection()->SetEnumValue(request.get(), outcome, pb::TURN_OUTCOME_ABANDONED);
+  }
+  return request;
+}
+
+std::vector<std::string> ValidRequests::Opened(const MethodDescriptor& method,
+                                               const std::string& request) {
+  if (!OpensBody(method)) return {request};
+  return {request, EndOfBody(method)};
+}
+
+std::vector<std::string> ValidRequests::Followed(const MethodDescriptor& method,
+                                                 const std::string& request) {
+  if (!method.client_streaming()) return {request};
+  std::vector<std::string> requests = {Make(method)->SerializePartialAsString(), request};
+  if (OpensBody(method)) requests.push_back(EndOfBody(method));
+  return requests;
+}
+
+void ValidRequests::Fill(Message& message, int depth) {
+  const Reflection& reflection = *message.GetReflection();
+  for (int at = 0; at < message.GetDescriptor()->field_count(); ++at) {
+    const FieldDescriptor& field = *message.GetDescriptor()->field(at);
+    if (IsLeftOut(field) || Follows(field, depth)) continue;
+    const auto number = Numbers().find(field.name());
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      if (depth + 1 >= kDepthMost) continue;
+      Fill(field.is_repeated() ? *reflection.AddMessage(&message, &field)
+                               : *reflection.MutableMessage(&message, &field),
+           depth + 1);
+    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      FillText(message, field);
+    } else if (number == Numbers().end()) {
+      continue;
+    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+      reflection.SetEnumValue(&message, &field, number->second);
+    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
+      reflection.SetUInt64(&message, &field, static_cast<uint64_t>(number->second));
+    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
+      reflection.SetInt64(&message, &field, number->second);
+    }
+  }
+}
+
+void ValidRequests::FillText(Message& message, const FieldDescriptor& field) {
+  const std::string text = TextFor(field);
+  if (text.empty()) return;
+  const Reflection& reflection = *message.GetReflection();
+  if (field.is_repeated()) {
+    reflection.AddString(&message, &field, text);
+  } else {
+    reflection.SetString(&message, &field, text);
+  }
+}
+
+std::string ValidRequests::TextFor(const FieldDescriptor& field) {
+  const std::string& name = field.name();
+  if (name == "request_id") return test::NewRequestId();
+  if (name == "session_id" && field.containing_type()->name() == "CreateSessionRequest") {
+    return prefix_ + "-" + std::to_string(++names_);
+  }
+  if (name == "session_id") return session_->id;
+  // A resume with the current token is a reconnect, which does nothing.
+  if (name == "lease_token") return session_->token;
+  if (name == "page_token") return page_token_;
+  if (name == "project_root") return kProjectRoot + prefix_;
+  const auto found = Texts().find(name);
+  return found == Texts().end() ? "" : found->second;
+}
+
+}  // namespace holdfast::hostile

@@ -1,0 +1,62 @@
+// More sessions with events of other servers than one look at the feed names.
+#include "session/event_bell.h"
+#include "session/limits.h"
+#include "store-postgres/feed.h"
+#include "tests/postgres/store_fixture.h"
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include <gtest/gtest.h>
+
+namespace holdfast::test {
+namespace {
+
+constexpr size_t kSessions = kWakeupsMost + 100;
+constexpr int kRounds = 20;
+constexpr absl::Duration kPatience = absl::Seconds(5);
+
+class PgFeedOverflow : public PostgresStoreTest {
+ protected:
+  // Events of another server in every session, by one transaction.
+  void TouchAll() {
+    database().Run(absl::StrCat(
+        "INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, recs)"
+        " SELECT 'default', 'session-' || n, ",
+        ++seq_, ", 7, holdfast.clock(), 0, '' FROM generate_series(1, ", kSessions, ") n"));
+  }
+
+ private:
+  int seq_ = 0;
+};
+
+// A reader that takes the first names while the others are still being added loses none.
+TEST_F(PgFeedOverflow, WakesEverySessionThatOneLookCutsOff) {
+  pg::Pool pool({.connect = {.dsn = database().dsn()}}, clock());
+  const pg::StoreClock store_clock(clock());
+  const pg::Database looked_at{.pool = pool,
+                               .clock = clock(),
+                               .store_clock = store_clock,
+                               .store = {},
+                               .incarnation = {},
+                               .report = {}};
+  EventBell bell;
+  pg::Feed feed(looked_at, bell, absl::Milliseconds(50));
+  ASSERT_EQ(feed.Start(), absl::OkStatus());
+  const absl::Cleanup stop = [&] { feed.Stop(); };
+  for (int round = 0; round < kRounds; ++round) {
+    TouchAll();
+    absl::flat_hash_set<SessionKey> named;
+    bool all = false;
+    while (!all && named.size() < kSessions) {
+      const auto wakeups = bell.Wait(kPatience);
+      ASSERT_TRUE(wakeups.ok() && (wakeups->all || !wakeups->sessions.empty()))
+          << "round " << round << ": " << named.size() << " of " << kSessions << " were woken";
+      named.insert(wakeups->sessions.begin(), wakeups->sessions.end());
+      all = wakeups->all;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,412 @@
+// Each statement of the store reads the rows that it is about and no others, however large the
+// tables are: judged by the plans that PostgreSQL says it has carried out, also inside functions.
+#include "session/limits.h"
+#include "store-postgres/greeting.h"
+#include "store-postgres/migrations.h"
+#include "store-postgres/servers.h"
+#include "tests/postgres/held_writes.h"
+#include "tests/postgres/plan_log.h"
+#include "tests/postgres/store_fixture.h"
+#include "tests/support/wait.h"
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <regex>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::IsSubsetOf;
+
+// What a statement may read: so much for each row that it is about (the key and then the row, and
+// once more to write it), and so much beside.
+constexpr double kReadPerRow = 3;
+constexpr double kReadBeside = 24;
+// Tables of a few rows, whatever sessions there are.
+constexpr const char* kSmall[] = {"store", "migration", "probe", "server", "pg_database"};
+// Statements that this test does not bring about, and why none of them needs it.
+const std::map<std::string, std::string> kNotJudged = {
+    {"activate", "of servers that know no step behind 4: writes the one row of holdfast.store"},
+    {"reopen", "after a failover: writes the one row of holdfast.store"},
+    {"serve", "when the listener's connection was lost: take_up calls the same function"},
+    {"still_there", "reads no table"},
+};
+
+constexpr int kOwners = 3800;
+constexpr int kEntriesPerTurn = 1000;
+constexpr int kMessages = 3000;
+constexpr int kUpdates = 150;
+constexpr int kCopies = 6;
+constexpr int kIdle = 4000;
+constexpr PageLimit kPage{.items = 20, .bytes = kPageBytes};
+
+// What the condition on an index must name: an index that is entered without its first columns is
+// read as a whole, and no count of rows shows that.
+const std::map<std::string, std::vector<std::string>> kConditions = {
+    {"session_listed", {"tenant", "listed_at"}},
+    {"session_of_project", {"tenant", "md5"}},
+    {"session_to_sweep", {}},  // reads all of it, or behind a place
+    {"event_feed", {"xid"}},
+    {"upload_unlinked", {"touched_at"}},
+};
+
+bool EntersByItsKey(const Scan& scan) {
+  if (scan.index.empty()) return true;
+  const auto found = kConditions.find(scan.index);
+  const std::vector<std::string> names =
+      found == kConditions.end() ? std::vector<std::string>{"tenant", "session_id"} : found->second;
+  return std::ranges::all_of(
+      names, [&](const std::string& name) { return absl::StrContains(scan.condition, name); });
+}
+
+// The names of the statements in the store's sources.
+std::set<std::string> StatementsInSources() {
+  static const std::regex kPlain(R"re(Statement k\w+\s*=\s*\{\s*"(\w+)")re");
+  static const std::regex kListing(R"re(\{"(list_\w+)", (?:true|false),)re");
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("store-postgres")) {
+    if (entry.path().extension() != ".cc") continue;
+    std::ifstream file(entry.path());
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    for (const std::regex* pattern : {&kPlain, &kListing}) {
+      for (std::sregex_iterator found(text.begin(), text.end(), *pattern), end; found != end;
+           ++found) {
+        names.insert((*found)[1]);
+      }
+    }
+  }
+  return names;
+}
+
+class PlanPostgres {
+ public:
+  PlanPostgres() : own_(PlanLogSettings()) { own_.Start(); }
+  [[nodiscard]] const holdfast::testing::OwnPostgres& own() const { return own_; }
+
+ private:
+  holdfast::testing::OwnPostgres own_;
+};
+
+class PgPlans : public PlanPostgres, public PostgresStoreTest {
+ protected:
+  PgPlans() : PostgresStoreTest(own().directory()) {}
+
+  // Does `act`, which brings about the statement `name` that is about so many rows.
+  void Judge(const std::string& name, double rows, absl::FunctionRef<void()> act) {
+    const size_t from = own().Log().size();
+    act();
+    int plans = 0;
+    for (const Plan& plan : ReadPlans(own().Log().substr(from))) {
+      if (plan.statement != name) continue;
+      ++plans;
+      EXPECT_LE(plan.Read(), kReadPerRow * rows + kReadBeside) << name << "\n" << plan.text;
+      for (const Scan& scan : plan.scans) {
+        if (std::ranges::count(kSmall, scan.table) > 0) continue;
+        EXPECT_FALSE(scan.sequential) << name << " reads all of " << scan.table << "\n"
+                                      << plan.text;
+        EXPECT_TRUE(EntersByItsKey(scan)) << name << " reads all of " << scan.index << "\n"
+                                          << plan.text;
+      }
+    }
+    EXPECT_GT(plans, 0) << name << " was not carried out";
+    judged_.insert(name);
+  }
+
+  // A session with much of everything, as much of others, and many idle ones.
+  void Fill() {
+    for (int made = 0; made < kOwners; made += static_cast<int>(kSlotsPerChange)) {
+      Change write = changes().Write(token());
+      for (size_t i = 0; i < kSlotsPerChange; ++i)
+        write.slots.push_back(MakeSlot(Owner(made + i), "x"));
+      Apply(write);
+    }
+    RunTurn(std::vector<Message>(kMessages, Text("said")));
+    for (int turn = 0; turn < 3; ++turn) {
+      const TurnNumber number = Begin();
+      AppendMany(number);
+      if (turn < 2) Apply(changes().Abandon(token(), number));
+      active_ = number;
+    }
+    for (int i = 0; i < kUpdates; ++i) {
+      Change update = changes().Update({{"title", "x"}});
+      update.events = {{.name = "Updated"}};
+      update.audit = AuditDraft{.audit_class = "A", .code = "c"};
+      Apply(update);
+    }
+    CopySession("alpha", kCopies);
+    for (const char* table : {"message", "slot", "journal", "event", "audit", "request"}) {
+      CopyRows(table);
+    }
+    Apply(Changes(Key("idle"), random()).Create());
+    CopySession("idle", kIdle);
+  }
+
+  void JudgeReads() {
+    Judge("messages", kPage.items,
+          [&] { ExpectOk(store().ReadMessages(key(), std::nullopt, MessageSeq(1500), kPage)); });
+    Judge("slots", kOwners + kSlotsPerChange, [&] { ExpectOk(store().ReadSlots(key(), {})); });
+    Judge("slots_of", 3, [&] {
+      ExpectOk(store().ReadSlots(key(), {.owners = {Owner(5), Owner(2000), "none"}}));
+    });
+    Judge("journal", kPage.items,
+          [&] { ExpectOk(store().ReadJournal(key(), {.after = JournalNumber(1500)}, kPage)); });
+    for (const uint64_t turn : {2U, 3U, 4U}) {
+      Judge("journal_of_turn", kPage.items,
+            [&] { ExpectOk(store().ReadJournal(key(), {.turn = TurnNumber(turn)}, kPage)); });
+    }
+    Judge("events", kPage.items, [&] { ExpectOk(store().ReadEvents(key(), EventSeq(60), kPage)); });
+    Judge("audit", kPage.items, [&] { ExpectOk(store().ReadAudit(key(), AuditSeq(60), kPage)); });
+  }
+
+  void JudgeListings() {
+    for (const bool descending : {false, true}) {
+      const std::string order = descending ? "down" : "up";
+      ListQuery query{.tenant = key().tenant, .descending = descending, .limit = kPage.items};
+      Judge("list_" + order, kPage.items, [&] { ExpectOk(store().List(query)); });
+      query.lifecycles = {Lifecycle::kActive};
+      Judge("list_active_" + order, 1 + kCopies, [&] { ExpectOk(store().List(query)); });
+      query.lifecycles = {};
+      query.project_root = "/nowhere";
+      Judge("list_project_" + order, 0, [&] { ExpectOk(store().List(query)); });
+    }
+  }
+
+  void JudgeChanges() {
+    const auto other = AnotherServer();
+    const Change update = changes().Update({{"title", "y"}});
+    Judge("change", 1, [&] { Apply(update); });
+    Judge("load", 1, [&] { ExpectOk(other->LoadForDecision(key(), std::nullopt)); });
+    Judge("load_flushed", 1, [&] { ExpectOk(store().LoadForOutcome(key(), update.request->id)); });
+    Judge("entries_of", 2, [&] {
+      Apply(changes().Append(token(), active_, {Note(active_, 700, "x"), Note(active_, 701, "x")}));
+    });
+    Judge("change", 2, [&] {
+      Apply(changes().Append(token(), active_,
+                             {SlotUpdate(active_, kEntriesPerTurn + 1, MakeSlot("folded", "x"))}));
+    });
+    // The first snapshot inside a turn folds all of it, and each further one what came since.
+    for (const int rows : {kEntriesPerTurn + 1, 1}) {
+      Judge("change", rows, [&] { Apply(changes().KeepTurn(token(), active_)); });
+      Apply(changes().Append(
+          token(), active_,
+          {SlotUpdate(active_, kEntriesPerTurn + 1 + ++folded_, MakeSlot("folded", "x"))}));
+    }
+    JudgeSlotCounts();
+    Judge("change", 1, [&] { Apply(Changes(Key("fresh"), random()).Create()); });
+    Judge("renew", 1,
+          [&] { EXPECT_TRUE(store().RenewLeases({{.key = key(), .token = token()}})[0].ok()); });
+    Judge("change_many", 3, [&] { WriteTogether(); });
+    Close(other);
+  }
+
+  // A server that does not know how many slots a session has looks at all of them, and at what the
+  // turn has added since the last snapshot.
+  void JudgeSlotCounts() {
+    const auto other = AnotherServer();
+    Change keep = changes().KeepTurn(token(), active_);
+    keep.slots = {MakeSlot("counted", "x")};
+    Judge("pending_slot_owners", 1, [&] {
+      Judge("slot_owners", kOwners + 2 * kSlotsPerChange,
+            [&] { EXPECT_EQ(ReasonOf(other->Commit(keep)), "OK"); });
+    });
+    Close(other);
+  }
+
+  void JudgeUploads() {
+    const auto other = AnotherServer();
+    const std::string bytes(3 * kChunkBytes, 'x');
+    const UploadId linked = *UploadId::Parse(UuidText(random().Bytes(16), 4));
+    const UploadId dropped = *UploadId::Parse(UuidText(random().Bytes(16), 4));
+    Judge("stage", 1, [&] { ExpectOk(store().StageUpload(key(), linked, 0, bytes)); });
+    ExpectOk(store().StageUpload(key(), dropped, 0, "x"));
+    Judge("drop_upload", 1, [&] { ExpectOk(store().DropUpload(key(), dropped)); });
+    Change write = changes().Update({{"title", "z"}});
+    write.upload = UploadLink{.id = linked, .bytes = bytes.size(), .sha256 = Sha256(bytes)};
+    // A server that has not staged it reads it.
+    const auto apply = [&] {
+      if (!write.upload) return;
+      EXPECT_EQ(ReasonOf(other->Commit(write)), "OK");
+      write.upload.reset();
+    };
+    Judge("unlinked_upload", 1, [&] { Judge("chunks_from", 4, apply); });
+    Judge("read_staged", 2, [&] {
+      ExpectOk(store().ReadStaged(
+          key(), {.upload = linked, .offset = 0, .size = bytes.size(), .digest = Sha256(bytes)}, 0,
+          kChunkBytes));
+    });
+    Close(other);
+  }
+
+  void JudgeServers() {
+    std::unique_ptr<SessionStore> other;
+    const auto open = [&] {
+      if (other == nullptr) other = AnotherServer();
+    };
+    for (const char* name :
+         {"greeting_look", "greeting_store", "migrations_prepared", "migrations_applied", "take_up",
+          "feed_now", "probe", "take_probes_away"}) {
+      Judge(name, 8, [&] {
+        if (other != nullptr) Close(std::exchange(other, nullptr));
+        open();
+      });
+    }
+    Judge("alive", 0, [&] { ExpectOk(store().CheckHealth()); });
+    const auto connection = holdfast::testing::Connect(database().dsn());
+    Judge("serving_there", 0, [&] { ExpectOk(pg::ReadServing(*connection)); });
+    Judge("serving", 4, [&] { ExpectOk(pg::ReadServing(*connection)); });
+    // Events of another server are notified, and found by the feed.
+    for (const std::string name : {"notify", "feed"}) {
+      Judge(name, 4, [&] {
+        const size_t from = own().Log().size();
+        Change update = changes().Update({{"title", name}});
+        update.events = {{.name = "Updated"}};
+        EXPECT_EQ(ReasonOf(other->Commit(update)), "OK");
+        EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+          const std::vector<Plan> plans = ReadPlans(own().Log().substr(from));
+          return std::ranges::count(plans, name, &Plan::statement) > 0;
+        }));
+      });
+    }
+    Judge("leave", 2, [&] { Close(other); });
+  }
+
+  void JudgeSweeps() {
+    Change gone = Changes(Key("fresh"), random()).Delete();
+    gone.guard.lease = LeaseRule::kForce;
+    gone.events = {{.name = "SessionDeleted"}};
+    Apply(gone);
+    Judge("last_event", 1, [&] { ExpectOk(store().ReadLastEvent(Key("fresh"))); });
+    // A prune looks at each slot of its session, since no index names those of a revision.
+    Judge("prune", kOwners + 2.0 * kEntriesPerTurn + 3 * kSlotsPerChange, [&] {
+      const size_t from = own().Log().size();
+      Apply(changes().Close(token()));
+      EXPECT_TRUE(holdfast::testing::WaitUntil(
+          [&] { return absl::StrContains(own().Log().substr(from), "execute prune:"); }));
+      EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+        const std::vector<Plan> plans = ReadPlans(own().Log().substr(from));
+        return std::ranges::any_of(plans, [](const Plan& plan) {
+          return plan.statement == "prune" && absl::StrContains(plan.query, "holdfast.prune(");
+        });
+      }));
+    });
+    clock().Advance(absl::Hours(1));
+    const auto sweep = [&](DueKind kind) {
+      ExpectOk(store().ListDue(kind, absl::Minutes(5), std::nullopt, 10));
+    };
+    const double in_sight = 2 + kCopies;
+    // Goes through the table of replies, so many blocks at a time.
+    constexpr double kReplies = 256 * 100;
+    for (const auto& [name, rows] : std::map<std::string, double>{{"forget_requests", kReplies},
+                                                                  {"in_sight", in_sight},
+                                                                  {"purge_one", 4},
+                                                                  {"settle", in_sight},
+                                                                  {"drop_old_uploads", 4},
+                                                                  {"due_abandoned", in_sight}}) {
+      database().Run(
+          "UPDATE holdfast.session SET sweep = true WHERE session_id IN ('fresh', 'alpha')");
+      Judge(name, rows, [&] { sweep(DueKind::kAbandoned); });
+    }
+    Judge("due_cancelled", in_sight, [&] { sweep(DueKind::kCancelled); });
+  }
+
+  void JudgeOperatorsCommands() {
+    const holdfast::testing::TestDatabase empty(holdfast::testing::Contents::kNothing,
+                                                own().directory());
+    Judge("migration_note", 0,
+          [&] { ExpectOk(pg::Migrate(*holdfast::testing::Connect(empty.dsn()))); });
+    CloseStore();
+    Judge("greeting_adopt", 0,
+          [&] { ExpectOk(pg::Adopt(*holdfast::testing::Connect(database().dsn()))); });
+  }
+
+  [[nodiscard]] const std::set<std::string>& judged() const { return judged_; }
+
+ private:
+  static std::string Owner(size_t number) { return absl::StrCat("owner-", number); }
+  template <typename Result>
+  static void ExpectOk(const Result& result) {
+    if constexpr (std::is_same_v<Result, absl::Status>) {
+      EXPECT_EQ(ReasonOf(result), "OK") << result;
+    } else {
+      EXPECT_EQ(ReasonOf(result.status()), "OK") << result.status();
+    }
+  }
+
+  void AppendMany(TurnNumber turn) {
+    std::vector<JournalEntry> entries;
+    for (int i = 1; i <= kEntriesPerTurn; ++i) entries.push_back(Note(turn, i, "x"));
+    Apply(changes().Append(token(), turn, std::move(entries)));
+  }
+  // As many rows of other sessions.
+  void CopyRows(const std::string& table) {
+    database().Run(absl::StrCat(
+        "DO $$ DECLARE c text := (SELECT string_agg(column_name, ', ') FROM"
+        " information_schema.columns WHERE table_schema = 'holdfast' AND table_name = '",
+        table, "'); BEGIN EXECUTE format('INSERT INTO holdfast.", table,
+        " (%s) SELECT %s FROM holdfast.", table, ", generate_series(1, ", kCopies,
+        ") n WHERE session_id = %L', c, replace(c, 'session_id', 'session_id || n'), 'alpha'); END "
+        "$$"));
+  }
+  // Changes of three sessions, of which one folds a turn, in one statement.
+  void WriteTogether() {
+    std::vector<Change> writes;
+    for (int i = 0; i < 4; ++i) {
+      Changes session(Key(absl::StrCat("together-", i)), random());
+      const LeaseToken token = *LeaseToken::Parse(Apply(session.Create()).token);
+      const TurnNumber turn = Apply(session.Begin(token)).turn;
+      Apply(session.Append(token, turn, {SlotUpdate(turn, 1, MakeSlot("plan", "x"))}));
+      Change commit = session.CommitTurn(token, turn);
+      commit.messages = {Text("said")};
+      writes.push_back(commit);
+    }
+    HeldWrites held(database());
+    for (const Change& write : writes) {
+      held.Start([this, &write] { EXPECT_EQ(ReasonOf(store().Commit(write)), "OK"); });
+    }
+    held.Release();
+  }
+
+  std::set<std::string> judged_;
+  TurnNumber active_;
+  uint64_t folded_ = 0;
+};
+
+TEST_F(PgPlans, NoStatementReadsWhatItIsNotAbout) {
+  Create();
+  // A plan is kept for as long as its connection: these are made while the tables are empty.
+  JudgeReads();
+  JudgeListings();
+  Fill();
+  JudgeReads();
+  JudgeListings();
+  JudgeChanges();
+  JudgeUploads();
+  JudgeServers();
+  JudgeSweeps();
+  JudgeOperatorsCommands();
+  std::set<std::string> known = judged();
+  for (const auto& [name, why] : kNotJudged) known.insert(name);
+  EXPECT_EQ(StatementsInSources(), known)
+      << "each statement is judged here, or listed with why not";
+  std::set<std::string> seen;
+  for (const Plan& plan : ReadPlans(own().Log())) seen.insert(plan.statement);
+  for (const char* of_this_test : {"", "advance", "there"}) seen.erase(of_this_test);
+  EXPECT_THAT(seen, IsSubsetOf(known));
+}
+
+}  // namespace
+}  // namespace holdfast::test

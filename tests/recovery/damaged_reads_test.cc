@@ -1,0 +1,255 @@
+// A store with damage of each kind, read over the wire by every method that reads: a typed answer
+// each time, the server goes on, and a session with a damaged item can be resumed.
+#include "holdfast/v1/store_service.grpc.pb.h"
+#include "session/limits.h"
+#include "tests/support/channel.h"
+#include "tests/support/requests.h"
+#include "tests/support/server_process.h"
+#include "tests/support/streamed_commit.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/wire_client.h"
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::testing {
+namespace {
+
+using Stub = WireClient::Stub;
+
+// What is damaged in a session of its own, and the file that holds it.
+struct Kind {
+  std::string name;
+  std::string file;    // the path's end begins with it
+  std::string behind;  // the byte behind the last one of these is changed; empty: an early one
+};
+
+const std::vector<Kind> kKinds = {
+    {.name = "message", .file = "state/messages."},
+    {.name = "slot", .file = "state/slots.", .behind = "memory"},
+    {.name = "entry", .file = "state/entries."},
+    {.name = "event", .file = "state/events."},
+    {.name = "audit", .file = "audit/records."},
+    {.name = "staged", .file = "state/upload.", .behind = "sssssssss"},
+};
+
+std::string IdOf(const std::string& kind) { return "with-a-damaged-" + kind; }
+
+// What a read of a session showed.
+struct Read {
+  Verdict verdict;
+  std::map<std::string, std::pair<uint64_t, uint64_t>> slots;  // owner -> announced, received
+};
+
+void Take(const pb::SessionPiece& piece, Read& read) {
+  if (!piece.has_slot()) return;
+  auto& [announced, received] = read.slots[piece.slot().owner()];
+  announced = piece.total_bytes();
+  received += piece.slot().data().size();
+}
+
+class DamagedReads : public ::testing::Test {
+ protected:
+  // Makes a session of each kind, and damages it while no server runs.
+  void SetUp() override {
+    Start();
+    for (const Kind& kind : kKinds) Fill(IdOf(kind.name));
+    ASSERT_EQ(server_.Stop().exit_code, 0) << server_.Log();
+    for (const Kind& kind : kKinds) Damage(kind);
+    Start();
+  }
+
+  void Start() {
+    ASSERT_TRUE(server_.Start()) << server_.Log();
+    client_ = std::make_unique<WireClient>(server_.address());
+    const auto channel = Connected(server_.address());
+    sessions_ = pb::SessionService::NewStub(channel);
+    store_ = pb::StoreService::NewStub(channel);
+  }
+
+  // Entries, a streamed commit whose bytes are staged, and as much as makes a journal rotate.
+  void Fill(const std::string& id) {
+    const std::string token =
+        client_->Must(&Stub::CreateSession, test::CreateRequest(id)).lease_token();
+    client_->Must(&Stub::BeginTurn, test::BeginRequest(id, token));
+    client_->Must(&Stub::AppendJournal, test::AppendRequest(id, token, 1, 1));
+    client_->Must(&Stub::AppendJournal, test::AppendRequest(id, token, 1, 2));
+    pb::CommitTurnRequest streamed = test::CommitRequest(id, token, 1, "staged");
+    AddSlot("large", std::string(kMiB + 1, 's'), streamed);
+    pb::CommitTurnStreamResponse response;
+    const auto sent = test::Stream(*sessions_, test::PartsOf(streamed), &response);
+    ASSERT_TRUE(sent.ok()) << sent.error_message();
+    for (uint64_t turn = 2; turn <= 3; ++turn) {
+      client_->Must(&Stub::BeginTurn, test::BeginRequest(id, token));
+      auto commit = test::CommitRequest(id, token, turn, std::string(2 * kMiB, 'm'));
+      AddSlot("memory", "remembered " + std::to_string(turn), commit);
+      client_->Must(&Stub::CommitTurn, commit);
+    }
+    client_->Must(&Stub::ReleaseLease, test::ReleaseRequest(id, token));
+  }
+
+  static void AddSlot(const std::string& owner, const std::string& data,
+                      pb::CommitTurnRequest& commit) {
+    pb::Slot& slot = *commit.add_slots();
+    slot.set_owner(owner);
+    slot.set_version("1.0.0");
+    slot.set_drift_policy(pb::DRIFT_POLICY_WARN);
+    slot.set_data(data);
+  }
+
+  // Every file of this kind in the session's directory.
+  void Damage(const Kind& kind) {
+    int damaged = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      const std::string path = entry.path();
+      if (!entry.is_regular_file() || path.find("/" + IdOf(kind.name) + "/") == std::string::npos ||
+          path.find("/" + kind.file) == std::string::npos) {
+        continue;
+      }
+      std::string bytes = test::ReadFile(path);
+      constexpr size_t kInTheFirstItem = 12;
+      const size_t at = kind.behind.empty() ? kInTheFirstItem : bytes.rfind(kind.behind);
+      if (at == std::string::npos) continue;
+      bytes.at(at) = static_cast<char>(bytes.at(at) ^ 1);
+      test::WriteFile(path, bytes);
+      ++damaged;
+    }
+    EXPECT_GT(damaged, 0) << kind.name;
+  }
+
+  static pb::ReadSessionRequest WholeOf(const std::string& id) {
+    pb::ReadSessionRequest request;
+    request.set_session_id(id);
+    return request;
+  }
+
+  Read ReadSession(const pb::ReadSessionRequest& request) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
+    const auto stream = sessions_->ReadSession(&context, request);
+    Read read;
+    pb::ReadSessionResponse response;
+    while (stream->Read(&response)) {
+      for (const auto& piece : response.pieces()) Take(piece, read);
+    }
+    read.verdict = VerdictOf(stream->Finish());
+    return read;
+  }
+
+  Read ReadOfStore(const std::string& id) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
+    pb::ReadRequest request;
+    *request.mutable_what() = WholeOf(id);
+    const auto stream = store_->Read(&context, request);
+    Read read;
+    pb::ReadResponse response;
+    while (stream->Read(&response)) {
+      for (const auto& piece : response.pieces()) Take(piece, read);
+    }
+    read.verdict = VerdictOf(stream->Finish());
+    return read;
+  }
+
+  // Up to the first progress message, which a watch of sound events comes to.
+  std::string Watch(const std::string& id) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
+    pb::WatchSessionRequest request;
+    request.set_session_id(id);
+    request.set_after_seq(0);
+    const auto stream = sessions_->WatchSession(&context, request);
+    pb::WatchSessionResponse message;
+    while (stream->Read(&message)) {
+      if (!message.has_progress()) continue;
+      context.TryCancel();
+      (void)stream->Finish();
+      return "OK";
+    }
+    return VerdictOf(stream->Finish()).reason;
+  }
+
+  template <typename Request, typename Reply>
+  std::string Ask(WireClient::Method<Request, Reply> method, const std::string& id) {
+    Request request;
+    request.set_session_id(id);
+    return client_->Reason(method, request);
+  }
+
+  // How each reading method answers for the session.
+  std::map<std::string, std::string> Reasons(const std::string& id) {
+    pb::ReadSessionRequest tail = WholeOf(id);
+    tail.set_tail_messages(1);
+    return {
+        {"GetSession", Ask(&Stub::GetSession, id)},
+        {"ListEvents", Ask(&Stub::ListEvents, id)},
+        {"ListSessions", client_->Reason(&Stub::ListSessions, pb::ListSessionsRequest())},
+        {"Read", ReadOfStore(id).verdict.reason},
+        {"ReadAudit", Ask(&Stub::ReadAudit, id)},
+        {"ReadJournal", Ask(&Stub::ReadJournal, id)},
+        {"ReadMessages", Ask(&Stub::ReadMessages, id)},
+        {"ReadSession", ReadSession(WholeOf(id)).verdict.reason},
+        {"ReadSession tail", ReadSession(tail).verdict.reason},
+        {"ReadSlots", Ask(&Stub::ReadSlots, id)},
+        {"VerifyAudit", Ask(&Stub::VerifyAudit, id)},
+        {"WatchSession", Watch(id)},
+        {"ResumeSession", client_->Reason(&Stub::ResumeSession, test::ResumeRequest(id))},
+    };
+  }
+
+  TestFolder folder_;
+  ServerProcess server_{folder_};
+  std::unique_ptr<WireClient> client_;
+  std::unique_ptr<Stub> sessions_;
+  std::unique_ptr<pb::StoreService::Stub> store_;
+};
+
+TEST_F(DamagedReads, EachFailsItsOwnReadAlone) {
+  const std::map<std::string, std::vector<std::string>> damaged = {
+      {"message", {"Read", "ReadMessages", "ReadSession"}},
+      {"slot", {}},
+      {"entry", {"ReadJournal"}},
+      {"event", {"ListEvents", "WatchSession"}},
+      {"audit", {"ReadAudit"}},  // VerifyAudit says that the chain is broken
+      {"staged", {"ReadSlots"}},
+  };
+  const pid_t pid = server_.pid();
+  for (const auto& [kind, methods] : damaged) {
+    const std::string id = IdOf(kind);
+    std::map<std::string, std::string> reasons = Reasons(id);
+    for (const std::string& method : methods) {
+      EXPECT_EQ(std::exchange(reasons[method], "OK"), "DAMAGED") << method << " of " << id;
+    }
+    for (const auto& [method, reason] : reasons) EXPECT_EQ(reason, "OK") << method << " of " << id;
+    ASSERT_TRUE(server_.Running()) << id << server_.Log();
+  }
+  EXPECT_EQ(server_.pid(), pid);
+}
+
+TEST_F(DamagedReads, ADamagedSlotHasItsSizeAndNoBytes) {
+  for (const auto& [kind, owner] : {std::pair("slot", "memory"), std::pair("staged", "large")}) {
+    const std::string id = IdOf(kind);
+    for (const Read& read : {ReadSession(WholeOf(id)), ReadOfStore(id)}) {
+      EXPECT_EQ(read.verdict.reason, "OK") << id << read.verdict.message;
+      ASSERT_TRUE(read.slots.contains(owner)) << id;
+      EXPECT_GT(read.slots.at(owner).first, 0U) << id;
+      EXPECT_EQ(read.slots.at(owner).second, 0U) << id;
+    }
+    ASSERT_TRUE(server_.Running()) << id << server_.Log();
+  }
+  // The same one is sound elsewhere.
+  const Read sound = ReadSession(WholeOf(IdOf("event")));
+  EXPECT_EQ(sound.slots.at("memory").first, sound.slots.at("memory").second);
+  EXPECT_EQ(sound.slots.at("large").second, kMiB + 1);
+}
+
+}  // namespace
+}  // namespace holdfast::testing

@@ -1,0 +1,217 @@
+// The log of a real server: every line is JSON, whoever says it, and a reader that stalls delays no
+// call.
+#include "holdfast/v1/admin_service.grpc.pb.h"
+#include "server/healthcheck.h"
+#include "tests/support/channel.h"
+#include "tests/support/server_process.h"
+#include "tests/support/wait.h"
+#include "tests/support/wire_client.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/synchronization/notification.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace holdfast::testing {
+namespace {
+
+// The line, or a value of another kind when it is no JSON.
+nlohmann::json Parsed(const std::string& line) {
+  return nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+}
+
+std::vector<std::string> LinesOf(const std::string& log) {
+  return absl::StrSplit(log, '\n', absl::SkipEmpty());
+}
+
+// A pipe at the place of the server's log, which nothing reads until Read.
+class StalledPipe final {
+ public:
+  explicit StalledPipe(const std::string& path) {
+    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+    // Open for both, so that the server's own open does not wait for a reader.
+    file_ = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    EXPECT_GE(file_, 0);
+  }
+  StalledPipe(const StalledPipe&) = delete;
+  StalledPipe& operator=(const StalledPipe&) = delete;
+  ~StalledPipe() { close(file_); }
+
+  // Takes what is there; the whole lines so far.
+  const std::vector<std::string>& Read() {
+    std::array<char, 65536> buffer{};
+    for (ssize_t got = 0; (got = read(file_, buffer.data(), buffer.size())) > 0;) {
+      rest_.append(buffer.data(), static_cast<size_t>(got));
+    }
+    for (size_t end = 0; (end = rest_.find('\n')) != std::string::npos;) {
+      lines_.push_back(rest_.substr(0, end));
+      rest_.erase(0, end + 1);
+    }
+    return lines_;
+  }
+
+ private:
+  int file_ = -1;
+  std::string rest_;
+  std::vector<std::string> lines_;
+};
+
+// What many clients met that sent so many calls together.
+struct Met {
+  std::atomic<size_t> answered = 0;
+  std::atomic<size_t> failed = 0;
+};
+
+// Echoes from several threads, each on a connection of its own; a thread ends with its first
+// failure.
+void SendEchoes(const std::string& address, size_t calls, Met& met) {
+  constexpr size_t kThreads = 8;
+  constexpr absl::Duration kPatience = absl::Seconds(20);
+  std::vector<std::jthread> threads;
+  for (size_t at = 0; at < kThreads; ++at) {
+    threads.emplace_back([&address, &met, calls] {
+      const auto stub = pb::AdminService::NewStub(Connected(address));
+      for (size_t sent = 0; sent < calls / kThreads; ++sent) {
+        grpc::ClientContext context;
+        context.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
+        pb::EchoResponse reply;
+        if (!stub->Echo(&context, {}, &reply).ok()) {
+          ++met.failed;
+          return;
+        }
+        ++met.answered;
+      }
+    });
+  }
+}
+
+void ExpectServedWithAStalledReader(size_t calls) {
+  TestFolder folder;
+  StalledPipe log(folder.File("server.log"));
+  ServerProcess server(folder);
+  ASSERT_TRUE(server.Start());
+  Met met;
+  SendEchoes(server.address(), calls, met);
+  EXPECT_EQ(met.failed, 0U) << "a call waited for the log";
+  EXPECT_EQ(met.answered, calls);
+  EXPECT_EQ(AskHealth(server.address()), absl::OkStatus());
+
+  // Once it is read again, every call has its line or is among those that are said to be missing.
+  size_t taken = 0;
+  size_t logged = 0;
+  size_t dropped = 0;
+  const auto all_accounted = [&] {
+    const std::vector<std::string>& lines = log.Read();
+    for (; taken < lines.size(); ++taken) {
+      const nlohmann::json line = Parsed(lines[taken]);
+      EXPECT_TRUE(line.is_object()) << lines[taken];
+      if (!line.is_object()) continue;
+      if (line["message"] == "call") ++logged;
+      if (line["message"] == "log lines were dropped") dropped += line["lines"].get<size_t>();
+    }
+    return logged + dropped >= calls;
+  };
+  EXPECT_TRUE(WaitUntil(all_accounted)) << logged << " logged, " << dropped << " dropped";
+  EXPECT_GT(dropped, 0U) << "the reader was not slow at all";
+
+  // And an end is an end also when it stalls once more.
+  SendEchoes(server.address(), calls, met);
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+}
+
+// More lines than the pipe and the queue hold together.
+TEST(StalledLog, DelaysNoCall) { ExpectServedWithAStalledReader(12'000); }
+
+TEST(LongStalledLog, DelaysNoCall) { ExpectServedWithAStalledReader(60'000); }
+
+// Calls CommitTurn with these bytes.
+Verdict SendRaw(const std::string& address, const std::string& bytes) {
+  grpc::GenericStub stub(Connected(address));
+  grpc::ClientContext context;
+  const grpc::Slice slice(bytes);
+  grpc::ByteBuffer request(&slice, 1);
+  grpc::ByteBuffer reply;
+  absl::Notification ended;
+  Verdict verdict;
+  stub.UnaryCall(&context, "/holdfast.v1.SessionService/CommitTurn", {}, &request, &reply,
+                 [&](const grpc::Status& status) {
+                   verdict = VerdictOf(status);
+                   ended.Notify();
+                 });
+  ended.WaitForNotification();
+  return verdict;
+}
+
+TEST(ServerLog, EveryLineIsJson) {
+  TestFolder folder;
+  const std::string passwords = folder.File("passwords");
+  std::ofstream(passwords) << "*:*:*:*:word\n";
+  std::filesystem::permissions(passwords, std::filesystem::perms(0644));
+  // A second store, which cannot be opened, and whose driver warns of the file.
+  ServerProcess server(
+      folder,
+      {.more = absl::StrCat("  - {name: team, kind: postgres, dsn: \"host=", folder.File("nowhere"),
+                            " user=ada passfile=", passwords, "\"}\n")});
+  setenv("GRPC_VERBOSITY", "DEBUG", 1);
+  ASSERT_TRUE(server.Start()) << server.Log();
+  unsetenv("GRPC_VERBOSITY");
+  EXPECT_EQ(SendRaw(server.address(), "\x12\x01\xff").reason, "INVALID_FIELD");
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+
+  const std::string log = server.Log();
+  for (const std::string& line : LinesOf(log)) {
+    const nlohmann::json parsed = Parsed(line);
+    EXPECT_TRUE(parsed.is_object() && parsed.contains("time") && parsed.contains("level") &&
+                parsed.contains("message"))
+        << line;
+  }
+  EXPECT_TRUE(absl::StrContains(log, "has group or world access")) << "libpq said nothing\n" << log;
+  EXPECT_TRUE(absl::StrContains(log, "invalid UTF-8")) << "libprotobuf said nothing\n" << log;
+  EXPECT_TRUE(absl::StrContains(log, ".cc:")) << "gRPC said nothing\n" << log;
+}
+
+// One line for each of so many refused calls would fill a disk.
+TEST(ServerLog, CountsRefusedCallsBeyondSoManyLines) {
+  constexpr size_t kCalls = 2000;
+  TestFolder folder;
+  ServerProcess server(folder);
+  ASSERT_TRUE(server.Start()) << server.Log();
+  WireClient client(server.address());
+  pb::GetSessionRequest request;
+  request.set_session_id("missing");
+  for (size_t sent = 0; sent < kCalls; ++sent) {
+    EXPECT_EQ(client.Reason(&WireClient::Stub::GetSession, request), "SESSION_NOT_FOUND");
+  }
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  size_t logged = 0;
+  size_t counted = 0;
+  for (const std::string& line : LinesOf(server.Log())) {
+    const nlohmann::json parsed = Parsed(line);
+    if (!parsed.is_object() || parsed.value("reason", "") != "SESSION_NOT_FOUND") continue;
+    EXPECT_EQ(parsed["method"], "GetSession");
+    if (parsed["message"] == "call") ++logged;
+    if (parsed["message"] == "calls not logged") counted += parsed["calls"].get<size_t>();
+  }
+  EXPECT_GT(logged, 0U);
+  EXPECT_EQ(logged + counted, kCalls) << logged << " lines";
+  EXPECT_GT(counted, 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::testing

@@ -1,0 +1,21 @@
+// Frames of HTTP/2 as an attacker writes them: no library would send calls in this way.
+#ifndef HOLDFAST_TESTS_SUPPORT_RAW_HTTP2_H_
+#define HOLDFAST_TESTS_SUPPORT_RAW_HTTP2_H_
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::testing::http2 {
+
+// What a client sends first: the preface and its settings, none of which differs from the default.
+std::string Opening();
+// The headers of a gRPC call of `path` ("/package.Service/Method") on `stream`.
+std::string Headers(uint32_t stream, const std::string& path);
+// One empty gRPC message, the last one of the call.
+std::string EmptyMessage(uint32_t stream);
+// The client gives the call up.
+std::string Reset(uint32_t stream);
+
+}  // namespace holdfast::testing::http2
+
+#endif  // HOLDFAST_TESTS_SUPPORT_RAW_HTTP2_H_

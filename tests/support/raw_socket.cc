@@ -1,0 +1,92 @@
+#include "tests/support/raw_socket.h"
+
+#include "absl/time/clock.h"
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <array>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include <utility>
+
+namespace holdfast::testing {
+namespace {
+
+sockaddr_in AddressOf(const std::string& host, int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<in_port_t>(port));
+  inet_pton(AF_INET, host.c_str(), &address.sin_addr);
+  return address;
+}
+
+bool AwaitReadable(int fd, absl::Duration most) {
+  pollfd polled{.fd = fd, .events = POLLIN};
+  const int64_t milliseconds = std::max<int64_t>(0, absl::ToInt64Milliseconds(most));
+  return poll(&polled, 1, static_cast<int>(milliseconds)) > 0;
+}
+
+}  // namespace
+
+RawSocket::RawSocket(const std::string& address, const std::string& source)
+    : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  const size_t colon = address.rfind(':');
+  const sockaddr_in to = AddressOf(address.substr(0, colon), std::stoi(address.substr(colon + 1)));
+  const sockaddr_in from = AddressOf(source, 0);
+  // Thousands in a row would else run out of ports, for each ended one rests for a minute.
+  constexpr linger kReset{.l_onoff = 1, .l_linger = 0};
+  constexpr int kOn = 1;
+  constexpr timeval kPatience{.tv_sec = 2, .tv_usec = 0};
+  setsockopt(fd_, SOL_SOCKET, SO_LINGER, &kReset, sizeof kReset);
+  setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  setsockopt(fd_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &kOn, sizeof kOn);
+  connected_ = fd_ >= 0 && bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0 &&
+               connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+}
+
+RawSocket::RawSocket(RawSocket&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), connected_(other.connected_) {}
+
+RawSocket::~RawSocket() {
+  if (fd_ >= 0) close(fd_);
+}
+
+bool RawSocket::Send(const std::string& bytes) {
+  for (size_t sent = 0; sent < bytes.size();) {
+    const ssize_t took = send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (took <= 0) return false;
+    sent += static_cast<size_t>(took);
+  }
+  return true;
+}
+
+std::string RawSocket::Receive(absl::Duration most) {
+  std::array<char, 16384> buffer{};
+  if (!AwaitReadable(fd_, most)) return "";
+  const ssize_t got = recv(fd_, buffer.data(), buffer.size(), 0);
+  return {buffer.data(), static_cast<size_t>(std::max<ssize_t>(0, got))};
+}
+
+bool RawSocket::AwaitEnd(absl::Duration most) {
+  const absl::Time end = absl::Now() + most;
+  std::array<char, 16384> buffer{};
+  while (AwaitReadable(fd_, end - absl::Now())) {
+    if (recv(fd_, buffer.data(), buffer.size(), 0) <= 0) return true;
+  }
+  return false;
+}
+
+std::vector<RawSocket> OpenIdle(const std::string& address, const std::string& source,
+                                size_t count) {
+  std::vector<RawSocket> all;
+  for (size_t i = 0; i < count; ++i) {
+    RawSocket made(address, source);
+    if (made.connected()) all.push_back(std::move(made));
+  }
+  return all;
+}
+
+}  // namespace holdfast::testing

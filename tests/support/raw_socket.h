@@ -1,0 +1,43 @@
+// Connections of TCP as an attacker makes them: without the library, from an address of its own.
+#ifndef HOLDFAST_TESTS_SUPPORT_RAW_SOCKET_H_
+#define HOLDFAST_TESTS_SUPPORT_RAW_SOCKET_H_
+
+#include "absl/time/time.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace holdfast::testing {
+
+// For one thread; closed with its owner.
+class RawSocket final {
+ public:
+  // Connects to `address` (IPV4:PORT) from the IPv4 address `source`.
+  RawSocket(const std::string& address, const std::string& source);
+  RawSocket(const RawSocket&) = delete;
+  RawSocket& operator=(const RawSocket&) = delete;
+  RawSocket(RawSocket&& other) noexcept;
+  RawSocket& operator=(RawSocket&&) = delete;
+  ~RawSocket();
+
+  [[nodiscard]] bool connected() const { return connected_; }
+  // False once the other side has closed it, or has taken nothing for two seconds.
+  bool Send(const std::string& bytes);
+  // What has come in, at least one byte of it unless `most` passes or it is closed.
+  std::string Receive(absl::Duration most);
+  // Whether the other side closes it within `most`; what comes in before is dropped.
+  bool AwaitEnd(absl::Duration most);
+
+ private:
+  int fd_ = -1;
+  bool connected_ = false;
+};
+
+// As many as could be connected of `count`, none of which says anything.
+std::vector<RawSocket> OpenIdle(const std::string& address, const std::string& source,
+                                size_t count);
+
+}  // namespace holdfast::testing
+
+#endif  // HOLDFAST_TESTS_SUPPORT_RAW_SOCKET_H_

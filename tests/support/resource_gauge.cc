@@ -1,0 +1,103 @@
+#include "tests/support/resource_gauge.h"
+
+#include "tests/support/channel.h"
+#include "tests/support/child_process.h"
+#include "tests/support/wait.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+namespace holdfast::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The entries of a directory of /proc, without those that end meanwhile.
+template <typename Visit>
+void ForEachEntry(const fs::path& directory, Visit visit) {
+  std::error_code gone;
+  for (fs::directory_iterator entry(directory, gone), end; !gone && entry != end;
+       entry.increment(gone)) {
+    visit(entry->path());
+  }
+}
+
+}  // namespace
+
+ProcessUse ProcessUse::Of(pid_t pid) {
+  const fs::path process = absl::StrCat("/proc/", pid);
+  const std::string name = ReadText(process / "comm");
+  ProcessUse use;
+  ForEachEntry(process / "task", [&](const fs::path& task) {
+    if (ReadText(task / "comm") == name) ++use.threads;
+  });
+  ForEachEntry(process / "fd", [&](const fs::path& descriptor) {
+    std::error_code gone;
+    const std::string target = fs::read_symlink(descriptor, gone);
+    if (gone) return;
+    if (absl::StartsWith(target, "socket:")) ++use.sockets;
+    if (absl::StartsWith(target, "/") && !absl::StrContains(target, "/t/")) ++use.files;
+  });
+  return use;
+}
+
+std::ostream& operator<<(std::ostream& out, const ProcessUse& use) {
+  return out << use.threads << " threads, " << use.sockets << " sockets, " << use.files << " files";
+}
+
+std::ostream& operator<<(std::ostream& out, const ResourceGauge::Use& use) {
+  return out << use.process << ", " << use.calls << " calls, " << use.clients.ShortDebugString();
+}
+
+ResourceGauge::ResourceGauge(pid_t pid, const std::string& address, size_t store_sockets)
+    : pid_(pid),
+      store_sockets_(store_sockets),
+      admin_(v1::AdminService::NewStub(Connected(address))),
+      before_(Measure()) {}
+
+std::optional<ResourceGauge::Use> ResourceGauge::Measure() {
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(10)));
+  v1::StatusResponse status;
+  if (!admin_->Status(&context, {}, &status).ok()) return std::nullopt;
+  Use use = {.process = ProcessUse::Of(pid_),
+             .clients = status.resources(),
+             .calls = status.calls_in_progress()};
+  // The two counts are of different moments; ExpectBack asks until they agree.
+  use.process.sockets -= std::min<size_t>(use.process.sockets, use.clients.connections());
+  use.clients.clear_connections();
+  return use;
+}
+
+bool ResourceGauge::IsBack(const Use& now) const {
+  const ProcessUse& before = before_->process;
+  // The start itself takes more for a moment. What clients hold is nothing but the call that asks.
+  return now.process.threads <= before.threads && now.process.files <= before.files &&
+         now.process.sockets <= before.sockets + store_sockets_ && now.calls == 1 &&
+         now.clients.staged_bytes() == 0 && now.clients.streams() == 0 &&
+         now.clients.watchers() == 0 &&
+         now.clients.memory_bytes() <= before_->clients.memory_bytes();
+}
+
+void ResourceGauge::ExpectBack() {
+  if (!before_.has_value()) return;
+  std::optional<Use> now;
+  const bool back = WaitUntil([&] {
+    now = Measure();
+    return now.has_value() && IsBack(*now);
+  });
+  if (!now.has_value()) {
+    ADD_FAILURE() << "the server does not answer";
+  } else {
+    EXPECT_TRUE(back) << "held at the beginning: " << *before_ << "\nstill held: " << *now;
+  }
+}
+
+}  // namespace holdfast::testing

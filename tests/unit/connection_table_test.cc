@@ -1,0 +1,61 @@
+// How many connections are taken, of all peers and of each.
+#include "server/net/connection_table.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace holdfast::test {
+namespace {
+
+// A connected socket, and its other end.
+class Connection final {
+ public:
+  Connection() { EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()), 0); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() {
+    for (const int end : ends_) close(end);
+  }
+  [[nodiscard]] int fd() const { return ends_[0]; }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+TEST(ConnectionTable, TakesAsManyAsItsLimitsSay) {
+  ConnectionTable table({.connections = 3, .per_peer = 2});
+  const std::array<Connection, 5> made;
+  EXPECT_EQ(table.Add(made[0].fd(), "a", absl::ZeroDuration()), ConnectionVerdict::kTaken);
+  EXPECT_EQ(table.Add(made[1].fd(), "a", absl::ZeroDuration()), ConnectionVerdict::kTaken);
+  EXPECT_EQ(table.Add(made[2].fd(), "a", absl::ZeroDuration()), ConnectionVerdict::kTooManyOfPeer);
+  EXPECT_EQ(table.Add(made[3].fd(), "b", absl::ZeroDuration()), ConnectionVerdict::kTaken);
+  EXPECT_EQ(table.Add(made[4].fd(), "c", absl::ZeroDuration()), ConnectionVerdict::kTooMany);
+  EXPECT_EQ(table.size(), 3U);
+}
+
+TEST(ConnectionTable, TakesAnotherOnceOneHasEnded) {
+  ConnectionTable table({.connections = 1, .per_peer = 1});
+  const Connection second;
+  {
+    const Connection first;
+    EXPECT_EQ(table.Add(first.fd(), "a", absl::ZeroDuration()), ConnectionVerdict::kTaken);
+    EXPECT_EQ(table.Add(second.fd(), "a", absl::ZeroDuration()), ConnectionVerdict::kTooManyOfPeer);
+  }
+  EXPECT_EQ(table.Add(second.fd(), "a", absl::Minutes(1)), ConnectionVerdict::kTaken);
+}
+
+TEST(ConnectionTable, RefusesConnectionsThatComeTooFast) {
+  ConnectionTable table({});
+  const Connection made;
+  size_t taken = 0;
+  while (table.Add(made.fd(), "a", absl::ZeroDuration()) == ConnectionVerdict::kTaken) ++taken;
+  EXPECT_EQ(taken, static_cast<size_t>(kNewConnectionsBurst));
+  EXPECT_EQ(table.Add(made.fd(), "b", absl::ZeroDuration()), ConnectionVerdict::kTaken);
+  EXPECT_EQ(table.Add(made.fd(), "a", absl::Seconds(1)), ConnectionVerdict::kTaken);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,45 @@
+// The check that the transport's threads only move bytes, as builds for tests have it.
+#include "session/thread_check.h"
+
+#include "server/rpc/wire.h"
+#include "session/off_core.h"
+
+#include "google/protobuf/empty.pb.h"
+#include "gtest/gtest.h"
+
+namespace holdfast::test {
+namespace {
+
+class ThreadCheck : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!ThreadChecksEnabled()) GTEST_SKIP() << "this build has no thread checks";
+  }
+};
+
+TEST_F(ThreadCheck, EndsTheProcessWhenAThreadOfTheTransportWaits) {
+  EXPECT_DEATH(
+      {
+        const TransportThread here;
+        const OffCore waiting;
+      },
+      "a wait on a thread of the transport");
+}
+
+TEST_F(ThreadCheck, EndsTheProcessWhenAThreadOfTheTransportParses) {
+  EXPECT_DEATH(
+      {
+        const TransportThread here;
+        Received<google::protobuf::Empty> message;
+        (void)message.Parse(Bytes(), 0);
+      },
+      "parsing on a thread of the transport");
+}
+
+TEST_F(ThreadCheck, LetsOtherThreadsWait) {
+  { const TransportThread here; }
+  const OffCore waiting;
+}
+
+}  // namespace
+}  // namespace holdfast::test
