@@ -5,14 +5,17 @@
 #include "tests/support/channel.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
+#include "tests/support/wait.h"
 #include "tests/support/wire_client.h"
 
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +49,16 @@ class Uploads : public ::testing::Test {
     grpc::ClientContext context;
     pb::CommitTurnStreamResponse response;
     std::unique_ptr<grpc::ClientWriter<pb::CommitTurnStreamRequest>> writer;
+    std::future<grpc::Status> end;
+
+    // From now on `end` becomes ready when the server ends the stream. Sends nothing, also not that
+    // nothing more will come.
+    void AwaitEnd() {
+      end = std::async(std::launch::async, [this] { return writer->Finish(); });
+    }
+    [[nodiscard]] bool Ended() const {
+      return end.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    }
 
     bool Send(uint64_t chunk) {
       pb::CommitTurnStreamRequest part;
@@ -110,14 +123,15 @@ TEST_F(Uploads, WhatFitsIsTakenAndTheOthersAreToldWhen) {
   int refused = 0;
   for (int i = 0; i < kAtOnce; ++i) {
     auto upload = Begin("upload-" + std::to_string(i));
-    // Until its first chunk is on the disk, or the stream has ended.
-    uint64_t chunk = 0;
-    while (Staged() == taken.size() && chunk < kChunks && upload->Send(chunk)) ++chunk;
-    if (Staged() > taken.size()) {
+    // One chunk and no more: each reserves one step, however late its file appears on the disk.
+    upload->Send(0);
+    upload->AwaitEnd();
+    ASSERT_TRUE(WaitUntil([&] { return Staged() > taken.size() || upload->Ended(); }));
+    if (!upload->Ended()) {
       taken.push_back(std::move(upload));
       continue;
     }
-    const Verdict verdict = VerdictOf(upload->writer->Finish());
+    const Verdict verdict = VerdictOf(upload->end.get());
     EXPECT_EQ(verdict.reason, "OVERLOADED");
     EXPECT_EQ(verdict.facts.at("field"), "limits.staged_bytes");
     EXPECT_TRUE(verdict.retry_after.has_value());
@@ -128,7 +142,7 @@ TEST_F(Uploads, WhatFitsIsTakenAndTheOthersAreToldWhen) {
   EXPECT_LT(ServerMiB(), kMostMiB);
   for (const auto& upload : taken) {
     upload->context.TryCancel();
-    (void)upload->writer->Finish();
+    upload->end.wait();
   }
 }
 

@@ -45,13 +45,17 @@ int MillisecondsUntil(absl::Time due, absl::Time now) {
 // One direction each: what was read here and is to be written there.
 class PostgresGate::Pair {
  public:
-  Pair(int client, int server) : client_{.socket = client, .out = {}}, server_{.socket = server} {}
+  // `number` counts connections from 0, in the order in which they were taken.
+  Pair(size_t number, int client, int server)
+      : number_(number), client_{.socket = client, .out = {}}, server_{.socket = server} {}
   Pair(const Pair&) = delete;
   Pair& operator=(const Pair&) = delete;
   ~Pair() {
     close(client_.socket);
     close(server_.socket);
   }
+
+  [[nodiscard]] size_t number() const { return number_; }
 
   // What to wait for: both sockets, reading where nothing waits to be written.
   std::array<pollfd, 2> Wanted(absl::Time now) const {
@@ -98,6 +102,7 @@ class PostgresGate::Pair {
     return true;
   }
 
+  size_t number_;
   End client_;
   End server_;
 };
@@ -138,9 +143,14 @@ void PostgresGate::Cut() {
   Wake();
 }
 
-size_t PostgresGate::connections() const {
+size_t PostgresGate::taken() const {
   const absl::MutexLock lock(&mutex_);
-  return pairs_.size();
+  return taken_;
+}
+
+bool PostgresGate::HaveEnded(size_t count) const {
+  const absl::MutexLock lock(&mutex_);
+  return pairs_.empty() || pairs_.front()->number() >= count;
 }
 
 void PostgresGate::Turn(Mode mode, Pace pace) {
@@ -198,7 +208,7 @@ void PostgresGate::Take() {
     close(server);
     return;
   }
-  pairs_.push_back(std::make_unique<Pair>(client, server));
+  pairs_.push_back(std::make_unique<Pair>(taken_++, client, server));
 }
 
 }  // namespace holdfast::testing

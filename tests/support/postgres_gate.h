@@ -49,8 +49,10 @@ class PostgresGate final {
   // Carries again, also what was held, as fast as it can.
   void Open();
 
-  // Connections that were taken and have not ended.
-  [[nodiscard]] size_t connections() const;
+  // Connections taken so far, ended ones included.
+  [[nodiscard]] size_t taken() const;
+  // Whether the first `count` connections taken have all ended.
+  [[nodiscard]] bool HaveEnded(size_t count) const;
 
  private:
   enum class Mode : uint8_t { kOpen, kHeld, kRefusing };
@@ -71,7 +73,8 @@ class PostgresGate final {
   Mode mode_ ABSL_GUARDED_BY(mutex_) = Mode::kOpen;
   Pace pace_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::unique_ptr<Pair>> pairs_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Pair>> pairs_ ABSL_GUARDED_BY(mutex_);  // in the order of numbers
+  size_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };
 
