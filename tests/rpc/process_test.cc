@@ -46,8 +46,13 @@ class Child {
     EXPECT_EQ(pipe2(out.data(), O_CLOEXEC), 0);
     EXPECT_EQ(pipe2(err.data(), O_CLOEXEC), 0);
     pid_ = fork();
-    if (pid_ == 0) Restrict(restrictions);
-    if (pid_ == 0) Exec(arguments, home, out[1], err[1]);
+    if (pid_ == 0) {
+      // Opened with the test's rights: another user may not reach the directory of a checkout.
+      const std::string path = Program();
+      const int program = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      Restrict(restrictions);
+      Exec(program, arguments, home, out[1], err[1]);
+    }
     close(out[1]);
     close(err[1]);
     out_ = out[0];
@@ -94,14 +99,17 @@ class Child {
     }
     if (restrictions.user != geteuid() && setuid(restrictions.user) != 0) _exit(125);
   }
-  [[noreturn]] static void Exec(const std::vector<std::string>& arguments, const std::string& home,
-                                int out, int err) {
+  static std::string Program() {
+    const char* bin = std::getenv("HOLDFAST_BIN_DIR");
+    return std::string(bin == nullptr ? "build/bin" : bin) + "/holdfastd";
+  }
+  [[noreturn]] static void Exec(int program, const std::vector<std::string>& arguments,
+                                const std::string& home, int out, int err) {
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
-    const char* bin = std::getenv("HOLDFAST_BIN_DIR");
-    std::string program = std::string(bin == nullptr ? "build/bin" : bin) + "/holdfastd";
+    std::string name = "holdfastd";
     std::string home_variable = "HOME=" + home;
-    std::vector<char*> argv = {program.data()};
+    std::vector<char*> argv = {name.data()};
     for (const std::string& argument : arguments) {
       argv.push_back(const_cast<char*>(argument.c_str()));
     }
@@ -110,7 +118,7 @@ class Child {
     const char* options = std::getenv("TSAN_OPTIONS");
     std::string tsan = "TSAN_OPTIONS=" + std::string(options == nullptr ? "" : options);
     std::array<char*, 3> environment = {home_variable.data(), tsan.data(), nullptr};
-    execve(program.c_str(), argv.data(), environment.data());
+    fexecve(program, argv.data(), environment.data());
     _exit(127);
   }
   static std::string Rest(int file) {
