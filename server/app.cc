@@ -72,8 +72,18 @@ std::vector<std::string> ListedServices() {
   return services;
 }
 
+// The transport would inflate a message whole, on its own threads, before it compares its size with
+// any limit. What is compressed is refused as UNIMPLEMENTED instead.
+void RefuseCompression(grpc::ServerBuilder& builder) {
+  for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+}
+
 void Configure(grpc::ServerBuilder& builder, const LimitsConfig& limits) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(kTransportMessageBytes));
+  RefuseCompression(builder);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kTransportMetadataBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              static_cast<int>(limits.calls_per_connection));
@@ -128,6 +138,7 @@ absl::Status App::Open() {
   streams_ = std::make_unique<OpenStreams>(
       *pool_, StreamLimits{.idle = config.limits.stream_idle,
                            .write_timeout = config.limits.stream_write_timeout});
+  replies_ = std::make_unique<PendingReplies>(config.limits.stream_write_timeout);
   connections_ = std::make_unique<ConnectionTable>(ConnectionLimits{
       .connections = config.server.connections, .per_peer = config.server.connections_per_peer});
   resets_ = std::make_unique<ResetCounter>(
@@ -145,7 +156,8 @@ absl::Status App::Open() {
                                       .random = parts_.random,
                                       .log = parts_.log,
                                       .secrets = *secrets_,
-                                      .resets = resets_.get()});
+                                      .resets = resets_.get(),
+                                      .replies = replies_.get()});
   sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random, *secrets_);
   const WatchLimits watch_limits{.watchers = config.limits.watchers,
                                  .progress = config.limits.watch_progress,
@@ -196,11 +208,11 @@ absl::Status App::Listen() {
   Configure(builder, parts_.config.limits);
   ConfigureConnections(builder, parts_.config.server);
   if (parts_.config.server.Reflects()) {
-    reflection_ = std::make_unique<ReflectionService>(ListedServices());
+    reflection_ = std::make_unique<ReflectionService>(*edge_, ListedServices());
     builder.RegisterService(reflection_.get());
   }
   sink_ = std::make_unique<GrpcConnections>(builder, grpc::InsecureServerCredentials());
-  health_ = std::make_unique<HealthService>(Services());
+  health_ = std::make_unique<HealthService>(*edge_, Services());
   builder.RegisterService(health_.get());
   builder.RegisterService(session_service_.get());
   builder.RegisterService(store_service_.get());
@@ -281,7 +293,10 @@ std::string App::Shown(const std::string& text) const {
   return secrets_->Find(text) ? "***" : text;
 }
 
-void App::TendStreams() { streams_->Tend(parts_.clock.SinceBoot()); }
+void App::TendStreams() {
+  streams_->Tend(parts_.clock.SinceBoot());
+  replies_->Tend(parts_.clock.SinceBoot());
+}
 
 void App::Sweep() {
   const auto closed = sessions_->RecoverDue(parts_.config.recovery.abandon_after, kSweepCandidates);

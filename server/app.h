@@ -103,6 +103,7 @@ class App {
   std::unique_ptr<Admission> admission_;
   std::unique_ptr<StagedBudget> staged_;
   std::unique_ptr<OpenStreams> streams_;
+  std::unique_ptr<PendingReplies> replies_;
   std::unique_ptr<SecretScanner> secrets_;
   std::unique_ptr<Edge> edge_;
   std::unique_ptr<Sessions> sessions_;

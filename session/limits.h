@@ -117,6 +117,8 @@ inline constexpr size_t kOtherDescriptors = 256;
 // connections are closed.
 inline constexpr size_t kResetsPerPeer = 1000;
 inline constexpr absl::Duration kResetWindow = absl::Seconds(10);
+// A request of the health service or of the reflection service.
+inline constexpr size_t kProbeRequestBytes = 4 * kKiB;
 // Watches of the health service.
 inline constexpr size_t kHealthWatches = 64;
 

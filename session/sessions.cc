@@ -1,6 +1,7 @@
 #include "session/sessions.h"
 
 #include "session/answers.h"
+#include "session/check_command.h"
 #include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/limits.h"
@@ -141,8 +142,7 @@ absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change 
 }
 
 absl::StatusOr<Done> Sessions::Create(const Caller& caller, const CreateCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionId session = command.session.value_or(DerivedId(caller.tenant, command.request));
   return CreateAs(caller, command, session, StampOf(command));
 }
@@ -195,8 +195,7 @@ absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller
 }
 
 absl::StatusOr<Done> Sessions::Update(const Caller& caller, const UpdateCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 
@@ -226,15 +225,13 @@ absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnC
 
 absl::StatusOr<Done> Sessions::AppendJournal(const Caller& caller,
                                              const AppendJournalCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return Execute({caller.tenant, command.session}, std::nullopt,
                  [&](const Head& head) { return Decide(head, caller, command); });
 }
 
 absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurnCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   absl::StatusOr<Done> done = ExecuteAsked(caller, command);
   RETURN_IF_ERROR(failures_.Judge(key, command.turn, done.status()));
@@ -242,16 +239,14 @@ absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurn
 }
 
 absl::StatusOr<Done> Sessions::Write(const Caller& caller, const WriteCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 
 template <typename Command>
 absl::StatusOr<std::optional<Done>> Sessions::ForeseeAs(Method method, const Caller& caller,
                                                         const Command& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   ASSIGN_OR_RETURN(const Loaded loaded, store_.LoadForDecision(key, command.request));
   if (loaded.request) {
@@ -277,14 +272,12 @@ absl::StatusOr<std::optional<Done>> Sessions::Foresee(const Caller& caller,
 
 absl::StatusOr<Done> Sessions::AbandonTurn(const Caller& caller,
                                            const AbandonTurnCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 
 absl::StatusOr<Done> Sessions::Close(const Caller& caller, const CloseCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 
@@ -312,8 +305,7 @@ absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand&
 }
 
 absl::StatusOr<Done> Sessions::Cancel(const Caller& caller, const CancelCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 

@@ -1,12 +1,11 @@
 // Audit records of acts outside of the store, and the walk over a chain.
 #include "session/audit.h"
+#include "session/check_command.h"
 #include "session/fingerprint.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/secret_check.h"
 #include "session/sessions.h"
 #include "session/status_macros.h"
-#include "session/validate.h"
 
 #include <utility>
 
@@ -49,8 +48,7 @@ absl::Status WalkTo(SessionStore& store, const SessionKey& key, const Head& head
 
 absl::StatusOr<Done> Sessions::AppendAudit(const Caller& caller,
                                            const AppendAuditCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
   return Execute({caller.tenant, command.session}, asked,
                  [&](const Head& head) { return Decide(head, caller, command); });

@@ -1,12 +1,11 @@
 // Taking a session up again: the grant, the recovery report, and the first bytes of its contents.
+#include "session/check_command.h"
 #include "session/fingerprint.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/secret_check.h"
 #include "session/sessions.h"
 #include "session/staged.h"
 #include "session/status_macros.h"
-#include "session/validate.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -190,8 +189,7 @@ absl::Status InlineTail(SessionStore& store, const SessionKey& key, uint32_t cou
 }  // namespace
 
 absl::StatusOr<Resumed> Sessions::Resume(const Caller& caller, const ResumeCommand& command) {
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  RETURN_IF_ERROR(Validate(command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   ASSIGN_OR_RETURN(Done done, ResumeOrCreate(caller, command));
   Resumed resumed;

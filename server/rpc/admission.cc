@@ -27,7 +27,7 @@ absl::StatusOr<Admission::Ticket> Admission::AdmitBytes(size_t bytes) {
 }
 
 absl::StatusOr<Admission::Ticket> Admission::Take(CallShare held) {
-  if (held.bytes > memory_budget_ - bytes_) return Overloaded("limits.memory_budget");
+  if (!Fits(held.bytes, bytes_)) return Overloaded("limits.memory_budget");
   calls_ += held.calls;
   bytes_ += held.bytes;
   return Ticket(this, held);
@@ -67,12 +67,19 @@ absl::Status Admission::Ticket::Resize(size_t bytes) {
   if (admission_ == nullptr) return absl::OkStatus();
   const absl::MutexLock lock(&admission_->mutex_);
   const size_t others = admission_->bytes_ - held_.bytes;
-  if (bytes > held_.bytes && bytes > admission_->memory_budget_ - others) {
+  if (bytes > held_.bytes && !admission_->Fits(bytes, others)) {
     return Overloaded("limits.memory_budget");
   }
   admission_->bytes_ = others + bytes;
   held_.bytes = bytes;
   return absl::OkStatus();
+}
+
+void Admission::Ticket::Hold(size_t bytes) {
+  if (admission_ == nullptr) return;
+  const absl::MutexLock lock(&admission_->mutex_);
+  admission_->bytes_ += bytes - held_.bytes;
+  held_.bytes = bytes;
 }
 
 Admission::Ticket& Admission::Ticket::operator=(Ticket&& other) noexcept {

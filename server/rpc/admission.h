@@ -38,6 +38,8 @@ class Admission {
     // when the budget does not have it, and then nothing changes; it is granted while the server
     // stops, since its call runs already. A ticket that was never admitted takes nothing.
     absl::Status Resize(size_t bytes);
+    // The same without a refusal, for bytes that are there already: later calls find so much less.
+    void Hold(size_t bytes);
     [[nodiscard]] size_t bytes() const { return admission_ == nullptr ? 0 : held_.bytes; }
 
    private:
@@ -74,6 +76,10 @@ class Admission {
 
  private:
   absl::StatusOr<Ticket> Take(CallShare held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether `bytes` fit beside `others`, which may be more than the budget by what is held anyway.
+  [[nodiscard]] bool Fits(size_t bytes, size_t others) const {
+    return others <= memory_budget_ && bytes <= memory_budget_ - others;
+  }
   [[nodiscard]] bool IsIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return calls_ == 0; }
 
   const size_t memory_budget_;

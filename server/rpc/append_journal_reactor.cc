@@ -2,7 +2,7 @@
 
 #include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/journal_stream.h"
-#include "server/rpc/stream_task.h"
+#include "server/rpc/stream_ends.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -116,8 +116,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
 
   // On a worker. What can be appended now is appended here.
   void Parse() {
-    absl::StatusOr<AppendJournalCommand> request =
-        RunStreamTask(edge_.log, kMethod, [this] { return ParseRequest(); });
+    absl::StatusOr<AppendJournalCommand> request = call_.RunPart([this] { return ParseRequest(); });
     const JournalStream::Steps steps = Advance([&](JournalStream& stream) {
       mutex_.AssertHeld();
       TakeRequest(std::move(request), stream);
@@ -172,8 +171,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
       const absl::MutexLock lock(&mutex_);
       batch = stream_.TakeBatch();
     }
-    const absl::StatusOr<Done> done =
-        RunStreamTask(edge_.log, kMethod, [&] { return AppendIfWanted(batch); });
+    const absl::StatusOr<Done> done = call_.RunPart([&] { return AppendIfWanted(batch); });
     Proceed([&](JournalStream& stream) {
       mutex_.AssertHeld();
       stream.Appended(batch, done);

@@ -33,6 +33,39 @@ absl::Status Dropped(Reason reason, std::string_view message) {
   return Refusal(reason, message).With("outcome", "known");
 }
 
+// A unary call whose work is one task of a worker.
+class FunnelReactor final : public UnaryReactor {
+ public:
+  FunnelReactor(Edge& edge, grpc::CallbackServerContext& context, CallInfo info, Work work)
+      : UnaryReactor(edge, context),
+        edge_(edge),
+        context_(context),
+        call_(edge, context, std::move(info)),
+        work_(std::move(work)) {}
+
+  void Start() {
+    absl::Status entered = call_.Enter();
+    // One that was given up already takes no place in the queue from others.
+    if (entered.ok() && context_.IsCancelled()) entered = call_.StillWanted();
+    if (!entered.ok()) return Answer(call_, entered);
+    if (!edge_.pool.Submit([this] { Work(); })) Answer(call_, Overloaded("limits.queued_calls"));
+  }
+
+ private:
+  void Work() {
+    absl::Status status = call_.StillWanted();
+    if (status.ok()) status = call_.Run([this] { return work_(call_); });
+    work_ = nullptr;  // what it holds is not needed while the reply leaves
+    if (!status.ok()) call_.HoldReply(0);
+    Answer(call_, status);
+  }
+
+  Edge& edge_;
+  grpc::CallbackServerContext& context_;
+  Call call_;
+  holdfast::Work work_;
+};
+
 }  // namespace
 
 Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
@@ -55,7 +88,8 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
 }
 
 void Call::NameSession(std::string session) {
-  facts_.session = edge_.secrets.Find(session) ? kHiddenText : std::move(session);
+  const bool hidden = !session.empty() && edge_.secrets.Find(session).has_value();
+  facts_.session = hidden ? kHiddenText : std::move(session);
 }
 
 void Call::ReadTrace() {
@@ -149,28 +183,14 @@ grpc::Status Call::End(const absl::Status& status) {
                   .trace_id = facts_.trace_id});
   SetPushback(status);
   CountIfReset();
-  ticket_ = {};
   return ToGrpcStatus(status, facts_);
 }
 
 grpc::ServerUnaryReactor* RunUnary(Edge& edge, grpc::CallbackServerContext* context, CallInfo info,
                                    Work work) {
   const TransportThread here;
-  UnaryReactor* reactor = UnaryReactor::Start(edge, *context, std::move(info));
-  Call& call = reactor->call();
-  absl::Status entered = call.Enter();
-  // One that was given up already takes no place in the queue from others.
-  if (entered.ok() && context->IsCancelled()) entered = call.StillWanted();
-  if (!entered.ok()) {
-    reactor->Finish(call.End(entered));
-    return reactor;
-  }
-  const bool queued = edge.pool.Submit([&call, reactor, work = std::move(work)]() mutable {
-    absl::Status status = call.StillWanted();
-    if (status.ok()) status = call.Run([&] { return work(call); });
-    reactor->Finish(call.End(status));
-  });
-  if (!queued) reactor->Finish(call.End(Overloaded("limits.queued_calls")));
+  auto* const reactor = new FunnelReactor(edge, *context, std::move(info), std::move(work));
+  reactor->Start();
   return reactor;
 }
 

@@ -6,6 +6,7 @@
 #include "server/log.h"
 #include "server/rpc/admission.h"
 #include "server/rpc/open_streams.h"
+#include "server/rpc/pending_replies.h"
 #include "server/rpc/receive.h"
 #include "server/rpc/reset_counter.h"
 #include "server/rpc/staged_budget.h"
@@ -24,6 +25,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -42,6 +44,8 @@ struct Edge {
   const SecretScanner& secrets = NoSecrets();
   // Of calls that were given up before their work began.
   ResetCounter* resets = nullptr;
+  // Of unary calls; without it nothing bounds how long a reply waits for its reader.
+  PendingReplies* replies = nullptr;
 };
 
 // What a handler says of its call.
@@ -66,10 +70,22 @@ class Call {
   [[nodiscard]] absl::Status StillWanted() const;
   // Runs `work`, a part of the call. INTERNAL, logged and counted, if it throws.
   absl::Status Run(absl::FunctionRef<absl::Status()> work);
-  // Writes the log line and gives the call's place back; the answer is what the client gets. What
-  // is refused because the server stops tells the client's library when to try again. Called once,
-  // before the call is finished.
+  // The same for a part that answers a Status or a StatusOr.
+  template <typename Part>
+  auto RunPart(Part part) -> decltype(part()) {
+    std::optional<decltype(part())> result;
+    const absl::Status ran = Run([&] {
+      result.emplace(part());
+      return absl::OkStatus();
+    });
+    return ran.ok() ? *std::move(result) : ran;
+  }
+  // Writes the log line; the answer is what the client gets. What is refused because the server
+  // stops tells the client's library when to try again. Called once, before the call is finished.
+  // The call keeps its place until it is destroyed: its answer is still to be written.
   grpc::Status End(const absl::Status& status);
+  // From now on the call holds the memory of its request and of a reply of so many bytes.
+  void HoldReply(size_t bytes) { ticket_.Hold(request_bytes_ + bytes); }
 
   // Parses the request of this call, which is let in. Takes the memory that the request may need
   // before, and gives back afterwards what it does not. OVERLOADED when the budget does not have

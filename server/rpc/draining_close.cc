@@ -3,6 +3,7 @@
 #include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
+#include "server/rpc/unary_reactor.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "session/thread_check.h"
@@ -26,18 +27,18 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
         sessions_(sessions),
         waiters_(waiters),
         unary_(unary),
-        reactor_(unary.context->DefaultReactor()),
         call_(edge, *unary.context, InfoOf(unary)),
         arrived_(edge.clock.SinceBoot()) {}
 
-  grpc::ServerUnaryReactor* Start() {
+  // `reactor` keeps this alive until its reply has left.
+  void Start(UnaryReactor& reactor) {
     const TransportThread here;
+    reactor_ = &reactor;
     if (const absl::Status entered = call_.Enter(); !entered.ok()) {
       Finish(entered);
     } else if (!edge_.pool.Submit([self = shared_from_this()] { self->Begin(); })) {
       Finish(Overloaded("limits.queued_calls"));
     }
-    return reactor_;
   }
 
  private:
@@ -113,16 +114,20 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
     pb::CloseSessionResponse response;
     WriteReply(done, response);
     *unary_.response = ToBytes(response);
+    call_.HoldReply(unary_.response->Length());
     return absl::OkStatus();
   }
 
-  void Finish(const absl::Status& status) { reactor_->Finish(call_.End(status)); }
+  void Finish(const absl::Status& status) {
+    if (!status.ok()) call_.HoldReply(0);
+    reactor_->Answer(call_, status);
+  }
 
   Edge& edge_;
   Sessions& sessions_;
   TurnWaiters& waiters_;
   const Unary unary_;
-  grpc::ServerUnaryReactor* const reactor_;
+  UnaryReactor* reactor_ = nullptr;
   Call call_;
   const absl::Duration arrived_;  // since boot
   CloseCommand command_;          // fixed from Begin on: two threads may read it
@@ -130,11 +135,23 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
   std::optional<uint64_t> committed_before_;
 };
 
+class Reactor final : public UnaryReactor {
+ public:
+  Reactor(Edge& edge, const Unary& unary, std::shared_ptr<DrainingClose> close)
+      : UnaryReactor(edge, *unary.context), close_(std::move(close)) {}
+
+ private:
+  const std::shared_ptr<DrainingClose> close_;
+};
+
 }  // namespace
 
 grpc::ServerUnaryReactor* StartClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters,
                                      const Unary& unary) {
-  return std::make_shared<DrainingClose>(edge, sessions, waiters, unary)->Start();
+  auto close = std::make_shared<DrainingClose>(edge, sessions, waiters, unary);
+  auto* const reactor = new Reactor(edge, unary, close);
+  close->Start(*reactor);
+  return reactor;
 }
 
 }  // namespace holdfast

@@ -1,36 +1,54 @@
 #include "server/rpc/health_service.h"
 
+#include "server/rpc/status.h"
+#include "server/rpc/unary_reactor.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+
 #include <algorithm>
 
 namespace holdfast {
 namespace {
 
-grpc::Status NotKnown() {
-  return {grpc::StatusCode::NOT_FOUND, "this server has no service of this name"};
-}
+class CheckReactor final : public UnaryReactor {
+ public:
+  CheckReactor(Edge& edge, grpc::CallbackServerContext& context) : UnaryReactor(edge, context) {
+    if (edge.resets != nullptr && context.IsCancelled()) {
+      edge.resets->Count(context.peer(), edge.clock.SinceBoot());
+    }
+  }
+};
 
 }  // namespace
 
-bool HealthService::Knows(const std::string& service) const {
-  return std::find(services_.begin(), services_.end(), service) != services_.end();
+grpc::Status HealthService::CheckRequest(const Bytes& request) const {
+  if (request.Length() > kProbeRequestBytes) {
+    return ToGrpcStatus(TooLarge("request", kProbeRequestBytes, request.Length()), {});
+  }
+  Received<grpc::health::v1::HealthCheckRequest> received;
+  if (const absl::Status parsed = received.Parse(request, kMiB); !parsed.ok()) {
+    return ToGrpcStatus(parsed, {});
+  }
+  if (std::find(services_.begin(), services_.end(), (*received).service()) == services_.end()) {
+    return {grpc::StatusCode::NOT_FOUND, "this server has no service of this name"};
+  }
+  return grpc::Status::OK;
 }
 
 grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context,
-                                               const Request* request, Response* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (!Knows(request->service())) {
-    reactor->Finish(NotKnown());
-    return reactor;
-  }
-  response->set_status(HealthStatus(watches_.serving()));
-  reactor->Finish(grpc::Status::OK);
+                                               const Bytes* request, Bytes* response) {
+  auto* const reactor = new CheckReactor(edge_, *context);
+  const grpc::Status status = CheckRequest(*request);
+  if (status.ok()) *response = HealthResponse(watches_.serving());
+  reactor->Answer(status);
   return reactor;
 }
 
-grpc::ServerWriteReactor<HealthService::Response>* HealthService::Watch(
-    grpc::CallbackServerContext*, const Request* request) {
-  if (!Knows(request->service())) return RefuseHealthWatch(NotKnown());
-  return StartHealthWatch(watches_);
+grpc::ServerWriteReactor<Bytes>* HealthService::Watch(grpc::CallbackServerContext* context,
+                                                      const Bytes* request) {
+  const grpc::Status status = CheckRequest(*request);
+  if (!status.ok()) return RefuseHealthWatch(status);
+  return StartHealthWatch(edge_, *context, watches_);
 }
 
 }  // namespace holdfast

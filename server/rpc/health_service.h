@@ -1,9 +1,13 @@
 // grpc.health.v1.Health: SERVING or NOT_SERVING, the same for every service of this server. Neither
-// method looks at the store, and neither writes a line in the log.
+// method looks at the store, needs a worker or writes a line in the log: a check is answered while
+// every worker is busy, on the thread that brought it, and therefore takes a small request alone.
 #ifndef HOLDFAST_SERVER_RPC_HEALTH_SERVICE_H_
 #define HOLDFAST_SERVER_RPC_HEALTH_SERVICE_H_
 
+#include "server/rpc/call.h"
 #include "server/rpc/health_watch_reactor.h"
+#include "server/rpc/raw_methods.h"
+#include "server/rpc/wire.h"
 
 #include <grpc/health/v1/health.grpc.pb.h>
 #include <grpcpp/server_context.h>
@@ -15,28 +19,34 @@
 
 namespace holdfast {
 
-class HealthService final : public grpc::health::v1::Health::CallbackService {
- public:
-  using Request = grpc::health::v1::HealthCheckRequest;
-  using Response = grpc::health::v1::HealthCheckResponse;
+using RawHealthService = RawMethods<grpc::health::v1::Health::Service,
+                                    grpc::health::v1::Health::WithRawCallbackMethod_Check,
+                                    grpc::health::v1::Health::WithRawCallbackMethod_Watch>;
 
-  // Answers for `services`, the empty name among them if it answers for the server.
-  explicit HealthService(std::vector<std::string> services) : services_(std::move(services)) {}
+class HealthService final : public RawHealthService {
+ public:
+  // Answers for `services`, the empty name among them if it answers for the server. `edge` must
+  // outlive this.
+  HealthService(Edge& edge, std::vector<std::string> services)
+      : edge_(edge), services_(std::move(services)) {}
 
   // What is answered from now on; those who watch are told. Any thread may call.
   void SetServing(bool serving) { watches_.SetServing(serving); }
   // Ends every watch, and those to come. Any thread may call.
   void EndWatches() { watches_.End(); }
 
-  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context, const Request* request,
-                                  Response* response) override;
+  // Both: TOO_LARGE for a request over kProbeRequestBytes, INVALID_FIELD for one that is none, and
+  // NOT_FOUND, without details, for a service that is not among those of this server.
+  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context, const Bytes* request,
+                                  Bytes* response) override;
   // At most kHealthWatches at once; one more is OVERLOADED.
-  grpc::ServerWriteReactor<Response>* Watch(grpc::CallbackServerContext* context,
-                                            const Request* request) override;
+  grpc::ServerWriteReactor<Bytes>* Watch(grpc::CallbackServerContext* context,
+                                         const Bytes* request) override;
 
  private:
-  [[nodiscard]] bool Knows(const std::string& service) const;
+  [[nodiscard]] grpc::Status CheckRequest(const Bytes& request) const;
 
+  Edge& edge_;
   const std::vector<std::string> services_;
   HealthWatches watches_;
 };

@@ -6,19 +6,21 @@
 #include "session/reasons.h"
 #include "session/refusal.h"
 
+#include <grpc/health/v1/health.pb.h>
+
 #include <optional>
 
 namespace holdfast {
 namespace {
 
-using Response = grpc::health::v1::HealthCheckResponse;
-
 // A write may be under way; what changes meanwhile is written after it, the newest alone.
-class Reactor final : public HealthWatchReactor, public HealthWatch {
+class Reactor final : public HealthWatchReactor, public HealthWatch, public OpenStream {
  public:
-  explicit Reactor(HealthWatches& watches) : watches_(watches) {}
+  Reactor(Edge& edge, grpc::CallbackServerContext& context, HealthWatches& watches)
+      : edge_(edge), context_(context), watches_(watches) {}
 
   void Start() {
+    edge_.streams.Add(this);
     if (!watches_.Add(this)) FinishWith(ToGrpcStatus(Overloaded("health.watches"), {}));
   }
 
@@ -32,27 +34,47 @@ class Reactor final : public HealthWatchReactor, public HealthWatch {
     FinishWith(ToGrpcStatus(StoreUnavailable("this server is stopping", Fate::kNoEffect), {}));
   }
 
+  // The end comes with the server's own: HealthWatches::End.
+  void Drain() override {}
+
+  void Tend(absl::Duration now) override {
+    const absl::MutexLock lock(&mutex_);
+    const bool waits = writing_ || finished_;
+    if (!waits || now - since_ < edge_.streams.limits().write_timeout) return;
+    since_ = now;
+    context_.TryCancel();
+  }
+
   void OnWriteDone(bool ok) override {
     const absl::MutexLock lock(&mutex_);
     writing_ = false;
-    if (ending_) return Finish(*ending_);
-    if (ok) Write();
+    if (ok) Write();  // also the last status before the end
+    if (ending_ && !writing_) FinishNow();
   }
 
   void OnCancel() override { FinishWith(grpc::Status::CANCELLED); }
 
   void OnDone() override {
+    edge_.streams.Remove(this);
     watches_.Remove(this);
+    { const absl::MutexLock lock(&mutex_); }  // the last one to use it has let go
     delete this;
   }
 
  private:
   void Write() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (writing_ || ending_ || written_ == wanted_) return;
+    if (writing_ || finished_ || written_ == wanted_) return;
     writing_ = true;
+    since_ = edge_.clock.SinceBoot();
     written_ = wanted_;
-    response_.set_status(HealthStatus(*wanted_));
+    response_ = HealthResponse(*wanted_);
     StartWrite(&response_);
+  }
+
+  void FinishNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    finished_ = true;
+    since_ = edge_.clock.SinceBoot();
+    Finish(*ending_);
   }
 
   // The transport allows one write at a time and nothing after the end.
@@ -60,16 +82,20 @@ class Reactor final : public HealthWatchReactor, public HealthWatch {
     const absl::MutexLock lock(&mutex_);
     if (ending_) return;
     ending_ = status;
-    if (!writing_) Finish(status);
+    if (!writing_) FinishNow();
   }
 
+  Edge& edge_;
+  grpc::CallbackServerContext& context_;
   HealthWatches& watches_;
-  Response response_;  // of the write that is under way
+  Bytes response_;  // of the write that is under way
   absl::Mutex mutex_;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<bool> wanted_ ABSL_GUARDED_BY(mutex_);
   std::optional<bool> written_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> ending_ ABSL_GUARDED_BY(mutex_);
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration since_ ABSL_GUARDED_BY(mutex_);  // since boot: of the last write, or the end
 };
 
 class Refused final : public HealthWatchReactor {
@@ -80,8 +106,11 @@ class Refused final : public HealthWatchReactor {
 
 }  // namespace
 
-Response::ServingStatus HealthStatus(bool serving) {
-  return serving ? Response::SERVING : Response::NOT_SERVING;
+Bytes HealthResponse(bool serving) {
+  grpc::health::v1::HealthCheckResponse response;
+  response.set_status(serving ? grpc::health::v1::HealthCheckResponse::SERVING
+                              : grpc::health::v1::HealthCheckResponse::NOT_SERVING);
+  return ToBytes(response);
 }
 
 void HealthWatches::SetServing(bool serving) {
@@ -115,8 +144,9 @@ void HealthWatches::End() {
   for (HealthWatch* watch : watches_) watch->End();
 }
 
-HealthWatchReactor* StartHealthWatch(HealthWatches& watches) {
-  auto* reactor = new Reactor(watches);
+HealthWatchReactor* StartHealthWatch(Edge& edge, grpc::CallbackServerContext& context,
+                                     HealthWatches& watches) {
+  auto* reactor = new Reactor(edge, context, watches);
   reactor->Start();
   return reactor;
 }

@@ -2,17 +2,19 @@
 #ifndef HOLDFAST_SERVER_RPC_HEALTH_WATCH_REACTOR_H_
 #define HOLDFAST_SERVER_RPC_HEALTH_WATCH_REACTOR_H_
 
+#include "server/rpc/call.h"
+#include "server/rpc/wire.h"
+
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include <grpc/health/v1/health.grpc.pb.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <set>
 
 namespace holdfast {
 
-// Of all services of the server, which serve or not together.
-grpc::health::v1::HealthCheckResponse::ServingStatus HealthStatus(bool serving);
+// The HealthCheckResponse of every service of the server, which serve or not together.
+Bytes HealthResponse(bool serving);
 
 class HealthWatch {
  public:
@@ -44,10 +46,12 @@ class HealthWatches {
   std::set<HealthWatch*> watches_ ABSL_GUARDED_BY(mutex_);
 };
 
-using HealthWatchReactor = grpc::ServerWriteReactor<grpc::health::v1::HealthCheckResponse>;
+using HealthWatchReactor = grpc::ServerWriteReactor<Bytes>;
 
-// Deletes itself when its stream has ended. `watches` must outlive the transport.
-HealthWatchReactor* StartHealthWatch(HealthWatches& watches);
+// Deletes itself when its stream has ended. One whose client reads nothing for
+// `limits.stream_write_timeout` is cancelled. All must outlive the transport.
+HealthWatchReactor* StartHealthWatch(Edge& edge, grpc::CallbackServerContext& context,
+                                     HealthWatches& watches);
 // A stream that ends at once.
 HealthWatchReactor* RefuseHealthWatch(const grpc::Status& status);
 

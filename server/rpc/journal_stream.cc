@@ -2,11 +2,10 @@
 
 #include "server/rpc/convert_contents.h"
 #include "server/rpc/convert_fields.h"
+#include "session/check_command.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/secret_check.h"
 #include "session/status_macros.h"
-#include "session/validate.h"
 
 #include <utility>
 #include <vector>
@@ -38,8 +37,7 @@ absl::StatusOr<AppendJournalCommand> JournalRequests::Read(
   ASSIGN_OR_RETURN(command.entries, ReadEntries(request.entries()));
   command.acting_owner = acting_owner_;
   // Here too, so that paths are those of the request and not of a batch.
-  RETURN_IF_ERROR(Validate(command));
-  RETURN_IF_ERROR(CheckSecrets(secrets_, command));
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return command;
 }
 

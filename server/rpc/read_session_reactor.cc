@@ -6,7 +6,7 @@
 #include "server/rpc/convert_session.h"
 #include "server/rpc/piece_packer.h"
 #include "server/rpc/session_reader.h"
-#include "server/rpc/stream_task.h"
+#include "server/rpc/stream_ends.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -188,8 +188,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
 
   // On a worker.
   void ReadPage() {
-    absl::StatusOr<std::optional<Page>> page =
-        RunStreamTask(edge_.log, Kind::kMethod, [this] { return Next(); });
+    absl::StatusOr<std::optional<Page>> page = call_.RunPart([this] { return Next(); });
     Ending ending;
     {
       const absl::MutexLock lock(&mutex_);

@@ -35,7 +35,8 @@ absl::Status Receive(const Bytes& bytes, size_t arena_most, Admission::Ticket& t
   RETURN_IF_ERROR(ticket.Resize(most));
   RETURN_IF_ERROR(message.Parse(bytes, arena));
   // Never more than before, so that what has been parsed is not refused any more.
-  return ticket.Resize(std::min(most, texts + message.ArenaBytes() * kCopiesOfShells));
+  const size_t shells = message.ArenaBytes() * kCopiesOfShells;
+  return ticket.Resize(std::min(most, texts + shells + size.unknown));
 }
 
 }  // namespace holdfast

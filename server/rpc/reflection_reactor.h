@@ -11,10 +11,12 @@
 
 namespace holdfast {
 
-// Answers one question after the other. Deletes itself when its stream has ended; both must outlive
-// the transport. `streams` counts those that are open.
-grpc::ServerBidiReactor<ReflectionService::Request, ReflectionService::Response>* StartReflection(
-    const std::vector<std::string>& services, std::atomic<size_t>& streams);
+// Answers one question after the other, on a worker. Deletes itself when its stream has ended; all
+// must outlive the transport. `streams` counts those that are open.
+grpc::ServerBidiReactor<Bytes, Bytes>* StartReflection(Edge& edge,
+                                                       grpc::CallbackServerContext& context,
+                                                       const std::vector<std::string>& services,
+                                                       std::atomic<size_t>& streams);
 
 }  // namespace holdfast
 

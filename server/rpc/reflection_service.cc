@@ -82,14 +82,14 @@ Response Reflect(const std::vector<std::string>& services,
   return out;
 }
 
-ReflectionService::ReflectionService(std::vector<std::string> services)
-    : services_(std::move(services)) {
+ReflectionService::ReflectionService(Edge& edge, std::vector<std::string> services)
+    : edge_(edge), services_(std::move(services)) {
   services_.emplace_back("grpc.reflection.v1alpha.ServerReflection");
 }
 
-grpc::ServerBidiReactor<ReflectionService::Request, ReflectionService::Response>*
-ReflectionService::ServerReflectionInfo(grpc::CallbackServerContext*) {
-  return StartReflection(services_, streams_);
+grpc::ServerBidiReactor<Bytes, Bytes>* ReflectionService::ServerReflectionInfo(
+    grpc::CallbackServerContext* context) {
+  return StartReflection(edge_, *context, services_, streams_);
 }
 
 }  // namespace holdfast

@@ -3,6 +3,10 @@
 #ifndef HOLDFAST_SERVER_RPC_REFLECTION_SERVICE_H_
 #define HOLDFAST_SERVER_RPC_REFLECTION_SERVICE_H_
 
+#include "server/rpc/call.h"
+#include "server/rpc/raw_methods.h"
+#include "server/rpc/wire.h"
+
 #include <grpc/reflection/v1alpha/reflection.grpc.pb.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
@@ -23,20 +27,24 @@ grpc::reflection::v1alpha::ServerReflectionResponse Reflect(
     const std::vector<std::string>& services,
     const grpc::reflection::v1alpha::ServerReflectionRequest& request);
 
-class ReflectionService final
-    : public grpc::reflection::v1alpha::ServerReflection::CallbackService {
+using RawReflectionService = RawMethods<
+    grpc::reflection::v1alpha::ServerReflection::Service,
+    grpc::reflection::v1alpha::ServerReflection::WithRawCallbackMethod_ServerReflectionInfo>;
+
+class ReflectionService final : public RawReflectionService {
  public:
-  using Request = grpc::reflection::v1alpha::ServerReflectionRequest;
-  using Response = grpc::reflection::v1alpha::ServerReflectionResponse;
+  // Lists `services`, and itself; the files of all messages can be asked for. `edge` must outlive
+  // this.
+  ReflectionService(Edge& edge, std::vector<std::string> services);
 
-  // Lists `services`, and itself; the files of all messages can be asked for.
-  explicit ReflectionService(std::vector<std::string> services);
-
-  // At most kReflectionStreams at once; one more is OVERLOADED.
-  grpc::ServerBidiReactor<Request, Response>* ServerReflectionInfo(
+  // At most kReflectionStreams at once; one more is OVERLOADED. TOO_LARGE for a request over
+  // kProbeRequestBytes, INVALID_FIELD for one that is none, DEADLINE for a stream whose client
+  // sends nothing, or reads nothing.
+  grpc::ServerBidiReactor<Bytes, Bytes>* ServerReflectionInfo(
       grpc::CallbackServerContext* context) override;
 
  private:
+  Edge& edge_;
   std::vector<std::string> services_;
   std::atomic<size_t> streams_ = 0;
 };

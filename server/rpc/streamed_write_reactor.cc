@@ -4,7 +4,7 @@
 #include "holdfast/v1/store_service.pb.h"
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
-#include "server/rpc/stream_task.h"
+#include "server/rpc/stream_ends.h"
 #include "server/rpc/streamed_write.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -133,7 +133,7 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
 
   void TakePiece() {
     const absl::StatusOr<std::optional<Done>> done =
-        RunStreamTask(edge_.log, Kind::kMethod, [this] { return TakeIfWanted(); });
+        call_.RunPart([this] { return TakeIfWanted(); });
     if (!done.ok()) return End(done.status());
     if (!*done) return ReadPiece();
     typename Kind::Response response;
@@ -165,10 +165,12 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
 
   // On a worker.
   void End(const absl::Status& status) {
-    RunStreamTask(edge_.log, Kind::kMethod, [this] {
-      write_.GiveUp();
-      return absl::OkStatus();
-    }).IgnoreError();  // what is left is swept
+    call_
+        .RunPart([this] {
+          write_.GiveUp();
+          return absl::OkStatus();
+        })
+        .IgnoreError();  // what is left is swept
     Conclude(status);
   }
 

@@ -49,6 +49,7 @@ grpc::ServerUnaryReactor* RunUnary(Edge& edge, const Unary& unary, Serve serve) 
     // A call that makes a session, or looks for one, learns its name on the way.
     if (call.facts().session.empty()) call.NameSession(SessionIn(response));
     *unary.response = ToBytes(response);
+    call.HoldReply(unary.response->Length());
     return absl::OkStatus();
   });
 }

@@ -1,22 +1,24 @@
 #include "server/rpc/unary_reactor.h"
 
-#include <utility>
-
 namespace holdfast {
 
-UnaryReactor* UnaryReactor::Start(Edge& edge, grpc::CallbackServerContext& context, CallInfo info) {
-  return new UnaryReactor(edge, context, std::move(info));
+UnaryReactor::UnaryReactor(Edge& edge, grpc::CallbackServerContext& context)
+    : edge_(edge),
+      transport_call_(context.c_call()),
+      connection_(edge.resets == nullptr ? "" : context.peer()) {
+  if (edge.resets != nullptr) edge.resets->Enter(connection_, edge.clock.SinceBoot());
 }
 
-UnaryReactor::UnaryReactor(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
-    : call_(edge, context, std::move(info)),
-      resets_(edge.resets),
-      connection_(resets_ == nullptr ? "" : context.peer()) {
-  if (resets_ != nullptr) resets_->Enter(connection_, edge.clock.SinceBoot());
+void UnaryReactor::Answer(Call& call, const absl::Status& status) { Answer(call.End(status)); }
+
+void UnaryReactor::Answer(const grpc::Status& status) {
+  if (edge_.replies != nullptr) edge_.replies->Add(transport_call_, edge_.clock.SinceBoot());
+  Finish(status);
 }
 
 void UnaryReactor::OnDone() {
-  if (resets_ != nullptr) resets_->Leave(connection_);
+  if (edge_.replies != nullptr) edge_.replies->Remove(transport_call_);
+  if (edge_.resets != nullptr) edge_.resets->Leave(connection_);
   delete this;
 }
 

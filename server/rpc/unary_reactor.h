@@ -1,4 +1,5 @@
-// A unary call between its arrival and the moment when the transport is done with it.
+// The transport's side of a unary call, between its arrival and the moment when the transport is
+// done with its reply.
 #ifndef HOLDFAST_SERVER_RPC_UNARY_REACTOR_H_
 #define HOLDFAST_SERVER_RPC_UNARY_REACTOR_H_
 
@@ -10,25 +11,29 @@
 
 namespace holdfast {
 
-// Owns itself from Start until its answer has left or its client has gone.
-class UnaryReactor final : public grpc::ServerUnaryReactor {
+// Owns itself until its reply has left or its client has gone. A subclass keeps what the call needs
+// until then, for example its Call, which holds the memory of the reply.
+class UnaryReactor : public grpc::ServerUnaryReactor {
  public:
-  // The caller finishes it exactly once and uses neither it nor its call afterwards. `edge` and
-  // `context` must outlive it.
-  static UnaryReactor* Start(Edge& edge, grpc::CallbackServerContext& context, CallInfo info);
+  // `edge` and `context` must outlive it.
+  UnaryReactor(Edge& edge, grpc::CallbackServerContext& context);
 
-  Call& call() { return call_; }
+  // Ends `call` with `status` and hands the reply to the transport. Called once; this and the call
+  // must not be used afterwards.
+  void Answer(Call& call, const absl::Status& status);
+  // The same for one that has no Call.
+  void Answer(const grpc::Status& status);
 
- private:
-  UnaryReactor(Edge& edge, grpc::CallbackServerContext& context, CallInfo info);
+ protected:
   ~UnaryReactor() override = default;
 
-  void OnDone() override;
+ private:
+  void OnDone() final;
   // OnDone returns soon: the transport's thread may run it itself.
-  bool InternalInlineable() override { return true; }
+  bool InternalInlineable() final { return true; }
 
-  Call call_;
-  ResetCounter* const resets_;    // may be unset
+  Edge& edge_;
+  grpc_call* const transport_call_;
   const std::string connection_;  // as gRPC names it; a call that is done has none any more
 };
 

@@ -1,7 +1,6 @@
 #include "server/rpc/watch_session_reactor.h"
 
 #include "holdfast/v1/session_service.pb.h"
-#include "server/rpc/stream_task.h"
 #include "server/rpc/watch_feed.h"
 #include "server/rpc/watch_start.h"
 #include "session/limits.h"
@@ -146,7 +145,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   // On a worker, once.
   void Open() {
     absl::Status status = call_.StillWanted();
-    if (status.ok()) status = RunStreamTask(edge_.log, kMethod, [this] { return Join(); });
+    if (status.ok()) status = call_.RunPart([this] { return Join(); });
     Ending ending;
     {
       const absl::MutexLock lock(&mutex_);
@@ -175,7 +174,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   // On a worker: nothing else finishes the stream meanwhile.
   void Look() {
     const absl::StatusOr<WatchFeed::Step> step =
-        RunStreamTask(edge_.log, kMethod, [this]() -> absl::StatusOr<WatchFeed::Step> {
+        call_.RunPart([this]() -> absl::StatusOr<WatchFeed::Step> {
           RETURN_IF_ERROR(call_.StillWanted());
           return feed_->Next(place_, shared_from_this());
         });

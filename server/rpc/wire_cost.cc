@@ -81,10 +81,10 @@ class Meter final {
         return TakeBytes(field, depth);
       case WireFormatLite::WIRETYPE_START_GROUP:
         ++groups;
-        size_.heap += kUnknownFieldBytes;
+        AddUnknown(0);
         return true;
       default:
-        if (field == nullptr) size_.heap += kUnknownFieldBytes;
+        if (field == nullptr) AddUnknown(0);
         if (field != nullptr && field->is_repeated()) size_.arena += kArrayPlaceBytes;
         return WireFormatLite::SkipField(&in_, tag);
     }
@@ -102,10 +102,17 @@ class Meter final {
       size_.heap += length + kAllocationBytes;
     } else if (field != nullptr && field->is_packable()) {
       size_.arena += length * kArrayPlaceBytes;  // each byte may be a number
+    } else if (field == nullptr) {
+      AddUnknown(length);
     } else {
       size_.heap += length + kUnknownFieldBytes;
     }
     return in_.Skip(static_cast<int>(length));
+  }
+
+  void AddUnknown(size_t length) {
+    size_.heap += length + kUnknownFieldBytes;
+    size_.unknown += length + kUnknownFieldBytes;
   }
 
   bool TakeMessage(uint32_t length, const FieldDescriptor& field, int depth) {

@@ -15,6 +15,8 @@ namespace holdfast {
 struct ParsedSize {
   size_t arena = 0;  // messages, arrays and texts without their bytes
   size_t heap = 0;   // the bytes of texts, and fields that its type does not have
+  // Of the heap, the fields that its type does not have: the message keeps them while it lives.
+  size_t unknown = 0;
 
   [[nodiscard]] size_t Total() const { return arena + heap; }
 };

@@ -193,6 +193,8 @@ Group ConnectionsAndStreams() {
         "calls of one peer that it resets before their work begins", "client",
         "its connections are closed"},
        {"kResetWindow", Time(kResetWindow), "the time in which they are counted", "client", ""},
+       {"kProbeRequestBytes", Bytes(kProbeRequestBytes),
+        "a request of the health or the reflection service", "client", "TOO_LARGE"},
        {"kHealthWatches", Count(kHealthWatches), "watches of the health service", "client",
         "OVERLOADED"},
        {"kStreamIdleDefault", Time(kStreamIdleDefault),

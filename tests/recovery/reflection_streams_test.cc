@@ -2,6 +2,7 @@
 #include "tests/support/channel.h"
 #include "tests/support/child_process.h"
 #include "tests/support/server_process.h"
+#include "tests/support/wire_client.h"
 
 #include "absl/strings/str_cat.h"
 #include "grpcpp/generic/generic_stub.h"
@@ -36,11 +37,15 @@ struct Stream {
     queue.Next(&tag, &ok);
     return ok;
   }
-  // After it was asked for its services.
-  grpc::Status End() {
-    const grpc::Slice list("\x3a\x01*");
-    call->WriteLast(grpc::ByteBuffer(&list, 1), grpc::WriteOptions(), this);
+  // After one question: for its services, if nothing else is given.
+  grpc::Status End(const std::string& question = "\x3a\x01*") {
+    const grpc::Slice slice(question);
+    call->WriteLast(grpc::ByteBuffer(&slice, 1), grpc::WriteOptions(), this);
     Step();
+    return Await();
+  }
+  // Once the server has ended it.
+  grpc::Status Await() {
     grpc::ByteBuffer response;
     do call->Read(&response, this);
     while (Step());
@@ -73,6 +78,32 @@ TEST(ReflectionStreams, HoldABoundedNumberOfThreads) {
   EXPECT_LE(most, before + kThreadsMore);
   EXPECT_GT(refused, 0);
   EXPECT_TRUE(Stream(stub).End().ok()) << "none is served after they have ended";
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+}
+
+// Otherwise one client could keep all others out for as long as it stays.
+TEST(ReflectionStreams, EndWhenNothingIsAsked) {
+  const TestFolder folder;
+  ServerProcess server(folder, {.more = "limits:\n  stream_idle: 1s\n"});
+  ASSERT_TRUE(server.Start()) << server.Log();
+  grpc::GenericStub stub(Connected(server.address()));
+  Stream silent(stub);
+  const Verdict verdict = VerdictOf(silent.Await());
+  EXPECT_EQ(verdict.reason, "DEADLINE");
+  EXPECT_EQ(verdict.facts.at("field"), "limits.stream_idle");
+  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+}
+
+TEST(ReflectionStreams, RefuseALargeRequest) {
+  const TestFolder folder;
+  ServerProcess server(folder);
+  ASSERT_TRUE(server.Start()) << server.Log();
+  grpc::GenericStub stub(Connected(server.address()));
+  // file_by_filename, of 5,000 bytes
+  std::string large("\x1a\x88\x27");
+  large.append(5000, 'x');
+  EXPECT_EQ(VerdictOf(Stream(stub).End(large)).reason, "TOO_LARGE");
+  EXPECT_TRUE(Stream(stub).End().ok());
   EXPECT_EQ(server.StopAtRest().exit_code, 0);
 }
 

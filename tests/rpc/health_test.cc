@@ -69,6 +69,17 @@ TEST_F(HealthRpc, MoreWatchesThanTheLimitAreRefusedUntilOneEnds) {
   for (const auto& watch : watches) watch->context.TryCancel();
 }
 
+TEST_F(HealthRpc, RefusesALargeRequest) {
+  HealthCheckRequest large;
+  large.set_service(std::string(kProbeRequestBytes + 1, 'x'));
+  grpc::ClientContext context;
+  HealthCheckResponse response;
+  EXPECT_EQ(ReasonOf(health().Check(&context, large, &response)), "TOO_LARGE");
+  const auto watch = StartWatch(large.service());
+  EXPECT_EQ(watch->Next(), HealthCheckResponse::UNKNOWN);
+  EXPECT_EQ(ReasonOf(watch->reader->Finish()), "TOO_LARGE");
+}
+
 // A check must not wait for the store, or a store that hangs would look like a server that does.
 TEST_F(HealthRpc, ACheckDoesNotAskTheStore) {
   Create("one");

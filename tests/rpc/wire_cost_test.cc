@@ -3,6 +3,8 @@
 #include "server/rpc/wire_cost.h"
 
 #include "holdfast/v1/session_service.pb.h"
+#include "server/rpc/admission.h"
+#include "server/rpc/receive.h"
 #include "session/limits.h"
 #include "tests/support/requests.h"
 
@@ -65,6 +67,17 @@ TEST(SizeWhenParsed, CoversFieldsThatTheTypeDoesNotHave) {
   ExpectCovered<pb::CommitTurnRequest>(Repeated(std::string("\x88\x3f\x01"), kTimes), "numbers");
   ExpectCovered<pb::CommitTurnRequest>(Repeated(std::string("\x8a\x3f\x00", 3), kTimes), "texts");
   ExpectCovered<pb::CommitTurnRequest>(Repeated(std::string("\x3a\x00", 2), kTimes), "slots");
+}
+
+// What a call holds once its request has been parsed covers the message for as long as it lives.
+TEST(Receive, HoldsFieldsThatTheTypeDoesNotHaveWhileTheMessageLives) {
+  Admission admission(1024 * kMiB);
+  absl::StatusOr<Admission::Ticket> ticket = admission.AdmitBytes(0);
+  ASSERT_TRUE(ticket.ok());
+  const Bytes bytes = BytesOf(Repeated("\x8b\x3f\x8c\x3f", 100'000));
+  Received<pb::CommitTurnRequest> message;
+  ASSERT_TRUE(Receive(bytes, 400 * kMiB, *ticket, message).ok());
+  EXPECT_GE(ticket->bytes(), (*message).SpaceUsedLong());
 }
 
 TEST(SizeWhenParsed, IsCloseToTheBytesOfTexts) {

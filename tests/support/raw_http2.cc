@@ -11,6 +11,8 @@ constexpr char kSettings = 4;
 constexpr char kEndStream = 0x1;
 constexpr char kEndHeaders = 0x4;
 constexpr char kCancel = 8;
+constexpr uint32_t kInitialWindowSize = 4;
+constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 std::string BigEndian(uint32_t value, int bytes) {
   std::string text;
@@ -28,7 +30,11 @@ std::string Text(const std::string& text) { return static_cast<char>(text.size()
 
 }  // namespace
 
-std::string Opening() { return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, ""); }
+std::string Opening() { return kPreface + Frame(kSettings, 0, 0, ""); }
+
+std::string OpeningWithoutWindow() {
+  return kPreface + Frame(kSettings, 0, 0, BigEndian(kInitialWindowSize, 2) + BigEndian(0, 4));
+}
 
 std::string Headers(uint32_t stream, const std::string& path) {
   // Indexes of HPACK's static table; what has a value of its own is not added to the other table.
@@ -40,8 +46,11 @@ std::string Headers(uint32_t stream, const std::string& path) {
   return Frame(kHeaders, kEndHeaders, stream, fields);
 }
 
-std::string EmptyMessage(uint32_t stream) {
-  return Frame(kData, kEndStream, stream, std::string(5, '\0'));
+std::string EmptyMessage(uint32_t stream) { return LastMessage(stream, ""); }
+
+std::string LastMessage(uint32_t stream, const std::string& bytes) {
+  const std::string length = BigEndian(static_cast<uint32_t>(bytes.size()), 4);
+  return Frame(kData, kEndStream, stream, '\0' + length + bytes);
 }
 
 std::string Reset(uint32_t stream) { return Frame(kRstStream, 0, stream, BigEndian(kCancel, 4)); }
