@@ -24,6 +24,7 @@ class Reactor final : public HealthWatchReactor, public HealthWatch {
 
   void Tell(bool serving) override {
     const absl::MutexLock lock(&mutex_);
+    if (ending_) return;
     wanted_ = serving;
     Write();
   }
@@ -35,8 +36,9 @@ class Reactor final : public HealthWatchReactor, public HealthWatch {
   void OnWriteDone(bool ok) override {
     const absl::MutexLock lock(&mutex_);
     writing_ = false;
-    if (ending_) return Finish(*ending_);
+    // A status that changed before the end is written before it.
     if (ok) Write();
+    if (!writing_ && ending_) Finish(*ending_);
   }
 
   void OnCancel() override { FinishWith(grpc::Status::CANCELLED); }
@@ -48,7 +50,7 @@ class Reactor final : public HealthWatchReactor, public HealthWatch {
 
  private:
   void Write() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (writing_ || ending_ || written_ == wanted_) return;
+    if (writing_ || written_ == wanted_) return;
     writing_ = true;
     written_ = wanted_;
     response_.set_status(HealthStatus(*wanted_));
