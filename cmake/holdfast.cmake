@@ -196,10 +196,15 @@ function(holdfast_test_headers target)
   add_dependencies(${target} ${target}_sum)
 endfunction()
 
+# Suites that judge rates, latencies or memory of a server: another test on the same cores would be
+# measured too.
+set(holdfast_measuring Amplified HostileClient IdleConnections KillReplay RapidReset Sigterm
+  StalledLog Traffic)
+
 # One test binary per area. ctest knows each test as area.Suite.Case, labelled with its area; but a
 # suite named Long... is labelled long instead, and one named Saboteur... saboteur, and neither is
-# part of the ordinary run. Tests run in the project's directory and find the programs in
-# $HOLDFAST_BIN_DIR.
+# part of the ordinary run. Suites of holdfast_measuring run while no other test does. Tests run in
+# the project's directory and find the programs in $HOLDFAST_BIN_DIR.
 function(holdfast_tests area)
   file(GLOB sources CONFIGURE_DEPENDS tests/${area}/*.cc)
   if(area STREQUAL fuzz)
@@ -216,11 +221,17 @@ function(holdfast_tests area)
   target_link_libraries(${target} PRIVATE ${ARGN})
   set(long "Long*:*/Long*")
   set(saboteur "Saboteur*:*/Saboteur*")
-  holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "-${long}:${saboteur}")
+  list(TRANSFORM holdfast_measuring REPLACE "(.+)" "\\1.*:*/\\1.*" OUTPUT_VARIABLE measuring)
+  list(JOIN measuring ":" measuring)
+  holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS}
+    "-${long}:${saboteur}:${measuring}")
+  holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "${measuring}"
+    RUN_SERIAL TRUE)
   holdfast_discover(${target} ${area} long 3600 "${long}")
-  holdfast_discover(${target} ${area} saboteur 180 "${saboteur}")
+  holdfast_discover(${target} ${area} saboteur 900 "${saboteur}")
 endfunction()
 
+# Further arguments are further properties of the tests.
 function(holdfast_discover target area label seconds filter)
   gtest_discover_tests(${target} NO_PRETTY_TYPES NO_PRETTY_VALUES
     TEST_FILTER "${filter}"
@@ -228,7 +239,7 @@ function(holdfast_discover target area label seconds filter)
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS ${label} TIMEOUT ${seconds}
-      ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+      ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin" ${ARGN})
 endfunction()
 
 # tests/libNAME.so, which a test preloads into a process. It brings no sanitizer of its own along.

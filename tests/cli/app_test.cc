@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "cli/times.h"
 #include "server/version.h"
+#include "tests/support/temp_dir.h"
 
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
@@ -193,7 +194,9 @@ TEST(App, VersionIsThatOfTheServer) {
 TEST(App, SaysInItsOwnWordsWhyNoServerAnswered) {
   const std::vector<std::pair<std::string, std::string>> servers = {
       {kDeadAddress, "no server answered (the connection was refused)"},
-      {"no-such-host.invalid:1", "no server answered (the host name cannot be resolved)"},
+      // A label is too long by one character: it is refused before any name server is asked.
+      {std::string(64, 'x') + ".invalid:1",
+       "no server answered (the host name cannot be resolved)"},
       {"unix:/no/such/socket", "no server answered (there is no such socket)"},
   };
   for (const auto& [address, words] : servers) {
@@ -273,9 +276,10 @@ std::string Offered(const std::string& words, const std::string& current) {
   const auto count = std::to_string(std::count(words.begin(), words.end(), ' ') + 1);
   const std::string script = Holdfast({"completion", "bash"}).out + "\nCOMP_WORDS=(" + list +
                              "); COMP_CWORD=" + count + "; _holdfast; echo ${COMPREPLY[*]}";
-  std::ofstream(::testing::TempDir() + "/holdfast-completion.bash") << script;
-  std::FILE* const pipe =
-      popen(("bash " + ::testing::TempDir() + "/holdfast-completion.bash").c_str(), "r");
+  const test::TempDir folder;
+  const std::string file = folder / "completion.bash";
+  std::ofstream(file) << script;
+  std::FILE* const pipe = popen(("bash " + file).c_str(), "r");
   std::array<char, 4096> buffer{};
   const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe);
   pclose(pipe);

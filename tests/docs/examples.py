@@ -18,11 +18,22 @@ SERVICE_CONFIG = os.path.join(PROTOS, "holdfast", "v1", "service_config.json")
 TURNS, CRASH_IN_TURN = 5, 3
 LINES = 125
 READY_SECONDS = 60
+INSTALLS = 4  # tries of what asks a registry
 
 
 def run(command, **options):
     print("examples:", " ".join(command), flush=True)
     return subprocess.run(command, check=True, **options)
+
+
+def run_again(command, **options):
+    """Runs what may fail because of the network: at most INSTALLS times."""
+    for _ in range(1, INSTALLS):
+        try:
+            return run(command, **options)
+        except subprocess.CalledProcessError as failed:
+            print(f"examples: {failed}; it is tried again", flush=True)
+    return run(command, **options)
 
 
 def generate_python(folder):
@@ -41,9 +52,12 @@ class Server:
 
     def __init__(self, program, folder):
         self.program, self.folder, self.process = program, folder, None
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{taken.getsockname()[1]}"
+        # Bound and never listening, it keeps the port from every other bind to port 0 while the
+        # server is down. With SO_REUSEADDR the server binds and listens beside it.
+        self.reserved = socket.socket()
+        self.reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.reserved.bind(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.reserved.getsockname()[1]}"
         self.config = os.path.join(folder, "holdfastd.yaml")
         with open(self.config, "w", encoding="utf-8") as file:
             file.write(
@@ -89,7 +103,7 @@ def typescript_example(build):
     lock = os.path.join(folder, "package-lock.json")
     installed = os.path.join(folder, "node_modules", ".package-lock.json")
     if not os.path.exists(installed) or os.path.getmtime(installed) < os.path.getmtime(lock):
-        run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error"], **here)
+        run_again(["npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error"], **here)
     run(["npm", "run", "--silent", "build"], **here)
     program = os.path.join(folder, "dist", "agent.js")
 

@@ -1,6 +1,7 @@
 // A crowd on one session: more callers than one frame takes, so that somebody leads who is not in
 // the first batch. Each is answered for itself, and every change is there once.
 #include "store-fs/fs_store.h"
+#include "tests/faults/admitted.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/seeded_random.h"
@@ -41,7 +42,7 @@ TEST(CrowdedSession, EveryCallerIsAnswered) {
       for (int round = 0; round < kChangesEach; ++round) {
         Change change = changes.Update({{"title", std::to_string(caller)}});
         change.events = {{.name = "Touched"}};
-        const auto result = store->Commit(change);
+        const auto result = CommitAdmitted(*store, change);
         if (result.ok() && result->kind == CommitResult::Kind::kApplied) ++applied;
       }
     });

@@ -2,6 +2,7 @@
 // closed, pushed out or idle, and never at the cost of a change.
 #include "store-fs/fs_store.h"
 #include "store-fs/recovery.h"
+#include "tests/faults/admitted.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/seeded_random.h"
@@ -111,7 +112,7 @@ TEST_F(OpenSessions, PushingOutLosesNothing) {
           Changes changes(Key("s" + std::to_string((caller + round) % kSessions)), random_);
           Change change = changes.Update({{"title", std::to_string(round)}});
           change.events = {{.name = "Touched"}};
-          const auto result = store_->Commit(change);
+          const auto result = CommitAdmitted(*store_, change);
           if (result.ok() && result->kind == CommitResult::Kind::kApplied) ++applied;
         }
       });

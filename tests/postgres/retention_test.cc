@@ -72,9 +72,11 @@ TEST_F(PgRetention, WhatNoSnapshotNamesGoesAndTheRestStays) {
 // those of some of them.
 class PgFailedPrunes : public PgRetention {
  protected:
-  // Closed, with thirteen entries of which four can still be read.
+  // Closed, with thirteen entries of which four can still be read; the prune that comes with the
+  // close has been sent.
   void MakeClosed(const std::string& id) {
     Changes changes(Key(id), random());
+    statements().Take();
     const LeaseToken token = *LeaseToken::Parse(Apply(changes.Create()).token);
     for (int i = 0; i < kTurns; ++i) {
       const TurnNumber turn = Apply(changes.Begin(token)).turn;
@@ -82,6 +84,14 @@ class PgFailedPrunes : public PgRetention {
       Apply(changes.CommitTurn(token, turn));
     }
     Apply(changes.Close(token));
+    AwaitPrune();
+  }
+  // Until a prune has been sent since the statements were taken last.
+  void AwaitPrune() {
+    ASSERT_TRUE(holdfast::testing::WaitUntil([&] {
+      const std::vector<std::string> sent = statements().Take();
+      return std::ranges::count(sent, "prune") > 0;
+    }));
   }
   void FailPrunesOf(const std::string& ids) {
     database().Run(absl::StrCat(
@@ -137,10 +147,7 @@ TEST_F(PgFailedPrunes, AreFoundWhereTheServerEndedBeforeThem) {
       "CREATE TRIGGER test_lose BEFORE DELETE ON holdfast.slot"
       " FOR EACH STATEMENT EXECUTE FUNCTION holdfast.test_lose()");
   Apply(changes().Close(token()));
-  ASSERT_TRUE(holdfast::testing::WaitUntil([&] {
-    const std::vector<std::string> sent = statements().Take();
-    return std::ranges::count(sent, "prune") > 0;
-  }));
+  AwaitPrune();
   CloseStore();
   database().Run("DROP FUNCTION holdfast.test_lose() CASCADE");
   clock().Advance(absl::Minutes(11));

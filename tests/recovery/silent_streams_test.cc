@@ -218,6 +218,7 @@ TEST_F(SilentStreams, ManyLargeCommitsAtOnceFitTheBudget) {
     Sent& one = sent.emplace_back();
     one.stub = NewClient();
     one.request = test::CommitRequest(id, Begin(id), 1, std::string(4 * kMiB - 4 * kKiB, 'x'));
+    one.context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Minutes(5)));
   }
   absl::BlockingCounter left(kClients);
   absl::Mutex mutex;

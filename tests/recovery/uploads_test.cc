@@ -113,7 +113,8 @@ class Uploads : public ::testing::Test {
   }
 
   TestFolder folder_;
-  ServerProcess server_{folder_, {.more = "limits:\n  staged_bytes: 256MiB\n"}};
+  // Uploads wait for each other without sending.
+  ServerProcess server_{folder_, {.more = "limits: {staged_bytes: 256MiB, stream_idle: 1h}\n"}};
   std::unique_ptr<WireClient> client_;
   std::unique_ptr<Stub> sessions_;
 };

@@ -3,10 +3,10 @@
 
 #include "server/flags.h"
 #include "server/quantities.h"
+#include "tests/support/temp_dir.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -364,7 +364,8 @@ TEST(Config, DurabilityByIntervalNeedsItsInterval) {
 }
 
 TEST(Config, TheFlagWinsOverTheEnvironment) {
-  const std::string path = ::testing::TempDir() + "holdfast_config_test.yaml";
+  const TempDir folder;
+  const std::string path = folder / "config.yaml";
   std::ofstream(path) << "server: {workers: 9}\n";
   const Environment environment = {.config_file = path, .home = "/someone"};
   EXPECT_EQ(LoadConfig("", environment)->server.workers, 9);
@@ -372,7 +373,6 @@ TEST(Config, TheFlagWinsOverTheEnvironment) {
             absl::StatusCode::kNotFound);
   std::ofstream(path) << std::string(kConfigBytes + 1, '#');
   EXPECT_EQ(LoadConfig(path, {}).status().code(), absl::StatusCode::kInvalidArgument);
-  std::remove(path.c_str());
 }
 
 TEST(Quantities, TakeAWholeNumberWithItsUnit) {

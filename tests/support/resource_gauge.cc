@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr absl::Duration kFirstMeasureMost = absl::Minutes(1);
+
 // The entries of a directory of /proc, without those that end meanwhile.
 template <typename Visit>
 void ForEachEntry(const fs::path& directory, Visit visit) {
@@ -59,18 +61,28 @@ std::ostream& operator<<(std::ostream& out, const ResourceGauge::Use& use) {
 ResourceGauge::ResourceGauge(pid_t pid, const std::string& address, size_t store_sockets)
     : pid_(pid),
       store_sockets_(store_sockets),
-      admin_(v1::AdminService::NewStub(Connected(address))),
-      before_(Measure()) {}
+      admin_(v1::AdminService::NewStub(Connected(address))) {
+  WaitUntil([this] { return (before_ = Measure()).has_value(); }, kFirstMeasureMost);
+  if (!before_.has_value()) ADD_FAILURE() << "what the server holds cannot be measured";
+}
 
-std::optional<ResourceGauge::Use> ResourceGauge::Measure() {
+std::optional<v1::StatusResponse> ResourceGauge::Status() {
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(10)));
   v1::StatusResponse status;
   if (!admin_->Status(&context, {}, &status).ok()) return std::nullopt;
-  Use use = {.process = ProcessUse::Of(pid_),
-             .clients = status.resources(),
-             .calls = status.calls_in_progress()};
-  // The two counts are of different moments; ExpectBack asks until they agree.
+  return status;
+}
+
+std::optional<ResourceGauge::Use> ResourceGauge::Measure() {
+  const auto earlier = Status();
+  const ProcessUse process = ProcessUse::Of(pid_);
+  const auto status = Status();
+  if (!earlier || !status) return std::nullopt;
+  // Otherwise a connection came or ended while descriptors were counted.
+  if (earlier->resources().connections() != status->resources().connections()) return std::nullopt;
+  Use use = {
+      .process = process, .clients = status->resources(), .calls = status->calls_in_progress()};
   use.process.sockets -= std::min<size_t>(use.process.sockets, use.clients.connections());
   use.clients.clear_connections();
   return use;
@@ -94,7 +106,7 @@ void ResourceGauge::ExpectBack() {
     return now.has_value() && IsBack(*now);
   });
   if (!now.has_value()) {
-    ADD_FAILURE() << "the server does not answer";
+    ADD_FAILURE() << "the server does not answer, or its connections come and go";
   } else {
     EXPECT_TRUE(back) << "held at the beginning: " << *before_ << "\nstill held: " << *now;
   }

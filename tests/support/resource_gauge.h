@@ -31,7 +31,7 @@ std::ostream& operator<<(std::ostream& out, const ProcessUse& use);
 class ResourceGauge final {
  public:
   // Measures the server at `address`, which has just begun to serve. Its store may come to hold
-  // `store_sockets` more than now.
+  // `store_sockets` more than now. The test fails when the server cannot be measured in a minute.
   ResourceGauge(pid_t pid, const std::string& address, size_t store_sockets);
 
   // Waits until the server holds what it held at the beginning. Fails the test, naming what is
@@ -48,6 +48,8 @@ class ResourceGauge final {
   friend std::ostream& operator<<(std::ostream& out, const Use& use);
 
   // Nothing while the server does not answer.
+  std::optional<v1::StatusResponse> Status();
+  // Nothing either while its connections change.
   std::optional<Use> Measure();
   [[nodiscard]] bool IsBack(const Use& now) const;
 

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <regex>
 
 namespace holdfast::testing {
 
@@ -29,7 +28,7 @@ TestFolder::~TestFolder() {
 
 void ServerProcess::WriteConfig() const {
   std::ofstream out(folder_.File("holdfastd.yaml"));
-  out << "server: {address: '" << address_ << "'" << settings_.server << "}\nstores:\n";
+  out << "server: {address: '" << address() << "'" << settings_.server << "}\nstores:\n";
   if (settings_.dsn.empty()) {
     const std::string root = settings_.root.empty() ? folder_.File("data") : settings_.root;
     out << "  - {name: local, kind: fs, active: true, root: '" << root << "'}\n";
@@ -58,17 +57,15 @@ bool ServerProcess::Start() {
     words.insert(words.begin(), {"/usr/bin/prlimit", "--nofile=" + limit + ":" + limit});
   }
   process_ = std::make_unique<ChildProcess>(words, ready, folder_.File("server.log"));
-  static const std::regex kReady(R"(^holdfastd ready: address=(\S+) .*\n)");
-  std::smatch found;
+  const std::string line = "holdfastd ready: address=" + address() + " ";
   std::string text;
   WaitUntil([&] {
     text = ReadText(ready);
-    return std::regex_search(text, found, kReady) || !process_->Running();
+    return text.ends_with('\n') || !process_->Running();
   });
-  if (found.empty()) return false;
-  address_ = found[1];
+  if (!text.starts_with(line) || !text.ends_with('\n')) return false;
   constexpr size_t kDatabaseSockets = 64;  // more than a store of a test may open
-  gauge_ = std::make_unique<ResourceGauge>(process_->pid(), address_,
+  gauge_ = std::make_unique<ResourceGauge>(process_->pid(), address(),
                                            settings_.dsn.empty() ? 0 : kDatabaseSockets);
   return true;
 }

@@ -3,6 +3,7 @@
 #define HOLDFAST_TESTS_SUPPORT_SERVER_PROCESS_H_
 
 #include "tests/support/child_process.h"
+#include "tests/support/reserved_port.h"
 #include "tests/support/resource_gauge.h"
 
 #include "absl/time/time.h"
@@ -55,11 +56,11 @@ class ServerProcess final {
 
   // Takes the data over as an operator would who put it there (`holdfastd store adopt`).
   bool Adopt();
-  // Starts it and waits until it says that it serves: on a free port the first time, and on the
-  // same one from then on. False when it ended instead; the log tells why.
+  // Starts it and waits until it says that it serves: each time on the same port, which nothing
+  // else gets meanwhile. False when it ended instead; the log tells why.
   bool Start();
   // Where it serves.
-  [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] const std::string& address() const { return port_.address(); }
   // Kills it as a crash of the machine's memory would: no warning, no last words.
   void Kill();
   // Asks it to stop (SIGTERM) and returns how it ended.
@@ -81,7 +82,7 @@ class ServerProcess final {
 
   const TestFolder& folder_;
   const ServerSettings settings_;
-  std::string address_ = "127.0.0.1:0";
+  const ReservedPort port_;
   int starts_ = 0;
   std::unique_ptr<ChildProcess> process_;
   std::unique_ptr<ResourceGauge> gauge_;  // of a server that serves
