@@ -8,6 +8,8 @@ constexpr char kData = 0;
 constexpr char kHeaders = 1;
 constexpr char kRstStream = 3;
 constexpr char kSettings = 4;
+constexpr char kPing = 6;
+constexpr char kAck = 0x1;
 constexpr char kEndStream = 0x1;
 constexpr char kEndHeaders = 0x4;
 constexpr char kCancel = 8;
@@ -43,6 +45,10 @@ std::string Headers(uint32_t stream, const std::string& path) {
 std::string EmptyMessage(uint32_t stream) {
   return Frame(kData, kEndStream, stream, std::string(5, '\0'));
 }
+
+std::string Ping() { return Frame(kPing, 0, 0, "measured"); }
+
+std::string PingAnswer() { return Frame(kPing, kAck, 0, "measured"); }
 
 std::string Reset(uint32_t stream) { return Frame(kRstStream, 0, stream, BigEndian(kCancel, 4)); }
 

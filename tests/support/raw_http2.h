@@ -13,6 +13,9 @@ std::string Opening();
 std::string Headers(uint32_t stream, const std::string& path);
 // One empty gRPC message, the last one of the call.
 std::string EmptyMessage(uint32_t stream);
+// A ping, and what the other side sends once it has read everything before it.
+std::string Ping();
+std::string PingAnswer();
 // The client gives the call up.
 std::string Reset(uint32_t stream);
 
