@@ -1,6 +1,8 @@
 #include "server/rpc/admin_service.h"
 
 #include "server/rpc/convert_fields.h"
+#include "server/rpc/watch_feed.h"
+#include "server/rpc/wire_counts.h"
 #include "session/refusal.h"
 
 #include <cstdint>
@@ -15,6 +17,10 @@ pb::ResourceUse ToWire(const ResourceUse& use) {
   wire.set_streams(static_cast<uint32_t>(use.streams));
   wire.set_watchers(static_cast<uint32_t>(use.watchers));
   wire.set_connections(static_cast<uint32_t>(use.connections));
+  const WireTotals requests = WireTotalsNow();
+  wire.set_watch_reads(WatchReadsNow());
+  wire.set_requests_refused_by_count(requests.refused);
+  wire.set_requests_parsed(requests.parsed);
   return wire;
 }
 

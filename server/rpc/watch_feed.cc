@@ -8,6 +8,7 @@
 #include "session/status_macros.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <string>
 
@@ -19,6 +20,8 @@ constexpr size_t kReadBytes = 2 * kWatchPageBytes;
 // An event beside its message.
 constexpr size_t kEventBytes = 256;
 
+std::atomic<uint64_t> watch_reads = 0;
+
 // Takes only what a page has turned out to need.
 void Shrink(Admission& admission, size_t bytes, Admission::Ticket& memory) {
   if (bytes >= kReadBytes) return;
@@ -27,6 +30,8 @@ void Shrink(Admission& admission, size_t bytes, Admission::Ticket& memory) {
 }
 
 }  // namespace
+
+uint64_t WatchReadsNow() { return watch_reads; }
 
 void WatchFeed::Touch() {
   const absl::MutexLock lock(&mutex_);
@@ -87,6 +92,7 @@ absl::StatusOr<WatchFeed::Step> WatchFeed::Next(Place place,
 }
 
 absl::StatusOr<WatchFeed::Outcome> WatchFeed::Read(EventSeq after) const {
+  ++watch_reads;
   absl::StatusOr<EventPage> read =
       store_.ReadEvents(key_, after, {.items = kWatchPageItems, .bytes = kWatchPageBytes});
   if (Is(read.status(), Reason::kTombstoned)) return ReadLast(after, read.status());

@@ -27,6 +27,9 @@ namespace holdfast {
 // Pages that a feed keeps at once: the newest, and those that watchers which lag are reading.
 inline constexpr size_t kFeedPages = 4;
 
+// Reads of events for watchers, of all feeds since the process began. Any thread may call.
+uint64_t WatchReadsNow();
+
 // An event as it is sent. Immutable.
 struct WatchedEvent {
   EventSeq seq;

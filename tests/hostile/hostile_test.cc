@@ -11,7 +11,7 @@
 #include "tests/hostile/valid_requests.h"
 #include "tests/support/channel.h"
 #include "tests/support/details.h"
-#include "tests/support/postgres.h"
+#include "tests/support/each_store.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
@@ -35,7 +35,6 @@ namespace {
 
 using google::protobuf::MethodDescriptor;
 using testing::ServerProcess;
-using testing::ServerSettings;
 using testing::WireClient;
 
 constexpr size_t kBudget = 400 * kMiB;
@@ -203,19 +202,12 @@ class Attack {
   std::map<std::string, int> reasons_ ABSL_GUARDED_BY(mutex_);
 };
 
-enum class On : uint8_t { kFiles, kPostgres };
-
-class HostileClient : public ::testing::TestWithParam<On> {
+class HostileClient : public ::testing::TestWithParam<testing::StoreKind> {
  protected:
   void Attacked(size_t stride) {
-    ServerSettings settings{.more = "limits:\n  memory_budget: 400MiB\n"};
-    std::unique_ptr<testing::TestDatabase> database;
-    if (GetParam() == On::kPostgres) {
-      database = std::make_unique<testing::TestDatabase>(testing::Contents::kStore);
-      settings.dsn = database->dsn();
-    }
+    const testing::StoreUnderServer store(GetParam());
     const testing::TestFolder folder;
-    ServerProcess server(folder, settings);
+    ServerProcess server(folder, store.Settings({.more = "limits:\n  memory_budget: 400MiB\n"}));
     ASSERT_TRUE(server.Start()) << server.Log();
     WireClient witness(server.address());
     testing::pb::CreateSessionRequest create = test::CreateRequest("witness");
@@ -264,13 +256,8 @@ TEST(ValidRequests, GetAReplyFromEveryMethod) {
 TEST_P(HostileClient, IsAnsweredWithAReasonInTimeAndBoundedMemory) { Attacked(10); }
 TEST_P(LongHostileClient, IsAnsweredWithAReasonInTimeAndBoundedMemory) { Attacked(1); }
 
-std::string NameOf(const ::testing::TestParamInfo<On>& made) {
-  return made.param == On::kFiles ? "Files" : "Postgres";
-}
-INSTANTIATE_TEST_SUITE_P(Stores, HostileClient, ::testing::Values(On::kFiles, On::kPostgres),
-                         NameOf);
-INSTANTIATE_TEST_SUITE_P(LongStores, LongHostileClient,
-                         ::testing::Values(On::kFiles, On::kPostgres), NameOf);
+INSTANTIATE_TEST_SUITE_P(Stores, HostileClient, testing::EachStore(), testing::NameOfStore);
+INSTANTIATE_TEST_SUITE_P(LongStores, LongHostileClient, testing::EachStore(), testing::NameOfStore);
 
 }  // namespace
 }  // namespace holdfast::hostile

@@ -1,8 +1,10 @@
 // The log of a real server: every line is JSON, whoever says it, and a reader that stalls delays no
 // call.
-#include "holdfast/v1/admin_service.grpc.pb.h"
 #include "server/healthcheck.h"
 #include "tests/support/channel.h"
+#include "tests/support/each_store.h"
+#include "tests/support/latencies.h"
+#include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wait.h"
 #include "tests/support/wire_client.h"
@@ -10,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "gtest/gtest.h"
@@ -22,10 +25,13 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <stop_token>
 #include <string>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace holdfast::testing {
@@ -72,52 +78,70 @@ class StalledPipe final {
   std::vector<std::string> lines_;
 };
 
-// What many clients met that sent so many calls together.
-struct Met {
-  std::atomic<size_t> answered = 0;
-  std::atomic<size_t> failed = 0;
+// Reads of one session by several clients, each on a connection of its own.
+class ManyReads final {
+ public:
+  explicit ManyReads(std::string address) : address_(std::move(address)) {
+    WireClient(address_).Must(&WireClient::Stub::CreateSession, test::CreateRequest("read"));
+  }
+
+  // Sends `calls`, one every `between` beginning with now, or later where none of the clients is
+  // free. How long each took. A failure fails the test.
+  Latencies Send(int calls, absl::Duration between) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      took_.clear();
+    }
+    {
+      const absl::Time begun = absl::Now();
+      std::vector<std::jthread> clients;
+      for (int client = 0; client < kClients; ++client) {
+        clients.emplace_back([this, client, calls, between, begun] {
+          RunClient(calls / kClients, between * kClients, begun + between * client);
+        });
+      }
+    }
+    EXPECT_EQ(failed_, 0U) << "a call waited for the log";
+    const absl::MutexLock lock(&mutex_);
+    return took_;
+  }
+
+ private:
+  static constexpr int kClients = 8;
+  static constexpr absl::Duration kPatience = absl::Seconds(20);
+
+  // Ends with its first failure.
+  void RunClient(int calls, absl::Duration between, absl::Time due) {
+    WireClient client(address_);
+    pb::GetSessionRequest request;
+    request.set_session_id("read");
+    Latencies took;
+    for (int call = 0; call < calls; ++call, due += between) {
+      WaitUntil([&] { return absl::Now() >= due; });
+      const absl::Time sent = absl::Now();
+      if (client.Ask(&WireClient::Stub::GetSession, request, kPatience).verdict.reason != "OK") {
+        ++failed_;
+        break;
+      }
+      took.push_back(absl::Now() - sent);
+    }
+    const absl::MutexLock lock(&mutex_);
+    took_.insert(took_.end(), took.begin(), took.end());
+  }
+
+  const std::string address_;
+  std::atomic<size_t> failed_ = 0;
+  absl::Mutex mutex_;
+  Latencies took_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Echoes from several threads, each on a connection of its own; a thread ends with its first
-// failure.
-void SendEchoes(const std::string& address, size_t calls, Met& met) {
-  constexpr size_t kThreads = 8;
-  constexpr absl::Duration kPatience = absl::Seconds(20);
-  std::vector<std::jthread> threads;
-  for (size_t at = 0; at < kThreads; ++at) {
-    threads.emplace_back([&address, &met, calls] {
-      const auto stub = pb::AdminService::NewStub(Connected(address));
-      for (size_t sent = 0; sent < calls / kThreads; ++sent) {
-        grpc::ClientContext context;
-        context.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
-        pb::EchoResponse reply;
-        if (!stub->Echo(&context, {}, &reply).ok()) {
-          ++met.failed;
-          return;
-        }
-        ++met.answered;
-      }
-    });
-  }
-}
-
-void ExpectServedWithAStalledReader(size_t calls) {
-  TestFolder folder;
-  StalledPipe log(folder.File("server.log"));
-  ServerProcess server(folder);
-  ASSERT_TRUE(server.Start());
-  Met met;
-  SendEchoes(server.address(), calls, met);
-  EXPECT_EQ(met.failed, 0U) << "a call waited for the log";
-  EXPECT_EQ(met.answered, calls);
-  EXPECT_EQ(AskHealth(server.address()), absl::OkStatus());
-
-  // Once it is read again, every call has its line or is among those that are said to be missing.
-  size_t taken = 0;
+// Lines of calls, and how many more are said to be missing.
+struct Accounted {
+  size_t taken = 0;  // lines that were looked at
   size_t logged = 0;
   size_t dropped = 0;
-  const auto all_accounted = [&] {
-    const std::vector<std::string>& lines = log.Read();
+
+  void Take(const std::vector<std::string>& lines) {
     for (; taken < lines.size(); ++taken) {
       const nlohmann::json line = Parsed(lines[taken]);
       EXPECT_TRUE(line.is_object()) << lines[taken];
@@ -125,20 +149,66 @@ void ExpectServedWithAStalledReader(size_t calls) {
       if (line["message"] == "call") ++logged;
       if (line["message"] == "log lines were dropped") dropped += line["lines"].get<size_t>();
     }
-    return logged + dropped >= calls;
-  };
-  EXPECT_TRUE(WaitUntil(all_accounted)) << logged << " logged, " << dropped << " dropped";
-  EXPECT_GT(dropped, 0U) << "the reader was not slow at all";
+  }
+};
+
+// Lines that the pipe and the queue of the server do not hold together.
+constexpr int kMoreThanAreKept = 12'000;
+
+void ExpectServedWithAStalledReader(StoreKind kind, absl::Duration stalled) {
+  constexpr absl::Duration kBetween = absl::Milliseconds(1);
+  constexpr int kCalmCalls = 2'000;
+  const TestFolder folder;
+  const StoreUnderServer store(kind);
+  StalledPipe log(folder.File("server.log"));
+  ServerProcess server(folder, store.Settings());
+  ASSERT_TRUE(server.Start());
+  ManyReads reads(server.address());
+  Latencies calm;
+  {
+    std::jthread reader([&](const std::stop_token& stop) {
+      WaitUntil([&] { return log.Read(), stop.stop_requested(); });
+    });
+    calm = reads.Send(kCalmCalls, kBetween);
+  }
+  const auto stalled_calls = static_cast<int>(stalled / kBetween);
+  const Latencies attacked = reads.Send(stalled_calls, kBetween);
+  const absl::Duration slowest_calm = Percentile(calm, 100);
+  EXPECT_LT(Percentile(attacked, 100), std::max(absl::Seconds(1), 20 * slowest_calm))
+      << "a call waited for the log";
+  std::cout << "slowest call " << slowest_calm << " of " << calm.size()
+            << " while the log is read, " << Percentile(attacked, 100) << " of " << attacked.size()
+            << " while it is not\n";
+  EXPECT_EQ(AskHealth(server.address()), absl::OkStatus());
+
+  // Once it is read again, every call has its line or is among those that are said to be missing.
+  Accounted accounted;
+  const size_t calls = calm.size() + attacked.size();
+  EXPECT_TRUE(WaitUntil([&] {
+    accounted.Take(log.Read());
+    return accounted.logged + accounted.dropped >= calls;
+  })) << accounted.logged
+      << " logged, " << accounted.dropped << " dropped";
+  EXPECT_GT(accounted.dropped, 0U) << "the reader was not slow at all";
 
   // And an end is an end also when it stalls once more.
-  SendEchoes(server.address(), calls, met);
+  reads.Send(kMoreThanAreKept, absl::ZeroDuration());
   EXPECT_EQ(server.StopAtRest().exit_code, 0);
 }
 
-// More lines than the pipe and the queue hold together.
-TEST(StalledLog, DelaysNoCall) { ExpectServedWithAStalledReader(12'000); }
+class StalledLog : public ::testing::TestWithParam<StoreKind> {};
+using LongStalledLog = StalledLog;
 
-TEST(LongStalledLog, DelaysNoCall) { ExpectServedWithAStalledReader(60'000); }
+TEST_P(StalledLog, DelaysNoCall) {
+  ExpectServedWithAStalledReader(GetParam(), kMoreThanAreKept * absl::Milliseconds(1));
+}
+
+TEST_P(LongStalledLog, DelaysNoCall) {
+  ExpectServedWithAStalledReader(GetParam(), absl::Seconds(60));
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, StalledLog, EachStore(), NameOfStore);
+INSTANTIATE_TEST_SUITE_P(Stores, LongStalledLog, EachStore(), NameOfStore);
 
 // Calls CommitTurn with these bytes.
 Verdict SendRaw(const std::string& address, const std::string& bytes) {

@@ -1,15 +1,21 @@
 // Calls that are given up as soon as they are sent (CVE-2023-44487), by the hundred thousand: other
-// clients go on, and the peer is disconnected.
+// clients go on, and a peer that does it again and again is disconnected.
 #include "tests/support/committers.h"
+#include "tests/support/each_store.h"
+#include "tests/support/latencies.h"
 #include "tests/support/raw_http2.h"
 #include "tests/support/raw_socket.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wait.h"
 
+#include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <deque>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,91 +24,176 @@
 namespace holdfast::testing {
 namespace {
 
-constexpr char kAttacker[] = "127.0.0.2";
-constexpr uint32_t kStreams = 200'000;
+constexpr char kEcho[] = "/holdfast.v1.AdminService/Echo";
+constexpr char kJournal[] = "/holdfast.v1.SessionService/AppendJournalStream";
 constexpr uint32_t kStreamsAtOnce = 200;
 constexpr size_t kCommitters = 8;
 constexpr size_t kCommitsToCompare = 800;
-// On a machine that does other things too; without the disconnecting it was many times as long.
-constexpr absl::Duration kTolerated = absl::Seconds(2);
-constexpr absl::Duration kMost = absl::Seconds(15);  // longer than a suspension
+// The calls that the transport has read before the peer is disconnected are worked off in front of
+// the others', on cores that the test's own clients share.
+constexpr absl::Duration kFloor = absl::Milliseconds(250);
+// Only what is slow each time is slow by itself and not by what else this machine does.
+constexpr int kTries = 3;
 
-absl::Duration NinetyNinth(std::vector<absl::Duration> all, size_t from) {
-  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(from));
-  std::sort(all.begin(), all.end());
-  return all.empty() ? absl::ZeroDuration() : all[all.size() * 99 / 100];
-}
+// What a reset call consists of.
+struct Kind {
+  std::string path;
+  bool whole = false;  // its message is sent before it is reset
+};
 
-class RapidReset : public ::testing::Test {
+// A connection on which calls are opened and reset.
+class Attacker final {
+ public:
+  Attacker(const std::string& address, const std::string& source)
+      : socket_(address, source, kPatience) {
+    connected_ = socket_.connected() && socket_.Send(http2::Opening());
+  }
+
+  // Opens and resets kStreamsAtOnce calls. False when the server has closed the connection.
+  bool Send(const Kind& kind) {
+    std::string frames;
+    for (uint32_t i = 0; i < kStreamsAtOnce; ++i, next_ += 2) {
+      frames += http2::Headers(next_, kind.path);
+      if (kind.whole) frames += http2::EmptyMessage(next_);
+      frames += http2::Reset(next_);
+    }
+    // What comes in is dropped, for the answers would fill the connection.
+    connected_ = connected_ && socket_.Send(frames) && !socket_.AwaitEnd(absl::ZeroDuration());
+    return connected_;
+  }
+
+  // Whether the server has read everything that was sent.
+  bool AwaitRead() {
+    if (!connected_ || !socket_.Send(http2::Ping())) return false;
+    const absl::Time end = absl::Now() + kPatience;
+    std::string tail;
+    while (absl::Now() < end && !absl::StrContains(tail, http2::PingAnswer())) {
+      const std::string more = socket_.Receive(end - absl::Now());
+      if (more.empty()) return false;
+      tail = tail.substr(tail.size() - std::min(tail.size(), http2::PingAnswer().size())) + more;
+    }
+    return absl::StrContains(tail, http2::PingAnswer());
+  }
+
+ private:
+  static constexpr absl::Duration kPatience = absl::Minutes(1);
+
+  RawSocket socket_;
+  bool connected_ = false;
+  uint32_t next_ = 1;
+};
+
+// How an attack went for those who had nothing to do with it: the 99th of 100 calls.
+struct Compared {
+  absl::Duration calm;
+  absl::Duration attacked;
+
+  [[nodiscard]] bool Tolerable() const { return attacked < std::max(2 * calm, kFloor); }
+};
+
+class RapidReset : public ::testing::TestWithParam<StoreKind> {
  protected:
   void SetUp() override { ASSERT_TRUE(server_.Start()) << server_.Log(); }
 
-  // Opens and resets kStreams calls of `path`, their messages sent before if `whole`; connects
-  // again whenever it is disconnected, and answers how often that was.
-  int Attack(const std::string& path, bool whole) {
-    int disconnected = 0;
-    const absl::Time end = absl::Now() + kMost;
-    auto socket = std::make_unique<RawSocket>(server_.address(), kAttacker);
-    socket->Send(http2::Opening());
-    uint32_t next = 1;
-    for (uint32_t sent = 0; sent < kStreams && absl::Now() < end; sent += kStreamsAtOnce) {
-      std::string frames;
-      for (uint32_t i = 0; i < kStreamsAtOnce; ++i, next += 2) {
-        frames += http2::Headers(next, path);
-        if (whole) frames += http2::EmptyMessage(next);
-        frames += http2::Reset(next);
-      }
-      if (socket->Send(frames)) {
-        socket->Receive(absl::ZeroDuration());  // the answers would fill the connection
-        continue;
-      }
-      ++disconnected;
-      next = 1;
-      socket = std::make_unique<RawSocket>(server_.address(), kAttacker);
-      socket->Send(http2::Opening());
-    }
-    return disconnected;
-  }
-
-  // Lets others commit before and during the attack.
-  int AttackBesideOthers(const std::string& path, bool whole) {
+  // Lets others commit before and during the attack, and expects that no call of theirs fails.
+  Compared CommitBeside(absl::FunctionRef<void()> attack) {
     Committers others(server_.address(), kCommitters);
+    EXPECT_TRUE(others.AwaitCommits(kCommitters));
+    const absl::Time calm_begun = absl::Now();
     EXPECT_TRUE(others.AwaitCommits(kCommitsToCompare));
-    const size_t before = others.Latencies().size();
-    const absl::Duration calm = NinetyNinth(others.Latencies(), 0);
-    const int disconnected = Attack(path, whole);
+    const absl::Time attack_begun = absl::Now();
+    attack();
+    const absl::Time attack_ended = absl::Now();
     EXPECT_TRUE(others.AwaitCommits(kCommitters)) << "nobody else is served";
-    const std::vector<absl::Duration> all = others.Latencies();
-    const absl::Duration attacked = NinetyNinth(all, before);
-    EXPECT_LT(attacked, std::max(2 * calm, kTolerated));
-    std::cout << "figure: 99th of 100 calls took " << calm << " before and " << attacked
-              << " during " << kStreams << " resets (" << all.size() - before << " calls)\n";
     const std::vector<std::string> failed = others.Stop();
     EXPECT_TRUE(failed.empty()) << failed.size() << " failed, the first: " << failed.front();
+    const Latencies calm = others.Between(calm_begun, attack_begun);
+    const Latencies attacked = others.Between(attack_begun, attack_ended);
+    EXPECT_GT(attacked.size(), 0U) << "nobody called during the attack";
+    const Compared compared = {Percentile(calm, 99), Percentile(attacked, 99)};
+    std::cout << "99th of 100 calls took " << compared.calm << " before (" << calm.size()
+              << " calls) and " << compared.attacked << " during the attack of "
+              << attack_ended - attack_begun << " (" << attacked.size() << " calls), "
+              << others.refused() << " were OVERLOADED\n";
+    return compared;
+  }
+
+  // Attacks from one address, on a new connection whenever one is closed.
+  void ExpectThePeerDisconnected(const Kind& kind) {
+    Compared compared;
+    int tries = 0;
+    do {
+      int disconnected = 0;
+      const std::string peer = absl::StrCat("127.0.2.", ++tries);
+      compared = CommitBeside([&] { disconnected = AttackFromOne(peer, kind); });
+      EXPECT_GT(disconnected, 0);
+      EXPECT_TRUE(server_.AwaitLog("gives up its calls again and again"));
+    } while (!compared.Tolerable() && tries < kTries && !HasFailure());
+    EXPECT_TRUE(compared.Tolerable()) << compared.attacked << " beside the attack, "
+                                      << compared.calm << " before it, " << tries << " times";
+  }
+
+  // So many calls from so many addresses that none gives up more than it may. They are delivered
+  // at the rate at which the server reads them.
+  void ExpectDelivered(const Kind& kind) {
+    constexpr uint32_t kStreams = 200'000;
+    constexpr uint32_t kStreamsOfOne = 4 * kStreamsAtOnce;
+    uint32_t delivered = 0;
+    CommitBeside([&] {
+      std::deque<Attacker> attackers;
+      for (uint32_t peer = 1; peer <= kStreams / kStreamsOfOne; ++peer) {
+        attackers.emplace_back(server_.address(), absl::StrCat("127.0.3.", peer));
+      }
+      for (uint32_t sent = 0; sent < kStreamsOfOne; sent += kStreamsAtOnce) {
+        for (Attacker& attacker : attackers) attacker.Send(kind);
+      }
+      for (Attacker& attacker : attackers) delivered += attacker.AwaitRead() ? kStreamsOfOne : 0;
+    });
+    EXPECT_EQ(delivered, kStreams) << "the server did not read as many";
+    EXPECT_FALSE(absl::StrContains(server_.Log(), "gives up its calls again and again"));
+    std::cout << "figure: " << delivered << " resets\n";
+  }
+
+ private:
+  // How often it was disconnected.
+  int AttackFromOne(const std::string& peer, const Kind& kind) {
+    constexpr absl::Duration kAttack = absl::Seconds(3);
+    constexpr absl::Duration kBetween = absl::Milliseconds(10);
+    int disconnected = 0;
+    size_t sent = 0;
+    const absl::Time end = absl::Now() + kAttack;
+    for (absl::Time next = absl::Now(); next < end; next = absl::Now() + kBetween) {
+      WaitUntil([&] { return absl::Now() >= next; });
+      Attacker attacker(server_.address(), peer);
+      bool connected = true;
+      while (connected && absl::Now() < end) {
+        connected = attacker.Send(kind);
+        if (connected) sent += kStreamsAtOnce;
+      }
+      if (!connected) ++disconnected;
+    }
+    std::cout << sent << " resets before a connection was closed, " << disconnected << " times\n";
     return disconnected;
   }
 
-  ServerProcess& server() { return server_; }
-
- private:
   TestFolder folder_;
-  ServerProcess server_{folder_};
+  StoreUnderServer store_{GetParam()};
+  ServerProcess server_{folder_, store_.Settings()};
 };
+using LongRapidReset = RapidReset;
 
-TEST_F(RapidReset, OfWholeCallsDisconnectsThePeer) {
-  EXPECT_GT(AttackBesideOthers("/holdfast.v1.AdminService/Echo", true), 0);
-  EXPECT_TRUE(server().AwaitLog("gives up its calls again and again"));
+TEST_P(RapidReset, OfWholeCallsDisconnectsThePeer) { ExpectThePeerDisconnected({kEcho, true}); }
+
+TEST_P(RapidReset, OfCallsWithoutAMessageDisconnectsThePeer) {
+  ExpectThePeerDisconnected({kEcho, false});
 }
 
-TEST_F(RapidReset, OfCallsWithoutAMessageDisconnectsThePeer) {
-  EXPECT_GT(AttackBesideOthers("/holdfast.v1.AdminService/Echo", false), 0);
-  EXPECT_TRUE(server().AwaitLog("gives up its calls again and again"));
-}
+TEST_P(RapidReset, OfStreamsDisconnectsThePeer) { ExpectThePeerDisconnected({kJournal, false}); }
 
-TEST_F(RapidReset, OfStreamsDisconnectsThePeer) {
-  EXPECT_GT(AttackBesideOthers("/holdfast.v1.SessionService/AppendJournalStream", false), 0);
-  EXPECT_TRUE(server().AwaitLog("gives up its calls again and again"));
-}
+TEST_P(LongRapidReset, ByManyPeersFailsNoOtherCall) { ExpectDelivered({kEcho, false}); }
+
+INSTANTIATE_TEST_SUITE_P(Stores, LongRapidReset, EachStore(), NameOfStore);
+INSTANTIATE_TEST_SUITE_P(Stores, RapidReset, EachStore(), NameOfStore);
 
 }  // namespace
 }  // namespace holdfast::testing

@@ -4,6 +4,7 @@
 #include "session/digest.h"
 #include "session/limits.h"
 #include "tests/support/channel.h"
+#include "tests/support/each_store.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/streamed_commit.h"
@@ -26,11 +27,14 @@ namespace {
 
 using Stub = WireClient::Stub;
 
-class SilentStreams : public ::testing::Test {
+// Streams that are silent for the whole test, however long it takes.
+constexpr char kNoIdleLimit[] = "  stream_idle: 1h\n";
+
+class SilentStreams : public ::testing::TestWithParam<StoreKind> {
  protected:
   void Start(const std::string& limits = "") {
     server_ = std::make_unique<ServerProcess>(
-        folder_, ServerSettings{.more = limits.empty() ? "" : "limits:\n" + limits});
+        folder_, store_.Settings({.more = limits.empty() ? "" : "limits:\n" + limits}));
     ASSERT_TRUE(server_->Start()) << server_->Log();
     client_ = std::make_unique<WireClient>(server_->address());
     admin_ = pb::AdminService::NewStub(Connected(server_->address()));
@@ -73,6 +77,7 @@ class SilentStreams : public ::testing::Test {
   }
 
   TestFolder folder_;
+  StoreUnderServer store_{GetParam()};
   std::unique_ptr<ServerProcess> server_;
   std::unique_ptr<WireClient> client_;
   std::unique_ptr<pb::AdminService::Stub> admin_;
@@ -80,9 +85,9 @@ class SilentStreams : public ::testing::Test {
 
 const std::map<std::string, int> kAllServed = {{"OK", 1000}};
 
-TEST_F(SilentStreams, OfJournalsKeepOutNobodyElse) {
+TEST_P(SilentStreams, OfJournalsKeepOutNobodyElse) {
   constexpr int kStreams = 600;
-  Start();
+  Start(kNoIdleLimit);
   const auto silent = NewClient();
   std::deque<grpc::ClientContext> contexts;
   std::vector<std::unique_ptr<
@@ -93,14 +98,15 @@ TEST_F(SilentStreams, OfJournalsKeepOutNobodyElse) {
   }
   EXPECT_EQ(AwaitCalls(kStreams), "OK");
   EXPECT_EQ(AskThousandTimes(), kAllServed);
+  EXPECT_EQ(AwaitCalls(kStreams), "OK") << "some streams were ended meanwhile";
   for (auto& context : contexts) context.TryCancel();
   for (auto& stream : streams) (void)stream->Finish();
   EXPECT_EQ(AwaitCalls(0), "OK");
 }
 
-TEST_F(SilentStreams, OfCommitsKeepOutNobodyElse) {
+TEST_P(SilentStreams, OfCommitsKeepOutNobodyElse) {
   constexpr int kStreams = 1100;
-  Start();
+  Start(kNoIdleLimit);
   const std::unique_ptr<Stub> silent[] = {NewClient(), NewClient()};
   std::deque<grpc::ClientContext> contexts;
   std::deque<pb::CommitTurnStreamResponse> responses;
@@ -111,15 +117,16 @@ TEST_F(SilentStreams, OfCommitsKeepOutNobodyElse) {
   }
   EXPECT_EQ(AwaitCalls(kStreams), "OK");
   EXPECT_EQ(AskThousandTimes(), kAllServed);
+  EXPECT_EQ(AwaitCalls(kStreams), "OK") << "some streams were ended meanwhile";
   // A client that gives up so many at once would be disconnected.
   for (auto& stream : streams) stream->WritesDone();
   for (auto& stream : streams) EXPECT_EQ(VerdictOf(stream->Finish()).reason, "INVALID_FIELD");
   EXPECT_EQ(AwaitCalls(0), "OK");
 }
 
-TEST_F(SilentStreams, UploadsThatAreOnlyAnnouncedReserveNothing) {
+TEST_P(SilentStreams, UploadsThatAreOnlyAnnouncedReserveNothing) {
   constexpr uint32_t kAnnounced = kStagedBytesDefault / kSnapshotBytes;
-  Start();
+  Start(kNoIdleLimit);
   const auto sessions = NewClient();
   std::deque<grpc::ClientContext> contexts;
   std::deque<pb::CommitTurnStreamResponse> responses;
@@ -156,7 +163,7 @@ TEST_F(SilentStreams, UploadsThatAreOnlyAnnouncedReserveNothing) {
   for (auto& stream : streams) (void)stream->Finish();
 }
 
-TEST_F(SilentStreams, AStreamOnWhichNothingComesEnds) {
+TEST_P(SilentStreams, AStreamOnWhichNothingComesEnds) {
   Start("  stream_idle: 1s\n");
   const auto sessions = NewClient();
   grpc::ClientContext journal;
@@ -174,7 +181,7 @@ TEST_F(SilentStreams, AStreamOnWhichNothingComesEnds) {
   EXPECT_EQ(AwaitCalls(0), "OK");
 }
 
-TEST_F(SilentStreams, AReaderThatStallsIsEndedAndCutOff) {
+TEST_P(SilentStreams, AReaderThatStallsIsEndedAndCutOff) {
   Start("  stream_write_timeout: 1s\n");
   const std::string token = Begin("large");
   for (uint64_t turn = 1; turn <= 8; ++turn) {
@@ -203,7 +210,7 @@ TEST_F(SilentStreams, AReaderThatStallsIsEndedAndCutOff) {
 
 // Requests of nearly the largest size take what they need and not what the worst of their length
 // would.
-TEST_F(SilentStreams, ManyLargeCommitsAtOnceFitTheBudget) {
+TEST_P(SilentStreams, ManyLargeCommitsAtOnceFitTheBudget) {
   constexpr int kClients = 48;
   Start();
   struct Sent {
@@ -236,6 +243,8 @@ TEST_F(SilentStreams, ManyLargeCommitsAtOnceFitTheBudget) {
   left.Wait();
   EXPECT_EQ(reasons["OK"], kClients) << "OVERLOADED: " << reasons["OVERLOADED"];
 }
+
+INSTANTIATE_TEST_SUITE_P(Stores, SilentStreams, EachStore(), NameOfStore);
 
 }  // namespace
 }  // namespace holdfast::testing

@@ -156,6 +156,7 @@ TEST_F(SurfaceRpc, StatusSaysWhatServes) {
   EXPECT_EQ(response.resources().streams(), 0);
   EXPECT_EQ(response.resources().watchers(), 0);
   EXPECT_EQ(response.resources().connections(), 1);
+  EXPECT_GT(response.resources().requests_parsed(), 0);
 }
 
 TEST_F(SurfaceRpc, EchoAnswersWhatItWasSent) {

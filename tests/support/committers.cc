@@ -40,15 +40,16 @@ Committers::Committers(const Connect& connect, size_t count) {
 void Committers::Run(const std::shared_ptr<grpc::Channel>& channel, const std::string& session) {
   const auto stub = pb::SessionService::NewStub(channel);
   const auto ask = [&](auto method, const auto& request, auto& response) {
+    const absl::Time begun = absl::Now();
     while (true) {
       grpc::ClientContext context;
       context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
-      const absl::Time begun = absl::Now();
       const grpc::Status status = (*stub.*method)(&context, request, &response);
       if (test::ReasonOf(status) != "OVERLOADED") {
-        Note(session, absl::Now() - begun, status);
+        Note(session, begun, status);
         return status.ok();
       }
+      ++refused_;
       if (WaitUntil([&] { return stopping_.load(); }, kOverloadRetry)) return false;
     }
   };
@@ -65,9 +66,9 @@ void Committers::Run(const std::shared_ptr<grpc::Channel>& channel, const std::s
   }
 }
 
-void Committers::Note(const std::string& session, absl::Duration took, const grpc::Status& status) {
+void Committers::Note(const std::string& session, absl::Time begun, const grpc::Status& status) {
   const absl::MutexLock lock(&mutex_);
-  latencies_.push_back(took);
+  calls_.push_back({.begun = begun, .took = absl::Now() - begun});
   if (!status.ok()) failed_.push_back(absl::StrCat(session, ": ", test::Describe(status)));
 }
 
@@ -85,9 +86,13 @@ std::vector<std::string> Committers::Stop() {
   return failed_;
 }
 
-std::vector<absl::Duration> Committers::Latencies() {
+Latencies Committers::Between(absl::Time from, absl::Time until) {
   const absl::MutexLock lock(&mutex_);
-  return latencies_;
+  Latencies between;
+  for (const Call& call : calls_) {
+    if (call.begun >= from && call.begun < until) between.push_back(call.took);
+  }
+  return between;
 }
 
 }  // namespace holdfast::testing

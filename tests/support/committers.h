@@ -1,7 +1,11 @@
 // Clients that take one turn after the other, each in a session of its own, and note what fails.
-// OVERLOADED is no failure: they send the call again a little later, as its RetryInfo says.
+// A call that is OVERLOADED is counted and sent again a little later, as its RetryInfo says. Where
+// no call may fail, a test also expects that none was refused; the tests of rapid resets need the
+// repeat, for a flood of calls may fill the queue.
 #ifndef HOLDFAST_TESTS_SUPPORT_COMMITTERS_H_
 #define HOLDFAST_TESTS_SUPPORT_COMMITTERS_H_
+
+#include "tests/support/latencies.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -35,20 +39,28 @@ class Committers final {
   // takes too long.
   bool AwaitCommits(size_t count);
   [[nodiscard]] size_t commits() const { return commits_; }
+  // How often a call was OVERLOADED so far.
+  [[nodiscard]] size_t refused() const { return refused_; }
   // Ends them; answers how each call that failed did.
   std::vector<std::string> Stop();
-  // How long each call took, so far.
-  std::vector<absl::Duration> Latencies();
+  // How long each call took, its repeats included, that began in [`from`, `until`) and has ended.
+  Latencies Between(absl::Time from, absl::Time until);
 
  private:
-  void Note(const std::string& session, absl::Duration took, const grpc::Status& status);
+  struct Call {
+    absl::Time begun;
+    absl::Duration took;
+  };
+
+  void Note(const std::string& session, absl::Time begun, const grpc::Status& status);
   void Run(const std::shared_ptr<grpc::Channel>& channel, const std::string& session);
 
   std::atomic<bool> stopping_ = false;
   std::atomic<size_t> commits_ = 0;
+  std::atomic<size_t> refused_ = 0;
   absl::Mutex mutex_;
   std::vector<std::string> failed_ ABSL_GUARDED_BY(mutex_);
-  std::vector<absl::Duration> latencies_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Call> calls_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 

@@ -8,6 +8,8 @@ constexpr char kData = 0;
 constexpr char kHeaders = 1;
 constexpr char kRstStream = 3;
 constexpr char kSettings = 4;
+constexpr char kPing = 6;
+constexpr char kAck = 0x1;
 constexpr char kEndStream = 0x1;
 constexpr char kEndHeaders = 0x4;
 constexpr char kCancel = 8;
@@ -52,6 +54,10 @@ std::string LastMessage(uint32_t stream, const std::string& bytes) {
   const std::string length = BigEndian(static_cast<uint32_t>(bytes.size()), 4);
   return Frame(kData, kEndStream, stream, '\0' + length + bytes);
 }
+
+std::string Ping() { return Frame(kPing, 0, 0, "measured"); }
+
+std::string PingAnswer() { return Frame(kPing, kAck, 0, "measured"); }
 
 std::string Reset(uint32_t stream) { return Frame(kRstStream, 0, stream, BigEndian(kCancel, 4)); }
 

@@ -17,6 +17,9 @@ std::string Headers(uint32_t stream, const std::string& path);
 std::string EmptyMessage(uint32_t stream);
 // One gRPC message of fewer than 2^14 bytes, the last one of the call.
 std::string LastMessage(uint32_t stream, const std::string& bytes);
+// A ping, and what the other side sends once it has read everything before it.
+std::string Ping();
+std::string PingAnswer();
 // The client gives the call up.
 std::string Reset(uint32_t stream);
 

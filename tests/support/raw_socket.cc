@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <utility>
 
@@ -23,6 +24,11 @@ sockaddr_in AddressOf(const std::string& host, int port) {
   return address;
 }
 
+// Of a socket file; empty for another address.
+std::string PathIn(const std::string& address) {
+  return address.starts_with("unix:") ? address.substr(5) : "";
+}
+
 bool AwaitReadable(int fd, absl::Duration most) {
   pollfd polled{.fd = fd, .events = POLLIN};
   const int64_t milliseconds = std::max<int64_t>(0, absl::ToInt64Milliseconds(most));
@@ -31,17 +37,24 @@ bool AwaitReadable(int fd, absl::Duration most) {
 
 }  // namespace
 
-RawSocket::RawSocket(const std::string& address, const std::string& source)
-    : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+RawSocket::RawSocket(const std::string& address, const std::string& source, absl::Duration patience)
+    : fd_(socket(PathIn(address).empty() ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  const timeval most = absl::ToTimeval(patience);
+  setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+  if (const std::string path = PathIn(address); !path.empty()) {
+    sockaddr_un to{};
+    to.sun_family = AF_UNIX;
+    path.copy(to.sun_path, sizeof to.sun_path - 1);
+    connected_ = fd_ >= 0 && connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+    return;
+  }
   const size_t colon = address.rfind(':');
   const sockaddr_in to = AddressOf(address.substr(0, colon), std::stoi(address.substr(colon + 1)));
   const sockaddr_in from = AddressOf(source, 0);
   // Thousands in a row would else run out of ports, for each ended one rests for a minute.
   constexpr linger kReset{.l_onoff = 1, .l_linger = 0};
   constexpr int kOn = 1;
-  constexpr timeval kPatience{.tv_sec = 2, .tv_usec = 0};
   setsockopt(fd_, SOL_SOCKET, SO_LINGER, &kReset, sizeof kReset);
-  setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
   setsockopt(fd_, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &kOn, sizeof kOn);
   connected_ = fd_ >= 0 && bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0 &&
                connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;

@@ -1,4 +1,5 @@
-// Connections of TCP as an attacker makes them: without the library, from an address of its own.
+// Connections as an attacker makes them: without the library, and over TCP from an address of its
+// own.
 #ifndef HOLDFAST_TESTS_SUPPORT_RAW_SOCKET_H_
 #define HOLDFAST_TESTS_SUPPORT_RAW_SOCKET_H_
 
@@ -13,8 +14,11 @@ namespace holdfast::testing {
 // For one thread; closed with its owner.
 class RawSocket final {
  public:
-  // Connects to `address` (IPV4:PORT) from the IPv4 address `source`.
-  RawSocket(const std::string& address, const std::string& source);
+  // Connects to `address` (IPV4:PORT) from the IPv4 address `source`, or to the socket file of
+  // "unix:PATH", where there is no source.
+  // It gives up sending when nothing is taken for `patience`.
+  RawSocket(const std::string& address, const std::string& source,
+            absl::Duration patience = absl::Seconds(2));
   RawSocket(const RawSocket&) = delete;
   RawSocket& operator=(const RawSocket&) = delete;
   RawSocket(RawSocket&& other) noexcept;
@@ -22,7 +26,7 @@ class RawSocket final {
   ~RawSocket();
 
   [[nodiscard]] bool connected() const { return connected_; }
-  // False once the other side has closed it, or has taken nothing for two seconds.
+  // False once the other side has closed it, or has taken nothing for too long.
   bool Send(const std::string& bytes);
   // What has come in, at least one byte of it unless `most` passes or it is closed.
   std::string Receive(absl::Duration most);

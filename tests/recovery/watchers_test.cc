@@ -1,0 +1,236 @@
+// Many watchers of one session that changes all the time: each change is read once or twice for all
+// of them, and the calls of everybody else are served as before.
+#include "holdfast/v1/admin_service.grpc.pb.h"
+#include "holdfast/v1/session_service.grpc.pb.h"
+#include "tests/support/channel.h"
+#include "tests/support/each_store.h"
+#include "tests/support/latencies.h"
+#include "tests/support/requests.h"
+#include "tests/support/server_process.h"
+#include "tests/support/wait.h"
+#include "tests/support/watch_client.h"
+#include "tests/support/wire_client.h"
+
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <iostream>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::testing {
+namespace {
+
+using Stub = WireClient::Stub;
+
+constexpr char kSession[] = "watched";
+constexpr char kOther[] = "other";
+constexpr size_t kWatchersOfAConnection = 500;
+constexpr absl::Duration kBetweenCommits = absl::Milliseconds(5);  // 200 a second
+constexpr size_t kBegunAtOnce = 32;
+constexpr size_t kCalmCalls = 1000;
+constexpr uint64_t kReadsOfACommit = 2;
+// Here the watchers themselves run on the two cores that the server has: every change becomes work
+// for all of them at once, and what they leave of the cores is the machine's to share out.
+constexpr absl::Duration kFloor = absl::Milliseconds(250);
+
+// A watch that reads as fast as it can. Its numbers may be read by any thread.
+class Watcher final : public grpc::ClientReadReactor<pb::WatchSessionResponse> {
+ public:
+  explicit Watcher(Stub& stub) : request_(WatchFrom(kSession, 0)) {
+    stub.async()->WatchSession(&context_, &request_, this);
+    StartRead(&message_);
+    StartCall();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    if (message_.has_event()) {
+      const uint64_t seq = message_.event().seq();
+      if (seq != seen_ + 1) ++gaps_;
+      seen_ = seq;
+    }
+    StartRead(&message_);
+  }
+  void OnDone(const grpc::Status&) override { done_ = true; }
+
+  void Cancel() { context_.TryCancel(); }
+  // The number of the last event that came.
+  [[nodiscard]] uint64_t seen() const { return seen_; }
+  // How often an event came that was not the next one.
+  [[nodiscard]] int gaps() const { return gaps_; }
+  [[nodiscard]] bool done() const { return done_; }
+
+ private:
+  grpc::ClientContext context_;
+  const pb::WatchSessionRequest request_;
+  pb::WatchSessionResponse message_;
+  std::atomic<uint64_t> seen_ = 0;
+  std::atomic<int> gaps_ = 0;
+  std::atomic<bool> done_ = false;
+};
+
+// All watchers. They are cancelled and waited for when it goes away.
+class Crowd final {
+ public:
+  Crowd(const std::string& address, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      if (i % kWatchersOfAConnection == 0) {
+        stubs_.push_back(pb::SessionService::NewStub(Connected(address)));
+      }
+      watchers_.emplace_back(*stubs_.back());
+      // More at once would not fit into the queue for calls.
+      if (i % kBegunAtOnce == 0) {
+        EXPECT_TRUE(AwaitSeen(1)) << "watch " << i << " was ended";
+      }
+    }
+  }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+  ~Crowd() {
+    for (Watcher& watcher : watchers_) watcher.Cancel();
+    for (const Watcher& watcher : watchers_) {
+      EXPECT_TRUE(WaitUntil([&] { return watcher.done(); }, absl::Minutes(5)));
+    }
+  }
+
+  // Waits until each has seen event `seq`. False when one has ended, or it takes too long.
+  bool AwaitSeen(uint64_t seq) {
+    for (const Watcher& watcher : watchers_) {
+      WaitUntil([&] { return watcher.done() || watcher.seen() >= seq; }, absl::Minutes(20));
+      if (watcher.seen() < seq) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] int gaps() const {
+    int gaps = 0;
+    for (const Watcher& watcher : watchers_) gaps += watcher.gaps();
+    return gaps;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Stub>> stubs_;
+  std::deque<Watcher> watchers_;
+};
+
+// Ordinary calls of another client about another session, one after the other, until it is stopped.
+class Neighbour final {
+ public:
+  explicit Neighbour(const std::string& address)
+      : client_(address), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+
+  // Waits until it has made so many calls.
+  bool AwaitCalls(size_t count) {
+    return WaitUntil([&] { return calls_ >= count; });
+  }
+  // Ends it; how long each call took.
+  Latencies Stop() {
+    thread_.request_stop();
+    thread_.join();
+    return times_;
+  }
+  // Once it is stopped.
+  [[nodiscard]] int refused() const { return refused_; }
+
+ private:
+  void Run(const std::stop_token& stop) {
+    pb::GetSessionRequest request;
+    request.set_session_id(kOther);
+    while (!stop.stop_requested()) {
+      const absl::Time begun = absl::Now();
+      if (client_.Reason(&Stub::GetSession, request) != "OK") ++refused_;
+      times_.push_back(absl::Now() - begun);
+      ++calls_;
+    }
+  }
+
+  WireClient client_;
+  Latencies times_;
+  int refused_ = 0;
+  std::atomic<size_t> calls_ = 0;
+  std::jthread thread_;
+};
+
+class ManyWatchers : public ::testing::TestWithParam<StoreKind> {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(server_.Start()) << server_.Log();
+    client_ = std::make_unique<WireClient>(server_.address());
+    admin_ = pb::AdminService::NewStub(Connected(server_.address()));
+    client_->Must(&Stub::CreateSession, test::CreateRequest(kOther));
+    token_ = client_->Must(&Stub::CreateSession, test::CreateRequest(kSession)).lease_token();
+  }
+
+  pb::ResourceUse Resources() {
+    grpc::ClientContext context;
+    pb::StatusResponse status;
+    EXPECT_EQ(VerdictOf(admin_->Status(&context, {}, &status)).reason, "OK");
+    return status.resources();
+  }
+
+  // Takes so many turns, a commit every kBetweenCommits where the server is as fast.
+  void Commit(int turns) {
+    absl::Time due = absl::Now();
+    for (int turn = 0; turn < turns; ++turn, due += kBetweenCommits) {
+      WaitUntil([&] { return absl::Now() >= due; });
+      const auto begun = client_->Must(&Stub::BeginTurn, test::BeginRequest(kSession, token_));
+      client_->Must(&Stub::CommitTurn, test::CommitRequest(kSession, token_, begun.turn(), "said"));
+    }
+  }
+
+  void ExpectOthersServedBeside(size_t watchers, int turns) {
+    Crowd crowd(server_.address(), watchers);
+    ASSERT_TRUE(crowd.AwaitSeen(1));
+    ASSERT_EQ(Resources().watchers(), watchers);
+    Neighbour calm_neighbour(server_.address());
+    ASSERT_TRUE(calm_neighbour.AwaitCalls(kCalmCalls));
+    const Latencies calm = calm_neighbour.Stop();
+
+    const uint64_t reads_before = Resources().watch_reads();
+    const absl::Time begun = absl::Now();
+    Neighbour neighbour(server_.address());
+    Commit(turns);
+    const absl::Duration committing = absl::Now() - begun;
+    ASSERT_TRUE(crowd.AwaitSeen(client_->Get(kSession).last_event()));
+    const absl::Duration delivering = absl::Now() - begun;
+    const Latencies beside = neighbour.Stop();
+    const uint64_t reads = Resources().watch_reads() - reads_before;
+
+    // Where nothing wakes them, some look once a second all the same.
+    const auto beats = static_cast<uint64_t>(absl::ToInt64Seconds(delivering)) + 1;
+    EXPECT_LE(reads, kReadsOfACommit * static_cast<uint64_t>(turns) + beats);
+    EXPECT_EQ(crowd.gaps(), 0) << "events were missed, or seen twice";
+    EXPECT_EQ(calm_neighbour.refused() + neighbour.refused(), 0);
+    EXPECT_LE(Percentile(beside, 99), std::max(2 * Percentile(calm, 99), kFloor));
+    std::cout << watchers << " watchers, " << turns << " commits in " << committing
+              << ", delivered after " << delivering << ", " << reads
+              << " reads; 99th of 100 calls of another session " << Percentile(calm, 99)
+              << " while they are idle (" << calm.size() << " calls), " << Percentile(beside, 99)
+              << " beside the commits (" << beside.size() << " calls)\n";
+  }
+
+  TestFolder folder_;
+  StoreUnderServer store_{GetParam()};
+  ServerProcess server_{folder_,
+                        store_.Settings({.more = "limits: {queued_calls: 64, watchers: 20000}\n"})};
+  std::unique_ptr<WireClient> client_;
+  std::unique_ptr<pb::AdminService::Stub> admin_;
+  std::string token_;
+};
+using LongManyWatchers = ManyWatchers;
+
+TEST_P(ManyWatchers, OfOneSessionDelayNobodyElse) { ExpectOthersServedBeside(500, 200); }
+
+TEST_P(LongManyWatchers, OfOneSessionDelayNobodyElse) { ExpectOthersServedBeside(10'000, 400); }
+
+INSTANTIATE_TEST_SUITE_P(Stores, ManyWatchers, EachStore(), NameOfStore);
+INSTANTIATE_TEST_SUITE_P(Stores, LongManyWatchers, EachStore(), NameOfStore);
+
+}  // namespace
+}  // namespace holdfast::testing
