@@ -7,9 +7,9 @@
 #include <grpcpp/security/credentials.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 #include <utility>
 
 namespace holdfast::bench {
@@ -59,14 +59,16 @@ Served::Served(std::string binary, std::string directory, Keeping keeping)
 Served::~Served() {
   if (file_.empty()) return;
   process_.reset();  // or it could still make them
-  for (const char* const left : {"", ".lock"}) std::filesystem::remove(file_ + left);
+  std::filesystem::remove_all(std::filesystem::path(file_).parent_path());
 }
 
 void Served::ServeAtFile() {
-  // In a short place: a socket's path has room for a hundred letters.
-  static int files = 0;
-  const std::string name = "holdfast-bench-" + std::to_string(getpid()) + "-";
-  file_ = std::filesystem::temp_directory_path() / (name + std::to_string(++files));
+  // In a short place, for a socket's path has room for a hundred letters, and in a directory of its
+  // own: none is served where others may write.
+  std::string directory = std::filesystem::temp_directory_path() / "holdfast-bench-XXXXXX";
+  // The server says at its start why there is none.
+  if (mkdtemp(directory.data()) == nullptr) directory += "/not-made";
+  file_ = directory + "/server.sock";
   address_ = "unix:" + file_;
 }
 

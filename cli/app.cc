@@ -12,6 +12,7 @@
 
 #include "CLI/CLI.hpp"
 
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -19,6 +20,8 @@ namespace holdfast::cli {
 namespace {
 
 constexpr char kAbout[] = "holdfast: looks after the sessions that a Holdfast server keeps.";
+
+constexpr char kAddressVariable[] = "HOLDFAST_ADDRESS";
 
 constexpr char kFooter[] = R"(Examples:
   holdfast health
@@ -38,7 +41,7 @@ void AddGlobalOptions(CLI::App& app, Invocation& invocation) {
                                                          {"json", Output::kJson}};
   app.add_option("--address", invocation.address, "The server, HOST:PORT or unix:PATH")
       ->type_name("ADDRESS")
-      ->envname("HOLDFAST_ADDRESS")
+      ->envname(kAddressVariable)
       ->check(CLI::Validator(AddressProblem, ""))
       ->capture_default_str();
   app.add_option("--output", invocation.output, "How results are written: table or json")
@@ -56,6 +59,17 @@ void LetOptionsStandAnywhere(CLI::App& app) {
     command->fallthrough();
     LetOptionsStandAnywhere(*command);
   }
+}
+
+// An empty variable is the trace of a script that found no address: the default would be another
+// server.
+void RefuseEmptyVariable(const CLI::App& app) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the process writes to the environment
+  const char* address = std::getenv(kAddressVariable);
+  if (address == nullptr || *address != '\0' || app.count("--address") > 0) return;
+  throw CLI::ValidationError(
+      kAddressVariable, std::string(kAddressVariable) +
+                            " is set and empty: set it to an address, unset it, or say --address");
 }
 
 // The exit code of a command that ends with `code`, once its output is written.
@@ -83,6 +97,7 @@ int Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     if (!invocation.command) throw CLI::RequiredError("A command");
+    RefuseEmptyVariable(app);
   } catch (const CLI::ParseError& error) {
     return Finish(app.exit(error, out, err) == 0 ? kDone : kUsage, invocation);
   }

@@ -66,7 +66,7 @@ struct TransportWords {
   std::string_view found;
   std::string_view meaning;
 };
-constexpr std::array<TransportWords, 13> kTransportWords = {{
+constexpr std::array<TransportWords, 14> kTransportWords = {{
     {"DNS resolution failed", "the host name cannot be resolved"},
     {"C-ares", "the host name cannot be resolved"},
     {"ARES_", "the host name cannot be resolved"},
@@ -80,11 +80,14 @@ constexpr std::array<TransportWords, 13> kTransportWords = {{
     {"Broken pipe", "the connection broke"},
     {"Socket closed", "the connection broke"},
     {"Deadline Exceeded", "no answer came in time"},
+    {"larger than max", "a message was larger than a connection takes"},
 }};
 
 std::string MessageWithoutDetails(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return "";
-  if (!IsFromTransport(status.error_code())) return status.error_message();
+  // That one is the transport's too, which has then reached a server.
+  const bool exhausted = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+  if (!exhausted && !IsFromTransport(status.error_code())) return status.error_message();
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return "no answer came in time";
   for (const TransportWords& words : kTransportWords) {
     if (absl::StrContains(status.error_message(),

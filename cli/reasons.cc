@@ -19,6 +19,8 @@ constexpr std::array kExplanations = {
     Explanation{kNotHoldfastReason,
                 "what answered does not know this call: it is no Holdfast server, or an older one",
                 "check that --address is right", Repeat::kNo},
+    Explanation{"RESOURCE_EXHAUSTED", "the connection could not carry the call or its reply",
+                "ask for less at once, or wait and send it again", Repeat::kNo},
     Explanation{"RESUME_MISMATCH", "the session belongs to another store",
                 "use the server that has that store", Repeat::kNo},
     Explanation{"MANIFEST_DRIFT", "the session's manifest cannot be trusted", kReport, Repeat::kNo},

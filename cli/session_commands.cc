@@ -225,9 +225,19 @@ v1::ResumeSessionRequest ToRequest(const ResumeOptions& options, const std::stri
   return request;
 }
 
-// The token first: without it the lease that was granted is of no use.
-void WriteResumed(std::ostream& out, const v1::ResumeSessionResponse& reply) {
-  out << "token     " << reply.lease_token() << std::endl;
+// Writes the token, with JSON the whole reply, and nothing else: without it the lease that was
+// granted is of no use. False when it could not be written.
+bool WriteToken(const Command& command, const v1::ResumeSessionResponse& reply) {
+  std::ostream& out = command.invocation().out;
+  if (command.invocation().json()) {
+    command.PrintJson(ToJson(reply));
+  } else {
+    out << "token     " << reply.lease_token() << '\n';
+  }
+  return FlushProblem(out).empty();
+}
+
+void WriteReport(std::ostream& out, const v1::ResumeSessionResponse& reply) {
   for (const std::string& sentence : InWords(reply.report())) out << Printable(sentence) << '\n';
   out << '\n';
   WriteSession(out, reply.session());
@@ -237,7 +247,6 @@ void WriteResumed(std::ostream& out, const v1::ResumeSessionResponse& reply) {
 // others out.
 void ReleaseUnwritten(const Command& command, const SessionCalls& calls, const std::string& id,
                       const v1::ResumeSessionResponse& reply) {
-  if (command.invocation().out.good() && FlushProblem(command.invocation().out).empty()) return;
   v1::ReleaseLeaseRequest request;
   request.set_request_id(NewRequestId());
   request.set_session_id(id);
@@ -254,12 +263,11 @@ ExitCode RunResume(const Command& command, const ResumeOptions& options) {
     v1::ResumeSessionResponse reply;
     grpc::Status status = calls.Resume(ToRequest(options, id), reply);
     if (!status.ok()) return status;
-    if (command.invocation().json()) {
-      command.PrintJson(ToJson(reply));
-    } else {
-      WriteResumed(command.invocation().out, reply);
-    }
-    ReleaseUnwritten(command, calls, id, reply);
+    const bool written = WriteToken(command, reply);
+    if (written && !command.invocation().json()) WriteReport(command.invocation().out, reply);
+    // A reconnect is answered with the caller's own token, which an agent may be using.
+    const bool known = reply.lease_token() == options.token;
+    if (!written && !known) ReleaseUnwritten(command, calls, id, reply);
     return status;
   });
 }

@@ -87,7 +87,9 @@ void ReadDatabase(YamlReader& reader, const YAML::Node& node, const std::string&
               {"group", reader.Count(out.group)},
               {"insecure", reader.Flag(out.insecure)}});
   out.root.clear();
-  if (!environment.postgres_dsn.empty()) out.dsn = environment.postgres_dsn;
+  if (environment.postgres_dsn.empty()) return;
+  out.dsn = environment.postgres_dsn;
+  out.dsn_of_variable = true;
 }
 
 void ReadStore(YamlReader& reader, const YAML::Node& node, const std::string& path,
@@ -237,7 +239,8 @@ Config DefaultConfig(const Environment& environment) {
     return {.stores = {{.name = kDefaultDatabase,
                         .kind = "postgres",
                         .active = true,
-                        .dsn = environment.postgres_dsn}}};
+                        .dsn = environment.postgres_dsn,
+                        .dsn_of_variable = true}}};
   }
   return {.stores = {{.name = kDefaultStore, .active = true, .root = DefaultRoot(environment)}}};
 }

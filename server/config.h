@@ -51,6 +51,8 @@ struct StoreConfig {
   size_t connections = kConnectionsDefault;
   size_t group = kGroupMost;  // changes in one statement at most
   bool insecure = false;      // use a database on another machine without verifying it
+  // Whether HOLDFAST_POSTGRES_DSN stood in for the dsn.
+  bool dsn_of_variable = false;
   bool operator==(const StoreConfig&) const = default;
 
   // Where its sessions are, for a person.

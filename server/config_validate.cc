@@ -102,13 +102,19 @@ void CheckServer(const ServerConfig& server, Violations& out) {
   out.Require(server.drain_timeout <= absl::Hours(1), "server.drain_timeout", "must be at most 1h");
 }
 
+// Where the dsn of the store at `path` stands: the line of the file may hold another one.
+std::string DsnPlace(const StoreConfig& store, const std::string& path) {
+  return store.dsn_of_variable ? "HOLDFAST_POSTGRES_DSN" : path + ".dsn";
+}
+
 void CheckDatabase(const StoreConfig& store, const std::string& path, Violations& out) {
   const std::string problem =
       IsUtf8(store.dsn) ? DatabaseProblem(store.dsn) : std::string("must be UTF-8");
-  out.Require(problem.empty(), path + ".dsn", problem);
+  const std::string place = DsnPlace(store, path);
+  out.Require(problem.empty(), place, problem);
   const std::string unproven =
       problem.empty() && !store.insecure ? DatabaseTransportProblem(store.dsn) : "";
-  out.Require(unproven.empty(), path + ".dsn",
+  out.Require(unproven.empty(), place,
               unproven + ", or " + path + ".insecure: true if that is wanted");
   out.Require(store.connections >= kConnectionsLeast && store.connections <= kConnectionsMost,
               path + ".connections",
@@ -155,7 +161,8 @@ void CheckStores(const std::vector<StoreConfig>& stores, Violations& out) {
       CheckDirectory(store, path, out);
     }
     out.Require(names.insert(store.name).second, path + ".name", "is another store's name");
-    out.Require(places.insert(store.Place()).second, path + (database ? ".dsn" : ".root"),
+    out.Require(places.insert(store.Place()).second,
+                database ? DsnPlace(store, path) : path + ".root",
                 database ? "is another store's dsn" : "is another store's root");
   }
   out.Require(active == 1, "stores",

@@ -15,6 +15,8 @@
 namespace holdfast {
 namespace {
 
+constexpr std::string_view kGrpcAssertion = "assertion failed";
+
 // Threads of the libraries outlive what started them, so they look here for the log.
 ABSL_CONST_INIT absl::Mutex mutex(absl::kConstInit);
 Log* current ABSL_GUARDED_BY(mutex) = nullptr;
@@ -32,6 +34,8 @@ std::string Place(std::string_view file, int line) {
 void SayOfGrpc(gpr_log_func_args* said) {
   LogLevel level = LogLevel::kInfo;
   if (said->severity == GPR_LOG_SEVERITY_ERROR) level = LogLevel::kWarning;
+  // GPR_ASSERT ends the process behind this.
+  if (std::string_view(said->message).starts_with(kGrpcAssertion)) level = LogLevel::kError;
   Say(level, "grpc", Place(said->file, said->line) + said->message);
 }
 

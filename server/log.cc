@@ -115,6 +115,7 @@ void Log::Call(const CallRecord& call) {
   if (!call.reason.empty() && !Admit(call.method, call.reason)) return;
   Info("call", {{"method", std::string(call.method)},
                 {"session", std::string(call.session)},
+                {"peer", std::string(call.peer)},
                 {"reason", std::string(call.reason)},
                 {"ms", call.milliseconds},
                 {"trace_id", std::string(call.trace_id)}});
@@ -122,7 +123,7 @@ void Log::Call(const CallRecord& call) {
 
 void Log::Foreign(LogLevel level, std::string_view source, std::string_view text) {
   WriteCounts();
-  if (level != LogLevel::kInfo && !Admit(source, "")) return;
+  if (level == LogLevel::kWarning && !Admit(source, "")) return;
   Write(level, text, {{"source", std::string(source)}});
 }
 

@@ -41,6 +41,7 @@ inline constexpr int64_t kRefusedLinesPerSecond = 10;
 struct CallRecord {
   std::string_view method;
   std::string_view session;
+  std::string_view peer;    // as server/net/peer.h names it
   std::string_view reason;  // empty: OK
   double milliseconds = 0;
   std::string_view trace_id;
@@ -64,7 +65,8 @@ class Log {
 
   // The line of a finished call. Of refused ones, as many as kRefusedLinesPerSecond allows.
   void Call(const CallRecord& call);
-  // A line of a library. Warnings, which a client may cause, have the same bound for each source.
+  // A line of a library. Warnings, which a client may cause, have the same bound for each source;
+  // an error, which may be the last line of the process, has none.
   void Foreign(LogLevel level, std::string_view source, std::string_view text);
   // Writes how many lines were left out in seconds that are over. Later lines do the same.
   void WriteCounts() { WriteCounts(Counts::kPast); }

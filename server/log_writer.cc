@@ -6,7 +6,9 @@
 #include "absl/synchronization/mutex.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <deque>
 #include <poll.h>
@@ -20,6 +22,15 @@ namespace {
 // it for each line would cost as much as writing it. An error does not wait.
 constexpr size_t kWriteBytes = 64 * kKiB;
 constexpr absl::Duration kGather = absl::Milliseconds(5);
+
+// A signal handler has no other way to it.
+std::atomic<const LogWriter*> flushed_on_abort = nullptr;
+
+void FlushAndEnd(int signal) {
+  const LogWriter* writer = flushed_on_abort;
+  if (writer != nullptr) writer->AwaitWritten();
+  (void)raise(signal);
+}
 
 }  // namespace
 
@@ -36,15 +47,29 @@ class LogWriter::Queue {
       return;
     }
     bytes_ += line.size();
+    pushed_ = next_ + 1;
     (error ? errors_ : others_).push_back({.number = next_++, .text = line});
     if (idle_ || error) news_.Signal();
   }
 
   // The thread's: writes until End was called and nothing is left.
   void Run() {
-    for (std::string lines = Take(); !lines.empty(); lines = Take()) write_(lines);
+    for (std::string lines = Take(); !lines.empty(); lines = Take()) {
+      write_(lines);
+      written_to_ = taken_to_;
+    }
     const absl::MutexLock lock(&mutex_);
     ended_ = true;
+  }
+
+  // See LogWriter. A lock, or a clock, could be held by the thread that aborts.
+  void AwaitWritten() const {
+    const uint64_t wanted = pushed_;
+    constexpr int kRounds = 100;
+    const auto round_ms = static_cast<int>(absl::ToInt64Milliseconds(kAbortFlushMost) / kRounds);
+    for (int round = 0; round < kRounds && written_to_ < wanted; ++round) {
+      poll(nullptr, 0, round_ms);
+    }
   }
 
   // Asks the thread to end; false when it has not within the limit.
@@ -100,6 +125,7 @@ class LogWriter::Queue {
       std::deque<Line>& from = NextFrom();
       bytes_ -= from.front().text.size();
       lines += from.front().text;
+      taken_to_ = from.front().number + 1;
       from.pop_front();
       ++written_;
     }
@@ -124,6 +150,11 @@ class LogWriter::Queue {
   std::deque<Line> errors_ ABSL_GUARDED_BY(mutex_);
   std::deque<Line> others_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Numbers behind the last line that was queued, taken by the thread, written by it. A line that
+  // gave way to an error counts as written with that.
+  std::atomic<uint64_t> pushed_ = 0;
+  uint64_t taken_to_ = 0;  // the thread's alone
+  std::atomic<uint64_t> written_to_ = 0;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // since the last line that said how many
@@ -144,8 +175,24 @@ LogWriter::~LogWriter() {
   }
 }
 
+void LogWriter::AwaitWritten() const { queue_->AwaitWritten(); }
+
 Log::Sink LogWriter::sink() {
   return [this](LogLevel level, const std::string& line) { queue_->Push(level, line); };
+}
+
+FlushOnAbort::FlushOnAbort(const LogWriter& writer) {
+  flushed_on_abort = &writer;
+  struct sigaction action {};
+  action.sa_handler = FlushAndEnd;
+  // The next SIGABRT, which is sent again, ends the process.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGABRT, &action, nullptr);
+}
+
+FlushOnAbort::~FlushOnAbort() {
+  std::signal(SIGABRT, SIG_DFL);
+  flushed_on_abort = nullptr;
 }
 
 LogWriter::Write StandardError() {

@@ -22,6 +22,8 @@ namespace holdfast {
 
 // What an orderly end waits for its last lines to be read.
 inline constexpr absl::Duration kLogFlushMost = absl::Seconds(2);
+// The same before an abort.
+inline constexpr absl::Duration kAbortFlushMost = absl::Seconds(1);
 // What the lines that wait may take together.
 inline constexpr size_t kLogQueueBytes = 32 * kMiB;
 
@@ -46,6 +48,10 @@ class LogWriter final {
   // which may end with the process.
   ~LogWriter();
 
+  // Waits, at most for kAbortFlushMost, until the lines that are queued now are written. Only what
+  // a signal handler may do; the thread goes on meanwhile.
+  void AwaitWritten() const;
+
   // Queues a line. When the queue is full the line is dropped, or an older one for an error's sake;
   // a warning says how many were, once there is room. The sink must not be used after the writer.
   [[nodiscard]] Log::Sink sink();
@@ -56,6 +62,17 @@ class LogWriter final {
   // Shared with the thread, which may outlive this.
   std::shared_ptr<Queue> queue_;
   std::thread thread_;
+};
+
+// While it lives, a process that gets SIGABRT, by its own abort() or from outside, writes the lines
+// that are queued before it ends: they say why. One at a time in a process.
+class FlushOnAbort final {
+ public:
+  // `writer` must outlive this.
+  explicit FlushOnAbort(const LogWriter& writer);
+  FlushOnAbort(const FlushOnAbort&) = delete;
+  FlushOnAbort& operator=(const FlushOnAbort&) = delete;
+  ~FlushOnAbort();
 };
 
 // Writes to standard error, as much at once as it takes.

@@ -60,6 +60,7 @@ void KeepFreedMemory() {
 // Serves until it is asked to stop; the error says why it could not begin.
 absl::StatusOr<int> ServeLogged(Config config) {
   LogWriter writer(StandardError(), SystemClock());
+  const FlushOnAbort flush(writer);
   Log log(writer.sink(), SystemClock());
   const ForeignLog foreign(log);
   ASSIGN_OR_RETURN(const std::unique_ptr<App> app, App::Start({.config = std::move(config),

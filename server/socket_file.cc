@@ -32,9 +32,11 @@ std::string DirectoryProblem(const std::string& path) {
            " belongs to another user, who could replace the socket: use a directory of "
            "the server's own user";
   }
-  const bool others_write = (found.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-  if (others_write && (found.st_mode & S_ISVTX) == 0) {
-    return directory + " may be written by other users, who could replace the socket: chmod go-w";
+  // Also a sticky one, such as /tmp: others can take the path while no server runs.
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return directory +
+           " may be written by other users, who could put their own socket there: use a directory "
+           "of the server's own user, mode 0700";
   }
   return "";
 }

@@ -25,9 +25,9 @@ class SocketFile {
   static std::string Problem(std::string_view path);
 
   // Locks PATH.lock, which stays behind. UNAVAILABLE when another process has it, or it cannot be
-  // made, or is a link or not this user's; and when others could replace what is served: the
-  // directory must be this user's or root's, and must not be writable by others unless it is sticky
-  // like /tmp, where nobody can rename or remove what is not their own.
+  // made, or is a link or not this user's; and when others could replace what is served or take the
+  // path while no server runs: the directory must be this user's or root's, and must not be
+  // writable by others, whether it is sticky or not.
   static absl::StatusOr<std::unique_ptr<SocketFile>> Take(const std::string& path);
   // See Take, which alone makes one. Owns `lock`.
   SocketFile(std::string path, Descriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}

@@ -16,6 +16,7 @@ import type { SessionServiceClient } from "./gen/holdfast/v1/SessionService";
 const LEASE_SECONDS = 30;
 const PATIENCE_MS = 60_000;
 const SECRET = process.env.HOLDFAST_AGENT_SECRET; // random, and as private as the lease token
+if (!SECRET) throw new Error("HOLDFAST_AGENT_SECRET is not set");
 // Codes under which a lease that was not renewed now may be renewed later.
 const LATER = [grpc.status.UNAVAILABLE, grpc.status.DEADLINE_EXCEEDED,
   grpc.status.RESOURCE_EXHAUSTED, grpc.status.CANCELLED, grpc.status.INTERNAL];

@@ -1,5 +1,6 @@
 #include "server/rpc/call.h"
 
+#include "server/net/peer.h"
 #include "server/rpc/trace.h"
 #include "server/rpc/unary_reactor.h"
 #include "session/exceptions.h"
@@ -178,6 +179,7 @@ grpc::Status Call::End(const absl::Status& status) {
   const double milliseconds = absl::ToDoubleMilliseconds(edge_.clock.SinceBoot() - entered_);
   edge_.log.Call({.method = method_,
                   .session = std::string_view(facts_.session).substr(0, kSessionIdBytes),
+                  .peer = PeerOfCall(context_.peer()),
                   .reason = reason,
                   .milliseconds = milliseconds,
                   .trace_id = facts_.trace_id});

@@ -3,36 +3,60 @@
 #include "server/rpc/admission.h"
 #include "session/limits.h"
 #include "session/off_core.h"
+#include "session/refusal.h"
 
+#include "absl/cleanup/cleanup.h"
+
+#include <string>
 #include <utility>
 
 namespace holdfast {
 namespace {
 
-constexpr absl::Duration kFirstCheckWait = absl::Seconds(1);
+constexpr absl::Duration kCheckWait = absl::Seconds(1);
 
 }  // namespace
 
 absl::StatusOr<StoreCheck> SharedStoreCheck::Get() {
   {
     const absl::MutexLock lock(&mutex_);
-    if (under_way_ && !last_) AwaitFirst();
-    const bool fresh = last_ && clock_.SinceBoot() - last_->at < kStoreCheckShared;
-    if (fresh || (under_way_ && last_)) return last_->check;
-    if (under_way_) return Overloaded("CheckStore");
+    if (YoungerThan(kStoreCheckShared)) return last_->check;
+    if (under_way_) {
+      if (auto answer = Meanwhile()) return *std::move(answer);
+    }
     under_way_ = true;
+    begun_ = clock_.SinceBoot();
   }
+  // Also when the store throws: it is checked again then.
+  const absl::Cleanup ended = [this] {
+    const absl::MutexLock lock(&mutex_);
+    under_way_ = false;
+  };
   absl::StatusOr<StoreCheck> check = store_.Check();
   const absl::MutexLock lock(&mutex_);
-  under_way_ = false;
   last_ = {.check = std::move(check), .at = clock_.SinceBoot()};
   return last_->check;
 }
 
-void SharedStoreCheck::AwaitFirst() {
+std::optional<absl::StatusOr<StoreCheck>> SharedStoreCheck::Meanwhile() {
+  if (!YoungerThan(kStoreCheckTrusted)) AwaitEnd();
+  if (YoungerThan(kStoreCheckTrusted)) return last_->check;
+  if (!under_way_) return std::nullopt;
+  const absl::Duration taken = clock_.SinceBoot() - begun_;
+  if (!last_ && taken < kStoreCheckTrusted) return Overloaded("CheckStore");
+  return StoreUnavailable("a check of the store has not ended for " +
+                              std::to_string(absl::ToInt64Seconds(taken)) + " s",
+                          Fate::kNoEffect);
+}
+
+void SharedStoreCheck::AwaitEnd() {
   const OffCore waiting;
   const auto ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !under_way_; };
-  mutex_.AwaitWithTimeout(absl::Condition(&ended), kFirstCheckWait);
+  mutex_.AwaitWithTimeout(absl::Condition(&ended), begun_ + kCheckWait - clock_.SinceBoot());
+}
+
+bool SharedStoreCheck::YoungerThan(absl::Duration most) const {
+  return last_ && clock_.SinceBoot() - last_->at < most;
 }
 
 }  // namespace holdfast

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <ostream>
@@ -99,6 +100,23 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
 TEST(App, WhatWasNotUnderstoodIsNamed) {
   EXPECT_THAT(Holdfast({"nonsense"}).err, HasSubstr("nonsense"));
   EXPECT_THAT(Holdfast({"replay", "--pace", "soon", kOwn}).err, HasSubstr("`soon` is no duration"));
+}
+
+// A script whose server did not start leaves it empty; the default would be another server.
+TEST(App, RefusesAnEmptyAddressFromTheEnvironment) {
+  ASSERT_EQ(setenv("HOLDFAST_ADDRESS", "", 1), 0);
+  const Ran ran = Holdfast({"health"});
+  const Ran named = Holdfast({"--address", kDeadAddress, "health"});
+  const Ran help = Holdfast({"--help"});
+  ASSERT_EQ(setenv("HOLDFAST_ADDRESS", kDeadAddress, 1), 0);
+  const Ran set = Holdfast({"health"});
+  ASSERT_EQ(unsetenv("HOLDFAST_ADDRESS"), 0);
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_THAT(ran.err, HasSubstr("HOLDFAST_ADDRESS is set and empty"));
+  EXPECT_EQ(named.code, kUnreachable);
+  EXPECT_EQ(help.code, kDone);
+  EXPECT_EQ(set.code, kUnreachable);
+  EXPECT_THAT(set.err, HasSubstr(kDeadAddress));
 }
 
 TEST(App, HelpHasExamplesForEveryCommand) {

@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdint>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <sstream>
@@ -29,6 +30,7 @@
 namespace holdfast::cli {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::ServerProcess;
@@ -380,6 +382,40 @@ TEST_F(EndToEnd, OutputThatCannotBeWrittenIsAFailureWithItsCause) {
   }
 }
 
+// The program itself: a signal would end it without a word.
+TEST_F(EndToEnd, AClosedPipeIsAFailureWithItsCause) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  // Standard output is a pipe whose last reader is gone.
+  const std::string into_closed_pipe =
+      R"(rm -f "$0"; mkfifo "$0"; exec 3<>"$0" 4>"$0" 3<&-; exec "$@" >&4 4>&-)";
+  const std::vector<std::vector<std::string>> commands = {
+      {"session", "list"},
+      {"--output", "json", "session", "show", "greenhouse-x"},
+      {"session", "tail", "greenhouse-x", "--once"},
+      {"session", "resume", "greenhouse-x"},
+      {"--help"},
+  };
+  for (const auto& command : commands) {
+    const std::string err = folder_.File("pipe.err");
+    std::vector<std::string> arguments = {"/bin/bash",
+                                          "-c",
+                                          into_closed_pipe,
+                                          folder_.File("pipe"),
+                                          testing::Program("holdfast"),
+                                          "--address",
+                                          server_.address()};
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    const testing::Ending ending = testing::RunToEnd(arguments, folder_.File("pipe.out"), err);
+    EXPECT_EQ(ending.signal, 0) << ::testing::PrintToString(command);
+    EXPECT_EQ(ending.exit_code, kRefused) << ::testing::PrintToString(command);
+    EXPECT_THAT(testing::ReadText(err),
+                EndsWith("holdfast: the output could not be written: Broken pipe\n"))
+        << ::testing::PrintToString(command);
+    std::filesystem::remove(err);
+  }
+  EXPECT_EQ(Holdfast({"session", "resume", "greenhouse-x"}).code, kDone) << "it was given back";
+}
+
 // A lease whose token nobody has would keep everyone out until it expires.
 TEST_F(EndToEnd, AResumeWhoseTokenCannotBeWrittenGivesTheLeaseBack) {
   ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
@@ -390,6 +426,44 @@ TEST_F(EndToEnd, AResumeWhoseTokenCannotBeWrittenGivesTheLeaseBack) {
             "given back\n"
             "holdfast: the output could not be written: No space left on device\n");
   EXPECT_EQ(Holdfast({"session", "resume", "greenhouse-x"}).code, kDone);
+}
+
+// A reconnect is answered with the caller's own token, which an agent goes on using.
+TEST_F(EndToEnd, AReconnectWhoseOutputCannotBeWrittenKeepsTheLease) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const std::string token = Json({"session", "resume", "greenhouse-x"})["lease_token"];
+  for (const char* format : {"table", "json"}) {
+    const Ran ran = HoldfastIntoAFullDisk(
+        {"--output", format, "session", "resume", "greenhouse-x", "--token", token});
+    EXPECT_EQ(ran.code, kRefused);
+    EXPECT_EQ(ran.err, "holdfast: the output could not be written: No space left on device\n");
+    EXPECT_EQ(Reason({"session", "resume", "greenhouse-x"}), "LEASE_HELD");
+  }
+  EXPECT_EQ(Json({"session", "resume", "greenhouse-x", "--token", token})["lease_token"], token);
+}
+
+// Takes what is flushed first and nothing behind it.
+class TakesOneFlush final : public std::stringbuf {
+ protected:
+  int sync() override { return flushes_++ == 0 ? 0 : -1; }
+
+ private:
+  int flushes_ = 0;
+};
+
+TEST_F(EndToEnd, AResumeWhoseTokenWasWrittenKeepsTheLease) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  TakesOneFlush buffer;
+  std::ostream out(&buffer);
+  std::ostringstream err;
+  EXPECT_EQ(
+      cli::Run({"--address", server_.address(), "session", "resume", "greenhouse-x"}, out, err),
+      kRefused);
+  EXPECT_THAT(err.str(), Not(HasSubstr("given back")));
+  const std::string written = buffer.str();
+  const std::string token = written.substr(10, written.find('\n') - 10);
+  EXPECT_EQ(Reason({"session", "resume", "greenhouse-x"}), "LEASE_HELD");
+  EXPECT_EQ(Json({"session", "resume", "greenhouse-x", "--token", token})["lease_token"], token);
 }
 
 TEST_F(EndToEnd, TheNewestOfAProjectIsFoundByItsRoot) {

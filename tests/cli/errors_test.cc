@@ -92,6 +92,19 @@ TEST(Errors, TheTransportsWordsDoNotReachPeople) {
   EXPECT_EQ(message(grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded"),
             "no answer came in time");
   EXPECT_EQ(message(grpc::StatusCode::UNKNOWN, "Stream removed"), "");
+  EXPECT_EQ(message(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                    "Received message larger than max (5000000 vs. 4194304)"),
+            "a message was larger than a connection takes");
+  EXPECT_EQ(message(grpc::StatusCode::RESOURCE_EXHAUSTED, "to-be-sent initial metadata size"), "");
+}
+
+// The connection itself refused: the server answers what it refuses with details.
+TEST(Errors, ExplainsAConnectionThatCannotCarryTheCall) {
+  const Failure failure = FailureOf({grpc::StatusCode::RESOURCE_EXHAUSTED, "Memory quota"});
+  EXPECT_EQ(ExitCodeOf(failure), kRefused);
+  EXPECT_EQ(Line(failure),
+            "RESOURCE_EXHAUSTED: the connection could not carry the call or its reply; next: ask "
+            "for less at once, or wait and send it again");
 }
 
 TEST(Errors, ExitCodesTellRefusedFromUnreachableFromDamaged) {

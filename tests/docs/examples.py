@@ -166,12 +166,27 @@ def drive_over_a_later_epoch(server, options, command):
     check_session(server.address, session, lost=1)
 
 
+def expect_no_start_without_secret(server, options, command):
+    """Request ids that others can make would give them the lease token."""
+    for given in ({}, {"HOLDFAST_AGENT_SECRET": ""}):
+        environment = {k: v for k, v in options["env"].items() if k != "HOLDFAST_AGENT_SECRET"}
+        ended = subprocess.run(
+            command(server.address, "unsafe", 0),
+            env=environment | given,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        if ended.returncode == 0 or "HOLDFAST_AGENT_SECRET is not set" not in ended.stderr:
+            raise SystemExit(f"examples: without a secret: {ended.returncode} {ended.stderr}")
+
+
 def drive(server, environment, command):
     session = "example"
     secret = os.urandom(16).hex()
     given = {"HOLDFAST_SERVICE_CONFIG": SERVICE_CONFIG, "HOLDFAST_AGENT_SECRET": secret}
     options = {"env": os.environ | environment | given}
     server.start()
+    expect_no_start_without_secret(server, options, command)
     crashed = subprocess.run(command(server.address, session, CRASH_IN_TURN), **options)
     if crashed.returncode != -signal.SIGKILL:
         raise SystemExit(f"examples: the agent ended with {crashed.returncode}, and not killed")

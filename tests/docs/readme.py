@@ -3,6 +3,13 @@
 
 What is not committed is not tested. The clone lies in a directory with a space in its name, and
 another server may run on the default port.
+
+The block that is typed by hand is run once more while its first server still has the directory: it
+must fail, say why, and call no server.
+
+    tests/docs/readme.py [--second-paste BUILD_DIRECTORY]
+
+With the option only that, of the README as it is, with the programs of a build.
 """
 import os
 import re
@@ -13,6 +20,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PASTE_SECONDS = 60
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL = ["bash", "-euo", "pipefail", "-c"]
 
@@ -51,6 +59,70 @@ def trusted():
     return True
 
 
+def second_paste(folder, block):
+    """Whether the block fails loudly in `folder`, whose build/bin has the programs, while another
+    server has its directory, and calls no server then."""
+    here = os.path.join(folder, "build", "quick-start")
+    os.makedirs(here, exist_ok=True)
+    config = os.path.join(here, "first.yaml")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write('server: {address: "127.0.0.1:0"}\n')
+    called = os.path.join(here, "called")
+    program = os.path.join(folder, "build", "bin", "holdfast")
+    os.remove(program)
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\necho "$HOLDFAST_ADDRESS" "$@" >>"{called}"\n')
+    os.chmod(program, 0o755)
+    first = subprocess.Popen(
+        [os.path.join(folder, "build", "bin", "holdfastd"), "--config", config],
+        env=os.environ | {"XDG_STATE_HOME": here},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        if not first.stdout.readline().startswith("holdfastd ready"):
+            print("readme: the first server does not start")
+            return False
+        # As an interactive shell takes it, which goes on behind a command that fails, and still
+        # goes on with what is typed next.
+        typed = f"{block}echo \"ended with $?\"\n"
+        shell = subprocess.run(
+            ["bash", "-c", typed],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PASTE_SECONDS,
+        )
+        print(f"readme: pasted twice it says:\n{shell.stdout}", flush=True)
+        loud = "is serving it already" in shell.stdout and shell.stdout.endswith("ended with 1\n")
+        if os.path.exists(called):
+            with open(called, encoding="utf-8") as file:
+                print(f"readme: pasted twice it calls a server: {file.read()}")
+            return False
+        return loud
+    finally:
+        first.kill()
+        first.wait()
+
+
+def typed_by_hand(blocks):
+    return [block for block in blocks if "holdfastd" in block][-1]
+
+
+def second_paste_of_build(build):
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        block = typed_by_hand(BLOCK.findall(file.read()))
+    with tempfile.TemporaryDirectory(prefix="holdfast readme ") as folder:
+        programs = os.path.join(folder, "build", "bin")
+        os.makedirs(programs)
+        for name in ("holdfastd", "holdfast"):
+            os.symlink(os.path.join(build, "bin", name), os.path.join(programs, name))
+        return second_paste(folder, block)
+
+
 def run_readme(folder):
     clone = os.path.join(folder, "clean clone")
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
@@ -65,12 +137,17 @@ def run_readme(folder):
         if code != 0:
             print(f"readme: block {number} failed with {code}")
             return 1
+    if not second_paste(clone, typed_by_hand(blocks)):
+        print("readme: a second paste does not fail as it should")
+        return 1
     return 0
 
 
 def main():
     # Output of the blocks and of this script comes in one order.
     sys.stdout.reconfigure(line_buffering=True)
+    if sys.argv[1:2] == ["--second-paste"]:
+        return 0 if second_paste_of_build(os.path.abspath(sys.argv[2])) else 1
     if not trusted():
         return 1
     folder = tempfile.mkdtemp(prefix="holdfast readme ")

@@ -4,7 +4,10 @@
 #include "session/refusal.h"
 #include "tests/rpc/served.h"
 
+#include <gmock/gmock.h>
+
 #include <string>
+#include <thread>
 
 namespace holdfast::test {
 namespace {
@@ -134,6 +137,63 @@ TEST_F(AuditRpc, TheStoreIsDescribedAndChecked) {
   clock().Advance(kStoreCheckShared);
   EXPECT_TRUE(check().writable());
   EXPECT_EQ(script().Checks(), checks + 3);
+}
+
+class StoreChecks : public Served {
+ protected:
+  grpc::Status Check(pb::CheckStoreResponse& response) {
+    const auto store = pb::StoreService::NewStub(channel());
+    grpc::ClientContext context;
+    return store->CheckStore(&context, {}, &response);
+  }
+};
+
+TEST_F(StoreChecks, AStoreWhoseCheckHangsIsNotWritable) {
+  pb::CheckStoreResponse before;
+  ASSERT_TRUE(Check(before).ok());
+  EXPECT_TRUE(before.writable());
+  clock().Advance(absl::Minutes(1));
+  script().Hold();
+  pb::CheckStoreResponse ended;
+  std::thread hangs([&] { EXPECT_TRUE(Check(ended).ok()); });
+  script().AwaitWaiting(1);
+  clock().Advance(absl::Hours(1));
+  pb::CheckStoreResponse meanwhile;
+  EXPECT_TRUE(Check(meanwhile).ok());
+  EXPECT_TRUE(meanwhile.reachable());
+  EXPECT_FALSE(meanwhile.writable());
+  EXPECT_THAT(meanwhile.diagnostic(),
+              ::testing::MatchesRegex("a check of the store has not ended for 360[0-9] s.*"));
+  script().Release();
+  hangs.join();
+  EXPECT_TRUE(ended.writable());
+  EXPECT_TRUE(Check(meanwhile).ok());
+  EXPECT_TRUE(meanwhile.writable());
+}
+
+// A short one is no reason for doubt.
+TEST_F(StoreChecks, WhileACheckIsUnderWayTheLastOneIsTheAnswer) {
+  pb::CheckStoreResponse response;
+  ASSERT_TRUE(Check(response).ok());
+  clock().Advance(kStoreCheckShared);
+  script().Hold();
+  pb::CheckStoreResponse ended;
+  std::thread waits([&] { EXPECT_TRUE(Check(ended).ok()); });
+  script().AwaitWaiting(1);
+  EXPECT_TRUE(Check(response).ok());
+  EXPECT_TRUE(response.writable());
+  script().Release();
+  waits.join();
+}
+
+TEST_F(StoreChecks, AStoreWhoseCheckThrewIsCheckedAgain) {
+  script().Throw(true);
+  pb::CheckStoreResponse response;
+  EXPECT_EQ(Check(response).error_code(), grpc::StatusCode::INTERNAL);
+  script().Throw(false);
+  const grpc::Status again = Check(response);
+  EXPECT_TRUE(again.ok()) << again.error_message();
+  EXPECT_TRUE(response.writable());
 }
 
 }  // namespace

@@ -266,6 +266,20 @@ TEST(Config, TheEnvironmentMayNameTheDatabase) {
   EXPECT_EQ(why.find("hunter22"), std::string::npos);
 }
 
+// The file's line holds another dsn, in which nothing is wrong.
+TEST(Config, NamesTheVariableWhenItsDsnIsBad) {
+  const Environment wrong = {.home = "/someone", .postgres_dsn = "host=db.example.org"};
+  constexpr char kWhy[] =
+      "HOLDFAST_POSTGRES_DSN: leads to another machine whose identity is not verified: say "
+      "sslmode=verify-full, with sslrootcert where the system does not know the issuer, or "
+      "stores[0].insecure: true if that is wanted";
+  const std::string file =
+      "stores:\n  - {name: t, kind: postgres, active: true, dsn: host=/run/postgresql}";
+  EXPECT_EQ(ParseConfig(file, wrong).status().message(), kWhy);
+  EXPECT_EQ(ParseConfig("", wrong).status().message(), kWhy);
+  EXPECT_EQ(LoadConfig("", wrong).status().message(), kWhy);
+}
+
 // The problems of a database at `dsn`; `rest` are further keys of the store.
 std::string ProblemsAt(const std::string& dsn, const std::string& rest = "") {
   return Problems("stores: [{name: t, kind: postgres, active: true, dsn: \"" + dsn + "\"" + rest +
