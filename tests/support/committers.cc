@@ -49,6 +49,7 @@ void Committers::Run(const std::shared_ptr<grpc::Channel>& channel, const std::s
         Note(session, absl::Now() - begun, status);
         return status.ok();
       }
+      ++overloaded_;
       if (WaitUntil([&] { return stopping_.load(); }, kOverloadRetry)) return false;
     }
   };

@@ -35,6 +35,8 @@ class Committers final {
   // takes too long.
   bool AwaitCommits(size_t count);
   [[nodiscard]] size_t commits() const { return commits_; }
+  // How often one of them was told OVERLOADED.
+  [[nodiscard]] size_t overloaded() const { return overloaded_; }
   // Ends them; answers how each call that failed did.
   std::vector<std::string> Stop();
   // How long each call took, so far.
@@ -46,6 +48,7 @@ class Committers final {
 
   std::atomic<bool> stopping_ = false;
   std::atomic<size_t> commits_ = 0;
+  std::atomic<size_t> overloaded_ = 0;
   absl::Mutex mutex_;
   std::vector<std::string> failed_ ABSL_GUARDED_BY(mutex_);
   std::vector<absl::Duration> latencies_ ABSL_GUARDED_BY(mutex_);
