@@ -52,6 +52,31 @@ TEST_F(PgFullDisk, IsSaidAndNothingIsHalfThere) {
   ExpectNormal({"before", large});
 }
 
+// However the server ended, it starts over a full disk, and what was acknowledged is served.
+TEST_F(PgFullDisk, IsNoReasonNotToStart) {
+  served().TakeTurn("one", token(), "before");
+  const std::string large = MegabyteOfNoise();
+  const auto commit = served().Prepare("one", token(), large);
+  const DiskFiller filler(disk());
+  EXPECT_EQ(served().Commit(commit).verdict.reason, "STORAGE_FULL");
+  for (const bool killed : {false, true}) {
+    if (killed) {
+      served().server.Kill();
+    } else {
+      EXPECT_EQ(served().server.Stop().exit_code, 0) << served().server.Log();
+    }
+    ASSERT_NO_FATAL_FAILURE(served().Start());
+    EXPECT_EQ(served().Texts("one"), std::vector<std::string>{"before"});
+    EXPECT_EQ(served().client->Get("one").lease().state(), pb::LEASE_STATE_LIVE);
+    const Committed refused = served().Commit(commit);
+    EXPECT_EQ(refused.verdict.reason, "STORAGE_FULL");
+    EXPECT_TRUE(refused.verdict.retry_after.has_value());
+  }
+  filler.Free();
+  served().CommitAtLast(commit);
+  ExpectNormal({"before", large});
+}
+
 // The log of the database on a disk of its own, which is small. It is not reused meanwhile.
 class PgFullLog : public FaultsTest {
  protected:

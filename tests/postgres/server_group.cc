@@ -1,34 +1,11 @@
 #include "tests/postgres/server_group.h"
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 namespace holdfast::testing {
-namespace {
-
-// Sets variables until it goes away. The tests here start processes from one thread.
-class Surroundings final {
- public:
-  explicit Surroundings(const Environment& environment) : environment_(environment) {
-    for (const auto& [name, value] : environment_) setenv(name.c_str(), value.c_str(), 1);
-  }
-  Surroundings(const Surroundings&) = delete;
-  Surroundings& operator=(const Surroundings&) = delete;
-  ~Surroundings() {
-    for (const auto& [name, value] : environment_) unsetenv(name.c_str());
-  }
-
- private:
-  const Environment& environment_;
-};
-
-}  // namespace
 
 Environment OneStepBehind() { return {{"HOLDFAST_SABOTEUR", "one_step_behind"}}; }
 
@@ -51,24 +28,10 @@ void ServerGroup::Restart(size_t server, const Environment& environment) {
   Start(servers_.at(server), environment);
 }
 
-Environment ServerGroup::ClockOff(int seconds) const {
-  // A list of libraries has no way to say that a space is part of a path.
-  const std::string ours = folder_.File("wrong_clock.so");
-  if (!std::filesystem::exists(ours)) {
-    std::filesystem::create_symlink(
-        std::filesystem::absolute(Program("../tests/libwrong_clock.so")), ours);
-  }
-  const std::string by = absl::StrFormat("%+d", seconds);
-  return {
-      {"LD_PRELOAD", absl::StrCat("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1 ", ours)},
-      {"FAKETIME", by},
-      {"FAKETIME_DONT_FAKE_MONOTONIC", "1"},
-      {"HOLDFAST_CLOCK_OFF", by},
-      {"ASAN_OPTIONS", "verify_asan_link_order=0"}};  // a sanitizer's build takes it, too
-}
+Environment ServerGroup::ClockOff(int seconds) const { return testing::ClockOff(folder_, seconds); }
 
 void ServerGroup::Start(Member& member, const Environment& environment) {
-  const Surroundings surroundings(environment);
+  const ScopedEnvironment scoped(environment);
   ASSERT_TRUE(member.process->Start()) << member.process->Log();
   member.client = std::make_unique<WireClient>(member.process->address());
 }
@@ -81,7 +44,7 @@ int ServerGroup::Migrate(std::string& said, const std::vector<std::string>& argu
   std::vector<std::string> words = {Program("holdfastd"), "migrate", "--config", config};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const std::string out = folder_.File("migrate." + std::to_string(++runs_));
-  const Surroundings surroundings(environment);
+  const ScopedEnvironment scoped(environment);
   const int code = RunToEnd(words, out, out).exit_code;
   said = ReadText(out);
   return code;

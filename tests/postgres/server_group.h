@@ -5,17 +5,14 @@
 #include "tests/support/postgres.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
+#include "tests/support/wrong_clock.h"
 
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace holdfast::testing {
-
-// What a process that is started gets beside the test's own environment.
-using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // The program is the one before: it knows the schema but for its newest step.
 Environment OneStepBehind();

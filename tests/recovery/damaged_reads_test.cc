@@ -7,6 +7,7 @@
 #include "tests/support/server_process.h"
 #include "tests/support/streamed_commit.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
 #include "tests/support/wire_client.h"
 
 #include "absl/time/clock.h"
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +41,10 @@ const std::vector<Kind> kKinds = {
     {.name = "event", .file = "state/events."},
     {.name = "audit", .file = "audit/records."},
     {.name = "staged", .file = "state/upload.", .behind = "sssssssss"},
+    {.name = "reply", .file = "state/requests."},
+    {.name = "head", .file = "state/head."},
+    {.name = "manifest", .file = "manifest.json"},
+    {.name = "frame", .file = "journal.log"},
 };
 
 std::string IdOf(const std::string& kind) { return "with-a-damaged-" + kind; }
@@ -58,12 +64,14 @@ void Take(const pb::SessionPiece& piece, Read& read) {
 
 class DamagedReads : public ::testing::Test {
  protected:
-  // Makes a session of each kind, and damages it while no server runs.
-  void SetUp() override {
+  // Makes a session of each of these kinds, and damages it while no server runs.
+  void Prepare(const std::set<std::string>& kinds) {
     Start();
-    for (const Kind& kind : kKinds) Fill(IdOf(kind.name));
+    for (const std::string& kind : kinds) Fill(IdOf(kind));
     ASSERT_EQ(server_.Stop().exit_code, 0) << server_.Log();
-    for (const Kind& kind : kKinds) Damage(kind);
+    for (const Kind& kind : kKinds) {
+      if (kinds.contains(kind.name)) Damage(kind);
+    }
     Start();
   }
 
@@ -77,8 +85,8 @@ class DamagedReads : public ::testing::Test {
 
   // Entries, a streamed commit whose bytes are staged, and as much as makes a journal rotate.
   void Fill(const std::string& id) {
-    const std::string token =
-        client_->Must(&Stub::CreateSession, test::CreateRequest(id)).lease_token();
+    creates_[id] = test::CreateRequest(id);
+    const std::string token = client_->Must(&Stub::CreateSession, creates_[id]).lease_token();
     client_->Must(&Stub::BeginTurn, test::BeginRequest(id, token));
     client_->Must(&Stub::AppendJournal, test::AppendRequest(id, token, 1, 1));
     client_->Must(&Stub::AppendJournal, test::AppendRequest(id, token, 1, 2));
@@ -184,11 +192,42 @@ class DamagedReads : public ::testing::Test {
     return client_->Reason(method, request);
   }
 
+  std::string CheckStore() {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
+    pb::CheckStoreResponse response;
+    return VerdictOf(store_->CheckStore(&context, {}, &response)).reason;
+  }
+
+  // Of the session's first request, whose reply lies in the first item of the oldest segment.
+  std::string Outcome(const std::string& id) {
+    pb::GetRequestOutcomeRequest request;
+    request.set_session_id(id);
+    request.set_request_id(creates_.at(id).request_id());
+    request.set_method("CreateSession");
+    const auto answer = client_->Ask(&Stub::GetRequestOutcome, request);
+    if (answer.verdict.reason == "OK") {
+      EXPECT_EQ(answer.reply.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_COMMITTED) << id;
+    }
+    return answer.verdict.reason;
+  }
+
+  // Damages a file of the root while no server runs.
+  void DamageRoot(const std::string& name, size_t at) {
+    ASSERT_EQ(server_.Stop().exit_code, 0) << server_.Log();
+    const std::string path = folder_.path() / "data" / name;
+    std::string bytes = test::ReadFile(path);
+    bytes.at(at) = static_cast<char>(bytes.at(at) ^ 1);
+    test::WriteFile(path, bytes);
+  }
+
   // How each reading method answers for the session.
   std::map<std::string, std::string> Reasons(const std::string& id) {
     pb::ReadSessionRequest tail = WholeOf(id);
     tail.set_tail_messages(1);
     return {
+        {"CheckStore", CheckStore()},
+        {"GetRequestOutcome", Outcome(id)},
         {"GetSession", Ask(&Stub::GetSession, id)},
         {"ListEvents", Ask(&Stub::ListEvents, id)},
         {"ListSessions", client_->Reason(&Stub::ListSessions, pb::ListSessionsRequest())},
@@ -210,6 +249,7 @@ class DamagedReads : public ::testing::Test {
   std::unique_ptr<WireClient> client_;
   std::unique_ptr<Stub> sessions_;
   std::unique_ptr<pb::StoreService::Stub> store_;
+  std::map<std::string, pb::CreateSessionRequest> creates_;
 };
 
 TEST_F(DamagedReads, EachFailsItsOwnReadAlone) {
@@ -220,7 +260,10 @@ TEST_F(DamagedReads, EachFailsItsOwnReadAlone) {
       {"event", {"ListEvents", "WatchSession"}},
       {"audit", {"ReadAudit"}},  // VerifyAudit says that the chain is broken
       {"staged", {"ReadSlots"}},
+      {"reply", {"GetRequestOutcome"}},
   };
+  ASSERT_NO_FATAL_FAILURE(
+      Prepare({"message", "slot", "entry", "event", "audit", "staged", "reply"}));
   const pid_t pid = server_.pid();
   for (const auto& [kind, methods] : damaged) {
     const std::string id = IdOf(kind);
@@ -234,7 +277,58 @@ TEST_F(DamagedReads, EachFailsItsOwnReadAlone) {
   EXPECT_EQ(server_.pid(), pid);
 }
 
+TEST_F(DamagedReads, WithoutAHeadEveryReadFailsAndOtherSessionsAreServed) {
+  ASSERT_NO_FATAL_FAILURE(Prepare({"head", "manifest", "frame", "event"}));
+  const pid_t pid = server_.pid();
+  for (const auto& [kind, reason] :
+       {std::pair("head", "DAMAGED"), std::pair("manifest", "MANIFEST_DRIFT"),
+        std::pair("frame", "DAMAGED")}) {
+    std::map<std::string, std::string> reasons = Reasons(IdOf(kind));
+    for (const char* const of_the_store : {"CheckStore", "ListSessions"}) {
+      EXPECT_EQ(std::exchange(reasons[of_the_store], reason), "OK") << kind;
+    }
+    for (const auto& [method, said] : reasons) EXPECT_EQ(said, reason) << method << " of " << kind;
+    ASSERT_TRUE(server_.Running()) << kind << server_.Log();
+  }
+  EXPECT_EQ(ReadSession(WholeOf(IdOf("event"))).verdict.reason, "OK");
+  EXPECT_EQ(server_.pid(), pid);
+}
+
+// Its reply is not made up, and the request does not act again.
+TEST_F(DamagedReads, ADamagedReplyIsRefusedToItsOwnRequestAlone) {
+  ASSERT_NO_FATAL_FAILURE(Prepare({"reply", "event"}));
+  const std::string id = IdOf("reply");
+  const uint64_t revision = client_->Get(id).revision();
+  EXPECT_EQ(client_->Reason(&Stub::CreateSession, creates_.at(id)), "DAMAGED");
+  EXPECT_EQ(client_->Get(id).revision(), revision);
+  EXPECT_EQ(client_->Must(&Stub::CreateSession, creates_.at(IdOf("event"))).repeated(), true);
+}
+
+TEST_F(DamagedReads, ADamagedIndexIsMadeAnew) {
+  ASSERT_NO_FATAL_FAILURE(Prepare({"event", "slot"}));
+  ASSERT_NO_FATAL_FAILURE(DamageRoot("index", 2));
+  Start();
+  pb::ListSessionsResponse listed;
+  ASSERT_TRUE(WaitUntil([&] {
+    listed = client_->Must(&Stub::ListSessions, pb::ListSessionsRequest());
+    return listed.complete();
+  }));
+  EXPECT_EQ(listed.sessions_size(), 2);
+  EXPECT_EQ(CheckStore(), "OK");
+}
+
+// No deleted session may come back, so the whole store waits for the operator.
+TEST_F(DamagedReads, ADamagedTombstoneLogStopsTheStart) {
+  ASSERT_NO_FATAL_FAILURE(Prepare({"event"}));
+  client_->Must(&Stub::DeleteSession, test::DeleteRequest(IdOf("event"), ""));
+  constexpr size_t kInTheFirstPayload = 70;
+  ASSERT_NO_FATAL_FAILURE(DamageRoot("tombstones.log", kInTheFirstPayload));
+  EXPECT_FALSE(server_.Start());
+  EXPECT_NE(server_.Log().find("tombstones.log"), std::string::npos) << server_.Log();
+}
+
 TEST_F(DamagedReads, ADamagedSlotHasItsSizeAndNoBytes) {
+  ASSERT_NO_FATAL_FAILURE(Prepare({"slot", "staged", "event"}));
   for (const auto& [kind, owner] : {std::pair("slot", "memory"), std::pair("staged", "large")}) {
     const std::string id = IdOf(kind);
     for (const Read& read : {ReadSession(WholeOf(id)), ReadOfStore(id)}) {

@@ -224,5 +224,34 @@ TEST(SilentConnection, IsClosedWhenNoSettingsCome) {
   EXPECT_TRUE(silent.AwaitEnd(absl::Seconds(60)));
 }
 
+// The client's own library goes idle when the server has said that it closes.
+TEST(IdleConnections, AreClosedWhenTheyHaveNoCallForTheConfiguredTime) {
+  const TestFolder folder;
+  ServerProcess server(folder, {.server = ", connection_idle: 1s"});
+  ASSERT_TRUE(server.Start()) << server.Log();
+  const size_t before = DescriptorsOf(server);
+  const auto channel = Connected(server.address());
+  ASSERT_EQ(channel->GetState(false), GRPC_CHANNEL_READY);
+  EXPECT_TRUE(WaitUntil([&] { return channel->GetState(false) != GRPC_CHANNEL_READY; }));
+  EXPECT_TRUE(WaitUntil([&] { return DescriptorsOf(server) <= before; })) << "it is still open";
+}
+
+TEST(IdleConnections, OfTheConfiguredAgeAreClosedAndNoCallFails) {
+  const TestFolder folder;
+  ServerProcess server(folder, {.server = ", connection_max_age: 1s"});
+  ASSERT_TRUE(server.Start()) << server.Log();
+  const auto channel = Connected(server.address());
+  const auto stub = pb::SessionService::NewStub(channel);
+  ASSERT_EQ(channel->GetState(false), GRPC_CHANNEL_READY);
+  EXPECT_TRUE(WaitUntil([&] {
+    if (channel->GetState(false) != GRPC_CHANNEL_READY) return true;
+    grpc::ClientContext context;
+    pb::ListSessionsResponse response;
+    const grpc::Status status = stub->ListSessions(&context, {}, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return false;
+  }));
+}
+
 }  // namespace
 }  // namespace holdfast::testing

@@ -3,6 +3,7 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "tests/rpc/served.h"
+#include "tests/support/details.h"
 
 #include <gmock/gmock.h>
 
@@ -69,6 +70,25 @@ TEST_F(AuditRpc, RecordsAreAppendedReadAndVerified) {
   Stop();
   // Its outcome is kept as any other's.
   EXPECT_EQ(disk().sessions.begin()->second.audit.size(), 2U);
+}
+
+TEST_F(AuditRpc, FactsAreBoundedTogether) {
+  Create("one");
+  constexpr size_t kFacts = kAuditBytes / kAuditValueBytes;
+  pb::AppendAuditRequest request = Approval("one");
+  request.clear_data();
+  for (size_t i = 0; i < kFacts; ++i) {
+    (*request.mutable_data())[std::to_string(i)] = std::string(kAuditValueBytes - 1, 'v');
+  }
+  pb::AppendAuditRequest over = request;
+  over.set_request_id(NewRequestId());
+  (*over.mutable_data())["0"] += 'v';
+  const grpc::Status refused = Ask(&Stub::AppendAudit, over);
+  EXPECT_EQ(ReasonOf(refused), "TOO_LARGE");
+  EXPECT_NE(Describe(refused).find("field=data; got=262145; limit=262144"), std::string::npos)
+      << Describe(refused);
+  EXPECT_TRUE(Ask(&Stub::AppendAudit, request).ok());
+  EXPECT_TRUE(Verify("one").sound());
 }
 
 TEST_F(AuditRpc, ItsOutcomeCanBeAsked) {

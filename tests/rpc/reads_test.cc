@@ -93,6 +93,19 @@ TEST_F(ReadsRpc, APageTokenIsBoundToItsQuestionAndItsStore) {
   EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
 }
 
+TEST_F(ReadsRpc, AReadOfSlotsNamesAsManyOwnersAsItMay) {
+  Create("one");
+  pb::ReadSlotsRequest request;
+  request.set_session_id("one");
+  for (size_t i = 0; i < kOwnersPerRead; ++i) request.add_owners("owner-" + std::to_string(i));
+  EXPECT_TRUE(Ask(&Stub::ReadSlots, request).ok());
+  request.add_owners("one-more");
+  const grpc::Status refused = Ask(&Stub::ReadSlots, request);
+  EXPECT_EQ(ReasonOf(refused), "TOO_LARGE");
+  EXPECT_NE(Describe(refused).find("field=owners; got=257; limit=256"), std::string::npos)
+      << Describe(refused);
+}
+
 TEST_F(ReadsRpc, LatestRefusesARelativeRoot) {
   pb::GetSessionRequest request;
   request.set_latest_of_project_root("project");

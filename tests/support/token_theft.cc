@@ -1,11 +1,21 @@
 #include "tests/support/token_theft.h"
 
+#include "holdfast/v1/admin_service.grpc.pb.h"
+#include "holdfast/v1/store_service.grpc.pb.h"
+#include "session/digest.h"
+#include "tests/support/channel.h"
 #include "tests/support/requests.h"
+#include "tests/support/streamed_commit.h"
 #include "tests/support/wire_client.h"
 
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
 
+#include <functional>
+#include <map>
+#include <memory>
 #include <regex>
 #include <set>
 #include <string>
@@ -19,6 +29,37 @@ using test::BeginRequest;
 using test::CommitRequest;
 using test::CreateRequest;
 using test::ForceRequest;
+
+constexpr char kTokenBegins[] = "hf1.";
+
+bool TakesToken(const google::protobuf::Descriptor& message,
+                std::set<const google::protobuf::Descriptor*>& seen) {
+  if (!seen.insert(&message).second) return false;
+  if (message.FindFieldByName("lease_token") != nullptr) return true;
+  for (int i = 0; i < message.field_count(); ++i) {
+    const auto* const within = message.field(i)->message_type();
+    if (within != nullptr && TakesToken(*within, seen)) return true;
+  }
+  return false;
+}
+
+// Every method whose request has a lease token anywhere in it. What has none either grants a lease
+// (CreateSession), reads, or is open to people who look after agents (TryOpen).
+std::set<std::string> MethodsWithToken() {
+  std::set<std::string> names;
+  for (const auto* const file :
+       {pb::CreateSessionRequest::descriptor()->file(), pb::WriteRequest::descriptor()->file(),
+        pb::StatusRequest::descriptor()->file()}) {
+    for (int i = 0; i < file->service_count(); ++i) {
+      for (int j = 0; j < file->service(i)->method_count(); ++j) {
+        const auto& method = *file->service(i)->method(j);
+        std::set<const google::protobuf::Descriptor*> seen;
+        if (TakesToken(*method.input_type(), seen)) names.insert(method.name());
+      }
+    }
+  }
+  return names;
+}
 
 // What a resume creates the session with.
 pb::CreateSessionRequest Unnamed(const std::string& holder) {
@@ -94,8 +135,15 @@ class Owner {
 
 class Thief {
  public:
-  Thief(WireClient& client, std::set<std::string> sessions)
-      : client_(client), sessions_(std::move(sessions)) {}
+  Thief(const std::string& address, WireClient& client, std::set<std::string> sessions)
+      : client_(client),
+        stub_(pb::SessionService::NewStub(Connected(address))),
+        store_(pb::StoreService::NewStub(Connected(address))),
+        sessions_(std::move(sessions)) {
+    AddGrants();
+    AddHeld();
+    AddStreams();
+  }
 
   // What a client without any token reads.
   void Look() {
@@ -129,10 +177,37 @@ class Thief {
   // Tries what only the holder of a lease may do, and grants.
   void TryAll(const std::string& id) {
     for (const std::string& session : sessions_) {
-      TryCreate(id, session);
-      TryResume(id, session);
-      TryHeld(id, session);
-      TryOutcome(id, session);
+      for (const auto& [method, attempt] : attempts_) attempt(id, session);
+    }
+  }
+  // The methods that TryAll tries.
+  [[nodiscard]] std::set<std::string> Methods() const {
+    std::set<std::string> names;
+    for (const auto& [method, attempt] : attempts_) names.insert(method);
+    return names;
+  }
+
+  // Tries what takes no lease, so that people who look after agents can do it: it may write, and
+  // its answers show no token.
+  void TryOpen(const std::string& id) {
+    for (const std::string& session : sessions_) {
+      pb::UpdateSessionRequest update;
+      update.set_request_id(id);
+      update.set_session_id(session);
+      (*update.mutable_attributes())["title"] = "looked at";
+      update.mutable_update_mask()->add_paths("attributes.title");
+      ExpectNoTokenIn(&Stub::UpdateSession, update);
+      pb::AppendAuditRequest audit;
+      audit.set_request_id(id);
+      audit.set_session_id(session);
+      audit.set_audit_class("Note");
+      audit.set_code("looked");
+      audit.set_correlation_id("at");
+      ExpectNoTokenIn(&Stub::AppendAudit, audit);
+      auto cancel = test::CancelRequest(session, pb::CANCEL_SCOPE_TOOL,
+                                        client_.Get(session).turn().number(), "shell");
+      cancel.set_request_id(id);
+      ExpectNoTokenIn(&Stub::CancelSession, cancel);
     }
   }
 
@@ -178,6 +253,9 @@ class Thief {
       plain.set_request_id(id);
       plain.set_holder(holder);
       ExpectNoToken(plain);
+      pb::ResumeSessionRequest reconnecting = plain;
+      reconnecting.set_lease_token(id);
+      ExpectNoToken(reconnecting);
       pb::ResumeSessionRequest creating = plain;
       *creating.mutable_create_if_missing() = Unnamed(holder);
       ExpectNoToken(creating);
@@ -192,21 +270,125 @@ class Thief {
   }
 
   template <typename Request, typename Reply>
-  void TryOne(WireClient::Method<Request, Reply> method, Request request, const std::string& id) {
-    request.set_request_id(id);
-    client_.Ask(method, request);
-    request.set_lease_token(id);
-    EXPECT_NE(client_.Reason(method, request), "OK");
+  void ExpectNoTokenIn(WireClient::Method<Request, Reply> method, const Request& request) {
+    const auto answer = client_.Ask(method, request);
+    const std::string said = answer.reply.DebugString() + answer.verdict.message;
+    EXPECT_EQ(said.find(kTokenBegins), std::string::npos) << request.ShortDebugString();
   }
 
-  void TryHeld(const std::string& id, const std::string& session) {
-    const uint64_t turn = client_.Get(session).last_turn();
-    TryOne(&Stub::BeginTurn, BeginRequest(session, ""), id);
-    TryOne(&Stub::CommitTurn, CommitRequest(session, "", turn, "stolen"), id);
-    TryOne(&Stub::AbandonTurn, test::AbandonRequest(session, "", turn), id);
-    TryOne(&Stub::ReleaseLease, test::ReleaseRequest(session, ""), id);
-    TryOne(&Stub::CloseSession, test::CloseRequest(session, ""), id);
-    TryOne(&Stub::DeleteSession, test::DeleteRequest(session, ""), id);
+  void AddGrants() {
+    attempts_["CreateSession"] = [this](const auto& id, const auto& session) {
+      TryCreate(id, session);
+    };
+    attempts_["ResumeSession"] = [this](const auto& id, const auto& session) {
+      TryResume(id, session);
+    };
+    attempts_["GetRequestOutcome"] = [this](const auto& id, const auto& session) {
+      TryOutcome(id, session);
+    };
+  }
+
+  // Without a token, and with the id for one.
+  template <typename Request, typename Reply, typename Make>
+  void AddOne(const std::string& name, WireClient::Method<Request, Reply> method, Make make) {
+    attempts_[name] = [this, name, method, make](const std::string& id,
+                                                 const std::string& session) {
+      Request request = make(session, client_.Get(session).last_turn());
+      if constexpr (requires { request.set_request_id(id); }) request.set_request_id(id);
+      client_.Ask(method, request);
+      request.set_lease_token(id);
+      EXPECT_NE(client_.Reason(method, request), "OK") << name;
+    };
+  }
+
+  void AddHeld() {
+    using Id = const std::string&;
+    AddOne("BeginTurn", &Stub::BeginTurn,
+           [](Id session, uint64_t /*turn*/) { return BeginRequest(session, ""); });
+    AddOne("AppendJournal", &Stub::AppendJournal,
+           [](Id session, uint64_t turn) { return test::AppendRequest(session, "", turn, 1); });
+    AddOne("CommitTurn", &Stub::CommitTurn,
+           [](Id session, uint64_t turn) { return CommitRequest(session, "", turn, "stolen"); });
+    AddOne("AbandonTurn", &Stub::AbandonTurn,
+           [](Id session, uint64_t turn) { return test::AbandonRequest(session, "", turn); });
+    AddOne("ReleaseLease", &Stub::ReleaseLease,
+           [](Id session, uint64_t /*turn*/) { return test::ReleaseRequest(session, ""); });
+    AddOne("CloseSession", &Stub::CloseSession,
+           [](Id session, uint64_t /*turn*/) { return test::CloseRequest(session, ""); });
+    AddOne("DeleteSession", &Stub::DeleteSession,
+           [](Id session, uint64_t /*turn*/) { return test::DeleteRequest(session, ""); });
+    attempts_["RenewLeases"] = [this](const std::string& id, const std::string& session) {
+      for (const std::string& token : {id, std::string()}) {
+        EXPECT_NE(client_.Renew(session, token).reason, "OK");
+      }
+    };
+    attempts_["Write"] = [this](const std::string& id, const std::string& session) {
+      grpc::ClientContext context;
+      SetDeadline(context);
+      pb::WriteResponse response;
+      EXPECT_FALSE(store_->Write(&context, Stolen(id, session), &response).ok());
+    };
+  }
+
+  void AddStreams() {
+    attempts_["AppendJournalStream"] = [this](const std::string& id, const std::string& session) {
+      grpc::ClientContext context;
+      SetDeadline(context);
+      const auto append = test::AppendRequest(session, id, client_.Get(session).last_turn(), 1);
+      pb::AppendJournalStreamRequest request;
+      request.set_session_id(session);
+      request.set_lease_token(id);
+      *request.mutable_entries() = append.entries();
+      const auto stream = stub_->AppendJournalStream(&context);
+      stream->Write(request);
+      stream->WritesDone();
+      pb::AppendJournalStreamResponse response;
+      EXPECT_FALSE(stream->Read(&response)) << "AppendJournalStream acknowledged an entry";
+      EXPECT_FALSE(stream->Finish().ok());
+    };
+    attempts_["CommitTurnStream"] = [this](const std::string& id, const std::string& session) {
+      auto commit = CommitRequest(session, id, client_.Get(session).last_turn(), "stolen");
+      commit.set_request_id(id);
+      pb::CommitTurnStreamResponse response;
+      EXPECT_FALSE(test::Stream(*stub_, test::PartsOf(commit), &response).ok());
+    };
+    attempts_["WriteStream"] = [this](const std::string& id, const std::string& session) {
+      pb::WriteRequest write = Stolen(id, session);
+      const pb::Message message = write.messages(0);
+      write.clear_messages();
+      pb::WriteStreamRequest first;
+      *first.mutable_write()->mutable_write() = write;
+      first.mutable_write()->set_data_bytes(message.data().size());
+      pb::WriteStreamRequest second;
+      *second.mutable_message() = message;
+      pb::WriteStreamRequest last;
+      last.mutable_end()->set_data_sha256(std::string(View(Sha256(message.data()))));
+      grpc::ClientContext context;
+      SetDeadline(context);
+      pb::WriteStreamResponse response;
+      const auto writer = store_->WriteStream(&context, &response);
+      for (const auto& part : {first, second, last}) {
+        if (!writer->Write(part)) break;
+      }
+      writer->WritesDone();
+      EXPECT_FALSE(writer->Finish().ok());
+    };
+  }
+
+  pb::WriteRequest Stolen(const std::string& id, const std::string& session) {
+    pb::WriteRequest write;
+    write.set_request_id(id);
+    write.set_session_id(session);
+    write.set_lease_token(id);
+    write.set_replace_history(true);
+    pb::Message& message = *write.add_messages();
+    message.set_role("user");
+    message.set_data("stolen");
+    return write;
+  }
+
+  static void SetDeadline(grpc::ClientContext& context) {
+    context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
   }
 
   void TryOutcome(const std::string& id, const std::string& session) {
@@ -215,14 +397,18 @@ class Thief {
       request.set_session_id(session);
       request.set_request_id(id);
       request.set_method(method);
-      const auto answer = client_.Ask(&Stub::GetRequestOutcome, request);
-      EXPECT_EQ(answer.reply.create_session().lease_token(), "");
-      EXPECT_EQ(answer.reply.resume_session().lease_token(), "");
+      ExpectNoTokenIn(&Stub::GetRequestOutcome, request);
+      request.set_lease_token(id);
+      ExpectNoTokenIn(&Stub::GetRequestOutcome, request);
     }
   }
 
   WireClient& client_;
+  const std::unique_ptr<Stub> stub_;
+  const std::unique_ptr<pb::StoreService::Stub> store_;
   const std::set<std::string> sessions_;
+  // By the method's name: an attempt with an id on a session.
+  std::map<std::string, std::function<void(const std::string&, const std::string&)>> attempts_;
   std::string seen_;
   std::set<std::string> holders_;
 };
@@ -232,7 +418,9 @@ class Thief {
 void ExpectNoTokenIsStolen(const std::string& address) {
   WireClient client(address);
   Owner owner(client);
-  Thief thief(client, owner.Prepare());
+  Thief thief(address, client, owner.Prepare());
+  EXPECT_THAT(thief.Methods(), ::testing::IsSupersetOf(MethodsWithToken()))
+      << "a method with a lease token is not tried";
   thief.Look();
   thief.Hear(owner.reports());
   const std::set<std::string> ids = thief.Ids();
@@ -242,6 +430,7 @@ void ExpectNoTokenIsStolen(const std::string& address) {
   const std::string before = thief.Picture();
   for (const std::string& id : ids) thief.TryAll(id);
   EXPECT_EQ(thief.Picture(), before);
+  for (const std::string& id : ids) thief.TryOpen(id);
 }
 
 }  // namespace holdfast::testing

@@ -1,9 +1,12 @@
 // How many connections are taken, of all peers and of each.
 #include "server/net/connection_table.h"
 
+#include "session/limits.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -55,6 +58,22 @@ TEST(ConnectionTable, RefusesConnectionsThatComeTooFast) {
   EXPECT_EQ(taken, static_cast<size_t>(kNewConnectionsBurst));
   EXPECT_EQ(table.Add(made.fd(), "b", absl::ZeroDuration()), ConnectionVerdict::kTaken);
   EXPECT_EQ(table.Add(made.fd(), "a", absl::Seconds(1)), ConnectionVerdict::kTaken);
+}
+
+// One who comes from ever new addresses makes it forget, and not grow.
+TEST(NewConnectionRate, RemembersAsManyPeersAsItMay) {
+  NewConnectionRate rate;
+  while (rate.Take("first", absl::ZeroDuration())) {
+  }
+  const auto come = [&rate](const std::string& name, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      rate.Take(name + std::to_string(i), absl::ZeroDuration());
+    }
+  };
+  come("a", kPeersRemembered - 1);
+  EXPECT_FALSE(rate.Take("first", absl::ZeroDuration())) << "it was forgotten too early";
+  come("b", kPeersRemembered);
+  EXPECT_TRUE(rate.Take("first", absl::ZeroDuration())) << "more are remembered than may be";
 }
 
 }  // namespace

@@ -1,0 +1,124 @@
+// Many clients of one session whose row another transaction has locked, at a real server: a few of
+// their calls wait, the others are refused at once, and clients of other sessions are served as
+// before.
+#include "session/limits.h"
+#include "tests/support/committers.h"
+#include "tests/support/latencies.h"
+#include "tests/support/postgres.h"
+#include "tests/support/requests.h"
+#include "tests/support/server_process.h"
+#include "tests/support/wait.h"
+#include "tests/support/wire_client.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast::testing {
+namespace {
+
+using Stub = WireClient::Stub;
+
+constexpr size_t kCallers = 64;  // as many as a session has attributes, and a server workers
+constexpr size_t kOthers = 8;
+// Commits of the others in each phase. Until the session counts as stalled every worker may wait
+// for it: of each of the others one call meets that, which is fewer than one in a hundred.
+constexpr size_t kCommits = 500;
+// What other work of the machine may do to a call. One that waits for the locked row waits longer.
+constexpr absl::Duration kFloor = absl::Milliseconds(500);
+
+class LockedSessionServer : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(pg::Migrate(*Connect(database_.dsn())).ok());
+    ASSERT_TRUE(server_.Start()) << server_.Log();
+    client_ = std::make_unique<WireClient>(server_.address());
+    client_->Must(&Stub::CreateSession, test::CreateRequest("locked"));
+    for (size_t i = 0; i < kCallers; ++i) {
+      callers_.push_back(std::make_unique<WireClient>(server_.address()));
+    }
+  }
+
+  // What 99 of 100 calls of the others do not exceed that begin while they commit kCommits turns.
+  absl::Duration P99(Committers& others) {
+    const absl::Time begun = absl::Now();
+    EXPECT_TRUE(others.AwaitCommits(kCommits)) << server_.Log();
+    return Percentile(others.Between(begun, absl::Now()), 99);
+  }
+
+  // One attribute of the locked session by each caller.
+  void Call(std::vector<std::jthread>& threads) {
+    for (size_t i = 0; i < kCallers; ++i) {
+      const std::string key = absl::StrCat("caller-", i);
+      pb::UpdateSessionRequest update;
+      update.set_request_id(test::NewRequestId());
+      update.set_session_id("locked");
+      (*update.mutable_attributes())[key] = "set";
+      update.mutable_update_mask()->add_paths("attributes." + key);
+      threads.emplace_back([this, &caller = *callers_[i], update] {
+        const Verdict verdict = caller.Ask(&Stub::UpdateSession, update).verdict;
+        if (verdict.reason == "OK") {
+          ++applied_;
+          return;
+        }
+        EXPECT_EQ(verdict.reason, "OVERLOADED") << verdict.message;
+        EXPECT_TRUE(verdict.retry_after.has_value());
+        const auto outcome = verdict.facts.find("outcome");
+        EXPECT_TRUE(outcome != verdict.facts.end() && outcome->second == "known");
+        ++refused_;
+      });
+    }
+  }
+
+  const TestDatabase database_{Contents::kNothing};
+  const TestFolder folder_;
+  ServerProcess server_{folder_, {.dsn = database_.dsn()}};
+  std::unique_ptr<WireClient> client_;
+  std::vector<std::unique_ptr<WireClient>> callers_;
+  std::atomic<size_t> refused_ = 0;
+  std::atomic<size_t> applied_ = 0;
+};
+
+TEST_F(LockedSessionServer, LeavesOtherSessionsTheirLatency) {
+  Committers others(server_.address(), kOthers);
+  ASSERT_TRUE(others.AwaitCommits(kCommits / 10)) << server_.Log();  // everything is warm
+  const absl::Duration before = P99(others);
+
+  const auto holder = Connect(database_.dsn());
+  ASSERT_EQ(holder->Script("SET idle_in_transaction_session_timeout = 0;"
+                           "BEGIN; SELECT 1 FROM holdfast.session WHERE session_id = 'locked'"
+                           " FOR UPDATE"),
+            absl::OkStatus());
+  std::vector<std::jthread> threads;
+  Call(threads);
+  const absl::Duration locked = P99(others);
+  EXPECT_TRUE(WaitUntil([&] { return refused_ >= kCallers - 1 - kWaitersPerSession; }));
+  EXPECT_EQ(applied_, 0U);
+  ASSERT_EQ(holder->Script("COMMIT"), absl::OkStatus());
+  threads.clear();
+  const absl::Duration after = P99(others);
+  const std::vector<std::string> failed = others.Stop();
+
+  std::cout << "p99 of other sessions: " << before << ", locked " << locked << ", after " << after
+            << "\n";
+  EXPECT_LE(locked, std::max(2 * std::max(before, after), kFloor));
+  EXPECT_TRUE(failed.empty()) << failed.front();
+  EXPECT_EQ(others.refused(), 0U);
+  // A busy machine may give the first waiter's lock up before the test unlocks the row.
+  EXPECT_GE(applied_, kWaitersPerSession);
+  EXPECT_EQ(applied_ + refused_, kCallers);
+  EXPECT_EQ(static_cast<size_t>(client_->Get("locked").attributes_size()), applied_)
+      << "what was refused has acted, or what was acknowledged has not";
+}
+
+}  // namespace
+}  // namespace holdfast::testing
