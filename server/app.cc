@@ -171,7 +171,8 @@ absl::Status App::Open() {
               {.workers = config.server.workers, .on_core = CoresOfThisProcess()}, watch_limits),
           .report = [this](const std::string& what) { NoteException("delivery", what); }},
       watch_limits);
-  waiters_ = std::make_unique<TurnWaiters>(*pool_);
+  waiters_ = std::make_unique<TurnWaiters>(
+      *pool_, [this](const std::string& what) { NoteException("drain", what); });
   sessions_->OnSweepFailure(
       [this](const SessionKey& key, const absl::Status& why) { NoteSweepFailure(key, why); });
   sessions_->OnTurnEnd([this](const SessionKey& key) { waiters_->TurnEnded(key); });

@@ -6,7 +6,10 @@
 
 namespace holdfast {
 
-TurnWaiters::TurnWaiters(WorkerPool& pool) : pool_(pool), thread_([this] { Run(); }) {}
+TurnWaiters::TurnWaiters(WorkerPool& pool, LoopGuard::Report report)
+    : pool_(pool),
+      guard_("waiters for a turn's end", std::move(report)),
+      thread_([this] { Run(); }) {}
 
 void TurnWaiters::Add(Waiter waiter) {
   auto waiting = std::make_shared<Waiting>();
@@ -52,7 +55,9 @@ void TurnWaiters::Run() {
     mutex_.Await(absl::Condition(&none_on_its_way));
     left.swap(waiting_);
   }
-  for (const auto& waiting : left) waiting->waiter.wake(Woken::kStopping);
+  for (const auto& waiting : left) {
+    guard_.Run([&] { waiting->waiter.wake(Woken::kStopping); });
+  }
 }
 
 bool TurnWaiters::AwaitBeat() {
@@ -68,7 +73,9 @@ TurnWaiters::List TurnWaiters::TakeDueOnBeat() {
   const absl::MutexLock lock(&mutex_);
   for (const auto& waiting : waiting_) {
     ++waiting->beats;
-    if (waiting->beats >= kDrainBeatsPerLook || waiting->waiter.over()) waiting->due = true;
+    bool over = true;  // one that cannot say looks itself
+    if (waiting->beats < kDrainBeatsPerLook) guard_.Run([&] { over = waiting->waiter.over(); });
+    if (over) waiting->due = true;
   }
   return TakeDue();
 }
@@ -89,7 +96,8 @@ void TurnWaiters::Wake(List due) {
   const size_t taken = due.size();
   for (auto it = due.begin(); it != due.end();) {
     const std::shared_ptr<Waiting> waiting = *it;
-    const bool queued = pool_.Submit([waiting] { waiting->waiter.wake(Woken::kLook); });
+    bool queued = false;
+    guard_.Run([&] { queued = pool_.Submit([waiting] { waiting->waiter.wake(Woken::kLook); }); });
     it = queued ? due.erase(it) : std::next(it);
   }
   // Those that the pool had no room for are due again on the next beat.

@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_TURN_WAITERS_H_
 
 #include "server/worker_pool.h"
+#include "session/exceptions.h"
 #include "session/ids.h"
 
 #include "absl/base/thread_annotations.h"
@@ -37,8 +38,8 @@ class TurnWaiters {
     absl::AnyInvocable<void(Woken)> wake;
   };
 
-  // `pool` must outlive this.
-  explicit TurnWaiters(WorkerPool& pool);
+  // `pool` must outlive this; `report` takes the text of an exception that left a waiter.
+  explicit TurnWaiters(WorkerPool& pool, LoopGuard::Report report = nullptr);
   TurnWaiters(const TurnWaiters&) = delete;
   TurnWaiters& operator=(const TurnWaiters&) = delete;
   ~TurnWaiters() { Stop(); }
@@ -67,6 +68,7 @@ class TurnWaiters {
   void Wake(List due);
 
   WorkerPool& pool_;
+  LoopGuard guard_;
   absl::Mutex mutex_;
   List waiting_ ABSL_GUARDED_BY(mutex_);
   size_t waking_ ABSL_GUARDED_BY(mutex_) = 0;  // that were taken and are not yet handed over

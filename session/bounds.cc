@@ -34,7 +34,9 @@ std::optional<Refusal> CheckSlotCount(size_t before, size_t after) {
 }
 
 size_t SlotsAddedAtMost(const Head& before, const Applied& applied) {
-  size_t most = applied.slots.size();
+  // The store's own slot is not counted.
+  const auto counts = [](const Slot& slot) { return slot.owner != kStoreSlotOwner; };
+  auto most = static_cast<size_t>(std::ranges::count_if(applied.slots, counts));
   most += static_cast<size_t>(std::ranges::count_if(applied.entries, UpdatesSlotAtOnce));
   // Each entry of the turn that no snapshot holds yet may be an update of another slot.
   if (applied.folded && before.turn) {

@@ -15,4 +15,22 @@ std::optional<std::string> CatchException(absl::FunctionRef<void()> work) {
   }
 }
 
+bool LoopGuard::Run(absl::FunctionRef<void()> item) {
+  const std::optional<std::string> what = CatchException(item);
+  if (!what) return true;
+  {
+    const absl::MutexLock lock(&mutex_);
+    ++exceptions_;
+    if (exceptions_ > 1 && last_ == *what) return false;
+    last_ = *what;
+  }
+  if (report_) report_("an exception ended one item of the " + loop_ + ": " + *what);
+  return false;
+}
+
+uint64_t LoopGuard::Exceptions() {
+  const absl::MutexLock lock(&mutex_);
+  return exceptions_;
+}
+
 }  // namespace holdfast

@@ -178,7 +178,7 @@ inline constexpr int kSnapshotFailures = 3;
 // the commit failures that are counted.
 inline constexpr size_t kCachedHeads = 16384;
 inline constexpr size_t kCachedHeadBytes = 64 * kMiB;
-// Calls that wait for one session, and leases a store of files remembers the end of.
+// Calls that wait for a session without progress for 1 s to 2 s; leases whose end a store tracks.
 inline constexpr size_t kWaitersPerSession = 8;
 inline constexpr size_t kLeaseRows = 65536;
 // Candidates that one sweep takes up.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -64,18 +65,24 @@ class OpenToolUses {
       : store_(store), key_(key), turn_(turn) {}
 
   // Reads at most kResumeJournalEntries and kResumeJournalBytes of what lies behind `floor`. A
-  // block that cannot be read, or has no room, ends the search.
+  // block that has no room is halved; one that cannot be read, or an entry that has no room, ends
+  // the search.
   void Search(JournalNumber floor) {
     const uint64_t end = turn_.last_journal.value();
     const uint64_t least = end > kResumeJournalEntries ? end - kResumeJournalEntries : 0;
     const uint64_t until = std::max(least, floor.value());
     uint64_t size = kFirstBlock;
-    for (uint64_t last = end; last > until && !whole_ && !full_; size *= 2) {
+    for (uint64_t last = end; last > until && !whole_ && !full_;) {
       const auto most = std::min<uint64_t>({size, kPageMost, last - until});
-      const std::optional<std::vector<JournalEntry>> block = Block(last - most, last);
-      if (!block) return;
+      const absl::StatusOr<std::vector<JournalEntry>> block = Block(last - most, last);
+      if (absl::IsOutOfRange(block.status()) && most > 1) {
+        size = std::max<uint64_t>(1, std::min<uint64_t>(most / 2, fitting_));
+        continue;
+      }
+      if (!block.ok()) return;
       TakeBackwards(*block);
       last -= most;
+      if (fitting_ == kUnknown) size *= 2;
     }
   }
 
@@ -89,22 +96,28 @@ class OpenToolUses {
 
  private:
   static constexpr uint64_t kFirstBlock = 64;
+  static constexpr uint64_t kUnknown = std::numeric_limits<uint64_t>::max();
 
-  // The turn's entries with journal numbers in (after, last]; nothing when they are not all read.
-  std::optional<std::vector<JournalEntry>> Block(uint64_t after, uint64_t last) {
+  // The turn's entries with journal numbers in (after, last]. OUT_OF_RANGE when they have no room.
+  absl::StatusOr<std::vector<JournalEntry>> Block(uint64_t after, uint64_t last) {
     const auto items = static_cast<uint32_t>(last - after);
     absl::StatusOr<JournalPage> page =
         store_.ReadJournal(key_, {.after = JournalNumber(after), .turn = turn_.turn},
                            {.items = items, .bytes = room_});
-    if (!page.ok()) return std::nullopt;
+    RETURN_IF_ERROR(page.status());
     std::vector<JournalEntry> block;
     bool whole = page->end || page->entries.empty();
+    size_t bytes = 0;
     for (JournalEntry& entry : page->entries) {
-      room_ -= std::min(room_, BytesOf(entry));
+      bytes += BytesOf(entry);
       whole |= entry.journal_number.value() >= last;
       if (entry.journal_number.value() <= last) block.push_back(std::move(entry));
     }
-    if (!whole) return std::nullopt;
+    if (!whole || bytes > room_) {
+      fitting_ = page->entries.size();
+      return absl::OutOfRangeError("more bytes than there is room for");
+    }
+    room_ -= bytes;
     return block;
   }
 
@@ -127,6 +140,7 @@ class OpenToolUses {
   const SessionKey& key_;
   const EndedTurn& turn_;
   size_t room_ = kResumeJournalBytes;
+  uint64_t fitting_ = kUnknown;    // how many entries had room, of a block that had none
   std::vector<std::string> open_;  // the newest first
   std::set<std::string> ended_;
   bool whole_ = false;  // the turn's first entry was read

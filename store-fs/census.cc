@@ -52,12 +52,16 @@ void Census::Compare() {
 }
 
 bool Census::CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
-  const auto tenants = environment_.files.List(kSessions);
+  absl::StatusOr<std::vector<std::string>> tenants = absl::UnknownError("not read");
+  guard_.Run([&] { tenants = environment_.files.List(kSessions); });
   bool all = tenants.ok();
   if (!all) return false;
   for (const std::string& name : *tenants) {
     const auto tenant = TenantId::Parse(name);
-    if (tenant && !CompareTenant(*tenant, stop, rows_of_ns)) all = false;
+    if (!tenant) continue;
+    bool whole = false;
+    guard_.Run([&] { whole = CompareTenant(*tenant, stop, rows_of_ns); });
+    if (!whole) all = false;
   }
   return all;
 }
@@ -100,7 +104,7 @@ bool Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
       listing_.Remove(key);
       unknown = true;
     }
-    if (unknown && !LookAt(key)) all = false;
+    if (unknown && !LookGuarded(key)) all = false;
   }
   for (const std::string& name : known) {
     if (std::ranges::binary_search(*names, name)) continue;
@@ -120,6 +124,15 @@ bool Census::ChangedSince(const SessionKey& key, int64_t moment_ns) const {
     const absl::StatusOr<FileInfo> info = environment_.files.Stat(path);
     return !info.ok() || info->changed_ns >= moment_ns;
   });
+}
+
+bool Census::LookGuarded(const SessionKey& key) {
+  bool looked = true;
+  if (guard_.Run([&] { looked = LookAt(key); })) return looked;
+  // A call that opens the session replaces the row.
+  listing_.PutIfUnknown(key.tenant,
+                        MarkedRow(key.session, Refusal(Reason::kDamaged, "").ToStatus()));
+  return true;
 }
 
 bool Census::LookAt(const SessionKey& key) {

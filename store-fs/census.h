@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_CENSUS_H_
 #define HOLDFAST_STORE_FS_CENSUS_H_
 
+#include "session/exceptions.h"
 #include "session/ids.h"
 #include "store-fs/environment.h"
 #include "store-fs/listing.h"
@@ -24,7 +25,10 @@ namespace holdfast::fs {
 class Census {
  public:
   Census(Environment& environment, SessionTable& sessions, Listing& listing)
-      : environment_(environment), sessions_(sessions), listing_(listing) {}
+      : environment_(environment),
+        sessions_(sessions),
+        listing_(listing),
+        guard_("census", environment.note) {}
 
   // Finishes removals that a crash cut. Called once, before anything is served.
   absl::Status FinishDeletes();
@@ -40,17 +44,20 @@ class Census {
   std::vector<SessionKey> Reappeared(size_t most);
 
  private:
-  // False when something could not be looked at.
+  // False when something could not be looked at. A tenant whose comparison throws counts as such.
   bool CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool CompareTenant(const TenantId& tenant, const std::stop_token& stop,
                      std::optional<int64_t> rows_of_ns);
   [[nodiscard]] bool ChangedSince(const SessionKey& key, int64_t moment_ns) const;
   bool LookAt(const SessionKey& key);
+  // The same; a session whose files cannot be looked at without an exception is shown as damaged.
+  bool LookGuarded(const SessionKey& key);
 
   Environment& environment_;
   SessionTable& sessions_;
   Listing& listing_;
+  LoopGuard guard_;
   absl::Mutex mutex_;                         // one comparison at a time
   bool run_ ABSL_GUARDED_BY(mutex_) = false;  // Run has been called, with:
   std::optional<int64_t> rows_of_ns_ ABSL_GUARDED_BY(mutex_);

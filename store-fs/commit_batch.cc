@@ -158,7 +158,9 @@ absl::StatusOr<std::optional<RequestRow>> CommitBatch::FindRequest(const Request
   const auto fresh = requests_.find(id);
   if (fresh != requests_.end()) return fresh->second;
   if (contents_ == nullptr) return std::nullopt;
-  return ReadRequest(environment_.files, key_, *contents_, id, store_now_ - kRequestsKept);
+  const RequestView view = ViewOf(*contents_);
+  return ReadRequest({.files = environment_.files, .key = key_, .view = view, .is_current = {}}, id,
+                     store_now_ - kRequestsKept);
 }
 
 absl::StatusOr<const JournalEntry*> CommitBatch::FindRewritten(const Change& change) const {

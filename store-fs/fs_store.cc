@@ -1,11 +1,11 @@
 #include "store-fs/fs_store.h"
 
+#include "session/exceptions.h"
 #include "session/gate.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/marks.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/census.h"
 #include "store-fs/cut_tails.h"
@@ -19,7 +19,6 @@
 #include "store-fs/session_table.h"
 #include "store-fs/space.h"
 #include "store-fs/store_time.h"
-#include "store-fs/stored_request.h"
 #include "store-fs/tombstones.h"
 #include "store-fs/watermarks.h"
 
@@ -157,15 +156,8 @@ class FsStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
                                          const std::optional<RequestId>& request) override {
     return Inside([&]() -> absl::StatusOr<Loaded> {
-      Loaded loaded;
-      absl::Status read;
-      RETURN_IF_ERROR(table_->Get(key)->Look([&](const Contents& contents, const auto&) {
-        loaded.head = contents.head;
-        if (request && !Sabotaged(Saboteur::kNoRequestCheck)) {
-          read = ReadFresh(key, contents, *request, loaded.request);
-        }
-      }));
-      RETURN_IF_ERROR(read);
+      const std::shared_ptr<OpenSession> session = table_->Get(key);
+      ASSIGN_OR_RETURN(Loaded loaded, Readers(*environment_, key, *session).Load(request));
       leases_->Evaluate(key, loaded.head);
       const absl::Time oldest = time_->Now() - kRequestsKept;
       std::erase_if(loaded.head.grants,
@@ -362,14 +354,6 @@ class FsStore final : public SessionStore {
     return fail_stop_.FailUnwritten(status);
   }
 
-  absl::Status ReadFresh(const SessionKey& key, const Contents& contents, const RequestId& id,
-                         std::optional<RequestRow>& row) const {
-    ASSIGN_OR_RETURN(row,
-                     ReadRequest(*root_.files, key, contents, id, time_->Now() - kRequestsKept));
-    if (row && row->receipt.epoch != contents.head.lease.epoch) row->receipt.token.clear();
-    return absl::OkStatus();
-  }
-
   absl::StatusOr<Renewed> Renew(const RenewRequest& request) {
     Head head;
     RETURN_IF_ERROR(table_->Get(request.key)->Look([&](const Contents& contents, const auto&) {
@@ -436,7 +420,11 @@ class FsStore final : public SessionStore {
       absl::MutexLock lock(&mutex);
       const auto stopped = [&] { return stop.stop_requested(); };
       mutex.AwaitWithTimeout(absl::Condition(&stopped), options_.interval);
-      for (const auto& session : table_->All()) session->SyncNow();
+      const auto what = CatchException([this] {
+        for (const auto& session : table_->All()) session->SyncNow();
+      });
+      // What was acknowledged may never become durable: as after a failed sync.
+      if (what) fail_stop_.Fail(absl::InternalError(*what)).IgnoreError();
     }
   }
 

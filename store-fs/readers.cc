@@ -4,8 +4,10 @@
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
+#include "store-fs/stored_request.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -79,6 +81,36 @@ void NarrowTo(TurnNumber turn, const Contents& contents, LogLook& seen) {
 }
 
 }  // namespace
+
+absl::StatusOr<Loaded> Readers::Load(const std::optional<RequestId>& request) {
+  const bool asked = request && !Sabotaged(Saboteur::kNoRequestCheck);
+  Loaded loaded;
+  RequestView view;
+  const auto is_current = [&] {
+    bool same = false;
+    const absl::Status looked = session_.Look(
+        [&](const Contents& contents, const auto&) { same = ViewOf(contents).HasFilesOf(view); });
+    return same && looked.ok();
+  };
+  for (int look = 0; look < kLooks; ++look) {
+    RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto&) {
+      loaded.head = contents.head;
+      if (asked) view = ViewOf(contents);
+    }));
+    if (!asked) return loaded;
+    const RequestSource source{
+        .files = environment_.files, .key = key_, .view = view, .is_current = is_current};
+    auto row = ReadRequest(source, *request, environment_.time.Now() - kRequestsKept);
+    // A change or a rotation came between the look and the read.
+    if (absl::IsAborted(row.status())) continue;
+    RETURN_IF_ERROR(row.status());
+    loaded.request = *std::move(row);
+    const bool passed = loaded.request && loaded.request->receipt.epoch != loaded.head.lease.epoch;
+    if (passed) loaded.request->receipt.token.clear();
+    return loaded;
+  }
+  return StoreUnavailable("a stored reply could not be read: try again", Fate::kUnknown);
+}
 
 absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, MessageSeq after,
                                               PageLimit limit) {

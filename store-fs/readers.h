@@ -19,6 +19,9 @@ class Readers {
   Readers(Environment& environment, const SessionKey& key, OpenSession& session)
       : environment_(environment), key_(key), session_(session) {}
 
+  // See SessionStore::LoadForDecision; the lease as it is stored. The head and the reply are of one
+  // moment; the reply is read without the session's lock.
+  absl::StatusOr<Loaded> Load(const std::optional<RequestId>& request);
   absl::StatusOr<MessagePage> Messages(std::optional<Revision> revision, MessageSeq after,
                                        PageLimit limit);
   absl::StatusOr<SlotPage> Slots(const SlotQuery& query);

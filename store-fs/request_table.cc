@@ -1,12 +1,23 @@
 #include "store-fs/request_table.h"
 
+#include "session/exceptions.h"
+#include "session/limits.h"
+#include "session/off_core.h"
 #include "session/status_macros.h"
+
+#include "absl/time/time.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
 namespace holdfast::fs {
+namespace {
+
+// A session whose ids take so long to be read has stalled.
+constexpr absl::Duration kStalledAfter = absl::Seconds(2);
+
+}  // namespace
 
 RequestKey KeyOf(const RequestId& id) {
   const std::string bytes = UuidBytes(id.value());
@@ -23,10 +34,17 @@ void RequestTable::Add(RequestRow row) {
   unwritten_.push_back(std::move(row));
 }
 
+uint64_t RequestTable::next() {
+  const absl::MutexLock lock(&mutex_);
+  return next_;
+}
+
 // Rows that were added since the table was made are newer than any that is learnt.
-void RequestTable::Take(const Ids& ids) {
-  uint64_t number = first();
-  for (auto it = ids.rbegin(); it != ids.rend(); ++it) {
+void RequestTable::Take(const Ids& ids, uint64_t end) {
+  // Some of those have left the log, and so have all that are older.
+  if (first() != end) return;
+  uint64_t number = end;
+  for (auto it = ids.rbegin(); it != ids.rend() && number > first_kept_; ++it) {
     --number;
     ids_.push_front(*it);
     if (*it) {
@@ -37,14 +55,45 @@ void RequestTable::Take(const Ids& ids) {
   }
 }
 
+absl::Status RequestTable::EnsureLearnt(const Learn& learn) {
+  while (!learnt_ && learning_) RETURN_IF_ERROR(AwaitLearner());
+  if (learnt_) return absl::OkStatus();
+  learning_ = true;
+  const uint64_t end = first();
+  absl::StatusOr<Ids> ids = absl::UnknownError("not read");
+  mutex_.Unlock();
+  // Whoever waits must not wait for ever for one that has gone.
+  const auto what = CatchException([&] { ids = learn(end); });
+  if (what) ids = absl::InternalError(*what);
+  mutex_.Lock();
+  learning_ = false;
+  progress_.NoteMove();
+  RETURN_IF_ERROR(ids.status());
+  Take(*ids, end);
+  learnt_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status RequestTable::AwaitLearner() {
+  if (progress_.stalled() && waiters_ >= kWaitersPerSession) return SessionBusy();
+  ++waiters_;
+  const auto free = [this] { return !learning_; };
+  const OffCore waiting;
+  absl::Status status;
+  while (status.ok()) {
+    const uint64_t seen = progress_.moves();
+    if (mutex_.AwaitWithTimeout(absl::Condition(&free), kStalledAfter)) break;
+    progress_.NoteTimeout(seen);
+    if (progress_.stalled() && waiters_ > kWaitersPerSession) status = SessionBusy();
+  }
+  --waiters_;
+  return status;
+}
+
 absl::StatusOr<std::optional<RequestTable::Known>> RequestTable::Find(const RequestId& id,
                                                                       const Learn& learn) {
   const absl::MutexLock lock(&mutex_);
-  if (!learnt_) {
-    ASSIGN_OR_RETURN(const Ids ids, learn(first()));
-    Take(ids);
-    learnt_ = true;
-  }
+  RETURN_IF_ERROR(EnsureLearnt(learn));
   const auto found = newest_.find(KeyOf(id));
   if (found == newest_.end()) {
     if (last_lost_ < first() || ids_.empty()) return std::nullopt;
@@ -59,6 +108,7 @@ absl::StatusOr<std::optional<RequestTable::Known>> RequestTable::Find(const Requ
 void RequestTable::NoteWritten(uint64_t first_kept) {
   const absl::MutexLock lock(&mutex_);
   unwritten_.clear();
+  first_kept_ = first_kept;
   while (!ids_.empty() && first() < first_kept) {
     const std::optional<RequestKey>& id = ids_.front();
     const auto found = id ? newest_.find(*id) : newest_.end();

@@ -7,6 +7,7 @@
 
 #include "session/change.h"
 #include "session/ids.h"
+#include "session/queue_progress.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -50,9 +51,13 @@ class RequestTable {
 
   // The newest row; replaces one of the same id.
   void Add(RequestRow row);
-  // The newest row of `id`; nullopt when there is none. Calls `learn` once if there may be older
-  // rows, with this table's lock held; its failure is the answer, and the next call asks again.
+  // The newest row of `id`; nullopt when there is none. Calls `learn` if the ids of older rows are
+  // not known yet, without a lock; other callers wait for it. A failure of `learn` is the answer of
+  // its caller alone, and the next caller asks again. OVERLOADED when `learn` makes no progress and
+  // more than kWaitersPerSession callers wait for it.
   absl::StatusOr<std::optional<Known>> Find(const RequestId& id, const Learn& learn);
+  // The number that the next row will have.
+  [[nodiscard]] uint64_t next();
   // Those that stand in the journal alone, oldest first; until the table changes.
   [[nodiscard]] const std::deque<RequestRow>& unwritten() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return unwritten_;
@@ -62,7 +67,12 @@ class RequestTable {
   void NoteWritten(uint64_t first);
 
  private:
-  void Take(const Ids& ids) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Learns the ids of the rows before `first()`, unless they are known.
+  absl::Status EnsureLearnt(const Learn& learn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits until no other caller learns.
+  absl::Status AwaitLearner() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Adds the ids of the rows before number `end`, without those that have left the log meanwhile.
+  void Take(const Ids& ids, uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The number of the oldest row whose id is here.
   [[nodiscard]] uint64_t first() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return next_ - ids_.size();
@@ -70,7 +80,11 @@ class RequestTable {
 
   absl::Mutex mutex_;
   uint64_t next_ ABSL_GUARDED_BY(mutex_);
+  uint64_t first_kept_ ABSL_GUARDED_BY(mutex_) = 0;  // rows before it have left the log
   bool learnt_ ABSL_GUARDED_BY(mutex_) = false;
+  bool learning_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t waiters_ ABSL_GUARDED_BY(mutex_) = 0;  // callers that wait for the one that learns
+  QueueProgress progress_ ABSL_GUARDED_BY(mutex_);
   // Of the newest so many rows, numbered without a gap; nullopt for one that cannot be read.
   std::deque<std::optional<RequestKey>> ids_ ABSL_GUARDED_BY(mutex_);
   // The number of the newest row of an id.

@@ -27,37 +27,44 @@ absl::Status Unreadable(const absl::Status& why) {
   return StoreUnavailable("a stored reply could not be read: try again", Fate::kUnknown);
 }
 
+// A rotation has replaced files, or written rows, since the view was made.
+absl::Status IsOutdated() { return absl::AbortedError("the view of stored replies is outdated"); }
+
 class RequestLog {
  public:
-  RequestLog(Files& files, const SessionKey& key, const Contents& contents)
-      : files_(files), contents_(contents), prefix_(PrefixOf(key, FileKind::kRequests)) {}
+  explicit RequestLog(const RequestSource& source)
+      : source_(source), prefix_(PrefixOf(source.key, FileKind::kRequests)) {}
 
   // nullopt: it is not what was written.
   absl::StatusOr<std::optional<RequestRow>> Row(uint64_t number) const {
-    const LogFiles where{.files = &files_, .journal = nullptr, .prefix = prefix_};
-    const auto items = ReadLog(where, contents_.request_log, number, 1, kPageBytes);
+    // It stood in the journal when the view was made.
+    if (number >= log().next) return IsOutdated();
+    const LogFiles where{.files = &source_.files, .journal = nullptr, .prefix = prefix_};
+    const auto items = ReadLog(where, log(), number, 1, kPageBytes);
     if (!items.ok() && !IsDamage(items.status())) return Unreadable(items.status());
+    if (!items.ok()) RETURN_IF_ERROR(CheckCurrent());
     if (!items.ok() || items->empty()) return std::nullopt;
     std::optional<RequestRow> row = DecodeRequest(items->front());
     // A former version's times are of the clock for people.
-    if (row && number < contents_.requests_keyed_from) row->at = absl::UnixEpoch();
+    if (row && number < source_.view.keyed_from) row->at = absl::UnixEpoch();
     return row;
   }
 
   // The ids of all rows before the one of number `end`.
   absl::StatusOr<RequestTable::Ids> IdsBefore(uint64_t end) const {
+    if (log().next < end) return IsOutdated();
     RequestTable::Ids ids;
-    for (const SegmentInfo& info : contents_.request_log.segments) {
+    for (const SegmentInfo& info : log().segments) {
       RETURN_IF_ERROR(AddIdsOf(info, ids));
     }
-    const uint64_t first = contents_.request_log.first();
+    const uint64_t first = log().first();
     if (end < first + ids.size()) ids.resize(end - std::min(end, first));
     return ids;
   }
 
   // By when the rows of the segment that holds this one are forgotten.
   [[nodiscard]] absl::Time NewestBeside(uint64_t number) const {
-    for (const SegmentInfo& info : contents_.request_log.segments) {
+    for (const SegmentInfo& info : log().segments) {
       if (number < info.first + info.count) return absl::FromUnixMicros(info.newest_us);
     }
     return absl::InfiniteFuture();
@@ -65,13 +72,14 @@ class RequestLog {
 
  private:
   absl::Status AddIdsOf(const SegmentInfo& info, RequestTable::Ids& ids) const {
-    if (info.first >= contents_.requests_keyed_from) {
-      const auto keys = ReadKeys(files_, prefix_ + std::to_string(info.file), info);
+    if (info.first >= source_.view.keyed_from) {
+      const auto keys = ReadKeys(source_.files, prefix_ + std::to_string(info.file), info);
       if (keys.ok()) {
         ids.insert(ids.end(), keys->begin(), keys->end());
         return absl::OkStatus();
       }
       if (!IsDamage(keys.status())) return Unreadable(keys.status());
+      RETURN_IF_ERROR(CheckCurrent());
     }
     // Written by a former version, or damaged where the ids stand together: each row has its own.
     for (uint64_t number = info.first; number < info.first + info.count; ++number) {
@@ -81,20 +89,39 @@ class RequestLog {
     return absl::OkStatus();
   }
 
-  Files& files_;
-  const Contents& contents_;
+  // Whether what is missing or changed is damage: a rotation may have replaced the file.
+  [[nodiscard]] absl::Status CheckCurrent() const {
+    return source_.is_current && !source_.is_current() ? IsOutdated() : absl::OkStatus();
+  }
+  [[nodiscard]] const NumberedLog& log() const { return source_.view.log; }
+
+  const RequestSource& source_;
   const std::string prefix_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::optional<RequestRow>> ReadRequest(Files& files, const SessionKey& key,
-                                                      const Contents& contents, const RequestId& id,
-                                                      absl::Time oldest) {
-  const RequestLog log(files, key, contents);
-  ASSIGN_OR_RETURN(std::optional<RequestTable::Known> known,
-                   contents.requests->Find(id, [&](uint64_t end) { return log.IdsBefore(end); }));
+bool RequestView::HasFilesOf(const RequestView& other) const {
+  return std::ranges::equal(log.segments, other.log.segments, {}, &SegmentInfo::file,
+                            &SegmentInfo::file);
+}
+
+RequestView ViewOf(const Contents& contents) {
+  return {.requests = contents.requests,
+          .log = contents.request_log,
+          .keyed_from = contents.requests_keyed_from,
+          .end = contents.requests->next()};
+}
+
+absl::StatusOr<std::optional<RequestRow>> ReadRequest(const RequestSource& source,
+                                                      const RequestId& id, absl::Time oldest) {
+  const RequestLog log(source);
+  ASSIGN_OR_RETURN(
+      std::optional<RequestTable::Known> known,
+      source.view.requests->Find(id, [&](uint64_t end) { return log.IdsBefore(end); }));
   if (!known) return std::nullopt;
+  // A reply that is newer than the head beside the view does not belong to it.
+  if (known->number >= source.view.end) return IsOutdated();
   std::optional<RequestRow> row = std::move(known->row);
   if (!row) {
     // What stands beside it is too old, and so is it.

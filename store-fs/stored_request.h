@@ -6,21 +6,50 @@
 #include "session/ids.h"
 #include "store-fs/contents.h"
 #include "store-fs/files.h"
+#include "store-fs/numbered_log.h"
+#include "store-fs/request_table.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 
 namespace holdfast::fs {
 
-// The row of request `id` of session `key`; nullopt when there is none, or it is older than
-// `oldest`. Reads one item of a segment when it is not among the newest, and the first time the ids
-// of every segment, whose replies it leaves alone. DAMAGED when it is not what was written,
-// UNAVAILABLE when the disk would not say. Under the session's lock, or by whoever leads it.
-absl::StatusOr<std::optional<RequestRow>> ReadRequest(Files& files, const SessionKey& key,
-                                                      const Contents& contents, const RequestId& id,
-                                                      absl::Time oldest);
+// What is needed of a session to read a stored reply without its lock.
+struct RequestView {
+  std::shared_ptr<RequestTable> requests;
+  NumberedLog log;
+  uint64_t keyed_from = 1;  // see Contents::requests_keyed_from
+  uint64_t end = 0;         // the number behind the newest row
+
+  // Whether the same files hold the replies of `other`.
+  [[nodiscard]] bool HasFilesOf(const RequestView& other) const;
+};
+
+// Under the session's lock, or by whoever leads it; no I/O.
+RequestView ViewOf(const Contents& contents);
+
+// What a view is read with.
+struct RequestSource {
+  Files& files;
+  const SessionKey& key;
+  const RequestView& view;
+  // Whether the session still has the view's files; unset where they cannot be replaced meanwhile,
+  // as for whoever leads the session.
+  std::function<bool()> is_current;
+};
+
+// The row of request `id`; nullopt when there is none, or it is older than `oldest`. Reads one item
+// of a segment when it is not among the newest, and the first time the ids of every segment, whose
+// replies it leaves alone. DAMAGED when it is not what was written, UNAVAILABLE when the disk would
+// not say, ABORTED when the view is older than what it names: make another one. Without the
+// session's lock.
+absl::StatusOr<std::optional<RequestRow>> ReadRequest(const RequestSource& source,
+                                                      const RequestId& id, absl::Time oldest);
 
 }  // namespace holdfast::fs
 

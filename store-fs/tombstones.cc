@@ -2,7 +2,9 @@
 
 #include "session/codec/records.h"
 #include "session/encoding.h"
+#include "session/exceptions.h"
 #include "session/names.h"
+#include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/frame.h"
@@ -111,8 +113,23 @@ absl::Status Tombstones::Append(const Tombstone& tombstone) {
   end_ += bytes.size();
   last_checksum_ = ReadFrame(bytes, 0, kSalt).frame.checksum;
   watermarks_.NoteTombstones(end_, time_.Now());
-  by_key_.insert_or_assign(tombstone.key, tombstone);
   return absl::OkStatus();
+}
+
+void Tombstones::BeginAppend() {
+  AwaitOffCore(mutex_, absl::Condition(this, &Tombstones::IsFree));
+  appending_ = true;
+}
+
+absl::Status Tombstones::FinishAppend(const Tombstone& tombstone) {
+  mutex_.Unlock();
+  absl::Status appended;
+  const auto what = CatchException([&] { appended = Append(tombstone); });
+  if (what) appended = absl::InternalError(*what);
+  mutex_.Lock();
+  appending_ = false;
+  if (appended.ok()) by_key_.insert_or_assign(tombstone.key, tombstone);
+  return appended;
 }
 
 std::optional<Tombstone> Tombstones::Find(const SessionKey& key) {
@@ -124,16 +141,21 @@ std::optional<Tombstone> Tombstones::Find(const SessionKey& key) {
 
 absl::Status Tombstones::Add(const Tombstone& tombstone) {
   const absl::MutexLock lock(&mutex_);
-  return Append(tombstone);
+  BeginAppend();
+  return FinishAppend(tombstone);
 }
 
 absl::Status Tombstones::NoteRemoved(const SessionKey& key) {
   const absl::MutexLock lock(&mutex_);
+  BeginAppend();
   const auto found = by_key_.find(key);
-  if (found == by_key_.end() || found->second.removed) return absl::OkStatus();
+  if (found == by_key_.end() || found->second.removed) {
+    appending_ = false;
+    return absl::OkStatus();
+  }
   Tombstone noted = found->second;
   noted.removed = true;
-  return Append(noted);
+  return FinishAppend(noted);
 }
 
 std::vector<Tombstone> Tombstones::Unfinished() {

@@ -59,15 +59,22 @@ class Tombstones {
 
  private:
   absl::Status Load();
-  absl::Status Append(const Tombstone& tombstone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes the log's end for one append, which runs without the lock: records must not interleave.
+  void BeginAppend() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Appends and shows `tombstone`; then the next append may begin.
+  absl::Status FinishAppend(const Tombstone& tombstone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Only between these, by whoever appends.
+  absl::Status Append(const Tombstone& tombstone);
+  [[nodiscard]] bool IsFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !appending_; }
 
-  absl::Mutex mutex_;  // also around the append: deletes are rare and must not interleave
+  absl::Mutex mutex_;
   const std::unique_ptr<File> file_;
   Watermarks& watermarks_;
   const StoreTime& time_;
   uint64_t cut_ = 0;
-  uint64_t end_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint32_t last_checksum_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool appending_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t end_ = 0;            // of whoever appends
+  uint32_t last_checksum_ = 0;  // likewise
   absl::flat_hash_map<SessionKey, Tombstone> by_key_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -56,7 +56,8 @@ void Feed::Run() {
       if (stopping_) return;
       poked_ = false;
     }
-    Look().IgnoreError();  // the next one looks from the same place
+    // The next one looks from the same place.
+    guard_.Run([this] { Look().IgnoreError(); });
   }
 }
 

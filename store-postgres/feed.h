@@ -4,6 +4,7 @@
 #define HOLDFAST_STORE_POSTGRES_FEED_H_
 
 #include "session/event_bell.h"
+#include "session/exceptions.h"
 #include "store-postgres/database.h"
 
 #include "absl/base/thread_annotations.h"
@@ -41,6 +42,7 @@ class Feed {
   }
 
   const Database& database_;
+  LoopGuard guard_{"feed", database_.report};
   EventBell& bell_;
   const absl::Duration beat_;
   absl::Mutex mutex_;

@@ -51,17 +51,23 @@ absl::StatusOr<std::unique_ptr<Connection>> Listener::Enter(const Statement& ent
 void Listener::Run(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] { waker_.Wake(); });
   while (!stop.stop_requested()) {
-    if (connection_ != nullptr) {
-      if (!Hear(stop)) connection_.reset();
-      continue;
-    }
-    auto entered = Enter(kServe);
-    if (entered.ok()) {
-      connection_ = *std::move(entered);
-      feed_.Poke();  // for what was told while nobody listened
-    } else {
-      waker_.Await(kNotifyRetry);
-    }
+    if (guard_.Run([&] { HearOrEnter(stop); })) continue;
+    connection_.reset();
+    waker_.Await(kNotifyRetry);
+  }
+}
+
+void Listener::HearOrEnter(const std::stop_token& stop) {
+  if (connection_ != nullptr) {
+    if (!Hear(stop)) connection_.reset();
+    return;
+  }
+  auto entered = Enter(kServe);
+  if (entered.ok()) {
+    connection_ = *std::move(entered);
+    feed_.Poke();  // for what was told while nobody listened
+  } else {
+    waker_.Await(kNotifyRetry);
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_LISTENER_H_
 #define HOLDFAST_STORE_POSTGRES_LISTENER_H_
 
+#include "session/exceptions.h"
 #include "store-postgres/database.h"
 #include "store-postgres/feed.h"
 #include "store-postgres/interest.h"
@@ -40,12 +41,15 @@ class Listener {
   // Connects, listens, and enters the server by `entry`.
   absl::StatusOr<std::unique_ptr<Connection>> Enter(const Statement& entry) const;
   void Run(const std::stop_token& stop);
+  // Hears for a while, or connects again where the connection is lost.
+  void HearOrEnter(const std::stop_token& stop);
   // Hears for a while; false when the connection is lost.
   bool Hear(const std::stop_token& stop);
   [[nodiscard]] bool Concerns(const std::string& payload) const;
   void Leave();
 
   const Database& database_;
+  LoopGuard guard_{"listener", database_.report};
   const Interest& interest_;
   Feed& feed_;
   Waker waker_;

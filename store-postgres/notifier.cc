@@ -33,7 +33,8 @@ void Notifier::Touch(const SessionKey& key) {
 
 void Notifier::Run() {
   for (Buckets touched = Take(); touched.any(); touched = Take()) {
-    const bool told = Tell(touched);
+    bool told = false;
+    if (!guard_.Run([&] { told = Tell(touched); })) connection_.reset();
     if (!told) {
       const absl::MutexLock lock(&mutex_);
       touched_ |= touched;

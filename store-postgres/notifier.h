@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_NOTIFIER_H_
 #define HOLDFAST_STORE_POSTGRES_NOTIFIER_H_
 
+#include "session/exceptions.h"
 #include "session/ids.h"
 #include "store-postgres/buckets.h"
 #include "store-postgres/database.h"
@@ -51,6 +52,7 @@ class Notifier {
   }
 
   const Database& database_;
+  LoopGuard guard_{"notifier", database_.report};
   std::unique_ptr<Connection> connection_;  // the thread's own
   absl::Mutex mutex_;
   Buckets touched_ ABSL_GUARDED_BY(mutex_);

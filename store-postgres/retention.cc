@@ -81,6 +81,18 @@ bool NeedsPrune(const Change& change, const Head& head) {
   return head.revision.value() % kPruneEvery == 0 || head.lifecycle == Lifecycle::kClosed;
 }
 
+PruneBounds PruneBoundsOf(const Head& head) {
+  PruneBounds bounds{.journal = JournalFloor(head),
+                     .oldest = OldestKept(head).revision,
+                     .generation = head.generation};
+  for (const SnapshotRecord& snapshot : head.snapshots) {
+    bounds.generation = std::min(bounds.generation, snapshot.generation);
+  }
+  const uint64_t last = head.last_event.value();
+  if (last > kEventsKeptLeast) bounds.events = last - kEventsKeptLeast;
+  return bounds;
+}
+
 void Retention::Start() {
   thread_ = std::jthread([this] { Run(); });
 }
@@ -96,7 +108,7 @@ void Retention::Stop() {
 void Retention::Note(const Change& change, const Head& head) {
   if (!NeedsPrune(change, head)) return;
   const absl::MutexLock lock(&mutex_);
-  if (due_.size() < kDueMost) due_.insert_or_assign(change.key, head);
+  if (due_.size() < kDueMost) due_.insert_or_assign(change.key, PruneBoundsOf(head));
 }
 
 std::optional<Retention::Due> Retention::Take() {
@@ -104,28 +116,24 @@ std::optional<Retention::Due> Retention::Take() {
   mutex_.Await(absl::Condition(this, &Retention::HasWork));
   if (stopping_) return std::nullopt;
   const auto first = due_.begin();
-  Due due(first->first, std::move(first->second));
+  const Due due = *first;
   due_.erase(first);
   return due;
 }
 
 // What fails is still in the sweeps' sight.
 void Retention::Run() {
-  while (const auto due = Take()) Prune(due->first, due->second).status().IgnoreError();
+  while (const auto due = Take()) {
+    guard_.Run([&] { Prune(due->first, due->second).status().IgnoreError(); });
+  }
 }
 
-absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const Head& head) const {
-  Generation oldest = head.generation;
-  for (const SnapshotRecord& snapshot : head.snapshots) {
-    oldest = std::min(oldest, snapshot.generation);
-  }
-  const uint64_t last = head.last_event.value();
-  const uint64_t events = last > kEventsKeptLeast ? last - kEventsKeptLeast : 0;
+absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const PruneBounds& bounds) const {
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
-  params.Int(Signed(JournalFloor(head).value())).Int(Signed(OldestKept(head).revision.value()));
-  params.Int(Signed(oldest.value())).Int(Signed(events)).Interval(kEventsKept);
-  params.Int(kRowsMost);
+  params.Int(Signed(bounds.journal.value())).Int(Signed(bounds.oldest.value()));
+  params.Int(Signed(bounds.generation.value())).Int(Signed(bounds.events));
+  params.Interval(kEventsKept).Int(kRowsMost);
   return AskUntilDone(database_, kPrune, params, kRowsMost);
 }
 
@@ -187,7 +195,7 @@ absl::StatusOr<bool> Retention::Tidy(const Rows& rows, size_t row) const {
   if (rows.IsNull(row, kHead)) return true;  // another store's
   const std::optional<Head> head = ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kSum));
   if (!head) return true;  // what a damaged session needs is not known
-  return Prune({.tenant = *tenant, .session = *session}, *head);
+  return Prune({.tenant = *tenant, .session = *session}, PruneBoundsOf(*head));
 }
 
 absl::Status Retention::ForgetRequests() {

@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_POSTGRES_RETENTION_H_
 
 #include "session/change.h"
+#include "session/exceptions.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "store-postgres/database.h"
@@ -19,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 namespace holdfast::pg {
@@ -26,6 +28,17 @@ namespace holdfast::pg {
 // Whether a session is to be pruned behind `change`, which left `head`. It then stays in the
 // sweeps' sight until it was.
 bool NeedsPrune(const Change& change, const Head& head);
+
+// What of a session is to stay, as its head says. Of a fixed size, unlike a head.
+struct PruneBounds {
+  JournalNumber journal;  // entries behind this one
+  Revision oldest;        // snapshots from this one on
+  Generation generation;  // messages of this generation and of later ones
+  uint64_t events = 0;    // events behind this one, however old they are
+};
+static_assert(std::is_trivially_copyable_v<PruneBounds>);
+
+PruneBounds PruneBoundsOf(const Head& head);
 
 // Prunes sessions behind their changes, on a thread of its own. What is missed, because the server
 // ends, has too much to do or meets an error, is found by a sweep. Any thread may call.
@@ -46,11 +59,11 @@ class Retention {
   // not need any more. A bounded part of it; the next sweep goes on behind it. One session that
   // cannot be tidied holds back no other. The first error, after all of it was tried.
   absl::Status Sweep();
-  // Prunes one session to what `head` still needs; false when there is more to be done.
-  absl::StatusOr<bool> Prune(const SessionKey& key, const Head& head) const;
+  // Prunes one session to `bounds`; false when there is more to be done.
+  absl::StatusOr<bool> Prune(const SessionKey& key, const PruneBounds& bounds) const;
 
  private:
-  using Due = std::pair<SessionKey, Head>;
+  using Due = std::pair<SessionKey, PruneBounds>;
   // A place among the sessions in the sweeps' sight.
   struct Place {
     std::string tenant;
@@ -76,12 +89,13 @@ class Retention {
   }
 
   const Database& database_;
+  LoopGuard guard_{"retention", database_.report};
   absl::Mutex sweeping_;  // one sweep at a time; held across I/O
   // The block of the table of replies, and the session, to go on behind.
   int64_t forgotten_to_ ABSL_GUARDED_BY(sweeping_) = 0;
   Place tidied_to_ ABSL_GUARDED_BY(sweeping_);
   absl::Mutex mutex_;
-  absl::flat_hash_map<SessionKey, Head> due_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<SessionKey, PruneBounds> due_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };

@@ -11,10 +11,6 @@
 namespace holdfast::pg {
 namespace {
 
-// Sessions whose estimate is remembered; beyond them all are forgotten, and counted anew when they
-// change a slot.
-constexpr size_t kEstimatesMost = 4096;
-
 constexpr Statement kOwners = {
     "slot_owners",
     "SELECT v.owner FROM ("
@@ -30,7 +26,7 @@ constexpr Statement kPendingOwners = {
 size_t EverAtMost(const Head& head) {
   const uint64_t revisions = std::min<uint64_t>(head.revision.value(), kSlotsPerSession);
   const uint64_t entries = std::min<uint64_t>(head.journal.value(), kSlotsPerSession);
-  return static_cast<size_t>(revisions * (kSlotsPerChange + 1) + entries);
+  return static_cast<size_t>(revisions * kSlotsPerChange + entries);
 }
 
 }  // namespace
@@ -69,19 +65,17 @@ absl::StatusOr<SlotVerdict> SlotCounts::Count(const SlotBasis& basis, const Appl
 
 void SlotCounts::Note(const SlotBasis& after, const SlotVerdict& verdict) {
   if (!verdict.at_most || EverAtMost(after.head) <= kSlotsPerSession) return;
-  const absl::MutexLock lock(&mutex_);
-  if (estimates_.size() >= kEstimatesMost && !estimates_.contains(after.key)) estimates_.clear();
-  estimates_.insert_or_assign(after.key, Estimate{.sum = after.sum, .at_most = *verdict.at_most});
+  estimates_.Put(after.key, {.sum = after.sum, .at_most = *verdict.at_most},
+                 [](const Estimate&) { return false; });
 }
 
 std::optional<size_t> SlotCounts::Find(const SlotBasis& basis) {
   const size_t ever = EverAtMost(basis.head);
   if (ever <= kSlotsPerSession) return ever;
-  const absl::MutexLock lock(&mutex_);
-  const auto found = estimates_.find(basis.key);
+  const std::optional<Estimate> found = estimates_.Find(basis.key);
   // Another head is another server's change, or one from before a failover.
-  if (found == estimates_.end() || found->second.sum != basis.sum) return std::nullopt;
-  return found->second.at_most;
+  if (!found || found->sum != basis.sum) return std::nullopt;
+  return found->at_most;
 }
 
 }  // namespace holdfast::pg

@@ -7,13 +7,12 @@
 #include "session/digest.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/limits.h"
+#include "session/lru_cache.h"
 #include "session/refusal.h"
 #include "store-postgres/database.h"
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 
 #include <cstddef>
 #include <optional>
@@ -33,6 +32,9 @@ struct SlotVerdict {
   std::optional<size_t> at_most;   // slots after the change; absent: not known
 };
 
+// Sessions whose estimate is remembered; of others the slots are counted again when one is added.
+inline constexpr LruBounds kEstimatesKept{.entries = 65'536, .bytes = 32 * kMiB};
+
 // Bounded. Any thread may call.
 class SlotCounts {
  public:
@@ -50,14 +52,14 @@ class SlotCounts {
     Digest sum{};
     size_t at_most = 0;
   };
+  friend size_t HeapSize(const Estimate& /*estimate*/) { return 0; }
 
   // At least as many as there are; absent: not known.
   std::optional<size_t> Find(const SlotBasis& basis);
   absl::StatusOr<SlotVerdict> Count(const SlotBasis& basis, const Applied& applied);
 
   const Database& database_;
-  absl::Mutex mutex_;
-  absl::flat_hash_map<SessionKey, Estimate> estimates_ ABSL_GUARDED_BY(mutex_);
+  LruCache<Estimate> estimates_{kEstimatesKept};
 };
 
 }  // namespace holdfast::pg

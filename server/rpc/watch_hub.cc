@@ -22,6 +22,7 @@ WatchHub::WatchHub(const Parts& parts, WatchLimits limits)
       admission_(parts.admission),
       limits_(limits),
       last_beat_(parts.clock.SinceBoot()),
+      guard_("watch hub", parts.report),
       deliveries_(parts.deliveries, parts.report),
       thread_([this] { Run(); }) {}
 
@@ -84,16 +85,27 @@ bool WatchHub::AwaitWatchers() {
 
 void WatchHub::Run() {
   while (AwaitWatchers()) {
-    const absl::StatusOr<Wakeups> wakeups = store_.WaitForEvents(kWatchBeat);
-    if (wakeups.ok()) {
-      WakeThose(*wakeups);
-    } else {
-      // The beat goes on without it.
-      const absl::MutexLock lock(&mutex_);
-      mutex_.AwaitWithTimeout(absl::Condition(&ending_), kWatchBeat);
-    }
-    Beat();
+    if (!guard_.Run([this] { AwaitEvents(); })) Pause();
+    guard_.Run([this] { Beat(); });
   }
+}
+
+void WatchHub::AwaitEvents() {
+  const absl::StatusOr<Wakeups> wakeups = store_.WaitForEvents(kWatchBeat);
+  if (wakeups.ok()) {
+    WakeThose(*wakeups);
+  } else {
+    Pause();  // the beat goes on without it
+  }
+}
+
+void WatchHub::Pause() {
+  const absl::MutexLock lock(&mutex_);
+  mutex_.AwaitWithTimeout(absl::Condition(&ending_), kWatchBeat);
+}
+
+void WatchHub::ForEach(const Watchers& watchers, absl::FunctionRef<void(Watcher&)> call) {
+  for (const auto& watcher : watchers) guard_.Run([&] { call(*watcher); });
 }
 
 void WatchHub::WakeThose(const Wakeups& wakeups) {
@@ -111,7 +123,7 @@ void WatchHub::WakeThose(const Wakeups& wakeups) {
       for (; at != watchers_.end() && at->first.first == key; ++at) woken.push_back(at->second);
     }
   }
-  for (const auto& watcher : woken) watcher->Wake();
+  ForEach(woken, [](Watcher& watcher) { watcher.Wake(); });
 }
 
 void WatchHub::Beat() {
@@ -119,9 +131,9 @@ void WatchHub::Beat() {
   if (now - last_beat_ < kWatchBeat) return;
   last_beat_ = now;
   TouchFeeds();
-  for (const auto& watcher : Everybody()) watcher->Tend(now);
+  ForEach(Everybody(), [now](Watcher& watcher) { watcher.Tend(now); });
   TrimFeeds();
-  for (const auto& watcher : NextToPoll()) watcher->Wake();
+  ForEach(NextToPoll(), [](Watcher& watcher) { watcher.Wake(); });
 }
 
 void WatchHub::TouchFeeds() {

@@ -10,12 +10,14 @@
 #include "server/rpc/watcher.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
+#include "session/exceptions.h"
 #include "session/ids.h"
 #include "session/limits.h"
 #include "session/store.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -87,6 +89,12 @@ class WatchHub {
   void Run();
   // False when the hub ends.
   bool AwaitWatchers();
+  // Waits for events in the store, and wakes those who watch them.
+  void AwaitEvents();
+  // Waits for a beat, unless the hub ends.
+  void Pause();
+  // Calls `call` of each; an exception that leaves one holds back no other.
+  void ForEach(const Watchers& watchers, absl::FunctionRef<void(Watcher&)> call);
   void WakeThose(const Wakeups& wakeups);
   // What is due by the clock: looking after everybody, and waking some whom nobody woke.
   void Beat();
@@ -107,6 +115,7 @@ class WatchHub {
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   Place polled_ ABSL_GUARDED_BY(mutex_);  // the last one that was woken without a reason
   absl::Duration last_beat_;              // the thread's own
+  LoopGuard guard_;
   WorkerPool deliveries_;
   std::jthread thread_;
 };

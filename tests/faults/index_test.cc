@@ -1,7 +1,10 @@
 // The listing over a restart: after an orderly end its rows come from the index, after any other
 // from the sessions themselves, and what was done to directories meanwhile is seen.
+#include "session/refusal.h"
+#include "session/sessions.h"
 #include "store-fs/fs_store.h"
 #include "store-fs/recovery.h"
+#include "store-fs/root.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
@@ -9,13 +12,19 @@
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
 
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
+#include "absl/synchronization/mutex.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -36,8 +45,18 @@ class Index : public ::testing::Test {
     options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
       return MakeBreakingFiles(std::move(files), [this](const FileOperation& asked) {
         if (asked.name == "open" && asked.path.ends_with("journal.log")) ++opened_;
+        const absl::MutexLock lock(&mutex_);
+        const auto passes = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+          return held_.empty() || !absl::StrContains(asked.path, held_);
+        };
+        mutex_.Await(absl::Condition(&passes));
+        if (throws_ && throws_at_(asked)) throw std::runtime_error("thrown by a test");
         return absl::OkStatus();
       });
+    };
+    options.note = [this](const std::string& what) {
+      const absl::MutexLock lock(&mutex_);
+      notes_.push_back(what);
     };
     opened_ = 0;
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
@@ -72,6 +91,17 @@ class Index : public ::testing::Test {
     std::ranges::sort(rows);
     return rows;
   }
+  // The newest session of the project that all sessions belong to.
+  absl::StatusOr<std::pair<SessionId, Head>> Latest() {
+    return Sessions(*store_, random_).Latest({.tenant = Key("any").tenant}, "/projects/engine");
+  }
+  void Hold(const std::string& path) {
+    const absl::MutexLock lock(&mutex_);
+    held_ = path;
+  }
+  bool Sweep() {
+    return store_->ListDue(DueKind::kAbandoned, absl::Minutes(1), std::nullopt, 1).ok();
+  }
   // Until a change of a file has another time than what was changed before.
   void LetTheClockTick() {
     const auto now = [&] {
@@ -90,13 +120,69 @@ class Index : public ::testing::Test {
 
  private:
   TempDir directory_;
+
+ protected:
   FakeClock clock_;
+
+ private:
   SeededRandom random_;
   std::unique_ptr<SessionStore> store_;
 
  protected:
-  std::atomic<int> opened_ = 0;  // journals, since the start
+  std::vector<std::string> Notes() {
+    const absl::MutexLock lock(&mutex_);
+    return notes_;
+  }
+
+  std::atomic<int> opened_ = 0;                          // journals, since the start
+  std::function<bool(const FileOperation&)> throws_at_;  // set while the store is closed
+  std::atomic<bool> throws_ = false;                     // such operations throw
+  absl::Mutex mutex_;
+  std::vector<std::string> notes_ ABSL_GUARDED_BY(mutex_);
+  std::string held_ ABSL_GUARDED_BY(mutex_);  // operations on paths that contain it wait
 };
+
+TEST_F(Index, LatestIsUnavailableUntilEverySessionWasLookedAt) {
+  Create("one");
+  clock_.Advance(absl::Seconds(1));
+  Create("two");
+  EndAtOnce();
+  Hold("/two/");
+  Start();
+  const auto before = Latest();
+  EXPECT_TRUE(Is(before.status(), Reason::kStoreUnavailable)) << before.status();
+  EXPECT_TRUE(RefusalOf(before.status()).retry_after().has_value());
+  Hold("");
+  EXPECT_THAT(Rows(), ElementsAre("one", "two"));
+  const auto after = Latest();
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->first.value(), "two");
+}
+
+TEST_F(Index, GoesOnBehindASessionWhoseFilesThrow) {
+  for (const char* id : {"one", "three", "two-a", "two-b"}) Create(id);
+  EndAtOnce();
+  throws_at_ = [](const FileOperation& asked) { return absl::StrContains(asked.path, "/two-"); };
+  throws_ = true;
+  Start();
+  EXPECT_THAT(Rows(), ElementsAre("one", "three", "two-a damaged", "two-b damaged"));
+  EXPECT_THAT(Notes(), ElementsAre(::testing::HasSubstr("thrown by a test"))) << "logged once";
+  throws_ = false;
+}
+
+TEST_F(Index, CompletesTheListingWithALaterComparisonWhenTheRootThrows) {
+  Create("one");
+  EndAtOnce();
+  throws_at_ = [](const FileOperation& asked) {
+    return asked.name == "list" && asked.path == fs::kSessions;
+  };
+  throws_ = true;
+  Start();
+  EXPECT_TRUE(testing::WaitUntil([&] { return !Notes().empty(); }));
+  throws_ = false;
+  ASSERT_TRUE(Sweep());
+  EXPECT_THAT(Rows(), ElementsAre("one"));
+}
 
 TEST_F(Index, AfterAnOrderlyEndNoSessionIsOpenedForTheListing) {
   Create("one");

@@ -279,7 +279,9 @@ Group WorkOfThe() {
         "refused at start"},
        {"kWorkersPerDelivery", Count(kWorkersPerDelivery),
         "workers for each one that may deliver to watchers", "server", ""},
-       {"kWaitersPerSession", Count(kWaitersPerSession), "calls that wait for one session",
+       {"kWaitersPerSession", Count(kWaitersPerSession),
+        "calls that wait for one session; applies once it has made no progress for 2 s (files) or "
+        "1 s (PostgreSQL)",
         "client", "OVERLOADED"},
        {"kOverloadRetry", Time(kOverloadRetry), "RetryInfo of OVERLOADED", "client", ""},
        {"kRaceRetries", Count(kRaceRetries), "tries of a change that lost a race", "client",

@@ -12,12 +12,15 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace holdfast::test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class PgCost : public QuietPostgres, public PostgresStoreTest {
@@ -70,6 +73,13 @@ class PgCost : public QuietPostgres, public PostgresStoreTest {
     return bytes[bytes.size() / 2];
   }
 
+  Head Now() { return store().LoadForDecision(key(), std::nullopt)->head; }
+  Revision RevisionNow() { return Now().revision; }
+  std::optional<TurnNumber> ActiveTurn() {
+    const Head head = Now();
+    return head.turn ? std::optional(head.turn->number) : std::nullopt;
+  }
+
   Sessions& sessions() { return sessions_; }
 
  private:
@@ -101,6 +111,28 @@ TEST_F(PgCost, AChangeOnAnUnknownHeadIsOneLoadMore) {
   ASSERT_EQ(ReasonOf(other->Commit(changes().Begin(token()))), "OK");
   EXPECT_THAT(statements().Take(), ElementsAre("load", "change"));
   Close(other);
+}
+
+// From here on the head alone does not say that the bound of slots holds.
+TEST_F(PgCost, CountsNoSlotsWhenACommitOfALongSessionAddsNone) {
+  while (RevisionNow() <= Revision(kSlotsPerSession / kSlotsPerChange + 1)) RunTurn({Text("more")});
+  // Another server remembers nothing of the session, as one with more sessions than it remembers.
+  const auto other = AnotherServer(statements().tap());
+  ASSERT_EQ(ReasonOf(other->Commit(changes().Begin(token()))), "OK");
+  Change commit = changes().CommitTurn(token(), *ActiveTurn());
+  commit.messages = {Text("next")};
+  statements().Take();
+  ASSERT_EQ(ReasonOf(other->Commit(commit)), "OK");
+  EXPECT_THAT(statements().Take(), ElementsAre("change"));
+  Close(other);
+}
+
+TEST_F(PgCost, CountsSlotsOnceWhenCommitsOfALongSessionReplaceThem) {
+  while (RevisionNow() <= Revision(kSlotsPerSession / kSlotsPerChange + 1)) RunTurn({Text("more")});
+  Apply(EightKilobytesWithSlots(Begin()));
+  statements().Take();
+  for (int i = 0; i < 10; ++i) Apply(EightKilobytesWithSlots(Begin()));
+  EXPECT_THAT(statements().Take(), Not(Contains("slot_owners")));
 }
 
 TEST_F(PgCost, ACreationIsOneStatement) {

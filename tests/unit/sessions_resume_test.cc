@@ -200,6 +200,30 @@ TEST(SessionsResume, NamesNoToolUseWhoseOutcomeWasNotRead) {
   EXPECT_TRUE(resumed->report.open_tool_uses_cut) << "the first one is open";
 }
 
+TEST(SessionsResume, NamesOpenToolUsesAmongLargeEntriesWhenNotAllCanBeRead) {
+  World world;
+  world.Create();
+  const TurnNumber turn = world.Begin();
+  // A first block of them holds more bytes than are read.
+  constexpr uint64_t kEntries = 64;
+  constexpr size_t kData = 100 * kKiB;
+  for (uint64_t i = 1; i <= kEntries; ++i) {
+    JournalEntry entry = Tool(i, JournalKind::kToolIntent, "use-" + std::to_string(i));
+    if (i == kEntries) entry = Tool(i, JournalKind::kToolOutcome, "use-" + std::to_string(i - 1));
+    entry.data = std::string(kData, 'x');
+    world.Append(turn, {entry});
+  }
+  world.LetLeaseExpire();
+  const int reads = world.store().Calls(FaultyCall::kRead);
+  const auto resumed = world.other().Resume(world.caller(), world.ToResume());
+  ASSERT_EQ(ReasonIn(resumed), "OK");
+  const std::vector<std::string>& open = resumed->report.open_tool_uses;
+  ASSERT_GE(open.size(), kResumeJournalBytes / kData * 3 / 4);
+  EXPECT_EQ(open.back(), "use-" + std::to_string(kEntries - 2));
+  EXPECT_TRUE(resumed->report.open_tool_uses_cut);
+  EXPECT_LE(world.store().Calls(FaultyCall::kRead) - reads, 12);
+}
+
 TEST(SessionsResume, AListThatIsWholeIsNotCalledCut) {
   World world;
   world.Create();
