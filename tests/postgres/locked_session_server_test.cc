@@ -11,6 +11,7 @@
 #include "tests/support/wire_client.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
