@@ -55,6 +55,8 @@ class StagedItems {
   // Everything, when `sha256` is that of all bytes and they are as many as were announced; else
   // INVALID_FIELD. MALFORMED_SECRET_REFERENCE for one in the last slot.
   absl::StatusOr<StagedContent> Finish(const std::string& sha256);
+  // Hands the bytes that are still in memory to the store.
+  absl::Status Flush();
   // Gives up what was staged, unless a change has taken it over.
   void Drop();
 
@@ -69,7 +71,6 @@ class StagedItems {
  private:
   void BeginItem(std::string field, std::optional<StagedBytes>& place);
   absl::Status Add(const std::string& bytes);
-  absl::Status Flush();
   absl::Status EndItem();
 
   SessionStore& store_;

@@ -90,6 +90,9 @@ class StreamedWrite {
   // What was staged and not linked, to be dropped by the caller; nullptr if there is nothing.
   std::unique_ptr<StagedUpload> LeaveUpload() { return std::move(upload_); }
 
+  // Hands what it holds in memory to the store; to be called between two pieces.
+  absl::Status Flush() { return upload_ == nullptr ? absl::OkStatus() : upload_->items.Flush(); }
+
   // What it takes in memory between two pieces, about.
   [[nodiscard]] size_t HeldBytes() const {
     return upload_ == nullptr ? 0 : upload_->items.HeldBytes();

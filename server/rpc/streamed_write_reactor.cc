@@ -88,6 +88,10 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
     {
       const absl::MutexLock lock(&mutex_);
       if (state_ != State::kReading) return;  // ended because nothing came
+      if (flushing_) {
+        arrived_ = ok;  // FlushIdle goes on with it
+        return;
+      }
       state_ = State::kWorking;
     }
     const absl::Status held = ok ? HoldPiece() : absl::OkStatus();
@@ -109,9 +113,13 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
   void Tend(absl::Duration now) override {
     const StreamLimits& limits = edge_.streams.limits();
     const absl::MutexLock lock(&mutex_);
+    if (flushing_) return;
     if (state_ == State::kReading && now - since_ >= limits.idle) {
       // Without a worker the next beat tries again: what was staged is dropped there.
       if (edge_.pool.Submit([this] { End(ClientSentNothing()); })) state_ = State::kWorking;
+    } else if (state_ == State::kReading && now - since_ >= kStreamBeat &&
+               write_.HeldBytes() > kIdleStreamBytes) {
+      flushing_ = edge_.pool.Submit([this] { FlushIdle(); });
     } else if (state_ == State::kEnded && now - since_ >= limits.write_timeout) {
       since_ = now;
       context_.TryCancel();  // its client does not even read the answer
@@ -156,6 +164,25 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
     piece_memory_ = Admission::Ticket();
     ASSIGN_OR_RETURN(upload_memory_, edge_.admission.AdmitBytes(write_.HeldBytes()));
     return std::nullopt;
+  }
+
+  // A client that pauses keeps no more than kIdleStreamBytes in memory. A piece that comes
+  // meanwhile is taken when this is done.
+  void FlushIdle() {
+    const absl::Status flushed = call_.RunPart([this] { return write_.Flush(); });
+    upload_memory_.Hold(write_.HeldBytes());
+    std::optional<bool> arrived;
+    {
+      const absl::MutexLock lock(&mutex_);
+      flushing_ = false;
+      arrived = std::exchange(arrived_, std::nullopt);
+      if (flushed.ok() && !arrived) return;
+      state_ = State::kWorking;
+    }
+    if (!flushed.ok()) return End(flushed);
+    if (!*arrived) return EndEarly();
+    const absl::Status held = HoldPiece();
+    held.ok() ? TakePiece() : End(held);
   }
 
   void EndEarly() {
@@ -211,7 +238,9 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
   Admission::Ticket upload_memory_;
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kWorking;
-  absl::Duration since_ ABSL_GUARDED_BY(mutex_);  // since boot: when the state began
+  absl::Duration since_ ABSL_GUARDED_BY(mutex_);         // since boot: when the state began
+  bool flushing_ ABSL_GUARDED_BY(mutex_) = false;        // while it reads
+  std::optional<bool> arrived_ ABSL_GUARDED_BY(mutex_);  // what the read came to meanwhile
 };
 
 template <typename Kind>

@@ -201,7 +201,8 @@ Group ConnectionsAndStreams() {
         "a stream whose client sends nothing; watches are exempt", "client", "DEADLINE",
         "limits.stream_idle"},
        {"kStreamWriteTimeoutDefault", Time(kStreamWriteTimeoutDefault),
-        "a stream whose client reads nothing", "client", "DEADLINE", "limits.stream_write_timeout"},
+        "a stream, or a reply, whose client reads nothing", "client", "DEADLINE",
+        "limits.stream_write_timeout"},
        {"kIdleStreamBytes", Bytes(kIdleStreamBytes),
         "what an idle stream holds of the memory budget", "server", ""}}};
 }

@@ -87,6 +87,22 @@ TEST_F(SilentStreamsRpc, AnIdleStreamHoldsLittleMemory) {
   (void)upload->Finish();
 }
 
+TEST_F(SilentStreamsRpc, AnUploadThatPausesHoldsLittleMemoryAndGoesOn) {
+  const std::string token = BeginIn("one");
+  const auto parts = Parts("one", token, kChunkBytes / 2);  // its beginning, its message, its end
+  grpc::ClientContext context;
+  pb::CommitTurnStreamResponse response;
+  const auto stream = sessions().CommitTurnStream(&context, &response);
+  ASSERT_TRUE(stream->Write(parts.at(0)) && stream->Write(parts.at(1)));
+  ASSERT_TRUE(WaitUntil([&] { return Held().memory_bytes >= kChunkBytes / 2; }));
+  clock().Advance(kStreamBeat);
+  EXPECT_TRUE(WaitUntil([&] { return Held().memory_bytes <= 2 * kIdleStreamBytes; }))
+      << Held().memory_bytes;
+  ASSERT_TRUE(stream->Write(parts.at(2)));
+  stream->WritesDone();
+  EXPECT_EQ(ReasonOf(stream->Finish()), "OK");
+}
+
 TEST_F(SilentStreamsRpc, AJournalOnWhichNothingComesEndsAndWhatCameStands) {
   // An acknowledgement may have been read before its writer knows that it was taken.
   config().limits.stream_write_timeout = absl::Hours(1);
