@@ -72,7 +72,8 @@ class LogWriter::Queue {
 
   // Errors are dropped last: the oldest lines that are none give way to one.
   bool MakeRoom(size_t bytes, bool error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    while (error && !Fits(bytes) && !others_.empty()) {
+    const bool makes_room = error && !Sabotaged(Saboteur::kDropErrorsToo);
+    while (makes_room && !Fits(bytes) && !others_.empty()) {
       bytes_ -= others_.front().text.size();
       others_.pop_front();
       ++dropped_;

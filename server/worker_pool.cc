@@ -1,6 +1,7 @@
 #include "server/worker_pool.h"
 
 #include "session/exceptions.h"
+#include "session/saboteur.h"
 
 #include <utility>
 
@@ -56,14 +57,17 @@ void WorkerPool::Return() {
 
 void WorkerPool::Work() {
   OffCore::TellOfThisThread(*this);
-  while (Task task = Take()) Run(std::move(task));
+  while (Task task = Take()) {
+    if (!Run(std::move(task)) && Sabotaged(Saboteur::kEndThrowingWorker)) return;
+  }
 }
 
-void WorkerPool::Run(Task task) {
+bool WorkerPool::Run(Task task) {
   const auto what = CatchException([&] { std::move(task)(); });
-  if (!what) return;
+  if (!what) return true;
   CountException();
   if (report_) report_(*what);
+  return false;
 }
 
 WorkerPool::Task WorkerPool::Take() {

@@ -2,6 +2,7 @@
 
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 
 namespace holdfast {
 
@@ -17,7 +18,7 @@ void EventBell::Ring(const SessionKey& key) {
 void EventBell::RingForAll() {
   const absl::MutexLock lock(&mutex_);
   rung_.clear();
-  all_ = true;
+  all_ = !Sabotaged(Saboteur::kLoseOverflow);
 }
 
 absl::StatusOr<Wakeups> EventBell::Wait(absl::Duration at_most) {

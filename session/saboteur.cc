@@ -43,6 +43,12 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"no_log_bound", Saboteur::kNoLogBound},
     {"believe_incomplete_listing", Saboteur::kBelieveIncompleteListing},
     {"no_cache_bytes", Saboteur::kNoCacheBytes},
+    {"shortage_is_failure", Saboteur::kShortageIsFailure},
+    {"no_rotation_backoff", Saboteur::kNoRotationBackoff},
+    {"lose_failed_prunes", Saboteur::kLoseFailedPrunes},
+    {"lose_overflow", Saboteur::kLoseOverflow},
+    {"drop_errors_too", Saboteur::kDropErrorsToo},
+    {"end_throwing_worker", Saboteur::kEndThrowingWorker},
     {"one_step_behind", Saboteur::kOneStepBehind},
 };
 

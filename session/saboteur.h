@@ -41,6 +41,12 @@ enum class Saboteur : uint8_t {
   kNoLogBound,             // lines of the log wait without a bound
   kBelieveIncompleteListing,  // a listing that is not complete counts as one that is
   kNoCacheBytes,              // a cache is bounded by its entries alone
+  kShortageIsFailure,         // a lack of descriptors counts as a failure of the disk
+  kNoRotationBackoff,         // a rotation that found no space is tried with every change
+  kLoseFailedPrunes,          // a prune that failed is not looked for again
+  kLoseOverflow,              // sessions with events that are too many to name are not named at all
+  kDropErrorsToo,             // a full log drops errors as it drops other lines
+  kEndThrowingWorker,         // a worker ends with the task that threw
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 

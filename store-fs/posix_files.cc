@@ -1,4 +1,5 @@
 #include "session/off_core.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/files.h"
 
@@ -45,6 +46,7 @@ absl::Status Failure(const char* what, const std::string& path, int error) {
     case EMFILE:
     case ENFILE:
     case ENOMEM:
+      if (Sabotaged(Saboteur::kShortageIsFailure)) return absl::UnavailableError(text);
       return absl::AbortedError(text);
     default:
       return absl::UnavailableError(text);

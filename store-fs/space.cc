@@ -1,6 +1,7 @@
 #include "store-fs/space.h"
 
 #include "session/refusal.h"
+#include "session/saboteur.h"
 
 #include <algorithm>
 
@@ -52,6 +53,7 @@ void Space::Taken() {
 }
 
 void Backoff::Fail(absl::Duration now) {
+  if (Sabotaged(Saboteur::kNoRotationBackoff)) return;
   pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
   next_ = now + pause_;
 }

@@ -1,6 +1,7 @@
 #include "store-postgres/retention.h"
 
 #include "session/limits.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-postgres/standing.h"
 
@@ -137,6 +138,7 @@ absl::Status Retention::Sweep() {
 }
 
 absl::Status Retention::TidySessions() {
+  if (Sabotaged(Saboteur::kLoseFailedPrunes)) return absl::OkStatus();
   Round round;
   for (int look = 0; look < kLooksMost && round.failures < kFailuresMost; ++look) {
     Params params;
