@@ -56,7 +56,9 @@ void RequestTable::Take(const Ids& ids, uint64_t end) {
 }
 
 absl::Status RequestTable::EnsureLearnt(const Learn& learn) {
-  while (!learnt_ && learning_) RETURN_IF_ERROR(AwaitLearner());
+  while (!learnt_ && learning_) {
+    RETURN_IF_ERROR(AwaitLearner());
+  }
   if (learnt_) return absl::OkStatus();
   learning_ = true;
   const uint64_t end = first();

@@ -42,7 +42,9 @@ class RequestLog {
     const LogFiles where{.files = &source_.files, .journal = nullptr, .prefix = prefix_};
     const auto items = ReadLog(where, log(), number, 1, kPageBytes);
     if (!items.ok() && !IsDamage(items.status())) return Unreadable(items.status());
-    if (!items.ok()) RETURN_IF_ERROR(CheckCurrent());
+    if (!items.ok()) {
+      RETURN_IF_ERROR(CheckCurrent());
+    }
     if (!items.ok() || items->empty()) return std::nullopt;
     std::optional<RequestRow> row = DecodeRequest(items->front());
     // A former version's times are of the clock for people.

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,41 @@ TEST_F(RequestTableTest, AsksAgainWhenItCouldNotLearn) {
   EXPECT_FALSE(table_.Find(NewRequest(random_), fails).ok());
   EXPECT_FALSE(Find(NewRequest(random_)));
   EXPECT_EQ(learnt_, 1);
+}
+
+TEST_F(RequestTableTest, LeavesOutWhatLeavesTheLogWhileItLearns) {
+  const RequestId left = NewRequest(random_);
+  const RequestId kept = NewRequest(random_);
+  older_[2] = fs::KeyOf(left);
+  older_[7] = fs::KeyOf(kept);
+  std::optional<RequestId> added;
+  const auto learn = [&](uint64_t) {
+    added = Add();  // no lock is held
+    table_.NoteWritten(6);
+    return older_;
+  };
+  const auto known = table_.Find(left, learn);
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_FALSE(known->has_value());
+  EXPECT_EQ(Find(kept)->number, 8U);
+  EXPECT_EQ(Find(*added)->number, kFirst);
+  EXPECT_EQ(learnt_, 0);
+}
+
+TEST_F(RequestTableTest, TakesNothingWhenAllOfItLeavesTheLogWhileItLearns) {
+  const RequestId left = NewRequest(random_);
+  older_[9] = fs::KeyOf(left);
+  const RequestId first = Add();
+  const RequestId second = Add();
+  const auto learn = [&](uint64_t) {
+    table_.NoteWritten(kFirst + 1);
+    return older_;
+  };
+  const auto known = table_.Find(left, learn);
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_FALSE(known->has_value());
+  EXPECT_FALSE(Find(first));
+  EXPECT_EQ(Find(second)->number, kFirst + 1);
 }
 
 TEST_F(RequestTableTest, ForgetsWhatLeavesTheLogAndNoLaterRowOfThatId) {
