@@ -67,9 +67,8 @@ void RefuseEmptyVariable(const CLI::App& app) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the process writes to the environment
   const char* address = std::getenv(kAddressVariable);
   if (address == nullptr || *address != '\0' || app.count("--address") > 0) return;
-  throw CLI::ValidationError(
-      kAddressVariable, std::string(kAddressVariable) +
-                            " is set and empty: set it to an address, unset it, or say --address");
+  throw CLI::ValidationError(kAddressVariable,
+                             "is set and empty: set it to an address, unset it, or say --address");
 }
 
 // The exit code of a command that ends with `code`, once its output is written.

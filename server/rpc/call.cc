@@ -191,7 +191,8 @@ grpc::Status Call::End(const absl::Status& status) {
 grpc::ServerUnaryReactor* RunUnary(Edge& edge, grpc::CallbackServerContext* context, CallInfo info,
                                    Work work) {
   const TransportThread here;
-  auto* const reactor = new FunnelReactor(edge, *context, std::move(info), std::move(work));
+  auto* const reactor =
+      MakeReactor<FunnelReactor>(edge, *context, std::move(info), std::move(work));
   reactor->Start();
   return reactor;
 }

@@ -149,7 +149,7 @@ class Reactor final : public UnaryReactor {
 grpc::ServerUnaryReactor* StartClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters,
                                      const Unary& unary) {
   auto close = std::make_shared<DrainingClose>(edge, sessions, waiters, unary);
-  auto* const reactor = new Reactor(edge, unary, close);
+  auto* const reactor = MakeReactor<Reactor>(edge, unary, close);
   close->Start(*reactor);
   return reactor;
 }

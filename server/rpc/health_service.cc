@@ -37,7 +37,7 @@ grpc::Status HealthService::CheckRequest(const Bytes& request) const {
 
 grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context,
                                                const Bytes* request, Bytes* response) {
-  auto* const reactor = new CheckReactor(edge_, *context);
+  auto* const reactor = MakeReactor<CheckReactor>(edge_, *context);
   const grpc::Status status = CheckRequest(*request);
   if (status.ok()) *response = HealthResponse(watches_.serving());
   reactor->Answer(status);

@@ -8,6 +8,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <string>
+#include <utility>
 
 namespace holdfast {
 
@@ -36,6 +37,12 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
   grpc_call* const transport_call_;
   const std::string connection_;  // as gRPC names it; a call that is done has none any more
 };
+
+// Makes a subclass of UnaryReactor, which owns itself from then on.
+template <typename Reactor, typename... Arguments>
+Reactor* MakeReactor(Arguments&&... arguments) {
+  return new Reactor(std::forward<Arguments>(arguments)...);
+}
 
 }  // namespace holdfast
 

@@ -112,7 +112,7 @@ TEST(App, RefusesAnEmptyAddressFromTheEnvironment) {
   const Ran set = Holdfast({"health"});
   ASSERT_EQ(unsetenv("HOLDFAST_ADDRESS"), 0);
   EXPECT_EQ(ran.code, kUsage);
-  EXPECT_THAT(ran.err, HasSubstr("HOLDFAST_ADDRESS is set and empty"));
+  EXPECT_THAT(ran.err, HasSubstr("HOLDFAST_ADDRESS: is set and empty"));
   EXPECT_EQ(named.code, kUnreachable);
   EXPECT_EQ(help.code, kDone);
   EXPECT_EQ(set.code, kUnreachable);

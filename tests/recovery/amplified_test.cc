@@ -282,8 +282,8 @@ using LongCountedElements = CountedElements;
 // One field of each method that has any.
 TEST_P(CountedElements, AreRefusedBeforeParsing) {
   std::vector<CountedField> fields = AllCountedFields();
-  const auto rest = std::ranges::unique(fields, {}, &CountedField::method);
-  fields.erase(rest.begin(), rest.end());
+  const auto same = [](const auto& one, const auto& other) { return one.method == other.method; };
+  fields.erase(std::unique(fields.begin(), fields.end(), same), fields.end());
   ExpectAllRefused(fields);
 }
 

@@ -34,7 +34,7 @@ class TestFolder final {
 
 // What a server is given beside its defaults.
 struct ServerSettings {
-  std::string address;  // where it serves; empty: a free port of 127.0.0.1
+  std::string address;  // where it serves; empty: a port of its own on 127.0.0.1
   std::string server;   // keys of the map `server`, each behind a comma: ", workers: 1"
   std::string more;     // further lines of the configuration
   std::string root;     // of the store; empty: in the folder
@@ -49,9 +49,7 @@ class ServerProcess final {
   // Prepares a server with its data, its configuration and its log in `folder`, which must live as
   // long.
   explicit ServerProcess(const TestFolder& folder, ServerSettings settings = {})
-      : folder_(folder), settings_(std::move(settings)) {
-    if (!settings_.address.empty()) address_ = settings_.address;
-  }
+      : folder_(folder), settings_(std::move(settings)) {}
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
   // Of a server that still runs the clients are done: it must hold nothing for them.
@@ -63,7 +61,9 @@ class ServerProcess final {
   // else gets meanwhile. False when it ended instead; the log tells why.
   bool Start();
   // Where it serves.
-  [[nodiscard]] const std::string& address() const { return port_.address(); }
+  [[nodiscard]] const std::string& address() const {
+    return settings_.address.empty() ? port_.address() : settings_.address;
+  }
   // Kills it as a crash of the machine's memory would: no warning, no last words.
   void Kill();
   // Asks it to stop (SIGTERM) and returns how it ended.
