@@ -6,6 +6,7 @@
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
+#include "store-fs/bounded_wait.h"
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"
@@ -23,9 +24,6 @@ namespace {
 
 constexpr size_t kBatchMost = 64;
 constexpr uint64_t kRotateBytes = 4 * kMiB;
-
-// A session whose leader takes so long over one batch has stalled: its disk does not answer.
-constexpr absl::Duration kStalledAfter = absl::Seconds(2);
 
 }  // namespace
 
@@ -62,19 +60,8 @@ void OpenSession::Await(Waiter& self) {
 
 absl::Status OpenSession::AwaitNoLeader() {
   if (!leading_) return absl::OkStatus();
-  if (progress_.stalled() && openers_ >= kWaitersPerSession) return SessionBusy();
-  ++openers_;
   const auto free = [this] { return !leading_; };
-  const OffCore waiting;
-  absl::Status status;
-  while (status.ok()) {
-    const uint64_t seen = progress_.moves();
-    if (mutex_.AwaitWithTimeout(absl::Condition(&free), kStalledAfter)) break;
-    progress_.NoteTimeout(seen);
-    if (progress_.stalled() && openers_ > kWaitersPerSession) status = SessionBusy();
-  }
-  --openers_;
-  return status;
+  return AwaitBounded(mutex_, absl::Condition(&free), progress_, openers_);
 }
 
 void OpenSession::Lead(Batch batch) {

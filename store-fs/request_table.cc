@@ -1,23 +1,14 @@
 #include "store-fs/request_table.h"
 
 #include "session/exceptions.h"
-#include "session/limits.h"
-#include "session/off_core.h"
 #include "session/status_macros.h"
-
-#include "absl/time/time.h"
+#include "store-fs/bounded_wait.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
 namespace holdfast::fs {
-namespace {
-
-// A session whose ids take so long to be read has stalled.
-constexpr absl::Duration kStalledAfter = absl::Seconds(2);
-
-}  // namespace
 
 RequestKey KeyOf(const RequestId& id) {
   const std::string bytes = UuidBytes(id.value());
@@ -56,15 +47,16 @@ void RequestTable::Take(const Ids& ids, uint64_t end) {
 }
 
 absl::Status RequestTable::EnsureLearnt(const Learn& learn) {
+  const auto free = [this] { return !learning_; };
   while (!learnt_ && learning_) {
-    RETURN_IF_ERROR(AwaitLearner());
+    RETURN_IF_ERROR(AwaitBounded(mutex_, absl::Condition(&free), progress_, waiters_));
   }
   if (learnt_) return absl::OkStatus();
   learning_ = true;
   const uint64_t end = first();
   absl::StatusOr<Ids> ids = absl::UnknownError("not read");
   mutex_.Unlock();
-  // Whoever waits must not wait for ever for one that has gone.
+  // An exception must not leave the other callers waiting.
   const auto what = CatchException([&] { ids = learn(end); });
   if (what) ids = absl::InternalError(*what);
   mutex_.Lock();
@@ -74,22 +66,6 @@ absl::Status RequestTable::EnsureLearnt(const Learn& learn) {
   Take(*ids, end);
   learnt_ = true;
   return absl::OkStatus();
-}
-
-absl::Status RequestTable::AwaitLearner() {
-  if (progress_.stalled() && waiters_ >= kWaitersPerSession) return SessionBusy();
-  ++waiters_;
-  const auto free = [this] { return !learning_; };
-  const OffCore waiting;
-  absl::Status status;
-  while (status.ok()) {
-    const uint64_t seen = progress_.moves();
-    if (mutex_.AwaitWithTimeout(absl::Condition(&free), kStalledAfter)) break;
-    progress_.NoteTimeout(seen);
-    if (progress_.stalled() && waiters_ > kWaitersPerSession) status = SessionBusy();
-  }
-  --waiters_;
-  return status;
 }
 
 absl::StatusOr<std::optional<RequestTable::Known>> RequestTable::Find(const RequestId& id,

@@ -69,8 +69,6 @@ class RequestTable {
  private:
   // Learns the ids of the rows before `first()`, unless they are known.
   absl::Status EnsureLearnt(const Learn& learn) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits until no other caller learns.
-  absl::Status AwaitLearner() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds the ids of the rows before number `end`, without those that have left the log meanwhile.
   void Take(const Ids& ids, uint64_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The number of the oldest row whose id is here.

@@ -30,7 +30,7 @@ struct RequestView {
   [[nodiscard]] bool HasFilesOf(const RequestView& other) const;
 };
 
-// Under the session's lock, or by whoever leads it; no I/O.
+// Called under the session's lock or by its leader; makes no I/O.
 RequestView ViewOf(const Contents& contents);
 
 // What a view is read with.
@@ -39,7 +39,7 @@ struct RequestSource {
   const SessionKey& key;
   const RequestView& view;
   // Whether the session still has the view's files; unset where they cannot be replaced meanwhile,
-  // as for whoever leads the session.
+  // as for the session's leader.
   std::function<bool()> is_current;
 };
 

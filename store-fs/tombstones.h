@@ -63,7 +63,7 @@ class Tombstones {
   void BeginAppend() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Appends and shows `tombstone`; then the next append may begin.
   absl::Status FinishAppend(const Tombstone& tombstone) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Only between these, by whoever appends.
+  // Called between these two alone.
   absl::Status Append(const Tombstone& tombstone);
   [[nodiscard]] bool IsFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !appending_; }
 
@@ -73,8 +73,9 @@ class Tombstones {
   const StoreTime& time_;
   uint64_t cut_ = 0;
   bool appending_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t end_ = 0;            // of whoever appends
-  uint32_t last_checksum_ = 0;  // likewise
+  // The appending thread's alone.
+  uint64_t end_ = 0;
+  uint32_t last_checksum_ = 0;
   absl::flat_hash_map<SessionKey, Tombstone> by_key_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -65,7 +65,7 @@ void Listener::HearOrEnter(const std::stop_token& stop) {
   auto entered = Enter(kServe);
   if (entered.ok()) {
     connection_ = *std::move(entered);
-    feed_.Poke();  // for what was told while nobody listened
+    feed_.Poke();  // for notifications that came while there was no listener
   } else {
     waker_.Await(kNotifyRetry);
   }

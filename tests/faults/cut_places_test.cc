@@ -181,7 +181,7 @@ class CutPlaces : public ::testing::Test {
     if (!names.ok()) return all;
     for (const std::string& name : *names) {
       const std::string path = directory == "." ? name : directory + "/" + name;
-      if (path == "tmp") continue;  // what stands there is nobody's
+      if (path == "tmp") continue;  // no session refers to files there
       const auto info = files->Stat(path);
       if (info.ok() && !info->directory) {
         all.push_back(path);

@@ -128,7 +128,7 @@ class CutPlacesOnDisk : public ::testing::Test {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(Root())) {
       if (!entry.is_regular_file()) continue;
       const std::string path = entry.path().lexically_relative(Root());
-      if (path.starts_with("tmp/")) continue;  // what stands there is nobody's
+      if (path.starts_with("tmp/")) continue;  // no session refers to files there
       kept_[path] = {.bytes = test::ReadFile(entry.path()), .inode = InodeOf(entry.path())};
     }
   }

@@ -159,7 +159,7 @@ TEST_P(IdleConnections, OfOnePeerCostOtherClientsNothing) {
   ExpectNothingFailed();
 }
 
-// Where no peer is over a limit of its own, the server's is reached: whoever is connected goes on,
+// Where no peer is over a limit of its own, the server's is reached: connected clients go on,
 // and the next client is served once others have gone.
 TEST_P(IdleConnections, OfManyPeersAreTakenUpToTheLimitOfTheServer) {
   ASSERT_NO_FATAL_FAILURE(Start({.server = kLimited, .descriptors = kDescriptors}));

@@ -109,7 +109,7 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
     EXPECT_TRUE(failed.empty()) << failed.size() << " failed, the first: " << failed.front();
     const Latencies calm = others.Between(calm_begun, attack_begun);
     const Latencies attacked = others.Between(attack_begun, attack_ended);
-    EXPECT_GT(attacked.size(), 0U) << "nobody called during the attack";
+    EXPECT_GT(attacked.size(), 0U) << "no call began during the attack";
     const Compared compared = {Percentile(calm, 99), Percentile(attacked, 99)};
     std::cout << "99th of 100 calls took " << compared.calm << " before (" << calm.size()
               << " calls) and " << compared.attacked << " during the attack of "
