@@ -4,6 +4,8 @@
 #ifndef HOLDFAST_SESSION_CHECK_COMMAND_H_
 #define HOLDFAST_SESSION_CHECK_COMMAND_H_
 
+#include "session/reasons.h"
+#include "session/refusal.h"
 #include "session/secret_check.h"
 #include "session/secret_scan.h"
 #include "session/validate.h"
@@ -16,13 +18,13 @@ namespace holdfast {
 // its key, which a client chooses.
 bool NamesSecret(const SecretScanner& secrets, const absl::Status& refusal);
 
-// Counts and sizes first, which costs little whatever the command holds, and only what is within
-// them is searched for secrets. INVALID_FIELD and TOO_LARGE as Validate; SECRET_LEAK and
-// MALFORMED_SECRET_REFERENCE as CheckSecrets.
+// Counts and sizes come first: what is over a limit is not searched for secrets. TOO_LARGE as
+// Validate; then SECRET_LEAK and MALFORMED_SECRET_REFERENCE as CheckSecrets, whatever else is wrong
+// with the command; then INVALID_FIELD as Validate.
 template <typename Command>
 absl::Status CheckCommand(const SecretScanner& secrets, const Command& command) {
   absl::Status valid = Validate(command);
-  if (!valid.ok() && !NamesSecret(secrets, valid)) return valid;
+  if (Is(valid, Reason::kTooLarge) && !NamesSecret(secrets, valid)) return valid;
   absl::Status clean = CheckSecrets(secrets, command);
   return clean.ok() ? valid : clean;
 }

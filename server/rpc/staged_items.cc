@@ -80,7 +80,7 @@ absl::Status StagedItems::Flush() {
   if (unstaged_.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(store_.StageUpload(key_, upload_, staged_, unstaged_));
   staged_ += unstaged_.size();
-  unstaged_ = std::string();  // its memory too: the stream may be idle from here on
+  std::string().swap(unstaged_);  // its memory too, which an assignment would keep
   return absl::OkStatus();
 }
 

@@ -12,8 +12,6 @@ constexpr char kOwn[] = "tests/data/conversation.jsonl";
 constexpr char kRun[] = "killed";
 constexpr int kRepeatOfRecorded = 4;
 constexpr int kRepeatOfOwn = 400;
-// So many that a call is nearly always on its way: a kill that meets none does not count.
-constexpr char kParallel[] = "32";
 
 std::vector<std::string> Command(const std::string& address, const Recordings& recordings) {
   std::vector<std::string> words = {Program("holdfast"),
@@ -23,7 +21,7 @@ std::vector<std::string> Command(const std::string& address, const Recordings& r
                                     "--run",
                                     kRun,
                                     "--parallel",
-                                    kParallel,
+                                    std::to_string(recordings.parallel),
                                     "--repeat",
                                     std::to_string(recordings.repeat)};
   words.insert(words.end(), recordings.files.begin(), recordings.files.end());

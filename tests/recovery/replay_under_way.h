@@ -14,7 +14,8 @@ namespace holdfast::testing {
 // The recorded conversations: those in $HOLDFAST_TRAJECTORIES, else the project's own.
 struct Recordings {
   std::vector<std::string> files;
-  int repeat;  // so that there is traffic enough
+  int repeat;        // so that there is traffic enough
+  int parallel = 8;  // conversations at a time
 };
 Recordings FindRecordings();
 
