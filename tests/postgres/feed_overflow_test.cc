@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kSessions = kWakeupsMost + 100;
 constexpr int kRounds = 20;
-constexpr absl::Duration kPatience = absl::Minutes(5);
+constexpr absl::Duration kPatience = absl::Minutes(1);
 
 class PgFeedOverflow : public PostgresStoreTest {
  protected:
