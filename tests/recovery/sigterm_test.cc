@@ -1,6 +1,6 @@
 // Servers that are asked to stop (SIGTERM) and started again, one after the other, under clients
 // that repeat calls as the documented service config says: no call fails. A client that repeats
-// nothing is told why each call failed.
+// nothing gets a reason for each call that failed.
 #include "cli/service_config.h"
 #include "session/reasons.h"
 #include "tests/support/committers.h"

@@ -288,7 +288,7 @@ TEST_F(Process, ASocketFileThatOthersCouldReplaceIsRefused) {
   ASSERT_EQ(chmod(folder.c_str(), 01777), 0) << "sticky: others can take a path that is free";
   EXPECT_NE(refusal().find(folder + " may be written by other users"), std::string::npos);
   if (geteuid() != 0) return;
-  ASSERT_EQ(chmod(folder.c_str(), 0755), 0) << "of root: nobody else can write there";
+  ASSERT_EQ(chmod(folder.c_str(), 0755), 0) << "of root: no other user can write there";
   Child server({"--config", ConfigFile()}, home());
   EXPECT_EQ(ValueOf(server.Line(), "address"), "unix:" + path);
 }
