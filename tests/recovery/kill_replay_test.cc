@@ -16,8 +16,10 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kKills = 12;
-// So many that a call is nearly always on its way: a kill that meets none does not count.
+// So many without a pause that a call is on its way at every moment: a kill that meets none does
+// not count.
 constexpr int kParallel = 32;
+constexpr char kNoPause[] = "0ms";
 constexpr int kMostSignals = 3 * kKills;
 constexpr size_t kCallsBetweenKills = 150;
 constexpr double kLeastCallsPerSecond = 50;
@@ -42,6 +44,7 @@ TEST(KillReplay, NothingAcknowledgedIsLost) {
   const TestFolder folder;
   Recordings recordings = FindRecordings();
   recordings.parallel = kParallel;
+  recordings.pace = kNoPause;
   ServerProcess server(folder);
   ASSERT_TRUE(server.Start()) << server.Log();
   ReplayUnderWay replay(folder, server.address(), recordings);

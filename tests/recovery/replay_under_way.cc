@@ -32,7 +32,7 @@ std::vector<std::string> DriveCommand(const TestFolder& folder, const std::strin
                                       const Recordings& recordings) {
   std::vector<std::string> words = Command(address, recordings);
   words.insert(words.end(),
-               {"--pace", "50ms", "--patience", "60s", "--log", folder.File("calls.log")});
+               {"--pace", recordings.pace, "--patience", "60s", "--log", folder.File("calls.log")});
   return words;
 }
 

@@ -14,8 +14,9 @@ namespace holdfast::testing {
 // The recorded conversations: those in $HOLDFAST_TRAJECTORIES, else the project's own.
 struct Recordings {
   std::vector<std::string> files;
-  int repeat;        // so that there is traffic enough
-  int parallel = 8;  // conversations at a time
+  int repeat;                 // so that there is traffic enough
+  int parallel = 8;           // conversations at a time
+  std::string pace = "50ms";  // between two messages of one conversation
 };
 Recordings FindRecordings();
 
