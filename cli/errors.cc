@@ -40,21 +40,26 @@ constexpr std::array<const char*, 17> kCodeNames = {
 // Holdfast always says why. A status of these codes without details comes from the transport: a
 // connection that was refused, that broke (a server that dies mid-call gives several of them), or
 // was silent too long.
-bool IsFromTransport(grpc::StatusCode code) {
-  switch (code) {
+bool IsFromTransport(const grpc::Status& status) {
+  switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::DEADLINE_EXCEEDED:
     case grpc::StatusCode::CANCELLED:
     case grpc::StatusCode::UNKNOWN:
     case grpc::StatusCode::INTERNAL:
       return true;
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      // A server whose transport is out of memory resets calls; a message that is too large is
+      // refused otherwise.
+      return absl::StrContains(status.error_message(), "RST_STREAM");
     default:
       return false;
   }
 }
 
-std::string ReasonWithoutDetails(grpc::StatusCode code) {
-  if (IsFromTransport(code)) return std::string(kUnreachableReason);
+std::string ReasonWithoutDetails(const grpc::Status& status) {
+  const grpc::StatusCode code = status.error_code();
+  if (IsFromTransport(status)) return std::string(kUnreachableReason);
   if (code == grpc::StatusCode::UNIMPLEMENTED) return std::string(kNotHoldfastReason);
   const auto index = static_cast<size_t>(code);
   return index < kCodeNames.size() ? kCodeNames.at(index) : "UNKNOWN";
@@ -66,7 +71,7 @@ struct TransportWords {
   std::string_view found;
   std::string_view meaning;
 };
-constexpr std::array<TransportWords, 14> kTransportWords = {{
+constexpr std::array<TransportWords, 15> kTransportWords = {{
     {"DNS resolution failed", "the host name cannot be resolved"},
     {"C-ares", "the host name cannot be resolved"},
     {"ARES_", "the host name cannot be resolved"},
@@ -80,6 +85,7 @@ constexpr std::array<TransportWords, 14> kTransportWords = {{
     {"Broken pipe", "the connection broke"},
     {"Socket closed", "the connection broke"},
     {"Deadline Exceeded", "no answer came in time"},
+    {"RST_STREAM", "the call was broken off"},
     {"larger than max", "a message was larger than a connection takes"},
 }};
 
@@ -87,7 +93,7 @@ std::string MessageWithoutDetails(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return "";
   // That one is the transport's too, which has then reached a server.
   const bool exhausted = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
-  if (!exhausted && !IsFromTransport(status.error_code())) return status.error_message();
+  if (!exhausted && !IsFromTransport(status)) return status.error_message();
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return "no answer came in time";
   for (const TransportWords& words : kTransportWords) {
     if (absl::StrContains(status.error_message(),
@@ -110,7 +116,7 @@ void TakeDetail(const google::protobuf::Any& detail, Failure& failure) {
 }  // namespace
 
 Failure FailureOf(const grpc::Status& status) {
-  Failure failure{.reason = ReasonWithoutDetails(status.error_code()),
+  Failure failure{.reason = ReasonWithoutDetails(status),
                   .message = MessageWithoutDetails(status),
                   .code = status.error_code()};
   google::rpc::Status details;

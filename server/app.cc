@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -81,7 +82,18 @@ void RefuseCompression(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
+// A call counts in the memory budget once its request has arrived whole; what has not is bounded
+// here. When it is too much, the transport cancels calls, of whichever connection, until it is not.
+// Those that are given up before their work begins count against their peer (ResetCounter).
+void BoundMemory(grpc::ServerBuilder& builder, const LimitsConfig& limits) {
+  if (Sabotaged(Saboteur::kNoTransportQuota)) return;
+  grpc::ResourceQuota quota("transport");
+  quota.Resize(limits.memory_budget + kTransportBytes);
+  builder.SetResourceQuota(quota);
+}
+
 void Configure(grpc::ServerBuilder& builder, const LimitsConfig& limits) {
+  BoundMemory(builder, limits);
   builder.SetMaxReceiveMessageSize(static_cast<int>(kTransportMessageBytes));
   RefuseCompression(builder);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kTransportMetadataBytes);

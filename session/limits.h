@@ -45,6 +45,9 @@ inline constexpr size_t kAttributeBytesPerSession = 64 * kKiB;
 inline constexpr size_t kSlotsPerSession = 4096;
 inline constexpr size_t kOwnersPerRead = 256;
 inline constexpr size_t kLeasesPerRenewal = 1000;
+// Cancel marks that one reply to a renewal carries altogether, in bytes; leases beyond say that
+// theirs were left out.
+inline constexpr size_t kRenewalMarksBytes = 1024 * kKiB;
 // Cancel marks of stages and tools that one turn may have.
 inline constexpr size_t kInformingMarks = 64;
 inline constexpr size_t kAuditFacts = 64;
@@ -65,6 +68,10 @@ inline constexpr size_t kChunkBytes = 1 * kMiB;
 // Up to which a response of a stream takes on pieces.
 inline constexpr size_t kReadResponseBytes = 256 * kKiB;
 inline constexpr size_t kMetadataBytes = 64 * kKiB;
+// What the transport may hold beside the memory budget: messages that have not arrived whole, which
+// no call counts yet, and its own state of connections and calls. The process takes up to as much
+// again for what the transport counts.
+inline constexpr size_t kTransportBytes = 256 * kMiB;
 inline constexpr size_t kInlineBytes = 1 * kMiB;
 // Of slots that one read of a store brings into memory.
 inline constexpr size_t kReadAtOnceBytes = 16 * kMiB;

@@ -35,14 +35,28 @@ absl::StatusOr<RenewRequest> ReadRenewal(const Caller& caller, int index,
   return renewal;
 }
 
-void WriteResult(const absl::StatusOr<Renewed>& renewed, const CallFacts& call,
+// Writes the marks where they fit into the `room` that is left of the reply, and takes what they
+// need of it.
+void WriteMarks(const std::vector<CancelMark>& marks, size_t& room, pb::LeaseRenewalResult& out) {
+  const size_t before = out.ByteSizeLong();
+  Write(marks, *out.mutable_cancel_marks());
+  const size_t bytes = out.ByteSizeLong() - before;
+  if (bytes > room) {
+    out.clear_cancel_marks();
+    out.set_cancel_marks_left_out(true);
+    return;
+  }
+  room -= bytes;
+}
+
+void WriteResult(const absl::StatusOr<Renewed>& renewed, const CallFacts& call, size_t& room,
                  pb::LeaseRenewalResult& out) {
   *out.mutable_status() =
       ToRpcStatus(renewed.status(), {.trace_id = call.trace_id, .session = out.session_id()});
   if (!renewed.ok()) return;
   *out.mutable_expires_in() = ToWire(renewed->expires_in);
   out.set_revision(renewed->revision.value());
-  Write(renewed->marks, *out.mutable_cancel_marks());
+  WriteMarks(renewed->marks, room, out);
 }
 
 }  // namespace
@@ -53,12 +67,14 @@ absl::Status ServeRenewLeases(Sessions& sessions, Call& call, const pb::RenewLea
   if (count > kLeasesPerRenewal) return TooLarge("leases", kLeasesPerRenewal, count);
   std::vector<RenewRequest> valid;
   std::vector<int> places;  // of the valid ones, in the request
+  size_t room = kRenewalMarksBytes;
   for (int i = 0; i < request.leases_size(); ++i) {
     pb::LeaseRenewalResult& result = *response.add_results();
-    result.set_session_id(request.leases(i).session_id());
+    // What is too long for an id would only be sent back.
+    result.set_session_id(request.leases(i).session_id().substr(0, kSessionIdBytes));
     absl::StatusOr<RenewRequest> renewal = ReadRenewal(call.caller(), i, request.leases(i));
     if (!renewal.ok()) {
-      WriteResult(renewal.status(), call.facts(), result);
+      WriteResult(renewal.status(), call.facts(), room, result);
       continue;
     }
     valid.push_back(*std::move(renewal));
@@ -67,7 +83,7 @@ absl::Status ServeRenewLeases(Sessions& sessions, Call& call, const pb::RenewLea
   if (valid.empty()) return absl::OkStatus();
   const auto renewed = sessions.Renew(valid);
   for (size_t i = 0; i < renewed.size(); ++i) {
-    WriteResult(renewed[i], call.facts(), *response.mutable_results(places[i]));
+    WriteResult(renewed[i], call.facts(), room, *response.mutable_results(places[i]));
   }
   return absl::OkStatus();
 }

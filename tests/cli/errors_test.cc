@@ -95,6 +95,8 @@ TEST(Errors, TheTransportsWordsDoNotReachPeople) {
   EXPECT_EQ(message(grpc::StatusCode::RESOURCE_EXHAUSTED,
                     "Received message larger than max (5000000 vs. 4194304)"),
             "a message was larger than a connection takes");
+  EXPECT_EQ(message(grpc::StatusCode::RESOURCE_EXHAUSTED, "Received RST_STREAM with error code 11"),
+            "the call was broken off");
   EXPECT_EQ(message(grpc::StatusCode::RESOURCE_EXHAUSTED, "to-be-sent initial metadata size"), "");
 }
 
@@ -105,6 +107,14 @@ TEST(Errors, ExplainsAConnectionThatCannotCarryTheCall) {
   EXPECT_EQ(Line(failure),
             "RESOURCE_EXHAUSTED: the connection could not carry the call or its reply; next: ask "
             "for less at once, or wait and send it again");
+}
+
+// What is sent again under the same request id acts once.
+TEST(Errors, ACallThatTheTransportResetForLackOfMemoryIsRepeated) {
+  const Failure failure =
+      FailureOf({grpc::StatusCode::RESOURCE_EXHAUSTED, "Received RST_STREAM with error code 11"});
+  EXPECT_EQ(failure.reason, kUnreachableReason);
+  EXPECT_EQ(ExplanationOf(failure.reason).repeat, Repeat::kYes);
 }
 
 TEST(Errors, ExitCodesTellRefusedFromUnreachableFromDamaged) {

@@ -65,12 +65,6 @@ uint64_t Seed() {
   return given == nullptr ? 20'261'124 : std::strtoull(given, nullptr, 10);
 }
 
-size_t PeakBytes(const ServerProcess& server) {
-  const std::string status = testing::ReadText("/proc/" + std::to_string(server.pid()) + "/status");
-  const size_t at = status.find("VmHWM:");
-  return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 6, nullptr, 10) * kKiB;
-}
-
 bool IsKnownReason(const std::string& reason) {
   return std::ranges::any_of(kReasonRows, [&](const ReasonRow& row) { return row.name == reason; });
 }
@@ -217,13 +211,13 @@ class HostileClient : public ::testing::TestWithParam<testing::StoreKind> {
     witness.Must(&WireClient::Stub::CommitTurn,
                  test::CommitRequest("witness", token, 1, "what must stay"));
     const std::string before = witness.Everything("witness");
-    const size_t idle = PeakBytes(server);
+    const size_t idle = server.PeakBytes();
 
     Attack attack(server, {.stride = stride, .seed = Seed()});
     attack.Run();
 
     EXPECT_TRUE(server.Running());
-    EXPECT_LT(PeakBytes(server) - idle, kBudget + kSlack);
+    EXPECT_LT(server.PeakBytes() - idle, kBudget + kSlack);
     EXPECT_EQ(witness.Everything("witness"), before);
     witness.Must(&WireClient::Stub::BeginTurn, test::BeginRequest("witness", token));
     std::cout << "seed " << Seed() << "\nfigure: " << attack.sent() << " hostile requests\n";

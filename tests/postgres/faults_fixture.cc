@@ -1,6 +1,5 @@
 #include "tests/postgres/faults_fixture.h"
 
-#include "server/healthcheck.h"
 #include "store-postgres/migrations.h"
 #include "tests/support/requests.h"
 #include "tests/support/wait.h"
@@ -68,7 +67,7 @@ std::vector<std::string> Served::Texts(const std::string& session) const {
   return texts;
 }
 
-bool Served::Serves() const { return AskHealth(server.address()).ok(); }
+bool Served::Serves() { return server.Serves(); }
 
 void FaultsTest::SetUp() {
   postgres_.Start();

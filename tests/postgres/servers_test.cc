@@ -1,5 +1,4 @@
 // Several servers, as processes, over one database.
-#include "server/healthcheck.h"
 #include "tests/support/postgres.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
@@ -105,7 +104,7 @@ TEST_F(Servers, TheyGoOnWhenPostgresqlIsKilledAndComesBack) {
   const auto begin = test::BeginRequest("one", token());
   EXPECT_EQ(client().Reason(&Stub::BeginTurn, begin), "STORE_UNAVAILABLE");
   EXPECT_EQ(other().Reason(&Stub::BeginTurn, begin), "STORE_UNAVAILABLE");
-  const auto serves = [&] { return AskHealth(server().address()).ok(); };
+  const auto serves = [&] { return server().Serves(); };
   EXPECT_TRUE(WaitUntil([&] { return !serves(); }));
   EXPECT_EQ(client().Reason(&Stub::BeginTurn, begin), "STORE_UNAVAILABLE");
   postgres().Start();
@@ -138,7 +137,7 @@ TEST(Failover, LosesNothingAndTheOldPrimaryIsLeftAlone) {
   TakeTurn(client, token, "before");
 
   primary.Kill();
-  EXPECT_TRUE(WaitUntil([&] { return !AskHealth(served.server.address()).ok(); }));
+  EXPECT_TRUE(WaitUntil([&] { return !served.server.Serves(); }));
   ASSERT_EQ(Connect(standby.dsn())->Script("SELECT pg_promote(true, 60)"), absl::OkStatus());
   TakeTurnWithPatience(client, token, "after");
   EXPECT_EQ(client.Get("one").message_count(), 2);

@@ -1,7 +1,6 @@
 // An update without a pause: the schema is brought up to date and the servers are replaced one by
 // one while clients go on; what they were told is what one correct store can have said. The program
 // of before is this one without the newest step of the schema.
-#include "server/healthcheck.h"
 #include "store-postgres/migrations.h"
 #include "store-postgres/servers.h"
 #include "tests/history/checker.h"
@@ -94,7 +93,7 @@ TEST_F(PgVersions, ServersOfBothServeWhileTheSchemaMovesOn) {
 TEST_F(PgVersions, ASchemaThatBecomesTooNewIsServedNoMore) {
   ASSERT_EQ(group_.Migrate(said_), 0) << said_;
   group_.Add();
-  const auto serves = [&] { return AskHealth(group_.server(0).address()).ok(); };
+  const auto serves = [&] { return group_.server(0).Serves(); };
   const auto created = group_.client(0).Must(&Stub::CreateSession, test::CreateRequest("one"));
   group_.Do(
       "INSERT INTO holdfast.migration SELECT max(version) + 1, 'later', '', max(version) + 1"

@@ -10,18 +10,10 @@
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 
-#include <cstdlib>
 #include <string>
 
 namespace holdfast::testing {
 namespace {
-
-// The most memory that the server has had.
-size_t PeakBytes(const ServerProcess& server) {
-  const std::string status = ReadText("/proc/" + std::to_string(server.pid()) + "/status");
-  const size_t at = status.find("VmHWM:");
-  return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 6, nullptr, 10) * kKiB;
-}
 
 class Compressed : public ::testing::TestWithParam<grpc_compression_algorithm> {};
 
@@ -30,7 +22,7 @@ TEST_P(Compressed, MessagesAreRefusedBeforeTheyAreInflated) {
   const TestFolder folder;
   ServerProcess server(folder);
   ASSERT_TRUE(server.Start()) << server.Log();
-  const size_t idle = PeakBytes(server);
+  const size_t idle = server.PeakBytes();
   const auto stub = pb::AdminService::NewStub(Connected(server.address()));
   pb::EchoRequest request;
   request.set_payload(std::string(kInflated, 'x'));
@@ -39,7 +31,7 @@ TEST_P(Compressed, MessagesAreRefusedBeforeTheyAreInflated) {
   pb::EchoResponse response;
   const grpc::Status status = stub->Echo(&context, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << status.error_message();
-  EXPECT_LT(PeakBytes(server) - idle, 64 * kMiB);
+  EXPECT_LT(server.PeakBytes() - idle, 64 * kMiB);
 
   WireClient client(server.address());
   client.Must(&WireClient::Stub::CreateSession, test::CreateRequest("one"));

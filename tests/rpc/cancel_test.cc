@@ -1,4 +1,5 @@
 // Cancelling over the wire: marks in every reply, and the sweep that ends what was marked.
+#include "session/limits.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
 
@@ -48,6 +49,35 @@ TEST_F(CancelRpc, AMarkIsShownInEveryReply) {
   Cancel(CancelRequest("one", pb::CANCEL_SCOPE_SESSION));
   EXPECT_EQ(Commit("one", token, 2, "y").cancel_marks_size(), 1);
   EXPECT_EQ(Get("one").lifecycle(), pb::LIFECYCLE_CLOSED);
+}
+
+// A client reads replies of up to 4 MiB: without a bound, one that is renewed a thousand times in a
+// call would bring five times as much.
+TEST_F(CancelRpc, ARenewalSaysForWhichLeasesTheMarksWereLeftOut) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  for (size_t i = 0; i < kInformingMarks; ++i) {
+    std::string name = std::to_string(i);
+    name.resize(kMarkNameBytes, 'x');
+    Cancel(CancelRequest("one", pb::CANCEL_SCOPE_TOOL, 1, name));
+  }
+  pb::RenewLeasesRequest request;
+  for (size_t i = 0; i < kLeasesPerRenewal; ++i) {
+    request.MergeFrom(RenewLeaseRequest("one", token));
+  }
+  pb::RenewLeasesResponse renewed;
+  const grpc::Status status = Ask(&Stub::RenewLeases, request, &renewed);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(renewed.results_size(), kLeasesPerRenewal);
+  size_t shown = 0;
+  for (const pb::LeaseRenewalResult& result : renewed.results()) {
+    EXPECT_EQ(result.status().code(), 0);
+    EXPECT_TRUE(result.has_expires_in());
+    EXPECT_EQ(result.cancel_marks_size(), result.cancel_marks_left_out() ? 0 : kInformingMarks);
+    if (!result.cancel_marks_left_out()) ++shown;
+  }
+  EXPECT_GT(shown, 10);
+  EXPECT_LT(shown, kLeasesPerRenewal / 2);
 }
 
 TEST_F(CancelRpc, ItsOutcomeCanBeAsked) {

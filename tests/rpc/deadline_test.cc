@@ -163,10 +163,12 @@ TEST_F(DeadlineRpc, StreamsCountWhatTheyHold) {
   request.set_session_id("one");
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReader<pb::ReadSessionResponse>>> streams;
-  // Two hold a page each, and each of the others what an idle stream may hold.
+  // The first holds a page, perhaps a second one does, and each of the others what an idle stream
+  // may hold.
   for (int i = 0; i < 110; ++i) {
     contexts.push_back(std::make_unique<grpc::ClientContext>());
     streams.push_back(sessions().ReadSession(contexts.back().get(), request));
+    if (i == 0) script().AwaitWaiting(1);  // it has its page, whatever becomes of the others
   }
   // What the budget does not hold is refused while the others still wait for the store.
   AwaitLog("OVERLOADED");

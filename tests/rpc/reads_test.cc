@@ -214,6 +214,15 @@ TEST_F(ReadsRpc, EachRenewalIsAnsweredForItself) {
   EXPECT_EQ(response.results(1).session_id(), "kept");
 }
 
+TEST_F(ReadsRpc, ARenewalSendsBackNoMoreOfAnIdThanAnIdMayHave) {
+  const std::string id(kUnaryRequestBytes / 2, 'x');
+  pb::RenewLeasesResponse response;
+  ASSERT_TRUE(Ask(&Stub::RenewLeases, RenewLeaseRequest(id, ""), &response).ok());
+  EXPECT_EQ(ErrorInfoOf(response.results(0).status()).reason(), "INVALID_FIELD");
+  EXPECT_EQ(response.results(0).session_id(), id.substr(0, kSessionIdBytes));
+  EXPECT_LT(response.ByteSizeLong(), kKiB);
+}
+
 TEST_F(ReadsRpc, AttributesAreSetAndRemovedByMask) {
   Create("titled");
   pb::UpdateSessionRequest request;

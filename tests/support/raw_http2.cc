@@ -14,6 +14,8 @@ constexpr char kEndStream = 0x1;
 constexpr char kEndHeaders = 0x4;
 constexpr char kCancel = 8;
 constexpr uint32_t kInitialWindowSize = 4;
+constexpr size_t kHeaderBytes = 9;
+constexpr size_t kSettingBytes = 6;
 constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 std::string BigEndian(uint32_t value, int bytes) {
@@ -22,7 +24,7 @@ std::string BigEndian(uint32_t value, int bytes) {
   return text;
 }
 
-std::string Frame(char type, char flags, uint32_t stream, const std::string& payload) {
+std::string Framed(char type, char flags, uint32_t stream, const std::string& payload) {
   return BigEndian(static_cast<uint32_t>(payload.size()), 3) + type + flags + BigEndian(stream, 4) +
          payload;
 }
@@ -32,10 +34,10 @@ std::string Text(const std::string& text) { return static_cast<char>(text.size()
 
 }  // namespace
 
-std::string Opening() { return kPreface + Frame(kSettings, 0, 0, ""); }
+std::string Opening() { return kPreface + Framed(kSettings, 0, 0, ""); }
 
 std::string OpeningWithoutWindow() {
-  return kPreface + Frame(kSettings, 0, 0, BigEndian(kInitialWindowSize, 2) + BigEndian(0, 4));
+  return kPreface + Framed(kSettings, 0, 0, BigEndian(kInitialWindowSize, 2) + BigEndian(0, 4));
 }
 
 std::string Headers(uint32_t stream, const std::string& path) {
@@ -45,20 +47,57 @@ std::string Headers(uint32_t stream, const std::string& path) {
                              "\x01" + Text("server") +                // :authority
                              "\x0f\x10" + Text("application/grpc") +  // content-type
                              std::string(1, '\0') + Text("te") + Text("trailers");
-  return Frame(kHeaders, kEndHeaders, stream, fields);
+  return Framed(kHeaders, kEndHeaders, stream, fields);
 }
 
 std::string EmptyMessage(uint32_t stream) { return LastMessage(stream, ""); }
 
 std::string LastMessage(uint32_t stream, const std::string& bytes) {
-  const std::string length = BigEndian(static_cast<uint32_t>(bytes.size()), 4);
-  return Frame(kData, kEndStream, stream, '\0' + length + bytes);
+  return Framed(kData, kEndStream, stream,
+                MessagePrefix(static_cast<uint32_t>(bytes.size())) + bytes);
 }
 
-std::string Ping() { return Frame(kPing, 0, 0, "measured"); }
+std::string MessagePrefix(uint32_t length) { return '\0' + BigEndian(length, 4); }
 
-std::string PingAnswer() { return Frame(kPing, kAck, 0, "measured"); }
+std::string Data(uint32_t stream, const std::string& bytes) {
+  return Framed(kData, 0, stream, bytes);
+}
 
-std::string Reset(uint32_t stream) { return Frame(kRstStream, 0, stream, BigEndian(kCancel, 4)); }
+std::string Ping() { return Framed(kPing, 0, 0, "measured"); }
+
+std::string PingAnswer() { return Framed(kPing, kAck, 0, "measured"); }
+
+std::string Reset(uint32_t stream) { return Framed(kRstStream, 0, stream, BigEndian(kCancel, 4)); }
+
+uint32_t NumberAt(const std::string& bytes, size_t at) {
+  uint32_t number = 0;
+  for (size_t i = at; i < at + 4; ++i) number = number << 8 | static_cast<uint8_t>(bytes.at(i));
+  return number;
+}
+
+std::optional<Frame> TakeFrame(std::string& bytes) {
+  if (bytes.size() < kHeaderBytes) return std::nullopt;
+  const size_t length = NumberAt(bytes, 0) >> 8;
+  if (bytes.size() < kHeaderBytes + length) return std::nullopt;
+  Frame frame{.type = static_cast<uint8_t>(bytes[3]),
+              .acknowledges = (bytes[4] & kAck) != 0,
+              .stream = NumberAt(bytes, 5),
+              .payload = bytes.substr(kHeaderBytes, length)};
+  bytes.erase(0, kHeaderBytes + length);
+  return frame;
+}
+
+std::optional<uint32_t> InitialWindow(const Frame& settings) {
+  for (size_t at = 0; at + kSettingBytes <= settings.payload.size(); at += kSettingBytes) {
+    const uint32_t name = NumberAt(settings.payload, at) >> 16;
+    if (name == kInitialWindowSize) return NumberAt(settings.payload, at + 2);
+  }
+  return std::nullopt;
+}
+
+std::string Acknowledge(const Frame& frame) {
+  return Framed(static_cast<char>(frame.type), kAck, 0,
+                frame.type == Frame::kPing ? frame.payload : "");
+}
 
 }  // namespace holdfast::testing::http2

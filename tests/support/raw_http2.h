@@ -2,7 +2,9 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_RAW_HTTP2_H_
 #define HOLDFAST_TESTS_SUPPORT_RAW_HTTP2_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace holdfast::testing::http2 {
@@ -17,11 +19,32 @@ std::string Headers(uint32_t stream, const std::string& path);
 std::string EmptyMessage(uint32_t stream);
 // One gRPC message of fewer than 2^14 bytes, the last one of the call.
 std::string LastMessage(uint32_t stream, const std::string& bytes);
+// The beginning of a gRPC message of `length` bytes, and any part of it.
+std::string MessagePrefix(uint32_t length);
+std::string Data(uint32_t stream, const std::string& bytes);
 // A ping, and what the other side sends once it has read everything before it.
 std::string Ping();
 std::string PingAnswer();
 // The client gives the call up.
 std::string Reset(uint32_t stream);
+
+// What came from the other side.
+struct Frame {
+  enum Type : uint8_t { kRstStream = 3, kSettings = 4, kPing = 6, kWindowUpdate = 8 };
+
+  uint8_t type = 0;
+  bool acknowledges = false;  // of a ping or settings: that the other side has got ours
+  uint32_t stream = 0;        // 0: the connection
+  std::string payload;
+};
+// Takes the first frame off `bytes`; nothing while it is not whole.
+std::optional<Frame> TakeFrame(std::string& bytes);
+// The number of four bytes at `at`.
+uint32_t NumberAt(const std::string& bytes, size_t at);
+// The window of each stream that `settings` gives; nothing when they do not say.
+std::optional<uint32_t> InitialWindow(const Frame& settings);
+// The answers to a ping and to settings.
+std::string Acknowledge(const Frame& frame);
 
 }  // namespace holdfast::testing::http2
 

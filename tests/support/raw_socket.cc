@@ -83,6 +83,17 @@ std::string RawSocket::Receive(absl::Duration most) {
   return {buffer.data(), static_cast<size_t>(std::max<ssize_t>(0, got))};
 }
 
+bool RawSocket::Receive(absl::Duration most, std::string& bytes) {
+  std::array<char, 16384> buffer{};
+  while (AwaitReadable(fd_, most)) {
+    const ssize_t got = recv(fd_, buffer.data(), buffer.size(), 0);
+    if (got <= 0) return false;
+    bytes.append(buffer.data(), static_cast<size_t>(got));
+    most = absl::ZeroDuration();
+  }
+  return true;
+}
+
 bool RawSocket::AwaitEnd(absl::Duration most) {
   const absl::Time end = absl::Now() + most;
   std::array<char, 16384> buffer{};

@@ -30,6 +30,9 @@ class RawSocket final {
   bool Send(const std::string& bytes);
   // What has come in, at least one byte of it unless `most` passes or it is closed.
   std::string Receive(absl::Duration most);
+  // Adds everything that has come in to `bytes`, after a wait of at most `most`. False when the
+  // other side has closed it.
+  bool Receive(absl::Duration most, std::string& bytes);
   // Whether the other side closes it within `most`; what comes in before is dropped.
   bool AwaitEnd(absl::Duration most);
 

@@ -1,12 +1,18 @@
 #include "tests/support/server_process.h"
 
+#include "tests/support/channel.h"
 #include "tests/support/wait.h"
 
+#include "absl/time/clock.h"
+#include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <sstream>
+#include <unistd.h>
 
 namespace holdfast::testing {
 
@@ -75,12 +81,14 @@ ServerProcess::~ServerProcess() {
 }
 
 void ServerProcess::Kill() {
+  health_.reset();
   gauge_.reset();
   process_->Signal(SIGKILL);
   process_->Wait();
 }
 
 Ending ServerProcess::Stop() {
+  health_.reset();
   gauge_.reset();
   process_->Signal(SIGTERM);
   return process_->Wait();
@@ -88,6 +96,37 @@ Ending ServerProcess::Stop() {
 
 bool ServerProcess::AwaitLog(const std::string& part) const {
   return WaitUntil([&] { return Log().find(part) != std::string::npos; });
+}
+
+bool ServerProcess::Serves() {
+  using grpc::health::v1::HealthCheckResponse;
+  if (health_ == nullptr) health_ = grpc::health::v1::Health::NewStub(Connected(address()));
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(3)));
+  HealthCheckResponse response;
+  const grpc::Status asked = health_->Check(&context, {}, &response);
+  return asked.ok() && response.status() == HealthCheckResponse::SERVING;
+}
+
+absl::Duration ServerProcess::ProcessorTime() const {
+  const std::string stat = ReadText("/proc/" + std::to_string(pid()) + "/stat");
+  // What follows the name, which may hold anything: the state is the third field.
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  constexpr int kFieldsBefore = 11;  // utime is the 14th, stime the 15th
+  std::string skipped;
+  for (int i = 0; i < kFieldsBefore; ++i) fields >> skipped;
+  int64_t user = 0;
+  int64_t system = 0;
+  fields >> user >> system;
+  return absl::Seconds(1) * (user + system) / sysconf(_SC_CLK_TCK);
+}
+
+size_t ServerProcess::PeakBytes() const {
+  constexpr char kPeak[] = "VmHWM:";
+  const std::string status = ReadText("/proc/" + std::to_string(pid()) + "/status");
+  const size_t at = status.find(kPeak);
+  if (at == std::string::npos) return 0;
+  return std::strtoull(status.c_str() + at + sizeof kPeak - 1, nullptr, 10) * 1024;
 }
 
 Ending ServerProcess::StopAtRest() {

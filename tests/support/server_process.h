@@ -7,8 +7,10 @@
 #include "tests/support/resource_gauge.h"
 
 #include "absl/time/time.h"
+#include "grpc/health/v1/health.grpc.pb.h"
 
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -76,6 +78,13 @@ class ServerProcess final {
   // False when it has ended by itself.
   bool Running() { return process_->Running(); }
   [[nodiscard]] pid_t pid() const { return process_->pid(); }
+  // Whether it says that it serves (health). Asked over one connection, for a client that makes
+  // them as fast as a test asks is refused.
+  bool Serves();
+  // The processor time that it has used since it was started.
+  [[nodiscard]] absl::Duration ProcessorTime() const;
+  // The most memory that it has had since it was started.
+  [[nodiscard]] size_t PeakBytes() const;
   // Waits until its log has `part`: lines are written behind the calls that they are about.
   [[nodiscard]] bool AwaitLog(const std::string& part) const;
   [[nodiscard]] std::string Log() const { return ReadText(folder_.File("server.log")); }
@@ -88,7 +97,8 @@ class ServerProcess final {
   const ReservedPort port_;
   int starts_ = 0;
   std::unique_ptr<ChildProcess> process_;
-  std::unique_ptr<ResourceGauge> gauge_;  // of a server that serves
+  std::unique_ptr<grpc::health::v1::Health::Stub> health_;  // made when it is asked for
+  std::unique_ptr<ResourceGauge> gauge_;                    // of a server that serves
 };
 
 }  // namespace holdfast::testing
