@@ -42,7 +42,7 @@ class Cursor {
   // `slices` must outlive this.
   explicit Cursor(const std::vector<grpc::Slice>& slices) : slices_(slices) {
     for (const grpc::Slice& slice : slices) size_ += slice.size();
-    SkipEmpty();
+    Open();
   }
 
   [[nodiscard]] size_t size() const { return size_; }
@@ -50,34 +50,38 @@ class Cursor {
 
   // There must be one.
   uint8_t Byte() {
-    const uint8_t byte = slices_[slice_].begin()[offset_];
-    Skip(1);
+    ++at_;
+    const uint8_t byte = *next_++;
+    if (next_ == end_) Open();
     return byte;
   }
   // There must be so many.
   void Skip(size_t count) {
     at_ += count;
     while (count > 0) {
-      const size_t step = std::min(count, slices_[slice_].size() - offset_);
-      offset_ += step;
+      const size_t step = std::min(count, static_cast<size_t>(end_ - next_));
+      next_ += step;
       count -= step;
-      SkipEmpty();
+      if (next_ == end_) Open();
     }
   }
 
  private:
-  void SkipEmpty() {
-    while (slice_ < slices_.size() && offset_ == slices_[slice_].size()) {
+  // Goes on with the next slice that is not empty, if there is one.
+  void Open() {
+    while (next_ == end_ && slice_ < slices_.size()) {
+      next_ = slices_[slice_].begin();
+      end_ = slices_[slice_].end();
       ++slice_;
-      offset_ = 0;
     }
   }
 
   const std::vector<grpc::Slice>& slices_;
   size_t size_ = 0;
   size_t at_ = 0;
-  size_t slice_ = 0;
-  size_t offset_ = 0;  // in that slice
+  size_t slice_ = 0;  // the next one
+  const uint8_t* next_ = nullptr;
+  const uint8_t* end_ = nullptr;  // of the current slice
 };
 
 }  // namespace

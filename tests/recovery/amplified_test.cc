@@ -192,19 +192,14 @@ class CountedElements : public ::testing::TestWithParam<StoreKind> {
   static constexpr size_t kClients = 32;
   static constexpr size_t kBudget = 512 * kMiB;
   static constexpr size_t kRequestBytes = kUnaryRequestBytes - kKiB;
+  // Of the server, for all clients together. To parse the request of one would take 2 s.
+  static constexpr absl::Duration kMostProcessorTime = absl::Seconds(8);
 
   void SetUp() override {
     ASSERT_TRUE(server_.Start()) << server_.Log();
     WireClient(server_.address()).Must(&Stub::CreateSession, test::CreateRequest("one"));
     admin_ = pb::AdminService::NewStub(Connected(server_.address()));
     idle_ = server_.PeakBytes();
-    const auto& payload = *pb::EchoRequest::descriptor()->FindFieldByName("payload");
-    echo_ = Delimited(payload, std::string(kRequestBytes - kKiB, 'x'));
-    SendToAll("AdminService/Echo", echo_);  // the first ones take longer
-    const absl::Duration before = server_.ProcessorTime();
-    SendToAll("AdminService/Echo", echo_);
-    // No refusals take much more than as many bytes that are read and sent back.
-    most_ = std::max(absl::Seconds(1), 3 * (server_.ProcessorTime() - before));
   }
 
   Answers SendToAll(const std::string& method, const std::string& request) {
@@ -234,7 +229,7 @@ class CountedElements : public ::testing::TestWithParam<StoreKind> {
     EXPECT_EQ(after.requests_refused_by_count() - before.requests_refused_by_count(),
               static_cast<uint64_t>(refused));
     EXPECT_EQ(after.requests_parsed() - before.requests_parsed(), 1U) << "some were parsed";
-    EXPECT_LE(took, most_);
+    EXPECT_LE(took, kMostProcessorTime);
     EXPECT_LT(server_.PeakBytes() - idle_, kBudget + kClients * kRequestBytes + 64 * kMiB);
     most_taken_ = std::max(most_taken_, took);
   }
@@ -243,16 +238,15 @@ class CountedElements : public ::testing::TestWithParam<StoreKind> {
     for (const CountedField& field : fields) ExpectRefused(field);
     EXPECT_EQ(WireClient(server_.address()).Get("one").revision(), 1U);
     std::cout << fields.size() << " fields, most processor time " << most_taken_ << " of at most "
-              << most_ << ", peak " << (server_.PeakBytes() - idle_) / kMiB << " MiB\n";
+              << kMostProcessorTime << ", peak " << (server_.PeakBytes() - idle_) / kMiB
+              << " MiB\n";
   }
 
   TestFolder folder_;
   StoreUnderServer store_{GetParam()};
   ServerProcess server_{folder_, store_.Settings({.more = "limits:\n  memory_budget: 512MiB\n"})};
   std::unique_ptr<pb::AdminService::Stub> admin_;
-  std::string echo_;
   size_t idle_ = 0;
-  absl::Duration most_;
   absl::Duration most_taken_;
 };
 
