@@ -21,7 +21,7 @@ from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
 
 LEASE_SECONDS, PATIENCE_SECONDS = 30, 60
 AGAIN = set("""UNAVAILABLE STORE_UNAVAILABLE SNAPSHOT_FAILED OVERLOADED DEADLINE DEADLINE_EXCEEDED
-CANCELLED INTERNAL LEASE_HELD""".split())
+CANCELLED INTERNAL LEASE_HELD RESOURCE_EXHAUSTED""".split())
 SECRET = os.environ.get("HOLDFAST_AGENT_SECRET")  # random, and as private as the lease token
 if not SECRET:
     sys.exit("agent: HOLDFAST_AGENT_SECRET is not set")

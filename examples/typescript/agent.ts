@@ -41,9 +41,10 @@ async function send<Request, Reply>(
       });
     } catch (error) {
       const { code, metadata } = error as grpc.ServiceError;
+      const details = metadata.get("grpc-status-details-bin");
       const again = code === grpc.status.UNAVAILABLE || code === grpc.status.DEADLINE_EXCEEDED ||
-        metadata.get("grpc-status-details-bin").some((details) =>
-          details.includes("OVERLOADED") || details.includes("LEASE_HELD"));
+        (code === grpc.status.RESOURCE_EXHAUSTED && details.length === 0) ||
+        details.some((text) => text.includes("OVERLOADED") || text.includes("LEASE_HELD"));
       if (!again || Date.now() > end) throw error;
       await sleep(500);
     }
