@@ -143,6 +143,8 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
       std::deque<Attacker> attackers;
       for (uint32_t peer = 1; peer <= kStreams / kStreamsOfOne; ++peer) {
         attackers.emplace_back(server_.address(), absl::StrCat("127.0.3.", peer));
+        // Before the attack: the server gives a connection only so long to begin.
+        EXPECT_TRUE(attackers.back().AwaitRead());
       }
       for (uint32_t sent = 0; sent < kStreamsOfOne; sent += kStreamsAtOnce) {
         for (Attacker& attacker : attackers) attacker.Send(kind);
