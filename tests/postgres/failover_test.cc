@@ -154,7 +154,7 @@ TEST_F(PgFailover, AServerThatHasSeenTheNewPrimaryTakesNothingFromTheOldOne) {
   EXPECT_EQ(served.client->Reason(&Stub::GetSession, get), "STORE_UNAVAILABLE");
   EXPECT_TRUE(served.server.AwaitLog("older timeline"));
   new_.Start();
-  EXPECT_TRUE(WaitUntil([&] { return served.Serves(); })) << served.server.Log();
+  EXPECT_TRUE(WaitUntil([&] { return served.server.Serves(); })) << served.server.Log();
   EXPECT_EQ(served.Texts("one"), (std::vector<std::string>{"before", "after"}));
 }
 

@@ -67,8 +67,6 @@ std::vector<std::string> Served::Texts(const std::string& session) const {
   return texts;
 }
 
-bool Served::Serves() { return server.Serves(); }
-
 void FaultsTest::SetUp() {
   postgres_.Start();
   ASSERT_TRUE(pg::Migrate(*Direct()).ok());
@@ -105,13 +103,13 @@ bool FaultsTest::Await(const std::string& sql, int64_t number) const {
 }
 
 void FaultsTest::ExpectNormal(std::vector<std::string> texts) {
-  EXPECT_TRUE(WaitUntil([&] { return served().Serves(); })) << served().server.Log();
+  EXPECT_TRUE(WaitUntil([&] { return served().server.Serves(); })) << served().server.Log();
   EXPECT_EQ(served().Texts("one"), texts);
   served().TakeTurn("one", token_, "as always");
   texts.emplace_back("as always");
   EXPECT_EQ(served().Texts("one"), texts);
   served().TakeTurn("another", served().Create("another"), "too");
-  EXPECT_TRUE(served().Serves());
+  EXPECT_TRUE(served().server.Serves());
 }
 
 }  // namespace holdfast::testing

@@ -44,7 +44,6 @@ struct Served {
   // Sends it again and again, as a client does, until the store has taken it.
   void CommitAtLast(const pb::CommitTurnRequest& request) const;
   std::vector<std::string> Texts(const std::string& session) const;
-  [[nodiscard]] bool Serves();
 
   TestFolder folder;
   ServerProcess server;

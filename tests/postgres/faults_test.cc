@@ -170,7 +170,7 @@ TEST_F(PgTooMany, WithoutAnyItSaysSoAndGoesOnLater) {
   const Committed refused = served().Commit(commit);
   EXPECT_EQ(refused.verdict.reason, "STORE_UNAVAILABLE");
   EXPECT_EQ(OutcomeOf(refused.verdict), "known");
-  EXPECT_TRUE(WaitUntil([&] { return !served().Serves(); }));
+  EXPECT_TRUE(WaitUntil([&] { return !served().server.Serves(); }));
   EXPECT_TRUE(served().server.AwaitLog("too many connections"));
   Run("ALTER ROLE app CONNECTION LIMIT -1");
   served().CommitAtLast(commit);
@@ -219,7 +219,7 @@ TEST_F(PgFaults, AWayThatSwallowsEverythingCostsNoMoreThanTheDeadline) {
   gate().Hold();
   EXPECT_EQ(served().Commit(commit, absl::Seconds(1)).verdict.reason, "code 4");
   // A server that hears nothing says so.
-  EXPECT_TRUE(WaitUntil([&] { return !served().Serves(); }));
+  EXPECT_TRUE(WaitUntil([&] { return !served().server.Serves(); }));
   gate().Open();
   served().CommitAtLast(commit);
   ExpectNormal({"once"});
@@ -230,7 +230,7 @@ TEST_F(PgFaults, AWayThatSwallowsEverythingAndIsMadeAnewActsOnce) {
   const auto commit = served().Prepare("one", token(), "once");
   gate().Hold();
   auto answer = served().CommitBeside(commit);
-  EXPECT_TRUE(WaitUntil([&] { return !served().Serves(); }));
+  EXPECT_TRUE(WaitUntil([&] { return !served().server.Serves(); }));
   gate().Cut();
   gate().Open();
   served().CommitAtLast(commit);

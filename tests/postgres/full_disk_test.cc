@@ -121,7 +121,7 @@ TEST_F(PgFullLog, EndsTheDatabaseAndLosesNothing) {
   EXPECT_LT(texts.size(), kMost) << "it has never been full";
   EXPECT_EQ(refused.reason, "STORE_UNAVAILABLE");
   EXPECT_TRUE(WaitUntil([&] { return postgres().Log().find("PANIC") != std::string::npos; }));
-  EXPECT_TRUE(WaitUntil([&] { return !served().Serves(); }));
+  EXPECT_TRUE(WaitUntil([&] { return !served().server.Serves(); }));
   EXPECT_EQ(client.Reason(&Stub::BeginTurn, begin), "STORE_UNAVAILABLE");
   filler.Free();
   EXPECT_TRUE(WaitUntil([&] {

@@ -49,7 +49,7 @@ TEST_P(PgLostTransactions, AreGivenUpAfterThreeTries) {
   EXPECT_TRUE(refused.verdict.retry_after.has_value());
   EXPECT_EQ(Tries(), 3);
   // The database is not to blame: there are others.
-  EXPECT_TRUE(served().Serves());
+  EXPECT_TRUE(served().server.Serves());
   EXPECT_TRUE(served().Texts("one").empty());
   Forgive();
   EXPECT_EQ(served().Commit(commit).verdict.reason, "OK");

@@ -66,13 +66,13 @@ class Attacker final {
   bool AwaitRead() {
     if (!connected_ || !socket_.Send(http2::Ping())) return false;
     const absl::Time end = absl::Now() + kPatience;
-    std::string tail;
-    while (absl::Now() < end && !absl::StrContains(tail, http2::PingAnswer())) {
-      const std::string more = socket_.Receive(end - absl::Now());
-      if (more.empty()) return false;
-      tail = tail.substr(tail.size() - std::min(tail.size(), http2::PingAnswer().size())) + more;
+    std::string received;
+    while (absl::Now() < end && !absl::StrContains(received, http2::PingAnswer())) {
+      // Of what came before, only the beginning of an answer may count.
+      received.erase(0, received.size() - std::min(received.size(), http2::PingAnswer().size()));
+      if (!socket_.Receive(end - absl::Now(), received)) return false;
     }
-    return absl::StrContains(tail, http2::PingAnswer());
+    return absl::StrContains(received, http2::PingAnswer());
   }
 
  private:

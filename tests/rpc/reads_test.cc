@@ -223,6 +223,25 @@ TEST_F(ReadsRpc, ARenewalSendsBackNoMoreOfAnIdThanAnIdMayHave) {
   EXPECT_LT(response.ByteSizeLong(), kKiB);
 }
 
+TEST_F(ReadsRpc, AReplyHasRoomForAsManyRefusalsAsARenewalHasLeases) {
+  const std::string token = Create("another").lease_token();
+  pb::RenewLeasesRequest request;
+  for (size_t i = 0; i < kLeasesPerRenewal; ++i) {
+    // The longest id, with no session behind it.
+    const std::string id = std::to_string(i) + std::string(kSessionIdBytes, 'x');
+    request.MergeFrom(RenewLeaseRequest(id.substr(0, kSessionIdBytes), token));
+  }
+  pb::RenewLeasesResponse response;
+  const grpc::Status status = Ask(&Stub::RenewLeases, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(response.results_size(), kLeasesPerRenewal);
+  for (const pb::LeaseRenewalResult& result : response.results()) {
+    EXPECT_EQ(ErrorInfoOf(result.status()).reason(), "SESSION_NOT_FOUND");
+  }
+  constexpr size_t kReadByClients = 4 * kMiB;
+  EXPECT_LT(response.ByteSizeLong() + kRenewalMarksBytes, kReadByClients);
+}
+
 TEST_F(ReadsRpc, AttributesAreSetAndRemovedByMask) {
   Create("titled");
   pb::UpdateSessionRequest request;

@@ -76,13 +76,6 @@ bool RawSocket::Send(const std::string& bytes) {
   return true;
 }
 
-std::string RawSocket::Receive(absl::Duration most) {
-  std::array<char, 16384> buffer{};
-  if (!AwaitReadable(fd_, most)) return "";
-  const ssize_t got = recv(fd_, buffer.data(), buffer.size(), 0);
-  return {buffer.data(), static_cast<size_t>(std::max<ssize_t>(0, got))};
-}
-
 bool RawSocket::Receive(absl::Duration most, std::string& bytes) {
   std::array<char, 16384> buffer{};
   while (AwaitReadable(fd_, most)) {
@@ -96,11 +89,12 @@ bool RawSocket::Receive(absl::Duration most, std::string& bytes) {
 
 bool RawSocket::AwaitEnd(absl::Duration most) {
   const absl::Time end = absl::Now() + most;
-  std::array<char, 16384> buffer{};
-  while (AwaitReadable(fd_, end - absl::Now())) {
-    if (recv(fd_, buffer.data(), buffer.size(), 0) <= 0) return true;
+  std::string dropped;
+  while (Receive(end - absl::Now(), dropped)) {
+    dropped.clear();
+    if (absl::Now() >= end) return false;
   }
-  return false;
+  return true;
 }
 
 std::vector<RawSocket> OpenIdle(const std::string& address, const std::string& source,

@@ -28,8 +28,6 @@ class RawSocket final {
   [[nodiscard]] bool connected() const { return connected_; }
   // False once the other side has closed it, or has taken nothing for too long.
   bool Send(const std::string& bytes);
-  // What has come in, at least one byte of it unless `most` passes or it is closed.
-  std::string Receive(absl::Duration most);
   // Adds everything that has come in to `bytes`, after a wait of at most `most`. False when the
   // other side has closed it.
   bool Receive(absl::Duration most, std::string& bytes);
