@@ -49,7 +49,7 @@ bool IsFromTransport(const grpc::Status& status) {
     case grpc::StatusCode::INTERNAL:
       return true;
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
-      // A server whose transport is out of memory resets calls; a message that is too large is
+      // A transport or a proxy that has too much to do resets calls; a message that is too large is
       // refused otherwise.
       return absl::StrContains(status.error_message(), "RST_STREAM");
     default:

@@ -14,7 +14,6 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/resource_quota.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -57,6 +56,13 @@ int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
 }
 
+// A sanitizer's own memory would be taken for the server's.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMemoryIsOurs = false;
+#else
+constexpr bool kMemoryIsOurs = true;
+#endif
+
 void ConfigureConnections(grpc::ServerBuilder& builder, const ServerConfig& server) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
                              Milliseconds(server.connection_max_age));
@@ -82,18 +88,7 @@ void RefuseCompression(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
-// A call counts in the memory budget once its request has arrived whole; what has not is bounded
-// here. When it is too much, the transport cancels calls, of whichever connection, until it is not.
-// Those that are given up before their work begins count against their peer (ResetCounter).
-void BoundMemory(grpc::ServerBuilder& builder, const LimitsConfig& limits) {
-  if (Sabotaged(Saboteur::kNoTransportQuota)) return;
-  grpc::ResourceQuota quota("transport");
-  quota.Resize(limits.memory_budget + kTransportBytes);
-  builder.SetResourceQuota(quota);
-}
-
 void Configure(grpc::ServerBuilder& builder, const LimitsConfig& limits) {
-  BoundMemory(builder, limits);
   builder.SetMaxReceiveMessageSize(static_cast<int>(kTransportMessageBytes));
   RefuseCompression(builder);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kTransportMetadataBytes);
@@ -119,6 +114,11 @@ absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
   app->stream_beat_ = std::make_unique<Periodic>(kStreamBeat, app->parts_.random, [self] {
     self->RunInBackground("stream beat", &App::TendStreams);
   });
+  if (kMemoryIsOurs) {
+    app->memory_beat_ = std::make_unique<Periodic>(kMemoryBeat, app->parts_.random, [self] {
+      self->RunInBackground("memory guard", &App::LookAtMemory);
+    });
+  }
   app->store_watch_ = std::make_unique<Periodic>(kStoreWatchInterval, app->parts_.random, [self] {
     self->RunInBackground("store check", &App::CheckStore);
   });
@@ -160,6 +160,13 @@ absl::Status App::Open() {
                         {{"peer", peer}, {"connections", static_cast<int64_t>(closed)}});
       },
       config.limits.calls_per_connection);
+  unbegun_ = std::make_unique<UnbegunBytes>(*connections_);
+  memory_guard_ = std::make_unique<MemoryGuard>(
+      MemoryGuard::Parts{.limit = config.limits.memory_budget + kProcessBytes,
+                         .memory = memory_,
+                         .connections = *connections_,
+                         .unbegun = *unbegun_,
+                         .log = parts_.log});
   edge_ = std::make_unique<Edge>(Edge{.pool = *pool_,
                                       .admission = *admission_,
                                       .staged = *staged_,
@@ -169,6 +176,7 @@ absl::Status App::Open() {
                                       .log = parts_.log,
                                       .secrets = *secrets_,
                                       .resets = resets_.get(),
+                                      .unbegun = unbegun_.get(),
                                       .replies = replies_.get()});
   sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random, *secrets_);
   const WatchLimits watch_limits{.watchers = config.limits.watchers,
@@ -311,6 +319,8 @@ void App::TendStreams() {
   replies_->Tend(parts_.clock.SinceBoot());
 }
 
+void App::LookAtMemory() { memory_guard_->Look(); }
+
 void App::Sweep() {
   const auto closed = sessions_->RecoverDue(parts_.config.recovery.abandon_after, kSweepCandidates);
   if (!closed.ok()) {
@@ -399,6 +409,7 @@ void App::Drain() {
   server_->Wait();
   server_.reset();
   stream_beat_.reset();
+  memory_beat_.reset();
   pool_.reset();
   streams_->RunDeferred();
   stores_->Deactivate();  // ends the wait of the hub's thread, which then lets go of the store

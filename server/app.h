@@ -5,8 +5,10 @@
 
 #include "server/config.h"
 #include "server/log.h"
+#include "server/memory_guard.h"
 #include "server/net/acceptor.h"
 #include "server/net/connection_table.h"
+#include "server/net/unbegun_bytes.h"
 #include "server/periodic.h"
 #include "server/rpc/admin_service.h"
 #include "server/rpc/health_service.h"
@@ -87,6 +89,7 @@ class App {
   void NoteStoreAway(const std::string& problem);
   void NoteStoreBack();
   void TendStreams();
+  void LookAtMemory();
   void Sweep();
   void SweepCancelled();
   // Runs a step of background work. An exception ends the step, not the server.
@@ -118,11 +121,15 @@ class App {
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<ConnectionTable> connections_;
   std::unique_ptr<ResetCounter> resets_;
+  std::unique_ptr<UnbegunBytes> unbegun_;
+  ProcessMemory memory_;
+  std::unique_ptr<MemoryGuard> memory_guard_;
   std::unique_ptr<ConnectionSink> sink_;
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<Periodic> sweeper_;
   std::unique_ptr<Periodic> cancel_sweeper_;
   std::unique_ptr<Periodic> stream_beat_;
+  std::unique_ptr<Periodic> memory_beat_;
   std::unique_ptr<Periodic> store_watch_;
   std::string address_;
 

@@ -68,10 +68,13 @@ inline constexpr size_t kChunkBytes = 1 * kMiB;
 // Up to which a response of a stream takes on pieces.
 inline constexpr size_t kReadResponseBytes = 256 * kKiB;
 inline constexpr size_t kMetadataBytes = 64 * kKiB;
-// What the transport may hold beside the memory budget: messages that have not arrived whole, which
-// no call counts yet, and its own state of connections and calls. The process takes up to as much
-// again for what the transport counts.
-inline constexpr size_t kTransportBytes = 256 * kMiB;
+// What the process may hold beside the memory budget: headers and requests that have not arrived
+// whole, which no call counts yet, caches, and its own data. Beyond it, connections are closed that
+// sent more than kUnbegunLeast without a call; after so many looks in vain, every one.
+inline constexpr size_t kProcessBytes = 512 * kMiB;
+inline constexpr size_t kUnbegunLeast = 16 * kKiB;
+inline constexpr absl::Duration kMemoryBeat = absl::Milliseconds(100);
+inline constexpr int kMemoryBeatsOver = 20;
 inline constexpr size_t kInlineBytes = 1 * kMiB;
 // Of slots that one read of a store brings into memory.
 inline constexpr size_t kReadAtOnceBytes = 16 * kMiB;

@@ -29,7 +29,7 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"no_frame_bound", Saboteur::kNoFrameBound},
     {"no_watermarks", Saboteur::kNoWatermarks},
     {"no_wire_counts", Saboteur::kNoWireCounts},
-    {"no_transport_quota", Saboteur::kNoTransportQuota},
+    {"no_memory_guard", Saboteur::kNoMemoryGuard},
     {"no_connection_limit", Saboteur::kNoConnectionLimit},
     {"no_reset_limit", Saboteur::kNoResetLimit},
     {"no_waiter_bound", Saboteur::kNoWaiterBound},

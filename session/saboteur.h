@@ -47,7 +47,7 @@ enum class Saboteur : uint8_t {
   kLoseOverflow,              // sessions with events that are too many to name are not named at all
   kDropErrorsToo,             // a full log drops errors as it drops other lines
   kEndThrowingWorker,         // a worker ends with the task that threw
-  kNoTransportQuota,          // the transport holds whatever arrives
+  kNoMemoryGuard,             // nothing looks at the memory of the process
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 

@@ -146,9 +146,21 @@ size_t ConnectionTable::Suspend(const std::string& peer, absl::Duration now,
   return Disconnect(peer);
 }
 
-void ConnectionTable::DisconnectAll() {
+size_t ConnectionTable::Disconnect(const absl::flat_hash_set<uint64_t>& cookies) {
   const absl::MutexLock lock(&mutex_);
-  DisconnectIf([](int, const Entry&) { return true; });
+  return DisconnectIf([&](int, const Entry& entry) { return cookies.contains(entry.cookie); });
+}
+
+size_t ConnectionTable::DisconnectAll() {
+  const absl::MutexLock lock(&mutex_);
+  return DisconnectIf([](int, const Entry&) { return true; });
+}
+
+void ConnectionTable::ForEach(absl::FunctionRef<void(int, uint64_t)> visit) {
+  const absl::MutexLock lock(&mutex_);
+  for (const auto& [fd, entry] : entries_) {
+    if (CookieOf(fd) == entry.cookie) visit(fd, entry.cookie);
+  }
 }
 
 size_t ConnectionTable::DisconnectQuiet(absl::Duration quiet, bool calls_quiet) {

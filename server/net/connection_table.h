@@ -6,6 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -72,8 +73,13 @@ class ConnectionTable final {
   size_t Disconnect(const std::string& peer);
   // The same, and takes no connection of `peer` for `length`.
   size_t Suspend(const std::string& peer, absl::Duration now, absl::Duration length);
-  // Closes every connection.
-  void DisconnectAll();
+  // The same for the connections with these cookies.
+  size_t Disconnect(const absl::flat_hash_set<uint64_t>& cookies);
+  // Closes every connection and answers how many.
+  size_t DisconnectAll();
+  // Calls `visit(descriptor, cookie)` for each connection that has not ended. `visit` must not call
+  // this table.
+  void ForEach(absl::FunctionRef<void(int, uint64_t)> visit);
   // Closes those on which nothing is under way: nothing came in for `quiet`, nothing is unread, and
   // the client's machine has everything that was sent. A socket file does not say when something
   // came in; there `calls_quiet` decides. Forgets those that have ended, and answers how many

@@ -1,5 +1,6 @@
 #include "server/net/peer.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <netinet/in.h>
+#include <optional>
 
 namespace holdfast {
 namespace {
@@ -23,12 +25,16 @@ std::string TextOf(int family, const void* address) {
 
 std::string PeerOf(const in_addr& address) { return "ipv4:" + TextOf(AF_INET, &address); }
 
+// The IPv4 address that `address` maps into IPv6.
+std::optional<in_addr> MappedIn(const in6_addr& address) {
+  if (!IN6_IS_ADDR_V4MAPPED(&address)) return std::nullopt;
+  in_addr mapped{};
+  std::memcpy(&mapped, &address.s6_addr[kMappedBytes], sizeof mapped);
+  return mapped;
+}
+
 std::string PeerOf(in6_addr address) {
-  if (IN6_IS_ADDR_V4MAPPED(&address)) {
-    in_addr mapped{};
-    std::memcpy(&mapped, &address.s6_addr[kMappedBytes], sizeof mapped);
-    return PeerOf(mapped);
-  }
+  if (const auto mapped = MappedIn(address)) return PeerOf(*mapped);
   std::fill(std::begin(address.s6_addr) + kPrefixBytes, std::end(address.s6_addr), 0);
   return "ipv6:" + TextOf(AF_INET6, &address);
 }
@@ -54,6 +60,22 @@ std::string PeerOf(const sockaddr_storage& address) {
     return PeerOf(in.sin6_addr);
   }
   return kUnixPeer;
+}
+
+std::string ConnectionFrom(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &address, sizeof in);
+    return absl::StrCat(PeerOf(in.sin_addr), ":", ntohs(in.sin_port));
+  }
+  if (address.ss_family == AF_INET6) {
+    sockaddr_in6 in{};
+    std::memcpy(&in, &address, sizeof in);
+    const auto mapped = MappedIn(in.sin6_addr);
+    if (mapped) return absl::StrCat(PeerOf(*mapped), ":", ntohs(in.sin6_port));
+    return absl::StrCat("ipv6:%5B", TextOf(AF_INET6, &in.sin6_addr), "%5D:", ntohs(in.sin6_port));
+  }
+  return "";
 }
 
 std::string PeerOfCall(std::string_view peer) {

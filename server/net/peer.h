@@ -12,7 +12,11 @@ namespace holdfast {
 // "ipv6:2001:db8:1:2::", or "unix". An IPv4 address that is mapped into IPv6 is that IPv4 address.
 std::string PeerOf(const sockaddr_storage& address);
 
-// The same for what gRPC calls the peer of a call ("ipv4:192.0.2.1:50000",
+// The connection from `address` as gRPC calls it: "ipv4:192.0.2.1:50000" or
+// "ipv6:%5B2001:db8::1%5D:50000". Empty for a socket file, whose connections have no names.
+std::string ConnectionFrom(const sockaddr_storage& address);
+
+// The same as PeerOf for what gRPC calls the peer of a call ("ipv4:192.0.2.1:50000",
 // "ipv6:%5B2001:db8::1%5D:50000", "unix:"). Empty when it has none of these forms.
 std::string PeerOfCall(std::string_view peer);
 

@@ -92,6 +92,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
 
   // The bytes of a request: they count from here on, and are parsed by a worker.
   void TakeBytes() {
+    CountMessage(edge_, context_, request_.Length());
     bool wanted = false;
     absl::Status taken;
     {

@@ -69,6 +69,11 @@ class FunnelReactor final : public UnaryReactor {
 
 }  // namespace
 
+void CountMessage(const Edge& edge, const grpc::CallbackServerContext& context, size_t bytes) {
+  if (edge.unbegun == nullptr || !edge.unbegun->counting()) return;
+  edge.unbegun->MessageArrived(context.peer(), bytes);
+}
+
 Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
     : edge_(edge),
       context_(context),
@@ -81,6 +86,7 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
   if (!default_deadline_) {
     deadline_ = entered_ + (absl::FromChrono(context.deadline()) - edge.clock.Wall());
   }
+  CountMessage(edge, context, request_bytes_);
   NameSession(std::move(info.session));
   // Without authentication everybody is this tenant.
   static const TenantId kTenant = *TenantId::Parse(kDefaultTenant);

@@ -4,6 +4,7 @@
 #define HOLDFAST_SERVER_RPC_CALL_H_
 
 #include "server/log.h"
+#include "server/net/unbegun_bytes.h"
 #include "server/rpc/admission.h"
 #include "server/rpc/open_streams.h"
 #include "server/rpc/pending_replies.h"
@@ -44,9 +45,14 @@ struct Edge {
   const SecretScanner& secrets = NoSecrets();
   // Of calls that were given up before their work began.
   ResetCounter* resets = nullptr;
+  // Of connections; without it nothing is counted.
+  UnbegunBytes* unbegun = nullptr;
   // Of unary calls; without it nothing bounds how long a reply waits for its reader.
   PendingReplies* replies = nullptr;
 };
+
+// Counts a message of `bytes` that has arrived whole on the connection of `context`.
+void CountMessage(const Edge& edge, const grpc::CallbackServerContext& context, size_t bytes);
 
 // What a handler says of its call.
 struct CallInfo {

@@ -13,6 +13,7 @@ namespace {
 class CheckReactor final : public UnaryReactor {
  public:
   CheckReactor(Edge& edge, grpc::CallbackServerContext& context) : UnaryReactor(edge, context) {
+    CountMessage(edge, context, 0);
     if (edge.resets != nullptr && context.IsCancelled()) {
       edge.resets->Count(context.peer(), edge.clock.SinceBoot());
     }

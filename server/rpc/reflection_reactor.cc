@@ -46,6 +46,7 @@ class Reactor final : public grpc::ServerBidiReactor<Bytes, Bytes>, public OpenS
       CountIfReset();
       return End(absl::OkStatus());
     }
+    CountMessage(edge_, context_, request_.Length());
     asked_ = true;
     state_ = State::kWorking;
     if (!edge_.pool.Submit([this] { Answer(); })) End(Overloaded("limits.queued_calls"));

@@ -135,6 +135,7 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
 
   // The bytes of a piece count from here on.
   absl::Status HoldPiece() {
+    CountMessage(edge_, context_, piece_.Length());
     ASSIGN_OR_RETURN(piece_memory_, edge_.admission.AdmitBytes(piece_.Length()));
     return absl::OkStatus();
   }

@@ -109,10 +109,19 @@ Group BytesOfRequests() {
       "Bytes of requests, changes and reads",
       {{"kUnaryRequestBytes", Bytes(kUnaryRequestBytes), "a request that is not a stream", "client",
         "TOO_LARGE"},
-       {"kTransportBytes", Bytes(kTransportBytes),
-        "what the transport holds beside `limits.memory_budget`: requests that have not arrived "
-        "whole, connections and calls",
-        "client", "RESOURCE_EXHAUSTED without details: a call was reset"},
+       {"kProcessBytes", Bytes(kProcessBytes),
+        "what the process holds beside `limits.memory_budget`; at more, connections that sent most "
+        "without a call (headers, requests that are not whole) are closed",
+        "client", "a connection that broke"},
+       {"kUnbegunLeast", Bytes(kUnbegunLeast),
+        "of headers and requests that are not whole: a connection that sent less is not closed for "
+        "it",
+        "client", ""},
+       {"kMemoryBeat", Time(kMemoryBeat), "how often the memory of the process is looked at",
+        "server", ""},
+       {"kMemoryBeatsOver", Count(kMemoryBeatsOver),
+        "looks that find too much, one after the other, before every connection is closed",
+        "client", "a connection that broke"},
        {"kTransportMessageBytes", Bytes(kTransportMessageBytes), "a message on the wire", "client",
         "RESOURCE_EXHAUSTED by gRPC, without details"},
        {"kMetadataBytes", Bytes(kMetadataBytes), "the metadata of a call", "client", "TOO_LARGE"},

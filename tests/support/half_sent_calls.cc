@@ -75,9 +75,6 @@ void HalfSentCalls::Take(const http2::Frame& frame) {
     const auto call = calls_.find(frame.stream);
     if (frame.stream == 0) window_ += more;
     if (call != calls_.end()) call->second.window += more;
-  } else if (frame.type == http2::Frame::kRstStream && calls_.erase(frame.stream) > 0) {
-    ++ended_;
-    due_ += Begin();
   }
 }
 

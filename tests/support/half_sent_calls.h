@@ -17,7 +17,7 @@ namespace holdfast::testing {
 class HalfSentCalls final {
  public:
   // Connects to `address` from `source` and keeps `calls` calls open there, each with a request of
-  // `bytes`. One that the server ends is replaced.
+  // `bytes`.
   HalfSentCalls(const std::string& address, const std::string& source, size_t calls,
                 uint32_t bytes);
 
@@ -25,8 +25,6 @@ class HalfSentCalls final {
   bool Send();
   // Of requests, so far.
   [[nodiscard]] size_t sent_bytes() const { return sent_bytes_; }
-  // Calls that the server has ended.
-  [[nodiscard]] size_t ended() const { return ended_; }
 
  private:
   struct Call {
@@ -53,7 +51,6 @@ class HalfSentCalls final {
   int64_t initial_window_ = 65'535;
   int64_t window_ = 65'535;  // of the connection
   size_t sent_bytes_ = 0;
-  size_t ended_ = 0;
 };
 
 }  // namespace holdfast::testing

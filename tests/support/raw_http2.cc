@@ -9,12 +9,14 @@ constexpr char kHeaders = 1;
 constexpr char kRstStream = 3;
 constexpr char kSettings = 4;
 constexpr char kPing = 6;
+constexpr char kContinuation = 9;
 constexpr char kAck = 0x1;
 constexpr char kEndStream = 0x1;
 constexpr char kEndHeaders = 0x4;
 constexpr char kCancel = 8;
 constexpr uint32_t kInitialWindowSize = 4;
 constexpr size_t kHeaderBytes = 9;
+constexpr size_t kMostPayload = 16'384;
 constexpr size_t kSettingBytes = 6;
 constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -29,8 +31,26 @@ std::string Framed(char type, char flags, uint32_t stream, const std::string& pa
          payload;
 }
 
-// A string of HPACK, shorter than 127 bytes and not compressed.
-std::string Text(const std::string& text) { return static_cast<char>(text.size()) + text; }
+// A string of HPACK that is not compressed: its length, of which seven bits fit into the first byte
+// and seven into each further one, and its bytes.
+std::string Text(const std::string& text) {
+  constexpr size_t kShort = 127;
+  if (text.size() < kShort) return static_cast<char>(text.size()) + text;
+  std::string length(1, static_cast<char>(kShort));
+  size_t rest = text.size() - kShort;
+  for (; rest > kShort; rest >>= 7) length += static_cast<char>(0x80 | (rest & 0x7f));
+  return length + static_cast<char>(rest) + text;
+}
+
+// The fields of a gRPC call of `path`.
+std::string Fields(const std::string& path) {
+  // Indexes of HPACK's static table; what has a value of its own is not added to the other table.
+  return std::string("\x83\x86") +                // :method POST, :scheme http
+         "\x04" + Text(path) +                    // :path
+         "\x01" + Text("server") +                // :authority
+         "\x0f\x10" + Text("application/grpc") +  // content-type
+         std::string(1, '\0') + Text("te") + Text("trailers");
+}
 
 }  // namespace
 
@@ -41,13 +61,19 @@ std::string OpeningWithoutWindow() {
 }
 
 std::string Headers(uint32_t stream, const std::string& path) {
-  // Indexes of HPACK's static table; what has a value of its own is not added to the other table.
-  const std::string fields = std::string("\x83\x86") +                // :method POST, :scheme http
-                             "\x04" + Text(path) +                    // :path
-                             "\x01" + Text("server") +                // :authority
-                             "\x0f\x10" + Text("application/grpc") +  // content-type
-                             std::string(1, '\0') + Text("te") + Text("trailers");
-  return Framed(kHeaders, kEndHeaders, stream, fields);
+  return Framed(kHeaders, kEndHeaders, stream, Fields(path));
+}
+
+std::string LongHeaders(uint32_t stream, const std::string& path, size_t bytes) {
+  const std::string fields =
+      Fields(path) + std::string(1, '\0') + Text("x-long") + Text(std::string(bytes, 'v'));
+  std::string frames;
+  for (size_t at = 0; at < fields.size(); at += kMostPayload) {
+    const bool last = at + kMostPayload >= fields.size();
+    frames += Framed(at == 0 ? kHeaders : kContinuation, last ? kEndHeaders : 0, stream,
+                     fields.substr(at, kMostPayload));
+  }
+  return frames;
 }
 
 std::string EmptyMessage(uint32_t stream) { return LastMessage(stream, ""); }

@@ -15,6 +15,8 @@ std::string Opening();
 std::string OpeningWithoutWindow();
 // The headers of a gRPC call of `path` ("/package.Service/Method") on `stream`.
 std::string Headers(uint32_t stream, const std::string& path);
+// The same with one more header of `bytes`, in as many frames as it takes.
+std::string LongHeaders(uint32_t stream, const std::string& path, size_t bytes);
 // One empty gRPC message, the last one of the call.
 std::string EmptyMessage(uint32_t stream);
 // One gRPC message of fewer than 2^14 bytes, the last one of the call.
@@ -30,7 +32,7 @@ std::string Reset(uint32_t stream);
 
 // What came from the other side.
 struct Frame {
-  enum Type : uint8_t { kRstStream = 3, kSettings = 4, kPing = 6, kWindowUpdate = 8 };
+  enum Type : uint8_t { kSettings = 4, kPing = 6, kWindowUpdate = 8 };
 
   uint8_t type = 0;
   bool acknowledges = false;  // of a ping or settings: that the other side has got ours

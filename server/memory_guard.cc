@@ -1,0 +1,61 @@
+#include "server/memory_guard.h"
+
+#include "session/limits.h"
+#include "session/saboteur.h"
+
+#include <cstdint>
+#include <fstream>
+#include <malloc.h>
+#include <unistd.h>
+
+namespace holdfast {
+
+size_t ProcessMemory::Held() const {
+  std::ifstream file("/proc/self/statm");
+  size_t size = 0;
+  size_t resident = 0;
+  size_t shared = 0;
+  if (!(file >> size >> resident >> shared) || resident < shared) return 0;
+  return (resident - shared) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+void ProcessMemory::ReleaseFree() { malloc_trim(0); }
+
+void MemoryGuard::Look() {
+  if (Sabotaged(Saboteur::kNoMemoryGuard)) return;
+  size_t held = parts_.memory.Held();
+  // Who filled the second half is known by the time that it is full.
+  if (held < parts_.limit / 2) {
+    parts_.unbegun.Stop();
+  } else {
+    parts_.unbegun.Look();
+  }
+  if (held >= parts_.limit) {
+    parts_.memory.ReleaseFree();
+    held = parts_.memory.Held();
+  }
+  if (held >= parts_.limit) {
+    Close(held);
+  } else {
+    looks_over_ = 0;
+  }
+}
+
+void MemoryGuard::Close(size_t held) {
+  size_t closed = parts_.unbegun.CloseHeaviest(held - parts_.limit / 2);
+  looks_over_ = parts_.unbegun.closing() ? 0 : looks_over_ + 1;
+  const bool all = looks_over_ == kMemoryBeatsOver;
+  if (all) {
+    looks_over_ = 0;
+    closed = parts_.connections.DisconnectAll();
+  }
+  if (closed == 0) return;
+  parts_.log.Warn(all ? "the process holds too much memory: every connection is closed"
+                      : "the process holds too much memory: connections that sent most without a "
+                        "call are closed",
+                  {{"held_bytes", static_cast<int64_t>(held)},
+                   {"limit_bytes", static_cast<int64_t>(parts_.limit)},
+                   {"connections", static_cast<int64_t>(closed)}});
+}
+
+}  // namespace holdfast

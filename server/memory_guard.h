@@ -1,0 +1,55 @@
+// Keeps the process from being ended for lack of memory by what no call has asked for.
+#ifndef HOLDFAST_SERVER_MEMORY_GUARD_H_
+#define HOLDFAST_SERVER_MEMORY_GUARD_H_
+
+#include "server/log.h"
+#include "server/net/connection_table.h"
+#include "server/net/unbegun_bytes.h"
+
+#include <cstddef>
+
+namespace holdfast {
+
+// The memory of this process. A test has one of its own.
+class ProcessMemory {
+ public:
+  ProcessMemory() = default;
+  ProcessMemory(const ProcessMemory&) = delete;
+  ProcessMemory& operator=(const ProcessMemory&) = delete;
+  virtual ~ProcessMemory() = default;
+  // Bytes that no file backs, as the kernel counts them. 0 when it does not say.
+  [[nodiscard]] virtual size_t Held() const;
+  // Gives back to the kernel what is allocated no more.
+  virtual void ReleaseFree();
+};
+
+// Calls are bounded by the memory budget and buffers of the transport by its quota, but the
+// transport counts neither headers nor its own state of calls that have not begun. So the process
+// itself is looked at: when it holds more than `limit`, the connections that sent most without a
+// call are closed. When none of them is left and it does not help within kMemoryBeatsOver looks,
+// all are closed. A client connects again and repeats its request under the same request id.
+//
+// For one thread, which calls Look every kMemoryBeat.
+class MemoryGuard final {
+ public:
+  struct Parts {
+    size_t limit = 0;  // bytes
+    ProcessMemory& memory;
+    ConnectionTable& connections;
+    UnbegunBytes& unbegun;
+    Log& log;
+  };
+  explicit MemoryGuard(Parts parts) : parts_(parts) {}
+
+  void Look();
+
+ private:
+  void Close(size_t held);
+
+  const Parts parts_;
+  int looks_over_ = 0;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_MEMORY_GUARD_H_
