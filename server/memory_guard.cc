@@ -3,19 +3,28 @@
 #include "session/limits.h"
 #include "session/saboteur.h"
 
+#include <array>
 #include <cstdint>
-#include <fstream>
+#include <fcntl.h>
 #include <malloc.h>
+#include <sstream>
+#include <string>
 #include <unistd.h>
 
 namespace holdfast {
 
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg, hicpp-vararg): open has no other form
+ProcessMemory::ProcessMemory() : statm_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
+
 size_t ProcessMemory::Held() const {
-  std::ifstream file("/proc/self/statm");
+  std::array<char, 128> text{};
+  const ssize_t length = pread(statm_.get(), text.data(), text.size(), 0);
+  if (length <= 0) return 0;
+  std::istringstream pages(std::string(text.data(), static_cast<size_t>(length)));
   size_t size = 0;
   size_t resident = 0;
   size_t shared = 0;
-  if (!(file >> size >> resident >> shared) || resident < shared) return 0;
+  if (!(pages >> size >> resident >> shared) || resident < shared) return 0;
   return (resident - shared) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 

@@ -4,6 +4,7 @@
 
 #include "server/log.h"
 #include "server/net/connection_table.h"
+#include "server/net/descriptor.h"
 #include "server/net/unbegun_bytes.h"
 
 #include <cstddef>
@@ -13,7 +14,7 @@ namespace holdfast {
 // The memory of this process. A test has one of its own.
 class ProcessMemory {
  public:
-  ProcessMemory() = default;
+  ProcessMemory();
   ProcessMemory(const ProcessMemory&) = delete;
   ProcessMemory& operator=(const ProcessMemory&) = delete;
   virtual ~ProcessMemory() = default;
@@ -21,13 +22,17 @@ class ProcessMemory {
   [[nodiscard]] virtual size_t Held() const;
   // Gives back to the kernel what is allocated no more.
   virtual void ReleaseFree();
+
+ private:
+  // Stays open: it is read also when the process has no descriptor left.
+  const Descriptor statm_;
 };
 
-// Calls are bounded by the memory budget and buffers of the transport by its quota, but the
-// transport counts neither headers nor its own state of calls that have not begun. So the process
-// itself is looked at: when it holds more than `limit`, the connections that sent most without a
-// call are closed. When none of them is left and it does not help within kMemoryBeatsOver looks,
-// all are closed. A client connects again and repeats its request under the same request id.
+// A call begins, and counts in the memory budget, when its request has arrived whole. What arrives
+// before is the transport's, and bounded by nothing. So the process itself is looked at: when it
+// holds more than `limit`, the connections that sent most without a call are closed. When none of
+// them is left and it does not help within kMemoryBeatsOver looks, all are closed. A client
+// connects again and repeats its request under the same request id.
 //
 // For one thread, which calls Look every kMemoryBeat.
 class MemoryGuard final {
