@@ -88,7 +88,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
       ReadAhead();
       ending = Meet();
     }
-    Conclude(ending);
+    if (ending) Conclude(*ending);
   }
 
   void OnWriteDone(bool ok) override {
@@ -98,7 +98,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
       const absl::MutexLock lock(&mutex_);
       ending = AfterWrite(ok);
     }
-    Conclude(ending);
+    if (ending) Conclude(*ending);
   }
 
   void OnDone() override {
@@ -117,7 +117,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
       const absl::MutexLock lock(&mutex_);
       ending = LookAfter(now);
     }
-    Conclude(ending);
+    if (ending) Conclude(*ending);
   }
 
  private:
@@ -203,7 +203,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
       }
       ending = Meet();
     }
-    Conclude(ending);
+    if (ending) Conclude(*ending);
   }
 
   // Without responses at the end. Nothing when there is no memory for a further page: a stream that
@@ -267,9 +267,9 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
     return status;
   }
 
-  void Conclude(const Ending& ending) {
-    if (ending) Finish(call_.End(*ending));
-  }
+  // For the thread that was given an ending. For any other this object may be gone as soon as the
+  // lock is given back.
+  void Conclude(const absl::Status& ending) { Finish(call_.End(ending)); }
 
   Edge& edge_;
   Sessions& sessions_;

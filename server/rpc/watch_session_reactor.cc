@@ -88,7 +88,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
       const absl::MutexLock lock(&mutex_);
       ending = LookAfter(now);
     }
-    Conclude(ending);
+    if (ending) Conclude(*ending);
   }
 
   void Leave() override {
@@ -98,7 +98,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
       leaving_ = true;
       if (state_ == State::kIdle) ending = EndWith(Draining());
     }
-    Conclude(ending);
+    if (ending) Conclude(*ending);
   }
 
   void OnWriteDone(bool ok) override {
@@ -109,7 +109,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
       stuck_ = false;
       if (state_ == State::kWriting) ending = AfterWrite(ok);
     }
-    Conclude(ending);
+    if (ending) Conclude(*ending);
   }
 
   void OnCancel() override {
@@ -120,7 +120,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
       gone_ = true;
       if (state_ == State::kIdle) ending = EndWith(Gone());
     }
-    Conclude(ending);
+    if (ending) Conclude(*ending);
   }
 
   void OnDone() override {
@@ -155,7 +155,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
         cursor_at_ = place_.after;
       }
     }
-    if (ending) return Conclude(ending);
+    if (ending) return Conclude(*ending);
     Look();
   }
 
@@ -183,7 +183,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
       const absl::MutexLock lock(&mutex_);
       ending = AfterLook(step);
     }
-    Conclude(ending);
+    if (ending) Conclude(*ending);
   }
 
   Ending AfterLook(const absl::StatusOr<WatchFeed::Step>& step)
@@ -277,9 +277,9 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
     return status;
   }
 
-  void Conclude(const Ending& ending) {
-    if (ending) Finish(call_.End(*ending));
-  }
+  // For the thread that was given an ending. For any other this object may be gone as soon as the
+  // lock is given back.
+  void Conclude(const absl::Status& ending) { Finish(call_.End(ending)); }
 
   [[nodiscard]] absl::Status Draining() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return WatchEnded("this server is stopping", "draining", Cursor());
