@@ -151,33 +151,7 @@ absl::Status App::Open() {
       *pool_, StreamLimits{.idle = config.limits.stream_idle,
                            .write_timeout = config.limits.stream_write_timeout});
   replies_ = std::make_unique<PendingReplies>(config.limits.stream_write_timeout);
-  connections_ = std::make_unique<ConnectionTable>(ConnectionLimits{
-      .connections = config.server.connections, .per_peer = config.server.connections_per_peer});
-  resets_ = std::make_unique<ResetCounter>(
-      [this](const std::string& peer) {
-        const size_t closed = connections_->Suspend(peer, parts_.clock.SinceBoot(), kResetWindow);
-        parts_.log.Warn("a peer that gives up its calls again and again is disconnected",
-                        {{"peer", peer}, {"connections", static_cast<int64_t>(closed)}});
-      },
-      config.limits.calls_per_connection);
-  unbegun_ = std::make_unique<UnbegunBytes>(*connections_);
-  memory_guard_ = std::make_unique<MemoryGuard>(
-      MemoryGuard::Parts{.limit = config.limits.memory_budget + kProcessBytes,
-                         .memory = memory_,
-                         .connections = *connections_,
-                         .unbegun = *unbegun_,
-                         .log = parts_.log});
-  edge_ = std::make_unique<Edge>(Edge{.pool = *pool_,
-                                      .admission = *admission_,
-                                      .staged = *staged_,
-                                      .streams = *streams_,
-                                      .clock = parts_.clock,
-                                      .random = parts_.random,
-                                      .log = parts_.log,
-                                      .secrets = *secrets_,
-                                      .resets = resets_.get(),
-                                      .unbegun = unbegun_.get(),
-                                      .replies = replies_.get()});
+  OpenEdge();
   sessions_ = std::make_unique<Sessions>(stores_->active(), parts_.random, *secrets_);
   const WatchLimits watch_limits{.watchers = config.limits.watchers,
                                  .progress = config.limits.watch_progress,
@@ -206,6 +180,37 @@ absl::Status App::Open() {
                                                  .warnings = stores_->warnings()},
                                      [this] { return Resources(); });
   return absl::OkStatus();
+}
+
+void App::OpenEdge() {
+  const Config& config = parts_.config;
+  connections_ = std::make_unique<ConnectionTable>(ConnectionLimits{
+      .connections = config.server.connections, .per_peer = config.server.connections_per_peer});
+  resets_ = std::make_unique<ResetCounter>(
+      [this](const std::string& peer) {
+        const size_t closed = connections_->Suspend(peer, parts_.clock.SinceBoot(), kResetWindow);
+        parts_.log.Warn("a peer that gives up its calls again and again is disconnected",
+                        {{"peer", peer}, {"connections", static_cast<int64_t>(closed)}});
+      },
+      config.limits.calls_per_connection);
+  unbegun_ = std::make_unique<UnbegunBytes>(*connections_);
+  memory_guard_ = std::make_unique<MemoryGuard>(
+      MemoryGuard::Parts{.limit = config.limits.memory_budget + kProcessBytes,
+                         .memory = memory_,
+                         .connections = *connections_,
+                         .unbegun = *unbegun_,
+                         .log = parts_.log});
+  edge_ = std::make_unique<Edge>(Edge{.pool = *pool_,
+                                      .admission = *admission_,
+                                      .staged = *staged_,
+                                      .streams = *streams_,
+                                      .clock = parts_.clock,
+                                      .random = parts_.random,
+                                      .log = parts_.log,
+                                      .secrets = *secrets_,
+                                      .resets = resets_.get(),
+                                      .unbegun = unbegun_.get(),
+                                      .replies = replies_.get()});
 }
 
 absl::StatusOr<std::vector<Descriptor>> App::Bind() {

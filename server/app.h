@@ -79,6 +79,7 @@ class App {
 
  private:
   absl::Status Open();
+  void OpenEdge();
   absl::Status Listen();
   // The sockets of the configured address; notes what is served in `address_`.
   absl::StatusOr<std::vector<Descriptor>> Bind();

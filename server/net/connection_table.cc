@@ -156,10 +156,10 @@ size_t ConnectionTable::DisconnectAll() {
   return DisconnectIf([](int, const Entry&) { return true; });
 }
 
-void ConnectionTable::ForEach(absl::FunctionRef<void(int, uint64_t)> visit) {
+void ConnectionTable::ForEach(absl::FunctionRef<void(const OpenConnection&)> visit) {
   const absl::MutexLock lock(&mutex_);
   for (const auto& [fd, entry] : entries_) {
-    if (CookieOf(fd) == entry.cookie) visit(fd, entry.cookie);
+    if (CookieOf(fd) == entry.cookie) visit({.fd = fd, .cookie = entry.cookie});
   }
 }
 

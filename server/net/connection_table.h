@@ -24,6 +24,12 @@ struct ConnectionLimits {
   size_t per_peer = kClientConnectionsPerPeerDefault;
 };
 
+// A connection that has not ended.
+struct OpenConnection {
+  int fd = -1;
+  uint64_t cookie = 0;
+};
+
 // What becomes of a new connection.
 enum class ConnectionVerdict : uint8_t {
   kTaken,
@@ -77,9 +83,8 @@ class ConnectionTable final {
   size_t Disconnect(const absl::flat_hash_set<uint64_t>& cookies);
   // Closes every connection and answers how many.
   size_t DisconnectAll();
-  // Calls `visit(descriptor, cookie)` for each connection that has not ended. `visit` must not call
-  // this table.
-  void ForEach(absl::FunctionRef<void(int, uint64_t)> visit);
+  // Calls `visit` for each connection that has not ended. `visit` must not call this table.
+  void ForEach(absl::FunctionRef<void(const OpenConnection&)> visit);
   // Closes those on which nothing is under way: nothing came in for `quiet`, nothing is unread, and
   // the client's machine has everything that was sent. A socket file does not say when something
   // came in; there `calls_quiet` decides. Forgets those that have ended, and answers how many

@@ -55,18 +55,18 @@ void UnbegunBytes::Look() {
   counting_ = true;
   ++look_;
   const Messages messages = TakeMessages();
-  connections_.ForEach([&](int fd, uint64_t cookie) { Count(fd, cookie, messages); });
+  connections_.ForEach([&](const OpenConnection& connection) { Count(connection, messages); });
   absl::erase_if(traffic_, [&](const auto& entry) { return entry.second.look != look_; });
 }
 
-void UnbegunBytes::Count(int fd, uint64_t cookie, const Messages& messages) {
-  const std::optional<uint64_t> received = ReceivedBytes(fd);
+void UnbegunBytes::Count(const OpenConnection& connection, const Messages& messages) {
+  const std::optional<uint64_t> received = ReceivedBytes(connection.fd);
   if (!received) return;
-  const auto [entry, is_new] = traffic_.try_emplace(cookie);
+  const auto [entry, is_new] = traffic_.try_emplace(connection.cookie);
   Traffic& traffic = entry->second;
   traffic.look = look_;
   if (is_new) {
-    traffic.connection = ConnectionOf(fd);
+    traffic.connection = ConnectionOf(connection.fd);
     // What a connection brought before the first look may have been used up long ago.
     traffic.received = look_ == 1 ? *received : 0;
   }

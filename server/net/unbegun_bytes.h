@@ -53,7 +53,7 @@ class UnbegunBytes final {
   using Messages = absl::flat_hash_map<std::string, uint64_t>;
 
   Messages TakeMessages();
-  void Count(int fd, uint64_t cookie, const Messages& messages);
+  void Count(const OpenConnection& connection, const Messages& messages);
 
   ConnectionTable& connections_;
   std::atomic<bool> counting_ = false;

@@ -4,13 +4,24 @@
 #include "tests/support/reference_store.h"
 #include "tests/support/wait.h"
 
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
 namespace holdfast::test {
 
+namespace {
+
+// ThreadSanitizer starts a thread of its own with the first that a process has.
+testing::ProcessUse UseBefore() {
+  std::thread([] {}).join();
+  return testing::ProcessUse::Of(getpid());
+}
+
+}  // namespace
+
 Served::Served()
-    : before_(testing::ProcessUse::Of(getpid())),
+    : before_(UseBefore()),
       disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random_))),
       log_(
           [this](LogLevel, const std::string& line) {
