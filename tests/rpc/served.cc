@@ -9,7 +9,6 @@
 #include <utility>
 
 namespace holdfast::test {
-
 namespace {
 
 // ThreadSanitizer starts a thread of its own with the first that a process has.
