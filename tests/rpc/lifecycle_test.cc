@@ -1,6 +1,7 @@
 // A session's whole life over the wire.
 #include "tests/rpc/served.h"
 #include "tests/support/golden.h"
+#include "tests/support/wait.h"
 
 #include <regex>
 #include <string>
@@ -111,6 +112,8 @@ TEST_F(LifecycleRpc, EachCallIsOneLineWithoutTokenOrPayload) {
   Begin("logged", token);
   Commit("logged", token, 1, "a secret payload");
   EXPECT_FALSE(Ask(&pb::SessionService::Stub::BeginTurn, BeginRequest("logged", "")).ok());
+  // A call lasts until the transport is done with its reply, a moment after its client has it.
+  ASSERT_TRUE(testing::WaitUntil([&] { return Held().calls == 0; }));
   Stop();
   std::string calls;
   for (std::string line : LogLines()) {
