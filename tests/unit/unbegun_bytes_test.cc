@@ -129,7 +129,7 @@ TEST_F(UnbegunBytesTest, WhatHasArrivedIsNoLongerCounted) {
   EXPECT_EQ(unbegun_.CloseHeaviest(SIZE_MAX), 0U);
 }
 
-// What a connection sent that is being closed will be given back: nobody else pays for it.
+// What a connection sent that is being closed will be given back: no other is closed for it.
 TEST_F(UnbegunBytesTest, ThoseThatAreBeingClosedCount) {
   unbegun_.Look();
   headers_.Bring(200 * kKiB);
