@@ -27,17 +27,9 @@ endif()
 # tsan: see tsan_mutex.cc, which is compiled by every preset and linked by one.
 add_library(holdfast_tsan OBJECT ${CMAKE_SOURCE_DIR}/cmake/tsan_mutex.cc)
 if(HOLDFAST_TSAN)
-  foreach(symbol IN ITEMS _ZN4absl7debian35Mutex4LockEv _ZN4absl7debian35Mutex6UnlockEv
-      _ZN4absl7debian35Mutex5AwaitERKNS0_9ConditionE
-      _ZN4absl7debian35Mutex16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE
-      _ZN4absl7debian35Mutex10ReaderLockEv _ZN4absl7debian35Mutex12ReaderUnlockEv
-      _ZN4absl7debian37CondVar4WaitEPNS0_5MutexE
-      _ZN4absl7debian37CondVar15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE
-      _ZN4absl7debian312Notification6NotifyEv
-      _ZNK4absl7debian312Notification19WaitForNotificationEv
-      _ZNK4absl7debian312Notification30WaitForNotificationWithTimeoutENS0_8DurationE
-      _ZN4absl7debian315BlockingCounter14DecrementCountEv
-      _ZN4absl7debian315BlockingCounter4WaitEv)
+  file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/tsan_mutex.cc wrapped REGEX "_ZN")
+  foreach(line IN LISTS wrapped)
+    string(REGEX MATCH "_ZN[A-Za-z0-9_]+" symbol "${line}")
     add_link_options(LINKER:--wrap=${symbol})
   endforeach()
   link_libraries($<TARGET_OBJECTS:holdfast_tsan>)

@@ -1,6 +1,7 @@
 // Tells ThreadSanitizer what Abseil's locks order. The system's Abseil is not instrumented, so
 // without this every access that a mutex guards looks like a race. The linker sends our calls here
-// (cmake/holdfast.cmake, "tsan"); the real functions do the work.
+// (cmake/holdfast.cmake, "tsan", which finds the symbols in this file); the real functions do the
+// work.
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"

@@ -33,7 +33,7 @@ void ProcessMemory::ReleaseFree() { malloc_trim(0); }
 void MemoryGuard::Look() {
   if (Sabotaged(Saboteur::kNoMemoryGuard)) return;
   size_t held = parts_.memory.Held();
-  // Who filled the second half is known by the time that it is full.
+  // By the time that the limit is reached, it has been counted which connections brought the rest.
   if (held < parts_.limit / 2) {
     parts_.unbegun.Stop();
   } else {
