@@ -60,6 +60,7 @@ struct CallInfo {
   std::string session;       // as the request names it; need not be valid
   size_t request_bytes = 0;  // as they came; their memory is taken before they are parsed
   size_t held_bytes = 0;     // of a stream: what it may hold while it is idle
+  bool has_request = true;   // false: the client ended the call before its request arrived
 };
 
 // One call from its entry to its log line. Used by one thread at a time.
@@ -74,6 +75,9 @@ class Call {
   // OK while somebody waits for the answer. Before any effect: CANCELLED or DEADLINE, outcome
   // known. A call without a deadline has kDefaultDeadline from its entry on.
   [[nodiscard]] absl::Status StillWanted() const;
+  // Whether the client ended the call itself. The transport may report the reset of a call without
+  // a request only after its work, so the missing request is evidence enough.
+  [[nodiscard]] bool GivenUp() const { return !has_request_ || context_.IsCancelled(); }
   // Runs `work`, a part of the call. INTERNAL, logged and counted, if it throws.
   absl::Status Run(absl::FunctionRef<absl::Status()> work);
   // The same for a part that answers a Status or a StatusOr.
@@ -91,7 +95,7 @@ class Call {
   // The call keeps its place until it is destroyed: its answer is still to be written.
   grpc::Status End(const absl::Status& status);
   // From now on the call holds the memory of its request and of a reply of so many bytes.
-  void HoldReply(size_t bytes) { ticket_.Hold(request_bytes_ + bytes); }
+  void HoldReply(size_t bytes);
 
   // Parses the request of this call, which is let in. Takes the memory that the request may need
   // before, and gives back afterwards what it does not. OVERLOADED when the budget does not have
@@ -128,6 +132,7 @@ class Call {
   const std::string_view method_;
   const size_t request_bytes_;
   const size_t held_bytes_;
+  const bool has_request_;
   const absl::Duration entered_;
   bool default_deadline_ = false;
   absl::Duration deadline_;     // since boot
