@@ -33,7 +33,7 @@ bool WorkerPool::Submit(Task task) {
     Begin(std::move(task));
     return true;
   }
-  if (tasks_.size() >= most_queued_) return false;
+  if (tasks_.size() >= most_queued_ && !Sabotaged(Saboteur::kNoQueueBound)) return false;
   tasks_.push_back(std::move(task));
   return true;
 }
