@@ -291,6 +291,33 @@ function(holdfast_document_tests folder)
     LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()
 
+# The root of the image, made of the programs of this build, and one test for each thing that is
+# said of it. A sanitizer's programs are in no image. The image itself is built by the long part of
+# one preset, in a container, from the sources.
+function(holdfast_image_tests folder)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=" OR CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    return()
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(check ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/run.py)
+  execute_process(COMMAND ${check} --list OUTPUT_VARIABLE cases
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" cases "${cases}")
+  foreach(case ${cases})
+    add_test(NAME image.RuntimeRoot.${case} COMMAND ${check} ${case})
+    set_tests_properties(image.RuntimeRoot.${case} PROPERTIES
+      LABELS image TIMEOUT ${HOLDFAST_TEST_SECONDS}
+      ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+  endforeach()
+  if(CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
+    add_test(NAME image.LongImage.RunsConfined
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/long.py)
+    set_tests_properties(image.LongImage.RunsConfined PROPERTIES
+      LABELS long TIMEOUT 10800 PROCESSORS 2)
+  endif()
+endfunction()
+
 # What takes foreign bytes: a library of the targets in tests/fuzz for their test, and with
 # HOLDFAST_FUZZ a program bin/fuzz_TARGET for each. One preset's long tests build and run those.
 function(holdfast_fuzz_targets library)

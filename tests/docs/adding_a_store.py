@@ -81,6 +81,9 @@ def step_build():
     only = "holdfast_only_from(server/stores.cc holdfast_server holdfast_store_fs store-fs)\n"
     replace("CMakeLists.txt", only, only + only.replace("_fs", "_mirror").replace("-fs", "-mirror"))
     replace("CMakeLists.txt", "set(everything ", "set(everything\n  holdfast_store_mirror\n  ")
+    copied = "COPY store-fs store-fs\n"
+    replace("Dockerfile", copied, copied + copied.replace("-fs", "-mirror"))
+    replace(".dockerignore", "!store-fs\n", "!store-fs\n!store-mirror\n")
 
 
 def step_arrows():

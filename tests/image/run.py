@@ -1,0 +1,458 @@
+#!/usr/bin/env python3
+"""Tests the root of the image, which scripts/image-root makes of the programs in $HOLDFAST_BIN_DIR.
+
+    tests/image/run.py CASE      runs one case
+    tests/image/run.py --list    names the cases
+
+The cases that serve from the root need the right to mount and to change the user: they call sudo
+where they do not run as root.
+"""
+import hashlib
+import json
+import os
+import re
+import select
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAMS = os.environ.get("HOLDFAST_BIN_DIR") or os.path.join(ROOT, "build", "bin")
+IMAGE_ROOT = os.path.join(ROOT, "scripts", "image-root")
+LIST = "usr/share/doc/holdfast/holdfast.spdx.json"
+STATE = "var/lib/holdfast"
+USER = 65532
+SECONDS = 1_700_000_000  # the time of everything in a tree
+WAIT_SECONDS = 120
+# What an intruder would look for first. Names, without a directory.
+TOOLS = re.compile(
+    r"(ba|da|a|c|z|k|tc)?sh|busybox|perl.*|python.*|apt.*|dpkg.*|ld|as"
+    r"|(gcc|cc|c\+\+|g\+\+|cpp)(-\d+)?"
+    r"|make|ninja|cmake|ccache|curl|wget|nc|git|sudo|su|mount|.*\.(key|p12|a|o|cc|h|py)"
+)
+# Runs $4 and what follows in the tree $1, which nothing can write to but the state directory $2;
+# $3 is what lies in etc/holdfast.
+CONFINED = """
+set -eu
+mount --make-rprivate /
+mount --bind "$1" "$1"
+mount --bind "$2" "$1/var/lib/holdfast"
+mount --bind "$3" "$1/etc/holdfast"
+mount --bind /dev "$1/dev"
+mount --rbind /proc "$1/proc"
+for at in "$1" "$1/etc/holdfast"; do
+  mount -o remount,bind,ro "$at"
+  if touch "$at/written" 2>/dev/null; then echo "$at can be written to" >&2; exit 99; fi
+done
+tree=$1
+shift 3
+exec env -i PATH=/usr/bin XDG_STATE_HOME=/var/lib setpriv --no-new-privs --inh-caps=-all \\
+  /usr/sbin/chroot --userspec=65532:65532 --groups= "$tree" "$@"
+"""
+CONFIG = 'server: {address: "127.0.0.1:0"}\n'
+
+
+class Failed(Exception):
+    """What is not as it should be."""
+
+
+def require(holds, problem):
+    if not holds:
+        raise Failed(problem)
+
+
+def digest(path, kind="sha256"):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
+
+
+def build(folder, name="root"):
+    tree = os.path.join(folder, name)
+    subprocess.run(
+        [IMAGE_ROOT, "--test-build", PROGRAMS, tree],
+        env=os.environ | {"SOURCE_DATE_EPOCH": str(SECONDS)},
+        check=True,
+    )
+    return tree
+
+
+def entries(tree):
+    """Every path below the tree, relative to it, with its status; links are not followed."""
+    for folder, folders, names in os.walk(tree):
+        for name in [*folders, *names]:
+            path = os.path.join(folder, name)
+            yield os.path.relpath(path, tree), os.lstat(path)
+
+
+def files(tree):
+    return {below for below, status in entries(tree) if stat.S_ISREG(status.st_mode)}
+
+
+def spdx(tree):
+    with open(os.path.join(tree, LIST), encoding="utf-8") as file:
+        return json.load(file)
+
+
+# --- The list ---------------------------------------------------------------------------------
+
+PACKAGE_KEYS = {"SPDXID", "name", "versionInfo", "downloadLocation", "packageVerificationCode"}
+PACKAGE_KEYS |= {"licenseConcluded", "licenseDeclared", "licenseInfoFromFiles", "copyrightText"}
+FILE_KEYS = {"SPDXID", "fileName", "checksums", "licenseConcluded", "licenseInfoInFiles"}
+FILE_KEYS |= {"copyrightText"}
+
+
+def contained(document, package):
+    """The entries of the files that the package is said to contain."""
+    by_id = {entry["SPDXID"]: entry for entry in document["files"]}
+    return [
+        by_id[each["relatedSpdxElement"]]
+        for each in document["relationships"]
+        if each["relationshipType"] == "CONTAINS" and each["spdxElementId"] == package["SPDXID"]
+    ]
+
+
+def checksum(entry, algorithm):
+    found = [c["checksumValue"] for c in entry["checksums"] if c["algorithm"] == algorithm]
+    require(len(found) == 1, f"{entry['fileName']}: has {len(found)} checksums {algorithm}")
+    return found[0]
+
+
+def list_is_valid_spdx(folder):
+    """What SPDX 2.3 demands of such a document, and that its own sums agree."""
+    document = spdx(build(folder))
+    head = [document[key] for key in ("spdxVersion", "dataLicense", "SPDXID")]
+    require(head == ["SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT"], f"the head says {head}")
+    require(document["documentNamespace"].startswith("urn:uuid:"), "the namespace is no URI")
+    made = document["creationInfo"]
+    require(made["created"] == "2023-11-14T22:13:20Z", f"it was created {made['created']}")
+    require(made["creators"], "it has no creator")
+    named = [e["SPDXID"] for e in [document, *document["packages"], *document["files"]]]
+    require(len(named) == len(set(named)), "an SPDXID is given twice")
+    for name in named:
+        require(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", name), f"{name} is no SPDXID")
+    for each in document["relationships"]:
+        for end in (each["spdxElementId"], each["relatedSpdxElement"]):
+            require(end in named, f"a relationship leads to {end}, which is nowhere")
+    for entry in document["files"]:
+        require(FILE_KEYS <= set(entry), f"{entry['fileName']}: lacks {FILE_KEYS - set(entry)}")
+    for package in document["packages"]:
+        require(PACKAGE_KEYS <= set(package), f"{package['name']}: lacks a key")
+        sums = sorted(checksum(entry, "SHA1") for entry in contained(document, package))
+        code = hashlib.sha1("".join(sums).encode()).hexdigest()
+        said = package["packageVerificationCode"]["packageVerificationCodeValue"]
+        require(code == said, f"{package['name']}: its verification code is {said}, not {code}")
+
+
+def list_has_each_file_once(folder):
+    require_listed(build(folder))
+
+
+def require_listed(tree):
+    """The tree holds what is listed, with those sums, the list itself, and no other file."""
+    document = spdx(tree)
+    listed = {entry["fileName"].removeprefix("./"): entry for entry in document["files"]}
+    require(len(listed) == len(document["files"]), "a file is listed twice")
+    require(files(tree) - set(listed) == {LIST}, f"not listed: {files(tree) - set(listed)}")
+    require(set(listed) <= files(tree), f"not there: {set(listed) - files(tree)}")
+    for below, entry in listed.items():
+        path = os.path.join(tree, below)
+        for kind in ("SHA1", "SHA256"):
+            require(checksum(entry, kind) == digest(path, kind.lower()), f"{below}: another {kind}")
+    owned = [e["fileName"] for p in document["packages"] for e in contained(document, p)]
+    require(sorted(owned) == sorted(f"./{below}" for below in listed), "files without one package")
+
+
+def libraries_are_those_of_listed_packages(folder):
+    """Each library is byte for byte what Debian's package of the listed version brought, and the
+    loader finds each that the programs need in the tree."""
+    tree = build(folder)
+    document = spdx(tree)
+    versions = {p["name"]: p["versionInfo"] for p in document["packages"]}
+    owners = {
+        entry["fileName"]: package["name"]
+        for package in document["packages"]
+        for entry in contained(document, package)
+    }
+    libraries = [below for below in files(tree) if ".so" in os.path.basename(below)]
+    spelled = [f"/{below.removeprefix(prefix)}" for below in libraries for prefix in ("", "usr/")]
+    brought = dpkg("-S", *spelled, check=False).stdout  # of two spellings it knows one
+    names = [package["name"] for package in document["packages"] if package["name"] != "holdfast"]
+    installed = set(dpkg("-W", "-f", "${Package} ${Version}\n", *names).stdout.splitlines())
+    for name in names:
+        require(f"{name} {versions[name]}" in installed, f"{name}: {versions[name]} is not there")
+    for below in libraries:
+        name = owners[f"./{below}"]
+        require(digest(f"/{below}") == digest(os.path.join(tree, below)), f"{below}: was changed")
+        place = re.escape(below.removeprefix("usr"))
+        of = rf"^{re.escape(name)}:\S+: (/usr)?{place}$"
+        require(re.search(of, brought, re.M), f"{below}: is not of {name}")
+    for name in names:
+        path = os.path.join(tree, "usr", "share", "doc", name, "copyright")
+        require(os.path.exists(path), f"{name}: its licence is missing")
+    loader = subprocess.run(
+        ["ldd", os.path.join(PROGRAMS, "holdfastd"), os.path.join(PROGRAMS, "holdfast")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    opened = {os.path.realpath(path)[1:] for path in re.findall(r"(/\S+) \(0x", loader.stdout)}
+    require(opened == set(libraries), f"needed and there differ: {opened ^ set(libraries)}")
+    print(f"image: {len(libraries)} libraries of {len(names)} packages")
+
+
+def dpkg(*arguments, check=True):
+    command = ["dpkg-query", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=check)
+
+
+# --- The tree ---------------------------------------------------------------------------------
+
+
+def holds_no_tools_and_no_open_modes(folder):
+    require_no_tools(build(folder))
+
+
+def require_no_tools(tree):
+    for below, status in entries(tree):
+        name, mode = os.path.basename(below), status.st_mode
+        if stat.S_ISLNK(mode):
+            target = os.readlink(os.path.join(tree, below))
+            at = os.path.join("/", os.path.dirname(below), target)
+            require(os.path.lexists(tree + os.path.normpath(at)), f"{below}: leads nowhere")
+            continue
+        require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), f"{below}: is neither file nor directory")
+        require(not mode & (stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX), f"{below}: mode {mode:o}")
+        require(not mode & (stat.S_IWGRP | stat.S_IWOTH), f"{below}: others may write to it")
+        if stat.S_ISREG(mode):
+            require(not TOOLS.fullmatch(name), f"{below}: has no place in an image")
+    executable = {b for b in files(tree) if os.access(os.path.join(tree, b), os.X_OK)}
+    loader = {below for below in executable if os.path.basename(below).startswith("ld-linux")}
+    programs = {"usr/bin/holdfastd", "usr/bin/holdfast"}
+    require(executable - loader == programs, f"executable: {executable}")
+
+
+def picture(tree):
+    return {
+        below: (
+            status.st_mode,
+            status.st_mtime,
+            status.st_uid,
+            os.readlink(os.path.join(tree, below)) if stat.S_ISLNK(status.st_mode) else "",
+            digest(os.path.join(tree, below)) if stat.S_ISREG(status.st_mode) else "",
+        )
+        for below, status in entries(tree)
+    }
+
+
+def is_the_same_twice(folder):
+    before = os.umask(0o077)
+    first = picture(build(folder, "first"))
+    os.umask(before)
+    second = picture(build(folder, "second"))
+    differ = [b for b in set(first) | set(second) if first.get(b) != second.get(b)]
+    require(not differ, f"differ: {[(b, first.get(b), second.get(b)) for b in differ[:5]]}")
+    times = {seen[1] for seen in first.values()}
+    require(times == {SECONDS}, f"times other than SOURCE_DATE_EPOCH: {times}")
+
+
+def names_no_build_directory(folder):
+    tree = build(folder)
+    for below in files(tree):
+        with open(os.path.join(tree, below), "rb") as file:
+            content = file.read()
+        for place in {ROOT, os.path.abspath(PROGRAMS), folder}:
+            require(place.encode() + b"/" not in content, f"{below}: names {place}")
+
+
+# --- What is refused --------------------------------------------------------------------------
+
+
+def refuses_a_test_build(folder):
+    """A release is taken as it is, so that this holds of either preset."""
+    program = os.path.join(PROGRAMS, "holdfastd")
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    test_build = "(test build)" in said.stdout
+    command = [IMAGE_ROOT, PROGRAMS, os.path.join(folder, "root")]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    refused = ran.returncode == 1 and "build the preset release" in ran.stderr
+    require(refused == test_build, f"test build: {test_build}, refused: {ran.stderr}")
+
+
+def refuses_a_changed_file(folder):
+    """What a package brought, and somebody changed since, comes into no image."""
+    listed = dpkg("-L", "ca-certificates").stdout.splitlines()
+    victim = next(path for path in listed if path.endswith(".crt"))
+    changed = os.path.join(folder, "changed")
+    shutil.copy(victim, changed)
+    with open(changed, "a", encoding="utf-8") as file:
+        file.write("\n")
+    script = 'set -eu; mount --make-rprivate /; mount --bind "$1" "$2"; shift 2; exec "$@"'
+    root = os.path.join(folder, "root")
+    inner = [changed, victim, IMAGE_ROOT, "--test-build", PROGRAMS, root]
+    command = ["unshare", "--mount", "sh", "-c", script, "sh", *inner]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    wanted = f"image-root: {victim}: is not as ca-certificates brought it"
+    require(ran.returncode == 1 and wanted in ran.stderr, f"{ran.returncode} {ran.stderr}")
+
+
+# --- What it serves ---------------------------------------------------------------------------
+
+
+class Confined:
+    """The tree with a state directory, and with a directory for what is in etc/holdfast."""
+
+    def __init__(self, folder):
+        self.tree = build(folder)
+        self.state, self.etc = os.path.join(folder, "state"), os.path.join(folder, "etc")
+        os.mkdir(self.state, 0o700)
+        os.chown(self.state, USER, USER)
+        os.mkdir(self.etc)
+        os.chmod(self.etc, 0o755)
+        with open(os.path.join(self.etc, "holdfastd.yaml"), "w", encoding="utf-8") as file:
+            file.write(CONFIG)
+        shutil.copy(os.path.join(ROOT, "tests", "data", "conversation.jsonl"), self.etc)
+        for name in os.listdir(self.etc):
+            os.chmod(os.path.join(self.etc, name), 0o644)
+
+    def command(self, *arguments):
+        places = [self.tree, self.state, self.etc]
+        return ["unshare", "--mount", "sh", "-c", CONFINED, "sh", *places, *arguments]
+
+    def run(self, *arguments):
+        return subprocess.run(
+            self.command(*arguments), capture_output=True, text=True, timeout=WAIT_SECONDS
+        )
+
+
+class Server:
+    def __init__(self, confined):
+        self.log = open(os.path.join(os.path.dirname(confined.tree), "log"), "w+b")
+        self.process = subprocess.Popen(
+            confined.command("holdfastd", "--config", "/etc/holdfast/holdfastd.yaml"),
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+        )
+        self.address = ""
+
+    def __enter__(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], WAIT_SECONDS)
+        line = self.process.stdout.readline().decode() if ready else ""
+        found = re.match(r"holdfastd ready: address=(\S+)", line)
+        if not found:
+            self.__exit__()
+            self.log.seek(0)
+            raise Failed(f"the server does not start: {self.log.read().decode()}")
+        self.address = found[1]
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.terminate()
+        return self.process.wait(WAIT_SECONDS)
+
+
+def facts(pid):
+    """What the kernel says of a process: its status, and for each mount whether it is ro or rw."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    with open(f"/proc/{pid}/mountinfo", encoding="utf-8") as file:
+        mounts = [line.split() for line in file]
+    return status, {mount[4]: mount[5].split(",")[0] for mount in mounts}
+
+
+def require_unprivileged(status, options):
+    for key in ("Uid", "Gid"):
+        require(set(status[key].split()) == {str(USER)}, f"{key} is {status[key]}")
+    require(set(status["Groups"].split()) <= {str(USER)}, f"it has the groups {status['Groups']}")
+    require(int(status["CapEff"], 16) == 0, f"it has capabilities: {status['CapEff']}")
+    require(status["NoNewPrivs"] == "1", "it can gain privileges")
+    require(options["/"] == "ro" and options[f"/{STATE}"] == "rw", f"its mounts: {options}")
+
+
+def serves_read_only_as_unprivileged_user(folder):
+    """Ready, healthy, a replay without a difference, exit 0, and what was kept is there again."""
+    confined = Confined(folder)
+    before = picture(confined.tree)
+    with Server(confined) as server:
+        require_unprivileged(*facts(server.process.pid))
+        health = confined.run("holdfastd", "healthcheck", "--address", server.address)
+        require(health.returncode == 0, f"healthcheck: {health.returncode} {health.stderr}")
+        recording = ["--verify", "/etc/holdfast/conversation.jsonl"]
+        replay = ["holdfast", "--address", server.address, "replay", "--run", "kept", *recording]
+        said = confined.run(*replay)
+        print(said.stdout, end="")
+        whole = "3 sessions, 7 turns, 27 messages, 0 differences"
+        require(said.returncode == 0 and whole in said.stdout, f"replay: {said}")
+        code = server.stop()
+        require(code == 0, f"SIGTERM ended it with {code}")
+        health = confined.run("holdfastd", "healthcheck", "--address", server.address)
+        require(health.returncode == 1, f"healthcheck of no server: {health.returncode}")
+    with Server(confined) as server:
+        listed = confined.run("holdfast", "--address", server.address, "session", "list")
+        require(listed.stdout.count("-kept") == 3, f"after the restart: {listed}")
+        require(server.stop() == 0, "the second server does not end in order")
+    require(picture(confined.tree) == before, "the tree was written to")
+
+
+# --- The Dockerfile ---------------------------------------------------------------------------
+
+
+def dockerfile_copies_each_folder_of_the_programs(folder):
+    """And the list of what the builder may see has each of them."""
+    del folder
+    with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
+        text = file.read()
+    made = re.findall(r"^holdfast_(?:library|protos)\(\w+ ([\w-]+)\)", text, re.M)
+    require(len(made) >= 6, f"only {made} are understood of CMakeLists.txt")
+    with open(os.path.join(ROOT, "Dockerfile"), encoding="utf-8") as file:
+        copied = dict(re.findall(r"^COPY ([\w-]+) ([\w-]+)$", file.read(), re.M))
+    with open(os.path.join(ROOT, ".dockerignore"), encoding="utf-8") as file:
+        seen = re.findall(r"^!([\w-]+)$", file.read(), re.M)
+    for name in made:
+        require(copied.get(name) == name, f"the Dockerfile does not copy {name}")
+        require(name in seen, f".dockerignore leaves {name} out")
+
+
+NEEDS_ROOT = [serves_read_only_as_unprivileged_user, refuses_a_changed_file]
+CASES = {
+    "".join(word.capitalize() for word in case.__name__.split("_")): case
+    for case in (
+        list_is_valid_spdx,
+        list_has_each_file_once,
+        libraries_are_those_of_listed_packages,
+        holds_no_tools_and_no_open_modes,
+        is_the_same_twice,
+        names_no_build_directory,
+        refuses_a_test_build,
+        refuses_a_changed_file,
+        serves_read_only_as_unprivileged_user,
+        dockerfile_copies_each_folder_of_the_programs,
+    )
+}
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(CASES))
+        return 0
+    case = CASES[sys.argv[1]]
+    if case in NEEDS_ROOT and os.geteuid() != 0:
+        again = ["sudo", f"HOLDFAST_BIN_DIR={PROGRAMS}", sys.executable, *sys.argv]
+        os.execvp("sudo", again)
+    with tempfile.TemporaryDirectory(prefix="holdfast-image-") as folder:
+        try:
+            case(folder)
+        except Failed as failed:
+            print(f"image: {failed}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    sys.exit(main())
