@@ -291,6 +291,21 @@ function(holdfast_document_tests folder)
     LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()
 
+# The checks of deploy/, which name themselves, with the programs of one preset.
+function(holdfast_deploy_tests folder)
+  if(NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
+    return()
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(check ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/run.py)
+  execute_process(COMMAND ${check} --list OUTPUT_VARIABLE checks COMMAND_ERROR_IS_FATAL ANY)
+  foreach(name ${checks})
+    add_test(NAME deploy.${name} COMMAND ${check} ${name} ${CMAKE_BINARY_DIR})
+    set_tests_properties(deploy.${name} PROPERTIES LABELS deploy TIMEOUT 300)
+  endforeach()
+endfunction()
+
 # What takes foreign bytes: a library of the targets in tests/fuzz for their test, and with
 # HOLDFAST_FUZZ a program bin/fuzz_TARGET for each. One preset's long tests build and run those.
 function(holdfast_fuzz_targets library)
