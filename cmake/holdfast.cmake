@@ -302,7 +302,7 @@ function(holdfast_deploy_tests folder)
   execute_process(COMMAND ${check} --list OUTPUT_VARIABLE checks COMMAND_ERROR_IS_FATAL ANY)
   foreach(name ${checks})
     add_test(NAME deploy.${name} COMMAND ${check} ${name} ${CMAKE_BINARY_DIR})
-    set_tests_properties(deploy.${name} PROPERTIES LABELS deploy TIMEOUT 300)
+    set_tests_properties(deploy.${name} PROPERTIES LABELS deploy TIMEOUT 600)
   endforeach()
 endfunction()
 

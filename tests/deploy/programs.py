@@ -9,7 +9,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONVERSATION = os.path.join(ROOT, "tests", "data", "conversation.jsonl")
-WAIT_SECONDS = 60
+WAIT_SECONDS = 120
 
 
 class Failed(Exception):
@@ -110,6 +110,15 @@ class Server:
         self.address, self.pid = facts["address"], int(facts["pid"])
         return self
 
+    def expect_refused(self, text):
+        """The start is refused, with a reason that has this text."""
+        try:
+            self.start()
+        except Failed as refused:
+            expect(text in str(refused), str(refused))
+            return
+        raise Failed("the server starts, and must be refused")
+
     def stop(self):
         """SIGTERM; the exit code."""
         os.kill(self.pid, signal.SIGTERM)
@@ -130,10 +139,10 @@ class Server:
 
 
 class Postgres:
-    """A cluster of the check's own, reached by a socket in `folder`."""
+    """A cluster of the check's own, reached by a socket in `folder`. It syncs nothing."""
 
-    def __init__(self, folder, settings=()):
-        self.folder, self.settings, self.process = folder, list(settings), None
+    def __init__(self, folder):
+        self.folder, self.process = folder, None
 
     def __enter__(self):
         return self
@@ -143,7 +152,7 @@ class Postgres:
 
     def start(self):
         self.process = subprocess.Popen(
-            [os.path.join(ROOT, "scripts", "postgres"), "serve", self.folder, *self.settings],
+            [os.path.join(ROOT, "scripts", "postgres"), "serve", self.folder, "fsync=off"],
             stdout=subprocess.DEVNULL,
             stderr=open(self.folder + ".log", "ab"),
             stdin=subprocess.DEVNULL,

@@ -9,6 +9,8 @@ import sys
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 
+import drill_files
+import drill_postgres
 import samples
 import unit
 from programs import Failed
@@ -18,6 +20,12 @@ CHECKS = {
     "Unit.IsValid": unit.check_valid,
     "Unit.IsHardened": unit.check_hardened,
     "Unit.AllowsWhatAServerCalls": unit.check_system_calls,
+    "Files.RestoresWhatWasAcknowledged": drill_files.check,
+    "Files.RefusesWhatIsNotWhole": drill_files.check_wholeness,
+    "Files.CopiesWhatIsBeyondOldWatermarks": drill_files.check_quiet,
+    "Files.ServesAVolumeThatMoved": drill_files.check_volume,
+    "Postgres.RestoresALogicalCopy": drill_postgres.check_dump,
+    "Postgres.RestoresAPhysicalCopy": drill_postgres.check_base,
 }
 
 
