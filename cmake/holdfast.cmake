@@ -291,31 +291,35 @@ function(holdfast_document_tests folder)
     LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()
 
-# The root of the image, made of the programs of this build, and one test for each thing that is
-# said of it. A sanitizer's programs are in no image. The image itself is built by the long part of
-# one preset, in a container, from the sources.
-function(holdfast_image_tests folder)
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=" OR CMAKE_CXX_COMPILER_ID MATCHES Clang)
+# Tests of a program in `folder`, run.py, in an interpreter of Debian, which is what its packages are
+# for: one test `prefix`.NAME for each check that it names. They run the programs of one preset, and
+# keep what they install in its build directory.
+function(holdfast_checks folder prefix)
+  if(NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
     return()
   endif()
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  set(check ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
+  find_program(DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+  set(check ${DEBIAN_PYTHON} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/run.py)
-  execute_process(COMMAND ${check} --list OUTPUT_VARIABLE cases
+  execute_process(COMMAND ${check} --list OUTPUT_VARIABLE names
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  string(REPLACE "\n" ";" cases "${cases}")
-  foreach(case ${cases})
-    add_test(NAME image.RuntimeRoot.${case} COMMAND ${check} ${case})
-    set_tests_properties(image.RuntimeRoot.${case} PROPERTIES
-      LABELS image TIMEOUT ${HOLDFAST_TEST_SECONDS}
-      ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin")
+  string(REGEX MATCH "^[a-z]+" label ${prefix})
+  foreach(name ${names})
+    add_test(NAME ${prefix}.${name} COMMAND ${check} ${name} ${CMAKE_BINARY_DIR})
+    set_tests_properties(${prefix}.${name} PROPERTIES
+      LABELS ${label} TIMEOUT ${HOLDFAST_TEST_SECONDS})
   endforeach()
-  if(CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
-    add_test(NAME image.LongImage.RunsConfined
-      COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/long.py)
-    set_tests_properties(image.LongImage.RunsConfined PROPERTIES
-      LABELS long TIMEOUT 10800 PROCESSORS 2)
+endfunction()
+
+# A long part that is a program of its own; it runs the programs of one preset.
+function(holdfast_long_check name program seconds)
+  if(NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
+    return()
   endif()
+  find_program(DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+  add_test(NAME ${name}
+    COMMAND ${DEBIAN_PYTHON} ${CMAKE_SOURCE_DIR}/${program} ${CMAKE_BINARY_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS long TIMEOUT ${seconds} PROCESSORS 2)
 endfunction()
 
 # What takes foreign bytes: a library of the targets in tests/fuzz for their test, and with

@@ -5,7 +5,7 @@ root, on a read-only root, without capabilities.
 No registry of images is needed: debian:bookworm-slim is made of Debian's packages, where it is not
 there yet. The daemon keeps what it builds in build/image, so that a second run compiles again only
 if the sources have changed. Needs root, and a kernel with namespaces and cgroups. The programs of
-$HOLDFAST_BIN_DIR, or of build/bin, are those of a test build that the image is compared with.
+build/bin are those of a test build that the image is compared with.
 
 What begins with `report: ` is said in docs/reports/image.md.
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tests the root of the image, which scripts/image-root makes of the programs in $HOLDFAST_BIN_DIR.
+"""Tests the root of the image, which scripts/image-root makes of the programs of a build.
 
-    tests/image/run.py CASE      runs one case
-    tests/image/run.py --list    names the cases
+    tests/image/run.py CASE [BUILD]    runs one case with the programs of BUILD/bin, or build/bin
+    tests/image/run.py --list          names the cases
 
 The cases that serve from the root need the right to mount and to change the user: they call sudo
 where they do not run as root.
@@ -19,7 +19,8 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROGRAMS = os.environ.get("HOLDFAST_BIN_DIR") or os.path.join(ROOT, "build", "bin")
+BUILD = sys.argv[2] if len(sys.argv) > 2 else os.path.join(ROOT, "build")
+PROGRAMS = os.path.join(BUILD, "bin")
 IMAGE_ROOT = os.path.join(ROOT, "scripts", "image-root")
 LIST = "usr/share/doc/holdfast/holdfast.spdx.json"
 STATE = "var/lib/holdfast"
@@ -438,12 +439,11 @@ CASES = {
 
 def main():
     if sys.argv[1:] == ["--list"]:
-        print("\n".join(CASES))
+        print(";".join(CASES))
         return 0
     case = CASES[sys.argv[1]]
     if case in NEEDS_ROOT and os.geteuid() != 0:
-        again = ["sudo", f"HOLDFAST_BIN_DIR={PROGRAMS}", sys.executable, *sys.argv]
-        os.execvp("sudo", again)
+        os.execvp("sudo", ["sudo", sys.executable, *sys.argv])
     with tempfile.TemporaryDirectory(prefix="holdfast-image-") as folder:
         try:
             case(folder)

@@ -1,0 +1,180 @@
+"""What the checks of deploy/ share: real servers, replays, a PostgreSQL, and bounded waits."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CONVERSATION = os.path.join(ROOT, "tests", "data", "conversation.jsonl")
+WAIT_SECONDS = 120
+
+
+class Failed(Exception):
+    """What a check found."""
+
+
+def expect(condition, problem):
+    if not condition:
+        raise Failed(problem)
+
+
+def wait_for(what, condition, seconds=WAIT_SECONDS):
+    """The first true value of `condition`, which is asked again and again for so long."""
+    end = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise Failed(f"waited {seconds} s for {what}")
+        time.sleep(0.02)
+
+
+def run(command, seconds=WAIT_SECONDS, **options):
+    """The finished process; its output is text, standard error with it."""
+    return subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=seconds,
+        check=False,
+        **options,
+    )
+
+
+def done(command, **options):
+    """The output of a command that must succeed."""
+    process = run(command, **options)
+    words = " ".join(command)
+    expect(process.returncode == 0, f"`{words}` ended with {process.returncode}: {process.stdout}")
+    return process.stdout
+
+
+class Folder:
+    """A short temporary directory that others may enter, gone at the end."""
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="holdfast-deploy.", dir="/tmp")
+        os.chmod(self.path, 0o755)
+        return self.path
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class Server:
+    """A holdfastd on a free port. Its store is `root`, or the database `dsn`."""
+
+    def __init__(self, build, folder, name, root=None, dsn=None, wrapper=()):
+        self.command = list(wrapper) + [os.path.join(build, "bin", "holdfastd")]
+        self.cli = os.path.join(build, "bin", "holdfast")
+        self.log = os.path.join(folder, f"{name}.log")
+        self.config = os.path.join(folder, f"{name}.yaml")
+        store = f"kind: fs, root: '{root}'" if root else f'kind: postgres, dsn: "{dsn}"'
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(
+                "server: {address: '127.0.0.1:0'}\n"
+                f"stores: [{{name: local, active: true, {store}}}]\n"
+            )
+        self.process = self.address = self.pid = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def start(self):
+        """Serves, or fails with what the server said."""
+        before = os.path.getsize(self.log) if os.path.exists(self.log) else 0
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                self.command + ["--config", self.config],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                text=True,
+            )
+        ready = self.process.stdout.readline()
+        if not ready.startswith("holdfastd ready"):
+            code = self.process.wait()
+            with open(self.log, encoding="utf-8") as log:
+                log.seek(before)
+                raise Failed(f"the server ended with {code}: {log.read()}")
+        facts = dict(word.split("=", 1) for word in ready.split() if "=" in word)
+        self.address, self.pid = facts["address"], int(facts["pid"])
+        return self
+
+    def expect_refused(self, text):
+        """The start is refused, with a reason that has this text."""
+        try:
+            self.start()
+        except Failed as refused:
+            expect(text in str(refused), str(refused))
+            return
+        raise Failed("the server starts, and must be refused")
+
+    def stop(self):
+        """SIGTERM; the exit code."""
+        os.kill(self.pid, signal.SIGTERM)
+        return self.process.wait(WAIT_SECONDS)
+
+    def kill(self):
+        if self.process is not None and self.process.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self.process.wait(WAIT_SECONDS)
+
+    def client(self, *words):
+        """The finished `holdfast` with these words."""
+        return run([self.cli, "--address", self.address, *words])
+
+    def answer(self, *words):
+        """What `holdfast --output json` says."""
+        return json.loads(done([self.cli, "--address", self.address, "--output", "json", *words]))
+
+
+class Postgres:
+    """A cluster of the check's own, reached by a socket in `folder`. It syncs nothing."""
+
+    def __init__(self, folder):
+        self.folder, self.process = folder, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [os.path.join(ROOT, "scripts", "postgres"), "serve", self.folder, "fsync=off"],
+            stdout=subprocess.DEVNULL,
+            stderr=open(self.folder + ".log", "ab"),
+            stdin=subprocess.DEVNULL,
+        )
+        probe = ["pg_isready", "--quiet", "--host", self.folder, "--username", "holdfast"]
+        wait_for("PostgreSQL", lambda: self._ended() or run(probe).returncode == 0)
+        return self
+
+    def _ended(self):
+        if self.process.poll() is not None:
+            with open(self.folder + ".log", encoding="utf-8") as log:
+                raise Failed(f"PostgreSQL ended: {log.read()}")
+        return False
+
+    def stop(self, how=signal.SIGINT):
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait(WAIT_SECONDS)
+
+    def dsn(self, database):
+        return f"host={self.folder} user=holdfast dbname={database}"
+
+    def sql(self, database, statement):
+        command = ["psql", "--no-psqlrc", "--tuples-only", "--no-align", "--dbname"]
+        return done(command + [self.dsn(database), "--command", statement]).strip()
