@@ -291,6 +291,24 @@ function(holdfast_document_tests folder)
     LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()
 
+# The chart: helm of both majors renders it, and holdfastd judges what comes of it. One preset's
+# tests have it, and install their tools into chart/ of the build directory.
+function(holdfast_chart_tests folder)
+  if(NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
+    return()
+  endif()
+  # Debian's own interpreter is the one that its packages are for.
+  find_program(DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+  set(check ${DEBIAN_PYTHON} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/run.py)
+  execute_process(COMMAND ${check} --list OUTPUT_VARIABLE names
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  foreach(name ${names})
+    add_test(NAME chart.${name} COMMAND ${check} ${name} ${CMAKE_BINARY_DIR})
+    set_tests_properties(chart.${name} PROPERTIES LABELS chart TIMEOUT ${HOLDFAST_TEST_SECONDS})
+  endforeach()
+endfunction()
+
 # What takes foreign bytes: a library of the targets in tests/fuzz for their test, and with
 # HOLDFAST_FUZZ a program bin/fuzz_TARGET for each. One preset's long tests build and run those.
 function(holdfast_fuzz_targets library)
