@@ -6,6 +6,7 @@ import os
 import subprocess
 
 import policies
+import serving
 import tools
 import types_of_objects
 from spoilers import SPOILERS
@@ -263,4 +264,5 @@ CHECKS = {
     "Schema": schema_is_whole,
     "Reference": reference,
     "Notes": notes,
+    "Serves": serving.serves,
 }

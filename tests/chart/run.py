@@ -16,6 +16,7 @@ NAMES = [
     "Schema",
     "Reference",
     "Notes",
+    "Serves",
 ]
 
 
