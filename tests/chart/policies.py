@@ -106,7 +106,7 @@ def no_token(rendering):
 
 
 def resources(rendering):
-    """Memory is bounded and fits the budget; a processor is asked for and not limited."""
+    """Memory is limited and fits the budget; CPU is requested and not limited."""
     named = rendering.values["resources"]
     for place, container in rendering.containers():
         if container["name"] not in ("holdfastd", "migrate", "healthcheck"):
@@ -116,7 +116,7 @@ def resources(rendering):
             yield f"{place}: {container['resources']}"
             return
         if "cpu" in limits and "cpu" not in named.get("limits", {}):
-            yield f"{place}: has a limit of the processor that nobody named"
+            yield f"{place}: has a CPU limit that no value names"
     server = rendering.holdfastd()["resources"]
     budget = measure(rendering.values["config"]["limits"]["memory_budget"], MEBIBYTES)
     limit = measure(server["limits"]["memory"], QUANTITIES)
@@ -127,7 +127,7 @@ def resources(rendering):
 
 
 def probes(rendering):
-    """Startup and readiness ask for the whole server; liveness asks what no store moves."""
+    """Startup and readiness ask for the whole server; liveness asks the name `liveness`."""
     container = rendering.holdfastd()
     for name, service in (("startup", None), ("readiness", None), ("liveness", "liveness")):
         probe = container[f"{name}Probe"]
@@ -245,7 +245,7 @@ def rollout(rendering):
 
 
 def disruptions(rendering):
-    """A budget lets at least one server go."""
+    """A budget allows at least one eviction."""
     for found in rendering.kind("PodDisruptionBudget"):
         spec = found["spec"]
         scaling = rendering.values["autoscaling"]
@@ -253,7 +253,7 @@ def disruptions(rendering):
         if ("maxUnavailable" in spec) == ("minAvailable" in spec):
             yield f"PodDisruptionBudget: {spec}"
         if spec.get("maxUnavailable") == 0 or spec.get("minAvailable") == least:
-            yield f"PodDisruptionBudget: lets none of {least} go"
+            yield f"PodDisruptionBudget: allows no eviction of {least}"
 
 
 def ports(rendering):
@@ -269,7 +269,7 @@ def ports(rendering):
 
 
 def network(rendering):
-    """The port is open to those that were named alone; what goes out is the database and DNS."""
+    """The port admits named peers alone; egress is the database and DNS."""
     policies = rendering.kind("NetworkPolicy")
     if bool(policies) != rendering.values["networkPolicy"]["enabled"]:
         yield f"{len(policies)} policies"
@@ -279,11 +279,39 @@ def network(rendering):
             yield f"NetworkPolicy: {spec['policyTypes']}"
         for rule in spec["ingress"]:
             if not rule.get("from") or not rule.get("ports"):
-                yield f"NetworkPolicy: lets everybody in: {rule}"
+                yield f"NetworkPolicy: admits every peer: {rule}"
         open_ports = {port["port"] for rule in spec["egress"] for port in rule["ports"]}
         database = rendering.values["store"]["postgres"]["port"]
         if 53 not in open_ports or (database in open_ports) != rendering.over_database():
             yield f"NetworkPolicy: out go {open_ports}"
+
+
+def metrics(rendering):
+    """Metrics have a port where they are on, and none where they are off."""
+    wanted = rendering.values["metrics"]
+    server = rendering.holdfastd()
+    address = f"0.0.0.0:{wanted['port']}"
+    config = tools.load(rendering.config()["data"]["holdfastd.yaml"])
+    told = config.get("telemetry", {}).get("metrics_address")
+    if told != (address if wanted["enabled"] else None):
+        yield f"telemetry: {config.get('telemetry')}"
+    found = [port["containerPort"] for port in server["ports"] if port["name"] == "metrics"]
+    found += [
+        port["port"]
+        for service in rendering.kind("Service")
+        for port in service["spec"]["ports"]
+        if port["name"] == "metrics"
+    ]
+    if found != ([wanted["port"]] * 2 if wanted["enabled"] else []):
+        yield f"ports {found} of {wanted}"
+    rules = [
+        rule
+        for policy in rendering.kind("NetworkPolicy")
+        for rule in policy["spec"]["ingress"]
+        if rule["ports"][0]["port"] == "metrics"
+    ]
+    if len(rules) != (wanted["enabled"] and rendering.values["networkPolicy"]["enabled"]):
+        yield f"NetworkPolicy: {rules}"
 
 
 def secrets(rendering):
@@ -357,6 +385,7 @@ POLICIES = (
     disruptions,
     ports,
     network,
+    metrics,
     secrets,
     references,
     connections,

@@ -8,16 +8,18 @@ import stat
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 import tools
 
 READY_SECONDS = 60
 CONVERSATION = os.path.join(tools.ROOT, "tests", "data", "conversation.jsonl")
+ADDRESSES = {"0.0.0.0:7420": "127.0.0.1:0", "0.0.0.0:9464": "127.0.0.1:0"}
 CLUSTER = os.path.join(tools.ROOT, "scripts", "postgres")
 
 
 class Pod:
-    """The server's pod of a rendering, in a folder that stands for its file system."""
+    """The server's pod of a rendering, in a folder in place of its file system."""
 
     def __init__(self, found, objects, folder, replaced):
         self.found, self.folder = found, folder
@@ -83,6 +85,8 @@ class Pod:
         if not address:
             raise SystemExit(f"chart: the server does not start: {tools.read(log.name)}")
         self.address = address[1]
+        metrics = re.search(r" metrics=(\S+)", ready)
+        self.metrics = metrics and metrics[1]
 
     def probe(self, name):
         """What the exec probe says, and its exit code."""
@@ -120,6 +124,9 @@ def drive(pod):
     replayed = subprocess.run([client, *words], capture_output=True, text=True, check=False)
     if replayed.returncode != 0:
         yield f"the conversation: {replayed.stdout}{replayed.stderr}"
+    with urllib.request.urlopen(f"http://{pod.metrics}/metrics", timeout=READY_SECONDS) as scrape:
+        if b"\nholdfast_" not in scrape.read():
+            yield "there are no metrics"
     code = pod.stop()
     if code != 0:
         yield f"the server ends with {code}: {tools.read(pod.folder + '/log')}"
@@ -127,8 +134,9 @@ def drive(pod):
 
 def over_files(found, folder):
     """The defaults, over an empty volume."""
-    objects = tools.load_all(found.template(4, [], more=["--set", "probes.kind=exec"]))
-    pod = Pod(found, objects, folder, {"0.0.0.0:7420": "127.0.0.1:0"})
+    more = ["--set", "probes.kind=exec", "--set", "metrics.enabled=true"]
+    objects = tools.load_all(found.template(4, [], more=more))
+    pod = Pod(found, objects, folder, ADDRESSES)
     try:
         yield from drive(pod)
     finally:
@@ -177,7 +185,8 @@ class Database:
 
 def over_postgres(found, folder):
     """The owner migrates, and the serving role serves with the rights that the Cluster gives it."""
-    values = ["probes.kind=exec", "store.kind=postgres", "cloudnativepg.enabled=true"]
+    values = ["probes.kind=exec", "metrics.enabled=true", "store.kind=postgres"]
+    values += ["cloudnativepg.enabled=true"]
     # The cluster's own superuser has the default's name.
     values += ["store.postgres.user=app", "store.postgres.password.existingSecret=serving"]
     more = [word for value in values for word in ("--set", value)]
@@ -186,8 +195,7 @@ def over_postgres(found, folder):
     with tempfile.TemporaryDirectory(prefix="holdfast-chart-") as open_to_all:
         os.chmod(open_to_all, 0o755)
         database = Database(os.path.join(open_to_all, "db"))
-        replaced = {
-            "0.0.0.0:7420": "127.0.0.1:0",
+        replaced = ADDRESSES | {
             "host='demo-holdfast-db-rw'": f"host='{database.folder}'",
             "sslmode='verify-full'": "sslmode='disable'",
         }

@@ -83,6 +83,14 @@ SPOILERS = {
         lambda found: first(found, "NetworkPolicy")["spec"]["egress"].pop(),
         lambda found: found.objects.remove(first(found, "NetworkPolicy")),
     ],
+    "metrics": [
+        lambda found: server_container(found)["ports"].append(
+            {"name": "metrics", "containerPort": 9464}
+        ),
+        lambda found: config_map(found).update(
+            {"holdfastd.yaml": "telemetry: {metrics_address: '0.0.0.0:9464'}"}
+        ),
+    ],
     "secrets": [
         lambda found: found.objects.append({"kind": "Secret", "metadata": {"name": "secret"}}),
         lambda found: server_container(found)["volumeMounts"].append({"name": "owner-password"}),

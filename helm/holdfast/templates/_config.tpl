@@ -1,6 +1,6 @@
 {{/* The files that holdfastd reads. */}}
 
-{{/* What CloudNativePG makes stands in for what the values would name. */}}
+{{/* What CloudNativePG makes replaces what the values would name. */}}
 {{- define "holdfast.cluster" -}}{{ include "holdfast.fullname" . }}-db{{- end -}}
 
 {{- define "holdfast.databaseHosts" -}}
@@ -114,6 +114,11 @@
 {{- $_ := set $server "address" "0.0.0.0:7420" -}}
 {{- $_ := set $server "insecure" true -}}
 {{- $_ := set $config "server" $server -}}
+{{- if .Values.metrics.enabled -}}
+{{- $telemetry := $config.telemetry | default dict -}}
+{{- $_ := set $telemetry "metrics_address" (printf "0.0.0.0:%d" (int64 .Values.metrics.port)) -}}
+{{- $_ := set $config "telemetry" $telemetry -}}
+{{- end -}}
 {{- $store := "" -}}
 {{- if eq .Values.store.kind "postgres" -}}
 {{- $database := .Values.store.postgres -}}

@@ -48,14 +48,17 @@ app.kubernetes.io/component: server
 {{- toYaml (merge $own $root.Values.podLabels $root.Values.commonLabels) -}}
 {{- end -}}
 
-{{/* The metadata of an object: (dict "root" ROOT "name" NAME "component" COMPONENT "annotations" MAP).
-     The name is the suffix behind the full name. */}}
+{{/* The metadata of an object: (dict "root" ROOT "name" NAME "component" COMPONENT "labels" MAP
+     "annotations" MAP). The name is the suffix behind the full name. */}}
 {{- define "holdfast.metadata" -}}
 {{- $root := .root -}}
 name: {{ include "holdfast.fullname" $root }}{{ .name }}
 namespace: {{ $root.Release.Namespace }}
 labels:
   {{- include "holdfast.labels" (list $root (.component | default "server")) | nindent 2 }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- with merge (dict) (.annotations | default dict) $root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}

@@ -1,7 +1,7 @@
 {{/* What is shown after an install. The first line says what is insecure. */}}
 
 {{- define "holdfast.notes" -}}
-INSECURE: the servers have no TLS and no authentication yet (server.insecure: true). Whoever reaches the port reads and writes every session{{ if not .Values.networkPolicy.enabled }}, and no NetworkPolicy keeps anybody out{{ end }}.
+INSECURE: the servers have no TLS and no authentication yet (server.insecure: true). Every client that reaches the port can read and write every session{{ if not .Values.networkPolicy.enabled }}, and no NetworkPolicy restricts clients{{ end }}.
 {{- $name := include "holdfast.fullname" . }}
 {{- $port := int64 .Values.service.port }}
 
@@ -17,7 +17,7 @@ The schema is yours to bring up to date: `holdfastd migrate` before each upgrade
 Clients balance calls by themselves: target dns:///{{ $name }}-headless.{{ .Release.Namespace }}.svc:{{ $port }}, policy round_robin.
 A service config with time limits and retries is protos/holdfast/v1/service_config.json of the repository.
 {{- if .Values.networkPolicy.enabled }}
-The NetworkPolicy lets in {{ ternary "the peers of networkPolicy.callers" "pods of this namespace" (gt (len .Values.networkPolicy.callers) 0) }}.
+The NetworkPolicy admits {{ ternary "the peers of networkPolicy.callers" "pods of this namespace" (gt (len .Values.networkPolicy.callers) 0) }}.
 {{- end }}
 
 From your machine: kubectl -n {{ .Release.Namespace }} port-forward svc/{{ $name }} {{ $port }}:{{ $port }}

@@ -177,6 +177,10 @@ failureThreshold: {{ int64 $probe.failureThreshold }}
   ports:
     - name: grpc
       containerPort: 7420
+    {{- if .Values.metrics.enabled }}
+    - name: metrics
+      containerPort: {{ int64 .Values.metrics.port }}
+    {{- end }}
   {{- $password := ternary (include "holdfast.passwordVariable" $serving) "" $database }}
   {{- if or $password .Values.extraEnv }}
   env:

@@ -4,7 +4,7 @@
 {{- define "holdfast.validate" -}}
 {{- $found := list -}}
 {{- range list "unbuilt" "files" "database" "credentials" "migration" "cluster" "connections"
-    "memory" "times" "availability" "reach" "extras" -}}
+    "memory" "times" "availability" "reach" "metrics" "extras" -}}
 {{- range include (printf "holdfast.refuse.%s" .) $ | splitList "\n" -}}
 {{- if trim . -}}{{- $found = append $found (printf "- %s" (trim .)) -}}{{- end -}}
 {{- end -}}
@@ -225,16 +225,16 @@ podDisruptionBudget.minAvailable: {{ int64 $budget.minAvailable }} of {{ $least 
 {{- $service := .Values.service -}}
 {{- $balancer := eq $service.type "LoadBalancer" -}}
 {{- if and $balancer (not $service.loadBalancerSourceRanges) }}
-service.loadBalancerSourceRanges: a load balancer would offer a port without TLS and authentication to everybody: name the addresses that may call, or set service.type to ClusterIP
+service.loadBalancerSourceRanges: a load balancer would expose a port without TLS and authentication to every address: name those that may call, or set service.type to ClusterIP
 {{- end }}
 {{- if and $service.loadBalancerSourceRanges (not $balancer) }}
 service.loadBalancerSourceRanges: goes with service.type LoadBalancer alone: remove it, and use networkPolicy.callers
 {{- end }}
 {{- if and .Values.ingress.enabled (not .Values.ingress.host) }}
-ingress.host: no host is named, and every host of the controller would lead here: set it
+ingress.host: no host is named, and every host of the controller would be routed here: set it
 {{- end }}
 {{- if and .Values.grpcRoute.enabled (not .Values.grpcRoute.parentRefs) }}
-grpcRoute.parentRefs: no gateway is named: name the one that shall lead here
+grpcRoute.parentRefs: no gateway is named: name the one that routes to this service
 {{- end }}
 {{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.callers) }}
 {{- range $what, $wanted := dict "ingress.enabled" .Values.ingress.enabled "grpcRoute.enabled" .Values.grpcRoute.enabled "service.type" $balancer }}
@@ -242,6 +242,19 @@ grpcRoute.parentRefs: no gateway is named: name the one that shall lead here
 networkPolicy.callers: {{ $what }} brings callers from outside the namespace, and the NetworkPolicy keeps them out: name the peers, for example the controller's namespace
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "holdfast.refuse.metrics" -}}
+{{- $metrics := .Values.metrics -}}
+{{- if and $metrics.enabled (eq (int64 $metrics.port) 7420) }}
+metrics.port: 7420 is the port of gRPC: choose another
+{{- end }}
+{{- if and $metrics.serviceMonitor.enabled $metrics.podMonitor.enabled }}
+metrics.podMonitor.enabled: the ServiceMonitor reads the same metrics, and each would count twice: disable one of them
+{{- end }}
+{{- if and (or $metrics.serviceMonitor.enabled $metrics.podMonitor.enabled) (not $metrics.enabled) }}
+metrics.enabled: a monitor finds no metrics: set it to true, or disable the monitor
 {{- end }}
 {{- end -}}
 
