@@ -291,6 +291,17 @@ function(holdfast_document_tests folder)
     LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()
 
+# A scraper of its own package, which is large, reads the metrics of a server.
+function(holdfast_metrics_tests folder)
+  if(NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
+    return()
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME metrics.LongPrometheus.AnswersQueries
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/prometheus.py ${CMAKE_BINARY_DIR})
+  set_tests_properties(metrics.LongPrometheus.AnswersQueries PROPERTIES LABELS long TIMEOUT 600)
+endfunction()
+
 # What takes foreign bytes: a library of the targets in tests/fuzz for their test, and with
 # HOLDFAST_FUZZ a program bin/fuzz_TARGET for each. One preset's long tests build and run those.
 function(holdfast_fuzz_targets library)

@@ -104,6 +104,7 @@ absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
   auto app = std::make_unique<App>(Key(), std::move(parts));
   RETURN_IF_ERROR(app->Open());
   RETURN_IF_ERROR(app->Listen());
+  RETURN_IF_ERROR(app->ServeMetrics());
   App* self = app.get();
   app->sweeper_ =
       std::make_unique<Periodic>(app->parts_.config.recovery.sweep_interval, app->parts_.random,
@@ -138,8 +139,8 @@ absl::Status App::Open() {
   }
   RETURN_IF_ERROR(TakeDescriptors(config.server.connections, DescriptorsOf(config)));
   ASSIGN_OR_RETURN(secrets_, LoadSecrets(config.secrets));
-  ASSIGN_OR_RETURN(
-      stores_, Stores::Open(config, parts_.make_store, parts_.clock, parts_.random, parts_.log));
+  ASSIGN_OR_RETURN(stores_,
+                   Stores::Open(config, ObservedMaker(), parts_.clock, parts_.random, parts_.log));
   pool_ = std::make_unique<WorkerPool>(
       WorkerPool::Size{.workers = config.server.workers,
                        .queued = config.limits.queued_calls,
@@ -189,6 +190,7 @@ void App::OpenEdge() {
   resets_ = std::make_unique<ResetCounter>(
       [this](const std::string& peer) {
         const size_t closed = connections_->Suspend(peer, parts_.clock.SinceBoot(), kResetWindow);
+        closed_for_resets_ += closed;
         parts_.log.Warn("a peer that gives up its calls again and again is disconnected",
                         {{"peer", peer}, {"connections", static_cast<int64_t>(closed)}});
       },
@@ -207,6 +209,7 @@ void App::OpenEdge() {
                                       .clock = parts_.clock,
                                       .random = parts_.random,
                                       .log = parts_.log,
+                                      .metrics = parts_.metrics,
                                       .secrets = *secrets_,
                                       .resets = resets_.get(),
                                       .unbegun = unbegun_.get(),
@@ -255,15 +258,24 @@ std::string App::ReadyLine() {
   const StoreDescription store = stores_->active().Describe();
   return "holdfastd ready: address=" + address_ + " store=" + parts_.config.ActiveStore().name +
          " kind=" + store.kind + " store_id=" + store.store.value() +
-         " pid=" + std::to_string(getpid());
+         " pid=" + std::to_string(getpid()) +
+         (metrics_endpoint_ == nullptr ? "" : " metrics=" + metrics_address());
 }
 
-void App::SetServing(bool serving) { health_->SetServing(serving); }
+std::string App::metrics_address() const {
+  return metrics_endpoint_ == nullptr ? "" : metrics_endpoint_->address();
+}
+
+void App::SetServing(bool serving) {
+  serving_ = serving;
+  health_->SetServing(serving);
+}
 
 void App::CheckStore() {
   parts_.log.WriteCounts();
   SessionStore& store = stores_->active();
   const absl::Status health = store.CheckHealth();
+  store_healthy_ = health.ok();
   if (health.ok()) return NoteStoreBack();
   const std::string problem = RefusalOf(health).message();
   if (store.Describe().heals) return NoteStoreAway(problem);
@@ -328,6 +340,7 @@ void App::LookAtMemory() { memory_guard_->Look(); }
 
 void App::Sweep() {
   const auto closed = sessions_->RecoverDue(parts_.config.recovery.abandon_after, kSweepCandidates);
+  CountSweep(SweepKind::kAbandoned, closed);
   if (!closed.ok()) {
     parts_.log.Warn("sweep", {{"problem", RefusalOf(closed.status()).message()}});
   } else if (*closed > 0) {
@@ -337,6 +350,7 @@ void App::Sweep() {
 
 void App::SweepCancelled() {
   const auto ended = sessions_->EndCancelled(parts_.config.recovery.cancel_grace, kSweepCandidates);
+  CountSweep(SweepKind::kCancelled, ended);
   if (!ended.ok()) {
     parts_.log.Warn("sweep", {{"problem", RefusalOf(ended.status()).message()}});
   } else if (*ended > 0) {
@@ -410,6 +424,9 @@ void App::Drain() {
   }
   health_->EndWatches();
   EndConnections();
+  // Its threads take up to two seconds to end; what a scrape reads goes next.
+  metrics_endpoint_.reset();
+  sampler_.reset();
   server_->Shutdown(absl::ToChronoTime(parts_.clock.Wall()));
   server_->Wait();
   server_.reset();

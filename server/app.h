@@ -19,6 +19,10 @@
 #include "server/rpc/watch_hub.h"
 #include "server/socket_file.h"
 #include "server/stores.h"
+#include "server/telemetry/metrics.h"
+#include "server/telemetry/metrics_endpoint.h"
+#include "server/telemetry/sampler.h"
+#include "server/telemetry/store_metrics.h"
 #include "server/turn_waiters.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
@@ -30,6 +34,9 @@
 #include "absl/synchronization/mutex.h"
 #include <grpcpp/server.h>
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,8 +53,12 @@ class App {
     const Clock& clock;
     Random& random;
     Log& log;
+    Metrics& metrics;
+    StoreMetrics* store_metrics = nullptr;  // of the active store; may be absent
     // Between saying NOT_SERVING and refusing calls, for those who look at health to look.
     absl::Duration not_serving_wait = absl::Milliseconds(500);
+    // How many lines the sink of `log` has dropped so far; may be empty.
+    std::function<uint64_t()> log_lines_dropped;
   };
 
   // Only Start can make one.
@@ -65,7 +76,10 @@ class App {
 
   // As it is served: HOST:PORT, the port the real one where the configuration says 0, or unix:PATH.
   [[nodiscard]] const std::string& address() const { return address_; }
-  // "holdfastd ready: address=… store=… kind=… store_id=… pid=…"
+  // Where the metrics are served, the port the real one; empty: nowhere.
+  [[nodiscard]] std::string metrics_address() const;
+  // "holdfastd ready: address=… store=… kind=… store_id=… pid=…", and where the metrics are served
+  // " metrics=…".
   [[nodiscard]] std::string ReadyLine();
 
   // Serves until RequestStop or until the store fails, then drains: health says NOT_SERVING, new
@@ -83,6 +97,15 @@ class App {
   absl::Status Listen();
   // The sockets of the configured address; notes what is served in `address_`.
   absl::StatusOr<std::vector<Descriptor>> Bind();
+  // Makes what the maker of the configuration makes, the active store observed.
+  StoreMaker ObservedMaker();
+  // Serves the metrics where the configuration says so.
+  absl::Status ServeMetrics();
+  // Measures what the store can tell by a statement alone. Blocks.
+  void MeasureStore();
+  void ReadLoad();
+  void ReadConnections();
+  void ReadFacts();
   void EndConnections();
   void SetServing(bool serving);
   void CheckStore();
@@ -93,6 +116,8 @@ class App {
   void LookAtMemory();
   void Sweep();
   void SweepCancelled();
+  // Counts a sweep that changed so many sessions, or that failed.
+  void CountSweep(SweepKind kind, const absl::StatusOr<size_t>& changed);
   // Runs a step of background work. An exception ends the step, not the server.
   void RunInBackground(std::string_view work, void (App::*run)());
   void NoteException(std::string_view work, const std::string& what);
@@ -102,6 +127,9 @@ class App {
   void Drain();
 
   Parts parts_;
+  std::atomic<bool> serving_ = false;
+  std::atomic<bool> store_healthy_ = true;  // as of the last check; it was opened before
+  std::atomic<uint64_t> closed_for_resets_ = 0;
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<Admission> admission_;
@@ -132,6 +160,9 @@ class App {
   std::unique_ptr<Periodic> stream_beat_;
   std::unique_ptr<Periodic> memory_beat_;
   std::unique_ptr<Periodic> store_watch_;
+  // If they are wanted; the endpoint goes first, since its scrapes read all that is above.
+  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<MetricsEndpoint> metrics_endpoint_;
   std::string address_;
 
   absl::Mutex mutex_;

@@ -93,11 +93,18 @@ struct SecretsConfig {
   bool operator==(const SecretsConfig&) const = default;
 };
 
+// What the server says of itself.
+struct TelemetryConfig {
+  std::string metrics_address;  // IPV4:PORT of the metrics; empty: none are served
+  bool operator==(const TelemetryConfig&) const = default;
+};
+
 struct Config {
   ServerConfig server;
   std::vector<StoreConfig> stores;
   LimitsConfig limits;
   RecoveryConfig recovery;
+  TelemetryConfig telemetry;
   SecretsConfig secrets;
   bool operator==(const Config&) const = default;
 

@@ -8,12 +8,15 @@
 #include "absl/strings/str_join.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <charconv>
 #include <cstddef>
+#include <netinet/in.h>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <sys/socket.h>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -66,6 +69,11 @@ bool IsLoopback(std::string_view host) {
          host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
+bool IsIpv4(const std::string& host) {
+  in_addr address{};
+  return inet_pton(AF_INET, host.c_str(), &address) == 1;
+}
+
 void CheckAddress(const ServerConfig& server, Violations& out) {
   const std::string problem = AddressProblem(server.address);
   out.Require(problem.empty(), "server.address", problem);
@@ -75,6 +83,19 @@ void CheckAddress(const ServerConfig& server, Violations& out) {
                 "serves other machines, which have no way to prove who they are: say "
                 "server.insecure: true if that is wanted");
   }
+}
+
+void CheckTelemetry(const Config& config, Violations& out) {
+  const std::string& address = config.telemetry.metrics_address;
+  if (address.empty()) return;
+  const std::optional<std::string> host = HostOf(address);
+  if (!host || !IsIpv4(*host)) {
+    return out.Add("telemetry.metrics_address",
+                   "must be IPV4:PORT, for example 127.0.0.1:9464, or empty");
+  }
+  out.Require(config.server.insecure || IsLoopback(*host), "telemetry.metrics_address",
+              "shows the metrics to other machines, which have no way to prove who they are: say "
+              "server.insecure: true if that is wanted");
 }
 
 void CheckConnections(const ServerConfig& server, Violations& out) {
@@ -199,6 +220,7 @@ std::string AddressProblem(const std::string& address) {
 std::vector<ConfigProblem> FindProblems(const Config& config) {
   Violations out;
   CheckServer(config.server, out);
+  CheckTelemetry(config, out);
   CheckStores(config.stores, out);
   const size_t queued = config.limits.queued_calls;
   out.Require(queued >= 1 && queued <= kQueuedCallsMost, "limits.queued_calls",

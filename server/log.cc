@@ -141,6 +141,7 @@ bool Log::Admit(std::string_view subject, std::string_view reason) {
     return true;
   }
   ++window.left_out;
+  left_out_.fetch_add(1, std::memory_order_relaxed);
   left_out_in_ = second;
   return false;
 }

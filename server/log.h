@@ -70,6 +70,8 @@ class Log {
   void Foreign(LogLevel level, std::string_view source, std::string_view text);
   // Writes how many lines were left out in seconds that are over. Later lines do the same.
   void WriteCounts() { WriteCounts(Counts::kPast); }
+  // How many lines were left out so far.
+  [[nodiscard]] uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }
 
  private:
   enum class Counts : uint8_t { kPast, kAll };
@@ -90,6 +92,7 @@ class Log {
   const Clock& clock_;
   // The second in which something was last left out, or -1: what most lines look at.
   std::atomic<int64_t> left_out_in_ = -1;
+  std::atomic<uint64_t> left_out_ = 0;
   absl::Mutex mutex_;
   // Methods, reasons and sources are closed lists.
   absl::btree_map<Subject, Window> windows_ ABSL_GUARDED_BY(mutex_);

@@ -43,7 +43,7 @@ class LogWriter::Queue {
     const absl::MutexLock lock(&mutex_);
     const bool error = level == LogLevel::kError;
     if (!MakeRoom(line.size(), error)) {
-      ++dropped_;
+      NoteDropped();
       return;
     }
     bytes_ += line.size();
@@ -72,6 +72,8 @@ class LogWriter::Queue {
     }
   }
 
+  [[nodiscard]] uint64_t dropped() const { return dropped_ever_; }
+
   // Asks the thread to end; false when it has not within the limit.
   bool End() {
     const absl::MutexLock lock(&mutex_);
@@ -85,6 +87,11 @@ class LogWriter::Queue {
     uint64_t number = 0;
     std::string text;
   };
+
+  void NoteDropped() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ++dropped_;
+    ++dropped_ever_;
+  }
 
   [[nodiscard]] size_t Waiting() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return errors_.size() + others_.size();
@@ -101,7 +108,7 @@ class LogWriter::Queue {
     while (makes_room && !Fits(bytes) && !others_.empty()) {
       bytes_ -= others_.front().text.size();
       others_.pop_front();
-      ++dropped_;
+      NoteDropped();
     }
     return Fits(bytes);
   }
@@ -157,7 +164,8 @@ class LogWriter::Queue {
   uint64_t taken_to_ = 0;  // the thread's alone
   std::atomic<uint64_t> written_to_ = 0;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;  // since the last warning
+  std::atomic<uint64_t> dropped_ever_ = 0;
   size_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // since the last line that said how many
   bool idle_ ABSL_GUARDED_BY(mutex_) = false;   // the thread waits for any line
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
@@ -177,6 +185,8 @@ LogWriter::~LogWriter() {
 }
 
 void LogWriter::AwaitWritten() const { queue_->AwaitWritten(); }
+
+uint64_t LogWriter::dropped() const { return queue_->dropped(); }
 
 Log::Sink LogWriter::sink() {
   return [this](LogLevel level, const std::string& line) { queue_->Push(level, line); };

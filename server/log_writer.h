@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,6 +52,9 @@ class LogWriter final {
   // Waits, at most for kAbortFlushMost, until the lines that are queued now are written. Only what
   // a signal handler may do; the thread goes on meanwhile.
   void AwaitWritten() const;
+
+  // How many lines were dropped so far, for a full queue.
+  [[nodiscard]] uint64_t dropped() const;
 
   // Queues a line. When the queue is full the line is dropped, or an older one for an error's sake;
   // a warning says how many were, once there is room. The sink must not be used after the writer.

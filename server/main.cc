@@ -8,6 +8,8 @@
 #include "server/log_writer.h"
 #include "server/signals.h"
 #include "server/stores.h"
+#include "server/telemetry/metrics.h"
+#include "server/telemetry/store_metrics.h"
 #include "server/version.h"
 #include "session/clock.h"
 #include "session/status_macros.h"
@@ -63,11 +65,17 @@ absl::StatusOr<int> ServeLogged(Config config) {
   const FlushOnAbort flush(writer);
   Log log(writer.sink(), SystemClock());
   const ForeignLog foreign(log);
-  ASSIGN_OR_RETURN(const std::unique_ptr<App> app, App::Start({.config = std::move(config),
-                                                               .make_store = MakerOfStores(log),
-                                                               .clock = SystemClock(),
-                                                               .random = SystemRandom(),
-                                                               .log = log}));
+  Metrics metrics;
+  StoreMetrics store_metrics(metrics, SystemClock());
+  ASSIGN_OR_RETURN(const std::unique_ptr<App> app,
+                   App::Start({.config = std::move(config),
+                               .make_store = MakerOfStores(log, store_metrics),
+                               .clock = SystemClock(),
+                               .random = SystemRandom(),
+                               .log = log,
+                               .metrics = metrics,
+                               .store_metrics = &store_metrics,
+                               .log_lines_dropped = [&writer] { return writer.dropped(); }}));
   const SignalWatch signals([&] { app->RequestStop(); });
   std::cout << app->ReadyLine()
             << std::endl;  // NOLINT(performance-avoid-endl): whoever waits for it must see it now

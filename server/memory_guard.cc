@@ -43,6 +43,7 @@ void MemoryGuard::Look() {
     parts_.memory.ReleaseFree();
     held = parts_.memory.Held();
   }
+  held_ = held;
   if (held >= parts_.limit) {
     Close(held);
   } else {
@@ -59,6 +60,7 @@ void MemoryGuard::Close(size_t held) {
     closed = parts_.connections.DisconnectAll();
   }
   if (closed == 0) return;
+  closed_ += closed;
   parts_.log.Warn(all ? "the process holds too much memory: every connection is closed"
                       : "the process holds too much memory: connections that sent most without a "
                         "call are closed",

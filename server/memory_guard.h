@@ -7,7 +7,9 @@
 #include "server/net/descriptor.h"
 #include "server/net/unbegun_bytes.h"
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace holdfast {
 
@@ -48,11 +50,18 @@ class MemoryGuard final {
 
   void Look();
 
+  // Any thread may call these two. What the process held at the last look, in bytes.
+  [[nodiscard]] size_t held() const { return held_; }
+  // How many connections were closed so far.
+  [[nodiscard]] uint64_t closed() const { return closed_; }
+
  private:
   void Close(size_t held);
 
   const Parts parts_;
   int looks_over_ = 0;
+  std::atomic<size_t> held_ = 0;
+  std::atomic<uint64_t> closed_ = 0;
 };
 
 }  // namespace holdfast

@@ -25,12 +25,18 @@
 namespace holdfast {
 namespace {
 
+// Whom a store reports to.
+struct Listeners {
+  Log& log;
+  StoreMeter& meter;
+};
+
 // A maker of one kind.
 struct Kind {
   std::string_view name;
   absl::StatusOr<std::unique_ptr<SessionStore>> (*make)(const StoreConfig& config,
                                                         const Clock& clock, Random& random,
-                                                        Log& log);
+                                                        Listeners listeners);
 };
 
 fs::FsOptions FsOptionsOf(const StoreConfig& config) {
@@ -44,7 +50,8 @@ fs::FsOptions FsOptionsOf(const StoreConfig& config) {
 }
 
 absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, const Clock& clock,
-                                                     Random& random, Log& log) {
+                                                     Random& random, Listeners listeners) {
+  Log& log = listeners.log;
   fs::FsOptions options = FsOptionsOf(config);
   options.report = [&log](const std::string& cause) {
     log.Error("the store stops", {{"problem", cause}});
@@ -56,6 +63,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, 
               {"tails_cut", static_cast<int64_t>(tail.count)}});
   };
   options.note = [&log](const std::string& what) { log.Warn("the store", {{"problem", what}}); };
+  options.meter = &listeners.meter;
   return fs::MakeFsStore(std::move(options), clock, random);
 }
 
@@ -122,14 +130,16 @@ absl::StatusOr<StoreDescription> AdoptDatabase(const StoreConfig& config) {
 
 absl::StatusOr<std::unique_ptr<SessionStore>> MakePostgres(const StoreConfig& config,
                                                            const Clock& clock, Random& random,
-                                                           Log& log) {
+                                                           Listeners listeners) {
   ASSIGN_OR_RETURN(pg::ConnectOptions connect, ConnectOptionsOf(config));
   const pg::PostgresOptions options = {.connect = std::move(connect),
                                        .connections = config.connections,
                                        .group = config.group,
-                                       .report = [&log](const std::string& why) {
-                                         log.Warn("postgres", {{"problem", why}});
-                                       }};
+                                       .report =
+                                           [&log = listeners.log](const std::string& why) {
+                                             log.Warn("postgres", {{"problem", why}});
+                                           },
+                                       .meter = &listeners.meter};
   return pg::MakePostgresStore(options, clock, random);
 }
 
@@ -141,11 +151,12 @@ constexpr std::array<Kind, 2> kKinds = {{{"fs", MakeFs}, {"postgres", MakePostgr
 
 }  // namespace
 
-StoreMaker MakerOfStores(Log& log) {
-  return [&log](const StoreConfig& config, const Clock& clock,
-                Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
+StoreMaker MakerOfStores(Log& log, StoreMeter& meter) {
+  return [&log, &meter](const StoreConfig& config, const Clock& clock,
+                        Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
     for (const Kind& kind : kKinds) {
-      if (kind.name == config.kind) return kind.make(config, clock, random, log);
+      if (kind.name == config.kind)
+        return kind.make(config, clock, random, {log, config.active ? meter : StoreMeter::None()});
     }
     return absl::InvalidArgumentError("there is no store of this kind in this server");
   };

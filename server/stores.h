@@ -7,6 +7,7 @@
 #include "server/log.h"
 #include "session/clock.h"
 #include "session/store.h"
+#include "session/store_meter.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,8 +28,9 @@ using StoreMaker = std::function<absl::StatusOr<std::unique_ptr<SessionStore>>(
     const StoreConfig& config, const Clock& clock, Random& random)>;
 
 // The maker for every kind that is built in; INVALID_ARGUMENT for any other. What the stores report
-// to the operator goes to `log`, which must outlive them.
-StoreMaker MakerOfStores(Log& log);
+// to the operator goes to `log`, and what the active one tells of its work to `meter`; both must
+// outlive them.
+StoreMaker MakerOfStores(Log& log, StoreMeter& meter);
 
 // Why `dsn` names no database that a store may be in, empty if it does. Never says what it is, for
 // it may hold a secret.

@@ -1,8 +1,10 @@
 #include "server/worker_pool.h"
 
+#include "session/clock.h"
 #include "session/exceptions.h"
 #include "session/saboteur.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast {
@@ -34,13 +36,16 @@ bool WorkerPool::Submit(Task task) {
     return true;
   }
   if (tasks_.size() >= most_queued_) return false;
-  tasks_.push_back(std::move(task));
+  tasks_.push_back({.task = std::move(task), .since = SystemClock().SinceBoot()});
   return true;
 }
 
-size_t WorkerPool::Queued() {
+WorkerPool::Load WorkerPool::load() {
+  const absl::Duration now = SystemClock().SinceBoot();
   const absl::MutexLock lock(&mutex_);
-  return tasks_.size();
+  Load load{.queued = tasks_.size(), .busy = threads_.size() - idle_.size(), .on_core = on_core_};
+  if (!tasks_.empty()) load.oldest = std::max(absl::ZeroDuration(), now - tasks_.front().since);
+  return load;
 }
 
 void WorkerPool::Leave() {
@@ -93,7 +98,7 @@ void WorkerPool::Begin(Task task) {
 }
 
 WorkerPool::Task WorkerPool::TakeQueued() {
-  Task task = std::move(tasks_.front());
+  Task task = std::move(tasks_.front().task);
   tasks_.pop_front();
   return task;
 }

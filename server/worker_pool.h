@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 
 #include <atomic>
 #include <cstddef>
@@ -58,11 +59,21 @@ class WorkerPool final : private OffCore::Sharer {
   // Exceptions that ended a task or a call's work so far; each is a defect.
   [[nodiscard]] uint64_t Exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
-  // How many tasks wait now.
-  [[nodiscard]] size_t Queued();
+  // What is there now.
+  struct Load {
+    size_t queued = 0;      // tasks that wait
+    absl::Duration oldest;  // how long the first of them has waited
+    size_t busy = 0;        // workers that run a task
+    size_t on_core = 0;     // of them, those that are not OffCore
+  };
+  [[nodiscard]] Load load();
   [[nodiscard]] size_t workers() const { return threads_.size(); }
 
  private:
+  struct Waiting {
+    Task task;
+    absl::Duration since;
+  };
   // A thread with nothing to do waits for a task of its own.
   struct Idle {
     Task task;
@@ -90,7 +101,7 @@ class WorkerPool final : private OffCore::Sharer {
   std::atomic<uint64_t> exceptions_ = 0;
   absl::Mutex mutex_;
   // None waits for an idle thread that might begin it.
-  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Waiting> tasks_ ABSL_GUARDED_BY(mutex_);
   // Threads that run a task, or come for their first one, and are not OffCore.
   size_t on_core_ ABSL_GUARDED_BY(mutex_);
   // The most recently idle one last: it is woken first, since the processor still knows it.

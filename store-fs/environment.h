@@ -6,6 +6,7 @@
 #include "session/event_bell.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/store_meter.h"
 #include "store-fs/cut_tails.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/files.h"
@@ -45,6 +46,7 @@ struct Environment {
   EventBell& bell;
   Space& space;
   std::function<void(const std::string& what)> note;  // see FsOptions
+  StoreMeter& meter;
 };
 
 }  // namespace holdfast::fs

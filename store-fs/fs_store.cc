@@ -122,7 +122,8 @@ class FsStore final : public SessionStore {
                                      .listing = listing_,
                                      .bell = bell_,
                                      .space = space_,
-                                     .note = options_.note});
+                                     .note = options_.note,
+                                     .meter = *options_.meter});
     table_.emplace(*environment_, options_.open_sessions);
     census_.emplace(*environment_, *table_, listing_);
     RETURN_IF_ERROR(Explain(census_->FinishDeletes()));

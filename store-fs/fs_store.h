@@ -4,6 +4,7 @@
 
 #include "session/clock.h"
 #include "session/store.h"
+#include "session/store_meter.h"
 #include "store-fs/bounds.h"
 #include "store-fs/cut_tails.h"
 #include "store-fs/files.h"
@@ -38,6 +39,8 @@ struct FsOptions {
   // Told what the operator should know of and the store goes on after: that there is no space, and
   // that there is room again.
   std::function<void(const std::string& what)> note;
+  // Told of what is written together; outlives the store.
+  StoreMeter* meter = &StoreMeter::None();
   // For tests alone.
   Bounds bounds;
   std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)> wrap_files;

@@ -173,6 +173,7 @@ absl::Status OpenSession::Append(const CommitBatch& batch) {
   journal.end += frame.size();
   journal.last_checksum = ReadFrame(frame, 0, std::nullopt).frame.checksum;
   if (SyncsEachCommit()) NoteDurable(journal, head.revision);
+  environment_.meter.GroupWritten({.changes = applied.size(), .bytes = frame.size()});
   Publish(applied, payload, offset + kFrameHeader);
   return absl::OkStatus();
 }

@@ -164,10 +164,14 @@ Committer::Member* Committer::NextWriter() {
 }
 
 Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locked) const {
-  return Send(kChange,
-              ParamsOf(change, when_locked,
-                       {.writer = database_.writer, .now = database_.store_clock.Now()}),
-              database_);
+  Written written = Send(kChange,
+                         ParamsOf(change, when_locked,
+                                  {.writer = database_.writer, .now = database_.store_clock.Now()}),
+                         database_);
+  if (written.rows && !written.rows->Bool(0, kOutcomeSkipped)) {
+    database_.meter.GroupWritten({.changes = 1, .bytes = BytesOf(change)});
+  }
+  return written;
 }
 
 void Committer::FillBatch(std::vector<Member*>& batch) {
@@ -198,6 +202,11 @@ void Committer::Run(const std::vector<Member*>& batch) const {
            database_);
   // Certainly rolled back for the sake of one of them: each is tried by itself. If for somebody
   // else's sake, then after a while.
+  if (all.rows) {
+    uint64_t bytes = 0;
+    for (const Member* member : batch) bytes += member->bytes;
+    database_.meter.GroupWritten({.changes = batch.size(), .bytes = bytes});
+  }
   const bool undone =
       all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure);
   for (size_t i = 0; i < batch.size(); ++i) {

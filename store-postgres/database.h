@@ -5,6 +5,7 @@
 
 #include "session/clock.h"
 #include "session/ids.h"
+#include "session/store_meter.h"
 #include "store-postgres/pg/connection.h"
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/params.h"
@@ -35,6 +36,7 @@ struct Database {
   int64_t writer = 0;  // names this server among those that serve the database
   // Told why a statement failed, in the driver's words: for the operator's log alone.
   std::function<void(const std::string& why)> report;
+  StoreMeter& meter = StoreMeter::None();  // told of what is written together
 
   // What `statement` answers. It may be sent twice, on another connection, when the first one
   // broke. STORE_UNAVAILABLE with the outcome known: whatever it did, doing it again is the same.

@@ -60,6 +60,9 @@ constexpr Statement kReopen = {"reopen",
                                "UPDATE holdfast.store SET activated_at = holdfast.clock()"
                                " FROM (SELECT set_config('synchronous_commit', 'local', true)) x"};
 constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
+constexpr Statement kDatabaseUse = {
+    "database_use",
+    "SELECT pg_database_size(current_database()), (SELECT count(*) FROM holdfast.serving)"};
 constexpr Statement kProbe = {"probe", "INSERT INTO holdfast.probe VALUES (holdfast.clock())"};
 constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast.probe"};
 
@@ -69,6 +72,18 @@ constexpr absl::Duration kHealthPatience = absl::Seconds(5);
 // What two small writes take at least, from which on it pays to write several groups at once.
 constexpr absl::Duration kLongFlush = absl::Milliseconds(3);
 constexpr absl::Duration kVeryLongFlush = absl::Milliseconds(6);
+
+ConnectionUse UseOf(const Pool& pool, size_t most) {
+  const PoolStats stats = pool.stats();
+  return {.most = most,
+          .open = stats.open,
+          .idle = stats.idle,
+          .opened = stats.opened,
+          .waits = stats.waits,
+          .given_up = stats.given_up,
+          .waited = stats.waited,
+          .timeline = pool.newest_timeline()};
+}
 
 class PostgresStore final : public SessionStore {
  public:
@@ -82,13 +97,18 @@ class PostgresStore final : public SessionStore {
         random_(random),
         store_clock_(clock),
         group_(options.group),
+        connections_(options.connections),
         database_{.pool = pool_,
                   .clock = clock,
                   .store_clock = store_clock_,
                   .store = {},
                   .incarnation = {},
-                  .report = options.report},
-        feed_(database_, bell_, options.feed_beat) {}
+                  .report = options.report,
+                  .meter = *options.meter},
+        feed_(database_, bell_, options.feed_beat) {
+    options.meter->OnConnections([this] { return UseOf(pool_, connections_); });
+    options.meter->OnDatabase([this] { return Measure(); });
+  }
   PostgresStore(const PostgresStore&) = delete;
   PostgresStore& operator=(const PostgresStore&) = delete;
   ~PostgresStore() override { Shut(); }
@@ -282,6 +302,19 @@ class PostgresStore final : public SessionStore {
     return absl::OkStatus();
   }
 
+  // Waits for no flush, and costs a look at each of the database's files.
+  absl::StatusOr<DatabaseUse> Measure() {
+    return Inside([&]() -> absl::StatusOr<DatabaseUse> {
+      if (NeededSchema() < kServersStep) {
+        return StoreUnavailable("its schema knows no servers", Fate::kNoEffect);
+      }
+      ASSIGN_OR_RETURN(const Rows rows,
+                       database_.AskWithin(kHealthPatience, kDatabaseUse, Params()));
+      return DatabaseUse{.bytes = static_cast<uint64_t>(rows.Int(0, 0)),
+                         .servers = static_cast<size_t>(rows.Int(0, 1))};
+    });
+  }
+
   // Writes a row, waits until it is flushed, and takes it away.
   absl::Status Probe() {
     absl::Status written = database_.AskFlushed(kProbe, Params()).status();
@@ -314,6 +347,7 @@ class PostgresStore final : public SessionStore {
   Random& random_;
   StoreClock store_clock_;
   const size_t group_;
+  const size_t connections_;
   Database database_;
   Gate gate_;
   EventBell bell_;

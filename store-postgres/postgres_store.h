@@ -5,6 +5,7 @@
 #include "session/clock.h"
 #include "session/limits.h"
 #include "session/store.h"
+#include "session/store_meter.h"
 #include "store-postgres/pg/connection.h"
 #include "store-postgres/pg/pool.h"
 
@@ -25,6 +26,8 @@ struct PostgresOptions {
   // Told why a connection or a statement failed, in the driver's words: for the operator's log and
   // nobody else. Called by several threads at once.
   std::function<void(const std::string& why)> report;
+  // Told of what is written together, of the connections and of the database; outlives the store.
+  StoreMeter* meter = &StoreMeter::None();
 };
 
 // A store over the database. It connects nowhere before Init. `clock` and `random` must outlive it.

@@ -5,6 +5,7 @@
 #include "server/rpc/unary_reactor.h"
 #include "session/exceptions.h"
 #include "session/limits.h"
+#include "session/reasons.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
@@ -70,6 +71,7 @@ class FunnelReactor final : public UnaryReactor {
 }  // namespace
 
 void CountMessage(const Edge& edge, const grpc::CallbackServerContext& context, size_t bytes) {
+  edge.metrics.Add(edge.metrics.CellOf(Metric::kRpcReceivedBytes), bytes);
   if (edge.unbegun == nullptr || !edge.unbegun->counting()) return;
   edge.unbegun->MessageArrived(context.peer(), bytes);
 }
@@ -92,6 +94,28 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
   static const TenantId kTenant = *TenantId::Parse(kDefaultTenant);
   caller_.tenant = kTenant;
   ReadTrace();
+  Metrics& metrics = edge_.metrics;
+  metrics.Add(metrics.CellOf(Metric::kRpcStarted, {method_.index()}));
+  metrics.Add(metrics.CellOf(Metric::kRpcInFlight, {method_.index()}));
+}
+
+Call::~Call() {
+  edge_.metrics.Subtract(edge_.metrics.CellOf(Metric::kRpcInFlight, {method_.index()}));
+}
+
+void Call::HoldReply(size_t bytes) {
+  edge_.metrics.Add(edge_.metrics.CellOf(Metric::kRpcReplyBytes), bytes);
+  ticket_.Hold(request_bytes_ + bytes);
+}
+
+void Call::Count(const ReasonRow* refused, absl::Duration took) {
+  Metrics& metrics = edge_.metrics;
+  const size_t code = refused == nullptr ? 0 : static_cast<size_t>(refused->status);
+  metrics.Add(metrics.CellOf(Metric::kRpcHandled, {method_.index(), code}));
+  metrics.Observe(metrics.CellOf(Metric::kRpcDuration, {method_.index()}), took);
+  if (refused == nullptr) return;
+  const auto reason = static_cast<size_t>(refused->reason);
+  metrics.Add(metrics.CellOf(Metric::kRpcRefused, {reason}));
 }
 
 void Call::NameSession(std::string session) {
@@ -173,7 +197,7 @@ absl::Status Call::Run(absl::FunctionRef<absl::Status()> work) {
   const auto what = CatchException([&] { status = work(); });
   if (!what) return status;
   edge_.pool.CountException();
-  edge_.log.Error("exception", {{"method", std::string(method_)},
+  edge_.log.Error("exception", {{"method", std::string(method_.name())},
                                 {"session", facts_.session.substr(0, kSessionIdBytes)},
                                 {"problem", edge_.secrets.Find(*what) ? kHiddenText : *what},
                                 {"trace_id", facts_.trace_id}});
@@ -181,13 +205,14 @@ absl::Status Call::Run(absl::FunctionRef<absl::Status()> work) {
 }
 
 grpc::Status Call::End(const absl::Status& status) {
-  const std::string reason = status.ok() ? "" : std::string(RowOf(RefusalOf(status).reason()).name);
-  const double milliseconds = absl::ToDoubleMilliseconds(edge_.clock.SinceBoot() - entered_);
-  edge_.log.Call({.method = method_,
+  const ReasonRow* const refused = status.ok() ? nullptr : &RowOf(RefusalOf(status).reason());
+  const absl::Duration took = edge_.clock.SinceBoot() - entered_;
+  Count(refused, took);
+  edge_.log.Call({.method = method_.name(),
                   .session = std::string_view(facts_.session).substr(0, kSessionIdBytes),
                   .peer = PeerOfCall(context_.peer()),
-                  .reason = reason,
-                  .milliseconds = milliseconds,
+                  .reason = refused == nullptr ? std::string_view() : refused->name,
+                  .milliseconds = absl::ToDoubleMilliseconds(took),
                   .trace_id = facts_.trace_id});
   SetPushback(status);
   CountIfReset();

@@ -6,16 +6,19 @@
 #include "server/log.h"
 #include "server/net/unbegun_bytes.h"
 #include "server/rpc/admission.h"
+#include "server/rpc/method.h"
 #include "server/rpc/open_streams.h"
 #include "server/rpc/pending_replies.h"
 #include "server/rpc/receive.h"
 #include "server/rpc/reset_counter.h"
 #include "server/rpc/staged_budget.h"
 #include "server/rpc/status.h"
+#include "server/telemetry/metrics.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
 #include "session/commands.h"
 #include "session/limits.h"
+#include "session/reasons.h"
 #include "session/secret_scan.h"
 
 #include "absl/functional/any_invocable.h"
@@ -41,6 +44,7 @@ struct Edge {
   const Clock& clock;
   Random& random;
   Log& log;
+  Metrics& metrics;
   // What is found here stands in no log line and becomes no trace.
   const SecretScanner& secrets = NoSecrets();
   // Of calls that were given up before their work began.
@@ -56,7 +60,7 @@ void CountMessage(const Edge& edge, const grpc::CallbackServerContext& context, 
 
 // What a handler says of its call.
 struct CallInfo {
-  std::string_view method;   // a literal, for example "CommitTurn"
+  MethodName method;
   std::string session;       // as the request names it; need not be valid
   size_t request_bytes = 0;  // as they came; their memory is taken before they are parsed
   size_t held_bytes = 0;     // of a stream: what it may hold while it is idle
@@ -67,6 +71,9 @@ class Call {
  public:
   // `edge` and `context` must outlive this.
   Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info);
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call();
 
   // Lets the call in. TOO_LARGE for metadata or a request over their limits; OVERLOADED and
   // STORE_UNAVAILABLE as Admission says.
@@ -91,7 +98,7 @@ class Call {
   // The call keeps its place until it is destroyed: its answer is still to be written.
   grpc::Status End(const absl::Status& status);
   // From now on the call holds the memory of its request and of a reply of so many bytes.
-  void HoldReply(size_t bytes) { ticket_.Hold(request_bytes_ + bytes); }
+  void HoldReply(size_t bytes);
 
   // Parses the request of this call, which is let in. Takes the memory that the request may need
   // before, and gives back afterwards what it does not. OVERLOADED when the budget does not have
@@ -117,6 +124,8 @@ class Call {
  private:
   [[nodiscard]] absl::Status CheckMetadata() const;
   void ReadTrace();
+  // Counts the answer; `refused` is nullptr for OK.
+  void Count(const ReasonRow* refused, absl::Duration took);
   // Counts a call that its client gave up before its work began; the transport cancels one that is
   // past its deadline too, which is no fault of the client.
   void CountIfReset() const;
@@ -125,7 +134,7 @@ class Call {
 
   Edge& edge_;
   grpc::CallbackServerContext& context_;
-  const std::string_view method_;
+  const MethodName method_;
   const size_t request_bytes_;
   const size_t held_bytes_;
   const absl::Duration entered_;

@@ -7,13 +7,12 @@
 #include "session/status_macros.h"
 
 #include <string>
-#include <string_view>
 
 namespace holdfast {
 
 // One unary call as the transport gives it. Request and response live until the call is finished.
 struct Unary {
-  std::string_view method;
+  MethodName method;
   grpc::CallbackServerContext* context = nullptr;
   const Bytes* request = nullptr;
   Bytes* response = nullptr;

@@ -1,23 +1,46 @@
 #include "server/telemetry/observed_store.h"
 
+#include "session/lifecycle.h"
+#include "session/reasons.h"
+#include "session/refusal.h"
 #include "session/thread_check.h"
 
-#include <algorithm>
+#include <array>
+#include <string>
 #include <utility>
 
 namespace holdfast {
 namespace {
 
-absl::StatusCode CodeOf(const absl::Status& status) { return status.code(); }
+const absl::Status& StatusOf(const absl::Status& status) { return status; }
 
 template <typename T>
-absl::StatusCode CodeOf(const absl::StatusOr<T>& result) {
-  return result.status().code();
+const absl::Status& StatusOf(const absl::StatusOr<T>& result) {
+  return result.status();
 }
 
 // Each lease is answered for itself: the call as a whole does not fail.
-absl::StatusCode CodeOf(const std::vector<absl::StatusOr<Renewed>>& /*answers*/) {
-  return absl::StatusCode::kOk;
+absl::Status StatusOf(const std::vector<absl::StatusOr<Renewed>>& /*answers*/) {
+  return absl::OkStatus();
+}
+
+size_t Index(auto value) { return static_cast<size_t>(value); }
+
+GrantKind KindOf(const std::string& previous_holder, const std::string& holder) {
+  if (previous_holder.empty()) return GrantKind::kFirst;
+  return previous_holder == holder ? GrantKind::kSame : GrantKind::kTakeover;
+}
+
+// The state that an applied change found; not of a creation. The premise held, for the change was
+// applied. Without one the trigger was legal in a single state, or the state stayed as it is.
+Lifecycle StateBefore(const Change& change, const Head& after) {
+  if (change.premise) return change.premise->lifecycle;
+  if (!change.to) return after.lifecycle;
+  for (size_t state = 0; state < kLifecycles; ++state) {
+    const auto from = static_cast<Lifecycle>(state);
+    if (Next(from, change.guard.trigger).verdict == Verdict::kLegal) return from;
+  }
+  return after.lifecycle;
 }
 
 }  // namespace
@@ -32,26 +55,30 @@ std::string_view Name(StoreCall call) {
 }
 
 ObservedStore::ObservedStore(std::unique_ptr<SessionStore> store, const Clock& clock,
-                             ObservedStoreOptions options)
-    : store_(std::move(store)), clock_(clock), options_(std::move(options)) {}
+                             Metrics& metrics, ObservedStoreOptions options)
+    : store_(std::move(store)), clock_(clock), metrics_(metrics), options_(std::move(options)) {}
 
-StoreCallCount ObservedStore::Count(StoreCall call) const {
-  const absl::MutexLock lock(&mutex_);
-  return counts_.at(static_cast<size_t>(call));
-}
-
-void ObservedStore::Record(StoreCall call, absl::Duration took, absl::StatusCode code) {
-  {
-    const absl::MutexLock lock(&mutex_);
-    StoreCallCount& count = counts_.at(static_cast<size_t>(call));
-    ++count.calls;
-    count.failures += code == absl::StatusCode::kOk ? 0 : 1;
-    count.total += took;
-    count.longest = std::max(count.longest, took);
+void ObservedStore::Record(StoreCall call, absl::Duration took, const absl::Status& status) {
+  metrics_.Observe(metrics_.CellOf(Metric::kStoreCallDuration, {Index(call)}), took);
+  if (!status.ok()) {
+    const Reason reason = RefusalOf(status).reason();
+    metrics_.Add(metrics_.CellOf(Metric::kStoreErrors, {Index(call), Index(reason)}));
   }
   if (options_.on_slow && took >= options_.slow) {
-    options_.on_slow({.call = call, .took = took, .code = code});
+    options_.on_slow({.call = call, .took = took, .code = status.code()});
   }
+}
+
+void ObservedStore::CountApplied(const Change& change, const CommitResult& result) {
+  if (change.grant) {
+    const GrantKind kind = KindOf(result.receipt.previous_holder, change.grant->holder);
+    metrics_.Add(metrics_.CellOf(Metric::kLeaseGrants, {Index(kind)}));
+  }
+  if (!change.to && !change.tombstone) return;
+  const size_t from = change.create ? kStateAbsent : Index(StateBefore(change, result.head));
+  const size_t to = change.tombstone ? kStateDeleted : Index(*change.to);
+  const size_t trigger = change.create ? kTriggerCreate : Index(change.guard.trigger);
+  metrics_.Add(metrics_.CellOf(Metric::kTransitions, {from, to, trigger}));
 }
 
 template <typename Act>
@@ -59,7 +86,7 @@ auto ObservedStore::Watch(StoreCall call, const Act& act) {
   AssertOffTransport("a call of the store");
   const absl::Duration before = clock_.SinceBoot();
   auto answer = act();
-  Record(call, clock_.SinceBoot() - before, CodeOf(answer));
+  Record(call, clock_.SinceBoot() - before, StatusOf(answer));
   return answer;
 }
 
@@ -90,7 +117,11 @@ absl::StatusOr<Loaded> ObservedStore::LoadForOutcome(const SessionKey& key,
 }
 
 absl::StatusOr<CommitResult> ObservedStore::Commit(const Change& change) {
-  return Watch(StoreCall::kCommit, [&] { return store_->Commit(change); });
+  auto answer = Watch(StoreCall::kCommit, [&] { return store_->Commit(change); });
+  if (!answer.ok()) return answer;
+  metrics_.Add(metrics_.CellOf(Metric::kStoreCommits, {Index(answer->kind)}));
+  if (answer->kind == CommitResult::Kind::kApplied) CountApplied(change, *answer);
+  return answer;
 }
 
 absl::Status ObservedStore::StageUpload(const SessionKey& key, const UploadId& upload,

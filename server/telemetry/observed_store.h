@@ -1,18 +1,16 @@
-// A store that is watched: it passes every call on, counts it, times it by the clock it was given,
-// and tells whoever listens of the slow ones. It changes no answer.
+// A store whose calls are counted and timed, by the clock it was given, and whose applied changes
+// are counted as transitions and grants. It passes every call on and changes no answer.
 #ifndef HOLDFAST_SERVER_TELEMETRY_OBSERVED_STORE_H_
 #define HOLDFAST_SERVER_TELEMETRY_OBSERVED_STORE_H_
 
+#include "server/telemetry/metrics.h"
 #include "session/clock.h"
 #include "session/store.h"
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,14 +48,6 @@ inline constexpr size_t kStoreCalls = 19;
 // "Commit", "ReadMessages": a label of metrics and of the slow log.
 std::string_view Name(StoreCall call);
 
-// What happened so far on one kind of call.
-struct StoreCallCount {
-  uint64_t calls = 0;
-  uint64_t failures = 0;  // answers that are an error; a refused commit is an answer
-  absl::Duration total;
-  absl::Duration longest;
-};
-
 struct SlowStoreCall {
   StoreCall call = StoreCall::kCommit;
   absl::Duration took;
@@ -73,12 +63,9 @@ struct ObservedStoreOptions {
 // Any thread may call.
 class ObservedStore final : public SessionStore {
  public:
-  // Takes `store`; `clock` must outlive this.
-  ObservedStore(std::unique_ptr<SessionStore> store, const Clock& clock,
-                ObservedStoreOptions options);
-
-  // A copy of what was counted for `call`.
-  [[nodiscard]] StoreCallCount Count(StoreCall call) const;
+  // Takes `store`; `clock` and `metrics` must outlive this.
+  ObservedStore(std::unique_ptr<SessionStore> store, const Clock& clock, Metrics& metrics,
+                ObservedStoreOptions options = {});
 
   [[nodiscard]] StoreDescription Describe() const override;
   absl::Status Init() override;
@@ -117,16 +104,16 @@ class ObservedStore final : public SessionStore {
   absl::StatusOr<StoreCheck> Check() override;
 
  private:
-  void Record(StoreCall call, absl::Duration took, absl::StatusCode code);
+  void Record(StoreCall call, absl::Duration took, const absl::Status& status);
+  void CountApplied(const Change& change, const CommitResult& result);
   // Times `act` and records its answer.
   template <typename Act>
   auto Watch(StoreCall call, const Act& act);
 
   const std::unique_ptr<SessionStore> store_;
   const Clock& clock_;
+  Metrics& metrics_;
   const ObservedStoreOptions options_;
-  mutable absl::Mutex mutex_;
-  std::array<StoreCallCount, kStoreCalls> counts_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast

@@ -60,7 +60,8 @@ std::unique_ptr<StoreUnderTest> MakeReferenceUnderTest() {
 std::unique_ptr<StoreUnderTest> MakeObservedUnderTest() {
   return std::make_unique<ReferenceUnderTest>(
       [](std::unique_ptr<SessionStore> store, const Clock& clock) {
-        return std::make_unique<ObservedStore>(std::move(store), clock, ObservedStoreOptions());
+        static Metrics metrics;
+        return std::make_unique<ObservedStore>(std::move(store), clock, metrics);
       });
 }
 

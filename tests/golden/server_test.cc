@@ -2,6 +2,7 @@
 #include "server/config.h"
 #include "server/log.h"
 #include "tests/golden/limits_page.h"
+#include "tests/golden/metrics_page.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/golden.h"
 
@@ -34,6 +35,18 @@ TEST(Golden, LimitsPage) {
   EXPECT_EQ(ReadProjectFile("docs/limits.md"), page)
       << "set HOLDFAST_UPDATE_GOLDEN=1 and run this test again";
 }
+
+TEST(Golden, MetricsPage) {
+  const std::string page = MetricsPage();
+  if (std::getenv("HOLDFAST_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream("docs/metrics.md", std::ios::binary) << page;
+  }
+  EXPECT_EQ(ReadProjectFile("docs/metrics.md"), page)
+      << "set HOLDFAST_UPDATE_GOLDEN=1 and run this test again";
+}
+
+// What dashboards and alerts rely on.
+TEST(Golden, Metrics) { ExpectGolden("metrics.golden", MetricsList()); }
 
 TEST(Golden, EveryLimitIsOnThePage) {
   std::istringstream header(ReadProjectFile("session/limits.h"));

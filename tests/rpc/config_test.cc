@@ -44,6 +44,20 @@ TEST(Config, EmptyIsTheDefaults) {
   }
 }
 
+TEST(Config, MetricsForOtherMachinesNeedTheServerToBeInsecure) {
+  const std::string metrics = "telemetry: {metrics_address: \"0.0.0.0:9464\"}\n";
+  EXPECT_EQ(Problems(metrics),
+            "line 1: telemetry.metrics_address: shows the metrics to other machines, which have no "
+            "way to prove who they are: say server.insecure: true if that is wanted");
+  EXPECT_EQ(Problems(metrics + "server: {insecure: true}\n"), "");
+  for (const char* address : {"9464", "localhost:9464", "127.0.0.1", "[::1]:9464", "unix:/x"}) {
+    EXPECT_EQ(Problems(std::string("telemetry: {metrics_address: \"") + address + "\"}"),
+              "line 1: telemetry.metrics_address: must be IPV4:PORT, for example 127.0.0.1:9464, "
+              "or empty")
+        << address;
+  }
+}
+
 TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
   Config config = DefaultConfig(kHome);
   EXPECT_EQ(*ParseConfig(PrintConfig(config), kHome), config);

@@ -95,6 +95,7 @@ class Served : public ::testing::Test {
   absl::Mutex mutex_;
   std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
   Log log_;
+  Metrics metrics_;
   std::unique_ptr<App> app_;
   std::thread runner_;
   int exit_code_ = -1;

@@ -23,10 +23,12 @@ LAYERS = {
     + WIRE,
     "cli": ["cli/", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
 }
-# These files may see more than their folder: the composition of the stores, and the driver.
+# These files may see more than their folder: the composition of the stores, the driver, and the
+# exporter of metrics.
 LAYERS_OF_FILE = {
     "server/stores.cc": ["store-fs/", "store-postgres/"],
     "store-postgres/pg/*": ["libpq-fe.h"],
+    "server/telemetry/metrics_endpoint.cc": ["prometheus/"],
 }
 
 LINES = 500

@@ -37,7 +37,8 @@ void ServerProcess::WriteConfig() const {
   out << "server: {address: '" << address() << "'" << settings_.server << "}\nstores:\n";
   if (settings_.dsn.empty()) {
     const std::string root = settings_.root.empty() ? folder_.File("data") : settings_.root;
-    out << "  - {name: local, kind: fs, active: true, root: '" << root << "'}\n";
+    out << "  - {name: local, kind: fs, active: true, root: '" << root << "'" << settings_.store
+        << "}\n";
   } else {
     out << "  - {name: team, kind: postgres, active: true, dsn: \"" << settings_.dsn << "\""
         << settings_.store << "}\n";

@@ -89,8 +89,11 @@ TEST_F(MemoryGuardTest, ClosesEveryConnectionWhenNothingElseHelps) {
   memory_.held = kLimit;
   Look(kMemoryBeatsOver - 1);
   EXPECT_FALSE(Closed()) << "it sent nothing";
+  EXPECT_EQ(guard_.closed(), 0U);
+  EXPECT_EQ(guard_.held(), kLimit);
   guard_.Look();
   EXPECT_TRUE(Closed());
+  EXPECT_EQ(guard_.closed(), 1U);
   EXPECT_NE(lines_.find("every connection is closed"), std::string::npos) << lines_;
 }
 

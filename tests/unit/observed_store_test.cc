@@ -11,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,7 @@ struct Watched {
   FakeClock clock;
   SeededRandom random;
   CountingClock counting;
+  Metrics metrics;
   std::vector<SlowStoreCall> slow;
   FaultyStore* faulty = nullptr;
   std::unique_ptr<ObservedStore> store;
@@ -42,12 +45,30 @@ struct Watched {
     auto inner = std::make_unique<FaultyStore>(std::make_unique<ReferenceStore>(disk, clock));
     faulty = inner.get();
     store = std::make_unique<ObservedStore>(
-        std::move(inner), counting,
+        std::move(inner), counting, metrics,
         ObservedStoreOptions{.slow = threshold, .on_slow = [this](const SlowStoreCall& call) {
                                slow.push_back(call);
                              }});
     EXPECT_TRUE(store->Init().ok());
     EXPECT_TRUE(store->Activate().ok());
+  }
+
+  // The series of `metric` whose labels have these values; an empty one if it is not shown.
+  [[nodiscard]] Series Shown(Metric metric, const std::vector<std::string_view>& values) const {
+    for (const MetricFamily& family : metrics.Collect()) {
+      if (family.row->metric != metric) continue;
+      for (const Series& series : family.series) {
+        std::vector<std::string_view> found;
+        for (const auto& label : series.labels) found.push_back(label.second);
+        if (found == values) return series;
+      }
+    }
+    return {};
+  }
+  // How many calls were timed.
+  [[nodiscard]] uint64_t Calls(std::string_view call) const {
+    const Series series = Shown(Metric::kStoreCallDuration, {call});
+    return std::accumulate(series.buckets.begin(), series.buckets.end(), uint64_t{0});
   }
 };
 
@@ -58,16 +79,14 @@ TEST(ObservedStore, CountsAndTimesEachKindOfCall) {
   EXPECT_TRUE(watched.store->Commit(changes.Update({{"title", "x"}})).ok());
   EXPECT_TRUE(watched.store->LoadForDecision(Key("alpha"), std::nullopt).ok());
   EXPECT_FALSE(watched.store->LoadForDecision(Key("beta"), std::nullopt).ok());
-  const StoreCallCount commits = watched.store->Count(StoreCall::kCommit);
-  EXPECT_EQ(commits.calls, 2U);
-  EXPECT_EQ(commits.failures, 0U);
-  EXPECT_EQ(commits.total, absl::Milliseconds(20));
-  EXPECT_EQ(commits.longest, absl::Milliseconds(10));
-  const StoreCallCount loads = watched.store->Count(StoreCall::kLoadForDecision);
-  EXPECT_EQ(loads.calls, 2U);
-  EXPECT_EQ(loads.failures, 1U);
-  EXPECT_EQ(watched.store->Count(StoreCall::kList).calls, 0U);
-  EXPECT_EQ(watched.store->Count(StoreCall::kInit).calls, 1U);
+  EXPECT_EQ(watched.Calls("Commit"), 2U);
+  EXPECT_DOUBLE_EQ(watched.Shown(Metric::kStoreCallDuration, {"Commit"}).sum, 0.020);
+  // 10 ms is in the bucket that ends with it.
+  EXPECT_EQ(watched.Shown(Metric::kStoreCallDuration, {"Commit"}).buckets.at(4), 2U);
+  EXPECT_EQ(watched.Calls("LoadForDecision"), 2U);
+  EXPECT_EQ(watched.Shown(Metric::kStoreErrors, {"LoadForDecision", "SESSION_NOT_FOUND"}).value, 1);
+  EXPECT_EQ(watched.Calls("List"), 0U);
+  EXPECT_EQ(watched.Calls("Init"), 1U);
   EXPECT_TRUE(watched.slow.empty());
 }
 
@@ -78,7 +97,9 @@ TEST(ObservedStore, ARefusedCommitIsAnAnswer) {
   const auto refused = watched.store->Commit(changes.Resume());
   ASSERT_TRUE(refused.ok());
   EXPECT_EQ(refused->kind, CommitResult::Kind::kRefused);
-  EXPECT_EQ(watched.store->Count(StoreCall::kCommit).failures, 0U);
+  EXPECT_EQ(watched.Shown(Metric::kStoreCommits, {"applied"}).value, 1);
+  EXPECT_EQ(watched.Shown(Metric::kStoreCommits, {"refused"}).value, 1);
+  EXPECT_EQ(watched.Shown(Metric::kLeaseGrants, {"none"}).value, 1) << "of the creation alone";
 }
 
 TEST(ObservedStore, TellsOfSlowCallsWithTheirFate) {

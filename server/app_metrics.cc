@@ -1,0 +1,140 @@
+// The metrics of the server as a whole: which of its parts a scrape reads, and where it is served.
+#include "server/app.h"
+#include "server/telemetry/observed_store.h"
+#include "session/exceptions.h"
+#include "session/limits.h"
+#include "session/status_macros.h"
+
+#include "absl/time/time.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+template <typename Count>
+double AsDouble(Count count) {
+  return static_cast<double>(count);
+}
+
+bool IsInsecure(const Config& config) {
+  bool insecure = config.server.insecure;
+  for (const StoreConfig& store : config.stores) {
+    insecure = insecure || (store.enabled && store.insecure);
+  }
+  return insecure;
+}
+
+size_t Index(auto value) { return static_cast<size_t>(value); }
+
+}  // namespace
+
+StoreMaker App::ObservedMaker() {
+  return [this](const StoreConfig& config, const Clock& clock,
+                Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
+    ASSIGN_OR_RETURN(std::unique_ptr<SessionStore> store, parts_.make_store(config, clock, random));
+    if (!config.active) return store;
+    return std::make_unique<ObservedStore>(std::move(store), clock, parts_.metrics);
+  };
+}
+
+absl::Status App::ServeMetrics() {
+  const std::string& address = parts_.config.telemetry.metrics_address;
+  if (address.empty()) return absl::OkStatus();
+  ReadLoad();
+  ReadConnections();
+  ReadFacts();
+  const StoreConfig& store = parts_.config.ActiveStore();
+  sampler_ = std::make_unique<Sampler>(Sampler::Parts{
+      .metrics = parts_.metrics, .random = parts_.random, .root = store.root, .more = [this] {
+        MeasureStore();
+      }});
+  ASSIGN_OR_RETURN(metrics_endpoint_, MetricsEndpoint::Start(address, parts_.metrics));
+  return absl::OkStatus();
+}
+
+void App::CountSweep(SweepKind kind, const absl::StatusOr<size_t>& changed) {
+  const Outcome outcome = changed.ok() ? Outcome::kOk : Outcome::kFailed;
+  parts_.metrics.Add(parts_.metrics.CellOf(Metric::kSweeps, {Index(kind), Index(outcome)}));
+  parts_.metrics.Add(parts_.metrics.CellOf(Metric::kSweptSessions, {Index(kind)}),
+                     changed.value_or(0));
+}
+
+void App::MeasureStore() {
+  if (parts_.store_metrics == nullptr) return;
+  const auto what = CatchException([this] { parts_.store_metrics->Measure(); });
+  if (what) NoteException("metrics", *what);
+}
+
+void App::ReadLoad() {
+  const LimitsConfig& limits = parts_.config.limits;
+  const auto read = [this](Metric metric, std::function<double()> value) {
+    parts_.metrics.Read(metric, {}, std::move(value));
+  };
+  read(Metric::kQueuedCalls, [this] { return AsDouble(pool_->load().queued); });
+  read(Metric::kQueuedCallsLimit, [&limits] { return AsDouble(limits.queued_calls); });
+  read(Metric::kQueueOldestAge, [this] { return absl::ToDoubleSeconds(pool_->load().oldest); });
+  read(Metric::kWorkers, [this] { return AsDouble(pool_->workers()); });
+  read(Metric::kWorkersBusy, [this] { return AsDouble(pool_->load().busy); });
+  read(Metric::kWorkersOnCore, [this] { return AsDouble(pool_->load().on_core); });
+  read(Metric::kExceptions, [this] { return AsDouble(pool_->Exceptions()); });
+  read(Metric::kMemoryBudgetUsed, [this] { return AsDouble(admission_->HeldBytes()); });
+  read(Metric::kMemoryBudgetLimit, [&limits] { return AsDouble(limits.memory_budget); });
+  read(Metric::kStagedUsed, [this] { return AsDouble(staged_->Reserved()); });
+  read(Metric::kStagedLimit, [&limits] { return AsDouble(limits.staged_bytes); });
+  read(Metric::kStreams, [this] { return AsDouble(streams_->Count()); });
+  read(Metric::kWatchers, [this] { return AsDouble(watches_->Count()); });
+  read(Metric::kWatchersLimit, [&limits] { return AsDouble(limits.watchers); });
+  read(Metric::kGuardedMemory, [this] { return AsDouble(memory_guard_->held()); });
+  read(Metric::kGuardedMemoryLimit,
+       [&limits] { return AsDouble(limits.memory_budget + kProcessBytes); });
+}
+
+void App::ReadConnections() {
+  const auto read = [this](Metric metric, std::function<double()> value) {
+    parts_.metrics.Read(metric, {}, std::move(value));
+  };
+  const auto refused = [this](ConnectionLimit limit, uint64_t AcceptCounts::*count) {
+    parts_.metrics.Read(Metric::kConnectionsRefused, {Index(limit)},
+                        [this, count] { return AsDouble(acceptor_->counts().*count); });
+  };
+  read(Metric::kConnections, [this] { return AsDouble(connections_->size()); });
+  read(Metric::kConnectionsLimit, [this] { return AsDouble(parts_.config.server.connections); });
+  read(Metric::kConnectionsAccepted, [this] { return AsDouble(acceptor_->counts().taken); });
+  refused(ConnectionLimit::kRate, &AcceptCounts::too_fast);
+  refused(ConnectionLimit::kPeer, &AcceptCounts::too_many_of_peer);
+  refused(ConnectionLimit::kServer, &AcceptCounts::too_many);
+  read(Metric::kAcceptPauses, [this] { return AsDouble(acceptor_->counts().pauses); });
+  parts_.metrics.Read(Metric::kConnectionsClosed, {Index(ConnectionCause::kMemory)},
+                      [this] { return AsDouble(memory_guard_->closed()); });
+  parts_.metrics.Read(Metric::kConnectionsClosed, {Index(ConnectionCause::kResets)},
+                      [this] { return AsDouble(closed_for_resets_.load()); });
+}
+
+void App::ReadFacts() {
+  const auto read = [this](Metric metric, std::function<double()> value) {
+    parts_.metrics.Read(metric, {}, std::move(value));
+  };
+  const auto fixed = [&read](Metric metric, double value) {
+    read(metric, [value] { return value; });
+  };
+  parts_.metrics.Read(Metric::kLogLinesLeftOut, {Index(LogCause::kRate)},
+                      [this] { return AsDouble(parts_.log.left_out()); });
+  if (parts_.log_lines_dropped) {
+    parts_.metrics.Read(Metric::kLogLinesLeftOut, {Index(LogCause::kQueue)},
+                        [this] { return AsDouble(parts_.log_lines_dropped()); });
+  }
+  read(Metric::kServing, [this] { return serving_ ? 1 : 0; });
+  read(Metric::kStoreHealthy, [this] { return store_healthy_ ? 1 : 0; });
+  fixed(Metric::kStoreWarnings,
+        AsDouble(stores_->warnings().size() + stores_->active().Describe().warnings.size()));
+  fixed(Metric::kInsecure, IsInsecure(parts_.config) ? 1 : 0);
+  fixed(Metric::kBuildInfo, 1);
+  fixed(Metric::kProcessStart, absl::ToDoubleSeconds(parts_.clock.Wall() - absl::UnixEpoch()));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,53 @@
+#include "server/telemetry/store_metrics.h"
+
+#include <cstddef>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+size_t Index(PoolState state) { return static_cast<size_t>(state); }
+
+}  // namespace
+
+void StoreMetrics::GroupWritten(const WrittenGroup& group) {
+  metrics_.Observe(metrics_.CellOf(Metric::kStoreGroupChanges), uint64_t{group.changes});
+  metrics_.Observe(metrics_.CellOf(Metric::kStoreGroupBytes), group.bytes);
+}
+
+void StoreMetrics::OnConnections(std::function<ConnectionUse()> read) {
+  const auto show = [&](Metric metric, double (*value)(const ConnectionUse&)) {
+    metrics_.Read(metric, {}, [read, value] { return value(read()); });
+  };
+  const auto count = [&](PoolState state, double (*value)(const ConnectionUse&)) {
+    metrics_.Read(Metric::kPoolConnections, {Index(state)},
+                  [read, value] { return value(read()); });
+  };
+  using Use = const ConnectionUse&;
+  count(PoolState::kIdle, [](Use use) { return static_cast<double>(use.idle); });
+  count(PoolState::kInUse, [](Use use) { return static_cast<double>(use.open - use.idle); });
+  show(Metric::kPoolConnectionsLimit, [](Use use) { return static_cast<double>(use.most); });
+  show(Metric::kPoolOpened, [](Use use) { return static_cast<double>(use.opened); });
+  show(Metric::kPoolWaits, [](Use use) { return static_cast<double>(use.waits); });
+  show(Metric::kPoolWaitTime, [](Use use) { return absl::ToDoubleSeconds(use.waited); });
+  show(Metric::kPoolGivenUp, [](Use use) { return static_cast<double>(use.given_up); });
+  show(Metric::kDatabaseTimeline,
+       [](Use use) { return use.timeline == 0 ? kUnknown : static_cast<double>(use.timeline); });
+}
+
+void StoreMetrics::OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measure) {
+  measure_ = std::move(measure);
+  metrics_.Read(Metric::kDatabaseSize, {}, [this] { return bytes_.load(); });
+  metrics_.Read(Metric::kDatabaseServers, {}, [this] { return servers_.load(); });
+}
+
+void StoreMetrics::Measure() {
+  const absl::Duration now = clock_.SinceBoot();
+  if (!measure_ || now - measured_ < kMeasureInterval) return;
+  measured_ = now;
+  const absl::StatusOr<DatabaseUse> use = measure_();
+  bytes_ = use.ok() ? static_cast<double>(use->bytes) : kUnknown;
+  servers_ = use.ok() ? static_cast<double>(use->servers) : kUnknown;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,46 @@
+// The metrics that the active store tells of itself (session/store_meter.h).
+#ifndef HOLDFAST_SERVER_TELEMETRY_STORE_METRICS_H_
+#define HOLDFAST_SERVER_TELEMETRY_STORE_METRICS_H_
+
+#include "server/telemetry/metrics.h"
+#include "session/clock.h"
+#include "session/store_meter.h"
+
+#include "absl/time/time.h"
+
+#include <atomic>
+#include <functional>
+#include <limits>
+
+namespace holdfast {
+
+// How often the database is measured at most.
+inline constexpr absl::Duration kMeasureInterval = absl::Seconds(60);
+
+class StoreMetrics final : public StoreMeter {
+ public:
+  // Both must outlive this.
+  StoreMetrics(Metrics& metrics, const Clock& clock) : metrics_(metrics), clock_(clock) {}
+
+  void GroupWritten(const WrittenGroup& group) override;
+  void OnConnections(std::function<ConnectionUse()> read) override;
+  void OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measure) override;
+
+  // Measures the database, if there is one and it was not measured within kMeasureInterval. Blocks.
+  // For one thread.
+  void Measure();
+
+ private:
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+  Metrics& metrics_;
+  const Clock& clock_;
+  std::function<absl::StatusOr<DatabaseUse>()> measure_;
+  absl::Duration measured_ = -absl::InfiniteDuration();
+  std::atomic<double> bytes_ = kUnknown;
+  std::atomic<double> servers_ = kUnknown;
+};
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_TELEMETRY_STORE_METRICS_H_

@@ -1,0 +1,20 @@
+#include "session/store_meter.h"
+
+namespace holdfast {
+namespace {
+
+class NoMeter final : public StoreMeter {
+ public:
+  void GroupWritten(const WrittenGroup& /*group*/) override {}
+  void OnConnections(std::function<ConnectionUse()> /*read*/) override {}
+  void OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> /*measure*/) override {}
+};
+
+}  // namespace
+
+StoreMeter& StoreMeter::None() {
+  static NoMeter none;
+  return none;
+}
+
+}  // namespace holdfast

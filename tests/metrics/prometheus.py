@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""A real Prometheus scrapes a real server, and answers what the server did.
+
+    tests/metrics/prometheus.py BUILD_DIRECTORY
+
+Installs Debian's prometheus. `promtool check metrics` must find nothing in a scrape, and every
+query of docs/operations.md must be one that Prometheus takes.
+"""
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CONVERSATION = os.path.join(ROOT, "tests", "data", "conversation.jsonl")
+PATIENCE = 120  # seconds for a condition
+PAUSE = 0.2
+
+# What the replay must have caused: a query, and the smallest value that is right.
+EXPECTED = {
+    'up{job="holdfast"}': 1,
+    'holdfast_rpc_handled_total{job="holdfast",method="CommitTurn",code="OK"}': 1,
+    'holdfast_rpc_handled_total{method="CreateSession",code="OK"}': 1,
+    'holdfast_session_transitions_total{from="NONE",to="IDLE",trigger="Create"}': 1,
+    'holdfast_session_transitions_total{from="IDLE",to="ACTIVE",trigger="BeginTurn"}': 1,
+    'holdfast_session_transitions_total{from="ACTIVE",to="PERSISTED",trigger="CommitTurn"}': 1,
+    'holdfast_store_commits_total{result="applied"}': 3,
+    'holdfast_rpc_refused_total{reason="SESSION_NOT_FOUND"}': 1,
+    'histogram_quantile(0.99, sum by (le) (holdfast_store_call_duration_seconds_bucket))': 0,
+    "holdfast_store_group_changes_count": 3,
+    "holdfast_files_available_bytes": 1,
+    "holdfast_build_info": 1,
+    "process_resident_memory_bytes": 1,
+}
+
+
+def free_port():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
+def fetch(address):
+    with urllib.request.urlopen(address, timeout=30) as answer:
+        return answer.read().decode()
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            value = condition()
+        except (urllib.error.URLError, ConnectionError):
+            value = None
+        if value:
+            return value
+        time.sleep(PAUSE)
+    raise SystemExit(f"metrics: waited {PATIENCE} s in vain for {what}")
+
+
+class Query:
+    """Asks Prometheus at `port`."""
+
+    def __init__(self, port):
+        self.base = f"http://127.0.0.1:{port}/api/v1/query?query="
+
+    def __call__(self, text):
+        try:
+            answer = json.loads(fetch(self.base + urllib.parse.quote(text)))
+        except urllib.error.HTTPError as error:
+            raise SystemExit(f"metrics: {text}: {error.read().decode()}") from error
+        return answer["data"]["result"]
+
+
+def documented_queries():
+    """The queries in the tables of the section on metrics."""
+    with open(os.path.join(ROOT, "docs", "operations.md"), encoding="utf-8") as file:
+        section = file.read().split("\n## Metrics\n")[1].split("\n## ")[0]
+    rows = [line.split(" | ", 1)[1] for line in section.splitlines() if line.startswith("| ")]
+    queries = [query for row in rows for query in re.findall(r"`([^`]+)`", row)]
+    return [query.replace("\\|", "|") for query in queries]
+
+
+def start(stack, arguments, out, **options):
+    with open(out, "w", encoding="utf-8") as file:
+        process = subprocess.Popen(arguments, stdout=file, stderr=subprocess.STDOUT, **options)
+    stack.append(process)
+    return process
+
+
+def check(folder, build, stack):
+    server_config = os.path.join(folder, "holdfastd.yaml")
+    with open(server_config, "w", encoding="utf-8") as file:
+        file.write(
+            'server: {address: "127.0.0.1:0"}\n'
+            f"stores: [{{name: local, active: true, root: {folder}/root}}]\n"
+            'telemetry: {metrics_address: "127.0.0.1:0"}\n'
+        )
+    ready = os.path.join(folder, "ready")
+    start(stack, [os.path.join(build, "bin", "holdfastd"), "--config", server_config], ready)
+
+    def ready_line():
+        with open(ready, encoding="utf-8") as file:
+            return re.search(r" address=(\S+) .* metrics=(\S+)\n", file.read())
+
+    address, metrics = wait_for("the server", ready_line).groups()
+    client = [os.path.join(build, "bin", "holdfast"), "--address", address]
+    subprocess.run([*client, "replay", "--run", "m", "--verify", CONVERSATION], check=True)
+    gone = subprocess.run([*client, "session", "show", "nobody"], check=False, capture_output=True)
+    if gone.returncode == 0:
+        raise SystemExit("metrics: a session that was never created is shown")
+
+    page = fetch(f"http://{metrics}/metrics")
+    lint = subprocess.run(
+        ["promtool", "check", "metrics"], input=page, text=True, capture_output=True, check=False
+    )
+    findings = [line for line in lint.stderr.splitlines() if not line.startswith("exposer_")]
+    if findings:
+        raise SystemExit("metrics: promtool check metrics:\n" + "\n".join(findings))
+
+    port = free_port()
+    prometheus_config = os.path.join(folder, "prometheus.yaml")
+    with open(prometheus_config, "w", encoding="utf-8") as file:
+        file.write(
+            "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
+            "scrape_configs:\n"
+            f'  - {{job_name: holdfast, static_configs: [{{targets: ["{metrics}"]}}]}}\n'
+        )
+    start(
+        stack,
+        [
+            "prometheus",
+            f"--config.file={prometheus_config}",
+            f"--storage.tsdb.path={folder}/tsdb",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ],
+        os.path.join(folder, "prometheus.log"),
+    )
+    query = Query(port)
+    wait_for("the first scrape", lambda: query('up{job="holdfast"} == 1'))
+    for text, least in EXPECTED.items():
+        value = float(wait_for(text, lambda text=text: query(text))[0]["value"][1])
+        if not value >= least:
+            raise SystemExit(f"metrics: {text} is {value}, not at least {least}")
+    queries = documented_queries()
+    if not queries:
+        raise SystemExit("metrics: docs/operations.md has no query")
+    for text in queries:
+        query(text)
+    print(f"metrics: {len(EXPECTED)} answers, {len(queries)} documented queries")
+
+
+def main():
+    build = sys.argv[1]
+    subprocess.run([os.path.join(ROOT, "scripts", "deps"), "metrics"], check=True)
+    stack = []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            check(folder, build, stack)
+        finally:
+            for process in reversed(stack):
+                process.terminate()
+                process.wait(PATIENCE)
+
+
+if __name__ == "__main__":
+    main()
