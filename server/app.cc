@@ -64,6 +64,7 @@ constexpr bool kMemoryIsOurs = true;
 #endif
 
 void ConfigureConnections(grpc::ServerBuilder& builder, const ServerConfig& server) {
+  if (Sabotaged(Saboteur::kNoConnectionLife)) return;
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
                              Milliseconds(server.connection_max_age));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Milliseconds(server.connection_idle));
@@ -82,6 +83,7 @@ std::vector<std::string> ListedServices() {
 // The transport would inflate a message whole, on its own threads, before it compares its size with
 // any limit. What is compressed is refused as UNIMPLEMENTED instead.
 void RefuseCompression(grpc::ServerBuilder& builder) {
+  if (Sabotaged(Saboteur::kInflate)) return;
   for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
     builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
   }

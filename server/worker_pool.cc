@@ -35,7 +35,7 @@ bool WorkerPool::Submit(Task task) {
     Begin(std::move(task));
     return true;
   }
-  if (tasks_.size() >= most_queued_) return false;
+  if (tasks_.size() >= most_queued_ && !Sabotaged(Saboteur::kNoQueueBound)) return false;
   tasks_.push_back({.task = std::move(task), .since = SystemClock().SinceBoot()});
   return true;
 }

@@ -6,6 +6,7 @@
 #include "session/limits.h"
 #include "session/marks.h"
 #include "session/names.h"
+#include "session/saboteur.h"
 #include "session/token.h"
 
 #include <algorithm>
@@ -20,6 +21,12 @@ namespace {
 
 // Of slot updates between turns, those that an audit record names one by one.
 constexpr uint64_t kAuditedSlots = 32;
+
+// Whether the oldest of `kept` goes before another one is added.
+template <typename Kept>
+bool IsFull(const Kept& kept, size_t most) {
+  return kept.size() >= most && !Sabotaged(Saboteur::kNoBounds);
+}
 
 void ApplyCreation(const Creation& creation, absl::Time now, Head& head) {
   head.uid = creation.uid;
@@ -42,7 +49,7 @@ void ApplyGrant(const Grant& grant, const StoreFacts& facts, Applied& out) {
   head.lease.expires_in = grant.ttl;
   std::erase_if(head.grants,
                 [&](const GrantRecord& old) { return old.at < facts.clock - kRequestsKept; });
-  if (head.grants.size() >= kGrantsKept) head.grants.erase(head.grants.begin());
+  if (IsFull(head.grants, kGrantsKept)) head.grants.erase(head.grants.begin());
   head.grants.push_back({.epoch = head.lease.epoch, .at = facts.clock});
   out.receipt.token = LeaseToken{.store = head.store,
                                  .incarnation = head.incarnation,
@@ -76,7 +83,7 @@ void ApplyEndTurn(const Change& change, Applied& out) {
   head.turn.reset();
   std::erase_if(head.marks, [&](const CancelMark& mark) { return mark.turn == ended.number; });
   if (ended.last_entry > EntryNumber()) {
-    if (head.ended.size() >= kEndedTurnsKept) head.ended.erase(head.ended.begin());
+    if (IsFull(head.ended, kEndedTurnsKept)) head.ended.erase(head.ended.begin());
     head.ended.push_back(
         {.turn = ended.number, .last_entry = ended.last_entry, .last_journal = head.journal});
   }
@@ -137,7 +144,7 @@ void ApplyContents(const Change& change, Applied& out) {
 }
 
 void ApplySnapshot(Head& head) {
-  if (head.snapshots.size() >= kSnapshotsKept) head.snapshots.erase(head.snapshots.begin());
+  if (IsFull(head.snapshots, kSnapshotsKept)) head.snapshots.erase(head.snapshots.begin());
   head.snapshots.push_back({.at = {.revision = head.revision, .journal = head.journal},
                             .generation = head.generation,
                             .messages = head.messages});

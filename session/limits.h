@@ -123,8 +123,8 @@ inline constexpr absl::Duration kConnectionBeat = absl::Seconds(1);
 inline constexpr absl::Duration kAcceptLogInterval = absl::Minutes(1);
 // Descriptors beside those of connections and of the store.
 inline constexpr size_t kOtherDescriptors = 256;
-// Streams of one peer that are reset before their work begins, within kResetWindow, before its
-// connections are closed.
+// Calls of one peer that are reset before their work begins, or end without their request, within
+// kResetWindow, before its connections are closed.
 inline constexpr size_t kResetsPerPeer = 1000;
 inline constexpr absl::Duration kResetWindow = absl::Seconds(10);
 // A request of the health service or of the reflection service.

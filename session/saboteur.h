@@ -47,6 +47,20 @@ enum class Saboteur : uint8_t {
   kLoseOverflow,              // sessions with events that are too many to name are not named at all
   kDropErrorsToo,             // a full log drops errors as it drops other lines
   kEndThrowingWorker,         // a worker ends with the task that threw
+  kNoConnectionLife,          // connections may stay silent, idle or open for ever
+  kNoProbeBounds,             // watches and requests of health and reflection have no bound
+  kNoRenewalBound,            // a reply to a renewal carries every mark
+  kNoLeaseRowBound,           // the table of leases keeps every row
+  kNoSharedCheck,             // each caller's check of the store asks the store
+  kNoQueueBound,              // the workers' queue takes every call
+  kInflate,                   // a compressed message is inflated
+  kForgetReplies,             // a reply that waits for its reader counts as no memory
+  kNoPeerBound,               // every peer's rate of connections is remembered
+  kNoResumeBound,             // a resume reads all of an abandoned turn's journal
+  kNoPageBytes,               // a page of a listing is bounded by its rows alone
+  kNoFactBound,               // a refusal repeats a fact of any length
+  kNoWatcherLimit,            // every watch is taken
+  kNoMissingRequests,         // a call without its request is served as one with an empty one
   kNoMemoryGuard,             // nothing looks at the memory of the process
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };

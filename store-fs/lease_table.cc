@@ -1,6 +1,7 @@
 #include "store-fs/lease_table.h"
 
 #include "session/marks.h"
+#include "session/saboteur.h"
 
 #include <algorithm>
 #include <iterator>
@@ -40,6 +41,7 @@ bool LeaseTable::IsNeeded(const Entry& entry, absl::Duration now) const {
 }
 
 void LeaseTable::MakeRoom(absl::Duration now) {
+  if (Sabotaged(Saboteur::kNoLeaseRowBound)) return;
   for (int looks = 0; looks < kLooks && rows_.size() > most_; ++looks) {
     const auto last = std::prev(rows_.end());
     if (IsNeeded(last->second, now)) {

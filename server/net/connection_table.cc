@@ -49,7 +49,7 @@ NewConnectionRate::Bucket& NewConnectionRate::Filled(const std::string& peer, ab
   if (found == by_peer_.end()) {
     by_use_.emplace_front(peer, Bucket{.tokens = kNewConnectionsBurst, .filled = now});
     by_peer_.emplace(peer, by_use_.begin());
-    if (by_use_.size() > kPeersRemembered) {
+    if (by_use_.size() > kPeersRemembered && !Sabotaged(Saboteur::kNoPeerBound)) {
       by_peer_.erase(by_use_.back().first);
       by_use_.pop_back();
     }
@@ -81,7 +81,8 @@ ConnectionVerdict ConnectionTable::Add(int fd, const std::string& peer, absl::Du
   // The kernel gives a number out again once its last connection is closed.
   if (const auto old = entries_.find(fd); old != entries_.end()) Forget(old);
   if (!cookie) return ConnectionVerdict::kTooMany;  // no connection at all
-  if (!rate_.Take(peer, now)) return ConnectionVerdict::kTooFast;
+  if (!rate_.Take(peer, now) && !Sabotaged(Saboteur::kNoConnectionLimit))
+    return ConnectionVerdict::kTooFast;
   if (Judge(peer) != ConnectionVerdict::kTaken && now - looked_ >= kBetweenLooks) {
     looked_ = now;
     RemoveEndedLocked();

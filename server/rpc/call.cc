@@ -48,7 +48,7 @@ class FunnelReactor final : public UnaryReactor {
   void Start() {
     absl::Status entered = call_.Enter();
     // One that was given up already takes no place in the queue from others.
-    if (entered.ok() && context_.IsCancelled()) entered = call_.StillWanted();
+    if (entered.ok() && call_.GivenUp()) entered = call_.StillWanted();
     if (!entered.ok()) return Answer(call_, entered);
     if (!edge_.pool.Submit([this] { Work(); })) Answer(call_, Overloaded("limits.queued_calls"));
   }
@@ -82,6 +82,7 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
       method_(info.method),
       request_bytes_(info.request_bytes),
       held_bytes_(info.held_bytes),
+      has_request_(info.has_request || Sabotaged(Saboteur::kNoMissingRequests)),
       entered_(edge.clock.SinceBoot()),
       default_deadline_(!HasDeadline(context)) {
   deadline_ = entered_ + kDefaultDeadline;
@@ -101,11 +102,6 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
 
 Call::~Call() {
   edge_.metrics.Subtract(edge_.metrics.CellOf(Metric::kRpcInFlight, {method_.index()}));
-}
-
-void Call::HoldReply(size_t bytes) {
-  edge_.metrics.Add(edge_.metrics.CellOf(Metric::kRpcReplyBytes), bytes);
-  ticket_.Hold(request_bytes_ + bytes);
 }
 
 void Call::Count(const ReasonRow* refused, absl::Duration took) {
@@ -162,18 +158,23 @@ absl::Status Call::StillWanted() const {
   if (edge_.clock.SinceBoot() >= deadline_) {
     return Dropped(Reason::kDeadline, "the deadline passed before the call was begun");
   }
-  if (context_.IsCancelled()) {
+  if (GivenUp()) {
     return Dropped(Reason::kCancelled, "the caller gave up before the call was begun");
   }
   begun_ = true;
   return absl::OkStatus();
 }
 
+void Call::HoldReply(size_t bytes) {
+  edge_.metrics.Add(edge_.metrics.CellOf(Metric::kRpcReplyBytes), bytes);
+  ticket_.Hold(Sabotaged(Saboteur::kForgetReplies) ? 0 : request_bytes_ + bytes);
+}
+
 void Call::DropRequest() { ticket_.Resize(held_bytes_).IgnoreError(); }
 
 void Call::CountIfReset() const {
   const absl::Duration now = edge_.clock.SinceBoot();
-  if (edge_.resets == nullptr || begun_ || now >= deadline_ || !context_.IsCancelled()) return;
+  if (edge_.resets == nullptr || begun_ || now >= deadline_ || !GivenUp()) return;
   edge_.resets->Count(context_.peer(), now);
 }
 

@@ -64,6 +64,7 @@ struct CallInfo {
   std::string session;       // as the request names it; need not be valid
   size_t request_bytes = 0;  // as they came; their memory is taken before they are parsed
   size_t held_bytes = 0;     // of a stream: what it may hold while it is idle
+  bool has_request = true;   // false: the client ended the call before its request arrived
 };
 
 // One call from its entry to its log line. Used by one thread at a time.
@@ -81,6 +82,9 @@ class Call {
   // OK while somebody waits for the answer. Before any effect: CANCELLED or DEADLINE, outcome
   // known. A call without a deadline has kDefaultDeadline from its entry on.
   [[nodiscard]] absl::Status StillWanted() const;
+  // Whether the client ended the call itself. The transport may report the reset of a call without
+  // a request only after its work, so the missing request is evidence enough.
+  [[nodiscard]] bool GivenUp() const { return !has_request_ || context_.IsCancelled(); }
   // Runs `work`, a part of the call. INTERNAL, logged and counted, if it throws.
   absl::Status Run(absl::FunctionRef<absl::Status()> work);
   // The same for a part that answers a Status or a StatusOr.
@@ -137,6 +141,7 @@ class Call {
   const MethodName method_;
   const size_t request_bytes_;
   const size_t held_bytes_;
+  const bool has_request_;
   const absl::Duration entered_;
   bool default_deadline_ = false;
   absl::Duration deadline_;     // since boot

@@ -4,6 +4,7 @@
 #include "server/rpc/unary_reactor.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 
 #include <algorithm>
 
@@ -23,7 +24,7 @@ class CheckReactor final : public UnaryReactor {
 }  // namespace
 
 grpc::Status HealthService::CheckRequest(const Bytes& request) const {
-  if (request.Length() > kProbeRequestBytes) {
+  if (request.Length() > kProbeRequestBytes && !Sabotaged(Saboteur::kNoProbeBounds)) {
     return ToGrpcStatus(TooLarge("request", kProbeRequestBytes, request.Length()), {});
   }
   Received<grpc::health::v1::HealthCheckRequest> received;

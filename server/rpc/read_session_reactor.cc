@@ -74,7 +74,8 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
               {.method = Kind::kMethod,
                .session = "",
                .request_bytes = request.Length(),
-               .held_bytes = kIdleStreamBytes}) {
+               .held_bytes = kIdleStreamBytes,
+               .has_request = request.Valid()}) {
     call_.DropDefaultDeadline();
   }
 

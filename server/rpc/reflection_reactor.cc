@@ -5,6 +5,7 @@
 #include "server/rpc/stream_ends.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "session/thread_check.h"
 
@@ -104,7 +105,7 @@ class Reactor final : public grpc::ServerBidiReactor<Bytes, Bytes>, public OpenS
   }
 
   absl::Status Reflected() {
-    if (request_.Length() > kProbeRequestBytes) {
+    if (request_.Length() > kProbeRequestBytes && !Sabotaged(Saboteur::kNoProbeBounds)) {
       return TooLarge("request", kProbeRequestBytes, request_.Length());
     }
     Received<Request> request;

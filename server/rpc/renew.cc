@@ -4,9 +4,11 @@
 #include "server/rpc/convert_session.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,7 +69,7 @@ absl::Status ServeRenewLeases(Sessions& sessions, Call& call, const pb::RenewLea
   if (count > kLeasesPerRenewal) return TooLarge("leases", kLeasesPerRenewal, count);
   std::vector<RenewRequest> valid;
   std::vector<int> places;  // of the valid ones, in the request
-  size_t room = kRenewalMarksBytes;
+  size_t room = Sabotaged(Saboteur::kNoRenewalBound) ? SIZE_MAX : kRenewalMarksBytes;
   for (int i = 0; i < request.leases_size(); ++i) {
     pb::LeaseRenewalResult& result = *response.add_results();
     // What is too long for an id would only be sent back.

@@ -4,6 +4,7 @@
 #include "session/limits.h"
 #include "session/off_core.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 
 #include "absl/cleanup/cleanup.h"
 
@@ -56,7 +57,7 @@ void SharedStoreCheck::AwaitEnd() {
 }
 
 bool SharedStoreCheck::YoungerThan(absl::Duration most) const {
-  return last_ && clock_.SinceBoot() - last_->at < most;
+  return last_ && !Sabotaged(Saboteur::kNoSharedCheck) && clock_.SinceBoot() - last_->at < most;
 }
 
 }  // namespace holdfast

@@ -20,7 +20,10 @@ struct Unary {
 
 // What is known of it before its request is parsed.
 inline CallInfo InfoOf(const Unary& unary) {
-  return {.method = unary.method, .session = "", .request_bytes = unary.request->Length()};
+  return {.method = unary.method,
+          .session = "",
+          .request_bytes = unary.request->Length(),
+          .has_request = unary.request->Valid()};
 }
 
 // The session that a request or a response names, or nothing.

@@ -46,7 +46,10 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
         hub_(hub),
         context_(*context),
         call_(edge, *context,
-              {.method = kMethod, .session = "", .request_bytes = request.Length()}),
+              {.method = kMethod,
+               .session = "",
+               .request_bytes = request.Length(),
+               .has_request = request.Valid()}),
         sessions_(sessions),
         request_(request) {
     call_.DropDefaultDeadline();

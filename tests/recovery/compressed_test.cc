@@ -31,7 +31,7 @@ TEST_P(Compressed, MessagesAreRefusedBeforeTheyAreInflated) {
   pb::EchoResponse response;
   const grpc::Status status = stub->Echo(&context, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << status.error_message();
-  EXPECT_LT(server.PeakBytes() - idle, 64 * kMiB);
+  EXPECT_LT(server.PeakBytes() - idle, kInflated / 4);
 
   WireClient client(server.address());
   client.Must(&WireClient::Stub::CreateSession, test::CreateRequest("one"));

@@ -1,6 +1,7 @@
 // Connections that nobody uses: however many there are, the server goes on, its other clients
 // notice nothing, and a new one is served.
 #include "holdfast/v1/admin_service.grpc.pb.h"
+#include "session/limits.h"
 #include "tests/support/channel.h"
 #include "tests/support/committers.h"
 #include "tests/support/each_store.h"
@@ -227,7 +228,7 @@ TEST(SilentConnection, IsClosedWhenNoSettingsCome) {
   ASSERT_TRUE(server.Start()) << server.Log();
   RawSocket silent(server.address(), kAttacker);
   ASSERT_TRUE(silent.connected());
-  EXPECT_TRUE(silent.AwaitEnd(absl::Seconds(60)));
+  EXPECT_TRUE(silent.AwaitEnd(3 * kHandshakeTimeout));
 }
 
 // The client's own library goes idle when the server has said that it closes.
@@ -238,7 +239,7 @@ TEST(IdleConnections, AreClosedWhenTheyHaveNoCallForTheConfiguredTime) {
   const size_t before = DescriptorsOf(server);
   const auto channel = Connected(server.address());
   ASSERT_EQ(channel->GetState(false), GRPC_CHANNEL_READY);
-  EXPECT_TRUE(WaitUntil([&] { return channel->GetState(false) != GRPC_CHANNEL_READY; }));
+  ASSERT_TRUE(WaitUntil([&] { return channel->GetState(false) != GRPC_CHANNEL_READY; }));
   EXPECT_TRUE(WaitUntil([&] { return DescriptorsOf(server) <= before; })) << "it is still open";
 }
 

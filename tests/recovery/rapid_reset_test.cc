@@ -1,5 +1,6 @@
 // Calls that are given up as soon as they are sent (CVE-2023-44487), by the hundred thousand: other
 // clients go on, and a peer that does it again and again is disconnected.
+#include "session/limits.h"
 #include "tests/support/committers.h"
 #include "tests/support/each_store.h"
 #include "tests/support/latencies.h"
@@ -96,6 +97,8 @@ struct Compared {
 class RapidReset : public ::testing::TestWithParam<StoreKind> {
  protected:
   void SetUp() override { ASSERT_TRUE(server_.Start()) << server_.Log(); }
+
+  ServerProcess& server() { return server_; }
 
   // Lets others commit before and during the attack, and expects that no call of theirs fails.
   Compared CommitBeside(absl::FunctionRef<void()> attack) {
@@ -198,6 +201,20 @@ TEST_P(RapidReset, OfCallsWithoutAMessageDisconnectsThePeer) {
 }
 
 TEST_P(RapidReset, OfStreamsDisconnectsThePeer) { ExpectThePeerDisconnected({kJournal, false}); }
+
+// A reset may reach the server's work late, but a call without its request never came from an
+// honest client, so each one counts.
+TEST_P(RapidReset, OfCallsThatEndWithoutTheirRequestDisconnectsThePeer) {
+  RawSocket peer(server().address(), "127.0.4.1", absl::Minutes(1));
+  ASSERT_TRUE(peer.connected());
+  std::string frames = http2::Opening();
+  for (uint32_t call = 0; call < kResetsPerPeer; ++call) {
+    frames += http2::LastHeaders(2 * call + 1, kEcho);
+  }
+  ASSERT_TRUE(peer.Send(frames));
+  EXPECT_TRUE(peer.AwaitEnd(absl::Seconds(30))) << "it is still connected";
+  EXPECT_TRUE(server().AwaitLog("gives up its calls again and again"));
+}
 
 TEST_P(LongRapidReset, ByManyPeersFailsNoOtherCall) { ExpectDelivered({kEcho, false}); }
 

@@ -2,6 +2,7 @@
 #include "tests/support/channel.h"
 #include "tests/support/child_process.h"
 #include "tests/support/server_process.h"
+#include "tests/support/wait.h"
 #include "tests/support/wire_client.h"
 
 #include "absl/strings/str_cat.h"
@@ -77,7 +78,8 @@ TEST(ReflectionStreams, HoldABoundedNumberOfThreads) {
   }
   EXPECT_LE(most, before + kThreadsMore);
   EXPECT_GT(refused, 0);
-  EXPECT_TRUE(Stream(stub).End().ok()) << "none is served after they have ended";
+  EXPECT_TRUE(WaitUntil([&] { return Stream(stub).End().ok(); }))
+      << "none is served after they have ended";
   EXPECT_EQ(server.StopAtRest().exit_code, 0);
 }
 

@@ -58,7 +58,7 @@ TEST_F(HealthRpc, MoreWatchesThanTheLimitAreRefusedUntilOneEnds) {
     ASSERT_EQ(watches.back()->Next(), HealthCheckResponse::SERVING);
   }
   const auto refused = StartWatch();
-  EXPECT_EQ(refused->Next(), HealthCheckResponse::UNKNOWN);
+  ASSERT_EQ(refused->Next(), HealthCheckResponse::UNKNOWN) << "it is one too many";
   EXPECT_EQ(ReasonOf(refused->reader->Finish()), "OVERLOADED");
 
   watches.back()->context.TryCancel();
@@ -76,7 +76,7 @@ TEST_F(HealthRpc, RefusesALargeRequest) {
   HealthCheckResponse response;
   EXPECT_EQ(ReasonOf(health().Check(&context, large, &response)), "TOO_LARGE");
   const auto watch = StartWatch(large.service());
-  EXPECT_EQ(watch->Next(), HealthCheckResponse::UNKNOWN);
+  ASSERT_EQ(watch->Next(), HealthCheckResponse::UNKNOWN);
   EXPECT_EQ(ReasonOf(watch->reader->Finish()), "TOO_LARGE");
 }
 

@@ -103,6 +103,10 @@ class Child {
     const char* bin = std::getenv("HOLDFAST_BIN_DIR");
     return std::string(bin == nullptr ? "build/bin" : bin) + "/holdfastd";
   }
+  static std::string SameVariable(const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    return name + "=" + (value == nullptr ? "" : value);
+  }
   [[noreturn]] static void Exec(int program, const std::vector<std::string>& arguments,
                                 const std::string& home, int out, int err) {
     dup2(out, STDOUT_FILENO);
@@ -115,9 +119,9 @@ class Child {
     }
     argv.push_back(nullptr);
     // A sanitizer's build needs its options as its parent does.
-    const char* options = std::getenv("TSAN_OPTIONS");
-    std::string tsan = "TSAN_OPTIONS=" + std::string(options == nullptr ? "" : options);
-    std::array<char*, 3> environment = {home_variable.data(), tsan.data(), nullptr};
+    std::string asan = SameVariable("ASAN_OPTIONS");
+    std::string tsan = SameVariable("TSAN_OPTIONS");
+    std::array<char*, 4> environment = {home_variable.data(), asan.data(), tsan.data(), nullptr};
     fexecve(program, argv.data(), environment.data());
     _exit(127);
   }

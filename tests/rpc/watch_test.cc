@@ -426,7 +426,9 @@ TEST_F(WatchRpc, OneTooManyIsOverloaded) {
   {
     Watch second(sessions(), WatchFrom("one", 0));
     second.UntilProgress();
-    const grpc::Status status = Watch(sessions(), WatchFrom("one", 0)).End();
+    Watch refused(sessions(), WatchFrom("one", 0));
+    ASSERT_FALSE(refused.Next().has_value()) << "it is one too many";
+    const grpc::Status status = refused.End();
     EXPECT_EQ(ReasonOf(status), "OVERLOADED");
     EXPECT_EQ(ErrorInfoOf(DetailsOf(status)).metadata().at("field"), "limits.watchers");
   }

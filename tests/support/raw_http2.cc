@@ -64,6 +64,10 @@ std::string Headers(uint32_t stream, const std::string& path) {
   return Framed(kHeaders, kEndHeaders, stream, Fields(path));
 }
 
+std::string LastHeaders(uint32_t stream, const std::string& path) {
+  return Framed(kHeaders, kEndHeaders | kEndStream, stream, Fields(path));
+}
+
 std::string LongHeaders(uint32_t stream, const std::string& path, size_t bytes) {
   const std::string fields =
       Fields(path) + std::string(1, '\0') + Text("x-long") + Text(std::string(bytes, 'v'));

@@ -15,7 +15,9 @@ std::string Opening();
 std::string OpeningWithoutWindow();
 // The headers of a gRPC call of `path` ("/package.Service/Method") on `stream`.
 std::string Headers(uint32_t stream, const std::string& path);
-// The same with one more header of `bytes`, in as many frames as it takes.
+// The same of a call that ends with its headers: it has no message.
+std::string LastHeaders(uint32_t stream, const std::string& path);
+// The headers of a call of `path` with one more header of `bytes`, in as many frames as it takes.
 std::string LongHeaders(uint32_t stream, const std::string& path, size_t bytes);
 // One empty gRPC message, the last one of the call.
 std::string EmptyMessage(uint32_t stream);
