@@ -104,11 +104,6 @@ Call::~Call() {
   edge_.metrics.Subtract(edge_.metrics.CellOf(Metric::kRpcInFlight, {method_.index()}));
 }
 
-void Call::HoldReply(size_t bytes) {
-  edge_.metrics.Add(edge_.metrics.CellOf(Metric::kRpcReplyBytes), bytes);
-  ticket_.Hold(request_bytes_ + bytes);
-}
-
 void Call::Count(const ReasonRow* refused, absl::Duration took) {
   Metrics& metrics = edge_.metrics;
   const size_t code = refused == nullptr ? 0 : static_cast<size_t>(refused->status);
@@ -171,6 +166,7 @@ absl::Status Call::StillWanted() const {
 }
 
 void Call::HoldReply(size_t bytes) {
+  edge_.metrics.Add(edge_.metrics.CellOf(Metric::kRpcReplyBytes), bytes);
   ticket_.Hold(Sabotaged(Saboteur::kForgetReplies) ? 0 : request_bytes_ + bytes);
 }
 

@@ -112,10 +112,10 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
         Metric::kAcceptPauses, "holdfast_accept_pauses_total", {},
         "Pauses of the acceptor because the process or the system had no descriptor or memory "
         "left.")),
-    Counter(Metric::kConnectionsClosed, "holdfast_connections_closed_total",
-            {Label::kConnectionCause},
-            "Connections that the server closed to protect itself: of a peer that resets its "
-            "calls, or for the memory of the process."),
+    Read(Counter(Metric::kConnectionsClosed, "holdfast_connections_closed_total",
+                 {Label::kConnectionCause},
+                 "Connections that the server closed to protect itself: of a peer that resets its "
+                 "calls, or for the memory of the process.")),
     Gauge(Metric::kGuardedMemory, "holdfast_process_guarded_bytes", {},
           "Memory of the process that no file backs, which the memory guard compares with its "
           "limit; as of the last look."),

@@ -64,9 +64,9 @@ class Metrics final {
   // Of a histogram of bytes or of a count.
   void Observe(Cell cell, uint64_t amount);
 
-  // What a metric that is read shows: `read` is called at each scrape, on its thread. It must be
-  // quick, take no lock that is held across I/O, and cause no statement. Called before the first
-  // scrape; what `read` uses must outlive the last one. NaN is not shown: it is not known.
+  // What a metric whose source is kRead shows: `read` is called at each scrape, on its thread. It
+  // must be quick, take no lock that is held across I/O, and cause no statement. Called before the
+  // first scrape; what `read` uses must outlive the last one. NaN is not shown: it is not known.
   void Read(Metric metric, std::initializer_list<size_t> values, std::function<double()> read);
 
   // Every metric that has something to show, in the order of the table.

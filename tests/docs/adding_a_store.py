@@ -105,7 +105,8 @@ def step_server():
     maker = (
         "absl::StatusOr<std::unique_ptr<SessionStore>> MakeMirror(const StoreConfig& config,\n"
         "                                                         const Clock& clock,\n"
-        "                                                         Random& random) {\n"
+        "                                                         Random& random,\n"
+        "                                                         Listeners /*listeners*/) {\n"
         "  return mirror::MakeMirrorStore({.root = config.root}, clock, random);\n"
         "}\n\n"
     )

@@ -8,6 +8,8 @@
 #include "tests/support/latencies.h"
 #include "tests/support/raw_socket.h"
 #include "tests/support/requests.h"
+#include "tests/support/reserved_port.h"
+#include "tests/support/scrape.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wait.h"
 #include "tests/support/wire_client.h"
@@ -179,7 +181,10 @@ TEST_P(IdleConnections, OfManyPeersAreTakenUpToTheLimitOfTheServer) {
 
 // accept(2) itself fails for lack of descriptors, and is tried again.
 TEST_P(IdleConnections, AreSurvivedWhenNoDescriptorIsLeft) {
-  ASSERT_NO_FATAL_FAILURE(Start({.server = ", connections: 4000, connections_per_peer: 4000"}));
+  const ReservedPort metrics;
+  ASSERT_NO_FATAL_FAILURE(
+      Start({.server = ", connections: 4000, connections_per_peer: 4000",
+             .more = absl::StrCat("telemetry: {metrics_address: \"", metrics.address(), "\"}\n")}));
   const rlimit low{.rlim_cur = kDescriptors, .rlim_max = kDescriptors};
   ASSERT_EQ(prlimit(server_->pid(), RLIMIT_NOFILE, &low, nullptr), 0);
   {
@@ -193,6 +198,7 @@ TEST_P(IdleConnections, AreSurvivedWhenNoDescriptorIsLeft) {
   ExpectNewClientSoon();
   WireClient(server_->address())
       .Must(&WireClient::Stub::CreateSession, test::CreateRequest("created.afterwards"));
+  EXPECT_GT(Scrape(metrics.address())["holdfast_accept_pauses_total"], 0);
   ExpectNothingFailed();
 }
 

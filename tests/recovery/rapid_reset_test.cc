@@ -6,6 +6,8 @@
 #include "tests/support/latencies.h"
 #include "tests/support/raw_http2.h"
 #include "tests/support/raw_socket.h"
+#include "tests/support/reserved_port.h"
+#include "tests/support/scrape.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wait.h"
 
@@ -131,6 +133,8 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
       compared = CommitBeside([&] { disconnected = AttackFromOne(peer, kind); });
       EXPECT_GT(disconnected, 0);
       EXPECT_TRUE(server_.AwaitLog("gives up its calls again and again"));
+      EXPECT_GT(Scrape(metrics_.address())["holdfast_connections_closed_total{cause=\"resets\"}"],
+                0);
     } while (!compared.Tolerable() && tries < kTries && !HasFailure());
     EXPECT_TRUE(compared.Tolerable()) << compared.attacked << " beside the attack, "
                                       << compared.calm << " before it, " << tries << " times";
@@ -183,7 +187,10 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
 
   TestFolder folder_;
   StoreUnderServer store_{GetParam()};
-  ServerProcess server_{folder_, store_.Settings()};
+  ReservedPort metrics_;
+  ServerProcess server_{folder_,
+                        store_.Settings({.more = absl::StrCat("telemetry: {metrics_address: \"",
+                                                              metrics_.address(), "\"}\n")})};
 };
 using LongRapidReset = RapidReset;
 

@@ -68,6 +68,7 @@ struct Stalled {
 TEST(LogWriter, CountsWhatAFullQueueDrops) {
   Stalled here({.lines = 3});
   for (const char* message : {"a", "b", "c", "d", "e"}) here.log->Info(message, {});
+  EXPECT_EQ(here.writer->dropped(), 2U);
   here.reader->go_on.Notify();
   here.writer.reset();
   EXPECT_THAT(here.reader->Messages(),
@@ -83,6 +84,7 @@ TEST(LogWriter, DropsErrorsLast) {
   here.log->Error("e", {});
   here.log->Error("f", {});
   here.log->Info("g", {});
+  EXPECT_EQ(here.writer->dropped(), 4U);
   here.reader->go_on.Notify();
   here.writer.reset();
   EXPECT_THAT(here.reader->Messages(),
