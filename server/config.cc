@@ -149,6 +149,11 @@ void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& ou
               {"cancel_grace", reader.Duration(out.cancel_grace)}});
 }
 
+void ReadTelemetry(YamlReader& reader, const YAML::Node& node, TelemetryConfig& out) {
+  reader.Map(node, "telemetry",
+             {{"log_level", reader.Text(out.log_level)}, {"calls", reader.Text(out.calls)}});
+}
+
 void ReadSecrets(YamlReader& reader, const YAML::Node& node, SecretsConfig& out) {
   const auto known = [&](const YAML::Node& item, const std::string& path) {
     const auto text = ReadChecked(reader, item, path, ReferenceProblem);
@@ -208,6 +213,8 @@ std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment&
                       const std::string&) { ReadLimits(reader, node, config.limits); }},
        {"recovery", [&](const YAML::Node& node,
                         const std::string&) { ReadRecovery(reader, node, config.recovery); }},
+       {"telemetry", [&](const YAML::Node& node,
+                         const std::string&) { ReadTelemetry(reader, node, config.telemetry); }},
        {"secrets", [&](const YAML::Node& node, const std::string&) {
           ReadSecrets(reader, node, config.secrets);
         }}});

@@ -79,6 +79,13 @@ struct RecoveryConfig {
   bool operator==(const RecoveryConfig&) const = default;
 };
 
+// What the server says of itself.
+struct TelemetryConfig {
+  std::string log_level = "info";  // or "warning", "error"
+  std::string calls = "all";       // or "refused", "none": which calls have a line in the log
+  bool operator==(const TelemetryConfig&) const = default;
+};
+
 // Names a secret's value without holding it: `env:NAME` or `file:PATH`.
 struct SecretReference {
   std::string text;
@@ -98,6 +105,7 @@ struct Config {
   std::vector<StoreConfig> stores;
   LimitsConfig limits;
   RecoveryConfig recovery;
+  TelemetryConfig telemetry;
   SecretsConfig secrets;
   bool operator==(const Config&) const = default;
 

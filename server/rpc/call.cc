@@ -25,6 +25,7 @@ constexpr char kHiddenText[] = "***";
 constexpr char kTraceParent[] = "traceparent";
 constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 constexpr size_t kTraceIdBytes = 16;
+constexpr size_t kSpanIdBytes = 8;
 
 bool HasDeadline(const grpc::CallbackServerContext& context) {
   return context.deadline() != std::chrono::system_clock::time_point::max();
@@ -114,6 +115,7 @@ void Call::ReadTrace() {
   if (facts_.trace_id.empty()) {
     facts_.trace_id = absl::BytesToHexString(edge_.random.Bytes(kTraceIdBytes));
   }
+  span_id_ = absl::BytesToHexString(edge_.random.Bytes(kSpanIdBytes));
 }
 
 absl::Status Call::CheckMetadata() const {
@@ -188,7 +190,8 @@ grpc::Status Call::End(const absl::Status& status) {
                   .peer = PeerOfCall(context_.peer()),
                   .reason = reason,
                   .milliseconds = milliseconds,
-                  .trace_id = facts_.trace_id});
+                  .trace_id = facts_.trace_id,
+                  .span_id = span_id_});
   SetPushback(status);
   CountIfReset();
   return ToGrpcStatus(status, facts_);

@@ -80,6 +80,7 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                    .stream_idle = absl::Seconds(4),
                    .stream_write_timeout = absl::Seconds(5)};
   config.recovery = {.sweep_interval = absl::Minutes(2), .abandon_after = absl::Hours(1)};
+  config.telemetry = {.log_level = "error", .calls = "refused"};
   const auto loaded = ParseConfig(PrintConfig(config), kHome);
   ASSERT_TRUE(loaded.ok()) << loaded.status() << PrintConfig(config);
   EXPECT_EQ(*loaded, config);
@@ -110,6 +111,13 @@ TEST(Config, EveryViolationIsSaidAtOnce) {
       "line 11: recovery: must be a mapping\n"
       "line 12: auth: unknown key\n"
       "line 10: limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
+}
+
+TEST(Config, TelemetryHasClosedListsOfValues) {
+  EXPECT_EQ(Problems("telemetry: {log_level: warning, calls: none}"), "");
+  EXPECT_EQ(Problems("telemetry: {log_level: debug, calls: some}"),
+            "line 1: telemetry.log_level: must be info, warning or error\n"
+            "line 1: telemetry.calls: must be all, refused or none");
 }
 
 TEST(Config, TheFileIsUtf8) {
