@@ -21,6 +21,7 @@
 #include "server/stores.h"
 #include "server/turn_waiters.h"
 #include "server/worker_pool.h"
+#include "server/worker_stall.h"
 #include "session/clock.h"
 #include "session/secret_scan.h"
 #include "session/sessions.h"
@@ -91,6 +92,7 @@ class App {
   void NoteStoreBack();
   void TendStreams();
   void LookAtMemory();
+  void LookAtWorkers();
   void Sweep();
   void SweepCancelled();
   // Runs a step of background work. An exception ends the step, not the server.
@@ -104,6 +106,7 @@ class App {
   Parts parts_;
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<WorkerPool> pool_;
+  std::unique_ptr<WorkerStall> stall_;
   std::unique_ptr<Admission> admission_;
   std::unique_ptr<StagedBudget> staged_;
   std::unique_ptr<OpenStreams> streams_;
@@ -131,11 +134,13 @@ class App {
   std::unique_ptr<Periodic> cancel_sweeper_;
   std::unique_ptr<Periodic> stream_beat_;
   std::unique_ptr<Periodic> memory_beat_;
+  std::unique_ptr<Periodic> worker_beat_;
   std::unique_ptr<Periodic> store_watch_;
   std::string address_;
 
   absl::Mutex mutex_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stalled_ = false;  // the worker beat's alone: the log has said so
   bool store_failed_ ABSL_GUARDED_BY(mutex_) = false;
   bool store_away_ ABSL_GUARDED_BY(mutex_) = false;  // unhealthy, and may heal
 };

@@ -126,8 +126,8 @@ int RefuseConfig(const Flags& flags, const absl::Status& why) {
 }
 
 int Ask(const Flags& flags, const Config& config) {
-  const absl::Status health =
-      AskHealth(flags.address.empty() ? config.server.address : flags.address);
+  const std::string& address = flags.address.empty() ? config.server.address : flags.address;
+  const absl::Status health = AskHealth({.address = address, .service = flags.service});
   if (!health.ok()) return Fail(health);
   std::cout << "serving\n";
   return kDone;

@@ -3,6 +3,7 @@
 #include "session/exceptions.h"
 #include "session/saboteur.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast {
@@ -43,8 +44,15 @@ size_t WorkerPool::Queued() {
   return tasks_.size();
 }
 
+WorkerPool::Activity WorkerPool::Now() {
+  const absl::MutexLock lock(&mutex_);
+  const size_t most = std::min(most_on_core_, threads_.size());
+  return {.steps = steps_, .wait_for_core = !tasks_.empty() && on_core_ >= most};
+}
+
 void WorkerPool::Leave() {
   const absl::MutexLock lock(&mutex_);
+  ++steps_;
   --on_core_;
   if (!tasks_.empty() && !idle_.empty() && MayBegin()) Begin(TakeQueued());
 }
@@ -52,6 +60,7 @@ void WorkerPool::Leave() {
 // It does not wait for its share: those who have one may be waiting for what it holds.
 void WorkerPool::Return() {
   const absl::MutexLock lock(&mutex_);
+  ++steps_;
   ++on_core_;
 }
 
@@ -73,6 +82,7 @@ bool WorkerPool::Run(Task task) {
 WorkerPool::Task WorkerPool::Take() {
   const absl::MutexLock lock(&mutex_);
   --on_core_;  // of the task that ended
+  ++steps_;
   if (!tasks_.empty() && MayBegin()) {
     ++on_core_;
     return TakeQueued();
@@ -89,6 +99,7 @@ void WorkerPool::Begin(Task task) {
   idle_.pop_back();
   next->task = std::move(task);
   ++on_core_;
+  ++steps_;
   next->given.Signal();
 }
 

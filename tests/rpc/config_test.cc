@@ -423,6 +423,7 @@ TEST(Flags, AreRead) {
   EXPECT_EQ(FlagsOf({"--config", "a"})->config, "a");
   EXPECT_EQ(FlagsOf({"--config=a", "--check-config"})->action, Flags::Action::kCheckConfig);
   EXPECT_EQ(FlagsOf({"healthcheck", "--address", "h:1"})->address, "h:1");
+  EXPECT_EQ(FlagsOf({"healthcheck", "--service", "liveness"})->service, "liveness");
   EXPECT_EQ(FlagsOf({"migrate"})->action, Flags::Action::kMigrate);
   EXPECT_FALSE(FlagsOf({"migrate"})->status);
   EXPECT_TRUE(FlagsOf({"migrate", "--config", "a", "--status"})->status);
@@ -434,6 +435,7 @@ TEST(Flags, WhatIsNotKnownIsRefused) {
                                                                  {"--config"},
                                                                  {"--config="},
                                                                  {"--address", "h:1"},
+                                                                 {"--service", "liveness"},
                                                                  {"--status"},
                                                                  {"store", "adopt", "--status"},
                                                                  {"--version", "--help"}}) {

@@ -188,7 +188,7 @@ TEST_F(Process, ServesOverFilesAndFindsThemAgain) {
     store_id = ValueOf(ready, "store_id");
     EXPECT_EQ(ValueOf(ready, "kind"), "fs") << ready;
     EXPECT_TRUE(std::filesystem::exists(home() + "/.local/state/holdfast/STORE"));
-    EXPECT_TRUE(AskHealth(address).ok());
+    EXPECT_TRUE(AskHealth({.address = address}).ok());
     Child asked({"healthcheck", "--address", address}, home());
     EXPECT_EQ(asked.Wait(), 0);
 
@@ -240,20 +240,20 @@ TEST_F(Process, ASocketFileIsServedToItsUserAloneAndByOneServer) {
   ASSERT_EQ(stat(path.c_str(), &file), 0);
   EXPECT_TRUE(S_ISSOCK(file.st_mode));
   EXPECT_EQ(file.st_mode & 0777, 0600U);
-  EXPECT_EQ(AskHealth(address), absl::OkStatus());
+  EXPECT_EQ(AskHealth({.address = address}), absl::OkStatus());
 
   configure("b");
   Child second({"--config", ConfigFile()}, home());
   EXPECT_EQ(second.Wait(), 1);
   EXPECT_NE(second.Errors().find(address + " cannot be served: another server serves there"),
             std::string::npos);
-  EXPECT_EQ(AskHealth(address), absl::OkStatus()) << "it was taken away";
+  EXPECT_EQ(AskHealth({.address = address}), absl::OkStatus()) << "it was taken away";
 
   killed.Signal(SIGKILL);
   killed.Wait();
   Child third({"--config", ConfigFile()}, home());
   EXPECT_EQ(ValueOf(third.Line(), "address"), address) << "what a dead server left is in the way";
-  EXPECT_EQ(AskHealth(address), absl::OkStatus());
+  EXPECT_EQ(AskHealth({.address = address}), absl::OkStatus());
   third.Signal(SIGTERM);
   EXPECT_EQ(third.Wait(), 0);
   EXPECT_NE(stat(path.c_str(), &file), 0) << "the file stays behind";
