@@ -113,11 +113,6 @@ def check_base(build):
     with Folder() as folder:
         scene = Scene(build, folder)
         backup, before, traffic, token = lose_everything(scene, "base")
-        raw = scene.directory("raw")
-        done(scene.user + ["cp", "-a", os.path.join(backup, "data"), raw])
-        with Postgres(raw) as postgres, scene.server("raw", postgres.start()) as server:
-            incarnation = server.start().answer("health")["incarnation"]
-            expect(incarnation == 1, f"a copy that was not adopted has incarnation {incarnation}")
         second = scene.directory("second")
         began = time.monotonic()
         target = os.path.join(second, "data")
@@ -126,3 +121,8 @@ def check_base(build):
             server.start()
             within_objective(began)
             expect_good(server, before, traffic, token)
+        raw = scene.directory("raw")
+        os.rename(os.path.join(backup, "data"), os.path.join(raw, "data"))
+        with Postgres(raw) as postgres, scene.server("raw", postgres.start()) as server:
+            incarnation = server.start().answer("health")["incarnation"]
+            expect(incarnation == 1, f"a copy that was not adopted has incarnation {incarnation}")
