@@ -27,7 +27,7 @@ DATA = os.path.join(ROOT, "build", "image")
 BASE = "debian:bookworm-slim"
 TAG = "holdfast:long"
 DOCKER = "/usr/bin/docker"  # Debian's: it builds with the BuildKit of Debian's daemon
-WAIT_SECONDS = 120
+WAIT_SECONDS = 300
 MOST_BYTES = 64 * 1024 * 1024
 # Of a key there is more than its first line, which programs know too.
 KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----\s+[A-Za-z0-9+/=]{40}")

@@ -25,7 +25,7 @@ LIST = "usr/share/doc/holdfast/holdfast.spdx.json"
 STATE = "var/lib/holdfast"
 USER = 65532
 SECONDS = 1_700_000_000  # the time of everything in a tree
-WAIT_SECONDS = 120
+WAIT_SECONDS = 300
 # What an intruder would look for first. Names, without a directory.
 TOOLS = re.compile(
     r"(ba|da|a|c|z|k|tc)?sh|busybox|perl.*|python.*|apt.*|dpkg.*|ld|as"
