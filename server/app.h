@@ -4,6 +4,7 @@
 #define HOLDFAST_SERVER_APP_H_
 
 #include "server/config.h"
+#include "server/container.h"
 #include "server/log.h"
 #include "server/memory_guard.h"
 #include "server/net/acceptor.h"
@@ -31,6 +32,7 @@
 #include "absl/synchronization/mutex.h"
 #include <grpcpp/server.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,6 +49,7 @@ class App {
     const Clock& clock;
     Random& random;
     Log& log;
+    Container container = {};  // what it leaves of the machine to this process
     // Between saying NOT_SERVING and refusing calls, for those who look at health to look.
     absl::Duration not_serving_wait = absl::Milliseconds(500);
   };
@@ -80,6 +83,10 @@ class App {
 
  private:
   absl::Status Open();
+  [[nodiscard]] size_t Cores() const;
+  // The memory budget in force.
+  [[nodiscard]] size_t MemoryBudget() const;
+  void LogStart();
   void OpenEdge();
   absl::Status Listen();
   // The sockets of the configured address; notes what is served in `address_`.

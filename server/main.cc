@@ -1,6 +1,7 @@
 // holdfastd: reads its flags and its configuration, and serves.
 #include "server/app.h"
 #include "server/config.h"
+#include "server/container.h"
 #include "server/flags.h"
 #include "server/foreign_log.h"
 #include "server/healthcheck.h"
@@ -86,7 +87,8 @@ absl::StatusOr<int> ServeLogged(Config config) {
                                .make_store = MakerOfStores(log),
                                .clock = SystemClock(),
                                .random = SystemRandom(),
-                               .log = log}));
+                               .log = log,
+                               .container = Container::OfProcess()}));
   const SignalWatch signals([&] { app->RequestStop(); });
   std::cout << app->ReadyLine()
             << std::endl;  // NOLINT(performance-avoid-endl): whoever waits for it must see it now

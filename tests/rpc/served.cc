@@ -45,6 +45,7 @@ void Served::Start() {
                              .clock = clock_,
                              .random = random_,
                              .log = log_,
+                             .container = container_,
                              .not_serving_wait = not_serving_wait_});
   ASSERT_TRUE(started.ok()) << started.status();
   app_ = *std::move(started);
