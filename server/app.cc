@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -47,10 +46,6 @@ constexpr int kKeepaliveMs = 30'000;
 constexpr int kLeastPingMs = 10'000;
 // No name of it is among the library's public ones.
 constexpr char kHandshakeTimeoutArgument[] = "grpc.server_handshake_timeout_ms";
-
-// While as many workers as there are cores want one, no other call is begun: it would only take the
-// core from the transport, which must still refuse what is too much.
-size_t CoresOfThisProcess() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
@@ -128,6 +123,7 @@ absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
   app->store_watch_ = std::make_unique<Periodic>(kStoreWatchInterval, app->parts_.random, [self] {
     self->RunInBackground("store check", &App::CheckStore);
   });
+  app->LogStart();
   return app;
 }
 
@@ -149,10 +145,10 @@ absl::Status App::Open() {
   pool_ = std::make_unique<WorkerPool>(
       WorkerPool::Size{.workers = config.server.workers,
                        .queued = config.limits.queued_calls,
-                       .on_core = CoresOfThisProcess()},
+                       .on_core = Cores()},
       [this](const std::string& what) { NoteException("task", what); });
   stall_ = std::make_unique<WorkerStall>(parts_.clock.SinceBoot());
-  admission_ = std::make_unique<Admission>(config.limits.memory_budget);
+  admission_ = std::make_unique<Admission>(MemoryBudget());
   staged_ = std::make_unique<StagedBudget>(config.limits.staged_bytes);
   streams_ = std::make_unique<OpenStreams>(
       *pool_, StreamLimits{.idle = config.limits.stream_idle,
@@ -168,8 +164,8 @@ absl::Status App::Open() {
           .store = stores_->active(),
           .clock = parts_.clock,
           .admission = *admission_,
-          .deliveries = DeliveryShare(
-              {.workers = config.server.workers, .on_core = CoresOfThisProcess()}, watch_limits),
+          .deliveries =
+              DeliveryShare({.workers = config.server.workers, .on_core = Cores()}, watch_limits),
           .report = [this](const std::string& what) { NoteException("delivery", what); }},
       watch_limits);
   waiters_ = std::make_unique<TurnWaiters>(
@@ -203,7 +199,7 @@ void App::OpenEdge() {
       config.limits.calls_per_connection);
   unbegun_ = std::make_unique<UnbegunBytes>(*connections_);
   memory_guard_ = std::make_unique<MemoryGuard>(
-      MemoryGuard::Parts{.limit = config.limits.memory_budget + kProcessBytes,
+      MemoryGuard::Parts{.limit = parts_.container.ProcessLimit(MemoryBudget()),
                          .memory = memory_,
                          .connections = *connections_,
                          .unbegun = *unbegun_,
@@ -342,22 +338,6 @@ void App::TendStreams() {
   replies_->Tend(parts_.clock.SinceBoot());
 }
 
-void App::LookAtMemory() { memory_guard_->Look(); }
-
-void App::LookAtWorkers() {
-  stall_->Look(pool_->Now(), parts_.clock.SinceBoot());
-  health_->TellLiveness();
-  const bool stalled = stall_->Stalled(parts_.clock.SinceBoot());
-  if (stalled == stalled_) return;
-  stalled_ = stalled;
-  if (stalled) {
-    parts_.log.Error("no worker gets on while calls wait: a restart would help",
-                     {{"queued_calls", static_cast<int64_t>(pool_->load().queued)}});
-  } else {
-    parts_.log.Info("the workers get on again", {});
-  }
-}
-
 void App::Sweep() {
   const auto closed = sessions_->RecoverDue(parts_.config.recovery.abandon_after, kSweepCandidates);
   CountSweep(SweepKind::kAbandoned, closed);
@@ -376,15 +356,6 @@ void App::SweepCancelled() {
   } else if (*ended > 0) {
     parts_.log.Info("sweep", {{"sessions_cancelled", static_cast<int64_t>(*ended)}});
   }
-}
-
-ResourceUse App::Resources() {
-  return {.calls = admission_->InProgress(),
-          .memory_bytes = admission_->HeldBytes(),
-          .staged_bytes = staged_->Reserved(),
-          .streams = streams_->Count(),
-          .watchers = watches_->Count(),
-          .connections = connections_->size()};
 }
 
 void App::RequestStop() {

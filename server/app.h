@@ -4,6 +4,7 @@
 #define HOLDFAST_SERVER_APP_H_
 
 #include "server/config.h"
+#include "server/container.h"
 #include "server/log.h"
 #include "server/memory_guard.h"
 #include "server/net/acceptor.h"
@@ -36,6 +37,7 @@
 #include <grpcpp/server.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -56,6 +58,7 @@ class App {
     Log& log;
     Metrics& metrics;
     StoreMetrics* store_metrics = nullptr;  // of the active store; may be absent
+    Container container = {};  // what it leaves of the machine to this process
     // Between saying NOT_SERVING and refusing calls, for those who look at health to look.
     absl::Duration not_serving_wait = absl::Milliseconds(500);
     // How many lines the sink of `log` has dropped so far; may be empty.
@@ -94,6 +97,10 @@ class App {
 
  private:
   absl::Status Open();
+  [[nodiscard]] size_t Cores() const;
+  // The memory budget in force.
+  [[nodiscard]] size_t MemoryBudget() const;
+  void LogStart();
   void OpenEdge();
   absl::Status Listen();
   // The sockets of the configured address; notes what is served in `address_`.

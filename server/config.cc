@@ -129,11 +129,20 @@ void ReadStores(YamlReader& reader, const YAML::Node& node, const Environment& e
   });
 }
 
+// A size, or `auto` for an absent one.
+YamlReader::Read SizeOrAuto(YamlReader& reader, std::optional<size_t>& out) {
+  return [&reader, &out](const YAML::Node& node, const std::string& path) {
+    out = node.IsScalar() ? ParseSize(node.Scalar()) : std::nullopt;
+    if (out || (node.IsScalar() && node.Scalar() == "auto")) return;
+    reader.Refuse(node, path, "must be auto or a size, for example 4MiB");
+  };
+}
+
 void ReadLimits(YamlReader& reader, const YAML::Node& node, LimitsConfig& out) {
   reader.Map(node, "limits",
              {{"queued_calls", reader.Count(out.queued_calls)},
               {"calls_per_connection", reader.Count(out.calls_per_connection)},
-              {"memory_budget", reader.Size(out.memory_budget)},
+              {"memory_budget", SizeOrAuto(reader, out.memory_budget)},
               {"staged_bytes", reader.Size(out.staged_bytes)},
               {"watchers", reader.Count(out.watchers)},
               {"watch_progress", reader.Duration(out.watch_progress)},

@@ -62,7 +62,7 @@ struct StoreConfig {
 struct LimitsConfig {
   size_t queued_calls = kQueuedCallsDefault;
   size_t calls_per_connection = kCallsPerConnectionDefault;
-  size_t memory_budget = kMemoryBudgetDefault;
+  std::optional<size_t> memory_budget;  // absent: by the container (server/container.h)
   size_t staged_bytes = kStagedBytesDefault;
   size_t watchers = kWatchersDefault;
   absl::Duration watch_progress = kWatchProgressDefault;

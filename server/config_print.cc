@@ -3,6 +3,8 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -94,7 +96,8 @@ std::string PrintConfig(const Config& config) {
   out << YAML::Key << "limits" << YAML::Value << YAML::BeginMap;
   out << YAML::Key << "queued_calls" << YAML::Value << config.limits.queued_calls;
   out << YAML::Key << "calls_per_connection" << YAML::Value << config.limits.calls_per_connection;
-  out << YAML::Key << "memory_budget" << YAML::Value << SizeText(config.limits.memory_budget);
+  const std::optional<size_t> budget = config.limits.memory_budget;
+  out << YAML::Key << "memory_budget" << YAML::Value << (budget ? SizeText(*budget) : "auto");
   out << YAML::Key << "staged_bytes" << YAML::Value << SizeText(config.limits.staged_bytes);
   out << YAML::Key << "watchers" << YAML::Value << config.limits.watchers;
   out << YAML::Key << "watch_progress" << YAML::Value << DurationText(config.limits.watch_progress);

@@ -237,7 +237,8 @@ std::vector<ConfigProblem> FindProblems(const Config& config) {
   const size_t calls = config.limits.calls_per_connection;
   out.Require(calls >= 1 && calls <= kCallsPerConnectionMost, "limits.calls_per_connection",
               "must be between 1 and " + std::to_string(kCallsPerConnectionMost));
-  out.Require(config.limits.memory_budget >= kMemoryBudgetLeast, "limits.memory_budget",
+  const std::optional<size_t> budget = config.limits.memory_budget;
+  out.Require(!budget || *budget >= kMemoryBudgetLeast, "limits.memory_budget",
               "must be at least 400MiB, which one request of 4MiB may take");
   out.Require(config.limits.staged_bytes >= kSnapshotBytes, "limits.staged_bytes",
               "must be at least 256MiB, which one commit may stream");

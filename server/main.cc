@@ -1,6 +1,7 @@
 // holdfastd: reads its flags and its configuration, and serves.
 #include "server/app.h"
 #include "server/config.h"
+#include "server/container.h"
 #include "server/flags.h"
 #include "server/foreign_log.h"
 #include "server/healthcheck.h"
@@ -93,7 +94,8 @@ absl::StatusOr<int> ServeLogged(Config config) {
                                .log = log,
                                .metrics = metrics,
                                .store_metrics = &store_metrics,
-                               .log_lines_dropped = [&writer] { return writer.dropped(); }}));
+                               .log_lines_dropped = [&writer] { return writer.dropped(); },
+                               .container = Container::OfProcess()}));
   const SignalWatch signals([&] { app->RequestStop(); });
   std::cout << app->ReadyLine()
             << std::endl;  // NOLINT(performance-avoid-endl): whoever waits for it must see it now

@@ -22,8 +22,6 @@ class WorkerStall final {
  public:
   // `now` is the time since boot, here and below.
   explicit WorkerStall(absl::Duration now) : well_(now) {}
-  WorkerStall(const WorkerStall&) = delete;
-  WorkerStall& operator=(const WorkerStall&) = delete;
 
   // Takes what the pool says now. To be called every kWorkerBeat.
   void Look(const WorkerPool::Activity& seen, absl::Duration now);

@@ -110,8 +110,9 @@ Group BytesOfRequests() {
       {{"kUnaryRequestBytes", Bytes(kUnaryRequestBytes), "a request that is not a stream", "client",
         "TOO_LARGE"},
        {"kProcessBytes", Bytes(kProcessBytes),
-        "what the process holds beside `limits.memory_budget`; at more, connections that sent most "
-        "without a call (headers, requests that are not whole) are closed",
+        "what the process holds beside `limits.memory_budget`, and in a container together at most "
+        "three quarters of its memory; at more, connections that sent most without a call "
+        "(headers, requests that are not whole) are closed",
         "client", "a connection that broke"},
        {"kUnbegunLeast", Bytes(kUnbegunLeast),
         "of headers and requests that are not whole: a connection that sent less is not closed for "
@@ -289,7 +290,8 @@ Group WorkOfThe() {
       {{"kDefaultDeadline", Time(kDefaultDeadline), "a call without a deadline of its own",
         "client", "DEADLINE"},
        {"kMemoryBudgetDefault", Bytes(kMemoryBudgetDefault),
-        "requests of running and waiting calls", "client", "OVERLOADED", "limits.memory_budget"},
+        "requests of running and waiting calls; in a container at most half of its memory",
+        "client", "OVERLOADED", "limits.memory_budget"},
        {"kParsedBytesPerWireByte", Count(kParsedBytesPerWireByte),
         "bytes in memory that one on the wire may become", "server", ""},
        {"kParsedBytesLeast", Bytes(kParsedBytesLeast), "what the smallest request may take",

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string>
 
 namespace holdfast::test {
@@ -125,6 +126,15 @@ TEST(Config, EveryViolationIsSaidAtOnce) {
       "line 11: recovery: must be a mapping\n"
       "line 12: auth: unknown key\n"
       "line 10: limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
+}
+
+TEST(Config, TheMemoryBudgetMayBeLeftToTheServer) {
+  EXPECT_EQ(ParseConfig("", kHome)->limits.memory_budget, std::nullopt);
+  EXPECT_EQ(ParseConfig("limits: {memory_budget: auto}", kHome)->limits.memory_budget,
+            std::nullopt);
+  EXPECT_EQ(ParseConfig("limits: {memory_budget: 1GiB}", kHome)->limits.memory_budget, 1024 * kMiB);
+  EXPECT_EQ(Problems("limits: {memory_budget: automatic}"),
+            "line 1: limits.memory_budget: must be auto or a size, for example 4MiB");
 }
 
 TEST(Config, TelemetryHasClosedListsOfValues) {

@@ -99,13 +99,13 @@ TEST_F(HealthRpc, RefusesALargeRequest) {
 }
 
 TEST_F(HealthRpc, LivenessIsNotServingWhileWorkersAreStalled) {
-  config().server.workers = 1;
+  container().cores = 0.5;  // which counts as one
   Create("one");
   const auto watch = StartWatch("liveness");
   EXPECT_EQ(watch->Next(), HealthCheckResponse::SERVING);
   script().Hold();
   std::vector<std::jthread> callers;
-  // One keeps the worker, the other waits for it.
+  // One keeps the core, the other waits for it.
   for (int caller = 0; caller < 2; ++caller) {
     callers.emplace_back([this] {
       grpc::ClientContext context;

@@ -434,7 +434,7 @@ TEST_F(Process, TheLogHasTheLinesThatTheConfigurationWants) {
   EXPECT_NE(refused.find("\"reason\":\"SESSION_EXISTS\""), std::string::npos) << refused;
   const std::string none = log("calls: none");
   EXPECT_EQ(CallsIn(none), 0) << none;
-  EXPECT_NE(none.find("\"message\":\"stopping\""), std::string::npos) << none;
+  EXPECT_NE(none.find("\"message\":\"serving\""), std::string::npos) << none;
   EXPECT_EQ(log("log_level: warning"), "");
   EXPECT_EQ(log("log_level: error"), "");
 }

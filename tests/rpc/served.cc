@@ -46,6 +46,7 @@ void Served::Start() {
                              .random = random_,
                              .log = log_,
                              .metrics = metrics_,
+                             .container = container_,
                              .not_serving_wait = not_serving_wait_});
   ASSERT_TRUE(started.ok()) << started.status();
   app_ = *std::move(started);

@@ -75,6 +75,8 @@ class Served : public ::testing::Test {
 
   // May be changed before the server starts.
   Config& config() { return config_; }
+  // What a container leaves of the machine; everything, if a test says nothing.
+  Container& container() { return container_; }
   void set_not_serving_wait(absl::Duration wait) { not_serving_wait_ = wait; }
 
   MovedClock& clock() { return clock_; }
@@ -87,6 +89,7 @@ class Served : public ::testing::Test {
 
   const testing::ProcessUse before_;
   Config config_;
+  Container container_;
   absl::Duration not_serving_wait_;
   MovedClock clock_;
   SeededRandom random_;

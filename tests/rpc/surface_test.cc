@@ -6,6 +6,7 @@
 #include "tests/support/golden.h"
 
 #include "absl/strings/str_cat.h"
+#include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/generic/generic_stub.h>
 
@@ -17,6 +18,7 @@ namespace {
 
 using grpc::health::v1::HealthCheckRequest;
 using grpc::health::v1::HealthCheckResponse;
+using ::testing::HasSubstr;
 
 class SurfaceRpc : public Served {
  protected:
@@ -139,6 +141,24 @@ TEST_F(SurfaceRpc, HealthcheckSaysWhatItFinds) {
   const std::string address = app().address();
   Stop();
   EXPECT_EQ(AskHealth({.address = address}).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(SurfaceRpc, TheStartLogsWhatTheContainerLeaves) {
+  container() = {.memory_bytes = 1024 * kMiB, .cores = 0.5};
+  app();
+  const std::string line = AwaitLog("\"serving\"");
+  EXPECT_THAT(line, HasSubstr("\"cores\":1,\"container_cores\":0.5,\"container_bytes\":1073741824,"
+                              "\"memory_budget_bytes\":536870912,"
+                              "\"process_limit_bytes\":805306368}"));
+  EXPECT_EQ(LogLines().size(), 1) << "no warning";
+}
+
+TEST_F(SurfaceRpc, TheStartWarnsOfABudgetThatDoesNotFitTheContainer) {
+  container() = {.memory_bytes = 1024 * kMiB};
+  config().limits.memory_budget = 513 * kMiB;
+  app();
+  EXPECT_THAT(AwaitLog("more than half of the container's memory"),
+              HasSubstr("\"memory_budget_bytes\":537919488,\"container_bytes\":1073741824}"));
 }
 
 TEST_F(SurfaceRpc, StatusSaysWhatServes) {
