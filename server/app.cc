@@ -122,6 +122,9 @@ absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
       self->RunInBackground("memory guard", &App::LookAtMemory);
     });
   }
+  app->worker_beat_ = std::make_unique<Periodic>(kWorkerBeat, app->parts_.random, [self] {
+    self->RunInBackground("worker watch", &App::LookAtWorkers);
+  });
   app->store_watch_ = std::make_unique<Periodic>(kStoreWatchInterval, app->parts_.random, [self] {
     self->RunInBackground("store check", &App::CheckStore);
   });
@@ -148,6 +151,7 @@ absl::Status App::Open() {
                        .queued = config.limits.queued_calls,
                        .on_core = CoresOfThisProcess()},
       [this](const std::string& what) { NoteException("task", what); });
+  stall_ = std::make_unique<WorkerStall>(parts_.clock.SinceBoot());
   admission_ = std::make_unique<Admission>(config.limits.memory_budget);
   staged_ = std::make_unique<StagedBudget>(config.limits.staged_bytes);
   streams_ = std::make_unique<OpenStreams>(
@@ -243,7 +247,7 @@ absl::Status App::Listen() {
     builder.RegisterService(reflection_.get());
   }
   sink_ = std::make_unique<GrpcConnections>(builder, grpc::InsecureServerCredentials());
-  health_ = std::make_unique<HealthService>(*edge_, Services());
+  health_ = std::make_unique<HealthService>(*edge_, Services(), *stall_);
   builder.RegisterService(health_.get());
   builder.RegisterService(session_service_.get());
   builder.RegisterService(store_service_.get());
@@ -340,6 +344,20 @@ void App::TendStreams() {
 
 void App::LookAtMemory() { memory_guard_->Look(); }
 
+void App::LookAtWorkers() {
+  stall_->Look(pool_->Now(), parts_.clock.SinceBoot());
+  health_->TellLiveness();
+  const bool stalled = stall_->Stalled(parts_.clock.SinceBoot());
+  if (stalled == stalled_) return;
+  stalled_ = stalled;
+  if (stalled) {
+    parts_.log.Error("no worker gets on while calls wait: a restart would help",
+                     {{"queued_calls", static_cast<int64_t>(pool_->Queued())}});
+  } else {
+    parts_.log.Info("the workers get on again", {});
+  }
+}
+
 void App::Sweep() {
   const auto closed = sessions_->RecoverDue(parts_.config.recovery.abandon_after, kSweepCandidates);
   CountSweep(SweepKind::kAbandoned, closed);
@@ -434,6 +452,7 @@ void App::Drain() {
   server_.reset();
   stream_beat_.reset();
   memory_beat_.reset();
+  worker_beat_.reset();
   pool_.reset();
   streams_->RunDeferred();
   stores_->Deactivate();  // ends the wait of the hub's thread, which then lets go of the store

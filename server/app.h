@@ -25,6 +25,7 @@
 #include "server/telemetry/store_metrics.h"
 #include "server/turn_waiters.h"
 #include "server/worker_pool.h"
+#include "server/worker_stall.h"
 #include "session/clock.h"
 #include "session/secret_scan.h"
 #include "session/sessions.h"
@@ -114,6 +115,7 @@ class App {
   void NoteStoreBack();
   void TendStreams();
   void LookAtMemory();
+  void LookAtWorkers();
   void Sweep();
   void SweepCancelled();
   // Counts a sweep that changed so many sessions, or that failed.
@@ -132,6 +134,7 @@ class App {
   std::atomic<uint64_t> closed_for_resets_ = 0;
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<WorkerPool> pool_;
+  std::unique_ptr<WorkerStall> stall_;
   std::unique_ptr<Admission> admission_;
   std::unique_ptr<StagedBudget> staged_;
   std::unique_ptr<OpenStreams> streams_;
@@ -159,6 +162,7 @@ class App {
   std::unique_ptr<Periodic> cancel_sweeper_;
   std::unique_ptr<Periodic> stream_beat_;
   std::unique_ptr<Periodic> memory_beat_;
+  std::unique_ptr<Periodic> worker_beat_;
   std::unique_ptr<Periodic> store_watch_;
   // If they are wanted; the endpoint goes first, since its scrapes read all that is above.
   std::unique_ptr<Sampler> sampler_;
@@ -167,6 +171,7 @@ class App {
 
   absl::Mutex mutex_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stalled_ = false;  // the worker beat's alone: the log has said so
   bool store_failed_ ABSL_GUARDED_BY(mutex_) = false;
   bool store_away_ ABSL_GUARDED_BY(mutex_) = false;  // unhealthy, and may heal
 };

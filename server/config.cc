@@ -150,7 +150,10 @@ void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& ou
 }
 
 void ReadTelemetry(YamlReader& reader, const YAML::Node& node, TelemetryConfig& out) {
-  reader.Map(node, "telemetry", {{"metrics_address", reader.Text(out.metrics_address)}});
+  reader.Map(node, "telemetry",
+             {{"log_level", reader.Text(out.log_level)},
+              {"calls", reader.Text(out.calls)},
+              {"metrics_address", reader.Text(out.metrics_address)}});
 }
 
 void ReadSecrets(YamlReader& reader, const YAML::Node& node, SecretsConfig& out) {

@@ -79,6 +79,14 @@ struct RecoveryConfig {
   bool operator==(const RecoveryConfig&) const = default;
 };
 
+// What the server says of itself.
+struct TelemetryConfig {
+  std::string log_level = "info";  // or "warning", "error"
+  std::string calls = "all";       // or "refused", "none": which calls have a line in the log
+  std::string metrics_address;     // IPV4:PORT of the metrics; empty: none are served
+  bool operator==(const TelemetryConfig&) const = default;
+};
+
 // Names a secret's value without holding it: `env:NAME` or `file:PATH`.
 struct SecretReference {
   std::string text;
@@ -91,12 +99,6 @@ struct SecretsConfig {
   std::vector<SecretReference> known;
   std::vector<std::string> patterns;  // of RE2
   bool operator==(const SecretsConfig&) const = default;
-};
-
-// What the server says of itself.
-struct TelemetryConfig {
-  std::string metrics_address;  // IPV4:PORT of the metrics; empty: none are served
-  bool operator==(const TelemetryConfig&) const = default;
 };
 
 struct Config {

@@ -65,6 +65,8 @@ void Store(YAML::Emitter& out, const StoreConfig& store) {
 
 void Telemetry(YAML::Emitter& out, const TelemetryConfig& telemetry) {
   out << YAML::Key << "telemetry" << YAML::Value << YAML::BeginMap;
+  Text(out, "log_level", telemetry.log_level);
+  Text(out, "calls", telemetry.calls);
   Text(out, "metrics_address", telemetry.metrics_address);
   out << YAML::EndMap;
 }

@@ -29,6 +29,7 @@ const std::map<std::string_view, Action>& Actions() {
 std::string* Target(std::string_view name, Flags& flags) {
   if (name == "--config") return &flags.config;
   if (name == "--address") return &flags.address;
+  if (name == "--service") return &flags.service;
   return nullptr;
 }
 
@@ -36,6 +37,9 @@ std::string* Target(std::string_view name, Flags& flags) {
 absl::StatusOr<Flags> Checked(Flags flags) {
   if (!flags.address.empty() && flags.action != Action::kHealthcheck) {
     return absl::InvalidArgumentError("--address: goes with healthcheck alone");
+  }
+  if (!flags.service.empty() && flags.action != Action::kHealthcheck) {
+    return absl::InvalidArgumentError("--service: goes with healthcheck alone");
   }
   if (!flags.address.empty()) {
     const std::string problem = AddressProblem(flags.address);

@@ -23,12 +23,13 @@ struct Flags {
   Action action = Action::kServe;
   std::string config;   // --config FILE
   std::string address;  // healthcheck --address
+  std::string service;  // healthcheck --service
   bool status = false;  // migrate --status
 };
 
 inline constexpr char kUsage[] =
     "usage: holdfastd [--config FILE] [--check-config | --print-config | --version]\n"
-    "       holdfastd healthcheck [--config FILE] [--address ADDRESS]\n"
+    "       holdfastd healthcheck [--config FILE] [--address ADDRESS] [--service NAME]\n"
     "       holdfastd migrate [--config FILE] [--status]   brings the schema of databases up to "
     "date\n"
     "       holdfastd store adopt [--config FILE]   takes over a copied or restored store\n";

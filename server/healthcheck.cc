@@ -21,15 +21,17 @@ std::string Reachable(const std::string& address) {
 
 }  // namespace
 
-absl::Status AskHealth(const std::string& address) {
-  const std::string target = Reachable(address);
+absl::Status AskHealth(const HealthQuery& query) {
+  const std::string target = Reachable(query.address);
   const auto stub = grpc::health::v1::Health::NewStub(
       grpc::CreateChannel(target, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(SystemClock().Wall() + kPatience));
   context.set_wait_for_ready(false);
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service(query.service);
   grpc::health::v1::HealthCheckResponse response;
-  const grpc::Status asked = stub->Check(&context, {}, &response);
+  const grpc::Status asked = stub->Check(&context, request, &response);
   if (!asked.ok()) return absl::UnavailableError(target + ": no answer: " + asked.error_message());
   if (response.status() != grpc::health::v1::HealthCheckResponse::SERVING) {
     return absl::UnavailableError(target + ": not serving");

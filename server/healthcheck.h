@@ -8,9 +8,14 @@
 
 namespace holdfast {
 
-// OK when the server at `address` answers SERVING within a few seconds; UNAVAILABLE with words
-// otherwise. A server on all of a machine's addresses is asked on its loopback.
-absl::Status AskHealth(const std::string& address);
+struct HealthQuery {
+  std::string address;  // HOST:PORT or unix:PATH
+  std::string service;  // empty: whether it serves; `liveness`: whether it gets on
+};
+
+// OK when the server answers SERVING within a few seconds; UNAVAILABLE with words otherwise. A
+// server on all of a machine's addresses is asked on its loopback.
+absl::Status AskHealth(const HealthQuery& query);
 
 }  // namespace holdfast
 

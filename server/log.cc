@@ -113,23 +113,39 @@ void Log::Error(std::string_view message, std::initializer_list<LogField> fields
 
 void Log::Call(const CallRecord& call) {
   WriteCounts();
+  if (!Wants(call)) return;
   if (!call.reason.empty() && !Admit(call.method, call.reason)) return;
   Info("call", {{"method", std::string(call.method)},
                 {"session", std::string(call.session)},
                 {"peer", std::string(call.peer)},
                 {"reason", std::string(call.reason)},
                 {"ms", call.milliseconds},
-                {"trace_id", std::string(call.trace_id)}});
+                {"trace_id", std::string(call.trace_id)},
+                {"span_id", std::string(call.span_id)}});
 }
 
 void Log::Foreign(LogLevel level, std::string_view source, std::string_view text) {
   WriteCounts();
+  if (!Wants(level)) return;
   if (level == LogLevel::kWarning && !Admit(source, "")) return;
   Write(level, text, {{"source", std::string(source)}});
 }
 
 void Log::Write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
-  sink_(level, LogLine(clock_.Wall(), level, message, fields));
+  if (Wants(level)) sink_(level, LogLine(clock_.Wall(), level, message, fields));
+}
+
+bool Log::Wants(const CallRecord& call) const {
+  if (!Wants(LogLevel::kInfo)) return false;
+  switch (settings_.calls) {
+    case LogSettings::Calls::kAll:
+      return true;
+    case LogSettings::Calls::kRefused:
+      return !call.reason.empty();
+    case LogSettings::Calls::kNone:
+      return false;
+  }
+  return true;
 }
 
 bool Log::Admit(std::string_view subject, std::string_view reason) {

@@ -37,6 +37,14 @@ std::string LogLine(absl::Time time, LogLevel level, std::string_view message,
 // counted, and a line says how many.
 inline constexpr int64_t kRefusedLinesPerSecond = 10;
 
+// What is written at all.
+struct LogSettings {
+  enum class Calls : uint8_t { kAll, kRefused, kNone };
+
+  LogLevel level = LogLevel::kInfo;  // lines below are left out
+  Calls calls = Calls::kAll;         // which calls have a line, at LogLevel::kInfo
+};
+
 // What is logged of a finished call.
 struct CallRecord {
   std::string_view method;
@@ -45,6 +53,7 @@ struct CallRecord {
   std::string_view reason;  // empty: OK
   double milliseconds = 0;
   std::string_view trace_id;
+  std::string_view span_id;  // of the call itself, not of its caller
 };
 
 // Any thread may call.
@@ -53,7 +62,8 @@ class Log {
   // Takes one whole line, its newline included. Any thread calls it.
   using Sink = std::function<void(LogLevel, const std::string&)>;
 
-  Log(Sink sink, const Clock& clock) : sink_(std::move(sink)), clock_(clock) {}
+  Log(Sink sink, const Clock& clock, LogSettings settings = {})
+      : sink_(std::move(sink)), clock_(clock), settings_(settings) {}
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
   // Writes the counts that are left.
@@ -63,7 +73,8 @@ class Log {
   void Warn(std::string_view message, std::initializer_list<LogField> fields);
   void Error(std::string_view message, std::initializer_list<LogField> fields);
 
-  // The line of a finished call. Of refused ones, as many as kRefusedLinesPerSecond allows.
+  // The line of a finished call, if the settings want it. Of refused ones, as many as
+  // kRefusedLinesPerSecond allows.
   void Call(const CallRecord& call);
   // A line of a library. Warnings, which a client may cause, have the same bound for each source;
   // an error, which may be the last line of the process, has none.
@@ -82,6 +93,8 @@ class Log {
     int64_t left_out = 0;
   };
 
+  [[nodiscard]] bool Wants(LogLevel level) const { return level >= settings_.level; }
+  [[nodiscard]] bool Wants(const CallRecord& call) const;
   void Write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields);
   // False when `subject` has had its lines of this second: then this one is counted.
   bool Admit(std::string_view subject, std::string_view reason);
@@ -90,6 +103,7 @@ class Log {
 
   Sink sink_;
   const Clock& clock_;
+  const LogSettings settings_;
   // The second in which something was last left out, or -1: what most lines look at.
   std::atomic<int64_t> left_out_in_ = -1;
   std::atomic<uint64_t> left_out_ = 0;

@@ -14,6 +14,7 @@
 #include "session/clock.h"
 #include "session/status_macros.h"
 
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 
 #include <cerrno>
@@ -22,10 +23,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -37,6 +40,21 @@ constexpr int kUsageError = 2;
 int Fail(const absl::Status& status) {
   std::cerr << "holdfastd: " << std::string(status.message()) << "\n";
   return kFailed;
+}
+
+// Why no server was started, as a line of the log that it would have had.
+int RefuseStart(std::string_view message, const std::string& problem) {
+  std::cerr << LogLine(SystemClock().Wall(), LogLevel::kError, message, {{"problem", problem}});
+  return kFailed;
+}
+
+LogSettings LogSettingsOf(const TelemetryConfig& telemetry) {
+  LogSettings settings;
+  if (telemetry.log_level == "warning") settings.level = LogLevel::kWarning;
+  if (telemetry.log_level == "error") settings.level = LogLevel::kError;
+  if (telemetry.calls == "refused") settings.calls = LogSettings::Calls::kRefused;
+  if (telemetry.calls == "none") settings.calls = LogSettings::Calls::kNone;
+  return settings;
 }
 
 // The exit code of a command that prints and ends with `code`.
@@ -63,7 +81,7 @@ void KeepFreedMemory() {
 absl::StatusOr<int> ServeLogged(Config config) {
   LogWriter writer(StandardError(), SystemClock());
   const FlushOnAbort flush(writer);
-  Log log(writer.sink(), SystemClock());
+  Log log(writer.sink(), SystemClock(), LogSettingsOf(config.telemetry));
   const ForeignLog foreign(log);
   Metrics metrics;
   StoreMetrics store_metrics(metrics, SystemClock());
@@ -98,12 +116,25 @@ int Serve(Config config) {
   // that.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const absl::StatusOr<int> code = ServeLogged(std::move(config));
-  return code.ok() ? *code : Fail(code.status());
+  return code.ok() ? *code
+                   : RefuseStart("the start is refused", std::string(code.status().message()));
+}
+
+int RefuseConfig(const Flags& flags, const absl::Status& why) {
+  constexpr std::string_view kRefused = "the configuration is refused";
+  if (flags.action != Flags::Action::kServe) {
+    std::cerr << "holdfastd: " << kRefused << ":\n" << std::string(why.message()) << "\n";
+    return kFailed;
+  }
+  // One line for each violation, since a line of the log is bounded.
+  const std::vector<std::string> problems = absl::StrSplit(std::string(why.message()), '\n');
+  for (const std::string& problem : problems) RefuseStart(kRefused, problem);
+  return kFailed;
 }
 
 int Ask(const Flags& flags, const Config& config) {
-  const absl::Status health =
-      AskHealth(flags.address.empty() ? config.server.address : flags.address);
+  const std::string& address = flags.address.empty() ? config.server.address : flags.address;
+  const absl::Status health = AskHealth({.address = address, .service = flags.service});
   if (!health.ok()) return Fail(health);
   std::cout << "serving\n";
   return kDone;
@@ -135,11 +166,7 @@ int RunWithConfig(const Flags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags.config, Environment::OfProcess());
   // Whoever names the server needs no configuration to ask for its health.
   if (!config.ok() && !flags.address.empty()) return Ask(flags, {});
-  if (!config.ok()) {
-    std::cerr << "holdfastd: the configuration is refused:\n"
-              << std::string(config.status().message()) << "\n";
-    return kFailed;
-  }
+  if (!config.ok()) return RefuseConfig(flags, config.status());
   switch (flags.action) {
     case Flags::Action::kCheckConfig:
       std::cout << "the configuration is valid\n";

@@ -48,8 +48,15 @@ WorkerPool::Load WorkerPool::load() {
   return load;
 }
 
+WorkerPool::Activity WorkerPool::Now() {
+  const absl::MutexLock lock(&mutex_);
+  const size_t most = std::min(most_on_core_, threads_.size());
+  return {.steps = steps_, .wait_for_core = !tasks_.empty() && on_core_ >= most};
+}
+
 void WorkerPool::Leave() {
   const absl::MutexLock lock(&mutex_);
+  ++steps_;
   --on_core_;
   if (!tasks_.empty() && !idle_.empty() && MayBegin()) Begin(TakeQueued());
 }
@@ -57,6 +64,7 @@ void WorkerPool::Leave() {
 // It does not wait for its share: those who have one may be waiting for what it holds.
 void WorkerPool::Return() {
   const absl::MutexLock lock(&mutex_);
+  ++steps_;
   ++on_core_;
 }
 
@@ -78,6 +86,7 @@ bool WorkerPool::Run(Task task) {
 WorkerPool::Task WorkerPool::Take() {
   const absl::MutexLock lock(&mutex_);
   --on_core_;  // of the task that ended
+  ++steps_;
   if (!tasks_.empty() && MayBegin()) {
     ++on_core_;
     return TakeQueued();
@@ -94,6 +103,7 @@ void WorkerPool::Begin(Task task) {
   idle_.pop_back();
   next->task = std::move(task);
   ++on_core_;
+  ++steps_;
   next->given.Signal();
 }
 

@@ -67,6 +67,17 @@ class WorkerPool final : private OffCore::Sharer {
     size_t on_core = 0;     // of them, those that are not OffCore
   };
   [[nodiscard]] Load load();
+
+  // What a watchdog looks at.
+  struct Activity {
+    // Tasks begun or ended and waits begun or ended so far.
+    uint64_t steps = 0;
+    // Tasks wait because as many as may, or all threads there are, want a core already. Not so
+    // where threads are missing that wait for something else.
+    bool wait_for_core = false;
+  };
+  [[nodiscard]] Activity Now();
+
   [[nodiscard]] size_t workers() const { return threads_.size(); }
 
  private:
@@ -104,6 +115,7 @@ class WorkerPool final : private OffCore::Sharer {
   std::deque<Waiting> tasks_ ABSL_GUARDED_BY(mutex_);
   // Threads that run a task, or come for their first one, and are not OffCore.
   size_t on_core_ ABSL_GUARDED_BY(mutex_);
+  uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
   // The most recently idle one last: it is woken first, since the processor still knows it.
   std::vector<Idle*> idle_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -26,6 +26,7 @@ constexpr char kHiddenText[] = "***";
 constexpr char kTraceParent[] = "traceparent";
 constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 constexpr size_t kTraceIdBytes = 16;
+constexpr size_t kSpanIdBytes = 8;
 
 bool HasDeadline(const grpc::CallbackServerContext& context) {
   return context.deadline() != std::chrono::system_clock::time_point::max();
@@ -134,6 +135,7 @@ void Call::ReadTrace() {
   if (facts_.trace_id.empty()) {
     facts_.trace_id = absl::BytesToHexString(edge_.random.Bytes(kTraceIdBytes));
   }
+  span_id_ = absl::BytesToHexString(edge_.random.Bytes(kSpanIdBytes));
 }
 
 absl::Status Call::CheckMetadata() const {
@@ -214,7 +216,8 @@ grpc::Status Call::End(const absl::Status& status) {
                   .peer = PeerOfCall(context_.peer()),
                   .reason = refused == nullptr ? std::string_view() : refused->name,
                   .milliseconds = absl::ToDoubleMilliseconds(took),
-                  .trace_id = facts_.trace_id});
+                  .trace_id = facts_.trace_id,
+                  .span_id = span_id_});
   SetPushback(status);
   CountIfReset();
   return ToGrpcStatus(status, facts_);

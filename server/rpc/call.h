@@ -147,6 +147,7 @@ class Call {
   absl::Duration deadline_;     // since boot
   mutable bool begun_ = false;  // StillWanted said so once
   CallFacts facts_;
+  std::string span_id_;  // of this call
   Caller caller_;
   Admission::Ticket ticket_;
 };

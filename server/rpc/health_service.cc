@@ -23,34 +23,38 @@ class CheckReactor final : public UnaryReactor {
 
 }  // namespace
 
-grpc::Status HealthService::CheckRequest(const Bytes& request) const {
+HealthService::Subject HealthService::SubjectOf(const Bytes& request) const {
   if (request.Length() > kProbeRequestBytes && !Sabotaged(Saboteur::kNoProbeBounds)) {
-    return ToGrpcStatus(TooLarge("request", kProbeRequestBytes, request.Length()), {});
+    return {.status = ToGrpcStatus(TooLarge("request", kProbeRequestBytes, request.Length()), {})};
   }
   Received<grpc::health::v1::HealthCheckRequest> received;
   if (const absl::Status parsed = received.Parse(request, kMiB); !parsed.ok()) {
-    return ToGrpcStatus(parsed, {});
+    return {.status = ToGrpcStatus(parsed, {})};
   }
-  if (std::find(services_.begin(), services_.end(), (*received).service()) == services_.end()) {
-    return {grpc::StatusCode::NOT_FOUND, "this server has no service of this name"};
-  }
-  return grpc::Status::OK;
+  const std::string& name = (*received).service();
+  if (name == kLiveness) return {.subject = HealthSubject::kLiveness};
+  if (std::find(services_.begin(), services_.end(), name) != services_.end()) return {};
+  return {.status = {grpc::StatusCode::NOT_FOUND, "this server has no service of this name"}};
 }
 
 grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context,
                                                const Bytes* request, Bytes* response) {
   auto* const reactor = MakeReactor<CheckReactor>(edge_, *context);
-  const grpc::Status status = CheckRequest(*request);
-  if (status.ok()) *response = HealthResponse(watches_.serving());
+  const auto [status, subject] = SubjectOf(*request);
+  if (status.ok()) {
+    // Of liveness not what was told last: what looks at the workers may be what does not get on.
+    *response =
+        HealthResponse(subject == HealthSubject::kLiveness ? Alive() : watches_.serving(subject));
+  }
   reactor->Answer(status);
   return reactor;
 }
 
 grpc::ServerWriteReactor<Bytes>* HealthService::Watch(grpc::CallbackServerContext* context,
                                                       const Bytes* request) {
-  const grpc::Status status = CheckRequest(*request);
+  const auto [status, subject] = SubjectOf(*request);
   if (!status.ok()) return RefuseHealthWatch(status);
-  return StartHealthWatch(edge_, *context, watches_);
+  return StartHealthWatch(edge_, *context, watches_, subject);
 }
 
 }  // namespace holdfast

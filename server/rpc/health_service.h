@@ -1,6 +1,8 @@
-// grpc.health.v1.Health: SERVING or NOT_SERVING, the same for every service of this server. Neither
-// method looks at the store, needs a worker or writes a line in the log: a check is answered while
-// every worker is busy, on the thread that brought it, and therefore takes a small request alone.
+// grpc.health.v1.Health: SERVING or NOT_SERVING, the same for every service of this server
+// (readiness), and whether the process gets on by the name of `liveness`, which no state of the
+// store changes (docs/adr/0037). Neither method looks at the store, needs a worker or writes a line
+// in the log: a check is answered while every worker is busy, on the thread that brought it, and
+// therefore takes a small request alone.
 #ifndef HOLDFAST_SERVER_RPC_HEALTH_SERVICE_H_
 #define HOLDFAST_SERVER_RPC_HEALTH_SERVICE_H_
 
@@ -8,6 +10,7 @@
 #include "server/rpc/health_watch_reactor.h"
 #include "server/rpc/raw_methods.h"
 #include "server/rpc/wire.h"
+#include "server/worker_stall.h"
 
 #include <grpc/health/v1/health.grpc.pb.h>
 #include <grpcpp/server_context.h>
@@ -23,15 +26,20 @@ using RawHealthService = RawMethods<grpc::health::v1::Health::Service,
                                     grpc::health::v1::Health::WithRawCallbackMethod_Check,
                                     grpc::health::v1::Health::WithRawCallbackMethod_Watch>;
 
+// A name that the health service answers to, beside those of services.
+inline constexpr char kLiveness[] = "liveness";
+
 class HealthService final : public RawHealthService {
  public:
-  // Answers for `services`, the empty name among them if it answers for the server. `edge` must
-  // outlive this.
-  HealthService(Edge& edge, std::vector<std::string> services)
-      : edge_(edge), services_(std::move(services)) {}
+  // Answers for `services`, the empty name among them if it answers for the server, and for
+  // kLiveness by `stall`. `edge` and `stall` must outlive this.
+  HealthService(Edge& edge, std::vector<std::string> services, const WorkerStall& stall)
+      : edge_(edge), services_(std::move(services)), stall_(stall) {}
 
-  // What is answered from now on; those who watch are told. Any thread may call.
-  void SetServing(bool serving) { watches_.SetServing(serving); }
+  // What is answered of the services from now on; those who watch are told. Any thread may call.
+  void SetServing(bool serving) { watches_.SetServing(HealthSubject::kReadiness, serving); }
+  // Tells those who watch kLiveness how it is. Any thread may call.
+  void TellLiveness() { watches_.SetServing(HealthSubject::kLiveness, Alive()); }
   // Ends every watch, and those to come. Any thread may call.
   void EndWatches() { watches_.End(); }
 
@@ -44,10 +52,17 @@ class HealthService final : public RawHealthService {
                                          const Bytes* request) override;
 
  private:
-  [[nodiscard]] grpc::Status CheckRequest(const Bytes& request) const;
+  // What is asked about, or the status that refuses it.
+  struct Subject {
+    grpc::Status status;
+    HealthSubject subject = HealthSubject::kReadiness;
+  };
+  [[nodiscard]] Subject SubjectOf(const Bytes& request) const;
+  [[nodiscard]] bool Alive() const { return !stall_.Stalled(edge_.clock.SinceBoot()); }
 
   Edge& edge_;
   const std::vector<std::string> services_;
+  const WorkerStall& stall_;
   HealthWatches watches_;
 };
 

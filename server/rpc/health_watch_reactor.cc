@@ -17,13 +17,16 @@ namespace {
 // A write may be under way; what changes meanwhile is written after it, the newest alone.
 class Reactor final : public HealthWatchReactor, public HealthWatch, public OpenStream {
  public:
-  Reactor(Edge& edge, grpc::CallbackServerContext& context, HealthWatches& watches)
-      : edge_(edge), context_(context), watches_(watches) {}
+  Reactor(Edge& edge, grpc::CallbackServerContext& context, HealthWatches& watches,
+          HealthSubject subject)
+      : edge_(edge), context_(context), watches_(watches), subject_(subject) {}
 
   void Start() {
     edge_.streams.Add(this);
     if (!watches_.Add(this)) FinishWith(ToGrpcStatus(Overloaded("health.watches"), {}));
   }
+
+  [[nodiscard]] HealthSubject subject() const override { return subject_; }
 
   void Tell(bool serving) override {
     const absl::MutexLock lock(&mutex_);
@@ -89,6 +92,7 @@ class Reactor final : public HealthWatchReactor, public HealthWatch, public Open
   Edge& edge_;
   grpc::CallbackServerContext& context_;
   HealthWatches& watches_;
+  const HealthSubject subject_;
   Bytes response_;  // of the write that is under way
   absl::Mutex mutex_;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
@@ -114,22 +118,24 @@ Bytes HealthResponse(bool serving) {
   return ToBytes(response);
 }
 
-void HealthWatches::SetServing(bool serving) {
+void HealthWatches::SetServing(HealthSubject subject, bool serving) {
   const absl::MutexLock lock(&mutex_);
-  serving_ = serving;
-  for (HealthWatch* watch : watches_) watch->Tell(serving);
+  StateOf(subject) = serving;
+  for (HealthWatch* watch : watches_) {
+    if (watch->subject() == subject) watch->Tell(serving);
+  }
 }
 
-bool HealthWatches::serving() {
+bool HealthWatches::serving(HealthSubject subject) {
   const absl::MutexLock lock(&mutex_);
-  return serving_;
+  return StateOf(subject);
 }
 
 bool HealthWatches::Add(HealthWatch* watch) {
   const absl::MutexLock lock(&mutex_);
   if (watches_.size() >= kHealthWatches && !Sabotaged(Saboteur::kNoProbeBounds)) return false;
   watches_.insert(watch);
-  watch->Tell(serving_);
+  watch->Tell(StateOf(watch->subject()));
   if (ended_) watch->End();
   return true;
 }
@@ -146,8 +152,8 @@ void HealthWatches::End() {
 }
 
 HealthWatchReactor* StartHealthWatch(Edge& edge, grpc::CallbackServerContext& context,
-                                     HealthWatches& watches) {
-  auto* reactor = new Reactor(edge, context, watches);
+                                     HealthWatches& watches, HealthSubject subject) {
+  auto* reactor = new Reactor(edge, context, watches, subject);
   reactor->Start();
   return reactor;
 }

@@ -9,11 +9,16 @@
 #include "absl/synchronization/mutex.h"
 #include <grpcpp/support/server_callback.h>
 
+#include <cstdint>
 #include <set>
 
 namespace holdfast {
 
-// The HealthCheckResponse of every service of the server, which serve or not together.
+// What is asked about: whether calls are served, which services are together, or whether this
+// process gets on.
+enum class HealthSubject : uint8_t { kReadiness, kLiveness };
+
+// A HealthCheckResponse.
 Bytes HealthResponse(bool serving);
 
 class HealthWatch {
@@ -23,6 +28,7 @@ class HealthWatch {
   HealthWatch& operator=(const HealthWatch&) = delete;
   virtual ~HealthWatch() = default;
 
+  [[nodiscard]] virtual HealthSubject subject() const = 0;
   // Called from any thread, under the lock of HealthWatches; must not call it.
   virtual void Tell(bool serving) = 0;
   virtual void End() = 0;
@@ -31,8 +37,8 @@ class HealthWatch {
 // The watches, and what they watch. Any thread may call.
 class HealthWatches {
  public:
-  void SetServing(bool serving);
-  [[nodiscard]] bool serving();
+  void SetServing(HealthSubject subject, bool serving);
+  [[nodiscard]] bool serving(HealthSubject subject);
   // Tells `watch` how it is. False when there are kHealthWatches already.
   bool Add(HealthWatch* watch);
   void Remove(HealthWatch* watch);
@@ -41,7 +47,12 @@ class HealthWatches {
 
  private:
   absl::Mutex mutex_;
+  bool& StateOf(HealthSubject subject) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return subject == HealthSubject::kLiveness ? alive_ : serving_;
+  }
+
   bool serving_ ABSL_GUARDED_BY(mutex_) = false;
+  bool alive_ ABSL_GUARDED_BY(mutex_) = true;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<HealthWatch*> watches_ ABSL_GUARDED_BY(mutex_);
 };
@@ -51,7 +62,7 @@ using HealthWatchReactor = grpc::ServerWriteReactor<Bytes>;
 // Deletes itself when its stream has ended. One whose client reads nothing for
 // `limits.stream_write_timeout` is cancelled. All must outlive the transport.
 HealthWatchReactor* StartHealthWatch(Edge& edge, grpc::CallbackServerContext& context,
-                                     HealthWatches& watches);
+                                     HealthWatches& watches, HealthSubject subject);
 // A stream that ends at once.
 HealthWatchReactor* RefuseHealthWatch(const grpc::Status& status);
 

@@ -2,8 +2,10 @@
 
 #include "store-postgres/pg/wire_types.h"
 
+#include "absl/strings/str_cat.h"
+
+#include <cstdio>
 #include <cstdlib>
-#include <iostream>
 #include <libpq-fe.h>
 #include <limits>
 #include <string>
@@ -12,8 +14,10 @@ namespace holdfast::pg {
 namespace {
 
 [[noreturn]] void Mistake(size_t row, size_t column, const char* what) {
-  std::cerr << "holdfastd: row " << row << ", column " << column << " of a result " << what
-            << std::endl;  // NOLINT(performance-avoid-endl): the process is about to end
+  // Through C's stream, which a server has as lines of its log.
+  const std::string text =
+      absl::StrCat("row ", row, ", column ", column, " of a result ", what, "\n");
+  std::fputs(text.c_str(), stderr);
   std::abort();
 }
 

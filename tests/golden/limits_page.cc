@@ -210,6 +210,11 @@ Group ConnectionsAndStreams() {
        {"kResetWindow", Time(kResetWindow), "the time in which they are counted", "client", ""},
        {"kProbeRequestBytes", Bytes(kProbeRequestBytes),
         "a request of the health or the reflection service", "client", "TOO_LARGE"},
+       {"kWorkerStallMost", Time(kWorkerStallMost),
+        "calls that wait for a core while no worker gets on, before the health service says "
+        "NOT_SERVING of `liveness`",
+        "server", ""},
+       {"kWorkerBeat", Time(kWorkerBeat), "how often the workers are looked at", "server", ""},
        {"kHealthWatches", Count(kHealthWatches), "watches of the health service", "client",
         "OVERLOADED"},
        {"kStreamIdleDefault", Time(kStreamIdleDefault),

@@ -69,7 +69,8 @@ TEST(Golden, LogLine) {
                     {"session", "one"},
                     {"reason", ""},
                     {"ms", 1.25},
-                    {"trace_id", "0af7651916cd43dd8448eb211c80319c"}});
+                    {"trace_id", "0af7651916cd43dd8448eb211c80319c"},
+                    {"span_id", "b7ad6b7169203331"}});
   log.Warn("not UTF-8, and \"quoted\"\n", {{"text", "\xff\n"}, {"count", int64_t{3}}});
   ExpectGolden("log.golden", lines);
 }

@@ -179,7 +179,7 @@ void ExpectServedWithAStalledReader(StoreKind kind, absl::Duration stalled) {
   std::cout << "slowest call " << slowest_calm << " of " << calm.size()
             << " while the log is read, " << Percentile(attacked, 100) << " of " << attacked.size()
             << " while it is not\n";
-  EXPECT_EQ(AskHealth(server.address()), absl::OkStatus());
+  EXPECT_EQ(AskHealth({.address = server.address()}), absl::OkStatus());
 
   // Once it is read again, every call has its line or is among those that are said to be missing.
   Accounted accounted;

@@ -94,6 +94,7 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                    .stream_idle = absl::Seconds(4),
                    .stream_write_timeout = absl::Seconds(5)};
   config.recovery = {.sweep_interval = absl::Minutes(2), .abandon_after = absl::Hours(1)};
+  config.telemetry = {.log_level = "error", .calls = "refused", .metrics_address = "127.0.0.1:0"};
   const auto loaded = ParseConfig(PrintConfig(config), kHome);
   ASSERT_TRUE(loaded.ok()) << loaded.status() << PrintConfig(config);
   EXPECT_EQ(*loaded, config);
@@ -124,6 +125,13 @@ TEST(Config, EveryViolationIsSaidAtOnce) {
       "line 11: recovery: must be a mapping\n"
       "line 12: auth: unknown key\n"
       "line 10: limits.memory_budget: must be at least 400MiB, which one request of 4MiB may take");
+}
+
+TEST(Config, TelemetryHasClosedListsOfValues) {
+  EXPECT_EQ(Problems("telemetry: {log_level: warning, calls: none}"), "");
+  EXPECT_EQ(Problems("telemetry: {log_level: debug, calls: some}"),
+            "line 1: telemetry.log_level: must be info, warning or error\n"
+            "line 1: telemetry.calls: must be all, refused or none");
 }
 
 TEST(Config, TheFileIsUtf8) {
@@ -429,6 +437,7 @@ TEST(Flags, AreRead) {
   EXPECT_EQ(FlagsOf({"--config", "a"})->config, "a");
   EXPECT_EQ(FlagsOf({"--config=a", "--check-config"})->action, Flags::Action::kCheckConfig);
   EXPECT_EQ(FlagsOf({"healthcheck", "--address", "h:1"})->address, "h:1");
+  EXPECT_EQ(FlagsOf({"healthcheck", "--service", "liveness"})->service, "liveness");
   EXPECT_EQ(FlagsOf({"migrate"})->action, Flags::Action::kMigrate);
   EXPECT_FALSE(FlagsOf({"migrate"})->status);
   EXPECT_TRUE(FlagsOf({"migrate", "--config", "a", "--status"})->status);
@@ -440,6 +449,7 @@ TEST(Flags, WhatIsNotKnownIsRefused) {
                                                                  {"--config"},
                                                                  {"--config="},
                                                                  {"--address", "h:1"},
+                                                                 {"--service", "liveness"},
                                                                  {"--status"},
                                                                  {"store", "adopt", "--status"},
                                                                  {"--version", "--help"}}) {

@@ -2,9 +2,12 @@
 #include "session/limits.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
+#include "tests/support/wait.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace holdfast::test {
@@ -25,6 +28,21 @@ class HealthRpc : public Served {
       return reader->Read(&response) ? response.status() : HealthCheckResponse::UNKNOWN;
     }
   };
+
+  // What a check says of `service`; UNKNOWN when it is not answered.
+  HealthCheckResponse::ServingStatus Asked(const std::string& service) {
+    grpc::ClientContext context;
+    HealthCheckRequest request;
+    request.set_service(service);
+    HealthCheckResponse response;
+    const bool answered = health().Check(&context, request, &response).ok();
+    return answered ? response.status() : HealthCheckResponse::UNKNOWN;
+  }
+
+  bool LogHas(const std::string& part) {
+    return std::ranges::any_of(
+        LogLines(), [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  }
 
   std::unique_ptr<Watch> StartWatch(const std::string& service = "") {
     auto watch = std::make_unique<Watch>();
@@ -78,6 +96,68 @@ TEST_F(HealthRpc, RefusesALargeRequest) {
   const auto watch = StartWatch(large.service());
   ASSERT_EQ(watch->Next(), HealthCheckResponse::UNKNOWN);
   EXPECT_EQ(ReasonOf(watch->reader->Finish()), "TOO_LARGE");
+}
+
+TEST_F(HealthRpc, LivenessIsNotServingWhileWorkersAreStalled) {
+  config().server.workers = 1;
+  Create("one");
+  const auto watch = StartWatch("liveness");
+  EXPECT_EQ(watch->Next(), HealthCheckResponse::SERVING);
+  script().Hold();
+  std::vector<std::jthread> callers;
+  // One keeps the worker, the other waits for it.
+  for (int caller = 0; caller < 2; ++caller) {
+    callers.emplace_back([this] {
+      grpc::ClientContext context;
+      pb::GetSessionRequest request;
+      request.set_session_id("one");
+      pb::GetSessionResponse response;
+      (void)sessions().GetSession(&context, request, &response);
+    });
+  }
+  script().AwaitWaiting(1);
+  const bool said = testing::WaitUntil([this] {
+    clock().Advance(kWorkerBeat);
+    return LogHas("no worker gets on");
+  });
+  EXPECT_TRUE(said) << "liveness is not NOT_SERVING";
+  if (said) {
+    EXPECT_EQ(watch->Next(), HealthCheckResponse::NOT_SERVING);
+    EXPECT_EQ(Asked("liveness"), HealthCheckResponse::NOT_SERVING);
+    EXPECT_EQ(Asked(""), HealthCheckResponse::SERVING) << "readiness is the store's";
+  }
+  script().Release();
+  if (said) {
+    EXPECT_EQ(watch->Next(), HealthCheckResponse::SERVING);
+  }
+  watch->context.TryCancel();
+}
+
+// A restart would cut off the calls that are waited for.
+TEST_F(HealthRpc, LivenessIsServingDuringADrain) {
+  config().server.drain_timeout = absl::Minutes(5);
+  Create("one");
+  const auto watch = StartWatch();
+  EXPECT_EQ(watch->Next(), HealthCheckResponse::SERVING);
+  script().Hold();
+  std::jthread caller([this] { Get("one"); });
+  script().AwaitWaiting(1);
+  app().RequestStop();
+  EXPECT_EQ(watch->Next(), HealthCheckResponse::NOT_SERVING);
+  // Refused calls say that the drain has begun.
+  EXPECT_TRUE(testing::WaitUntil([this] {
+    pb::GetSessionRequest request;
+    request.set_session_id("one");
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(SystemClock().Wall() + absl::Seconds(1)));
+    pb::GetSessionResponse response;
+    return ReasonOf(sessions().GetSession(&context, request, &response)) == "STORE_UNAVAILABLE";
+  }));
+  EXPECT_EQ(Asked(""), HealthCheckResponse::NOT_SERVING);
+  EXPECT_EQ(Asked("liveness"), HealthCheckResponse::SERVING);
+  script().Release();
+  caller.join();
+  EXPECT_EQ(Stop(), 0);
 }
 
 // A check must not wait for the store, or a store that hangs would look like a server that does.

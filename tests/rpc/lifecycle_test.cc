@@ -119,7 +119,7 @@ TEST_F(LifecycleRpc, EachCallIsOneLineWithoutTokenOrPayload) {
   for (std::string line : LogLines()) {
     EXPECT_EQ(line.find("secret"), std::string::npos);
     EXPECT_EQ(line.find(token), std::string::npos);
-    static const std::regex kMasked("\"(time|ms|trace_id)\":(\"[^\"]+\"|[0-9.e-]+)");
+    static const std::regex kMasked("\"(time|ms|trace_id|span_id)\":(\"[^\"]+\"|[0-9.e-]+)");
     calls += std::regex_replace(line, kMasked, "\"$1\":0");
   }
   ExpectGolden("call_log.golden", calls);

@@ -5,9 +5,11 @@
 #include "tests/support/channel.h"
 #include "tests/support/child_process.h"
 
+#include "absl/strings/str_split.h"
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <cerrno>
@@ -159,6 +161,21 @@ class Process : public ::testing::Test {
     return line.substr(begin, line.find(' ', begin) - begin);
   }
 
+  // The problems in lines of a log, each of which must be an error with this message.
+  static std::vector<std::string> Problems(const std::string& log, const std::string& message) {
+    std::vector<std::string> problems;
+    const std::vector<std::string> lines = absl::StrSplit(log, '\n', absl::SkipEmpty());
+    for (const std::string& text : lines) {
+      const auto line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+      EXPECT_TRUE(line.is_object()) << text;
+      if (!line.is_object()) continue;
+      EXPECT_EQ(line.value("level", ""), "error") << text;
+      EXPECT_EQ(line.value("message", ""), message) << text;
+      problems.push_back(line.value("problem", ""));
+    }
+    return problems;
+  }
+
   [[nodiscard]] const std::string& home() const { return home_; }
 
  private:
@@ -175,7 +192,7 @@ TEST_F(Process, ServesOverFilesAndFindsThemAgain) {
     store_id = ValueOf(ready, "store_id");
     EXPECT_EQ(ValueOf(ready, "kind"), "fs") << ready;
     EXPECT_TRUE(std::filesystem::exists(home() + "/.local/state/holdfast/STORE"));
-    EXPECT_TRUE(AskHealth(address).ok());
+    EXPECT_TRUE(AskHealth({.address = address}).ok());
     Child asked({"healthcheck", "--address", address}, home());
     EXPECT_EQ(asked.Wait(), 0);
 
@@ -227,20 +244,20 @@ TEST_F(Process, ASocketFileIsServedToItsUserAloneAndByOneServer) {
   ASSERT_EQ(stat(path.c_str(), &file), 0);
   EXPECT_TRUE(S_ISSOCK(file.st_mode));
   EXPECT_EQ(file.st_mode & 0777, 0600U);
-  EXPECT_EQ(AskHealth(address), absl::OkStatus());
+  EXPECT_EQ(AskHealth({.address = address}), absl::OkStatus());
 
   configure("b");
   Child second({"--config", ConfigFile()}, home());
   EXPECT_EQ(second.Wait(), 1);
   EXPECT_NE(second.Errors().find(address + " cannot be served: another server serves there"),
             std::string::npos);
-  EXPECT_EQ(AskHealth(address), absl::OkStatus()) << "it was taken away";
+  EXPECT_EQ(AskHealth({.address = address}), absl::OkStatus()) << "it was taken away";
 
   killed.Signal(SIGKILL);
   killed.Wait();
   Child third({"--config", ConfigFile()}, home());
   EXPECT_EQ(ValueOf(third.Line(), "address"), address) << "what a dead server left is in the way";
-  EXPECT_EQ(AskHealth(address), absl::OkStatus());
+  EXPECT_EQ(AskHealth({.address = address}), absl::OkStatus());
   third.Signal(SIGTERM);
   EXPECT_EQ(third.Wait(), 0);
   EXPECT_NE(stat(path.c_str(), &file), 0) << "the file stays behind";
@@ -309,10 +326,11 @@ TEST_F(Process, ALimitOfOpenFilesThatIsTooLowIsSaid) {
   const rlimit low{.rlim_cur = 100, .rlim_max = 800};
   Child server({"--config", ConfigFile()}, home(), {.resources = {{RLIMIT_NOFILE, low}}});
   EXPECT_EQ(server.Wait(), 1);
-  EXPECT_EQ(server.Errors(),
-            "holdfastd: the process may have 800 files open and needs 4864: server.connections "
-            "4096, the stores 512, others 256; raise the hard limit (ulimit -Hn, LimitNOFILE) or "
-            "lower server.connections\n");
+  EXPECT_EQ(Problems(server.Errors(), "the start is refused"),
+            std::vector<std::string>{
+                "the process may have 800 files open and needs 4864: server.connections 4096, the "
+                "stores 512, others 256; raise the hard limit (ulimit -Hn, LimitNOFILE) or lower "
+                "server.connections"});
 }
 
 TEST_F(Process, TheSoftLimitOfOpenFilesIsRaised) {
@@ -366,12 +384,59 @@ TEST_F(Process, FlagsThatServeNothing) {
             "line 1: servers: unknown key\n"
             "line 2: server.workers: must be between 1 and 1024\n");
 
+  Child served({"--config", ConfigFile()}, home());
+  EXPECT_EQ(served.Wait(), 1);
+  EXPECT_EQ(Problems(served.Errors(), "the configuration is refused"),
+            (std::vector<std::string>{"line 1: servers: unknown key",
+                                      "line 2: server.workers: must be between 1 and 1024"}));
+
   Child unknown({"--nothing"}, home());
   EXPECT_EQ(unknown.Wait(), 2);
   Child nobody({"healthcheck", "--address", "127.0.0.1:1"}, home());
   EXPECT_EQ(nobody.Wait(), 1);
   Child no_port({"healthcheck", "--address", "127.0.0.1:73000"}, home());
   EXPECT_EQ(no_port.Wait(), 2);
+}
+
+// The log of a server with these keys of `telemetry`, of which one call is done and one refused.
+std::string LogOfTwoCalls(const std::string& config, const std::string& home,
+                          const std::string& telemetry) {
+  std::ofstream(config) << "server: {address: \"127.0.0.1:0\"}\ntelemetry: {" << telemetry << "}\n";
+  Child server({"--config", config}, home);
+  const std::string ready = server.Line();
+  const size_t begin = ready.find("address=") + std::string("address=").size();
+  const std::string address = ready.substr(begin, ready.find(' ', begin) - begin);
+  const auto stub = pb::SessionService::NewStub(testing::Connected(address));
+  const pb::CreateSessionRequest request = CreateRequest("one");
+  pb::CreateSessionResponse created;
+  grpc::ClientContext first;
+  EXPECT_TRUE(stub->CreateSession(&first, request, &created).ok());
+  grpc::ClientContext second;
+  EXPECT_FALSE(stub->CreateSession(&second, CreateRequest("one"), &created).ok());
+  server.Signal(SIGTERM);
+  EXPECT_EQ(server.Wait(), 0);
+  std::filesystem::remove_all(home + "/.local");
+  return server.Errors();
+}
+
+size_t CallsIn(const std::string& log) {
+  const std::vector<std::string> parts = absl::StrSplit(log, "\"message\":\"call\"");
+  return parts.size() - 1;
+}
+
+TEST_F(Process, TheLogHasTheLinesThatTheConfigurationWants) {
+  const auto log = [this](const std::string& telemetry) {
+    return LogOfTwoCalls(ConfigFile(), home(), telemetry);
+  };
+  EXPECT_EQ(CallsIn(log("")), 2);
+  const std::string refused = log("calls: refused");
+  EXPECT_EQ(CallsIn(refused), 1) << refused;
+  EXPECT_NE(refused.find("\"reason\":\"SESSION_EXISTS\""), std::string::npos) << refused;
+  const std::string none = log("calls: none");
+  EXPECT_EQ(CallsIn(none), 0) << none;
+  EXPECT_NE(none.find("\"message\":\"stopping\""), std::string::npos) << none;
+  EXPECT_EQ(log("log_level: warning"), "");
+  EXPECT_EQ(log("log_level: error"), "");
 }
 
 TEST_F(Process, OutputThatCannotBeWrittenIsAFailureWithItsCause) {

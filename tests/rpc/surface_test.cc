@@ -113,8 +113,8 @@ TEST_F(SurfaceRpc, AMethodThatIsNoneIsUnimplemented) {
 
 TEST_F(SurfaceRpc, HealthIsPerService) {
   HealthCheckResponse response;
-  for (const char* service :
-       {"", "holdfast.v1.SessionService", "holdfast.v1.StoreService", "holdfast.v1.AdminService"}) {
+  for (const char* service : {"", "holdfast.v1.SessionService", "holdfast.v1.StoreService",
+                              "holdfast.v1.AdminService", "liveness"}) {
     ASSERT_TRUE(AskHealthOf(service, response).ok()) << service;
     EXPECT_EQ(response.status(), HealthCheckResponse::SERVING) << service;
   }
@@ -135,10 +135,10 @@ TEST_F(SurfaceRpc, ReflectionShowsEveryServiceHealthToo) {
 }
 
 TEST_F(SurfaceRpc, HealthcheckSaysWhatItFinds) {
-  EXPECT_TRUE(AskHealth(app().address()).ok());
+  EXPECT_TRUE(AskHealth({.address = app().address()}).ok());
   const std::string address = app().address();
   Stop();
-  EXPECT_EQ(AskHealth(address).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(AskHealth({.address = address}).code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(SurfaceRpc, StatusSaysWhatServes) {

@@ -153,6 +153,32 @@ TEST_F(RefusedCalls, HaveSoManyLinesASecondAndThenACount) {
   EXPECT_EQ(Lines("\"call\""), kRefusedLinesPerSecond + 3);
 }
 
+// The lines of one call that was done, one that was refused, and a warning and an error of gRPC.
+std::vector<std::string> LinesWith(LogSettings settings) {
+  const FakeClock clock;
+  std::vector<std::string> lines;
+  const auto keep = [&](LogLevel, const std::string& line) { lines.push_back(line); };
+  Log log(keep, clock, settings);
+  log.Call({.method = "Get"});
+  log.Call({.method = "Get", .reason = "SESSION_NOT_FOUND"});
+  log.Foreign(LogLevel::kWarning, "grpc", "a");
+  log.Foreign(LogLevel::kError, "grpc", "b");
+  return lines;
+}
+
+TEST(LogSettings, LeaveOutLowerLevels) {
+  EXPECT_EQ(LinesWith({}).size(), 4);
+  EXPECT_EQ(LinesWith({.level = LogLevel::kWarning}).size(), 2);
+  EXPECT_EQ(LinesWith({.level = LogLevel::kError}).size(), 1);
+}
+
+TEST(LogSettings, LeaveOutCallsThatAreNotWanted) {
+  const auto refused = LinesWith({.calls = LogSettings::Calls::kRefused});
+  EXPECT_EQ(refused.size(), 3);
+  EXPECT_NE(refused.front().find("SESSION_NOT_FOUND"), std::string::npos) << refused.front();
+  EXPECT_EQ(LinesWith({.calls = LogSettings::Calls::kNone}).size(), 2);
+}
+
 TEST_F(RefusedCalls, LeaveTheLinesOfTheOthersAlone) {
   for (int i = 0; i < 100; ++i) Refuse("GetSession", "");
   EXPECT_EQ(Lines("\"call\""), 100);

@@ -1,0 +1,20 @@
+#include "server/worker_stall.h"
+
+#include "session/limits.h"
+#include "session/saboteur.h"
+
+namespace holdfast {
+
+void WorkerStall::Look(const WorkerPool::Activity& seen, absl::Duration now) {
+  const absl::MutexLock lock(&mutex_);
+  const bool stands = seen.wait_for_core && seen.steps == steps_;
+  steps_ = seen.steps;
+  if (!stands || Sabotaged(Saboteur::kNoWorkerWatch)) well_ = now;
+}
+
+bool WorkerStall::Stalled(absl::Duration now) const {
+  const absl::MutexLock lock(&mutex_);
+  return now - well_ >= kWorkerStallMost;
+}
+
+}  // namespace holdfast
