@@ -58,7 +58,7 @@ class App {
     Log& log;
     Metrics& metrics;
     StoreMetrics* store_metrics = nullptr;  // of the active store; may be absent
-    Container container = {};  // what it leaves of the machine to this process
+    Container container = {};               // what it leaves of the machine to this process
     // Between saying NOT_SERVING and refusing calls, for those who look at health to look.
     absl::Duration not_serving_wait = absl::Milliseconds(500);
     // How many lines the sink of `log` has dropped so far; may be empty.

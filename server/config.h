@@ -101,7 +101,6 @@ struct SecretsConfig {
   bool operator==(const SecretsConfig&) const = default;
 };
 
-// What the server says of itself.
 struct Config {
   ServerConfig server;
   std::vector<StoreConfig> stores;

@@ -85,7 +85,7 @@ void CheckAddress(const ServerConfig& server, Violations& out) {
   }
 }
 
-void CheckTelemetry(const Config& config, Violations& out) {
+void CheckMetrics(const Config& config, Violations& out) {
   const std::string& address = config.telemetry.metrics_address;
   if (address.empty()) return;
   const std::optional<std::string> host = HostOf(address);
@@ -229,7 +229,6 @@ std::string AddressProblem(const std::string& address) {
 std::vector<ConfigProblem> FindProblems(const Config& config) {
   Violations out;
   CheckServer(config.server, out);
-  CheckTelemetry(config, out);
   CheckStores(config.stores, out);
   const size_t queued = config.limits.queued_calls;
   out.Require(queued >= 1 && queued <= kQueuedCallsMost, "limits.queued_calls",
@@ -250,6 +249,7 @@ std::vector<ConfigProblem> FindProblems(const Config& config) {
   out.Require(config.recovery.cancel_grace >= absl::Seconds(1), "recovery.cancel_grace",
               "must be at least 1s");
   CheckTelemetry(config.telemetry, out);
+  CheckMetrics(config, out);
   out.Require(config.secrets.known.size() <= kKnownSecretsMost, "secrets.known",
               "may have at most " + std::to_string(kKnownSecretsMost) + " entries");
   out.Require(config.secrets.patterns.size() <= kSecretPatternsMost, "secrets.patterns",

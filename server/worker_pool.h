@@ -67,6 +67,7 @@ class WorkerPool final : private OffCore::Sharer {
     size_t on_core = 0;     // of them, those that are not OffCore
   };
   [[nodiscard]] Load load();
+
   // What a watchdog looks at.
   struct Activity {
     // Tasks begun or ended and waits begun or ended so far.
@@ -76,6 +77,7 @@ class WorkerPool final : private OffCore::Sharer {
     bool wait_for_core = false;
   };
   [[nodiscard]] Activity Now();
+
   [[nodiscard]] size_t workers() const { return threads_.size(); }
 
  private:

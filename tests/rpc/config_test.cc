@@ -95,7 +95,7 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                    .stream_idle = absl::Seconds(4),
                    .stream_write_timeout = absl::Seconds(5)};
   config.recovery = {.sweep_interval = absl::Minutes(2), .abandon_after = absl::Hours(1)};
-  config.telemetry = {.log_level = "error", .calls = "refused"};
+  config.telemetry = {.log_level = "error", .calls = "refused", .metrics_address = "127.0.0.1:0"};
   const auto loaded = ParseConfig(PrintConfig(config), kHome);
   ASSERT_TRUE(loaded.ok()) << loaded.status() << PrintConfig(config);
   EXPECT_EQ(*loaded, config);
