@@ -83,7 +83,7 @@ void App::ReadLoad() {
   read(Metric::kWorkersOnCore, [this] { return AsDouble(pool_->load().on_core); });
   read(Metric::kExceptions, [this] { return AsDouble(pool_->Exceptions()); });
   read(Metric::kMemoryBudgetUsed, [this] { return AsDouble(admission_->HeldBytes()); });
-  read(Metric::kMemoryBudgetLimit, [&limits] { return AsDouble(limits.memory_budget); });
+  read(Metric::kMemoryBudgetLimit, [this] { return AsDouble(MemoryBudget()); });
   read(Metric::kStagedUsed, [this] { return AsDouble(staged_->Reserved()); });
   read(Metric::kStagedLimit, [&limits] { return AsDouble(limits.staged_bytes); });
   read(Metric::kStreams, [this] { return AsDouble(streams_->Count()); });
@@ -91,7 +91,7 @@ void App::ReadLoad() {
   read(Metric::kWatchersLimit, [&limits] { return AsDouble(limits.watchers); });
   read(Metric::kGuardedMemory, [this] { return AsDouble(memory_guard_->held()); });
   read(Metric::kGuardedMemoryLimit,
-       [&limits] { return AsDouble(limits.memory_budget + kProcessBytes); });
+       [this] { return AsDouble(parts_.container.ProcessLimit(MemoryBudget())); });
 }
 
 void App::ReadConnections() {
