@@ -352,7 +352,7 @@ void App::LookAtWorkers() {
   stalled_ = stalled;
   if (stalled) {
     parts_.log.Error("no worker gets on while calls wait: a restart would help",
-                     {{"queued_calls", static_cast<int64_t>(pool_->Queued())}});
+                     {{"queued_calls", static_cast<int64_t>(pool_->load().queued)}});
   } else {
     parts_.log.Info("the workers get on again", {});
   }
