@@ -19,6 +19,7 @@
 #include "server/rpc/watch_hub.h"
 #include "server/socket_file.h"
 #include "server/stores.h"
+#include "server/telemetry/tracer.h"
 #include "server/turn_waiters.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
@@ -76,10 +77,13 @@ class App {
   void RequestStop();
   // Any thread may call, until Run has drained.
   ResourceUse Resources();
+  // Any thread may call. All zero where nothing is traced.
+  [[nodiscard]] TraceCounts Traces() const;
 
  private:
   absl::Status Open();
   void OpenEdge();
+  void OpenTracer();
   absl::Status Listen();
   // The sockets of the configured address; notes what is served in `address_`.
   absl::StatusOr<std::vector<Descriptor>> Bind();
@@ -100,8 +104,11 @@ class App {
   // `text` for the log, hidden if it holds a secret.
   [[nodiscard]] std::string Shown(const std::string& text) const;
   void Drain();
+  // Exports the spans that are left.
+  void StopTracer(absl::Duration at_most);
 
   Parts parts_;
+  std::unique_ptr<Tracer> tracer_;  // if spans are exported; calls and stores use it
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<Admission> admission_;

@@ -149,6 +149,16 @@ void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& ou
               {"cancel_grace", reader.Duration(out.cancel_grace)}});
 }
 
+void ReadTelemetry(YamlReader& reader, const YAML::Node& node, TelemetryConfig& out) {
+  reader.Map(node, "telemetry",
+             {{"otlp_endpoint", reader.Text(out.otlp_endpoint)},
+              {"service_name", reader.Text(out.service_name)},
+              {"resource_attributes", reader.Text(out.resource_attributes)},
+              {"sampling_ratio", reader.Number(out.sampling_ratio)},
+              {"parent_based", reader.Flag(out.parent_based)},
+              {"sampled_roots_per_second", reader.Count(out.sampled_roots_per_second)}});
+}
+
 void ReadSecrets(YamlReader& reader, const YAML::Node& node, SecretsConfig& out) {
   const auto known = [&](const YAML::Node& item, const std::string& path) {
     const auto text = ReadChecked(reader, item, path, ReferenceProblem);
@@ -208,9 +218,14 @@ std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment&
                       const std::string&) { ReadLimits(reader, node, config.limits); }},
        {"recovery", [&](const YAML::Node& node,
                         const std::string&) { ReadRecovery(reader, node, config.recovery); }},
+       {"telemetry", [&](const YAML::Node& node,
+                         const std::string&) { ReadTelemetry(reader, node, config.telemetry); }},
        {"secrets", [&](const YAML::Node& node, const std::string&) {
           ReadSecrets(reader, node, config.secrets);
         }}});
+  for (const ConfigProblem& problem : TakeVariables(environment.telemetry, config.telemetry)) {
+    reader.RefuseValue(problem.path, problem.why);
+  }
   for (const ConfigProblem& problem : FindProblems(config)) {
     reader.RefuseValue(problem.path, problem.why);
   }
@@ -231,7 +246,14 @@ Environment Environment::OfProcess() {
   return {.config_file = Variable("HOLDFAST_CONFIG"),
           .state_home = Variable("XDG_STATE_HOME"),
           .home = Variable("HOME"),
-          .postgres_dsn = Variable("HOLDFAST_POSTGRES_DSN")};
+          .postgres_dsn = Variable("HOLDFAST_POSTGRES_DSN"),
+          .telemetry = {.endpoint = Variable("OTEL_EXPORTER_OTLP_ENDPOINT"),
+                        .traces_endpoint = Variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+                        .sampler = Variable("OTEL_TRACES_SAMPLER"),
+                        .sampler_argument = Variable("OTEL_TRACES_SAMPLER_ARG"),
+                        .service_name = Variable("OTEL_SERVICE_NAME"),
+                        .resource_attributes = Variable("OTEL_RESOURCE_ATTRIBUTES"),
+                        .sdk_disabled = Variable("OTEL_SDK_DISABLED")}};
 }
 
 Config DefaultConfig(const Environment& environment) {
@@ -270,11 +292,7 @@ absl::StatusOr<Config> LoadConfig(const std::string& flag, const Environment& en
   const std::string path = flag.empty() ? environment.config_file : flag;
   // What is tried, and why: an operator may not know of a variable that is set.
   const std::string tried = path + (flag.empty() ? " (of HOLDFAST_CONFIG)" : " (of --config)");
-  if (path.empty()) {
-    Config config = DefaultConfig(environment);
-    if (absl::Status valid = Validate(config); !valid.ok()) return valid;
-    return config;
-  }
+  if (path.empty()) return ParseConfig("", environment);
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::NotFoundError(tried + ": cannot be read: " + SystemCause());
   std::string yaml(kConfigBytes + 1, '\0');

@@ -63,6 +63,18 @@ void Store(YAML::Emitter& out, const StoreConfig& store) {
   out << YAML::EndMap;
 }
 
+void Telemetry(YAML::Emitter& out, const TelemetryConfig& telemetry) {
+  out << YAML::Key << "telemetry" << YAML::Value << YAML::BeginMap;
+  Text(out, "otlp_endpoint", telemetry.otlp_endpoint);
+  Text(out, "service_name", telemetry.service_name);
+  Text(out, "resource_attributes", telemetry.resource_attributes);
+  out << YAML::Key << "sampling_ratio" << YAML::Value << NumberText(telemetry.sampling_ratio);
+  out << YAML::Key << "parent_based" << YAML::Value << telemetry.parent_based;
+  out << YAML::Key << "sampled_roots_per_second" << YAML::Value
+      << telemetry.sampled_roots_per_second;
+  out << YAML::EndMap;
+}
+
 // References only: a value is never part of the configuration. Patterns are quoted, for their signs
 // mean something to YAML too.
 void Secrets(YAML::Emitter& out, const SecretsConfig& secrets) {
@@ -102,6 +114,7 @@ std::string PrintConfig(const Config& config) {
   out << YAML::Key << "abandon_after" << YAML::Value << DurationText(config.recovery.abandon_after);
   out << YAML::Key << "cancel_grace" << YAML::Value << DurationText(config.recovery.cancel_grace);
   out << YAML::EndMap;
+  Telemetry(out, config.telemetry);
   Secrets(out, config.secrets);
   out << YAML::EndMap;
   return std::string(out.c_str()) + "\n";

@@ -48,6 +48,7 @@ enum class Saboteur : uint8_t {
   kDropErrorsToo,             // a full log drops errors as it drops other lines
   kEndThrowingWorker,         // a worker ends with the task that threw
   kNoMemoryGuard,             // nothing looks at the memory of the process
+  kNoTraceCap,                // every call whose caller says so is recorded
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 

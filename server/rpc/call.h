@@ -6,12 +6,14 @@
 #include "server/log.h"
 #include "server/net/unbegun_bytes.h"
 #include "server/rpc/admission.h"
+#include "server/rpc/call_span.h"
 #include "server/rpc/open_streams.h"
 #include "server/rpc/pending_replies.h"
 #include "server/rpc/receive.h"
 #include "server/rpc/reset_counter.h"
 #include "server/rpc/staged_budget.h"
 #include "server/rpc/status.h"
+#include "server/telemetry/tracer.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
 #include "session/commands.h"
@@ -26,6 +28,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +52,8 @@ struct Edge {
   UnbegunBytes* unbegun = nullptr;
   // Of unary calls; without it nothing bounds how long a reply waits for its reader.
   PendingReplies* replies = nullptr;
+  // Of sampled calls; without it no call is.
+  Tracer* tracer = nullptr;
 };
 
 // Counts a message of `bytes` that has arrived whole on the connection of `context`.
@@ -117,6 +122,9 @@ class Call {
  private:
   [[nodiscard]] absl::Status CheckMetadata() const;
   void ReadTrace();
+  // The values of metadata `name`, which is about the trace, joined by commas. Empty where they are
+  // larger than kTraceStateBytes or have a secret in them.
+  [[nodiscard]] std::string TraceMetadata(const char* name) const;
   // Counts a call that its client gave up before its work began; the transport cancels one that is
   // past its deadline too, which is no fault of the client.
   void CountIfReset() const;
@@ -134,6 +142,7 @@ class Call {
   mutable bool begun_ = false;  // StillWanted said so once
   CallFacts facts_;
   Caller caller_;
+  std::unique_ptr<CallSpan> span_;  // of a sampled call
   Admission::Ticket ticket_;
 };
 
