@@ -287,6 +287,10 @@ function(holdfast_document_tests folder)
     set_tests_properties(docs.Examples.${example} PROPERTIES LABELS docs TIMEOUT 600
       RESOURCE_LOCK examples)
   endforeach()
+  add_test(NAME docs.Traces.AreReadByTheProtocolsOwnDefinitions
+    COMMAND ${DEBIAN_PYTHON} ${scripts}/otlp.py ${CMAKE_BINARY_DIR})
+  set_tests_properties(docs.Traces.AreReadByTheProtocolsOwnDefinitions PROPERTIES
+    LABELS docs TIMEOUT 600)
   set_tests_properties(docs.LongAddingAStore.TheChecklistIsEnough PROPERTIES
     LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()

@@ -4,6 +4,7 @@
 #include "server/net/grpc_connections.h"
 #include "server/net/listening.h"
 #include "server/secrets.h"
+#include "server/telemetry/commit_spans.h"
 #include "server/version.h"
 #include "session/exceptions.h"
 #include "session/limits.h"
@@ -139,6 +140,7 @@ absl::Status App::Open() {
         "this machine alone; build the preset release");
   }
   RETURN_IF_ERROR(TakeDescriptors(config.server.connections, DescriptorsOf(config)));
+  OpenTracer();
   ASSIGN_OR_RETURN(secrets_, LoadSecrets(config.secrets));
   ASSIGN_OR_RETURN(stores_,
                    Stores::Open(config, ObservedMaker(), parts_.clock, parts_.random, parts_.log));
@@ -172,6 +174,9 @@ absl::Status App::Open() {
       *pool_, [this](const std::string& what) { NoteException("drain", what); });
   sessions_->OnSweepFailure(
       [this](const SessionKey& key, const absl::Status& why) { NoteSweepFailure(key, why); });
+  if (tracer_ != nullptr) {
+    sessions_->AroundCommits(CommitSpans(*tracer_, stores_->active().Describe().kind));
+  }
   sessions_->OnTurnEnd([this](const SessionKey& key) { waiters_->TurnEnded(key); });
   session_service_ = std::make_unique<SessionService>(*edge_, *sessions_, *watches_, *waiters_);
   store_service_ = std::make_unique<StoreService>(*edge_, *sessions_);
@@ -215,7 +220,8 @@ void App::OpenEdge() {
                                       .secrets = *secrets_,
                                       .resets = resets_.get(),
                                       .unbegun = unbegun_.get(),
-                                      .replies = replies_.get()});
+                                      .replies = replies_.get(),
+                                      .tracer = tracer_.get()});
 }
 
 absl::StatusOr<std::vector<Descriptor>> App::Bind() {
@@ -235,6 +241,7 @@ absl::StatusOr<std::vector<Descriptor>> App::Bind() {
 
 absl::Status App::Listen() {
   ASSIGN_OR_RETURN(std::vector<Descriptor> sockets, Bind());
+  if (tracer_ != nullptr) tracer_->set_served_at(ToServedAt(address_));
   grpc::ServerBuilder builder;
   Configure(builder, parts_.config.limits);
   ConfigureConnections(builder, parts_.config.server);
@@ -399,6 +406,7 @@ void App::EndConnections() {
 }
 
 void App::Drain() {
+  const absl::Duration drained_by = parts_.clock.SinceBoot() + parts_.config.server.drain_timeout;
   sessions_->StopSweeps();
   sweeper_.reset();
   cancel_sweeper_.reset();
@@ -429,6 +437,7 @@ void App::Drain() {
   stores_->Deactivate();  // ends the wait of the hub's thread, which then lets go of the store
   watches_.reset();
   stores_->Close();
+  StopTracer(std::clamp(drained_by - parts_.clock.SinceBoot(), kSpanFlushLeast, kSpanFlushMost));
   parts_.log.Info("stopped", {});
 }
 

@@ -24,6 +24,7 @@
 #include "server/telemetry/metrics_endpoint.h"
 #include "server/telemetry/sampler.h"
 #include "server/telemetry/store_metrics.h"
+#include "server/telemetry/tracer.h"
 #include "server/turn_waiters.h"
 #include "server/worker_pool.h"
 #include "server/worker_stall.h"
@@ -94,6 +95,8 @@ class App {
   void RequestStop();
   // Any thread may call, until Run has drained.
   ResourceUse Resources();
+  // Any thread may call. All zero where nothing is traced.
+  [[nodiscard]] TraceCounts Traces() const;
 
  private:
   absl::Status Open();
@@ -102,6 +105,7 @@ class App {
   [[nodiscard]] size_t MemoryBudget() const;
   void LogStart();
   void OpenEdge();
+  void OpenTracer();
   absl::Status Listen();
   // The sockets of the configured address; notes what is served in `address_`.
   absl::StatusOr<std::vector<Descriptor>> Bind();
@@ -134,11 +138,14 @@ class App {
   // `text` for the log, hidden if it holds a secret.
   [[nodiscard]] std::string Shown(const std::string& text) const;
   void Drain();
+  // Exports the spans that are left.
+  void StopTracer(absl::Duration at_most);
 
   Parts parts_;
   std::atomic<bool> serving_ = false;
   std::atomic<bool> store_healthy_ = true;  // as of the last check; it was opened before
   std::atomic<uint64_t> closed_for_resets_ = 0;
+  std::unique_ptr<Tracer> tracer_;  // if spans are exported; calls and stores use it
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<WorkerPool> pool_;
   std::unique_ptr<WorkerStall> stall_;

@@ -162,7 +162,13 @@ void ReadTelemetry(YamlReader& reader, const YAML::Node& node, TelemetryConfig& 
   reader.Map(node, "telemetry",
              {{"log_level", reader.Text(out.log_level)},
               {"calls", reader.Text(out.calls)},
-              {"metrics_address", reader.Text(out.metrics_address)}});
+              {"metrics_address", reader.Text(out.metrics_address)},
+              {"otlp_endpoint", reader.Text(out.otlp_endpoint)},
+              {"service_name", reader.Text(out.service_name)},
+              {"resource_attributes", reader.Text(out.resource_attributes)},
+              {"sampling_ratio", reader.Number(out.sampling_ratio)},
+              {"parent_based", reader.Flag(out.parent_based)},
+              {"sampled_roots_per_second", reader.Count(out.sampled_roots_per_second)}});
 }
 
 void ReadSecrets(YamlReader& reader, const YAML::Node& node, SecretsConfig& out) {
@@ -229,6 +235,9 @@ std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment&
        {"secrets", [&](const YAML::Node& node, const std::string&) {
           ReadSecrets(reader, node, config.secrets);
         }}});
+  for (const ConfigProblem& problem : TakeVariables(environment.telemetry, config.telemetry)) {
+    reader.RefuseValue(problem.path, problem.why);
+  }
   for (const ConfigProblem& problem : FindProblems(config)) {
     reader.RefuseValue(problem.path, problem.why);
   }
@@ -249,7 +258,14 @@ Environment Environment::OfProcess() {
   return {.config_file = Variable("HOLDFAST_CONFIG"),
           .state_home = Variable("XDG_STATE_HOME"),
           .home = Variable("HOME"),
-          .postgres_dsn = Variable("HOLDFAST_POSTGRES_DSN")};
+          .postgres_dsn = Variable("HOLDFAST_POSTGRES_DSN"),
+          .telemetry = {.endpoint = Variable("OTEL_EXPORTER_OTLP_ENDPOINT"),
+                        .traces_endpoint = Variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+                        .sampler = Variable("OTEL_TRACES_SAMPLER"),
+                        .sampler_argument = Variable("OTEL_TRACES_SAMPLER_ARG"),
+                        .service_name = Variable("OTEL_SERVICE_NAME"),
+                        .resource_attributes = Variable("OTEL_RESOURCE_ATTRIBUTES"),
+                        .sdk_disabled = Variable("OTEL_SDK_DISABLED")}};
 }
 
 Config DefaultConfig(const Environment& environment) {
@@ -288,11 +304,7 @@ absl::StatusOr<Config> LoadConfig(const std::string& flag, const Environment& en
   const std::string path = flag.empty() ? environment.config_file : flag;
   // What is tried, and why: an operator may not know of a variable that is set.
   const std::string tried = path + (flag.empty() ? " (of HOLDFAST_CONFIG)" : " (of --config)");
-  if (path.empty()) {
-    Config config = DefaultConfig(environment);
-    if (absl::Status valid = Validate(config); !valid.ok()) return valid;
-    return config;
-  }
+  if (path.empty()) return ParseConfig("", environment);
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::NotFoundError(tried + ": cannot be read: " + SystemCause());
   std::string yaml(kConfigBytes + 1, '\0');

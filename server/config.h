@@ -84,7 +84,17 @@ struct TelemetryConfig {
   std::string log_level = "info";  // or "warning", "error"
   std::string calls = "all";       // or "refused", "none": which calls have a line in the log
   std::string metrics_address;     // IPV4:PORT of the metrics; empty: none are served
+  std::string otlp_endpoint;       // of a receiver of spans; empty: nothing is traced
+  std::string service_name = "holdfast";
+  std::string resource_attributes;  // key=value,key=value, values percent-encoded
+  double sampling_ratio = 1;
+  bool parent_based = true;  // a caller that records its span, or does not, decides
+  size_t sampled_roots_per_second = kSampledRootsDefault;
   bool operator==(const TelemetryConfig&) const = default;
+
+  [[nodiscard]] bool Traces() const { return !otlp_endpoint.empty(); }
+  // The endpoint as HOST:PORT; empty when it is of another form.
+  [[nodiscard]] std::string OtlpAddress() const;
 };
 
 // Names a secret's value without holding it: `env:NAME` or `file:PATH`.
@@ -114,12 +124,24 @@ struct Config {
   [[nodiscard]] const StoreConfig& ActiveStore() const;
 };
 
+// The variables that stand in for keys of `telemetry`; empty is unset.
+struct TelemetryVariables {
+  std::string endpoint;             // OTEL_EXPORTER_OTLP_ENDPOINT
+  std::string traces_endpoint;      // OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+  std::string sampler;              // OTEL_TRACES_SAMPLER
+  std::string sampler_argument;     // OTEL_TRACES_SAMPLER_ARG
+  std::string service_name;         // OTEL_SERVICE_NAME
+  std::string resource_attributes;  // OTEL_RESOURCE_ATTRIBUTES
+  std::string sdk_disabled;         // OTEL_SDK_DISABLED
+};
+
 // What the configuration takes from the environment; empty is unset.
 struct Environment {
   std::string config_file;   // HOLDFAST_CONFIG
   std::string state_home;    // XDG_STATE_HOME
   std::string home;          // HOME
   std::string postgres_dsn;  // HOLDFAST_POSTGRES_DSN
+  TelemetryVariables telemetry;
 
   static Environment OfProcess();
 };
@@ -141,6 +163,14 @@ struct ConfigProblem {
   std::string path;
   std::string why;
 };
+
+// Puts the values of `variables` in the place of those of `config`. Answers what is wrong with one,
+// by the variable's name; it is not taken.
+std::vector<ConfigProblem> TakeVariables(const TelemetryVariables& variables,
+                                         TelemetryConfig& config);
+
+// Every value of `config` that is not valid.
+std::vector<ConfigProblem> FindProblems(const TelemetryConfig& config);
 
 // Every value that is not valid; a kind of store that does not exist is the only problem of its
 // store.

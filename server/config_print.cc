@@ -70,6 +70,13 @@ void Telemetry(YAML::Emitter& out, const TelemetryConfig& telemetry) {
   Text(out, "log_level", telemetry.log_level);
   Text(out, "calls", telemetry.calls);
   Text(out, "metrics_address", telemetry.metrics_address);
+  Text(out, "otlp_endpoint", telemetry.otlp_endpoint);
+  Text(out, "service_name", telemetry.service_name);
+  Text(out, "resource_attributes", telemetry.resource_attributes);
+  out << YAML::Key << "sampling_ratio" << YAML::Value << NumberText(telemetry.sampling_ratio);
+  out << YAML::Key << "parent_based" << YAML::Value << telemetry.parent_based;
+  out << YAML::Key << "sampled_roots_per_second" << YAML::Value
+      << telemetry.sampled_roots_per_second;
   out << YAML::EndMap;
 }
 

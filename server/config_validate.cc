@@ -40,6 +40,9 @@ class Violations {
   void Require(bool holds, const std::string& path, std::string_view why) {
     if (!holds) Add(path, why);
   }
+  void Add(const std::vector<ConfigProblem>& problems) {
+    found_.insert(found_.end(), problems.begin(), problems.end());
+  }
   std::vector<ConfigProblem> Take() { return std::move(found_); }
 
  private:
@@ -250,6 +253,7 @@ std::vector<ConfigProblem> FindProblems(const Config& config) {
               "must be at least 1s");
   CheckTelemetry(config.telemetry, out);
   CheckMetrics(config, out);
+  out.Add(FindProblems(config.telemetry));
   out.Require(config.secrets.known.size() <= kKnownSecretsMost, "secrets.known",
               "may have at most " + std::to_string(kKnownSecretsMost) + " entries");
   out.Require(config.secrets.patterns.size() <= kSecretPatternsMost, "secrets.patterns",

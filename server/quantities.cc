@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <system_error>
 
@@ -54,6 +55,14 @@ std::optional<size_t> ParseSize(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<double> ParseNumber(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
 std::string DurationText(absl::Duration duration) {
   const int64_t ms = absl::ToInt64Milliseconds(duration);
   if (ms % 1000 == 0) return std::to_string(ms / 1000) + "s";
@@ -65,6 +74,13 @@ std::string SizeText(size_t bytes) {
     if (bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + std::string(unit.name);
   }
   return "";
+}
+
+std::string NumberText(double number) {
+  constexpr size_t kDigits = 32;  // the shortest text of a number has fewer
+  std::array<char, kDigits> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  return {text.data(), end};
 }
 
 }  // namespace holdfast

@@ -130,6 +130,15 @@ YamlReader::Read YamlReader::Count(size_t& out) {
   };
 }
 
+YamlReader::Read YamlReader::Number(double& out) {
+  return [this, &out](const YAML::Node& node, const std::string& path) {
+    const bool plain = node.IsScalar() && node.Tag() != kQuoted;
+    const auto value = plain ? ParseNumber(node.Scalar()) : std::nullopt;
+    if (!value) return Refuse(node, path, "must be a number, for example 0.1");
+    out = *value;
+  };
+}
+
 YamlReader::Read YamlReader::Duration(absl::Duration& out) {
   return [this, &out](const YAML::Node& node, const std::string& path) {
     const auto value = node.IsScalar() ? ParseDuration(node.Scalar()) : std::nullopt;

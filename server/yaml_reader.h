@@ -44,6 +44,7 @@ class YamlReader {
   Read Text(std::string& out);
   Read Flag(bool& out);
   Read Count(size_t& out);
+  Read Number(double& out);
   Read Duration(absl::Duration& out);
   Read Size(size_t& out);
 

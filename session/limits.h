@@ -215,6 +215,28 @@ inline constexpr size_t kWorkersPerDelivery = 4;
 // Lines of the log that wait for their writer; more are dropped and counted.
 inline constexpr size_t kLogLinesQueued = 10'000;
 inline constexpr size_t kLogLineBytes = 16 * kKiB;
+// Spans of traces that wait for their export; more are dropped and counted. One export is under way
+// at a time; a batch that is not full waits this long for more. One that was not taken is sent
+// again after a pause that doubles, until it is given up. A stop waits for the last ones as long as
+// it may drain, within these bounds.
+inline constexpr size_t kSpansQueued = 4096;
+inline constexpr size_t kSpansPerExport = 512;
+inline constexpr absl::Duration kSpanExportDelay = absl::Seconds(1);
+inline constexpr absl::Duration kSpanExportTimeout = absl::Seconds(10);
+inline constexpr absl::Duration kSpanRetryFirst = absl::Seconds(1);
+inline constexpr absl::Duration kSpanRetryMost = absl::Seconds(16);
+inline constexpr absl::Duration kSpanRetryGiveUp = absl::Seconds(60);
+inline constexpr absl::Duration kSpanFlushLeast = absl::Seconds(1);
+inline constexpr absl::Duration kSpanFlushMost = absl::Seconds(5);
+// Calls that are recorded within a second.
+inline constexpr size_t kSampledRootsDefault = 100;
+inline constexpr size_t kSampledRootsMost = 10'000;
+// The header tracestate of a call; one that is larger is ignored.
+inline constexpr size_t kTraceStateBytes = 512;
+inline constexpr size_t kTraceStateMembers = 32;
+// telemetry.resource_attributes, and its text.
+inline constexpr size_t kResourceAttributes = 64;
+inline constexpr size_t kResourceAttributesBytes = 4 * kKiB;
 // A check of the store serves every caller for this long.
 inline constexpr absl::Duration kStoreCheckShared = absl::Seconds(10);
 

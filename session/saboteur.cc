@@ -31,6 +31,7 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"no_wire_counts", Saboteur::kNoWireCounts},
     {"no_memory_guard", Saboteur::kNoMemoryGuard},
     {"no_worker_watch", Saboteur::kNoWorkerWatch},
+    {"no_trace_cap", Saboteur::kNoTraceCap},
     {"no_connection_limit", Saboteur::kNoConnectionLimit},
     {"no_reset_limit", Saboteur::kNoResetLimit},
     {"no_waiter_bound", Saboteur::kNoWaiterBound},

@@ -63,6 +63,7 @@ enum class Saboteur : uint8_t {
   kNoMissingRequests,         // a call without its request is served as one with an empty one
   kNoMemoryGuard,             // nothing looks at the memory of the process
   kNoWorkerWatch,             // workers count as getting on whatever they do
+  kNoTraceCap,                // every call whose caller says so is recorded
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 

@@ -3,6 +3,7 @@
 #include "server/net/peer.h"
 #include "server/rpc/trace.h"
 #include "server/rpc/unary_reactor.h"
+#include "server/telemetry/active_span.h"
 #include "session/exceptions.h"
 #include "session/limits.h"
 #include "session/reasons.h"
@@ -24,6 +25,7 @@ namespace {
 constexpr char kDefaultTenant[] = "default";
 constexpr char kHiddenText[] = "***";
 constexpr char kTraceParent[] = "traceparent";
+constexpr char kTraceState[] = "tracestate";
 constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 constexpr size_t kTraceIdBytes = 16;
 constexpr size_t kSpanIdBytes = 8;
@@ -120,22 +122,39 @@ void Call::NameSession(std::string session) {
   facts_.session = hidden ? kHiddenText : std::move(session);
 }
 
+std::string Call::TraceMetadata(const char* name) const {
+  const auto [first, last] = context_.client_metadata().equal_range(name);
+  std::string text;
+  for (auto value = first; value != last; ++value) {
+    if (value != first) text += ',';
+    text.append(value->second.data(), value->second.size());
+  }
+  const bool left_out = text.size() > kTraceStateBytes || edge_.secrets.Find(text).has_value();
+  return left_out ? "" : text;
+}
+
 void Call::ReadTrace() {
-  const auto found = context_.client_metadata().find(kTraceParent);
-  if (found != context_.client_metadata().end()) {
-    const std::string_view text(found->second.data(), found->second.size());
-    auto parent = ParseTraceParent(text);
-    if (parent && !edge_.secrets.Find(text)) {
-      caller_.trace_id = std::move(parent->trace_id);
-      caller_.span_id = std::move(parent->span_id);
-    }
+  auto parent = ParseTraceParent(TraceMetadata(kTraceParent));
+  if (parent) {
+    caller_.trace_id = parent->trace_id;
+    caller_.span_id = parent->span_id;
   }
   // Events carry only a trace that the caller knows; log line and refusal always have one.
   facts_.trace_id = caller_.trace_id;
   if (facts_.trace_id.empty()) {
     facts_.trace_id = absl::BytesToHexString(edge_.random.Bytes(kTraceIdBytes));
   }
-  span_id_ = absl::BytesToHexString(edge_.random.Bytes(kSpanIdBytes));
+  if (edge_.tracer != nullptr) BeginSpan(std::move(parent));
+  span_id_ = span_ != nullptr ? span_->span().span_id
+                              : absl::BytesToHexString(edge_.random.Bytes(kSpanIdBytes));
+}
+
+void Call::BeginSpan(std::optional<TraceParent> parent) {
+  std::string state = parent ? ParseTraceState(TraceMetadata(kTraceState)) : "";
+  span_ = CallSpan::Begin(*edge_.tracer, {.method = method_.name(),
+                                          .trace_id = facts_.trace_id,
+                                          .parent = std::move(parent),
+                                          .state = std::move(state)});
 }
 
 absl::Status Call::CheckMetadata() const {
@@ -196,6 +215,7 @@ void Call::SetPushback(const absl::Status& status) {
 }
 
 absl::Status Call::Run(absl::FunctionRef<absl::Status()> work) {
+  const ActiveSpan active(span_ == nullptr ? nullptr : &span_->span());
   absl::Status status;
   const auto what = CatchException([&] { status = work(); });
   if (!what) return status;
@@ -218,6 +238,7 @@ grpc::Status Call::End(const absl::Status& status) {
                   .milliseconds = absl::ToDoubleMilliseconds(took),
                   .trace_id = facts_.trace_id,
                   .span_id = span_id_});
+  if (span_ != nullptr) std::move(*span_).End(status, facts_.session);
   SetPushback(status);
   CountIfReset();
   return ToGrpcStatus(status, facts_);

@@ -6,6 +6,7 @@
 #include "server/log.h"
 #include "server/net/unbegun_bytes.h"
 #include "server/rpc/admission.h"
+#include "server/rpc/call_span.h"
 #include "server/rpc/method.h"
 #include "server/rpc/open_streams.h"
 #include "server/rpc/pending_replies.h"
@@ -14,6 +15,7 @@
 #include "server/rpc/staged_budget.h"
 #include "server/rpc/status.h"
 #include "server/telemetry/metrics.h"
+#include "server/telemetry/tracer.h"
 #include "server/worker_pool.h"
 #include "session/clock.h"
 #include "session/commands.h"
@@ -29,6 +31,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +56,8 @@ struct Edge {
   UnbegunBytes* unbegun = nullptr;
   // Of unary calls; without it nothing bounds how long a reply waits for its reader.
   PendingReplies* replies = nullptr;
+  // Of sampled calls; without it no call is.
+  Tracer* tracer = nullptr;
 };
 
 // Counts a message of `bytes` that has arrived whole on the connection of `context`.
@@ -128,8 +133,13 @@ class Call {
  private:
   [[nodiscard]] absl::Status CheckMetadata() const;
   void ReadTrace();
+  // Makes the call's span, if it is recorded. There must be a tracer.
+  void BeginSpan(std::optional<TraceParent> parent);
   // Counts the answer; `refused` is nullptr for OK.
   void Count(const ReasonRow* refused, absl::Duration took);
+  // The values of metadata `name`, which is about the trace, joined by commas. Empty where they are
+  // larger than kTraceStateBytes or have a secret in them.
+  [[nodiscard]] std::string TraceMetadata(const char* name) const;
   // Counts a call that its client gave up before its work began; the transport cancels one that is
   // past its deadline too, which is no fault of the client.
   void CountIfReset() const;
@@ -149,6 +159,7 @@ class Call {
   CallFacts facts_;
   std::string span_id_;  // of this call
   Caller caller_;
+  std::unique_ptr<CallSpan> span_;  // of a sampled call
   Admission::Ticket ticket_;
 };
 

@@ -40,7 +40,8 @@ def generate_python(folder):
     """The stubs of the protos; the folder is what PYTHONPATH shall name."""
     plugin = shutil.which("grpc_python_plugin")
     found = []
-    for directory, _, names in os.walk(PROTOS):
+    for directory, folders, names in os.walk(PROTOS):
+        folders[:] = [folder for folder in folders if folder != "opentelemetry"]  # not the API's
         found += [os.path.join(directory, name) for name in names if name.endswith(".proto")]
     os.makedirs(folder, exist_ok=True)
     arguments = [f"--python_out={folder}", f"--grpc_out={folder}"]

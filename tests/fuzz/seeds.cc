@@ -196,6 +196,9 @@ std::vector<Seed> SeedsOfRealArtefacts() {
                            .kind = "postgres",
                            .dsn = "host=/run/postgresql dbname='a b'",
                            .password = "file:/run/secrets/postgres"});
+  config.telemetry = {.otlp_endpoint = "http://127.0.0.1:4317",
+                      .resource_attributes = "a=b%20c",
+                      .sampling_ratio = 0.1};
   config.secrets.known = {{.text = "env:TOKEN"}, {.text = "file:/token"}};
   config.secrets.patterns = {"sk-[a-z]{20}"};
   seeds.push_back({"config", "everything", PrintConfig(config)});

@@ -325,6 +325,38 @@ Group WorkOfThe() {
         "the line is cut"}}};
 }
 
+Group TracesOfCalls() {
+  return {"Traces",
+          {{"kSampledRootsDefault", Count(kSampledRootsDefault), "calls recorded in a second",
+            "operator", "not recorded and counted", "telemetry.sampled_roots_per_second"},
+           {"kSampledRootsMost", Count(kSampledRootsMost), "the most that can be configured",
+            "operator", "refused at start"},
+           {"kTraceStateBytes", Bytes(kTraceStateBytes), "the header `tracestate` of a call",
+            "client", "ignored"},
+           {"kTraceStateMembers", Count(kTraceStateMembers), "members of it", "client", "ignored"},
+           {"kResourceAttributes", Count(kResourceAttributes),
+            "attributes in `telemetry.resource_attributes`", "operator", "refused at start"},
+           {"kResourceAttributesBytes", Bytes(kResourceAttributesBytes), "its text", "operator",
+            "refused at start"},
+           {"kSpansQueued", Count(kSpansQueued), "spans that wait for their export", "operator",
+            "the span is dropped and counted"},
+           {"kSpansPerExport", Count(kSpansPerExport), "spans of one export", "server", ""},
+           {"kSpanExportDelay", Time(kSpanExportDelay),
+            "how long an export waits to be filled up to that", "server", ""},
+           {"kSpanExportTimeout", Time(kSpanExportTimeout), "one try of an export", "operator",
+            "tried again"},
+           {"kSpanRetryFirst", Time(kSpanRetryFirst), "the first pause before it is tried again",
+            "server", ""},
+           {"kSpanRetryMost", Time(kSpanRetryMost), "the longest, unless the receiver says more",
+            "server", ""},
+           {"kSpanRetryGiveUp", Time(kSpanRetryGiveUp), "all tries of an export", "operator",
+            "its spans are dropped and counted"},
+           {"kSpanFlushLeast", Time(kSpanFlushLeast),
+            "what a stop waits for the last exports where `server.drain_timeout` has passed",
+            "operator", "the rest is dropped and counted"},
+           {"kSpanFlushMost", Time(kSpanFlushMost), "the same at most", "operator", ""}}};
+}
+
 Group ConnectionsToA() {
   return {"Connections to a database",
           {{"kConnectionsLeast", Count(kConnectionsLeast), "the fewest that can be configured",
@@ -370,6 +402,7 @@ std::vector<Group> Groups() {
           LeasesCancellingAnd(),
           Retention(),
           WorkOfThe(),
+          TracesOfCalls(),
           ConnectionsToA(),
           SecretsRefusalsAnd()};
 }

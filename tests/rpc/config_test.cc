@@ -95,10 +95,103 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                    .stream_idle = absl::Seconds(4),
                    .stream_write_timeout = absl::Seconds(5)};
   config.recovery = {.sweep_interval = absl::Minutes(2), .abandon_after = absl::Hours(1)};
-  config.telemetry = {.log_level = "error", .calls = "refused", .metrics_address = "127.0.0.1:0"};
+  config.telemetry = {.log_level = "error",
+                      .calls = "refused",
+                      .metrics_address = "127.0.0.1:0",
+                      .otlp_endpoint = "http://[::1]:4317",
+                      .service_name = "7",
+                      .resource_attributes = "a=b%20c,d=e",
+                      .sampling_ratio = 0.1,
+                      .parent_based = false,
+                      .sampled_roots_per_second = 9};
   const auto loaded = ParseConfig(PrintConfig(config), kHome);
   ASSERT_TRUE(loaded.ok()) << loaded.status() << PrintConfig(config);
   EXPECT_EQ(*loaded, config);
+}
+
+// What `variables` make of the configuration, or what is wrong with them.
+absl::StatusOr<Config> Under(const TelemetryVariables& variables, const std::string& yaml = "") {
+  Environment environment = kHome;
+  environment.telemetry = variables;
+  return ParseConfig(yaml, environment);
+}
+
+TEST(Config, VariablesOfOpenTelemetryStandInForTelemetry) {
+  const std::string yaml = "telemetry: {otlp_endpoint: 'a:1', sampling_ratio: 0.5}\n";
+  const auto config = Under({.endpoint = "http://b:2/",
+                             .sampler = "parentbased_traceidratio",
+                             .sampler_argument = "0.25",
+                             .resource_attributes = "service.name=n,x=y"},
+                            yaml);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->telemetry.OtlpAddress(), "b:2");
+  EXPECT_EQ(config->telemetry.sampling_ratio, 0.25);
+  EXPECT_TRUE(config->telemetry.parent_based);
+  EXPECT_EQ(config->telemetry.service_name, "n");
+  EXPECT_EQ(config->telemetry.resource_attributes, "service.name=n,x=y");
+  EXPECT_EQ(*ParseConfig(PrintConfig(*config), kHome), *config);
+
+  const auto more = Under({.endpoint = "b:2",
+                           .traces_endpoint = "c:3",
+                           .service_name = "m",
+                           .resource_attributes = "service.name=n"});
+  EXPECT_EQ(more->telemetry.OtlpAddress(), "c:3");
+  EXPECT_EQ(more->telemetry.service_name, "m");
+  EXPECT_FALSE(Under({.endpoint = "b:2", .sdk_disabled = "true"})->telemetry.Traces());
+  EXPECT_FALSE(Under({.sdk_disabled = "true"}, yaml)->telemetry.Traces());
+}
+
+TEST(Config, EachStandardSamplerIsARatio) {
+  struct Row {
+    std::string name;
+    double ratio;
+    bool parent_based;
+  };
+  for (const Row& row :
+       {Row{"always_on", 1, false}, Row{"always_off", 0, false}, Row{"traceidratio", 0.5, false},
+        Row{"parentbased_always_on", 1, true}, Row{"parentbased_always_off", 0, true},
+        Row{"parentbased_traceidratio", 0.5, true}}) {
+    const auto config = Under({.sampler = row.name, .sampler_argument = "0.5"});
+    ASSERT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->telemetry.sampling_ratio, row.ratio) << row.name;
+    EXPECT_EQ(config->telemetry.parent_based, row.parent_based) << row.name;
+  }
+}
+
+TEST(Config, AVariableThatIsNotValidIsNamed) {
+  EXPECT_EQ(
+      std::string(Under({.traces_endpoint = "https://b:2",
+                         .sampler = "traceidratio",
+                         .sampler_argument = "2",
+                         .resource_attributes = "x"})
+                      .status()
+                      .message()),
+      "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: must be HOST:PORT or http://HOST:PORT, for example "
+      "http://127.0.0.1:4317: spans are sent over gRPC and without TLS\n"
+      "OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1\n"
+      "OTEL_RESOURCE_ATTRIBUTES: must be key=value,key=value of at most 64 attributes and "
+      "4KiB, each value percent-encoded");
+  EXPECT_EQ(std::string(Under({.sampler = "jaeger_remote"}).status().message()),
+            "OTEL_TRACES_SAMPLER: must be always_on, always_off, traceidratio, "
+            "parentbased_always_on, parentbased_always_off or parentbased_traceidratio");
+}
+
+TEST(Config, TelemetryIsBounded) {
+  EXPECT_EQ(Problems("telemetry:\n"
+                     "  otlp_endpoint: unix:/x\n"
+                     "  service_name: ''\n"
+                     "  resource_attributes: a\n"
+                     "  sampling_ratio: 1.5\n"
+                     "  sampled_roots_per_second: 0\n"),
+            "line 2: telemetry.otlp_endpoint: must be HOST:PORT or http://HOST:PORT, for example "
+            "http://127.0.0.1:4317: spans are sent over gRPC and without TLS\n"
+            "line 3: telemetry.service_name: must not be empty\n"
+            "line 4: telemetry.resource_attributes: must be key=value,key=value of at most 64 "
+            "attributes and 4KiB, each value percent-encoded\n"
+            "line 5: telemetry.sampling_ratio: must be a number from 0 to 1\n"
+            "line 6: telemetry.sampled_roots_per_second: must be between 1 and 10000");
+  EXPECT_EQ(Problems("telemetry: {sampling_ratio: \"0.1\"}\n"),
+            "line 1: telemetry.sampling_ratio: must be a number, for example 0.1");
 }
 
 TEST(Config, EveryViolationIsSaidAtOnce) {

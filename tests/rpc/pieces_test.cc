@@ -35,6 +35,9 @@ TEST(TraceParent, TakesWhatTheStandardTakes) {
   ASSERT_TRUE(parent.has_value());
   EXPECT_EQ(parent->trace_id, "0af7651916cd43dd8448eb211c80319c");
   EXPECT_EQ(parent->span_id, "b7ad6b7169203331");
+  EXPECT_EQ(parent->flags, 1);
+  EXPECT_EQ(ParseTraceParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-fe")->flags,
+            0xfe);
   EXPECT_TRUE(ParseTraceParent("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more"));
 }
 
@@ -48,6 +51,36 @@ TEST(TraceParent, IgnoresWhatIsNotValid) {
                            "00-0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331-01"}) {
     EXPECT_FALSE(ParseTraceParent(text)) << text;
   }
+}
+
+TEST(TraceState, TakesWhatTheStandardTakes) {
+  EXPECT_EQ(ParseTraceState("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"),
+            "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE");
+  EXPECT_EQ(ParseTraceState("a=1 ,\t b=2,,4t@v/_-*=x y"), "a=1,b=2,4t@v/_-*=x y");
+  EXPECT_EQ(ParseTraceState(""), "");
+}
+
+TEST(TraceState, IsDroppedWholeWhereItIsNotValid) {
+  for (const char* text :
+       {"a", "=1", "a=", "A=1", "a=1,a=2", "a=1=2", "-a=1", "a@b@c=1", "a@=1", "a=\x7f", "a=1,b"}) {
+    EXPECT_EQ(ParseTraceState(text), "") << text;
+  }
+}
+
+TEST(TraceState, IsBounded) {
+  const auto members = [](int count) {
+    std::string state;
+    for (int i = 0; i < count; ++i) state += (i == 0 ? "k" : ",k") + std::to_string(i) + "=v";
+    return state;
+  };
+  EXPECT_EQ(ParseTraceState(members(32)), members(32));
+  EXPECT_EQ(ParseTraceState(members(33)), "");
+  const std::string two = "a=" + std::string(250, 'x') + ",b=" + std::string(257, 'y');
+  EXPECT_EQ(ParseTraceState(two), "") << "a value of 257 bytes";
+  const std::string whole = "a=" + std::string(256, 'x') + ",b=" + std::string(251, 'y');
+  EXPECT_EQ(whole.size(), kTraceStateBytes);
+  EXPECT_EQ(ParseTraceState(whole), whole);
+  EXPECT_EQ(ParseTraceState(whole + "z"), "");
 }
 
 TEST(PageToken, IsRefusedAfterARestore) {

@@ -19,7 +19,7 @@ LAYERS = {
     "store-fs": ["store-fs/", "session/", "absl/", "nlohmann/", STD, POSIX],
     "store-postgres": ["store-postgres/", "session/", "absl/", STD, POSIX],
     "server": ["server/", "session/", "absl/", "openssl/", "yaml-cpp/", "nlohmann/", STD, POSIX]
-    + ["re2/"]
+    + ["re2/", "opentelemetry/proto/"]
     + WIRE,
     "cli": ["cli/", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
 }

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Decodes the spans of a real server with a receiver that knows OpenTelemetry's own definitions of
+the protocol, and not ours.
+
+    tests/docs/otlp.py BUILD_DIRECTORY
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import uuid
+
+import examples
+
+# The package carries the definitions of version 1.7.0 of the protocol.
+DEFINITIONS = "dd-trace@5.132.0"
+IN_PACKAGE = "package/packages/dd-trace/src/opentelemetry/otlp"
+TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+SERVICE = "holdfast.v1.SessionService"
+
+
+def install(build):
+    """The receiver with what it needs; the folder that has it, and that of the definitions."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "otlp")
+    folder = os.path.join(build, "otlp")
+    os.makedirs(folder, exist_ok=True)
+    for name in ("package.json", "package-lock.json", "receiver.js"):
+        shutil.copy(os.path.join(source, name), folder)
+    if not os.path.exists(os.path.join(folder, "node_modules", ".package-lock.json")):
+        quiet = ["--no-audit", "--no-fund", "--loglevel", "error"]
+        examples.run_again(["npm", "ci", *quiet], cwd=folder)
+    definitions = os.path.join(folder, IN_PACKAGE)
+    if not os.path.exists(os.path.join(definitions, "trace.proto")):
+        examples.run_again(["npm", "pack", DEFINITIONS, "--silent"], cwd=folder)
+        archive = DEFINITIONS.replace("@", "-") + ".tgz"
+        examples.run(["tar", "-xzf", archive, IN_PACKAGE], cwd=folder)
+    return folder, definitions
+
+
+def call(address):
+    """Two calls in a trace of the client's, the second of which is refused, and one in none."""
+    import grpc
+    from holdfast.v1 import session_pb2 as pb
+    from holdfast.v1 import session_service_pb2 as rpc
+    from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
+
+    stub = SessionServiceStub(grpc.insecure_channel(address))
+    request = lambda name: rpc.CreateSessionRequest(
+        request_id=str(uuid.uuid4()),
+        session_id=name,
+        manifest=pb.Manifest(mode=pb.MODE_ASK, project_root="/project"),
+        holder="test",
+    )
+    traced = [("traceparent", f"00-{TRACE}-{CALLER}-01"), ("tracestate", "vendor=x")]
+    stub.CreateSession(request("one"), metadata=traced)
+    try:
+        stub.CreateSession(request("one"), metadata=traced)
+        raise SystemExit("otlp: a session was created twice")
+    except grpc.RpcError as error:
+        if error.code() != grpc.StatusCode.ALREADY_EXISTS:
+            raise
+    stub.CreateSession(request("two"))
+
+
+def expect(found, wanted):
+    wrong = {key: found.get(key) for key in wanted if found.get(key) != wanted[key]}
+    if wrong:
+        raise SystemExit(f"otlp: {wrong} in {found}, not {wanted}")
+
+
+def check(spans, address):
+    servers = [span for span in spans if span["kind"] == "SPAN_KIND_SERVER"]
+    if len(servers) != 3:
+        raise SystemExit(f"otlp: {len(servers)} calls were decoded, and not 3")
+    host, port = address.split(":")
+    for span, code, session in zip(servers, ("0", "6", "0"), ("one", "one", "two")):
+        expect(span, {"name": f"{SERVICE}/CreateSession", "scope": "holdfast"})
+        expect(span["resource"], {"service.name": "holdfast"})
+        expect(
+            span["attributes"],
+            {
+                "rpc.system": "grpc",
+                "rpc.service": SERVICE,
+                "rpc.method": "CreateSession",
+                "rpc.grpc.status_code": code,
+                "session.id": session,
+                "gen_ai.conversation.id": session,
+                "server.address": host,
+                "server.port": port,
+            },
+        )
+        if not 0 < int(span["start"]) <= int(span["end"]):
+            raise SystemExit(f"otlp: the times are wrong in {span}")
+    for span in servers[:2]:
+        expect(span, {"traceId": TRACE, "parentSpanId": CALLER, "traceState": "vendor=x"})
+    expect(servers[1]["attributes"], {"error.type": "SESSION_EXISTS"})
+    below = [span for span in spans if span["parentSpanId"] == servers[0]["spanId"]]
+    if sorted(span["name"] for span in below) != ["session.transition", "store.Commit"]:
+        raise SystemExit(f"otlp: {below} are below {servers[0]}")
+    for span in below:
+        expect(span, {"traceId": TRACE, "traceState": "vendor=x", "kind": "SPAN_KIND_INTERNAL"})
+    expect(servers[2], {"parentSpanId": "", "traceState": ""})
+    if servers[2]["traceId"] == TRACE or len({span["spanId"] for span in servers}) != 3:
+        raise SystemExit(f"otlp: ids are shared in {servers}")
+    print(f"otlp: {len(spans)} spans were decoded")
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    stubs = os.path.join(build, "otlp", "python")
+    examples.generate_python(stubs)
+    sys.path.insert(0, stubs)
+    here, definitions = install(build)
+    with tempfile.TemporaryDirectory(prefix="holdfast otlp ") as folder:
+        receiver = subprocess.Popen(
+            ["node", os.path.join(here, "receiver.js"), definitions],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        server = examples.Server(os.path.join(build, "bin", "holdfastd"), folder)
+        try:
+            port = receiver.stdout.readline().strip()
+            os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://127.0.0.1:{port}"
+            server.start()
+            call(server.address)
+            server.process.send_signal(signal.SIGTERM)
+            if server.process.wait(examples.READY_SECONDS) != 0:
+                raise SystemExit("otlp: the server did not stop in order")
+        finally:
+            server.kill()
+            receiver.terminate()
+        check([json.loads(line) for line in receiver.stdout], server.address)
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    main()
