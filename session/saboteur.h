@@ -48,7 +48,7 @@ enum class Saboteur : uint8_t {
   kDropErrorsToo,             // a full log drops errors as it drops other lines
   kEndThrowingWorker,         // a worker ends with the task that threw
   kNoMemoryGuard,             // nothing looks at the memory of the process
-  kNoWorkerWatch,             // workers count as getting on whatever they do
+  kNoWorkerWatch,             // workers count as making progress whatever they do
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 
