@@ -55,10 +55,10 @@ void App::LookAtWorkers() {
   if (stalled == stalled_) return;
   stalled_ = stalled;
   if (stalled) {
-    parts_.log.Error("no worker gets on while calls wait: a restart would help",
+    parts_.log.Error("no worker makes progress while calls wait: a restart would help",
                      {{"queued_calls", static_cast<int64_t>(pool_->load().queued)}});
   } else {
-    parts_.log.Info("the workers get on again", {});
+    parts_.log.Info("the workers make progress again", {});
   }
 }
 

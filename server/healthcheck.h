@@ -10,7 +10,7 @@ namespace holdfast {
 
 struct HealthQuery {
   std::string address;  // HOST:PORT or unix:PATH
-  std::string service;  // empty: whether it serves; `liveness`: whether it gets on
+  std::string service;  // empty: whether it serves; `liveness`: whether it makes progress
 };
 
 // OK when the server answers SERVING within a few seconds; UNAVAILABLE with words otherwise. A

@@ -94,8 +94,8 @@ absl::StatusOr<int> ServeLogged(Config config) {
                                .log = log,
                                .metrics = metrics,
                                .store_metrics = &store_metrics,
-                               .log_lines_dropped = [&writer] { return writer.dropped(); },
-                               .container = Container::OfProcess()}));
+                               .container = Container::OfProcess(),
+                               .log_lines_dropped = [&writer] { return writer.dropped(); }}));
   const SignalWatch signals([&] { app->RequestStop(); });
   std::cout << app->ReadyLine()
             << std::endl;  // NOLINT(performance-avoid-endl): whoever waits for it must see it now

@@ -1,4 +1,4 @@
-// Whether the workers get on: what the health service says by the name of `liveness`.
+// Whether the workers make progress: what the health service says by the name of `liveness`.
 #ifndef HOLDFAST_SERVER_WORKER_STALL_H_
 #define HOLDFAST_SERVER_WORKER_STALL_H_
 
@@ -30,7 +30,7 @@ class WorkerStall final {
  private:
   mutable absl::Mutex mutex_;
   uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Duration well_ ABSL_GUARDED_BY(mutex_);  // when the workers were last seen to get on
+  absl::Duration well_ ABSL_GUARDED_BY(mutex_);  // when the workers were last seen to make progress
 };
 
 }  // namespace holdfast

@@ -62,7 +62,7 @@ enum class Saboteur : uint8_t {
   kNoWatcherLimit,            // every watch is taken
   kNoMissingRequests,         // a call without its request is served as one with an empty one
   kNoMemoryGuard,             // nothing looks at the memory of the process
-  kNoWorkerWatch,             // workers count as getting on whatever they do
+  kNoWorkerWatch,             // workers count as making progress whatever they do
   kNoTraceCap,                // every call whose caller says so is recorded
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };

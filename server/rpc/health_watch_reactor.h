@@ -15,7 +15,7 @@
 namespace holdfast {
 
 // What is asked about: whether calls are served, which services are together, or whether this
-// process gets on.
+// process makes progress.
 enum class HealthSubject : uint8_t { kReadiness, kLiveness };
 
 // A HealthCheckResponse.

@@ -212,7 +212,7 @@ Group ConnectionsAndStreams() {
        {"kProbeRequestBytes", Bytes(kProbeRequestBytes),
         "a request of the health or the reflection service", "client", "TOO_LARGE"},
        {"kWorkerStallMost", Time(kWorkerStallMost),
-        "calls that wait for a core while no worker gets on, before the health service says "
+        "calls that wait for a core while no worker makes progress, before the health service says "
         "NOT_SERVING of `liveness`",
         "server", ""},
        {"kWorkerBeat", Time(kWorkerBeat), "how often the workers are looked at", "server", ""},

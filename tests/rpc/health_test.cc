@@ -118,7 +118,7 @@ TEST_F(HealthRpc, LivenessIsNotServingWhileWorkersAreStalled) {
   script().AwaitWaiting(1);
   const bool said = testing::WaitUntil([this] {
     clock().Advance(kWorkerBeat);
-    return LogHas("no worker gets on");
+    return LogHas("no worker makes progress");
   });
   EXPECT_TRUE(said) << "liveness is not NOT_SERVING";
   if (said) {

@@ -80,7 +80,7 @@ TEST_F(WorkerStallTest, IsNoneWhileNothingWaits) {
   EXPECT_FALSE(StalledAfter(2 * kWorkerStallMost));
 }
 
-TEST_F(WorkerStallTest, IsWhereTasksWaitAndNoWorkerGetsOn) {
+TEST_F(WorkerStallTest, IsWhereTasksWaitAndNoWorkerMakesProgress) {
   Occupy(kCores);
   ASSERT_TRUE(pool().Submit([] {}));
   EXPECT_FALSE(StalledAfter(kWorkerStallMost - kWorkerBeat));
@@ -112,7 +112,7 @@ TEST(WorkerStall, IsAlsoWhereThereAreFewerWorkersThanCores) {
 }
 
 // Tasks wait all the time, one core is lost, and the other one's worker goes from task to task.
-TEST_F(WorkerStallTest, IsNoneWhileOneWorkerGetsOn) {
+TEST_F(WorkerStallTest, IsNoneWhileOneWorkerMakesProgress) {
   Occupy(kCores - 1);
   constexpr size_t kTasks = 10;
   std::array<absl::Notification, kTasks> ends;
