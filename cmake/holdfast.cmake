@@ -295,9 +295,9 @@ function(holdfast_document_tests folder)
     LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()
 
-# Tests of a program in `folder`, run.py, in an interpreter of Debian, which is what its packages are
-# for: one test `prefix`.NAME for each check that it names. They run the programs of one preset, and
-# keep what they install in its build directory.
+# Tests of a program in `folder`, run.py, in an interpreter of Debian, which is what its packages
+# are for: one test `prefix`.NAME for each check that it names. They run the programs of one preset,
+# and keep what they install in its build directory.
 function(holdfast_checks folder prefix)
   if(NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
     return()

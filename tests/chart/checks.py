@@ -213,13 +213,18 @@ def schema_is_whole(found):
 
 
 def reference(found):
-    """README.md lists the values as values.yaml has them, and has notes for the chart's version."""
+    """README.md has the values of values.yaml and notes for the chart's version; the image that is
+    named is the one that this checkout builds."""
     del found
     script = os.path.join(tools.ROOT, "scripts", "chart-reference")
     ended = subprocess.run([script, "--check"], capture_output=True, text=True, check=False)
     if ended.returncode != 0:
         yield ended.stdout + ended.stderr
-    version = tools.load(tools.read(os.path.join(tools.CHART, "Chart.yaml")))["version"]
+    chart = tools.load(tools.read(os.path.join(tools.CHART, "Chart.yaml")))
+    version = chart["version"]
+    built = tools.read(os.path.join(tools.ROOT, "server", "version.h"))
+    if f'"{chart["appVersion"]}"' not in built:
+        yield f"Chart.yaml: appVersion {chart['appVersion']} is not the one of server/version.h"
     if f"\n### {version}\n" not in tools.read(README):
         yield f"README.md: has no upgrade notes for {version}"
 

@@ -115,7 +115,7 @@ class Pod:
 def drive(pod):
     """Starts the server, probes it, keeps a conversation in it and stops it; what is wrong."""
     pod.start()
-    for name in ("startup", "readiness"):
+    for name in ("startup", "readiness", "liveness"):
         code, said = pod.probe(name)
         if code != 0:
             yield f"the {name} probe ends with {code}: {said}"

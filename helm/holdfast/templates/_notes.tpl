@@ -26,7 +26,7 @@ then: holdfast --address 127.0.0.1:{{ $port }} health
 Does it serve: helm -n {{ .Release.Namespace }} test {{ .Release.Name }}
 {{- end }}
 
-The image {{ include "holdfast.image" . }} is built by the repository's Dockerfile; no registry has it unless you put it there.
+The image {{ include "holdfast.image" . }} is built by scripts/image with the repository's Dockerfile; no registry has it unless you put it there.
 {{- if and (lt (int64 (include "holdfast.preStop" .)) 1) (gt (int64 .Values.preStopSeconds) 0) }}
 This Kubernetes is older than 1.30 and has no sleep action: a pod stops without a wait, and clients retry calls that still reach it.
 {{- end }}
