@@ -180,7 +180,7 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
     Gauge(Metric::kServing, "holdfast_serving", {}, "1 while health says SERVING, else 0."),
     Gauge(Metric::kInsecure, "holdfast_insecure", {},
           "1 if server.insecure or a store's insecure is set, else 0."),
-    Gauge(Metric::kBuildInfo, "holdfast_build_info", {Label::kVersion},
+    Gauge(Metric::kBuildInfo, "holdfast_build_info", {Label::kServerVersion},
           "Always 1; the label says the version of the server."),
     Gauge(Metric::kProcessMemory, "process_resident_memory_bytes", {},
           "Resident memory of the process; at most ten seconds old."),

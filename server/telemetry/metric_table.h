@@ -103,7 +103,7 @@ enum class Label : uint8_t {
   kSweep,            // SweepKind
   kOutcome,          // Outcome
   kPoolState,        // PoolState
-  kVersion,          // one value
+  kServerVersion,    // one value
 };
 
 // States of a session around a transition: the table's own, then what is before the first and

@@ -48,7 +48,7 @@ void AppendLabels(std::string& page) {
   for (const MetricRow& row : kMetricRows) {
     for (const Label label : row.labels) {
       // The version is one value, and changes with each release.
-      if (!seen.insert(label).second || label == Label::kVersion) continue;
+      if (!seen.insert(label).second || label == Label::kServerVersion) continue;
       std::vector<std::string> values;
       for (const std::string_view value : ValuesOf(label)) {
         values.push_back(absl::StrCat("`", std::string(value), "`"));
