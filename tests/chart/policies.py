@@ -281,6 +281,9 @@ def network(rendering):
             if not rule.get("from") or not rule.get("ports"):
                 yield f"NetworkPolicy: admits every peer: {rule}"
         open_ports = {port["port"] for rule in spec["egress"] for port in rule["ports"]}
+        collector = rendering.values["tracing"]["endpoint"]
+        if collector and int(collector.rpartition(":")[2]) not in open_ports:
+            yield f"NetworkPolicy: {collector} is out of reach"
         database = rendering.values["store"]["postgres"]["port"]
         if 53 not in open_ports or (database in open_ports) != rendering.over_database():
             yield f"NetworkPolicy: out go {open_ports}"
@@ -312,6 +315,17 @@ def metrics(rendering):
     ]
     if len(rules) != (wanted["enabled"] and rendering.values["networkPolicy"]["enabled"]):
         yield f"NetworkPolicy: {rules}"
+
+
+def tracing(rendering):
+    """Spans go where the values say, at their rate; without an endpoint nothing is said of traces."""
+    wanted = rendering.values["tracing"]
+    config = tools.load(rendering.config()["data"]["holdfastd.yaml"]).get("telemetry", {})
+    keys = ("otlp_endpoint", "sampling_ratio", "parent_based", "sampled_roots_per_second")
+    told = tuple(config.get(key) for key in keys)
+    values = ("endpoint", "samplingRatio", "parentBased", "sampledRootsPerSecond")
+    if told != tuple(wanted[key] if wanted["endpoint"] else None for key in values):
+        yield f"telemetry: {told}"
 
 
 def secrets(rendering):
@@ -386,6 +400,7 @@ POLICIES = (
     ports,
     network,
     metrics,
+    tracing,
     secrets,
     references,
     connections,

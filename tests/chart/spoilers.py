@@ -91,6 +91,11 @@ SPOILERS = {
             {"holdfastd.yaml": "telemetry: {metrics_address: '0.0.0.0:9464'}"}
         ),
     ],
+    "tracing": [
+        lambda found: config_map(found).update(
+            {"holdfastd.yaml": "telemetry: {otlp_endpoint: 'another:4317'}"}
+        ),
+    ],
     "secrets": [
         lambda found: found.objects.append({"kind": "Secret", "metadata": {"name": "secret"}}),
         lambda found: server_container(found)["volumeMounts"].append({"name": "owner-password"}),

@@ -119,6 +119,17 @@
 {{- $_ := set $telemetry "metrics_address" (printf "0.0.0.0:%d" (int64 .Values.metrics.port)) -}}
 {{- $_ := set $config "telemetry" $telemetry -}}
 {{- end -}}
+{{- with .Values.tracing -}}
+{{- if .endpoint -}}
+{{- $telemetry := $config.telemetry | default dict -}}
+{{- $_ := set $telemetry "otlp_endpoint" .endpoint -}}
+{{- $_ := set $telemetry "resource_attributes" (printf "k8s.namespace.name=%s" $.Release.Namespace) -}}
+{{- $_ := set $telemetry "sampling_ratio" .samplingRatio -}}
+{{- $_ := set $telemetry "parent_based" .parentBased -}}
+{{- $_ := set $telemetry "sampled_roots_per_second" .sampledRootsPerSecond -}}
+{{- $_ := set $config "telemetry" $telemetry -}}
+{{- end -}}
+{{- end -}}
 {{- $store := "" -}}
 {{- if eq .Values.store.kind "postgres" -}}
 {{- $database := .Values.store.postgres -}}
@@ -133,13 +144,13 @@
 {{- include "holdfast.whole" $config -}}
 {{- end -}}
 
-{{/* YAML of a configuration whose numbers are all whole. */}}
+{{/* YAML of a configuration, whose whole numbers have no exponent. */}}
 {{- define "holdfast.whole" -}}
 {{- range $name, $section := . }}
 {{- if kindIs "map" $section }}
 {{ $name }}:
 {{- range $key, $value := $section }}
-  {{- if kindIs "float64" $value }}
+  {{- if and (kindIs "float64" $value) (eq $value (floor $value)) }}
   {{ $key }}: {{ int64 $value }}
   {{- else }}
   {{- toYaml (dict $key $value) | nindent 2 }}

@@ -19,8 +19,7 @@
     "tls" "comes with TLS in the server; until then let a proxy end TLS (extraContainers, ingress) and leave it empty"
     "auth" "comes with authentication in the server; until then let networkPolicy.callers say who may call, and leave it empty"
     "tenants" "comes with tenants in the server; until then install one release for each tenant, and leave it empty"
-    "quotas" "comes with quotas in the server; until then config.limits bounds all callers together; leave it empty"
-    "tracing" "comes with the exporter of traces in the server; until then follow the trace_id of the log's lines, and leave it empty" -}}
+    "quotas" "comes with quotas in the server; until then config.limits bounds all callers together; leave it empty" -}}
 {{- range $key, $sentence := $coming }}
 {{- if index $.Values $key }}
 {{ $key }}: {{ $sentence }}
