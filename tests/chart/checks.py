@@ -9,7 +9,7 @@ import policies
 import serving
 import tools
 import types_of_objects
-from spoilers import SPOILERS
+from mutants import MUTANTS
 
 CASES_LEAST, WRONG_LEAST = 30, 20
 SCHEMA = os.path.join(tools.CHART, "values.schema.json")
@@ -85,7 +85,7 @@ def types(found):
 
 
 def policies_hold(found):
-    """Every policy holds of every rendering, and refuses what was spoilt for it."""
+    """Every policy holds of every rendering, and refuses each mutant of one."""
     cases = tools.cases()
     renderings = {
         case.name: policies.Rendering(case, objects)
@@ -95,14 +95,14 @@ def policies_hold(found):
         yield from policies.violations(rendering)
     sound = renderings["postgres"]
     for policy in policies.POLICIES:
-        spoilers = SPOILERS.get(policy.__name__, [])
-        if not spoilers:
-            yield f"{policy.__name__}: has no spoiler"
-        for number, spoil in enumerate(spoilers):
-            spoilt = policies.Rendering(sound.case, copy.deepcopy(sound.objects))
-            spoil(spoilt)
-            if not list(policy(spoilt)):
-                yield f"{policy.__name__}: does not see what spoiler {number} did"
+        mutants = MUTANTS.get(policy.__name__, [])
+        if not mutants:
+            yield f"{policy.__name__}: has no mutant"
+        for number, mutate in enumerate(mutants):
+            mutant = policies.Rendering(sound.case, copy.deepcopy(sound.objects))
+            mutate(mutant)
+            if not list(policy(mutant)):
+                yield f"{policy.__name__}: does not see mutant {number}"
 
 
 def configuration(found):
@@ -169,8 +169,8 @@ def wrong_configurations(found):
     answers = tools.for_each(lambda case: refusal(found, case), cases)
     for case, said in zip(cases, answers):
         config = tools.load(tools.read(case.files[-1]))["config"]
-        spoilt = tools.merge(tools.load(rendered), config)
-        code, words = found.check_config(json.dumps(spoilt), f"wrong.{case.name}")
+        wrong = tools.merge(tools.load(rendered), config)
+        code, words = found.check_config(json.dumps(wrong), f"wrong.{case.name}")
         if code == 0:
             yield f"{case.name}: holdfastd takes it"
         (section, keys), = config.items()

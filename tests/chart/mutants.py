@@ -29,7 +29,7 @@ def config_map(rendering):
     return rendering.config()["data"]
 
 
-SPOILERS = {
+MUTANTS = {
     "restricted": [
         lambda found: context(found).pop("capabilities"),
         lambda found: context(found).update(readOnlyRootFilesystem=False),
