@@ -25,7 +25,7 @@ constexpr uint64_t kAuditedSlots = 32;
 // Whether the oldest of `kept` goes before another one is added.
 template <typename Kept>
 bool IsFull(const Kept& kept, size_t most) {
-  return kept.size() >= most && !Sabotaged(Saboteur::kNoBounds);
+  return kept.size() >= most && !Sabotaged(Saboteur::kNoKeptBound);
 }
 
 void ApplyCreation(const Creation& creation, absl::Time now, Head& head) {

@@ -63,6 +63,7 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"no_peer_bound", Saboteur::kNoPeerBound},
     {"no_resume_bound", Saboteur::kNoResumeBound},
     {"no_page_bytes", Saboteur::kNoPageBytes},
+    {"no_kept_bound", Saboteur::kNoKeptBound},
     {"no_fact_bound", Saboteur::kNoFactBound},
     {"no_watcher_limit", Saboteur::kNoWatcherLimit},
     {"no_missing_requests", Saboteur::kNoMissingRequests},

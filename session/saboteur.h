@@ -58,6 +58,7 @@ enum class Saboteur : uint8_t {
   kNoPeerBound,               // every peer's rate of connections is remembered
   kNoResumeBound,             // a resume reads all of an abandoned turn's journal
   kNoPageBytes,               // a page of a listing is bounded by its rows alone
+  kNoKeptBound,               // a head keeps every grant, ended turn and snapshot
   kNoFactBound,               // a refusal repeats a fact of any length
   kNoWatcherLimit,            // every watch is taken
   kNoMissingRequests,         // a call without its request is served as one with an empty one

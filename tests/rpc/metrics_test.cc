@@ -202,6 +202,7 @@ TEST_F(MetricsRpc, EveryMetricMoves) {
   clock().Advance(config().recovery.abandon_after + absl::Hours(1));
   Await("holdfast_swept_sessions_total{sweep=\"abandoned\"}", 1);
   Await("holdfast_queued_calls", 0);
+  EXPECT_TRUE(WaitUntil([&] { return Look()["holdfast_process_guarded_bytes"] > 0; }));
   for (const MetricRow& row : kMetricRows) {
     const std::string name(row.name);
     if (absl::StrContains(name, "_postgres_")) continue;  // postgres.PgMetrics

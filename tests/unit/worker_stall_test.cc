@@ -127,6 +127,11 @@ TEST_F(WorkerStallTest, IsNoneWhileOneWorkerMakesProgress) {
     EXPECT_TRUE(testing::WaitUntil([&] { return pool().Now().steps > steps; }));
   }
   ends.back().Notify();
+  // No task uses what this function owns any more.
+  EXPECT_TRUE(testing::WaitUntil([&] {
+    const WorkerPool::Load load = pool().load();
+    return load.queued == 0 && load.busy == kCores - 1;
+  }));
 }
 
 TEST_F(WorkerStallTest, IsWhereNothingLooks) {
