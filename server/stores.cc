@@ -155,8 +155,9 @@ StoreMaker MakerOfStores(Log& log, StoreMeter& meter) {
   return [&log, &meter](const StoreConfig& config, const Clock& clock,
                         Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
     for (const Kind& kind : kKinds) {
-      if (kind.name == config.kind)
+      if (kind.name == config.kind) {
         return kind.make(config, clock, random, {log, config.active ? meter : StoreMeter::None()});
+      }
     }
     return absl::InvalidArgumentError("there is no store of this kind in this server");
   };

@@ -81,8 +81,8 @@ ConnectionVerdict ConnectionTable::Add(int fd, const std::string& peer, absl::Du
   // The kernel gives a number out again once its last connection is closed.
   if (const auto old = entries_.find(fd); old != entries_.end()) Forget(old);
   if (!cookie) return ConnectionVerdict::kTooMany;  // no connection at all
-  if (!rate_.Take(peer, now) && !Sabotaged(Saboteur::kNoConnectionLimit))
-    return ConnectionVerdict::kTooFast;
+  const bool in_time = rate_.Take(peer, now) || Sabotaged(Saboteur::kNoConnectionLimit);
+  if (!in_time) return ConnectionVerdict::kTooFast;
   if (Judge(peer) != ConnectionVerdict::kTaken && now - looked_ >= kBetweenLooks) {
     looked_ = now;
     RemoveEndedLocked();
