@@ -318,7 +318,7 @@ def metrics(rendering):
 
 
 def tracing(rendering):
-    """Spans go where the values say, at their rate; without an endpoint nothing is said of traces."""
+    """Spans go where the values say, at their rate; without an endpoint none go."""
     wanted = rendering.values["tracing"]
     config = tools.load(rendering.config()["data"]["holdfastd.yaml"]).get("telemetry", {})
     keys = ("otlp_endpoint", "sampling_ratio", "parent_based", "sampled_roots_per_second")
