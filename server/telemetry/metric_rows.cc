@@ -130,8 +130,7 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
                    "Applied changes that set the lifecycle of a session, by the state before and "
                    "after and by the trigger.")),
     Counter(Metric::kLeaseGrants, "holdfast_lease_grants_total", {Label::kGrant},
-            "Leases that were granted, by whom the lease named before: nobody, the same holder, or "
-            "another one."),
+            "Leases that were granted, by the previous holder: none, the same one, or another."),
     Sparse(Histogram(Metric::kStoreCallDuration, "holdfast_store_call_duration_seconds",
                      {Label::kCall}, Buckets::kSeconds, "Time in a call of the active store.")),
     Sparse(Counter(Metric::kStoreErrors, "holdfast_store_errors_total",

@@ -211,7 +211,7 @@ def dpkg(*arguments, check=True):
 
 
 def trusts_the_authorities_of_the_package_alone(folder):
-    """A machine may trust others, and the package has an example that nobody must trust."""
+    """A machine may trust others, and the package has an example that must not be trusted."""
     tree = build(folder)
     with open(os.path.join(tree, "etc", "ssl", "certs", "ca-certificates.crt"), "rb") as file:
         bundle = file.read()
@@ -299,7 +299,7 @@ def refuses_a_test_build(folder):
 
 
 def refuses_a_changed_file(folder):
-    """What a package brought, and somebody changed since, comes into no image."""
+    """A file that differs from what its package brought is refused."""
     listed = dpkg("-L", "ca-certificates").stdout.splitlines()
     victim = next(path for path in listed if re.search(r"/mozilla/.*\.crt$", path))
     changed = os.path.join(folder, "changed")

@@ -52,7 +52,7 @@ TEST(MetricTable, FollowsTheConventionsOfNames) {
     }
     EXPECT_TRUE(row.help.ends_with('.')) << name;
     EXPECT_EQ(row.type == MetricType::kHistogram, row.buckets != Buckets::kNone) << name;
-    // One that is read has no series before somebody reads it, so none is hidden at zero.
+    // A series that a reader fills has no value of its own, so it is never hidden at zero.
     EXPECT_FALSE(row.source == Source::kRead && row.zeros == Zeros::kHidden) << name;
   }
 }
