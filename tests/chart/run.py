@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Checks the chart: run.py CHECK BUILD_DIRECTORY, run.py --list."""
+import os
 import sys
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 # The build lists them before the packages of the tests need to be there.
 NAMES = [

@@ -1,21 +1,16 @@
 """Runs what the chart renders: the containers' own arguments over the configuration of the config
 map, with paths and addresses of this machine in place of the pod's."""
 import os
-import re
-import shutil
-import signal
 import stat
 import subprocess
 import tempfile
-import time
 import urllib.request
 
+import programs
 import tools
+from programs import CONVERSATION, WAIT_SECONDS, Folder, Postgres
 
-READY_SECONDS = 60
-CONVERSATION = os.path.join(tools.ROOT, "tests", "data", "conversation.jsonl")
 ADDRESSES = {"0.0.0.0:7420": "127.0.0.1:0", "0.0.0.0:9464": "127.0.0.1:0"}
-CLUSTER = os.path.join(tools.ROOT, "scripts", "postgres")
 
 
 class Pod:
@@ -39,7 +34,7 @@ class Pod:
             with open(f"{folder}/etc/holdfast/{name}", "w", encoding="utf-8") as file:
                 file.write(self.here(text))
         self.secrets()
-        self.address = None
+        self.serving = None
 
     def here(self, text):
         for pods, ours in self.replaced.items():
@@ -73,20 +68,10 @@ class Pod:
         return ended.returncode, ended.stdout + ended.stderr
 
     def start(self):
-        with open(f"{self.folder}/log", "wb") as log:
-            self.process = subprocess.Popen(
-                self.command(self.container("holdfastd")["args"]),
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
-        ready = self.process.stdout.readline()
-        address = re.match(r"holdfastd ready: address=(\S+)", ready)
-        if not address:
-            raise SystemExit(f"chart: the server does not start: {tools.read(log.name)}")
-        self.address = address[1]
-        metrics = re.search(r" metrics=(\S+)", ready)
-        self.metrics = metrics and metrics[1]
+        words = self.container("holdfastd")["args"]
+        self.serving = programs.Serving(self.command(words), f"{self.folder}/log")
+        self.address = self.serving.address
+        self.metrics = self.serving.facts.get("metrics")
 
     def probe(self, name):
         """What the exec probe says, and its exit code."""
@@ -102,14 +87,11 @@ class Pod:
     def stop(self):
         """The exit code after SIGTERM, within what the grace period leaves after the sleep."""
         sleep = self.container("holdfastd")["lifecycle"]["preStop"]["sleep"]["seconds"]
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(self.spec["terminationGracePeriodSeconds"] - sleep)
+        return self.serving.stop(self.spec["terminationGracePeriodSeconds"] - sleep)
 
     def end(self):
-        process = getattr(self, "process", None)
-        if process and process.poll() is None:
-            process.kill()
-            process.wait()
+        if self.serving is not None:
+            self.serving.kill()
 
 
 def drive(pod):
@@ -124,7 +106,7 @@ def drive(pod):
     replayed = subprocess.run([client, *words], capture_output=True, text=True, check=False)
     if replayed.returncode != 0:
         yield f"the conversation: {replayed.stdout}{replayed.stderr}"
-    with urllib.request.urlopen(f"http://{pod.metrics}/metrics", timeout=READY_SECONDS) as scrape:
+    with urllib.request.urlopen(f"http://{pod.metrics}/metrics", timeout=WAIT_SECONDS) as scrape:
         if b"\nholdfast_" not in scrape.read():
             yield "there are no metrics"
     code = pod.stop()
@@ -143,44 +125,13 @@ def over_files(found, folder):
         pod.end()
 
 
-class Database:
-    """A PostgreSQL of its own, set up as CloudNativePG would by the Cluster that is rendered."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.process = subprocess.Popen(
-            [CLUSTER, "serve", folder, "fsync=off"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self.psql = shutil.which("psql")
-
-    def say(self, database, sql, check=True):
-        words = ["--host", self.folder, "--username", "holdfast", "--dbname", database]
-        return subprocess.run(
-            [self.psql, *words, "--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--command", sql],
-            capture_output=True,
-            text=True,
-            check=check,
-        ).returncode
-
-    def await_serving(self):
-        until = time.monotonic() + READY_SECONDS
-        while self.say("postgres", "SELECT 1", check=False) != 0:
-            if self.process.poll() is not None or time.monotonic() > until:
-                raise SystemExit("chart: PostgreSQL does not start")
-
-    def set_up(self, cluster):
-        made = cluster["spec"]["bootstrap"]["initdb"]
-        self.await_serving()
-        self.say("postgres", f"CREATE ROLE {made['owner']} LOGIN")
-        self.say("postgres", f"CREATE DATABASE {made['database']} OWNER {made['owner']}")
-        for sql in made["postInitApplicationSQL"]:
-            self.say(made["database"], sql)
-
-    def end(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
+def set_up(database, cluster):
+    """Makes of a PostgreSQL what CloudNativePG would by the Cluster that is rendered."""
+    made = cluster["spec"]["bootstrap"]["initdb"]
+    database.sql("postgres", f"CREATE ROLE {made['owner']} LOGIN")
+    database.sql("postgres", f"CREATE DATABASE {made['database']} OWNER {made['owner']}")
+    for sql in made["postInitApplicationSQL"]:
+        database.sql(made["database"], sql)
 
 
 def over_postgres(found, folder):
@@ -192,16 +143,15 @@ def over_postgres(found, folder):
     more = [word for value in values for word in ("--set", value)]
     objects = tools.load_all(found.template(4, [], more=more))
     (cluster,) = [made for made in objects if made["kind"] == "Cluster"]
-    with tempfile.TemporaryDirectory(prefix="holdfast-chart-") as open_to_all:
-        os.chmod(open_to_all, 0o755)
-        database = Database(os.path.join(open_to_all, "db"))
+    with Folder() as open_to_all, Postgres(os.path.join(open_to_all, "db")) as database:
+        database.start()
+        set_up(database, cluster)
         replaced = ADDRESSES | {
             "host='demo-holdfast-db-rw'": f"host='{database.folder}'",
             "sslmode='verify-full'": "sslmode='disable'",
         }
         pod = Pod(found, objects, folder, replaced)
         try:
-            database.set_up(cluster)
             for _ in range(2):  # every pod does it
                 code, said = pod.run_to_end("migrate")
                 if code != 0:
@@ -210,7 +160,6 @@ def over_postgres(found, folder):
             yield from drive(pod)
         finally:
             pod.end()
-            database.end()
 
 
 def serves(found):

@@ -14,6 +14,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 from drill_files import SCRIPT, adopt
 from drill_postgres import Scene

@@ -8,12 +8,13 @@ import os
 import sys
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 import drill_files
 import drill_postgres
+import programs
 import samples
 import unit
-from programs import Failed
 
 CHECKS = {
     "Config.EverySampleIsAccepted": samples.check,
@@ -29,19 +30,5 @@ CHECKS = {
 }
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print(";".join(CHECKS), end="")
-        return 0
-    name, build = sys.argv[1:]
-    sys.stdout.reconfigure(line_buffering=True)
-    try:
-        CHECKS[name](os.path.abspath(build))
-    except Failed as failed:
-        print(f"{name}: {failed}")
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(programs.main(CHECKS))

@@ -14,6 +14,11 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # the project's directory stays as it was
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from programs import Serving  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REPORT = os.path.join(ROOT, "docs", "reports", "adding-a-store.md")
 
@@ -154,23 +159,15 @@ def step_serve():
         "server: {address: '127.0.0.1:0'}\n"
         f"stores: [{{name: third, kind: mirror, active: true, root: '{root}'}}]\n",
     )
-    server = subprocess.Popen(
-        ["build/bin/holdfastd", "--config", config],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    server = Serving(["build/bin/holdfastd", "--config", config], "build/mirror.log")
     try:
-        ready = server.stdout.readline().strip()
-        address = re.search(r"address=(\S+)", ready).group(1)
-        command = ["build/bin/holdfast", "--address", address, "replay", "--verify"]
+        command = ["build/bin/holdfast", "--address", server.address, "replay", "--verify"]
         replay = subprocess.run(
             command + ["tests/data/conversation.jsonl"], capture_output=True, text=True, check=True
         )
-        return ready.replace(root, "ROOT"), replay.stdout.splitlines()[-1]
+        return server.ready.strip().replace(root, "ROOT"), replay.stdout.splitlines()[-1]
     finally:
-        server.terminate()
-        server.wait()
+        server.stop()
 
 
 def follow_checklist():

@@ -12,7 +12,11 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True  # the project's directory stays as it was
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from programs import ROOT, Serving  # noqa: E402
+
 PROTOS = os.path.join(ROOT, "protos")
 SERVICE_CONFIG = os.path.join(PROTOS, "holdfast", "v1", "service_config.json")
 TURNS, CRASH_IN_TURN = 5, 3
@@ -52,7 +56,7 @@ class Server:
     """A holdfastd over a directory of its own, always on the same port."""
 
     def __init__(self, program, folder):
-        self.program, self.folder, self.process = program, folder, None
+        self.program, self.folder, self.serving = program, folder, None
         # Bound and never listening, it keeps the port from every other bind to port 0 while the
         # server is down. With SO_REUSEADDR the server binds and listens beside it.
         self.reserved = socket.socket()
@@ -67,18 +71,12 @@ class Server:
             )
 
     def start(self):
-        self.process = subprocess.Popen(
-            [self.program, "--config", self.config],
-            stdout=subprocess.PIPE,
-            stderr=open(os.path.join(self.folder, "log"), "ab"),
-            text=True,
-        )
-        if not self.process.stdout.readline().startswith("holdfastd ready"):
-            raise SystemExit("examples: the server does not start")
+        log = os.path.join(self.folder, "log")
+        self.serving = Serving([self.program, "--config", self.config], log)
 
     def kill(self):
-        self.process.kill()
-        self.process.wait()
+        if self.serving is not None:
+            self.serving.kill()
 
 
 def python_example(build):

@@ -19,6 +19,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # the project's directory stays as it was
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from programs import Serving  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PASTE_SECONDS = 60
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -73,17 +78,10 @@ def second_paste(folder, block):
     with open(program, "w", encoding="utf-8") as file:
         file.write(f'#!/bin/sh\necho "$HOLDFAST_ADDRESS" "$@" >>"{called}"\n')
     os.chmod(program, 0o755)
-    first = subprocess.Popen(
-        [os.path.join(folder, "build", "bin", "holdfastd"), "--config", config],
-        env=os.environ | {"XDG_STATE_HOME": here},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+    command = [os.path.join(folder, "build", "bin", "holdfastd"), "--config", config]
+    log = os.path.join(here, "first.log")
+    first = Serving(command, log, env=os.environ | {"XDG_STATE_HOME": here})
     try:
-        if not first.stdout.readline().startswith("holdfastd ready"):
-            print("readme: the first server does not start")
-            return False
         # As an interactive shell takes it, which goes on behind a command that fails, and still
         # goes on with what is typed next.
         typed = f"{block}echo \"ended with $?\"\n"
@@ -105,7 +103,6 @@ def second_paste(folder, block):
         return loud
     finally:
         first.kill()
-        first.wait()
 
 
 def typed_by_hand(blocks):

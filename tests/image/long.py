@@ -21,7 +21,8 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 import run  # noqa: E402
-from run import ROOT, USER, Failed, require  # noqa: E402
+from programs import Failed, expect, outcome  # noqa: E402
+from run import ROOT, USER  # noqa: E402
 
 DATA = os.path.join(ROOT, "build", "image")
 BASE = "debian:bookworm-slim"
@@ -138,22 +139,22 @@ def check_configuration(daemon):
         version = re.search(r'kVersion\[\] = "(.+)"', file.read())[1]
     image = daemon.inspect(TAG)
     config, labels = image["Config"], image["Config"]["Labels"]
-    require(config["User"] == f"{USER}:{USER}", f"the user is {config['User']}")
-    require(config["Entrypoint"] == ["holdfastd"], f"the entry is {config['Entrypoint']}")
-    require(config["StopSignal"] == "SIGTERM", f"it is stopped by {config['StopSignal']}")
-    require(list(config["ExposedPorts"]) == ["7420/tcp"], f"ports: {config['ExposedPorts']}")
+    expect(config["User"] == f"{USER}:{USER}", f"the user is {config['User']}")
+    expect(config["Entrypoint"] == ["holdfastd"], f"the entry is {config['Entrypoint']}")
+    expect(config["StopSignal"] == "SIGTERM", f"it is stopped by {config['StopSignal']}")
+    expect(list(config["ExposedPorts"]) == ["7420/tcp"], f"ports: {config['ExposedPorts']}")
     test = config["Healthcheck"]["Test"]
-    require(test == ["CMD", "holdfastd", "healthcheck"], f"its health is asked by {test}")
+    expect(test == ["CMD", "holdfastd", "healthcheck"], f"its health is asked by {test}")
     prefix = "org.opencontainers.image."
-    require(labels[f"{prefix}version"] == version, f"the version's label: {labels}")
+    expect(labels[f"{prefix}version"] == version, f"the version's label: {labels}")
     for name in ("title", "description", "revision", "created"):
-        require(labels.get(prefix + name), f"the label {prefix}{name} is missing")
-    require(image["Size"] < MOST_BYTES, f"it has {image['Size']} bytes")
+        expect(labels.get(prefix + name), f"the label {prefix}{name} is missing")
+    expect(image["Size"] < MOST_BYTES, f"it has {image['Size']} bytes")
     for name, value in sorted(labels.items()):
         report(f"label {name}={value}")
     report(f"size {image['Size'] / 1e6:.1f} MB, {len(image['RootFS']['Layers'])} layer")
     steps = daemon.docker("history", "--no-trunc", "--format", "{{.CreatedBy}}", TAG).stdout
-    require("/bin/sh" not in steps and "RUN" not in steps, f"a step ran a command: {steps}")
+    expect("/bin/sh" not in steps and "RUN" not in steps, f"a step ran a command: {steps}")
 
 
 def unpack(daemon, folder):
@@ -165,8 +166,8 @@ def unpack(daemon, folder):
         for layer in manifest["Layers"]:
             with tarfile.open(fileobj=image.extractfile(layer)) as members:
                 for member in members:
-                    require(".wh." not in member.name, f"a layer hides {member.name} of another")
-                    require(not LEFT_BEHIND.search(member.name), f"{member.name} was left behind")
+                    expect(".wh." not in member.name, f"a layer hides {member.name} of another")
+                    expect(not LEFT_BEHIND.search(member.name), f"{member.name} was left behind")
                     members.extract(member, tree, numeric_owner=True)
     os.remove(archive)
     return tree
@@ -178,19 +179,19 @@ def check_contents(daemon, folder):
     run.require_no_tools(tree)
     state = os.lstat(os.path.join(tree, run.STATE))
     owned = (state.st_uid, state.st_gid, state.st_mode & 0o7777)
-    require(owned == (USER, USER, 0o700), f"the state directory has {owned}")
+    expect(owned == (USER, USER, 0o700), f"the state directory has {owned}")
     for below, status in run.entries(tree):
         mine = below == run.STATE
-        require(mine or status.st_uid == status.st_gid == 0, f"{below}: is not root's")
+        expect(mine or status.st_uid == status.st_gid == 0, f"{below}: is not root's")
     for below in run.files(tree):
         with open(os.path.join(tree, below), "rb") as file:
             content = file.read()
         # GnuTLS itself carries the keys of its self-test.
         if ".so" not in os.path.basename(below):
-            require(not KEY.search(content), f"{below}: holds a private key")
+            expect(not KEY.search(content), f"{below}: holds a private key")
         if below.startswith("usr/bin/"):
-            require(not BUILT_IN.search(content), f"{below}: names the directory it was built in")
-            require(b"HOLDFAST_SABOTEUR" not in content, f"{below}: knows saboteurs")
+            expect(not BUILT_IN.search(content), f"{below}: names the directory it was built in")
+            expect(b"HOLDFAST_SABOTEUR" not in content, f"{below}: knows saboteurs")
     packages = run.spdx(tree)["packages"]
     names = run.files(tree)
     libraries = sum(1 for below in names if ".so" in os.path.basename(below))
@@ -235,14 +236,14 @@ class Container:
             events.kill()
             events.wait()
         logs = self.daemon.docker("logs", self.name)
-        require(": healthy" in line, f"its health: {line.strip()}; {logs.stdout}{logs.stderr}")
+        expect(": healthy" in line, f"its health: {line.strip()}; {logs.stdout}{logs.stderr}")
 
     def require_confined(self):
         pid = self.daemon.inspect(self.name)["State"]["Pid"]
         status, options = run.facts(pid)
         run.require_unprivileged(status, options)
-        require(int(status["CapBnd"], 16) == 0, f"it can have capabilities: {status['CapBnd']}")
-        require(status["Seccomp"] == "2", "no system call is kept from it")
+        expect(int(status["CapBnd"], 16) == 0, f"it can have capabilities: {status['CapBnd']}")
+        expect(status["Seccomp"] == "2", "no system call is kept from it")
 
     def stop(self):
         self.daemon.docker("stop", "--time", "60", self.name)
@@ -251,13 +252,13 @@ class Container:
 
 def require_replay(container):
     said = container.execute(*REPLAY)
-    require(said.returncode == 0 and WHOLE in said.stdout, f"replay: {said}")
+    expect(said.returncode == 0 and WHOLE in said.stdout, f"replay: {said}")
     return said.stdout.splitlines()[-1]
 
 
 def require_sessions(container, count):
     listed = container.execute("holdfast", "session", "list")
-    require(listed.stdout.count("-kept") == count, f"it lists {listed}")
+    expect(listed.stdout.count("-kept") == count, f"it lists {listed}")
 
 
 def check_serving(daemon, folder):
@@ -268,8 +269,8 @@ def check_serving(daemon, folder):
         report(f"not root, read-only, cap-drop ALL, no-new-privileges, seccomp; replay: {replay}")
         for command in (["sh", "-c", "true"], ["/bin/sh"], ["/bin/bash"]):
             ended = container.execute(*command).returncode
-            require(ended in (126, 127), f"{command} ended with {ended}")
-        require(container.stop() == 0, "SIGTERM does not end it in order")
+            expect(ended in (126, 127), f"{command} ended with {ended}")
+        expect(container.stop() == 0, "SIGTERM does not end it in order")
     with Container(daemon, folder) as container:
         container.await_health()
         require_sessions(container, 3)
@@ -281,7 +282,7 @@ def check_serving(daemon, folder):
     with Container(daemon, folder, *given, "--env", f"HOLDFAST_ADDRESS={SERVED}") as container:
         container.await_health()
         require_sessions(container, 3)
-        require(container.stop() == 0, "SIGTERM does not end it in order")
+        expect(container.stop() == 0, "SIGTERM does not end it in order")
     report("healthy, no shell, exit 0 on SIGTERM; the volume served a restart and one after a kill")
     report("healthy on 0.0.0.0:7421 with server.insecure, which HOLDFAST_CONFIG names")
 
@@ -292,7 +293,7 @@ def check_refusals(daemon, folder):
         "run", "--rm", "--network", "none", *CONFINED, TAG, check=False, timeout=WAIT_SECONDS
     )
     said = started.stderr.strip()
-    require(started.returncode == 1 and "/var/lib/holdfast" in said, f"without a volume: {said}")
+    expect(started.returncode == 1 and "/var/lib/holdfast" in said, f"without a volume: {said}")
     report(f"without a volume: exit 1, {said}")
     with open(os.path.join(folder, "etc", "open.yaml"), "w", encoding="utf-8") as file:
         file.write('server: {address: "0.0.0.0:7420"}\n')
@@ -300,7 +301,7 @@ def check_refusals(daemon, folder):
     command = [TAG, "--check-config", "--config", "/etc/holdfast/open.yaml"]
     checked = daemon.docker("run", "--rm", "--network", "none", *mount, *command, check=False)
     said = checked.stderr.strip()
-    require(checked.returncode == 1 and "server.insecure" in said, f"an open address: {said}")
+    expect(checked.returncode == 1 and "server.insecure" in said, f"an open address: {said}")
     report(f"an address for others without server.insecure: exit 1, {said.splitlines()[-1]}")
 
 
@@ -314,14 +315,14 @@ def check_saboteurs(daemon, folder):
     test_build = subprocess.run(
         [program, "--config", config], env=environment, capture_output=True, timeout=WAIT_SECONDS
     )
-    require(test_build.returncode != 0, "a test build takes a saboteur of no name")
+    expect(test_build.returncode != 0, "a test build takes a saboteur of no name")
     for name in ("of_no_name", "no_request_check", "no_epoch_check"):
         with Container(daemon, folder, "--env", f"HOLDFAST_SABOTEUR={name}") as container:
             container.await_health()
             require_replay(container)
             version = container.execute("holdfastd", "--version").stdout.strip()
-            require("test build" not in version, f"it is {version}")
-            require(container.stop() == 0, f"with {name} it does not end in order")
+            expect("test build" not in version, f"it is {version}")
+            expect(container.stop() == 0, f"with {name} it does not end in order")
     report(f"{version}: HOLDFAST_SABOTEUR changes nothing; a test build with the same ends")
 
 
@@ -350,12 +351,7 @@ def main():
         return 1
     subprocess.run([os.path.join(ROOT, "scripts", "deps"), "image"], check=True)
     with tempfile.TemporaryDirectory(prefix="holdfast-image-") as folder:
-        try:
-            check(folder)
-        except Failed as failed:
-            print(f"image: {failed}")
-            return 1
-    return 0
+        return outcome("image", lambda: check(folder))
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ The cases that serve from the root need the right to mount and to change the use
 where they do not run as root.
 """
 import glob
+import contextlib
 import hashlib
 import json
 import os
 import re
-import select
 import shutil
 import stat
 import subprocess
@@ -20,6 +20,11 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(ROOT, "tests", "support"))
+
+import programs  # noqa: E402
+from programs import WAIT_SECONDS, expect  # noqa: E402
+
 BUILD = sys.argv[2] if len(sys.argv) > 2 else os.path.join(ROOT, "build")
 PROGRAMS = os.path.join(BUILD, "bin")
 IMAGE_ROOT = os.path.join(ROOT, "scripts", "image-root")
@@ -27,7 +32,6 @@ LIST = "usr/share/doc/holdfast/holdfast.spdx.json"
 STATE = "var/lib/holdfast"
 USER = 65532
 SECONDS = 1_700_000_000  # the time of everything in a tree
-WAIT_SECONDS = 300
 # What an intruder would look for first. Names, without a directory.
 TOOLS = re.compile(
     r"(ba|da|a|c|z|k|tc)?sh|busybox|perl.*|python.*|apt.*|dpkg.*|ld|as"
@@ -55,15 +59,6 @@ exec env -i PATH=/usr/bin XDG_STATE_HOME=/var/lib setpriv --no-new-privs --inh-c
   /usr/sbin/chroot --userspec=65532:65532 --groups= "$tree" "$@"
 """
 CONFIG = 'server: {address: "127.0.0.1:0"}\n'
-
-
-class Failed(Exception):
-    """What is not as it should be."""
-
-
-def require(holds, problem):
-    if not holds:
-        raise Failed(problem)
 
 
 def digest(path, kind="sha256"):
@@ -118,7 +113,7 @@ def contained(document, package):
 
 def checksum(entry, algorithm):
     found = [c["checksumValue"] for c in entry["checksums"] if c["algorithm"] == algorithm]
-    require(len(found) == 1, f"{entry['fileName']}: has {len(found)} checksums {algorithm}")
+    expect(len(found) == 1, f"{entry['fileName']}: has {len(found)} checksums {algorithm}")
     return found[0]
 
 
@@ -126,26 +121,26 @@ def list_is_valid_spdx(folder):
     """What SPDX 2.3 demands of such a document, and that its own sums agree."""
     document = spdx(build(folder))
     head = [document[key] for key in ("spdxVersion", "dataLicense", "SPDXID")]
-    require(head == ["SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT"], f"the head says {head}")
-    require(document["documentNamespace"].startswith("urn:uuid:"), "the namespace is no URI")
+    expect(head == ["SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT"], f"the head says {head}")
+    expect(document["documentNamespace"].startswith("urn:uuid:"), "the namespace is no URI")
     made = document["creationInfo"]
-    require(made["created"] == "2023-11-14T22:13:20Z", f"it was created {made['created']}")
-    require(made["creators"], "it has no creator")
+    expect(made["created"] == "2023-11-14T22:13:20Z", f"it was created {made['created']}")
+    expect(made["creators"], "it has no creator")
     named = [e["SPDXID"] for e in [document, *document["packages"], *document["files"]]]
-    require(len(named) == len(set(named)), "an SPDXID is given twice")
+    expect(len(named) == len(set(named)), "an SPDXID is given twice")
     for name in named:
-        require(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", name), f"{name} is no SPDXID")
+        expect(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", name), f"{name} is no SPDXID")
     for each in document["relationships"]:
         for end in (each["spdxElementId"], each["relatedSpdxElement"]):
-            require(end in named, f"a relationship leads to {end}, which is nowhere")
+            expect(end in named, f"a relationship leads to {end}, which is nowhere")
     for entry in document["files"]:
-        require(FILE_KEYS <= set(entry), f"{entry['fileName']}: lacks {FILE_KEYS - set(entry)}")
+        expect(FILE_KEYS <= set(entry), f"{entry['fileName']}: lacks {FILE_KEYS - set(entry)}")
     for package in document["packages"]:
-        require(PACKAGE_KEYS <= set(package), f"{package['name']}: lacks a key")
+        expect(PACKAGE_KEYS <= set(package), f"{package['name']}: lacks a key")
         sums = sorted(checksum(entry, "SHA1") for entry in contained(document, package))
         code = hashlib.sha1("".join(sums).encode()).hexdigest()
         said = package["packageVerificationCode"]["packageVerificationCodeValue"]
-        require(code == said, f"{package['name']}: its verification code is {said}, not {code}")
+        expect(code == said, f"{package['name']}: its verification code is {said}, not {code}")
 
 
 def list_has_each_file_once(folder):
@@ -156,15 +151,15 @@ def require_listed(tree):
     """The tree holds what is listed, with those sums, the list itself, and no other file."""
     document = spdx(tree)
     listed = {entry["fileName"].removeprefix("./"): entry for entry in document["files"]}
-    require(len(listed) == len(document["files"]), "a file is listed twice")
-    require(files(tree) - set(listed) == {LIST}, f"not listed: {files(tree) - set(listed)}")
-    require(set(listed) <= files(tree), f"not there: {set(listed) - files(tree)}")
+    expect(len(listed) == len(document["files"]), "a file is listed twice")
+    expect(files(tree) - set(listed) == {LIST}, f"not listed: {files(tree) - set(listed)}")
+    expect(set(listed) <= files(tree), f"not there: {set(listed) - files(tree)}")
     for below, entry in listed.items():
         path = os.path.join(tree, below)
         for kind in ("SHA1", "SHA256"):
-            require(checksum(entry, kind) == digest(path, kind.lower()), f"{below}: another {kind}")
+            expect(checksum(entry, kind) == digest(path, kind.lower()), f"{below}: another {kind}")
     owned = [e["fileName"] for p in document["packages"] for e in contained(document, p)]
-    require(sorted(owned) == sorted(f"./{below}" for below in listed), "files without one package")
+    expect(sorted(owned) == sorted(f"./{below}" for below in listed), "files without one package")
 
 
 def libraries_are_those_of_listed_packages(folder):
@@ -184,16 +179,16 @@ def libraries_are_those_of_listed_packages(folder):
     names = [package["name"] for package in document["packages"] if package["name"] != "holdfast"]
     installed = set(dpkg("-W", "-f", "${Package} ${Version}\n", *names).stdout.splitlines())
     for name in names:
-        require(f"{name} {versions[name]}" in installed, f"{name}: {versions[name]} is not there")
+        expect(f"{name} {versions[name]}" in installed, f"{name}: {versions[name]} is not there")
     for below in libraries:
         name = owners[f"./{below}"]
-        require(digest(f"/{below}") == digest(os.path.join(tree, below)), f"{below}: was changed")
+        expect(digest(f"/{below}") == digest(os.path.join(tree, below)), f"{below}: was changed")
         place = re.escape(below.removeprefix("usr"))
         of = rf"^{re.escape(name)}:\S+: (/usr)?{place}$"
-        require(re.search(of, brought, re.M), f"{below}: is not of {name}")
+        expect(re.search(of, brought, re.M), f"{below}: is not of {name}")
     for name in names:
         path = os.path.join(tree, "usr", "share", "doc", name, "copyright")
-        require(os.path.exists(path), f"{name}: its licence is missing")
+        expect(os.path.exists(path), f"{name}: its licence is missing")
     loader = subprocess.run(
         ["ldd", os.path.join(PROGRAMS, "holdfastd"), os.path.join(PROGRAMS, "holdfast")],
         capture_output=True,
@@ -201,7 +196,7 @@ def libraries_are_those_of_listed_packages(folder):
         check=True,
     )
     opened = {os.path.realpath(path)[1:] for path in re.findall(r"(/\S+) \(0x", loader.stdout)}
-    require(opened == set(libraries), f"needed and there differ: {opened ^ set(libraries)}")
+    expect(opened == set(libraries), f"needed and there differ: {opened ^ set(libraries)}")
     print(f"image: {len(libraries)} libraries of {len(names)} packages")
 
 
@@ -220,9 +215,9 @@ def trusts_the_authorities_of_the_package_alone(folder):
     for path in glob.glob("/usr/share/ca-certificates/mozilla/*.crt"):
         with open(path, "rb") as file:
             expected += CERTIFICATE.findall(file.read())
-    require(len(expected) > 100, f"only {len(expected)} certificates are in the package")
+    expect(len(expected) > 100, f"only {len(expected)} certificates are in the package")
     same = sorted(certificates) == sorted(expected)
-    require(same, f"{len(certificates)} certificates, of {len(expected)} in the package")
+    expect(same, f"{len(certificates)} certificates, of {len(expected)} in the package")
 
 
 # --- The tree ---------------------------------------------------------------------------------
@@ -238,17 +233,17 @@ def require_no_tools(tree):
         if stat.S_ISLNK(mode):
             target = os.readlink(os.path.join(tree, below))
             at = os.path.join("/", os.path.dirname(below), target)
-            require(os.path.lexists(tree + os.path.normpath(at)), f"{below}: leads nowhere")
+            expect(os.path.lexists(tree + os.path.normpath(at)), f"{below}: leads nowhere")
             continue
-        require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), f"{below}: is neither file nor directory")
-        require(not mode & (stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX), f"{below}: mode {mode:o}")
-        require(not mode & (stat.S_IWGRP | stat.S_IWOTH), f"{below}: others may write to it")
+        expect(stat.S_ISREG(mode) or stat.S_ISDIR(mode), f"{below}: is neither file nor directory")
+        expect(not mode & (stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX), f"{below}: mode {mode:o}")
+        expect(not mode & (stat.S_IWGRP | stat.S_IWOTH), f"{below}: others may write to it")
         if stat.S_ISREG(mode):
-            require(not TOOLS.fullmatch(name), f"{below}: has no place in an image")
+            expect(not TOOLS.fullmatch(name), f"{below}: has no place in an image")
     executable = {b for b in files(tree) if os.access(os.path.join(tree, b), os.X_OK)}
     loader = {below for below in executable if os.path.basename(below).startswith("ld-linux")}
     programs = {"usr/bin/holdfastd", "usr/bin/holdfast"}
-    require(executable - loader == programs, f"executable: {executable}")
+    expect(executable - loader == programs, f"executable: {executable}")
 
 
 def picture(tree):
@@ -270,9 +265,9 @@ def is_the_same_twice(folder):
     os.umask(before)
     second = picture(build(folder, "second"))
     differ = [b for b in set(first) | set(second) if first.get(b) != second.get(b)]
-    require(not differ, f"differ: {[(b, first.get(b), second.get(b)) for b in differ[:5]]}")
+    expect(not differ, f"differ: {[(b, first.get(b), second.get(b)) for b in differ[:5]]}")
     times = {seen[1] for seen in first.values()}
-    require(times == {SECONDS}, f"times other than SOURCE_DATE_EPOCH: {times}")
+    expect(times == {SECONDS}, f"times other than SOURCE_DATE_EPOCH: {times}")
 
 
 def names_no_build_directory(folder):
@@ -281,7 +276,7 @@ def names_no_build_directory(folder):
         with open(os.path.join(tree, below), "rb") as file:
             content = file.read()
         for place in {ROOT, os.path.abspath(PROGRAMS), folder}:
-            require(place.encode() + b"/" not in content, f"{below}: names {place}")
+            expect(place.encode() + b"/" not in content, f"{below}: names {place}")
 
 
 # --- What is refused --------------------------------------------------------------------------
@@ -295,7 +290,7 @@ def refuses_a_test_build(folder):
     command = [IMAGE_ROOT, PROGRAMS, os.path.join(folder, "root")]
     ran = subprocess.run(command, capture_output=True, text=True)
     refused = ran.returncode == 1 and "build the preset release" in ran.stderr
-    require(refused == test_build, f"test build: {test_build}, refused: {ran.stderr}")
+    expect(refused == test_build, f"test build: {test_build}, refused: {ran.stderr}")
 
 
 def refuses_a_changed_file(folder):
@@ -312,7 +307,7 @@ def refuses_a_changed_file(folder):
     command = ["unshare", "--mount", "sh", "-c", script, "sh", *inner]
     ran = subprocess.run(command, capture_output=True, text=True)
     wanted = f"image-root: {victim}: is not as ca-certificates brought it"
-    require(ran.returncode == 1 and wanted in ran.stderr, f"{ran.returncode} {ran.stderr}")
+    expect(ran.returncode == 1 and wanted in ran.stderr, f"{ran.returncode} {ran.stderr}")
 
 
 # --- What it serves ---------------------------------------------------------------------------
@@ -344,34 +339,16 @@ class Confined:
         )
 
 
-class Server:
-    def __init__(self, confined):
-        self.log = open(os.path.join(os.path.dirname(confined.tree), "log"), "w+b")
-        self.process = subprocess.Popen(
-            confined.command("holdfastd", "--config", "/etc/holdfast/holdfastd.yaml"),
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-        )
-        self.address = ""
-
-    def __enter__(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], WAIT_SECONDS)
-        line = self.process.stdout.readline().decode() if ready else ""
-        found = re.match(r"holdfastd ready: address=(\S+)", line)
-        if not found:
-            self.__exit__()
-            self.log.seek(0)
-            raise Failed(f"the server does not start: {self.log.read().decode()}")
-        self.address = found[1]
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-
-    def stop(self):
-        self.process.terminate()
-        return self.process.wait(WAIT_SECONDS)
+@contextlib.contextmanager
+def serving(confined):
+    """The server of the tree, until the end of the block."""
+    log = os.path.join(os.path.dirname(confined.tree), "log")
+    command = confined.command("holdfastd", "--config", "/etc/holdfast/holdfastd.yaml")
+    server = programs.Serving(command, log)
+    try:
+        yield server
+    finally:
+        server.kill()
 
 
 def facts(pid):
@@ -385,36 +362,36 @@ def facts(pid):
 
 def require_unprivileged(status, options):
     for key in ("Uid", "Gid"):
-        require(set(status[key].split()) == {str(USER)}, f"{key} is {status[key]}")
-    require(set(status["Groups"].split()) <= {str(USER)}, f"it has the groups {status['Groups']}")
-    require(int(status["CapEff"], 16) == 0, f"it has capabilities: {status['CapEff']}")
-    require(status["NoNewPrivs"] == "1", "it can gain privileges")
-    require(options["/"] == "ro" and options[f"/{STATE}"] == "rw", f"its mounts: {options}")
+        expect(set(status[key].split()) == {str(USER)}, f"{key} is {status[key]}")
+    expect(set(status["Groups"].split()) <= {str(USER)}, f"it has the groups {status['Groups']}")
+    expect(int(status["CapEff"], 16) == 0, f"it has capabilities: {status['CapEff']}")
+    expect(status["NoNewPrivs"] == "1", "it can gain privileges")
+    expect(options["/"] == "ro" and options[f"/{STATE}"] == "rw", f"its mounts: {options}")
 
 
 def serves_read_only_as_unprivileged_user(folder):
     """Ready, healthy, a replay without a difference, exit 0, and what was kept is there again."""
     confined = Confined(folder)
     before = picture(confined.tree)
-    with Server(confined) as server:
-        require_unprivileged(*facts(server.process.pid))
+    with serving(confined) as server:
+        require_unprivileged(*facts(server.pid))
         health = confined.run("holdfastd", "healthcheck", "--address", server.address)
-        require(health.returncode == 0, f"healthcheck: {health.returncode} {health.stderr}")
+        expect(health.returncode == 0, f"healthcheck: {health.returncode} {health.stderr}")
         recording = ["--verify", "/etc/holdfast/conversation.jsonl"]
         replay = ["holdfast", "--address", server.address, "replay", "--run", "kept", *recording]
         said = confined.run(*replay)
         print(said.stdout, end="")
         whole = "3 sessions, 7 turns, 27 messages, 0 differences"
-        require(said.returncode == 0 and whole in said.stdout, f"replay: {said}")
+        expect(said.returncode == 0 and whole in said.stdout, f"replay: {said}")
         code = server.stop()
-        require(code == 0, f"SIGTERM ended it with {code}")
+        expect(code == 0, f"SIGTERM ended it with {code}")
         health = confined.run("holdfastd", "healthcheck", "--address", server.address)
-        require(health.returncode == 1, f"healthcheck of no server: {health.returncode}")
-    with Server(confined) as server:
+        expect(health.returncode == 1, f"healthcheck of no server: {health.returncode}")
+    with serving(confined) as server:
         listed = confined.run("holdfast", "--address", server.address, "session", "list")
-        require(listed.stdout.count("-kept") == 3, f"after the restart: {listed}")
-        require(server.stop() == 0, "the second server does not end in order")
-    require(picture(confined.tree) == before, "the tree was written to")
+        expect(listed.stdout.count("-kept") == 3, f"after the restart: {listed}")
+        expect(server.stop() == 0, "the second server does not end in order")
+    expect(picture(confined.tree) == before, "the tree was written to")
 
 
 # --- The Dockerfile ---------------------------------------------------------------------------
@@ -426,14 +403,14 @@ def dockerfile_copies_each_folder_of_the_programs(folder):
     with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
         text = file.read()
     made = re.findall(r"^holdfast_(?:library|protos)\(\w+ ([\w-]+)\)", text, re.M)
-    require(len(made) >= 6, f"only {made} are understood of CMakeLists.txt")
+    expect(len(made) >= 6, f"only {made} are understood of CMakeLists.txt")
     with open(os.path.join(ROOT, "Dockerfile"), encoding="utf-8") as file:
         copied = dict(re.findall(r"^COPY ([\w-]+) ([\w-]+)$", file.read(), re.M))
     with open(os.path.join(ROOT, ".dockerignore"), encoding="utf-8") as file:
         seen = re.findall(r"^!([\w-]+)$", file.read(), re.M)
     for name in made:
-        require(copied.get(name) == name, f"the Dockerfile does not copy {name}")
-        require(name in seen, f".dockerignore leaves {name} out")
+        expect(copied.get(name) == name, f"the Dockerfile does not copy {name}")
+        expect(name in seen, f".dockerignore leaves {name} out")
 
 
 NEEDS_ROOT = [serves_read_only_as_unprivileged_user, refuses_a_changed_file]
@@ -455,22 +432,17 @@ CASES = {
 }
 
 
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print(";".join(CASES))
-        return 0
-    case = CASES[sys.argv[1]]
-    if case in NEEDS_ROOT and os.geteuid() != 0:
-        os.execvp("sudo", ["sudo", sys.executable, *sys.argv])
-    with tempfile.TemporaryDirectory(prefix="holdfast-image-") as folder:
-        try:
+def in_a_folder(case):
+    """The case with a directory of its own, and with the rights that it needs."""
+
+    def check(_):
+        if case in NEEDS_ROOT and os.geteuid() != 0:
+            os.execvp("sudo", ["sudo", sys.executable, *sys.argv])
+        with tempfile.TemporaryDirectory(prefix="holdfast-image-") as folder:
             case(folder)
-        except Failed as failed:
-            print(f"image: {failed}")
-            return 1
-    return 0
+
+    return check
 
 
 if __name__ == "__main__":
-    sys.stdout.reconfigure(line_buffering=True)
-    sys.exit(main())
+    sys.exit(programs.main({name: in_a_folder(case) for name, case in CASES.items()}))

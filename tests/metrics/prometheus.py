@@ -13,15 +13,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-CONVERSATION = os.path.join(ROOT, "tests", "data", "conversation.jsonl")
-PATIENCE = 120  # seconds for a condition
-PAUSE = 0.2
+sys.dont_write_bytecode = True  # the project's directory stays as it was
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from programs import CONVERSATION, ROOT, WAIT_SECONDS, Serving, wait_for  # noqa: E402
 
 # What the replay must have caused: a query, and the smallest value that is right.
 EXPECTED = {
@@ -52,17 +51,12 @@ def fetch(address):
         return answer.read().decode()
 
 
-def wait_for(what, condition):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            value = condition()
-        except (urllib.error.URLError, ConnectionError):
-            value = None
-        if value:
-            return value
-        time.sleep(PAUSE)
-    raise SystemExit(f"metrics: waited {PATIENCE} s in vain for {what}")
+def answered(address):
+    """Whether `address` is served."""
+    try:
+        return bool(fetch(address))
+    except (urllib.error.URLError, ConnectionError):
+        return False
 
 
 class Query:
@@ -103,14 +97,10 @@ def check(folder, build, stack):
             f"stores: [{{name: local, active: true, root: {folder}/root}}]\n"
             'telemetry: {metrics_address: "127.0.0.1:0"}\n'
         )
-    ready = os.path.join(folder, "ready")
-    start(stack, [os.path.join(build, "bin", "holdfastd"), "--config", server_config], ready)
-
-    def ready_line():
-        with open(ready, encoding="utf-8") as file:
-            return re.search(r" address=(\S+) .* metrics=(\S+)\n", file.read())
-
-    address, metrics = wait_for("the server", ready_line).groups()
+    holdfastd = os.path.join(build, "bin", "holdfastd")
+    server = Serving([holdfastd, "--config", server_config], os.path.join(folder, "log"))
+    stack.append(server.process)
+    address, metrics = server.address, server.facts["metrics"]
     client = [os.path.join(build, "bin", "holdfast"), "--address", address]
     subprocess.run([*client, "replay", "--run", "m", "--verify", CONVERSATION], check=True)
     gone = subprocess.run([*client, "session", "show", "nobody"], check=False, capture_output=True)
@@ -144,6 +134,8 @@ def check(folder, build, stack):
         os.path.join(folder, "prometheus.log"),
     )
     query = Query(port)
+    # While it starts it answers 503.
+    wait_for("Prometheus", lambda: answered(f"http://127.0.0.1:{port}/-/ready"))
     wait_for("the first scrape", lambda: query('up{job="holdfast"} == 1'))
     for text, least in EXPECTED.items():
         value = float(wait_for(text, lambda text=text: query(text))[0]["value"][1])
@@ -167,7 +159,7 @@ def main():
         finally:
             for process in reversed(stack):
                 process.terminate()
-                process.wait(PATIENCE)
+                process.wait(WAIT_SECONDS)
 
 
 if __name__ == "__main__":

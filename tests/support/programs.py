@@ -1,9 +1,11 @@
-"""What the checks of deploy/ share: real servers, replays, a PostgreSQL, and bounded waits."""
+"""What tests in Python share: real servers, clients and databases, bounded waits, named checks."""
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -55,11 +57,50 @@ def done(command, **options):
     return process.stdout
 
 
+class Serving:
+    """A holdfastd that has said that it is ready, started by `command`; its log goes to the file
+    `log`. `options` are those of Popen. Failed, with what it logged, when it does not start."""
+
+    def __init__(self, command, log, **options):
+        before = os.path.getsize(log) if os.path.exists(log) else 0
+        with open(log, "ab") as said:
+            self.process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                **options,
+            )
+        readable, _, _ = select.select([self.process.stdout], [], [], WAIT_SECONDS)
+        self.ready = self.process.stdout.readline() if readable else ""
+        if not self.ready.startswith("holdfastd ready"):
+            self.kill()
+            with open(log, "rb") as said:
+                said.seek(before)
+                problem = said.read().decode(errors="replace")
+            raise Failed(f"the server ended with {self.process.returncode}: {problem}")
+        # What the line says: address, store, kind, store_id, pid, and metrics if they are served.
+        self.facts = dict(word.split("=", 1) for word in self.ready.split() if "=" in word)
+        self.address, self.pid = self.facts["address"], int(self.facts["pid"])
+
+    def stop(self, seconds=WAIT_SECONDS):
+        """SIGTERM to the server itself, whatever runs it; the exit code."""
+        os.kill(self.pid, signal.SIGTERM)
+        return self.process.wait(seconds)
+
+    def kill(self):
+        """What still runs ends at once."""
+        if self.process.poll() is None:
+            os.kill(getattr(self, "pid", self.process.pid), signal.SIGKILL)
+            self.process.wait(WAIT_SECONDS)
+
+
 class Folder:
     """A short temporary directory that others may enter, gone at the end."""
 
     def __enter__(self):
-        self.path = tempfile.mkdtemp(prefix="holdfast-deploy.", dir="/tmp")
+        self.path = tempfile.mkdtemp(prefix="holdfast-test.", dir="/tmp")
         os.chmod(self.path, 0o755)
         return self.path
 
@@ -81,7 +122,7 @@ class Server:
                 "server: {address: '127.0.0.1:0'}\n"
                 f"stores: [{{name: local, active: true, {store}}}]\n"
             )
-        self.process = self.address = self.pid = None
+        self.serving = self.address = None
 
     def __enter__(self):
         return self
@@ -91,23 +132,8 @@ class Server:
 
     def start(self):
         """Serves, or fails with what the server said."""
-        before = os.path.getsize(self.log) if os.path.exists(self.log) else 0
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                self.command + ["--config", self.config],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                text=True,
-            )
-        ready = self.process.stdout.readline()
-        if not ready.startswith("holdfastd ready"):
-            code = self.process.wait()
-            with open(self.log, encoding="utf-8") as log:
-                log.seek(before)
-                raise Failed(f"the server ended with {code}: {log.read()}")
-        facts = dict(word.split("=", 1) for word in ready.split() if "=" in word)
-        self.address, self.pid = facts["address"], int(facts["pid"])
+        self.serving = Serving(self.command + ["--config", self.config], self.log)
+        self.address = self.serving.address
         return self
 
     def expect_refused(self, text):
@@ -121,13 +147,11 @@ class Server:
 
     def stop(self):
         """SIGTERM; the exit code."""
-        os.kill(self.pid, signal.SIGTERM)
-        return self.process.wait(WAIT_SECONDS)
+        return self.serving.stop()
 
     def kill(self):
-        if self.process is not None and self.process.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
-            self.process.wait(WAIT_SECONDS)
+        if self.serving is not None:
+            self.serving.kill()
 
     def client(self, *words):
         """The finished `holdfast` with these words."""
@@ -178,3 +202,24 @@ class Postgres:
     def sql(self, database, statement):
         command = ["psql", "--no-psqlrc", "--tuples-only", "--no-align", "--dbname"]
         return done(command + [self.dsn(database), "--command", statement]).strip()
+
+
+def outcome(name, check):
+    """Runs a check; the exit code, 1 when it raised Failed."""
+    try:
+        check()
+    except Failed as failed:
+        print(f"{name}: {failed}")
+        return 1
+    return 0
+
+
+def main(checks):
+    """Runs the check that the command line names, with the build directory that it names; --list
+    prints the names. The exit code."""
+    if sys.argv[1:] == ["--list"]:
+        print(";".join(checks))
+        return 0
+    name, build = sys.argv[1:]
+    sys.stdout.reconfigure(line_buffering=True)
+    return outcome(name, lambda: checks[name](os.path.abspath(build)))
