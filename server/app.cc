@@ -4,7 +4,6 @@
 #include "server/net/grpc_connections.h"
 #include "server/net/listening.h"
 #include "server/secrets.h"
-#include "server/telemetry/commit_spans.h"
 #include "server/version.h"
 #include "session/exceptions.h"
 #include "session/limits.h"
@@ -174,9 +173,6 @@ absl::Status App::Open() {
       *pool_, [this](const std::string& what) { NoteException("drain", what); });
   sessions_->OnSweepFailure(
       [this](const SessionKey& key, const absl::Status& why) { NoteSweepFailure(key, why); });
-  if (tracer_ != nullptr) {
-    sessions_->AroundCommits(CommitSpans(*tracer_, stores_->active().Describe().kind));
-  }
   sessions_->OnTurnEnd([this](const SessionKey& key) { waiters_->TurnEnded(key); });
   session_service_ = std::make_unique<SessionService>(*edge_, *sessions_, *watches_, *waiters_);
   store_service_ = std::make_unique<StoreService>(*edge_, *sessions_);

@@ -38,7 +38,10 @@ StoreMaker App::ObservedMaker() {
                 Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
     ASSIGN_OR_RETURN(std::unique_ptr<SessionStore> store, parts_.make_store(config, clock, random));
     if (!config.active) return store;
-    return std::make_unique<ObservedStore>(std::move(store), clock, parts_.metrics);
+    ObservedStoreOptions options;
+    if (tracer_ != nullptr) options.spans.emplace(*tracer_, store->Describe().kind);
+    return std::make_unique<ObservedStore>(std::move(store), clock, parts_.metrics,
+                                           std::move(options));
   };
 }
 

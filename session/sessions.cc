@@ -113,16 +113,11 @@ absl::StatusOr<Done> Sessions::ExecuteOnLoaded(const SessionKey& key,
   return CommitUntilSettled(key, *std::move(decision.change), decide);
 }
 
-absl::StatusOr<CommitResult> Sessions::HandToStore(const Change& change) {
-  const auto commit = [&] { return store_.Commit(change); };
-  return around_commit_ ? around_commit_(change, commit) : commit();
-}
-
 absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change change,
                                                   const Decider& decide) {
   for (int attempt = 0; attempt < kRaceRetries; ++attempt) {
     const HeadCache::Moment asked_at = heads_.Now();
-    absl::StatusOr<CommitResult> result = HandToStore(change);
+    absl::StatusOr<CommitResult> result = store_.Commit(change);
     if (!result.ok()) {
       heads_.Forget(key);
       return result.status();

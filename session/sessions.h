@@ -18,7 +18,6 @@
 #include "session/store.h"
 #include "session/sweep.h"
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -161,14 +160,6 @@ class Sessions {
   // turn. Set once, before the first call.
   void OnTurnEnd(std::function<void(const SessionKey&)> told) { on_turn_end_ = std::move(told); }
 
-  // Hands a change to the store, once, and answers what that answered.
-  using Commit = absl::FunctionRef<absl::StatusOr<CommitResult>()>;
-  using AroundCommit =
-      std::function<absl::StatusOr<CommitResult>(const Change& change, Commit commit)>;
-  // Calls `around` for each change, on the thread that makes it; it must call `commit` once and
-  // answer the same. Set once, before the first call.
-  void AroundCommits(AroundCommit around) { around_commit_ = std::move(around); }
-
   // Calls `report` for each candidate of a sweep that failed, once for each reason in a row. Set
   // once, before the first sweep.
   void OnSweepFailure(Sweep::Report report) { on_sweep_failure_ = std::move(report); }
@@ -203,7 +194,6 @@ class Sessions {
   template <typename Command>
   absl::StatusOr<std::optional<Done>> ForeseeAs(Method method, const Caller& caller,
                                                 const Command& command);
-  absl::StatusOr<CommitResult> HandToStore(const Change& change);
   absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,
                                           const Decider& decide);
   // Closes a marked session whose turn has ended with `done`, whose head is then the closed one.
@@ -224,7 +214,6 @@ class Sessions {
   Sweep::Report on_sweep_failure_;
   CommitFailures failures_;
   std::function<void(const SessionKey&)> on_turn_end_;
-  AroundCommit around_commit_;
 };
 
 }  // namespace holdfast

@@ -2,12 +2,11 @@
 
 #include "server/telemetry/active_span.h"
 #include "server/telemetry/span_failure.h"
-#include "session/lifecycle.h"
+#include "server/telemetry/transition.h"
 
-#include "absl/time/time.h"
-
-#include <array>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -28,25 +27,6 @@ std::string_view OutcomeOf(CommitResult::Kind kind) {
       return "refused";
   }
   return "";
-}
-
-std::string_view TriggerOf(const Change& change) {
-  return change.create ? std::string_view("Create") : Name(change.guard.trigger);
-}
-
-// The lifecycle that the change was applied to: the one that it was decided on, or the only one
-// that its trigger is legal in. nullopt where neither is known, as of a session that was created.
-std::optional<Lifecycle> From(const Change& change) {
-  if (change.create) return std::nullopt;
-  if (change.premise) return change.premise->lifecycle;
-  std::optional<Lifecycle> only;
-  for (size_t i = 0; i < kLifecycles; ++i) {
-    const auto lifecycle = static_cast<Lifecycle>(i);
-    if (Next(lifecycle, change.guard.trigger).verdict != Verdict::kLegal) continue;
-    if (only) return std::nullopt;
-    only = lifecycle;
-  }
-  return only;
 }
 
 void AddSession(const Change& change, Span& span) {
@@ -71,42 +51,44 @@ void DescribeResult(const absl::StatusOr<CommitResult>& result, Span& span) {
   span.attributes.push_back({"holdfast.commit.outcome", std::string(outcome)});
 }
 
-void DescribeTransition(const Change& change, const CommitResult& result, Span& span) {
+void DescribeTransition(const AppliedTransition& transition, const CommitResult& result,
+                        Span& span) {
   span.name = "session.transition";
-  if (const auto from = From(change)) {
-    span.attributes.push_back({"holdfast.transition.from", std::string(Name(*from))});
+  // A state that the session did not have, or that is not known, is left out.
+  if (transition.from < kLifecycles) {
+    span.attributes.push_back(
+        {"holdfast.transition.from", std::string(StateName(transition.from))});
   }
-  span.attributes.push_back({"holdfast.transition.to", std::string(Name(result.head.lifecycle))});
-  span.attributes.push_back({"holdfast.transition.trigger", std::string(TriggerOf(change))});
+  span.attributes.push_back({"holdfast.transition.to", std::string(StateName(transition.to))});
+  span.attributes.push_back(
+      {"holdfast.transition.trigger", std::string(TriggerName(transition.trigger))});
   span.attributes.push_back(
       {"holdfast.session.revision", static_cast<int64_t>(result.receipt.revision.value())});
-  AddSession(change, span);
 }
 
 }  // namespace
 
-Sessions::AroundCommit CommitSpans(Tracer& tracer, const std::string& store_kind) {
-  return [&tracer, store_kind](const Change& change, auto commit) {
-    const Span* const call = ActiveSpan::OfThisThread();
-    if (call == nullptr) return commit();
-    Span store = ChildOf(*call, tracer.NewSpanId());
-    store.start = tracer.clock().Wall();
-    const absl::Duration begun = tracer.clock().SinceBoot();
-    absl::StatusOr<CommitResult> result = commit();
-    store.end = store.start + (tracer.clock().SinceBoot() - begun);
-    DescribeStore(store_kind, store);
-    AddSession(change, store);
-    DescribeResult(result, store);
-    if (result.ok() && result->kind == CommitResult::Kind::kApplied && change.to) {
-      Span transition = ChildOf(*call, tracer.NewSpanId());
-      transition.start = store.start;
-      transition.end = store.end;
-      DescribeTransition(change, *result, transition);
-      tracer.Add(std::move(transition));
-    }
-    tracer.Add(std::move(store));
-    return result;
-  };
+void CommitSpans::Record(const Change& change, const absl::StatusOr<CommitResult>& result,
+                         absl::Duration took) const {
+  const Span* const call = ActiveSpan::OfThisThread();
+  if (call == nullptr) return;
+  Span store = ChildOf(*call, tracer_->NewSpanId());
+  store.end = tracer_->clock().Wall();
+  store.start = store.end - took;
+  DescribeStore(store_kind_, store);
+  AddSession(change, store);
+  DescribeResult(result, store);
+  const bool applied = result.ok() && result->kind == CommitResult::Kind::kApplied;
+  const auto made = applied && change.to ? TransitionOf(change, result->head) : std::nullopt;
+  if (made) {
+    Span transition = ChildOf(*call, tracer_->NewSpanId());
+    transition.start = store.start;
+    transition.end = store.end;
+    DescribeTransition(*made, *result, transition);
+    AddSession(change, transition);
+    tracer_->Add(std::move(transition));
+  }
+  tracer_->Add(std::move(store));
 }
 
 }  // namespace holdfast

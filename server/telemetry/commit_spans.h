@@ -4,16 +4,34 @@
 #define HOLDFAST_SERVER_TELEMETRY_COMMIT_SPANS_H_
 
 #include "server/telemetry/tracer.h"
-#include "session/sessions.h"
+#include "session/change.h"
+#include "session/store.h"
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 #include <string>
+#include <utility>
 
 namespace holdfast {
 
-// Around each change that the domain hands to the store: a span `store.Commit`, and where the
-// change was applied and has a lifecycle that it leads to, a span `session.transition`. Neither for
-// a call that is not recorded. `tracer` must outlive it; `store_kind` is as in StoreDescription.
-Sessions::AroundCommit CommitSpans(Tracer& tracer, const std::string& store_kind);
+// Any thread may call.
+class CommitSpans final {
+ public:
+  // `tracer` must outlive the calls; `store_kind` is as in StoreDescription.
+  CommitSpans(Tracer& tracer, std::string store_kind)
+      : tracer_(&tracer), store_kind_(std::move(store_kind)) {}
+
+  // The store has answered `change` with `result`, on this thread, after `took`. Exports a span
+  // `store.Commit`, and where the change was applied and set the lifecycle a span
+  // `session.transition`; nothing for a call that is not recorded.
+  void Record(const Change& change, const absl::StatusOr<CommitResult>& result,
+              absl::Duration took) const;
+
+ private:
+  Tracer* tracer_;
+  std::string store_kind_;
+};
 
 }  // namespace holdfast
 

@@ -2,6 +2,7 @@
 
 #include "server/rpc/method.h"
 #include "server/telemetry/observed_store.h"
+#include "server/telemetry/transition.h"
 #include "server/version.h"
 #include "session/reasons.h"
 
@@ -36,19 +37,15 @@ Values Reasons() {
 
 Values States() {
   Values values;
-  for (size_t state = 0; state < kLifecycles; ++state) {
-    values.push_back(Name(static_cast<Lifecycle>(state)));
-  }
-  values.insert(values.end(), {"NONE", "DELETED"});
+  for (size_t state = 0; state < kStates; ++state) values.push_back(StateName(state));
   return values;
 }
 
 Values Triggers() {
   Values values;
-  for (size_t trigger = 0; trigger < kTriggers; ++trigger) {
-    values.push_back(Name(static_cast<Trigger>(trigger)));
+  for (size_t trigger = 0; trigger <= kTriggerCreate; ++trigger) {
+    values.push_back(TriggerName(trigger));
   }
-  values.emplace_back("Create");
   return values;
 }
 

@@ -91,9 +91,9 @@ enum class Label : uint8_t {
   kMethod,           // index of kMethods
   kCode,             // number of the gRPC status
   kReason,           // index of kReasonRows
-  kFrom,             // FromState
-  kTo,               // ToState
-  kTrigger,          // index of Trigger, then kTriggerCreate
+  kFrom,             // a state of server/telemetry/transition.h
+  kTo,               // likewise
+  kTrigger,          // a trigger of it
   kCall,             // index of StoreCall
   kResult,           // index of CommitResult::Kind
   kConnectionLimit,  // ConnectionLimit
@@ -105,12 +105,6 @@ enum class Label : uint8_t {
   kPoolState,        // PoolState
   kServerVersion,    // one value
 };
-
-// States of a session around a transition: the table's own, then what is before the first and
-// behind the last.
-inline constexpr size_t kStateAbsent = kLifecycles;       // a session that is not there yet
-inline constexpr size_t kStateDeleted = kLifecycles + 1;  // a tombstone
-inline constexpr size_t kTriggerCreate = kTriggers;
 
 enum class ConnectionLimit : uint8_t { kRate, kPeer, kServer };
 enum class ConnectionCause : uint8_t { kResets, kMemory };

@@ -1,6 +1,6 @@
 #include "server/telemetry/observed_store.h"
 
-#include "session/lifecycle.h"
+#include "server/telemetry/transition.h"
 #include "session/reasons.h"
 #include "session/refusal.h"
 #include "session/thread_check.h"
@@ -29,18 +29,6 @@ size_t Index(auto value) { return static_cast<size_t>(value); }
 GrantKind KindOf(const std::string& previous_holder, const std::string& holder) {
   if (previous_holder.empty()) return GrantKind::kFirst;
   return previous_holder == holder ? GrantKind::kSame : GrantKind::kTakeover;
-}
-
-// The state that an applied change found; not of a creation. The premise held, for the change was
-// applied. Without one the trigger was legal in a single state, or the state stayed as it is.
-Lifecycle StateBefore(const Change& change, const Head& after) {
-  if (change.premise) return change.premise->lifecycle;
-  if (!change.to) return after.lifecycle;
-  for (size_t state = 0; state < kLifecycles; ++state) {
-    const auto from = static_cast<Lifecycle>(state);
-    if (Next(from, change.guard.trigger).verdict == Verdict::kLegal) return from;
-  }
-  return after.lifecycle;
 }
 
 }  // namespace
@@ -74,19 +62,20 @@ void ObservedStore::CountApplied(const Change& change, const CommitResult& resul
     const GrantKind kind = KindOf(result.receipt.previous_holder, change.grant->holder);
     metrics_.Add(metrics_.CellOf(Metric::kLeaseGrants, {Index(kind)}));
   }
-  if (!change.to && !change.tombstone) return;
-  const size_t from = change.create ? kStateAbsent : Index(StateBefore(change, result.head));
-  const size_t to = change.tombstone ? kStateDeleted : Index(*change.to);
-  const size_t trigger = change.create ? kTriggerCreate : Index(change.guard.trigger);
-  metrics_.Add(metrics_.CellOf(Metric::kTransitions, {from, to, trigger}));
+  if (const auto transition = TransitionOf(change, result.head)) {
+    metrics_.Add(metrics_.CellOf(Metric::kTransitions,
+                                 {transition->from, transition->to, transition->trigger}));
+  }
 }
 
 template <typename Act>
-auto ObservedStore::Watch(StoreCall call, const Act& act) {
+auto ObservedStore::Watch(StoreCall call, const Act& act, absl::Duration* took) {
   AssertOffTransport("a call of the store");
   const absl::Duration before = clock_.SinceBoot();
   auto answer = act();
-  Record(call, clock_.SinceBoot() - before, StatusOf(answer));
+  const absl::Duration passed = clock_.SinceBoot() - before;
+  Record(call, passed, StatusOf(answer));
+  if (took != nullptr) *took = passed;
   return answer;
 }
 
@@ -117,7 +106,10 @@ absl::StatusOr<Loaded> ObservedStore::LoadForOutcome(const SessionKey& key,
 }
 
 absl::StatusOr<CommitResult> ObservedStore::Commit(const Change& change) {
-  auto answer = Watch(StoreCall::kCommit, [&] { return store_->Commit(change); });
+  absl::Duration took;
+  auto answer = Watch(
+      StoreCall::kCommit, [&] { return store_->Commit(change); }, &took);
+  if (options_.spans) options_.spans->Record(change, answer, took);
   if (!answer.ok()) return answer;
   metrics_.Add(metrics_.CellOf(Metric::kStoreCommits, {Index(answer->kind)}));
   if (answer->kind == CommitResult::Kind::kApplied) CountApplied(change, *answer);

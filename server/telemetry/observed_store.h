@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_OBSERVED_STORE_H_
 #define HOLDFAST_SERVER_TELEMETRY_OBSERVED_STORE_H_
 
+#include "server/telemetry/commit_spans.h"
 #include "server/telemetry/metrics.h"
 #include "session/clock.h"
 #include "session/store.h"
@@ -58,6 +59,7 @@ struct ObservedStoreOptions {
   absl::Duration slow = absl::Seconds(1);  // what takes at least this long is slow
   // Called on the calling thread, after the call; must be quick. May be empty.
   std::function<void(const SlowStoreCall&)> on_slow;
+  std::optional<CommitSpans> spans;  // where spans are exported
 };
 
 // Any thread may call.
@@ -106,9 +108,9 @@ class ObservedStore final : public SessionStore {
  private:
   void Record(StoreCall call, absl::Duration took, const absl::Status& status);
   void CountApplied(const Change& change, const CommitResult& result);
-  // Times `act` and records its answer.
+  // Times `act` and records its answer; says in `took` how long it took.
   template <typename Act>
-  auto Watch(StoreCall call, const Act& act);
+  auto Watch(StoreCall call, const Act& act, absl::Duration* took = nullptr);
 
   const std::unique_ptr<SessionStore> store_;
   const Clock& clock_;

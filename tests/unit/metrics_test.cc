@@ -7,6 +7,7 @@
 #include "server/rpc/method.h"
 #include "server/telemetry/metric_table.h"
 #include "server/telemetry/observed_store.h"
+#include "server/telemetry/transition.h"
 #include "session/reasons.h"
 
 #include <gmock/gmock.h>
