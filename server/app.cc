@@ -421,7 +421,7 @@ void App::Drain() {
   EndConnections();
   // Its threads take up to two seconds to end; what a scrape reads goes next.
   metrics_endpoint_.reset();
-  sampler_.reset();
+  resource_metrics_.reset();
   server_->Shutdown(absl::ToChronoTime(parts_.clock.Wall()));
   server_->Wait();
   server_.reset();

@@ -22,7 +22,7 @@
 #include "server/stores.h"
 #include "server/telemetry/metrics.h"
 #include "server/telemetry/metrics_endpoint.h"
-#include "server/telemetry/sampler.h"
+#include "server/telemetry/resource_metrics.h"
 #include "server/telemetry/store_metrics.h"
 #include "server/telemetry/tracer.h"
 #include "server/turn_waiters.h"
@@ -118,6 +118,7 @@ class App {
   void ReadLoad();
   void ReadConnections();
   void ReadFacts();
+  void ReadTraces();
   void EndConnections();
   void SetServing(bool serving);
   void CheckStore();
@@ -179,7 +180,7 @@ class App {
   std::unique_ptr<Periodic> worker_beat_;
   std::unique_ptr<Periodic> store_watch_;
   // If they are wanted; the endpoint goes first, since its scrapes read all that is above.
-  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<ResourceMetrics> resource_metrics_;
   std::unique_ptr<MetricsEndpoint> metrics_endpoint_;
   std::string address_;
 

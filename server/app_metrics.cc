@@ -51,11 +51,14 @@ absl::Status App::ServeMetrics() {
   ReadLoad();
   ReadConnections();
   ReadFacts();
+  if (tracer_ != nullptr) ReadTraces();
   const StoreConfig& store = parts_.config.ActiveStore();
-  sampler_ = std::make_unique<Sampler>(Sampler::Parts{
-      .metrics = parts_.metrics, .random = parts_.random, .root = store.root, .more = [this] {
-        MeasureStore();
-      }});
+  resource_metrics_ =
+      std::make_unique<ResourceMetrics>(ResourceMetrics::Parts{.metrics = parts_.metrics,
+                                                               .random = parts_.random,
+                                                               .memory = memory_,
+                                                               .root = store.root,
+                                                               .more = [this] { MeasureStore(); }});
   ASSIGN_OR_RETURN(metrics_endpoint_, MetricsEndpoint::Start(address, parts_.metrics));
   return absl::OkStatus();
 }
@@ -78,12 +81,13 @@ void App::ReadLoad() {
   const auto read = [this](Metric metric, std::function<double()> value) {
     parts_.metrics.Read(metric, {}, std::move(value));
   };
-  read(Metric::kQueuedCalls, [this] { return AsDouble(pool_->load().queued); });
+  read(Metric::kQueuedCalls, [this] { return AsDouble(pool_->CurrentLoad().queued); });
   read(Metric::kQueuedCallsLimit, [&limits] { return AsDouble(limits.queued_calls); });
-  read(Metric::kQueueOldestAge, [this] { return absl::ToDoubleSeconds(pool_->load().oldest); });
+  read(Metric::kQueueOldestAge,
+       [this] { return absl::ToDoubleSeconds(pool_->CurrentLoad().oldest); });
   read(Metric::kWorkers, [this] { return AsDouble(pool_->workers()); });
-  read(Metric::kWorkersBusy, [this] { return AsDouble(pool_->load().busy); });
-  read(Metric::kWorkersOnCore, [this] { return AsDouble(pool_->load().on_core); });
+  read(Metric::kWorkersBusy, [this] { return AsDouble(pool_->CurrentLoad().busy); });
+  read(Metric::kWorkersOnCore, [this] { return AsDouble(pool_->CurrentLoad().on_core); });
   read(Metric::kExceptions, [this] { return AsDouble(pool_->Exceptions()); });
   read(Metric::kMemoryBudgetUsed, [this] { return AsDouble(admission_->HeldBytes()); });
   read(Metric::kMemoryBudgetLimit, [this] { return AsDouble(MemoryBudget()); });
@@ -116,6 +120,23 @@ void App::ReadConnections() {
                       [this] { return AsDouble(memory_guard_->closed()); });
   parts_.metrics.Read(Metric::kConnectionsClosed, {Index(ConnectionCause::kResets)},
                       [this] { return AsDouble(closed_for_resets_.load()); });
+}
+
+void App::ReadTraces() {
+  const auto spans = [this](SpanOutcome outcome, uint64_t SpanCounts::*count) {
+    parts_.metrics.Read(Metric::kSpans, {Index(outcome)},
+                        [this, count] { return AsDouble(tracer_->Counts().spans.*count); });
+  };
+  spans(SpanOutcome::kExported, &SpanCounts::exported);
+  spans(SpanOutcome::kRejected, &SpanCounts::rejected);
+  spans(SpanOutcome::kQueueFull, &SpanCounts::dropped_queue_full);
+  spans(SpanOutcome::kRefused, &SpanCounts::dropped_refused);
+  spans(SpanOutcome::kGivenUp, &SpanCounts::dropped_given_up);
+  spans(SpanOutcome::kStopped, &SpanCounts::dropped_stopped);
+  parts_.metrics.Read(Metric::kSpanExportsFailed, {},
+                      [this] { return AsDouble(tracer_->Counts().spans.failed_exports); });
+  parts_.metrics.Read(Metric::kUnsampledCalls, {},
+                      [this] { return AsDouble(tracer_->Counts().unsampled_by_cap); });
 }
 
 void App::ReadFacts() {

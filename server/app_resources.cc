@@ -49,14 +49,14 @@ void App::LogStart() {
 void App::LookAtMemory() { memory_guard_->Look(); }
 
 void App::LookAtWorkers() {
-  stall_->Look(pool_->Now(), parts_.clock.SinceBoot());
+  stall_->Look(pool_->CurrentActivity(), parts_.clock.SinceBoot());
   health_->TellLiveness();
   const bool stalled = stall_->Stalled(parts_.clock.SinceBoot());
   if (stalled == stalled_) return;
   stalled_ = stalled;
   if (stalled) {
     parts_.log.Error("no worker makes progress while calls wait: a restart would help",
-                     {{"queued_calls", static_cast<int64_t>(pool_->load().queued)}});
+                     {{"queued_calls", static_cast<int64_t>(pool_->CurrentLoad().queued)}});
   } else {
     parts_.log.Info("the workers make progress again", {});
   }

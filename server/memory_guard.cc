@@ -16,16 +16,22 @@ namespace holdfast {
 // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg, hicpp-vararg): open has no other form
 ProcessMemory::ProcessMemory() : statm_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
 
-size_t ProcessMemory::Held() const {
+ProcessMemory::Bytes ProcessMemory::Read() const {
   std::array<char, 128> text{};
   const ssize_t length = pread(statm_.get(), text.data(), text.size(), 0);
-  if (length <= 0) return 0;
+  if (length <= 0) return {};
   std::istringstream pages(std::string(text.data(), static_cast<size_t>(length)));
   size_t size = 0;
   size_t resident = 0;
   size_t shared = 0;
-  if (!(pages >> size >> resident >> shared) || resident < shared) return 0;
-  return (resident - shared) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (!(pages >> size >> resident >> shared) || resident < shared) return {};
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return {.resident = resident * page, .shared = shared * page};
+}
+
+size_t ProcessMemory::Held() const {
+  const Bytes bytes = Read();
+  return bytes.resident - bytes.shared;
 }
 
 void ProcessMemory::ReleaseFree() { malloc_trim(0); }

@@ -22,10 +22,19 @@ class ProcessMemory {
   virtual ~ProcessMemory() = default;
   // Bytes that no file backs, as the kernel counts them. 0 when it does not say.
   [[nodiscard]] virtual size_t Held() const;
+  // Resident bytes, those of files included. 0 when the kernel does not say. Any thread may call.
+  [[nodiscard]] size_t Resident() const { return Read().resident; }
   // Gives back to the kernel what is allocated no more.
   virtual void ReleaseFree();
 
  private:
+  // Both 0 when the kernel does not say.
+  struct Bytes {
+    size_t resident = 0;
+    size_t shared = 0;  // of them, those that a file backs
+  };
+  [[nodiscard]] Bytes Read() const;
+
   // Stays open: it is read also when the process has no descriptor left.
   const Descriptor statm_;
 };

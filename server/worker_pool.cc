@@ -40,7 +40,7 @@ bool WorkerPool::Submit(Task task) {
   return true;
 }
 
-WorkerPool::Load WorkerPool::load() {
+WorkerPool::Load WorkerPool::CurrentLoad() {
   const absl::Duration now = SystemClock().SinceBoot();
   const absl::MutexLock lock(&mutex_);
   Load load{.queued = tasks_.size(), .busy = threads_.size() - idle_.size(), .on_core = on_core_};
@@ -48,7 +48,7 @@ WorkerPool::Load WorkerPool::load() {
   return load;
 }
 
-WorkerPool::Activity WorkerPool::Now() {
+WorkerPool::Activity WorkerPool::CurrentActivity() {
   const absl::MutexLock lock(&mutex_);
   const size_t most = std::min(most_on_core_, threads_.size());
   return {.steps = steps_, .wait_for_core = !tasks_.empty() && on_core_ >= most};

@@ -66,7 +66,7 @@ class WorkerPool final : private OffCore::Sharer {
     size_t busy = 0;        // workers that run a task
     size_t on_core = 0;     // of them, those that are not OffCore
   };
-  [[nodiscard]] Load load();
+  [[nodiscard]] Load CurrentLoad();
 
   // What a watchdog looks at.
   struct Activity {
@@ -76,7 +76,7 @@ class WorkerPool final : private OffCore::Sharer {
     // where threads are missing that wait for something else.
     bool wait_for_core = false;
   };
-  [[nodiscard]] Activity Now();
+  [[nodiscard]] Activity CurrentActivity();
 
   [[nodiscard]] size_t workers() const { return threads_.size(); }
 

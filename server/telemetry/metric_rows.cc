@@ -149,6 +149,13 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
     Gauge(Metric::kStoreHealthy, "holdfast_store_healthy", {},
           "1 if the last health check of the active store succeeded, else 0. It runs about once a "
           "second."),
+    Read(Counter(Metric::kSpans, "holdfast_spans_total", {Label::kSpanOutcome},
+                 "Spans by what became of them: exported, rejected by a collector that took the "
+                 "rest of a batch, or dropped, by the cause. Absent where nothing is traced.")),
+    Read(Counter(Metric::kSpanExportsFailed, "holdfast_span_exports_failed_total", {},
+                 "Exports of spans that the collector did not answer with OK.")),
+    Read(Counter(Metric::kUnsampledCalls, "holdfast_unsampled_calls_total", {},
+                 "Calls that telemetry.sampled_roots_per_second kept from being recorded.")),
     Counter(Metric::kSweeps, "holdfast_sweeps_total", {Label::kSweep, Label::kOutcome},
             "Sweeps that looked for abandoned or for cancelled sessions."),
     Counter(Metric::kSweptSessions, "holdfast_swept_sessions_total", {Label::kSweep},

@@ -63,8 +63,8 @@ struct LabelRow {
 };
 
 // In the order of Label.
-const std::array<LabelRow, 17>& Labels() {
-  static const std::array<LabelRow, 17> kRows = {
+const std::array<LabelRow, 18>& Labels() {
+  static const std::array<LabelRow, 18> kRows = {
       {{"", {""}},
        {"method", {kMethods.begin(), kMethods.end()}},
        {"code", kCodes},
@@ -81,6 +81,7 @@ const std::array<LabelRow, 17>& Labels() {
        {"sweep", {"abandoned", "cancelled"}},
        {"outcome", {"ok", "failed"}},
        {"state", {"idle", "in_use"}},
+       {"outcome", {"exported", "rejected", "queue_full", "refused", "given_up", "stopped"}},
        {"version", {kVersion}}}};
   return kRows;
 }

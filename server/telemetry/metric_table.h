@@ -58,6 +58,9 @@ enum class Metric : uint8_t {
   kStoreGroupBytes,
   kStoreWarnings,
   kStoreHealthy,
+  kSpans,
+  kSpanExportsFailed,
+  kUnsampledCalls,
   kSweeps,
   kSweptSessions,
   kPoolConnections,
@@ -81,7 +84,7 @@ enum class Metric : uint8_t {
   kProcessThreads,
   kProcessStart,
 };
-inline constexpr size_t kMetrics = 61;
+inline constexpr size_t kMetrics = 64;
 
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
 
@@ -103,6 +106,7 @@ enum class Label : uint8_t {
   kSweep,            // SweepKind
   kOutcome,          // Outcome
   kPoolState,        // PoolState
+  kSpanOutcome,      // SpanOutcome
   kServerVersion,    // one value
 };
 
@@ -113,6 +117,7 @@ enum class GrantKind : uint8_t { kFirst, kSame, kTakeover };
 enum class SweepKind : uint8_t { kAbandoned, kCancelled };
 enum class Outcome : uint8_t { kOk, kFailed };
 enum class PoolState : uint8_t { kIdle, kInUse };
+enum class SpanOutcome : uint8_t { kExported, kRejected, kQueueFull, kRefused, kGivenUp, kStopped };
 
 enum class Buckets : uint8_t { kNone, kSeconds, kChanges, kBytes };
 

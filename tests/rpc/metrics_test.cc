@@ -42,6 +42,9 @@ const std::map<std::string, std::string> kMovedElsewhere = {
     {"holdfast_store_warnings", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
     {"holdfast_files_size_bytes", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
     {"holdfast_files_available_bytes", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
+    {"holdfast_spans_total", "rpc.TracesRpc.ItsCountsAreMetrics"},
+    {"holdfast_unsampled_calls_total", "rpc.TracesRpc.ItsCountsAreMetrics"},
+    {"holdfast_span_exports_failed_total", "rpc.TracesRpc.AReceiverThatIsDownCostsNoCall"},
     {"holdfast_insecure", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
 };
 

@@ -194,7 +194,7 @@ TEST(WorkerPool, RefusesWhatItsQueueCannotHold) {
     started.WaitForNotification();
     EXPECT_TRUE(pool.Submit([&] { ++done; }));
     EXPECT_FALSE(pool.Submit([&] { ++done; }));
-    EXPECT_EQ(pool.load().queued, 1);
+    EXPECT_EQ(pool.CurrentLoad().queued, 1);
     go.Notify();
   }
   EXPECT_EQ(done, 1);  // what was queued ran before the pool was gone
@@ -224,11 +224,11 @@ TEST(WorkerPool, BeginsNothingWhileTheCoreIsWanted) {
     }));
     runs.WaitForNotification();
     ASSERT_TRUE(pool.Submit([&] { go_on.Notify(); }));
-    EXPECT_EQ(pool.load().queued, 1);  // though a thread has nothing to do
+    EXPECT_EQ(pool.CurrentLoad().queued, 1);  // though a thread has nothing to do
     wait.Notify();
     is_back.WaitForNotification();
     ASSERT_TRUE(pool.Submit([&] { third = true; }));
-    EXPECT_EQ(pool.load().queued, 1);
+    EXPECT_EQ(pool.CurrentLoad().queued, 1);
     end.Notify();
   }
   EXPECT_TRUE(third);

@@ -3,6 +3,7 @@
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
 #include "tests/support/reserved_port.h"
+#include "tests/support/scrape.h"
 #include "tests/support/trace_collector.h"
 #include "tests/support/wait.h"
 
@@ -202,6 +203,23 @@ TEST_F(TracesRpc, KeepsAsManyAsTheCapAndCountsTheRest) {
   EXPECT_EQ(Named(kCreate).size(), 5);
 }
 
+TEST_F(TracesRpc, ItsCountsAreMetrics) {
+  config().telemetry.metrics_address = "127.0.0.1:0";
+  config().telemetry.sampled_roots_per_second = 1;
+  app();
+  clock().Stand();
+  Call(3);
+  clock().Go();
+  const std::string exported = "holdfast_spans_total{outcome=\"exported\"}";
+  testing::Samples samples;
+  EXPECT_TRUE(testing::WaitUntil([&] {
+    samples = testing::Scrape(app().metrics_address());
+    return samples[exported] == 1;
+  }));
+  EXPECT_EQ(samples.at("holdfast_unsampled_calls_total"), 2);
+  EXPECT_EQ(samples.at("holdfast_span_exports_failed_total"), 0);
+}
+
 TEST_F(TracesRpc, WithoutAnEndpointNothingIsTraced) {
   config().telemetry.otlp_endpoint = "";
   ASSERT_TRUE(CreateInTrace("one").ok());
@@ -210,9 +228,13 @@ TEST_F(TracesRpc, WithoutAnEndpointNothingIsTraced) {
 }
 
 TEST_F(TracesRpc, AReceiverThatIsDownCostsNoCall) {
-  const testing::ReservedPort nobody;
-  config().telemetry.otlp_endpoint = nobody.address();
+  const testing::ReservedPort closed;
+  config().telemetry.otlp_endpoint = closed.address();
+  config().telemetry.metrics_address = "127.0.0.1:0";
   Call(20);
+  EXPECT_TRUE(testing::WaitUntil([&] {
+    return testing::Scrape(app().metrics_address())["holdfast_span_exports_failed_total"] > 0;
+  }));
   const TraceCounts counts = Ended();
   EXPECT_EQ(counts.spans.dropped_stopped, 20);
   EXPECT_EQ(counts.spans.dropped(), 20);

@@ -56,7 +56,7 @@ class WorkerStallTest : public ::testing::Test {
   bool StalledAfter(absl::Duration passed) {
     for (absl::Duration at; at < passed; at += kWorkerBeat) {
       clock_.Advance(kWorkerBeat);
-      stall_.Look(pool_->Now(), clock_.SinceBoot());
+      stall_.Look(pool_->CurrentActivity(), clock_.SinceBoot());
     }
     return stall_.Stalled(clock_.SinceBoot());
   }
@@ -86,14 +86,14 @@ TEST_F(WorkerStallTest, IsWhereTasksWaitAndNoWorkerMakesProgress) {
   EXPECT_FALSE(StalledAfter(kWorkerStallMost - kWorkerBeat));
   EXPECT_TRUE(StalledAfter(2 * kWorkerBeat));
   Go();
-  ASSERT_TRUE(testing::WaitUntil([&] { return pool().load().queued == 0; }));
+  ASSERT_TRUE(testing::WaitUntil([&] { return pool().CurrentLoad().queued == 0; }));
   EXPECT_FALSE(StalledAfter(kWorkerBeat)) << "the workers go on";
 }
 
 TEST_F(WorkerStallTest, IsNoneWhileWorkersWaitForTheStore) {
   OccupyOffCore(kWorkers);
   ASSERT_TRUE(pool().Submit([] {}));
-  ASSERT_EQ(pool().load().queued, 1);
+  ASSERT_EQ(pool().CurrentLoad().queued, 1);
   EXPECT_FALSE(StalledAfter(2 * kWorkerStallMost));
 }
 
@@ -107,7 +107,7 @@ TEST(WorkerStall, IsAlsoWhereThereAreFewerWorkersThanCores) {
   }));
   begun.WaitForNotification();
   ASSERT_TRUE(pool.Submit([] {}));
-  EXPECT_TRUE(pool.Now().wait_for_core);
+  EXPECT_TRUE(pool.CurrentActivity().wait_for_core);
   go.Notify();
 }
 
@@ -120,16 +120,16 @@ TEST_F(WorkerStallTest, IsNoneWhileOneWorkerMakesProgress) {
     EXPECT_TRUE(pool().Submit([&end] { end.WaitForNotification(); }));
   }
   for (size_t task = 0; task + 1 < kTasks; ++task) {
-    EXPECT_TRUE(pool().Now().wait_for_core);
+    EXPECT_TRUE(pool().CurrentActivity().wait_for_core);
     EXPECT_FALSE(StalledAfter(kWorkerStallMost - kWorkerBeat)) << task;
-    const uint64_t steps = pool().Now().steps;
+    const uint64_t steps = pool().CurrentActivity().steps;
     ends[task].Notify();
-    EXPECT_TRUE(testing::WaitUntil([&] { return pool().Now().steps > steps; }));
+    EXPECT_TRUE(testing::WaitUntil([&] { return pool().CurrentActivity().steps > steps; }));
   }
   ends.back().Notify();
   // No task uses what this function owns any more.
   EXPECT_TRUE(testing::WaitUntil([&] {
-    const WorkerPool::Load load = pool().load();
+    const WorkerPool::Load load = pool().CurrentLoad();
     return load.queued == 0 && load.busy == kCores - 1;
   }));
 }

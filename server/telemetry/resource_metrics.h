@@ -1,7 +1,8 @@
 // What is too dear for a scrape to find out, looked at on a beat of its own.
-#ifndef HOLDFAST_SERVER_TELEMETRY_SAMPLER_H_
-#define HOLDFAST_SERVER_TELEMETRY_SAMPLER_H_
+#ifndef HOLDFAST_SERVER_TELEMETRY_RESOURCE_METRICS_H_
+#define HOLDFAST_SERVER_TELEMETRY_RESOURCE_METRICS_H_
 
+#include "server/memory_guard.h"
 #include "server/periodic.h"
 #include "server/telemetry/metrics.h"
 #include "session/clock.h"
@@ -17,15 +18,16 @@
 namespace holdfast {
 
 // How often the process and the file system are looked at.
-inline constexpr absl::Duration kSampleBeat = absl::Seconds(9);
+inline constexpr absl::Duration kResourceBeat = absl::Seconds(9);
 
-// Looks once when it is made, then every kSampleBeat on a thread of its own. What cannot be found
+// Looks once when it is made, then every kResourceBeat on a thread of its own. What cannot be found
 // out is not shown.
-class Sampler final {
+class ResourceMetrics final {
  public:
   struct Parts {
     Metrics& metrics;
     Random& random;
+    const ProcessMemory& memory;
     // Of the files of the active store; empty: it has none.
     std::string root;
     // Called on the thread; must not throw.
@@ -33,10 +35,10 @@ class Sampler final {
   };
   // Gives `parts.metrics` its readers, so no scrape may have begun; the last one ends before this
   // does.
-  explicit Sampler(Parts parts);
-  Sampler(const Sampler&) = delete;
-  Sampler& operator=(const Sampler&) = delete;
-  ~Sampler() = default;
+  explicit ResourceMetrics(Parts parts);
+  ResourceMetrics(const ResourceMetrics&) = delete;
+  ResourceMetrics& operator=(const ResourceMetrics&) = delete;
+  ~ResourceMetrics() = default;
 
  private:
   using Value = std::atomic<double>;
@@ -58,4 +60,4 @@ class Sampler final {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_TELEMETRY_SAMPLER_H_
+#endif  // HOLDFAST_SERVER_TELEMETRY_RESOURCE_METRICS_H_

@@ -1,12 +1,10 @@
-#include "server/telemetry/sampler.h"
+#include "server/telemetry/resource_metrics.h"
 
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace holdfast {
@@ -25,14 +23,6 @@ double EntriesOf(const char* directory) {
 }
 
 double Known(double value) { return value < 0 ? std::numeric_limits<double>::quiet_NaN() : value; }
-
-double ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
-  double size = 0;
-  double resident = -1;
-  if (!(statm >> size >> resident)) return Known(-1);
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
 
 double Seconds(const timeval& time) {
   constexpr double kMicroseconds = 1e6;
@@ -53,7 +43,7 @@ double DescriptorsMost() {
 
 }  // namespace
 
-Sampler::Sampler(Parts parts) : parts_(std::move(parts)) {
+ResourceMetrics::ResourceMetrics(Parts parts) : parts_(std::move(parts)) {
   Look();
   const auto read = [this](Metric metric, const Value& value) {
     parts_.metrics.Read(metric, {}, [&value] { return value.load(); });
@@ -65,24 +55,25 @@ Sampler::Sampler(Parts parts) : parts_(std::move(parts)) {
   read(Metric::kFilesSize, files_size_);
   read(Metric::kFilesFree, files_available_);
   parts_.metrics.Read(Metric::kProcessDescriptorsLimit, {}, DescriptorsMost);
-  beat_ = std::make_unique<Periodic>(kSampleBeat, parts_.random, [this] { Look(); });
+  beat_ = std::make_unique<Periodic>(kResourceBeat, parts_.random, [this] { Look(); });
 }
 
-void Sampler::Look() {
+void ResourceMetrics::Look() {
   LookAtProcess();
   LookAtFiles();
   if (parts_.more) parts_.more();
 }
 
-void Sampler::LookAtProcess() {
-  resident_ = ResidentBytes();
+void ResourceMetrics::LookAtProcess() {
+  const auto resident = static_cast<double>(parts_.memory.Resident());
+  resident_ = resident > 0 ? resident : kUnknown;
   cpu_ = ProcessorSeconds();
   // One is the look's own.
   descriptors_ = Known(EntriesOf("/proc/self/fd") - 1);
   threads_ = Known(EntriesOf("/proc/self/task"));
 }
 
-void Sampler::LookAtFiles() {
+void ResourceMetrics::LookAtFiles() {
   struct statvfs found {};
   const bool known = !parts_.root.empty() && statvfs(parts_.root.c_str(), &found) == 0;
   const auto bytes = [&](fsblkcnt_t blocks) {
