@@ -46,6 +46,7 @@ absl::Status BenchListFs(const Plan& plan, Figures& figures);
 absl::Status BenchMemoryFs(const Plan& plan, Figures& figures);
 absl::Status BenchOverload(const Plan& plan, Figures& figures);
 absl::Status BenchChecker(const Plan& plan, Figures& figures);
+absl::Status BenchTelemetry(const Plan& plan, Figures& figures);
 
 }  // namespace holdfast::bench
 

@@ -23,7 +23,7 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 19> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 20> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
                                              {.name = "append-fs", .run = BenchAppendFs},
                                              {.name = "recover-fs", .run = BenchRecoverFs},
                                              {.name = "resume-fs", .run = BenchResumeFs},
@@ -33,6 +33,7 @@ constexpr std::array<Bench, 19> kBenches = {{{.name = "commit-fs", .run = BenchC
                                              {.name = "overload", .run = BenchOverload},
                                              {.name = "watch", .run = BenchWatch},
                                              {.name = "checker", .run = BenchChecker},
+                                             {.name = "telemetry", .run = BenchTelemetry},
                                              {.name = "commit-pg", .run = BenchCommitPg},
                                              {.name = "append-pg", .run = BenchAppendPg},
                                              {.name = "resume-pg", .run = BenchResumePg},

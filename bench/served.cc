@@ -76,7 +76,8 @@ absl::Status Served::Start() {
   std::filesystem::create_directories(directory_);
   const std::string config = directory_ + "/holdfastd.yaml";
   std::ofstream(config) << "server: {address: '" << address_ << "'}\nstores:\n"
-                        << "  - {name: bench, active: true, " << keeping_.section << "}\n";
+                        << "  - {name: bench, active: true, " << keeping_.section << "}\n"
+                        << lines_ << '\n';
   const auto begin = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(process_, ChildProcess::Start({binary_, "--config", config},
                                                  directory_ + "/holdfastd.log", cores_));

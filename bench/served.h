@@ -41,6 +41,8 @@ class Served {
   // From the next start on it serves at a socket file, which costs both sides less than TCP: where
   // an opponent has one too, and where the transport is not what is measured.
   void ServeAtFile();
+  // From the next start on its configuration has these lines too.
+  void Configure(std::string lines) { lines_ = std::move(lines); }
   // From the next start on the process has these cores alone.
   void KeepTo(Cores cores) { cores_ = std::move(cores); }
   // Starts the process and answers when it says SERVING. UNAVAILABLE when it does not, or when its
@@ -68,7 +70,8 @@ class Served {
   const std::string directory_;
   const Keeping keeping_;
   std::string address_ = "127.0.0.1:0";
-  std::string file_;  // where it is a file
+  std::string file_;   // where it is a file
+  std::string lines_;  // of the configuration, beside what is there always
   Cores cores_;
   std::unique_ptr<ChildProcess> process_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -59,6 +59,7 @@ void WriteEvent(const Invocation& invocation, const v1::WatchSessionResponse& me
                                   "  revision=", event.revision());
   const std::map<std::string, std::string> sorted(event.payload().begin(), event.payload().end());
   for (const auto& [name, value] : sorted) absl::StrAppend(&line, " ", name, "=", value);
+  if (!event.trace_id().empty()) absl::StrAppend(&line, " trace=", event.trace_id());
   invocation.out << Printable(line) << std::endl;
 }
 

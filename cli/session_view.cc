@@ -40,6 +40,11 @@ std::string TurnText(const v1::Session& session) {
                       " journal entries");
 }
 
+// A trace that is not known is not shown.
+void AddTrace(const char* name, const std::string& id, std::vector<Row>& rows) {
+  if (!id.empty()) rows.push_back({name, id});
+}
+
 std::string MarkText(const v1::CancelMark& mark) {
   return absl::StrCat(ScopeText(mark.scope(), mark.name(), mark.turn()), ", asked by ",
                       Short(v1::CancelReason_Name(mark.reason()), "CANCEL_REASON_"), " at ",
@@ -106,6 +111,8 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"store", session.store_id()},
       {"digest", absl::BytesToHexString(session.history_digest())},
   };
+  AddTrace("trace of turn", session.last_turn_trace_id(), rows);
+  AddTrace("trace of snapshot", session.snapshot_trace_id(), rows);
   if (manifest.has_sm_state()) {
     rows.push_back({"state machine", absl::StrCat(manifest.sm_state().sm_ext_id(), " in slot ",
                                                   manifest.sm_state().state_slot_ref())});

@@ -289,8 +289,12 @@ function(holdfast_document_tests folder)
   endforeach()
   add_test(NAME docs.Traces.AreReadByTheProtocolsOwnDefinitions
     COMMAND ${DEBIAN_PYTHON} ${scripts}/otlp.py ${CMAKE_BINARY_DIR})
-  set_tests_properties(docs.Traces.AreReadByTheProtocolsOwnDefinitions PROPERTIES
-    LABELS docs TIMEOUT 600)
+  add_test(NAME docs.Traces.ATurnOfTwoServersIsOneSpan
+    COMMAND ${DEBIAN_PYTHON} ${scripts}/turns.py ${CMAKE_BINARY_DIR})
+  # Both install into one folder.
+  set_tests_properties(docs.Traces.AreReadByTheProtocolsOwnDefinitions
+    docs.Traces.ATurnOfTwoServersIsOneSpan PROPERTIES
+    LABELS docs TIMEOUT 600 RESOURCE_LOCK otlp)
   set_tests_properties(docs.LongAddingAStore.TheChecklistIsEnough PROPERTIES
     LABELS long TIMEOUT 3600 PROCESSORS 2)
 endfunction()

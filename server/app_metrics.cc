@@ -95,6 +95,7 @@ void App::ReadLoad() {
   read(Metric::kStagedLimit, [&limits] { return AsDouble(limits.staged_bytes); });
   read(Metric::kStreams, [this] { return AsDouble(streams_->Count()); });
   read(Metric::kWatchers, [this] { return AsDouble(watches_->Count()); });
+  read(Metric::kWatchLag, [this] { return absl::ToDoubleSeconds(watches_->Lag()); });
   read(Metric::kWatchersLimit, [&limits] { return AsDouble(limits.watchers); });
   read(Metric::kGuardedMemory, [this] { return AsDouble(memory_guard_->held()); });
   read(Metric::kGuardedMemoryLimit,

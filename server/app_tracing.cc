@@ -22,6 +22,7 @@ void App::OpenTracer() {
                           .clock = parts_.clock,
                           .random = parts_.random,
                           .log = parts_.log});
+  if (parts_.store_metrics != nullptr) parts_.store_metrics->Trace(*tracer_);
 }
 
 void App::StopTracer(absl::Duration at_most) {

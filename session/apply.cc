@@ -79,8 +79,8 @@ void ApplyLease(const Change& change, const StoreFacts& facts, Applied& out) {
 
 void ApplyEndTurn(const Change& change, Applied& out) {
   Head& head = out.head;
-  const TurnRecord ended = *head.turn;
-  head.turn.reset();
+  const TurnRecord ended = *std::exchange(head.turn, std::nullopt);
+  head.ended_turn_trace = ended.trace;
   std::erase_if(head.marks, [&](const CancelMark& mark) { return mark.turn == ended.number; });
   if (ended.last_entry > EntryNumber()) {
     if (IsFull(head.ended, kEndedTurnsKept)) head.ended.erase(head.ended.begin());
@@ -143,11 +143,12 @@ void ApplyContents(const Change& change, Applied& out) {
   out.deleted_slots = change.deleted_slots;
 }
 
-void ApplySnapshot(Head& head) {
+void ApplySnapshot(const TraceRef& trace, Head& head) {
   if (IsFull(head.snapshots, kSnapshotsKept)) head.snapshots.erase(head.snapshots.begin());
   head.snapshots.push_back({.at = {.revision = head.revision, .journal = head.journal},
                             .generation = head.generation,
                             .messages = head.messages});
+  head.snapshot_trace = trace;
   const JournalNumber floor = JournalFloor(head);
   std::erase_if(head.ended, [&](const EndedTurn& turn) { return turn.last_journal <= floor; });
 }
@@ -161,8 +162,8 @@ void ApplyBeginTurn(const BeginTurn& begin, absl::Time now, Applied& out) {
                          .last_entry = EntryNumber(),
                          .folded = EntryNumber(),
                          .journal_before = head.journal,
-                         .trace_id = begin.trace_id,
-                         .span_id = begin.span_id};
+                         .trace = begin.trace,
+                         .parent_span_id = begin.parent_span_id};
   out.receipt.turn = head.last_turn;
 }
 
@@ -213,7 +214,7 @@ void ApplyEvents(const Change& change, absl::Time now, Applied& out) {
                 .name = draft.name,
                 .revision = head.revision,
                 .correlation_id = change.correlation_id,
-                .trace_id = change.trace_id,
+                .trace_id = change.trace.id,
                 .time = now,
                 .payload = draft.payload};
     for (const Given given : draft.given) {
@@ -250,6 +251,7 @@ void ApplyAudit(const Change& change, absl::Time now, Applied& out) {
                      .audit_class = draft->audit_class,
                      .code = draft->code,
                      .correlation_id = change.correlation_id,
+                     .trace_id = change.trace.id,
                      .revision = head.revision,
                      .epoch = head.lease.epoch,
                      .time = now,
@@ -291,7 +293,7 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
     head.close_reason = change.close_reason;
   }
   ApplyContents(change, out);
-  if (change.snapshot) ApplySnapshot(head);
+  if (change.snapshot) ApplySnapshot(change.trace, head);
   if (change.begin_turn) ApplyBeginTurn(*change.begin_turn, facts.now, out);
   if (change.hands_out_sm_slot) {
     out.receipt.sm_slot_handed_out = true;

@@ -9,7 +9,11 @@ namespace holdfast {
 
 Digest AuditHash(const AuditRecord& record) {
   Encoder out;
-  out.Raw(View(record.previous)).Number(record.seq.value());
+  out.Raw(View(record.previous));
+  // Where the first version has the record's number, which is never 0.
+  const bool traced = record.version == AuditVersion::kWithTrace;
+  if (traced) out.Number(0).Number(static_cast<uint64_t>(record.version)).Text(record.trace_id);
+  out.Number(record.seq.value());
   out.Text(record.audit_class).Text(record.code).Text(record.correlation_id);
   out.Number(record.revision.value()).Number(record.epoch.value()).Time(record.time);
   out.Number(record.data.size());

@@ -109,15 +109,23 @@ struct Grant {
   std::string secret;  // kSecretBytes of randomness
 };
 
+// A turn and the one before it, as the decision to end it knew them. For observers: a store makes
+// nothing of it.
+struct KnownTurn {
+  TurnRecord turn;
+  TraceRef previous;
+};
+
 struct EndTurn {
   TurnOutcome outcome = TurnOutcome::kOk;
   bool committed = false;  // its journal is folded into the snapshot, else it leaves no trace
+  std::optional<KnownTurn> known;
 };
 
 struct BeginTurn {
   TurnSource source = TurnSource::kUser;
-  std::string trace_id;
-  std::string span_id;
+  TraceRef trace;
+  std::string parent_span_id;
 };
 
 // A number that only the store can give, put into an event's payload when it does.
@@ -175,7 +183,7 @@ struct Change {
   bool tombstone = false;
 
   std::string correlation_id;
-  std::string trace_id;
+  TraceRef trace;
 };
 
 }  // namespace holdfast

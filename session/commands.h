@@ -21,8 +21,8 @@ namespace holdfast {
 // Who calls, and what ties the call to a trace.
 struct Caller {
   TenantId tenant;
-  std::string trace_id;  // 32 hexadecimal digits, or empty
-  std::string span_id;   // 16 hexadecimal digits, or empty
+  TraceRef trace;       // that the caller named, or that the call is recorded in
+  std::string span_id;  // 16 hexadecimal digits, or empty; a turn that the call begins is below it
 };
 
 struct CreateCommand {

@@ -27,7 +27,7 @@ Change Start(const Caller& caller, SessionKey key, const std::optional<RequestSt
   change.key = std::move(key);
   change.request = request;
   change.guard = guard;
-  change.trace_id = caller.trace_id;
+  change.trace = caller.trace;
   change.correlation_id = request ? request->id.value() : "";
   return change;
 }
@@ -36,7 +36,7 @@ Change Start(const Caller& caller, SessionKey key, const std::optional<RequestSt
 // carries nothing of it that others read.
 void HideGrant(const RequestStamp& stamp, Change& change) {
   change.correlation_id = GrantCorrelation(stamp.id);
-  if (Mentions(change.trace_id, stamp.id)) change.trace_id.clear();
+  if (Mentions(change.trace.id, stamp.id)) change.trace = {};
 }
 
 // The change, unless its guard refuses it already.
@@ -58,10 +58,17 @@ EventDraft TurnStart(TurnSource source) {
 
 EventDraft Plain(const char* name) { return {.name = name, .payload = {}, .given = {}}; }
 
+// The end of the active turn.
+EndTurn End(const Head& head, TurnOutcome outcome, bool committed) {
+  EndTurn end{.outcome = outcome, .committed = committed, .known = std::nullopt};
+  if (head.turn) end.known = KnownTurn{.turn = *head.turn, .previous = head.ended_turn_trace};
+  return end;
+}
+
 // Ends the active turn, if there is one, without a snapshot.
 void Abandon(const Head& head, TurnOutcome outcome, Change& change) {
   if (!head.turn) return;
-  change.end_turn = EndTurn{.outcome = outcome, .committed = false};
+  change.end_turn = End(head, outcome, false);
   change.events.push_back(TurnEnd(head.turn->number, outcome));
 }
 
@@ -96,7 +103,7 @@ std::map<std::string, std::string> FactsOf(const CancelMark& mark) {
 
 void Begin(const Caller& caller, TurnSource source, Change& change) {
   change.begin_turn =
-      BeginTurn{.source = source, .trace_id = caller.trace_id, .span_id = caller.span_id};
+      BeginTurn{.source = source, .trace = caller.trace, .parent_span_id = caller.span_id};
   change.events.push_back(TurnStart(source));
 }
 
@@ -270,7 +277,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
       Start(caller, {caller.tenant, command.session}, StampOf(command), GuardOf(command));
   change.moves_revision = true;
   change.renews_lease = true;
-  change.end_turn = EndTurn{.outcome = command.outcome, .committed = true};
+  change.end_turn = End(head, command.outcome, true);
   change.events = {TurnEnd(command.turn, command.outcome), Plain(kSessionPersisted)};
   Snapshot({.messages = command.messages,
             .slots = command.slots,

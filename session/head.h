@@ -42,8 +42,8 @@ struct TurnRecord {
   EntryNumber last_entry;
   EntryNumber folded;            // the last one that a snapshot inside the turn holds
   JournalNumber journal_before;  // the journal as it was when the turn began
-  std::string trace_id;  // of the call that began it, so that whoever ends it closes the span
-  std::string span_id;
+  TraceRef trace;                // of the call that began it
+  std::string parent_span_id;    // the turn's span hangs below it; 16 hexadecimal digits, or empty
 };
 
 // A snapshot that is still kept.
@@ -83,6 +83,7 @@ struct Head {
   std::optional<RequestId> last_committed_request;
   EntryNumber last_entry_between;  // of turn 0
   std::vector<EndedTurn> ended;
+  TraceRef ended_turn_trace;  // of the last turn that has ended
 
   // The manifest.
   Mode mode = Mode::kAsk;
@@ -95,6 +96,7 @@ struct Head {
   Digest history{};     // running digest over the messages
 
   std::vector<SnapshotRecord> snapshots;  // oldest first, never empty
+  TraceRef snapshot_trace;                // of the change that wrote the newest one
   bool sm_slot_pending = false;           // handed out with the first turn of this epoch
   JournalNumber journal;                  // entries ever accepted
   EventSeq last_event;

@@ -45,7 +45,11 @@ size_t HeapSize(const std::vector<CancelMark>& marks) {
   return bytes;
 }
 
-size_t HeapSize(const TurnRecord& turn) { return HeapSize(turn.trace_id) + HeapSize(turn.span_id); }
+size_t HeapSize(const TraceRef& trace) { return HeapSize(trace.id); }
+
+size_t HeapSize(const TurnRecord& turn) {
+  return HeapSize(turn.trace) + HeapSize(turn.parent_span_id);
+}
 
 size_t HeapSize(const StateMachineRef& sm) { return HeapSize(sm.ext_id) + HeapSize(sm.slot_ref); }
 
@@ -66,8 +70,9 @@ size_t HeapSize(const SessionKey& key) { return HeapSize(key.tenant) + HeapSize(
 size_t HeapSize(const Head& head) {
   return HeapSize(head.store) + HeapSize(head.uid) + HeapSize(head.lease.holder) +
          PlainSize(head.grants) + HeapSize(head.turn) + HeapSize(head.last_committed_request) +
-         PlainSize(head.ended) + HeapSize(head.project_root) + HeapSize(head.sm) +
-         PlainSize(head.snapshots) + HeapSize(head.attributes) + HeapSize(head.marks);
+         PlainSize(head.ended) + HeapSize(head.ended_turn_trace) + HeapSize(head.snapshot_trace) +
+         HeapSize(head.project_root) + HeapSize(head.sm) + PlainSize(head.snapshots) +
+         HeapSize(head.attributes) + HeapSize(head.marks);
 }
 
 }  // namespace holdfast

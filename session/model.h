@@ -68,6 +68,13 @@ struct StagedBytes {
   bool operator==(const StagedBytes&) const = default;
 };
 
+// The trace that something belongs to.
+struct TraceRef {
+  std::string id;        // 32 lower-case hexadecimal digits; empty: none is known
+  bool sampled = false;  // its spans are recorded
+  bool operator==(const TraceRef&) const = default;
+};
+
 // A history entry on its way in or out. `seq` is given by the store.
 struct Message {
   MessageSeq seq;
@@ -110,12 +117,20 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
+// Of an audit record: which of its parts are stored and hashed.
+enum class AuditVersion : uint8_t {
+  kWithoutTrace = 1,
+  kWithTrace = 2,
+};
+
 // A record of the audit chain: hash = SHA-256(previous hash, everything else).
 struct AuditRecord {
+  AuditVersion version = AuditVersion::kWithTrace;
   AuditSeq seq;
   std::string audit_class;  // for example "SessionLifecycle"
   std::string code;         // for example "resume"
   std::string correlation_id;
+  std::string trace_id;  // as of an event; empty in the first version
   Revision revision;
   Epoch epoch;
   absl::Time time;

@@ -1,14 +1,21 @@
-// What a store tells of its own work, for metrics. A store that has nothing to tell of a kind is
-// silent about it.
+// What a store tells of its own work, for metrics and spans. A store that has nothing to tell of a
+// kind is silent about it.
 #ifndef HOLDFAST_SESSION_STORE_METER_H_
 #define HOLDFAST_SESSION_STORE_METER_H_
+
+#include "session/lifecycle.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace holdfast {
 
@@ -30,10 +37,28 @@ struct ConnectionUse {
   uint32_t timeline = 0;  // the newest that was seen; 0: none
 };
 
+// How many sessions there are, by Lifecycle.
+using SessionCounts = std::array<size_t, kLifecycles>;
+
 // What a statement finds out about the database.
 struct DatabaseUse {
   uint64_t bytes = 0;
   size_t servers = 0;  // that serve it
+  size_t active = 0;   // sessions that are ACTIVE
+};
+
+// A recorded span that a store works for.
+struct RecordedSpan {
+  std::string trace_id;  // 32 lower-case hexadecimal digits
+  std::string span_id;   // 16, likewise
+  std::string trace_state;
+};
+
+// A statement that a store sent to its database, with the answer.
+struct StatementRun {
+  std::string_view name;  // a literal
+  absl::Duration took;
+  std::string error;  // its SQLSTATE; "connection" when there was no answer; empty: it succeeded
 };
 
 class StoreMeter {
@@ -50,6 +75,14 @@ class StoreMeter {
   virtual void OnConnections(std::function<ConnectionUse()> read) = 0;
   // How to measure the database, by a statement. Called once, likewise.
   virtual void OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measure) = 0;
+
+  // How to count the sessions: `count` is quick and causes no statement. Called once, likewise.
+  virtual void OnSessions(std::function<SessionCounts()> count) = 0;
+  // The span that the calling thread works for; nullopt where nothing is recorded.
+  [[nodiscard]] virtual std::optional<RecordedSpan> CurrentSpan() const = 0;
+  // `run` was for the operations of `spans`: one, or the members of a group. Called by several
+  // threads at once, and only where `spans` is not empty.
+  virtual void StatementEnded(const StatementRun& run, const std::vector<RecordedSpan>& spans) = 0;
 
   // One that takes no notice.
   static StoreMeter& None();

@@ -124,6 +124,7 @@ class FsStore final : public SessionStore {
                                      .space = space_,
                                      .note = options_.note,
                                      .meter = *options_.meter});
+    options_.meter->OnSessions([this] { return listing_.Counts(); });
     table_.emplace(*environment_, options_.open_sessions);
     census_.emplace(*environment_, *table_, listing_);
     RETURN_IF_ERROR(Explain(census_->FinishDeletes()));

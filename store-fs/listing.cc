@@ -80,6 +80,21 @@ SessionRow MarkedRow(const SessionId& id, const absl::Status& refusal) {
   return row;
 }
 
+void Listing::Count(Tenant& tenant, const SessionRow& row, bool in) {
+  if (row.mark != SessionRow::Mark::kOk) return;
+  size_t& count = tenant.counts.at(static_cast<size_t>(row.lifecycle));
+  in ? ++count : --count;
+}
+
+SessionCounts Listing::Counts() const {
+  SessionCounts sum{};
+  const absl::MutexLock lock(&mutex_);
+  for (const auto& [id, tenant] : tenants_) {
+    for (size_t i = 0; i < sum.size(); ++i) sum.at(i) += tenant.counts.at(i);
+  }
+  return sum;
+}
+
 void Listing::Take(Tenant& tenant, const std::string& id) {
   const auto found = tenant.by_id.find(id);
   if (found == tenant.by_id.end()) return;
@@ -87,6 +102,7 @@ void Listing::Take(Tenant& tenant, const std::string& id) {
   const auto project = tenant.by_project.find(row->second.project_root);
   project->second.erase(found->second);
   if (project->second.empty()) tenant.by_project.erase(project);
+  Count(tenant, row->second, false);
   tenant.rows.erase(row);
   tenant.active.erase(id);
   tenant.cancelling.erase(id);
@@ -100,8 +116,13 @@ void Listing::Place(Tenant& tenant, const SessionRow& row) {
   if (known != tenant.by_id.end()) {
     SessionRow& stored = tenant.rows.find(known->second)->second;
     // Both are fixed for the life of a session, but a damaged one that was mended gets new ones.
-    if (known->second != key || stored.project_root != row.project_root) Take(tenant, id);
+    if (known->second != key || stored.project_root != row.project_root) {
+      Take(tenant, id);
+    } else {
+      Count(tenant, stored, false);
+    }
   }
+  Count(tenant, row, true);
   tenant.rows.insert_or_assign(key, row);
   tenant.by_id.insert_or_assign(id, key);
   tenant.by_project[row.project_root].insert(key);

@@ -5,6 +5,7 @@
 
 #include "session/head.h"
 #include "session/store.h"
+#include "session/store_meter.h"
 #include "store-fs/index.h"
 
 #include "absl/base/thread_annotations.h"
@@ -45,6 +46,8 @@ class Listing {
   [[nodiscard]] std::vector<SessionKey> Active(const std::optional<SessionKey>& after) const;
   // Sessions that are being cancelled by their rows, likewise.
   [[nodiscard]] std::vector<SessionKey> Cancelling(const std::optional<SessionKey>& after) const;
+  // Readable sessions by their rows.
+  [[nodiscard]] SessionCounts Counts() const;
   void SetComplete() { complete_ = true; }
   [[nodiscard]] bool complete() const { return complete_; }
 
@@ -57,11 +60,14 @@ class Listing {
     std::map<std::string, std::set<Key>> by_project;
     std::set<std::string> active;
     std::set<std::string> cancelling;
+    SessionCounts counts{};
   };
 
   std::vector<SessionKey> KeysIn(std::set<std::string> Tenant::*ids,
                                  const std::optional<SessionKey>& after) const;
   static void Take(Tenant& tenant, const std::string& id);
+  // Counts a row in or out.
+  static void Count(Tenant& tenant, const SessionRow& row, bool in);
   static void Place(Tenant& tenant, const SessionRow& row);
 
   mutable absl::Mutex mutex_;

@@ -61,7 +61,8 @@ void NoteTimeline(const Rows& rows, Connection& connection, Pool& pool) {
 }
 
 // A connection that turns out to have ended before it could carry the statement out is replaced.
-Written Send(const Statement& statement, const Params& params, const Database& database) {
+Written Send(const Statement& statement, const Params& params,
+             const std::vector<RecordedSpan>& spans, const Database& database) {
   constexpr int kTries = 3;
   Written written;
   for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -71,7 +72,9 @@ Written Send(const Statement& statement, const Params& params, const Database& d
       written.unreached = connection.status();
       return written;
     }
-    written = From((*connection)->Run(statement, params), statement, database);
+    written =
+        From(database.RunFor(spans, absl::InfiniteDuration(), **connection, statement, params),
+             statement, database);
     if (written.rows) {
       NoteTimeline(*written.rows, **connection, database.pool);
       return written;
@@ -112,7 +115,11 @@ void Committer::SetWritersMost(int writers) {
 }
 
 Written Committer::WriteTogether(const DecidedChange& change) {
-  Member self{.change = &change, .bytes = BytesOf(change)};
+  Member self{.change = &change,
+              .bytes = BytesOf(change),
+              .span = database_.meter.CurrentSpan(),
+              .written = {},
+              .called = {}};
   if (!Queue(self)) {
     const OffCore waiting;
     self.called.WaitForNotification();
@@ -167,7 +174,7 @@ Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locke
   Written written = Send(kChange,
                          ParamsOf(change, when_locked,
                                   {.writer = database_.writer, .now = database_.store_clock.Now()}),
-                         database_);
+                         database_.CurrentSpans(), database_);
   if (written.rows && !written.rows->Bool(0, kOutcomeSkipped)) {
     database_.meter.GroupWritten({.changes = 1, .bytes = BytesOf(change)});
   }
@@ -194,12 +201,16 @@ void Committer::Run(const std::vector<Member*>& batch) const {
     return;
   }
   std::vector<const DecidedChange*> changes;
+  std::vector<RecordedSpan> spans;
   changes.reserve(batch.size());
-  for (const Member* member : batch) changes.push_back(member->change);
+  for (const Member* member : batch) {
+    changes.push_back(member->change);
+    if (member->span) spans.push_back(*member->span);
+  }
   const Written all =
       Send(kChangeMany,
            ParamsOfMany(changes, {.writer = database_.writer, .now = database_.store_clock.Now()}),
-           database_);
+           spans, database_);
   // Certainly rolled back for the sake of one of them: each is tried by itself. If for somebody
   // else's sake, then after a while.
   if (all.rows) {

@@ -70,6 +70,7 @@ class Committer {
   struct Member {
     const DecidedChange* change = nullptr;
     size_t bytes = 0;
+    std::optional<RecordedSpan> span;
     bool writes = false;  // it is to write its own change and what waits
     bool alone = false;   // it must be written again, by its own call
     Written written;

@@ -28,9 +28,10 @@ absl::StatusOr<Rows> Database::AskFor(Purpose purpose, absl::Duration patience,
                                       const Statement& statement, const Params& params) const {
   constexpr int kTries = 2;
   Failure failure;
+  const std::vector<RecordedSpan> spans = CurrentSpans();
   for (int attempt = 0; attempt < kTries; ++attempt) {
     ASSIGN_OR_RETURN(Pool::Lease connection, pool.Take(kConnectionWait, purpose));
-    Answer answer = connection->RunWithin(patience, statement, params);
+    Answer answer = RunFor(spans, patience, *connection, statement, params);
     if (Rows* const rows = std::get_if<Rows>(&answer)) return std::move(*rows);
     failure = std::get<Failure>(std::move(answer));
     Report(statement, failure);
@@ -38,6 +39,26 @@ absl::StatusOr<Rows> Database::AskFor(Purpose purpose, absl::Duration patience,
   }
   failure.effect = Effect::kNone;
   return RefusalFor(failure);
+}
+
+std::vector<RecordedSpan> Database::CurrentSpans() const {
+  std::vector<RecordedSpan> spans;
+  if (auto span = meter.CurrentSpan()) spans.push_back(*std::move(span));
+  return spans;
+}
+
+Answer Database::RunFor(const std::vector<RecordedSpan>& spans, absl::Duration patience,
+                        Connection& connection, const Statement& statement,
+                        const Params& params) const {
+  if (spans.empty()) return connection.RunWithin(patience, statement, params);
+  const absl::Duration before = clock.SinceBoot();
+  Answer answer = connection.RunWithin(patience, statement, params);
+  StatementRun run{.name = statement.name, .took = clock.SinceBoot() - before, .error = {}};
+  if (const auto* failure = std::get_if<Failure>(&answer)) {
+    run.error = failure->sqlstate.empty() ? "connection" : failure->sqlstate;
+  }
+  meter.StatementEnded(run, spans);
+  return answer;
 }
 
 void Database::Report(const Statement& statement, const Failure& failure) const {

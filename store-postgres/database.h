@@ -49,6 +49,13 @@ struct Database {
   absl::StatusOr<Rows> AskWithin(absl::Duration patience, const Statement& statement,
                                  const Params& params) const;
 
+  // Sends `statement` over `connection`, and tells the meter what it took if there are `spans` that
+  // it is for. As Connection::RunWithin.
+  Answer RunFor(const std::vector<RecordedSpan>& spans, absl::Duration patience,
+                Connection& connection, const Statement& statement, const Params& params) const;
+  // The span of the calling thread, if it is recorded.
+  [[nodiscard]] std::vector<RecordedSpan> CurrentSpans() const;
+
   // Tells the operator of `failure`.
   void Report(const Statement& statement, const Failure& failure) const;
 

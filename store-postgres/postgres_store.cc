@@ -62,7 +62,8 @@ constexpr Statement kReopen = {"reopen",
 constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
 constexpr Statement kDatabaseUse = {
     "database_use",
-    "SELECT pg_database_size(current_database()), (SELECT count(*) FROM holdfast.serving)"};
+    "SELECT pg_database_size(current_database()), (SELECT count(*) FROM holdfast.serving),"
+    " (SELECT count(*) FROM holdfast.session WHERE sweep AND NOT deleted AND lifecycle = 1)"};
 constexpr Statement kProbe = {"probe", "INSERT INTO holdfast.probe VALUES (holdfast.clock())"};
 constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast.probe"};
 
@@ -311,7 +312,8 @@ class PostgresStore final : public SessionStore {
       ASSIGN_OR_RETURN(const Rows rows,
                        database_.AskWithin(kHealthPatience, kDatabaseUse, Params()));
       return DatabaseUse{.bytes = static_cast<uint64_t>(rows.Int(0, 0)),
-                         .servers = static_cast<size_t>(rows.Int(0, 1))};
+                         .servers = static_cast<size_t>(rows.Int(0, 1)),
+                         .active = static_cast<size_t>(rows.Int(0, 2))};
     });
   }
 

@@ -27,8 +27,6 @@ constexpr char kHiddenText[] = "***";
 constexpr char kTraceParent[] = "traceparent";
 constexpr char kTraceState[] = "tracestate";
 constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
-constexpr size_t kTraceIdBytes = 16;
-constexpr size_t kSpanIdBytes = 8;
 
 bool HasDeadline(const grpc::CallbackServerContext& context) {
   return context.deadline() != std::chrono::system_clock::time_point::max();
@@ -136,17 +134,19 @@ std::string Call::TraceMetadata(const char* name) const {
 void Call::ReadTrace() {
   auto parent = ParseTraceParent(TraceMetadata(kTraceParent));
   if (parent) {
-    caller_.trace_id = parent->trace_id;
+    caller_.trace.id = parent->trace_id;
     caller_.span_id = parent->span_id;
   }
-  // Events carry only a trace that the caller knows; log line and refusal always have one.
-  facts_.trace_id = caller_.trace_id;
-  if (facts_.trace_id.empty()) {
-    facts_.trace_id = absl::BytesToHexString(edge_.random.Bytes(kTraceIdBytes));
-  }
+  // A session remembers only a trace that the caller knows or that is recorded; log line and
+  // refusal always have one.
+  facts_.trace_id =
+      parent ? parent->trace_id : absl::BytesToHexString(edge_.random.Bytes(kTraceIdBytes));
   if (edge_.tracer != nullptr) BeginSpan(std::move(parent));
   span_id_ = span_ != nullptr ? span_->span().span_id
                               : absl::BytesToHexString(edge_.random.Bytes(kSpanIdBytes));
+  if (span_ == nullptr) return;
+  caller_.trace = {.id = facts_.trace_id, .sampled = true};
+  if (caller_.span_id.empty()) caller_.span_id = span_id_;
 }
 
 void Call::BeginSpan(std::optional<TraceParent> parent) {

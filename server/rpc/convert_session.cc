@@ -76,6 +76,8 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   out.set_history_digest(std::string(View(head.history)));
   if (head.turn) WriteTurn(*head.turn, *out.mutable_turn());
   out.set_last_turn(head.last_turn.value());
+  out.set_last_turn_trace_id(head.turn ? head.turn->trace.id : head.ended_turn_trace.id);
+  out.set_snapshot_trace_id(head.snapshot_trace.id);
   WriteLease(head.lease, *out.mutable_lease());
   out.mutable_attributes()->insert(head.attributes.begin(), head.attributes.end());
   *out.mutable_created_at() = ToWire(head.created_at);
@@ -159,6 +161,8 @@ void Write(const AuditRecord& record, pb::AuditRecord& out) {
   out.mutable_data()->insert(record.data.begin(), record.data.end());
   out.set_previous_hash(std::string(View(record.previous)));
   out.set_hash(std::string(View(record.hash)));
+  out.set_trace_id(record.trace_id);
+  out.set_version(static_cast<uint32_t>(record.version));
 }
 
 void Write(const SlotReport& report, pb::SlotReport& out) {

@@ -123,8 +123,8 @@ void WatchFeed::Add(const Event& event, Page& page) const {
   holdfast::v1::WatchSessionResponse message;
   Write(event, *message.mutable_event());
   message.set_cursor(cursors_.Make(event.seq));
-  auto made =
-      std::make_shared<WatchedEvent>(WatchedEvent{.seq = event.seq, .message = ToBytes(message)});
+  auto made = std::make_shared<WatchedEvent>(
+      WatchedEvent{.seq = event.seq, .time = event.time, .message = ToBytes(message)});
   page.last = event.seq;
   page.bytes += made->message.Length() + kEventBytes;
   page.events.push_back(std::move(made));

@@ -33,6 +33,7 @@ uint64_t WatchReadsNow();
 // An event as it is sent. Immutable.
 struct WatchedEvent {
   EventSeq seq;
+  absl::Time time;
   Bytes message;
 };
 

@@ -65,6 +65,13 @@ size_t WatchHub::Count() {
   return watchers_.size();
 }
 
+absl::Duration WatchHub::Lag() {
+  absl::Duration longest;
+  const absl::Time now = clock_.Wall();
+  for (const auto& watcher : Everybody()) longest = std::max(longest, watcher->Lag(now));
+  return longest;
+}
+
 void WatchHub::Drain(absl::Duration patience) {
   {
     const absl::MutexLock lock(&mutex_);

@@ -66,6 +66,8 @@ class WatchHub {
 
   // How many watchers there are.
   size_t Count();
+  // The longest Watcher::Lag.
+  absl::Duration Lag();
 
   // Runs `task` on a worker of the deliveries; false, without having kept it, when their queue is
   // full, as it is only where there are more tasks than watchers.

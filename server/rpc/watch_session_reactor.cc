@@ -77,6 +77,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   void Wake() override {
     const absl::MutexLock lock(&mutex_);
     woken_ = true;
+    if (caught_up_ && !behind_) behind_ = edge_.clock.Wall();
     if (state_ == State::kIdle) LookOn();
   }
 
@@ -92,6 +93,11 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
       ending = LookAfter(now);
     }
     if (ending) Conclude(*ending);
+  }
+
+  absl::Duration Lag(absl::Time now) override {
+    const absl::MutexLock lock(&mutex_);
+    return behind_ ? std::max(now - *behind_, absl::ZeroDuration()) : absl::ZeroDuration();
   }
 
   void Leave() override {
@@ -199,6 +205,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
     switch (step->kind) {
       case Kind::kSend:
         place_.after = step->event->seq;
+        if (caught_up_) behind_ = step->event->time;
         Send(step->event->message);
         break;
       case Kind::kOver:
@@ -221,6 +228,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
       Send(Progress());
       return;
     }
+    behind_.reset();
     state_ = State::kIdle;
     if (woken_) LookOn();
   }
@@ -318,6 +326,8 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;      // look once more before waiting
   bool caught_up_ ABSL_GUARDED_BY(mutex_) = false;  // the first progress message was sent
   bool progress_due_ ABSL_GUARDED_BY(mutex_) = false;
+  // When the oldest event happened that was not sent, as far as is known.
+  std::optional<absl::Time> behind_ ABSL_GUARDED_BY(mutex_);
   bool leaving_ ABSL_GUARDED_BY(mutex_) = false;
   bool gone_ ABSL_GUARDED_BY(mutex_) = false;
   bool done_ ABSL_GUARDED_BY(mutex_) = false;

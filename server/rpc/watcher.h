@@ -20,6 +20,9 @@ class Watcher {
   virtual void Resume() = 0;
   // About once every kWatchBeat; `now` is time since boot.
   virtual void Tend(absl::Duration now) = 0;
+  // How long ago, at `now`, the oldest event happened that this watcher has not been sent; zero at
+  // the end of the events, and until it has come there for the first time.
+  virtual absl::Duration Lag(absl::Time now) = 0;
   // The server stops: say so to the client, and go.
   virtual void Leave() = 0;
 };

@@ -3,6 +3,7 @@
 #include "server/telemetry/active_span.h"
 #include "server/telemetry/span_failure.h"
 #include "server/telemetry/transition.h"
+#include "server/telemetry/turn_span.h"
 
 #include <cstdint>
 #include <optional>
@@ -12,8 +13,6 @@
 
 namespace holdfast {
 namespace {
-
-constexpr char kPostgres[] = "postgres";
 
 std::string_view OutcomeOf(CommitResult::Kind kind) {
   switch (kind) {
@@ -37,8 +36,6 @@ void AddSession(const Change& change, Span& span) {
 
 void DescribeStore(const std::string& kind, Span& span) {
   span.name = "store.Commit";
-  span.kind = kind == kPostgres ? SpanKind::kClient : SpanKind::kInternal;
-  if (kind == kPostgres) span.attributes.push_back({"db.system.name", "postgresql"});
   span.attributes.push_back({"holdfast.store.kind", kind});
 }
 
@@ -49,6 +46,12 @@ void DescribeResult(const absl::StatusOr<CommitResult>& result, Span& span) {
                                    : span.status.failed ? "failed"
                                                         : "refused";
   span.attributes.push_back({"holdfast.commit.outcome", std::string(outcome)});
+}
+
+// Of the server's own accord, as a sweep does.
+bool IsOwnAct(const Change& change) {
+  const Trigger trigger = change.guard.trigger;
+  return trigger == Trigger::kRecover || trigger == Trigger::kEndCancelled;
 }
 
 void DescribeTransition(const AppliedTransition& transition, const CommitResult& result,
@@ -68,27 +71,56 @@ void DescribeTransition(const AppliedTransition& transition, const CommitResult&
 
 }  // namespace
 
-void CommitSpans::Record(const Change& change, const absl::StatusOr<CommitResult>& result,
-                         absl::Duration took) const {
+std::optional<Span> CommitSpans::Begin() const {
   const Span* const call = ActiveSpan::OfThisThread();
-  if (call == nullptr) return;
-  Span store = ChildOf(*call, tracer_->NewSpanId());
+  if (call == nullptr) return std::nullopt;
+  return ChildOf(*call, tracer_->NewSpanId());
+}
+
+void CommitSpans::Record(const Change& change, const absl::StatusOr<CommitResult>& result,
+                         absl::Duration took, std::optional<Span> begun) const {
+  const bool applied = result.ok() && result->kind == CommitResult::Kind::kApplied;
+  if (applied) {
+    if (auto turn = TurnSpanOf(change, result->head)) tracer_->Add(*std::move(turn));
+  }
+  const Span* const call = ActiveSpan::OfThisThread();
+  std::optional<Span> transition;
+  if (applied && change.to) transition = TransitionSpan(change, *result, call);
+  if (!begun && transition) begun = ChildOf(*transition, tracer_->NewSpanId());
+  if (!begun) return;
+  Span& store = *begun;
   store.end = tracer_->clock().Wall();
   store.start = store.end - took;
   DescribeStore(store_kind_, store);
   AddSession(change, store);
   DescribeResult(result, store);
-  const bool applied = result.ok() && result->kind == CommitResult::Kind::kApplied;
-  const auto made = applied && change.to ? TransitionOf(change, result->head) : std::nullopt;
-  if (made) {
-    Span transition = ChildOf(*call, tracer_->NewSpanId());
-    transition.start = store.start;
-    transition.end = store.end;
-    DescribeTransition(*made, *result, transition);
-    AddSession(change, transition);
-    tracer_->Add(std::move(transition));
+  if (transition) {
+    transition->start = store.start;
+    transition->end = store.end;
+    tracer_->Add(*std::move(transition));
   }
-  tracer_->Add(std::move(store));
+  tracer_->Add(*std::move(begun));
+}
+
+std::optional<Span> CommitSpans::TransitionSpan(const Change& change, const CommitResult& result,
+                                                const Span* call) const {
+  const auto made = TransitionOf(change, result.head);
+  if (!made) return std::nullopt;
+  std::string id = TransitionSpanId(result.head.uid, result.receipt.revision);
+  Span span;
+  if (call != nullptr) {
+    span = ChildOf(*call, std::move(id));
+  } else {
+    // A change that no call asked for is a trace of its own.
+    if (!IsOwnAct(change)) return std::nullopt;
+    span.trace_id = tracer_->NewTraceId();
+    span.span_id = std::move(id);
+    if (!tracer_->Sample(span.trace_id, std::nullopt)) return std::nullopt;
+  }
+  DescribeTransition(*made, result, span);
+  AddSession(change, span);
+  span.links = TransitionLinks(change, result.head);
+  return span;
 }
 
 }  // namespace holdfast

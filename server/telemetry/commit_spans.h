@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_COMMIT_SPANS_H_
 #define HOLDFAST_SERVER_TELEMETRY_COMMIT_SPANS_H_
 
+#include "server/telemetry/span.h"
 #include "server/telemetry/tracer.h"
 #include "session/change.h"
 #include "session/store.h"
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,13 +24,22 @@ class CommitSpans final {
   CommitSpans(Tracer& tracer, std::string store_kind)
       : tracer_(&tracer), store_kind_(std::move(store_kind)) {}
 
-  // The store has answered `change` with `result`, on this thread, after `took`. Exports a span
+  // The span of a change that the store is about to be given on this thread, for what the store
+  // does below it. nullopt: the call is not recorded.
+  [[nodiscard]] std::optional<Span> Begin() const;
+  // The store has answered `change` with `result`, on this thread, after `took`; `begun` is what
+  // Begin answered. For a call that is recorded, and for what a sweep changed, exports a span
   // `store.Commit`, and where the change was applied and set the lifecycle a span
-  // `session.transition`; nothing for a call that is not recorded.
-  void Record(const Change& change, const absl::StatusOr<CommitResult>& result,
-              absl::Duration took) const;
+  // `session.transition`. A turn that the change has ended is exported as `session.turn`, if the
+  // call that began it was recorded.
+  void Record(const Change& change, const absl::StatusOr<CommitResult>& result, absl::Duration took,
+              std::optional<Span> begun) const;
 
  private:
+  // Without its times. nullopt: there is none, or it is not recorded. `call` may be null.
+  [[nodiscard]] std::optional<Span> TransitionSpan(const Change& change, const CommitResult& result,
+                                                   const Span* call) const;
+
   Tracer* tracer_;
   std::string store_kind_;
 };

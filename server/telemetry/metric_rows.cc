@@ -97,6 +97,10 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
           "Open streams of journals, uploads, reads and reflection."),
     Gauge(Metric::kWatchers, "holdfast_watchers", {}, "Open WatchSession streams."),
     Gauge(Metric::kWatchersLimit, "holdfast_watchers_limit", {}, "The configured limits.watchers."),
+    Gauge(
+        Metric::kWatchLag, "holdfast_watch_lag_seconds", {},
+        "Age of the oldest event that a watcher of this server has not been sent; 0 when all have "
+        "come to the end. A watcher counts from when it first has."),
     Gauge(Metric::kConnections, "holdfast_connections", {},
           "Open connections of clients, as of a look at most one second old."),
     Gauge(Metric::kConnectionsLimit, "holdfast_connections_limit", {},
@@ -149,6 +153,9 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
     Gauge(Metric::kStoreHealthy, "holdfast_store_healthy", {},
           "1 if the last health check of the active store succeeded, else 0. It runs about once a "
           "second."),
+    Gauge(Metric::kSessions, "holdfast_sessions", {Label::kLifecycle},
+          "Sessions of the active store by lifecycle; at most a minute old. Over PostgreSQL only "
+          "ACTIVE: to count the others would read every session."),
     Read(Counter(Metric::kSpans, "holdfast_spans_total", {Label::kSpanOutcome},
                  "Spans by what became of them: exported, rejected by a collector that took the "
                  "rest of a batch, or dropped, by the cause. Absent where nothing is traced.")),

@@ -41,6 +41,14 @@ Values States() {
   return values;
 }
 
+Values Lifecycles() {
+  Values values;
+  for (size_t state = 0; state < kLifecycles; ++state) {
+    values.push_back(Name(static_cast<Lifecycle>(state)));
+  }
+  return values;
+}
+
 Values Triggers() {
   Values values;
   for (size_t trigger = 0; trigger <= kTriggerCreate; ++trigger) {
@@ -63,8 +71,8 @@ struct LabelRow {
 };
 
 // In the order of Label.
-const std::array<LabelRow, 18>& Labels() {
-  static const std::array<LabelRow, 18> kRows = {
+const std::array<LabelRow, 19>& Labels() {
+  static const std::array<LabelRow, 19> kRows = {
       {{"", {""}},
        {"method", {kMethods.begin(), kMethods.end()}},
        {"code", kCodes},
@@ -81,6 +89,7 @@ const std::array<LabelRow, 18>& Labels() {
        {"sweep", {"abandoned", "cancelled"}},
        {"outcome", {"ok", "failed"}},
        {"state", {"idle", "in_use"}},
+       {"lifecycle", Lifecycles()},
        {"outcome", {"exported", "rejected", "queue_full", "refused", "given_up", "stopped"}},
        {"version", {kVersion}}}};
   return kRows;

@@ -40,6 +40,7 @@ enum class Metric : uint8_t {
   kStreams,
   kWatchers,
   kWatchersLimit,
+  kWatchLag,
   kConnections,
   kConnectionsLimit,
   kConnectionsAccepted,
@@ -58,6 +59,7 @@ enum class Metric : uint8_t {
   kStoreGroupBytes,
   kStoreWarnings,
   kStoreHealthy,
+  kSessions,
   kSpans,
   kSpanExportsFailed,
   kUnsampledCalls,
@@ -84,7 +86,7 @@ enum class Metric : uint8_t {
   kProcessThreads,
   kProcessStart,
 };
-inline constexpr size_t kMetrics = 64;
+inline constexpr size_t kMetrics = 66;
 
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
 
@@ -106,6 +108,7 @@ enum class Label : uint8_t {
   kSweep,            // SweepKind
   kOutcome,          // Outcome
   kPoolState,        // PoolState
+  kLifecycle,        // Lifecycle
   kSpanOutcome,      // SpanOutcome
   kServerVersion,    // one value
 };

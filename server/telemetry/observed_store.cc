@@ -1,5 +1,6 @@
 #include "server/telemetry/observed_store.h"
 
+#include "server/telemetry/active_span.h"
 #include "server/telemetry/transition.h"
 #include "session/reasons.h"
 #include "session/refusal.h"
@@ -107,9 +108,15 @@ absl::StatusOr<Loaded> ObservedStore::LoadForOutcome(const SessionKey& key,
 
 absl::StatusOr<CommitResult> ObservedStore::Commit(const Change& change) {
   absl::Duration took;
+  std::optional<Span> begun = options_.spans ? options_.spans->Begin() : std::nullopt;
   auto answer = Watch(
-      StoreCall::kCommit, [&] { return store_->Commit(change); }, &took);
-  if (options_.spans) options_.spans->Record(change, answer, took);
+      StoreCall::kCommit,
+      [&] {
+        const ActiveSpan active(begun ? &*begun : nullptr);
+        return store_->Commit(change);
+      },
+      &took);
+  if (options_.spans) options_.spans->Record(change, answer, took, std::move(begun));
   if (!answer.ok()) return answer;
   metrics_.Add(metrics_.CellOf(Metric::kStoreCommits, {Index(answer->kind)}));
   if (answer->kind == CommitResult::Kind::kApplied) CountApplied(change, *answer);

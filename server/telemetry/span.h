@@ -5,6 +5,7 @@
 
 #include "absl/time/time.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 #include <vector>
 
 namespace holdfast {
+
+inline constexpr size_t kTraceIdBytes = 16;
+inline constexpr size_t kSpanIdBytes = 8;
 
 // The bit of the trace flags that says that the caller records its spans.
 inline constexpr uint8_t kSampledFlag = 0x01;
@@ -34,6 +38,7 @@ struct SpanEvent {
 struct SpanLink {
   std::string trace_id;  // 32 lower-case hexadecimal digits
   std::string span_id;   // 16, likewise
+  std::string relation;  // the attribute holdfast.link; empty: none
 };
 
 struct SpanStatus {

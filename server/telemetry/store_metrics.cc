@@ -1,5 +1,8 @@
 #include "server/telemetry/store_metrics.h"
 
+#include "server/telemetry/active_span.h"
+#include "server/telemetry/statement_span.h"
+
 #include <cstddef>
 #include <utility>
 
@@ -39,6 +42,30 @@ void StoreMetrics::OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measu
   measure_ = std::move(measure);
   metrics_.Read(Metric::kDatabaseSize, {}, [this] { return bytes_.load(); });
   metrics_.Read(Metric::kDatabaseServers, {}, [this] { return servers_.load(); });
+  metrics_.Read(Metric::kSessions, {static_cast<size_t>(Lifecycle::kActive)},
+                [this] { return active_.load(); });
+}
+
+void StoreMetrics::OnSessions(std::function<SessionCounts()> count) {
+  for (size_t lifecycle = 0; lifecycle < kLifecycles; ++lifecycle) {
+    metrics_.Read(Metric::kSessions, {lifecycle},
+                  [count, lifecycle] { return static_cast<double>(count().at(lifecycle)); });
+  }
+}
+
+std::optional<RecordedSpan> StoreMetrics::CurrentSpan() const {
+  const Span* const span = tracer_ == nullptr ? nullptr : ActiveSpan::OfThisThread();
+  if (span == nullptr) return std::nullopt;
+  return RecordedSpan{
+      .trace_id = span->trace_id, .span_id = span->span_id, .trace_state = span->trace_state};
+}
+
+void StoreMetrics::StatementEnded(const StatementRun& run, const std::vector<RecordedSpan>& spans) {
+  Span span = StatementSpan(run, spans);
+  span.span_id = tracer_->NewSpanId();
+  span.end = tracer_->clock().Wall();
+  span.start = span.end - run.took;
+  tracer_->Add(std::move(span));
 }
 
 void StoreMetrics::Measure() {
@@ -48,6 +75,7 @@ void StoreMetrics::Measure() {
   const absl::StatusOr<DatabaseUse> use = measure_();
   bytes_ = use.ok() ? static_cast<double>(use->bytes) : kUnknown;
   servers_ = use.ok() ? static_cast<double>(use->servers) : kUnknown;
+  active_ = use.ok() ? static_cast<double>(use->active) : kUnknown;
 }
 
 }  // namespace holdfast

@@ -1,8 +1,9 @@
-// The metrics that the active store tells of itself (session/store_meter.h).
+// The metrics and spans of what the active store tells of itself (session/store_meter.h).
 #ifndef HOLDFAST_SERVER_TELEMETRY_STORE_METRICS_H_
 #define HOLDFAST_SERVER_TELEMETRY_STORE_METRICS_H_
 
 #include "server/telemetry/metrics.h"
+#include "server/telemetry/tracer.h"
 #include "session/clock.h"
 #include "session/store_meter.h"
 
@@ -11,11 +12,13 @@
 #include <atomic>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <vector>
 
 namespace holdfast {
 
 // How often the database is measured at most.
-inline constexpr absl::Duration kMeasureInterval = absl::Seconds(60);
+inline constexpr absl::Duration kMeasureInterval = absl::Seconds(50);
 
 class StoreMetrics final : public StoreMeter {
  public:
@@ -26,6 +29,14 @@ class StoreMetrics final : public StoreMeter {
   void OnConnections(std::function<ConnectionUse()> read) override;
   void OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measure) override;
 
+  void OnSessions(std::function<SessionCounts()> count) override;
+  [[nodiscard]] std::optional<RecordedSpan> CurrentSpan() const override;
+  void StatementEnded(const StatementRun& run, const std::vector<RecordedSpan>& spans) override;
+
+  // From now on statements of recorded operations are spans. `tracer` must outlive the store's
+  // calls. Called before the store is initialised.
+  void Trace(Tracer& tracer) { tracer_ = &tracer; }
+
   // Measures the database, if there is one and it was not measured within kMeasureInterval. Blocks.
   // For one thread.
   void Measure();
@@ -35,10 +46,12 @@ class StoreMetrics final : public StoreMeter {
 
   Metrics& metrics_;
   const Clock& clock_;
+  Tracer* tracer_ = nullptr;  // where spans are exported
   std::function<absl::StatusOr<DatabaseUse>()> measure_;
   absl::Duration measured_ = -absl::InfiniteDuration();
   std::atomic<double> bytes_ = kUnknown;
   std::atomic<double> servers_ = kUnknown;
+  std::atomic<double> active_ = kUnknown;
 };
 
 }  // namespace holdfast

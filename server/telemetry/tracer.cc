@@ -7,10 +7,11 @@
 namespace holdfast {
 namespace {
 
-constexpr size_t kSpanIdBytes = 8;
 constexpr std::string_view kSocketFile = "unix:";
 
 }  // namespace
+
+std::string Tracer::NewTraceId() { return absl::BytesToHexString(random_.Bytes(kTraceIdBytes)); }
 
 std::string Tracer::NewSpanId() { return absl::BytesToHexString(random_.Bytes(kSpanIdBytes)); }
 

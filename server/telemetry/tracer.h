@@ -44,7 +44,8 @@ class Tracer final {
   bool Sample(std::string_view trace_id, std::optional<uint8_t> parent) {
     return sampler_.Sample(trace_id, parent);
   }
-  // An id for a new span: 16 hexadecimal digits.
+  // Ids for a new trace and a new span: 32 and 16 hexadecimal digits.
+  std::string NewTraceId();
   std::string NewSpanId();
   // Hands a finished span over. Never waits for the receiver.
   void Add(Span span) { exporter_.Add(std::move(span)); }

@@ -11,7 +11,8 @@ namespace holdfast {
 namespace {
 
 constexpr uint64_t kFirstVersion = 1;
-constexpr uint64_t kVersion = 2;  // what snapshots inside the turn hold; marks
+constexpr uint64_t kSecondVersion = 2;  // what snapshots inside the turn hold; marks
+constexpr uint64_t kVersion = 3;        // where the last turn and the last snapshot were recorded
 
 // The length of a list that never has more than `most`. Attributes have no such bound here: a
 // session from before there was one is still read.
@@ -48,7 +49,7 @@ void PutTurns(const Head& head, Encoder& out) {
   if (head.turn) {
     out.Number(head.turn->number.value()).Number(static_cast<uint64_t>(head.turn->source));
     out.Time(head.turn->started_at).Number(head.turn->last_entry.value());
-    out.Text(head.turn->trace_id).Text(head.turn->span_id);
+    out.Text(head.turn->trace.id).Text(head.turn->parent_span_id);
   }
   out.Number(head.last_turn.value()).Number(head.committed_turns);
   out.Text(head.last_committed_request ? head.last_committed_request->value() : "");
@@ -67,8 +68,8 @@ void ReadTurns(Decoder& in, Head& head) {
     turn.source = static_cast<TurnSource>(in.Number());
     turn.started_at = in.Time();
     turn.last_entry = EntryNumber(in.Number());
-    turn.trace_id = in.Text();
-    turn.span_id = in.Text();
+    turn.trace.id = in.Text();
+    turn.parent_span_id = in.Text();
     head.turn = std::move(turn);
   }
   head.last_turn = TurnNumber(in.Number());
@@ -183,6 +184,22 @@ void FillSecond(Head& head) {
   }
 }
 
+// What version 3 adds.
+void PutThird(const Head& head, Encoder& out) {
+  if (head.turn) out.Number(head.turn->trace.sampled ? 1 : 0);
+  for (const TraceRef* trace : {&head.ended_turn_trace, &head.snapshot_trace}) {
+    out.Text(trace->id).Number(trace->sampled ? 1 : 0);
+  }
+}
+
+void ReadThird(Decoder& in, Head& head) {
+  if (head.turn) head.turn->trace.sampled = in.Number() == 1;
+  for (TraceRef* trace : {&head.ended_turn_trace, &head.snapshot_trace}) {
+    trace->id = in.Text();
+    trace->sampled = in.Number() == 1;
+  }
+}
+
 }  // namespace
 
 std::string EncodeHead(const Head& head) {
@@ -195,6 +212,7 @@ std::string EncodeHead(const Head& head) {
   PutManifest(head, out);
   PutCounters(head, out);
   PutSecond(head, out);
+  PutThird(head, out);
   return out.Take();
 }
 
@@ -214,7 +232,8 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   ReadTurns(in, head);
   ReadManifest(in, head);
   ReadCounters(in, head);
-  version == kFirstVersion ? FillSecond(head) : ReadSecond(in, head);
+  version < kSecondVersion ? FillSecond(head) : ReadSecond(in, head);
+  if (version >= kVersion) ReadThird(in, head);
   if (!in.Done()) return std::nullopt;
   return head;
 }

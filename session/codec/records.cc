@@ -196,18 +196,22 @@ std::optional<Event> DecodeEvent(std::string_view bytes) {
 }
 
 std::string EncodeAudit(const AuditRecord& record) {
-  Encoder out = Begin();
+  Encoder out;
+  PutEnum(record.version, out);
   out.Number(record.seq.value()).Text(record.audit_class).Text(record.code);
   out.Text(record.correlation_id).Number(record.revision.value()).Number(record.epoch.value());
   out.Time(record.time);
   PutTexts(record.data, out);
   out.Raw(View(record.previous)).Raw(View(record.hash));
+  if (record.version == AuditVersion::kWithTrace) out.Text(record.trace_id);
   return out.Take();
 }
 
 std::optional<AuditRecord> DecodeAudit(std::string_view bytes) {
-  Decoder in = Open(bytes);
+  Decoder in(bytes);
   AuditRecord record;
+  record.version = ReadEnum(in, AuditVersion::kWithTrace);
+  if (record.version < AuditVersion::kWithoutTrace) in.Fail();
   record.seq = ReadNumber<AuditSeq>(in);
   record.audit_class = in.Text();
   record.code = in.Text();
@@ -218,6 +222,7 @@ std::optional<AuditRecord> DecodeAudit(std::string_view bytes) {
   record.data = ReadTexts(in);
   record.previous = DigestFrom(in.Raw(kDigestBytes));
   record.hash = DigestFrom(in.Raw(kDigestBytes));
+  if (record.version == AuditVersion::kWithTrace) record.trace_id = in.Text();
   return Finish(in, std::move(record));
 }
 

@@ -137,7 +137,7 @@ TEST_P(Contract, C156_TheLastEventOfADeletedSessionIsThere) {
   LetLeaseExpire();
   Change remove = changes().Delete();
   remove.correlation_id = "why";
-  remove.trace_id = "0af7651916cd43dd8448eb211c80319c";
+  remove.trace.id = "0af7651916cd43dd8448eb211c80319c";
   remove.events.back().payload["by"] = "hand";
   const CommitResult deleted = ApplyWhole(remove);
   ASSERT_EQ(deleted.events.size(), 1U);

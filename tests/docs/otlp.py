@@ -4,10 +4,7 @@ the protocol, and not ours.
 
     tests/docs/otlp.py BUILD_DIRECTORY
 """
-import json
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 import uuid
@@ -15,30 +12,10 @@ import uuid
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 
 import examples  # noqa: E402
+import span_receiver  # noqa: E402
 
-# The package carries the definitions of version 1.7.0 of the protocol.
-DEFINITIONS = "dd-trace@5.132.0"
-IN_PACKAGE = "package/packages/dd-trace/src/opentelemetry/otlp"
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SERVICE = "holdfast.v1.SessionService"
-
-
-def install(build):
-    """The receiver with what it needs; the folder that has it, and that of the definitions."""
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "otlp")
-    folder = os.path.join(build, "otlp")
-    os.makedirs(folder, exist_ok=True)
-    for name in ("package.json", "package-lock.json", "receiver.js"):
-        shutil.copy(os.path.join(source, name), folder)
-    if not os.path.exists(os.path.join(folder, "node_modules", ".package-lock.json")):
-        quiet = ["--no-audit", "--no-fund", "--loglevel", "error"]
-        examples.run_again(["npm", "ci", *quiet], cwd=folder)
-    definitions = os.path.join(folder, IN_PACKAGE)
-    if not os.path.exists(os.path.join(definitions, "trace.proto")):
-        examples.run_again(["npm", "pack", DEFINITIONS, "--silent"], cwd=folder)
-        archive = DEFINITIONS.replace("@", "-") + ".tgz"
-        examples.run(["tar", "-xzf", archive, IN_PACKAGE], cwd=folder)
-    return folder, definitions
 
 
 def call(address):
@@ -114,25 +91,18 @@ def main():
     stubs = os.path.join(build, "otlp", "python")
     examples.generate_python(stubs)
     sys.path.insert(0, stubs)
-    here, definitions = install(build)
-    with tempfile.TemporaryDirectory(prefix="holdfast otlp ") as folder:
-        receiver = subprocess.Popen(
-            ["node", os.path.join(here, "receiver.js"), definitions],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    receiver = span_receiver.SpanReceiver(build)
+    with receiver, tempfile.TemporaryDirectory(prefix="holdfast otlp ") as folder:
         server = examples.Server(os.path.join(build, "bin", "holdfastd"), folder)
         try:
-            port = receiver.stdout.readline().strip()
-            os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://127.0.0.1:{port}"
+            os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.endpoint
             server.start()
             call(server.address)
             if server.serving.stop() != 0:
                 raise SystemExit("otlp: the server did not stop in order")
         finally:
             server.kill()
-            receiver.terminate()
-        check([json.loads(line) for line in receiver.stdout], server.address)
+    check(receiver.spans(), server.address)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ class AuditOnDisk : public ::testing::Test {
   std::string Verdict() {
     const auto store = Open();
     Sessions sessions(*store, random_);
-    const Caller caller{.tenant = key_.tenant, .trace_id = {}, .span_id = {}};
+    const Caller caller{.tenant = key_.tenant, .trace = {}, .span_id = {}};
     const auto verdict =
         sessions.VerifyAudit(caller, key_.session, [] { return absl::OkStatus(); });
     store->Dispose();

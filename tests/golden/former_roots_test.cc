@@ -1,5 +1,6 @@
 // The bytes of a root: written today as they were when their version was fixed, and read for ever.
 // A format that changes gets a version and a root of its own beside the former ones.
+#include "session/audit.h"
 #include "session/names.h"
 #include "store-fs/fs_store.h"
 #include "tests/support/changes.h"
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,8 +30,10 @@ namespace stdfs = std::filesystem;
 constexpr char kFirst[] = "tests/golden/root.1";
 // Head records, request records and the index have version 2.
 constexpr char kSecond[] = "tests/golden/root.2";
-// Today's: STORE has version 2, payloads and head files version 3, and there are watermarks.
+// STORE has version 2, payloads and head files version 3, and there are watermarks.
 constexpr char kThird[] = "tests/golden/root.3";
+// Today's: head records have version 3, audit records version 2.
+constexpr char kFourth[] = "tests/golden/root.4";
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 20};
 
 class FormerRoots : public ::testing::Test {
@@ -146,12 +150,12 @@ TEST_F(FormerRoots, TodaysIsWrittenByteForByte) {
   disk.CopyTo(written);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the process writes to the environment
   if (std::getenv("HOLDFAST_UPDATE_GOLDEN") != nullptr) {
-    stdfs::remove_all(kThird);
-    stdfs::copy(written, kThird, stdfs::copy_options::recursive);
-    stdfs::remove_all(stdfs::path(kThird) / "tmp");
+    stdfs::remove_all(kFourth);
+    stdfs::copy(written, kFourth, stdfs::copy_options::recursive);
+    stdfs::remove_all(stdfs::path(kFourth) / "tmp");
   }
   const auto files = FilesOf(written);
-  const auto golden = FilesOf(kThird);
+  const auto golden = FilesOf(kFourth);
   EXPECT_GT(golden.size(), 10U);
   for (const auto& [path, bytes] : golden) {
     ASSERT_TRUE(files.contains(path)) << path;
@@ -179,6 +183,31 @@ TEST_F(FormerRoots, TheFirstIsRead) {
 TEST_F(FormerRoots, TheSecondIsRead) { ExpectWhatTheSecondHasToo(kSecond); }
 
 TEST_F(FormerRoots, TheThirdIsRead) { ExpectWhatTheSecondHasToo(kThird); }
+
+TEST_F(FormerRoots, TheFourthIsRead) { ExpectWhatTheSecondHasToo(kFourth); }
+
+// A chain goes on over the change of a version.
+TEST_F(FormerRoots, TheAuditChainOfTheThirdIsVerifiedWithWhatIsAddedToIt) {
+  const auto store = OpenCopy(kThird);
+  Changes alpha(Key("alpha"), random());
+  Change more = alpha.Update({{"title", "a former one"}});
+  more.audit = AuditDraft{.audit_class = "Approval", .code = "granted", .data = {}};
+  Do(*store, more);
+  const auto page = store->ReadAudit(Key("alpha"), AuditSeq(), kAll);
+  ASSERT_TRUE(page.ok()) << page.status();
+  AuditChain chain;
+  std::set<AuditVersion> versions;
+  for (const AuditRecord& record : page->records) {
+    EXPECT_TRUE(chain.Take(record)) << chain.why();
+    versions.insert(record.version);
+  }
+  const auto head = store->LoadForDecision(Key("alpha"), std::nullopt);
+  ASSERT_TRUE(head.ok()) << head.status();
+  chain.ExpectEnd(head->head.audit_chain);
+  EXPECT_EQ(chain.why(), "");
+  EXPECT_THAT(versions, ElementsAre(AuditVersion::kWithoutTrace, AuditVersion::kWithTrace));
+  store->Dispose();
+}
 
 // A former version's times are of a clock that may have been set: they count from now on.
 TEST_F(FormerRoots, RepliesOfTheSecondAreKeptForADayAndThenForgotten) {

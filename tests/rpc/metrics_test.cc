@@ -45,6 +45,8 @@ const std::map<std::string, std::string> kMovedElsewhere = {
     {"holdfast_spans_total", "rpc.TracesRpc.ItsCountsAreMetrics"},
     {"holdfast_unsampled_calls_total", "rpc.TracesRpc.ItsCountsAreMetrics"},
     {"holdfast_span_exports_failed_total", "rpc.TracesRpc.AReceiverThatIsDownCostsNoCall"},
+    {"holdfast_sessions", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
+    {"holdfast_watch_lag_seconds", "rpc.WatchRpc.TheLagOfAReaderIsAMetric"},
     {"holdfast_insecure", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
 };
 
@@ -264,6 +266,8 @@ TEST(MetricsProcess, ShowsWhatOnlyAProgramHas) {
   EXPECT_EQ(samples["holdfast_store_group_changes_sum"], 1);
   EXPECT_GT(samples["holdfast_store_group_bytes_sum"], 0);
   EXPECT_GT(samples["holdfast_store_warnings"], 0);
+  EXPECT_EQ(samples["holdfast_sessions{lifecycle=\"ACTIVE\"}"], 1);
+  EXPECT_EQ(samples["holdfast_sessions{lifecycle=\"IDLE\"}"], 0);
   EXPECT_EQ(samples["holdfast_insecure"], 1);
   EXPECT_EQ(samples.count("holdfast_postgres_connections_limit"), 0) << "it has no database";
   EXPECT_EQ(server.StopAtRest().exit_code, 0) << server.Log();

@@ -153,6 +153,67 @@ TEST_F(TracesRpc, AChangeHasASpanOfTheStoreAndOneOfItsTransition) {
                     Contains(Pair("holdfast.transition.trigger", "CommitTurn"))));
 }
 
+TEST_F(TracesRpc, ATurnIsOneSpanAndKnowsTheOneBefore) {
+  const auto taken = Create("one");
+  Commit("one", taken.lease_token(), Begin("one", taken.lease_token()).turn(), "first");
+  grpc::ClientContext context;
+  context.AddMetadata("traceparent", absl::StrCat("00-", kTrace, "-", kCaller, "-01"));
+  pb::BeginTurnResponse begun;
+  ASSERT_TRUE(
+      sessions().BeginTurn(&context, BeginRequest("one", taken.lease_token()), &begun).ok());
+  Commit("one", taken.lease_token(), begun.turn(), "second");
+  const pb::Session session = Get("one");
+  EXPECT_EQ(session.last_turn_trace_id(), kTrace);
+  Ended();
+  const std::vector<ExportedSpan> turns = Named("session.turn");
+  const std::vector<ExportedSpan> transitions = Named("session.transition");
+  ASSERT_EQ(turns.size(), 2);
+  ASSERT_EQ(transitions.size(), 5);
+  // Without a caller's span the call that began the turn is the parent.
+  EXPECT_EQ(turns[0].trace_id(), transitions[1].trace_id());
+  EXPECT_EQ(turns[0].parent_span_id(), transitions[1].parent_span_id());
+  EXPECT_EQ(turns[0].links_size(), 0);
+  EXPECT_EQ(Hex(turns[1].trace_id()), kTrace);
+  EXPECT_EQ(Hex(turns[1].parent_span_id()), kCaller);
+  ASSERT_EQ(turns[1].links_size(), 1);
+  EXPECT_EQ(turns[1].links(0).trace_id(), turns[0].trace_id());
+  EXPECT_EQ(turns[1].links(0).span_id(), turns[0].span_id());
+  EXPECT_THAT(AttributesOf(turns[1]), AllOf(Contains(Pair("session.id", "one")),
+                                            Contains(Pair("holdfast.turn.number", "2")),
+                                            Contains(Pair("holdfast.turn.source", "user")),
+                                            Contains(Pair("holdfast.turn.outcome", "ok")),
+                                            Contains(Pair("holdfast.session.revision", "5"))));
+  // The commit is of another trace, and links to the turn that it ended.
+  ASSERT_EQ(transitions[4].links_size(), 1);
+  EXPECT_EQ(transitions[4].links(0).span_id(), turns[1].span_id());
+  EXPECT_EQ(Hex(transitions[4].trace_id()), session.snapshot_trace_id());
+}
+
+TEST_F(TracesRpc, AResumeLinksToTheLastSnapshotAndTheTurnThatItEnded) {
+  const auto taken = Create("one");
+  Commit("one", taken.lease_token(), Begin("one", taken.lease_token()).turn(), "first");
+  Begin("one", taken.lease_token());
+  pb::ResumeSessionRequest request;
+  request.set_request_id(NewRequestId());
+  request.set_session_id("one");
+  request.set_holder("other");
+  request.set_force(true);
+  request.set_force_reason("its holder is gone");
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ResumeSession, request).ok());
+  Ended();
+  const std::vector<ExportedSpan> turns = Named("session.turn");
+  const std::vector<ExportedSpan> transitions = Named("session.transition");
+  ASSERT_EQ(turns.size(), 2);
+  ASSERT_EQ(transitions.size(), 5);
+  EXPECT_EQ(turns[1].status().code(), opentelemetry::proto::trace::v1::Status::STATUS_CODE_ERROR);
+  const ExportedSpan& resume = transitions[4];
+  ASSERT_EQ(resume.links_size(), 2);
+  EXPECT_EQ(resume.links(0).trace_id(), turns[1].trace_id());
+  EXPECT_EQ(resume.links(0).span_id(), turns[1].span_id());
+  EXPECT_EQ(resume.links(1).trace_id(), transitions[2].trace_id());
+  EXPECT_EQ(resume.links(1).span_id(), transitions[2].span_id());
+}
+
 TEST_F(TracesRpc, AFailureOfTheServerIsAnError) {
   script().Throw(true);
   EXPECT_EQ(ReasonOf(CreateInTrace("one")), "INTERNAL");

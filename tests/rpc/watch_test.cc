@@ -11,6 +11,7 @@
 #include "tests/support/details.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/reference_store.h"
+#include "tests/support/scrape.h"
 #include "tests/support/wait.h"
 #include "tests/support/watch_client.h"
 
@@ -208,7 +209,8 @@ class Feed : public ::testing::Test {
     void Wake() override {}
     void Resume() override { ++resumed; }
     void Tend(absl::Duration /*now*/) override {}
-    void Leave() override {}
+    absl::Duration Lag(absl::Time) override { return absl::ZeroDuration(); }
+  void Leave() override {}
   };
 
   Feed() {
@@ -367,6 +369,23 @@ TEST_F(WatchRpc, ASlowReaderIsEndedAndGoesOnFromItsCursor) {
   Watch again(sessions(), WatchOn("one", slow.cursor()));
   for (const pb::Event& event : again.UntilProgress()) seen.push_back(event);
   EXPECT_EQ(Text(seen), Text(ListAll("one")));
+}
+
+TEST_F(WatchRpc, TheLagOfAReaderIsAMetric) {
+  config().telemetry.metrics_address = "127.0.0.1:0";
+  const auto lag = [&] {
+    return testing::Scrape(app().metrics_address()).at("holdfast_watch_lag_seconds");
+  };
+  const std::string token = Create("one").lease_token();
+  const auto narrow = pb::SessionService::NewStub(NarrowChannel(app().address()));
+  Watch slow(*narrow, WatchFrom("one", 0));
+  const size_t seen = slow.UntilProgress().size();
+  EXPECT_TRUE(WaitUntil([&] { return lag() == 0; }));
+  constexpr int kTurns = 400;
+  TakeTurns("one", token, kTurns);
+  EXPECT_TRUE(WaitUntil([&] { return lag() > 0.1; })) << "it reads nothing";
+  EXPECT_EQ(slow.Events(ListAll("one").size() - seen).size(), 3 * kTurns);
+  EXPECT_TRUE(WaitUntil([&] { return lag() == 0; }));
 }
 
 TEST_F(WatchRpc, WhoNeverReadsIsCutOff) {

@@ -63,7 +63,7 @@ Change Changes::Start(Trigger trigger, Method method) {
   Change change{.key = key_, .request = Stamp(random_, method)};
   change.guard.trigger = trigger;
   change.correlation_id = "case-1";
-  change.trace_id = "0123456789abcdef0123456789abcdef";
+  change.trace.id = "0123456789abcdef0123456789abcdef";
   return change;
 }
 

@@ -41,7 +41,8 @@ Change BeginChange() {
   Change change;
   change.moves_revision = true;
   change.to = Lifecycle::kActive;
-  change.begin_turn = BeginTurn{.source = TurnSource::kPlan, .trace_id = "t", .span_id = "s"};
+  change.begin_turn = BeginTurn{
+      .source = TurnSource::kPlan, .trace = {.id = "t", .sampled = true}, .parent_span_id = "s"};
   return change;
 }
 
@@ -170,8 +171,8 @@ TEST(Apply, ATurnBeginsAndEnds) {
   EXPECT_EQ(begun.receipt.turn, TurnNumber(1));
   ASSERT_TRUE(begun.head.turn.has_value());
   EXPECT_EQ(begun.head.turn->source, TurnSource::kPlan);
-  EXPECT_EQ(begun.head.turn->trace_id, "t");
-  EXPECT_EQ(begun.head.turn->span_id, "s");
+  EXPECT_EQ(begun.head.turn->trace, (TraceRef{.id = "t", .sampled = true}));
+  EXPECT_EQ(begun.head.turn->parent_span_id, "s");
   EXPECT_EQ(begun.head.turn->started_at, kNow);
   const Applied grown = Apply(begun.head, Entries(1, 1, 3), Facts());
   EXPECT_EQ(grown.receipt.last_entry, EntryNumber(3));
@@ -259,7 +260,7 @@ TEST(Apply, ASnapshotWritesTheStoresSlotFirst) {
 TEST(Apply, EventsAndAuditCarryTheNumbersGiven) {
   Change change = BeginChange();
   change.correlation_id = "c";
-  change.trace_id = "t";
+  change.trace.id = "t";
   change.events = {{.name = "A", .payload = {{"x", "y"}}, .given = {Given::kTurn}},
                    {.name = "B", .given = {Given::kEpoch}}};
   change.audit = AuditDraft{.audit_class = "Turn", .code = "TurnStarted", .data = {{"k", "v"}}};

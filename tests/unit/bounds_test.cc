@@ -103,8 +103,8 @@ Head Largest() {
                          .started_at = absl::Now(),
                          .last_entry = EntryNumber(kMost),
                          .journal_before = JournalNumber(kMost),
-                         .trace_id = std::string(32, 'f'),
-                         .span_id = std::string(16, 'f')};
+                         .trace = {.id = std::string(32, 'f'), .sampled = true},
+                         .parent_span_id = std::string(16, 'f')};
   head.last_turn = TurnNumber(kMost);
   head.last_committed_request = *RequestId::Parse("33333333-3333-4333-8333-333333333333");
   head.ended.resize(kEndedTurnsKept, {.turn = TurnNumber(kMost),

@@ -56,10 +56,10 @@ TEST(GrantCorrelation, StandsForTheRequestOfACreateAndAResume) {
     std::erase(trace, '-');
     return trace;
   };
-  caller.trace_id = as_trace(create.request);
+  caller.trace.id = as_trace(create.request);
   ASSERT_EQ(ReasonIn(world.sessions().Create(caller, create)), "OK");
   ResumeCommand resume = world.ToForce();
-  caller.trace_id = as_trace(resume.request);
+  caller.trace.id = as_trace(resume.request);
   ASSERT_EQ(ReasonIn(world.sessions().Resume(caller, resume)), "OK");
   for (const RequestId& id : {create.request, resume.request}) {
     EXPECT_THAT(

@@ -85,7 +85,8 @@ Head Large(uint64_t revision) {
   Head head = At(revision);
   head.project_root = "/" + std::string(4000, 'p');
   head.sm = StateMachineRef{std::string(200, 'e'), std::string(200, 's')};
-  head.turn = TurnRecord{.trace_id = std::string(32, 't'), .span_id = std::string(16, 's')};
+  head.turn =
+      TurnRecord{.trace = {.id = std::string(32, 't')}, .parent_span_id = std::string(16, 's')};
   for (int i = 0; i < 60; ++i) {
     head.attributes.emplace("attribute-number-" + std::to_string(i), std::string(1000, 'v'));
     head.marks.push_back({.scope = CancelScope::kTool, .name = std::string(100, 'm')});

@@ -92,8 +92,8 @@ TEST(SessionsLifecycle, ATurnFromBeginToCommit) {
   const auto begun = world.sessions().BeginTurn(world.caller(), world.ToBegin());
   ASSERT_EQ(ReasonIn(begun), "OK");
   EXPECT_EQ(begun->done.receipt.turn, TurnNumber(1));
-  EXPECT_EQ(world.Stored().turn->trace_id, world.caller().trace_id);
-  EXPECT_EQ(world.Stored().turn->span_id, world.caller().span_id);
+  EXPECT_EQ(world.Stored().turn->trace, world.caller().trace);
+  EXPECT_EQ(world.Stored().turn->parent_span_id, world.caller().span_id);
   world.Append(TurnNumber(1), {{.turn = TurnNumber(1),
                                 .number = EntryNumber(1),
                                 .kind = JournalKind::kSlotUpdate,

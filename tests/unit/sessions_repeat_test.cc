@@ -136,7 +136,7 @@ TEST(SessionsRepeat, LeaseAndTraceAreNotPartOfTheMeaning) {
   world.TakeOver();
   command.token = world.token();
   Caller elsewhere = world.caller();
-  elsewhere.trace_id = "";
+  elsewhere.trace = {};
   const auto again = world.other().CommitTurn(elsewhere, command);
   ASSERT_EQ(ReasonIn(again), "OK");
   EXPECT_TRUE(again->repeated);

@@ -39,7 +39,7 @@ World::World()
       sessions_(std::make_unique<Sessions>(*store_, random_)),
       other_(std::make_unique<Sessions>(*store_, random_)),
       caller_{.tenant = *TenantId::Parse("default"),
-              .trace_id = "0123456789abcdef0123456789abcdef",
+              .trace = {.id = "0123456789abcdef0123456789abcdef", .sampled = true},
               .span_id = "0123456789abcdef"},
       id_(*SessionId::Parse("alpha")) {
   EXPECT_TRUE(store_->Init().ok());

@@ -285,19 +285,20 @@ TEST_F(SpanExporterTest, TriesOnceMoreWhenItStopsInAPause) {
 }
 
 TEST(Otlp, HasWhatASpanHas) {
-  const Span span{.trace_id = "0af7651916cd43dd8448eb211c80319c",
-                  .span_id = "b7ad6b7169203331",
-                  .parent_span_id = "00f067aa0ba902b7",
-                  .remote_parent = true,
-                  .trace_state = "a=b",
-                  .name = "work",
-                  .kind = SpanKind::kClient,
-                  .start = absl::FromUnixNanos(1'700'000'000'123'456'789),
-                  .end = absl::FromUnixNanos(1'700'000'001'000'000'001),
-                  .attributes = {{"text", "x"}, {"number", int64_t{7}}},
-                  .events = {{"event", absl::FromUnixNanos(5), {{"of", "event"}}}},
-                  .links = {{"4bf92f3577b34da6a3ce929d0e0e4736", "1111111111111111"}},
-                  .status = {.failed = true, .message = "INTERNAL"}};
+  const Span span{
+      .trace_id = "0af7651916cd43dd8448eb211c80319c",
+      .span_id = "b7ad6b7169203331",
+      .parent_span_id = "00f067aa0ba902b7",
+      .remote_parent = true,
+      .trace_state = "a=b",
+      .name = "work",
+      .kind = SpanKind::kClient,
+      .start = absl::FromUnixNanos(1'700'000'000'123'456'789),
+      .end = absl::FromUnixNanos(1'700'000'001'000'000'001),
+      .attributes = {{"text", "x"}, {"number", int64_t{7}}},
+      .events = {{"event", absl::FromUnixNanos(5), {{"of", "event"}}}},
+      .links = {{"4bf92f3577b34da6a3ce929d0e0e4736", "1111111111111111", "previous_turn"}},
+      .status = {.failed = true, .message = "INTERNAL"}};
   const auto request = ToRequest({span}, {{"service.name", "s"}});
   EXPECT_EQ(request.resource_spans(0).resource().attributes(0).value().string_value(), "s");
   const auto& out = request.resource_spans(0).scope_spans(0).spans(0);

@@ -31,7 +31,10 @@ class CountedWatcher final : public Watcher {
   void Wake() override { Call(wakes_); }
   void Resume() override {}
   void Tend(absl::Duration) override { Call(beats_); }
+  absl::Duration Lag(absl::Time) override { return lag; }
   void Leave() override {}
+
+  absl::Duration lag;
 
   [[nodiscard]] int wakes() const { return wakes_; }
   [[nodiscard]] int beats() const { return beats_; }
@@ -87,6 +90,9 @@ TEST(WatchHub, WakesAllOthersWhenOneWatcherThrows) {
   EXPECT_TRUE(all_at_least(2, 1)) << "the beat goes on";
   world.RunTurn();
   EXPECT_TRUE(all_at_least(3, 1));
+  watchers[1]->lag = absl::Seconds(3);
+  watchers[2]->lag = absl::Seconds(7);
+  EXPECT_EQ(hub.Lag(), absl::Seconds(7)) << "the longest";
   for (const auto& watcher : watchers) hub.Remove(world.key(), *watcher);
   const absl::MutexLock lock(&mutex);
   EXPECT_THAT(reported, ElementsAre(HasSubstr("thrown by a watcher"))) << "reported once";

@@ -26,6 +26,7 @@ function write(resource, scope, span) {
     end: span.end_time_unix_nano,
     status: span.status ? span.status.code : "STATUS_CODE_UNSET",
     attributes: values(span.attributes),
+    links: span.links.map((link) => ({ traceId: hex(link.trace_id), spanId: hex(link.span_id), attributes: values(link.attributes) })),
     events: span.events.map((event) => ({ name: event.name, attributes: values(event.attributes) })),
     scope: scope.name,
     resource: values(resource.attributes),

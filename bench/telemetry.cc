@@ -1,0 +1,122 @@
+// telemetry: what spans and scrapes cost commits. Three more servers, over roots of their own, take
+// turns with one that shows nothing: they export spans of a tenth of the traces, of all, or are
+// scraped once a second.
+#include "bench/agent.h"
+#include "bench/benches.h"
+#include "bench/rounds.h"
+#include "bench/scraper.h"
+#include "bench/served.h"
+#include "bench/span_sink.h"
+#include "session/limits.h"
+#include "session/status_macros.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+#include <csignal>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::bench {
+namespace {
+
+constexpr size_t kInFlight = 32;
+constexpr uint64_t kCommits = 6144;  // of each side in each round
+constexpr uint64_t kSmokeCommits = 512;
+constexpr Goal kTenth = AtLeast(0.95);
+constexpr Goal kAll = AtLeast(0.85);
+constexpr Goal kScraped = AtLeast(0.95);
+
+// A server whose sessions are committed to.
+class Side {
+ public:
+  Side(const Plan& plan, std::string name) : name_(std::move(name)) {
+    served_ = std::make_unique<Served>(plan.holdfastd, plan.directory + "/" + name_);
+  }
+
+  absl::Status Open(const std::string& telemetry) {
+    if (!telemetry.empty()) served_->Configure("telemetry: {" + telemetry + "}");
+    RETURN_IF_ERROR(served_->Start());
+    ASSIGN_OR_RETURN(agents_, MakeAgents(*served_, name_, kInFlight));
+    return absl::OkStatus();
+  }
+  [[nodiscard]] Contender AsContender() const {
+    return {.name = name_,
+            .run = [slots = SlotsOf(agents_)](uint64_t count) { return Drive(slots, count); },
+            .process = &served_->process()};
+  }
+  absl::Status Close() {
+    for (const auto& agent : agents_) RETURN_IF_ERROR(agent->Count());
+    served_->End(SIGTERM);
+    return absl::OkStatus();
+  }
+  [[nodiscard]] const Served& served() const { return *served_; }
+
+ private:
+  std::string name_;
+  std::unique_ptr<Served> served_;
+  std::vector<std::unique_ptr<Agent>> agents_;
+};
+
+// The port in the word `metrics=HOST:PORT` of the line that says that a server is ready.
+std::optional<uint16_t> MetricsPort(const std::string& ready) {
+  constexpr std::string_view kWord = " metrics=127.0.0.1:";
+  const size_t at = ready.find(kWord);
+  if (at == std::string::npos) return std::nullopt;
+  const size_t from = at + kWord.size();
+  uint32_t port = 0;
+  if (!absl::SimpleAtoi(ready.substr(from, ready.find(' ', from) - from), &port)) {
+    return std::nullopt;
+  }
+  return static_cast<uint16_t>(port);
+}
+
+std::string Exporting(const SpanSink& sink, const char* ratio) {
+  return absl::StrCat("otlp_endpoint: '", sink.address(), "', sampling_ratio: ", ratio,
+                      ", sampled_roots_per_second: ", kSampledRootsMost);
+}
+
+}  // namespace
+
+absl::Status BenchTelemetry(const Plan& plan, Figures& figures) {
+  ASSIGN_OR_RETURN(const auto tenth_sink, SpanSink::Start());
+  ASSIGN_OR_RETURN(const auto all_sink, SpanSink::Start());
+  Side off(plan, "off");
+  Side tenth(plan, "spans-of-a-tenth");
+  Side all(plan, "spans-of-all");
+  Side scraped(plan, "scraped");
+  RETURN_IF_ERROR(off.Open(""));
+  RETURN_IF_ERROR(tenth.Open(Exporting(*tenth_sink, "0.1")));
+  RETURN_IF_ERROR(all.Open(Exporting(*all_sink, "1")));
+  RETURN_IF_ERROR(scraped.Open("metrics_address: '127.0.0.1:0'"));
+  const auto port = MetricsPort(scraped.served().process().first_line());
+  if (!port) return absl::UnavailableError("the server serves no metrics");
+  const Scraper scraper(*port);
+  ASSIGN_OR_RETURN(
+      const auto results,
+      TakeTurns({off.AsContender(), tenth.AsContender(), all.AsContender(), scraped.AsContender()},
+                {.count = plan.Many(kCommits, kSmokeCommits), .rounds = plan.rounds}, figures));
+  if (tenth_sink->bytes() == 0 || all_sink->bytes() == 0) {
+    return absl::FailedPreconditionError("no spans were exported");
+  }
+  if (scraper.scrapes() == 0) return absl::FailedPreconditionError("no metrics were scraped");
+  const auto over_off = [&](const char* name) {
+    return MedianRatio(results.at(name).rates, results.at("off").rates);
+  };
+  figures.Print("commits-with-spans-of-a-tenth-over-off", over_off("spans-of-a-tenth"), kTenth);
+  figures.Print("commits-with-spans-of-all-over-off", over_off("spans-of-all"), kAll);
+  figures.Print("commits-with-scrapes-over-off", over_off("scraped"), kScraped);
+  for (const auto& [name, result] : results) {
+    figures.Print(name + "-per-second", Median(result.rates));
+    figures.Print(name + "-server-cpu-us", Median(result.processor_us));
+  }
+  for (Side* side : {&off, &tenth, &all, &scraped}) RETURN_IF_ERROR(side->Close());
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::bench
