@@ -35,6 +35,7 @@ class Pod:
                 file.write(self.here(text))
         self.secrets()
         self.serving = None
+        self.wrap = list  # what a command is run by
 
     def here(self, text):
         for pods, ours in self.replaced.items():
@@ -69,7 +70,7 @@ class Pod:
 
     def start(self):
         words = self.container("holdfastd")["args"]
-        self.serving = programs.Serving(self.command(words), f"{self.folder}/log")
+        self.serving = programs.Serving(self.wrap(self.command(words)), f"{self.folder}/log")
         self.address = self.serving.address
         self.metrics = self.serving.facts.get("metrics")
 
