@@ -87,7 +87,8 @@ class Group:
 
     def command(self, command):
         """What runs `command` in the group, with the limits where a container has them."""
-        enter = 'for group in "$1" "$2"; do echo $$ >"$group/cgroup.procs"; done; shift 2; exec "$@"'
+        move = 'for group in "$1" "$2"; do echo $$ >"$group/cgroup.procs"; done'
+        enter = move + '; shift 2; exec "$@"'
         inside = ["unshare", "--mount", "sh", "-euc", IN_CONTAINER, "sh", str(self.size)]
         return ["sh", "-euc", enter, "sh", self.memory, self.processor, *inside, *command]
 
