@@ -1,6 +1,6 @@
-// telemetry: what spans and scrapes cost commits. Three more servers, over roots of their own, take
-// turns with one that shows nothing: they export spans of a tenth of the traces, of all, or are
-// scraped once a second.
+// telemetry: what spans and scrapes cost commits. Four more servers, over roots of their own, take
+// turns with one that shows nothing: they export spans of a tenth of the traces, of all, of as many
+// as there are by default to a receiver that is not there, or are scraped once a second.
 #include "bench/agent.h"
 #include "bench/benches.h"
 #include "bench/rounds.h"
@@ -31,6 +31,9 @@ constexpr uint64_t kSmokeCommits = 512;
 constexpr Goal kTenth = AtLeast(0.95);
 constexpr Goal kAll = AtLeast(0.85);
 constexpr Goal kScraped = AtLeast(0.95);
+constexpr Goal kLatency = AtMost(1.1);
+// Nothing listens at the port of the service that discards.
+constexpr char kNoReceiver[] = "127.0.0.1:9";
 
 // A server whose sessions are committed to.
 class Side {
@@ -89,17 +92,20 @@ absl::Status BenchTelemetry(const Plan& plan, Figures& figures) {
   Side off(plan, "off");
   Side tenth(plan, "spans-of-a-tenth");
   Side all(plan, "spans-of-all");
+  Side away(plan, "receiver-away");
   Side scraped(plan, "scraped");
   RETURN_IF_ERROR(off.Open(""));
   RETURN_IF_ERROR(tenth.Open(Exporting(*tenth_sink, "0.1")));
   RETURN_IF_ERROR(all.Open(Exporting(*all_sink, "1")));
+  RETURN_IF_ERROR(away.Open(absl::StrCat("otlp_endpoint: '", kNoReceiver, "'")));
   RETURN_IF_ERROR(scraped.Open("metrics_address: '127.0.0.1:0'"));
   const auto port = MetricsPort(scraped.served().process().first_line());
   if (!port) return absl::UnavailableError("the server serves no metrics");
   const Scraper scraper(*port);
   ASSIGN_OR_RETURN(
       const auto results,
-      TakeTurns({off.AsContender(), tenth.AsContender(), all.AsContender(), scraped.AsContender()},
+      TakeTurns({off.AsContender(), tenth.AsContender(), all.AsContender(), away.AsContender(),
+                 scraped.AsContender()},
                 {.count = plan.Many(kCommits, kSmokeCommits), .rounds = plan.rounds}, figures));
   if (tenth_sink->bytes() == 0 || all_sink->bytes() == 0) {
     return absl::FailedPreconditionError("no spans were exported");
@@ -111,11 +117,14 @@ absl::Status BenchTelemetry(const Plan& plan, Figures& figures) {
   figures.Print("commits-with-spans-of-a-tenth-over-off", over_off("spans-of-a-tenth"), kTenth);
   figures.Print("commits-with-spans-of-all-over-off", over_off("spans-of-all"), kAll);
   figures.Print("commits-with-scrapes-over-off", over_off("scraped"), kScraped);
+  figures.Print("p99-with-no-receiver-over-off",
+                MedianRatio(results.at("receiver-away").p99_ms, results.at("off").p99_ms),
+                kLatency);
   for (const auto& [name, result] : results) {
     figures.Print(name + "-per-second", Median(result.rates));
     figures.Print(name + "-server-cpu-us", Median(result.processor_us));
   }
-  for (Side* side : {&off, &tenth, &all, &scraped}) RETURN_IF_ERROR(side->Close());
+  for (Side* side : {&off, &tenth, &all, &away, &scraped}) RETURN_IF_ERROR(side->Close());
   return absl::OkStatus();
 }
 

@@ -245,6 +245,37 @@ std::string MetricsAt(const std::string& address) {
 }
 
 // Over files, as an operator starts it.
+using LongMetrics = MetricsRpc;
+
+// Labels name no session: what a scrape costs does not grow with their number.
+TEST_F(LongMetrics, AHundredThousandSessionsAddNoSeries) {
+  config().recovery.sweep_interval = absl::Seconds(1);
+  const auto series = [this] {
+    std::set<std::string> names;
+    for (const auto& [sample, value] : Look()) names.insert(sample);
+    return names;
+  };
+  int made = 0;
+  const auto make = [&](int sessions) {
+    for (; made < sessions; ++made) {
+      const std::string id = absl::StrCat("session-", made);
+      const std::string token = Create(id).lease_token();
+      if (made % 100 == 0) Commit(id, token, Begin(id, token).turn(), "said");
+    }
+  };
+  make(10);
+  AskWhatIsNotThere();
+  // What the server does by itself has begun.
+  for (const char* call : {"ListDue", "CheckHealth"}) {
+    const std::string sample =
+        absl::StrCat("holdfast_store_call_duration_seconds_count{call=\"", call, "\"}");
+    EXPECT_TRUE(WaitUntil([&] { return ValueOf(Look(), sample) > 0; })) << call;
+  }
+  const std::set<std::string> few = series();
+  make(100'000);
+  EXPECT_EQ(series(), few);
+}
+
 TEST(MetricsProcess, ShowsWhatOnlyAProgramHas) {
   const testing::TestFolder folder;
   const testing::ReservedPort port;
