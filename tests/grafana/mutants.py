@@ -98,7 +98,7 @@ MUTANTS = {
         lambda boards: panel(boards, "Queue", "operations")["fieldConfig"]["defaults"].pop(
             "thresholds"
         ),
-        lambda boards: panel(boards, "Store").update(title="Turns committed now"),
+        lambda boards: panel(boards, "Turns committed").update(title="Commits"),
         remove("Take-overs", "operations"),
     ],
     "data_sources": [
