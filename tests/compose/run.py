@@ -2,92 +2,36 @@
 """Checks deploy/compose: run.py CHECK BUILD_DIRECTORY, run.py --list.
 
 The check that serves needs the right to make namespaces: it calls sudo where it does not run as
-root."""
-import copy
+root.
+"""
 import os
-import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "..", "support"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
-import serving  # noqa: E402
-from mutants import MUTANTS  # noqa: E402
-from programs import ROOT, Failed, done, expect, main  # noqa: E402
-from rules import RULES, source_of  # noqa: E402
-from tools import FILE, copy_into, example_variables, load, read  # noqa: E402
+import programs  # noqa: E402
 
-
-def check_loads(build):
-    """Compose takes the file, and refuses it without a secret or with a key of no meaning."""
-    variables = example_variables()
-    load(build, variables)
-    for name in variables:
-        try:
-            load(build, {key: value for key, value in variables.items() if key != name})
-        except Failed as refused:
-            expect(name in str(refused), f"without {name}: {refused}")
-            continue
-        raise Failed(f"Compose needs no {name}")
-    with tempfile.TemporaryDirectory() as folder:
-        wrong = os.path.join(folder, "compose.yaml")
-        with open(wrong, "w", encoding="utf-8") as file:
-            file.write(read(FILE).replace("stop_signal:", "stop_sign:"))
-        try:
-            load(build, variables, wrong)
-        except Failed as refused:
-            expect("stop_sign" in str(refused), f"a wrong key: {refused}")
-            return
-        raise Failed("Compose takes a key that does not exist")
+# The build lists them before the packages of the tests need to be there.
+NAMES = [
+    "File.IsTakenByCompose",
+    "File.KeepsTheRules",
+    "File.RulesRefuseMutants",
+    "File.ConfigurationsAreValid",
+    "Services.ServeWithTheseFiles",
+]
 
 
-def check_rules(build):
-    found = load(build, example_variables())
-    problems = [f"{rule.__name__}: {wrong}" for rule in RULES for wrong in rule(found)]
-    expect(not problems, "\n".join(problems))
+def main():
+    if sys.argv[1:] == ["--list"]:
+        print(";".join(NAMES))
+        return 0
+    from checks import CHECKS, INSIDE
 
+    if list(CHECKS) != NAMES:
+        raise SystemExit(f"compose: run.py lists other checks than {list(CHECKS)}")
+    return programs.main(CHECKS | INSIDE)
 
-def check_mutants(build):
-    """Each rule refuses each change that was made for it."""
-    found = load(build, example_variables())
-    named = {rule.__name__: rule for rule in RULES}
-    expect(set(named) == set(MUTANTS), f"mutants of other rules than {sorted(named)}")
-    survivors = []
-    for name, changes in MUTANTS.items():
-        for number, change in enumerate(changes):
-            changed = copy.deepcopy(found)
-            change(changed)
-            if not list(named[name](changed)):
-                survivors.append(f"{name}: change {number} is not refused")
-    expect(not survivors, "\n".join(survivors))
-    print(f"figure: {sum(map(len, MUTANTS.values()))} mutants caught")
-
-
-def check_configurations(build):
-    """Holdfast and Prometheus take their files."""
-    subprocess.run([os.path.join(ROOT, "scripts", "deps"), "metrics"], check=True)
-    found = load(build, example_variables())["services"]
-    holdfastd = os.path.join(build, "bin", "holdfastd")
-    for service, target in (("holdfast-a", "holdfastd.yaml"), ("migrate", "migrate.yaml")):
-        path = source_of(found[service], f"/etc/holdfast/{target}")
-        done([holdfastd, "--check-config", "--config", path])
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("prometheus.yaml", "rules.yaml", "alerts.yaml"):
-            copy_into(folder, source_of(found["prometheus"], f"/etc/prometheus/{name}"))
-        print(done(["promtool", "check", "config", os.path.join(folder, "prometheus.yaml")]))
-
-
-CHECKS = {
-    "File.IsTakenByCompose": check_loads,
-    "File.KeepsTheRules": check_rules,
-    "File.RulesRefuseMutants": check_mutants,
-    "File.ConfigurationsAreValid": check_configurations,
-    "Services.ServeWithTheseFiles": serving.check,
-}
 
 if __name__ == "__main__":
-    # A part of the last one, in namespaces of its own.
-    inside = {} if "--list" in sys.argv else {"InNamespaces": serving.check_inside}
-    sys.exit(main(CHECKS | inside))
+    sys.exit(main())

@@ -2,8 +2,10 @@
 migration, both servers, Prometheus and a receiver in Tempo's place, by the names and ports, with
 the files, the environment and the users that Compose would give them.
 
-It runs in a network and a mount namespace of its own, where /etc/hosts has the services' names. Each
-server has one more network, because both listen at the same port.
+It runs in a network and a mount namespace of its own, where /etc/hosts has the services' names.
+Each server has one more network, because both listen at the same port. A test build serves its own
+machine alone, so the one thing that differs is `server.address`: 127.0.0.1 of the server's network,
+where its clients are too.
 """
 import contextlib
 import json
@@ -14,14 +16,16 @@ import sys
 import urllib.error
 import urllib.request
 
-from programs import CONVERSATION, ROOT, Folder, Postgres, done, expect, run, wait_for
+from programs import CONVERSATION, ROOT, Failed, Folder, Postgres, done, expect, run, wait_for
 from rules import binds, source_of
-from tools import FILE, copy_into, example_variables, load
+from tools import copy_into, example_variables, load, read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SERVERS = {"holdfast-a": 1, "holdfast-b": 2}  # service -> number of its network
 CENTRE = "10.89.1.1"  # where everything else is
 PLACES = {"postgres": CENTRE, "tempo": CENTRE, "prometheus": CENTRE}
+EVERY, OWN = "address: 0.0.0.0:7420", "address: 127.0.0.1:7420"
+LINES = 20  # of a log, when something is wrong
 COLLECTOR = os.path.join(ROOT, "tests", "grafana", "collector.py")
 # Passwords count over TCP, as in the image of PostgreSQL.
 ACCESS = "local all all trust\nhost all all all scram-sha-256\n"
@@ -29,6 +33,7 @@ ACCESS = "local all all trust\nhost all all all scram-sha-256\n"
 
 def check(build):
     """In namespaces of its own: this program once more."""
+    done([os.path.join(ROOT, "scripts", "deps"), "metrics"], seconds=600)
     again = [sys.executable, os.path.join(HERE, "run.py"), "InNamespaces", build]
     rights = [] if os.geteuid() == 0 else ["sudo"]
     command = [*rights, "unshare", "--net", "--mount", "--propagation", "private", *again]
@@ -49,7 +54,13 @@ class Place:
 
     def file(self, service, target):
         """A copy of what the service sees at `target`."""
-        return copy_into(self.folder, source_of(self.found[service], target))
+        copy = copy_into(self.folder, source_of(self.found[service], target))
+        if target.endswith("/holdfastd.yaml"):
+            told = read(copy)
+            expect(EVERY in told, f"{copy} does not listen as it is expected to")
+            with open(copy, "w", encoding="utf-8") as file:
+                file.write(told.replace(EVERY, OWN))
+        return copy
 
     def seen(self, service, word):
         """The word of a command or a variable, with the copy of a file in the file's place."""
@@ -61,8 +72,8 @@ class Place:
         environment = self.found[service]["environment"]
         told = [f"{key}={self.seen(service, value)}" for key, value in environment.items()]
         user, group = self.found[service]["user"].split(":")
-        inside = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", "--no-new-privs"]
-        inside += ["env", "-i", f"PATH={self.programs}", *told]
+        inside = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"]
+        inside += ["--no-new-privs", "env", "-i", f"PATH={self.programs}", *told]
         if service in SERVERS:
             inside = ["ip", "netns", "exec", service, *inside]
         return [*inside, *(self.seen(service, word) for word in words)]
@@ -96,12 +107,14 @@ def lay_network(folder):
             ["route", "add", "default", "via", ends[0]],
         ):
             done([*ip, "-n", name, *words])
-    hosts = os.path.join(folder, "hosts")
-    with open(hosts, "w", encoding="utf-8") as file:
-        file.write("127.0.0.1 localhost\n")
-        file.writelines(f"{address} {name}\n" for name, address in PLACES.items())
-    os.chmod(hosts, 0o644)
-    done(["mount", "--bind", hosts, "/etc/hosts"])
+    hosts = [f"{address} {name}\n" for name, address in PLACES.items()]
+    # No name server: a question to one ends at once, and not with a time limit.
+    for name, lines in (("hosts", hosts), ("resolv.conf", ["nameserver 127.0.0.1\n"])):
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        os.chmod(path, 0o644)
+        done(["mount", "--bind", path, f"/etc/{name}"])
 
 
 def serve_database(place):
@@ -133,15 +146,17 @@ def serve(place):
     for name in SERVERS:
         kind, *test = place.found[name]["healthcheck"]["test"]
         expect(kind == "CMD", f"the health check of {name} needs a shell")
-        wait_for(f"{name} is healthy", lambda: run(place.command(name, test)).returncode == 0, 60)
+        asked = place.command(name, test)
+        wait_for(f"{name} is healthy", lambda asked=asked: run(asked).returncode == 0, 60)
 
 
 def replay(place):
     """Over one server, compared over the other one."""
-    client = [os.path.join(place.programs, "holdfast")]
+    client = [os.path.join(place.programs, "holdfast"), "--address", "127.0.0.1:7420"]
     words = ["replay", "--run", "compose", CONVERSATION]
-    done([*client, "--address", "holdfast-a:7420", *words, "--verify"])
-    print(done([*client, "--address", "holdfast-b:7420", *words, "--verify-only"]), end="")
+    inside = ["ip", "netns", "exec"]
+    done([*inside, "holdfast-a", *client, *words, "--verify"])
+    print(done([*inside, "holdfast-b", *client, *words, "--verify-only"]), end="")
 
 
 def ask(text):
@@ -166,7 +181,17 @@ def watch(place):
         'sum(holdfast_spans_total{job="holdfast",outcome="exported"}) > 0',
         'sum(holdfast_postgres_serving_servers) > 0',
     ):
-        wait_for(text, lambda text=text: ask(text))
+        wait_for(text, lambda text=text: ask(text), 40)
+
+
+def logs(folder):
+    """The last lines of what was started."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".log") and os.path.isfile(os.path.join(folder, name)):
+            lines = read(os.path.join(folder, name)).splitlines()[-LINES:]
+            found += [f"{name}: {line}" for line in lines]
+    return "\n".join(found)
 
 
 def check_inside(build):
@@ -175,11 +200,14 @@ def check_inside(build):
         lay_network(folder)
         postgres = serve_database(place)
         place.start([sys.executable, COLLECTOR, f"{CENTRE}:4317"], "collector.log")
-        migrate(place)
-        serve(place)
-        replay(place)
-        watch(place)
+        try:
+            migrate(place)
+            serve(place)
+            replay(place)
+            watch(place)
+        except Failed as failed:
+            raise Failed(f"{failed}\n{logs(folder)}") from failed
         for role, rights in (("holdfast_app", "f"), ("holdfast_owner", "t")):
             right = f"SELECT has_schema_privilege('{role}', 'holdfast', 'CREATE')"
             expect(postgres.sql("holdfast", right) == rights, f"CREATE of {role} is not {rights}")
-        print(f"compose: two servers of {FILE} served, were scraped and sent spans")
+        print(f"compose: two servers of deploy/compose served, were scraped and sent spans")

@@ -5,8 +5,11 @@ import os
 import shutil
 import subprocess
 
+import yaml
+
 from programs import ROOT
 
+SOURCES = os.path.join(ROOT, "deploy", "grafana", "provisioning", "datasources")
 FOLDER = os.path.join(ROOT, "deploy", "grafana", "dashboards")
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET_LABELS = ("namespace", "job", "instance")
@@ -50,6 +53,16 @@ def read_boards(folder=FOLDER):
     return boards
 
 
+def read_sources():
+    """uid -> the data source, of all files that Grafana is given or may be given."""
+    found = {}
+    for name in sorted(os.listdir(SOURCES)):
+        with open(os.path.join(SOURCES, name), encoding="utf-8") as file:
+            for source in yaml.safe_load(file)["datasources"]:
+                found[source["uid"]] = source
+    return found
+
+
 def panels(board):
     """The panels that show something; rows do not."""
     return [panel for panel in board["panels"] if panel["type"] != "row"]
@@ -87,12 +100,12 @@ class Parser:
     def parse(self, language, texts):
         """text -> what it names, for each of the texts."""
         known = self.known[language]
-        asked = {"promql": [], "traceql": [], language: [text for text in texts if text not in known]}
-        if asked[language]:
+        unknown = [text for text in texts if text not in known]
+        if unknown:
             ended = subprocess.run(
                 ["node", "parse.mjs"],
                 cwd=self.folder,
-                input=json.dumps(asked),
+                input=json.dumps({"promql": [], "traceql": [], language: unknown}),
                 capture_output=True,
                 text=True,
                 check=False,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes spans over OTLP/gRPC and forgets them: collector.py ADDRESS, for example 127.0.0.1:0.
 
-The first line says at which port it listens. Nothing of the message is needed to answer it: an empty
+The first line says at which port it listens. Nothing of a message is needed to answer it: an empty
 answer takes all of it.
 """
 import concurrent.futures

@@ -1,4 +1,4 @@
-"""For each rule changes of the dashboards that it must refuse."""
+"""For each rule changes of the dashboards, or of the data sources, that it must refuse."""
 
 
 def panel(boards, title, board="sessions"):
@@ -121,5 +121,36 @@ MUTANTS = {
     "annotations": [
         lambda boards: boards["operations"]["annotations"]["list"].pop(),
         lambda boards: boards["sessions"]["annotations"]["list"][0].update(expr="1"),
+    ],
+}
+
+
+def to_metrics(sources):
+    return sources["tempo"]["jsonData"]["tracesToMetrics"]
+
+
+def ask_metrics(query):
+    return lambda sources: to_metrics(sources)["queries"][0].update(query=query)
+
+
+def derive(**changes):
+    return lambda sources: sources["loki"]["jsonData"]["derivedFields"][0].update(changes)
+
+
+SOURCE_MUTANTS = {
+    "source_queries": [
+        ask_metrics("sum(rate(holdfast_rpc_handled_total{$$__tags}[5m])"),
+        ask_metrics("sum(holdfast_rpc_handled_total{$__tags})"),
+        ask_metrics("sum(up{$$__tags})"),
+        ask_metrics("sum(holdfast_streams{$$__tags})"),
+        lambda sources: to_metrics(sources)["tags"][0].update(key="rpc.call"),
+        lambda sources: to_metrics(sources)["tags"][0].update(value="call"),
+    ],
+    "source_links": [
+        lambda sources: to_metrics(sources).update(datasourceUid="mimir"),
+        lambda sources: sources["tempo"]["jsonData"]["tracesToLogsV2"].update(query="{}"),
+        derive(matcherRegex="trace_id"),
+        derive(url="x"),
+        derive(datasourceUid="x"),
     ],
 }

@@ -12,7 +12,8 @@ const nodes = (tree) => {
 const unquoted = (text) => text.slice(1, -1);
 
 function readPromql(text) {
-  const of = (node) => text.slice(node.from, node.to);
+  // What is missing where there is an error is empty.
+  const of = (node) => (node ? text.slice(node.from, node.to) : "");
   const all = nodes(promql.parse(text));
   const named = (name) => all.filter((node) => node.name === name);
   const matchers = (selector) =>
@@ -33,7 +34,8 @@ function readPromql(text) {
     // The first text of these functions is the label that they make.
     made: named("FunctionCall")
       .filter((node) => /^label_(replace|join)\(/.test(of(node)))
-      .map((node) => unquoted(of(node.getChild("FunctionCallBody").getChildren("StringLiteral")[0]))),
+      .map((node) => node.getChild("FunctionCallBody").getChildren("StringLiteral")[0])
+      .map((made) => unquoted(of(made))),
     functions: named("FunctionIdentifier").map(of),
     operators: named("Or").map(of),
   };

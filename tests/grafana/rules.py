@@ -3,6 +3,7 @@ import re
 
 from boards import TARGET_LABELS, EVERYTHING, panels, queries_of
 from metric_table import MetricTable, span_attributes
+from source_rules import source_links, source_queries
 
 UIDS = {"sessions": "holdfast-sessions", "operations": "holdfast-operations"}
 # Metrics that no panel shows -> the reason.
@@ -21,8 +22,8 @@ OF_GRAFANA = r"^__"
 class Subject:
     """Dashboards and what they are judged by."""
 
-    def __init__(self, boards, parser):
-        self.boards, self.parser = boards, parser
+    def __init__(self, boards, sources, parser):
+        self.boards, self.sources, self.parser = boards, sources, parser
         self.table = MetricTable()
 
     def queries(self, *languages):
@@ -220,10 +221,7 @@ def identities(subject):
 def links(subject):
     """The dashboards lead to each other, a span to its session and its trace."""
     addresses = {f"/d/{uid}" for uid in UIDS.values()}
-    variables = {
-        found["name"]
-        for found in subject.boards["sessions"]["templating"]["list"]
-    }
+    variables = {found["name"] for found in subject.boards["sessions"]["templating"]["list"]}
     for name, board in subject.boards.items():
         others = addresses - {f"/d/{UIDS[name]}"}
         found = {link["url"] for link in board["links"] if link["keepTime"] and link["includeVars"]}
@@ -284,4 +282,6 @@ RULES = (
     identities,
     links,
     annotations,
+    source_queries,
+    source_links,
 )

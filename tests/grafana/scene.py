@@ -1,4 +1,4 @@
-"""What the queries of the dashboards are asked of: a server over files, two over a PostgreSQL with a
+"""What answers the queries of the dashboards: a server over files, two over a PostgreSQL with a
 standby, a collector of spans, and a Prometheus that scrapes the servers each second."""
 import json
 import os
