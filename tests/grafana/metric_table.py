@@ -1,5 +1,5 @@
 """What the documents say that the server has: metrics, their labels and values, attributes of
-spans. A later metric is awaited here until the list of metrics has it."""
+spans."""
 import os
 import re
 
@@ -8,11 +8,6 @@ from programs import ROOT
 GOLDEN = os.path.join(ROOT, "tests", "golden", "metrics.golden")
 METRICS_PAGE = os.path.join(ROOT, "docs", "metrics.md")
 OPERATIONS = os.path.join(ROOT, "docs", "operations.md")
-# Metric -> its labels and their values. Once the list of metrics has one, the list counts.
-AWAITED = {
-    "holdfast_sessions": {"lifecycle": ["IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"]},
-    "holdfast_watch_lag_seconds": {},
-}
 HISTOGRAM_ENDS = ("_bucket", "_sum", "_count")
 
 
@@ -50,7 +45,7 @@ class MetricTable:
 
     def base(self, name):
         """The metric that a series named so belongs to, or None."""
-        if name in self.metrics or name in AWAITED:
+        if name in self.metrics:
             return name
         for end in HISTOGRAM_ENDS:
             stem = name.removesuffix(end)
@@ -58,20 +53,15 @@ class MetricTable:
                 return stem
         return None
 
-    def awaited(self, name):
-        return name in AWAITED and name not in self.metrics
-
     def labels(self, name):
         """Labels of the series named so, beside those of the target."""
         metric = self.base(name)
-        own = list(AWAITED[metric]) if self.awaited(metric) else list(self.metrics[metric][1])
-        return own + (["le"] if name.endswith("_bucket") and name != metric else [])
+        buckets = ["le"] if name.endswith("_bucket") and name != metric else []
+        return list(self.metrics[metric][1]) + buckets
 
     def allowed(self, name, label):
         """The values that the label has on the series named so."""
         metric = self.base(name)
-        if self.awaited(metric):
-            return AWAITED[metric][label]
         if (label, metric) in self.values:
             return self.values[label, metric]
         # The table names the first metric of those that share a label's values.

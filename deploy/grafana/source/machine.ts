@@ -75,11 +75,13 @@ export function healthRow() {
   ]);
 }
 
-// Mean time in a state by Little's law: sessions in it, divided by what leaves it.
+// Mean time in a state by Little's law: sessions in it, divided by what leaves it. By job, because
+// a store that does not count the state must not count what leaves it either.
 function dwell(state: string): Query {
-  const inside = ofStores(`avg_over_time(${of(SESSIONS, `lifecycle="${state}"`)}[$__range])`);
-  const left = of(TRANSITIONS, `from="${state}"`, `to!="${state}"`);
-  return [`${inside} / sum(rate(${left}[$__range]))`, state];
+  const inside = `avg_over_time(${of(SESSIONS, `lifecycle="${state}"`)}[$__range])`;
+  const left = `rate(${of(TRANSITIONS, `from="${state}"`, `to!="${state}"`)}[$__range])`;
+  const by = "by (namespace,job)";
+  return [`max ${by} (${inside}) / sum ${by} (${left})`, `${state} {{job}}`];
 }
 
 export function machineRow() {
@@ -125,7 +127,9 @@ export function machineRow() {
     }),
     lines({
       title: "Sessions by lifecycle",
-      description: `Sessions that are stored, at most a minute old. ${ONE_STORE}`,
+      description:
+        "Sessions that are stored, at most a minute old. Over PostgreSQL only those in ACTIVE are" +
+        ` counted. ${ONE_STORE}`,
       unit: "short",
       width: 12,
       stacked: true,
@@ -137,8 +141,9 @@ export function machineRow() {
         "By Little's law: the sessions in a state divided by those that leave it, both over the" +
         " time that is shown. It holds where as many enter as leave: choose a time much longer" +
         " than the answer. A mean of all sessions, and no distribution: no metric has the time of" +
-        " one session. For that see its states below. CLOSED is missing, as most sessions never" +
-        " leave it. Transitions from UNKNOWN are not counted.",
+        " one session; for that see its states and turns below. Over PostgreSQL only ACTIVE is" +
+        " known. CLOSED is missing, as most sessions never leave it. Transitions from UNKNOWN are" +
+        " not counted.",
       unit: "s",
       width: 12,
       queries: ["IDLE", "ACTIVE", "PERSISTED", "RESUMED"].map(dwell),

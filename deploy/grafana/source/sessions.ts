@@ -19,8 +19,7 @@ import {
 } from "./traces.js";
 
 const SAMPLED =
-  "Calls that were not sampled are missing (telemetry.sampling_ratio and the cap per second), and" +
-  " so is what the server changes by itself, as a sweep does.";
+  "What was not sampled is missing (telemetry.sampling_ratio and the cap per second).";
 const TRANSITION = 'name = "session.transition"';
 const OF_SESSION = `span.${SESSION} = "$session"`;
 
@@ -52,6 +51,16 @@ function sessionRow() {
       query:
         `{ kind = server && ${OF_SESSION} } | select(span.${SESSION}, span.rpc.method,` +
         " span.rpc.grpc.status_code, span.error.type)",
+    }),
+    spans({
+      title: "Turns of session $session",
+      description:
+        "Each turn from its begin to its end, by the server that ended it, with how it ended. Its" +
+        ` duration is the time that the session was in ACTIVE. ${SAMPLED}`,
+      width: 24,
+      query:
+        `{ name = "session.turn" && ${OF_SESSION} } | select(span.${SESSION},` +
+        " span.holdfast.turn.number, span.holdfast.turn.source, span.holdfast.turn.outcome)",
     }),
     spans({
       title: "Newest transitions of all sessions",
