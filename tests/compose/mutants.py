@@ -64,6 +64,12 @@ MUTANTS = {
         lambda found: found["services"].pop("holdfast-b"),
         lambda found: found["services"].update({"holdfast-c": found["services"]["holdfast-a"]}),
     ],
+    "tempo_keys": [
+        lambda found: bind(found, "tempo").update(
+            source=bind(found, "tempo")["source"].replace("tempo.yaml", "prometheus.yaml")
+        ),
+        lambda found: found["services"]["tempo"]["volumes"][0].update(target="/tempo"),
+    ],
     "provisioning": [
         environment("grafana", GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH="/etc/grafana/home.json"),
         lambda found: bind(found, "grafana", 1).update(target="/etc/grafana/boards"),

@@ -19,6 +19,20 @@ OPTIONAL_SOURCES = {"loki"}
 STOP_SECONDS = 10
 
 
+DURATION, ADDRESS, DIRECTORY = r"\d+[smh]", r"0\.0\.0\.0:\d+", r"/var/tempo/\w+"
+# The keys of tempo.yaml, as Tempo's manual has them -> what a value must be.
+TEMPO_KEYS = {
+    "server.http_listen_port": r"\d+",
+    "distributor.receivers.otlp.protocols.grpc.endpoint": ADDRESS,
+    "ingester.max_block_duration": DURATION,
+    "compactor.compaction.block_retention": DURATION,
+    "storage.trace.backend": "local",
+    "storage.trace.local.path": DIRECTORY,
+    "storage.trace.wal.path": DIRECTORY,
+    "usage_report.reporting_enabled": "True|False",
+}
+
+
 def services(found):
     return found["services"].items()
 
@@ -199,6 +213,28 @@ def data_sources():
     return yaml.safe_load(read(os.path.join(folder, "holdfast.yaml")))["datasources"]
 
 
+def flat(value, path=""):
+    """(path of keys, value) of everything below."""
+    if not isinstance(value, dict):
+        yield path, str(value)
+        return
+    for key, below in value.items():
+        yield from flat(below, f"{path}.{key}" if path else key)
+
+
+def tempo_keys(found):
+    """Tempo's file has keys that Tempo has, with values of their kind, and writes to its volume."""
+    service = found["services"]["tempo"]
+    told = dict(flat(yaml.safe_load(read(source_of(service, "/etc/tempo/tempo.yaml")))))
+    for path, value in told.items():
+        if not re.fullmatch(TEMPO_KEYS.get(path, ""), value):
+            yield f"tempo.yaml: {path}: {value}"
+    volumes = [each["target"] for each in service["volumes"] if each["type"] == "volume"]
+    for path in ("storage.trace.local.path", "storage.trace.wal.path"):
+        if not any(told.get(path, "").startswith(volume + "/") for volume in volumes):
+            yield f"tempo.yaml: {path} is in no volume"
+
+
 def provisioning(found):
     """Grafana finds its files, and data sources lead to each other."""
     grafana = found["services"]["grafana"]
@@ -228,5 +264,6 @@ RULES = (
     stops,
     insecure,
     addresses,
+    tempo_keys,
     provisioning,
 )
