@@ -4,7 +4,8 @@ replays, refusals, take-overs, a cancellation, a restart, a failover.
 
     tests/grafana/long.py BUILD_DIRECTORY
 
-Every query must answer, and every panel must show something that moved, but for STILL.
+Every query must answer, and every panel must show something that moved, but for STILL. What the
+queries of traces name must be in spans that the servers sent.
 """
 import json
 import math
@@ -222,10 +223,22 @@ def judge_panel(title, series):
             yield f"{title}: {labels} did not move"
 
 
+def words_of(queries):
+    """The names of spans and attributes that queries of traces have."""
+    found = set()
+    for query in queries:
+        found |= set(re.findall(r'\bname = "([^"]+)"', query.text))
+        found |= set(re.findall(r"\bspan\.([\w.]+)", query.text))
+    return sorted(found)
+
+
 def check(build):
     subprocess.run([os.path.join(ROOT, "scripts", "deps"), "metrics", "test"], check=True)
-    with Folder() as folder, Scene(build, folder) as scene:
-        queries = [found for found in queries_of(read_boards()) if found.language == "promql"]
+    asked = queries_of(read_boards())
+    queries = [found for found in asked if found.language == "promql"]
+    words = words_of(found for found in asked if found.language == "traceql")
+    expect(words, "no query of traces names anything")
+    with Folder() as folder, Scene(build, folder, words) as scene:
         scene.start()
         begun = time.time()
         act(scene)
@@ -239,9 +252,12 @@ def check(build):
         for title in sorted((set(STILL) | set(MOVED)) - set(panels)):
             problems.append(f"{title}: is no panel")
         still = [title for title in STILL if moved(panels.get(title, []), {})]
+        for word in set(words) - set(scene.collected()):
+            problems.append(f"{word}: is in no span")
         print(f"grafana: moved though they need not: {sorted(still)}")
         expect(not problems, "\n".join(problems))
     print(f"grafana: {len(queries)} queries answered, {len(panels) - len(STILL)} panels moved")
+    print(f"grafana: spans had {', '.join(words)}")
 
 
 if __name__ == "__main__":

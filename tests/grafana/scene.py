@@ -31,8 +31,9 @@ telemetry:
 
 
 class Scene:
-    def __init__(self, build, folder):
-        self.build, self.folder = build, folder
+    def __init__(self, build, folder, words):
+        """`words` are what spans shall have."""
+        self.build, self.folder, self.words = build, folder, words
         self.client_program = os.path.join(build, "bin", "holdfast")
         self.processes, self.servers, self.clients = [], {}, []
         self.ports = {name: (free_port(), free_port()) for name in JOBS}
@@ -60,10 +61,7 @@ class Scene:
         self.primary.start()
         self.primary.sql("postgres", f"CREATE DATABASE {DATABASE}")
         self._serve_prometheus()
-        command = [sys.executable, os.path.join(HERE, "collector.py"), "127.0.0.1:0"]
-        collector = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self.processes.append(collector)
-        self.collector = int(collector.stdout.readline())
+        self._collect()
         self.dsn = f"host={self.primary.folder},{self.standby.folder} user=holdfast dbname=holdfast"
         environment = os.environ | {"HOLDFAST_POSTGRES_DSN": self.dsn}
         done([os.path.join(self.build, "bin", "holdfastd"), "migrate"], env=environment)
@@ -72,6 +70,17 @@ class Scene:
         self.standby.start()
         for name in JOBS:
             self.serve(name)
+
+    def _collect(self):
+        command = [sys.executable, os.path.join(HERE, "collector.py"), "127.0.0.1:0"]
+        with open(os.path.join(self.folder, "collector"), "w", encoding="utf-8") as said:
+            self.processes.append(subprocess.Popen(command + self.words, stdout=said))
+        self.collector = int(wait_for("the collector", self.collected)[0])
+
+    def collected(self):
+        """The lines of the collector: its port, and the words that spans had."""
+        with open(os.path.join(self.folder, "collector"), encoding="utf-8") as said:
+            return said.read().split("\n")[:-1]
 
     def serve(self, name):
         """Starts the server, at the same addresses each time. The one over files sends its spans
