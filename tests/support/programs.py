@@ -174,9 +174,11 @@ class Postgres:
     def __exit__(self, *_):
         self.stop()
 
-    def start(self):
+    def start(self, *settings):
+        """Serves; `settings` are further ones, such as port=5432."""
+        serve = [os.path.join(ROOT, "scripts", "postgres"), "serve", self.folder, "fsync=off"]
         self.process = subprocess.Popen(
-            [os.path.join(ROOT, "scripts", "postgres"), "serve", self.folder, "fsync=off"],
+            serve + list(settings),
             stdout=subprocess.DEVNULL,
             stderr=open(self.folder + ".log", "ab"),
             stdin=subprocess.DEVNULL,
