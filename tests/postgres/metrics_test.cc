@@ -71,6 +71,15 @@ TEST_F(PgMetrics, ShowsTheDatabase) {
   EXPECT_EQ(Now("holdfast_files_size_bytes"), -1) << "it has no files";
 }
 
+TEST_F(PgMetrics, CountsTheActiveSessionsAtItsStart) {
+  EXPECT_EQ(Now("holdfast_sessions{lifecycle=\"ACTIVE\"}"), 0);
+  EXPECT_EQ(Now("holdfast_sessions{lifecycle=\"IDLE\"}"), -1) << "to count those reads them all";
+  served().Prepare("one", token(), "its turn has begun");
+  EXPECT_EQ(served().server.StopAtRest().exit_code, 0);
+  ASSERT_TRUE(served().server.Start()) << served().server.Log();
+  EXPECT_EQ(Now("holdfast_sessions{lifecycle=\"ACTIVE\"}"), 1);
+}
+
 // One connection may write: while a locked row keeps it, another session's change waits for it in
 // vain.
 TEST_F(PgMetrics, CountsWaitsForAConnection) {
