@@ -117,10 +117,12 @@ def failed_sweeps(events):
     return [("holdfast_sweeps_total", labels, counted(events, 60))]
 
 
-def timeouts(healthy):
+def timeouts(in_use):
+    connections = "holdfast_postgres_connections"
     return [
         ("holdfast_postgres_pool_timeouts_total", at(), hold(0, 5) + climb(1, 30, 1)),
-        ("holdfast_store_healthy", at(), hold(healthy, 40)),
+        (connections, at(state="in_use"), hold(in_use, 40)),
+        (connections, at(state="idle"), hold(1, 40)),
     ]
 
 
@@ -146,7 +148,7 @@ def starts(times, labels=None, known=True):
 
 
 GONE = hold(1, 10) + ["stale"]
-INFO = "holdfast_build_info"
+INFO, LINES = "holdfast_build_info", "holdfast_log_lines_left_out_total"
 FAST = [("1h", "5m", 14.4), ("6h", "30m", 6)]
 SLOW = [("1d", "2h", 3), ("3d", "6h", 1)]
 
@@ -215,7 +217,13 @@ CASES = {
     "HoldfastPoolExhausted": [
         Case(timeouts(1), 5, (at(),)),
         Case(timeouts(0), minutes=30),
-        Case([("holdfast_postgres_pool_timeouts_total", at(), hold(7, 40))], minutes=30),
+        Case(
+            [
+                ("holdfast_postgres_pool_timeouts_total", at(), hold(7, 40)),
+                ("holdfast_postgres_connections", at(state="in_use"), hold(1, 40)),
+            ],
+            minutes=30,
+        ),
     ],
     "HoldfastPoolWaits": [
         Case([("holdfast_postgres_pool_wait_seconds_total", at(), climb(66, 40))], 5, (at(),)),
@@ -257,15 +265,11 @@ CASES = {
     ],
     "HoldfastLogLinesLost": [
         Case(case.series, case.since, tuple(at(cause="queue") for _ in case.fires), case.minutes)
-        for case in event("holdfast_log_lines_left_out_total", {"cause": "queue"}, {"cause": "rate"})
+        for case in event(LINES, {"cause": "queue"}, {"cause": "rate"})
     ],
     "HoldfastLogLinesLeftOut": [
-        Case(
-            [("holdfast_log_lines_left_out_total", at(cause="rate"), climb(630, 40))],
-            5,
-            (at(cause="rate"),),
-        ),
-        Case([("holdfast_log_lines_left_out_total", at(cause="rate"), climb(570, 40))], minutes=30),
-        Case([("holdfast_log_lines_left_out_total", at(cause="queue"), climb(900, 40))], minutes=30),
+        Case([(LINES, at(cause="rate"), climb(630, 40))], 5, (at(cause="rate"),)),
+        Case([(LINES, at(cause="rate"), climb(570, 40))], minutes=30),
+        Case([(LINES, at(cause="queue"), climb(900, 40))], minutes=30),
     ],
 }

@@ -1,5 +1,5 @@
-"""Each alert fires when it must, to the minute, and not otherwise; and each change of its expression
-or of its `for` is seen by these tests."""
+"""Each alert fires when it must, to the minute, and not otherwise; and each change of its
+expression or of its `for` is seen by these tests."""
 import re
 
 from cases import CASES

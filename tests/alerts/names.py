@@ -3,13 +3,15 @@ import os
 import re
 
 import promtool
-from programs import ROOT
+from programs import ROOT, Folder, run
 
 GOLDEN = os.path.join(ROOT, "tests", "golden", "metrics.golden")
 PAGE = os.path.join(ROOT, "docs", "metrics.md")
-# Metrics that the rules use and that no server has yet, with their labels. One that is in the golden
-# list is taken out here.
+# Metrics that the rules use and that no server has yet, with their labels. One that is in the
+# golden list is taken out here.
 COMING = {"holdfast_watch_lag_seconds": []}
+RUNBOOKS = os.path.join(ROOT, "docs", "runbooks.md")
+TARGET = {"job", "namespace", "instance"}  # labels that Prometheus gives
 SUFFIXES = ("_bucket", "_count", "_sum")
 SELECTOR = re.compile(r"\b([a-z][a-z_]*:?[a-z_]*:?\w*)(?:\{([^}]*)\})?(?=[\s)\[]|$)")
 MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
@@ -71,12 +73,41 @@ def problems(where, expression, known, values, recorded):
             allowed = values.get((metric, label), values.get((None, label), set()))
             if label == "le" and name.endswith("_bucket"):
                 allowed = set(buckets)
+            elif label in TARGET:
+                continue
             elif label not in labels:
                 yield f"{where}: {metric} has no label {label}"
                 continue
             for one in value.split("|") if "~" in operator else [value]:
                 if one not in allowed:
                     yield f"{where}: {label} of {metric} is never {one}"
+
+
+OUR_SERIES = re.compile(r"\b(holdfast|process)_[a-z]+_[a-z_]+|:holdfast_|\bholdfast_[a-z]+\b")
+
+
+def documented_queries():
+    """The PromQL of the runbooks: each line of a block, and what stands between backticks, that
+    names one of our series."""
+    found, inside = [], False
+    with open(RUNBOOKS, encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            if line.startswith("```"):
+                inside = not inside
+            else:
+                found += [line] if inside else re.findall(r"`([^`]+)`", line)
+    return [query for query in found if OUR_SERIES.search(query)]
+
+
+def every_query_is_valid(queries):
+    """Queries that Prometheus does not take."""
+    with Folder() as folder:
+        path = os.path.join(folder, "queries.yaml")
+        rules = [{"record": f"query{n}", "expr": query} for n, query in enumerate(queries)]
+        promtool.write(path, {"groups": [{"name": "queries", "rules": rules}]})
+        ended = run(["promtool", "check", "rules", path])
+        if ended.returncode != 0:
+            yield ended.stdout
 
 
 def every_name_exists():
@@ -90,6 +121,12 @@ def every_name_exists():
     for rule in rules:
         where = rule.get("record") or rule["alert"]
         yield from problems(where, rule["expr"], known, values, recorded)
+    queries = documented_queries()
+    if len(queries) < len(rules) // 2:
+        yield f"{RUNBOOKS} has {len(queries)} queries"
+    for query in queries:
+        yield from problems(f"runbooks: {query}", query, known, values, recorded)
+    yield from every_query_is_valid(queries)
     used = " ".join(rule["expr"] for rule in rules if "alert" in rule)
     for name in sorted(recorded):
         if name not in used:
