@@ -35,7 +35,7 @@ def server_of(build, folder, cluster, name, user=None, **more):
 
 
 def database_away(build, folder, prometheus, seen):
-    """PostgreSQL is stopped under two servers, and started again."""
+    """PostgreSQL is stopped under a server, and started again."""
     alerts = ["HoldfastStoreAway", *AVAILABILITY]
     with database(build, folder, "away") as cluster:
         recovery = {"sweep_interval": "1s"}
@@ -46,6 +46,7 @@ def database_away(build, folder, prometheus, seen):
                 job.quiet(*alerts)
                 cluster.stop()
                 job.fires(*alerts, "HoldfastSweepsFail")
+                job.quiet("HoldfastPoolExhausted")
                 cluster.start()
                 job.over("HoldfastStoreAway", "HoldfastSweepsFail", *AVAILABILITY)
             prometheus.forget("away")
@@ -114,7 +115,7 @@ def rows_locked(build, folder, prometheus, seen):
 def queue_full(build, folder, prometheus, seen):
     """The same, where few calls may wait: the others are refused."""
     alerts = ["HoldfastOverloaded", "HoldfastLimitNear"]
-    sections = {"server": {"workers": 2}, "limits": {"queued_calls": 4}}
+    sections = {"server": {"workers": 4}, "limits": {"queued_calls": 8}}
     calls_meet_locks(build, folder, (prometheus, seen), "queue", alerts, sections)
 
 

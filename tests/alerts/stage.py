@@ -142,10 +142,10 @@ class Job:
         prometheus.watch(name, servers)
 
     def quiet(self, *alerts):
-        """None of them fires before its cause."""
+        """None of them fires without its cause."""
         for alert in alerts:
             if self.prometheus.firing(alert, self.name):
-                raise Failed(f"{self.name}: {alert} fires before its cause")
+                raise Failed(f"{self.name}: {alert} fires without its cause")
 
     def fires(self, *alerts, seconds=FIRES_SECONDS):
         began = time.monotonic()
