@@ -18,8 +18,9 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import causes_files  # noqa: E402
 import causes_postgres  # noqa: E402
 import promtool  # noqa: E402
+from clients import generate_stubs  # noqa: E402
 from programs import Failed, Folder  # noqa: E402
-from stage import FACTOR, Prometheus, generate_stubs  # noqa: E402
+from stage import FACTOR, Prometheus  # noqa: E402
 
 # Alerts whose cause cannot be made from outside, and why.
 WITHOUT_A_CAUSE = {

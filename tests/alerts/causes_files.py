@@ -7,8 +7,9 @@ import shutil
 import subprocess
 import threading
 
+from clients import Agents, Client
 from programs import done, expect, wait_for
-from stage import Agents, Client, Holdfastd, Job, free_port
+from stage import Holdfastd, Job, free_port
 
 DISK_MEBIBYTES = 48
 FILL_BYTES, FILL_PAUSE = 64 << 10, 0.2  # 320 KiB a second
@@ -266,7 +267,8 @@ def damage(build, folder, prometheus, seen):
         kept = os.path.join(backup, os.path.relpath(place, root))
         done(["cp", "-a", kept, place])
         server.start()
-        expect(Client(server.address).get("one"), "the session of the backup is not served")
+        cli = os.path.join(build, "bin", "holdfast")
+        done([cli, "--address", server.address, "session", "show", "one"])
         job.over("HoldfastSessionsDamaged")
         prometheus.forget("damaged")
 

@@ -4,8 +4,9 @@ import contextlib
 import os
 import subprocess
 
+from clients import Agents, Client
 from programs import ROOT, Postgres, done, expect, wait_for
-from stage import Agents, Client, Holdfastd, Job
+from stage import Holdfastd, Job
 
 AVAILABILITY = ["HoldfastAvailabilityBurnsFast", "HoldfastAvailabilityBurnsSlowly"]
 LATENCY = ["HoldfastLatencyBurnsFast", "HoldfastLatencyBurnsSlowly"]
