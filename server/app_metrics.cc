@@ -155,8 +155,9 @@ void App::ReadFacts() {
   }
   read(Metric::kServing, [this] { return serving_ ? 1 : 0; });
   read(Metric::kStoreHealthy, [this] { return store_healthy_ ? 1 : 0; });
-  fixed(Metric::kStoreWarnings,
-        AsDouble(stores_->warnings().size() + stores_->active().Describe().warnings.size()));
+  read(Metric::kStoreWarnings, [this] {
+    return AsDouble(stores_->warnings().size() + stores_->active().Describe().warnings.size());
+  });
   fixed(Metric::kInsecure, IsInsecure(parts_.config) ? 1 : 0);
   fixed(Metric::kBuildInfo, 1);
   fixed(Metric::kProcessStart, absl::ToDoubleSeconds(parts_.clock.Wall() - absl::UnixEpoch()));

@@ -3,7 +3,9 @@ import base64
 import copy
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 
 import policies
 import serving
@@ -229,6 +231,40 @@ def reference(found):
         yield f"README.md: has no upgrade notes for {version}"
 
 
+def files(found):
+    """The chart's copies of rules and dashboards are current."""
+    del found
+    script = os.path.join(tools.ROOT, "scripts", "chart-files")
+    ended = subprocess.run([script, "--check"], capture_output=True, text=True, check=False)
+    if ended.returncode != 0:
+        yield ended.stdout + ended.stderr
+
+
+def dashboards(found):
+    """A copy of the chart with two dashboards renders them, and with none it renders none. What
+    looks like a template in a dashboard is its own."""
+    texts = {"first.json": '{"title": "{{ .Values.x }}"}\n', "second.json": '{"title": "second"}\n'}
+    values = os.path.join(tools.CASES, "dashboards.yaml")
+    with tempfile.TemporaryDirectory() as folder:
+        chart = os.path.join(folder, "holdfast")
+        shutil.copytree(tools.CHART, chart)
+        place = os.path.join(chart, "files", "dashboards")
+        shutil.rmtree(place, ignore_errors=True)
+        for made in ({}, texts):
+            os.makedirs(place, exist_ok=True)
+            for name, text in made.items():
+                with open(os.path.join(place, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            for major in tools.HELMS:
+                over = os.path.join(tools.HERE, "base", "postgres.yaml")
+                told = ["--values", over, "--values", values]
+                ended = found.run(major, "template", "demo", chart, *told)
+                maps = [one for one in tools.load_all(ended.stdout) if one["kind"] == "ConfigMap"]
+                data = [one["data"] for one in maps if one["metadata"]["labels"].get("dashboards")]
+                if {name: text for one in data for name, text in one.items()} != made:
+                    yield f"helm {major}: {data} {ended.stderr}, not {made}"
+
+
 def notes_of(found, major, values):
     """The notes, by way of an object that holds them: `helm template` does not show them."""
     data = {"notes": '{{ include "holdfast.notes" . | b64enc }}'}
@@ -268,6 +304,8 @@ CHECKS = {
     "WrongConfigurations": wrong_configurations,
     "Schema": schema_is_whole,
     "Reference": reference,
+    "Files": files,
+    "Dashboards": dashboards,
     "Notes": notes,
     "Serves": serving.serves,
 }

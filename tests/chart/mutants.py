@@ -29,6 +29,17 @@ def config_map(rendering):
     return rendering.config()["data"]
 
 
+def rule_of(groups):
+    spec, metadata = {"groups": groups}, {"name": "rules", "labels": {}}
+    return {"kind": "PrometheusRule", "metadata": metadata, "spec": spec}
+
+
+def dashboard(labels, annotations):
+    labels = {"app.kubernetes.io/component": "dashboard", **labels}
+    metadata = {"name": "dashboard", "labels": labels, "annotations": annotations}
+    return {"kind": "ConfigMap", "metadata": metadata, "data": {}}
+
+
 MUTANTS = {
     "restricted": [
         lambda found: context(found).pop("capabilities"),
@@ -90,6 +101,18 @@ MUTANTS = {
         lambda found: config_map(found).update(
             {"holdfastd.yaml": "telemetry: {metrics_address: '0.0.0.0:9464'}"}
         ),
+    ],
+    "rules": [
+        lambda found: found.objects.append(rule_of([])),
+        lambda found: found.values["metrics"]["prometheusRule"].update(enabled=True),
+        lambda found: (
+            found.values["metrics"]["prometheusRule"].update(enabled=True),
+            found.objects.append(rule_of([{"name": "another", "rules": []}])),
+        ),
+    ],
+    "dashboards": [
+        lambda found: found.objects.append(dashboard({"grafana_dashboard": "1"}, {})),
+        lambda found: found.objects.append(dashboard({}, {"grafana_folder": "Holdfast"})),
     ],
     "tracing": [
         lambda found: config_map(found).update(

@@ -1,6 +1,7 @@
 """What holds of every object that the chart renders. A policy is a function from a rendering to
 what violates it."""
 import math
+import os
 import re
 
 import tools
@@ -317,6 +318,48 @@ def metrics(rendering):
         yield f"NetworkPolicy: {rules}"
 
 
+def rules(rendering):
+    """The recording rules and alerts are those of deploy/prometheus, where they are wanted; the
+    address of a runbook begins with the base."""
+    wanted = rendering.values["metrics"]["prometheusRule"]
+    base = wanted["runbookBase"].removesuffix("/")
+    groups = []
+    for name in ("rules.yaml", "alerts.yaml"):
+        text = tools.read(os.path.join(tools.ROOT, "deploy", "prometheus", name))
+        groups += tools.load(text)["groups"]
+    for rule in (rule for group in groups for rule in group["rules"] if base and "alert" in rule):
+        rule["annotations"]["runbook_url"] = f"{base}/{rule['annotations']['runbook_url']}"
+    found = rendering.kind("PrometheusRule")
+    if [made["spec"]["groups"] for made in found] != ([groups] if wanted["enabled"] else []):
+        yield f"{len(found)} PrometheusRules, or with other groups"
+    for made in found:
+        if not wanted["labels"].items() <= made["metadata"]["labels"].items():
+            yield f"PrometheusRule: {made['metadata']['labels']}"
+
+
+def dashboards(rendering):
+    """Each dashboard of the chart has a config map that Grafana's sidecar finds, where they are
+    wanted."""
+    wanted = rendering.values["dashboards"]
+    folder = os.path.join(tools.CHART, "files", "dashboards")
+    names = sorted(os.listdir(folder)) if wanted["enabled"] and os.path.isdir(folder) else []
+    component = "app.kubernetes.io/component"
+    found = [
+        made
+        for made in rendering.kind("ConfigMap")
+        if made["metadata"].get("labels", {}).get(component) == "dashboard"
+    ]
+    texts = {name: tools.read(os.path.join(folder, name)) for name in names}
+    if {name: text for made in found for name, text in made["data"].items()} != texts:
+        yield f"{len(found)} dashboards, or others than {names}"
+    for made in found:
+        marks = {**made["metadata"]["labels"], **made["metadata"].get("annotations", {})}
+        if marks.get(wanted["label"]) != wanted["labelValue"]:
+            yield f"{made['metadata']['name']}: the sidecar does not find it"
+        if marks.get(wanted["folderAnnotation"]) != wanted["folder"]:
+            yield f"{made['metadata']['name']}: has another folder"
+
+
 def tracing(rendering):
     """Spans go where the values say, at their rate; without an endpoint none go."""
     wanted = rendering.values["tracing"]
@@ -400,6 +443,8 @@ POLICIES = (
     ports,
     network,
     metrics,
+    rules,
+    dashboards,
     tracing,
     secrets,
     references,

@@ -17,6 +17,8 @@ NAMES = [
     "WrongConfigurations",
     "Schema",
     "Reference",
+    "Files",
+    "Dashboards",
     "Notes",
     "Serves",
 ]

@@ -255,6 +255,9 @@ metrics.podMonitor.enabled: the ServiceMonitor reads the same metrics, and each 
 {{- if and (or $metrics.serviceMonitor.enabled $metrics.podMonitor.enabled) (not $metrics.enabled) }}
 metrics.enabled: a monitor finds no metrics: set it to true, or disable the monitor
 {{- end }}
+{{- if and $metrics.prometheusRule.enabled (not $metrics.enabled) }}
+metrics.enabled: the rules find no metrics: set it to true, or disable metrics.prometheusRule
+{{- end }}
 {{- end -}}
 
 {{- define "holdfast.refuse.extras" -}}
