@@ -22,6 +22,7 @@ for folder in ("support", "chart"):
 
 import golang  # noqa: E402
 import pods  # noqa: E402
+import release_mutants  # noqa: E402
 import releases  # noqa: E402
 import renderings  # noqa: E402
 import upgrades  # noqa: E402
@@ -32,8 +33,10 @@ from tools import HELMS, Tools  # noqa: E402
 # Before the definitions of the operators' kinds are there, and after.
 BEFORE = {
     "ReleasesLive": releases.releases_live,
+    "ReleasesAreCompared": release_mutants.releases_are_compared,
     "MissingKindsAreSaid": upgrades.missing_kinds_are_said,
     "FixedFieldsAreRefused": upgrades.fixed_fields_are_refused,
+    "NamesMakeAnotherStore": upgrades.names_make_another_store,
     "SecretsReplacePods": upgrades.secrets_replace_pods,
 }
 AFTER = {

@@ -105,6 +105,31 @@ def fixed_fields_are_refused(cluster, found):
     print(f"report: {len(FIXED)} changes of a volume refused: {' '.join(said.split())[:400]}")
 
 
+def names_make_another_store(cluster, found):
+    """Another name over files is another set with another volume; the first claim stays."""
+    for major in tools.HELMS:
+        for value in ("nameOverride", "fullnameOverride"):
+            releases = Releases(cluster, found, f"names-{major}-{value.lower()}")
+            releases.install(major, tools.CHART, [])
+            claim, before = releases.claim(), releases.manifest()
+            releases.upgrade(major, [], "--set", f"{value}=other")
+            for problem in releases.problems(releases.manifest()):
+                yield f"helm {major}, {value}: {problem}"
+            stayed = cluster.live(before, releases.namespace).keys()
+            if ("StatefulSet.apps", set_of(before)) in stayed:
+                yield f"helm {major}, {value}: the set keeps its name"
+            if "deletionTimestamp" in releases.object("pvc", claim)["metadata"]:
+                yield f"helm {major}, {value}: the claim {claim} goes"
+            releases.must(major, "uninstall", RELEASE)
+    print("report: a changed name over files makes another set; the first one's claim stays")
+
+
+def set_of(objects):
+    """The name of the StatefulSet among the objects."""
+    (name,) = [made["metadata"]["name"] for made in objects if made["kind"] == "StatefulSet"]
+    return name
+
+
 def secrets_replace_pods(cluster, found):
     """An upgrade changes the pods' template if a secret has changed, and only then."""
     for major in tools.HELMS:
