@@ -21,6 +21,7 @@ for folder in ("support", "chart"):
     sys.path.append(os.path.join(HERE, "..", folder))
 
 import golang  # noqa: E402
+import hooks  # noqa: E402
 import pods  # noqa: E402
 import release_mutants  # noqa: E402
 import releases  # noqa: E402
@@ -37,6 +38,7 @@ BEFORE = {
     "MissingKindsAreSaid": upgrades.missing_kinds_are_said,
     "FixedFieldsAreRefused": upgrades.fixed_fields_are_refused,
     "NamesMakeAnotherStore": upgrades.names_make_another_store,
+    "HooksComeFirst": hooks.hooks_come_first,
     "SecretsReplacePods": upgrades.secrets_replace_pods,
 }
 AFTER = {

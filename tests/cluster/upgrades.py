@@ -102,7 +102,7 @@ def fixed_fields_are_refused(cluster, found):
         for problem in releases.problems(releases.manifest()):
             yield f"helm {major}, after the refusals: {problem}"
         releases.must(major, "uninstall", RELEASE)
-    print(f"report: {len(FIXED)} changes of a volume refused: {' '.join(said.split())[:400]}")
+    print(f"report: {len(FIXED)} changes of a volume refused: {said.splitlines()[-1]}")
 
 
 def names_make_another_store(cluster, found):
