@@ -19,6 +19,7 @@ DEFINITIONS = [
         "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
         [
             "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml",
+            "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
             "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
         ],
     ),

@@ -44,6 +44,7 @@ MISSPELT = [
         "PodMonitor.monitoring.coreos.com",
         "spec podMetricsEndpoints 0 scrapeTimeout",
     ),
+    ("metrics-prometheus-rule", "PrometheusRule.monitoring.coreos.com", "spec groups"),
 ]
 # Changes of a value, as CASE, KIND, the path to it, the value, and what the refusal or the warning
 # must say; ` | ` separates what one or the other way of applying it says.

@@ -17,6 +17,7 @@ REFUSED = "updates to statefulset spec for fields other than"
 MISSING = {
     "ServiceMonitor": ["metrics.enabled=true", "metrics.serviceMonitor.enabled=true"],
     "PodMonitor": ["metrics.enabled=true", "metrics.podMonitor.enabled=true"],
+    "PrometheusRule": ["metrics.enabled=true", "metrics.prometheusRule.enabled=true"],
     "GRPCRoute": [
         "grpcRoute.enabled=true",
         "grpcRoute.parentRefs[0].name=public",
