@@ -36,6 +36,7 @@ const std::vector<std::string>& Services() {
 constexpr absl::Duration kQuiet = absl::Milliseconds(30);
 constexpr absl::Duration kQuietWait = absl::Seconds(1);
 constexpr absl::Duration kQuietBeat = absl::Milliseconds(5);
+constexpr int kQuietBeats = 6;  // a connection is quiet for at least as long as so many beats take
 // What the transport may take to tell those who watch that their streams have ended.
 constexpr absl::Duration kWatchesLeave = absl::Seconds(1);
 constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
@@ -389,14 +390,18 @@ void App::EndConnections() {
   absl::Duration late_call = begun;
   uint64_t late_calls = admission_->refused_late();
   absl::Duration now = begun;
+  absl::Duration quiet = kQuiet;
   do {
+    const absl::Duration before = now;
     absl::SleepFor(kQuietBeat);
     now = parts_.clock.SinceBoot();
+    // A process that sleeps longer than it asked for gets to what it has read late, too.
+    quiet = std::clamp(kQuietBeats * (now - before), quiet, kQuietWait);
     if (const uint64_t refused = admission_->refused_late(); refused != late_calls) {
       late_calls = refused;
       late_call = now;
     }
-  } while (connections_->DisconnectQuiet(kQuiet, now - late_call >= kQuiet) > 0 &&
+  } while (connections_->DisconnectQuiet(quiet, now - late_call >= quiet) > 0 &&
            now - begun < kQuietWait);
   connections_->DisconnectAll();
 }
