@@ -210,7 +210,7 @@ class Feed : public ::testing::Test {
     void Resume() override { ++resumed; }
     void Tend(absl::Duration /*now*/) override {}
     absl::Duration Lag(absl::Time) override { return absl::ZeroDuration(); }
-  void Leave() override {}
+    void Leave() override {}
   };
 
   Feed() {
