@@ -55,8 +55,8 @@ void Write(const Span& span, trace::Span& out) {
     trace::Span::Link& added = *out.add_links();
     added.set_trace_id(absl::HexStringToBytes(link.trace_id));
     added.set_span_id(absl::HexStringToBytes(link.span_id));
-    if (!link.relation.empty())
-      Write({{"holdfast.link", link.relation}}, *added.mutable_attributes());
+    if (link.relation.empty()) continue;
+    Write({{"holdfast.link", link.relation}}, *added.mutable_attributes());
   }
   if (!span.status.failed) return;
   out.mutable_status()->set_code(trace::Status::STATUS_CODE_ERROR);
