@@ -223,12 +223,12 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
 
   // Every event has been sent.
   void AtEnd() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    behind_.reset();
     if (!caught_up_ || progress_due_) {
       caught_up_ = true;
       Send(Progress());
       return;
     }
-    behind_.reset();
     state_ = State::kIdle;
     if (woken_) LookOn();
   }

@@ -6,14 +6,20 @@ namespace holdfast {
 namespace {
 
 thread_local const Span* active = nullptr;
+thread_local int operations = 0;  // that are under way
 
 }  // namespace
 
-ActiveSpan::ActiveSpan(const Span* span) : before_(std::exchange(active, span)) {}
+ActiveSpan::ActiveSpan(const Span* span) : before_(std::exchange(active, span)) { ++operations; }
 
-ActiveSpan::~ActiveSpan() { active = before_; }
+ActiveSpan::~ActiveSpan() {
+  active = before_;
+  --operations;
+}
 
 const Span* ActiveSpan::OfThisThread() { return active; }
+
+bool ActiveSpan::InOperation() { return operations > 0; }
 
 Span ChildOf(const Span& parent, std::string id) {
   return {.trace_id = parent.trace_id,

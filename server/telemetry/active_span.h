@@ -17,6 +17,9 @@ class ActiveSpan final {
 
   // Null where nothing is recorded.
   static const Span* OfThisThread();
+  // Whether one lives on this thread, be its work recorded or not: what is done then was asked for
+  // by a call.
+  static bool InOperation();
 
  private:
   const Span* const before_;

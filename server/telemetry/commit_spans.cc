@@ -48,12 +48,6 @@ void DescribeResult(const absl::StatusOr<CommitResult>& result, Span& span) {
   span.attributes.push_back({"holdfast.commit.outcome", std::string(outcome)});
 }
 
-// Of the server's own accord, as a sweep does.
-bool IsOwnAct(const Change& change) {
-  const Trigger trigger = change.guard.trigger;
-  return trigger == Trigger::kRecover || trigger == Trigger::kEndCancelled;
-}
-
 void DescribeTransition(const AppliedTransition& transition, const CommitResult& result,
                         Span& span) {
   span.name = "session.transition";
@@ -112,7 +106,7 @@ std::optional<Span> CommitSpans::TransitionSpan(const Change& change, const Comm
     span = ChildOf(*call, std::move(id));
   } else {
     // A change that no call asked for is a trace of its own.
-    if (!IsOwnAct(change)) return std::nullopt;
+    if (ActiveSpan::InOperation()) return std::nullopt;
     span.trace_id = tracer_->NewTraceId();
     span.span_id = std::move(id);
     if (!tracer_->Sample(span.trace_id, std::nullopt)) return std::nullopt;

@@ -54,7 +54,7 @@ class Place:
 
 
 class Agent(threading.Thread):
-    """Takes turns in a session of its own until it is told to stop."""
+    """Takes turns in a session of its own until `stopping` is set."""
 
     def __init__(self, number, channel, stopping):
         super().__init__(daemon=True)

@@ -81,7 +81,7 @@ MOVED = {
 
 
 def act(scene):
-    """What the panels show, in the order in which it is told apart."""
+    """Causes what the panels show."""
     for name in JOBS:
         replay = scene.replay(name, f"{name}-first", 20)
         expect(replay.wait(120) == 0, f"the first replay over {name} failed")

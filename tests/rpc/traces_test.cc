@@ -214,6 +214,44 @@ TEST_F(TracesRpc, AResumeLinksToTheLastSnapshotAndTheTurnThatItEnded) {
   EXPECT_EQ(resume.links(1).span_id(), transitions[2].span_id());
 }
 
+TEST_F(TracesRpc, ARecoveryIsATraceOfItsOwnAndLinksToTheTurn) {
+  config().recovery.sweep_interval = absl::Milliseconds(20);
+  config().recovery.abandon_after = absl::Seconds(1);
+  Begin("one", Create("one").lease_token());
+  clock().Advance(absl::Hours(1));
+  AwaitLog("sessions_closed");
+  Ended();
+  const std::vector<ExportedSpan> turns = Named("session.turn");
+  const std::vector<ExportedSpan> transitions = Named("session.transition");
+  const std::vector<ExportedSpan> commits = Named("store.Commit");
+  ASSERT_EQ(turns.size(), 1);
+  ASSERT_EQ(transitions.size(), 3);
+  ASSERT_EQ(commits.size(), 3);
+  EXPECT_THAT(AttributesOf(turns[0]), Contains(Pair("holdfast.turn.outcome", "recovered")));
+  const ExportedSpan& recovery = transitions[2];
+  EXPECT_EQ(recovery.parent_span_id(), "");
+  EXPECT_NE(recovery.trace_id(), turns[0].trace_id());
+  EXPECT_THAT(AttributesOf(recovery),
+              AllOf(Contains(Pair("holdfast.transition.trigger", "Recover")),
+                    Contains(Pair("holdfast.transition.to", "CLOSED"))));
+  ASSERT_EQ(recovery.links_size(), 1);
+  EXPECT_EQ(recovery.links(0).trace_id(), turns[0].trace_id());
+  EXPECT_EQ(recovery.links(0).span_id(), turns[0].span_id());
+  EXPECT_EQ(commits[2].parent_span_id(), recovery.span_id());
+}
+
+// What the server does within a call is the call's: not recorded where the call is not.
+TEST_F(TracesRpc, ACallThatIsNotRecordedBeginsNoTraceOfTheServersOwn) {
+  ASSERT_TRUE(CreateInTrace("one", {.flags = "00"}).ok());
+  grpc::ClientContext context;
+  context.AddMetadata("traceparent", absl::StrCat("00-", kTrace, "-", kCaller, "-00"));
+  pb::CancelSessionResponse response;
+  const auto request = CancelRequest("one", pb::CANCEL_SCOPE_SESSION);
+  ASSERT_TRUE(sessions().CancelSession(&context, request, &response).ok());
+  EXPECT_EQ(response.session().lifecycle(), pb::LIFECYCLE_CLOSED);
+  EXPECT_EQ(Ended(), TraceCounts());
+}
+
 TEST_F(TracesRpc, AFailureOfTheServerIsAnError) {
   script().Throw(true);
   EXPECT_EQ(ReasonOf(CreateInTrace("one")), "INTERNAL");
