@@ -15,17 +15,16 @@ import time
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+import api  # noqa: E402
 import causes_files  # noqa: E402
 import causes_postgres  # noqa: E402
 import promtool  # noqa: E402
-from clients import generate_stubs  # noqa: E402
 from programs import Failed, Folder  # noqa: E402
-from stage import FACTOR, Prometheus  # noqa: E402
+from stage import FACTOR, RuledPrometheus  # noqa: E402
 
 # Alerts whose cause cannot be made from outside, and why.
 WITHOUT_A_CAUSE = {
     "HoldfastExceptions": "an exception is a defect, and none is known",
-    "HoldfastWatchLag": "no server has the metric yet",
 }
 
 
@@ -52,9 +51,10 @@ def main():
         for part in (causes_files, causes_postgres)
     ]
     seen = {}
+    api.use_stubs(build)
     with Folder() as folder:
-        generate_stubs(os.path.join(folder, "stubs"))
-        with Prometheus(folder) as prometheus, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        pool = concurrent.futures.ThreadPoolExecutor(2)
+        with RuledPrometheus(folder) as prometheus, pool:
             runs = [pool.submit(run_all, part, build, prometheus, seen) for part in chosen]
             failed = [problem for run in runs for problem in run.result()]
     missing = promtool.alerts().keys() - seen.keys() - WITHOUT_A_CAUSE.keys()

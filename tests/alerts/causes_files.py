@@ -8,10 +8,11 @@ import subprocess
 import threading
 
 from clients import Agents, Client
-from programs import done, expect, wait_for
-from stage import Holdfastd, Job, free_port
+from programs import done, expect, free_port, wait_for
+from stage import Holdfastd, Job
 
 DISK_MEBIBYTES = 48
+UNREAD_TURNS = 600  # more events than the transport takes for a client that does not read
 FILL_BYTES, FILL_PAUSE = 64 << 10, 0.2  # 320 KiB a second
 
 
@@ -180,6 +181,43 @@ def collector_away(build, folder, prometheus, seen):
         prometheus.forget("traced")
 
 
+def watch_unread(build, folder, prometheus, seen):
+    """A client stops to read its watch, for less than its write timeout, and goes on."""
+    from holdfast.v1 import watch_pb2
+
+    limits = {"watch_write_timeout": "300s"}
+    store = {"root": f"{folder}/watched"}
+    with Holdfastd(build, folder, "watched", store, limits=limits) as server:
+        job = Job(prometheus, "watched", [server], seen)
+        writer = Client(server.address)
+        token = writer.create("one")
+        # It takes as little as it can before it is read.
+        narrow = [("grpc.http2.lookahead_bytes", 1024), ("grpc.http2.bdp_probe", 0)]
+        stream = Client(server.address, options=narrow).stub.WatchSession(
+            watch_pb2.WatchSessionRequest(session_id="one")
+        )
+        next(message for message in stream if message.HasField("progress"))
+        for _ in range(UNREAD_TURNS):
+            expect(writer.commit("one", token, writer.begin("one", token).turn), "no commit")
+        job.quiet("HoldfastWatchLag")
+        job.fires("HoldfastWatchLag")
+        reader = threading.Thread(target=read_all, args=(stream,))
+        reader.start()
+        job.over("HoldfastWatchLag")
+        stream.cancel()
+        reader.join()
+        prometheus.forget("watched")
+
+
+def read_all(stream):
+    """Until it is cancelled."""
+    import grpc
+
+    with contextlib.suppress(grpc.RpcError):
+        for _ in stream:
+            pass
+
+
 def log_unread(build, folder, prometheus, seen):
     """Nothing reads the log of a server with much to say."""
     pipe = os.path.join(folder, "unread")
@@ -278,6 +316,7 @@ CAUSES = (
     servers_restart,
     disk_fills,
     collector_away,
+    watch_unread,
     log_unread,
     holders_gone,
     damage,

@@ -1,8 +1,7 @@
 """Clients of the servers that the causes are made with."""
-import os
-import sys
 import threading
-import uuid
+
+import api
 
 CALL_SECONDS, PAUSE_SECONDS = 12, 0.2
 
@@ -10,13 +9,12 @@ CALL_SECONDS, PAUSE_SECONDS = 12, 0.2
 class Client:
     """Calls of one channel; a refusal is an answer."""
 
-    def __init__(self, address, seconds=CALL_SECONDS):
+    def __init__(self, address, seconds=CALL_SECONDS, options=()):
         import grpc
         from holdfast.v1 import admin_service_pb2_grpc, session_service_pb2_grpc
 
-        self.channel = grpc.insecure_channel(
-            address, [("grpc.enable_retries", 0), ("grpc.max_reconnect_backoff_ms", 200)]
-        )
+        always = [("grpc.enable_retries", 0), ("grpc.max_reconnect_backoff_ms", 200)]
+        self.channel = grpc.insecure_channel(address, [*always, *options])
         self.refused, self.seconds = grpc.RpcError, seconds
         self.stub = session_service_pb2_grpc.SessionServiceStub(self.channel)
         self.admin = admin_service_pb2_grpc.AdminServiceStub(self.channel)
@@ -30,47 +28,20 @@ class Client:
 
     def create(self, session, ttl=60):
         from google.protobuf.duration_pb2 import Duration
-        from holdfast.v1 import session_pb2, session_service_pb2
 
-        request = session_service_pb2.CreateSessionRequest(
-            request_id=str(uuid.uuid4()),
-            session_id=session,
-            holder="test",
-            lease_ttl=Duration(seconds=ttl),
-            manifest=session_pb2.Manifest(mode=session_pb2.MODE_ASK, project_root="/project"),
-        )
+        request = api.create(session, lease_ttl=Duration(seconds=ttl))
         reply = self.call(self.stub.CreateSession, request)
         return reply and reply.lease_token
 
     def begin(self, session, token):
-        from holdfast.v1 import session_pb2, turns_pb2
-
-        request = turns_pb2.BeginTurnRequest(
-            request_id=str(uuid.uuid4()),
-            session_id=session,
-            lease_token=token,
-            source=session_pb2.TURN_SOURCE_USER,
-        )
-        return self.call(self.stub.BeginTurn, request)
+        return self.call(self.stub.BeginTurn, api.begin(session, token))
 
     def commit(self, session, token, turn):
-        from holdfast.v1 import session_pb2, turns_pb2
-
-        request = turns_pb2.CommitTurnRequest(
-            request_id=str(uuid.uuid4()),
-            session_id=session,
-            lease_token=token,
-            turn=turn,
-            outcome=session_pb2.TURN_OUTCOME_OK,
-            messages=[session_pb2.Message(role="user", data=b'"' + b"x" * 4000 + b'"')],
-        )
-        return self.call(self.stub.CommitTurn, request)
+        data = b'"' + b"x" * 4000 + b'"'
+        return self.call(self.stub.CommitTurn, api.commit(session, token, turn, data))
 
     def get(self, session):
-        from holdfast.v1 import session_service_pb2
-
-        request = session_service_pb2.GetSessionRequest(session_id=session)
-        return self.call(self.stub.GetSession, request)
+        return self.call(self.stub.GetSession, api.get(session))
 
     def take_turns(self, session, stop, pause):
         """Turn after turn, whatever is refused, until `stop` is set."""
@@ -106,13 +77,3 @@ class Agents:
         self.stop.set()
         for thread in self.threads:
             thread.join()
-
-
-def generate_stubs(folder):
-    """The stubs of the API, for Python."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path.append(os.path.join(here, "..", "docs"))
-    import examples
-
-    examples.generate_python(folder)
-    sys.path.insert(0, folder)

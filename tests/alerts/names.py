@@ -3,55 +3,17 @@ import os
 import re
 
 import promtool
+from metric_table import MetricTable
 from programs import ROOT, Folder, run
 
-GOLDEN = os.path.join(ROOT, "tests", "golden", "metrics.golden")
-PAGE = os.path.join(ROOT, "docs", "metrics.md")
 RUNBOOKS = os.path.join(ROOT, "docs", "runbooks.md")
 TARGET = {"job", "namespace", "instance"}  # labels that Prometheus gives
-SUFFIXES = ("_bucket", "_count", "_sum")
 SELECTOR = re.compile(r"\b([a-z][a-z_]*:?[a-z_]*:?\w*)(?:\{([^}]*)\})?(?=[\s)\[]|$)")
 MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
 OURS = ("holdfast_", "process_")
 
 
-def golden():
-    """Metric -> its labels and the bounds of its buckets."""
-    found = {}
-    with open(GOLDEN, encoding="utf-8") as file:
-        for line in file:
-            name, _, _, labels, buckets = line.split("\t")[:5]
-            found[name] = (
-                [] if labels == "–" else labels.split(","),
-                buckets.split(", "),
-            )
-    return found
-
-
-def label_values():
-    """(metric, label) -> the values that docs/metrics.md lists; (None, label) -> those of every
-    metric. A label whose values are listed for one metric has them wherever no other are."""
-    found = {}
-    with open(PAGE, encoding="utf-8") as file:
-        section = file.read().split("\n## Labels\n")[1]
-    for line in section.splitlines():
-        row = re.match(r"\| `(\w+)` \| `(\w+)` \| (.*) \|$", line)
-        if row:
-            found[row[2], row[1]] = set(re.findall(r"`([^`]+)`", row[3]))
-    for (_, label), values in list(found.items()):
-        found[None, label] = found.get((None, label), set()) | values
-    return found
-
-
-def base(name, known):
-    """The metric that a series belongs to."""
-    for suffix in SUFFIXES:
-        if name.endswith(suffix) and name.removesuffix(suffix) in known:
-            return name.removesuffix(suffix)
-    return name
-
-
-def problems(where, expression, known, values, recorded):
+def problems(where, expression, table, recorded):
     """What is wrong with the names of an expression."""
     plain = re.sub(r'"[^"]*"', lambda found: found.group().replace("{", "_"), expression)
     for name, inside in SELECTOR.findall(plain):
@@ -61,22 +23,18 @@ def problems(where, expression, known, values, recorded):
             continue
         if not name.startswith(OURS):
             continue
-        metric = base(name, known)
-        if metric not in known:
+        metric = table.base(name)
+        if metric is None:
             yield f"{where}: there is no metric {name}"
             continue
-        labels, buckets = known[metric]
         for label, operator, value in MATCHER.findall(inside):
-            allowed = values.get((metric, label), values.get((None, label), set()))
-            if label == "le" and name.endswith("_bucket"):
-                allowed = set(buckets)
-            elif label in TARGET:
+            if label in TARGET:
                 continue
-            elif label not in labels:
+            if label not in table.labels(name):
                 yield f"{where}: {metric} has no label {label}"
                 continue
             for one in value.split("|") if "~" in operator else [value]:
-                if one not in allowed:
+                if one not in table.allowed(name, label):
                     yield f"{where}: {label} of {metric} is never {one}"
 
 
@@ -109,24 +67,24 @@ def every_query_is_valid(queries):
 
 def every_name_exists():
     """Names of the rules that no server has."""
-    known, values = golden(), label_values()
+    table = MetricTable()
     rules = promtool.rules_in(promtool.RULES) + promtool.rules_in(promtool.ALERTS)
     recorded = {rule["record"] for rule in rules if "record" in rule}
     for rule in rules:
         where = rule.get("record") or rule["alert"]
-        yield from problems(where, rule["expr"], known, values, recorded)
+        yield from problems(where, rule["expr"], table, recorded)
     queries = documented_queries()
     if len(queries) < len(rules) // 2:
         yield f"{RUNBOOKS} has {len(queries)} queries"
     for query in queries:
-        yield from problems(f"runbooks: {query}", query, known, values, recorded)
+        yield from problems(f"runbooks: {query}", query, table, recorded)
     yield from every_query_is_valid(queries)
     used = " ".join(rule["expr"] for rule in rules if "alert" in rule)
     for name in sorted(recorded):
         if name not in used:
             yield f"{name}: no alert uses it"
     for wrong, word in SAMPLES.items():
-        if not any(word in said for said in problems("", wrong, known, values, recorded)):
+        if not any(word in said for said in problems("", wrong, table, recorded)):
             yield f"`{wrong}` passes"
 
 

@@ -3,7 +3,7 @@ be seen."""
 import re
 
 import promtool
-from names import label_values
+from metric_table import MetricTable
 from programs import Folder
 
 OF_A = {"job": "holdfast", "instance": "a:9464"}
@@ -44,7 +44,8 @@ def late(end, step, before=0):
 def series(end):
     """(the series, by their names; failed calls a minute in the end; slow ones of a turn)."""
     made, failed, slow = {}, 0, 0
-    for number, reason in enumerate(sorted(label_values()["holdfast_rpc_refused_total", "reason"])):
+    reasons = MetricTable().allowed("holdfast_rpc_refused_total", "reason")
+    for number, reason in enumerate(sorted(reasons)):
         labels = {**(OF_A if number % 2 else OF_B), "reason": reason}
         made[promtool.selector("holdfast_rpc_refused_total", labels)] = late(end, number + 1)
         failed += number + 1 if reason in SERVERS_FAULT else 0

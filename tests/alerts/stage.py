@@ -2,15 +2,12 @@
 import json
 import os
 import re
-import socket
-import subprocess
 import threading
 import time
-import urllib.parse
-import urllib.request
 
 import promtool
-from programs import WAIT_SECONDS, Failed, Serving, wait_for
+from programs import Failed, Serving, free_port, wait_for
+from prometheus import Prometheus
 
 # Windows and `for` are divided by this, and so is the interval between scrapes. The expressions and
 # their thresholds are as they are.
@@ -35,20 +32,13 @@ def quickened_rules(path):
     return {"groups": [{"name": os.path.basename(path), "rules": rules}]}
 
 
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
-
-
-class Prometheus:
+class RuledPrometheus:
     """Scrapes what `watch` names, each under a job of its own, and evaluates the rules."""
 
     def __init__(self, folder):
         self.targets = os.path.join(folder, "targets.json")
         self.jobs, self.lock = {}, threading.Lock()
-        self.base = f"http://127.0.0.1:{free_port()}"
-        self.process, self.folder = None, folder
+        self.prometheus, self.folder = Prometheus(folder), folder
 
     def __enter__(self):
         self._write_targets()
@@ -56,9 +46,7 @@ class Prometheus:
             promtool.write(
                 os.path.join(self.folder, os.path.basename(path)), quickened_rules(path)
             )
-        config = os.path.join(self.folder, "prometheus.yaml")
-        promtool.write(
-            config,
+        self.prometheus.start(
             {
                 "global": {
                     "scrape_interval": SCRAPE,
@@ -69,37 +57,15 @@ class Prometheus:
                 "scrape_configs": [
                     {"job_name": "all", "file_sd_configs": [{"files": [self.targets]}]}
                 ],
-            },
+            }
         )
-        with open(os.path.join(self.folder, "prometheus.log"), "wb") as log:
-            self.process = subprocess.Popen(
-                [
-                    "prometheus",
-                    f"--config.file={config}",
-                    f"--storage.tsdb.path={self.folder}/tsdb",
-                    f"--web.listen-address={self.base.removeprefix('http://')}",
-                ],
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        wait_for("Prometheus", lambda: self.get("/-/ready"))
         return self
 
     def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait(WAIT_SECONDS)
-
-    def get(self, path):
-        """The answer's text; empty while there is none."""
-        try:
-            with urllib.request.urlopen(self.base + path, timeout=30) as answer:
-                return answer.read().decode()
-        except (urllib.error.URLError, ConnectionError):
-            return ""
+        self.prometheus.stop()
 
     def query(self, text):
-        answer = self.get("/api/v1/query?query=" + urllib.parse.quote(text))
-        return json.loads(answer)["data"]["result"] if answer else []
+        return self.prometheus.query(text)
 
     def _write_targets(self):
         made = [
@@ -125,7 +91,7 @@ class Prometheus:
 
     def annotations(self, alert, job):
         """Those of an active alert."""
-        for found in json.loads(self.get("/api/v1/alerts"))["data"]["alerts"]:
+        for found in self.prometheus.ask("alerts")["alerts"]:
             if found["labels"]["alertname"] == alert and found["labels"].get("job") == job:
                 return found["annotations"]
         return {}

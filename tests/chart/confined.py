@@ -13,13 +13,12 @@ import json
 import os
 import sys
 import tempfile
-import uuid
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[1:1] = [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "docs")]
+sys.path.append(os.path.join(HERE, "..", "support"))
 
-import examples  # noqa: E402
+import api  # noqa: E402
 import serving  # noqa: E402
 import tools  # noqa: E402
 
@@ -120,8 +119,6 @@ def offer(address, size, count):
     """`count` creations at once, each with a message of `size` bytes: the names of those that were
     acknowledged, and the refusals by reason."""
     import grpc
-    from holdfast.v1 import session_pb2 as pb
-    from holdfast.v1 import session_service_pb2 as rpc
     from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
 
     data = os.urandom(size // 2).hex().encode()
@@ -135,13 +132,7 @@ def offer(address, size, count):
         calls = []
         for number in range(count):
             name = f"of-{size}-{number}"
-            request = rpc.CreateSessionRequest(
-                request_id=str(uuid.uuid4()),
-                session_id=name,
-                manifest=pb.Manifest(mode=pb.MODE_ASK, project_root="/project"),
-                messages=[pb.Message(role="user", data=data)],
-                holder="test",
-            )
+            request = api.create(name, messages=[api.message(data)])
             stub = stubs[number % WORKERS]
             calls.append((name, stub.CreateSession.future(request, timeout=CALL_SECONDS)))
         for name, call in calls:
@@ -218,12 +209,19 @@ def check(found, size, values):
         serve(group, pod)
 
 
+def line_of_start(path):
+    """What the server has said of its container; nothing while it has not."""
+    with open(path, encoding="utf-8") as log:
+        lines = [json.loads(line) for line in log if line.endswith("\n")]
+    return next((line for line in lines if line["message"] == "serving"), None)
+
+
 def serve(group, pod):
     pod.wrap = group.command
     try:
         pod.start()
-        with open(f"{pod.folder}/log", encoding="utf-8") as log:
-            facts = next(line for line in map(json.loads, log) if line["message"] == "serving")
+        # The log is written by a thread of its own.
+        facts = wait_for("the line of the start", lambda: line_of_start(f"{pod.folder}/log"))
         expect(facts["container_bytes"] == group.size, f"it sees another container: {facts}")
         expect(facts["container_cores"] == 1, f"it sees another container: {facts}")
         overload(group, pod)
@@ -279,9 +277,7 @@ def checks(build):
 
 def main():
     build = os.path.abspath(sys.argv[1])
-    stubs = os.path.join(build, "otlp", "python")
-    examples.generate_python(stubs)
-    sys.path.insert(1, stubs)
+    api.use_stubs(build)
     return outcome("confined", lambda: checks(build))
 
 

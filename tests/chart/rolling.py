@@ -17,13 +17,12 @@ import sys
 import tempfile
 import threading
 import time
-import uuid
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[1:1] = [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "docs")]
+sys.path.append(os.path.join(HERE, "..", "support"))
 
-import examples  # noqa: E402
+import api  # noqa: E402
 import serving  # noqa: E402
 import tools  # noqa: E402
 
@@ -72,42 +71,16 @@ class Agent(threading.Thread):
             self.failure = f"{self.session}, turn {self.turns + 1}: {error}"
 
     def take_turns(self):
-        from holdfast.v1 import session_pb2 as pb
-        from holdfast.v1 import session_service_pb2 as rpc
-        from holdfast.v1 import turns_pb2 as turns
-
-        manifest = pb.Manifest(mode=pb.MODE_ASK, project_root="/project")
-        created = self.stub.CreateSession(
-            rpc.CreateSessionRequest(
-                request_id=str(uuid.uuid4()),
-                session_id=self.session,
-                manifest=manifest,
-                holder=self.session,
-            )
-        )
-        same = {"session_id": self.session, "lease_token": created.lease_token}
+        token = self.stub.CreateSession(api.create(self.session)).lease_token
         while not self.stopping.is_set():
-            begun = self.stub.BeginTurn(
-                turns.BeginTurnRequest(
-                    request_id=str(uuid.uuid4()), source=pb.TURN_SOURCE_USER, **same
-                )
-            )
-            self.stub.CommitTurn(
-                turns.CommitTurnRequest(
-                    request_id=str(uuid.uuid4()),
-                    turn=begun.turn,
-                    outcome=pb.TURN_OUTCOME_OK,
-                    messages=[pb.Message(role="user", data=f"{self.turns}".encode())],
-                    **same,
-                )
-            )
+            turn = self.stub.BeginTurn(api.begin(self.session, token)).turn
+            data = str(self.turns).encode()
+            self.stub.CommitTurn(api.commit(self.session, token, turn, data))
             self.turns += 1
 
     def check(self):
         """The session holds each of its turns once, under the epoch that it was created with."""
-        from holdfast.v1 import session_service_pb2 as rpc
-
-        found = self.stub.GetSession(rpc.GetSessionRequest(session_id=self.session)).session
+        found = self.stub.GetSession(api.get(self.session)).session
         expect(found.lease.epoch == 1, f"{self.session} has epoch {found.lease.epoch}")
         expect(
             found.message_count == found.last_turn == self.turns,
@@ -162,7 +135,7 @@ class Fleet:
 def connect(addresses):
     import grpc
 
-    with open(examples.SERVICE_CONFIG, encoding="utf-8") as file:
+    with open(api.SERVICE_CONFIG, encoding="utf-8") as file:
         config = json.load(file)
     config["loadBalancingConfig"] = [{"round_robin": {}}]
     options = [("grpc.service_config", json.dumps(config)), ("grpc.enable_retries", 1)]
@@ -215,9 +188,7 @@ def check(build, replacements):
 def main():
     build = os.path.abspath(sys.argv[1])
     replacements = int(sys.argv[2]) if len(sys.argv) > 2 else REPLACEMENTS
-    stubs = os.path.join(build, "otlp", "python")
-    examples.generate_python(stubs)
-    sys.path.insert(1, stubs)
+    api.use_stubs(build)
     return outcome("rolling", lambda: check(build, replacements))
 
 

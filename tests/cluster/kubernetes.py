@@ -5,10 +5,9 @@ import json
 import os
 import secrets
 import signal
-import socket
 import subprocess
 
-from programs import WAIT_SECONDS, Failed, done, expect, wait_for
+from programs import WAIT_SECONDS, Failed, done, expect, free_port, wait_for
 
 START_SECONDS = 300  # of the API server beside other load
 # Kinds that the chart renders and Kubernetes does not have: module, version, digest, files.
@@ -34,12 +33,6 @@ DEFINITIONS = [
 RESTRICTED = {
     f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn", "audit")
 }
-
-
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
 
 
 class Process:

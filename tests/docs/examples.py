@@ -15,10 +15,9 @@ import tempfile
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+from api import PROTOS, SERVICE_CONFIG, generate_stubs  # noqa: E402
 from programs import ROOT, Serving  # noqa: E402
 
-PROTOS = os.path.join(ROOT, "protos")
-SERVICE_CONFIG = os.path.join(PROTOS, "holdfast", "v1", "service_config.json")
 TURNS, CRASH_IN_TURN = 5, 3
 LINES = 125
 READY_SECONDS = 60
@@ -38,18 +37,6 @@ def run_again(command, **options):
         except subprocess.CalledProcessError as failed:
             print(f"examples: {failed}; it is tried again", flush=True)
     return run(command, **options)
-
-
-def generate_python(folder):
-    """The stubs of the protos; the folder is what PYTHONPATH shall name."""
-    plugin = shutil.which("grpc_python_plugin")
-    found = []
-    for directory, folders, names in os.walk(PROTOS):
-        folders[:] = [folder for folder in folders if folder != "opentelemetry"]  # not the API's
-        found += [os.path.join(directory, name) for name in names if name.endswith(".proto")]
-    os.makedirs(folder, exist_ok=True)
-    arguments = [f"--python_out={folder}", f"--grpc_out={folder}"]
-    run(["protoc", f"-I{PROTOS}", f"--plugin=protoc-gen-grpc={plugin}", *arguments, *found])
 
 
 class Server:
@@ -204,7 +191,7 @@ def drive(server, environment, command):
 def main():
     example, build = sys.argv[1], os.path.abspath(sys.argv[2])
     stubs = os.path.join(build, "examples", "python")
-    generate_python(stubs)
+    generate_stubs(stubs)
     sys.path.insert(0, stubs)
     makers = {"python": python_example, "typescript": typescript_example}
     source, environment, command = makers[example](build)

@@ -7,11 +7,11 @@ the protocol, and not ours.
 import os
 import sys
 import tempfile
-import uuid
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 
 import examples  # noqa: E402
+import api  # noqa: E402
 import span_receiver  # noqa: E402
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -21,26 +21,18 @@ SERVICE = "holdfast.v1.SessionService"
 def call(address):
     """Two calls in a trace of the client's, the second of which is refused, and one in none."""
     import grpc
-    from holdfast.v1 import session_pb2 as pb
-    from holdfast.v1 import session_service_pb2 as rpc
     from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
 
     stub = SessionServiceStub(grpc.insecure_channel(address))
-    request = lambda name: rpc.CreateSessionRequest(
-        request_id=str(uuid.uuid4()),
-        session_id=name,
-        manifest=pb.Manifest(mode=pb.MODE_ASK, project_root="/project"),
-        holder="test",
-    )
     traced = [("traceparent", f"00-{TRACE}-{CALLER}-01"), ("tracestate", "vendor=x")]
-    stub.CreateSession(request("one"), metadata=traced)
+    stub.CreateSession(api.create("one"), metadata=traced)
     try:
-        stub.CreateSession(request("one"), metadata=traced)
+        stub.CreateSession(api.create("one"), metadata=traced)
         raise SystemExit("otlp: a session was created twice")
     except grpc.RpcError as error:
         if error.code() != grpc.StatusCode.ALREADY_EXISTS:
             raise
-    stub.CreateSession(request("two"))
+    stub.CreateSession(api.create("two"))
 
 
 def expect(found, wanted):
@@ -88,9 +80,7 @@ def check(spans, address):
 
 def main():
     build = os.path.abspath(sys.argv[1])
-    stubs = os.path.join(build, "otlp", "python")
-    examples.generate_python(stubs)
-    sys.path.insert(0, stubs)
+    api.use_stubs(build)
     receiver = span_receiver.SpanReceiver(build)
     with receiver, tempfile.TemporaryDirectory(prefix="holdfast otlp ") as folder:
         server = examples.Server(os.path.join(build, "bin", "holdfastd"), folder)

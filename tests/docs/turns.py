@@ -7,11 +7,11 @@ that a receiver of OpenTelemetry's own gets; the client's spans are made by Open
 import contextlib
 import os
 import sys
-import uuid
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 
 import examples  # noqa: E402
+import api  # noqa: E402
 import span_receiver  # noqa: E402
 
 from programs import Folder, Postgres, Server, done, expect, outcome, wait_for  # noqa: E402
@@ -53,58 +53,20 @@ class Agent:
             return answer, span.get_span_context()
 
     def create(self, address):
-        from holdfast.v1 import session_pb2 as pb
-        from holdfast.v1 import session_service_pb2 as rpc
-
-        manifest = pb.Manifest(mode=pb.MODE_ASK, project_root="/project")
-        request = rpc.CreateSessionRequest(
-            request_id=str(uuid.uuid4()),
-            session_id=self.session,
-            manifest=manifest,
-            holder="agent",
-        )
-        answer, context = self.call("CreateSession", address, request)
+        answer, context = self.call("CreateSession", address, api.create(self.session))
         self.token = answer.lease_token
         return context
 
     def begin(self, address):
-        from holdfast.v1 import session_pb2 as pb
-        from holdfast.v1 import turns_pb2 as rpc
-
-        request = rpc.BeginTurnRequest(
-            request_id=str(uuid.uuid4()),
-            session_id=self.session,
-            lease_token=self.token,
-            source=pb.TURN_SOURCE_USER,
-        )
-        answer, context = self.call("BeginTurn", address, request)
+        answer, context = self.call("BeginTurn", address, api.begin(self.session, self.token))
         return answer.turn, context
 
     def commit(self, address, turn):
-        from holdfast.v1 import session_pb2 as pb
-        from holdfast.v1 import turns_pb2 as rpc
-
-        request = rpc.CommitTurnRequest(
-            request_id=str(uuid.uuid4()),
-            session_id=self.session,
-            lease_token=self.token,
-            turn=turn,
-            outcome=pb.TURN_OUTCOME_OK,
-            messages=[pb.Message(role="user", data=b'"said"')],
-        )
+        request = api.commit(self.session, self.token, turn, b'"said"')
         return self.call("CommitTurn", address, request)[1]
 
     def take_over(self, address):
-        from holdfast.v1 import session_service_pb2 as rpc
-
-        request = rpc.ResumeSessionRequest(
-            request_id=str(uuid.uuid4()),
-            session_id=self.session,
-            holder="other agent",
-            force=True,
-            force_reason="its server is gone",
-        )
-        return self.call("ResumeSession", address, request)[1]
+        return self.call("ResumeSession", address, api.take_over(self.session))[1]
 
 
 def ids(context):
@@ -220,9 +182,8 @@ def check(build):
 
 def main():
     build = os.path.abspath(sys.argv[1])
-    stubs = os.path.join(build, "otlp", "python")
-    examples.generate_python(stubs)
-    sys.path[:0] = [stubs, install_library(build)]
+    api.use_stubs(build)
+    sys.path.insert(1, install_library(build))
     return outcome("turns", lambda: check(build))
 
 

@@ -1,17 +1,12 @@
 """What answers the queries of the dashboards: a server over files, two over a PostgreSQL with a
 standby, a collector of spans, and a Prometheus that scrapes the servers each second."""
-import json
 import os
 import subprocess
 import sys
-import urllib.error
-import urllib.parse
-import urllib.request
 
-from programs import CONVERSATION, ROOT, WAIT_SECONDS, Postgres, Serving, done, run, wait_for
-
-sys.path.append(os.path.join(ROOT, "tests", "metrics"))
-from prometheus import answered, fetch, free_port  # noqa: E402
+from programs import CONVERSATION, ROOT, WAIT_SECONDS, Postgres, Serving
+from programs import done, free_port, run, wait_for
+from prometheus import Prometheus
 
 DATABASE = "holdfast"
 JOBS = {"files": "notes", "one": "team", "two": "team"}  # server -> job: one for each store
@@ -36,6 +31,7 @@ class Scene:
         self.build, self.folder, self.words = build, folder, words
         self.client_program = os.path.join(build, "bin", "holdfast")
         self.processes, self.servers, self.clients = [], {}, []
+        self.prometheus = Prometheus(folder)
         self.ports = {name: (free_port(), free_port()) for name in JOBS}
         self.primary, self.standby = self._postgres("primary"), self._postgres("standby")
 
@@ -49,6 +45,7 @@ class Scene:
                 process.wait(WAIT_SECONDS)
         for server in self.servers.values():
             server.kill()
+        self.prometheus.stop()
         for postgres in (self.primary, self.standby):
             postgres.stop()
 
@@ -100,48 +97,19 @@ class Scene:
         self.servers[name] = Serving([holdfastd, "--config", config], log)
 
     def _serve_prometheus(self):
-        config = os.path.join(self.folder, "prometheus.yaml")
-        with open(config, "w", encoding="utf-8") as file:
-            jobs = [
-                {
-                    "job_name": job,
-                    "static_configs": [
-                        {
-                            "targets": [
-                                f"127.0.0.1:{self.ports[name][1]}"
-                                for name, found in JOBS.items()
-                                if found == job
-                            ]
-                        }
-                    ],
-                }
-                for job in sorted(set(JOBS.values()))
-            ]
-            times = {"scrape_interval": "1s", "scrape_timeout": "1s"}
-            json.dump({"global": times, "scrape_configs": jobs}, file)
-        self.prometheus = f"127.0.0.1:{free_port()}"
-        with open(os.path.join(self.folder, "prometheus.log"), "w", encoding="utf-8") as log:
-            self.processes.append(
-                subprocess.Popen(
-                    [
-                        "prometheus",
-                        f"--config.file={config}",
-                        f"--storage.tsdb.path={self.folder}/tsdb",
-                        f"--web.listen-address={self.prometheus}",
-                    ],
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                )
-            )
-        wait_for("Prometheus", lambda: answered(f"http://{self.prometheus}/-/ready"))
+        def targets(job):
+            return [f"127.0.0.1:{self.ports[name][1]}" for name in JOBS if JOBS[name] == job]
+
+        jobs = [
+            {"job_name": job, "static_configs": [{"targets": targets(job)}]}
+            for job in sorted(set(JOBS.values()))
+        ]
+        times = {"scrape_interval": "1s", "scrape_timeout": "1s"}
+        self.prometheus.start({"global": times, "scrape_configs": jobs})
 
     def ask(self, path, **parameters):
-        """The series that Prometheus answers with; its own words where it refuses."""
-        address = f"http://{self.prometheus}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
-        try:
-            return json.loads(fetch(address))["data"]["result"]
-        except urllib.error.HTTPError as error:
-            raise SystemExit(f"grafana: {parameters}: {error.read().decode()}") from error
+        """The series that Prometheus answers with."""
+        return self.prometheus.ask(path, **parameters)["result"]
 
     def client(self, name, *words):
         """The finished `holdfast` with these words, at the server."""

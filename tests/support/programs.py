@@ -4,6 +4,7 @@ import os
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,13 @@ def done(command, **options):
     words = " ".join(command)
     expect(process.returncode == 0, f"`{words}` ended with {process.returncode}: {process.stdout}")
     return process.stdout
+
+
+def free_port():
+    """A port of this machine that no program had a moment ago."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
 
 
 class Serving:

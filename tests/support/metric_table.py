@@ -17,10 +17,10 @@ def read(path):
 
 
 def listed():
-    """metric -> (type, labels), by the golden list."""
+    """metric -> (type, labels, bounds of the buckets), by the golden list."""
     rows = [line.split("\t") for line in read(GOLDEN).splitlines()]
     return {
-        row[0]: (row[1], [] if row[3] == "–" else row[3].split(","))
+        row[0]: (row[1], [] if row[3] == "–" else row[3].split(","), row[4].split(", "))
         for row in rows
         if len(row) == 6
     }
@@ -41,7 +41,7 @@ class MetricTable:
     def __init__(self):
         self.metrics, self.values = listed(), label_values()
         if not self.metrics or not self.values:
-            raise SystemExit("grafana: no metric or no label is documented")
+            raise SystemExit("no metric or no label is documented")
 
     def base(self, name):
         """The metric that a series named so belongs to, or None."""
@@ -62,6 +62,8 @@ class MetricTable:
     def allowed(self, name, label):
         """The values that the label has on the series named so."""
         metric = self.base(name)
+        if label == "le":
+            return self.metrics[metric][2]
         if (label, metric) in self.values:
             return self.values[label, metric]
         # The table names the first metric of those that share a label's values.

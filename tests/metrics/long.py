@@ -1,26 +1,23 @@
 #!/usr/bin/env python3
 """A real Prometheus scrapes a real server, and answers what the server did.
 
-    tests/metrics/prometheus.py BUILD_DIRECTORY
+    tests/metrics/long.py BUILD_DIRECTORY
 
 Installs Debian's prometheus. `promtool check metrics` must find nothing in a scrape, and every
 query of docs/operations.md must be one that Prometheus takes.
 """
-import json
+import contextlib
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
-import urllib.error
-import urllib.parse
-import urllib.request
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
-from programs import CONVERSATION, ROOT, WAIT_SECONDS, Serving, wait_for  # noqa: E402
+from programs import CONVERSATION, ROOT, Serving, wait_for  # noqa: E402
+from prometheus import Prometheus, fetch  # noqa: E402
 
 # What the replay must have caused: a query, and the smallest value that is right.
 EXPECTED = {
@@ -40,39 +37,6 @@ EXPECTED = {
 }
 
 
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
-
-
-def fetch(address):
-    with urllib.request.urlopen(address, timeout=30) as answer:
-        return answer.read().decode()
-
-
-def answered(address):
-    """Whether `address` is served."""
-    try:
-        return bool(fetch(address))
-    except (urllib.error.URLError, ConnectionError):
-        return False
-
-
-class Query:
-    """Asks Prometheus at `port`."""
-
-    def __init__(self, port):
-        self.base = f"http://127.0.0.1:{port}/api/v1/query?query="
-
-    def __call__(self, text):
-        try:
-            answer = json.loads(fetch(self.base + urllib.parse.quote(text)))
-        except urllib.error.HTTPError as error:
-            raise SystemExit(f"metrics: {text}: {error.read().decode()}") from error
-        return answer["data"]["result"]
-
-
 def documented_queries():
     """The queries in the tables of the section on metrics."""
     with open(os.path.join(ROOT, "docs", "operations.md"), encoding="utf-8") as file:
@@ -80,13 +44,6 @@ def documented_queries():
     rows = [line.split(" | ", 1)[1] for line in section.splitlines() if line.startswith("| ")]
     queries = [query for row in rows for query in re.findall(r"`([^`]+)`", row)]
     return [query.replace("\\|", "|") for query in queries]
-
-
-def start(stack, arguments, out, **options):
-    with open(out, "w", encoding="utf-8") as file:
-        process = subprocess.Popen(arguments, stdout=file, stderr=subprocess.STDOUT, **options)
-    stack.append(process)
-    return process
 
 
 def check(folder, build, stack):
@@ -99,7 +56,7 @@ def check(folder, build, stack):
         )
     holdfastd = os.path.join(build, "bin", "holdfastd")
     server = Serving([holdfastd, "--config", server_config], os.path.join(folder, "log"))
-    stack.append(server.process)
+    stack.callback(server.kill)
     address, metrics = server.address, server.facts["metrics"]
     client = [os.path.join(build, "bin", "holdfast"), "--address", address]
     subprocess.run([*client, "replay", "--run", "m", "--verify", CONVERSATION], check=True)
@@ -115,27 +72,12 @@ def check(folder, build, stack):
     if findings:
         raise SystemExit("metrics: promtool check metrics:\n" + "\n".join(findings))
 
-    port = free_port()
-    prometheus_config = os.path.join(folder, "prometheus.yaml")
-    with open(prometheus_config, "w", encoding="utf-8") as file:
-        file.write(
-            "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
-            "scrape_configs:\n"
-            f'  - {{job_name: holdfast, static_configs: [{{targets: ["{metrics}"]}}]}}\n'
-        )
-    start(
-        stack,
-        [
-            "prometheus",
-            f"--config.file={prometheus_config}",
-            f"--storage.tsdb.path={folder}/tsdb",
-            f"--web.listen-address=127.0.0.1:{port}",
-        ],
-        os.path.join(folder, "prometheus.log"),
-    )
-    query = Query(port)
-    # While it starts it answers 503.
-    wait_for("Prometheus", lambda: answered(f"http://127.0.0.1:{port}/-/ready"))
+    prometheus = Prometheus(folder)
+    stack.callback(prometheus.stop)
+    jobs = [{"job_name": "holdfast", "static_configs": [{"targets": [metrics]}]}]
+    times = {"scrape_interval": "1s", "scrape_timeout": "1s"}
+    prometheus.start({"global": times, "scrape_configs": jobs})
+    query = prometheus.query
     wait_for("the first scrape", lambda: query('up{job="holdfast"} == 1'))
     for text, least in EXPECTED.items():
         value = float(wait_for(text, lambda text=text: query(text))[0]["value"][1])
@@ -152,14 +94,8 @@ def check(folder, build, stack):
 def main():
     build = sys.argv[1]
     subprocess.run([os.path.join(ROOT, "scripts", "deps"), "metrics"], check=True)
-    stack = []
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            check(folder, build, stack)
-        finally:
-            for process in reversed(stack):
-                process.terminate()
-                process.wait(WAIT_SECONDS)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        check(folder, build, stack)
 
 
 if __name__ == "__main__":
