@@ -15,6 +15,15 @@ std::optional<std::string> CatchException(absl::FunctionRef<void()> work) {
   }
 }
 
+std::exception_ptr TakeException(absl::FunctionRef<void()> work) {
+  try {
+    work();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 bool LoopGuard::Run(absl::FunctionRef<void()> item) {
   const std::optional<std::string> what = CatchException(item);
   if (!what) return true;

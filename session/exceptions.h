@@ -8,6 +8,7 @@
 #include "absl/synchronization/mutex.h"
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ namespace holdfast {
 // Runs `work`. The text of the exception that it throws, for the log alone; nullopt when it
 // returns.
 std::optional<std::string> CatchException(absl::FunctionRef<void()> work);
+
+// The same, to be thrown again on another thread; null when `work` returns.
+std::exception_ptr TakeException(absl::FunctionRef<void()> work);
 
 // Keeps a background loop alive: an exception ends one item of it. Any thread may call.
 //

@@ -216,10 +216,9 @@ class FsStore final : public SessionStore {
   // Does `call` unless the store is closing.
   template <typename Call>
   auto Inside(Call call) -> decltype(call()) {
-    if (!gate_.Enter()) return StoreUnavailable("the store is closing", Fate::kNoEffect).ToStatus();
-    auto result = call();
-    gate_.Leave();
-    return result;
+    const Gate::Pass pass(gate_);
+    if (pass.entered()) return call();
+    return StoreUnavailable("the store is closing", Fate::kNoEffect).ToStatus();
   }
 
   template <typename Call>

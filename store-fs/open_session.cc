@@ -1,6 +1,7 @@
 #include "store-fs/open_session.h"
 
 #include "session/answers.h"
+#include "session/exceptions.h"
 #include "session/limits.h"
 #include "session/off_core.h"
 #include "session/refusal.h"
@@ -13,6 +14,9 @@
 #include "store-fs/new_session.h"
 #include "store-fs/root.h"
 #include "store-fs/rotation.h"
+#include "store-fs/unlocked.h"
+
+#include "absl/cleanup/cleanup.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,17 +32,22 @@ constexpr uint64_t kRotateBytes = 4 * kMiB;
 }  // namespace
 
 absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
-  Waiter waiter{.change = &change, .result = absl::UnknownError(""), .done = false};
-  const absl::MutexLock lock(&mutex_);
-  if (progress_.stalled() && waiting_.size() >= kWaitersPerSession) return SessionBusy();
-  waiting_.push_back(&waiter);
-  if (leading_) Await(waiter);
-  if (waiter.done) return std::move(waiter.result);
-  leading_ = true;
-  // Those who came before may fill a batch or two: the lead is kept until the own change is
-  // through.
-  while (!waiter.done) Lead(TakeBatch());
-  leading_ = false;
+  Waiter waiter{
+      .change = &change, .result = absl::UnknownError(""), .exception = nullptr, .done = false};
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (progress_.stalled() && waiting_.size() >= kWaitersPerSession) return SessionBusy();
+    waiting_.push_back(&waiter);
+    if (leading_) Await(waiter);
+    if (!waiter.done) {
+      leading_ = true;
+      // Those who came before may fill a batch or two: the lead is kept until the own change is
+      // through.
+      while (!waiter.done) Lead(TakeBatch());
+      leading_ = false;
+    }
+  }
+  if (waiter.exception != nullptr) std::rethrow_exception(waiter.exception);
   return std::move(waiter.result);
 }
 
@@ -50,8 +59,10 @@ void OpenSession::Await(Waiter& self) {
     if (mutex_.AwaitWithTimeout(absl::Condition(&mine), kStalledAfter)) return;
     progress_.NoteTimeout(seen);
     if (!progress_.stalled()) continue;
+    absl::Status busy;
+    if (CatchException([&] { busy = SessionBusy(); })) continue;  // they wait on
     while (waiting_.size() > kWaitersPerSession) {
-      waiting_.back()->result = SessionBusy();
+      waiting_.back()->result = busy;
       waiting_.back()->done = true;
       waiting_.pop_back();
     }
@@ -65,15 +76,18 @@ absl::Status OpenSession::AwaitNoLeader() {
 }
 
 void OpenSession::Lead(Batch batch) {
-  mutex_.Unlock();
-  Run(batch);
-  mutex_.Lock();
+  {
+    const Unlocked unlocked(mutex_);
+    Settle(batch);
+  }
   for (Waiter* member : batch) member->done = true;
   progress_.NoteMove();
-  // The answers are out; whoever comes next waits until the journal is small again.
-  mutex_.Unlock();
-  RotateIfDue();
-  mutex_.Lock();
+  // The answers are out; the next call waits until the journal is small again.
+  const Unlocked unlocked(mutex_);
+  FailingOnException([this] {
+    RotateIfDue();
+    return absl::OkStatus();
+  }).IgnoreError();
 }
 
 OpenSession::Batch OpenSession::TakeBatch() {
@@ -87,8 +101,7 @@ OpenSession::Batch OpenSession::TakeBatch() {
     for (const Slot& slot : next->change->slots) bytes += slot.data.size();
     for (const JournalEntry& entry : next->change->entries) bytes += entry.data.size();
     if (!batch.empty() && bytes > kChangeBytes) break;
-    waiting_.pop_front();
-    batch.push_back(next);
+    batch.splice(batch.end(), waiting_, waiting_.begin());
     if (next->change->tombstone) break;
   }
   return batch;
@@ -100,12 +113,13 @@ absl::Status OpenSession::Look(
   if (!opened_) {
     RETURN_IF_ERROR(AwaitNoLeader());
     leading_ = true;
-    mutex_.Unlock();
-    const absl::Status status = EnsureOpen();
-    mutex_.Lock();
-    leading_ = false;
-    progress_.NoteMove();
-    RETURN_IF_ERROR(status);
+    const absl::Cleanup end_of_lead = [this] {
+      mutex_.AssertHeld();
+      leading_ = false;
+      progress_.NoteMove();
+    };
+    const Unlocked unlocked(mutex_);
+    RETURN_IF_ERROR(EnsureOpen());
   }
   look(opened_->contents, opened_->journal.file);
   return absl::OkStatus();
@@ -147,17 +161,40 @@ void OpenSession::NoteDurable(const Journal& journal, Revision revision) {
 
 // Decides those that have room in one frame. The others wait for the next batch.
 void OpenSession::Decide(Batch& batch, CommitBatch& decisions) {
-  size_t decided = 0;
-  for (; decided < batch.size(); ++decided) {
-    auto result = decisions.Decide(*batch[decided]->change);
+  auto next = batch.begin();
+  for (; next != batch.end(); ++next) {
+    auto result = decisions.Decide(*(*next)->change);
     if (!result) break;
-    batch[decided]->result = *std::move(result);
+    (*next)->result = *std::move(result);
   }
   const absl::MutexLock lock(&mutex_);
-  while (batch.size() > decided) {
-    waiting_.push_front(batch.back());
-    batch.pop_back();
+  waiting_.splice(waiting_.begin(), batch, next, batch.end());
+}
+
+// A change whose work throws spoils no other: where it may have been any of several, each is tried
+// by itself.
+void OpenSession::Settle(Batch& batch) {
+  if (!Throws(batch) || batch.size() == 1 || Sabotaged(Saboteur::kEndThrowingWorker)) return;
+  Batch settled;
+  while (!batch.empty()) {
+    Batch one;
+    one.splice(one.begin(), batch, batch.begin());
+    Throws(one);
+    settled.splice(settled.end(), one);
   }
+  batch.swap(settled);
+}
+
+bool OpenSession::Throws(Batch& batch) {
+  const std::exception_ptr exception = TakeException([&] { Run(batch); });
+  for (Waiter* member : batch) member->exception = exception;
+  return exception != nullptr;
+}
+
+absl::Status OpenSession::FailingOnException(absl::FunctionRef<absl::Status()> act) {
+  absl::Status status;
+  const auto what = CatchException([&] { status = act(); });
+  return what ? Fail(absl::InternalError("an exception in a write: " + *what)) : status;
 }
 
 void OpenSession::Run(Batch& batch) {
@@ -173,17 +210,24 @@ void OpenSession::Run(Batch& batch) {
                         absent ? nullptr : opened_->journal.file.get());
   Decide(batch, decisions);
   if (decisions.applied().empty()) return;
-  const Applied last = decisions.applied().back();
   fate = Write(decisions);
+  if (fate.ok()) {
+    fate = FailingOnException([&] {
+      Tell(batch, decisions);
+      return absl::OkStatus();
+    });
+  }
   if (!fate.ok()) {
     // What was refused or repeated was so on a state that never came to be.
     for (Waiter* member : batch) member->result = fate;
-    return;
   }
+}
+
+void OpenSession::Tell(const Batch& batch, const CommitBatch& decisions) {
   const bool told = std::ranges::any_of(
       decisions.applied(), [](const Applied& applied) { return !applied.events.empty(); });
   if (told) environment_.bell.Ring(key_);
-  NoteLeases(batch, last);
+  NoteLeases(batch, decisions.applied().back());
 }
 
 void OpenSession::NoteLeases(const Batch& batch, const Applied& last) {
@@ -260,9 +304,11 @@ void OpenSession::LeadIfFree(const std::function<void()>& act) {
     if (leading_ || !opened_) return;
     leading_ = true;
   }
+  const absl::Cleanup end_of_lead = [this] {
+    const absl::MutexLock lock(&mutex_);
+    leading_ = false;
+  };
   act();
-  const absl::MutexLock lock(&mutex_);
-  leading_ = false;
 }
 
 void OpenSession::CutBackIfIdle(absl::Duration idle) {

@@ -15,14 +15,16 @@
 #include "store-fs/space.h"
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 #include <cstddef>
-#include <deque>
+#include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -57,9 +59,11 @@ class OpenSession {
   struct Waiter {
     const Change* change = nullptr;
     absl::StatusOr<CommitResult> result;
+    std::exception_ptr exception;  // instead of a result
     bool done = false;
   };
-  using Batch = std::vector<Waiter*>;
+  // Members go from one list to another without an allocation, so that no exception loses one.
+  using Batch = std::list<Waiter*>;
 
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until the change was settled or may be led. When the session has stalled, all that wait
@@ -68,7 +72,8 @@ class OpenSession {
   // Waits until no call leads; OVERLOADED when too many wait for that and the session has stalled.
   absl::Status AwaitNoLeader() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Settles one batch as the leader. Gives the lock away meanwhile and takes it again.
+  // Settles one batch as the leader. Gives the lock away meanwhile and takes it again. Throws
+  // nothing: what the work on a change throws is thrown again by its own call.
   void Lead(Batch batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls `act` as the leader, unless somebody leads already.
   void LeadIfFree(const std::function<void()>& act);
@@ -76,12 +81,18 @@ class OpenSession {
   // The rest is the leader's alone and runs without the lock, but for the moment a result is
   // published.
   absl::Status EnsureOpen();
+  void Settle(Batch& batch);
+  // Run, whose exception is noted with each member. True when there was one: nothing was written.
+  bool Throws(Batch& batch);
   void Run(Batch& batch);
   void Decide(Batch& batch, CommitBatch& decisions);
+  // What throws in here has written nothing.
   absl::Status Write(const CommitBatch& batch);
   absl::Status Create(const CommitBatch& batch);
+  absl::Status PutInPlace(const Manifest& manifest, Revision revision);
   absl::Status GiveUpCreating(const absl::Status& cause, const Manifest& manifest);
   absl::Status Append(const CommitBatch& batch);
+  absl::Status AppendFrame(const std::vector<Applied>& applied, const std::string& frame);
   absl::Status MakeJournal();
   absl::Status TakeSpace(uint64_t bytes);
   // Puts staged uploads where the frame that names them will look for them.
@@ -91,6 +102,7 @@ class OpenSession {
   absl::Status CheckStillThere();
   absl::Status Bury(const Applied& applied);
   void Publish(const std::vector<Applied>& applied, std::string_view payload, uint64_t offset);
+  void Tell(const Batch& batch, const CommitBatch& decisions);
   // Notes how far the journal is durable.
   void NoteDurable(const Journal& journal, Revision revision);
   void NoteLeases(const Batch& batch, const Applied& last);
@@ -99,6 +111,8 @@ class OpenSession {
   absl::Status ReplaceJournalAndPublish(Opened next);
   void CutBack();
   absl::Status Unwritten(const absl::Status& cause);
+  // `act`, which may write. After an exception nobody knows what was written: the store fails.
+  absl::Status FailingOnException(absl::FunctionRef<absl::Status()> act);
   absl::Status Fail(const absl::Status& cause) { return environment_.fail_stop.Fail(cause); }
   void ShowRow(const Head& head) {
     environment_.listing.Put(key_.tenant, RowOf(key_.session, head));
@@ -107,7 +121,7 @@ class OpenSession {
   Environment& environment_;
   const SessionKey key_;
   absl::Mutex mutex_;
-  std::deque<Waiter*> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::list<Waiter*> waiting_ ABSL_GUARDED_BY(mutex_);
   bool leading_ ABSL_GUARDED_BY(mutex_) = false;
   QueueProgress progress_ ABSL_GUARDED_BY(mutex_);
   size_t openers_ ABSL_GUARDED_BY(mutex_) = 0;  // reads that wait for the session to be opened

@@ -32,7 +32,9 @@ absl::Status JournalIsFull() {
 
 absl::Status OpenSession::Write(const CommitBatch& batch) {
   RETURN_IF_ERROR(environment_.space.Check());
-  if (batch.applied().back().tombstone) return Bury(batch.applied().back());
+  if (batch.applied().back().tombstone) {
+    return FailingOnException([&] { return Bury(batch.applied().back()); });
+  }
   return opened_ ? Append(batch) : Create(batch);
 }
 
@@ -52,27 +54,32 @@ absl::Status OpenSession::GiveUpCreating(const absl::Status& cause, const Manife
 absl::Status OpenSession::Create(const CommitBatch& batch) {
   Files& files = environment_.files;
   const Applied& last = batch.applied().back();
-  Opened fresh;
-  fresh.manifest = {.key = key_, .uid = last.head.uid, .store = last.head.store};
-  const std::string salt = environment_.random.Bytes(sizeof fresh.manifest.salt);
-  std::memcpy(&fresh.manifest.salt, salt.data(), sizeof fresh.manifest.salt);
+  Manifest manifest = {.key = key_, .uid = last.head.uid, .store = last.head.store};
+  const std::string salt = environment_.random.Bytes(sizeof manifest.salt);
+  std::memcpy(&manifest.salt, salt.data(), sizeof manifest.salt);
   uint32_t checksum = 0;
-  std::string bytes = NewJournal(fresh.manifest, &checksum);
+  std::string bytes = NewJournal(manifest, &checksum);
   const uint64_t at = bytes.size();
   const std::string payload = batch.Payload();
   ASSIGN_OR_RETURN(const std::string frame, EncodeFrame({.type = FrameType::kCommit,
-                                                         .salt = fresh.manifest.salt,
+                                                         .salt = manifest.salt,
                                                          .epoch = last.head.lease.epoch,
                                                          .revision = last.head.revision,
                                                          .previous = checksum},
                                                         payload, at));
   bytes += frame;
-  absl::Status made = BuildSession(files, fresh.manifest, last.head, bytes);
-  if (made.ok()) made = files.Rename(BuildingPathOf(fresh.manifest), DirectoryOf(key_));
-  if (absl::IsAlreadyExists(made)) {
+  const absl::Status made = BuildSession(files, manifest, last.head, bytes);
+  if (!made.ok()) return GiveUpCreating(made, manifest);
+  return FailingOnException([&] { return PutInPlace(manifest, last.head.revision); });
+}
+
+absl::Status OpenSession::PutInPlace(const Manifest& manifest, Revision revision) {
+  Files& files = environment_.files;
+  const absl::Status renamed = files.Rename(BuildingPathOf(manifest), DirectoryOf(key_));
+  if (absl::IsAlreadyExists(renamed)) {
     return Refusal(Reason::kSessionExists, "a session of this id exists: resume it");
   }
-  if (!made.ok()) return GiveUpCreating(made, fresh.manifest);
+  if (!renamed.ok()) return GiveUpCreating(renamed, manifest);
   absl::Status synced = absl::OkStatus();
   if (!Sabotaged(Saboteur::kNoDirectorySync)) {
     synced = files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
@@ -85,7 +92,7 @@ absl::Status OpenSession::Create(const CommitBatch& batch) {
                             Fate::kUnknown);
   }
   if (!opened.ok()) return Fail(opened.status());
-  NoteDurable(opened->journal, last.head.revision);
+  NoteDurable(opened->journal, revision);
   environment_.space.Taken();
   const absl::MutexLock lock(&mutex_);
   opened_ = *std::move(opened);
@@ -149,9 +156,9 @@ absl::Status OpenSession::MakeJournal() {
 
 absl::Status OpenSession::Append(const CommitBatch& batch) {
   if (opened_->journal.covered) {
-    RETURN_IF_ERROR(MakeJournal());
+    RETURN_IF_ERROR(FailingOnException([this] { return MakeJournal(); }));
   }
-  Journal& journal = opened_->journal;
+  const Journal& journal = opened_->journal;
   const std::vector<Applied>& applied = batch.applied();
   const Head& head = applied.back().head;
   const std::string payload = batch.Payload();
@@ -161,6 +168,12 @@ absl::Status OpenSession::Append(const CommitBatch& batch) {
                                                          .revision = head.revision,
                                                          .previous = journal.last_checksum},
                                                         payload, journal.end));
+  return FailingOnException([&] { return AppendFrame(applied, frame); });
+}
+
+absl::Status OpenSession::AppendFrame(const std::vector<Applied>& applied,
+                                      const std::string& frame) {
+  Journal& journal = opened_->journal;
   RETURN_IF_ERROR(TakeSpace(frame.size()));
   RETURN_IF_ERROR(TakeUploads(applied));
   const uint64_t offset = journal.end;
@@ -171,10 +184,11 @@ absl::Status OpenSession::Append(const CommitBatch& batch) {
   if (!written.ok()) return Fail(written);
   RETURN_IF_ERROR(CheckStillThere());
   journal.end += frame.size();
-  journal.last_checksum = ReadFrame(frame, 0, std::nullopt).frame.checksum;
-  if (SyncsEachCommit()) NoteDurable(journal, head.revision);
+  const Frame appended = ReadFrame(frame, 0, std::nullopt).frame;
+  journal.last_checksum = appended.checksum;
+  if (SyncsEachCommit()) NoteDurable(journal, applied.back().head.revision);
   environment_.meter.GroupWritten({.changes = applied.size(), .bytes = frame.size()});
-  Publish(applied, payload, offset + kFrameHeader);
+  Publish(applied, appended.payload, offset + kFrameHeader);
   return absl::OkStatus();
 }
 

@@ -1,8 +1,10 @@
 #include "store-fs/request_table.h"
 
-#include "session/exceptions.h"
 #include "session/status_macros.h"
 #include "store-fs/bounded_wait.h"
+#include "store-fs/unlocked.h"
+
+#include "absl/cleanup/cleanup.h"
 
 #include <algorithm>
 #include <string>
@@ -34,6 +36,10 @@ uint64_t RequestTable::next() {
 void RequestTable::Take(const Ids& ids, uint64_t end) {
   // Some of those have left the log, and so have all that are older.
   if (first() != end) return;
+  absl::Cleanup take_back = [&] {
+    mutex_.AssertHeld();
+    while (first() < end) ids_.pop_front();
+  };
   uint64_t number = end;
   for (auto it = ids.rbegin(); it != ids.rend() && number > first_kept_; ++it) {
     --number;
@@ -44,6 +50,7 @@ void RequestTable::Take(const Ids& ids, uint64_t end) {
       last_lost_ = std::max(last_lost_, number);
     }
   }
+  std::move(take_back).Cancel();
 }
 
 absl::Status RequestTable::EnsureLearnt(const Learn& learn) {
@@ -54,14 +61,17 @@ absl::Status RequestTable::EnsureLearnt(const Learn& learn) {
   if (learnt_) return absl::OkStatus();
   learning_ = true;
   const uint64_t end = first();
+  // Also after an exception: the other callers wait for it.
+  const absl::Cleanup end_of_learning = [this] {
+    mutex_.AssertHeld();
+    learning_ = false;
+    progress_.NoteMove();
+  };
   absl::StatusOr<Ids> ids = absl::UnknownError("not read");
-  mutex_.Unlock();
-  // An exception must not leave the other callers waiting.
-  const auto what = CatchException([&] { ids = learn(end); });
-  if (what) ids = absl::InternalError(*what);
-  mutex_.Lock();
-  learning_ = false;
-  progress_.NoteMove();
+  {
+    const Unlocked unlocked(mutex_);
+    ids = learn(end);
+  }
   RETURN_IF_ERROR(ids.status());
   Take(*ids, end);
   learnt_ = true;

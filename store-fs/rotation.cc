@@ -2,6 +2,7 @@
 
 #include "session/codec/records.h"
 #include "session/digest.h"
+#include "session/exceptions.h"
 #include "session/limits.h"
 #include "session/status_macros.h"
 #include "store-fs/layout.h"
@@ -39,6 +40,16 @@ class Rotation {
     Opened next{.manifest = old_.manifest, .contents = old_.contents, .journal = old_.journal};
     next.manifest.file = old_.manifest.file + 1;
     file_ = next.manifest.file;
+    absl::Status written;
+    const auto what = CatchException([&] { written = WriteFiles(next); });
+    if (what) return absl::OutOfRangeError("an exception: " + *what);
+    RETURN_IF_ERROR(written);
+    RETURN_IF_ERROR(Switch(next));
+    return next;
+  }
+
+ private:
+  absl::Status WriteFiles(Opened& next) {
     ASSIGN_OR_RETURN(journal_, old_.journal.file->Read(0, old_.journal.end));
     RETURN_IF_ERROR(MakeDirectories());
     RETURN_IF_ERROR(WriteSlots(next.contents));
@@ -46,12 +57,9 @@ class Rotation {
     RETURN_IF_ERROR(WriteLogs(next.contents));
     RETURN_IF_ERROR(WriteHead(next));
     RETURN_IF_ERROR(files_.SyncDirectory(DirectoryOf(key_) + "/" + kStateDirectory));
-    RETURN_IF_ERROR(files_.SyncDirectory(DirectoryOf(key_) + "/" + kAuditDirectory));
-    RETURN_IF_ERROR(Switch(next));
-    return next;
+    return files_.SyncDirectory(DirectoryOf(key_) + "/" + kAuditDirectory);
   }
 
- private:
   absl::Status MakeDirectories() {
     const std::string directory = DirectoryOf(key_);
     if (old_.manifest.file > 0) return absl::OkStatus();

@@ -24,7 +24,8 @@ struct RotationPlace {
 };
 
 // Whether a rotation ended with nothing switched, so that the old files go on: by a lack (IsLack),
-// an item that cannot be read (DATA_LOSS), or a head that has no room in its file (OUT_OF_RANGE).
+// an item that cannot be read (DATA_LOSS), a head that has no room in its file or an exception
+// (both OUT_OF_RANGE).
 bool WasPutOff(const absl::Status& status);
 
 // Steps 1 and 2: writes the files of the next rotation and switches manifest.json to them.

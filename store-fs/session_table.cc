@@ -1,5 +1,9 @@
 #include "store-fs/session_table.h"
 
+#include "store-fs/unlocked.h"
+
+#include "absl/cleanup/cleanup.h"
+
 #include <iterator>
 
 namespace holdfast::fs {
@@ -14,27 +18,30 @@ std::shared_ptr<OpenSession> SessionTable::Get(const SessionKey& key) {
     return found->second->second;
   }
   auto session = std::make_shared<OpenSession>(environment_, key);
-  by_use_.emplace_front(key, session);
-  by_key_.emplace(key, by_use_.begin());
-  const std::vector<Entry> evicted = Evict();
+  std::list<Entry> added;
+  added.emplace_front(key, session);
+  by_key_.emplace(key, added.begin());
+  by_use_.splice(by_use_.begin(), added);
+  const std::list<Entry> evicted = Evict();
   if (evicted.empty()) return session;
-  mutex_.Unlock();
+  const absl::Cleanup are_closed = [&] {
+    mutex_.AssertHeld();
+    for (const Entry& entry : evicted) closing_.erase(entry.first);
+  };
+  const Unlocked unlocked(mutex_);
   for (const Entry& entry : evicted) entry.second->Close();
-  mutex_.Lock();
-  for (const Entry& entry : evicted) closing_.erase(entry.first);
   return session;
 }
 
-std::vector<SessionTable::Entry> SessionTable::Evict() {
-  std::vector<Entry> evicted;
+std::list<SessionTable::Entry> SessionTable::Evict() {
+  std::list<Entry> evicted;
   // One that somebody holds stays: two objects for one directory would write past each other.
   for (auto it = std::prev(by_use_.end()); by_use_.size() > most_ && it != by_use_.begin();) {
     const auto candidate = it--;
     if (candidate->second.use_count() > 1) continue;
-    by_key_.erase(candidate->first);
     closing_.insert(candidate->first);
-    evicted.push_back(std::move(*candidate));
-    by_use_.erase(candidate);
+    by_key_.erase(candidate->first);
+    evicted.splice(evicted.end(), by_use_, candidate);
   }
   return evicted;
 }

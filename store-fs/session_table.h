@@ -38,7 +38,7 @@ class SessionTable {
   using Entry = std::pair<SessionKey, std::shared_ptr<OpenSession>>;
 
   // Takes those out that are too many; each stands in `closing_` until it is closed.
-  std::vector<Entry> Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::list<Entry> Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Environment& environment_;
   const size_t most_;

@@ -1,12 +1,13 @@
 #include "store-postgres/committer.h"
 
+#include "session/exceptions.h"
 #include "session/limits.h"
 #include "session/off_core.h"
 #include "session/saboteur.h"
 
-#include <algorithm>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace holdfast::pg {
 namespace {
@@ -61,8 +62,8 @@ void NoteTimeline(const Rows& rows, Connection& connection, Pool& pool) {
 }
 
 // A connection that turns out to have ended before it could carry the statement out is replaced.
-Written Send(const Statement& statement, const Params& params,
-             const std::vector<RecordedSpan>& spans, const Database& database) {
+Written TrySend(const Statement& statement, const Params& params,
+                const std::vector<RecordedSpan>& spans, const Database& database) {
   constexpr int kTries = 3;
   Written written;
   for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -82,6 +83,18 @@ Written Send(const Statement& statement, const Params& params,
     if (written.failure->effect != Effect::kNone || (*connection)->usable()) return written;
   }
   return written;
+}
+
+Failure FailureFor(const std::string& exception) {
+  return {.effect = Effect::kUnknown, .sqlstate = "", .text = "an exception: " + exception};
+}
+
+// After an exception the answer is taken for lost: the statement may have been carried out.
+Written Send(const Statement& statement, const Params& params,
+             const std::vector<RecordedSpan>& spans, const Database& database) {
+  Written written;
+  const auto what = CatchException([&] { written = TrySend(statement, params, spans, database); });
+  return what ? From(FailureFor(*what), statement, database) : std::move(written);
 }
 
 }  // namespace
@@ -115,11 +128,13 @@ void Committer::SetWritersMost(int writers) {
 }
 
 Written Committer::WriteTogether(const DecidedChange& change) {
-  Member self{.change = &change,
+  Member self{.place = {},
+              .change = &change,
               .bytes = BytesOf(change),
               .span = database_.meter.CurrentSpan(),
               .written = {},
               .called = {}};
+  self.place.push_back(&self);
   if (!Queue(self)) {
     const OffCore waiting;
     self.called.WaitForNotification();
@@ -135,17 +150,21 @@ bool Committer::Queue(Member& self) {
     self.writes = true;
     return true;
   }
-  waiting_.push_back(&self);
+  waiting_.splice(waiting_.end(), self.place);
   return false;
 }
 
 void Committer::Lead(Member& self) {
-  std::vector<Member*> batch = {&self};
+  Batch batch;
+  batch.splice(batch.begin(), self.place);
   {
     const absl::MutexLock lock(&mutex_);
     FillBatch(batch);
   }
-  Run(batch);
+  if (const auto what = CatchException([&] { Run(batch); })) {
+    database_.Report(kChangeMany, FailureFor(*what));
+    for (Member* const member : batch) member->alone = true;
+  }
   Member* next = nullptr;
   {
     const absl::MutexLock lock(&mutex_);
@@ -165,7 +184,7 @@ Committer::Member* Committer::NextWriter() {
     return nullptr;
   }
   Member* const next = waiting_.front();
-  waiting_.pop_front();
+  next->place.splice(next->place.begin(), waiting_, waiting_.begin());
   next->writes = true;
   return next;
 }
@@ -181,18 +200,17 @@ Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locke
   return written;
 }
 
-void Committer::FillBatch(std::vector<Member*>& batch) {
+void Committer::FillBatch(Batch& batch) {
   size_t bytes = batch.front()->bytes;
   while (!waiting_.empty() && batch.size() < group_) {
     bytes += waiting_.front()->bytes;
     if (bytes > kChangeBytes) break;
-    batch.push_back(waiting_.front());
-    waiting_.pop_front();
+    batch.splice(batch.end(), waiting_, waiting_.begin());
   }
 }
 
 // The members are nobody else's until they are called.
-void Committer::Run(const std::vector<Member*>& batch) const {
+void Committer::Run(const Batch& batch) const {
   if (batch.size() == 1) {
     Member& only = *batch.front();
     const bool waits = Sabotaged(Saboteur::kWaitForLockedRow);
@@ -220,10 +238,12 @@ void Committer::Run(const std::vector<Member*>& batch) const {
   }
   const bool undone =
       all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    batch[i]->written = all;
-    batch[i]->written.row = i;
-    batch[i]->alone = undone || (all.rows && all.rows->Bool(i, kOutcomeSkipped));
+  size_t row = 0;
+  for (Member* const member : batch) {
+    member->written = all;
+    member->written.row = row;
+    member->alone = undone || (all.rows && all.rows->Bool(row, kOutcomeSkipped));
+    ++row;
   }
 }
 

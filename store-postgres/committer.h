@@ -21,10 +21,9 @@
 #include "absl/synchronization/notification.h"
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
-#include <vector>
 
 namespace holdfast::pg {
 
@@ -67,7 +66,12 @@ class Committer {
     friend size_t HeapSize(const Spoiler&) { return 0; }
   };
 
+  struct Member;
+  // Members go from one list to another without an allocation, so that no exception loses one.
+  using Batch = std::list<Member*>;
+
   struct Member {
+    Batch place;  // the member itself, unless it waits or is being written
     const DecidedChange* change = nullptr;
     size_t bytes = 0;
     std::optional<RecordedSpan> span;
@@ -87,17 +91,18 @@ class Committer {
   // True when it may write at once; else it waits to be called.
   bool Queue(Member& self);
   // Writes the member's change with what waits, and calls those it has written and the next writer.
+  // Throws nothing: after an exception each member writes its change again by itself.
   void Lead(Member& self);
   // Adds to a batch of one what waits and fits.
-  void FillBatch(std::vector<Member*>& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FillBatch(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Who takes a writer's place, if anybody waits; else the place is free.
   Member* NextWriter() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Run(const std::vector<Member*>& batch) const;
+  void Run(const Batch& batch) const;
 
   const Database& database_;
   const size_t group_;
   absl::Mutex mutex_;
-  std::deque<Member*> waiting_ ABSL_GUARDED_BY(mutex_);
+  Batch waiting_ ABSL_GUARDED_BY(mutex_);
   int writers_ ABSL_GUARDED_BY(mutex_) = 0;
   int writers_most_ ABSL_GUARDED_BY(mutex_) = 1;
   // Sessions whose last change could not be written: the next one goes alone, or every group that

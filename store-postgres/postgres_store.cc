@@ -234,12 +234,9 @@ class PostgresStore final : public SessionStore {
   }
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override {
-    if (!gate_.Enter()) {
-      return {requests.size(), StoreUnavailable("the store is closing", Fate::kNoEffect)};
-    }
-    auto renewed = Renew(database_, requests);
-    gate_.Leave();
-    return renewed;
+    const Gate::Pass pass(gate_);
+    if (pass.entered()) return Renew(database_, requests);
+    return {requests.size(), StoreUnavailable("the store is closing", Fate::kNoEffect)};
   }
 
   absl::Status CheckHealth() override {
@@ -262,10 +259,9 @@ class PostgresStore final : public SessionStore {
   // Does `call` unless the store is closing.
   template <typename Call>
   auto Inside(Call call) -> decltype(call()) {
-    if (!gate_.Enter()) return StoreUnavailable("the store is closing", Fate::kNoEffect).ToStatus();
-    auto result = call();
-    gate_.Leave();
-    return result;
+    const Gate::Pass pass(gate_);
+    if (pass.entered()) return call();
+    return StoreUnavailable("the store is closing", Fate::kNoEffect).ToStatus();
   }
 
   // A later connection must lead to the store that Init found.

@@ -6,6 +6,7 @@
 #include "session/status_macros.h"
 #include "store-postgres/pg/dsn.h"
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
@@ -16,7 +17,11 @@
 namespace holdfast::pg {
 
 Pool::Pool(PoolOptions options, const Clock& clock)
-    : options_(std::move(options)), hosts_(HostsIn(options_.connect.dsn)), clock_(clock) {}
+    : options_(std::move(options)), hosts_(HostsIn(options_.connect.dsn)), clock_(clock) {
+  // A connection that is given back must find its place without an allocation.
+  idle_.reserve(options_.size);
+  unheard_.reserve(options_.size);
+}
 
 absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most, Purpose purpose) {
   const absl::Duration until = clock_.SinceBoot() + at_most;
@@ -30,6 +35,7 @@ absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most, Purpose purpose) 
 
 absl::StatusOr<std::optional<Pool::Lease>> Pool::TakeIdle(absl::Duration at_most, Purpose purpose) {
   std::vector<Kept> stale;  // closed when the lock is free again
+  stale.reserve(options_.size);
   const absl::MutexLock lock(&mutex_);
   TakeEnded(stale);
   if (!AwaitRoom(at_most, purpose)) {
@@ -50,11 +56,13 @@ absl::StatusOr<std::optional<Pool::Lease>> Pool::TakeIdle(absl::Duration at_most
 }
 
 absl::StatusOr<Pool::Lease> Pool::Make() {
-  absl::StatusOr<std::unique_ptr<Connection>> made = MakeFromAny();
-  if (made.ok()) return Lease(*this, *std::move(made), clock_.SinceBoot());
-  const absl::MutexLock lock(&mutex_);
-  --stats_.open;
-  return made.status();
+  absl::Cleanup give_up_place = [this] {
+    const absl::MutexLock lock(&mutex_);
+    --stats_.open;
+  };
+  ASSIGN_OR_RETURN(std::unique_ptr<Connection> made, MakeFromAny());
+  std::move(give_up_place).Cancel();
+  return Lease(*this, std::move(made), clock_.SinceBoot());
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Pool::Apart(const std::string& what) {

@@ -33,6 +33,17 @@ TEST_F(PgInDoubt, ALostAnswerIsFoundBySendingTheSameAgain) {
   EXPECT_THAT(Texts(), ElementsAre("one"));
 }
 
+TEST_F(PgInDoubt, AnExceptionBehindTheStatementIsALostAnswer) {
+  Create();
+  Change change = changes().CommitTurn(token(), Begin());
+  change.messages = {Text("one")};
+  statements().ThrowBehind("change");
+  const auto result = store().Commit(change);
+  ASSERT_EQ(ReasonOf(result), "OK");
+  EXPECT_EQ(result->kind, Kind::kRepeated);
+  EXPECT_THAT(Texts(), ElementsAre("one"));
+}
+
 TEST_F(PgInDoubt, AChangeWhoseAnswerWasLostIsToldToWatchers) {
   Create();
   ASSERT_TRUE(store().WaitForEvents(absl::ZeroDuration()).ok());

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <utility>
 
 namespace holdfast::test {
@@ -43,12 +44,21 @@ void Statements::LoseAnswerOf(const std::string& name, int times) {
   const absl::MutexLock lock(&mutex_);
   losing_ = name;
   times_ = times;
+  throws_ = false;
+}
+
+void Statements::ThrowBehind(const std::string& name) {
+  const absl::MutexLock lock(&mutex_);
+  losing_ = name;
+  times_ = 1;
+  throws_ = true;
 }
 
 std::optional<pg::Failure> Statements::After(std::string_view name) {
   const absl::MutexLock lock(&mutex_);
   if (times_ == 0 || name != losing_) return std::nullopt;
   --times_;
+  if (throws_) throw std::bad_alloc();
   return pg::Failure{.effect = pg::Effect::kUnknown, .sqlstate = "", .text = "lost"};
 }
 

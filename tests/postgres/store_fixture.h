@@ -31,6 +31,8 @@ class Statements {
   std::vector<std::string> Take();
   // The next statement of this name is carried out, and its answer is lost with the connection.
   void LoseAnswerOf(const std::string& name, int times = 1);
+  // The next statement of this name is carried out, and what reads its answer throws.
+  void ThrowBehind(const std::string& name);
 
  private:
   std::optional<pg::Failure> After(std::string_view name);
@@ -39,6 +41,7 @@ class Statements {
   std::vector<std::string> seen_ ABSL_GUARDED_BY(mutex_);
   std::string losing_ ABSL_GUARDED_BY(mutex_);
   int times_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool throws_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // The reason's name, "OK" for none.
