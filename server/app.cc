@@ -52,13 +52,6 @@ int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
 }
 
-// A sanitizer's own memory would be taken for the server's.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMemoryIsOurs = false;
-#else
-constexpr bool kMemoryIsOurs = true;
-#endif
-
 void ConfigureConnections(grpc::ServerBuilder& builder, const ServerConfig& server) {
   if (Sabotaged(Saboteur::kNoConnectionLife)) return;
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
@@ -113,7 +106,7 @@ absl::StatusOr<std::unique_ptr<App>> App::Start(Parts parts) {
   app->stream_beat_ = std::make_unique<Periodic>(kStreamBeat, app->parts_.random, [self] {
     self->RunInBackground("stream beat", &App::TendStreams);
   });
-  if (kMemoryIsOurs) {
+  if (kMemoryIsGuarded) {
     app->memory_beat_ = std::make_unique<Periodic>(kMemoryBeat, app->parts_.random, [self] {
       self->RunInBackground("memory guard", &App::LookAtMemory);
     });

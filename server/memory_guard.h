@@ -13,6 +13,13 @@
 
 namespace holdfast {
 
+// Whether a server guards its memory. A sanitizer's own would be taken for the server's.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kMemoryIsGuarded = false;
+#else
+inline constexpr bool kMemoryIsGuarded = true;
+#endif
+
 // The memory of this process. A test has one of its own.
 class ProcessMemory {
  public:

@@ -109,7 +109,8 @@ void Call::Count(const ReasonRow* refused, absl::Duration took) {
   Metrics& metrics = edge_.metrics;
   const size_t code = refused == nullptr ? 0 : static_cast<size_t>(refused->status);
   metrics.Add(metrics.CellOf(Metric::kRpcHandled, {method_.index(), code}));
-  metrics.Observe(metrics.CellOf(Metric::kRpcDuration, {method_.index()}), took);
+  const auto outcome = static_cast<size_t>(refused == nullptr ? Outcome::kOk : Outcome::kFailed);
+  metrics.Observe(metrics.CellOf(Metric::kRpcDuration, {method_.index(), outcome}), took);
   if (refused == nullptr) return;
   const auto reason = static_cast<size_t>(refused->reason);
   metrics.Add(metrics.CellOf(Metric::kRpcRefused, {reason}));

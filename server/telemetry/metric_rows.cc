@@ -63,9 +63,10 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
     Sparse(Counter(Metric::kRpcHandled, "holdfast_rpc_handled_total",
                    {Label::kMethod, Label::kCode},
                    "Calls that were answered, by the code of the gRPC status.")),
-    Sparse(Histogram(Metric::kRpcDuration, "holdfast_rpc_duration_seconds", {Label::kMethod},
-                     Buckets::kSeconds,
-                     "Time from a call's entry to its answer; of a stream, how long it lasted.")),
+    Sparse(Histogram(Metric::kRpcDuration, "holdfast_rpc_duration_seconds",
+                     {Label::kMethod, Label::kOutcome}, Buckets::kSeconds,
+                     "Time from a call's entry to its answer; of a stream, how long it lasted. A "
+                     "call that is refused fails.")),
     Plain(Metric::kRpcInFlight, "holdfast_rpc_in_flight", {Label::kMethod},
           "Calls that wait, run, or whose answer is still being sent."),
     Counter(Metric::kRpcRefused, "holdfast_rpc_refused_total", {Label::kReason},

@@ -20,6 +20,7 @@ SERVERS_FAULT = {
 OF_A_TURN = {"BeginTurn", "AppendJournal", "CommitTurn"}
 LAST, BEFORE = 3, 10  # minutes in which something goes wrong; minutes before the window
 CALLS = 1000  # a minute
+SERVED, FAILED, FAILED_SLOWLY = 100, 50, 4  # of each method, a minute
 # Label of a limit -> the metrics of what is used of it, and of the limit.
 LIMITS = {
     "limits.queued_calls": ("holdfast_queued_calls", "holdfast_queued_calls_limit"),
@@ -42,8 +43,9 @@ def late(end, step, before=0):
 
 
 def series(end):
-    """(the series, by their names; failed calls a minute in the end; slow ones of a turn)."""
-    made, failed, slow = {}, 0, 0
+    """(the series, by their names; failed calls a minute in the end; of a turn's calls the slow
+    ones, and those that were served)."""
+    made, failed, slow, served = {}, 0, 0, 0
     reasons = MetricTable().allowed("holdfast_rpc_refused_total", "reason")
     for number, reason in enumerate(sorted(reasons)):
         labels = {**(OF_A if number % 2 else OF_B), "reason": reason}
@@ -54,13 +56,20 @@ def series(end):
         made[promtool.selector("holdfast_rpc_handled_total", handled)] = f"0+{CALLS // 2}x{end}"
     duration = "holdfast_rpc_duration_seconds"
     for number, method in enumerate([*sorted(OF_A_TURN), "ReadSession", "CommitTurnStream"]):
-        labels = {**OF_A, "method": method}
         within = 90 - number**2
-        for bound, step in (("0.1", 10), ("0.25", within), ("0.5", 95)):
-            bucket = promtool.selector(f"{duration}_bucket", {**labels, "le": bound})
-            made[bucket] = late(end, step, 100)
-        made[promtool.selector(f"{duration}_count", labels)] = f"0+100x{end}"
-        slow += 100 - within if method in OF_A_TURN else 0
+        outcomes = {
+            "ok": (SERVED, (("0.1", 10), ("0.25", within), ("0.5", 95))),
+            "failed": (FAILED, (("0.1", 40), ("0.25", FAILED - FAILED_SLOWLY), ("0.5", 48))),
+        }
+        for outcome, (calls, buckets) in outcomes.items():
+            labels = {**OF_A, "method": method, "outcome": outcome}
+            for bound, step in buckets:
+                bucket = promtool.selector(f"{duration}_bucket", {**labels, "le": bound})
+                made[bucket] = late(end, step, calls)
+            made[promtool.selector(f"{duration}_count", labels)] = f"0+{calls}x{end}"
+        if method in OF_A_TURN:
+            slow += SERVED - within + FAILED_SLOWLY
+            served += SERVED
     for number, (used, limit) in enumerate(LIMITS.values()):
         made[promtool.selector(used, OF_A)] = f"{number + 1}x{end}"
         made[promtool.selector(limit, OF_A)] = f"10x{end}"
@@ -68,7 +77,7 @@ def series(end):
         made[promtool.selector(used, other)] = f"9x{end}"
         made[promtool.selector(limit, other)] = f"10x{end}"
     made[promtool.selector("holdfast_build_info", {**OF_A, "version": "1"})] = f"1x{end}"
-    return made, failed, slow
+    return made, failed, (slow, served)
 
 
 def near(name, labels, value, end):
@@ -84,7 +93,7 @@ def window_of(rule):
     return 0 if name.startswith("instance:") else promtool.minutes(name.rpartition("rate")[2])
 
 
-def wanted(rule, failed, slow, end):
+def wanted(rule, failed, turns, end):
     """What a rule must have recorded in the end."""
     name = rule["record"]
     if name.startswith("instance:"):
@@ -98,7 +107,11 @@ def wanted(rule, failed, slow, end):
     window = window_of(rule)
     if "failed" in name:
         return near(name, {"job": "holdfast"}, LAST * failed / (CALLS * window), end)
-    return near(name, {"job": "holdfast"}, LAST * slow / (100 * len(OF_A_TURN) * window), end)
+    slow, served = turns
+    slowly_failed = LAST * FAILED_SLOWLY * len(OF_A_TURN)
+    return near(
+        name, {"job": "holdfast"}, LAST * slow / (served * window + slowly_failed), end
+    )
 
 
 def mutants(rule):
@@ -107,6 +120,7 @@ def mutants(rule):
     text = rule["expr"]
     changes = [(f"[{window}]", "[7m]") for window in re.findall(r"\[(\w+)\]", text)]
     changes += [('le="0.25"', 'le="0.1"'), ('le="0.25"', 'le="0.5"'), (" / ", " * ")]
+    changes += [('outcome="ok"', 'outcome="failed"'), (',outcome="ok"', ""), ("+ sum", "- sum")]
     for listed in re.findall(r'=~"([^"]+)"', text):
         words = listed.split("|")
         changes += [(listed, "|".join(w for w in words if w != word)) for word in words]
@@ -123,10 +137,10 @@ def every_rule_records():
         for number, rule in enumerate(promtool.rules_in(promtool.RULES)):
             where = f"{rule['record']} {rule.get('labels', '')}"
             end = window_of(rule) + BEFORE
-            made, failed, slow = series(end)
+            made, failed, turns = series(end)
             names = re.findall(r"[a-z_]+", rule["expr"])
             inputs = {key: values for key, values in made.items() if key.split("{")[0] in names}
-            tests = [(where, inputs, [wanted(rule, failed, slow, end)])]
+            tests = [(where, inputs, [wanted(rule, failed, turns, end)])]
             sound = promtool.write_tests(folder, f"{number}", [rule], tests, f"{end}m")
             paths[sound] = where
             for other, (what, mutant) in enumerate(mutants(rule)):

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,19 +43,31 @@ std::string Bounds(Buckets buckets) {
                        [](std::string* out, double bound) { absl::StrAppend(out, bound); });
 }
 
+// Those that have the label with these values.
+std::string MetricsWith(Label label) {
+  std::vector<std::string> names;
+  for (const MetricRow& row : kMetricRows) {
+    if (std::ranges::find(row.labels, label) == row.labels.end()) continue;
+    names.push_back(absl::StrCat("`", std::string(row.name), "`"));
+  }
+  return absl::StrJoin(names, " ");
+}
+
 void AppendLabels(std::string& page) {
   absl::StrAppend(&page, "\n## Labels\n\n| label | of | values |\n|---|---|---|\n");
-  std::set<Label> seen = {Label::kNone};
+  std::set<std::string> seen;
   for (const MetricRow& row : kMetricRows) {
     for (const Label label : row.labels) {
       // The version is one value, and changes with each release.
-      if (!seen.insert(label).second || label == Label::kServerVersion) continue;
+      if (label == Label::kNone || label == Label::kServerVersion) continue;
+      const std::string metrics = MetricsWith(label);
+      if (!seen.insert(absl::StrCat(std::string(NameOf(label)), " ", metrics)).second) continue;
       std::vector<std::string> values;
       for (const std::string_view value : ValuesOf(label)) {
         values.push_back(absl::StrCat("`", std::string(value), "`"));
       }
-      absl::StrAppend(&page, "| `", std::string(NameOf(label)), "` | `", std::string(row.name),
-                      "` | ", absl::StrJoin(values, " "), " |\n");
+      absl::StrAppend(&page, "| `", std::string(NameOf(label)), "` | ", metrics, " | ",
+                      absl::StrJoin(values, " "), " |\n");
     }
   }
 }

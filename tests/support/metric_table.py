@@ -31,9 +31,9 @@ def label_values():
     section = read(METRICS_PAGE).split("\n## Labels\n")[1]
     found = {}
     for line in section.splitlines():
-        row = re.match(r"\| `(\w+)` \| `(\w+)` \| (.*) \|$", line)
-        if row:
-            found[row[1], row[2]] = re.findall(r"`(\w+)`", row[3])
+        row = re.match(r"\| `(\w+)` \| (.*) \| (.*) \|$", line)
+        for metric in re.findall(r"`(\w+)`", row[2]) if row else ():
+            found[row[1], metric] = re.findall(r"`(\w+)`", row[3])
     return found
 
 
@@ -64,11 +64,7 @@ class MetricTable:
         metric = self.base(name)
         if label == "le":
             return self.metrics[metric][2]
-        if (label, metric) in self.values:
-            return self.values[label, metric]
-        # The table names the first metric of those that share a label's values.
-        shared = [values for (found, _), values in self.values.items() if found == label]
-        return shared[0] if len(shared) == 1 else []
+        return self.values.get((label, metric), [])
 
 
 def span_attributes():

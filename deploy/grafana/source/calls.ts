@@ -1,5 +1,5 @@
 // Rows of the dashboard of operations: the servers themselves, and their calls.
-import { FAULTS } from "./machine.js";
+import { FAULTS, SERVED } from "./machine.js";
 import { lines, row, stat, table } from "./panels.js";
 import { of, ofServers, quantile, rate } from "./selection.js";
 import { spans } from "./traces.js";
@@ -121,19 +121,21 @@ export function callsRow() {
     }),
     lines({
       title: "99 % of calls within",
-      description: "By method, from a call's entry to its answer; of a stream, how long it lasted.",
+      description:
+        "By method, from a call's entry to its answer, of those that were served; of a stream, how" +
+        " long it lasted.",
       unit: "s",
       width: 12,
       limits: { warning: 1, critical: 5 },
-      queries: [[quantile(0.99, DURATION, ["method"]), "{{method}}"]],
+      queries: [[quantile(0.99, DURATION, ["method"], SERVED), "{{method}}"]],
     }),
     lines({
       title: "Half of the calls within",
-      description: "The median by method.",
+      description: "The median of those that were served, by method.",
       unit: "s",
       width: 12,
       limits: { warning: 0.25, critical: 1 },
-      queries: [[quantile(0.5, DURATION, ["method"]), "{{method}}"]],
+      queries: [[quantile(0.5, DURATION, ["method"], SERVED), "{{method}}"]],
     }),
     lines({
       title: "Refusals by reason",
