@@ -39,7 +39,8 @@ void ResetCounter::Leave(const std::string& connection) {
 
 bool ResetCounter::CountAndJudge(const std::string& peer, absl::Duration now, size_t resets) {
   const absl::MutexLock lock(&mutex_);
-  if (now - begun_ >= kResetWindow || counts_.size() >= kPeersRemembered) {
+  const bool full = counts_.size() >= kPeersRemembered && !Sabotaged(Saboteur::kNoPeerBound);
+  if (now - begun_ >= kResetWindow || full) {
     counts_.clear();
     begun_ = now;
   }

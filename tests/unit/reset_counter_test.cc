@@ -3,6 +3,7 @@
 
 #include "session/limits.h"
 
+#include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,6 +49,24 @@ TEST_F(ResetCounterTest, ForgetsResetsOfAnEarlierWindow) {
   Count(kResetsPerPeer - 1, absl::ZeroDuration());
   Count(kResetsPerPeer - 1, kResetWindow);
   EXPECT_THAT(disconnected_, IsEmpty());
+}
+
+TEST_F(ResetCounterTest, RemembersAsManyPeersAsItMay) {
+  const auto come = [this](const char* network, size_t peers) {
+    for (size_t i = 0; i < peers; ++i) {
+      counter_.Count(
+          absl::StrCat("ipv4:", network, ".", i / 65536, ".", i / 256 % 256, ".", i % 256, ":1"),
+          absl::ZeroDuration());
+    }
+  };
+  Count(kResetsPerPeer - 1, absl::ZeroDuration());
+  come("10", kPeersRemembered - 2);
+  Count(1, absl::ZeroDuration());
+  EXPECT_EQ(disconnected_.size(), 1U) << "it was forgotten too early";
+  Count(kResetsPerPeer - 1, absl::ZeroDuration());
+  come("11", kPeersRemembered);
+  Count(1, absl::ZeroDuration());
+  EXPECT_EQ(disconnected_.size(), 1U) << "more are remembered than may be";
 }
 
 TEST_F(ResetCounterTest, DisconnectsAPeerWithMoreCallsInProgressThanAConnectionMayHaveOpen) {

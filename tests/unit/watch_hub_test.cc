@@ -50,6 +50,15 @@ class CountedWatcher final : public Watcher {
   std::atomic<int> beats_ = 0;
 };
 
+TEST(WatchHub, TakesFewOfTheWorkers) {
+  const WatchLimits limits{.watchers = 7};
+  const WorkerPool::Size many = DeliveryShare({.workers = 64, .on_core = 8}, limits);
+  EXPECT_EQ(many.workers, 64 / kWorkersPerDelivery);
+  EXPECT_EQ(many.on_core, 8 / kWorkersPerDelivery);
+  EXPECT_EQ(many.queued, 7U);
+  EXPECT_EQ(DeliveryShare({.workers = 1, .on_core = 1}, limits).workers, 1U);
+}
+
 TEST(WatchHub, WakesAllOthersWhenOneWatcherThrows) {
   World world;
   world.Create();
