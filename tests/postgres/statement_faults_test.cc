@@ -1,5 +1,7 @@
 // Every statement of a conversation fails in turn: once without being carried out, once carried out
-// with its answer lost. The same request again acts once, and nothing is left half done.
+// with its answer lost, and once each with an exception instead. The same request again acts once,
+// and nothing is left half done.
+#include "session/exceptions.h"
 #include "tests/postgres/store_fixture.h"
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +25,31 @@ using ::testing::AnyOf;
 
 constexpr PageLimit kWhole{.items = 1000, .bytes = 1 << 20};
 
-enum class Loss : uint8_t { kNeverCarriedOut, kAnswerLost };
+enum class Loss : uint8_t { kNeverCarriedOut, kAnswerLost, kThrowsBefore, kThrowsBehind };
+
+std::string NameOfLoss(const ::testing::TestParamInfo<Loss>& made) {
+  switch (made.param) {
+    case Loss::kNeverCarriedOut:
+      return "ItIsNeverCarriedOut";
+    case Loss::kAnswerLost:
+      return "ItsAnswerIsLost";
+    case Loss::kThrowsBefore:
+      return "ItThrowsBefore";
+    case Loss::kThrowsBehind:
+      return "ItThrowsBehind";
+  }
+  return "";
+}
+
+// What `act` answers; an exception is STORE_UNAVAILABLE, for what became of it is not known.
+template <typename Act>
+auto Caught(Act act) -> decltype(act()) {
+  std::optional<decltype(act())> answer;
+  if (CatchException([&] { answer = act(); })) {
+    return StoreUnavailable("it threw", Fate::kUnknown).ToStatus();
+  }
+  return *std::move(answer);
+}
 
 // Fails the n-th statement of this thread, or none.
 class Fault {
@@ -47,7 +74,8 @@ class Fault {
   std::optional<pg::Failure> Before() {
     if (!Counts() || ++seen_ != at_) return std::nullopt;
     hit_ = true;
-    if (loss_ == Loss::kAnswerLost) {
+    if (loss_ == Loss::kThrowsBefore) throw std::bad_alloc();
+    if (loss_ != Loss::kNeverCarriedOut) {
       losing_ = true;
       return std::nullopt;
     }
@@ -55,6 +83,7 @@ class Fault {
   }
   std::optional<pg::Failure> After() {
     if (!Counts() || !std::exchange(losing_, false)) return std::nullopt;
+    if (loss_ == Loss::kThrowsBehind) throw std::bad_alloc();
     return pg::Failure{.effect = pg::Effect::kUnknown, .sqlstate = "", .text = "injected"};
   }
 
@@ -71,7 +100,7 @@ class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamI
  protected:
   // Sends the change again, as a client does, until it is answered. One fault costs one call.
   static Receipt Send(SessionStore& store, const Change& change) {
-    auto result = store.Commit(change);
+    auto result = Caught([&] { return store.Commit(change); });
     if (!result.ok()) {
       EXPECT_EQ(ReasonOf(result), "STORE_UNAVAILABLE");
       result = store.Commit(change);
@@ -83,7 +112,7 @@ class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamI
     return LeaseToken::Parse(receipt.token).value_or(LeaseToken());
   }
   static std::string TextsIn(SessionStore& store, const SessionKey& key) {
-    auto page = store.ReadMessages(key, std::nullopt, MessageSeq(), kWhole);
+    auto page = Caught([&] { return store.ReadMessages(key, std::nullopt, MessageSeq(), kWhole); });
     if (!page.ok()) page = store.ReadMessages(key, std::nullopt, MessageSeq(), kWhole);
     EXPECT_TRUE(page.ok());
     if (!page.ok()) return "";
@@ -141,7 +170,7 @@ class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamI
     picture = Picture(*again, changes.key());
     // Of a deleted session nothing is left that would know the request again.
     const Change gone = changes.Delete();
-    auto deleted = faulty->Commit(gone);
+    auto deleted = Caught([&] { return faulty->Commit(gone); });
     if (ReasonOf(deleted) == "STORE_UNAVAILABLE") deleted = faulty->Commit(gone);
     EXPECT_THAT(ReasonOf(deleted), AnyOf("OK", "TOMBSTONED"));
     fault.Disarm();
@@ -171,11 +200,9 @@ TEST_P(PgStatementFaults, AnyStatementMayFailOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pg, PgStatementFaults,
-                         ::testing::Values(Loss::kNeverCarriedOut, Loss::kAnswerLost),
-                         [](const auto& made) {
-                           return made.param == Loss::kAnswerLost ? "ItsAnswerIsLost"
-                                                                  : "ItIsNeverCarriedOut";
-                         });
+                         ::testing::Values(Loss::kNeverCarriedOut, Loss::kAnswerLost,
+                                           Loss::kThrowsBefore, Loss::kThrowsBehind),
+                         NameOfLoss);
 
 }  // namespace
 }  // namespace holdfast::test
