@@ -8,7 +8,7 @@ import time
 
 import serving
 import tools
-from programs import Folder, Postgres, expect, wait_for
+from programs import PRESENT, Folder, Postgres, expect, wait_for
 
 VALUES = [
     "probes.kind=exec",
@@ -17,10 +17,6 @@ VALUES = [
     "store.postgres.user=app",
     "store.postgres.password.existingSecret=serving",
 ]
-# What a pod's commands are run by: the program of this build, or the one that knows each step of
-# the schema but the newest.
-PRESENT = ()
-FORMER = ("env", "HOLDFAST_SABOTEUR=one_step_behind")
 
 
 class Place:

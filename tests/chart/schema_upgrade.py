@@ -2,8 +2,7 @@
 import os
 
 from agents import Agents
-from fleet import FORMER, PRESENT
-from programs import ROOT, expect
+from programs import FORMER, PRESENT, ROOT, expect
 
 SERVERS, AGENTS, TURNS = 3, 6, 20
 NAMES = {FORMER: "former", PRESENT: "present"}

@@ -21,8 +21,8 @@ sys.path.append(os.path.join(HERE, "..", "support"))
 import api  # noqa: E402
 import tools  # noqa: E402
 
-from fleet import FORMER, PRESENT, fleet_over_postgres  # noqa: E402
-from programs import Failed, expect, outcome  # noqa: E402
+from fleet import fleet_over_postgres  # noqa: E402
+from programs import FORMER, PRESENT, Failed, expect, outcome  # noqa: E402
 from schema_upgrade import Upgrade, upgrade  # noqa: E402
 from upgrade_mutants import MUTANTS  # noqa: E402
 
