@@ -8,16 +8,13 @@
 #include "gtest/gtest.h"
 
 #include <string>
+#include <utility>
 
 namespace holdfast::testing {
 namespace {
 
-struct Steps {
-  double taken = -1;
-  double known = -1;
-
-  bool operator==(const Steps&) const = default;
-};
+// Of the database, and of the program.
+using Steps = std::pair<double, double>;
 
 Steps StepsAt(const ReservedPort& port) {
   const Samples samples = Scrape(port.address());
@@ -25,8 +22,7 @@ Steps StepsAt(const ReservedPort& port) {
     const auto found = samples.find(name);
     return found == samples.end() ? -1 : found->second;
   };
-  return {.taken = now("holdfast_postgres_schema_step"),
-          .known = now("holdfast_postgres_schema_step_known")};
+  return {now("holdfast_postgres_schema_step"), now("holdfast_postgres_schema_step_known")};
 }
 
 std::string MetricsAt(const ReservedPort& port) {
@@ -42,18 +38,18 @@ TEST(PgSchemaMetrics, ShowTheServerThatIsBehindItsDatabase) {
   ServerGroup group;
   ASSERT_EQ(group.Migrate(said, {}, OneStepBehind()), 0) << said;
   group.Add(MetricsAt(former), OneStepBehind());
-  EXPECT_EQ(StepsAt(former), (Steps{.taken = newest - 1, .known = newest - 1}));
+  EXPECT_EQ(StepsAt(former), Steps(newest - 1, newest - 1));
 
   ASSERT_EQ(group.Migrate(said), 0) << said;
   group.Add(MetricsAt(present));
-  EXPECT_EQ(StepsAt(present), (Steps{.taken = newest, .known = newest}));
+  EXPECT_EQ(StepsAt(present), Steps(newest, newest));
   ASSERT_EQ(group.server(0).Stop().exit_code, 0) << group.Logs();
   group.Restart(0, OneStepBehind());
-  EXPECT_EQ(StepsAt(former), (Steps{.taken = newest, .known = newest - 1}));
+  EXPECT_EQ(StepsAt(former), Steps(newest, newest - 1));
 
   ASSERT_EQ(group.server(0).Stop().exit_code, 0) << group.Logs();
   group.Restart(0);
-  EXPECT_EQ(StepsAt(former), (Steps{.taken = newest, .known = newest}));
+  EXPECT_EQ(StepsAt(former), Steps(newest, newest));
 }
 
 }  // namespace
