@@ -1,6 +1,7 @@
 #include "server/stores.h"
 
 #include "server/secrets.h"
+#include "server/telemetry/store_metrics.h"
 #include "session/status_macros.h"
 #include "store-fs/fs_store.h"
 #include "store-postgres/greeting.h"
@@ -14,6 +15,7 @@
 #include "absl/time/time.h"
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -28,7 +30,9 @@ namespace {
 // Whom a store reports to.
 struct Listeners {
   Log& log;
-  StoreMeter& meter;
+  StoreMetrics* metrics;  // nullptr for a store that is not the active one
+
+  [[nodiscard]] StoreMeter* meter() const { return metrics ? metrics : &StoreMeter::None(); }
 };
 
 // A maker of one kind.
@@ -63,7 +67,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, 
               {"tails_cut", static_cast<int64_t>(tail.count)}});
   };
   options.note = [&log](const std::string& what) { log.Warn("the store", {{"problem", what}}); };
-  options.meter = &listeners.meter;
+  options.meter = listeners.meter();
   return fs::MakeFsStore(std::move(options), clock, random);
 }
 
@@ -132,14 +136,20 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakePostgres(const StoreConfig& co
                                                            const Clock& clock, Random& random,
                                                            Listeners listeners) {
   ASSIGN_OR_RETURN(pg::ConnectOptions connect, ConnectOptionsOf(config));
-  const pg::PostgresOptions options = {.connect = std::move(connect),
-                                       .connections = config.connections,
-                                       .group = config.group,
-                                       .report =
-                                           [&log = listeners.log](const std::string& why) {
-                                             log.Warn("postgres", {{"problem", why}});
-                                           },
-                                       .meter = &listeners.meter};
+  const pg::PostgresOptions options = {
+      .connect = std::move(connect),
+      .connections = config.connections,
+      .group = config.group,
+      .report =
+          [&log = listeners.log](const std::string& why) {
+            log.Warn("postgres", {{"problem", why}});
+          },
+      .on_schema_step =
+          [metrics = listeners.metrics](int32_t step) {
+            if (metrics == nullptr) return;
+            metrics->SchemaMeasured({.taken = step, .known = pg::NeededSchema()});
+          },
+      .meter = listeners.meter()};
   return pg::MakePostgresStore(options, clock, random);
 }
 
@@ -151,12 +161,12 @@ constexpr std::array<Kind, 2> kKinds = {{{"fs", MakeFs}, {"postgres", MakePostgr
 
 }  // namespace
 
-StoreMaker MakerOfStores(Log& log, StoreMeter& meter) {
-  return [&log, &meter](const StoreConfig& config, const Clock& clock,
-                        Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
+StoreMaker MakerOfStores(Log& log, StoreMetrics& metrics) {
+  return [&log, &metrics](const StoreConfig& config, const Clock& clock,
+                          Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
     for (const Kind& kind : kKinds) {
       if (kind.name == config.kind) {
-        return kind.make(config, clock, random, {log, config.active ? meter : StoreMeter::None()});
+        return kind.make(config, clock, random, {log, config.active ? &metrics : nullptr});
       }
     }
     return absl::InvalidArgumentError("there is no store of this kind in this server");

@@ -64,6 +64,7 @@ constexpr Statement kDatabaseUse = {
     "database_use",
     "SELECT pg_database_size(current_database()), (SELECT count(*) FROM holdfast.serving),"
     " (SELECT count(*) FROM holdfast.session WHERE sweep AND NOT deleted AND lifecycle = 1)"};
+constexpr Statement kSchemaStep = {"schema_step", "SELECT max(version) FROM holdfast.migration"};
 constexpr Statement kProbe = {"probe", "INSERT INTO holdfast.probe VALUES (holdfast.clock())"};
 constexpr Statement kTakeProbesAway = {"take_probes_away", "DELETE FROM holdfast.probe"};
 
@@ -99,6 +100,7 @@ class PostgresStore final : public SessionStore {
         store_clock_(clock),
         group_(options.group),
         connections_(options.connections),
+        on_schema_step_(options.on_schema_step),
         database_{.pool = pool_,
                   .clock = clock,
                   .store_clock = store_clock_,
@@ -299,9 +301,13 @@ class PostgresStore final : public SessionStore {
     return absl::OkStatus();
   }
 
+  // Reports the newest step of the schema too, which a program that knows no servers can read.
   // Waits for no flush, and costs a look at each of the database's files.
   absl::StatusOr<DatabaseUse> Measure() {
     return Inside([&]() -> absl::StatusOr<DatabaseUse> {
+      ASSIGN_OR_RETURN(const Rows step,
+                       database_.AskWithin(kHealthPatience, kSchemaStep, Params()));
+      on_schema_step_(step.Int4(0, 0));
       if (NeededSchema() < kServersStep) {
         return StoreUnavailable("its schema knows no servers", Fate::kNoEffect);
       }
@@ -346,6 +352,7 @@ class PostgresStore final : public SessionStore {
   StoreClock store_clock_;
   const size_t group_;
   const size_t connections_;
+  const std::function<void(int32_t step)> on_schema_step_;
   Database database_;
   Gate gate_;
   EventBell bell_;

@@ -191,6 +191,11 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
           "The newest timeline of the database that was seen; a failover raises it."),
     Gauge(Metric::kDatabaseServers, "holdfast_postgres_serving_servers", {},
           "Servers that are registered in holdfast.serving; at most two minutes old."),
+    Gauge(Metric::kSchemaStep, "holdfast_postgres_schema_step", {},
+          "The newest schema step that was seen in the database; at most two minutes old while it "
+          "answers."),
+    Gauge(Metric::kSchemaStepKnown, "holdfast_postgres_schema_step_known", {},
+          "The newest schema step that this server's program knows."),
     Gauge(Metric::kServing, "holdfast_serving", {}, "1 while health says SERVING, else 0."),
     Gauge(Metric::kInsecure, "holdfast_insecure", {},
           "1 if server.insecure or a store's insecure is set, else 0."),

@@ -76,6 +76,8 @@ enum class Metric : uint8_t {
   kDatabaseSize,
   kDatabaseTimeline,
   kDatabaseServers,
+  kSchemaStep,
+  kSchemaStepKnown,
   kServing,
   kInsecure,
   kBuildInfo,
@@ -86,7 +88,7 @@ enum class Metric : uint8_t {
   kProcessThreads,
   kProcessStart,
 };
-inline constexpr size_t kMetrics = 66;
+inline constexpr size_t kMetrics = 68;
 
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
 

@@ -42,8 +42,15 @@ void StoreMetrics::OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measu
   measure_ = std::move(measure);
   metrics_.Read(Metric::kDatabaseSize, {}, [this] { return bytes_.load(); });
   metrics_.Read(Metric::kDatabaseServers, {}, [this] { return servers_.load(); });
+  metrics_.Read(Metric::kSchemaStep, {}, [this] { return schema_step_.load(); });
+  metrics_.Read(Metric::kSchemaStepKnown, {}, [this] { return schema_step_known_.load(); });
   metrics_.Read(Metric::kSessions, {static_cast<size_t>(Lifecycle::kActive)},
                 [this] { return active_.load(); });
+}
+
+void StoreMetrics::SchemaMeasured(const SchemaSteps& steps) {
+  schema_step_ = steps.taken;
+  schema_step_known_ = steps.known;
 }
 
 void StoreMetrics::OnSessions(std::function<SessionCounts()> count) {

@@ -140,6 +140,15 @@ def timelines(first, second):
     return [(metric, at(), first), (metric, at(SECOND), second)]
 
 
+def schema(taken, known):
+    return [
+        ("holdfast_postgres_schema_step", at(), taken),
+        ("holdfast_postgres_schema_step_known", at(), known),
+        ("holdfast_postgres_schema_step", at(SECOND), taken),
+        ("holdfast_postgres_schema_step_known", at(SECOND), hold(5, len(taken))),
+    ]
+
+
 def starts(times, labels=None, known=True):
     labels = labels or at()
     values = [1000 + sum(time <= minute for time in times) for minute in range(40)]
@@ -241,6 +250,12 @@ CASES = {
     "HoldfastFailover": [
         Case(timelines(hold(1, 5) + hold(2, 40), hold(1, 40)), 5, (JOB,)),
         Case(timelines(hold(2, 40), hold(2, 40)), minutes=30),
+    ],
+    "HoldfastSchemaAhead": [
+        Case(schema(hold(4, 5) + hold(5, 60), hold(4, 65)), 5, (at(),)),
+        Case(schema(hold(5, 60), hold(5, 60)), minutes=50),
+        # The first server is replaced within the time.
+        Case(schema(hold(5, 60), hold(4, 29) + hold(5, 31)), minutes=50),
     ],
     "HoldfastQueueStalled": gauge("holdfast_queue_oldest_age_seconds", 14, 16),
     "HoldfastOverloaded": [

@@ -5,25 +5,26 @@ import os
 import subprocess
 
 from clients import Agents, Client
-from programs import ROOT, Postgres, done, expect, wait_for
+from programs import FORMER, PRESENT, ROOT, Postgres, done, expect, wait_for
 from stage import Holdfastd, Job
 
 AVAILABILITY = ["HoldfastAvailabilityBurnsFast", "HoldfastAvailabilityBurnsSlowly"]
 LATENCY = ["HoldfastLatencyBurnsFast", "HoldfastLatencyBurnsSlowly"]
 
 
-def migrate(build, folder, dsn):
+def migrate(build, folder, dsn, program=PRESENT):
     environment = {**os.environ, "HOLDFAST_POSTGRES_DSN": dsn}
-    done([os.path.join(build, "bin", "holdfastd"), "migrate"], env=environment, cwd=folder)
+    command = [*program, os.path.join(build, "bin", "holdfastd"), "migrate"]
+    done(command, env=environment, cwd=folder)
 
 
 @contextlib.contextmanager
-def database(build, folder, name):
-    """A cluster of its own with a database of that name, migrated."""
+def database(build, folder, name, program=PRESENT):
+    """A cluster of its own with a database of that name, migrated by the program."""
     with Postgres(os.path.join(folder, name)) as cluster:
         cluster.start()
         cluster.sql("postgres", f"CREATE DATABASE {name}")
-        migrate(build, folder, cluster.dsn(name))
+        migrate(build, folder, cluster.dsn(name), program)
         yield cluster
 
 
@@ -190,11 +191,36 @@ def old_primary(build, folder, prometheus, seen):
         prometheus.forget("old")
 
 
+def upgrade_half_done(build, folder, prometheus, seen):
+    """The present program takes a step of the schema, and two servers of the former one go on."""
+    alert = "HoldfastSchemaAhead"
+    with contextlib.ExitStack() as stack:
+        cluster = stack.enter_context(database(build, folder, "half", FORMER))
+        servers = [
+            server_of(build, folder, cluster, name, database="half") for name in ("one", "two")
+        ]
+        for server in servers:
+            server.program = FORMER
+            stack.enter_context(server)
+        job = Job(prometheus, "half", servers, seen)
+        job.quiet(alert)
+        migrate(build, folder, cluster.dsn("half"))
+        job.fires(alert)
+        for server in servers:  # one after the other
+            expect(prometheus.firing(alert, "half"), "a server is behind, and the alert is over")
+            server.stop()
+            server.program = PRESENT
+            server.start()
+        job.over(alert)
+        prometheus.forget("half")
+
+
 CAUSES = (
     rows_locked,
     queue_full,
     database_away,
     standby_silent,
     role_refused,
+    upgrade_half_done,
     old_primary,
 )

@@ -6,7 +6,7 @@ import threading
 import time
 
 import promtool
-from programs import Failed, Serving, free_port, wait_for
+from programs import PRESENT, Failed, Serving, free_port, wait_for
 from prometheus import Prometheus
 
 # Windows and `for` are divided by this, and so is the interval between scrapes. The expressions and
@@ -145,7 +145,8 @@ class Holdfastd:
     """A server with fixed ports. `sections` are those of its configuration, without the ports."""
 
     def __init__(self, build, folder, name, store, **sections):
-        self.program = os.path.join(build, "bin", "holdfastd")
+        self.command = [os.path.join(build, "bin", "holdfastd"), "--config"]
+        self.program = PRESENT  # or FORMER
         self.log = os.path.join(folder, f"{name}.log")
         self.config = os.path.join(folder, f"{name}.yaml")
         self.port, self.metrics = free_port(), free_port()
@@ -158,7 +159,7 @@ class Holdfastd:
         told.setdefault("server", {})["address"] = self.address
         told.setdefault("telemetry", {})["metrics_address"] = f"127.0.0.1:{self.metrics}"
         promtool.write(self.config, told)
-        self.serving = Serving([self.program, "--config", self.config], self.log)
+        self.serving = Serving([*self.program, *self.command, self.config], self.log)
         return self
 
     def __enter__(self):

@@ -64,7 +64,10 @@ class Pod:
     def run_to_end(self, name):
         """What a container that ends has said, and its exit code."""
         ended = subprocess.run(
-            self.command(self.container(name)["args"]), capture_output=True, text=True, check=False
+            self.wrap(self.command(self.container(name)["args"])),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         return ended.returncode, ended.stdout + ended.stderr
 

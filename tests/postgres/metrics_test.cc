@@ -55,6 +55,7 @@ TEST_F(PgMetrics, AScrapeCausesNoStatement) {
   // Looks of the server's own, about once a second, are none of a scrape's.
   for (const auto& [name, count] : statements) EXPECT_LT(count, 500) << name;
   EXPECT_LE(statements["database_use"], 1) << "once a minute";
+  EXPECT_LE(statements["schema_step"], 1) << "the same";
   EXPECT_EQ(Now("exposer_scrapes_total"), 1000) << "of those before";
 }
 
@@ -64,6 +65,8 @@ TEST_F(PgMetrics, ShowsTheDatabase) {
   EXPECT_GT(Now("holdfast_postgres_database_size_bytes"), 1e6);
   EXPECT_EQ(Now("holdfast_postgres_serving_servers"), 1);
   EXPECT_EQ(Now("holdfast_postgres_timeline"), 1);
+  EXPECT_EQ(Now("holdfast_postgres_schema_step"), pg::NeededSchema());
+  EXPECT_EQ(Now("holdfast_postgres_schema_step_known"), pg::NeededSchema());
   served().TakeTurn("one", token(), "said");
   EXPECT_GT(Now("holdfast_postgres_connections{state=\"idle\"}"), 0);
   EXPECT_GE(Now("holdfast_store_group_changes_count"), 3);

@@ -105,7 +105,7 @@ export function databaseRow() {
       title: "Connections that were opened",
       description: "Each is used for half an hour at most. More is a database that ends them.",
       unit: "ops",
-      width: 8,
+      width: 6,
       limits: { warning: 0.1, critical: 1 },
       queries: [[rate("holdfast_postgres_connections_opened_total"), "{{instance}}"]],
     }),
@@ -113,7 +113,7 @@ export function databaseRow() {
       title: "Timeline",
       description: "The newest timeline of the database that a server saw. A failover raises it.",
       unit: "none",
-      width: 8,
+      width: 6,
       queries: [[of("holdfast_postgres_timeline"), "{{instance}}"]],
     }),
     lines({
@@ -122,10 +122,25 @@ export function databaseRow() {
         "Servers that are registered in the database, at most two minutes old, beside those that" +
         " are scraped.",
       unit: "short",
-      width: 8,
+      width: 6,
       queries: [
         [ofStores(of("holdfast_postgres_serving_servers")), "registered"],
         [`count(${of("holdfast_postgres_timeline")})`, "scraped"],
+      ],
+    }),
+    lines({
+      title: "Schema step",
+      description:
+        "The newest schema step of the database, at most two minutes old, and the newest that each" +
+        " server's program knows. A server below the database is left from before an upgrade.",
+      unit: "none",
+      width: 6,
+      queries: [
+        [
+          `max by (namespace,job) (${of("holdfast_postgres_schema_step")})`,
+          "database of {{job}}",
+        ],
+        [of("holdfast_postgres_schema_step_known"), "{{instance}}"],
       ],
     }),
   ]);
