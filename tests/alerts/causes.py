@@ -22,11 +22,6 @@ import promtool  # noqa: E402
 from programs import Failed, Folder  # noqa: E402
 from stage import FACTOR, RuledPrometheus  # noqa: E402
 
-# Alerts whose cause cannot be made from outside, and why.
-WITHOUT_A_CAUSE = {
-    "HoldfastExceptions": "an exception is a defect, and none is known",
-}
-
 
 def run_all(causes, build, prometheus, seen):
     """One cause after the other; what failed."""
@@ -57,7 +52,7 @@ def main():
         with RuledPrometheus(folder) as prometheus, pool:
             runs = [pool.submit(run_all, part, build, prometheus, seen) for part in chosen]
             failed = [problem for run in runs for problem in run.result()]
-    missing = promtool.alerts().keys() - seen.keys() - WITHOUT_A_CAUSE.keys()
+    missing = promtool.alerts().keys() - seen.keys()
     if not named:
         failed += [f"{alert}: has no cause" for alert in sorted(missing)]
     print("| alert | fires after | is over after |")

@@ -2,17 +2,20 @@
 docs/runbooks.md end it."""
 import concurrent.futures
 import contextlib
+import json
 import os
 import shutil
 import subprocess
 import threading
 
+import api
 from clients import Agents, Client
 from programs import done, expect, free_port, wait_for
 from stage import Holdfastd, Job
 
 DISK_MEBIBYTES = 48
 UNREAD_TURNS = 600  # more events than the transport takes for a client that does not read
+LARGE_BYTES = 2 << 20
 FILL_BYTES, FILL_PAUSE = 64 << 10, 0.2  # 320 KiB a second
 
 
@@ -311,6 +314,32 @@ def damage(build, folder, prometheus, seen):
         prometheus.forget("damaged")
 
 
+def no_room(build, folder, prometheus, seen):
+    """The server gets no memory for a large object."""
+    switch = os.path.join(folder, "no-room")
+    server = Holdfastd(build, folder, "no-room", {"root": f"{folder}/no-room-root"})
+    library = os.path.join(build, "tests", "libno_room.so")
+    server.program = ["env", f"LD_PRELOAD={library}", f"HOLDFAST_NO_ROOM={switch}"]
+    with server:
+        job = Job(prometheus, "no-room", [server], seen)
+        client = Client(server.address)
+        token = client.create("one")
+        turn = client.begin("one", token).turn
+        request = api.commit("one", token, turn, b'"' + b"x" * LARGE_BYTES + b'"')
+        with open(switch, "w", encoding="utf-8"):
+            job.quiet("HoldfastExceptions")
+        expect(client.call(client.stub.CommitTurn, request) is None, "there is room")
+        job.fires("HoldfastExceptions")
+        with open(server.log, encoding="utf-8") as log:
+            lines = [json.loads(line) for line in log]
+        (met,) = [line for line in lines if line["message"] == "exception"]
+        expect(met["problem"] == "std::bad_alloc", met)
+        os.remove(switch)
+        expect(client.call(client.stub.CommitTurn, request), "the same request does not act")
+        job.over("HoldfastExceptions")
+        prometheus.forget("no-room")
+
+
 CAUSES = (
     configuration,
     servers_restart,
@@ -320,4 +349,5 @@ CAUSES = (
     log_unread,
     holders_gone,
     damage,
+    no_room,
 )
