@@ -61,6 +61,15 @@ class Stores {
   MemoryDisk disk_;
 };
 
+void ExpectCleanRestart(Stores& stores, const Workload& workload, size_t n) {
+  Fault none;
+  const auto again = stores.Make(none);
+  EXPECT_TRUE(again->Init().ok()) << n;
+  EXPECT_EQ(workload.Check(*again), "") << n;
+  EXPECT_EQ(workload.GoOn(*again), "") << n;
+  again->Dispose();
+}
+
 // Runs the workload with its n-th operation failing. False when it ended untouched.
 bool RunWithFault(size_t n, const absl::Status& status) {
   Stores stores;
@@ -82,12 +91,7 @@ bool RunWithFault(size_t n, const absl::Status& status) {
     EXPECT_TRUE(Is(opened, Reason::kStoreUnavailable)) << n << ": " << opened.message();
   }
   store->Dispose();
-  Fault none;
-  const auto again = stores.Make(none);
-  EXPECT_TRUE(again->Init().ok()) << n;
-  EXPECT_EQ(workload.Check(*again), "") << n;
-  EXPECT_EQ(workload.GoOn(*again), "") << n;
-  again->Dispose();
+  ExpectCleanRestart(stores, workload, n);
   return fault.hit;
 }
 
@@ -122,12 +126,7 @@ bool RunWithException(size_t n) {
     }
   }
   CatchException([&] { store->Dispose(); });
-  Fault none;
-  const auto again = stores.Make(none);
-  EXPECT_TRUE(again->Init().ok()) << n;
-  EXPECT_EQ(workload.Check(*again), "") << n;
-  EXPECT_EQ(workload.GoOn(*again), "") << n;
-  again->Dispose();
+  ExpectCleanRestart(stores, workload, n);
   return fault.hit;
 }
 
