@@ -3,6 +3,7 @@
 #include "server/secrets.h"
 #include "server/telemetry/store_metrics.h"
 #include "session/status_macros.h"
+#include "session/store_meter.h"
 #include "store-fs/fs_store.h"
 #include "store-postgres/greeting.h"
 #include "store-postgres/migrations.h"
