@@ -14,11 +14,10 @@ def import_image(daemon, programs, folder, tag):
     what is needed on the way."""
     root, context = os.path.join(folder, "root"), os.path.join(folder, "context")
     os.makedirs(context)
-    image_root = os.path.join(ROOT, "scripts", "image-root")
-    subprocess.run([image_root, "--test-build", programs, root], check=True)
-    archive = os.path.join(context, "root.tar")
+    image_root = [os.path.join(ROOT, "scripts", "image-root"), "--test-build"]
     # A copy out of a context belongs to root; what an archive has keeps its owner.
-    subprocess.run(["tar", "-C", root, "--numeric-owner", "-cf", archive, "."], check=True)
+    archive = ["--archive", os.path.join(context, "root.tar")]
+    subprocess.run([*image_root, *archive, programs, root], check=True)
     with open(os.path.join(ROOT, "Dockerfile"), encoding="utf-8") as file:
         last = file.read().rpartition("\nFROM ")
     stage, replaced = COPIED.subn("ADD root.tar /", "FROM " + last[2])
