@@ -337,6 +337,16 @@ def another_time_changes_times_alone(folder):
     expect(lists[0] == lists[1], "the lists differ in more than their time and their name")
 
 
+def programs_have_no_trace_of_their_debug_data(folder):
+    """That data differs with the compiler's cache, and so would the build id."""
+    tree = build(folder)
+    for name in ("holdfastd", "holdfast"):
+        path = os.path.join(tree, "usr", "bin", name)
+        sections = programs.done(["readelf", "--wide", "--section-headers", path])
+        found = re.findall(r"\.debug\w+|\.note\.gnu\.build-id", sections)
+        expect(".text" in sections and not found, f"{name}: has {found}")
+
+
 def names_no_build_directory(folder):
     tree = build(folder)
     for below in files(tree):
@@ -492,6 +502,7 @@ CASES = {
         is_the_same_twice,
         archives_are_the_same_bytes,
         another_time_changes_times_alone,
+        programs_have_no_trace_of_their_debug_data,
         names_no_build_directory,
         refuses_a_test_build,
         refuses_a_changed_file,
