@@ -1,6 +1,7 @@
-// telemetry: what spans and scrapes cost commits. Four more servers, over roots of their own, take
-// turns with one that shows nothing: they export spans of a tenth of the traces, of all, of as many
-// as there are by default to a receiver that is not there, or are scraped once a second.
+// telemetry: what spans and scrapes cost commits. Six more servers, over roots of their own, take
+// turns with one that shows nothing. Two export spans of a tenth of the traces and of all. Three
+// export as many as there are by default to a receiver that is away, that hangs, or that refuses
+// every export. One is scraped once a second.
 #include "bench/agent.h"
 #include "bench/benches.h"
 #include "bench/rounds.h"
@@ -31,7 +32,7 @@ constexpr uint64_t kSmokeCommits = 512;
 constexpr Goal kTenth = AtLeast(0.95);
 constexpr Goal kAll = AtLeast(0.85);
 constexpr Goal kScraped = AtLeast(0.95);
-constexpr Goal kLatency = AtMost(1.1);
+constexpr Goal kLatency = AtMost(1.1);  // whatever a receiver does
 // Nothing listens at the port of the service that discards.
 constexpr char kNoReceiver[] = "127.0.0.1:9";
 
@@ -79,9 +80,35 @@ std::optional<uint16_t> MetricsPort(const std::string& ready) {
   return static_cast<uint16_t>(port);
 }
 
+// With the sampling that there is by default.
+std::string ExportingTo(const std::string& address) {
+  return absl::StrCat("otlp_endpoint: '", address, "'");
+}
+
 std::string Exporting(const SpanSink& sink, const char* ratio) {
-  return absl::StrCat("otlp_endpoint: '", sink.address(), "', sampling_ratio: ", ratio,
+  return absl::StrCat(ExportingTo(sink.address()), ", sampling_ratio: ", ratio,
                       ", sampled_roots_per_second: ", kSampledRootsMost);
+}
+
+// Each side beside the one that shows nothing, round by round.
+void PrintRatios(const std::map<std::string, Results>& results, Figures& figures) {
+  const Results& off = results.at("off");
+  const auto rate = [&](const char* name) {
+    return MedianRatio(results.at(name).rates, off.rates);
+  };
+  const auto p99 = [&](const char* name) {
+    return MedianRatio(results.at(name).p99_ms, off.p99_ms);
+  };
+  figures.Print("commits-with-spans-of-a-tenth-over-off", rate("spans-of-a-tenth"), kTenth);
+  figures.Print("commits-with-spans-of-all-over-off", rate("spans-of-all"), kAll);
+  figures.Print("commits-with-scrapes-over-off", rate("scraped"), kScraped);
+  figures.Print("p99-with-no-receiver-over-off", p99("receiver-away"), kLatency);
+  figures.Print("p99-with-a-receiver-that-hangs-over-off", p99("receiver-hangs"), kLatency);
+  figures.Print("p99-with-a-receiver-that-refuses-over-off", p99("receiver-refuses"), kLatency);
+  for (const auto& [name, result] : results) {
+    figures.Print(name + "-per-second", Median(result.rates));
+    figures.Print(name + "-server-cpu-us", Median(result.processor_us));
+  }
 }
 
 }  // namespace
@@ -89,42 +116,39 @@ std::string Exporting(const SpanSink& sink, const char* ratio) {
 absl::Status BenchTelemetry(const Plan& plan, Figures& figures) {
   ASSIGN_OR_RETURN(const auto tenth_sink, SpanSink::Start());
   ASSIGN_OR_RETURN(const auto all_sink, SpanSink::Start());
+  ASSIGN_OR_RETURN(const auto hanging_sink, SpanSink::Start(SpanReply::kHang));
+  ASSIGN_OR_RETURN(const auto refusing_sink, SpanSink::Start(SpanReply::kRefuse));
   Side off(plan, "off");
   Side tenth(plan, "spans-of-a-tenth");
   Side all(plan, "spans-of-all");
   Side away(plan, "receiver-away");
+  Side hanging(plan, "receiver-hangs");
+  Side refusing(plan, "receiver-refuses");
   Side scraped(plan, "scraped");
+  const std::vector<Side*> sides = {&off, &tenth, &all, &away, &hanging, &refusing, &scraped};
   RETURN_IF_ERROR(off.Open(""));
   RETURN_IF_ERROR(tenth.Open(Exporting(*tenth_sink, "0.1")));
   RETURN_IF_ERROR(all.Open(Exporting(*all_sink, "1")));
-  RETURN_IF_ERROR(away.Open(absl::StrCat("otlp_endpoint: '", kNoReceiver, "'")));
+  RETURN_IF_ERROR(away.Open(ExportingTo(kNoReceiver)));
+  RETURN_IF_ERROR(hanging.Open(ExportingTo(hanging_sink->address())));
+  RETURN_IF_ERROR(refusing.Open(ExportingTo(refusing_sink->address())));
   RETURN_IF_ERROR(scraped.Open("metrics_address: '127.0.0.1:0'"));
   const auto port = MetricsPort(scraped.served().process().first_line());
   if (!port) return absl::UnavailableError("the server serves no metrics");
   const Scraper scraper(*port);
+  std::vector<Contender> contenders;
+  for (const Side* side : sides) contenders.push_back(side->AsContender());
   ASSIGN_OR_RETURN(
       const auto results,
-      TakeTurns({off.AsContender(), tenth.AsContender(), all.AsContender(), away.AsContender(),
-                 scraped.AsContender()},
-                {.count = plan.Many(kCommits, kSmokeCommits), .rounds = plan.rounds}, figures));
-  if (tenth_sink->bytes() == 0 || all_sink->bytes() == 0) {
-    return absl::FailedPreconditionError("no spans were exported");
+      TakeTurns(contenders, {.count = plan.Many(kCommits, kSmokeCommits), .rounds = plan.rounds},
+                figures));
+  for (const SpanSink* sink :
+       {tenth_sink.get(), all_sink.get(), hanging_sink.get(), refusing_sink.get()}) {
+    if (sink->bytes() == 0) return absl::FailedPreconditionError("no spans were exported");
   }
   if (scraper.scrapes() == 0) return absl::FailedPreconditionError("no metrics were scraped");
-  const auto over_off = [&](const char* name) {
-    return MedianRatio(results.at(name).rates, results.at("off").rates);
-  };
-  figures.Print("commits-with-spans-of-a-tenth-over-off", over_off("spans-of-a-tenth"), kTenth);
-  figures.Print("commits-with-spans-of-all-over-off", over_off("spans-of-all"), kAll);
-  figures.Print("commits-with-scrapes-over-off", over_off("scraped"), kScraped);
-  figures.Print("p99-with-no-receiver-over-off",
-                MedianRatio(results.at("receiver-away").p99_ms, results.at("off").p99_ms),
-                kLatency);
-  for (const auto& [name, result] : results) {
-    figures.Print(name + "-per-second", Median(result.rates));
-    figures.Print(name + "-server-cpu-us", Median(result.processor_us));
-  }
-  for (Side* side : {&off, &tenth, &all, &away, &scraped}) RETURN_IF_ERROR(side->Close());
+  PrintRatios(results, figures);
+  for (Side* side : sides) RETURN_IF_ERROR(side->Close());
   return absl::OkStatus();
 }
 

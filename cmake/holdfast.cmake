@@ -319,7 +319,8 @@ function(holdfast_checks folder prefix)
   endforeach()
 endfunction()
 
-# A long part that is a program of its own; it runs the programs of one preset.
+# A long part that is a program of its own; it runs the programs of one preset. Further arguments
+# are further properties of the test.
 function(holdfast_long_check name program seconds)
   if(NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
     return()
@@ -327,7 +328,7 @@ function(holdfast_long_check name program seconds)
   find_program(DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
   add_test(NAME ${name}
     COMMAND ${DEBIAN_PYTHON} ${CMAKE_SOURCE_DIR}/${program} ${CMAKE_BINARY_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS long TIMEOUT ${seconds} PROCESSORS 2)
+  set_tests_properties(${name} PROPERTIES LABELS long TIMEOUT ${seconds} PROCESSORS 2 ${ARGN})
 endfunction()
 
 # What takes foreign bytes: a library of the targets in tests/fuzz for their test, and with

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs every ```sh block of README.md, in order, in a clean clone of what is committed.
+"""Runs every ```sh block of README.md, in order, in a clean clone of what is committed. The block
+that needs the image is left to tests/walks.
 
 What is not committed is not tested. The clone lies in a directory with a space in its name, and
 another server may run on the default port.
@@ -12,7 +13,6 @@ must fail, say why, and call no server.
 With the option only that, of the README as it is, with the programs of a build.
 """
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -22,11 +22,11 @@ import tempfile
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+from documents import blocks  # noqa: E402
 from programs import Serving  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PASTE_SECONDS = 60
-BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL = ["bash", "-euo", "pipefail", "-c"]
 
 # A block that the runner must fail, or let pass, before it is trusted with the README's.
@@ -105,13 +105,18 @@ def second_paste(folder, block):
         first.kill()
 
 
-def typed_by_hand(blocks):
-    return [block for block in blocks if "holdfastd" in block][-1]
+def blocks_of(path):
+    with open(path, encoding="utf-8") as file:
+        found = blocks(file.read(), "sh")
+    return [block for block in found if not block.startswith("docker ")]
+
+
+def typed_by_hand(found):
+    return [block for block in found if "holdfastd" in block][-1]
 
 
 def second_paste_of_build(build):
-    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-        block = typed_by_hand(BLOCK.findall(file.read()))
+    block = typed_by_hand(blocks_of(os.path.join(ROOT, "README.md")))
     with tempfile.TemporaryDirectory(prefix="holdfast readme ") as folder:
         programs = os.path.join(folder, "build", "bin")
         os.makedirs(programs)
@@ -123,18 +128,17 @@ def second_paste_of_build(build):
 def run_readme(folder):
     clone = os.path.join(folder, "clean clone")
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
-    with open(os.path.join(clone, "README.md"), encoding="utf-8") as file:
-        blocks = BLOCK.findall(file.read())
-    if not blocks:
+    found = blocks_of(os.path.join(clone, "README.md"))
+    if not found:
         print("readme: README.md has no block of sh")
         return 1
-    for number, block in enumerate(blocks, 1):
-        print(f"readme: block {number} of {len(blocks)}:\n{block}", flush=True)
+    for number, block in enumerate(found, 1):
+        print(f"readme: block {number} of {len(found)}:\n{block}", flush=True)
         code = run(block, clone, os.environ)
         if code != 0:
             print(f"readme: block {number} failed with {code}")
             return 1
-    if not second_paste(clone, typed_by_hand(blocks)):
+    if not second_paste(clone, typed_by_hand(found)):
         print("readme: a second paste does not fail as it should")
         return 1
     return 0

@@ -13,7 +13,6 @@ import json
 import os
 import re
 import select
-import signal
 import subprocess
 import sys
 import tarfile
@@ -21,13 +20,12 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 import run  # noqa: E402
-from programs import Failed, expect, outcome  # noqa: E402
+from built import DATA, build_image  # noqa: E402
+from daemon import DOCKER, Daemon  # noqa: E402
+from programs import expect, outcome  # noqa: E402
 from run import ROOT, USER  # noqa: E402
 
-DATA = os.path.join(ROOT, "build", "image")
-BASE = "debian:bookworm-slim"
 TAG = "holdfast:long"
-DOCKER = "/usr/bin/docker"  # Debian's: it builds with the BuildKit of Debian's daemon
 WAIT_SECONDS = 300
 MOST_BYTES = 64 * 1024 * 1024
 # Of a key there is more than its first line, which programs know too.
@@ -43,92 +41,6 @@ WHOLE = "3 sessions, 7 turns, 27 messages, 0 differences"
 
 def report(text):
     print(f"report: {text}", flush=True)
-
-
-class Daemon:
-    """A docker daemon that touches neither the machine's network nor another daemon."""
-
-    def __init__(self, folder):
-        socket = f"unix://{folder}/sock"
-        os.makedirs(DATA, exist_ok=True)
-        self.log = os.path.join(folder, "log")
-        self.environment = os.environ | {"DOCKER_HOST": socket, "DOCKER_BUILDKIT": "1"}
-        self.environment["HOLDFAST_BUILDER"] = DOCKER
-        places = ["--data-root", os.path.join(DATA, "data"), "--exec-root", f"{folder}/exec"]
-        places += ["--pidfile", f"{folder}/pid", "--host", socket]
-        quiet = ["iptables", "ip6tables", "ip-forward", "ip-masq"]
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                ["dockerd", *places, "--bridge=none", *(f"--{name}=false" for name in quiet)],
-                stdout=log,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-
-    def __enter__(self):
-        """Reads the daemon's log until it serves; a child takes the rest of it."""
-        said = b""
-        while b"API listen on" not in said:
-            ready, _, _ = select.select([self.process.stderr], [], [], WAIT_SECONDS)
-            line = self.process.stderr.readline() if ready else b""
-            said += line
-            if not line:
-                self.__exit__()
-                raise Failed(f"dockerd does not start: {said.decode()[-2000:]}")
-        with open(self.log, "ab") as log:
-            log.write(said)
-            self.rest = subprocess.Popen(["cat"], stdin=self.process.stderr, stdout=log)
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(WAIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-
-    def docker(self, *arguments, check=True, **options):
-        return subprocess.run(
-            [DOCKER, *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=check,
-            **options,
-        )
-
-    def inspect(self, name):
-        return json.loads(self.docker("inspect", name).stdout)[0]
-
-
-# --- Building ---------------------------------------------------------------------------------
-
-
-def make_base(daemon, folder):
-    """Debian's minimal system of the packages' own archive, security updates included."""
-    if daemon.docker("image", "inspect", BASE, check=False).returncode == 0:
-        return
-    keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    form = f'deb [signed-by="{keys}"] $(REPO_URI) $(RELEASE) $(COMPONENT)'
-    asked = ["apt-get", "indextargets", "--format", form, "Created-By: Packages", "ORIGIN: Debian"]
-    lines = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()
-    sources, archive = os.path.join(folder, "sources"), os.path.join(folder, "base.tar")
-    with open(sources, "w", encoding="utf-8") as file:
-        file.write("\n".join(sorted(set(lines))) + "\n")
-    subprocess.run(
-        ["mmdebstrap", "--quiet", "--variant=minbase", "bookworm", archive, sources], check=True
-    )
-    daemon.docker("import", "--change", 'CMD ["bash"]', archive, BASE)
-    os.remove(archive)
-
-
-def build(daemon):
-    subprocess.run(
-        [os.path.join(ROOT, "scripts", "image"), "--tag", TAG, "--network", "host"],
-        env=daemon.environment,
-        check=True,
-    )
 
 
 # --- What is in it ----------------------------------------------------------------------------
@@ -334,9 +246,8 @@ def check(folder):
         file.write(recording)
     for place in (folder, os.path.join(folder, "etc")):
         os.chmod(place, 0o755)
-    with Daemon(folder) as daemon:
-        make_base(daemon, folder)
-        build(daemon)
+    with Daemon(folder, DATA) as daemon:
+        build_image(daemon, folder, TAG)
         check_configuration(daemon)
         check_contents(daemon, folder)
         daemon.docker("volume", "rm", "--force", "kept")

@@ -17,6 +17,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -270,6 +271,82 @@ def is_the_same_twice(folder):
     expect(times == {SECONDS}, f"times other than SOURCE_DATE_EPOCH: {times}")
 
 
+def archive(folder, name, umask, seconds=SECONDS, program=IMAGE_ROOT):
+    """Of a root in a place of its own, made under a umask; its path."""
+    path, before = os.path.join(folder, f"{name}.tar"), os.umask(umask)
+    subprocess.run(
+        [program, "--test-build", "--archive", path, PROGRAMS, os.path.join(folder, name)],
+        env=os.environ | {"SOURCE_DATE_EPOCH": str(seconds)},
+        check=True,
+    )
+    os.umask(before)
+    return path
+
+
+# Lines of scripts/image-root, and others in their place after which two archives differ.
+ARCHIVE_MUTANTS = [
+    ("for name in sorted(below):", "for name in sorted(below, reverse=True):"),
+    ("USER if name == STATE else 0", "USER if name == STATE else os.getpid()"),
+    ("entry.mtime = seconds", "entry.mtime = os.stat('/proc/self').st_mtime"),
+    ("os.chmod(path, 0o755 if os.access(path, os.X_OK) else 0o644)", "pass"),
+    ("uuid.uuid5(uuid.NAMESPACE_OID, name)", "uuid.uuid4()"),
+]
+
+
+def archives_are_the_same_bytes(folder):
+    """Of two roots of the same programs; and each change of the script is seen."""
+    first = digest(archive(folder, "first", 0o077))
+    second = digest(archive(folder, "a-longer-name", 0o022))
+    expect(first == second, f"two archives differ: {first} {second}")
+    print(f"image: both archives have the SHA-256 {first}")
+    with open(IMAGE_ROOT, encoding="utf-8") as file:
+        text = file.read()
+    for number, (words, others) in enumerate(ARCHIVE_MUTANTS):
+        expect(text.count(words) == 1, f"image-root does not have `{words}` once")
+        mutant = os.path.join(folder, f"image-root-{number}")
+        with open(mutant, "w", encoding="utf-8") as file:
+            file.write(text.replace(words, others))
+        os.chmod(mutant, 0o755)
+        changed = digest(archive(folder, f"changed-{number}", 0o077, program=mutant))
+        expect(changed != first, f"`{others}` in place of `{words}` is not seen")
+    print(f"figure: {len(ARCHIVE_MUTANTS)} mutants caught")
+
+
+def members(path):
+    """Everything of an archive but times: name -> what it is, in order."""
+    with tarfile.open(path) as file:
+        return {
+            entry.name: (entry.type, entry.mode, entry.uid, entry.gid, entry.linkname)
+            + ((file.extractfile(entry).read(),) if entry.isfile() else ())
+            for entry in file
+        }
+
+
+def another_time_changes_times_alone(folder):
+    """The files' times, and what the list says of its own."""
+    first, later = (
+        members(archive(folder, name, 0o022, seconds))
+        for name, seconds in (("first", SECONDS), ("later", SECONDS + 86400))
+    )
+    expect(list(first) == list(later), "they hold other names")
+    differ = [name for name in first if first[name] != later[name]]
+    expect(differ == [LIST], f"not only the list differs: {differ}")
+    lists = [json.loads(found[LIST][-1]) for found in (first, later)]
+    for found in lists:
+        del found["creationInfo"]["created"], found["documentNamespace"]
+    expect(lists[0] == lists[1], "the lists differ in more than their time and their name")
+
+
+def programs_have_no_trace_of_their_debug_data(folder):
+    """That data differs with the compiler's cache, and so would the build id."""
+    tree = build(folder)
+    for name in ("holdfastd", "holdfast"):
+        path = os.path.join(tree, "usr", "bin", name)
+        sections = programs.done(["readelf", "--wide", "--section-headers", path])
+        found = re.findall(r"\.debug\w+|\.note\.gnu\.build-id", sections)
+        expect(".text" in sections and not found, f"{name}: has {found}")
+
+
 def names_no_build_directory(folder):
     tree = build(folder)
     for below in files(tree):
@@ -423,6 +500,9 @@ CASES = {
         trusts_the_authorities_of_the_package_alone,
         holds_no_tools_and_no_open_modes,
         is_the_same_twice,
+        archives_are_the_same_bytes,
+        another_time_changes_times_alone,
+        programs_have_no_trace_of_their_debug_data,
         names_no_build_directory,
         refuses_a_test_build,
         refuses_a_changed_file,

@@ -60,6 +60,12 @@ BANNED_CODE = [
         CODE,
         REACTORS,
     ),
+    (
+        r"\b__(FILE|BASE_FILE|DATE|TIME|TIMESTAMP)__|\bsource_location\b",
+        "the same sources make the same bytes, wherever and whenever they are compiled",
+        PRODUCT,
+        [],
+    ),
     (r"\bstd::views\b|\branges::views\b", "no view pipelines", CODE, []),
     (
         r"\branges::(unique|remove|remove_if|partition|stable_partition|rotate|search|search_n"

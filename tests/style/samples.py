@@ -37,6 +37,8 @@ SAMPLES = {
         ({"store-fs/a.cc": "auto t = absl::Now();\n"}, "through the Clock"),
         ({"session/a.cc": "int* p = new int;\n"}, "no raw new"),
         ({"session/a.cc": "void F(int* p) { delete p; }\n"}, "no raw new"),
+        ({"session/a.cc": "const char* place = __FILE__;\n"}, "same bytes"),
+        ({"cli/a.h": "std::source_location place;\n"}, "same bytes"),
         ({"session/a.cc": "auto v = x | std::views::take(2);\n"}, "view pipelines"),
         ({"session/a.cc": "auto r = std::ranges::unique(v);\n"}, "cannot read a subrange"),
         ({"tests/rpc/a.cc": "std::this_thread::sleep_for(1s);\n"}, "waits for a condition"),

@@ -1,0 +1,36 @@
+"""The image as scripts/image builds it, on a base that is made of Debian's packages."""
+import os
+import subprocess
+
+from programs import ROOT
+
+DATA = os.path.join(ROOT, "build", "image")  # where a daemon keeps the layers for the next time
+BASE = "debian:bookworm-slim"
+
+
+def make_base(daemon, folder):
+    """Debian's minimal system of the packages' own archive, security updates included."""
+    if daemon.docker("image", "inspect", BASE, check=False).returncode == 0:
+        return
+    keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
+    form = f'deb [signed-by="{keys}"] $(REPO_URI) $(RELEASE) $(COMPONENT)'
+    asked = ["apt-get", "indextargets", "--format", form, "Created-By: Packages", "ORIGIN: Debian"]
+    lines = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()
+    sources, archive = os.path.join(folder, "sources"), os.path.join(folder, "base.tar")
+    with open(sources, "w", encoding="utf-8") as file:
+        file.write("\n".join(sorted(set(lines))) + "\n")
+    subprocess.run(
+        ["mmdebstrap", "--quiet", "--variant=minbase", "bookworm", archive, sources], check=True
+    )
+    daemon.docker("import", "--change", 'CMD ["bash"]', archive, BASE)
+    os.remove(archive)
+
+
+def build_image(daemon, folder, tag):
+    """`folder` is for what is needed on the way."""
+    make_base(daemon, folder)
+    subprocess.run(
+        [os.path.join(ROOT, "scripts", "image"), "--tag", tag, "--network", "host"],
+        env=daemon.environment,
+        check=True,
+    )
