@@ -300,8 +300,8 @@ function(holdfast_document_tests folder)
 endfunction()
 
 # Tests of a program in `folder`, run.py, in an interpreter of Debian, which is what its packages
-# are for: one test `prefix`.NAME for each check that it names. They run the programs of one preset,
-# and keep what they install in its build directory.
+# are for: one test `prefix`.NAME for each check that it names, a long part if the name begins with
+# Long. They run the programs of one preset, and keep what they install in its build directory.
 function(holdfast_checks folder prefix)
   if(NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
     return()
@@ -316,6 +316,9 @@ function(holdfast_checks folder prefix)
     add_test(NAME ${prefix}.${name} COMMAND ${check} ${name} ${CMAKE_BINARY_DIR})
     set_tests_properties(${prefix}.${name} PROPERTIES
       LABELS ${label} TIMEOUT ${HOLDFAST_TEST_SECONDS})
+    if(name MATCHES "^Long")
+      set_tests_properties(${prefix}.${name} PROPERTIES LABELS long TIMEOUT 1800 PROCESSORS 2)
+    endif()
   endforeach()
 endfunction()
 

@@ -22,7 +22,7 @@ from programs import ROOT  # noqa: E402
 import laptop  # noqa: E402
 import namespaces  # noqa: E402
 
-CHECKS = {"Laptop.ServesByTheImage": laptop.check}
+CHECKS = {"LongLaptop.ServesByTheImage": laptop.check}
 
 
 def main():
