@@ -52,7 +52,7 @@ class Keeper {
     Keep("client_cpu_us", client, results_.client_us);
     if (contender_.process) {
       Keep("transport_cpu_us", transport, results_.transport_us);
-      Keep("workers_cpu_us", server - transport, results_.workers_us);
+      Keep("workers_cpu_us", std::max(0.0, server - transport), results_.workers_us);
       Keep("server_cpu_us", server, results_.server_us);
     }
     if (contender_.database) Keep("database_cpu_us", database, results_.database_us);
