@@ -43,7 +43,8 @@ const std::array<Level, 4> kLevels = {
      {.in_flight = kMain, .echoes = 8192, .over_echo = AtLeast(0.5, 0.65)},
      {.in_flight = 64, .echoes = 8192, .over_echo = AtLeast(0.55, 0.65)}}};
 constexpr uint64_t kSmokeShare = 4;
-constexpr uint64_t kWithoutServer = 4096;  // commits of a round of an opponent without gRPC
+constexpr uint64_t kRenames = 2048;   // commits of a round of the opponent that renames
+constexpr uint64_t kRawSyncs = 8192;  // of one that only writes and syncs
 // A round of commits is long. So many rounds are enough, and keep the bench below four minutes.
 constexpr size_t kRoundsMost = 5;
 // Of each session in each round. Its journal is rotated at 4 MiB, after some 480 commits of 8 KB.
@@ -192,8 +193,8 @@ class CommitFs {
         Calls("bare-echo" + suffix, bare, *bare_, count), std::move(echo),
         Calls("echo-both-ways" + suffix, both_ways, served.process(), count), std::move(commits)};
     if (width == kMain) {
-      contenders.push_back(Alone("rename" + suffix, place_.rename(), Many(kWithoutServer)));
-      contenders.push_back(Alone("raw-sync" + suffix, place_.raw(), Many(kWithoutServer)));
+      contenders.push_back(Alone("rename" + suffix, place_.rename(), Many(kRenames)));
+      contenders.push_back(Alone("raw-sync" + suffix, place_.raw(), Many(kRawSyncs)));
     }
     ASSIGN_OR_RETURN(ByName results, Compete(contenders));
     results_.merge(results);
@@ -204,9 +205,9 @@ class CommitFs {
     Place place(plan_, plan_.journaled);
     RETURN_IF_ERROR(place.Open());
     ASSIGN_OR_RETURN(Contender commits, place.Commits(kJournaledCommit, kMain));
-    ASSIGN_OR_RETURN(ByName results,
-                     Compete({std::move(commits),
-                              Alone(kJournaledRename, place.rename(), Many(kWithoutServer))}));
+    ASSIGN_OR_RETURN(
+        ByName results,
+        Compete({std::move(commits), Alone(kJournaledRename, place.rename(), Many(kRenames))}));
     RETURN_IF_ERROR(place.Count());
     PrintRotations(place);
     journaled_ = std::move(results);
