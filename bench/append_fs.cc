@@ -28,10 +28,7 @@ class AppendFs {
   absl::Status Run() {
     RETURN_IF_ERROR(served_.Start());
     RETURN_IF_ERROR(streams_.Open(kStreams));
-    std::vector<std::unique_ptr<EchoSlot>> echoes;
-    for (size_t at = 0; at < kStreams; ++at) {
-      echoes.push_back(std::make_unique<EchoSlot>(served_.admin(), kEntryBytes));
-    }
+    const auto echoes = MakeEchoes(served_.admin(), kStreams, EchoReply::kBytes, kEntryBytes);
     const std::vector<Contender> contenders = {
         {.name = "echo",
          .run = [&](uint64_t count) { return Drive(SlotsOf(echoes), count); },

@@ -1,5 +1,6 @@
 #include "bench/child_process.h"
 
+#include "bench/processor_time.h"
 #include "session/status_macros.h"
 
 #include "absl/status/status.h"
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <fstream>
 #include <sched.h>
-#include <sstream>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +19,6 @@ namespace holdfast::bench {
 namespace {
 
 constexpr int kNotExecuted = 127;
-// Fields of /proc/<pid>/stat behind the name in brackets, before utime and stime.
-constexpr int kFieldsBeforeTimes = 11;
 
 struct Streams {
   int input;
@@ -141,24 +139,7 @@ ChildProcess::~ChildProcess() {
   close(output_);
 }
 
-double ChildProcess::ProcessorSeconds() const { return ProcessorSecondsOf(pid_, Counted::kAlone); }
-
-double ProcessorSecondsOf(pid_t pid, Counted counted) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(file, text)) return 0;
-  std::istringstream fields(text.substr(text.rfind(')') + 1));
-  std::string skipped;
-  for (int field = 0; field < kFieldsBeforeTimes; ++field) fields >> skipped;
-  double ticks = 0;
-  const int times = counted == Counted::kAlone ? 2 : 4;  // user, system, the same of children
-  for (int at = 0; at < times; ++at) {
-    double more = 0;
-    fields >> more;
-    ticks += more;
-  }
-  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
+double ChildProcess::ProcessorSeconds() const { return ProcessorSecondsOf(pid_); }
 
 double ChildProcess::ResidentMiB() const {
   constexpr double kKiBPerMiB = 1024;

@@ -4,7 +4,6 @@
 
 #include "absl/status/statusor.h"
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,11 +11,6 @@
 #include <vector>
 
 namespace holdfast::bench {
-
-// Processor time that the process has taken so far, in seconds, alone or with its children that
-// have ended. 0 when there is no such process.
-enum class Counted : uint8_t { kAlone, kWithEndedChildren };
-double ProcessorSecondsOf(pid_t pid, Counted counted);
 
 // Processor cores, by the system's numbers.
 using Cores = std::vector<size_t>;

@@ -1,9 +1,12 @@
-// commit-pg: CommitTurn over PostgreSQL against single inserts of the same bytes, against itself
-// without group commit, and against itself with a short history.
+// commit-pg: CommitTurn over PostgreSQL against single inserts of the same bytes, against a call
+// that does nothing, against itself without group commit, and against itself with a short history.
 #include "bench/agent.h"
 #include "bench/benches.h"
+#include "bench/costs.h"
+#include "bench/echo.h"
 #include "bench/pgbench.h"
 #include "bench/postgres.h"
+#include "bench/raw_insert.h"
 #include "bench/rounds.h"
 #include "bench/served.h"
 #include "bench/threads.h"
@@ -29,14 +32,24 @@ constexpr size_t kMain = 32;
 struct Level {
   size_t in_flight;
   uint64_t count;  // of a round
-  std::optional<Goal> goal;
+  std::optional<Goal> over_pgbench = std::nullopt;
+  std::optional<Goal> database_cpu = std::nullopt;  // over that of libpq
 };
-const std::array<Level, 4> kLevels = {{{.in_flight = 1, .count = 1024, .goal = std::nullopt},
-                                       {.in_flight = 8, .count = 6144, .goal = AtLeast(0.9)},
-                                       {.in_flight = kMain, .count = 8192, .goal = AtLeast(1.1)},
-                                       {.in_flight = 64, .count = 8192, .goal = AtLeast(1.4)}}};
+const std::array<Level, 4> kLevels = {
+    {{.in_flight = 1, .count = 1024},
+     {.in_flight = 8, .count = 6144, .over_pgbench = AtLeast(0.5, 0.7)},
+     {.in_flight = kMain,
+      .count = 8192,
+      .over_pgbench = AtLeast(0.85, 1.2),
+      .database_cpu = AtMost(0.6, 0.45)},
+     {.in_flight = 64,
+      .count = 8192,
+      .over_pgbench = AtLeast(1.05, 1.4),
+      .database_cpu = AtMost(0.5, 0.35)}}};
 constexpr uint64_t kSmokeShare = 8;
-constexpr Goal kBehindPgbench = AtMost(0.3);  // ms
+constexpr Goal kServerCpu = AtMost(1.9, 1.5);      // over that of Echo's server
+constexpr Goal kAllCpu = AtMost(2.6, 2.0);         // over that of Echo
+constexpr Goal kBehindPgbench = AtMost(0.5, 0.3);  // ms
 constexpr Goal kOfUngrouped = AtMost(0.35);
 constexpr Goal kLongTime = AtMost(1.1);
 constexpr Goal kLongLog = AtMost(1.05);
@@ -65,10 +78,12 @@ class CommitPg {
         served_(plan.holdfastd, plan.directory + "/grouped", Keeping::In(database.dsn("store"))),
         ungrouped_(plan.holdfastd, plan.directory + "/ungrouped",
                    Keeping::In(database.dsn("store"), 1)),
-        pgbench_(database, "raw", kPayload) {}
+        pgbench_(database, "raw", kPayload),
+        keyed_(database) {}
 
   absl::Status Run() {
     RETURN_IF_ERROR(pgbench_.Open());
+    RETURN_IF_ERROR(keyed_.Open());
     // As pgbench reaches the database.
     served_.ServeAtFile();
     ungrouped_.ServeAtFile();
@@ -88,6 +103,23 @@ class CommitPg {
     return &agents_.emplace_back(std::move(agents));
   }
 
+  // Of the opponents that stay connected, so many of each.
+  struct Inserters {
+    std::vector<std::unique_ptr<RawInsert>> raw;
+    std::vector<std::unique_ptr<KeyedInsert>> keyed;
+  };
+  absl::StatusOr<Inserters> MakeInserters(const std::string& suffix, size_t count) {
+    Inserters made;
+    for (size_t at = 0; at < count; ++at) {
+      ASSIGN_OR_RETURN(auto raw, RawInsert::Make(database_, kPayload));
+      made.raw.push_back(std::move(raw));
+      const std::string session = "raw" + suffix + "-" + std::to_string(at);
+      ASSIGN_OR_RETURN(auto keyed, keyed_.Make(session, kPayload));
+      made.keyed.push_back(std::move(keyed));
+    }
+    return made;
+  }
+
   Contender Commits(std::string name, const Served& served, const Agents& agents) const {
     return {.name = std::move(name),
             .run = [slots = SlotsOf(agents)](uint64_t count) { return Drive(slots, count); },
@@ -99,12 +131,9 @@ class CommitPg {
     const size_t width = level.in_flight;
     const std::string suffix = "." + std::to_string(width);
     ASSIGN_OR_RETURN(const Agents* agents, MakeSessions(served_, "grouped" + suffix, width));
-    std::vector<std::unique_ptr<RawInsert>> inserters;
-    for (size_t at = 0; at < width; ++at) {
-      ASSIGN_OR_RETURN(auto inserter, RawInsert::Make(database_, kPayload));
-      inserters.push_back(std::move(inserter));
-    }
+    ASSIGN_OR_RETURN(const Inserters inserters, MakeInserters(suffix, width));
     std::vector<Contender> contenders = {
+        EmptyEcho("echo" + suffix, served_, width),
         {.name = "pgbench" + suffix,
          .run = [this, width](uint64_t count) { return pgbench_.Insert(width, count); },
          .database = &database_},
@@ -112,8 +141,12 @@ class CommitPg {
          .run =
              [this, &inserters](uint64_t count) {
                pgbench_.Note(count);
-               return CommitInThreads(inserters, count);
+               return CommitInThreads(inserters.raw, count);
              },
+         .database = &database_},
+        {.name = "libpq-keyed" + suffix,
+         .run = [this,
+                 &inserters](uint64_t count) { return keyed_.Insert(inserters.keyed, count); },
          .database = &database_},
         Commits("commit" + suffix, served_, *agents)};
     if (width == kMain) {
@@ -182,6 +215,7 @@ class CommitPg {
     RETURN_IF_ERROR(served_.Start());
     RETURN_IF_ERROR(ungrouped_.Start());
     for (const Agents& agents : agents_) RETURN_IF_ERROR(CountAll(agents));
+    RETURN_IF_ERROR(keyed_.Count());
     return pgbench_.Count();
   }
 
@@ -189,34 +223,55 @@ class CommitPg {
     return results_.at(name + "." + std::to_string(width));
   }
 
+  // What `values` of one contender are, round by round, over those of another one.
+  double Over(const std::string& name, const std::string& other, size_t width,
+              std::vector<double> Results::*values) const {
+    return MedianRatio(Of(name, width).*values, Of(other, width).*values);
+  }
+
   void Print() {
+    PrintProcessorTime();
     for (const Level& level : kLevels) {
-      figures_.Print(
-          "commit-over-pgbench." + std::to_string(level.in_flight),
-          MedianRatio(Of("commit", level.in_flight).rates, Of("pgbench", level.in_flight).rates),
-          level.goal);
+      const size_t width = level.in_flight;
+      const std::string at = "." + std::to_string(width);
+      figures_.Print("commit-over-pgbench" + at, Over("commit", "pgbench", width, &Results::rates),
+                     level.over_pgbench);
+      for (const std::string other : {"libpq", "libpq-keyed"}) {
+        figures_.Print("commit-over-" + other + at, Over("commit", other, width, &Results::rates));
+      }
     }
     figures_.Print("p50-behind-pgbench-ms.1",
                    Median(Of("commit", 1).p50_ms) - Median(Of("pgbench", 1).p50_ms),
                    kBehindPgbench);
-    figures_.Print(
-        "cpu-over-ungrouped.32",
-        MedianRatio(Of("commit", kMain).processor_us, Of("ungrouped", kMain).processor_us),
-        kOfUngrouped);
-    figures_.Print("commit-over-ungrouped.32",
-                   MedianRatio(Of("commit", kMain).rates, Of("ungrouped", kMain).rates));
+    figures_.Print("cpu-over-ungrouped.32",
+                   Over("commit", "ungrouped", kMain, &Results::processor_us), kOfUngrouped);
+    figures_.Print("commit-over-ungrouped.32", Over("commit", "ungrouped", kMain, &Results::rates));
     figures_.Print("long-over-short-time", MedianRatio(times_["long"], times_["short"]), kLongTime);
     figures_.Print("long-over-short-wal", MedianRatio(logs_["long"], logs_["short"]), kLongLog);
     figures_.Print("wal-bytes-per-commit", Median(logs_["long"]));
-    for (const auto& [name, results] : results_) PrintAbsolute(name, results);
+    for (const auto& [name, results] : results_) {
+      const Results& echo = results_.at("echo" + name.substr(name.find('.')));
+      PrintCosts(figures_, name, results, &echo);
+    }
   }
 
-  void PrintAbsolute(const std::string& name, const Results& results) {
-    figures_.Print(name + "-per-second", Median(results.rates));
-    figures_.Print(name + "-p50-ms", Median(results.p50_ms));
-    figures_.Print(name + "-p99-ms", Median(results.p99_ms));
-    figures_.Print(name + "-cpu-us", Median(results.processor_us));
-    figures_.Print(name + "-database-cpu-us", Median(results.database_us));
+  void PrintProcessorTime() {
+    for (const Level& level : kLevels) {
+      const size_t width = level.in_flight;
+      const std::string at = "." + std::to_string(width);
+      figures_.Print("database-cpu-over-libpq" + at,
+                     Over("commit", "libpq", width, &Results::database_us), level.database_cpu);
+      for (const std::string other : {"libpq-keyed", "pgbench"}) {
+        figures_.Print("database-cpu-over-" + other + at,
+                       Over("commit", other, width, &Results::database_us));
+      }
+      const bool judged = width == kMain;
+      figures_.Print("server-cpu-over-echo" + at,
+                     Over("commit", "echo", width, &Results::server_us),
+                     judged ? std::optional(kServerCpu) : std::nullopt);
+      figures_.Print("cpu-over-echo" + at, Over("commit", "echo", width, &Results::all_us),
+                     judged ? std::optional(kAllCpu) : std::nullopt);
+    }
   }
 
   const Plan& plan_;
@@ -225,6 +280,7 @@ class CommitPg {
   Served served_;
   Served ungrouped_;
   Pgbench pgbench_;
+  KeyedTable keyed_;
   std::deque<Agents> agents_;
   std::map<std::string, Results> results_;
   std::map<std::string, std::vector<double>> times_;

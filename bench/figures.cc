@@ -18,14 +18,19 @@ std::string Text(double value) {
   return {text.data(), static_cast<size_t>(size)};
 }
 
-std::string GoalText(Goal goal) {
-  std::string bound = Text(goal.bound);
-  if (bound.find('.') != std::string::npos) bound.erase(bound.find_last_not_of('0') + 1);
-  if (bound.ends_with('.')) bound.pop_back();
-  return (goal.at_least ? ">=" : "<=") + bound;
+// The same without zeros at the end.
+std::string BoundText(double bound) {
+  std::string text = Text(bound);
+  if (text.find('.') != std::string::npos) text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
 }
 
-bool Reached(Goal goal, double value) {
+std::string GoalText(const Goal& goal) {
+  return (goal.at_least ? ">=" : "<=") + BoundText(goal.bound);
+}
+
+bool Reached(const Goal& goal, double value) {
   return goal.at_least ? value >= goal.bound : value <= goal.bound;
 }
 
@@ -58,6 +63,7 @@ void Figures::Print(std::string_view name, double value, std::optional<Goal> goa
   std::string line = bench_;
   line.append(".").append(name).append(" ").append(Text(value)).append(" ");
   line.append(goal ? GoalText(*goal) : "-").append(reached ? " ok" : " short");
+  if (goal && goal->limit) line.append(" limit=").append(BoundText(*goal->limit));
   std::cout << line << std::endl;
   rounds_ << "# figure " << line << std::endl;
 }

@@ -15,13 +15,19 @@
 
 namespace holdfast::bench {
 
-// What a figure should reach.
+// What a figure should reach, and where it is known what it cannot exceed: measured parts added up.
+// The limit is printed and never judged.
 struct Goal {
   bool at_least = true;
   double bound = 0;
+  std::optional<double> limit = std::nullopt;
 };
-constexpr Goal AtLeast(double bound) { return {.at_least = true, .bound = bound}; }
-constexpr Goal AtMost(double bound) { return {.at_least = false, .bound = bound}; }
+constexpr Goal AtLeast(double bound, std::optional<double> limit = std::nullopt) {
+  return {.at_least = true, .bound = bound, .limit = limit};
+}
+constexpr Goal AtMost(double bound, std::optional<double> limit = std::nullopt) {
+  return {.at_least = false, .bound = bound, .limit = limit};
+}
 
 double Median(std::vector<double> values);
 
@@ -37,7 +43,8 @@ class Figures {
   // The same, and adds it to the `values` of all rounds.
   void Keep(size_t round, std::string_view what, std::string_view unit, double value,
             std::vector<double>& values);
-  // Prints `<bench>.<name> VALUE GOAL ok|short`. Without a goal it is never judged.
+  // Prints `<bench>.<name> VALUE GOAL ok|short`, and `limit=BOUND` behind it where the goal has
+  // one. Without a goal it is never judged.
   void Print(std::string_view name, double value, std::optional<Goal> goal = std::nullopt);
   // A remark for people, to standard error and the file.
   void Remark(std::string_view text);

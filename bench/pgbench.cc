@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <variant>
+#include <vector>
 
 namespace holdfast::bench {
 namespace {
@@ -86,20 +86,6 @@ absl::Status Pgbench::Count() {
   if (static_cast<uint64_t>(rows) == acknowledged_) return absl::OkStatus();
   return absl::FailedPreconditionError(table_ + " holds " + std::to_string(rows) + " rows after " +
                                        std::to_string(acknowledged_) + " were acknowledged");
-}
-
-absl::StatusOr<std::unique_ptr<RawInsert>> RawInsert::Make(const Postgres& database, size_t bytes) {
-  ASSIGN_OR_RETURN(auto connection, pg::Connection::Open({.dsn = database.dsn("store")}));
-  return std::make_unique<RawInsert>(std::move(connection), bytes);
-}
-
-absl::Status RawInsert::Commit() {
-  constexpr pg::Statement kInsert = {"insert_raw", "INSERT INTO public.raw VALUES ($1)"};
-  const pg::Answer answer = connection_->Run(kInsert, pg::Params().Bytes(fresh_.Take(bytes_)));
-  if (const auto* failure = std::get_if<pg::Failure>(&answer)) {
-    return absl::UnavailableError(failure->text);
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace holdfast::bench

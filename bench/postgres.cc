@@ -3,6 +3,7 @@
 #include "bench/benches.h"
 #include "bench/figures.h"
 #include "bench/machine.h"
+#include "bench/processor_time.h"
 #include "session/status_macros.h"
 #include "store-postgres/migrations.h"
 
@@ -13,7 +14,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <thread>
 #include <variant>
 
@@ -26,7 +26,7 @@ constexpr char kScript[] = "scripts/postgres";
 constexpr std::array kSettings = {
     "fsync=on",          "synchronous_commit=on",    "full_page_writes=on",
     "max_wal_size=16GB", "checkpoint_timeout=30min", "shared_buffers=1GB",
-    "jit=off",           "max_connections=200",      "default_toast_compression=lz4",
+    "jit=off",           "max_connections=300",      "default_toast_compression=lz4",
     "wal_buffers=16MB"};
 constexpr auto kPatience = std::chrono::minutes(2);
 constexpr auto kPause = std::chrono::milliseconds(20);
@@ -39,12 +39,6 @@ std::string Escaped(const std::string& text) {
     escaped.push_back(letter);
   }
   return escaped;
-}
-
-std::vector<pid_t> ChildrenOf(pid_t pid) {
-  const std::string id = std::to_string(pid);
-  std::ifstream children("/proc/" + id + "/task/" + id + "/children");
-  return {std::istream_iterator<pid_t>(children), {}};
 }
 
 // Whether nothing of the process but its number may be left.
@@ -126,14 +120,26 @@ absl::Status Postgres::DoInStore(const std::string& sql) {
   return connection->Script("SET search_path = public;" + sql);
 }
 
-absl::StatusOr<int64_t> Postgres::Number(const std::string& sql, const std::string& database) {
+absl::StatusOr<pg::Rows> Postgres::Ask(const std::string& sql, const std::string& database) {
   ASSIGN_OR_RETURN(const auto connection, Connect(database));
   RETURN_IF_ERROR(connection->Script("SET search_path = public, holdfast"));
-  const pg::Answer answer = connection->Run({.name = "number", .sql = sql.c_str()}, pg::Params());
+  pg::Answer answer = connection->Run({.name = "ask", .sql = sql.c_str()}, pg::Params());
   if (const auto* failure = std::get_if<pg::Failure>(&answer)) {
     return absl::UnavailableError(failure->text);
   }
-  return std::get<pg::Rows>(answer).Int(0, 0);
+  return std::get<pg::Rows>(std::move(answer));
+}
+
+absl::StatusOr<int64_t> Postgres::Number(const std::string& sql, const std::string& database) {
+  ASSIGN_OR_RETURN(const pg::Rows rows, Ask(sql, database));
+  return rows.Int(0, 0);
+}
+
+absl::StatusOr<std::vector<std::string>> Postgres::Texts(const std::string& sql) {
+  ASSIGN_OR_RETURN(const pg::Rows rows, Ask(sql, "store"));
+  std::vector<std::string> texts;
+  for (size_t row = 0; row < rows.size(); ++row) texts.emplace_back(rows.Text(row, 0));
+  return texts;
 }
 
 absl::Status Postgres::CheckSettings(Figures& figures) {
@@ -156,10 +162,9 @@ absl::Status Postgres::CheckSettings(Figures& figures) {
 }
 
 double Postgres::ProcessorSeconds() const {
-  double seconds = ProcessorSecondsOf(process_->pid(), Counted::kWithEndedChildren);
-  for (const pid_t child : ChildrenOf(process_->pid())) {
-    seconds += ProcessorSecondsOf(child, Counted::kWithEndedChildren);
-  }
+  const pid_t postmaster = process_->pid();
+  double seconds = ProcessorSecondsOf(postmaster) + EndedChildrenSecondsOf(postmaster);
+  for (const pid_t child : ChildrenOf(postmaster)) seconds += ProcessorSecondsOf(child);
   return seconds;
 }
 

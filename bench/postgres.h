@@ -5,6 +5,7 @@
 
 #include "bench/child_process.h"
 #include "store-postgres/pg/connection.h"
+#include "store-postgres/pg/rows.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -44,6 +45,8 @@ class Postgres {
   absl::Status DoInStore(const std::string& sql);
   // The one number that `sql` answers.
   absl::StatusOr<int64_t> Number(const std::string& sql, const std::string& database = "store");
+  // The first column of what `sql` answers from the store's database.
+  absl::StatusOr<std::vector<std::string>> Texts(const std::string& sql);
   // Writes everything to the data files, so that no checkpoint falls into what follows.
   absl::Status Checkpoint() { return connection_->Script("CHECKPOINT"); }
 
@@ -56,6 +59,7 @@ class Postgres {
 
  private:
   absl::Status Open();
+  absl::StatusOr<pg::Rows> Ask(const std::string& sql, const std::string& database);
   absl::Status CheckSettings(Figures& figures);
   absl::StatusOr<std::unique_ptr<pg::Connection>> Connect(const std::string& database);
 

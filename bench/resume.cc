@@ -1,10 +1,13 @@
 // resume-fs, resume-pg: taking up a session with a long history against one with a short one, and
 // streaming the long history against reading as many bytes raw: a file with cat, rows with COPY.
+// One call at a time.
 #include "bench/agent.h"
 #include "bench/benches.h"
 #include "bench/copy_out.h"
-#include "bench/pgbench.h"
+#include "bench/costs.h"
+#include "bench/echo.h"
 #include "bench/postgres.h"
+#include "bench/raw_insert.h"
 #include "bench/rounds.h"
 #include "bench/timing.h"
 
@@ -13,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,8 +31,10 @@ constexpr uint64_t kShort = 10;
 constexpr size_t kMessageBytes = 1024;
 constexpr size_t kResumes = 100;  // of a round
 constexpr size_t kReads = 10;     // of a round
+constexpr size_t kEchoes = 1024;  // of a round
 constexpr Goal kResume = AtMost(1.1);
-constexpr Goal kRead = AtLeast(0.5);
+constexpr Goal kReadFile = AtLeast(0.5);
+constexpr Goal kReadRows = AtLeast(0.4, 0.5);
 
 // The same bytes as the long history, read without a session around them.
 class Plain {
@@ -99,13 +105,13 @@ class PlainRows final : public Plain {
 
 class Resume {
  public:
-  // `raw` is what `plain` is called in figures.
-  Resume(const Plan& plan, Figures& figures, Served& served, Plain& plain, std::string raw)
+  // `database` is where the server and `plain` keep their rows, if they do.
+  Resume(const Plan& plan, Figures& figures, Served& served, Plain& plain, const Postgres* database)
       : plan_(plan),
         figures_(figures),
         served_(served),
         plain_(plain),
-        raw_(std::move(raw)),
+        database_(database),
         messages_(plan.Many(kLong, kSmokeLong)) {}
 
   absl::Status Run() {
@@ -114,16 +120,33 @@ class Resume {
     RETURN_IF_ERROR(plain_.Fill(messages_, kMessageBytes));
     RETURN_IF_ERROR(Fill("long", messages_));
     RETURN_IF_ERROR(Fill("short", kShort));
-    for (size_t round = 1; round <= plan_.rounds; ++round) {
-      RETURN_IF_ERROR(RunRound(round));
+    const std::string raw = database_ == nullptr ? "cat" : "copy";
+    const std::vector<Contender> contenders = {
+        Calls("resume-long", kResumes, [this] { return TakeUp("long"); }),
+        Calls("resume-short", kResumes, [this] { return TakeUp("short"); }),
+        {.name = raw,
+         .run =
+             [this](uint64_t count) { return OneByOne(count, [this] { return plain_.Read(); }); },
+         .database = database_,
+         .count = kReads},
+        Calls("read", kReads, [this] { return Read(); }),
+        EmptyEcho("echo", served_, 1)};
+    ASSIGN_OR_RETURN(const auto results,
+                     TakeTurns(contenders, {.count = kEchoes, .rounds = plan_.rounds}, figures_));
+    const Results& read = results.at("read");
+    figures_.Print("resume-long-over-short",
+                   MedianRatio(results.at("resume-long").p50_ms, results.at("resume-short").p50_ms),
+                   kResume);
+    figures_.Print("read-over-" + raw, MedianRatio(results.at(raw).p50_ms, read.p50_ms),
+                   database_ == nullptr ? kReadFile : kReadRows);
+    if (database_ != nullptr) {
+      figures_.Print("read-database-cpu-over-copy",
+                     MedianRatio(read.database_us, results.at(raw).database_us));
     }
-    figures_.Print("resume-long-over-short", MedianRatio(resumes_long_, resumes_short_), kResume);
-    figures_.Print("read-over-" + raw_, MedianRatio(raws_, reads_), kRead);
     figures_.Print("messages", static_cast<double>(messages_));
-    figures_.Print("resume-long-ms", Median(resumes_long_));
-    figures_.Print("resume-short-ms", Median(resumes_short_));
-    figures_.Print("read-ms", Median(reads_));
-    figures_.Print(raw_ + "-ms", Median(raws_));
+    for (const auto& [name, values] : results) {
+      PrintCosts(figures_, name, values, &results.at("echo"));
+    }
     return absl::OkStatus();
   }
 
@@ -136,19 +159,12 @@ class Resume {
     return agent->Count();
   }
 
-  absl::Status RunRound(size_t round) {
-    const bool odd = round % 2 == 1;
-    for (const char* id : {odd ? "long" : "short", odd ? "short" : "long"}) {
-      const bool is_long = std::string(id) == "long";
-      ASSIGN_OR_RETURN(const double took, MedianMilliseconds(kResumes, [&] { return TakeUp(id); }));
-      figures_.Keep(round, std::string("resume-") + id, "ms", took,
-                    is_long ? resumes_long_ : resumes_short_);
-    }
-    ASSIGN_OR_RETURN(const double raw, MedianMilliseconds(kReads, [&] { return plain_.Read(); }));
-    figures_.Keep(round, raw_, "ms", raw, raws_);
-    ASSIGN_OR_RETURN(const double read, MedianMilliseconds(kReads, [&] { return Read(); }));
-    figures_.Keep(round, "read", "ms", read, reads_);
-    return absl::OkStatus();
+  Contender Calls(std::string name, uint64_t count, std::function<absl::Status()> call) const {
+    return {.name = std::move(name),
+            .run = [call = std::move(call)](uint64_t calls) { return OneByOne(calls, call); },
+            .process = &served_.process(),
+            .database = database_,
+            .count = count};
   }
 
   absl::Status TakeUp(const std::string& id) {
@@ -184,13 +200,9 @@ class Resume {
   Figures& figures_;
   Served& served_;
   Plain& plain_;
-  const std::string raw_;
+  const Postgres* const database_;
   const uint64_t messages_;
   FreshBytes fresh_;
-  std::vector<double> resumes_long_;
-  std::vector<double> resumes_short_;
-  std::vector<double> reads_;
-  std::vector<double> raws_;
 };
 
 }  // namespace
@@ -198,14 +210,14 @@ class Resume {
 absl::Status BenchResumeFs(const Plan& plan, Figures& figures) {
   Served served(plan.holdfastd, plan.directory + "/disk");
   PlainFile plain(plan.directory + "/plain");
-  return Resume(plan, figures, served, plain, "cat").Run();
+  return Resume(plan, figures, served, plain, nullptr).Run();
 }
 
 absl::Status BenchResumePg(const Plan& plan, Figures& figures) {
   ASSIGN_OR_RETURN(const auto database, Postgres::Start(plan, figures));
   Served served(plan.holdfastd, plan.directory + "/server", Keeping::In(database->dsn("store")));
   PlainRows plain(*database);
-  return Resume(plan, figures, served, plain, "copy").Run();
+  return Resume(plan, figures, served, plain, database.get()).Run();
 }
 
 }  // namespace holdfast::bench

@@ -21,17 +21,24 @@ namespace holdfast::bench {
 struct Contender {
   std::string name;
   std::function<absl::StatusOr<Round>(uint64_t count)> run;
-  const ChildProcess* process = nullptr;  // whose processor time counts, if any
+  const ChildProcess* process = nullptr;  // the server, if there is one
   const Postgres* database = nullptr;     // the same
+  const ChildProcess* client = nullptr;   // a client beside this process, if there is one
+  uint64_t count = 0;                     // calls in each round; 0: as many as the match says
 };
 
-// What one contender did, round by round.
+// What one contender did, round by round. Processor time is in microseconds per call.
 struct Results {
   std::vector<double> rates;
   std::vector<double> p50_ms;
   std::vector<double> p99_ms;
-  std::vector<double> processor_us;  // of its process and its database, per call
-  std::vector<double> database_us;   // of its database alone, per call
+  std::vector<double> client_us;     // of this process, its ended children and the other client
+  std::vector<double> transport_us;  // of the server's threads that are gRPC's; empty without one
+  std::vector<double> workers_us;    // of the server's other threads; the same
+  std::vector<double> server_us;     // of both; the same
+  std::vector<double> database_us;   // of all processes of the database; empty without one
+  std::vector<double> processor_us;  // of server and database; empty without either
+  std::vector<double> all_us;        // of client, server and database
 };
 
 struct Match {

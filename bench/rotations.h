@@ -1,0 +1,26 @@
+// How often the file store has rotated the journals of sessions, as their manifests say.
+#ifndef HOLDFAST_BENCH_ROTATIONS_H_
+#define HOLDFAST_BENCH_ROTATIONS_H_
+
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace holdfast::bench {
+
+// By the name of a session's directory.
+using Rotations = std::map<std::string, uint64_t>;
+
+// Of all sessions of all tenants below a store's `root` whose directory begins with `prefix`.
+// UNAVAILABLE when a manifest cannot be read.
+absl::StatusOr<Rotations> ReadRotations(const std::string& root, const std::string& prefix);
+
+// The fewest rotations of one session between `before` and `after`, which hold the same sessions.
+// 0 when there are none.
+uint64_t FewestBetween(const Rotations& before, const Rotations& after);
+
+}  // namespace holdfast::bench
+
+#endif  // HOLDFAST_BENCH_ROTATIONS_H_
