@@ -15,8 +15,13 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr char kWaiting[] = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-constexpr char kWho[] = "SELECT min(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+// Changes alone: a check of the store's health waits for the standby, too.
+constexpr char kWaiting[] =
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE wait_event = 'SyncRep' AND query LIKE '%holdfast.change%'";
+constexpr char kWho[] =
+    "SELECT min(pid) FROM pg_stat_activity"
+    " WHERE wait_event = 'SyncRep' AND query LIKE '%holdfast.change%'";
 constexpr char kCancel[] =
     "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
