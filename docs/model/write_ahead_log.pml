@@ -8,6 +8,13 @@
  *
  * Each alternative of the loop is one step. A crash may come between any two of them.
  */
+/* bounds quick: COMMITS=3 CRASHES=1 EXTRAS=1 */
+/* bounds full: COMMITS=4 CRASHES=1 EXTRAS=1 */
+/* bounds full: COMMITS=3 CRASHES=1 EXTRAS=2 */
+/* bounds full: COMMITS=2 CRASHES=2 EXTRAS=1 */
+/* bounds saboteurs: COMMITS=4 CRASHES=1 EXTRAS=1 */
+/* bounds SABOTAGE_LOG_REUSED_BEFORE_RECOVERY_SYNC: COMMITS=2 CRASHES=2 EXTRAS=0 */
+/* bounds SABOTAGE_RECOVERED_JOURNAL_NOT_SYNCED: COMMITS=2 CRASHES=2 EXTRAS=0 */
 #ifndef COMMITS
 #define COMMITS 4 /* through the log */
 #endif
