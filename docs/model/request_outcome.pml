@@ -9,10 +9,13 @@
  * can only stop a repeat.
  */
 /* bounds quick: SENT=2 FAILOVERS=1 INTERRUPTIONS=1 QUESTIONS=0 DAYS=0 */
-/* bounds full: SENT=3 FAILOVERS=1 INTERRUPTIONS=1 QUESTIONS=0 DAYS=0 */
+/* bounds full: SENT=3 FAILOVERS=1 INTERRUPTIONS=1 QUESTIONS=0 DAYS=1 */
 /* bounds full: SENT=2 FAILOVERS=1 INTERRUPTIONS=1 QUESTIONS=1 DAYS=1 */
 /* bounds full: SENT=3 FAILOVERS=0 INTERRUPTIONS=0 QUESTIONS=1 DAYS=1 */
 /* bounds saboteurs: SENT=3 FAILOVERS=1 INTERRUPTIONS=1 QUESTIONS=1 DAYS=1 */
+/* bounds SABOTAGE_NEVER_AFTER_A_DAY: SENT=2 FAILOVERS=1 INTERRUPTIONS=1 QUESTIONS=1 DAYS=1 */
+/* bounds SABOTAGE_OUTCOME_NOT_WRITTEN_AGAIN: SENT=2 FAILOVERS=1 INTERRUPTIONS=1 QUESTIONS=1 DAYS=1 */
+/* bounds SABOTAGE_OUTCOME_READ_BEFORE_WRITING: SENT=2 FAILOVERS=1 INTERRUPTIONS=1 QUESTIONS=1 DAYS=1 */
 #ifndef SENT
 #define SENT 3 /* copies of requests, of which at most two are of one request */
 #endif
@@ -72,7 +75,7 @@ inline apply(r) {
   assert(!acted[r]);                     /* at most once while the reply counts */
   assert(r != WRITE || !told_never);     /* `never` is final */
   row[r] = COUNTS; applied[r] = 1; acted[r] = 1;
-  if :: is_grant(r) -> grant = r :: else fi
+  if :: is_grant(r) -> grant = r; told_no_token[r] = 0 :: else fi
 }
 inline acknowledge(r) { assert(applied[r]); acknowledged[r] = 1 }
 inline acknowledge_repeat(r, token) {
