@@ -1,9 +1,9 @@
-/* Repeated requests over PostgreSQL: two servers, groups of changes, one failover, and questions for
- * the outcome of a request.
+/* Repeated requests over PostgreSQL: two servers, groups of changes, one failover, and a
+ * question for the outcome of a request.
  *
  * The database is its state on the primary (row, applied, grant) and what a failover would keep of
- * it (the same names with `kept_`). A statement that writes holds the row lock of its sessions until
- * its commit is as durable as an acknowledgement must be, or until its wait is interrupted: by a
+ * it (the same names with `kept_`). A statement that writes holds the row lock of its sessions
+ * until its commit is as durable as an acknowledgement must be, or until its wait is interrupted: by a
  * cancelled wait, a restart or a broken connection. Then its outcome is in doubt. Every server
  * statement is one step, and the guard of a change on its head's version always holds: that guard
  * can only stop a repeat.
@@ -32,7 +32,7 @@
 #define DAYS 1
 #endif
 
-/* Requests. The first three are of session A, whose initial grant is WRITE's; OTHER is of session B. */
+/* Requests. OTHER is of session B, the rest of session A, whose initial grant is WRITE's. */
 #define WRITE 0  /* a change under the initial grant */
 #define GRANT1 1 /* a resume: gives out a new token */
 #define GRANT2 2
@@ -66,10 +66,10 @@ bit acknowledged[REQUESTS];
 bit told_never;
 bit told_no_token[REQUESTS];
 
-inline lock(s, who) { locked[s] = 1; owner[s] = who; waits[who] = 1 }
-inline unlock(who) {
-  if :: locked[0] && owner[0] == who -> locked[0] = 0; owner[0] = 0 :: else fi;
-  if :: locked[1] && owner[1] == who -> locked[1] = 0; owner[1] = 0 :: else fi
+inline lock(s, holder) { locked[s] = 1; owner[s] = holder; waits[holder] = 1 }
+inline unlock(holder) {
+  if :: locked[0] && owner[0] == holder -> locked[0] = 0; owner[0] = 0 :: else fi;
+  if :: locked[1] && owner[1] == holder -> locked[1] = 0; owner[1] = 0 :: else fi
 }
 inline apply(r) {
   assert(!acted[r]);                     /* at most once while the reply counts */
@@ -139,7 +139,8 @@ inline do_alone(r) {
 #ifdef SABOTAGE_OLD_REPLY_BLOCKS
           :: row[r] == NONE && !fenced(r) -> apply(r); lock(session(r), me)
 #else
-          :: row[r] != COUNTS && !fenced(r) -> apply(r); lock(session(r), me) /* an old row is unnamed */
+          :: row[r] != COUNTS && !fenced(r) -> /* an old row is unnamed */
+             apply(r); lock(session(r), me)
 #endif
           fi }
      fi;
@@ -257,8 +258,8 @@ unknown:
   skip
 }
 
-inline interrupt(who) {
-  if :: waits[who] -> waits[who] = 0; broken[who] = 1; unlock(who) :: else fi
+inline interrupt(holder) {
+  if :: waits[holder] -> waits[holder] = 0; broken[holder] = 1; unlock(holder) :: else fi
 }
 inline fail_over() {
   k = 0;
@@ -303,7 +304,8 @@ end:
   :: d_step { waits[0] || waits[1] || waits[QUESTION] -> replicate() }
   :: d_step { interruptions < INTERRUPTIONS && waits[0] -> interruptions++; interrupt(0) }
   :: d_step { interruptions < INTERRUPTIONS && waits[1] -> interruptions++; interrupt(1) }
-  :: d_step { interruptions < INTERRUPTIONS && waits[QUESTION] -> interruptions++; interrupt(QUESTION) }
+  :: d_step { interruptions < INTERRUPTIONS && waits[QUESTION] ->
+       interruptions++; interrupt(QUESTION) }
   :: d_step { failovers < FAILOVERS -> failovers++; fail_over() }
   :: d_step { !day && DAYS -> pass_a_day() }
   od

@@ -217,7 +217,8 @@ inline replay(j, from) {
 inline judge(j) {
   n = 0;
   do
-  :: n < SLOTS && frameC[(j) * SLOTS + n] -> assert(frameC[(j) * SLOTS + n] == truth[(j) * SLOTS + n]); n++
+  :: n < SLOTS && frameC[(j) * SLOTS + n] ->
+     assert(frameC[(j) * SLOTS + n] == truth[(j) * SLOTS + n]); n++
   :: else -> break
   od;
   assert(n >= seen[j]);
@@ -253,7 +254,8 @@ inline lose(cache, storage) {
 #define record_synced(r) (genC[r] == genS[r] && aC[r] == aS[r] && bC[r] == bS[r])
 inline lose_power() {
   lose(dirC, dirS); lose(manifestC, manifestS); lose(journalC, journalS);
-  lose(linkC, linkS); lose(headC, headS); lose(headerC[0], headerS[0]); lose(headerC[1], headerS[1]);
+  lose(linkC, linkS); lose(headC, headS);
+  lose(headerC[0], headerS[0]); lose(headerC[1], headerS[1]);
   do
   :: d_step { do :: k < CELLS && frameC[k] == frameS[k] -> k++ :: else -> break od };
      if
