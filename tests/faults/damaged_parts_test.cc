@@ -9,6 +9,7 @@
 #include "tests/support/memory_files.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait.h"
 
 #include <gtest/gtest.h>
 
@@ -243,8 +244,11 @@ TEST_P(DamagedParts, LeavesTheOthersWritableAndTheListingWhole) {
   };
   EXPECT_EQ(touch("alpha"), row.writes);
   EXPECT_EQ(touch("beta"), "OK");
-  const auto page = store->List({.tenant = Key("alpha").tenant, .limit = 10});
-  ASSERT_TRUE(page.ok());
+  absl::StatusOr<ListPage> page;
+  ASSERT_TRUE(testing::WaitUntil([&] {
+    page = store->List({.tenant = Key("alpha").tenant, .limit = 10});
+    return page.ok() && page->complete;
+  })) << page.status();
   ASSERT_EQ(page->rows.size(), 2U);
   for (const SessionRow& listed : page->rows) {
     const bool marked = listed.mark == SessionRow::Mark::kDamaged;
