@@ -30,10 +30,13 @@ Committers::Committers(const std::string& address, size_t count)
     : Committers([&] { return WithoutRetries(address); }, count) {}
 
 Committers::Committers(const Connect& connect, size_t count) {
+  // Others may have committed to the same store before, each to a session of its own.
+  static std::atomic<size_t> made = 0;
   for (size_t i = 0; i < count; ++i) {
-    threads_.emplace_back([this, channel = connect(), session = absl::StrCat("committer.", i)] {
-      Run(channel, session);
-    });
+    threads_.emplace_back(
+        [this, channel = connect(), session = absl::StrCat("committer.", made++)] {
+          Run(channel, session);
+        });
   }
 }
 
