@@ -30,7 +30,7 @@ class Gate {
     const bool entered_;
   };
 
-  // Lets nobody in any more and waits for those inside.
+  // Admits no further call and waits for those inside.
   void Close() {
     absl::MutexLock lock(&mutex_);
     closed_ = true;

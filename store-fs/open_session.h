@@ -111,7 +111,7 @@ class OpenSession {
   absl::Status ReplaceJournalAndPublish(Opened next);
   void CutBack();
   absl::Status Unwritten(const absl::Status& cause);
-  // `act`, which may write. After an exception nobody knows what was written: the store fails.
+  // `act`, which may write. After an exception it is unknown what was written: the store fails.
   absl::Status FailingOnException(absl::FunctionRef<absl::Status()> act);
   absl::Status Fail(const absl::Status& cause) { return environment_.fail_stop.Fail(cause); }
   void ShowRow(const Head& head) {
