@@ -27,14 +27,12 @@ def main():
         return 0
     import promtool
     from checks import CHECKS
+    from programs import report
 
     if list(CHECKS) != NAMES:
         raise SystemExit(f"alerts: run.py lists other checks than {list(CHECKS)}")
     promtool.install()
-    problems = list(CHECKS[sys.argv[1]]())
-    for problem in problems:
-        print(problem)
-    return 1 if problems else 0
+    return report(CHECKS[sys.argv[1]]())
 
 
 if __name__ == "__main__":

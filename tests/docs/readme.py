@@ -22,8 +22,8 @@ import tempfile
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+import programs  # noqa: E402
 from documents import blocks  # noqa: E402
-from programs import Serving  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PASTE_SECONDS = 60
@@ -80,20 +80,12 @@ def second_paste(folder, block):
     os.chmod(program, 0o755)
     command = [os.path.join(folder, "build", "bin", "holdfastd"), "--config", config]
     log = os.path.join(here, "first.log")
-    first = Serving(command, log, env=os.environ | {"XDG_STATE_HOME": here})
+    first = programs.Serving(command, log, env=os.environ | {"XDG_STATE_HOME": here})
     try:
         # As an interactive shell takes it, which goes on behind a command that fails, and still
         # goes on with what is typed next.
         typed = f"{block}echo \"ended with $?\"\n"
-        shell = subprocess.run(
-            ["bash", "-c", typed],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=PASTE_SECONDS,
-        )
+        shell = programs.run(["bash", "-c", typed], PASTE_SECONDS, cwd=folder)
         print(f"readme: pasted twice it says:\n{shell.stdout}", flush=True)
         loud = "is serving it already" in shell.stdout and shell.stdout.endswith("ended with 1\n")
         if os.path.exists(called):

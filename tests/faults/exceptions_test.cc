@@ -109,7 +109,8 @@ class Exceptions : public ::testing::Test {
 TEST_F(Exceptions, EndTheCallThatMeetsThem) {
   reading_throws_ = true;
   EXPECT_THROW(store_->Commit(AppendAgain()).IgnoreError(), std::bad_alloc);
-  EXPECT_TRUE(store_->Commit(alpha_.Update({{"title", "x"}})).ok()) << "the lead was not given back";
+  EXPECT_TRUE(store_->Commit(alpha_.Update({{"title", "x"}})).ok())
+      << "the lead was not given back";
   reading_throws_ = false;
   EXPECT_TRUE(store_->Commit(AppendAgain()).ok());
 }

@@ -12,7 +12,10 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from programs import ROOT, report  # noqa: E402
+
 MODELS = os.path.join(ROOT, "docs", "model")
 SCRIPT = os.path.join(ROOT, "scripts", "model")
 
@@ -80,10 +83,7 @@ def main():
     if sys.argv[1:] == ["--list"]:
         print(";".join(CHECKS))
         return 0
-    problems = list(CHECKS[sys.argv[1]]())
-    for problem in problems:
-        print(problem)
-    return 1 if problems else 0
+    return report(CHECKS[sys.argv[1]]())
 
 
 if __name__ == "__main__":

@@ -218,6 +218,14 @@ class Postgres:
         return done(command + [self.dsn(database), "--command", statement]).strip()
 
 
+def report(problems):
+    """Prints each problem; the exit code, 1 if there are any."""
+    count = 0
+    for count, problem in enumerate(problems, 1):
+        print(problem)
+    return 1 if count else 0
+
+
 def outcome(name, check):
     """Runs a check; the exit code, 1 when it raised Failed."""
     try:

@@ -2,11 +2,10 @@
 import contextlib
 import os
 import shutil
-import subprocess
 import time
 
 from daemon import Daemon
-from programs import ROOT, Failed, Folder, done, expect
+from programs import ROOT, Failed, Folder, done, expect, run
 
 IMAGE = "holdfast:0.1.0"
 CONVERSATION = "3 sessions, 7 turns, 27 messages, 0 differences"
@@ -30,18 +29,8 @@ class Newcomer:
         place = {"HOME": self.home, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         place["DOCKER_HOST"] = self.daemon.environment["DOCKER_HOST"]
         began = time.monotonic()
-        shell = subprocess.run(
-            [*SHELL, commands],
-            cwd=self.clone,
-            env=place | self.more,
-            umask=umask,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
+        variables = place | self.more
+        shell = run([*SHELL, commands], seconds, cwd=self.clone, env=variables, umask=umask)
         self.typed = (len(commands.splitlines()), time.monotonic() - began)
         said = "\n".join(shell.stdout.splitlines()[-LINES:])
         expect(shell.returncode == 0, f"it ends with {shell.returncode}:\n{said}")
