@@ -1,7 +1,6 @@
 #include "server/stores.h"
 
 #include "server/secrets.h"
-#include "server/telemetry/store_metrics.h"
 #include "session/status_macros.h"
 #include "session/store_meter.h"
 #include "store-fs/fs_store.h"
@@ -31,9 +30,7 @@ namespace {
 // Whom a store reports to.
 struct Listeners {
   Log& log;
-  StoreMetrics* metrics;  // nullptr for a store that is not the active one
-
-  [[nodiscard]] StoreMeter* meter() const { return metrics ? metrics : &StoreMeter::None(); }
+  StoreMeter& meter;
 };
 
 // A maker of one kind.
@@ -68,7 +65,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, 
               {"tails_cut", static_cast<int64_t>(tail.count)}});
   };
   options.note = [&log](const std::string& what) { log.Warn("the store", {{"problem", what}}); };
-  options.meter = listeners.meter();
+  options.meter = &listeners.meter;
   return fs::MakeFsStore(std::move(options), clock, random);
 }
 
@@ -137,20 +134,14 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakePostgres(const StoreConfig& co
                                                            const Clock& clock, Random& random,
                                                            Listeners listeners) {
   ASSIGN_OR_RETURN(pg::ConnectOptions connect, ConnectOptionsOf(config));
-  const pg::PostgresOptions options = {
-      .connect = std::move(connect),
-      .connections = config.connections,
-      .group = config.group,
-      .report =
-          [&log = listeners.log](const std::string& why) {
-            log.Warn("postgres", {{"problem", why}});
-          },
-      .on_schema_step =
-          [metrics = listeners.metrics](int32_t step) {
-            if (metrics == nullptr) return;
-            metrics->SchemaMeasured({.taken = step, .known = pg::NeededSchema()});
-          },
-      .meter = listeners.meter()};
+  const pg::PostgresOptions options = {.connect = std::move(connect),
+                                       .connections = config.connections,
+                                       .group = config.group,
+                                       .report =
+                                           [&log = listeners.log](const std::string& why) {
+                                             log.Warn("postgres", {{"problem", why}});
+                                           },
+                                       .meter = &listeners.meter};
   return pg::MakePostgresStore(options, clock, random);
 }
 
@@ -162,12 +153,12 @@ constexpr std::array<Kind, 2> kKinds = {{{"fs", MakeFs}, {"postgres", MakePostgr
 
 }  // namespace
 
-StoreMaker MakerOfStores(Log& log, StoreMetrics& metrics) {
-  return [&log, &metrics](const StoreConfig& config, const Clock& clock,
-                          Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
+StoreMaker MakerOfStores(Log& log, StoreMeter& meter) {
+  return [&log, &meter](const StoreConfig& config, const Clock& clock,
+                        Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
     for (const Kind& kind : kKinds) {
       if (kind.name == config.kind) {
-        return kind.make(config, clock, random, {log, config.active ? &metrics : nullptr});
+        return kind.make(config, clock, random, {log, config.active ? meter : StoreMeter::None()});
       }
     }
     return absl::InvalidArgumentError("there is no store of this kind in this server");

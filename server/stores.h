@@ -19,7 +19,7 @@
 
 namespace holdfast {
 
-class StoreMetrics;
+class StoreMeter;
 
 // How many descriptors the enabled stores may have open at once.
 size_t DescriptorsOf(const Config& config);
@@ -29,9 +29,9 @@ using StoreMaker = std::function<absl::StatusOr<std::unique_ptr<SessionStore>>(
     const StoreConfig& config, const Clock& clock, Random& random)>;
 
 // The maker for every kind that is built in; INVALID_ARGUMENT for any other. What the stores report
-// to the operator goes to `log`, and what the active one tells of its work to `metrics`; both must
+// to the operator goes to `log`, and what the active one tells of its work to `meter`; both must
 // outlive them.
-StoreMaker MakerOfStores(Log& log, StoreMetrics& metrics);
+StoreMaker MakerOfStores(Log& log, StoreMeter& meter);
 
 // Why `dsn` names no database that a store may be in, empty if it does. Never says what it is, for
 // it may hold a secret.

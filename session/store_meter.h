@@ -40,11 +40,18 @@ struct ConnectionUse {
 // How many sessions there are, by Lifecycle.
 using SessionCounts = std::array<size_t, kLifecycles>;
 
-// What a statement finds out about the database.
-struct DatabaseUse {
+// How large a database is, and what is in it.
+struct DatabaseContents {
   uint64_t bytes = 0;
   size_t servers = 0;  // that serve it
   size_t active = 0;   // sessions that are ACTIVE
+};
+
+// What statements find out about the database.
+struct DatabaseUse {
+  int32_t schema_step = 0;                   // the newest in the database
+  int32_t schema_step_known = 0;             // the newest that this program knows
+  std::optional<DatabaseContents> contents;  // nullopt: this program's schema cannot tell
 };
 
 // A recorded span that a store works for.
@@ -61,6 +68,7 @@ struct StatementRun {
   std::string error;  // its SQLSTATE; "connection" when there was no answer; empty: it succeeded
 };
 
+// By itself it takes no notice of anything.
 class StoreMeter {
  public:
   StoreMeter() = default;
@@ -69,20 +77,20 @@ class StoreMeter {
   virtual ~StoreMeter() = default;
 
   // One sync or one statement has written `group`. Called by several threads at once.
-  virtual void GroupWritten(const WrittenGroup& group) = 0;
+  virtual void GroupWritten(const WrittenGroup& /*group*/) {}
   // How to read the connections: `read` is quick and causes no statement. Called once, before the
   // store is initialised; `read` may be called until the store is destroyed.
-  virtual void OnConnections(std::function<ConnectionUse()> read) = 0;
-  // How to measure the database, by a statement. Called once, likewise.
-  virtual void OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measure) = 0;
-
+  virtual void OnConnections(std::function<ConnectionUse()> /*read*/) {}
+  // How to measure the database, by two statements. Called once, likewise.
+  virtual void OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> /*measure*/) {}
   // How to count the sessions: `count` is quick and causes no statement. Called once, likewise.
-  virtual void OnSessions(std::function<SessionCounts()> count) = 0;
+  virtual void OnSessions(std::function<SessionCounts()> /*count*/) {}
   // The span that the calling thread works for; nullopt where nothing is recorded.
-  [[nodiscard]] virtual std::optional<RecordedSpan> CurrentSpan() const = 0;
+  [[nodiscard]] virtual std::optional<RecordedSpan> CurrentSpan() const { return std::nullopt; }
   // `run` was for the operations of `spans`: one, or the members of a group. Called by several
   // threads at once, and only where `spans` is not empty.
-  virtual void StatementEnded(const StatementRun& run, const std::vector<RecordedSpan>& spans) = 0;
+  virtual void StatementEnded(const StatementRun& /*run*/,
+                              const std::vector<RecordedSpan>& /*spans*/) {}
 
   // One that takes no notice.
   static StoreMeter& None();

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -79,6 +80,9 @@ class Files {
   // Takes no descriptor: it says whether what was just written still has its name.
   virtual absl::StatusOr<FileInfo> Stat(const std::string& path) = 0;
 };
+
+// For tests: answers the files that a store uses in place of those it is given.
+using FilesWrapper = std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)>;
 
 // ABORTED: what was asked was not begun, and may be asked again.
 inline bool IsShortage(const absl::Status& status) { return absl::IsAborted(status); }

@@ -43,7 +43,7 @@ struct FsOptions {
   StoreMeter* meter = &StoreMeter::None();
   // For tests alone.
   Bounds bounds;
-  std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)> wrap_files;
+  FilesWrapper wrap_files;
 };
 
 // A store over the directory `options.root`. Nothing is touched before Init. `clock` and `random`

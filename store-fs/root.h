@@ -12,7 +12,6 @@
 #include "absl/time/time.h"
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -52,8 +51,8 @@ struct RootOptions {
   std::string path;  // absolute
   std::string durability;
   bool allow_network_file_system = false;
-  bool adopt = false;  // take over a copied or restored root: raises the incarnation
-  std::function<std::unique_ptr<Files>(std::unique_ptr<Files>)> wrap_files;  // tests: a faulty seam
+  bool adopt = false;       // take over a copied or restored root: raises the incarnation
+  FilesWrapper wrap_files;  // tests: a faulty seam
 };
 
 struct Root {

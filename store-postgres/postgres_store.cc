@@ -60,8 +60,8 @@ constexpr Statement kReopen = {"reopen",
                                "UPDATE holdfast.store SET activated_at = holdfast.clock()"
                                " FROM (SELECT set_config('synchronous_commit', 'local', true)) x"};
 constexpr Statement kAlive = {"alive", "SELECT NOT pg_is_in_recovery()"};
-constexpr Statement kDatabaseUse = {
-    "database_use",
+constexpr Statement kDatabaseContents = {
+    "database_contents",
     "SELECT pg_database_size(current_database()), (SELECT count(*) FROM holdfast.serving),"
     " (SELECT count(*) FROM holdfast.session WHERE sweep AND NOT deleted AND lifecycle = 1)"};
 constexpr Statement kSchemaStep = {"schema_step", "SELECT max(version) FROM holdfast.migration"};
@@ -100,7 +100,6 @@ class PostgresStore final : public SessionStore {
         store_clock_(clock),
         group_(options.group),
         connections_(options.connections),
-        on_schema_step_(options.on_schema_step),
         database_{.pool = pool_,
                   .clock = clock,
                   .store_clock = store_clock_,
@@ -301,21 +300,19 @@ class PostgresStore final : public SessionStore {
     return absl::OkStatus();
   }
 
-  // Reports the newest step of the schema too, which a program that knows no servers can read.
   // Waits for no flush, and costs a look at each of the database's files.
   absl::StatusOr<DatabaseUse> Measure() {
     return Inside([&]() -> absl::StatusOr<DatabaseUse> {
       ASSIGN_OR_RETURN(const Rows step,
                        database_.AskWithin(kHealthPatience, kSchemaStep, Params()));
-      on_schema_step_(step.Int4(0, 0));
-      if (NeededSchema() < kServersStep) {
-        return StoreUnavailable("its schema knows no servers", Fate::kNoEffect);
-      }
+      DatabaseUse use{.schema_step = step.Int4(0, 0), .schema_step_known = NeededSchema()};
+      if (NeededSchema() < kServersStep) return use;
       ASSIGN_OR_RETURN(const Rows rows,
-                       database_.AskWithin(kHealthPatience, kDatabaseUse, Params()));
-      return DatabaseUse{.bytes = static_cast<uint64_t>(rows.Int(0, 0)),
-                         .servers = static_cast<size_t>(rows.Int(0, 1)),
-                         .active = static_cast<size_t>(rows.Int(0, 2))};
+                       database_.AskWithin(kHealthPatience, kDatabaseContents, Params()));
+      use.contents = {.bytes = static_cast<uint64_t>(rows.Int(0, 0)),
+                      .servers = static_cast<size_t>(rows.Int(0, 1)),
+                      .active = static_cast<size_t>(rows.Int(0, 2))};
+      return use;
     });
   }
 
@@ -352,7 +349,6 @@ class PostgresStore final : public SessionStore {
   StoreClock store_clock_;
   const size_t group_;
   const size_t connections_;
-  const std::function<void(int32_t step)> on_schema_step_;
   Database database_;
   Gate gate_;
   EventBell bell_;

@@ -27,8 +27,6 @@ struct PostgresOptions {
   // Told why a connection or a statement failed, in the driver's words: for the operator's log and
   // nobody else. Called by several threads at once.
   std::function<void(const std::string& why)> report;
-  // Told the newest step of the schema in the database whenever the database is measured (meter).
-  std::function<void(int32_t step)> on_schema_step = [](int32_t) {};
   // Told of what is written together, of the connections and of the database; outlives the store.
   StoreMeter* meter = &StoreMeter::None();
 };

@@ -48,11 +48,6 @@ void StoreMetrics::OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measu
                 [this] { return active_.load(); });
 }
 
-void StoreMetrics::SchemaMeasured(const SchemaSteps& steps) {
-  schema_step_ = steps.taken;
-  schema_step_known_ = steps.known;
-}
-
 void StoreMetrics::OnSessions(std::function<SessionCounts()> count) {
   for (size_t lifecycle = 0; lifecycle < kLifecycles; ++lifecycle) {
     metrics_.Read(Metric::kSessions, {lifecycle},
@@ -80,9 +75,12 @@ void StoreMetrics::Measure() {
   if (!measure_ || now - measured_ < kMeasureInterval) return;
   measured_ = now;
   const absl::StatusOr<DatabaseUse> use = measure_();
-  bytes_ = use.ok() ? static_cast<double>(use->bytes) : kUnknown;
-  servers_ = use.ok() ? static_cast<double>(use->servers) : kUnknown;
-  active_ = use.ok() ? static_cast<double>(use->active) : kUnknown;
+  const std::optional<DatabaseContents> contents = use.ok() ? use->contents : std::nullopt;
+  schema_step_ = use.ok() ? use->schema_step : kUnknown;
+  schema_step_known_ = use.ok() ? use->schema_step_known : kUnknown;
+  bytes_ = contents ? static_cast<double>(contents->bytes) : kUnknown;
+  servers_ = contents ? static_cast<double>(contents->servers) : kUnknown;
+  active_ = contents ? static_cast<double>(contents->active) : kUnknown;
 }
 
 }  // namespace holdfast

@@ -21,12 +21,6 @@ namespace holdfast {
 // How often the database is measured at most.
 inline constexpr absl::Duration kMeasureInterval = absl::Seconds(50);
 
-// Steps of a database's schema, by their numbers.
-struct SchemaSteps {
-  int32_t taken = 0;  // the newest in the database
-  int32_t known = 0;  // the newest that this program knows
-};
-
 class StoreMetrics final : public StoreMeter {
  public:
   // Both must outlive this.
@@ -39,9 +33,6 @@ class StoreMetrics final : public StoreMeter {
   void OnSessions(std::function<SessionCounts()> count) override;
   [[nodiscard]] std::optional<RecordedSpan> CurrentSpan() const override;
   void StatementEnded(const StatementRun& run, const std::vector<RecordedSpan>& spans) override;
-
-  // The steps as of now. Called by one thread at a time.
-  void SchemaMeasured(const SchemaSteps& steps);
 
   // From now on statements of recorded operations are spans. `tracer` must outlive the store's
   // calls. Called before the store is initialised.

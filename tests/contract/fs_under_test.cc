@@ -69,12 +69,9 @@ class FsUnderTest final : public StoreUnderTest {
   std::unique_ptr<SessionStore> MakeAt(const std::filesystem::path& root) {
     fs::FsOptions options;
     options.root = root;
-    options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
-      return MakeBreakingFiles(std::move(files), [this](const FileOperation& asked) {
-        return broken_ && asked.name == "sync" ? absl::UnavailableError("broken")
-                                               : absl::OkStatus();
-      });
-    };
+    options.wrap_files = BreakBy([this](const FileOperation& asked) {
+      return broken_ && asked.name == "sync" ? absl::UnavailableError("broken") : absl::OkStatus();
+    });
     return fs::MakeFsStore(std::move(options), clock(), random());
   }
 

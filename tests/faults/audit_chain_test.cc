@@ -81,9 +81,7 @@ class AuditOnDisk : public ::testing::Test {
     fs::FsOptions options;
     options.root = root_ / "root";
     options.rotate_changes = rotate_changes_;
-    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
-      return disk_.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
-    };
+    options.wrap_files = OnDisk(disk_);
     auto store = fs::MakeFsStore(std::move(options), clock_, random_);
     EXPECT_TRUE(store->Init().ok());
     return store;

@@ -39,15 +39,15 @@ class CostSheet : public ::testing::Test {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
     options.rotate_changes = rotate_changes_;
-    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
-      const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-      // What is durable is not asked here, and to keep it would cost a copy of each file per sync.
-      const MissingSyncs none{.of_files = true, .of_directories = true};
-      return MakeBreakingFiles(disk_.Open(calm, none), [this](const FileOperation& asked) {
-        Count(asked);
-        return absl::OkStatus();
-      });
-    };
+    // What is durable is not asked here, and to keep it would cost a copy of each file per sync.
+    const MissingSyncs none{.of_files = true, .of_directories = true};
+    options.wrap_files = BreakBy(
+        disk_,
+        [this](const FileOperation& asked) {
+          Count(asked);
+          return absl::OkStatus();
+        },
+        none);
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
     token_ = *LeaseToken::Parse(Commit(changes_.Create()).receipt.token);

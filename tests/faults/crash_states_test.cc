@@ -101,8 +101,7 @@ class Explorer {
     fs::FsOptions options;
     options.root = reader_root_ / "root";
     options.rotate_changes = kRotateChanges;
-    const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-    options.wrap_files = [&disk, calm](std::unique_ptr<fs::Files>) { return disk.Open(calm); };
+    options.wrap_files = OnDisk(disk);
     const auto store = fs::MakeFsStore(std::move(options), clock_, random);
     const absl::Status opened = store->Init();
     if (!opened.ok()) return "the store does not open: " + std::string(opened.message());

@@ -131,13 +131,9 @@ class CutPlaces : public ::testing::Test {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
     options.rotate_changes = kRotateChanges;
-    options.wrap_files = [this, &disk](std::unique_ptr<fs::Files>) {
-      const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-      return MakeBreakingFiles(disk.Open(calm), [this](const FileOperation& asked) {
-        return breaks_ && asked.name == "sync" ? absl::UnavailableError("broken")
-                                               : absl::OkStatus();
-      });
-    };
+    options.wrap_files = BreakBy(disk, [this](const FileOperation& asked) {
+      return breaks_ && asked.name == "sync" ? absl::UnavailableError("broken") : absl::OkStatus();
+    });
     auto store = fs::MakeFsStore(std::move(options), clock_, random_);
     const absl::Status opened = store->Init();
     if (opened.ok()) return store;
@@ -174,8 +170,7 @@ class CutPlaces : public ::testing::Test {
   }
 
   static std::vector<std::string> FilesOf(MemoryDisk& disk, const std::string& directory) {
-    const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-    const auto files = disk.Open(calm);
+    const auto files = disk.Open();
     std::vector<std::string> all;
     const auto names = files->List(directory);
     if (!names.ok()) return all;

@@ -48,9 +48,7 @@ class Damage : public ::testing::Test {
     options.root = root_ / "root";
     options.rotate_changes = rotate_changes_;
     options.report_cut_tail = [this](const fs::CutTail& tail) { tails_.push_back(tail); };
-    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
-      return disk_.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
-    };
+    options.wrap_files = OnDisk(disk_);
     return fs::MakeFsStore(std::move(options), clock_, random_);
   }
 

@@ -104,9 +104,7 @@ class DamagedParts : public ::testing::TestWithParam<Row> {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
     options.rotate_changes = kRotateChanges;
-    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
-      return disk_.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
-    };
+    options.wrap_files = OnDisk(disk_);
     auto store = fs::MakeFsStore(std::move(options), clock_, random_);
     opened_ = store->Init();
     if (opened_.ok()) return store;

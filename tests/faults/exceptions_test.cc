@@ -37,12 +37,10 @@ class Exceptions : public ::testing::Test {
   void SetUp() override {
     fs::FsOptions options;
     options.root = directory_ / "root";
-    options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
-      return MakeBreakingFiles(std::move(files), [this](const FileOperation& operation) {
-        Meet(operation);
-        return absl::OkStatus();
-      });
-    };
+    options.wrap_files = BreakBy([this](const FileOperation& operation) {
+      Meet(operation);
+      return absl::OkStatus();
+    });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
     token_ = *LeaseToken::Parse(Apply(alpha_.Create()).token);
@@ -135,12 +133,10 @@ TEST_F(Exceptions, LeaveASessionToBeOpenedByTheNextCall) {
   fs::FsOptions options;
   options.root = directory_ / "root";
   std::atomic<bool> throws = false;
-  options.wrap_files = [&](std::unique_ptr<fs::Files> files) {
-    return MakeBreakingFiles(std::move(files), [&](const FileOperation&) {
-      if (throws) throw std::bad_alloc();
-      return absl::OkStatus();
-    });
-  };
+  options.wrap_files = BreakBy([&](const FileOperation&) {
+    if (throws) throw std::bad_alloc();
+    return absl::OkStatus();
+  });
   store_ = fs::MakeFsStore(std::move(options), clock_, random_);
   ASSERT_TRUE(store_->Init().ok());
   throws = true;

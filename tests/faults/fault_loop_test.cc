@@ -45,11 +45,7 @@ class Stores {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
     options.rotate_changes = kRotateChanges;
-    options.wrap_files = [this, &fault](std::unique_ptr<fs::Files>) {
-      const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-      return MakeBreakingFiles(disk_.Open(calm),
-                               [&fault](const FileOperation&) { return fault(); });
-    };
+    options.wrap_files = BreakBy(disk_, [&fault](const FileOperation&) { return fault(); });
     return fs::MakeFsStore(std::move(options), clock, random);
   }
 

@@ -42,18 +42,16 @@ class Index : public ::testing::Test {
   void Start() {
     fs::FsOptions options;
     options.root = Root();
-    options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
-      return MakeBreakingFiles(std::move(files), [this](const FileOperation& asked) {
-        if (asked.name == "open" && asked.path.ends_with("journal.log")) ++opened_;
-        const absl::MutexLock lock(&mutex_);
-        const auto passes = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-          return held_.empty() || !absl::StrContains(asked.path, held_);
-        };
-        mutex_.Await(absl::Condition(&passes));
-        if (throws_ && throws_at_(asked)) throw std::runtime_error("thrown by a test");
-        return absl::OkStatus();
-      });
-    };
+    options.wrap_files = BreakBy([this](const FileOperation& asked) {
+      if (asked.name == "open" && asked.path.ends_with("journal.log")) ++opened_;
+      const absl::MutexLock lock(&mutex_);
+      const auto passes = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return held_.empty() || !absl::StrContains(asked.path, held_);
+      };
+      mutex_.Await(absl::Condition(&passes));
+      if (throws_ && throws_at_(asked)) throw std::runtime_error("thrown by a test");
+      return absl::OkStatus();
+    });
     options.note = [this](const std::string& what) {
       const absl::MutexLock lock(&mutex_);
       notes_.push_back(what);

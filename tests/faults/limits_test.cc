@@ -97,9 +97,7 @@ class Limits {
     options.root = root_ / "root";
     options.rotate_changes = 8;
     options.bounds = kSmall;
-    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
-      return disk_.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
-    };
+    options.wrap_files = OnDisk(disk_);
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
   }
@@ -209,8 +207,7 @@ TEST(Limits, AFrameIsNotEncodedOverItsBound) {
 
 TEST(Limits, AnIndexOverItsBoundIsNotWritten) {
   MemoryDisk disk;
-  const auto files =
-      disk.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
+  const auto files = disk.Open();
   ASSERT_TRUE(files->MakeDirectory("tmp").ok());
   fs::IndexRow row{.tenant = *TenantId::Parse("default"), .row = {}};
   row.row.id = *SessionId::Parse("alpha");
@@ -236,13 +233,11 @@ class RealLimits : public ::testing::Test {
   void Start() {
     fs::FsOptions options;
     options.root = root_ / "root";
-    options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
-      return MakeBreakingFiles(std::move(files), [this](const FileOperation& asked) {
-        const bool of_journal = asked.name == "write" && asked.path.ends_with("/journal.log");
-        if (of_journal) longest_ = std::max<uint64_t>(longest_, asked.bytes);
-        return absl::OkStatus();
-      });
-    };
+    options.wrap_files = BreakBy([this](const FileOperation& asked) {
+      const bool of_journal = asked.name == "write" && asked.path.ends_with("/journal.log");
+      if (of_journal) longest_ = std::max<uint64_t>(longest_, asked.bytes);
+      return absl::OkStatus();
+    });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
   }

@@ -34,17 +34,14 @@ class PutOffRotation : public ::testing::Test {
     options.rotate_changes = 4;
     options.bounds.journal = journal_bytes_;
     options.note = [this](const std::string& what) { notes_.push_back(what); };
-    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
-      const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-      return MakeBreakingFiles(disk_.Open(calm), [this](const FileOperation& asked) {
-        const bool of_rotation = asked.path.find("/state/") != std::string::npos;
-        if (asked.name == "create" && of_rotation) {
-          ++tries_;
-          if (full_) return absl::ResourceExhaustedError("injected");
-        }
-        return absl::OkStatus();
-      });
-    };
+    options.wrap_files = BreakBy(disk_, [this](const FileOperation& asked) {
+      const bool of_rotation = asked.path.find("/state/") != std::string::npos;
+      if (asked.name == "create" && of_rotation) {
+        ++tries_;
+        if (full_) return absl::ResourceExhaustedError("injected");
+      }
+      return absl::OkStatus();
+    });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
   }

@@ -175,15 +175,12 @@ class RequestLog : public ::testing::Test {
     fs::FsOptions options;
     options.root = root_ / "root";
     options.rotate_changes = kRotateChanges;
-    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
-      const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-      return MakeBreakingFiles(disk_.Open(calm), [this](const FileOperation& asked) {
-        const bool of_requests = asked.path.find("/requests.") != std::string::npos;
-        if (of_requests && asked.name == "open") ++opened_;
-        if (of_requests && asked.name == "read") ++read_;
-        return absl::OkStatus();
-      });
-    };
+    options.wrap_files = BreakBy(disk_, [this](const FileOperation& asked) {
+      const bool of_requests = asked.path.find("/requests.") != std::string::npos;
+      if (of_requests && asked.name == "open") ++opened_;
+      if (of_requests && asked.name == "read") ++read_;
+      return absl::OkStatus();
+    });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
   }

@@ -50,11 +50,8 @@ class World {
     options.root = root_ / "root";
     options.rotate_changes = 7;
     options.open_sessions = 2;  // sessions are closed and opened again
-    options.wrap_files = [this, &shortage](std::unique_ptr<fs::Files>) {
-      const auto calm = [](const std::string&, const std::string&) { return absl::OkStatus(); };
-      return MakeBreakingFiles(disk_.Open(calm),
-                               [&shortage](const FileOperation& asked) { return shortage(asked); });
-    };
+    options.wrap_files =
+        BreakBy(disk_, [&shortage](const FileOperation& asked) { return shortage(asked); });
     return fs::MakeFsStore(std::move(options), clock, random);
   }
 
@@ -132,15 +129,13 @@ class LastingShortage : public ::testing::Test {
     fs::FsOptions options;
     options.root = root_ / "root";
     options.rotate_changes = 4;
-    options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
-      return MakeBreakingFiles(std::move(files), [this](const FileOperation& asked) {
-        static const std::set<std::string> kOpening = {"open", "create", "list", "make directory",
-                                                       "sync directory"};
-        if (!short_ || !kOpening.contains(asked.name)) return absl::OkStatus();
-        if (asked.name == "list" && asked.path == "t") ++comparisons_;
-        return absl::Status(absl::AbortedError("injected"));
-      });
-    };
+    options.wrap_files = BreakBy([this](const FileOperation& asked) {
+      static const std::set<std::string> kOpening = {"open", "create", "list", "make directory",
+                                                     "sync directory"};
+      if (!short_ || !kOpening.contains(asked.name)) return absl::OkStatus();
+      if (asked.name == "list" && asked.path == "t") ++comparisons_;
+      return absl::Status(absl::AbortedError("injected"));
+    });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
   }

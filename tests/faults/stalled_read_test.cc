@@ -93,11 +93,8 @@ class StalledRead : public ::testing::Test {
     fs::FsOptions options;
     options.root = directory_ / "root";
     options.rotate_changes = kRotateChanges;
-    options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
-      return MakeBreakingFiles(std::move(files), [this](const FileOperation& operation) {
-        return held_.Pass(operation);
-      });
-    };
+    options.wrap_files =
+        BreakBy([this](const FileOperation& operation) { return held_.Pass(operation); });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
   }

@@ -65,11 +65,8 @@ class StalledSession : public ::testing::Test {
   void SetUp() override {
     fs::FsOptions options;
     options.root = directory_ / "root";
-    options.wrap_files = [this](std::unique_ptr<fs::Files> files) {
-      return MakeBreakingFiles(std::move(files), [this](const FileOperation& operation) {
-        return syncs_.Pass(operation);
-      });
-    };
+    options.wrap_files =
+        BreakBy([this](const FileOperation& operation) { return syncs_.Pass(operation); });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
     ASSERT_TRUE(store_->Commit(alpha_.Create()).ok());

@@ -49,9 +49,7 @@ class WallClockSteps : public ::testing::TestWithParam<Step> {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
     options.rotate_changes = kRotateChanges;
-    options.wrap_files = [this](std::unique_ptr<fs::Files>) {
-      return disk_.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
-    };
+    options.wrap_files = OnDisk(disk_);
     store_ = fs::MakeFsStore(std::move(options), *clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
   }

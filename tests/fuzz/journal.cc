@@ -83,8 +83,7 @@ void Recover(const std::string& journal, bool unsynced) {
   fs::StoreIdentity identity = place.identity;
   identity.unsynced = unsynced;
   test::MemoryDisk disk;
-  const std::unique_ptr<fs::Files> files =
-      disk.Open([](const std::string&, const std::string&) { return absl::OkStatus(); });
+  const std::unique_ptr<fs::Files> files = disk.Open();
   const std::string directory = fs::DirectoryOf(place.key);
   for (const char* parent : {"tmp", "t", "t/default"}) (void)files->MakeDirectory(parent);
   Require(files->MakeDirectory(directory).ok(), "a directory cannot be made");

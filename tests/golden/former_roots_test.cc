@@ -43,11 +43,7 @@ class FormerRoots : public ::testing::Test {
     options.root = root;
     options.adopt = disk == nullptr;  // it was copied
     options.rotate_changes = 6;
-    if (disk != nullptr) {
-      options.wrap_files = [disk](std::unique_ptr<fs::Files>) {
-        return disk->Open([](const auto&, const auto&) { return absl::OkStatus(); });
-      };
-    }
+    if (disk != nullptr) options.wrap_files = OnDisk(*disk);
     auto store = fs::MakeFsStore(std::move(options), clock_, random_);
     EXPECT_TRUE(store->Init().ok());
     return store;

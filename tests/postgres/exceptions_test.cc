@@ -26,12 +26,6 @@ class ThrowingMeter final : public StoreMeter {
   void GroupWritten(const WrittenGroup& group) override {
     if (group.changes > 1) throw std::bad_alloc();
   }
-  void OnConnections(std::function<ConnectionUse()> /*read*/) override {}
-  void OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> /*measure*/) override {}
-  void OnSessions(std::function<SessionCounts()> /*count*/) override {}
-  [[nodiscard]] std::optional<RecordedSpan> CurrentSpan() const override { return std::nullopt; }
-  void StatementEnded(const StatementRun& /*run*/,
-                      const std::vector<RecordedSpan>& /*spans*/) override {}
 };
 
 class PgExceptions : public PostgresStoreTest {

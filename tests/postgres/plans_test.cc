@@ -41,7 +41,7 @@ constexpr const char* kSmall[] = {"store", "migration", "probe", "server", "pg_d
 // Statements that this test does not bring about, and why none of them needs it.
 const std::map<std::string, std::string> kNotJudged = {
     {"activate", "of servers that know no step behind 4: writes the one row of holdfast.store"},
-    {"database_use", "once a minute for the metrics: the sizes of files, and the few servers"},
+    {"database_contents", "once a minute for the metrics: the sizes of files, and the few servers"},
     {"reopen", "after a failover: writes the one row of holdfast.store"},
     {"schema_step", "once a minute for the metrics: the few rows of holdfast.migration"},
     {"serve", "when the listener's connection was lost: take_up calls the same function"},

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -103,8 +105,16 @@ class BreakingFiles final : public fs::Files {
 
 }  // namespace
 
-std::unique_ptr<fs::Files> MakeBreakingFiles(std::unique_ptr<fs::Files> files, FileFault fault) {
-  return std::make_unique<BreakingFiles>(std::move(files), std::move(fault));
+fs::FilesWrapper BreakBy(FileFault fault) {
+  return [fault = std::move(fault)](std::unique_ptr<fs::Files> files) {
+    return std::make_unique<BreakingFiles>(std::move(files), fault);
+  };
+}
+
+fs::FilesWrapper BreakBy(MemoryDisk& disk, FileFault fault, MissingSyncs missing) {
+  return [&disk, fault = std::move(fault), missing](std::unique_ptr<fs::Files> /*files*/) {
+    return std::make_unique<BreakingFiles>(disk.Open(missing), fault);
+  };
 }
 
 }  // namespace holdfast::test

@@ -3,10 +3,10 @@
 #define HOLDFAST_TESTS_SUPPORT_BREAKING_FILES_H_
 
 #include "store-fs/files.h"
+#include "tests/support/memory_files.h"
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
 namespace holdfast::test {
@@ -22,8 +22,11 @@ struct FileOperation {
 // write, half done.
 using FileFault = std::function<absl::Status(const FileOperation& operation)>;
 
-// Every operation of `files` that `fault` may fail.
-std::unique_ptr<fs::Files> MakeBreakingFiles(std::unique_ptr<fs::Files> files, FileFault fault);
+// The files of the system, each operation of which `fault` may fail.
+fs::FilesWrapper BreakBy(FileFault fault);
+
+// Those of `disk` in their place, likewise. `disk` must outlive them.
+fs::FilesWrapper BreakBy(MemoryDisk& disk, FileFault fault, MissingSyncs missing = {});
 
 }  // namespace holdfast::test
 

@@ -286,6 +286,14 @@ std::unique_ptr<fs::Files> MemoryDisk::Open(
   return std::make_unique<MemoryFiles>(std::move(shared));
 }
 
+std::unique_ptr<fs::Files> MemoryDisk::Open(MissingSyncs missing) {
+  return Open([](const std::string&, const std::string&) { return absl::OkStatus(); }, missing);
+}
+
+fs::FilesWrapper OnDisk(MemoryDisk& disk) {
+  return [&disk](std::unique_ptr<fs::Files> /*files*/) { return disk.Open(); };
+}
+
 MemoryDisk MemoryDisk::After(CutKind cut) const {
   const absl::MutexLock lock(mutex_.get());
   MemoryDisk after;

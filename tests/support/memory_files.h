@@ -56,6 +56,8 @@ class MemoryDisk {
   std::unique_ptr<fs::Files> Open(
       std::function<absl::Status(const std::string& operation, const std::string& path)> before,
       MissingSyncs missing = {});
+  // The same, where nothing fails.
+  std::unique_ptr<fs::Files> Open(MissingSyncs missing = {});
 
   // What is left after a cut, as a disk of its own.
   [[nodiscard]] MemoryDisk After(CutKind cut) const;
@@ -72,6 +74,9 @@ class MemoryDisk {
   std::shared_ptr<absl::Mutex> mutex_;
   std::shared_ptr<MemoryNode> root_;
 };
+
+// The files of `disk` in place of the system's. `disk` must outlive them.
+fs::FilesWrapper OnDisk(MemoryDisk& disk);
 
 }  // namespace holdfast::test
 
