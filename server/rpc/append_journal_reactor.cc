@@ -12,7 +12,9 @@
 #include "absl/synchronization/mutex.h"
 
 #include <cstddef>
+#include <deque>
 #include <utility>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -66,6 +68,12 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
   }
 
  private:
+  // A request as it came, and the memory that it takes.
+  struct Unparsed {
+    Bytes bytes;
+    Admission::Ticket memory;
+  };
+
   // Tells the stream what happened, and begins what follows from it. Reads and writes start under
   // the lock, so that the stream does not end between the two; the transport answers on threads of
   // its own.
@@ -85,64 +93,87 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
 
   template <typename Tell>
   void Proceed(Tell tell) {
-    const JournalStream::Steps steps = Advance(tell);
-    if (steps.finish) return End();
-    if (steps.append && !edge_.pool.Submit([this] { Append(); })) RefuseBatch();
+    Act(Advance(tell));
   }
 
-  // The bytes of a request: they count from here on, and are parsed by a worker.
+  // Hands what is to be done to workers.
+  void Act(const JournalStream::Steps& steps) {
+    if (steps.finish) return End();
+    const bool parsed = !steps.parse || edge_.pool.Submit([this] { Parse(); });
+    const bool appended = !steps.append || edge_.pool.Submit([this] { Append(); });
+    if (!parsed || !appended) Refuse(!parsed, !appended);
+  }
+
+  // Ends the parse or the append that no worker was found for. Apart from Proceed, because a
+  // template that hands itself a new function has no end.
+  void Refuse(bool parse, bool append) {
+    Proceed([&](JournalStream& stream) {
+      const absl::Status overloaded = Overloaded("limits.queued_calls");
+      stream.Fail(overloaded);
+      if (parse) stream.Parsed();
+      if (append) stream.Appended({}, overloaded);
+    });
+  }
+
+  // A request counts from here on. While a worker parses those that came before, more may come: a
+  // worker is called for all of them together.
   void TakeBytes() {
-    CountMessage(edge_, context_, request_.Length());
-    bool wanted = false;
-    absl::Status taken;
-    {
-      const absl::MutexLock lock(&mutex_);
-      wanted = stream_.Arrived();
-      active_at_ = edge_.clock.SinceBoot();
-    }
-    if (!wanted) return;
-    absl::StatusOr<Admission::Ticket> memory = edge_.admission.AdmitBytes(request_.Length());
-    if (memory.ok()) {
-      request_memory_ = *std::move(memory);
-      if (edge_.pool.Submit([this] { Parse(); })) return;
-      taken = Overloaded("limits.queued_calls");
-    } else {
-      taken = memory.status();
-    }
+    const size_t bytes = request_.Length();
+    CountMessage(edge_, context_, bytes);
+    absl::StatusOr<Admission::Ticket> memory = edge_.admission.AdmitBytes(bytes);
     Proceed([&](JournalStream& stream) {
       mutex_.AssertHeld();
-      TakeRequest(taken, stream);
+      active_at_ = edge_.clock.SinceBoot();
+      Unparsed next;
+      next.bytes.Swap(&request_);
+      if (!stream.Arrived(bytes)) return;
+      if (!memory.ok()) return stream.TookRequest(bytes, memory.status());
+      next.memory = *std::move(memory);
+      unparsed_.push_back(std::move(next));
     });
   }
 
   // On a worker. What can be appended now is appended here.
   void Parse() {
-    absl::StatusOr<AppendJournalCommand> request = call_.RunPart([this] { return ParseRequest(); });
-    const JournalStream::Steps steps = Advance([&](JournalStream& stream) {
+    std::deque<Unparsed> requests;
+    {
+      const absl::MutexLock lock(&mutex_);
+      requests.swap(unparsed_);
+    }
+    std::vector<absl::StatusOr<AppendJournalCommand>> commands;
+    commands.reserve(requests.size());
+    for (Unparsed& request : requests) {
+      commands.push_back(call_.RunPart([&] { return ParseRequest(request); }));
+      if (!commands.back().ok()) break;
+    }
+    JournalStream::Steps steps = Advance([&](JournalStream& stream) {
       mutex_.AssertHeld();
-      TakeRequest(std::move(request), stream);
+      TakeRequests(requests, std::move(commands), stream);
     });
-    if (steps.finish) return End();
-    if (steps.append) Append();
+    const bool appends = std::exchange(steps.append, false);
+    Act(steps);
+    if (appends) Append();
   }
 
-  absl::StatusOr<AppendJournalCommand> ParseRequest() {
-    if (request_.Length() > kUnaryRequestBytes) {
-      return TooLarge("request", kUnaryRequestBytes, request_.Length());
-    }
+  absl::StatusOr<AppendJournalCommand> ParseRequest(Unparsed& arrived) {
+    const size_t bytes = arrived.bytes.Length();
+    if (bytes > kUnaryRequestBytes) return TooLarge("request", kUnaryRequestBytes, bytes);
     Received<pb::AppendJournalStreamRequest> request;
-    RETURN_IF_ERROR(Receive(request_, kArenaBytes, request_memory_, request));
+    RETURN_IF_ERROR(Receive(arrived.bytes, kArenaBytes, arrived.memory, request));
     ASSIGN_OR_RETURN(AppendJournalCommand command, requests_.Read(*request));
     if (call_.facts().session.empty()) call_.NameSession(command.session.value());
     return command;
   }
 
-  // The request becomes entries that wait, and its memory theirs.
-  void TakeRequest(absl::StatusOr<AppendJournalCommand> request, JournalStream& stream)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    stream.TookRequest(std::move(request));
-    request_.Clear();
-    request_memory_ = Admission::Ticket();
+  // The requests become entries that wait, and their memory theirs.
+  void TakeRequests(std::deque<Unparsed>& requests,
+                    std::vector<absl::StatusOr<AppendJournalCommand>> commands,
+                    JournalStream& stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (size_t i = 0; i < commands.size(); ++i) {
+      stream.TookRequest(requests[i].bytes.Length(), std::move(commands[i]));
+    }
+    stream.Parsed();
+    requests.clear();
     HoldEntries(stream);
   }
 
@@ -159,11 +190,6 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
       if (memory.ok()) entries_memory_ = *std::move(memory);
     }
     stream.Fail(held);
-  }
-
-  // Apart from Proceed, because a template that hands itself a new function has no end.
-  void RefuseBatch() {
-    Proceed([](JournalStream& stream) { stream.Appended({}, Overloaded("limits.queued_calls")); });
   }
 
   void Append() {
@@ -208,6 +234,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     {
       const absl::MutexLock lock(&mutex_);
       outcome = stream_.Outcome();
+      unparsed_.clear();
       entries_memory_ = Admission::Ticket();
     }
     Finish(call_.End(outcome));
@@ -217,13 +244,13 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
   Sessions& sessions_;
   grpc::CallbackServerContext& context_;
   Call call_;
-  Bytes request_;   // of the read that is under way, then of the parse
+  Bytes request_;   // of the read that is under way
   Bytes response_;  // of the write that is under way
   // The parse's alone.
   JournalRequests requests_;
-  Admission::Ticket request_memory_;
   absl::Mutex mutex_;
   JournalStream stream_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Unparsed> unparsed_ ABSL_GUARDED_BY(mutex_);
   Admission::Ticket entries_memory_ ABSL_GUARDED_BY(mutex_);
   absl::Duration active_at_ ABSL_GUARDED_BY(mutex_);    // since boot: the client sent, or waited
   absl::Duration write_began_ ABSL_GUARDED_BY(mutex_);  // since boot

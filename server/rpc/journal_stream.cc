@@ -13,7 +13,7 @@
 namespace holdfast {
 namespace {
 
-// Entries that wait while a batch is being appended: enough for a batch, and little memory.
+// What comes while a batch is being appended, parsed or not: enough for a batch, and little memory.
 constexpr size_t kWaitingBytes = kChunkBytes;
 constexpr size_t kWaitingEntries = kEntriesPerChange;
 
@@ -42,7 +42,8 @@ absl::StatusOr<AppendJournalCommand> JournalRequests::Read(
 }
 
 bool JournalStream::Full() const {
-  return waiting_bytes_ >= kWaitingBytes || waiting_.size() >= kWaitingEntries;
+  return waiting_bytes_ + unparsed_bytes_ >= kWaitingBytes ||
+         waiting_.size() + unparsed_ >= kWaitingEntries;
 }
 
 // An acknowledgement may stand for more of its own turn, and never hides that of another.
@@ -56,23 +57,28 @@ JournalStream::Steps JournalStream::Next() {
   if (finished_) return steps;
   const bool open = failure_.ok();
   const bool taking = !no_more_ && !draining_ && !Full();
-  if (open && !reading_ && !parsing_ && taking) steps.read = reading_ = true;
+  if (open && !reading_ && taking) steps.read = reading_ = true;
+  if (open && !parsing_ && unparsed_ > 0) steps.parse = parsing_ = true;
   if (!writing_ && unsent_) steps.write = writing_ = true;
   if (open && !appending_ && MayAppend()) steps.append = appending_ = true;
   const bool busy = parsing_ || appending_ || (writing_ && !write_stalled_);
-  const bool through = !open || ((no_more_ || draining_) && waiting_.empty());
+  const bool empty = waiting_.empty() && unparsed_ == 0;
+  const bool through = !open || ((no_more_ || draining_) && empty);
   if (!busy && through) steps.finish = finished_ = true;
   return steps;
 }
 
-bool JournalStream::Arrived() {
+bool JournalStream::Arrived(size_t bytes) {
   reading_ = false;
-  parsing_ = !finished_;
-  return parsing_;
+  if (finished_) return false;
+  ++unparsed_;
+  unparsed_bytes_ += bytes;
+  return true;
 }
 
-void JournalStream::TookRequest(absl::StatusOr<AppendJournalCommand> request) {
-  parsing_ = false;
+void JournalStream::TookRequest(size_t bytes, absl::StatusOr<AppendJournalCommand> request) {
+  --unparsed_;
+  unparsed_bytes_ -= bytes;
   if (!request.ok()) return Fail(request.status());
   for (JournalEntry& entry : request->entries) {
     waiting_bytes_ += BytesOf(entry);
@@ -137,7 +143,7 @@ void JournalStream::FailWriting(const absl::Status& why) {
 }
 
 bool JournalStream::Idle() const {
-  return reading_ && !appending_ && !writing_ && waiting_.empty();
+  return reading_ && !appending_ && !writing_ && waiting_.empty() && unparsed_ == 0;
 }
 
 size_t JournalStream::HeldBytes() const {

@@ -1,5 +1,6 @@
-// What is under way in one AppendJournalStream: entries that came and wait, the batch that is being
-// appended, the acknowledgement that waits to be sent. Decides what to do next; does none of it.
+// What is under way in one AppendJournalStream: requests that came and are not parsed yet, entries
+// that wait, the batch that is being appended, the acknowledgement that waits to be sent. Decides
+// what to do next; does none of it.
 #ifndef HOLDFAST_SERVER_RPC_JOURNAL_STREAM_H_
 #define HOLDFAST_SERVER_RPC_JOURNAL_STREAM_H_
 
@@ -42,6 +43,7 @@ class JournalStream {
   // What the owner does next, without the lock; each is reported back when it is done.
   struct Steps {
     bool read = false;
+    bool parse = false;  // all requests that have come
     bool append = false;
     bool write = false;
     bool finish = false;
@@ -49,12 +51,15 @@ class JournalStream {
   // Marks what it answers as under way.
   Steps Next();
 
-  // The read is done: with a request, which a worker is going to parse, or with nothing because no
-  // more will come. False when the stream has ended meanwhile and the request is not wanted.
-  bool Arrived();
+  // The read is done: with a request of `bytes`, which a worker is going to parse, or with nothing
+  // because no more will come. False when the stream has ended meanwhile and the request is not
+  // wanted.
+  bool Arrived(size_t bytes);
   void TookEnd();
-  // The request that arrived was parsed, or cannot be taken.
-  void TookRequest(absl::StatusOr<AppendJournalCommand> request);
+  // A request of `bytes` that arrived was parsed, or cannot be taken.
+  void TookRequest(size_t bytes, absl::StatusOr<AppendJournalCommand> request);
+  // Every request of a parse was taken, or the stream has failed.
+  void Parsed() { parsing_ = false; }
   // The batch to append; entries that came together, of one turn.
   AppendJournalCommand TakeBatch();
   void Appended(const AppendJournalCommand& batch, const absl::StatusOr<Done>& done);
@@ -86,6 +91,8 @@ class JournalStream {
   std::optional<AppendJournalCommand> first_;
   std::deque<JournalEntry> waiting_;
   size_t waiting_bytes_ = 0;
+  size_t unparsed_ = 0;  // requests
+  size_t unparsed_bytes_ = 0;
   size_t appending_bytes_ = 0;
   std::optional<pb::AppendJournalStreamResponse> unsent_;
   bool reading_ = false;
