@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -47,12 +49,22 @@ absl::StatusOr<RecordedMessage> ParseMessage(std::string_view text, const std::s
   return message;
 }
 
+absl::Status Unreadable(const std::string& file, int error) {
+  return absl::NotFoundError(absl::StrCat(file, ": cannot be read: ", std::strerror(error)));
+}
+
+// The directory of `file`; of what is no file, such as a pipe, the working directory.
+std::string ProjectRootOf(const std::string& file) {
+  if (!std::filesystem::is_regular_file(file)) return std::filesystem::current_path();
+  return std::filesystem::absolute(file).lexically_normal().parent_path();
+}
+
 // Adds the conversations of `file`; `ids` are those already seen.
 absl::Status ReadFile(const std::string& file, std::set<std::string>& ids,
                       std::vector<Conversation>& conversations) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) return absl::NotFoundError(absl::StrCat(file, ": cannot be read"));
-  const std::string root = std::filesystem::absolute(file).lexically_normal().parent_path();
+  if (!in) return Unreadable(file, errno);
+  const std::string root = ProjectRootOf(file);
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -67,7 +79,7 @@ absl::Status ReadFile(const std::string& file, std::set<std::string>& ids,
     conversation->project_root = root;
     conversations.push_back(*std::move(conversation));
   }
-  if (in.bad()) return absl::NotFoundError(absl::StrCat(file, ": cannot be read"));
+  if (in.bad()) return Unreadable(file, errno);
   return absl::OkStatus();
 }
 

@@ -25,7 +25,7 @@ struct RecordedMessage {
 
 struct Conversation {
   std::string id;
-  std::string project_root;  // the directory of its file
+  std::string project_root;  // the directory of its file; of a pipe, the working directory
   std::vector<RecordedMessage> messages;
 };
 

@@ -2,6 +2,7 @@
 
 #include "cli/replay/replay.h"
 #include "cli/replay/turns.h"
+#include "tests/support/temp_dir.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -10,6 +11,8 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
+#include <thread>
 
 namespace holdfast::cli {
 namespace {
@@ -98,6 +101,25 @@ TEST(Recording, AnIdThatOccursTwiceIsRefusedByFileAndLine) {
   EXPECT_EQ(recordings.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(recordings.status().message()),
               HasSubstr("conversation.jsonl:1: the id greenhouse occurs twice"));
+}
+
+TEST(Recording, AFileThatCannotBeReadSaysWhy) {
+  EXPECT_EQ(ReadRecordings({"tests/data/none.jsonl"}).status().message(),
+            "tests/data/none.jsonl: cannot be read: No such file or directory");
+  EXPECT_EQ(ReadRecordings({"tests/data"}).status().message(),
+            "tests/data: cannot be read: Is a directory");
+}
+
+// A pipe lies in no project.
+TEST(Recording, WhatComesThroughAPipeIsOfTheWorkingDirectory) {
+  const test::TempDir directory;
+  const std::string pipe = directory / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::jthread writer([&] { std::ofstream(pipe) << std::ifstream(kOwn).rdbuf(); });
+  const auto recordings = ReadRecordings({pipe});
+  ASSERT_TRUE(recordings.ok()) << recordings.status();
+  ASSERT_EQ(recordings->size(), 3);
+  EXPECT_EQ(recordings->front().project_root, std::filesystem::current_path());
 }
 
 TEST(Recording, ARepeatedConversationHasSessionsOfItsOwn) {
