@@ -1,6 +1,7 @@
 #include "session/refusal.h"
 
 #include "session/encoding.h"
+#include "session/saboteur.h"
 
 #include "absl/strings/cord.h"
 #include "absl/types/optional.h"
@@ -11,6 +12,7 @@ namespace holdfast {
 namespace {
 
 constexpr char kPayload[] = "holdfast.refusal";
+constexpr char kUnknownOutcome[] = "unknown";
 constexpr absl::Duration kStoreRetry = absl::Milliseconds(500);
 
 }  // namespace
@@ -82,8 +84,31 @@ Refusal TooLarge(std::string_view field, size_t limit, size_t got) {
 
 Refusal StoreUnavailable(std::string_view message, Fate fate) {
   return Refusal(Reason::kStoreUnavailable, message)
-      .With("outcome", fate == Fate::kUnknown ? "unknown" : "known")
+      .With("outcome", fate == Fate::kUnknown ? kUnknownOutcome : "known")
       .RetryAfter(kStoreRetry);
+}
+
+bool OutcomeIsUnknown(const absl::Status& status) {
+  if (status.ok()) return false;
+  const Refusal refusal = RefusalOf(status);
+  const auto outcome = refusal.facts().find("outcome");
+  return outcome != refusal.facts().end() && outcome->second == kUnknownOutcome;
+}
+
+absl::Status LeaveInDoubt(const absl::Status& status) {
+  if (status.ok() || Sabotaged(Saboteur::kForgetDoubt)) return status;
+  Refusal refusal = RefusalOf(status);
+  switch (refusal.reason()) {
+    case Reason::kStoreUnavailable:
+    case Reason::kStorageFull:
+    case Reason::kOverloaded:
+      return StoreUnavailable(refusal.message(), Fate::kUnknown);
+    case Reason::kSnapshotFailed:
+      refusal.Add("outcome", kUnknownOutcome);
+      return refusal;
+    default:
+      return status;
+  }
 }
 
 }  // namespace holdfast

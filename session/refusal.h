@@ -75,6 +75,13 @@ Refusal TooLarge(std::string_view field, size_t limit, size_t got);
 // STORE_UNAVAILABLE with what is known of the outcome.
 Refusal StoreUnavailable(std::string_view message, Fate fate);
 
+// True when the refusal says that the call may have acted all the same.
+bool OutcomeIsUnknown(const absl::Status& status);
+
+// What a call is answered with whose last attempt ended with `status`, when an attempt before may
+// have acted: a failure that only says that the last one did nothing leaves the outcome unknown.
+absl::Status LeaveInDoubt(const absl::Status& status);
+
 }  // namespace holdfast
 
 #endif  // HOLDFAST_SESSION_REFUSAL_H_

@@ -52,6 +52,7 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"lose_overflow", Saboteur::kLoseOverflow},
     {"drop_errors_too", Saboteur::kDropErrorsToo},
     {"end_throwing_worker", Saboteur::kEndThrowingWorker},
+    {"forget_doubt", Saboteur::kForgetDoubt},
     {"no_connection_life", Saboteur::kNoConnectionLife},
     {"no_probe_bounds", Saboteur::kNoProbeBounds},
     {"no_renewal_bound", Saboteur::kNoRenewalBound},

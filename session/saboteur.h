@@ -47,6 +47,7 @@ enum class Saboteur : uint8_t {
   kLoseOverflow,              // sessions with events that are too many to name are not named at all
   kDropErrorsToo,             // a full log drops errors as it drops other lines
   kEndThrowingWorker,         // a worker ends with the task that threw
+  kForgetDoubt,               // a call forgets that an attempt of it may have acted
   kNoConnectionLife,          // connections may stay silent, idle or open for ever
   kNoProbeBounds,             // watches and requests of health and reflection have no bound
   kNoRenewalBound,            // a reply to a renewal carries every mark

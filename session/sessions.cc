@@ -113,27 +113,34 @@ absl::StatusOr<Done> Sessions::ExecuteOnLoaded(const SessionKey& key,
   return CommitUntilSettled(key, *std::move(decision.change), decide);
 }
 
+std::optional<absl::StatusOr<Done>> Sessions::Answer(const SessionKey& key, const Change& change,
+                                                     HeadCache::Moment asked_at,
+                                                     absl::StatusOr<CommitResult>& result) {
+  if (!result.ok()) {
+    heads_.Forget(key);
+    return result.status();
+  }
+  heads_.Put(key, result->head, asked_at);
+  switch (result->kind) {
+    case CommitResult::Kind::kApplied:
+      if (change.end_turn && on_turn_end_) on_turn_end_(key);
+      return DoneFrom(key, *std::move(result), false);
+    case CommitResult::Kind::kRepeated:
+      return DoneFrom(key, *std::move(result), true);
+    case CommitResult::Kind::kRefused:
+      return result->refusal;
+    case CommitResult::Kind::kMoved:
+      break;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change change,
                                                   const Decider& decide) {
   for (int attempt = 0; attempt < kRaceRetries; ++attempt) {
     const HeadCache::Moment asked_at = heads_.Now();
     absl::StatusOr<CommitResult> result = store_.Commit(change);
-    if (!result.ok()) {
-      heads_.Forget(key);
-      return result.status();
-    }
-    heads_.Put(key, result->head, asked_at);
-    switch (result->kind) {
-      case CommitResult::Kind::kApplied:
-        if (change.end_turn && on_turn_end_) on_turn_end_(key);
-        return DoneFrom(key, *std::move(result), false);
-      case CommitResult::Kind::kRepeated:
-        return DoneFrom(key, *std::move(result), true);
-      case CommitResult::Kind::kRefused:
-        return result->refusal;
-      case CommitResult::Kind::kMoved:
-        break;
-    }
+    if (auto answer = Answer(key, change, asked_at, result)) return *std::move(answer);
     ASSIGN_OR_RETURN(Decision decision, decide(result->head));
     if (!decision.change) return DoneAsIs(key, result->head);
     change = *std::move(decision.change);
@@ -203,6 +210,10 @@ absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnC
   RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   ASSIGN_OR_RETURN(Done done, ExecuteAsked(caller, command));
+  return HandOut(key, std::move(done));
+}
+
+absl::StatusOr<Begun> Sessions::HandOut(const SessionKey& key, Done done) {
   Begun begun{.done = std::move(done), .sm_slot = std::nullopt, .inline_omitted = false};
   const Done& did = begun.done;
   if (!did.receipt.sm_slot_handed_out || !did.head.sm) return begun;

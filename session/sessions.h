@@ -107,6 +107,13 @@ struct AuditVerdict {
   [[nodiscard]] bool sound() const { return why.empty(); }
 };
 
+// A change that a command asks for, decided and not yet committed.
+struct PreparedChange {
+  SessionKey key;
+  Change change;
+  HeadCache::Moment asked_at = 0;
+};
+
 class Sessions {
  public:
   // All that is given must outlive this. What `secrets` finds in a command is refused.
@@ -132,6 +139,26 @@ class Sessions {
                                               const CommitTurnCommand& command);
   absl::StatusOr<std::optional<Done>> Foresee(const Caller& caller, const WriteCommand& command);
   absl::StatusOr<Done> AbandonTurn(const Caller& caller, const AbandonTurnCommand& command);
+
+  // The two halves of BeginTurn, AppendJournal, CommitTurn, Write and AbandonTurn, for calls whose
+  // changes are committed together (SessionStore::CommitMany).
+  //
+  // The change that `command` asks for on the head that is cached. nullopt when there is none, or
+  // when more is to be done than to commit it: the call then goes its whole way by itself.
+  template <typename Command>
+  std::optional<PreparedChange> Prepare(const Caller& caller, const Command& command);
+  // What the call is answered with, once its change was committed with `result`.
+  absl::StatusOr<Begun> Settle(const BeginTurnCommand& command, PreparedChange prepared,
+                               absl::StatusOr<CommitResult> result);
+  absl::StatusOr<Done> Settle(const AppendJournalCommand& command, PreparedChange prepared,
+                              absl::StatusOr<CommitResult> result);
+  absl::StatusOr<Done> Settle(const CommitTurnCommand& command, PreparedChange prepared,
+                              absl::StatusOr<CommitResult> result);
+  absl::StatusOr<Done> Settle(const WriteCommand& command, PreparedChange prepared,
+                              absl::StatusOr<CommitResult> result);
+  absl::StatusOr<Done> Settle(const AbandonTurnCommand& command, PreparedChange prepared,
+                              absl::StatusOr<CommitResult> result);
+
   absl::StatusOr<Done> Close(const Caller& caller, const CloseCommand& command);
   // Whether `command` has something to wait for; its refusal where it would be refused now. Writes
   // nothing.
@@ -194,6 +221,14 @@ class Sessions {
   template <typename Command>
   absl::StatusOr<std::optional<Done>> ForeseeAs(Method method, const Caller& caller,
                                                 const Command& command);
+  // Of a change that was committed with `result`, which answers the call; nullopt: it is to be
+  // decided again on the head in `result`.
+  std::optional<absl::StatusOr<Done>> Answer(const SessionKey& key, const Change& change,
+                                             HeadCache::Moment asked_at,
+                                             absl::StatusOr<CommitResult>& result);
+  absl::StatusOr<Done> SettleAsked(PreparedChange prepared, absl::StatusOr<CommitResult> result);
+  // What a client gets of a turn that has begun: with the state machine's slot, once.
+  absl::StatusOr<Begun> HandOut(const SessionKey& key, Done done);
   absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,
                                           const Decider& decide);
   // Closes a marked session whose turn has ended with `done`, whose head is then the closed one.

@@ -19,6 +19,7 @@
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/model.h"
+#include "session/store_meter.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -49,6 +50,8 @@ struct StoreDescription {
   std::string durability;             // "sync", or what the operator chose instead
   std::vector<std::string> warnings;  // for the operator: what may lose acknowledged writes
   bool heals = false;  // once unhealthy it may be healthy again by itself, without a restart
+  // Calls of CommitMany that are worth making at once; 0: it gains nothing over Commit.
+  size_t groups_at_once = 0;
 };
 
 // A head with the stored reply of one request, read together.
@@ -70,6 +73,24 @@ struct CommitResult {
   Head head;
   absl::Status refusal;
   std::vector<Event> events;  // of an applied change
+};
+
+// One of several changes that are committed together.
+struct GroupedChange {
+  const Change* change = nullptr;
+  std::optional<RecordedSpan> span;  // that it works for, where one is recorded
+};
+
+// What became of one of several changes that were committed together.
+struct GroupedResult {
+  enum class Kind : uint8_t {
+    kDone,     // `result` is what Commit would have answered: applied, or an error
+    kAlone,    // nothing was done: it must be committed by itself
+    kInDoubt,  // the same, but it may be in effect already, and until Commit answers its outcome is
+               // unknown
+  };
+  Kind kind = Kind::kAlone;
+  absl::StatusOr<CommitResult> result = CommitResult();
 };
 
 // What bounds one page.
@@ -326,6 +347,15 @@ class SessionStore {
   // Eight creations of one id at once have one winner. [C048] Changes of one session never
   // interleave: each is decided on the result of the one before.
   virtual absl::StatusOr<CommitResult> Commit(const Change& change) = 0;
+
+  // Commits changes together, each of another session, for callers that would else wait for each
+  // other. A change in it has a request or nothing but journal entries, so that it may be sent
+  // again; it creates and deletes no session and links no upload. Answers for each, in their order:
+  // [C231] what Commit would have, where it was applied, [C232] and where it was not, that it is to
+  // be committed alone: then it has left no trace, unless it is in doubt. [C233] Commit then
+  // answers what has become of it, whatever that is. [C234] What becomes of one spoils no other.
+  // Waits for no lock of one session. By itself it commits one after the other.
+  virtual std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes);
 
   // Uploads carry what is too large for one change: chunks first, then a small change that links
   // them. Ids are the server's own.

@@ -7,6 +7,7 @@
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
+#include "session/unlocked.h"
 #include "store-fs/bounded_wait.h"
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
@@ -14,7 +15,6 @@
 #include "store-fs/new_session.h"
 #include "store-fs/root.h"
 #include "store-fs/rotation.h"
-#include "store-fs/unlocked.h"
 
 #include "absl/cleanup/cleanup.h"
 

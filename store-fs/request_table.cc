@@ -1,8 +1,8 @@
 #include "store-fs/request_table.h"
 
 #include "session/status_macros.h"
+#include "session/unlocked.h"
 #include "store-fs/bounded_wait.h"
-#include "store-fs/unlocked.h"
 
 #include "absl/cleanup/cleanup.h"
 

@@ -1,6 +1,6 @@
 #include "store-fs/session_table.h"
 
-#include "store-fs/unlocked.h"
+#include "session/unlocked.h"
 
 #include "absl/cleanup/cleanup.h"
 

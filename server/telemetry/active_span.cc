@@ -21,6 +21,18 @@ const Span* ActiveSpan::OfThisThread() { return active; }
 
 bool ActiveSpan::InOperation() { return operations > 0; }
 
+RecordedSpan RecordOf(const Span& span) {
+  return {.trace_id = span.trace_id, .span_id = span.span_id, .trace_state = span.trace_state};
+}
+
+Span SpanOf(RecordedSpan recorded) {
+  Span span;
+  span.trace_id = std::move(recorded.trace_id);
+  span.span_id = std::move(recorded.span_id);
+  span.trace_state = std::move(recorded.trace_state);
+  return span;
+}
+
 Span ChildOf(const Span& parent, std::string id) {
   return {.trace_id = parent.trace_id,
           .span_id = std::move(id),

@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_TELEMETRY_ACTIVE_SPAN_H_
 
 #include "server/telemetry/span.h"
+#include "session/store_meter.h"
 
 namespace holdfast {
 
@@ -24,6 +25,10 @@ class ActiveSpan final {
  private:
   const Span* const before_;
 };
+
+// What a store is told of a span, and a span of which no more is known.
+RecordedSpan RecordOf(const Span& span);
+Span SpanOf(RecordedSpan recorded);
 
 // The beginning of a span below `parent`, of the same trace, with `id` as its own.
 Span ChildOf(const Span& parent, std::string id);

@@ -32,6 +32,12 @@ GrantKind KindOf(const std::string& previous_holder, const std::string& holder) 
   return previous_holder == holder ? GrantKind::kSame : GrantKind::kTakeover;
 }
 
+// The spans of one change of a group.
+struct ObservedChange {
+  std::optional<Span> call;   // that the change works for
+  std::optional<Span> begun;  // of the change itself
+};
+
 }  // namespace
 
 std::string_view Name(StoreCall call) {
@@ -117,10 +123,44 @@ absl::StatusOr<CommitResult> ObservedStore::Commit(const Change& change) {
       },
       &took);
   if (options_.spans) options_.spans->Record(change, answer, took, std::move(begun));
-  if (!answer.ok()) return answer;
+  CountAnswer(change, answer);
+  return answer;
+}
+
+void ObservedStore::CountAnswer(const Change& change, const absl::StatusOr<CommitResult>& answer) {
+  if (!answer.ok()) return;
   metrics_.Add(metrics_.CellOf(Metric::kStoreCommits, {Index(answer->kind)}));
   if (answer->kind == CommitResult::Kind::kApplied) CountApplied(change, *answer);
-  return answer;
+}
+
+std::vector<GroupedResult> ObservedStore::CommitMany(const std::vector<GroupedChange>& changes) {
+  AssertOffTransport("a call of the store");
+  std::vector<ObservedChange> observed;
+  observed.reserve(changes.size());
+  std::vector<GroupedChange> passed = changes;
+  for (GroupedChange& change : passed) {
+    ObservedChange& member = observed.emplace_back();
+    if (!options_.spans || !change.span) continue;
+    member.call = SpanOf(*std::move(change.span));
+    const ActiveSpan active(&*member.call);
+    member.begun = options_.spans->Begin();
+    change.span = RecordOf(*member.begun);
+  }
+  const absl::Duration before = clock_.SinceBoot();
+  std::vector<GroupedResult> results = store_->CommitMany(passed);
+  const absl::Duration took = clock_.SinceBoot() - before;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (results[i].kind != GroupedResult::Kind::kDone) continue;
+    const Change& change = *changes[i].change;
+    const absl::StatusOr<CommitResult>& answer = results[i].result;
+    Record(StoreCall::kCommit, took, answer.status());
+    if (options_.spans) {
+      const ActiveSpan active(observed[i].call ? &*observed[i].call : nullptr);
+      options_.spans->Record(change, answer, took, std::move(observed[i].begun));
+    }
+    CountAnswer(change, answer);
+  }
+  return results;
 }
 
 absl::Status ObservedStore::StageUpload(const SessionKey& key, const UploadId& upload,

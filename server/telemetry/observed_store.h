@@ -78,6 +78,8 @@ class ObservedStore final : public SessionStore {
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  // Each change that is done counts as a Commit, and took as long as all.
+  std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
@@ -107,6 +109,7 @@ class ObservedStore final : public SessionStore {
 
  private:
   void Record(StoreCall call, absl::Duration took, const absl::Status& status);
+  void CountAnswer(const Change& change, const absl::StatusOr<CommitResult>& answer);
   void CountApplied(const Change& change, const CommitResult& result);
   // Times `act` and records its answer; says in `took` how long it took.
   template <typename Act>

@@ -58,8 +58,7 @@ void StoreMetrics::OnSessions(std::function<SessionCounts()> count) {
 std::optional<RecordedSpan> StoreMetrics::CurrentSpan() const {
   const Span* const span = tracer_ == nullptr ? nullptr : ActiveSpan::OfThisThread();
   if (span == nullptr) return std::nullopt;
-  return RecordedSpan{
-      .trace_id = span->trace_id, .span_id = span->span_id, .trace_state = span->trace_state};
+  return RecordOf(*span);
 }
 
 void StoreMetrics::StatementEnded(const StatementRun& run, const std::vector<RecordedSpan>& spans) {

@@ -98,6 +98,12 @@ absl::StatusOr<CommitResult> MutantStore::Commit(const Change& change) {
   return answer;
 }
 
+std::vector<GroupedResult> MutantStore::CommitMany(const std::vector<GroupedChange>& changes) {
+  std::vector<GroupedResult> results = SessionStore::CommitMany(changes);
+  if (hooks_.grouped) hooks_.grouped(results);
+  return results;
+}
+
 absl::Status MutantStore::StageUpload(const SessionKey& key, const UploadId& upload,
                                       uint64_t offset, std::string_view bytes) {
   const absl::MutexLock lock(&mutex_);

@@ -4,6 +4,8 @@
 #include "tests/contract/mutants.h"
 #include "tests/contract/suite.h"
 
+#include <algorithm>
+
 namespace holdfast::test {
 namespace {
 
@@ -19,7 +21,34 @@ RequestRow* RowOf(Stage& stage, const Change& change) {
 
 absl::Status Instead(Reason reason) { return Refusal(reason, "another word for it"); }
 
+bool IsDone(const GroupedResult& result) { return result.kind == GroupedResult::Kind::kDone; }
+
 const std::vector<Mutant> kMutants = {
+    {"answers-each-change-of-a-group-with-the-next-ones-result",
+     {.grouped =
+          [](std::vector<GroupedResult>& results) {
+            std::rotate(results.begin(), results.begin() + 1, results.end());
+          }}},
+    {"says-of-what-it-has-applied-in-a-group-that-nothing-was-done",
+     {.grouped =
+          [](std::vector<GroupedResult>& results) {
+            for (GroupedResult& result : results) result.kind = GroupedResult::Kind::kAlone;
+          }}},
+    {"says-of-what-it-could-not-write-in-a-group-that-it-is-done",
+     {.grouped =
+          [](std::vector<GroupedResult>& results) {
+            for (GroupedResult& result : results) {
+              if (!IsDone(result)) result = {.kind = GroupedResult::Kind::kDone};
+            }
+          }}},
+    {"fails-a-whole-group-for-one-change-of-it",
+     {.grouped =
+          [](std::vector<GroupedResult>& results) {
+            if (std::ranges::all_of(results, IsDone)) return;
+            for (GroupedResult& result : results) {
+              if (IsDone(result)) result.result = Instead(Reason::kStoreUnavailable);
+            }
+          }}},
     {"forgets-requests", {.change = [](Stage&, Change& change) { change.request.reset(); }}},
     {"says-of-everything-that-it-never-was",
      {.outcome =

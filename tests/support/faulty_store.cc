@@ -2,6 +2,7 @@
 
 #include "session/refusal.h"
 #include "session/status_macros.h"
+#include "tests/support/grouped_commit.h"
 
 #include <algorithm>
 #include <utility>
@@ -79,7 +80,11 @@ auto FaultyStore::Through(FaultyCall call, const Act& act) -> decltype(act()) {
   return answer;
 }
 
-StoreDescription FaultyStore::Describe() const { return store_->Describe(); }
+StoreDescription FaultyStore::Describe() const {
+  StoreDescription description = store_->Describe();
+  description.groups_at_once = std::max(description.groups_at_once, groups_at_once_);
+  return description;
+}
 absl::Status FaultyStore::Init() { return store_->Init(); }
 absl::Status FaultyStore::Activate() { return store_->Activate(); }
 absl::Status FaultyStore::Deactivate() { return store_->Deactivate(); }
@@ -101,8 +106,37 @@ absl::StatusOr<Loaded> FaultyStore::LoadForOutcome(const SessionKey& key,
 absl::StatusOr<CommitResult> FaultyStore::Commit(const Change& change) {
   return Through(FaultyCall::kCommit, [&]() -> absl::StatusOr<CommitResult> {
     RETURN_IF_ERROR(RunInjected(change.key));
-    return store_->Commit(change);
+    return grouped_ ? CommitInGroup(*store_, change) : store_->Commit(change);
   });
+}
+
+std::vector<GroupedResult> FaultyStore::CommitMany(const std::vector<GroupedChange>& changes) {
+  std::vector<GroupedResult> results(changes.size());
+  const Fault of_all = Take(FaultyCall::kCommitMany);
+  if (of_all.held) of_all.held->Wait();
+  if (!of_all.before.ok()) return results;
+  std::vector<GroupedChange> passed;
+  std::vector<size_t> places;
+  std::vector<Fault> faults;
+  for (size_t place = 0; place < changes.size(); ++place) {
+    Fault fault = Take(FaultyCall::kCommit);
+    if (fault.held) fault.held->Wait();
+    if (!fault.before.ok() || !RunInjected(changes[place].change->key).ok()) continue;
+    passed.push_back(changes[place]);
+    places.push_back(place);
+    faults.push_back(std::move(fault));
+  }
+  std::vector<GroupedResult> answers = store_->CommitMany(passed);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const bool lost = !of_all.after.ok() || !faults[i].after.ok();
+    GroupedResult& result = results[places[i]];
+    if (lost) {
+      result.kind = GroupedResult::Kind::kInDoubt;
+    } else {
+      result = std::move(answers[i]);
+    }
+  }
+  return results;
 }
 
 absl::Status FaultyStore::StageUpload(const SessionKey& key, const UploadId& upload,

@@ -32,6 +32,7 @@ enum class FaultyCall : uint8_t {
   kAny,
   kLoad,
   kCommit,
+  kCommitMany,
   kStage,
   kRead,
   kList,
@@ -75,6 +76,10 @@ class FaultyStore final : public SessionStore {
   // From now on each load and commit of `key` runs `fault` first. An error that it returns is the
   // call's answer, and an exception that it throws leaves the call.
   void InjectFault(const SessionKey& key, std::function<absl::Status()> fault);
+  // From now on Commit commits by CommitMany what may be.
+  void CommitInGroups() { grouped_ = true; }
+  // Says from now on that so many calls of CommitMany at once are worth making.
+  void OfferGroups(size_t at_once) { groups_at_once_ = at_once; }
   // The calls of that kind so far.
   [[nodiscard]] int Calls(FaultyCall call) const;
 
@@ -87,6 +92,10 @@ class FaultyStore final : public SessionStore {
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  // Each of the changes counts as a commit too, and meets the faults of one: it fails alone, and
+  // where its reply is lost it is in doubt. A call that fails has done nothing, and one whose reply
+  // is lost leaves all changes in doubt.
+  std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
@@ -129,6 +138,8 @@ class FaultyStore final : public SessionStore {
   auto Through(FaultyCall call, const Act& act) -> decltype(act());
 
   const std::unique_ptr<SessionStore> store_;
+  bool grouped_ = false;
+  size_t groups_at_once_ = 0;
   mutable absl::Mutex mutex_;
   std::vector<Fault> faults_ ABSL_GUARDED_BY(mutex_);
   bool incomplete_ ABSL_GUARDED_BY(mutex_) = false;

@@ -3,13 +3,13 @@
 //   const absl::MutexLock lock(&mutex_);
 //   ...
 //   const Unlocked unlocked(mutex_);
-#ifndef HOLDFAST_STORE_FS_UNLOCKED_H_
-#define HOLDFAST_STORE_FS_UNLOCKED_H_
+#ifndef HOLDFAST_SESSION_UNLOCKED_H_
+#define HOLDFAST_SESSION_UNLOCKED_H_
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 
-namespace holdfast::fs {
+namespace holdfast {
 
 class Unlocked {
  public:
@@ -25,6 +25,6 @@ class Unlocked {
   absl::Mutex& mutex_;
 };
 
-}  // namespace holdfast::fs
+}  // namespace holdfast
 
-#endif  // HOLDFAST_STORE_FS_UNLOCKED_H_
+#endif  // HOLDFAST_SESSION_UNLOCKED_H_

@@ -1,0 +1,99 @@
+// The halves of the calls whose changes are committed together.
+#include "session/check_command.h"
+#include "session/marks.h"
+#include "session/refusal.h"
+#include "session/secret_check.h"
+#include "session/sessions.h"
+#include "session/status_macros.h"
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+template <typename Command>
+constexpr bool kBegins = std::is_same_v<Command, BeginTurnCommand>;
+
+// Whether the call reads or writes something else behind its change.
+template <typename Command>
+bool DoesMore(const Head& head) {
+  return EndingMark(head) != nullptr || (kBegins<Command> && head.sm_slot_pending);
+}
+
+template <typename Command>
+bool IsValid(const SecretScanner& secrets, const Command& command) {
+  if constexpr (kBegins<Command>) {
+    return CheckSecrets(secrets, command).ok();
+  } else {
+    return CheckCommand(secrets, command).ok();
+  }
+}
+
+}  // namespace
+
+template <typename Command>
+std::optional<PreparedChange> Sessions::Prepare(const Caller& caller, const Command& command) {
+  if (!IsValid(secrets_, command)) return std::nullopt;
+  SessionKey key{caller.tenant, command.session};
+  const HeadCache::Moment asked_at = heads_.Now();
+  const std::optional<Head> head = heads_.Find(key);
+  if (!head || DoesMore<Command>(*head)) return std::nullopt;
+  absl::StatusOr<Decision> decision = Decide(*head, caller, command);
+  if (!decision.ok() || !decision->change) return std::nullopt;
+  return PreparedChange{
+      .key = std::move(key), .change = *std::move(decision->change), .asked_at = asked_at};
+}
+
+template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const BeginTurnCommand&);
+template std::optional<PreparedChange> Sessions::Prepare(const Caller&,
+                                                         const AppendJournalCommand&);
+template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const CommitTurnCommand&);
+template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const WriteCommand&);
+template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const AbandonTurnCommand&);
+
+absl::StatusOr<Done> Sessions::Settle(const AppendJournalCommand& /*command*/,
+                                      PreparedChange prepared,
+                                      absl::StatusOr<CommitResult> result) {
+  auto answer = Answer(prepared.key, prepared.change, prepared.asked_at, result);
+  if (answer) return *std::move(answer);
+  return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
+}
+
+absl::StatusOr<Done> Sessions::SettleAsked(PreparedChange prepared,
+                                           absl::StatusOr<CommitResult> result) {
+  const SessionKey key = prepared.key;
+  ASSIGN_OR_RETURN(Done done,
+                   Settle(AppendJournalCommand(), std::move(prepared), std::move(result)));
+  CloseIfCancelled(key, done);
+  return done;
+}
+
+absl::StatusOr<Begun> Sessions::Settle(const BeginTurnCommand& /*command*/, PreparedChange prepared,
+                                       absl::StatusOr<CommitResult> result) {
+  const SessionKey key = prepared.key;
+  ASSIGN_OR_RETURN(Done done, SettleAsked(std::move(prepared), std::move(result)));
+  return HandOut(key, std::move(done));
+}
+
+absl::StatusOr<Done> Sessions::Settle(const CommitTurnCommand& command, PreparedChange prepared,
+                                      absl::StatusOr<CommitResult> result) {
+  const SessionKey key = prepared.key;
+  absl::StatusOr<Done> done = SettleAsked(std::move(prepared), std::move(result));
+  RETURN_IF_ERROR(failures_.Judge(key, command.turn, done.status()));
+  return done;
+}
+
+absl::StatusOr<Done> Sessions::Settle(const WriteCommand& /*command*/, PreparedChange prepared,
+                                      absl::StatusOr<CommitResult> result) {
+  return SettleAsked(std::move(prepared), std::move(result));
+}
+
+absl::StatusOr<Done> Sessions::Settle(const AbandonTurnCommand& /*command*/,
+                                      PreparedChange prepared,
+                                      absl::StatusOr<CommitResult> result) {
+  return SettleAsked(std::move(prepared), std::move(result));
+}
+
+}  // namespace holdfast
