@@ -3,6 +3,7 @@
 #include "session/answers.h"
 #include "session/bounds.h"
 #include "session/codec/records.h"
+#include "session/exceptions.h"
 #include "session/guard.h"
 #include "session/off_core.h"
 #include "session/refusal.h"
@@ -15,6 +16,7 @@
 #include "absl/time/time.h"
 
 #include <algorithm>
+#include <list>
 #include <random>
 #include <utility>
 #include <variant>
@@ -69,6 +71,9 @@ void PauseAfterLoss(int lost) {
   const OffCore waiting;
   absl::SleepFor(kPauseAfterLoss * lost * jitter);
 }
+
+// A change of a group that must be decided by itself.
+absl::Status MayNotRead() { return absl::AbortedError(""); }
 
 // Whether the change would be refused if somebody held a live lease.
 bool NeedsFree(const Change& change, Head head) {
@@ -150,21 +155,24 @@ absl::StatusOr<Loaded> Commits::LoadForOutcome(const SessionKey& key, const Requ
   return Loaded{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
 }
 
-// What this server remembers. A lease may have ended since: whether it has is asked by the write.
-absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
+// A lease may have ended since: whether it has is asked by the write.
+Commits::Basis Commits::BasisOf(KnownHead known) {
   Basis basis;
-  if (std::optional<KnownHead> known = heads_.Find(change.key)) {
-    basis.standing.version = known->version;
-    basis.standing.sum = known->sum;
-    basis.standing.head = std::move(known->head);
-    LeaseRecord& lease = basis.standing.head.lease;
-    lease.state = lease.held ? LeaseState::kExpired : LeaseState::kFree;
-    return basis;
-  }
+  basis.standing.version = known.version;
+  basis.standing.sum = known.sum;
+  basis.standing.head = std::move(known.head);
+  LeaseRecord& lease = basis.standing.head.lease;
+  lease.state = lease.held ? LeaseState::kExpired : LeaseState::kFree;
+  return basis;
+}
+
+absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
+  if (std::optional<KnownHead> known = heads_.Find(change.key)) return BasisOf(*std::move(known));
   if (!change.create) {
     return FreshBasis(change.key,
                       change.request ? std::optional(change.request->id) : std::nullopt);
   }
+  Basis basis;
   basis.standing.refusal = Refusal(Reason::kSessionNotFound, "no session of this id is known");
   return basis;
 }
@@ -172,14 +180,17 @@ absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
 absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
   const Turns::Turn turn(turns_, change.key);
   RETURN_IF_ERROR(turn.status());
-  Progress progress;
+  const Earlier earlier = earlier_.Find(change.key).value_or(Earlier());
+  if (earlier.lost > 0) earlier_.Forget(change.key);
+  Progress progress{.lost = earlier.lost};
   ASSIGN_OR_RETURN(progress.basis, FirstBasis(change));
   absl::Status given_up;
   for (int round = 0; round < kRounds; ++round) {
     given_up = TryOnce(change, progress);
     if (progress.answer) {
       // Whatever a broken connection carried out has told nobody here.
-      if (progress.broken > 0) Tell(change.key);
+      if (progress.broken > 0 || earlier.in_doubt) Tell(change.key);
+      if (earlier.in_doubt) earlier_.Forget(change.key);
       return *std::move(progress.answer);
     }
     if (!given_up.ok()) break;
@@ -246,14 +257,15 @@ absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Ba
   return DecideOnHead(change, basis);
 }
 
-absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, const Basis& basis) {
+absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, const Basis& basis,
+                                                        Reads reads) {
   const Head& head = basis.standing.head;
   Decision decision;
   if (auto refusal = CheckGuard(head, change.guard, change.entries)) {
     decision.answer = Refused(refusal->ToStatus(), head);
     return decision;
   }
-  ASSIGN_OR_RETURN(const JournalEntry* const rewritten, FindRewritten(change, head));
+  ASSIGN_OR_RETURN(const JournalEntry* const rewritten, FindRewritten(change, head, reads));
   if (rewritten != nullptr) {
     decision.answer = Refused(EntryReused(*rewritten), head);
     return decision;
@@ -275,29 +287,33 @@ absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, co
                      .needs_free = NeedsFree(change, head),
                      .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
   decision.applied = Apply(head, change, Facts());
-  RETURN_IF_ERROR(CheckBounds(change.key, basis, decision));
+  RETURN_IF_ERROR(CheckBounds(change.key, basis, reads, decision));
   return decision;
 }
 
-absl::Status Commits::CheckBounds(const SessionKey& key, const Basis& basis, Decision& decision) {
+absl::Status Commits::CheckBounds(const SessionKey& key, const Basis& basis, Reads reads,
+                                  Decision& decision) {
   const Head& head = basis.standing.head;
   std::optional<Refusal> refusal = CheckAttributes(head, decision.applied.head);
   if (!refusal) {
-    ASSIGN_OR_RETURN(decision.slots,
-                     slot_counts_.Check({.key = key, .sum = basis.standing.sum, .head = head},
-                                        decision.applied));
+    const SlotBasis slots{.key = key, .sum = basis.standing.sum, .head = head};
+    if (reads == Reads::kMayNot && !slot_counts_.Knows(slots, decision.applied))
+      return MayNotRead();
+    ASSIGN_OR_RETURN(decision.slots, slot_counts_.Check(slots, decision.applied));
     refusal = decision.slots.refusal;
   }
   if (refusal) decision.answer = Refused(refusal->ToStatus(), head);
   return absl::OkStatus();
 }
 
-absl::StatusOr<const JournalEntry*> Commits::FindRewritten(const Change& change, const Head& head) {
+absl::StatusOr<const JournalEntry*> Commits::FindRewritten(const Change& change, const Head& head,
+                                                           Reads reads) {
   if (change.entries.empty()) return nullptr;
   const TurnNumber turn = change.entries.front().turn;
   const auto last = LastEntryOf(head, turn).value_or(EntryNumber());
   const EntryNumber first = change.entries.front().number;
   if (first > last) return nullptr;
+  if (reads == Reads::kMayNot) return MayNotRead();
   const EntryNumber until = std::min(last, change.entries.back().number);
   const JournalPart part = PartOf(head, turn);
   const uint64_t behind = std::max(part.behind.value(), part.began.value() + first.value() - 1);
@@ -317,9 +333,14 @@ absl::StatusOr<const JournalEntry*> Commits::FindRewritten(const Change& change,
 
 absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision decision) {
   decision.change.applied = &decision.applied;
-  const HeadRow head_row(change, decision.applied);
-  decision.change.row = &head_row;
-  const Written written = committer_.Write(decision.change);
+  const HeadRow row(change, decision.applied);
+  decision.change.row = &row;
+  return TakeAnswer(committer_.Write(decision.change), row, decision);
+}
+
+absl::StatusOr<Commits::Attempt> Commits::TakeAnswer(const Written& written,
+                                                     const HeadRow& head_row, Decision& decision) {
+  const Change& change = *decision.change.change;
   RETURN_IF_ERROR(written.unreached);
   Attempt attempt;
   if (written.failure) {
@@ -352,6 +373,83 @@ absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision d
   Publish(change, *attempt.applied,
           {.version = rows.Int(row, 0), .sum = head_row.sum, .head = attempt.applied->head});
   return attempt;
+}
+
+struct Commits::Member {
+  explicit Member(size_t nth) : place(nth) {}
+
+  size_t place;  // among the changes of its group
+  std::optional<Turns::Turn> turn;
+  Decision decision;
+  HeadRow row;
+};
+
+bool Commits::DecideForGroup(const Change& change, Member& member) {
+  std::optional<KnownHead> known = heads_.Find(change.key);
+  if (!known || change.create || change.tombstone || change.upload) return false;
+  member.turn.emplace(turns_, change.key, WhenTaken::kRefuse);
+  if (!member.turn->status().ok()) return false;
+  absl::StatusOr<Decision> decision =
+      DecideOnHead(change, BasisOf(*std::move(known)), Reads::kMayNot);
+  if (!decision.ok() || decision->answer) return false;
+  member.decision = *std::move(decision);
+  member.row = HeadRow(change, member.decision.applied);
+  member.decision.change.applied = &member.decision.applied;
+  member.decision.change.row = &member.row;
+  return committer_.MayJoin(member.decision.change);
+}
+
+std::vector<GroupedResult> Commits::CommitMany(const std::vector<GroupedChange>& changes) {
+  std::list<Member> members;
+  std::vector<GroupedWrite> writes;
+  for (size_t place = 0; place < changes.size(); ++place) {
+    const GroupedChange& grouped = changes[place];
+    Member& member = members.emplace_back(place);
+    if (!DecideForGroup(*grouped.change, member)) {
+      members.pop_back();
+      continue;
+    }
+    const DecidedChange& decided = member.decision.change;
+    writes.push_back({.change = &decided, .bytes = BytesOf(decided), .span = grouped.span});
+  }
+  std::vector<GroupedResult> results(changes.size());
+  if (writes.empty()) return results;
+  const std::vector<std::optional<Written>> written = committer_.WriteMany(writes);
+  auto next = written.begin();
+  for (Member& member : members) {
+    GroupedResult& result = results[member.place];
+    if (*next && CatchException([&] { result = Answer(**next, member); })) {
+      result.kind = GroupedResult::Kind::kInDoubt;
+    }
+    if (result.kind == GroupedResult::Kind::kInDoubt) Remember(member, {.in_doubt = true});
+    ++next;
+  }
+  return results;
+}
+
+void Commits::Remember(const Member& member, const Earlier& earlier) {
+  earlier_.Put(member.decision.change.change->key, earlier, [](const Earlier&) { return false; });
+}
+
+GroupedResult Commits::Answer(const Written& written, Member& member) {
+  using Kind = GroupedResult::Kind;
+  absl::StatusOr<Attempt> attempt = TakeAnswer(written, member.row, member.decision);
+  if (!attempt.ok()) return {.kind = Kind::kDone, .result = attempt.status()};
+  if (attempt->applied) {
+    // Refusals are for the whole way, which sees the stored reply too.
+    if (attempt->applied->kind != CommitResult::Kind::kApplied) return {};
+    return {.kind = Kind::kDone, .result = *std::move(attempt->applied)};
+  }
+  if (attempt->moved) return {};
+  if (LostToAnother(attempt->failure)) {
+    Remember(member, {.lost = 1});
+    return {};
+  }
+  healthy_ = false;
+  if (attempt->failure.effect == Effect::kNone) {
+    return {.kind = Kind::kDone, .result = RefusalFor(attempt->failure)};
+  }
+  return {.kind = Kind::kInDoubt};
 }
 
 void Commits::Publish(const Change& change, const CommitResult& result, KnownHead known) {

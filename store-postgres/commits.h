@@ -9,6 +9,8 @@
 #include "session/apply.h"
 #include "session/change.h"
 #include "session/event_bell.h"
+#include "session/limits.h"
+#include "session/lru_cache.h"
 #include "session/store.h"
 #include "store-postgres/change_rows.h"
 #include "store-postgres/committer.h"
@@ -29,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace holdfast::pg {
 
@@ -52,6 +55,9 @@ class Commits {
   absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request);
   // As SessionStore::Commit.
   absl::StatusOr<CommitResult> Commit(const Change& change);
+  // As SessionStore::CommitMany. A change goes alone unless it can be decided on a head that is
+  // remembered, without a statement.
+  std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes);
 
   // False when the last change failed for the database's sake.
   [[nodiscard]] bool healthy() const { return healthy_; }
@@ -80,6 +86,20 @@ class Commits {
     Failure failure;
   };
 
+  // One of several changes that are written together.
+  struct Member;
+  // What became of a change in its group, for when it is committed alone.
+  struct Earlier {
+    bool in_doubt = false;  // it may have been written
+    int lost = 0;           // as in Progress
+    friend size_t HeapSize(const Earlier&) { return 0; }
+  };
+  // Sessions with such a change; of more the oldest is forgotten.
+  static constexpr LruBounds kEarlierMost = {.entries = 1024, .bytes = kMiB};
+
+  // Whether a decision may ask the database. Where it would have to and may not, it is ABORTED.
+  enum class Reads : uint8_t { kMay, kMayNot };
+
   // A change under way.
   struct Progress {
     Basis basis;
@@ -91,6 +111,8 @@ class Commits {
   [[nodiscard]] StoreFacts Facts() const;
   // Decides, and writes what was decided. An error gives the change up.
   absl::Status TryOnce(const Change& change, Progress& progress);
+  // What this server remembers.
+  static Basis BasisOf(KnownHead known);
   absl::StatusOr<Basis> FirstBasis(const Change& change);
   // The caller holds the session's turn. A stored reply in it has been flushed.
   absl::StatusOr<Basis> FreshBasis(const SessionKey& key, const std::optional<RequestId>& request);
@@ -99,13 +121,25 @@ class Commits {
   // The caller holds the session's turn. It has been flushed and has reached the standby.
   absl::StatusOr<Basis> FlushedBasis(const SessionKey& key, const RequestId& request);
   absl::StatusOr<Decision> Decide(const Change& change, const Basis& basis);
-  absl::StatusOr<Decision> DecideOnHead(const Change& change, const Basis& basis);
+  absl::StatusOr<Decision> DecideOnHead(const Change& change, const Basis& basis,
+                                        Reads reads = Reads::kMay);
   // Makes the decision a refusal when the session would hold more than it may.
-  absl::Status CheckBounds(const SessionKey& key, const Basis& basis, Decision& decision);
+  absl::Status CheckBounds(const SessionKey& key, const Basis& basis, Reads reads,
+                           Decision& decision);
   // The entry of `change` whose number stands for another one, or nullptr.
-  absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change, const Head& head);
+  absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change, const Head& head,
+                                                    Reads reads);
+  // Decides `change` for a group of changes; false when it must go alone.
+  bool DecideForGroup(const Change& change, Member& member);
+  // What the database answered to a change of a group.
+  GroupedResult Answer(const Written& written, Member& member);
+  // Remembers it for the change of `member`, which goes alone.
+  void Remember(const Member& member, const Earlier& earlier);
   // One attempt; an error when there was none, for want of a connection.
   absl::StatusOr<Attempt> Write(const Change& change, Decision decision);
+  // What was written of `decision`, or why nothing was.
+  absl::StatusOr<Attempt> TakeAnswer(const Written& written, const HeadRow& row,
+                                     Decision& decision);
   absl::StatusOr<Basis> ReadBasis(const Rows& rows, size_t row, const SessionKey& key);
   void Publish(const Change& change, const CommitResult& result, KnownHead known);
   // Those who watch the session, here and at the other servers.
@@ -121,6 +155,7 @@ class Commits {
   Turns turns_;
   Committer committer_;
   std::atomic<bool> healthy_ = true;
+  LruCache<Earlier> earlier_{kEarlierMost};
 };
 
 }  // namespace holdfast::pg

@@ -29,19 +29,6 @@ constexpr Statement kChangeMany = {
     " $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,"
     " $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56)"};
 
-size_t BytesOf(const DecidedChange& change) {
-  const Applied& applied = *change.applied;
-  size_t bytes = change.row->record.size();
-  for (const Event& event : applied.events) bytes += static_cast<size_t>(SizeOf(event));
-  if (applied.audit) bytes += static_cast<size_t>(SizeOf(*applied.audit));
-  for (const Message& message : applied.messages) bytes += message.data.size();
-  for (const Slot& slot : applied.slots) bytes += slot.data.size();
-  for (const JournalEntry& entry : applied.entries) {
-    bytes += entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
-  }
-  return bytes;
-}
-
 Written From(Answer answer, const Statement& statement, const Database& database) {
   Written written;
   if (Failure* const failure = std::get_if<Failure>(&answer)) {
@@ -99,8 +86,21 @@ Written Send(const Statement& statement, const Params& params,
 
 }  // namespace
 
+size_t BytesOf(const DecidedChange& change) {
+  const Applied& applied = *change.applied;
+  size_t bytes = change.row->record.size();
+  for (const Event& event : applied.events) bytes += static_cast<size_t>(SizeOf(event));
+  if (applied.audit) bytes += static_cast<size_t>(SizeOf(*applied.audit));
+  for (const Message& message : applied.messages) bytes += message.data.size();
+  for (const Slot& slot : applied.slots) bytes += slot.data.size();
+  for (const JournalEntry& entry : applied.entries) {
+    bytes += entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
+  }
+  return bytes;
+}
+
 Written Committer::Write(const DecidedChange& change) {
-  Written written = MayJoin(change) ? WriteTogether(change) : WriteAlone(change, WhenLocked::kWait);
+  Written written = MayJoin(change) ? WriteTogether(change) : WriteAlone(change);
   Note(change.change->key, written);
   return written;
 }
@@ -128,19 +128,18 @@ void Committer::SetWritersMost(int writers) {
 }
 
 Written Committer::WriteTogether(const DecidedChange& change) {
-  Member self{.place = {},
-              .change = &change,
-              .bytes = BytesOf(change),
-              .span = database_.meter.CurrentSpan(),
-              .written = {},
-              .called = {}};
+  Member self{
+      .place = {},
+      .write = {.change = &change, .bytes = BytesOf(change), .span = database_.meter.CurrentSpan()},
+      .written = {},
+      .called = {}};
   self.place.push_back(&self);
   if (!Queue(self)) {
     const OffCore waiting;
     self.called.WaitForNotification();
   }
   if (self.writes) Lead(self);
-  return self.alone ? WriteAlone(change, WhenLocked::kWait) : std::move(self.written);
+  return self.alone ? WriteAlone(change) : std::move(self.written);
 }
 
 bool Committer::Queue(Member& self) {
@@ -189,11 +188,16 @@ Committer::Member* Committer::NextWriter() {
   return next;
 }
 
-Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locked) const {
+Written Committer::WriteAlone(const DecidedChange& change) const {
+  return WriteOne(change, WhenLocked::kWait, database_.CurrentSpans());
+}
+
+Written Committer::WriteOne(const DecidedChange& change, WhenLocked when_locked,
+                            const std::vector<RecordedSpan>& spans) const {
   Written written = Send(kChange,
                          ParamsOf(change, when_locked,
                                   {.writer = database_.writer, .now = database_.store_clock.Now()}),
-                         database_.CurrentSpans(), database_);
+                         spans, database_);
   if (written.rows && !written.rows->Bool(0, kOutcomeSkipped)) {
     database_.meter.GroupWritten({.changes = 1, .bytes = BytesOf(change)});
   }
@@ -201,9 +205,9 @@ Written Committer::WriteAlone(const DecidedChange& change, WhenLocked when_locke
 }
 
 void Committer::FillBatch(Batch& batch) {
-  size_t bytes = batch.front()->bytes;
+  size_t bytes = batch.front()->write.bytes;
   while (!waiting_.empty() && batch.size() < group_) {
-    bytes += waiting_.front()->bytes;
+    bytes += waiting_.front()->write.bytes;
     if (bytes > kChangeBytes) break;
     batch.splice(batch.end(), waiting_, waiting_.begin());
   }
@@ -211,40 +215,54 @@ void Committer::FillBatch(Batch& batch) {
 
 // The members are nobody else's until they are called.
 void Committer::Run(const Batch& batch) const {
-  if (batch.size() == 1) {
-    Member& only = *batch.front();
+  std::vector<GroupedWrite> writes;
+  writes.reserve(batch.size());
+  for (const Member* member : batch) writes.push_back(member->write);
+  std::vector<std::optional<Written>> written = WriteMany(writes);
+  auto next = written.begin();
+  for (Member* const member : batch) {
+    member->alone = !next->has_value();
+    if (!member->alone) member->written = *std::move(*next);
+    ++next;
+  }
+}
+
+std::vector<std::optional<Written>> Committer::WriteMany(
+    const std::vector<GroupedWrite>& writes) const {
+  std::vector<std::optional<Written>> written(writes.size());
+  std::vector<RecordedSpan> spans;
+  for (const GroupedWrite& write : writes) {
+    if (write.span) spans.push_back(*write.span);
+  }
+  if (writes.size() == 1) {
     const bool waits = Sabotaged(Saboteur::kWaitForLockedRow);
-    only.written = WriteAlone(*only.change, waits ? WhenLocked::kWait : WhenLocked::kSkip);
-    only.alone = only.written.rows && only.written.rows->Bool(0, kOutcomeSkipped);
-    return;
+    Written only =
+        WriteOne(*writes.front().change, waits ? WhenLocked::kWait : WhenLocked::kSkip, spans);
+    if (!only.rows || !only.rows->Bool(0, kOutcomeSkipped)) written.front() = std::move(only);
+    return written;
   }
   std::vector<const DecidedChange*> changes;
-  std::vector<RecordedSpan> spans;
-  changes.reserve(batch.size());
-  for (const Member* member : batch) {
-    changes.push_back(member->change);
-    if (member->span) spans.push_back(*member->span);
-  }
-  const Written all =
+  changes.reserve(writes.size());
+  for (const GroupedWrite& write : writes) changes.push_back(write.change);
+  Written all =
       Send(kChangeMany,
            ParamsOfMany(changes, {.writer = database_.writer, .now = database_.store_clock.Now()}),
            spans, database_);
-  // Certainly rolled back for the sake of one of them: each is tried by itself. If for somebody
-  // else's sake, then after a while.
   if (all.rows) {
     uint64_t bytes = 0;
-    for (const Member* member : batch) bytes += member->bytes;
-    database_.meter.GroupWritten({.changes = batch.size(), .bytes = bytes});
+    for (const GroupedWrite& write : writes) bytes += write.bytes;
+    database_.meter.GroupWritten({.changes = writes.size(), .bytes = bytes});
   }
-  const bool undone =
-      all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure);
-  size_t row = 0;
-  for (Member* const member : batch) {
-    member->written = all;
-    member->written.row = row;
-    member->alone = undone || (all.rows && all.rows->Bool(row, kOutcomeSkipped));
-    ++row;
+  // Certainly rolled back for the sake of one of them: each is tried by itself. If for somebody
+  // else's sake, then after a while.
+  if (all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure)) {
+    return written;
   }
+  for (; all.row < writes.size(); ++all.row) {
+    const bool skipped = all.rows && all.rows->Bool(all.row, kOutcomeSkipped);
+    if (!skipped) written[all.row] = all;
+  }
+  return written;
 }
 
 }  // namespace holdfast::pg

@@ -24,6 +24,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace holdfast::pg {
 
@@ -34,6 +35,16 @@ struct Written {
   std::optional<Failure> failure;
   absl::Status unreached;  // there was no connection to write over
 };
+
+// A change to be written with others.
+struct GroupedWrite {
+  const DecidedChange* change = nullptr;
+  size_t bytes = 0;
+  std::optional<RecordedSpan> span;
+};
+
+// How many bytes a change writes.
+size_t BytesOf(const DecidedChange& change);
 
 // The columns of holdfast.outcome behind those of a standing.
 enum OutcomeColumn : size_t {
@@ -55,6 +66,14 @@ class Committer {
   // others: one that cannot be written and one whose row is locked spoil nobody.
   Written Write(const DecidedChange& change);
 
+  // Writes changes together that MayJoin, each of another session, in one statement that waits for
+  // no lock. nullopt for one that must be written by itself: its row is locked, or the statement
+  // was certainly rolled back for the sake of one of them.
+  [[nodiscard]] std::vector<std::optional<Written>> WriteMany(
+      const std::vector<GroupedWrite>& writes) const;
+  // Whether it may be written with others.
+  bool MayJoin(const DecidedChange& change);
+
   // How many writes of several changes may be under way at once: more than one pays where a flush
   // is long.
   void SetWritersMost(int writers);
@@ -72,22 +91,20 @@ class Committer {
 
   struct Member {
     Batch place;  // the member itself, unless it waits or is being written
-    const DecidedChange* change = nullptr;
-    size_t bytes = 0;
-    std::optional<RecordedSpan> span;
+    GroupedWrite write;
     bool writes = false;  // it is to write its own change and what waits
     bool alone = false;   // it must be written again, by its own call
     Written written;
     absl::Notification called;  // written by another, or to write
   };
 
-  // Whether it may be written with others.
-  bool MayJoin(const DecidedChange& change);
   // Remembers the session of a change that the database refused to write.
   void Note(const SessionKey& key, const Written& written);
   // The member's own, or another's, which takes it along.
   Written WriteTogether(const DecidedChange& change);
-  Written WriteAlone(const DecidedChange& change, WhenLocked when_locked) const;
+  [[nodiscard]] Written WriteAlone(const DecidedChange& change) const;
+  [[nodiscard]] Written WriteOne(const DecidedChange& change, WhenLocked when_locked,
+                                 const std::vector<RecordedSpan>& spans) const;
   // True when it may write at once; else it waits to be called.
   bool Queue(Member& self);
   // Writes the member's change with what waits, and calls those it has written and the next writer.

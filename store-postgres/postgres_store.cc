@@ -127,6 +127,7 @@ class PostgresStore final : public SessionStore {
     description.durability = "sync";
     description.warnings = warnings_;
     description.heals = true;
+    description.groups_at_once = group_ > 1 ? groups_at_once_ : 0;
     return description;
   }
 
@@ -181,6 +182,12 @@ class PostgresStore final : public SessionStore {
   }
   absl::StatusOr<CommitResult> Commit(const Change& change) override {
     return Inside([&] { return commits_.Commit(change); });
+  }
+  // What is to be committed alone meets the closed gate there.
+  std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override {
+    const Gate::Pass pass(gate_);
+    if (!pass.entered()) return std::vector<GroupedResult>(changes.size());
+    return commits_.CommitMany(changes);
   }
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override {
@@ -296,7 +303,8 @@ class PostgresStore final : public SessionStore {
       RETURN_IF_ERROR(Probe());
       least = std::min(least, database_.clock.SinceBoot() - began);
     }
-    if (least >= kLongFlush) commits_.SetWritersMost(least >= kVeryLongFlush ? 4 : 2);
+    if (least >= kLongFlush) groups_at_once_ = least >= kVeryLongFlush ? 4 : 2;
+    commits_.SetWritersMost(static_cast<int>(groups_at_once_));
     return absl::OkStatus();
   }
 
@@ -349,6 +357,7 @@ class PostgresStore final : public SessionStore {
   StoreClock store_clock_;
   const size_t group_;
   const size_t connections_;
+  size_t groups_at_once_ = 1;
   Database database_;
   Gate gate_;
   EventBell bell_;

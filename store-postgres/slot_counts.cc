@@ -31,6 +31,13 @@ size_t EverAtMost(const Head& head) {
 
 }  // namespace
 
+bool SlotCounts::Knows(const SlotBasis& basis, const Applied& applied) {
+  const size_t added = SlotsAddedAtMost(basis.head, applied);
+  if (added == 0) return true;
+  const std::optional<size_t> known = Find(basis);
+  return known && *known + added <= kSlotsPerSession;
+}
+
 absl::StatusOr<SlotVerdict> SlotCounts::Check(const SlotBasis& basis, const Applied& applied) {
   const size_t added = SlotsAddedAtMost(basis.head, applied);
   const std::optional<size_t> known = Find(basis);

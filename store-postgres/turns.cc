@@ -8,13 +8,14 @@
 
 namespace holdfast::pg {
 
-absl::Status Turns::Enter(const SessionKey& key) {
+absl::Status Turns::Enter(const SessionKey& key, WhenTaken when_taken) {
   const absl::MutexLock lock(&mutex_);
   std::unique_ptr<Session>& place = sessions_[key];
   if (place == nullptr) {
     place = std::make_unique<Session>();
     return absl::OkStatus();
   }
+  if (when_taken == WhenTaken::kRefuse) return SessionBusy();
   Session& session = *place;
   if (session.progress.stalled() && session.waiting.size() >= kWaitersPerSession) {
     return SessionBusy();

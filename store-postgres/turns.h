@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 
@@ -20,16 +21,19 @@ namespace holdfast::pg {
 // transaction, or the database is silent.
 inline constexpr absl::Duration kSessionStalledAfter = absl::Seconds(1);
 
+// What a call does when another one holds the session's turn.
+enum class WhenTaken : uint8_t { kWait, kRefuse };
+
 // Any thread may call.
 class Turns {
  public:
   // Holds the session's turn until it goes away, if `status` is OK. Waits for those that came
   // before; in a session that has stalled only kWaitersPerSession do, and each other call is
-  // OVERLOADED with the outcome known.
+  // OVERLOADED with the outcome known. With kRefuse so is each call that would have to wait.
   class Turn {
    public:
-    Turn(Turns& turns, const SessionKey& key)
-        : turns_(turns), key_(key), status_(turns_.Enter(key_)) {}
+    Turn(Turns& turns, const SessionKey& key, WhenTaken when_taken = WhenTaken::kWait)
+        : turns_(turns), key_(key), status_(turns_.Enter(key_, when_taken)) {}
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn() {
@@ -55,7 +59,7 @@ class Turns {
     QueueProgress progress;
   };
 
-  absl::Status Enter(const SessionKey& key);
+  absl::Status Enter(const SessionKey& key, WhenTaken when_taken);
   void Leave(const SessionKey& key);
   static void RefuseCrowd(Session& session);
 

@@ -1,6 +1,7 @@
 #include "tests/contract/postgres_under_test.h"
 
 #include "tests/support/changes.h"
+#include "tests/support/faulty_store.h"
 #include "tests/support/postgres_store.h"
 
 #include "absl/strings/str_cat.h"
@@ -19,12 +20,18 @@ std::string Where(const SessionKey& key) {
 
 class PostgresUnderTest final : public StoreUnderTest {
  public:
-  PostgresUnderTest() {
+  explicit PostgresUnderTest(bool grouped) : grouped_(grouped) {
     database_.StopClock();
     clock().MovesAlong([this](absl::Duration passed) { database_.Advance(passed); });
   }
 
-  std::unique_ptr<SessionStore> Make() override { return database_.Make(clock(), random()); }
+  std::unique_ptr<SessionStore> Make() override {
+    std::unique_ptr<SessionStore> store = database_.Make(clock(), random());
+    if (!grouped_) return store;
+    auto in_groups = std::make_unique<FaultyStore>(std::move(store));
+    in_groups->CommitInGroups();
+    return in_groups;
+  }
 
   // The row of another database, copied as a hand would.
   StoreId PlantForeign(const SessionKey& key) override {
@@ -76,13 +83,18 @@ class PostgresUnderTest final : public StoreUnderTest {
         " AND attgenerated = ''");
   }
 
+  const bool grouped_;
   StoreDatabase database_{WhoseStore::kCommon};
 };
 
 }  // namespace
 
 std::unique_ptr<StoreUnderTest> MakePostgresUnderTest() {
-  return std::make_unique<PostgresUnderTest>();
+  return std::make_unique<PostgresUnderTest>(false);
+}
+
+std::unique_ptr<StoreUnderTest> MakeGroupedPostgresUnderTest() {
+  return std::make_unique<PostgresUnderTest>(true);
 }
 
 }  // namespace holdfast::test

@@ -10,6 +10,8 @@ namespace holdfast::test {
 
 // Over a database of its own in the cluster that the tests share, which goes away with it.
 std::unique_ptr<StoreUnderTest> MakePostgresUnderTest();
+// The same, and every change that may be is committed by CommitMany.
+std::unique_ptr<StoreUnderTest> MakeGroupedPostgresUnderTest();
 
 }  // namespace holdfast::test
 

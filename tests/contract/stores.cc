@@ -14,6 +14,7 @@ const StoreFactory kStores[] = {
     {.name = "faulty", .make = MakeFaultyUnderTest},
     {.name = "fs", .make = MakeFsUnderTest},
     {.name = "postgres", .make = MakePostgresUnderTest},
+    {.name = "postgres_in_groups", .make = MakeGroupedPostgresUnderTest},
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, Contract, ::testing::ValuesIn(kStores),

@@ -3,6 +3,7 @@
 // and nothing is left half done.
 #include "session/exceptions.h"
 #include "tests/postgres/store_fixture.h"
+#include "tests/support/grouped_commit.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 namespace holdfast::test {
@@ -27,8 +29,12 @@ constexpr PageLimit kWhole{.items = 1000, .bytes = 1 << 20};
 
 enum class Loss : uint8_t { kNeverCarriedOut, kAnswerLost, kThrowsBefore, kThrowsBehind };
 
-std::string NameOfLoss(const ::testing::TestParamInfo<Loss>& made) {
-  switch (made.param) {
+// How a change is committed.
+enum class Way : uint8_t { kByItself, kInAGroup };
+using Faulted = std::tuple<Loss, Way>;
+
+const char* NameOf(Loss loss) {
+  switch (loss) {
     case Loss::kNeverCarriedOut:
       return "ItIsNeverCarriedOut";
     case Loss::kAnswerLost:
@@ -39,6 +45,11 @@ std::string NameOfLoss(const ::testing::TestParamInfo<Loss>& made) {
       return "ItThrowsBehind";
   }
   return "";
+}
+
+std::string NameOfFaulted(const ::testing::TestParamInfo<Faulted>& made) {
+  const auto [loss, way] = made.param;
+  return absl::StrCat(NameOf(loss), way == Way::kInAGroup ? "InAGroup" : "");
 }
 
 // What `act` answers; an exception is STORE_UNAVAILABLE, for what became of it is not known.
@@ -96,11 +107,15 @@ class Fault {
   bool hit_ = false;
 };
 
-class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamInterface<Loss> {
+class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamInterface<Faulted> {
  protected:
+  static absl::StatusOr<CommitResult> Commit(SessionStore& store, const Change& change) {
+    if (std::get<Way>(GetParam()) == Way::kByItself) return store.Commit(change);
+    return CommitInGroup(store, change);
+  }
   // Sends the change again, as a client does, until it is answered. One fault costs one call.
   static Receipt Send(SessionStore& store, const Change& change) {
-    auto result = Caught([&] { return store.Commit(change); });
+    auto result = Caught([&] { return Commit(store, change); });
     if (!result.ok()) {
       EXPECT_EQ(ReasonOf(result), "STORE_UNAVAILABLE");
       result = store.Commit(change);
@@ -161,7 +176,7 @@ class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamI
   }
   // The whole conversation with its n-th statement failing. False when it ended untouched.
   bool RunWithFault(size_t n, std::string& picture) {
-    Fault fault(n, GetParam());
+    Fault fault(n, std::get<Loss>(GetParam()));
     Changes changes(Key(absl::StrCat("s", n)), random());
     const auto faulty = AnotherServer(fault.tap());
     fault.Arm();
@@ -199,10 +214,12 @@ TEST_P(PgStatementFaults, AnyStatementMayFailOnce) {
   std::printf("figure: %zu fault points\n", n - 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pg, PgStatementFaults,
-                         ::testing::Values(Loss::kNeverCarriedOut, Loss::kAnswerLost,
-                                           Loss::kThrowsBefore, Loss::kThrowsBehind),
-                         NameOfLoss);
+INSTANTIATE_TEST_SUITE_P(
+    Pg, PgStatementFaults,
+    ::testing::Combine(::testing::Values(Loss::kNeverCarriedOut, Loss::kAnswerLost,
+                                         Loss::kThrowsBefore, Loss::kThrowsBehind),
+                       ::testing::Values(Way::kByItself, Way::kInAGroup)),
+    NameOfFaulted);
 
 }  // namespace
 }  // namespace holdfast::test
