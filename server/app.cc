@@ -143,6 +143,11 @@ absl::Status App::Open() {
                        .on_core = Cores()},
       [this](const std::string& what) { NoteException("task", what); });
   stall_ = std::make_unique<WorkerStall>(parts_.clock.SinceBoot());
+  if (stores_->active().Describe().groups_at_once > 0) {
+    batcher_ = std::make_unique<CommitBatcher>(
+        stores_->active(), *pool_,
+        [this](const std::string& what) { NoteException("batch", what); });
+  }
   admission_ = std::make_unique<Admission>(MemoryBudget());
   staged_ = std::make_unique<StagedBudget>(config.limits.staged_bytes);
   streams_ = std::make_unique<OpenStreams>(
@@ -211,7 +216,8 @@ void App::OpenEdge() {
                                       .resets = resets_.get(),
                                       .unbegun = unbegun_.get(),
                                       .replies = replies_.get(),
-                                      .tracer = tracer_.get()});
+                                      .tracer = tracer_.get(),
+                                      .batcher = batcher_.get()});
 }
 
 absl::StatusOr<std::vector<Descriptor>> App::Bind() {
@@ -426,6 +432,7 @@ void App::Drain() {
   stream_beat_.reset();
   memory_beat_.reset();
   worker_beat_.reset();
+  batcher_.reset();  // before the pool, to which it gives calls
   pool_.reset();
   streams_->RunDeferred();
   stores_->Deactivate();  // ends the wait of the hub's thread, which then lets go of the store

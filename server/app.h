@@ -12,6 +12,7 @@
 #include "server/net/unbegun_bytes.h"
 #include "server/periodic.h"
 #include "server/rpc/admin_service.h"
+#include "server/rpc/commit_batcher.h"
 #include "server/rpc/health_service.h"
 #include "server/rpc/reflection_service.h"
 #include "server/rpc/reset_counter.h"
@@ -149,6 +150,7 @@ class App {
   std::unique_ptr<Tracer> tracer_;  // if spans are exported; calls and stores use it
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<WorkerPool> pool_;
+  std::unique_ptr<CommitBatcher> batcher_;  // if the store gains by it
   std::unique_ptr<WorkerStall> stall_;
   std::unique_ptr<Admission> admission_;
   std::unique_ptr<StagedBudget> staged_;

@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -83,8 +84,10 @@ void App::ReadLoad() {
   };
   read(Metric::kQueuedCalls, [this] { return AsDouble(pool_->CurrentLoad().queued); });
   read(Metric::kQueuedCallsLimit, [&limits] { return AsDouble(limits.queued_calls); });
-  read(Metric::kQueueOldestAge,
-       [this] { return absl::ToDoubleSeconds(pool_->CurrentLoad().oldest); });
+  read(Metric::kQueueOldestAge, [this] {
+    const absl::Duration batched = batcher_ ? batcher_->OldestAge() : absl::ZeroDuration();
+    return absl::ToDoubleSeconds(std::max(pool_->CurrentLoad().oldest, batched));
+  });
   read(Metric::kWorkers, [this] { return AsDouble(pool_->workers()); });
   read(Metric::kWorkersBusy, [this] { return AsDouble(pool_->CurrentLoad().busy); });
   read(Metric::kWorkersOnCore, [this] { return AsDouble(pool_->CurrentLoad().on_core); });

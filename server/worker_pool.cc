@@ -31,19 +31,49 @@ WorkerPool::~WorkerPool() {
 bool WorkerPool::Submit(Task task) {
   const absl::MutexLock lock(&mutex_);
   if (stopping_) return false;
-  if (!idle_.empty() && MayBegin()) {
-    Begin(std::move(task));
-    return true;
-  }
-  if (tasks_.size() >= most_queued_ && !Sabotaged(Saboteur::kNoQueueBound)) return false;
-  tasks_.push_back({.task = std::move(task), .since = SystemClock().SinceBoot()});
+  const bool begins = !idle_.empty() && MayBegin();
+  if (!begins && IsFull()) return false;
+  Accept(std::move(task));
   return true;
+}
+
+void WorkerPool::SubmitAgain(Task task) {
+  const absl::MutexLock lock(&mutex_);
+  Accept(std::move(task));
+}
+
+void WorkerPool::Accept(Task task) {
+  if (!idle_.empty() && MayBegin()) return Begin(std::move(task));
+  tasks_.push_back({.task = std::move(task), .since = SystemClock().SinceBoot()});
+}
+
+bool WorkerPool::IsFull() const {
+  return tasks_.size() + queued_beside_ >= most_queued_ && !Sabotaged(Saboteur::kNoQueueBound);
+}
+
+bool WorkerPool::EnterQueue() {
+  const absl::MutexLock lock(&mutex_);
+  if (stopping_ || IsFull()) return false;
+  ++queued_beside_;
+  return true;
+}
+
+void WorkerPool::LeaveQueue() {
+  const absl::MutexLock lock(&mutex_);
+  --queued_beside_;
+}
+
+WorkerPool::Guest::Guest(WorkerPool& pool) : pool_(pool) {
+  pool_.Return();
+  OffCore::TellOfThisThread(pool_);
 }
 
 WorkerPool::Load WorkerPool::CurrentLoad() {
   const absl::Duration now = SystemClock().SinceBoot();
   const absl::MutexLock lock(&mutex_);
-  Load load{.queued = tasks_.size(), .busy = threads_.size() - idle_.size(), .on_core = on_core_};
+  Load load{.queued = tasks_.size() + queued_beside_,
+            .busy = threads_.size() - idle_.size(),
+            .on_core = on_core_};
   if (!tasks_.empty()) load.oldest = std::max(absl::ZeroDuration(), now - tasks_.front().since);
   return load;
 }

@@ -53,6 +53,27 @@ class WorkerPool final : private OffCore::Sharer {
   // Queues `task` and answers true, or answers false, without having kept it, when the queue is
   // full. Never blocks.
   [[nodiscard]] bool Submit(Task task);
+  // The same for a call that had its place in a queue before: it is taken whether the queue is full
+  // or not.
+  void SubmitAgain(Task task);
+
+  // For a queue beside the pool's, whose calls count in the same bound. EnterQueue takes a place
+  // for one, or answers false when there is none; LeaveQueue gives it back.
+  [[nodiscard]] bool EnterQueue();
+  void LeaveQueue();
+
+  // Counts the thread that makes it among those that want a core, but while it is OffCore. It must
+  // not run a task of the pool. The pool outlives the thread.
+  class Guest {
+   public:
+    explicit Guest(WorkerPool& pool);
+    Guest(const Guest&) = delete;
+    Guest& operator=(const Guest&) = delete;
+    ~Guest() { pool_.Leave(); }
+
+   private:
+    WorkerPool& pool_;
+  };
 
   // Counts an exception that ended a call's work, for one that caught it before the pool had to.
   void CountException() { exceptions_.fetch_add(1, std::memory_order_relaxed); }
@@ -61,8 +82,8 @@ class WorkerPool final : private OffCore::Sharer {
 
   // What is there now.
   struct Load {
-    size_t queued = 0;      // tasks that wait
-    absl::Duration oldest;  // how long the first of them has waited
+    size_t queued = 0;      // tasks that wait, and calls in the queue beside
+    absl::Duration oldest;  // how long the first of the tasks has waited
     size_t busy = 0;        // workers that run a task
     size_t on_core = 0;     // of them, those that are not OffCore
   };
@@ -102,6 +123,9 @@ class WorkerPool final : private OffCore::Sharer {
   // The next task, or an empty one when the pool has stopped and nothing is left.
   Task Take();
   bool MayBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return on_core_ < most_on_core_; }
+  [[nodiscard]] bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Begins `task` or queues it.
+  void Accept(Task task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Gives `task` to an idle thread, of which there is one.
   void Begin(Task task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Task TakeQueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -113,6 +137,7 @@ class WorkerPool final : private OffCore::Sharer {
   absl::Mutex mutex_;
   // None waits for an idle thread that might begin it.
   std::deque<Waiting> tasks_ ABSL_GUARDED_BY(mutex_);
+  size_t queued_beside_ ABSL_GUARDED_BY(mutex_) = 0;
   // Threads that run a task, or come for their first one, and are not OffCore.
   size_t on_core_ ABSL_GUARDED_BY(mutex_);
   uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;

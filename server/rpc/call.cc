@@ -158,6 +158,11 @@ void Call::BeginSpan(std::optional<TraceParent> parent) {
                                           .state = std::move(state)});
 }
 
+std::optional<RecordedSpan> Call::span() const {
+  if (span_ == nullptr) return std::nullopt;
+  return RecordOf(span_->span());
+}
+
 absl::Status Call::CheckMetadata() const {
   size_t bytes = 0;
   for (const auto& [name, value] : context_.client_metadata()) bytes += name.size() + value.size();

@@ -22,6 +22,7 @@
 #include "session/limits.h"
 #include "session/reasons.h"
 #include "session/secret_scan.h"
+#include "session/store_meter.h"
 
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
@@ -37,6 +38,8 @@
 #include <string_view>
 
 namespace holdfast {
+
+class CommitBatcher;
 
 // What every call needs of the process; outlives the calls.
 struct Edge {
@@ -58,6 +61,8 @@ struct Edge {
   PendingReplies* replies = nullptr;
   // Of sampled calls; without it no call is.
   Tracer* tracer = nullptr;
+  // Of calls that change a session; without it each is committed by itself.
+  CommitBatcher* batcher = nullptr;
 };
 
 // Counts a message of `bytes` that has arrived whole on the connection of `context`.
@@ -128,6 +133,8 @@ class Call {
   void NameSession(std::string session);
 
   [[nodiscard]] const Caller& caller() const { return caller_; }
+  // Its span; nullopt: it is not recorded.
+  [[nodiscard]] std::optional<RecordedSpan> span() const;
   [[nodiscard]] const CallFacts& facts() const { return facts_; }
 
  private:

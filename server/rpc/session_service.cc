@@ -1,6 +1,7 @@
 #include "server/rpc/session_service.h"
 
 #include "server/rpc/append_journal_reactor.h"
+#include "server/rpc/batched_call.h"
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
 #include "server/rpc/draining_close.h"
@@ -8,27 +9,21 @@
 #include "server/rpc/reads.h"
 #include "server/rpc/renew.h"
 #include "server/rpc/streamed_write_reactor.h"
+#include "server/rpc/unary_command.h"
 #include "server/rpc/watch_session_reactor.h"
-#include "session/status_macros.h"
-
-#include <functional>
 
 namespace holdfast {
 
 template <typename Response, typename Request, typename Asked, typename UseCase>
 SessionService::Reactor* SessionService::Command(
     const Unary& unary, absl::StatusOr<Asked> (*to_command)(const Request&), UseCase use_case) {
-  return RunUnary<Request, Response>(
-      edge_, unary,
-      [this, to_command, use_case](Call& call, const Request& request,
-                                   Response& response) -> absl::Status {
-        ASSIGN_OR_RETURN(const auto command, to_command(request));
-        // Not `.*`: GCC 12 with -fsanitize=undefined reads `this` before it is there.
-        ASSIGN_OR_RETURN(const auto result,
-                         std::invoke(use_case, sessions_, call.caller(), command));
-        WriteReply(result, response);
-        return absl::OkStatus();
-      });
+  return RunCommand<Response>(edge_, sessions_, unary, to_command, use_case);
+}
+
+template <typename Response, typename Request, typename Asked, typename UseCase>
+SessionService::Reactor* SessionService::Batched(
+    const Unary& unary, absl::StatusOr<Asked> (*to_command)(const Request&), UseCase use_case) {
+  return RunBatched<Response>(edge_, sessions_, unary, to_command, use_case);
 }
 
 template <typename Request, typename Response>
@@ -76,13 +71,13 @@ grpc::ServerWriteReactor<Bytes>* SessionService::ReadSession(Context* context,
 
 SessionService::Reactor* SessionService::BeginTurn(Context* context, const Bytes* request,
                                                    Bytes* response) {
-  return Command<pb::BeginTurnResponse>({"BeginTurn", context, request, response}, ReadBeginTurn,
+  return Batched<pb::BeginTurnResponse>({"BeginTurn", context, request, response}, ReadBeginTurn,
                                         &Sessions::BeginTurn);
 }
 
 SessionService::Reactor* SessionService::AppendJournal(Context* context, const Bytes* request,
                                                        Bytes* response) {
-  return Command<pb::AppendJournalResponse>({"AppendJournal", context, request, response},
+  return Batched<pb::AppendJournalResponse>({"AppendJournal", context, request, response},
                                             ReadAppendJournal, &Sessions::AppendJournal);
 }
 
@@ -97,13 +92,13 @@ grpc::ServerReadReactor<Bytes>* SessionService::CommitTurnStream(Context* contex
 
 SessionService::Reactor* SessionService::CommitTurn(Context* context, const Bytes* request,
                                                     Bytes* response) {
-  return Command<pb::CommitTurnResponse>({"CommitTurn", context, request, response}, ReadCommitTurn,
+  return Batched<pb::CommitTurnResponse>({"CommitTurn", context, request, response}, ReadCommitTurn,
                                          &Sessions::CommitTurn);
 }
 
 SessionService::Reactor* SessionService::AbandonTurn(Context* context, const Bytes* request,
                                                      Bytes* response) {
-  return Command<pb::AbandonTurnResponse>({"AbandonTurn", context, request, response},
+  return Batched<pb::AbandonTurnResponse>({"AbandonTurn", context, request, response},
                                           ReadAbandonTurn, &Sessions::AbandonTurn);
 }
 

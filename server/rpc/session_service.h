@@ -81,9 +81,13 @@ class SessionService final : public RawSessionService {
   Reactor* GetRequestOutcome(Context* context, const Bytes* request, Bytes* response) override;
 
  private:
-  // Request to command, use case, result to response.
+  // As RunCommand.
   template <typename Response, typename Request, typename Asked, typename UseCase>
   Reactor* Command(const Unary& unary, absl::StatusOr<Asked> (*to_command)(const Request&),
+                   UseCase use_case);
+  // As RunBatched.
+  template <typename Response, typename Request, typename Asked, typename UseCase>
+  Reactor* Batched(const Unary& unary, absl::StatusOr<Asked> (*to_command)(const Request&),
                    UseCase use_case);
   // A read that fills its response itself.
   template <typename Request, typename Response>

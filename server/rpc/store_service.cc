@@ -1,5 +1,6 @@
 #include "server/rpc/store_service.h"
 
+#include "server/rpc/batched_call.h"
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
 #include "server/rpc/read_session_reactor.h"
@@ -75,14 +76,8 @@ StoreService::Reactor* StoreService::CheckStore(Context* context, const Bytes* r
 
 StoreService::Reactor* StoreService::Write(Context* context, const Bytes* request,
                                            Bytes* response) {
-  return RunUnary<pb::WriteRequest, pb::WriteResponse>(
-      edge_, {"Write", context, request, response},
-      [this](Call& call, const pb::WriteRequest& in, pb::WriteResponse& out) -> absl::Status {
-        ASSIGN_OR_RETURN(const WriteCommand command, ReadWrite(in));
-        ASSIGN_OR_RETURN(const Done done, sessions_.Write(call.caller(), command));
-        WriteReply(done, out);
-        return absl::OkStatus();
-      });
+  return RunBatched<pb::WriteResponse>(edge_, sessions_, {"Write", context, request, response},
+                                       ReadWrite, &Sessions::Write);
 }
 
 grpc::ServerReadReactor<Bytes>* StoreService::WriteStream(Context* context, Bytes* response) {

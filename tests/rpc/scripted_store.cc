@@ -142,6 +142,20 @@ absl::StatusOr<Loaded> ScriptedStore::LoadForOutcome(const SessionKey& key,
   return store_->LoadForOutcome(key, request);
 }
 
+StoreDescription ScriptedStore::Describe() const {
+  StoreDescription description = store_->Describe();
+  if (script_.offers_groups_) description.groups_at_once = 1;
+  return description;
+}
+
+std::vector<GroupedResult> ScriptedStore::CommitMany(const std::vector<GroupedChange>& changes) {
+  ++script_.groups_;
+  std::vector<GroupedResult> results = SessionStore::CommitMany(changes);
+  if (!script_.loses_groups_) return results;
+  for (GroupedResult& result : results) result.kind = GroupedResult::Kind::kInDoubt;
+  return results;
+}
+
 absl::StatusOr<CommitResult> ScriptedStore::Commit(const Change& change) {
   script_.CountCommit();
   RETURN_IF_ERROR(script_.Enter());

@@ -7,6 +7,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -41,6 +42,13 @@ class Script {
   int EventReads();
   // From now on nobody is told of new events.
   void LoseWakeups();
+  // The store says that changes are better committed together. To be called before the server
+  // starts.
+  void OfferGroups() { offers_groups_ = true; }
+  // From now on changes that are committed together are, and their answers are lost.
+  void LoseGroups() { loses_groups_ = true; }
+  // How many groups there were.
+  int Groups() { return groups_; }
 
  private:
   friend class ScriptedStore;
@@ -54,6 +62,9 @@ class Script {
   void CountEventRead();
   bool LosesWakeups();
 
+  std::atomic<bool> offers_groups_ = false;
+  std::atomic<bool> loses_groups_ = false;
+  std::atomic<int> groups_ = 0;
   absl::Mutex mutex_;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   absl::Status health_ ABSL_GUARDED_BY(mutex_);
@@ -73,7 +84,7 @@ class ScriptedStore final : public SessionStore {
   ScriptedStore(std::unique_ptr<SessionStore> store, Script& script)
       : store_(std::move(store)), script_(script) {}
 
-  [[nodiscard]] StoreDescription Describe() const override { return store_->Describe(); }
+  [[nodiscard]] StoreDescription Describe() const override;
   absl::Status Init() override;
   absl::Status Activate() override { return store_->Activate(); }
   absl::Status Deactivate() override { return store_->Deactivate(); }
@@ -82,6 +93,7 @@ class ScriptedStore final : public SessionStore {
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;

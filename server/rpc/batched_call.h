@@ -1,0 +1,149 @@
+// A unary call whose change is committed together with those of others, where it can be.
+#ifndef HOLDFAST_SERVER_RPC_BATCHED_CALL_H_
+#define HOLDFAST_SERVER_RPC_BATCHED_CALL_H_
+
+#include "server/rpc/call.h"
+#include "server/rpc/commit_batcher.h"
+#include "server/rpc/convert_replies.h"
+#include "server/rpc/unary.h"
+#include "server/rpc/unary_command.h"
+#include "server/rpc/unary_reactor.h"
+#include "session/refusal.h"
+#include "session/sessions.h"
+#include "session/status_macros.h"
+#include "session/thread_check.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace holdfast {
+
+// How a command is read from its request, and served where its change is not committed with others.
+template <typename Request, typename Asked, typename UseCase>
+struct BatchedMethod {
+  absl::StatusOr<Asked> (*to_command)(const Request&);
+  UseCase use_case;  // of Sessions
+};
+
+template <typename Request, typename Response, typename Asked, typename UseCase>
+class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member {
+ public:
+  // All must outlive it.
+  BatchedReactor(Edge& edge, Sessions& sessions, const Unary& unary,
+                 BatchedMethod<Request, Asked, UseCase> method)
+      : UnaryReactor(edge, *unary.context),
+        edge_(edge),
+        sessions_(sessions),
+        unary_(unary),
+        method_(method),
+        call_(edge, *unary.context, InfoOf(unary)) {}
+
+  void Start() {
+    absl::Status entered = call_.Enter();
+    if (entered.ok() && call_.GivenUp()) entered = call_.StillWanted();
+    if (!entered.ok()) return Answer(call_, entered);
+    if (!edge_.batcher->Add(*this, unary_.request->Length())) {
+      Answer(call_, Overloaded("limits.queued_calls"));
+    }
+  }
+
+ private:
+  std::optional<GroupedChange> Decide() override {
+    absl::Status status = call_.StillWanted();
+    if (status.ok()) status = call_.Run([this] { return ReadAndDecide(); });
+    if (!status.ok()) {
+      End(status);
+      return std::nullopt;
+    }
+    if (prepared_) return GroupedChange{.change = &prepared_->change, .span = call_.span()};
+    DoAlone();
+    return std::nullopt;
+  }
+
+  void Settle(GroupedResult result) override {
+    using Kind = GroupedResult::Kind;
+    if (result.kind != Kind::kDone) {
+      in_doubt_ = result.kind == Kind::kInDoubt;
+      return DoAlone();
+    }
+    End(call_.Run([&]() -> absl::Status {
+      ASSIGN_OR_RETURN(const auto answer, sessions_.Settle(*command_, *std::move(prepared_),
+                                                           std::move(result.result)));
+      return Reply(answer);
+    }));
+  }
+
+  absl::Status ReadAndDecide() {
+    Received<Request> request;
+    RETURN_IF_ERROR(call_.Receive(*unary_.request, request));
+    call_.NameSession(SessionIn(*request));
+    ASSIGN_OR_RETURN(command_, method_.to_command(*request));
+    prepared_ = sessions_.Prepare(call_.caller(), *command_);
+    return absl::OkStatus();
+  }
+
+  // Whoever was called once is answered by what the store says, whether it still waits or not.
+  void DoAlone() {
+    prepared_.reset();
+    edge_.pool.SubmitAgain([this] {
+      absl::Status status = in_doubt_ ? absl::OkStatus() : call_.StillWanted();
+      if (status.ok()) {
+        status = call_.Run([this]() -> absl::Status {
+          ASSIGN_OR_RETURN(const auto answer,
+                           std::invoke(method_.use_case, sessions_, call_.caller(), *command_));
+          return Reply(answer);
+        });
+      }
+      End(in_doubt_ ? LeaveInDoubt(status) : status);
+    });
+  }
+
+  template <typename Result>
+  absl::Status Reply(const Result& result) {
+    Response response;
+    WriteReply(result, response);
+    *unary_.response = ToBytes(response);
+    call_.HoldReply(unary_.response->Length());
+    return absl::OkStatus();
+  }
+
+  void End(const absl::Status& status) {
+    // What they hold is not needed while the reply leaves.
+    prepared_.reset();
+    command_.reset();
+    if (!status.ok()) call_.HoldReply(0);
+    Answer(call_, status);
+  }
+
+  Edge& edge_;
+  Sessions& sessions_;
+  const Unary unary_;
+  const BatchedMethod<Request, Asked, UseCase> method_;
+  Call call_;
+  std::optional<Asked> command_;
+  std::optional<PreparedChange> prepared_;
+  bool in_doubt_ = false;
+};
+
+// As RunCommand: together with other calls if there is a batcher and the request is small.
+template <typename Response, typename Request, typename Asked, typename UseCase>
+grpc::ServerUnaryReactor* RunBatched(Edge& edge, Sessions& sessions, const Unary& unary,
+                                     absl::StatusOr<Asked> (*to_command)(const Request&),
+                                     UseCase use_case) {
+  if (edge.batcher == nullptr || unary.request->Length() > kBatchedRequestBytes) {
+    return RunCommand<Response>(edge, sessions, unary, to_command, use_case);
+  }
+  const TransportThread here;
+  auto* const reactor = MakeReactor<BatchedReactor<Request, Response, Asked, UseCase>>(
+      edge, sessions, unary, BatchedMethod<Request, Asked, UseCase>{to_command, use_case});
+  reactor->Start();
+  return reactor;
+}
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_BATCHED_CALL_H_
