@@ -80,11 +80,11 @@ class StoreMeter {
   virtual void GroupWritten(const WrittenGroup& /*group*/) {}
   // How to read the connections: `read` is quick and causes no statement. Called once, before the
   // store is initialised; `read` may be called until the store is destroyed.
-  virtual void OnConnections(std::function<ConnectionUse()> /*read*/) {}
+  virtual void OnConnections(const std::function<ConnectionUse()>& /*read*/) {}
   // How to measure the database, by two statements. Called once, likewise.
-  virtual void OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> /*measure*/) {}
+  virtual void OnDatabase(const std::function<absl::StatusOr<DatabaseUse>()>& /*measure*/) {}
   // How to count the sessions: `count` is quick and causes no statement. Called once, likewise.
-  virtual void OnSessions(std::function<SessionCounts()> /*count*/) {}
+  virtual void OnSessions(const std::function<SessionCounts()>& /*count*/) {}
   // The span that the calling thread works for; nullopt where nothing is recorded.
   [[nodiscard]] virtual std::optional<RecordedSpan> CurrentSpan() const { return std::nullopt; }
   // `run` was for the operations of `spans`: one, or the members of a group. Called by several

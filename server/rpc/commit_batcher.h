@@ -87,7 +87,7 @@ class CommitBatcher final {
   bool Fill(Batch& batch);
   // Decides the first call that waits.
   void TakeOne(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Decide(Member& member, Batch& batch);
+  static void Decide(Member& member, Batch& batch);
   [[nodiscard]] bool MayTake(const Batch& batch) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] bool StoreIsFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return in_store_ < most_in_store_;

@@ -18,7 +18,7 @@ void StoreMetrics::GroupWritten(const WrittenGroup& group) {
   metrics_.Observe(metrics_.CellOf(Metric::kStoreGroupBytes), group.bytes);
 }
 
-void StoreMetrics::OnConnections(std::function<ConnectionUse()> read) {
+void StoreMetrics::OnConnections(const std::function<ConnectionUse()>& read) {
   const auto show = [&](Metric metric, double (*value)(const ConnectionUse&)) {
     metrics_.Read(metric, {}, [read, value] { return value(read()); });
   };
@@ -38,8 +38,8 @@ void StoreMetrics::OnConnections(std::function<ConnectionUse()> read) {
        [](Use use) { return use.timeline == 0 ? kUnknown : static_cast<double>(use.timeline); });
 }
 
-void StoreMetrics::OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measure) {
-  measure_ = std::move(measure);
+void StoreMetrics::OnDatabase(const std::function<absl::StatusOr<DatabaseUse>()>& measure) {
+  measure_ = measure;
   metrics_.Read(Metric::kDatabaseSize, {}, [this] { return bytes_.load(); });
   metrics_.Read(Metric::kDatabaseServers, {}, [this] { return servers_.load(); });
   metrics_.Read(Metric::kSchemaStep, {}, [this] { return schema_step_.load(); });
@@ -48,7 +48,7 @@ void StoreMetrics::OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measu
                 [this] { return active_.load(); });
 }
 
-void StoreMetrics::OnSessions(std::function<SessionCounts()> count) {
+void StoreMetrics::OnSessions(const std::function<SessionCounts()>& count) {
   for (size_t lifecycle = 0; lifecycle < kLifecycles; ++lifecycle) {
     metrics_.Read(Metric::kSessions, {lifecycle},
                   [count, lifecycle] { return static_cast<double>(count().at(lifecycle)); });

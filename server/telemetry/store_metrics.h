@@ -27,10 +27,10 @@ class StoreMetrics final : public StoreMeter {
   StoreMetrics(Metrics& metrics, const Clock& clock) : metrics_(metrics), clock_(clock) {}
 
   void GroupWritten(const WrittenGroup& group) override;
-  void OnConnections(std::function<ConnectionUse()> read) override;
-  void OnDatabase(std::function<absl::StatusOr<DatabaseUse>()> measure) override;
+  void OnConnections(const std::function<ConnectionUse()>& read) override;
+  void OnDatabase(const std::function<absl::StatusOr<DatabaseUse>()>& measure) override;
 
-  void OnSessions(std::function<SessionCounts()> count) override;
+  void OnSessions(const std::function<SessionCounts()>& count) override;
   [[nodiscard]] std::optional<RecordedSpan> CurrentSpan() const override;
   void StatementEnded(const StatementRun& run, const std::vector<RecordedSpan>& spans) override;
 
