@@ -253,8 +253,8 @@ std::vector<std::optional<Written>> Committer::WriteMany(
     for (const GroupedWrite& write : writes) bytes += write.bytes;
     database_.meter.GroupWritten({.changes = writes.size(), .bytes = bytes});
   }
-  // Certainly rolled back for the sake of one of them: each is tried by itself. If for somebody
-  // else's sake, then after a while.
+  // Certainly rolled back for the sake of one of them: each is tried by itself. Rolled back for the
+  // sake of another transaction, each says so, and is tried after a while.
   if (all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure)) {
     return written;
   }

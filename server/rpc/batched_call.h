@@ -86,7 +86,7 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
     return absl::OkStatus();
   }
 
-  // Whoever was called once is answered by what the store says, whether it still waits or not.
+  // A call whose change may have acted is done whether its client still waits or not.
   void DoAlone() {
     prepared_.reset();
     edge_.pool.SubmitAgain([this] {
