@@ -148,15 +148,15 @@ class Sessions {
   template <typename Command>
   std::optional<PreparedChange> Prepare(const Caller& caller, const Command& command);
   // What the call is answered with, once its change was committed with `result`.
-  absl::StatusOr<Begun> Settle(const BeginTurnCommand& command, PreparedChange prepared,
+  absl::StatusOr<Begun> Settle(const BeginTurnCommand& command, const PreparedChange& prepared,
                                absl::StatusOr<CommitResult> result);
-  absl::StatusOr<Done> Settle(const AppendJournalCommand& command, PreparedChange prepared,
+  absl::StatusOr<Done> Settle(const AppendJournalCommand& command, const PreparedChange& prepared,
                               absl::StatusOr<CommitResult> result);
-  absl::StatusOr<Done> Settle(const CommitTurnCommand& command, PreparedChange prepared,
+  absl::StatusOr<Done> Settle(const CommitTurnCommand& command, const PreparedChange& prepared,
                               absl::StatusOr<CommitResult> result);
-  absl::StatusOr<Done> Settle(const WriteCommand& command, PreparedChange prepared,
+  absl::StatusOr<Done> Settle(const WriteCommand& command, const PreparedChange& prepared,
                               absl::StatusOr<CommitResult> result);
-  absl::StatusOr<Done> Settle(const AbandonTurnCommand& command, PreparedChange prepared,
+  absl::StatusOr<Done> Settle(const AbandonTurnCommand& command, const PreparedChange& prepared,
                               absl::StatusOr<CommitResult> result);
 
   absl::StatusOr<Done> Close(const Caller& caller, const CloseCommand& command);
@@ -226,7 +226,11 @@ class Sessions {
   std::optional<absl::StatusOr<Done>> Answer(const SessionKey& key, const Change& change,
                                              HeadCache::Moment asked_at,
                                              absl::StatusOr<CommitResult>& result);
-  absl::StatusOr<Done> SettleAsked(PreparedChange prepared, absl::StatusOr<CommitResult> result);
+  absl::StatusOr<Done> SettleChange(const PreparedChange& prepared,
+                                    absl::StatusOr<CommitResult> result);
+  // The same, and CloseIfCancelled.
+  absl::StatusOr<Done> SettleAsked(const PreparedChange& prepared,
+                                   absl::StatusOr<CommitResult> result);
   // What a client gets of a turn that has begun: with the state machine's slot, once.
   absl::StatusOr<Begun> HandOut(const SessionKey& key, Done done);
   absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,

@@ -53,47 +53,51 @@ template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const Co
 template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const WriteCommand&);
 template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const AbandonTurnCommand&);
 
-absl::StatusOr<Done> Sessions::Settle(const AppendJournalCommand& /*command*/,
-                                      PreparedChange prepared,
-                                      absl::StatusOr<CommitResult> result) {
+absl::StatusOr<Done> Sessions::SettleChange(const PreparedChange& prepared,
+                                            absl::StatusOr<CommitResult> result) {
   auto answer = Answer(prepared.key, prepared.change, prepared.asked_at, result);
   if (answer) return *std::move(answer);
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
-absl::StatusOr<Done> Sessions::SettleAsked(PreparedChange prepared,
+absl::StatusOr<Done> Sessions::SettleAsked(const PreparedChange& prepared,
                                            absl::StatusOr<CommitResult> result) {
-  const SessionKey key = prepared.key;
-  ASSIGN_OR_RETURN(Done done,
-                   Settle(AppendJournalCommand(), std::move(prepared), std::move(result)));
-  CloseIfCancelled(key, done);
+  ASSIGN_OR_RETURN(Done done, SettleChange(prepared, std::move(result)));
+  CloseIfCancelled(prepared.key, done);
   return done;
 }
 
-absl::StatusOr<Begun> Sessions::Settle(const BeginTurnCommand& /*command*/, PreparedChange prepared,
+absl::StatusOr<Done> Sessions::Settle(const AppendJournalCommand& /*command*/,
+                                      const PreparedChange& prepared,
+                                      absl::StatusOr<CommitResult> result) {
+  return SettleChange(prepared, std::move(result));
+}
+
+absl::StatusOr<Begun> Sessions::Settle(const BeginTurnCommand& /*command*/,
+                                       const PreparedChange& prepared,
                                        absl::StatusOr<CommitResult> result) {
-  const SessionKey key = prepared.key;
-  ASSIGN_OR_RETURN(Done done, SettleAsked(std::move(prepared), std::move(result)));
-  return HandOut(key, std::move(done));
+  ASSIGN_OR_RETURN(Done done, SettleAsked(prepared, std::move(result)));
+  return HandOut(prepared.key, std::move(done));
 }
 
-absl::StatusOr<Done> Sessions::Settle(const CommitTurnCommand& command, PreparedChange prepared,
+absl::StatusOr<Done> Sessions::Settle(const CommitTurnCommand& command,
+                                      const PreparedChange& prepared,
                                       absl::StatusOr<CommitResult> result) {
-  const SessionKey key = prepared.key;
-  absl::StatusOr<Done> done = SettleAsked(std::move(prepared), std::move(result));
-  RETURN_IF_ERROR(failures_.Judge(key, command.turn, done.status()));
+  absl::StatusOr<Done> done = SettleAsked(prepared, std::move(result));
+  RETURN_IF_ERROR(failures_.Judge(prepared.key, command.turn, done.status()));
   return done;
 }
 
-absl::StatusOr<Done> Sessions::Settle(const WriteCommand& /*command*/, PreparedChange prepared,
+absl::StatusOr<Done> Sessions::Settle(const WriteCommand& /*command*/,
+                                      const PreparedChange& prepared,
                                       absl::StatusOr<CommitResult> result) {
-  return SettleAsked(std::move(prepared), std::move(result));
+  return SettleAsked(prepared, std::move(result));
 }
 
 absl::StatusOr<Done> Sessions::Settle(const AbandonTurnCommand& /*command*/,
-                                      PreparedChange prepared,
+                                      const PreparedChange& prepared,
                                       absl::StatusOr<CommitResult> result) {
-  return SettleAsked(std::move(prepared), std::move(result));
+  return SettleAsked(prepared, std::move(result));
 }
 
 }  // namespace holdfast

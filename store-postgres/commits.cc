@@ -275,6 +275,7 @@ absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, co
     return decision;
   }
   if (change.upload) {
+    if (reads == Reads::kMayNot) return MayNotRead();
     ASSIGN_OR_RETURN(const bool there, uploads_.Holds(change.key, *change.upload));
     if (!there) {
       decision.answer = Refused(UploadIsGone(), head);
@@ -297,9 +298,13 @@ absl::Status Commits::CheckBounds(const SessionKey& key, const Basis& basis, Rea
   std::optional<Refusal> refusal = CheckAttributes(head, decision.applied.head);
   if (!refusal) {
     const SlotBasis slots{.key = key, .sum = basis.standing.sum, .head = head};
-    if (reads == Reads::kMayNot && !slot_counts_.Knows(slots, decision.applied))
-      return MayNotRead();
-    ASSIGN_OR_RETURN(decision.slots, slot_counts_.Check(slots, decision.applied));
+    if (reads == Reads::kMay) {
+      ASSIGN_OR_RETURN(decision.slots, slot_counts_.Check(slots, decision.applied));
+    } else {
+      std::optional<SlotVerdict> known = slot_counts_.CheckKnown(slots, decision.applied);
+      if (!known) return MayNotRead();
+      decision.slots = *std::move(known);
+    }
     refusal = decision.slots.refusal;
   }
   if (refusal) decision.answer = Refused(refusal->ToStatus(), head);
@@ -386,7 +391,7 @@ struct Commits::Member {
 
 bool Commits::DecideForGroup(const Change& change, Member& member) {
   std::optional<KnownHead> known = heads_.Find(change.key);
-  if (!known || change.create || change.tombstone || change.upload) return false;
+  if (!known || change.create) return false;
   member.turn.emplace(turns_, change.key, WhenTaken::kRefuse);
   if (!member.turn->status().ok()) return false;
   absl::StatusOr<Decision> decision =

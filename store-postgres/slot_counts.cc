@@ -31,21 +31,17 @@ size_t EverAtMost(const Head& head) {
 
 }  // namespace
 
-bool SlotCounts::Knows(const SlotBasis& basis, const Applied& applied) {
-  const size_t added = SlotsAddedAtMost(basis.head, applied);
-  if (added == 0) return true;
-  const std::optional<size_t> known = Find(basis);
-  return known && *known + added <= kSlotsPerSession;
+absl::StatusOr<SlotVerdict> SlotCounts::Check(const SlotBasis& basis, const Applied& applied) {
+  if (auto verdict = CheckKnown(basis, applied)) return *std::move(verdict);
+  return Count(basis, applied);
 }
 
-absl::StatusOr<SlotVerdict> SlotCounts::Check(const SlotBasis& basis, const Applied& applied) {
+std::optional<SlotVerdict> SlotCounts::CheckKnown(const SlotBasis& basis, const Applied& applied) {
   const size_t added = SlotsAddedAtMost(basis.head, applied);
   const std::optional<size_t> known = Find(basis);
   if (added == 0) return SlotVerdict{.refusal = {}, .at_most = known};
-  if (known && *known + added <= kSlotsPerSession) {
-    return SlotVerdict{.refusal = {}, .at_most = *known + added};
-  }
-  return Count(basis, applied);
+  if (!known || *known + added > kSlotsPerSession) return std::nullopt;
+  return SlotVerdict{.refusal = {}, .at_most = *known + added};
 }
 
 absl::StatusOr<SlotVerdict> SlotCounts::Count(const SlotBasis& basis, const Applied& applied) {

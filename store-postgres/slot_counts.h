@@ -44,8 +44,8 @@ class SlotCounts {
   // An error when the database had to be asked and did not answer. One statement or two, and mostly
   // none.
   absl::StatusOr<SlotVerdict> Check(const SlotBasis& basis, const Applied& applied);
-  // True when Check would ask the database nothing.
-  bool Knows(const SlotBasis& basis, const Applied& applied);
+  // The same without a statement; nullopt when it takes one.
+  std::optional<SlotVerdict> CheckKnown(const SlotBasis& basis, const Applied& applied);
   // The change was written, and left the session like this.
   void Note(const SlotBasis& after, const SlotVerdict& verdict);
 

@@ -71,8 +71,8 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
       return DoAlone();
     }
     End(call_.Run([&]() -> absl::Status {
-      ASSIGN_OR_RETURN(const auto answer, sessions_.Settle(*command_, *std::move(prepared_),
-                                                           std::move(result.result)));
+      ASSIGN_OR_RETURN(const auto answer,
+                       sessions_.Settle(*command_, *prepared_, std::move(result.result)));
       return Reply(answer);
     }));
   }

@@ -102,7 +102,7 @@ void CommitBatcher::TakeOne(Batch& batch) {
   const Unlocked unlocked(mutex_);
   pool_.LeaveQueue();
   const size_t before = batch.members.size();
-  Decide(*next.member, batch);
+  Report(CatchException([&] { Decide(*next.member, batch); }));
   if (batch.members.size() > before) batch.bytes += next.bytes;
 }
 

@@ -26,7 +26,7 @@ class ActiveSpan final {
   const Span* const before_;
 };
 
-// What a store is told of a span, and a span of which no more is known.
+// The ids of a span as a store gets them, and the span that has these ids and nothing else.
 RecordedSpan RecordOf(const Span& span);
 Span SpanOf(RecordedSpan recorded);
 

@@ -35,10 +35,12 @@ class FixedMember final : public CommitBatcher::Member {
  public:
   // Of nothing to commit, if there is no change.
   explicit FixedMember(std::optional<Change> change) : change_(std::move(change)) {}
+  void Throw() { throws_ = true; }
 
   std::optional<GroupedChange> Decide() override {
     const absl::MutexLock lock(&mutex_);
     decided_ = true;
+    if (throws_) throw std::runtime_error("it threw");
     if (!change_) return std::nullopt;
     return GroupedChange{.change = &*change_, .span = {}};
   }
@@ -61,6 +63,7 @@ class FixedMember final : public CommitBatcher::Member {
 
  private:
   const std::optional<Change> change_;
+  bool throws_ = false;
   absl::Mutex mutex_;
   bool decided_ = false;
   std::optional<GroupedResult> result_;
@@ -190,6 +193,20 @@ TEST_F(Batcher, LeavesAllInDoubtBehindAnException) {
   EXPECT_EQ(Add(Writing("after")).Result(), Kind::kDone) << "its thread serves on";
   const absl::MutexLock lock(&mutex_);
   EXPECT_THAT(reports_, ElementsAre("it threw"));
+}
+
+TEST_F(Batcher, LosesNoOtherCallWhenADecisionThrows) {
+  HoldStore();
+  FixedMember& first = Add(Writing("first"));
+  FixedMember& throws = members_.emplace_back(Writing("throws"));
+  throws.Throw();
+  EXPECT_TRUE(batcher_->Add(throws, 1));
+  FixedMember& third = Add(Writing("third"));
+  EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return third.decided(); }));
+  held_->Open();
+  EXPECT_EQ(first.Result(), Kind::kDone);
+  EXPECT_EQ(third.Result(), Kind::kDone);
+  EXPECT_EQ(pool_.Exceptions(), 1U);
 }
 
 TEST_F(Batcher, SettlesEachByWhatBecameOfIt) {
