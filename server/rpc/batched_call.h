@@ -16,7 +16,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -43,9 +42,7 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
         call_(edge, *unary.context, InfoOf(unary)) {}
 
   void Start() {
-    absl::Status entered = call_.Enter();
-    if (entered.ok() && call_.GivenUp()) entered = call_.StillWanted();
-    if (!entered.ok()) return Answer(call_, entered);
+    if (!Enter(call_)) return;
     if (!edge_.batcher->Add(*this, unary_.request->Length())) {
       Answer(call_, Overloaded("limits.queued_calls"));
     }
@@ -73,7 +70,10 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
     End(call_.Run([&]() -> absl::Status {
       ASSIGN_OR_RETURN(const auto answer,
                        sessions_.Settle(*command_, *prepared_, std::move(result.result)));
-      return Reply(answer);
+      Response response;
+      WriteReply(answer, response);
+      SetReply(unary_, call_, response);
+      return absl::OkStatus();
     }));
   }
 
@@ -93,22 +93,15 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
       absl::Status status = in_doubt_ ? absl::OkStatus() : call_.StillWanted();
       if (status.ok()) {
         status = call_.Run([this]() -> absl::Status {
-          ASSIGN_OR_RETURN(const auto answer,
-                           std::invoke(method_.use_case, sessions_, call_.caller(), *command_));
-          return Reply(answer);
+          Response response;
+          RETURN_IF_ERROR(
+              ServeCommand(sessions_, call_.caller(), *command_, method_.use_case, response));
+          SetReply(unary_, call_, response);
+          return absl::OkStatus();
         });
       }
       End(in_doubt_ ? LeaveInDoubt(status) : status);
     });
-  }
-
-  template <typename Result>
-  absl::Status Reply(const Result& result) {
-    Response response;
-    WriteReply(result, response);
-    *unary_.response = ToBytes(response);
-    call_.HoldReply(unary_.response->Length());
-    return absl::OkStatus();
   }
 
   void End(const absl::Status& status) {

@@ -47,10 +47,7 @@ class FunnelReactor final : public UnaryReactor {
         work_(std::move(work)) {}
 
   void Start() {
-    absl::Status entered = call_.Enter();
-    // One that was given up already takes no place in the queue from others.
-    if (entered.ok() && call_.GivenUp()) entered = call_.StillWanted();
-    if (!entered.ok()) return Answer(call_, entered);
+    if (!Enter(call_)) return;
     if (!edge_.pool.Submit([this] { Work(); })) Answer(call_, Overloaded("limits.queued_calls"));
   }
 

@@ -38,6 +38,13 @@ std::string SessionIn(const Message& message) {
   }
 }
 
+// Hands the reply of `call` over, which holds its memory from now on.
+template <typename Response>
+void SetReply(const Unary& unary, Call& call, const Response& response) {
+  *unary.response = ToBytes(response);
+  call.HoldReply(unary.response->Length());
+}
+
 // Runs `serve(call, request, response)` through the funnel. The request is parsed on the worker,
 // once the call is let in.
 template <typename Request, typename Response, typename Serve>
@@ -50,8 +57,7 @@ grpc::ServerUnaryReactor* RunUnary(Edge& edge, const Unary& unary, Serve serve) 
     RETURN_IF_ERROR(serve(call, *request, response));
     // A call that makes a session, or looks for one, learns its name on the way.
     if (call.facts().session.empty()) call.NameSession(SessionIn(response));
-    *unary.response = ToBytes(response);
-    call.HoldReply(unary.response->Length());
+    SetReply(unary, call, response);
     return absl::OkStatus();
   });
 }

@@ -14,7 +14,17 @@
 
 namespace holdfast {
 
-// Request to command, use case, result to response. All must outlive the call.
+// Command, use case, result to response.
+template <typename Response, typename Command, typename UseCase>
+absl::Status ServeCommand(Sessions& sessions, const Caller& caller, const Command& command,
+                          UseCase use_case, Response& response) {
+  // Not `.*`: GCC 12 with -fsanitize=undefined reads `sessions` before it is there.
+  ASSIGN_OR_RETURN(const auto result, std::invoke(use_case, sessions, caller, command));
+  WriteReply(result, response);
+  return absl::OkStatus();
+}
+
+// The same through the funnel, from the request on. All must outlive the call.
 template <typename Response, typename Request, typename Asked, typename UseCase>
 grpc::ServerUnaryReactor* RunCommand(Edge& edge, Sessions& sessions, const Unary& unary,
                                      absl::StatusOr<Asked> (*to_command)(const Request&),
@@ -24,11 +34,7 @@ grpc::ServerUnaryReactor* RunCommand(Edge& edge, Sessions& sessions, const Unary
       [&sessions, to_command, use_case](Call& call, const Request& request,
                                         Response& response) -> absl::Status {
         ASSIGN_OR_RETURN(const auto command, to_command(request));
-        // Not `.*`: GCC 12 with -fsanitize=undefined reads `this` before it is there.
-        ASSIGN_OR_RETURN(const auto result,
-                         std::invoke(use_case, sessions, call.caller(), command));
-        WriteReply(result, response);
-        return absl::OkStatus();
+        return ServeCommand(sessions, call.caller(), command, use_case, response);
       });
 }
 

@@ -9,6 +9,14 @@ UnaryReactor::UnaryReactor(Edge& edge, grpc::CallbackServerContext& context)
   if (edge.resets != nullptr) edge.resets->Enter(connection_, edge.clock.SinceBoot());
 }
 
+// One that was given up already takes no place in the queue from others.
+bool UnaryReactor::Enter(Call& call) {
+  absl::Status entered = call.Enter();
+  if (entered.ok() && call.GivenUp()) entered = call.StillWanted();
+  if (!entered.ok()) Answer(call, entered);
+  return entered.ok();
+}
+
 void UnaryReactor::Answer(Call& call, const absl::Status& status) { Answer(call.End(status)); }
 
 void UnaryReactor::Answer(const grpc::Status& status) {

@@ -19,6 +19,9 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
   // `edge` and `context` must outlive it.
   UnaryReactor(Edge& edge, grpc::CallbackServerContext& context);
 
+  // Lets `call` in. False when it was refused, or given up already: then it was answered, and this
+  // and the call must not be used any more.
+  bool Enter(Call& call);
   // Ends `call` with `status` and hands the reply to the transport. Called once; this and the call
   // must not be used afterwards.
   void Answer(Call& call, const absl::Status& status);
