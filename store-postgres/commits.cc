@@ -218,9 +218,6 @@ absl::Status Commits::TryOnce(const Change& change, Progress& progress) {
   if (attempt.applied) {
     progress.answer = *std::move(attempt.applied);
   } else if (attempt.moved) {
-    if (Sabotaged(Saboteur::kNoVersionCheck)) {
-      attempt.moved->standing.head = std::move(progress.basis.standing.head);
-    }
     progress.basis = *std::move(attempt.moved);
   } else if (LostToAnother(attempt.failure)) {
     if (++progress.lost == kLost) return RefusalFor(attempt.failure);
@@ -355,8 +352,11 @@ absl::StatusOr<Commits::Attempt> Commits::TakeAnswer(const Written& written,
   const Rows& rows = *written.rows;
   const size_t row = written.row;
   if (!rows.Bool(row, kOutcomeApplied)) {
+    std::optional<KnownHead> known;
+    if (Sabotaged(Saboteur::kNoVersionCheck)) known = heads_.Find(change.key);
     ASSIGN_OR_RETURN(attempt.moved, ReadBasis(rows, row, change.key));
-    const Standing& now = attempt.moved->standing;
+    Standing& now = attempt.moved->standing;
+    if (known) now.head = std::move(known->head);
     // What this server knew is gone, also where its version was a later one.
     if (now.refusal.ok()) {
       heads_.Replace(change.key, {.version = now.version, .sum = now.sum, .head = now.head});
