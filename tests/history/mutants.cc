@@ -186,12 +186,13 @@ bool ReadEarly(History& history, Random& random) {
     return reads(operation) && operation.answered.held;
   });
   if (late == nullptr) return false;
-  const auto write = std::find_if(
-      history.operations.begin(), history.operations.end(), [&](const Operation& operation) {
-        return operation.asked.session == late->asked.session && Ok(operation) &&
-               LineOf(history, operation) != nullptr &&
-               LineOf(history, operation)->revision == late->answered.revision;
-      });
+  // The first line of a revision wrote its state; the others of it released leases.
+  const std::vector<LogLine>& log = EndingOf(history, late->asked.session).log;
+  const auto line = std::ranges::find(log, late->answered.revision, &LogLine::revision);
+  if (line == log.end() || line->request == Uuid()) return false;
+  const auto write = std::ranges::find_if(history.operations, [&](const Operation& operation) {
+    return operation.asked.request == line->request;
+  });
   if (write == history.operations.end()) return false;
   const int64_t sent = FirstSent(history, *write);
   Operation* const early = Pick(history, random, [&](const Operation& operation) {
