@@ -5,11 +5,11 @@
 #include "absl/strings/str_cat.h"
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 namespace holdfast::cli {
@@ -50,7 +50,8 @@ absl::StatusOr<RecordedMessage> ParseMessage(std::string_view text, const std::s
 }
 
 absl::Status Unreadable(const std::string& file, int error) {
-  return absl::NotFoundError(absl::StrCat(file, ": cannot be read: ", std::strerror(error)));
+  return absl::NotFoundError(
+      absl::StrCat(file, ": cannot be read: ", std::generic_category().message(error)));
 }
 
 // The directory of `file`; of what is no file, such as a pipe, the working directory.
