@@ -1,4 +1,5 @@
 #include "server/config.h"
+#include "server/config_limits.h"
 #include "server/socket_file.h"
 #include "server/stores.h"
 #include "server/utf8.h"
@@ -25,12 +26,6 @@ namespace holdfast {
 namespace {
 
 constexpr int kPortMost = 65535;
-constexpr absl::Duration kIntervalMost = absl::Minutes(1);
-// One request of the largest size must fit, or nobody could send it.
-constexpr size_t kMemoryBudgetLeast = kUnaryRequestBytes * kParsedBytesPerWireByte;
-constexpr size_t kQueuedCallsMost = 1'000'000;
-// A week; the transport counts milliseconds in an int.
-constexpr absl::Duration kConnectionLifeMost = absl::Hours(168);
 
 class Violations {
  public:
@@ -123,7 +118,8 @@ void CheckServer(const ServerConfig& server, Violations& out) {
       "server.reflection", "must be auto, on or off");
   out.Require(server.workers >= 1 && server.workers <= kWorkersMost, "server.workers",
               "must be between 1 and " + std::to_string(kWorkersMost));
-  out.Require(server.drain_timeout <= absl::Hours(1), "server.drain_timeout", "must be at most 1h");
+  out.Require(server.drain_timeout <= kDrainTimeoutMost, "server.drain_timeout",
+              "must be at most 1h");
 }
 
 // Where the dsn of the store at `path` stands: the line of the file may hold another one.
@@ -156,7 +152,7 @@ void CheckDirectory(const StoreConfig& store, const std::string& path, Violation
   out.Require(interval || store.durability == "sync", path + ".durability",
               "must be sync or interval");
   if (interval) {
-    out.Require(store.interval > absl::ZeroDuration() && store.interval <= kIntervalMost,
+    out.Require(store.interval > absl::ZeroDuration() && store.interval <= kSyncIntervalMost,
                 path + ".interval", "must be between 1ms and 1m where durability is interval");
   } else {
     out.Require(store.interval == absl::ZeroDuration(), path + ".interval",

@@ -1,6 +1,13 @@
 #include "tests/golden/limits_page.h"
 
+#include "server/config.h"
+#include "server/config_limits.h"
+#include "server/log.h"
+#include "server/log_writer.h"
+#include "server/rpc/commit_batcher.h"
+#include "server/rpc/reflection_service.h"
 #include "session/limits.h"
+#include "store-fs/bounds.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -27,6 +34,7 @@ struct Group {
 std::string Count(double value) { return absl::StrCat(value); }
 std::string Count(uint64_t value) { return absl::StrCat(value); }
 std::string Count(int value) { return absl::StrCat(value); }
+std::string Count(int64_t value) { return absl::StrCat(value); }
 std::string Count(uint32_t value) { return absl::StrCat(value); }
 
 std::string Bytes(uint64_t value) {
@@ -308,7 +316,7 @@ Group WorkOfThe() {
         "client", "OVERLOADED"},
        {"kOverloadRetry", Time(kOverloadRetry), "RetryInfo of OVERLOADED", "client", ""},
        {"kRaceRetries", Count(kRaceRetries), "tries of a change that lost a race", "client",
-        "STALE_REVISION"},
+        "STORE_UNAVAILABLE"},
        {"kSnapshotFailures", Count(kSnapshotFailures), "failed commits of one turn on one server",
         "client", "SNAPSHOT_FAILED"},
        {"kCachedHeads", Count(kCachedHeads), "heads of sessions in memory", "server", ""},
@@ -392,6 +400,65 @@ Group SecretsRefusalsAnd() {
         "refused at start"}}};
 }
 
+Group PartsOfTheServer() {
+  return {
+      "Parts of the server",
+      {{"kReflectionStreams", Count(kReflectionStreams), "streams of the reflection service",
+        "client", "OVERLOADED"},
+       {"kBatchedCalls", Count(kBatchedCalls), "calls that are committed together", "server", ""},
+       {"kBatchedRequestBytes", Bytes(kBatchedRequestBytes),
+        "a request that is committed with others; a larger one has a worker", "server", ""},
+       {"kRefusedLinesPerSecond", Count(kRefusedLinesPerSecond),
+        "lines in a second about refused calls of one method for one reason", "operator",
+        "counted, and a line says how many"},
+       {"kLogQueueBytes", Bytes(kLogQueueBytes), "lines of the log that wait, together", "operator",
+        "the line is dropped and counted"},
+       {"kLogFlushMost", Time(kLogFlushMost), "what an orderly end waits for its last lines",
+        "operator", "the rest is lost"},
+       {"kAbortFlushMost", Time(kAbortFlushMost), "the same before an abort", "operator",
+        "the rest is lost"}}};
+}
+
+Group FilesOfAStore() {
+  return {"Files of a store",
+          {{"kHeadFileBytes", Bytes(fs::kHeadFileBytes), "the head of a session", "server",
+            "the journal is not rotated and grows up to `kJournalFileBytes`"},
+           {"kIndexFileBytes", Bytes(fs::kIndexFileBytes), "the index of all sessions", "server",
+            "not written: the next start reads each session"},
+           {"kManifestFileBytes", Bytes(fs::kManifestFileBytes), "`manifest.json` of a session",
+            "client", "TOO_LARGE"},
+           {"kRootFileBytes", Bytes(fs::kRootFileBytes), "the file that names the store",
+            "operator", "refused at start"},
+           {"kPayloadHeadBytes", Bytes(fs::kPayloadHeadBytes),
+            "what a frame of a journal has beside its changes", "server", ""}}};
+}
+
+Group ValuesOfTheConfiguration() {
+  const Config config = DefaultConfig({.state_home = "/"});
+  return {"Values of the configuration",
+          {{"kQueuedCallsMost", Count(kQueuedCallsMost), "`limits.queued_calls` at most",
+            "operator", "refused at start"},
+           {"kMemoryBudgetLeast", Bytes(kMemoryBudgetLeast), "`limits.memory_budget` at least",
+            "operator", "refused at start"},
+           {"kConnectionLifeMost", Time(kConnectionLifeMost),
+            "`server.connection_max_age` and `server.connection_idle` at most", "operator",
+            "refused at start"},
+           {"kDrainTimeoutMost", Time(kDrainTimeoutMost), "`server.drain_timeout` at most",
+            "operator", "refused at start"},
+           {"kSyncIntervalMost", Time(kSyncIntervalMost), "`stores[].interval` at most", "operator",
+            "refused at start"},
+           {"server.workers", Count(config.server.workers), "threads that run calls, by default",
+            "server", ""},
+           {"server.drain_timeout", Time(config.server.drain_timeout),
+            "what running calls may take after SIGTERM, by default", "client",
+            "the call is cut off, its outcome is not known"},
+           {"recovery.sweep_interval", Time(config.recovery.sweep_interval),
+            "how often sessions without a holder are looked for, by default", "server", ""},
+           {"recovery.abandon_after", Time(config.recovery.abandon_after),
+            "a session without a holder on which nothing happens, by default", "client",
+            "it is closed"}}};
+}
+
 std::vector<Group> Groups() {
   return {IdsAndTexts(),
           CountsInA(),
@@ -404,16 +471,20 @@ std::vector<Group> Groups() {
           WorkOfThe(),
           TracesOfCalls(),
           ConnectionsToA(),
-          SecretsRefusalsAnd()};
+          SecretsRefusalsAnd(),
+          PartsOfTheServer(),
+          FilesOfAStore(),
+          ValuesOfTheConfiguration()};
 }
 
 }  // namespace
 
 std::string LimitsPage() {
   std::string page =
-      "# Limits\n\nEvery bound of the service by name. This page is made from `session/limits.h` "
-      "and "
-      "the configuration; `golden.Golden.LimitsPage` keeps it true.\n\n"
+      "# Limits\n\nEvery bound of the service by name. This page is made from the constants of "
+      "`session/limits.h`, "
+      "`server/config_limits.h` and some of their parts, and from the defaults of the "
+      "configuration; `golden.Golden.LimitsPage` keeps it true.\n\n"
       "Who meets a limit: a *client*, in the answer to a call; an *operator*, in the "
       "configuration, "
       "the log or a report; or only the *server* itself, which sizes its work by it. A refusal is "
@@ -431,6 +502,16 @@ std::string LimitsPage() {
     }
   }
   return page;
+}
+
+std::vector<std::string> FilesOfLimits() {
+  return {"session/limits.h",
+          "server/config_limits.h",
+          "server/log.h",
+          "server/log_writer.h",
+          "store-fs/bounds.h",
+          "server/rpc/commit_batcher.h",
+          "server/rpc/reflection_service.h"};
 }
 
 std::vector<std::string> LimitsOnPage() {

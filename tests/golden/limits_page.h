@@ -8,10 +8,14 @@
 
 namespace holdfast::test {
 
-// The text of docs/limits.md, made from session/limits.h and the configuration's defaults.
+// The text of docs/limits.md, made from the constants of FilesOfLimits and the configuration's
+// defaults.
 std::string LimitsPage();
 
-// The constants of session/limits.h that the page has, by name.
+// The headers of which every constant is on the page, by their paths in the project.
+std::vector<std::string> FilesOfLimits();
+
+// What the page has, by name: a constant, or a key of the configuration.
 std::vector<std::string> LimitsOnPage();
 
 }  // namespace holdfast::test
