@@ -1,6 +1,7 @@
 #include "server/stores.h"
 
 #include "server/secrets.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "session/store_meter.h"
 #include "store-fs/fs_store.h"
@@ -58,7 +59,8 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, 
   options.report = [&log](const std::string& cause) {
     log.Error("the store stops", {{"problem", cause}});
   };
-  options.report_cut_tail = [&log](const fs::CutTail& tail) {
+  options.report_cut_tail = [&log, &meter = listeners.meter](const fs::CutTail& tail) {
+    meter.TailCut();
     log.Warn("an unfinished write was cut off the end of a file; nothing of it was acknowledged",
              {{"file", tail.file},
               {"bytes", static_cast<int64_t>(tail.bytes)},
@@ -176,7 +178,9 @@ size_t DescriptorsOf(const Config& config) {
 }
 
 std::string DatabaseProblem(const std::string& dsn) { return pg::DsnProblem(dsn); }
-std::string DatabaseTransportProblem(const std::string& dsn) { return pg::TransportProblem(dsn); }
+std::string DatabaseTransportProblem(const std::string& dsn) {
+  return Sabotaged(Saboteur::kTrustDatabase) ? "" : pg::TransportProblem(dsn);
+}
 
 absl::StatusOr<std::vector<std::string>> MigrateStores(const Config& config) {
   std::vector<std::string> lines;

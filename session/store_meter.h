@@ -78,6 +78,8 @@ class StoreMeter {
 
   // One sync or one statement has written `group`. Called by several threads at once.
   virtual void GroupWritten(const WrittenGroup& /*group*/) {}
+  // An unfinished write was cut off the end of a file. Called by several threads at once.
+  virtual void TailCut() {}
   // How to read the connections: `read` is quick and causes no statement. Called once, before the
   // store is initialised; `read` may be called until the store is destroyed.
   virtual void OnConnections(const std::function<ConnectionUse()>& /*read*/) {}

@@ -149,6 +149,9 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
               "Changes that one sync or one statement carried."),
     Histogram(Metric::kStoreGroupBytes, "holdfast_store_group_bytes", {}, Buckets::kBytes,
               "Bytes of these changes."),
+    Counter(Metric::kStoreTailsCut, "holdfast_store_tails_cut_total", {},
+            "Unfinished writes that a store of files has cut off the end of a file; nothing of "
+            "them was acknowledged."),
     Gauge(Metric::kStoreWarnings, "holdfast_store_warnings", {},
           "Warnings about the stores, as AdminService.Status lists them."),
     Gauge(Metric::kStoreHealthy, "holdfast_store_healthy", {},

@@ -57,6 +57,7 @@ enum class Metric : uint8_t {
   kStoreCommits,
   kStoreGroupChanges,
   kStoreGroupBytes,
+  kStoreTailsCut,
   kStoreWarnings,
   kStoreHealthy,
   kSessions,
@@ -88,7 +89,7 @@ enum class Metric : uint8_t {
   kProcessThreads,
   kProcessStart,
 };
-inline constexpr size_t kMetrics = 68;
+inline constexpr size_t kMetrics = 69;
 
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
 

@@ -18,6 +18,8 @@ void StoreMetrics::GroupWritten(const WrittenGroup& group) {
   metrics_.Observe(metrics_.CellOf(Metric::kStoreGroupBytes), group.bytes);
 }
 
+void StoreMetrics::TailCut() { metrics_.Add(metrics_.CellOf(Metric::kStoreTailsCut)); }
+
 void StoreMetrics::OnConnections(const std::function<ConnectionUse()>& read) {
   const auto show = [&](Metric metric, double (*value)(const ConnectionUse&)) {
     metrics_.Read(metric, {}, [read, value] { return value(read()); });

@@ -27,6 +27,7 @@ class StoreMetrics final : public StoreMeter {
   StoreMetrics(Metrics& metrics, const Clock& clock) : metrics_(metrics), clock_(clock) {}
 
   void GroupWritten(const WrittenGroup& group) override;
+  void TailCut() override;
   void OnConnections(const std::function<ConnectionUse()>& read) override;
   void OnDatabase(const std::function<absl::StatusOr<DatabaseUse>()>& measure) override;
 

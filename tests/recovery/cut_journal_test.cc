@@ -2,10 +2,13 @@
 // and stays as it lies, an unfinished write is cut off and said so in the log, and nobody else
 // minds.
 #include "tests/support/requests.h"
+#include "tests/support/reserved_port.h"
+#include "tests/support/scrape.h"
 #include "tests/support/server_process.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wire_client.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -76,11 +79,15 @@ class CutJournal : public ::testing::Test {
   }
   WireClient& client() { return *client_; }
   ServerProcess& server() { return server_; }
+  double TailsCut() { return Scrape(metrics_.address())["holdfast_store_tails_cut_total"]; }
   uint64_t Revision(const std::string& id) { return revisions_[id]; }
 
  private:
   TestFolder folder_;
-  ServerProcess server_{folder_};
+  ReservedPort metrics_;
+  ServerProcess server_{
+      folder_,
+      {.more = absl::StrCat("telemetry: {metrics_address: \"", metrics_.address(), "\"}\n")}};
   std::unique_ptr<WireClient> client_;
   std::map<std::string, std::string> tokens_;
   std::map<std::string, uint64_t> revisions_;
@@ -122,7 +129,9 @@ TEST_F(CutJournal, AnUnfinishedWriteIsCutOffAndSaidSo) {
   test::WriteFile(PathOf("cut"),
                   journal.substr(0, borders.back()) + journal.substr(borders[1], 64));
   Start();
+  EXPECT_EQ(TailsCut(), 0) << "before its session is used";
   EXPECT_EQ(client().Get("cut").revision(), Revision("cut"));
+  EXPECT_EQ(TailsCut(), 1);
   EXPECT_TRUE(server().AwaitLog(kWarning));
   EXPECT_THAT(server().Log(), HasSubstr("t/default/cut/journal.log"));
   Turn("cut");

@@ -78,6 +78,16 @@ export function storageRow() {
       ],
     }),
     lines({
+      title: "Unfinished writes cut off",
+      description:
+        "Over files, since the server's start: writes that a killed server had begun, cut off when" +
+        " their session was used again. Nothing of them was acknowledged. If no server was killed" +
+        " and no machine lost power, look at the disk.",
+      unit: "short",
+      width: 8,
+      queries: [[of("holdfast_store_tails_cut_total"), "{{instance}}"]],
+    }),
+    lines({
       title: "Free part of the disk",
       description:
         "Over files: what the server's user may still write, of the whole file system. At zero" +
