@@ -3,6 +3,7 @@
 #include "session/saboteur.h"
 
 #include <algorithm>
+#include <array>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -40,6 +41,16 @@ std::optional<absl::Duration> SinceReceived(int fd) {
   socklen_t size = sizeof info;
   if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
   return absl::Milliseconds(info.tcpi_last_data_recv);
+}
+
+// Drops what has come in and was not read yet. The transport would read it to its end, and begin
+// the calls in it, although the connection is closed. Nothing more comes in behind a shutdown.
+void DiscardReceived(int fd) {
+  if (Sabotaged(Saboteur::kReadAfterShutdown)) return;
+  std::array<char, 64 * kKiB> scratch{};
+  // With MSG_TRUNC nothing is copied, but from a socket file.
+  while (recv(fd, scratch.data(), scratch.size(), MSG_DONTWAIT | MSG_TRUNC) > 0) {
+  }
 }
 
 }  // namespace
@@ -128,6 +139,7 @@ size_t ConnectionTable::DisconnectIf(absl::FunctionRef<bool(int, const Entry&)> 
   for (const auto& [fd, entry] : entries_) {
     if (!chosen(fd, entry) || CookieOf(fd) != entry.cookie) continue;
     shutdown(fd, SHUT_RDWR);
+    DiscardReceived(fd);
     ++closed;
   }
   return closed;
@@ -140,7 +152,7 @@ size_t ConnectionTable::Disconnect(const std::string& peer) {
 
 size_t ConnectionTable::Suspend(const std::string& peer, absl::Duration now,
                                 absl::Duration length) {
-  {
+  if (!Sabotaged(Saboteur::kNoSuspension)) {
     const absl::MutexLock lock(&mutex_);
     rate_.Suspend(peer, now, length);
   }

@@ -30,6 +30,8 @@ namespace {
 constexpr char kEcho[] = "/holdfast.v1.AdminService/Echo";
 constexpr char kJournal[] = "/holdfast.v1.SessionService/AppendJournalStream";
 constexpr uint32_t kStreamsAtOnce = 200;
+constexpr uint32_t kStreams = 200'000;
+constexpr size_t kConnectionsOfOne = 200;  // a peer may open so many at once
 constexpr size_t kCommitters = 8;
 constexpr size_t kCommitsToCompare = 800;
 // The calls that the transport has read before the peer is disconnected are worked off in front of
@@ -140,10 +142,36 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
                                       << compared.calm << " before it, " << tries << " times";
   }
 
+  // As many calls at once from one address as its connections take, until the server has closed
+  // them all.
+  void ExpectOthersUnimpaired(const Kind& kind) {
+    Compared compared;
+    int tries = 0;
+    do {
+      uint32_t sent = 0;
+      const std::string peer = absl::StrCat("127.0.5.", ++tries);
+      compared = CommitBeside([&] {
+        std::deque<Attacker> attackers;
+        for (size_t i = 0; i < kConnectionsOfOne; ++i)
+          attackers.emplace_back(server_.address(), peer);
+        for (bool connected = true; connected && sent < kStreams;) {
+          connected = false;
+          for (Attacker& attacker : attackers) {
+            if (!attacker.Send(kind)) continue;
+            connected = true;
+            sent += kStreamsAtOnce;
+          }
+        }
+      });
+      std::cout << "figure: " << sent << " resets sent before every connection was closed\n";
+    } while (!compared.Tolerable() && tries < kTries && !HasFailure());
+    EXPECT_TRUE(compared.Tolerable()) << compared.attacked << " beside the attack, "
+                                      << compared.calm << " before it, " << tries << " times";
+  }
+
   // So many calls from so many addresses that none gives up more than it may. They are delivered
   // at the rate at which the server reads them.
   void ExpectDelivered(const Kind& kind) {
-    constexpr uint32_t kStreams = 200'000;
     constexpr uint32_t kStreamsOfOne = 4 * kStreamsAtOnce;
     uint32_t delivered = 0;
     CommitBeside([&] {
@@ -214,6 +242,10 @@ TEST_P(RapidReset, OfCallsThatEndWithoutTheirRequestDisconnectsThePeer) {
   ASSERT_TRUE(peer.Send(frames));
   EXPECT_TRUE(peer.AwaitEnd(absl::Seconds(30))) << "it is still connected";
   EXPECT_TRUE(server().AwaitLog("gives up its calls again and again"));
+}
+
+TEST_P(RapidReset, OfAllThatOnePeerCanSendAtOnceLeavesOthersUnimpaired) {
+  ExpectOthersUnimpaired({kEcho, false});
 }
 
 TEST_P(LongRapidReset, ByManyPeersFailsNoOtherCall) { ExpectDelivered({kEcho, false}); }
