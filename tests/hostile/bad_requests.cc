@@ -63,6 +63,24 @@ std::string Replaced(const Message& message, const Path& path, size_t at,
   return bytes + BytesField(outer->number(), Replaced(*inner, path, at + 1, field));
 }
 
+// The text at the end of `path`, of the first element of each repeated field on the way; empty
+// where one is absent.
+std::string TextAt(const Message& message, const Path& path) {
+  const Message* at = &message;
+  for (const FieldDescriptor* const field : path) {
+    const Reflection& reflection = *at->GetReflection();
+    if (field->message_type() == nullptr) return reflection.GetString(*at, field);
+    if (!field->is_repeated()) {
+      at = &reflection.GetMessage(*at, field);
+    } else if (reflection.FieldSize(*at, field) > 0) {
+      at = &reflection.GetRepeatedMessage(*at, field, 0);
+    } else {
+      break;
+    }
+  }
+  return "";
+}
+
 struct Value {
   std::string what;
   MakeField make;
@@ -255,22 +273,20 @@ std::vector<MakeBad> BadFields(const MakeRequest& make, uint64_t seed) {
 
 std::vector<MakeBad> MutatedSecrets(const MakeRequest& make, int count, uint64_t seed) {
   std::vector<MakeBad> bad;
-  const Descriptor& message = *make()->GetDescriptor();
-  for (int field = 0; field < message.field_count(); ++field) {
-    const FieldDescriptor* const secret = message.field(field);
-    if (!IsSecret(secret->name())) continue;
+  Path path;
+  VisitFields(*make()->GetDescriptor(), path, [&](const Path& secret) {
+    if (!IsSecret(secret.back()->name())) return;
     for (int at = 0; at < count; ++at) {
       bad.push_back([=] {
         std::mt19937_64 random(seed + static_cast<uint64_t>(at));
         const std::unique_ptr<Message> request = make();
-        const Reflection& reflection = *request->GetReflection();
-        const std::string text = Mutated(reflection.GetString(*request, secret), random);
+        const std::string text = Mutated(TextAt(*request, secret), random);
         return BadRequest{
-            .what = secret->name() + ": mutation " + std::to_string(at),
-            .bytes = Replaced(*request, {secret}, 0, BytesField(secret->number(), text))};
+            .what = NameOf(secret) + ": mutation " + std::to_string(at),
+            .bytes = Replaced(*request, secret, 0, BytesField(secret.back()->number(), text))};
       });
     }
-  }
+  });
   return bad;
 }
 

@@ -2,7 +2,11 @@
 
 #include "holdfast/v1/store_service.pb.h"
 #include "session/digest.h"
+#include "tests/support/channel.h"
 #include "tests/support/requests.h"
+#include "tests/support/watch_client.h"
+
+#include "gtest/gtest.h"
 
 #include <map>
 #include <set>
@@ -15,6 +19,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
+using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 using Stub = testing::WireClient::Stub;
 namespace pb = ::holdfast::v1;
@@ -42,6 +47,13 @@ const std::map<std::string, std::string>& Texts() {
   return kTexts;
 }
 
+const FieldDescriptor* ChosenOf(const OneofDescriptor& choice) {
+  for (int at = 0; at < choice.field_count(); ++at) {
+    if (choice.field(at)->name() == "cursor") return choice.field(at);
+  }
+  return choice.field(0);
+}
+
 // What a request is valid without, or is valid only with more beside it.
 bool IsLeftOut(const FieldDescriptor& field) {
   static const std::set<std::string> kNames = {
@@ -49,9 +61,9 @@ bool IsLeftOut(const FieldDescriptor& field) {
       "sm_state",          "deleted_slots", "expected_slots", "owners", "lifecycles",
       "force_reason"};
   const auto* const choice = field.real_containing_oneof();
-  // Of several that exclude one another, the first.
-  const bool other = choice != nullptr && choice->field(0) != &field;
-  return field.is_map() || other || kNames.contains(field.name());
+  // Of several that exclude one another the first, but a cursor rather than a number.
+  const FieldDescriptor* const chosen = choice == nullptr ? &field : ChosenOf(*choice);
+  return field.is_map() || chosen != &field || kNames.contains(field.name());
 }
 
 // The contents of a streamed body follow the request that opens it.
@@ -78,7 +90,9 @@ std::string EndOfBody(const MethodDescriptor& method) {
 }  // namespace
 
 ValidRequests::ValidRequests(const std::string& address, std::string prefix)
-    : client_(address), prefix_(std::move(prefix)) {
+    : client_(address),
+      sessions_(pb::SessionService::NewStub(testing::Connected(address))),
+      prefix_(std::move(prefix)) {
   TakeNewSessions();
   pb::ListSessionsRequest list;
   list.set_page_size(1);
@@ -97,7 +111,14 @@ ValidRequests::Session ValidRequests::NewSession() {
 void ValidRequests::TakeNewSessions() {
   in_turn_ = NewSession();
   client_.Must(&Stub::BeginTurn, test::BeginRequest(in_turn_.id, in_turn_.token));
+  cursor_ = CursorOf(in_turn_);
   idle_ = NewSession();
+}
+
+std::string ValidRequests::CursorOf(const Session& session) {
+  testing::Watch watch(*sessions_, testing::WatchFrom(session.id, 0));
+  EXPECT_EQ(watch.Events(1).size(), 1U) << session.id;
+  return watch.cursor();
 }
 
 std::unique_ptr<Message> ValidRequests::Make(const MethodDescriptor& method) {
@@ -173,6 +194,7 @@ std::string ValidRequests::TextFor(const FieldDescriptor& field) {
   // A resume with the current token is a reconnect, which does nothing.
   if (name == "lease_token") return session_->token;
   if (name == "page_token") return page_token_;
+  if (name == "cursor") return cursor_;
   if (name == "project_root") return kProjectRoot + prefix_;
   const auto found = Texts().find(name);
   return found == Texts().end() ? "" : found->second;

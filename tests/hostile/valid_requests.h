@@ -40,17 +40,21 @@ class ValidRequests final {
   };
 
   Session NewSession();
+  // A cursor of the session, behind its first event.
+  std::string CursorOf(const Session& session);
   void Fill(google::protobuf::Message& message, int depth);
   void FillText(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field);
   [[nodiscard]] std::string TextFor(const google::protobuf::FieldDescriptor& field);
 
   testing::WireClient client_;
+  const std::unique_ptr<testing::WireClient::Stub> sessions_;  // for streams
   const std::string prefix_;
   int names_ = 0;
   Session in_turn_;                   // with a turn under way
   Session idle_;                      // without one
   const Session* session_ = nullptr;  // what the request that is being made is about
   std::string page_token_;
+  std::string cursor_;  // of in_turn_
 };
 
 }  // namespace holdfast::hostile
