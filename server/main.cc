@@ -13,6 +13,7 @@
 #include "server/telemetry/store_metrics.h"
 #include "server/version.h"
 #include "session/clock.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 
 #include "absl/strings/str_split.h"
@@ -113,7 +114,7 @@ void HideMemory() {
 
 int Serve(Config config) {
   KeepFreedMemory();
-  if (!config.server.core_dumps) HideMemory();
+  if (!config.server.core_dumps && !Sabotaged(Saboteur::kShowMemory)) HideMemory();
   // The system's Abseil looks for deadlocks at every lock, under one lock of its own. Tests keep
   // that.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

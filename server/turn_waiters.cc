@@ -1,6 +1,7 @@
 #include "server/turn_waiters.h"
 
 #include "session/limits.h"
+#include "session/saboteur.h"
 
 #include <utility>
 
@@ -56,7 +57,8 @@ void TurnWaiters::Run() {
     left.swap(waiting_);
   }
   for (const auto& waiting : left) {
-    guard_.Run([&] { waiting->waiter.wake(Woken::kStopping); });
+    const auto wake = [waiting] { waiting->waiter.wake(Woken::kStopping); };
+    guard_.Run([&] { Sabotaged(Saboteur::kWakeByPool) ? (void)pool_.Submit(wake) : wake(); });
   }
 }
 

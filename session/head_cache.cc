@@ -1,5 +1,7 @@
 #include "session/head_cache.h"
 
+#include "session/saboteur.h"
+
 #include <utility>
 
 namespace holdfast {
@@ -15,7 +17,8 @@ void HeadCache::Put(const SessionKey& key, Head head, Moment asked_at) {
                       journal = head.journal](const Cached& known) {
     // What was cached before the store was asked is no later than its answer, unless the store has
     // lost it, as a failover may.
-    return known.put_at > asked_at && known.head.uid == uid &&
+    const bool asked_before = known.put_at > asked_at || Sabotaged(Saboteur::kKeepOlderHead);
+    return asked_before && known.head.uid == uid &&
            (known.head.revision > revision ||
             (known.head.revision == revision && known.head.journal > journal));
   };

@@ -11,7 +11,7 @@ enum class Saboteur : uint8_t {
   kNone,
   kNoFileSync,             // a commit is not synced
   kNoDirectorySync,        // the name of a new session is not synced
-  kNoEpochCheck,           // whoever has a token may write
+  kNoEpochCheck,           // an overtaken token may write
   kNoRequestCheck,         // a repeated request acts again
   kAcknowledgeBeforeSync,  // the sync of a commit waits for the next one
   kNoLock,                 // a count is read without its lock: for ThreadSanitizer to find
@@ -22,7 +22,7 @@ enum class Saboteur : uint8_t {
   kBelieveCancelledWait,   // a wait for the standby that was cut short counts as one that ended
   kNoTimelineCheck,        // a server of an older history is taken for the store
   kLeaseByOwnClock,        // a lease ends by the server's own clock
-  kWaitForLockedRow,       // a group waits for a row that somebody else has locked
+  kWaitForLockedRow,       // a group waits for a row that another transaction has locked
   kNoBounds,               // a session grows beyond what it may hold
   kNoFrameBound,           // a frame is written that no reader would take
   kNoWatermarks,           // what was acknowledged before is not remembered
@@ -66,6 +66,20 @@ enum class Saboteur : uint8_t {
   kNoMemoryGuard,             // nothing looks at the memory of the process
   kNoWorkerWatch,             // workers count as making progress whatever they do
   kNoTraceCap,                // every call whose caller says so is recorded
+  kStopAtShortage,            // the acceptor ends with the first lack of descriptors
+  kNoSuspension,              // a peer that was disconnected may come back at once
+  kReadAfterShutdown,         // what a closed connection had received is still read
+  kNoReflectionLimit,         // every stream of the reflection service is served
+  kNoDeliveryBound,           // watchers may take every worker
+  kNoJournalBound,            // a journal that cannot be rotated grows without end
+  kSecretsFirst,              // a command over a limit is searched for secrets
+  kKeepOlderHead,             // a cached head stays as long as its revision is the higher one
+  kLostIdFailsAll,            // one request id that cannot be read fails every repeat
+  kWakeByPool,                // a stop wakes callers only where the workers' queue has room
+  kForgottenTurnIsEmpty,      // a turn that the head no longer remembers has no journal
+  kOpenSocketFile,            // other users may connect to the socket file
+  kShowMemory,                // the process may be dumped and traced
+  kTrustDatabase,             // a database on another machine need not prove its identity
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 

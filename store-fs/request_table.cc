@@ -1,5 +1,6 @@
 #include "store-fs/request_table.h"
 
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "session/unlocked.h"
 #include "store-fs/bounded_wait.h"
@@ -73,6 +74,10 @@ absl::Status RequestTable::EnsureLearnt(const Learn& learn) {
     ids = learn(end);
   }
   RETURN_IF_ERROR(ids.status());
+  const auto is_lost = [](const std::optional<RequestKey>& id) { return !id; };
+  if (Sabotaged(Saboteur::kLostIdFailsAll) && std::ranges::any_of(*ids, is_lost)) {
+    return absl::DataLossError("an id cannot be read");
+  }
   Take(*ids, end);
   learnt_ = true;
   return absl::OkStatus();

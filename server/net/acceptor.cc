@@ -2,6 +2,7 @@
 
 #include "server/net/peer.h"
 #include "session/limits.h"
+#include "session/saboteur.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -89,7 +90,7 @@ void Acceptor::Run() {
     }
     bool room = true;
     for (const Descriptor& listener : listeners_) room = AcceptAll(listener.get()) && room;
-    if (!room && Await(false, kAcceptPause)) return;
+    if (!room && (Sabotaged(Saboteur::kStopAtShortage) || Await(false, kAcceptPause))) return;
   }
 }
 

@@ -32,7 +32,7 @@ class Reactor final : public grpc::ServerBidiReactor<Bytes, Bytes>, public OpenS
   void Start() {
     edge_.streams.Add(this);
     const absl::MutexLock lock(&mutex_);
-    if (streams_.fetch_add(1) < kReflectionStreams) {
+    if (streams_.fetch_add(1) < kReflectionStreams || Sabotaged(Saboteur::kNoReflectionLimit)) {
       Read();
     } else {
       End(Overloaded("reflection.streams"));

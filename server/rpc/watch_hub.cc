@@ -11,7 +11,8 @@
 namespace holdfast {
 
 WorkerPool::Size DeliveryShare(WorkerPool::Size workers, const WatchLimits& limits) {
-  const auto share = [](size_t all) { return std::max<size_t>(1, all / kWorkersPerDelivery); };
+  const size_t part = Sabotaged(Saboteur::kNoDeliveryBound) ? 1 : kWorkersPerDelivery;
+  const auto share = [part](size_t all) { return std::max<size_t>(1, all / part); };
   return {.workers = share(workers.workers),
           .queued = limits.watchers,
           .on_core = share(workers.on_core)};

@@ -188,6 +188,21 @@ TEST_F(Directories, ADeletedSessionThatReappearsIsKeptAndNeverRead) {
   EXPECT_EQ(Load(alpha_), "TOMBSTONED");
 }
 
+TEST_F(Directories, ACheckNamesABoundedNumberOfSessionsThatReappeared) {
+  const auto key = [](size_t nth) { return Key("s" + std::to_string(nth)); };
+  constexpr size_t kSessions = kReappearedShown + 5;
+  for (size_t nth = 0; nth < kSessions; ++nth) Create(key(nth));
+  clock_.Advance(absl::Hours(1));
+  for (size_t nth = 0; nth < kSessions; ++nth) {
+    ASSERT_EQ(CommitReason(Changes(key(nth), random_).Delete()), "OK");
+  }
+  // Whatever lies in them: the store does not look into them.
+  for (size_t nth = 0; nth < kSessions; ++nth) stdfs::create_directories(PathOf(key(nth)));
+  const auto check = store_->Check();
+  ASSERT_TRUE(check.ok());
+  EXPECT_EQ(check->reappeared.size(), kReappearedShown);
+}
+
 TEST_F(Directories, ATenantNamedLockIsATenant) {
   const SessionKey key = Key("alpha", "lock");
   Create(key);

@@ -62,6 +62,17 @@ TEST(ConnectionTable, RefusesConnectionsThatComeTooFast) {
   EXPECT_EQ(table.Add(made.fd(), "a", absl::Seconds(1)), ConnectionVerdict::kTaken);
 }
 
+TEST(ConnectionTable, TakesNoneOfAPeerThatIsSuspended) {
+  ConnectionTable table({});
+  const std::array<Connection, 3> made;
+  EXPECT_EQ(table.Add(made[0].fd(), "a", absl::ZeroDuration()), ConnectionVerdict::kTaken);
+  EXPECT_EQ(table.Suspend("a", absl::ZeroDuration(), kResetWindow), 1U);
+  const absl::Duration last = kResetWindow - absl::Milliseconds(1);
+  EXPECT_EQ(table.Add(made[1].fd(), "a", last), ConnectionVerdict::kTooFast);
+  EXPECT_EQ(table.Add(made[1].fd(), "b", last), ConnectionVerdict::kTaken);
+  EXPECT_EQ(table.Add(made[2].fd(), "a", 2 * kResetWindow), ConnectionVerdict::kTaken);
+}
+
 // One who comes from ever new addresses makes it forget, and not grow.
 TEST(NewConnectionRate, RemembersAsManyPeersAsItMay) {
   NewConnectionRate rate;

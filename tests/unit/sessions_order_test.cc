@@ -35,6 +35,28 @@ TEST(SessionsOrder, ATombstoneWinsOverAStoredReply) {
   }
 }
 
+TEST(SessionsOrder, ACommandThatLosesEveryRaceIsGivenUp) {
+  World world;
+  world.Create();
+  const ResumeCommand command = world.ToForce();
+  int races = 0;
+  bool racing = false;
+  world.store().InjectFault(world.key(), [&] {
+    if (racing) return absl::OkStatus();
+    racing = true;
+    EXPECT_EQ(ReasonIn(world.other().Resume(world.caller(), world.ToForce())), "OK");
+    racing = false;
+    ++races;
+    return absl::OkStatus();
+  });
+  const auto lost = world.sessions().Resume(world.caller(), command);
+  world.store().InjectFault(world.key(), [] { return absl::OkStatus(); });
+  EXPECT_EQ(ReasonIn(lost), "STORE_UNAVAILABLE");
+  EXPECT_GE(races, kRaceRetries);
+  EXPECT_LE(races, kRaceRetries + 1) << "one more may be that of the load";
+  EXPECT_EQ(ReasonIn(world.sessions().Resume(world.caller(), command)), "OK");
+}
+
 TEST(SessionsOrder, FromStoreToRevision) {
   World world;
   world.Create();

@@ -318,6 +318,26 @@ TEST(SessionsResume, WhatDoesNotFitIsLeftOutAndSaidSo) {
   EXPECT_TRUE(resumed->inline_omitted);
 }
 
+TEST(SessionsResume, SlotsThatAreTooLargeTogetherAreReportedAndLeftOut) {
+  World world;
+  world.Create();
+  world.TakeOver();
+  ResumeCommand command = world.ToForce();
+  const std::string large(kChangeBytes - kKiB, 'x');
+  for (size_t bytes = 0; bytes <= kReadAtOnceBytes; bytes += large.size()) {
+    const std::string owner = "owner" + std::to_string(bytes);
+    CommitTurnCommand commit = world.ToCommit(world.Begin());
+    commit.slots = {SlotOf(owner, large)};
+    ASSERT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), commit)), "OK");
+    command.expected_slots.push_back({.owner = owner, .version = "2.0.0"});
+  }
+  const auto resumed = world.sessions().Resume(world.caller(), command);
+  ASSERT_EQ(ReasonIn(resumed), "OK");
+  EXPECT_TRUE(resumed->inline_omitted);
+  EXPECT_EQ(resumed->report.slots.size(), command.expected_slots.size());
+  EXPECT_TRUE(resumed->slots.empty());
+}
+
 TEST(SessionsResume, NothingThatCannotBeReadBlocksIt) {
   World world;
   CreateCommand create = world.ToCreate();

@@ -59,6 +59,43 @@ TEST(WatchHub, TakesFewOfTheWorkers) {
   EXPECT_EQ(DeliveryShare({.workers = 1, .on_core = 1}, limits).workers, 1U);
 }
 
+// A wake-up that was lost costs each watcher so many beats and the store so many reads a beat.
+TEST(WatchHub, PollsABoundedNumberOfWatchersPerBeatAndEachInTurn) {
+  World world;
+  world.Create();
+  // What has happened so far wakes none of them.
+  ASSERT_TRUE(world.store().WaitForEvents(absl::Seconds(10)).ok());
+  Admission admission(kMemoryBudgetDefault);
+  WatchHub hub({.store = world.store(),
+                .clock = world.clock(),
+                .admission = admission,
+                .deliveries = {.workers = 1, .queued = 8},
+                .report = [](const std::string&) {}},
+               {});
+  const WatchStart start{
+      .key = world.key(),
+      .cursors = WatchCursors(world.store().Describe(), world.key(), world.Stored().uid)};
+  constexpr size_t kBeats = 3;
+  std::vector<std::shared_ptr<CountedWatcher>> watchers;
+  while (watchers.size() < kBeats * kWatchPollsPerBeat) {
+    watchers.push_back(std::make_shared<CountedWatcher>(CountedWatcher::Kind::kSound));
+    ASSERT_TRUE(hub.Add(start, watchers.back()).ok());
+  }
+  const auto wakes = [&] {
+    size_t all = 0;
+    for (const auto& watcher : watchers) all += static_cast<size_t>(watcher->wakes());
+    return all;
+  };
+  for (size_t beat = 1; beat <= kBeats; ++beat) {
+    world.clock().Advance(kWatchBeat);
+    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return wakes() >= beat * kWatchPollsPerBeat; }));
+    EXPECT_EQ(wakes(), beat * kWatchPollsPerBeat);
+  }
+  EXPECT_TRUE(
+      std::ranges::all_of(watchers, [](const auto& watcher) { return watcher->wakes() == 1; }));
+  for (const auto& watcher : watchers) hub.Remove(world.key(), *watcher);
+}
+
 TEST(WatchHub, WakesAllOthersWhenOneWatcherThrows) {
   World world;
   world.Create();
