@@ -66,17 +66,19 @@ uint64_t Seed() {
   return seed;
 }
 
-// Those that serve clients of the cluster.
+// Those that serve clients of the cluster; none while it recovers.
 std::vector<pid_t> BackendsOf(const std::string& dsn) {
   constexpr pg::Statement kBackends = {
       "backends",
       "SELECT pid::bigint FROM pg_stat_activity"
       " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"};
-  const pg::Answer answer = Connect(dsn)->Run(kBackends, pg::Params());
   std::vector<pid_t> pids;
-  const pg::Rows& rows = std::get<pg::Rows>(answer);
-  for (size_t row = 0; row < rows.size(); ++row) {
-    pids.push_back(static_cast<pid_t>(rows.Int(row, 0)));
+  const auto connection = pg::Connection::Open({.dsn = dsn});
+  if (!connection.ok()) return pids;
+  const pg::Answer answer = (*connection)->Run(kBackends, pg::Params());
+  const auto* const rows = std::get_if<pg::Rows>(&answer);
+  for (size_t row = 0; rows != nullptr && row < rows->size(); ++row) {
+    pids.push_back(static_cast<pid_t>(rows->Int(row, 0)));
   }
   return pids;
 }
@@ -223,8 +225,12 @@ class PostgresTraffic : public ::testing::Test {
 
   // PostgreSQL then ends every other connection too, and recovers.
   void KillBackend(Killed& killed) {
-    const std::vector<pid_t> backends = BackendsOf(group_.postgres().dsn());
-    ASSERT_FALSE(backends.empty());
+    // It may only now notice that another backend was killed.
+    std::vector<pid_t> backends;
+    ASSERT_TRUE(WaitUntil([&] {
+      backends = BackendsOf(group_.postgres().dsn());
+      return !backends.empty();
+    }));
     killed.kill.at = HistoryNow();
     kill(backends[random_() % backends.size()], SIGKILL);
   }
