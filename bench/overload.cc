@@ -38,7 +38,7 @@ constexpr auto kTick = std::chrono::milliseconds(1);
 constexpr auto kNoted = std::chrono::seconds(5);
 constexpr auto kLooksAtMemory = std::chrono::milliseconds(100);
 constexpr size_t kConnections = 4;
-constexpr Goal kGoodput = AtLeast(0.8);
+constexpr Goal kGoodput = AtLeast(0.9);
 constexpr Goal kUnexplained = AtMost(0);
 
 using SteadyClock = std::chrono::steady_clock;

@@ -113,10 +113,12 @@ class StrictClient final {
   }
 
   // The library has no better word for a call that found no connection, or one that had just been
-  // closed.
+  // closed. EPIPE ("Broken pipe") says that the connection had been closed before the call was
+  // written, all of which is one write: no byte of it has left.
   static bool WasNotSent(const grpc::Status& status) {
     return status.error_code() == grpc::StatusCode::UNAVAILABLE &&
            (absl::StartsWith(status.error_message(), "Transport closed") ||
+            status.error_message() == "Broken pipe" ||
             absl::StrContains(status.error_message(), "failed to connect to all addresses") ||
             absl::StrContains(status.error_message(), "connections to all backends failing"));
   }
