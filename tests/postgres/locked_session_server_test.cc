@@ -36,6 +36,8 @@ constexpr size_t kOthers = 8;
 constexpr size_t kCommits = 500;
 // What other work of the machine may do to a call. One that waits for the locked row waits longer.
 constexpr absl::Duration kFloor = absl::Milliseconds(500);
+// Only what is slow each time is slow by itself and not by what else this machine does.
+constexpr int kTries = 5;
 
 class LockedSessionServer : public ::testing::Test {
  protected:
@@ -56,28 +58,78 @@ class LockedSessionServer : public ::testing::Test {
     return Percentile(others.Between(begun, absl::Now()), 99);
   }
 
+  // What the callers were answered, and how it went for the others meanwhile.
+  struct Round {
+    std::atomic<size_t> applied = 0;
+    std::atomic<size_t> refused = 0;
+    std::atomic<size_t> given_up = 0;  // the database waited for the lock as long as it may
+    absl::Duration before;
+    absl::Duration locked;
+    absl::Duration after;
+
+    [[nodiscard]] bool Tolerable() const {
+      return given_up == 0 && locked <= std::max(2 * std::max(before, after), kFloor);
+    }
+  };
+
   // One attribute of the locked session by each caller.
-  void Call(std::vector<std::jthread>& threads) {
+  void Call(const std::string& value, Round& round, std::vector<std::jthread>& threads) {
     for (size_t i = 0; i < kCallers; ++i) {
       const std::string key = absl::StrCat("caller-", i);
       pb::UpdateSessionRequest update;
       update.set_request_id(test::NewRequestId());
       update.set_session_id("locked");
-      (*update.mutable_attributes())[key] = "set";
+      (*update.mutable_attributes())[key] = value;
       update.mutable_update_mask()->add_paths("attributes." + key);
-      threads.emplace_back([this, &caller = *callers_[i], update] {
-        const Verdict verdict = caller.Ask(&Stub::UpdateSession, update).verdict;
-        if (verdict.reason == "OK") {
-          ++applied_;
-          return;
-        }
-        EXPECT_EQ(verdict.reason, "OVERLOADED") << verdict.message;
-        EXPECT_TRUE(verdict.retry_after.has_value());
-        const auto outcome = verdict.facts.find("outcome");
-        EXPECT_TRUE(outcome != verdict.facts.end() && outcome->second == "known");
-        ++refused_;
+      threads.emplace_back([&round, &caller = *callers_[i], update] {
+        Count(caller.Ask(&Stub::UpdateSession, update).verdict, round);
       });
     }
+  }
+
+  static void Count(const Verdict& verdict, Round& round) {
+    if (verdict.reason == "OK") {
+      ++round.applied;
+      return;
+    }
+    const auto outcome = verdict.facts.find("outcome");
+    EXPECT_TRUE(outcome != verdict.facts.end() && outcome->second == "known") << verdict.message;
+    if (verdict.reason == "STORE_UNAVAILABLE") {
+      ++round.given_up;
+      return;
+    }
+    EXPECT_EQ(verdict.reason, "OVERLOADED") << verdict.message;
+    EXPECT_TRUE(verdict.retry_after.has_value());
+    ++round.refused;
+  }
+
+  // Locks the session's row while its callers call and the others commit.
+  void Run(const std::string& value, Committers& others, Round& round) {
+    round.before = P99(others);
+    const auto holder = Connect(database_.dsn());
+    ASSERT_EQ(holder->Script("SET idle_in_transaction_session_timeout = 0;"
+                             "BEGIN; SELECT 1 FROM holdfast.session WHERE session_id = 'locked'"
+                             " FOR UPDATE"),
+              absl::OkStatus());
+    std::vector<std::jthread> threads;
+    Call(value, round, threads);
+    round.locked = P99(others);
+    EXPECT_TRUE(WaitUntil([&] { return round.refused >= kCallers - 1 - kWaitersPerSession; }));
+    EXPECT_EQ(round.applied, 0U);
+    ASSERT_EQ(holder->Script("COMMIT"), absl::OkStatus());
+    threads.clear();
+    round.after = P99(others);
+    std::cout << "p99 of other sessions: " << round.before << ", locked " << round.locked
+              << ", after " << round.after << "\n";
+    EXPECT_GE(round.applied + round.given_up, kWaitersPerSession);
+    EXPECT_EQ(round.applied + round.refused + round.given_up, kCallers);
+    size_t stored = 0;
+    const pb::Session session = client_->Get("locked");
+    for (const auto& [key, stored_value] : session.attributes()) {
+      if (stored_value == value) ++stored;
+    }
+    EXPECT_EQ(stored, round.applied)
+        << "what was refused has acted, or what was acknowledged has not";
   }
 
   const TestDatabase database_{Contents::kNothing};
@@ -85,40 +137,23 @@ class LockedSessionServer : public ::testing::Test {
   ServerProcess server_{folder_, {.dsn = database_.dsn()}};
   std::unique_ptr<WireClient> client_;
   std::vector<std::unique_ptr<WireClient>> callers_;
-  std::atomic<size_t> refused_ = 0;
-  std::atomic<size_t> applied_ = 0;
 };
 
 TEST_F(LockedSessionServer, LeavesOtherSessionsTheirLatency) {
   Committers others(server_.address(), kOthers);
   ASSERT_TRUE(others.AwaitCommits(kCommits / 10)) << server_.Log();  // everything is warm
-  const absl::Duration before = P99(others);
-
-  const auto holder = Connect(database_.dsn());
-  ASSERT_EQ(holder->Script("SET idle_in_transaction_session_timeout = 0;"
-                           "BEGIN; SELECT 1 FROM holdfast.session WHERE session_id = 'locked'"
-                           " FOR UPDATE"),
-            absl::OkStatus());
-  std::vector<std::jthread> threads;
-  Call(threads);
-  const absl::Duration locked = P99(others);
-  EXPECT_TRUE(WaitUntil([&] { return refused_ >= kCallers - 1 - kWaitersPerSession; }));
-  EXPECT_EQ(applied_, 0U);
-  ASSERT_EQ(holder->Script("COMMIT"), absl::OkStatus());
-  threads.clear();
-  const absl::Duration after = P99(others);
+  int tries = 0;
+  bool tolerable = false;
+  do {
+    Round round;
+    ASSERT_NO_FATAL_FAILURE(Run(absl::StrCat("round ", ++tries), others, round));
+    tolerable = round.Tolerable();
+  } while (!tolerable && tries < kTries && !HasFailure());
   const std::vector<std::string> failed = others.Stop();
 
-  std::cout << "p99 of other sessions: " << before << ", locked " << locked << ", after " << after
-            << "\n";
-  EXPECT_LE(locked, std::max(2 * std::max(before, after), kFloor));
+  EXPECT_TRUE(tolerable) << "the others were slow, or the lock was given up, " << tries << " times";
   EXPECT_TRUE(failed.empty()) << failed.front();
   EXPECT_EQ(others.refused(), 0U);
-  // A busy machine may give the first waiter's lock up before the test unlocks the row.
-  EXPECT_GE(applied_, kWaitersPerSession);
-  EXPECT_EQ(applied_ + refused_, kCallers);
-  EXPECT_EQ(static_cast<size_t>(client_->Get("locked").attributes_size()), applied_)
-      << "what was refused has acted, or what was acknowledged has not";
 }
 
 }  // namespace
