@@ -43,8 +43,8 @@ class PausedServer : public ::testing::Test {
  protected:
   void SetUp() override {
     group_.MakeStore();
-    group_.Add();
-    group_.Add();
+    ASSERT_NO_FATAL_FAILURE(group_.Add());
+    ASSERT_NO_FATAL_FAILURE(group_.Add());
     for (int i = 0; i < kHolders; ++i) {
       held_.push_back({.id = absl::StrCat("held-", i)});
       held_.back().token = group_.client(0)

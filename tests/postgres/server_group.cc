@@ -1,5 +1,7 @@
 #include "tests/postgres/server_group.h"
 
+#include "tests/support/wait.h"
+
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -32,7 +34,8 @@ Environment ServerGroup::ClockOff(int seconds) const { return testing::ClockOff(
 
 void ServerGroup::Start(Member& member, const Environment& environment) {
   const ScopedEnvironment scoped(environment);
-  ASSERT_TRUE(member.process->Start()) << member.process->Log();
+  // Where the machine has other work a new database may not answer within the server's patience.
+  ASSERT_TRUE(WaitUntil([&] { return member.process->Start(); })) << member.process->Log();
   member.client = std::make_unique<WireClient>(member.process->address());
 }
 
