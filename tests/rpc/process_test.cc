@@ -120,10 +120,13 @@ class Child {
       argv.push_back(const_cast<char*>(argument.c_str()));
     }
     argv.push_back(nullptr);
-    // A sanitizer's build needs its options as its parent does.
+    // A sanitizer's build needs its options as its parent does, and a broken one its switch.
     std::string asan = SameVariable("ASAN_OPTIONS");
     std::string tsan = SameVariable("TSAN_OPTIONS");
-    std::array<char*, 4> environment = {home_variable.data(), asan.data(), tsan.data(), nullptr};
+    std::string saboteur = SameVariable("HOLDFAST_SABOTEUR");
+    std::vector<char*> environment = {home_variable.data(), asan.data(), tsan.data()};
+    if (std::getenv("HOLDFAST_SABOTEUR") != nullptr) environment.push_back(saboteur.data());
+    environment.push_back(nullptr);
     fexecve(program, argv.data(), environment.data());
     _exit(127);
   }
