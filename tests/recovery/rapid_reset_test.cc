@@ -127,46 +127,33 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
 
   // Attacks from one address, on a new connection whenever one is closed.
   void ExpectThePeerDisconnected(const Kind& kind) {
-    Compared compared;
-    int tries = 0;
-    do {
-      int disconnected = 0;
-      const std::string peer = absl::StrCat("127.0.2.", ++tries);
-      compared = CommitBeside([&] { disconnected = AttackFromOne(peer, kind); });
+    ExpectTolerable("127.0.2.", [&](const std::string& peer) {
+      const int disconnected = AttackFromOne(peer, kind);
       EXPECT_GT(disconnected, 0);
-      EXPECT_TRUE(server_.AwaitLog("gives up its calls again and again"));
-      EXPECT_GT(Scrape(metrics_.address())["holdfast_connections_closed_total{cause=\"resets\"}"],
-                0);
-    } while (!compared.Tolerable() && tries < kTries && !HasFailure());
-    EXPECT_TRUE(compared.Tolerable()) << compared.attacked << " beside the attack, "
-                                      << compared.calm << " before it, " << tries << " times";
+    });
+    EXPECT_TRUE(server_.AwaitLog("gives up its calls again and again"));
+    EXPECT_GT(Scrape(metrics_.address())["holdfast_connections_closed_total{cause=\"resets\"}"], 0);
   }
 
   // As many calls at once from one address as its connections take, until the server has closed
   // them all.
   void ExpectOthersUnimpaired(const Kind& kind) {
-    Compared compared;
-    int tries = 0;
-    do {
+    ExpectTolerable("127.0.5.", [&](const std::string& peer) {
       uint32_t sent = 0;
-      const std::string peer = absl::StrCat("127.0.5.", ++tries);
-      compared = CommitBeside([&] {
-        std::deque<Attacker> attackers;
-        for (size_t i = 0; i < kConnectionsOfOne; ++i)
-          attackers.emplace_back(server_.address(), peer);
-        for (bool connected = true; connected && sent < kStreams;) {
-          connected = false;
-          for (Attacker& attacker : attackers) {
-            if (!attacker.Send(kind)) continue;
-            connected = true;
-            sent += kStreamsAtOnce;
-          }
+      std::deque<Attacker> attackers;
+      for (size_t i = 0; i < kConnectionsOfOne; ++i) {
+        attackers.emplace_back(server_.address(), peer);
+      }
+      for (bool connected = true; connected && sent < kStreams;) {
+        connected = false;
+        for (Attacker& attacker : attackers) {
+          if (!attacker.Send(kind)) continue;
+          connected = true;
+          sent += kStreamsAtOnce;
         }
-      });
+      }
       std::cout << "figure: " << sent << " resets sent before every connection was closed\n";
-    } while (!compared.Tolerable() && tries < kTries && !HasFailure());
-    EXPECT_TRUE(compared.Tolerable()) << compared.attacked << " beside the attack, "
-                                      << compared.calm << " before it, " << tries << " times";
+    });
   }
 
   // So many calls from so many addresses that none gives up more than it may. They are delivered
@@ -192,6 +179,18 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
   }
 
  private:
+  // Attacks from a new address of `network` each time, until the others were served well once.
+  void ExpectTolerable(const std::string& network,
+                       absl::FunctionRef<void(const std::string& peer)> attack) {
+    Compared compared;
+    int tries = 0;
+    do {
+      const std::string peer = absl::StrCat(network, ++tries);
+      compared = CommitBeside([&] { attack(peer); });
+    } while (!compared.Tolerable() && tries < kTries && !HasFailure());
+    EXPECT_TRUE(compared.Tolerable()) << compared.attacked << " beside the attack, "
+                                      << compared.calm << " before it, " << tries << " times";
+  }
   // How often it was disconnected.
   int AttackFromOne(const std::string& peer, const Kind& kind) {
     constexpr absl::Duration kAttack = absl::Seconds(3);
