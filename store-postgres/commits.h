@@ -62,8 +62,6 @@ class Commits {
   // False when the last change failed for the database's sake.
   [[nodiscard]] bool healthy() const { return healthy_; }
   void NoteHealthy() { healthy_ = true; }
-  // As Committer::SetWritersMost.
-  void SetWritersMost(int writers) { committer_.SetWritersMost(writers); }
 
  private:
   // What a change is decided on.

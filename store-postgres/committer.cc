@@ -2,12 +2,11 @@
 
 #include "session/exceptions.h"
 #include "session/limits.h"
-#include "session/off_core.h"
 #include "session/saboteur.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace holdfast::pg {
 namespace {
@@ -100,7 +99,7 @@ size_t BytesOf(const DecidedChange& change) {
 }
 
 Written Committer::Write(const DecidedChange& change) {
-  Written written = MayJoin(change) ? WriteTogether(change) : WriteAlone(change);
+  Written written = WriteOne(change, WhenLocked::kWait, database_.CurrentSpans());
   Note(change.change->key, written);
   return written;
 }
@@ -122,76 +121,6 @@ void Committer::Note(const SessionKey& key, const Written& written) {
   }
 }
 
-void Committer::SetWritersMost(int writers) {
-  const absl::MutexLock lock(&mutex_);
-  writers_most_ = writers;
-}
-
-Written Committer::WriteTogether(const DecidedChange& change) {
-  Member self{
-      .place = {},
-      .write = {.change = &change, .bytes = BytesOf(change), .span = database_.meter.CurrentSpan()},
-      .written = {},
-      .called = {}};
-  self.place.push_back(&self);
-  if (!Queue(self)) {
-    const OffCore waiting;
-    self.called.WaitForNotification();
-  }
-  if (self.writes) Lead(self);
-  return self.alone ? WriteAlone(change) : std::move(self.written);
-}
-
-bool Committer::Queue(Member& self) {
-  const absl::MutexLock lock(&mutex_);
-  if (writers_ < writers_most_) {
-    ++writers_;
-    self.writes = true;
-    return true;
-  }
-  waiting_.splice(waiting_.end(), self.place);
-  return false;
-}
-
-void Committer::Lead(Member& self) {
-  Batch batch;
-  batch.splice(batch.begin(), self.place);
-  {
-    const absl::MutexLock lock(&mutex_);
-    FillBatch(batch);
-  }
-  if (const auto what = CatchException([&] { Run(batch); })) {
-    database_.Report(kChangeMany, FailureFor(*what));
-    for (Member* const member : batch) member->alone = true;
-  }
-  Member* next = nullptr;
-  {
-    const absl::MutexLock lock(&mutex_);
-    next = NextWriter();
-  }
-  // The next group is on its way before the members of this one are told; and each is told by
-  // itself, for a mutex would wake them one by one.
-  if (next != nullptr) next->called.Notify();
-  for (Member* const member : batch) {
-    if (member != &self) member->called.Notify();
-  }
-}
-
-Committer::Member* Committer::NextWriter() {
-  if (waiting_.empty()) {
-    --writers_;
-    return nullptr;
-  }
-  Member* const next = waiting_.front();
-  next->place.splice(next->place.begin(), waiting_, waiting_.begin());
-  next->writes = true;
-  return next;
-}
-
-Written Committer::WriteAlone(const DecidedChange& change) const {
-  return WriteOne(change, WhenLocked::kWait, database_.CurrentSpans());
-}
-
 Written Committer::WriteOne(const DecidedChange& change, WhenLocked when_locked,
                             const std::vector<RecordedSpan>& spans) const {
   Written written = Send(kChange,
@@ -204,32 +133,23 @@ Written Committer::WriteOne(const DecidedChange& change, WhenLocked when_locked,
   return written;
 }
 
-void Committer::FillBatch(Batch& batch) {
-  size_t bytes = batch.front()->write.bytes;
-  while (!waiting_.empty() && batch.size() < group_) {
-    bytes += waiting_.front()->write.bytes;
-    if (bytes > kChangeBytes) break;
-    batch.splice(batch.end(), waiting_, waiting_.begin());
-  }
-}
-
-// The members are nobody else's until they are called.
-void Committer::Run(const Batch& batch) const {
-  std::vector<GroupedWrite> writes;
-  writes.reserve(batch.size());
-  for (const Member* member : batch) writes.push_back(member->write);
-  std::vector<std::optional<Written>> written = WriteMany(writes);
-  auto next = written.begin();
-  for (Member* const member : batch) {
-    member->alone = !next->has_value();
-    if (!member->alone) member->written = *std::move(*next);
-    ++next;
-  }
-}
-
 std::vector<std::optional<Written>> Committer::WriteMany(
     const std::vector<GroupedWrite>& writes) const {
   std::vector<std::optional<Written>> written(writes.size());
+  for (size_t first = 0; first < writes.size(); first += group_) {
+    const size_t size = std::min(group_, writes.size() - first);
+    const auto part = std::span(written).subspan(first, size);
+    if (const auto what =
+            CatchException([&] { WriteInto(std::span(writes).subspan(first, size), part); })) {
+      const Written in_doubt = From(FailureFor(*what), kChangeMany, database_);
+      std::ranges::fill(part, in_doubt);
+    }
+  }
+  return written;
+}
+
+void Committer::WriteInto(std::span<const GroupedWrite> writes,
+                          std::span<std::optional<Written>> written) const {
   std::vector<RecordedSpan> spans;
   for (const GroupedWrite& write : writes) {
     if (write.span) spans.push_back(*write.span);
@@ -239,7 +159,7 @@ std::vector<std::optional<Written>> Committer::WriteMany(
     Written only =
         WriteOne(*writes.front().change, waits ? WhenLocked::kWait : WhenLocked::kSkip, spans);
     if (!only.rows || !only.rows->Bool(0, kOutcomeSkipped)) written.front() = std::move(only);
-    return written;
+    return;
   }
   std::vector<const DecidedChange*> changes;
   changes.reserve(writes.size());
@@ -255,14 +175,11 @@ std::vector<std::optional<Written>> Committer::WriteMany(
   }
   // Certainly rolled back for the sake of one of them: each is tried by itself. Rolled back for the
   // sake of another transaction, each says so, and is tried after a while.
-  if (all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure)) {
-    return written;
-  }
+  if (all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure)) return;
   for (; all.row < writes.size(); ++all.row) {
     const bool skipped = all.rows && all.rows->Bool(all.row, kOutcomeSkipped);
     if (!skipped) written[all.row] = all;
   }
-  return written;
 }
 
 }  // namespace holdfast::pg

@@ -304,7 +304,6 @@ class PostgresStore final : public SessionStore {
       least = std::min(least, database_.clock.SinceBoot() - began);
     }
     if (least >= kLongFlush) groups_at_once_ = least >= kVeryLongFlush ? 4 : 2;
-    commits_.SetWritersMost(static_cast<int>(groups_at_once_));
     return absl::OkStatus();
   }
 

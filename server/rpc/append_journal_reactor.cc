@@ -1,6 +1,7 @@
 #include "server/rpc/append_journal_reactor.h"
 
 #include "holdfast/v1/session_service.pb.h"
+#include "server/rpc/commit_batcher.h"
 #include "server/rpc/journal_stream.h"
 #include "server/rpc/stream_ends.h"
 #include "session/limits.h"
@@ -13,6 +14,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,7 +27,9 @@ constexpr size_t kArenaBytes = kUnaryRequestBytes;
 
 // A read, a parse, an append and a write may be under way at once, each at most once; JournalStream
 // says what comes next. Whoever has taken the last step must not touch the object again.
-class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>, public OpenStream {
+class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
+                                   public OpenStream,
+                                   private CommitBatcher::Member {
  public:
   AppendJournalReactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context)
       : edge_(edge),
@@ -96,12 +100,21 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     Act(Advance(tell));
   }
 
-  // Hands what is to be done to workers.
+  // Hands what is to be done to workers, and a small append to the batcher.
   void Act(const JournalStream::Steps& steps) {
     if (steps.finish) return End();
     const bool parsed = !steps.parse || edge_.pool.Submit([this] { Parse(); });
-    const bool appended = !steps.append || edge_.pool.Submit([this] { Append(); });
+    const bool appended = steps.append == 0 || BeginAppend(steps.append);
     if (!parsed || !appended) Refuse(!parsed, !appended);
+  }
+
+  // False when the queue is full.
+  [[nodiscard]] bool BeginAppend(size_t bytes) {
+    if (IsBatched(bytes)) return edge_.batcher->Add(*this, bytes);
+    return edge_.pool.Submit([this] { AppendAlone(); });
+  }
+  [[nodiscard]] bool IsBatched(size_t bytes) const {
+    return edge_.batcher != nullptr && bytes <= kBatchedRequestBytes;
   }
 
   // Ends the parse or the append that no worker was found for. Apart from Proceed, because a
@@ -133,7 +146,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     });
   }
 
-  // On a worker. What can be appended now is appended here.
+  // On a worker. What can be appended now, and by itself, is appended here.
   void Parse() {
     std::deque<Unparsed> requests;
     {
@@ -150,9 +163,10 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
       mutex_.AssertHeld();
       TakeRequests(requests, std::move(commands), stream);
     });
-    const bool appends = std::exchange(steps.append, false);
+    const bool here = steps.append > 0 && !IsBatched(steps.append);
+    if (here) steps.append = 0;
     Act(steps);
-    if (appends) Append();
+    if (here) AppendAlone();
   }
 
   absl::StatusOr<AppendJournalCommand> ParseRequest(Unparsed& arrived) {
@@ -192,24 +206,68 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     stream.Fail(held);
   }
 
-  void Append() {
-    AppendJournalCommand batch;
-    {
-      const absl::MutexLock lock(&mutex_);
-      batch = stream_.TakeBatch();
+  void TakeBatch() {
+    const absl::MutexLock lock(&mutex_);
+    batch_ = stream_.TakeBatch();
+  }
+
+  // On a worker.
+  void AppendAlone() {
+    TakeBatch();
+    Appended(call_.RunPart([&] { return AppendIfWanted(); }));
+  }
+
+  absl::StatusOr<Done> AppendIfWanted() {
+    RETURN_IF_ERROR(call_.StillWanted());
+    return sessions_.AppendJournal(call_.caller(), batch_);
+  }
+
+  std::optional<GroupedChange> Decide() override {
+    TakeBatch();
+    absl::Status status = call_.StillWanted();
+    if (status.ok()) {
+      status = call_.Run([this] {
+        prepared_ = sessions_.Prepare(call_.caller(), batch_);
+        return absl::OkStatus();
+      });
     }
-    const absl::StatusOr<Done> done = call_.RunPart([&] { return AppendIfWanted(batch); });
-    Proceed([&](JournalStream& stream) {
-      mutex_.AssertHeld();
-      stream.Appended(batch, done);
-      active_at_ = edge_.clock.SinceBoot();
-      HoldEntries(stream);
+    if (!status.ok()) {
+      Appended(status);
+      return std::nullopt;
+    }
+    if (prepared_) return GroupedChange{.change = &prepared_->change, .span = call_.span()};
+    AppendAgain(false);
+    return std::nullopt;
+  }
+
+  void Settle(GroupedResult result) override {
+    using Kind = GroupedResult::Kind;
+    if (result.kind != Kind::kDone) return AppendAgain(result.kind == Kind::kInDoubt);
+    Appended(call_.RunPart(
+        [&] { return sessions_.Settle(batch_, *prepared_, std::move(result.result)); }));
+  }
+
+  // By a worker, what the batcher left alone. What may have acted is done whether the client still
+  // waits or not.
+  void AppendAgain(bool in_doubt) {
+    edge_.pool.SubmitAgain([this, in_doubt] {
+      absl::StatusOr<Done> done = call_.RunPart([&] {
+        return in_doubt ? sessions_.AppendJournal(call_.caller(), batch_) : AppendIfWanted();
+      });
+      if (in_doubt && !done.ok()) done = LeaveInDoubt(done.status());
+      Appended(done);
     });
   }
 
-  absl::StatusOr<Done> AppendIfWanted(const AppendJournalCommand& batch) {
-    RETURN_IF_ERROR(call_.StillWanted());
-    return sessions_.AppendJournal(call_.caller(), batch);
+  void Appended(const absl::StatusOr<Done>& done) {
+    prepared_.reset();
+    Proceed([&](JournalStream& stream) {
+      mutex_.AssertHeld();
+      stream.Appended(batch_, done);
+      batch_ = AppendJournalCommand();
+      active_at_ = edge_.clock.SinceBoot();
+      HoldEntries(stream);
+    });
   }
 
   // Ends a stream whose client sends nothing, or reads nothing; cuts one off whose client does not
@@ -248,6 +306,9 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
   Bytes response_;  // of the write that is under way
   // The parse's alone.
   JournalRequests requests_;
+  // The append's alone.
+  AppendJournalCommand batch_;
+  std::optional<PreparedChange> prepared_;
   absl::Mutex mutex_;
   JournalStream stream_ ABSL_GUARDED_BY(mutex_);
   std::deque<Unparsed> unparsed_ ABSL_GUARDED_BY(mutex_);

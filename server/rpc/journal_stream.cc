@@ -7,6 +7,7 @@
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,10 @@ JournalStream::Steps JournalStream::Next() {
   if (open && !reading_ && taking) steps.read = reading_ = true;
   if (open && !parsing_ && unparsed_ > 0) steps.parse = parsing_ = true;
   if (!writing_ && unsent_) steps.write = writing_ = true;
-  if (open && !appending_ && MayAppend()) steps.append = appending_ = true;
+  if (open && !appending_ && MayAppend()) {
+    appending_ = true;
+    steps.append = std::max<size_t>(1, waiting_bytes_);
+  }
   const bool busy = parsing_ || appending_ || (writing_ && !write_stalled_);
   const bool empty = waiting_.empty() && unparsed_ == 0;
   const bool through = !open || ((no_more_ || draining_) && empty);

@@ -44,7 +44,7 @@ class JournalStream {
   struct Steps {
     bool read = false;
     bool parse = false;  // all requests that have come
-    bool append = false;
+    size_t append = 0;   // bytes that wait for it, at least 1; 0: nothing is to be appended
     bool write = false;
     bool finish = false;
   };

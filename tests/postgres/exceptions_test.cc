@@ -1,7 +1,7 @@
 // The work on a group of changes throws: each member is written once, and each caller is answered.
 #include "store-postgres/postgres_store.h"
-#include "tests/postgres/held_writes.h"
 #include "tests/postgres/store_fixture.h"
+#include "tests/support/grouped_commit.h"
 
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
@@ -30,8 +30,7 @@ class ThrowingMeter final : public StoreMeter {
 
 class PgExceptions : public PostgresStoreTest {
  protected:
-  // Commits a message into each of several sessions: the first by itself, and the others in one
-  // statement.
+  // Commits a message into each of several sessions, in one statement.
   void CommitTogether(SessionStore& store) {
     std::vector<Change> changes;
     for (int i = 0; i < kSessions; ++i) {
@@ -41,12 +40,7 @@ class PgExceptions : public PostgresStoreTest {
       changes.push_back(many_.back()->Write(*LeaseToken::Parse(created->receipt.token)));
       changes.back().messages = {Text("one")};
     }
-    results_.resize(kSessions, absl::UnknownError("not yet"));
-    HeldWrites held(database());
-    for (int i = 0; i < kSessions; ++i) {
-      held.Start([this, i, &changes, &store] { results_[i] = store.Commit(changes[i]); });
-    }
-    held.Release();
+    results_ = test::CommitTogether(store, changes);
   }
 
   void ExpectWrittenOnce(SessionStore& store) {

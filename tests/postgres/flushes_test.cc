@@ -1,7 +1,7 @@
 // How often the database's log is flushed for changes, counted by the database itself.
-#include "tests/postgres/held_writes.h"
 #include "tests/postgres/quiet_postgres.h"
 #include "tests/postgres/store_fixture.h"
+#include "tests/support/grouped_commit.h"
 #include "tests/support/wait.h"
 
 #include "absl/functional/function_ref.h"
@@ -68,22 +68,19 @@ TEST_F(PgFlushes, AChangeIsOneAndAGroupIsOne) {
   });
   EXPECT_EQ(alone - opening, 2 * kTurns);
 
-  // The first by itself, and the others in one statement.
   statements().Take();
   const int64_t together = Flushes([&](SessionStore& server) {
+    std::vector<Change> changes;
     for (int i = 0; i < kSessions; ++i) {
       ASSERT_TRUE(server.LoadForDecision(many[i]->key(), std::nullopt).ok());
+      changes.push_back(many[i]->Write(tokens[i]));
     }
-    HeldWrites held(database());
-    for (int i = 0; i < kSessions; ++i) {
-      held.Start([&, i] { EXPECT_EQ(ReasonOf(server.Commit(many[i]->Write(tokens[i]))), "OK"); });
-    }
-    held.Release();
+    for (const auto& result : CommitTogether(server, changes)) EXPECT_EQ(ReasonOf(result), "OK");
   });
   std::vector<std::string> sent = statements().Take();
   std::erase_if(sent, [](const std::string& name) { return !name.starts_with("change"); });
-  EXPECT_THAT(sent, ElementsAre("change", "change_many"));
-  EXPECT_EQ(together - opening, 2);
+  EXPECT_THAT(sent, ElementsAre("change_many"));
+  EXPECT_EQ(together - opening, 1);
 }
 
 }  // namespace

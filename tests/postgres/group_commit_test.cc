@@ -1,7 +1,9 @@
 // Changes of many sessions at once: they share a statement, and no one spoils another.
 #include "session/limits.h"
-#include "tests/postgres/held_writes.h"
+#include "store-postgres/postgres_store.h"
 #include "tests/postgres/store_fixture.h"
+#include "tests/support/batched_commits.h"
+#include "tests/support/grouped_commit.h"
 #include "tests/support/wait.h"
 
 #include "absl/strings/str_cat.h"
@@ -40,14 +42,10 @@ class PgGroupCommit : public PostgresStoreTest {
     return change;
   }
 
-  // Commits `changes`, one of each session: the first by itself, and the others in one statement.
+  // Commits `changes`, one of each session, in one statement.
   void CommitTogether(const std::vector<Change>& changes) {
     statements().Take();
-    HeldWrites held(database());
-    for (size_t i = 0; i < changes.size(); ++i) {
-      held.Start([this, i, &changes] { results_[i] = store().Commit(changes[i]); });
-    }
-    held.Release();
+    results_ = test::CommitTogether(store(), changes);
     sent_ = statements().Take();
     EXPECT_THAT(sent_, Contains("change_many"));
   }
@@ -98,6 +96,28 @@ TEST_F(PgGroupCommit, WhatWaitsTogetherIsWrittenTogetherAndWhole) {
     ASSERT_TRUE(audit.ok());
     EXPECT_EQ(audit->records.back().hash, loaded->head.audit_chain);
   }
+}
+
+// As `stores[].group` says.
+TEST_F(PgGroupCommit, AStatementHasNoMoreChangesThanIsConfigured) {
+  pg::PostgresOptions options;
+  options.connect.dsn = database().dsn();
+  options.connect.tap = statements().tap();
+  options.group = 3;
+  const auto other = pg::MakePostgresStore(options, clock(), random());
+  ASSERT_TRUE(other->Init().ok());
+  std::vector<Change> changes;
+  for (int i = 0; i < kSessions; ++i) {
+    ASSERT_TRUE(other->LoadForDecision(many_[i]->key(), std::nullopt).ok());
+    changes.push_back(Writing(i, "in parts"));
+  }
+  statements().Take();
+  results_ = test::CommitTogether(*other, changes);
+  EXPECT_THAT(Reasons(), Each("OK"));
+  EXPECT_THAT(statements().Take(), ElementsAre("change_many", "change_many", "change_many"));
+  EXPECT_EQ(database().AskText("SELECT count(DISTINCT xmin::text)::text FROM holdfast.session"),
+            "3");
+  Close(other);
 }
 
 TEST_F(PgGroupCommit, NothingReadsMoreThanItsKeys) {
@@ -199,8 +219,9 @@ TEST_F(PgGroupCommit, AMemberWhoseRowIsLockedHoldsBackNobodyElse) {
   ASSERT_EQ(holder->Script("BEGIN; SELECT 1 FROM holdfast.session WHERE session_id = 's0'"
                            " FOR UPDATE"),
             absl::OkStatus());
+  BatchedCommits batched(store());
   absl::StatusOr<CommitResult> locked = absl::UnknownError("not yet");
-  std::jthread waiter([&] { locked = store().Commit(Writing(0, "locked")); });
+  std::jthread waiter([&] { locked = batched.Commit(Writing(0, "locked")); });
   EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
     return database().AskText(
                "SELECT count(*)::text FROM pg_stat_activity WHERE datname ="
@@ -209,7 +230,7 @@ TEST_F(PgGroupCommit, AMemberWhoseRowIsLockedHoldsBackNobodyElse) {
   // Also those that come behind it, alone and together.
   std::vector<std::jthread> others;
   for (int i = 1; i < kSessions; ++i) {
-    others.emplace_back([&, i] { results_[i] = store().Commit(Writing(i, "free")); });
+    others.emplace_back([&, i] { results_[i] = batched.Commit(Writing(i, "free")); });
   }
   others.clear();
   for (int i = 1; i < kSessions; ++i) EXPECT_EQ(ReasonOf(results_[i]), "OK");

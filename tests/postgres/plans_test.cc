@@ -4,9 +4,9 @@
 #include "store-postgres/greeting.h"
 #include "store-postgres/migrations.h"
 #include "store-postgres/servers.h"
-#include "tests/postgres/held_writes.h"
 #include "tests/postgres/plan_log.h"
 #include "tests/postgres/store_fixture.h"
+#include "tests/support/grouped_commit.h"
 #include "tests/support/wait.h"
 
 #include "absl/functional/function_ref.h"
@@ -363,7 +363,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
         ") n WHERE session_id = %L', c, replace(c, 'session_id', 'session_id || n'), 'alpha'); END "
         "$$"));
   }
-  // Changes of three sessions, of which one folds a turn, in one statement.
+  // Changes of four sessions, each of which folds a turn, in one statement.
   void WriteTogether() {
     std::vector<Change> writes;
     for (int i = 0; i < 4; ++i) {
@@ -375,11 +375,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       commit.messages = {Text("said")};
       writes.push_back(commit);
     }
-    HeldWrites held(database());
-    for (const Change& write : writes) {
-      held.Start([this, &write] { EXPECT_EQ(ReasonOf(store().Commit(write)), "OK"); });
-    }
-    held.Release();
+    for (const auto& result : CommitTogether(store(), writes)) EXPECT_EQ(ReasonOf(result), "OK");
   }
 
   std::set<std::string> judged_;

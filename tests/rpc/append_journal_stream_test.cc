@@ -1,8 +1,13 @@
 // AppendJournalStream over the wire: acknowledgements by number, broken streams, refusals, drain.
+#include "server/rpc/commit_batcher.h"
+#include "session/refusal.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <memory>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -190,6 +195,108 @@ TEST_F(AppendJournalStreamRpc, AnIdleStreamHoldsNoWorker) {
   }
   EXPECT_EQ(Get("one").session_id(), "one");
   for (const auto& each : open) EXPECT_TRUE(each->End().ok());
+}
+
+// --- Appends that are committed together with other changes -------------------------------------
+
+class BatchedJournalStreamRpc : public AppendJournalStreamRpc {
+ protected:
+  BatchedJournalStreamRpc() { script().OfferGroups(); }
+};
+
+TEST_F(BatchedJournalStreamRpc, ManyStreamsAtOnceLoseNothing) {
+  constexpr int kStreams = 8;
+  static constexpr uint64_t kEntries = 100;
+  std::vector<std::string> tokens;
+  for (int i = 0; i < kStreams; ++i) {
+    const std::string id = absl::StrCat("s", i);
+    tokens.push_back(Create(id).lease_token());
+    Begin(id, tokens.back());
+  }
+  std::vector<std::jthread> clients;
+  for (int i = 0; i < kStreams; ++i) {
+    clients.emplace_back([this, id = absl::StrCat("s", i), token = tokens[i]] {
+      const auto open = Start(id, token, 1, 1);
+      for (uint64_t number = 2; number <= kEntries; ++number) ASSERT_TRUE(open->Send(1, number));
+      EXPECT_EQ(open->Await(1, kEntries), kEntries);
+      EXPECT_TRUE(open->End().ok());
+    });
+  }
+  clients.clear();
+  std::vector<uint64_t> all(kEntries);
+  std::iota(all.begin(), all.end(), 1);
+  for (int i = 0; i < kStreams; ++i) EXPECT_EQ(Journal(absl::StrCat("s", i)), all);
+}
+
+TEST_F(BatchedJournalStreamRpc, ASmallAppendGoesWithOthersAndALargeOneAlone) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const int before = script().Groups();
+  const auto open = Start("one", token, 1, 1);
+  EXPECT_EQ(open->Await(1, 1), 1U);
+  EXPECT_EQ(script().Groups(), before + 1);
+  pb::AppendJournalStreamRequest large;
+  *large.mutable_entries() = AppendRequest("", "", 1, 2).entries();
+  large.mutable_entries(0)->set_data(std::string(kBatchedRequestBytes + 1, 'x'));
+  ASSERT_TRUE(open->stream->Write(large));
+  EXPECT_EQ(open->Await(1, 2), 2U);
+  EXPECT_EQ(script().Groups(), before + 1);
+  EXPECT_TRUE(open->End().ok());
+}
+
+TEST_F(BatchedJournalStreamRpc, AnAppendWhoseAnswerIsLostActsOnce) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  script().LoseGroups();
+  const auto open = Start("one", token, 1, 1);
+  EXPECT_EQ(open->Await(1, 1), 1U);
+  ASSERT_TRUE(open->Send(1, 2));
+  EXPECT_EQ(open->Await(1, 2), 2U);
+  EXPECT_TRUE(open->End().ok());
+  EXPECT_EQ(Journal("one"), std::vector<uint64_t>({1, 2}));
+}
+
+// The second try fails, and says of itself that it did nothing.
+TEST_F(BatchedJournalStreamRpc, LeavesWhatMayHaveActedInDoubt) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  script().LoseGroups();
+  script().Fail(StoreUnavailable("the database is away", Fate::kNoEffect));
+  const auto open = Start("one", token, 1, 1);
+  const grpc::Status refused = open->End();
+  script().Fail(absl::OkStatus());
+  EXPECT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE");
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("outcome"), "unknown");
+  const auto again = Start("one", token, 1, 1);
+  EXPECT_EQ(again->Await(1, 1), 1U);
+  EXPECT_TRUE(again->End().ok());
+  EXPECT_EQ(Journal("one"), std::vector<uint64_t>({1}));
+}
+
+TEST_F(BatchedJournalStreamRpc, ARefusalEndsTheStreamAndWhatWasAcknowledgedStands) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  const auto open = Start("one", token, 1, 1);
+  EXPECT_EQ(open->Await(1, 1), 1U);
+  ASSERT_TRUE(open->Send(1, 3));
+  EXPECT_EQ(open->Await(1, 3), 0U);
+  const grpc::Status gap = open->End();
+  EXPECT_EQ(ReasonOf(gap), "INVALID_FIELD");
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(gap)).metadata().at("expected"), "2");
+  EXPECT_EQ(Journal("one").size(), 1U);
+}
+
+TEST_F(BatchedJournalStreamRpc, AnAppendUnderWayIsAcknowledgedBeforeTheServerEnds) {
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  script().Hold();
+  const auto open = Start("one", token, 1, 1);
+  script().AwaitWaiting(1);
+  std::thread stops([this] { EXPECT_EQ(Stop(), 0); });
+  script().Release();
+  EXPECT_EQ(open->Await(1, 1), 1U);
+  open->End();
+  stops.join();
 }
 
 }  // namespace
