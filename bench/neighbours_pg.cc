@@ -28,8 +28,9 @@ constexpr Goal kNoticed = AtMost(2);
 constexpr char kPoison[] =
     "CREATE FUNCTION holdfast.bench_poison() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN RAISE EXCEPTION 'poison'; END $$;"
-    "CREATE TRIGGER bench_poison BEFORE INSERT ON holdfast.message FOR EACH ROW"
-    " WHEN (NEW.session_id = 'poisoned') EXECUTE FUNCTION holdfast.bench_poison()";
+    "CREATE TRIGGER bench_poison BEFORE INSERT ON holdfast.log FOR EACH ROW"
+    " WHEN (NEW.msgs IS NOT NULL AND NEW.session_id = 'poisoned') EXECUTE FUNCTION "
+    "holdfast.bench_poison()";
 
 // Calls an agent again and again for as long as it lives, whatever it is answered.
 class Nuisance {
@@ -113,8 +114,8 @@ class NeighboursPg {
 
   absl::Status Print(const Results& alone, const Results& beside) {
     ASSIGN_OR_RETURN(const int64_t groups,
-                     database_.Number("SELECT count(*) FROM (SELECT FROM holdfast.message m"
-                                      " GROUP BY m.xmin::text"
+                     database_.Number("SELECT count(*) FROM (SELECT FROM holdfast.log m"
+                                      " WHERE m.msgs IS NOT NULL GROUP BY m.xmin::text"
                                       " HAVING count(DISTINCT m.session_id) > 1) g"));
     figures_.Print("p99-beside-over-alone", MedianRatio(beside.p99_ms, alone.p99_ms), kNoticed);
     figures_.Print("p50-beside-over-alone", MedianRatio(beside.p50_ms, alone.p50_ms));

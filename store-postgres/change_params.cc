@@ -1,41 +1,165 @@
+// A column of all members after the other, in the order of the functions' parameters.
 #include "store-postgres/change_params.h"
 
 #include "session/codec/records.h"
-#include "store-postgres/event_row.h"
+#include "store-postgres/log_rows.h"
 #include "store-postgres/standing.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 namespace holdfast::pg {
 namespace {
 
-void PutRequest(const Applied& applied, absl::Time now, Params& params) {
-  if (applied.request) {
-    const RequestColumns request(applied);
-    params.Text(request.id).Bytes(request.record).Text(request.token).Time(now);
-  } else {
-    params.Null().Null().Null().Null();
-  }
-  params.Time(RepliesSince(now));
+using Members = std::vector<const DecidedChange*>;
+
+// What `of` says of each member.
+template <typename Of>
+auto Each(const Members& members, Of of) {
+  std::vector<decltype(of(*members.front()))> column;
+  column.reserve(members.size());
+  for (const DecidedChange* member : members) column.push_back(of(*member));
+  return column;
 }
 
-void PutHead(const DecidedChange& decided, Params& params) {
-  const Head& head = decided.applied->head;
-  const HeadRow& row = *decided.row;
-  params.Bytes(row.record).Bytes(View(row.sum)).Int4(static_cast<int32_t>(head.lifecycle));
-  params.Int(Signed(head.generation)).Int(Signed(head.messages));
-  params.Text(head.project_root).Time(head.created_at).Text(head.uid.value());
-  params.Int(Signed(head.lease.epoch)).Bool(row.raises).Bool(head.lease.held);
-  params.Bytes(View(head.lease.secret_hash)).Interval(head.lease.ttl);
-  params.Bool(row.renews).Bool(row.marked).Bool(row.sweep);
-  if (decided.applied->tombstone) {
-    const std::vector<Event>& events = decided.applied->events;
-    params.Bytes(events.empty() ? "" : EncodeEvent(events.back()));
-  } else {
-    params.Null();
-  }
+// A number of each member's head.
+template <typename Of>
+std::vector<int64_t> EachNumber(const Members& members, Of of) {
+  return Each(members, [&](const DecidedChange& member) { return Signed(of(member)); });
+}
+
+const Head& HeadOf(const DecidedChange& member) { return member.applied->head; }
+
+// Calls `take` with each member's place, from 1, and what it adds.
+template <typename Take>
+void ForEach(const Members& members, Take take) {
+  for (size_t i = 0; i < members.size(); ++i) take(static_cast<int32_t>(i + 1), *members[i]);
+}
+
+void PutKeys(const Members& members, Params& params) {
+  params.Texts(Each(members, [](const auto& m) { return m.change->key.tenant.value(); }));
+  params.Texts(Each(members, [](const auto& m) { return m.change->key.session.value(); }));
+  params.Ints(Each(members, [](const auto& m) { return m.version; }));
+  params.BytesArray(Each(members, [](const auto& m) { return View(m.was); }));
+  params.Bools(Each(members, [](const auto& m) { return m.needs_free; }));
+}
+
+void PutRequests(const Members& members, absl::Time now, Params& params) {
+  params.NullableTexts(Each(members, [](const auto& m) -> std::optional<std::string_view> {
+    if (!m.applied->request) return std::nullopt;
+    return m.applied->request->id.value();
+  }));
+  params.Time(now).Time(RepliesSince(now));
+}
+
+void PutHeads(const Members& members, Params& params) {
+  params.BytesArray(Each(members, [](const auto& m) { return std::string_view(m.row->record); }));
+  params.BytesArray(Each(members, [](const auto& m) { return View(m.row->sum); }));
+  params.Int4s(
+      Each(members, [](const auto& m) { return static_cast<int32_t>(HeadOf(m).lifecycle); }));
+  params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).generation; }));
+  params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).messages; }));
+  params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).lease.epoch; }));
+  params.Bools(Each(members, [](const auto& m) { return m.row->raises; }));
+  params.Texts(Each(members, [](const auto& m) { return m.applied->receipt.token; }));
+  params.Bools(Each(members, [](const auto& m) { return HeadOf(m).lease.held; }));
+  params.BytesArray(Each(members, [](const auto& m) { return View(HeadOf(m).lease.secret_hash); }));
+  params.Ints(
+      Each(members, [](const auto& m) { return absl::ToInt64Microseconds(HeadOf(m).lease.ttl); }));
+  params.Bools(Each(members, [](const auto& m) { return m.row->renews; }));
+  params.Bools(Each(members, [](const auto& m) { return m.row->marked; }));
+  params.Bools(Each(members, [](const auto& m) { return m.row->sweep; }));
+}
+
+void PutLogRows(const Members& members, Params& params) {
+  params.Ints(Each(members, [](const auto& m) {
+    return Signed(HeadOf(m).last_event) - Signed(m.applied->events.size());
+  }));
+  params.Ints(Each(members, [](const auto& m) {
+    return Signed(HeadOf(m).last_audit) - (m.applied->audit ? 1 : 0);
+  }));
+  std::vector<std::vector<LogRow>> rows;
+  std::vector<int32_t> places;
+  std::vector<int32_t> parts;
+  std::vector<int64_t> messages;
+  std::vector<std::optional<std::string_view>> acts;
+  std::vector<std::optional<std::string_view>> data;
+  const auto piece = [](const std::string& bytes) {
+    return bytes.empty() ? std::optional<std::string_view>() : bytes;
+  };
+  rows.reserve(members.size());
+  ForEach(members, [&](int32_t at, const DecidedChange& member) {
+    rows.push_back(LogRowsOf(member.change->key, *member.applied));
+    int32_t part = 0;
+    for (const LogRow& row : rows.back()) {
+      places.push_back(at);
+      parts.push_back(part++);
+      messages.push_back(Signed(row.messages));
+      acts.push_back(piece(row.acts));
+      data.push_back(piece(row.message_data));
+    }
+  });
+  params.Int4s(places).Int4s(parts).Ints(messages);
+  params.NullableBytesArray(acts).NullableBytesArray(data);
+}
+
+void PutSlots(const Members& members, Params& params) {
+  params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).revision; }));
+  params.Bools(Each(members, [](const auto& m) { return m.change->moves_revision; }));
+  params.Ints(Each(members, [](const auto& m) { return FoldedTurn(*m.applied); }));
+  params.Ints(EachNumber(members, [](const auto& m) { return m.applied->folded_after; }));
+  params.Ints(Each(members, [](const auto& m) { return FoldedBehind(m); }));
+  std::vector<int32_t> places;
+  SlotColumns columns;
+  ForEach(members, [&](int32_t at, const DecidedChange& member) {
+    for (const auto& [owner, slot] : SlotsOf(*member.applied)) {
+      places.push_back(at);
+      columns.Add(owner, slot);
+    }
+  });
+  params.Int4s(places);
+  columns.PutInto(params);
+}
+
+void PutEntries(const Members& members, Params& params) {
+  std::vector<int32_t> places;
+  std::vector<int64_t> numbers;
+  std::vector<int64_t> turns;
+  std::vector<int64_t> entries;
+  std::vector<int64_t> sizes;
+  std::vector<std::string> records;
+  SlotColumns slots;
+  ForEach(members, [&](int32_t at, const DecidedChange& member) {
+    for (const JournalEntry& entry : member.applied->entries) {
+      JournalEntry bare = entry;
+      bare.slot.reset();
+      places.push_back(at);
+      numbers.push_back(Signed(entry.journal_number));
+      turns.push_back(Signed(entry.turn));
+      entries.push_back(Signed(entry.number));
+      sizes.push_back(SizeOf(entry));
+      records.push_back(EncodeEntry(bare));
+      entry.slot ? slots.Add(entry.slot->owner, &*entry.slot) : slots.AddNone();
+    }
+  });
+  params.Int4s(places).Ints(numbers).Ints(turns).Ints(entries).Ints(sizes);
+  params.BytesArray(Views(records));
+  slots.PutInto(params);
+}
+
+void PutMembers(const Members& members, const WriterFacts& facts, Params& params) {
+  PutKeys(members, params);
+  PutRequests(members, facts.now, params);
+  PutHeads(members, params);
+  PutLogRows(members, params);
+  PutSlots(members, params);
+  PutEntries(members, params);
+  params.Int(facts.writer);
+  params.Bools(Each(members, [](const auto& m) { return !m.applied->events.empty(); }));
 }
 
 // The upload that the change takes over, and what of the change lies in it.
@@ -54,85 +178,26 @@ void PutUpload(const Applied& applied, Params& params) {
   params.Bool(messages).Texts(owners);
 }
 
-void PutMessages(const Applied& applied, Params& params) {
-  PutUpload(applied, params);
-  std::vector<int64_t> sizes;
-  std::vector<std::string> records;
-  for (const Message& message : applied.messages) {
-    sizes.push_back(SizeOf(message));
-    records.push_back(EncodeMessage(message));
-  }
-  params.Int(applied.messages.empty() ? 0 : Signed(applied.messages.front().seq));
-  params.Ints(sizes).BytesArray(Views(records));
-}
-
-void PutSlots(const DecidedChange& decided, Params& params) {
-  const Applied& applied = *decided.applied;
-  params.Int(Signed(applied.head.revision)).Bool(decided.change->moves_revision);
-  params.Int(FoldedTurn(applied)).Int(Signed(applied.folded_after));
-  params.Int(FoldedBehind(decided));
-  SlotColumns columns;
-  for (const auto& [owner, slot] : SlotsOf(applied)) columns.Add(owner, slot);
-  columns.PutInto(params);
-}
-
-void PutEntries(const Applied& applied, Params& params) {
-  const bool none = applied.entries.empty();
-  params.Int(none ? 0 : Signed(applied.entries.front().journal_number));
-  params.Int(none ? 0 : Signed(applied.entries.front().turn));
-  std::vector<int64_t> numbers;
-  std::vector<int64_t> sizes;
-  std::vector<std::string> records;
-  SlotColumns slots;
-  for (const JournalEntry& entry : applied.entries) {
-    JournalEntry bare = entry;
-    bare.slot.reset();
-    numbers.push_back(Signed(entry.number));
-    sizes.push_back(SizeOf(entry));
-    records.push_back(EncodeEntry(bare));
-    entry.slot ? slots.Add(entry.slot->owner, &*entry.slot) : slots.AddNone();
-  }
-  params.Ints(numbers).Ints(sizes).BytesArray(Views(records));
-  slots.PutInto(params);
-}
-
-void PutEvents(const Applied& applied, int64_t writer, Params& params) {
-  params.Int(writer);
-  if (applied.events.empty()) {
-    params.Int(0).Int(0).Null();
-    return;
-  }
-  const EventRow row(applied.events);
-  params.Int(row.last).Int(row.size).Bytes(row.records);
-}
-
-void PutAudit(const Applied& applied, Params& params) {
-  if (!applied.audit) {
-    params.Int(0).Int(0).Null();
-    return;
-  }
-  params.Int(Signed(applied.audit->seq)).Int(SizeOf(*applied.audit));
-  params.Bytes(EncodeAudit(*applied.audit));
-}
-
 }  // namespace
 
-Params ParamsOf(const DecidedChange& decided, WhenLocked when_locked, const WriterFacts& facts) {
-  const SessionKey& key = decided.change->key;
-  const Applied& applied = *decided.applied;
+Params ParamsOf(const Members& changes, const WriterFacts& facts) {
   Params params;
-  params.Text(key.tenant.value()).Text(key.session.value());
-  params.Int(decided.version)
-      .Bytes(View(decided.was))
-      .Bool(decided.needs_free)
-      .Bool(when_locked == WhenLocked::kWait);
-  PutRequest(applied, facts.now, params);
-  PutHead(decided, params);
-  PutMessages(applied, params);
-  PutSlots(decided, params);
-  PutEntries(applied, params);
-  PutEvents(applied, facts.writer, params);
-  PutAudit(applied, params);
+  PutMembers(changes, facts, params);
+  return params;
+}
+
+Params ParamsOfAlone(const DecidedChange& change, const WriterFacts& facts) {
+  const Applied& applied = *change.applied;
+  Params params;
+  params.Text(applied.head.project_root).Time(applied.head.created_at);
+  params.Text(applied.head.uid.value());
+  if (applied.tombstone) {
+    params.Bytes(applied.events.empty() ? "" : EncodeEvent(applied.events.back()));
+  } else {
+    params.Null();
+  }
+  PutUpload(applied, params);
+  PutMembers({&change}, facts, params);
   return params;
 }
 

@@ -1,4 +1,4 @@
-// Decided changes as the parameters of holdfast.change and holdfast.change_many (schema/).
+// Decided changes as the parameters of holdfast.change and holdfast.change_alone (schema/).
 #ifndef HOLDFAST_STORE_POSTGRES_CHANGE_PARAMS_H_
 #define HOLDFAST_STORE_POSTGRES_CHANGE_PARAMS_H_
 
@@ -12,21 +12,18 @@
 
 namespace holdfast::pg {
 
-// The server that writes, and when, by the clock that says how long replies are kept.
+// The server that writes, and when, by the clock that says how long something is kept.
 struct WriterFacts {
   int64_t writer = 0;
   absl::Time now;
 };
 
-// What a change does when somebody else has its row locked.
-enum class WhenLocked : uint8_t { kWait, kSkip };
-
-// Of one change alone.
-Params ParamsOf(const DecidedChange& decided, WhenLocked when_locked, const WriterFacts& facts);
-
 // Of several, each of another session that there is: none creates or deletes one, or takes over an
-// upload.
-Params ParamsOfMany(const std::vector<const DecidedChange*>& changes, const WriterFacts& facts);
+// upload. All but the one that says whether a locked row is waited for.
+Params ParamsOf(const std::vector<const DecidedChange*>& changes, const WriterFacts& facts);
+
+// Of one that creates a session, deletes it or takes over an upload.
+Params ParamsOfAlone(const DecidedChange& change, const WriterFacts& facts);
 
 }  // namespace holdfast::pg
 

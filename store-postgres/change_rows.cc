@@ -33,13 +33,6 @@ HeadRow::HeadRow(const Change& change, const Applied& applied)
       sweep(marked || applied.head.turn.has_value() || applied.tombstone ||
             NeedsPrune(change, applied.head)) {}
 
-RequestColumns::RequestColumns(const Applied& applied) {
-  RequestRow row{.stamp = *applied.request, .receipt = applied.receipt, .at = applied.at};
-  token = std::exchange(row.receipt.token, "");
-  id = row.stamp.id.value();
-  record = EncodeRequest(row);
-}
-
 int64_t FoldedTurn(const Applied& applied) {
   const bool any = applied.folded && applied.receipt.last_entry > applied.folded_after;
   return any ? Signed(*applied.folded) : 0;

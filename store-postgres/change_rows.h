@@ -1,5 +1,4 @@
-// The rows that a decided change writes, as the columns of the schema: for one change alone and for
-// several in one call.
+// The rows that a decided change writes, as the columns of the schema.
 #ifndef HOLDFAST_STORE_POSTGRES_CHANGE_ROWS_H_
 #define HOLDFAST_STORE_POSTGRES_CHANGE_ROWS_H_
 
@@ -55,15 +54,6 @@ int64_t SizeOf(const Message& message);
 int64_t SizeOf(const JournalEntry& entry);
 int64_t SizeOf(const Event& event);
 int64_t SizeOf(const AuditRecord& record);
-
-// The stored reply of a change that answers a request.
-struct RequestColumns {
-  explicit RequestColumns(const Applied& applied);
-
-  std::string id;
-  std::string record;  // without the token
-  std::string token;
-};
 
 // The turn whose slot updates become slot versions; 0 for none. A turn without new entries has
 // none.

@@ -35,25 +35,24 @@ constexpr absl::Duration kPauseAfterLoss = absl::Milliseconds(20);
 
 constexpr Statement kLoad = {
     "load",
-    "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left, r.rec, r.token"
-    " FROM holdfast.standing s LEFT JOIN holdfast.request r ON r.tenant = $1"
-    "  AND r.session_id = $2 AND r.request_id = $3::text::uuid AND r.at >= $4"
+    "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left,"
+    " holdfast.acts_of($1, $2, r.n), s.token"
+    " FROM holdfast.standing s LEFT JOIN holdfast.log r ON r.tenant = $1"
+    "  AND r.session_id = $2 AND r.request = $3::text::uuid AND r.at >= $4"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
-// The same, and writes the rows again: the answer then waits for a flush, and for the standby, that
-// come after whatever it shows. All in one statement, for two might meet two servers. A row is
+// The same, and writes the session again: the answer then waits for a flush, and for the standby,
+// that come after whatever it shows. All in one statement, for two might meet two servers. A row is
 // found by its key alone: `NOT deleted` would also fit indexes that know only the tenant.
 constexpr Statement kLoadFlushed = {
     "load_flushed",
     "WITH kept AS (UPDATE holdfast.session s SET active_at = s.active_at"
     "  FROM (SELECT set_config('lock_timeout', '10s', true)) x"
     "  WHERE s.tenant = $1 AND s.session_id = $2 AND s.deleted::integer = 0"
-    "   AND s.store_id = holdfast.store_id() RETURNING s.tenant, s.session_id),"
-    " reply AS (UPDATE holdfast.request r SET at = r.at"
-    "  WHERE r.tenant = $1 AND r.session_id = $2 AND r.request_id = $3::text::uuid"
-    "   AND r.at >= $4 AND EXISTS (SELECT FROM kept) RETURNING r.rec, r.token)"
-    " SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left, r.rec, r.token,"
-    "  EXISTS (SELECT FROM kept) AS written"
-    " FROM holdfast.standing s LEFT JOIN reply r ON true"
+    "   AND s.store_id = holdfast.store_id() RETURNING s.tenant, s.session_id)"
+    " SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left,"
+    "  holdfast.acts_of($1, $2, r.n), s.token, EXISTS (SELECT FROM kept) AS written"
+    " FROM holdfast.standing s LEFT JOIN holdfast.log r ON r.tenant = $1"
+    "  AND r.session_id = $2 AND r.request = $3::text::uuid AND r.at >= $4"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr size_t kWritten = kOutcomeToken + 1;
 // A session that is there and was not written again is being deleted meanwhile.

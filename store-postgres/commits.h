@@ -1,4 +1,4 @@
-// Changes on PostgreSQL: decided here, remembered there (schema/0002_functions.sql).
+// Changes on PostgreSQL: decided here, remembered there (schema/0003_changes.sql).
 //
 // A change is decided on the head that this server last saw, and written by one call that compares
 // versions. Only where the head has moved on, or the decision would be a refusal, is it decided

@@ -11,22 +11,23 @@
 namespace holdfast::pg {
 namespace {
 
-constexpr Statement kChange = {
-    "change",
+#define HOLDFAST_CHANGE(waits)                                                                 \
+  "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"    \
+  " uploaded, timeline, skipped FROM holdfast.change(" waits                                   \
+  ", false, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"  \
+  " $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36," \
+  " $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51)"
+constexpr Statement kChange = {"change", HOLDFAST_CHANGE("$52")};
+constexpr Statement kChangeMany = {"change_many", HOLDFAST_CHANGE("false")};
+#undef HOLDFAST_CHANGE
+constexpr Statement kChangeAlone = {
+    "change_alone",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
-    " uploaded, timeline, skipped FROM holdfast.change($1, $2, $3, $4, $5, $6,"
-    " $7::text::uuid, $8::bytea, $9::text, $10::timestamptz, $11,"
-    " $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28::bytea,"
-    " $29::text::uuid, $30::bigint, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42,"
-    " $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57::bytea, $58, $59,"
-    " $60::bytea)"};
-constexpr Statement kChangeMany = {
-    "change_many",
-    "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
-    " uploaded, timeline, skipped FROM holdfast.change_many($1, $2, $3, $4, $5, $6, $7, $8, $9,"
-    " $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27,"
-    " $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,"
-    " $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56)"};
+    " uploaded, timeline, skipped FROM holdfast.change_alone($1, $2, $3, $4::bytea,"
+    " $5::text::uuid, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
+    " $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37,"
+    " $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55,"
+    " $56, $57, $58, $59)"};
 
 Written From(Answer answer, const Statement& statement, const Database& database) {
   Written written;
@@ -71,6 +72,12 @@ Written TrySend(const Statement& statement, const Params& params,
   return written;
 }
 
+// A creation, a deletion and the taking over of an upload are written alone: they may wait for
+// others.
+bool MustBeAlone(const DecidedChange& change) {
+  return change.version == 0 || change.applied->tombstone || change.applied->upload.has_value();
+}
+
 Failure FailureFor(const std::string& exception) {
   return {.effect = Effect::kUnknown, .sqlstate = "", .text = "an exception: " + exception};
 }
@@ -99,17 +106,36 @@ size_t BytesOf(const DecidedChange& change) {
 }
 
 Written Committer::Write(const DecidedChange& change) {
-  Written written = WriteOne(change, WhenLocked::kWait, database_.CurrentSpans());
+  const WriterFacts facts = Facts();
+  const bool alone = MustBeAlone(change);
+  Written written =
+      Send(alone ? kChangeAlone : kChange,
+           alone ? ParamsOfAlone(change, facts) : ParamsOf({&change}, facts).Bool(true),
+           database_.CurrentSpans(), database_);
+  const GroupedWrite write{.change = &change, .bytes = BytesOf(change), .span = {}};
+  Count(written, std::span(&write, 1));
   Note(change.change->key, written);
   return written;
 }
 
-// A creation, a deletion and the taking over of an upload are written alone: they may wait for
-// others.
 bool Committer::MayJoin(const DecidedChange& change) {
-  if (group_ == 1 || change.version == 0) return false;
-  if (change.applied->tombstone || change.applied->upload) return false;
-  return !spoilers_.Find(change.change->key);
+  return group_ > 1 && !MustBeAlone(change) && !spoilers_.Find(change.change->key);
+}
+
+WriterFacts Committer::Facts() const {
+  return {.writer = database_.writer, .now = database_.store_clock.Now()};
+}
+
+// Tells the meter of what was written.
+void Committer::Count(const Written& written, std::span<const GroupedWrite> writes) const {
+  if (!written.rows) return;
+  WrittenGroup group;
+  for (size_t row = 0; row < writes.size(); ++row) {
+    if (written.rows->Bool(row, kOutcomeSkipped)) continue;
+    ++group.changes;
+    group.bytes += writes[row].bytes;
+  }
+  if (group.changes > 0) database_.meter.GroupWritten(group);
 }
 
 void Committer::Note(const SessionKey& key, const Written& written) {
@@ -119,18 +145,6 @@ void Committer::Note(const SessionKey& key, const Written& written) {
   } else {
     spoilers_.Forget(key);
   }
-}
-
-Written Committer::WriteOne(const DecidedChange& change, WhenLocked when_locked,
-                            const std::vector<RecordedSpan>& spans) const {
-  Written written = Send(kChange,
-                         ParamsOf(change, when_locked,
-                                  {.writer = database_.writer, .now = database_.store_clock.Now()}),
-                         spans, database_);
-  if (written.rows && !written.rows->Bool(0, kOutcomeSkipped)) {
-    database_.meter.GroupWritten({.changes = 1, .bytes = BytesOf(change)});
-  }
-  return written;
 }
 
 std::vector<std::optional<Written>> Committer::WriteMany(
@@ -154,25 +168,14 @@ void Committer::WriteInto(std::span<const GroupedWrite> writes,
   for (const GroupedWrite& write : writes) {
     if (write.span) spans.push_back(*write.span);
   }
-  if (writes.size() == 1) {
-    const bool waits = Sabotaged(Saboteur::kWaitForLockedRow);
-    Written only =
-        WriteOne(*writes.front().change, waits ? WhenLocked::kWait : WhenLocked::kSkip, spans);
-    if (!only.rows || !only.rows->Bool(0, kOutcomeSkipped)) written.front() = std::move(only);
-    return;
-  }
   std::vector<const DecidedChange*> changes;
   changes.reserve(writes.size());
   for (const GroupedWrite& write : writes) changes.push_back(write.change);
-  Written all =
-      Send(kChangeMany,
-           ParamsOfMany(changes, {.writer = database_.writer, .now = database_.store_clock.Now()}),
-           spans, database_);
-  if (all.rows) {
-    uint64_t bytes = 0;
-    for (const GroupedWrite& write : writes) bytes += write.bytes;
-    database_.meter.GroupWritten({.changes = writes.size(), .bytes = bytes});
-  }
+  const bool one = writes.size() == 1;
+  Params params = ParamsOf(changes, Facts());
+  if (one) params.Bool(Sabotaged(Saboteur::kWaitForLockedRow));
+  Written all = Send(one ? kChange : kChangeMany, params, spans, database_);
+  Count(all, writes);
   // Certainly rolled back for the sake of one of them: each is tried by itself. Rolled back for the
   // sake of another transaction, each says so, and is tried after a while.
   if (all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure)) return;

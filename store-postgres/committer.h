@@ -76,8 +76,8 @@ class Committer {
 
   // Remembers the session of a change that the database refused to write.
   void Note(const SessionKey& key, const Written& written);
-  [[nodiscard]] Written WriteOne(const DecidedChange& change, WhenLocked when_locked,
-                                 const std::vector<RecordedSpan>& spans) const;
+  [[nodiscard]] WriterFacts Facts() const;
+  void Count(const Written& written, std::span<const GroupedWrite> writes) const;
   // By one statement. Fills `written`, which has a place for each.
   void WriteInto(std::span<const GroupedWrite> writes,
                  std::span<std::optional<Written>> written) const;

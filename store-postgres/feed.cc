@@ -5,6 +5,7 @@
 #include "store-postgres/notifier.h"
 
 #include <optional>
+#include <utility>
 
 namespace holdfast::pg {
 namespace {
@@ -17,20 +18,23 @@ constexpr Statement kLook = {
     "feed",
     "SELECT x.seen, e.tenant, e.session_id"
     " FROM (SELECT pg_current_snapshot()::text AS seen) x"
-    " LEFT JOIN LATERAL (SELECT DISTINCT g.tenant, g.session_id FROM"
-    "  (SELECT f.tenant, f.session_id FROM holdfast.event f"
+    " LEFT JOIN LATERAL (SELECT DISTINCT u.tenant, u.session_id FROM"
+    "  (SELECT f.tenants, f.sessions FROM holdfast.feed f"
     "   WHERE f.xid >= pg_snapshot_xmax($1::text::pg_snapshot) AND f.writer <> $2"
     "   UNION ALL"
-    "   SELECT f.tenant, f.session_id FROM pg_snapshot_xip($1::text::pg_snapshot) AS p (xid)"
-    "   JOIN holdfast.event f ON f.xid = p.xid AND f.writer <> $2"
+    "   SELECT f.tenants, f.sessions FROM pg_snapshot_xip($1::text::pg_snapshot) AS p (xid)"
+    "   JOIN holdfast.feed f ON f.xid = p.xid AND f.writer <> $2"
     "   OFFSET 0) g"
+    "  CROSS JOIN LATERAL unnest(g.tenants, g.sessions) AS u (tenant, session_id)"
     "  LIMIT $3) e ON true"};
 
 }  // namespace
 
 absl::Status Feed::Start() {
+  const absl::Duration now = database_.clock.SinceBoot();
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kNow, Params()));
   seen_ = rows.Text(0, 0);
+  seen_at_ = now;
   thread_ = std::jthread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -70,10 +74,13 @@ void Feed::Await() {
 absl::Status Feed::Look() {
   Params params;
   params.Text(seen_).Int(database_.writer).Int(kWakeupsMost + 1);
+  const absl::Duration now = database_.clock.SinceBoot();
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLook, params));
   seen_ = rows.Text(0, 0);
-  // What the limit cut off is behind the next look's beginning.
-  if (rows.size() > kWakeupsMost) {
+  const bool late = now - std::exchange(seen_at_, now) >= kFeedKept / 2;
+  // What the limit cut off is behind the next look's beginning, and what a late look should have
+  // found may be gone.
+  if (rows.size() > kWakeupsMost || late) {
     bell_.RingForAll();
     return absl::OkStatus();
   }

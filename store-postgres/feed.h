@@ -17,6 +17,10 @@
 
 namespace holdfast::pg {
 
+// How long a row of the feed is kept: servers that do not get to look for so long count every
+// session as one with new events.
+inline constexpr absl::Duration kFeedKept = absl::Hours(1);
+
 // Rings the bell for each session that got events from another server. Own commits ring it
 // themselves. While the database does not answer nothing is lost: the next look begins where the
 // last one that was answered ended.
@@ -48,7 +52,8 @@ class Feed {
   absl::Mutex mutex_;
   bool poked_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string seen_;  // which transactions the last look saw (pg_snapshot)
+  std::string seen_;        // which transactions the last look saw (pg_snapshot)
+  absl::Duration seen_at_;  // since boot, at the latest
   std::jthread thread_;
 };
 

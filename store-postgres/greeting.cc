@@ -44,7 +44,7 @@ constexpr Statement kStore = {
 // number. Those of another cluster may be ahead of this one's; they are put behind everything.
 constexpr Statement kAdopt = {
     "greeting_adopt",
-    "WITH passed AS (UPDATE holdfast.event SET xid = '3' WHERE xid >= pg_current_xact_id()) "
+    "WITH passed AS (UPDATE holdfast.feed SET xid = '3' WHERE xid >= pg_current_xact_id()) "
     "UPDATE holdfast.store SET incarnation = incarnation + 1, system_identifier = $1"};
 
 struct Look {

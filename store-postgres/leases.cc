@@ -4,7 +4,6 @@
 #include "session/guard.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
-#include "store-postgres/change_params.h"
 #include "store-postgres/standing.h"
 
 #include <cstddef>
@@ -25,6 +24,9 @@ enum Column : size_t { kRenewed = kStandingColumns, kTtl, kSkipped };
 
 // Of the leases in one call whose rows somebody has locked, so many are waited for.
 constexpr int kAwaitedMost = 8;
+
+// What a renewal does when somebody else has the row locked.
+enum class WhenLocked : uint8_t { kWait, kSkip };
 
 Params ParamsFor(const Database& database, WhenLocked when_locked,
                  std::span<const RenewRequest> requests) {

@@ -3,11 +3,12 @@
 #include "session/codec/records.h"
 #include "session/guard.h"
 #include "session/kept.h"
+#include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-postgres/change_rows.h"
-#include "store-postgres/event_row.h"
 #include "store-postgres/journal_part.h"
+#include "store-postgres/read_params.h"
 #include "store-postgres/standing.h"
 
 #include <algorithm>
@@ -24,19 +25,7 @@ namespace {
 // A page's first row brings the head, the further ones leave it out; the items stand behind it,
 // numbered from 1. The page ends at the limit of items, or behind the last item that keeps it
 // within the limit of bytes.
-constexpr Statement kMessages = {
-    "messages",
-    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left, i.seq, i.rec"
-    " FROM holdfast.standing s LEFT JOIN LATERAL ("
-    "  SELECT m.seq, m.rec, row_number() OVER w AS n, sum(m.size) OVER w AS total"
-    "  FROM holdfast.message m WHERE m.tenant = $1 AND m.session_id = $2"
-    "   AND m.generation = CASE WHEN $3 = 0 THEN s.generation ELSE $3 END"
-    "   AND m.seq > $4 AND m.seq <= CASE WHEN $3 = 0 THEN s.messages ELSE $5 END"
-    "  WINDOW w AS (ORDER BY m.seq ROWS UNBOUNDED PRECEDING)"
-    "  ORDER BY m.seq LIMIT $6) i ON i.n = 1 OR i.total <= $7"
-    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
-    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
-    " WHERE s.tenant = $1 AND s.session_id = $2"};
+
 // All slots, and those of owners that are named. One statement for both would have one plan, which
 // reads every slot of the session.
 constexpr Statement kSlots = {
@@ -98,28 +87,6 @@ constexpr Statement kJournalOfTurn = {
     " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
     "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
-constexpr Statement kEvents = {
-    "events",
-    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left, i.seq, i.recs"
-    " FROM holdfast.standing s LEFT JOIN LATERAL ("
-    "  SELECT e.seq, e.recs, row_number() OVER w AS n, sum(e.size) OVER w AS total"
-    "  FROM holdfast.event e WHERE e.tenant = $1 AND e.session_id = $2 AND e.seq > $3"
-    "  WINDOW w AS (ORDER BY e.seq ROWS UNBOUNDED PRECEDING)"
-    "  ORDER BY e.seq LIMIT $4) i ON i.n = 1 OR i.total <= $5"
-    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
-    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
-    " WHERE s.tenant = $1 AND s.session_id = $2"};
-constexpr Statement kAudit = {
-    "audit",
-    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left, i.seq, i.rec"
-    " FROM holdfast.standing s LEFT JOIN LATERAL ("
-    "  SELECT a.seq, a.rec, row_number() OVER w AS n, sum(a.size) OVER w AS total"
-    "  FROM holdfast.audit a WHERE a.tenant = $1 AND a.session_id = $2 AND a.seq > $3"
-    "  WINDOW w AS (ORDER BY a.seq ROWS UNBOUNDED PRECEDING)"
-    "  ORDER BY a.seq LIMIT $4) i ON i.n = 1 OR i.total <= $5"
-    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
-    "  s.lease_left WHERE coalesce(i.n, 1) = 1) h ON true"
-    " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr Statement kLastEvent = {"last_event",
                                   "SELECT deleted, last_event FROM holdfast.session"
                                   " WHERE tenant = $1 AND session_id = $2"};
@@ -132,21 +99,8 @@ enum SlotColumn : size_t {
   kLeftOut = kSlotRecord + 2
 };
 
-// A page is asked for on what is known of the head, and once more if the head says otherwise.
-constexpr int kLooks = 3;
 // Entries of other turns that one statement passes over in search of those of one turn.
 constexpr uint64_t kEntriesLookedAt = 4096;
-
-int64_t Clamped(uint64_t value) {
-  return static_cast<int64_t>(
-      std::min<uint64_t>(value, static_cast<uint64_t>(std::numeric_limits<int64_t>::max())));
-}
-
-Params KeyParams(const SessionKey& key) {
-  Params params;
-  params.Text(key.tenant.value()).Text(key.session.value());
-  return params;
-}
 
 std::vector<std::string> Unique(std::vector<std::string> names) {
   std::ranges::sort(names);
@@ -156,34 +110,6 @@ std::vector<std::string> Unique(std::vector<std::string> names) {
 
 void Put(PageLimit limit, Params& params) {
   params.Int(Clamped(limit.items)).Int(Clamped(limit.bytes));
-}
-
-// Where a history of messages is.
-struct Place {
-  Generation generation;  // 0: as the head has it now
-  MessageSeq newest;
-
-  bool operator==(const Place&) const = default;
-};
-
-Place PlaceAt(const Head& head, std::optional<Revision> revision) {
-  if (!revision || *revision == head.revision) return {};
-  const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
-  return {.generation = snapshot.generation, .newest = snapshot.messages};
-}
-
-void Describe(const Head& head, std::optional<Revision> revision, MessagePage& page) {
-  page.at = PositionOf(head);
-  page.newest = head.messages;
-  page.generation = head.generation;
-  page.history = head.history;
-  if (!revision || *revision == head.revision) return;
-  const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
-  page.at = {.revision = *revision, .journal = snapshot.at.journal};
-  page.newest = snapshot.messages;
-  page.generation = snapshot.generation;
-  const bool same = page.newest == head.messages && page.generation == head.generation;
-  if (!same) page.history = Digest{};
 }
 
 // The number up to which a statement looks for entries of one turn.
@@ -216,67 +142,6 @@ absl::Status ReadEntries(const Rows& rows, JournalNumber from, const JournalQuer
   return absl::OkStatus();
 }
 
-// The items of a page, which follow each other without a gap. `first` is the number of the first.
-template <typename Item, typename Decode>
-absl::Status ReadItems(const Rows& rows, uint64_t first, std::string_view what, Decode decode,
-                       std::vector<Item>& items) {
-  items.reserve(rows.size());
-  for (size_t row = 0; row < rows.size(); ++row) {
-    if (rows.IsNull(row, kNumber)) break;  // the head alone
-    const uint64_t number = first + items.size();
-    if (static_cast<uint64_t>(rows.Int(row, kNumber)) != number) return Damaged(what, number);
-    std::optional<Item> item = decode(rows.Bytes(row, kRecord));
-    if (!item) return Damaged(what, number);
-    items.push_back(*std::move(item));
-  }
-  return absl::OkStatus();
-}
-
-// What a page still takes: its first item in any case.
-class PageRoom {
- public:
-  explicit PageRoom(PageLimit limit) : left_(limit) {}
-
-  bool Takes(size_t bytes) {
-    full_ = full_ || left_.items == 0 || (!empty_ && bytes > left_.bytes);
-    if (full_) return false;
-    empty_ = false;
-    --left_.items;
-    left_.bytes -= std::min(bytes, left_.bytes);
-    return true;
-  }
-  // True from the first item on that it did not take.
-  [[nodiscard]] bool full() const { return full_; }
-
- private:
-  PageLimit left_;
-  bool empty_ = true;
-  bool full_ = false;
-};
-
-// The events of `row` that come after `after` and those in `events`, as far as there is room.
-// EVENTS_COMPACTED when the first of them is not the next one.
-absl::Status ReadEventsInto(const Rows& rows, size_t row, EventSeq after, PageRoom& room,
-                            std::vector<Event>& events) {
-  const uint64_t next = after.value() + events.size() + 1;
-  std::optional<std::vector<Event>> found = ReadEvents(rows.Bytes(row, kRecord));
-  if (!found || Clamped(found->back().seq.value()) != rows.Int(row, kNumber)) {
-    return Damaged("event", next);
-  }
-  const uint64_t first = found->front().seq.value();
-  if (events.empty() && first > next) {
-    return Refusal(Reason::kEventsCompacted, "these events are no longer kept")
-        .With("oldest", first);
-  }
-  for (Event& event : *found) {
-    if (event.seq <= after) continue;
-    if (event.seq.value() != after.value() + events.size() + 1) return Damaged("event", next);
-    if (!room.Takes(static_cast<size_t>(SizeOf(event)))) break;
-    events.push_back(std::move(event));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<Head> Reads::HeadIn(const Rows& rows, const SessionKey& key) {
@@ -287,35 +152,6 @@ absl::StatusOr<Head> Reads::HeadIn(const Rows& rows, const SessionKey& key) {
   }
   heads_.Put(key, {.version = standing.version, .sum = standing.sum, .head = standing.head});
   return std::move(standing.head);
-}
-
-absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional<Revision> revision,
-                                            MessageSeq after, PageLimit limit) {
-  Place place;
-  if (const auto known = revision ? heads_.Find(key) : std::nullopt) {
-    if (CheckKept(known->head, revision).ok()) place = PlaceAt(known->head, revision);
-  }
-  for (int look = 0; look < kLooks; ++look) {
-    Params params = KeyParams(key);
-    params.Int(Clamped(place.generation.value())).Int(Clamped(after.value()));
-    params.Int(Clamped(place.newest.value()));
-    Put(limit, params);
-    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kMessages, params));
-    ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
-    RETURN_IF_ERROR(CheckKept(head, revision));
-    const Place right = PlaceAt(head, revision);
-    if (right != place) {
-      place = right;
-      continue;
-    }
-    MessagePage page;
-    Describe(head, revision, page);
-    RETURN_IF_ERROR(ReadItems(rows, after.value() + 1, "message", DecodeMessage, page.messages));
-    page.end = after.value() + page.messages.size() >= page.newest.value();
-    if (page.messages.empty() && !page.end) return Damaged("message", after.value() + 1);
-    return page;
-  }
-  return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
 absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& query) {
@@ -390,23 +226,6 @@ absl::StatusOr<Reads::JournalLook> Reads::LookAtJournal(const SessionKey& key,
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
-absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, PageLimit limit) {
-  interest_.Note(key, database_.clock.SinceBoot());  // before: what comes later is told of
-  Params params = KeyParams(key);
-  params.Int(Clamped(after.value()));
-  Put(limit, params);
-  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kEvents, params));
-  ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
-  EventPage page;
-  page.revision = head.revision;
-  PageRoom room(limit);
-  for (size_t row = 0; row < rows.size() && !rows.IsNull(row, kNumber) && !room.full(); ++row) {
-    RETURN_IF_ERROR(ReadEventsInto(rows, row, after, room, page.events));
-  }
-  page.end = after.value() + page.events.size() >= head.last_event.value();
-  return page;
-}
-
 absl::StatusOr<Event> Reads::LastEvent(const SessionKey& key) {
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLastEvent, KeyParams(key)));
   if (rows.empty() || !rows.Bool(0, 0)) {
@@ -415,18 +234,6 @@ absl::StatusOr<Event> Reads::LastEvent(const SessionKey& key) {
   std::optional<Event> event = DecodeEvent(rows.Bytes(0, 1));
   if (!event) return Damaged("event", 0);
   return *std::move(event);
-}
-
-absl::StatusOr<AuditPage> Reads::Audit(const SessionKey& key, AuditSeq after, PageLimit limit) {
-  Params params = KeyParams(key);
-  params.Int(Clamped(after.value()));
-  Put(limit, params);
-  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kAudit, params));
-  ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
-  AuditPage page;
-  RETURN_IF_ERROR(ReadItems(rows, after.value() + 1, "audit record", DecodeAudit, page.records));
-  page.end = after.value() + page.records.size() >= head.last_audit.value();
-  return page;
 }
 
 }  // namespace holdfast::pg

@@ -8,10 +8,18 @@
 #include "store-postgres/database.h"
 #include "store-postgres/interest.h"
 #include "store-postgres/known_heads.h"
+#include "store-postgres/log_rows.h"
+#include "store-postgres/pg/rows.h"
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace holdfast::pg {
 
@@ -32,6 +40,43 @@ class Reads {
   absl::StatusOr<AuditPage> Audit(const SessionKey& key, AuditSeq after, PageLimit limit);
 
  private:
+  // Where a history of messages is.
+  struct Place {
+    Generation generation;  // 0: as the head has it now
+    MessageSeq newest;
+
+    bool operator==(const Place&) const = default;
+  };
+  // Changes of which something is read.
+  struct ActsQuery {
+    const Statement& statement;
+    int32_t kind = 0;       // of holdfast.find_row
+    std::string_view what;  // is read: for DAMAGED
+    uint64_t first = 0;     // its number
+    PageLimit limit;
+  };
+  // Takes what a change said, which ends in `row`; false: no more is wanted.
+  using TakeActs =
+      absl::FunctionRef<absl::StatusOr<bool>(const Rows& rows, size_t row, const Acts& acts)>;
+
+  static Place PlaceAt(const Head& head, std::optional<Revision> revision);
+  // A page of the messages at `place`; nullopt, with the right place in it, where they are
+  // elsewhere.
+  absl::StatusOr<std::optional<MessagePage>> MessagesAt(const SessionKey& key,
+                                                        std::optional<Revision> revision,
+                                                        Place& place, MessageSeq after,
+                                                        PageLimit limit);
+  // Gives `take` one change after the other from the first that `query` asks for on, and answers
+  // the head.
+  absl::StatusOr<Head> EachActs(const SessionKey& key, const ActsQuery& query, TakeActs take);
+  // The change that a read of events begins in: when it was, and its last event.
+  struct ReadFrom {
+    absl::Time at;
+    EventSeq last;
+  };
+  // EVENTS_COMPACTED where it is older than what is kept; `last` is the session's last event.
+  absl::Status CheckPromise(const SessionKey& key, const ReadFrom& from, EventSeq last);
+
   // What one statement found of the journal, and the last number it looked at for a turn.
   struct JournalLook {
     JournalPage page;

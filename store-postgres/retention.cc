@@ -3,6 +3,7 @@
 #include "session/limits.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
+#include "store-postgres/feed.h"
 #include "store-postgres/standing.h"
 
 #include <algorithm>
@@ -27,13 +28,10 @@ constexpr absl::Duration kSettledAfter = absl::Minutes(10);
 constexpr int64_t kSessionsPerLook = 64;
 constexpr int kLooksMost = 32;
 constexpr size_t kFailuresMost = 8;
-// Of the table of replies, in one statement.
-constexpr int64_t kBlocksMost = 256;
 
-constexpr Statement kPrune = {"prune", "SELECT holdfast.prune($1, $2, $3, $4, $5, $6, $7, $8)"};
+constexpr Statement kPrune = {"prune", "SELECT holdfast.prune($1, $2, $3, $4, $5, $6)"};
 constexpr Statement kPurgeOne = {"purge_one", "SELECT holdfast.purge_one($1, $2, $3)"};
-constexpr Statement kForget = {"forget_requests",
-                               "SELECT next FROM holdfast.forget_requests($1, $2, $3)"};
+constexpr Statement kForget = {"forget_feed", "SELECT holdfast.forget_feed($1, $2)"};
 // Sessions in the sweeps' sight behind a place. Lifecycle 1 is ACTIVE.
 constexpr Statement kInSight = {
     "in_sight",
@@ -89,8 +87,6 @@ PruneBounds PruneBoundsOf(const Head& head) {
   for (const SnapshotRecord& snapshot : head.snapshots) {
     bounds.generation = std::min(bounds.generation, snapshot.generation);
   }
-  const uint64_t last = head.last_event.value();
-  if (last > kEventsKeptLeast) bounds.events = last - kEventsKeptLeast;
   return bounds;
 }
 
@@ -133,14 +129,15 @@ absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const PruneBounds& 
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
   params.Int(Signed(bounds.journal.value())).Int(Signed(bounds.oldest.value()));
-  params.Int(Signed(bounds.generation.value())).Int(Signed(bounds.events));
-  params.Interval(kEventsKept).Int(kRowsMost);
+  params.Int(Signed(bounds.generation.value())).Int(kRowsMost);
   return AskUntilDone(database_, kPrune, params, kRowsMost);
 }
 
 absl::Status Retention::Sweep() {
   const absl::MutexLock lock(&sweeping_);
-  const absl::Status forgotten = ForgetRequests();
+  const absl::Status forgotten =
+      AskUntilDone(database_, kForget, Params().Interval(kFeedKept).Int(kRowsMost), kRowsMost)
+          .status();
   const absl::Status tidied = TidySessions();
   return forgotten.ok() ? tidied : forgotten;
 }
@@ -198,17 +195,6 @@ absl::StatusOr<bool> Retention::Tidy(const Rows& rows, size_t row) const {
   const std::optional<Head> head = ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kSum));
   if (!head) return true;  // what a damaged session needs is not known
   return Prune({.tenant = *tenant, .session = *session}, PruneBoundsOf(*head));
-}
-
-absl::Status Retention::ForgetRequests() {
-  const absl::Time before = database_.store_clock.Now() - kRequestsKept;
-  for (int asked = 0; asked < kStatementsMost; ++asked) {
-    const Params params = Params().Time(before).Int(forgotten_to_).Int(kBlocksMost);
-    ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(kForget, params));
-    forgotten_to_ = rows.Int(0, 0);
-    if (forgotten_to_ == 0) break;
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace holdfast::pg

@@ -34,7 +34,6 @@ struct PruneBounds {
   JournalNumber journal;  // entries behind this one
   Revision oldest;        // snapshots from this one on
   Generation generation;  // messages of this generation and of later ones
-  uint64_t events = 0;    // events behind this one, however old they are
 };
 static_assert(std::is_trivially_copyable_v<PruneBounds>);
 
@@ -55,9 +54,9 @@ class Retention {
   // Takes note of a change that was written, and of the head that it left.
   void Note(const Change& change, const Head& head);
 
-  // What a sweep tidies: replies that count no more, deleted sessions, and what quiet sessions do
-  // not need any more. A bounded part of it; the next sweep goes on behind it. One session that
-  // cannot be tidied holds back no other. The first error, after all of it was tried.
+  // What a sweep tidies: the feed, deleted sessions, and what quiet sessions do not need any more.
+  // A bounded part of it; the next sweep goes on behind it. One session that cannot be tidied holds
+  // back no other. The first error, after all of it was tried.
   absl::Status Sweep();
   // Prunes one session to `bounds`; false when there is more to be done.
   absl::StatusOr<bool> Prune(const SessionKey& key, const PruneBounds& bounds) const;
@@ -76,7 +75,6 @@ class Retention {
     absl::Status first_error;
   };
 
-  absl::Status ForgetRequests();
   absl::Status TidySessions();
   // Tidies the sessions of one look, and takes those out of sight that are done.
   absl::Status TidyAll(const Rows& rows, Round& round);
@@ -91,8 +89,7 @@ class Retention {
   const Database& database_;
   LoopGuard guard_{"retention", database_.report};
   absl::Mutex sweeping_;  // one sweep at a time; held across I/O
-  // The block of the table of replies, and the session, to go on behind.
-  int64_t forgotten_to_ ABSL_GUARDED_BY(sweeping_) = 0;
+  // The session to go on behind.
   Place tidied_to_ ABSL_GUARDED_BY(sweeping_);
   absl::Mutex mutex_;
   absl::flat_hash_map<SessionKey, PruneBounds> due_ ABSL_GUARDED_BY(mutex_);

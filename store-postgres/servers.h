@@ -18,7 +18,7 @@ inline constexpr int32_t kServersStep = 5;
 
 // A server that runs.
 struct ServingServer {
-  int64_t writer = 0;   // its number, as in holdfast.event
+  int64_t writer = 0;   // its number, as in holdfast.feed
   int32_t schema = 0;   // the newest step that it knows
   int32_t backend = 0;  // the process of PostgreSQL that its lasting connection leads to
   absl::Time since;

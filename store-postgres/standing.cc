@@ -6,6 +6,7 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "store-postgres/log_rows.h"
 
 #include <string>
 #include <utility>
@@ -65,10 +66,11 @@ Standing ReadStanding(const Rows& rows, size_t row, const Database& database) {
 absl::StatusOr<std::optional<RequestRow>> ReadRequest(const Rows& rows, size_t row, size_t column,
                                                       const Head& head) {
   if (row >= rows.size() || rows.IsNull(row, column)) return std::nullopt;
-  std::optional<RequestRow> request = DecodeRequest(rows.Bytes(row, column));
-  if (!request) return Damaged("request", 0);
-  if (request->receipt.epoch == head.lease.epoch) {
-    request->receipt.token = rows.Text(row, column + 1);
+  std::optional<Acts> acts = ReadActs(rows.Bytes(row, column));
+  if (!acts || !acts->request) return Damaged("request", 0);
+  RequestRow request = *std::move(acts->request);
+  if (acts->granted && request.receipt.epoch == head.lease.epoch) {
+    request.receipt.token = rows.Text(row, column + 1);
   }
   return request;
 }

@@ -34,8 +34,9 @@ struct Standing {
 // The session in the first columns of `row`; of one that is not there when there is no such row.
 Standing ReadStanding(const Rows& rows, size_t row, const Database& database);
 
-// The stored reply in `column`, whose token stands in the next one; nullopt for a null. The token
-// is left out when its epoch has passed. A reply that cannot be read is DAMAGED.
+// The stored reply of the change whose acts stand in `column`, and in the next one the token of the
+// last grant; nullopt for a null. The reply of a grant has its token unless its epoch has passed. A
+// reply that cannot be read is DAMAGED.
 absl::StatusOr<std::optional<RequestRow>> ReadRequest(const Rows& rows, size_t row, size_t column,
                                                       const Head& head);
 

@@ -60,12 +60,14 @@ CREATE TABLE holdfast.session (
   ttl           interval NOT NULL,
   lease_at      timestamptz NOT NULL,               -- of the grant or the last renewal
   expires_at    timestamptz NOT NULL,
-  grant_request uuid,                               -- whose stored reply has the current token
+  token         text NOT NULL,                      -- of the last grant; empty: the epoch has passed
   active_at     timestamptz NOT NULL,               -- of the last change
   marked_at     timestamptz,                        -- since when a mark asks for an end
   -- Sweeps look at these rows alone. Set when a turn begins or a mark is made, and taken back by a
   -- sweep, never by a commit.
   sweep         boolean NOT NULL,
+  pruned_to     bigint NOT NULL DEFAULT 0,          -- rows of the log up to here have been looked at
+                                                    -- for messages that no snapshot names
   PRIMARY KEY (tenant, session_id)
 ) WITH (fillfactor = 50, toast_tuple_target = 4064, autovacuum_vacuum_scale_factor = 0.05);
 
@@ -87,28 +89,43 @@ CREATE INDEX session_of_project ON holdfast.session
   (tenant, md5(project_root), listed_at, session_id) WHERE NOT deleted;
 CREATE INDEX session_to_sweep ON holdfast.session (tenant, listed_at, session_id) WHERE sweep;
 
--- Stored replies. The token stands apart, so that it can be wiped when its epoch has passed. Nothing
--- looks for them by their age: a sweep goes through the table bit by bit (0004_retention.sql).
-CREATE TABLE holdfast.request (
+-- One row for each change, or several where its records have no room in one: what it said (the
+-- stored reply without its token, the audit record, the events), and the messages that it added.
+-- store-postgres/log_rows.h says how the records lie in the pieces.
+--
+-- A row is at most a third of a page, so that no page has room left that only a vacuum finds; nothing
+-- is compressed or moved out of it. The counters say what was there before the row, and grow with
+-- (n, part): the row of a number is found by bisection (holdfast.find_row).
+CREATE TABLE holdfast.log (
   tenant     text COLLATE "C" NOT NULL,
   session_id text COLLATE "C" NOT NULL,
-  request_id uuid NOT NULL,
-  at         timestamptz NOT NULL,
-  rec        bytea NOT NULL,
-  token      text NOT NULL,
-  PRIMARY KEY (tenant, session_id, request_id)
-);
+  n          bigint NOT NULL,       -- the version that the change left the session in
+  generation bigint NOT NULL,       -- of the history that its messages are of
+  messages   bigint NOT NULL,       -- of it that begin before this row
+  events     bigint NOT NULL,       -- before this change
+  audit      bigint NOT NULL,       -- records before this change
+  at         timestamptz NOT NULL,  -- by the clock that says how long something is kept
+  part       integer NOT NULL,      -- from 0
+  request    uuid,                  -- that the change answers; in its first row
+  acts       bytea,                 -- a piece of what it said
+  msgs       bytea,                 -- a piece of its messages; null as well: no snapshot names them
+  PRIMARY KEY (tenant, session_id, n, part)
+) WITH (toast_tuple_target = 8160);
+ALTER TABLE holdfast.log ALTER COLUMN acts SET STORAGE EXTERNAL,
+                         ALTER COLUMN msgs SET STORAGE EXTERNAL;
+CREATE UNIQUE INDEX log_request ON holdfast.log (tenant, session_id, request)
+  WHERE request IS NOT NULL;
 
--- The history. A message is never changed; a replaced history is another generation.
-CREATE TABLE holdfast.message (
-  tenant     text COLLATE "C" NOT NULL,
-  session_id text COLLATE "C" NOT NULL,
-  generation bigint NOT NULL,
-  seq        bigint NOT NULL,
-  size       integer NOT NULL,  -- what it counts in a page
-  rec        bytea COMPRESSION lz4 NOT NULL,
-  PRIMARY KEY (tenant, session_id, generation, seq)
+-- For other servers: the sessions that a write left with new events. Whoever polls finds what others
+-- have committed since by the transactions' ids.
+CREATE TABLE holdfast.feed (
+  xid      xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  writer   bigint NOT NULL,  -- the server, for as long as it runs
+  at       timestamptz NOT NULL,
+  tenants  text[] NOT NULL,
+  sessions text[] NOT NULL
 );
+CREATE INDEX feed_order ON holdfast.feed (xid);
 
 -- What each owner's slot was from a revision on. Up to half a page stays in the row: every piece of
 -- 2 KB that is moved out of it costs as much as a row.
@@ -136,30 +153,6 @@ CREATE TABLE holdfast.journal (
   slot_rec   bytea,
   slot_data  bytea COMPRESSION lz4,
   PRIMARY KEY (tenant, session_id, number)
-);
-
--- The events of one change in one row: a row with its two indexes costs more than they do. `xid` and
--- `writer` make the feed: whoever polls finds what others have committed since.
-CREATE TABLE holdfast.event (
-  tenant     text COLLATE "C" NOT NULL,
-  session_id text COLLATE "C" NOT NULL,
-  seq        bigint NOT NULL,  -- of the last of them
-  xid        xid8 NOT NULL DEFAULT pg_current_xact_id(),
-  writer     bigint NOT NULL,  -- the server, for as long as it runs
-  at         timestamptz NOT NULL,
-  size       integer NOT NULL,  -- what they count in a page together
-  recs       bytea COMPRESSION lz4 NOT NULL,
-  PRIMARY KEY (tenant, session_id, seq)
-);
-CREATE INDEX event_feed ON holdfast.event (xid);
-
-CREATE TABLE holdfast.audit (
-  tenant     text COLLATE "C" NOT NULL,
-  session_id text COLLATE "C" NOT NULL,
-  seq        bigint NOT NULL,
-  size       integer NOT NULL,
-  rec        bytea COMPRESSION lz4 NOT NULL,
-  PRIMARY KEY (tenant, session_id, seq)
 );
 
 -- Uploads, and their bytes as they came. Chunks follow each other without a gap.

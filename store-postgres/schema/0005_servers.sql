@@ -8,7 +8,7 @@
 -- they do.
 
 CREATE TABLE holdfast.server (
-  writer     bigint PRIMARY KEY,    -- as in holdfast.event
+  writer     bigint PRIMARY KEY,    -- as in holdfast.feed
   schema     integer NOT NULL,      -- the newest step that it knows
   backend    integer NOT NULL,      -- the process that serves its connection
   started_at timestamptz NOT NULL

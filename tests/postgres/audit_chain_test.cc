@@ -1,18 +1,23 @@
-// Rows of holdfast.audit that somebody meddled with: whoever asks over the wire is told which
-// record is the first bad one, and other sessions are sound.
+// Audit records in rows of holdfast.log that somebody meddled with: whoever asks over the wire is
+// told which record is the first bad one, and other sessions are sound.
+#include "session/encoding.h"
 #include "tests/support/postgres_store.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::testing {
@@ -24,39 +29,68 @@ using Stub = WireClient::Stub;
 constexpr int kRecords = 7;
 constexpr int kDifference = 4;  // the command line's exit code for what is not as it was written
 
+// Of the rows of a session, in order; empty: the change has none.
+using Records = std::vector<std::string>;
+
 struct Meddling {
   std::string name;
-  std::string sql;        // $n is the record
-  int bad_behind = 0;     // where the first bad one is, from $n on
+  std::function<void(Records& records, size_t at)> act;
+  int bad_behind = 0;     // where the first bad one is, from `at` on
   bool not_last = false;  // it takes one behind
 };
 
-// Numbers that are taken go a long way first.
 const std::vector<Meddling>& Meddlings() {
   static const std::vector<Meddling> kAll = {
       {"changed",
-       "UPDATE holdfast.audit SET rec = set_byte(rec, length(rec) / 2,"
-       " get_byte(rec, length(rec) / 2) # 1) WHERE session_id = 'one' AND seq = $n",
+       [](Records& records, size_t at) {
+         std::string& record = records[at];
+         record[record.size() / 2] = static_cast<char>(record[record.size() / 2] ^ 1);
+       },
        0},
-      {"deleted", "DELETE FROM holdfast.audit WHERE session_id = 'one' AND seq = $n", 0},
+      {"deleted", [](Records& records, size_t at) { records[at].clear(); }, 0},
       {"deleted and closed up",
-       "DELETE FROM holdfast.audit WHERE session_id = 'one' AND seq = $n;"
-       "UPDATE holdfast.audit SET seq = seq + 1000 WHERE session_id = 'one' AND seq > $n;"
-       "UPDATE holdfast.audit SET seq = seq - 1001 WHERE session_id = 'one' AND seq > 1000",
+       [](Records& records, size_t at) {
+         records.erase(records.begin() + static_cast<ptrdiff_t>(at));
+         records.emplace_back();
+       },
        0},
-      {"swapped",
-       "UPDATE holdfast.audit a SET rec = b.rec, size = b.size FROM holdfast.audit b"
-       " WHERE a.session_id = 'one' AND b.session_id = 'one' AND a.seq IN ($n, $n + 1)"
-       " AND b.seq = 2 * $n + 1 - a.seq",
-       0, true},
+      {"swapped", [](Records& records, size_t at) { std::swap(records[at], records[at + 1]); }, 0,
+       true},
       {"inserted",
-       "UPDATE holdfast.audit SET seq = seq + 1000 WHERE session_id = 'one' AND seq > $n;"
-       "INSERT INTO holdfast.audit SELECT tenant, session_id, seq + 1, size, rec"
-       " FROM holdfast.audit WHERE session_id = 'one' AND seq = $n;"
-       "UPDATE holdfast.audit SET seq = seq - 999 WHERE session_id = 'one' AND seq > 1000",
-       1},
-      {"cut", "DELETE FROM holdfast.audit WHERE session_id = 'one' AND seq >= $n", 0}};
+       [](Records& records, size_t at) {
+         records.insert(records.begin() + static_cast<ptrdiff_t>(at), records[at]);
+         records.pop_back();
+       },
+       1, true},
+      {"cut",
+       [](Records& records, size_t at) {
+         for (size_t i = at; i < records.size(); ++i) records[i].clear();
+       },
+       0}};
   return kAll;
+}
+
+// The record in what a change said, which stands behind three numbers and the request.
+std::string RecordIn(const std::string& acts) {
+  Decoder in(acts);
+  for (int i = 0; i < 3; ++i) in.Number();
+  in.Text();
+  return std::string(in.Text());
+}
+
+// The same with `record` in place of its own.
+std::string WithRecord(const std::string& acts, const std::string& record) {
+  Decoder in(acts);
+  in.Number();
+  const size_t begin = in.position();
+  in.Number();
+  in.Number();
+  in.Text();
+  Encoder out;
+  out.Raw(acts.substr(begin, in.position() - begin)).Text(record);
+  in.Text();
+  out.Raw(acts.substr(in.position()));
+  return Encoder().Number(out.size()).Raw(out.bytes()).Take();
 }
 
 class PgAuditChain : public ::testing::Test {
@@ -65,7 +99,12 @@ class PgAuditChain : public ::testing::Test {
     ASSERT_TRUE(server_.Start()) << server_.Log();
     client_ = std::make_unique<WireClient>(server_.address());
     for (const char* session : {"one", "neighbour"}) Fill(session);
-    database_.Run("CREATE TABLE holdfast_test.audit AS TABLE holdfast.audit");
+    acts_ =
+        absl::StrSplit(database_.AskText("SELECT string_agg(encode(acts, 'hex'), ' ' ORDER BY n)"
+                                         " FROM holdfast.log WHERE session_id = 'one'"),
+                       ' ');
+    ASSERT_EQ(acts_.size(), kRecords);
+    for (std::string& acts : acts_) acts = absl::HexStringToBytes(acts);
   }
 
   // Seven records.
@@ -96,16 +135,26 @@ class PgAuditChain : public ::testing::Test {
     return ending.exit_code;
   }
   void Meddle(const Meddling& how, int at) {
-    database_.Run(absl::StrReplaceAll(how.sql, {{"$n", absl::StrCat(at)}}));
+    Records records;
+    for (const std::string& acts : acts_) records.push_back(RecordIn(acts));
+    how.act(records, static_cast<size_t>(at) - 1);
+    for (size_t i = 0; i < acts_.size(); ++i) Write(i, WithRecord(acts_[i], records[i]));
   }
   void Mend() {
-    database_.Run(
-        "DELETE FROM holdfast.audit; INSERT INTO holdfast.audit TABLE holdfast_test.audit");
+    for (size_t i = 0; i < acts_.size(); ++i) Write(i, acts_[i]);
     EXPECT_TRUE(Verify("one").sound());
   }
 
  private:
   test::StoreDatabase database_{test::WhoseStore::kCommon};
+  // In the row of the session's n-th change.
+  void Write(size_t nth, const std::string& acts) {
+    database_.Run(absl::StrCat("UPDATE holdfast.log SET acts = decode('",
+                               absl::BytesToHexString(acts),
+                               "', 'hex') WHERE session_id = 'one' AND n = ", nth + 1));
+  }
+
+  std::vector<std::string> acts_;  // of each change, as they were written
   const TestFolder folder_;
   ServerProcess server_{folder_, {.dsn = database_.dsn()}};
   std::unique_ptr<WireClient> client_;

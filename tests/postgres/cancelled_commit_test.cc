@@ -55,7 +55,8 @@ class PgCancelledCommit : public FaultsTest {
 
   static constexpr char kHeld[] =
       "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-  static constexpr char kMessages[] = "SELECT count(*) FROM holdfast.message";
+  static constexpr char kMessages[] =
+      "SELECT coalesce(sum(messages), 0)::bigint FROM holdfast.session";
 
  private:
   pb::CommitTurnRequest commit_;

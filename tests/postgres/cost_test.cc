@@ -137,7 +137,7 @@ TEST_F(PgCost, CountsSlotsOnceWhenCommitsOfALongSessionReplaceThem) {
 
 TEST_F(PgCost, ACreationIsOneStatement) {
   ASSERT_EQ(ReasonOf(store().Commit(Changes(Key("beta"), random()).Create())), "OK");
-  EXPECT_THAT(statements().Take(), ElementsAre("change"));
+  EXPECT_THAT(statements().Take(), ElementsAre("change_alone"));
 }
 
 TEST_F(PgCost, AResumeIsAtMostThreeStatements) {
@@ -178,6 +178,7 @@ TEST_F(PgCost, AResumeReadsOnceEachOfWhatItReports) {
 }
 
 TEST_F(PgCost, APageIsOneStatementAndWritesNothing) {
+  database().Run("VACUUM holdfast.session");  // else the first read may tidy its page
   const uint64_t before = Inserted();
   constexpr PageLimit kPage{.items = 50, .bytes = kPageBytes};
   ASSERT_TRUE(store().ReadMessages(key(), std::nullopt, MessageSeq(), kPage).ok());

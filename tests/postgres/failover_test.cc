@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kCallsOfAPart = 200;
 constexpr uint64_t kMostClients = 6;
-constexpr char kAudit[] = "SELECT count(*) FROM holdfast.audit";
+constexpr char kAudit[] = "SELECT count(*) FROM holdfast.log";
 constexpr char kWaiting[] = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
 class PgFailover : public ::testing::Test {

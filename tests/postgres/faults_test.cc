@@ -24,7 +24,9 @@ class CutDuringCommit : public HeldCommitTest,
                         public ::testing::WithParamInterface<std::tuple<Fate, Way>> {
  protected:
   // By whose transaction the message is there.
-  std::string Writer() { return AskText("SELECT xmin::text FROM holdfast.message"); }
+  std::string Writer() {
+    return AskText("SELECT xmin::text FROM holdfast.log WHERE msgs IS NOT NULL");
+  }
 };
 
 // The server connects again by itself and sends the same change, which waits for the backend of

@@ -21,13 +21,11 @@ class PgFeedOverflow : public PostgresStoreTest {
   // Events of another server in every session, by one transaction.
   void TouchAll() {
     database().Run(absl::StrCat(
-        "INSERT INTO holdfast.event (tenant, session_id, seq, writer, at, size, recs)"
-        " SELECT 'default', 'session-' || n, ",
-        ++seq_, ", 7, holdfast.clock(), 0, '' FROM generate_series(1, ", kSessions, ") n"));
+        "INSERT INTO holdfast.feed (writer, at, tenants, sessions)"
+        " SELECT 7, holdfast.clock(), array_agg('default'::text), array_agg('session-' || n)"
+        " FROM generate_series(1, ",
+        kSessions, ") n GROUP BY n % 100"));
   }
-
- private:
-  int seq_ = 0;
 };
 
 // A reader that takes the first names while the others are still being added loses none.

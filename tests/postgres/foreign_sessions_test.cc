@@ -57,8 +57,7 @@ class ForeignSessions : public ::testing::Test {
   // All that the other store has of its sessions, put in here as an operator would.
   void CopyAll() {
     std::string command = "set -o pipefail; pg_dump --data-only";
-    for (const char* table :
-         {"session", "request", "message", "slot", "journal", "event", "audit"}) {
+    for (const char* table : {"session", "log", "slot", "journal"}) {
       absl::StrAppend(&command, " --table holdfast.", table);
     }
     const std::string said = here_.folder.File("copied");
@@ -70,9 +69,10 @@ class ForeignSessions : public ::testing::Test {
   }
   // From now on whatever reads more than the row of the session meets damage.
   void SpoilWhatBelongsTo(const std::string& session) {
-    for (const char* table : {"request", "message", "journal", "audit"}) {
-      here_.database.Run(absl::StrCat("UPDATE holdfast.", table, " SET rec = 'spoilt'",
-                                      " WHERE session_id = ", test::Quoted(session)));
+    for (const char* what :
+         {"log SET acts = 'spoilt', msgs = 'spoilt'", "journal SET rec = 'spoilt'"}) {
+      here_.database.Run(
+          absl::StrCat("UPDATE holdfast.", what, " WHERE session_id = ", test::Quoted(session)));
     }
   }
 

@@ -28,8 +28,8 @@ CREATE TABLE holdfast.store (store_id text, incarnation bigint, system_identifie
 INSERT INTO holdfast.store
 SELECT gen_random_uuid()::text, 1, system_identifier FROM pg_control_system();
 CREATE FUNCTION holdfast.clock() RETURNS timestamptz LANGUAGE sql AS 'SELECT clock_timestamp()';
-CREATE TABLE holdfast.event (xid xid8);
-INSERT INTO holdfast.event VALUES ('7'), ('9000000000000');
+CREATE TABLE holdfast.feed (xid xid8);
+INSERT INTO holdfast.feed VALUES ('7'), ('9000000000000');
 )"}}};
 
 std::string Words(const absl::Status& status) {
@@ -111,7 +111,7 @@ TEST(Greeting, ACopyInAnotherClusterIsRefusedUntilItIsAdopted) {
   EXPECT_EQ(Greet(*connection, kSteps)->identity, *adopted);
   // An event of a transaction that this cluster has not reached would be new for ever.
   constexpr pg::Statement kAhead = {
-      "ahead", "SELECT count(*) FROM holdfast.event WHERE xid >= pg_current_xact_id()"};
+      "ahead", "SELECT count(*) FROM holdfast.feed WHERE xid >= pg_current_xact_id()"};
   EXPECT_EQ(std::get<pg::Rows>(connection->Run(kAhead, pg::Params())).Int(0, 0), 0);
 }
 

@@ -64,12 +64,14 @@ class GroupCutDuringCommit : public HeldCommitTest,
   }
   // Whether the message of the member's last commit is there.
   int64_t There(const Member& member) {
-    return Number(absl::StrCat("SELECT count(*) FROM holdfast.message WHERE session_id = '",
-                               member.session, "' AND seq = ", member.texts.size()));
+    return Number(absl::StrCat("SELECT count(*) FROM holdfast.session WHERE session_id = '",
+                               member.session, "' AND messages = ", member.texts.size()));
   }
   int64_t WrittenBy(const std::string& transaction) {
-    return Number("SELECT count(DISTINCT session_id) FROM holdfast.message WHERE xmin::text = '" +
-                  transaction + "'");
+    return Number(
+        "SELECT count(DISTINCT session_id) FROM holdfast.log WHERE msgs IS NOT NULL"
+        " AND xmin::text = '" +
+        transaction + "'");
   }
   // What is there is what each caller was told, and only the group's own do not know.
   void ExpectToldRightly(Fate fate, const std::vector<Committed>& answers) {

@@ -28,11 +28,12 @@ void HeldCommitTest::SetUp() {
   Run(absl::StrCat(
       "CREATE FUNCTION holdfast.test_wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
       " PERFORM pg_advisory_xact_lock_shared(CASE WHEN (SELECT query FROM pg_stat_activity"
-      " WHERE pid = pg_backend_pid()) LIKE '%change_many%' THEN ",
+      " WHERE pid = pg_backend_pid()) LIKE '%holdfast.change(false%' THEN ",
       LockOf(Holding::kGroup), " ELSE ", LockOf(Holding::kOne),
       " END); RETURN NULL; END $$;"
-      "CREATE CONSTRAINT TRIGGER test_wait AFTER INSERT ON holdfast.message"
-      " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION holdfast.test_wait()"));
+      "CREATE CONSTRAINT TRIGGER test_wait AFTER INSERT ON holdfast.log"
+      " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.msgs IS NOT NULL)"
+      " EXECUTE FUNCTION holdfast.test_wait()"));
   holder_ = Direct();
 }
 

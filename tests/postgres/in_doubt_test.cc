@@ -146,13 +146,11 @@ TEST_F(PgInDoubt, AChangeWhoseBackendDiesInItsMiddleActsOnce) {
   EXPECT_EQ(result->head.revision, Revision(2));
 }
 
-TEST_F(PgInDoubt, ARepeatWritesItsReplyAgain) {
+TEST_F(PgInDoubt, ARepeatWritesItsSessionAgain) {
   Create();
   const Change change = changes().Begin(token());
   Apply(change);
-  const std::string writer =
-      absl::StrCat("SELECT xmin::text FROM holdfast.request WHERE request_id", " = ",
-                   Quoted(change.request->id.value()), "::uuid");
+  const std::string writer = "SELECT xmin::text FROM holdfast.session";
   const std::string first = database().AskText(writer);
   ASSERT_EQ(ReasonOf(store().Commit(change)), "OK");
   const std::string second = database().AskText(writer);
@@ -177,15 +175,12 @@ TEST_F(PgInDoubt, AHeadOfALostHistoryIsNotWrittenOn) {
   Create();
   const auto other = AnotherServer();
   database().Run(
-      "CREATE TABLE holdfast.test_kept AS SELECT version, head, head_sum,"
-      " (SELECT max(seq) FROM holdfast.audit) AS audit,"
-      " (SELECT coalesce(max(seq), 0) FROM holdfast.event) AS event FROM holdfast.session");
+      "CREATE TABLE holdfast.test_kept AS SELECT version, head, head_sum FROM holdfast.session");
   Apply(changes().Update({{"title", "lost"}}));
   database().Run(
       "UPDATE holdfast.session s SET version = k.version, head = k.head, head_sum = k.head_sum"
       " FROM holdfast.test_kept k;"
-      "DELETE FROM holdfast.audit a USING holdfast.test_kept k WHERE a.seq > k.audit;"
-      "DELETE FROM holdfast.event e USING holdfast.test_kept k WHERE e.seq > k.event");
+      "DELETE FROM holdfast.log l USING holdfast.test_kept k WHERE l.n > k.version");
   // The version that this server knows comes a second time.
   ASSERT_EQ(ReasonOf(other->Commit(changes().Update({{"agent", "kept"}}))), "OK");
   const auto result = store().Commit(changes().Update({{"purpose", "next"}}));

@@ -111,10 +111,10 @@ class LogLines : public FaultsTest {
   void CommitAgainstACheck(const std::string& session, const std::string& token) {
     const uint64_t turn =
         served().client->Must(&Stub::BeginTurn, test::BeginRequest(session, token)).turn();
-    Run("ALTER TABLE holdfast.message ADD CONSTRAINT refuses CHECK (false) NOT VALID");
+    Run("ALTER TABLE holdfast.log ADD CONSTRAINT refuses CHECK (msgs IS NULL) NOT VALID");
     EXPECT_EQ(served().Commit(MarkedCommit(session, token, turn)).verdict.reason,
               "STORE_UNAVAILABLE");
-    Run("ALTER TABLE holdfast.message DROP CONSTRAINT refuses");
+    Run("ALTER TABLE holdfast.log DROP CONSTRAINT refuses");
   }
 
   // Echoes, each a line, by several clients at once.

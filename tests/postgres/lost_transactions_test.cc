@@ -22,8 +22,8 @@ class PgLostTransactions : public FaultsTest, public ::testing::WithParamInterfa
                      " BEGIN IF nextval('holdfast.test_tries') < ",
                      tries, " THEN RAISE EXCEPTION 'lost' USING ERRCODE = '", GetParam(),
                      "'; END IF; RETURN NULL; END $$;"
-                     "CREATE TRIGGER test_lose AFTER INSERT ON holdfast.message FOR EACH ROW"
-                     " EXECUTE FUNCTION holdfast.test_lose()"));
+                     "CREATE TRIGGER test_lose AFTER INSERT ON holdfast.log FOR EACH ROW"
+                     " WHEN (NEW.msgs IS NOT NULL) EXECUTE FUNCTION holdfast.test_lose()"));
   }
   int64_t Tries() { return Number("SELECT last_value FROM holdfast.test_tries"); }
   void Forgive() {
@@ -63,23 +63,24 @@ INSTANTIATE_TEST_SUITE_P(Pg, PgLostTransactions, ::testing::Values("40P01", "400
 
 using PgDeadlock = FaultsTest;
 
-// Somebody else's transaction has the place of the message and wants the session, which the change
-// has while it wants that place. The change is the one that notices, for it waits last and looks
-// first.
+// Somebody else's transaction has the place of the change in the log and wants the session, which
+// the change has while it wants that place. The change is the one that notices, for it waits last
+// and looks first.
 TEST_F(PgDeadlock, WithAnothersTransactionCostsOneTry) {
   const auto commit = served().Prepare("one", token(), "once");
   Run("CREATE SEQUENCE holdfast.test_tries;"
       "CREATE FUNCTION holdfast.test_wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
       " PERFORM nextval('holdfast.test_tries'); PERFORM pg_advisory_xact_lock_shared(7);"
       " RETURN NEW; END $$;"
-      "CREATE TRIGGER test_wait BEFORE INSERT ON holdfast.message FOR EACH ROW"
-      " WHEN (NEW.size > 0) EXECUTE FUNCTION holdfast.test_wait();"
+      "CREATE TRIGGER test_wait BEFORE INSERT ON holdfast.log FOR EACH ROW"
+      " WHEN (NEW.msgs IS NOT NULL) EXECUTE FUNCTION holdfast.test_wait();"
       "ALTER DATABASE postgres SET deadlock_timeout = '10ms'");
   gate().Cut();  // the server's next connections look so soon
   const auto other = Direct();
   ASSERT_EQ(other->Script("SET deadlock_timeout = '1h'"), absl::OkStatus());
-  ASSERT_EQ(other->Script("BEGIN; INSERT INTO holdfast.message (tenant, session_id, generation,"
-                          " seq, size, rec) SELECT tenant, session_id, generation, 1, 0, ''"
+  ASSERT_EQ(other->Script("BEGIN; INSERT INTO holdfast.log (tenant, session_id, n, generation,"
+                          " messages, events, audit, at, part)"
+                          " SELECT tenant, session_id, version + 1, generation, 0, 0, 0, now(), 0"
                           " FROM holdfast.session WHERE session_id = 'one'"),
             absl::OkStatus());
   const auto holder = Direct();

@@ -38,8 +38,8 @@ class PgNeighbours : public PostgresStoreTest {
         "CREATE SEQUENCE holdfast.test_poisoned;"
         "CREATE FUNCTION holdfast.test_poison() RETURNS trigger LANGUAGE plpgsql AS $$"
         " BEGIN PERFORM nextval('holdfast.test_poisoned'); RAISE EXCEPTION 'poison'; END $$;"
-        "CREATE TRIGGER test_poison BEFORE INSERT ON holdfast.message FOR EACH ROW"
-        " WHEN (NEW.session_id = 's",
+        "CREATE TRIGGER test_poison BEFORE INSERT ON holdfast.log FOR EACH ROW"
+        " WHEN (NEW.msgs IS NOT NULL AND NEW.session_id = 's",
         kPoisoned, "') EXECUTE FUNCTION holdfast.test_poison()"));
     holder_ = holdfast::testing::Connect(database().dsn());
     ASSERT_EQ(
@@ -96,7 +96,8 @@ class PgNeighbours : public PostgresStoreTest {
   // Transactions that wrote messages of several sessions.
   int Grouped() {
     return Number(
-        "SELECT count(*)::text FROM (SELECT 1 FROM holdfast.message GROUP BY xmin"
+        "SELECT count(*)::text FROM (SELECT 1 FROM holdfast.log WHERE msgs IS NOT NULL GROUP BY "
+        "xmin"
         " HAVING count(*) > 1) g");
   }
   size_t MessagesOf(int i) {
@@ -152,11 +153,12 @@ class PgFreshSpoilers : public PostgresStoreTest {
     database().Run(
         "CREATE SEQUENCE holdfast.test_together;"
         "CREATE FUNCTION holdfast.test_poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        " IF current_query() LIKE '%holdfast.change_many(%' THEN"
+        " IF current_query() LIKE '%holdfast.change(false%' THEN"
         "  PERFORM nextval('holdfast.test_together'); END IF;"
         " RAISE EXCEPTION 'poison'; END $$;"
-        "CREATE TRIGGER test_poison BEFORE INSERT ON holdfast.message FOR EACH ROW"
-        " WHEN (NEW.session_id LIKE 'poisoned%') EXECUTE FUNCTION holdfast.test_poison()");
+        "CREATE TRIGGER test_poison BEFORE INSERT ON holdfast.log FOR EACH ROW"
+        " WHEN (NEW.msgs IS NOT NULL AND NEW.session_id LIKE 'poisoned%') EXECUTE FUNCTION "
+        "holdfast.test_poison()");
   }
 
   // Commits a message to each good session and to a poisoned one, in one group.

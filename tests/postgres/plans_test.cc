@@ -62,7 +62,7 @@ const std::map<std::string, std::vector<std::string>> kConditions = {
     {"session_listed", {"tenant", "listed_at"}},
     {"session_of_project", {"tenant", "md5"}},
     {"session_to_sweep", {}},  // reads all of it, or behind a place
-    {"event_feed", {"xid"}},
+    {"feed_order", {"xid"}},
     {"upload_unlinked", {"touched_at"}},
 };
 
@@ -150,7 +150,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       Apply(update);
     }
     CopySession("alpha", kCopies);
-    for (const char* table : {"message", "slot", "journal", "event", "audit", "request"}) {
+    for (const char* table : {"log", "slot", "journal"}) {
       CopyRows(table);
     }
     Apply(Changes(Key("idle"), random()).Create());
@@ -208,7 +208,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
           {SlotUpdate(active_, kEntriesPerTurn + 1 + ++folded_, MakeSlot("folded", "x"))}));
     }
     JudgeSlotCounts();
-    Judge("change", 1, [&] { Apply(Changes(Key("fresh"), random()).Create()); });
+    Judge("change_alone", 1, [&] { Apply(Changes(Key("fresh"), random()).Create()); });
     Judge("renew", 1,
           [&] { EXPECT_TRUE(store().RenewLeases({{.key = key(), .token = token()}})[0].ok()); });
     Judge("change_many", 3, [&] { WriteTogether(); });
@@ -310,9 +310,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       ExpectOk(store().ListDue(kind, absl::Minutes(5), std::nullopt, 10));
     };
     const double in_sight = 2 + kCopies;
-    // Goes through the table of replies, so many blocks at a time.
-    constexpr double kReplies = 256 * 100;
-    for (const auto& [name, rows] : std::map<std::string, double>{{"forget_requests", kReplies},
+    for (const auto& [name, rows] : std::map<std::string, double>{{"forget_feed", 1000},
                                                                   {"in_sight", in_sight},
                                                                   {"purge_one", 4},
                                                                   {"settle", in_sight},
@@ -323,6 +321,17 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       Judge(name, rows, [&] { sweep(DueKind::kAbandoned); });
     }
     Judge("due_cancelled", in_sight, [&] { sweep(DueKind::kCancelled); });
+  }
+
+  void JudgeOldEvents() {
+    Change many = changes().Update({{"title", "many"}});
+    many.events = std::vector<EventDraft>(kEventsKeptLeast, EventDraft{.name = "Many"});
+    Apply(many);
+    clock().Advance(kEventsKept + absl::Hours(1));
+    Judge("events_before", 2, [&] {
+      EXPECT_EQ(ReasonOf(store().ReadEvents(key(), EventSeq(), kPage).status()),
+                "EVENTS_COMPACTED");
+    });
   }
 
   void JudgeOperatorsCommands() {
@@ -360,7 +369,9 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
         " information_schema.columns WHERE table_schema = 'holdfast' AND table_name = '",
         table, "'); BEGIN EXECUTE format('INSERT INTO holdfast.", table,
         " (%s) SELECT %s FROM holdfast.", table, ", generate_series(1, ", kCopies,
-        ") n WHERE session_id = %L', c, replace(c, 'session_id', 'session_id || n'), 'alpha'); END "
+        ") copy WHERE session_id = %L', c, replace(c, 'session_id', 'session_id || copy'), "
+        "'alpha');"
+        " END "
         "$$"));
   }
   // Changes of four sessions, each of which folds a turn, in one statement.
@@ -395,6 +406,7 @@ TEST_F(PgPlans, NoStatementReadsWhatItIsNotAbout) {
   JudgeUploads();
   JudgeServers();
   JudgeSweeps();
+  JudgeOldEvents();
   JudgeOperatorsCommands();
   std::set<std::string> known = judged();
   for (const auto& [name, why] : kNotJudged) known.insert(name);

@@ -57,8 +57,8 @@ void DatabaseReasons::Damage() {
   database_.Run(
       "UPDATE holdfast.session SET head = set_byte(head, 20, get_byte(head, 20) # 1)"
       " WHERE session_id = 'drift';"
-      "UPDATE holdfast.message SET rec = set_byte(rec, 0, get_byte(rec, 0) # 1)"
-      " WHERE session_id = 'damaged'");
+      "UPDATE holdfast.log SET msgs = set_byte(msgs, 2, get_byte(msgs, 2) # 1)"
+      " WHERE session_id = 'damaged' AND msgs IS NOT NULL");
   cases.Refused("a session's record that was edited", "", [&] { return cases.AskGet("drift"); });
   cases.Refused("a message that was edited", "damaged", [&] {
     pb::ReadMessagesRequest request;

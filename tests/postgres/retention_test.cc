@@ -1,5 +1,6 @@
 // What goes when nobody can ask for it any more, and what stays.
 #include "session/limits.h"
+#include "store-postgres/feed.h"
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
@@ -53,7 +54,7 @@ TEST_F(PgRetention, WhatNoSnapshotNamesGoesAndTheRestStays) {
       holdfast::testing::WaitUntil([&] { return Count("slot WHERE owner = 'plan'") == "10"; }));
   EXPECT_EQ(Count("slot WHERE owner = 'still'"), "1");
   EXPECT_EQ(Count("slot WHERE owner = 'gone'"), "0");
-  EXPECT_EQ(Count("message WHERE generation = 1"), "0");
+  EXPECT_EQ(Count("log WHERE generation = 1 AND msgs IS NOT NULL"), "0");
   EXPECT_EQ(Texts().size(), 30U);
   const auto slots = store().ReadSlots(key(), {.owners = {"still"}});
   ASSERT_TRUE(slots.ok() && slots->slots.size() == 1);
@@ -193,27 +194,40 @@ TEST_F(PgFailedPrunes, OfADeletedSessionHoldBackNoOther) {
   EXPECT_EQ(Entries("a"), 0);
 }
 
-TEST_F(PgRetention, RepliesGoAfterADay) {
+TEST_F(PgRetention, RepliesCountForADay) {
   Create();
-  Apply(changes().Update({{"title", "x"}}));
-  EXPECT_EQ(Count("request"), "2");
+  const Change change = changes().Update({{"title", "x"}});
+  Apply(change);
+  const auto has_reply = [&] {
+    const auto loaded = store().LoadForDecision(key(), change.request->id);
+    EXPECT_TRUE(loaded.ok());
+    return loaded.ok() && loaded->request.has_value();
+  };
   clock().Advance(kRequestsKept - absl::Minutes(1));
-  Sweep();
-  EXPECT_EQ(Count("request"), "2");
+  EXPECT_TRUE(has_reply());
   clock().Advance(absl::Minutes(2));
-  Sweep();
-  EXPECT_EQ(Count("request"), "0");
+  EXPECT_FALSE(has_reply());
 }
 
-// No index names them: a sweep goes through the table bit by bit.
-TEST_F(PgRetention, RepliesGoHoweverManyThereAre) {
+TEST_F(PgRetention, TheFeedGoesAfterAnHourHoweverLongItIs) {
   Create();
+  const auto tell = [this] {
+    Change update = changes().Update({{"title", "x"}});
+    update.events = {{.name = "Updated"}};
+    Apply(update);
+  };
+  tell();
+  EXPECT_EQ(Count("feed"), "2");
   database().Run(
-      "INSERT INTO holdfast.request SELECT 'default', 'old', gen_random_uuid(),"
-      " holdfast.clock() - interval '25 hours', repeat('x', 200)::bytea, ''"
-      " FROM generate_series(1, 30000)");
+      "INSERT INTO holdfast.feed (writer, at, tenants, sessions)"
+      " SELECT 7, holdfast.clock(), '{default}', '{old}' FROM generate_series(1, 3000)");
+  clock().Advance(pg::kFeedKept - absl::Minutes(1));
   Sweep();
-  EXPECT_EQ(Count("request"), "1");
+  EXPECT_EQ(Count("feed"), "3002");
+  clock().Advance(absl::Minutes(2));
+  tell();
+  Sweep();
+  EXPECT_EQ(Count("feed"), "1");
 }
 
 // So large that one statement could not take all that it was of.
@@ -271,11 +285,10 @@ TEST_F(PgRetention, ADeletedSessionIsEmptiedButForItsTombstone) {
       "INSERT INTO holdfast.blob_chunk SELECT tenant, session_id, upload_id, n, '', 'x'"
       " FROM holdfast.upload, generate_series(1000, 1099) n");
   Sweep();
-  EXPECT_EQ(Count("message"), "2");  // watchers of other servers may still look
+  EXPECT_EQ(Count("log"), "4");  // watchers of other servers may still look
   clock().Advance(absl::Minutes(1));
   Sweep();
-  for (const char* table :
-       {"message", "slot", "journal", "event", "audit", "request", "upload", "blob_chunk"}) {
+  for (const char* table : {"log", "slot", "journal", "upload", "blob_chunk"}) {
     EXPECT_EQ(Count(table), "0") << table;
   }
   EXPECT_EQ(Count("session WHERE sweep"), "0");

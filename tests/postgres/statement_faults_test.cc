@@ -164,15 +164,14 @@ class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamI
       return database().AskText(absl::StrCat("SELECT count(*)::text FROM holdfast.", table,
                                              " WHERE session_id = ", Quoted(key.session.value())));
     };
-    EXPECT_EQ(rows("message"), absl::StrCat(head.messages.value()));
     EXPECT_EQ(rows("journal"), absl::StrCat(head.journal.value()));
     const auto audit = store.ReadAudit(key, AuditSeq(), kWhole);
     EXPECT_TRUE(audit.ok() && audit->records.back().hash == head.audit_chain);
     const auto events = store.ReadEvents(key, EventSeq(), kWhole);
     EXPECT_TRUE(events.ok() && events->events.back().seq == head.last_event);
     return absl::StrCat("revision ", head.revision.value(), " ", TextsIn(store, key), " epoch ",
-                        head.lease.epoch.value(), " events ", head.last_event.value(), " requests ",
-                        rows("request"), " audit ", rows("audit"), " slots ", rows("slot"));
+                        head.lease.epoch.value(), " events ", head.last_event.value(), " log ",
+                        rows("log"), " slots ", rows("slot"));
   }
   // The whole conversation with its n-th statement failing. False when it ended untouched.
   bool RunWithFault(size_t n, std::string& picture) {

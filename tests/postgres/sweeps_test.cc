@@ -105,11 +105,8 @@ class PgSweeps : public ::testing::Test {
   int64_t LeftOfDeleted() {
     constexpr pg::Statement kLeft = {
         "left",
-        "SELECT (SELECT count(*) FROM holdfast.message WHERE session_id LIKE 'deleted-%')"
+        "SELECT (SELECT count(*) FROM holdfast.log WHERE session_id LIKE 'deleted-%')"
         " + (SELECT count(*) FROM holdfast.slot WHERE session_id LIKE 'deleted-%')"
-        " + (SELECT count(*) FROM holdfast.event WHERE session_id LIKE 'deleted-%')"
-        " + (SELECT count(*) FROM holdfast.audit WHERE session_id LIKE 'deleted-%')"
-        " + (SELECT count(*) FROM holdfast.request WHERE session_id LIKE 'deleted-%')"
         " + (SELECT count(*) FROM holdfast.session WHERE session_id LIKE 'deleted-%' AND sweep)"};
     return std::get<pg::Rows>(watching_->Run(kLeft, pg::Params())).Int(0, 0);
   }

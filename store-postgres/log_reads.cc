@@ -1,0 +1,324 @@
+// Messages, events and audit records, which lie in pieces in the log.
+#include "session/codec/records.h"
+#include "session/guard.h"
+#include "session/kept.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-postgres/change_rows.h"
+#include "store-postgres/log_rows.h"
+#include "store-postgres/read_params.h"
+#include "store-postgres/reads.h"
+#include "store-postgres/standing.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace holdfast::pg {
+namespace {
+
+// A read begins at the row of a number, or where the last one stopped ($6, $7), and its limit
+// counts rows. A first row brings the head, as in the other reads.
+constexpr Statement kMessages = {
+    "messages",
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
+    " i.n, i.part, i.messages, i.msgs"
+    " FROM holdfast.standing s LEFT JOIN LATERAL ("
+    "  SELECT l.*, row_number() OVER (ORDER BY l.n, l.part ROWS UNBOUNDED PRECEDING) AS nth"
+    "  FROM (SELECT f.n, f.part FROM holdfast.find_row($1, $2, 0,"
+    "         CASE WHEN $3 = 0 THEN s.generation ELSE $3 END, $4, s.version) f WHERE $6 = 0"
+    "        UNION ALL SELECT $6, $7 WHERE $6 > 0) b"
+    "  CROSS JOIN LATERAL (SELECT f.n FROM holdfast.find_row($1, $2, 0,"
+    "         CASE WHEN $3 = 0 THEN s.generation ELSE $3 END,"
+    "         CASE WHEN $3 = 0 THEN s.messages ELSE $5 END, s.version) f) e"
+    "  CROSS JOIN LATERAL (SELECT x.n, x.part, x.messages, x.msgs FROM holdfast.log x"
+    "   WHERE x.tenant = $1 AND x.session_id = $2 AND (x.n, x.part) >= (b.n, b.part)"
+    "    AND x.n <= e.n AND x.generation = CASE WHEN $3 = 0 THEN s.generation ELSE $3 END"
+    "    AND x.msgs IS NOT NULL"
+    "   ORDER BY x.n, x.part LIMIT $8) l"
+    "  ORDER BY l.n, l.part) i ON true"
+    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
+    "  s.lease_left WHERE coalesce(i.nth, 1) = 1) h ON true"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+constexpr char kActsText[] =
+    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
+    " i.n, i.part, i.before, i.acts, i.at"
+    " FROM holdfast.standing s LEFT JOIN LATERAL ("
+    "  SELECT l.*, row_number() OVER (ORDER BY l.n, l.part ROWS UNBOUNDED PRECEDING) AS nth"
+    "  FROM (SELECT f.n, f.part FROM holdfast.find_row($1, $2, $3, 0, $4, s.version) f"
+    "         WHERE $5 = 0"
+    "        UNION ALL SELECT $5, $6 WHERE $5 > 0) b"
+    "  CROSS JOIN LATERAL (SELECT x.n, x.part, x.at, x.acts,"
+    "    CASE $3 WHEN 1 THEN x.events ELSE x.audit END AS before FROM holdfast.log x"
+    "   WHERE x.tenant = $1 AND x.session_id = $2 AND (x.n, x.part) >= (b.n, b.part)"
+    "    AND x.acts IS NOT NULL"
+    "   ORDER BY x.n, x.part LIMIT $7) l"
+    "  ORDER BY l.n, l.part) i ON true"
+    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
+    "  s.lease_left WHERE coalesce(i.nth, 1) = 1) h ON true"
+    " WHERE s.tenant = $1 AND s.session_id = $2";
+constexpr Statement kEvents = {"events", kActsText};
+constexpr Statement kAudit = {"audit", kActsText};
+// How many events were there before the first change at or after a moment, and before the one that
+// has an event's number: the smaller.
+constexpr Statement kEventsBefore = {
+    "events_before",
+    "SELECT least("
+    "  (SELECT l.events FROM holdfast.log l"
+    "   WHERE l.tenant = $1 AND l.session_id = $2 AND l.n > f.n ORDER BY l.n, l.part LIMIT 1),"
+    "  (SELECT l.events FROM holdfast.log l"
+    "   WHERE l.tenant = $1 AND l.session_id = $2 AND l.n = g.n AND l.part = 0), $4 - 1)"
+    " FROM holdfast.session s"
+    " CROSS JOIN LATERAL holdfast.find_row($1, $2, 3, 0, $3, s.version) f"
+    " CROSS JOIN LATERAL holdfast.find_row($1, $2, 1, 0, $4, s.version) g"
+    " WHERE s.tenant = $1 AND s.session_id = $2"};
+// Of a row of the log; its time stands with what a change said.
+enum LogColumn : size_t { kN = kStandingColumns, kPart, kBefore, kPiece, kAt };
+// What find_row looks for.
+enum RowKind : int32_t { kRowOfMessage, kRowOfEvent, kRowOfAudit };
+// Rows of the log in one statement, at most.
+constexpr int64_t kLogRowsMost = 4096;
+
+void Describe(const Head& head, std::optional<Revision> revision, MessagePage& page) {
+  page.at = PositionOf(head);
+  page.newest = head.messages;
+  page.generation = head.generation;
+  page.history = head.history;
+  if (!revision || *revision == head.revision) return;
+  const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
+  page.at = {.revision = *revision, .journal = snapshot.at.journal};
+  page.newest = snapshot.messages;
+  page.generation = snapshot.generation;
+  const bool same = page.newest == head.messages && page.generation == head.generation;
+  if (!same) page.history = Digest{};
+}
+
+// What a page still takes: its first item in any case.
+class PageRoom {
+ public:
+  explicit PageRoom(PageLimit limit) : left_(limit) {}
+
+  bool Takes(size_t bytes) {
+    full_ = full_ || left_.items == 0 || (!empty_ && bytes > left_.bytes);
+    if (full_) return false;
+    empty_ = false;
+    --left_.items;
+    left_.bytes -= std::min(bytes, left_.bytes);
+    return true;
+  }
+  // It takes no more.
+  [[nodiscard]] bool full() const { return full_ || left_.items == 0; }
+
+ private:
+  PageLimit left_;
+  bool empty_ = true;
+  bool full_ = false;
+};
+
+// Rows that are worth asking for: a page of small items has several in a row, one of large ones
+// several rows to an item.
+int64_t RowsFor(PageLimit limit) {
+  constexpr size_t kBeside = 2;  // what has begun before, and what goes on behind
+  const size_t rows = std::min<size_t>(limit.items, limit.bytes / kLogRowBytes);
+  return std::min(Clamped(rows + kBeside), kLogRowsMost);
+}
+
+LogPlace PlaceOf(const Rows& rows, size_t row) {
+  return {.n = rows.Int(row, kN), .part = rows.Int4(row, kPart)};
+}
+
+// The messages of one page.
+class MessageItems {
+ public:
+  MessageItems(MessageSeq after, MessageSeq newest, PageLimit limit)
+      : next_(after.value() + 1), newest_(newest.value()), room_(limit) {}
+
+  // DAMAGED when they are not what was written.
+  absl::Status Take(const Rows& rows, size_t row) {
+    const auto before = static_cast<uint64_t>(rows.Int(row, kBefore));
+    if (!reader_.Take(PlaceOf(rows, row), before, rows.Bytes(row, kPiece)))
+      return Damaged("message", next_);
+    while (!Done()) {
+      const auto item = reader_.Next();
+      if (!item) break;
+      if (item->number < next_) continue;
+      std::optional<Message> message = DecodeMessage(item->record);
+      if (!message || item->number != next_ || message->seq.value() != next_) {
+        return Damaged("message", next_);
+      }
+      if (!room_.Takes(static_cast<size_t>(SizeOf(*message)))) break;
+      messages_.push_back(*std::move(message));
+      ++next_;
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] bool Done() const { return room_.full() || next_ > newest_; }
+  std::vector<Message>& messages() { return messages_; }
+
+ private:
+  uint64_t next_;
+  const uint64_t newest_;
+  PageRoom room_;
+  MessageReader reader_;
+  std::vector<Message> messages_;
+};
+
+}  // namespace
+
+Reads::Place Reads::PlaceAt(const Head& head, std::optional<Revision> revision) {
+  if (!revision || *revision == head.revision) return {};
+  const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
+  return {.generation = snapshot.generation, .newest = snapshot.messages};
+}
+
+absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional<Revision> revision,
+                                            MessageSeq after, PageLimit limit) {
+  Place place;
+  if (const auto known = revision ? heads_.Find(key) : std::nullopt) {
+    if (CheckKept(known->head, revision).ok()) place = PlaceAt(known->head, revision);
+  }
+  for (int look = 0; look < kLooks; ++look) {
+    ASSIGN_OR_RETURN(std::optional<MessagePage> page,
+                     MessagesAt(key, revision, place, after, limit));
+    if (page) return *std::move(page);
+  }
+  return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
+}
+
+absl::StatusOr<std::optional<MessagePage>> Reads::MessagesAt(const SessionKey& key,
+                                                             std::optional<Revision> revision,
+                                                             Place& place, MessageSeq after,
+                                                             PageLimit limit) {
+  std::optional<MessageItems> items;
+  MessagePage page;
+  LogPlace from;  // n = 0: the row of the first number
+  int64_t most = RowsFor(limit);
+  for (;;) {
+    Params params = KeyParams(key);
+    params.Int(Clamped(place.generation.value())).Int(Clamped(after.value()) + 1);
+    params.Int(Clamped(place.newest.value())).Int(from.n).Int4(from.part).Int(most);
+    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kMessages, params));
+    ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
+    RETURN_IF_ERROR(CheckKept(head, revision));
+    const Place right = PlaceAt(head, revision);
+    if (right != place) {
+      place = right;
+      return std::nullopt;
+    }
+    // While the pages' rows are read the history may have been replaced.
+    if (items && page.generation != head.generation && place == Place()) return std::nullopt;
+    Describe(head, revision, page);
+    if (!items) items.emplace(after, page.newest, limit);
+    size_t row = 0;
+    for (; row < rows.size() && !rows.IsNull(row, kN) && !items->Done(); ++row) {
+      RETURN_IF_ERROR(items->Take(rows, row));
+    }
+    if (items->Done()) break;
+    if (rows.size() < static_cast<size_t>(most) || rows.IsNull(0, kN)) {
+      return Damaged("message", after.value() + items->messages().size() + 1);
+    }
+    from = PlaceOf(rows, rows.size() - 1).Next();
+    most = kLogRowsMost;
+  }
+  page.messages = std::move(items->messages());
+  page.end = after.value() + page.messages.size() >= page.newest.value();
+  return page;
+}
+
+absl::StatusOr<Head> Reads::EachActs(const SessionKey& key, const ActsQuery& query, TakeActs take) {
+  ActsReader reader;
+  LogPlace from;  // n = 0: the row of the first number
+  int64_t most = RowsFor(query.limit);
+  for (;;) {
+    Params params = KeyParams(key);
+    params.Int4(query.kind).Int(Clamped(query.first)).Int(from.n).Int4(from.part).Int(most);
+    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(query.statement, params));
+    ASSIGN_OR_RETURN(Head head, HeadIn(rows, key));
+    for (size_t row = 0; row < rows.size() && !rows.IsNull(row, kN); ++row) {
+      if (!reader.Take(PlaceOf(rows, row), rows.Bytes(row, kPiece))) {
+        return Damaged(query.what, query.first);
+      }
+      if (!reader.IsWhole()) continue;
+      const std::optional<Acts> acts = ReadActs(reader.pieces());
+      if (!acts) return Damaged(query.what, query.first);
+      ASSIGN_OR_RETURN(const bool more, take(rows, row, *acts));
+      if (!more) return head;
+    }
+    if (rows.size() < static_cast<size_t>(most) || rows.IsNull(0, kN)) return head;
+    from = PlaceOf(rows, rows.size() - 1).Next();
+    most = kLogRowsMost;
+  }
+}
+
+// By what is promised, and not by what is there.
+absl::Status Reads::CheckPromise(const SessionKey& key, const ReadFrom& from, EventSeq last) {
+  const uint64_t least = last.value() - std::min<uint64_t>(last.value(), kEventsKeptLeast);
+  const absl::Time since = database_.store_clock.Now() - kEventsKept;
+  if (from.last.value() > least || from.at >= since) return absl::OkStatus();
+  Params params = KeyParams(key);
+  params.Int(absl::ToUnixMicros(since)).Int(Clamped(least + 1));
+  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kEventsBefore, params));
+  const uint64_t gone = rows.empty() ? least : static_cast<uint64_t>(rows.Int(0, 0));
+  return Refusal(Reason::kEventsCompacted, "these events are no longer kept")
+      .With("oldest", gone + 1);
+}
+
+absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, PageLimit limit) {
+  interest_.Note(key, database_.clock.SinceBoot());  // before: what comes later is told of
+  EventPage page;
+  PageRoom room(limit);
+  std::optional<ReadFrom> from;
+  const auto take = [&](const Rows& rows, size_t row, const Acts& acts) -> absl::StatusOr<bool> {
+    auto number = static_cast<uint64_t>(rows.Int(row, kBefore));
+    for (const Event& event : acts.events) {
+      if (++number <= after.value()) continue;
+      if (room.full()) return false;
+      const uint64_t next = after.value() + page.events.size() + 1;
+      if (number != next || event.seq.value() != next) return Damaged("event", next);
+      if (!from) from = {.at = rows.Time(row, kAt), .last = acts.events.back().seq};
+      if (!room.Takes(static_cast<size_t>(SizeOf(event)))) return false;
+      page.events.push_back(event);
+    }
+    return true;
+  };
+  ASSIGN_OR_RETURN(const Head head, EachActs(key,
+                                             {.statement = kEvents,
+                                              .kind = kRowOfEvent,
+                                              .what = "event",
+                                              .first = after.value() + 1,
+                                              .limit = limit},
+                                             take));
+  if (from) RETURN_IF_ERROR(CheckPromise(key, *from, head.last_event));
+  page.revision = head.revision;
+  page.end = after.value() + page.events.size() >= head.last_event.value();
+  return page;
+}
+
+absl::StatusOr<AuditPage> Reads::Audit(const SessionKey& key, AuditSeq after, PageLimit limit) {
+  AuditPage page;
+  PageRoom room(limit);
+  const auto take = [&](const Rows& rows, size_t row, const Acts& acts) -> absl::StatusOr<bool> {
+    if (room.full()) return false;
+    const uint64_t number = static_cast<uint64_t>(rows.Int(row, kBefore)) + 1;
+    if (!acts.audit || number <= after.value()) return true;
+    const uint64_t next = after.value() + page.records.size() + 1;
+    if (number != next || acts.audit->seq.value() != next) return Damaged("audit record", next);
+    if (!room.Takes(static_cast<size_t>(SizeOf(*acts.audit)))) return false;
+    page.records.push_back(*acts.audit);
+    return true;
+  };
+  ASSIGN_OR_RETURN(const Head head, EachActs(key,
+                                             {.statement = kAudit,
+                                              .kind = kRowOfAudit,
+                                              .what = "audit record",
+                                              .first = after.value() + 1,
+                                              .limit = limit},
+                                             take));
+  page.end = after.value() + page.records.size() >= head.last_audit.value();
+  return page;
+}
+
+}  // namespace holdfast::pg

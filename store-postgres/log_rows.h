@@ -1,0 +1,95 @@
+// Rows of holdfast.log: what one change said, and the messages that it added, in pieces that fit
+// into a third of a page.
+//
+// `acts` of a change, its pieces one behind the other: the bytes that follow (number), version,
+// whether the request was a grant (flag), request record without its token (text, or empty), audit
+// record (text, or empty), list of events. `msgs` of a row: how many of its bytes belong to a
+// message that began before it (number), and then records of messages, each as a text; the last one
+// goes on in the next row.
+#ifndef HOLDFAST_STORE_POSTGRES_LOG_ROWS_H_
+#define HOLDFAST_STORE_POSTGRES_LOG_ROWS_H_
+
+#include "session/apply.h"
+#include "session/ids.h"
+#include "session/model.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::pg {
+
+// Three rows of a page have room for the keys of their session and for this.
+inline constexpr size_t kLogRowBytes = 2600;
+
+// What a change said.
+struct Acts {
+  bool granted = false;               // its reply has a token, which is kept with the session
+  std::optional<RequestRow> request;  // without it
+  std::optional<AuditRecord> audit;
+  std::vector<Event> events;
+};
+
+// Where a row lies in the log of its session.
+struct LogPlace {
+  int64_t n = 0;  // the change
+  int32_t part = 0;
+
+  [[nodiscard]] LogPlace Next() const { return {.n = n, .part = part + 1}; }
+  bool operator==(const LogPlace&) const = default;
+};
+
+struct LogRow {
+  uint64_t messages = 0;     // of its history that begin before it
+  std::string acts;          // a piece; empty: none
+  std::string message_data;  // the same
+};
+
+// The rows of a change, in the order of their parts. None for one that said nothing and added no
+// message.
+std::vector<LogRow> LogRowsOf(const SessionKey& key, const Applied& applied);
+
+// What the pieces of a change say together; nullopt when they are not what was written.
+std::optional<Acts> ReadActs(std::string_view pieces);
+
+// Puts the acts of changes together.
+class ActsReader {
+ public:
+  // Takes the piece that lies at `place`. False when it does not go on where the last one ended.
+  bool Take(LogPlace place, std::string_view piece);
+  // The acts of the change are whole.
+  [[nodiscard]] bool IsWhole() const;
+  [[nodiscard]] const std::string& pieces() const { return pieces_; }
+
+ private:
+  LogPlace place_;  // of the last piece
+  std::string pieces_;
+};
+
+// Puts messages together from the rows that they lie in.
+class MessageReader {
+ public:
+  struct Item {
+    uint64_t number = 0;
+    std::string_view record;  // lives until the next call
+  };
+
+  // Takes the row at `place`, before which `messages` messages have begun. False when it does not
+  // go on where the last one ended.
+  bool Take(LogPlace place, uint64_t messages, std::string_view piece);
+  // The next message that is whole, if there is one.
+  std::optional<Item> Next();
+
+ private:
+  LogPlace place_;  // of the last row
+  std::string bytes_;
+  size_t position_ = 0;  // in these, of the message `next_`
+  uint64_t next_ = 0;    // 0: no row was taken yet
+};
+
+}  // namespace holdfast::pg
+
+#endif  // HOLDFAST_STORE_POSTGRES_LOG_ROWS_H_

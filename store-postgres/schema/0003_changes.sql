@@ -1,0 +1,328 @@
+-- How sessions are changed: changes of several sessions in one call, and so in one flush, or one
+-- alone. A row that somebody else has locked is left out, so that nobody waits for it, unless the
+-- call says that it waits.
+--
+-- A plan is kept for as long as its connection, and where it was made for few sessions it would
+-- rather read all of them than look each member up. Hence each member is looked up by a subquery of
+-- its own, which OFFSET 0 (or its lock) keeps apart, and from then on by its place, which cannot
+-- change under the lock.
+--
+-- Arrays of the members have one element for each; arrays of what they add name the member that an
+-- element belongs to, from 1.
+CREATE FUNCTION holdfast.change(
+  p_waits boolean,              -- for whoever has a row locked, some seconds; of one member alone
+  p_created boolean,            -- the row of the only member is there as it shall be
+  p_tenants text[], p_sessions text[],
+  p_versions bigint[],          -- that the decisions were made on
+  p_was bytea[],                -- the checksums of the heads then: a version may come a second time
+                                -- after a failover that lost changes
+  p_needs_free boolean[],       -- the decision rests on the lease being free or expired
+  p_requests text[],            -- null: the change answers none
+  p_at timestamptz,             -- when, by the clock that says how long something is kept
+  p_kept_since timestamptz,     -- since when stored replies count
+  -- The heads that they leave.
+  p_heads bytea[], p_head_sums bytea[], p_lifecycles integer[], p_generations bigint[],
+  p_messages bigint[], p_epochs bigint[],
+  p_raises boolean[],           -- the epoch, by a grant or without one
+  p_tokens text[],              -- of the grant
+  p_held boolean[], p_secret_hashes bytea[], p_ttls bigint[],  -- microseconds
+  p_renews boolean[],           -- the lease runs for its whole TTL from now on
+  p_marked boolean[], p_sweep boolean[],
+  -- What they add to the log.
+  p_events bigint[], p_audits bigint[],  -- events and audit records before each
+  p_row_members integer[], p_row_parts integer[], p_row_messages bigint[], p_row_acts bytea[],
+  p_row_msgs bytea[],
+  -- Slots.
+  p_revisions bigint[],         -- of the slot versions
+  p_fresh boolean[],            -- nothing has this revision yet
+  p_fold_turns bigint[], p_fold_afters bigint[], p_fold_froms bigint[],
+  p_slot_members integer[], p_slot_owners text[], p_slot_sizes bigint[], p_slot_recs bytea[],
+  p_slot_data bytea[],
+  -- Entries of the journal.
+  p_entry_members integer[], p_entry_numbers bigint[], p_entry_turns bigint[], p_entries bigint[],
+  p_entry_sizes bigint[], p_entry_recs bytea[], p_entry_owners text[], p_entry_slot_sizes bigint[],
+  p_entry_slot_recs bytea[], p_entry_slot_data bytea[],
+  p_writer bigint,
+  p_told boolean[]              -- it has events
+) RETURNS SETOF holdfast.outcome
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+  locked  integer[];
+  ok      integer[];  -- the members that are written
+  places  tid[];      -- and where their rows are
+  lefts   interval[]; -- and what is left of their leases
+  stale   integer[];  -- and those of whose request there is a reply that counts no more
+  all_ok  boolean;
+  waited  boolean := false;
+  written bigint;
+  t       timestamptz;
+  line    bigint := holdfast.timeline();
+BEGIN
+  -- Locked and read at once: a row that changed since this statement began is read as it is now, and
+  -- a reply that was stored with that change is not found; the row is not what was expected then.
+  IF p_created THEN
+    locked := '{1}';
+    ok := '{1}';
+    lefts := ARRAY[p_ttls[1] * interval '1 microsecond'];
+  END IF;
+  WHILE ok IS NULL LOOP
+    SELECT coalesce(array_agg(f.n), '{}'), coalesce(array_agg(f.n) FILTER (WHERE f.good), '{}'),
+           array_agg(f.place) FILTER (WHERE f.good), array_agg(f.lease_left) FILTER (WHERE f.good),
+           array_agg(f.n) FILTER (WHERE f.good AND f.stale)
+    INTO locked, ok, places, lefts, stale
+    FROM (
+      SELECT u.n::integer AS n, s.place, s.lease_left, r.at IS NOT NULL AS stale,
+             s.version = u.version AND s.head_sum = u.was AND NOT s.deleted
+               AND s.store_id = holdfast.store_id() AND (r.at IS NULL OR r.at < p_kept_since)
+               AND NOT (u.needs_free AND coalesce(s.lease_left, '0') > '0'::interval) AS good
+      FROM unnest(p_tenants, p_sessions, p_versions, p_was, p_needs_free, p_requests)
+        WITH ORDINALITY AS u (tenant, session_id, version, was, needs_free, request, n)
+      CROSS JOIN holdfast.opening o
+      CROSS JOIN LATERAL (
+        SELECT x.ctid AS place, x.version, x.head_sum, x.deleted, x.store_id,
+               holdfast.lease_left(x.held, x.lease_at, x.expires_at, x.ttl, o.opened_at)
+                 AS lease_left
+        FROM holdfast.session x
+        WHERE x.tenant = u.tenant AND x.session_id = u.session_id
+        FOR NO KEY UPDATE SKIP LOCKED) s
+      LEFT JOIN LATERAL (
+        SELECT q.at FROM holdfast.log q
+        WHERE q.tenant = u.tenant AND q.session_id = u.session_id
+          AND q.request = u.request::uuid OFFSET 0) r ON true
+      ORDER BY u.n) f;
+    EXIT WHEN NOT p_waits OR waited OR cardinality(locked) = 1;
+    -- Locked by a statement of its own, so that the next one sees what whoever had it has left.
+    PERFORM set_config('lock_timeout', '10s', true);
+    PERFORM FROM holdfast.session s
+    WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1] FOR NO KEY UPDATE;
+    waited := true;
+    ok := NULL;
+  END LOOP;
+  all_ok := cardinality(ok) = cardinality(p_tenants);
+
+  -- What is answered to a repeat waits for the same flush, and the same standby, as the first answer
+  -- did: its session is written again as it is.
+  IF cardinality(ok) < cardinality(locked) THEN
+    UPDATE holdfast.session s SET active_at = s.active_at
+    FROM unnest(p_tenants, p_sessions, p_requests)
+      WITH ORDINALITY AS u (tenant, session_id, request, n)
+    CROSS JOIN LATERAL (
+      SELECT x.ctid AS place FROM holdfast.session x
+      WHERE x.tenant = u.tenant AND x.session_id = u.session_id
+        AND EXISTS (SELECT FROM holdfast.log q
+                    WHERE q.tenant = u.tenant AND q.session_id = u.session_id
+                      AND q.request = u.request::uuid)
+      OFFSET 0) l
+    WHERE s.ctid = l.place AND u.n = ANY (locked) AND u.n <> ALL (ok);
+  END IF;
+  IF stale IS NOT NULL THEN
+    UPDATE holdfast.log r SET request = NULL
+    FROM unnest(p_tenants, p_sessions, p_requests)
+      WITH ORDINALITY AS u (tenant, session_id, request, n)
+    WHERE r.tenant = u.tenant AND r.session_id = u.session_id AND r.request = u.request::uuid
+      AND u.n = ANY (stale);
+  END IF;
+
+  t := holdfast.clock();
+  IF NOT p_created THEN
+    UPDATE holdfast.session s SET
+      version = p_versions[k.n] + 1, head = p_heads[k.n], head_sum = p_head_sums[k.n],
+      lifecycle = p_lifecycles[k.n], generation = p_generations[k.n], messages = p_messages[k.n],
+      epoch = p_epochs[k.n], held = p_held[k.n], secret_hash = p_secret_hashes[k.n],
+      ttl = p_ttls[k.n] * interval '1 microsecond',
+      lease_at = CASE WHEN p_renews[k.n] THEN t ELSE s.lease_at END,
+      expires_at = CASE WHEN p_renews[k.n] THEN t + p_ttls[k.n] * interval '1 microsecond'
+                        ELSE s.expires_at END,
+      token = CASE WHEN p_raises[k.n] THEN p_tokens[k.n] ELSE s.token END,
+      active_at = t,
+      marked_at = CASE WHEN p_marked[k.n] THEN coalesce(s.marked_at, t) END,
+      sweep = s.sweep OR p_sweep[k.n]
+    FROM unnest(ok, places) AS k (n, place)
+    WHERE s.ctid = k.place;
+    GET DIAGNOSTICS written = ROW_COUNT;
+    IF written <> cardinality(ok) THEN
+      RAISE EXCEPTION 'a session is not where it was locked';
+    END IF;
+  END IF;
+
+  INSERT INTO holdfast.log (tenant, session_id, n, generation, messages, events, audit, at, part,
+                            request, acts, msgs)
+  SELECT p_tenants[u.m], p_sessions[u.m], p_versions[u.m] + 1, p_generations[u.m], u.messages,
+         p_events[u.m], p_audits[u.m], p_at, u.part,
+         CASE WHEN u.part = 0 THEN p_requests[u.m]::uuid END, u.acts, u.msgs
+  FROM unnest(p_row_members, p_row_parts, p_row_messages, p_row_acts, p_row_msgs)
+    AS u (m, part, messages, acts, msgs)
+  WHERE all_ok OR u.m = ANY (ok);
+
+  -- The slot updates of a turn become slot versions: of each owner the last one, but for those whose
+  -- slots the change itself writes.
+  IF 0 < ANY (p_fold_turns) THEN
+    INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
+    SELECT DISTINCT ON (j.tenant, j.session_id, j.slot_owner)
+           j.tenant, j.session_id, j.slot_owner, u.revision, j.slot_size, j.slot_rec, j.slot_data
+    FROM unnest(p_tenants, p_sessions, p_revisions, p_fold_turns, p_fold_afters, p_fold_froms)
+      WITH ORDINALITY AS u (tenant, session_id, revision, turn, after, before, n)
+    CROSS JOIN LATERAL (
+      SELECT x.* FROM holdfast.journal x
+      WHERE x.tenant = u.tenant AND x.session_id = u.session_id AND x.number > u.before
+        AND x.turn = u.turn AND x.entry > u.after OFFSET 0) j
+    WHERE u.n = ANY (ok) AND u.turn > 0 AND j.slot_owner IS NOT NULL
+      AND NOT EXISTS (SELECT FROM unnest(p_slot_members, p_slot_owners) AS w (m, owner)
+                      WHERE w.m = u.n AND w.owner = j.slot_owner)
+    ORDER BY j.tenant, j.session_id, j.slot_owner, j.number DESC;
+  END IF;
+
+  -- To insert where a row may be there already takes a look and a record more for each.
+  IF cardinality(p_slot_owners) > 0 AND true = ALL (p_fresh) THEN
+    INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.owner, p_revisions[u.m], u.size, u.rec, u.data
+    FROM unnest(p_slot_members, p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
+      AS u (m, owner, size, rec, data)
+    WHERE all_ok OR u.m = ANY (ok);
+  ELSIF cardinality(p_slot_owners) > 0 THEN
+    INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.owner, p_revisions[u.m], u.size, u.rec, u.data
+    FROM unnest(p_slot_members, p_slot_owners, p_slot_sizes, p_slot_recs, p_slot_data)
+      AS u (m, owner, size, rec, data)
+    WHERE all_ok OR u.m = ANY (ok)
+    ON CONFLICT (tenant, session_id, owner, revision)
+      DO UPDATE SET size = excluded.size, rec = excluded.rec, data = excluded.data;
+  END IF;
+
+  IF cardinality(p_entry_recs) > 0 THEN
+    INSERT INTO holdfast.journal (tenant, session_id, number, turn, entry, size, rec, slot_owner,
+                                  slot_size, slot_rec, slot_data)
+    SELECT p_tenants[u.m], p_sessions[u.m], u.number, u.turn, u.entry, u.size, u.rec, u.owner,
+           u.slot_size, u.slot_rec, u.slot_data
+    FROM unnest(p_entry_members, p_entry_numbers, p_entry_turns, p_entries, p_entry_sizes,
+                p_entry_recs, p_entry_owners, p_entry_slot_sizes, p_entry_slot_recs,
+                p_entry_slot_data)
+      AS u (m, number, turn, entry, size, rec, owner, slot_size, slot_rec, slot_data)
+    WHERE all_ok OR u.m = ANY (ok);
+  END IF;
+
+  IF true = ANY (p_told) THEN
+    INSERT INTO holdfast.feed (writer, at, tenants, sessions)
+    SELECT p_writer, t, array_agg(u.tenant), array_agg(u.session_id)
+    FROM unnest(p_tenants, p_sessions, p_told) WITH ORDINALITY AS u (tenant, session_id, told, n)
+    WHERE u.told AND (all_ok OR u.n = ANY (ok))
+    HAVING count(*) > 0;
+  END IF;
+
+  IF all_ok THEN
+    RETURN QUERY
+    SELECT u.version + 1, holdfast.store_id(), false, NULL::bytea, NULL::bytea,
+           CASE WHEN NOT u.held THEN NULL
+                WHEN u.renews THEN u.ttl * interval '1 microsecond' ELSE u.lease_left END,
+           NULL::bytea, NULL::text, true, true, line, false
+    FROM unnest(p_versions, p_held, p_renews, p_ttls, lefts)
+      WITH ORDINALITY AS u (version, held, renews, ttl, lease_left, n)
+    ORDER BY u.n;
+    RETURN;
+  END IF;
+
+  -- What stands now, read by a statement of its own, so that it sees what whoever held a lock before
+  -- has left.
+  RETURN QUERY
+  SELECT coalesce(s.version, 0), s.store_id, s.deleted,
+         CASE WHEN NOT o.yes THEN s.head END, CASE WHEN NOT o.yes THEN s.head_sum END,
+         holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, w.opened_at),
+         holdfast.acts_of(u.tenant, u.session_id, r.n), s.token, o.yes, true, line,
+         s.version IS NOT NULL AND u.n <> ALL (locked)
+  FROM unnest(p_tenants, p_sessions, p_requests)
+    WITH ORDINALITY AS u (tenant, session_id, request, n)
+  CROSS JOIN holdfast.opening w
+  CROSS JOIN LATERAL (SELECT u.n = ANY (ok) AS yes) o
+  LEFT JOIN LATERAL (
+    SELECT x.* FROM holdfast.session x
+    WHERE x.tenant = u.tenant AND x.session_id = u.session_id OFFSET 0) s ON true
+  LEFT JOIN LATERAL (
+    SELECT q.n FROM holdfast.log q
+    WHERE q.tenant = u.tenant AND q.session_id = u.session_id
+      AND q.request = u.request::uuid AND q.at >= p_kept_since OFFSET 0) r ON NOT o.yes
+  ORDER BY u.n;
+END
+$$;
+
+-- One change that creates a session, deletes it or takes over an upload. It waits for whoever has the
+-- row locked. The parameters of holdfast.change are handed on; each of its arrays of members has one.
+CREATE FUNCTION holdfast.change_alone(
+  p_project_root text, p_created_at timestamptz, p_uid text,  -- of a session that it creates
+  p_last_event bytea,                                         -- of a session that it deletes
+  p_upload uuid, p_upload_bytes bigint,                       -- that it takes over
+  p_upload_messages boolean, p_upload_owners text[],          -- what of the change lies in it
+  p_tenants text[], p_sessions text[], p_versions bigint[], p_was bytea[], p_needs_free boolean[],
+  p_requests text[], p_at timestamptz, p_kept_since timestamptz,
+  p_heads bytea[], p_head_sums bytea[], p_lifecycles integer[], p_generations bigint[],
+  p_messages bigint[], p_epochs bigint[], p_raises boolean[], p_tokens text[], p_held boolean[],
+  p_secret_hashes bytea[], p_ttls bigint[], p_renews boolean[], p_marked boolean[],
+  p_sweep boolean[], p_events bigint[], p_audits bigint[], p_row_members integer[],
+  p_row_parts integer[], p_row_messages bigint[], p_row_acts bytea[], p_row_msgs bytea[],
+  p_revisions bigint[], p_fresh boolean[], p_fold_turns bigint[], p_fold_afters bigint[],
+  p_fold_froms bigint[], p_slot_members integer[], p_slot_owners text[], p_slot_sizes bigint[],
+  p_slot_recs bytea[], p_slot_data bytea[], p_entry_members integer[], p_entry_numbers bigint[],
+  p_entry_turns bigint[], p_entries bigint[], p_entry_sizes bigint[], p_entry_recs bytea[],
+  p_entry_owners text[], p_entry_slot_sizes bigint[], p_entry_slot_recs bytea[],
+  p_entry_slot_data bytea[], p_writer bigint, p_told boolean[]
+) RETURNS SETOF holdfast.outcome
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+  o       holdfast.outcome;
+  t       timestamptz;
+  created boolean := false;
+  held    boolean := true;  -- the upload is there as the change says
+  asked   bigint;           -- the version to write on
+BEGIN
+  PERFORM set_config('lock_timeout', '10s', true);
+  IF p_versions[1] = 0 THEN
+    -- Whoever is about to create the same session is waited for.
+    t := holdfast.clock();
+    INSERT INTO holdfast.session (
+      tenant, session_id, version, store_id, head, head_sum, lifecycle, generation, messages,
+      project_root, created_at, uid, epoch, held, secret_hash, ttl, lease_at, expires_at, token,
+      active_at, marked_at, sweep)
+    VALUES (
+      p_tenants[1], p_sessions[1], 1, holdfast.store_id(), p_heads[1], p_head_sums[1],
+      p_lifecycles[1], p_generations[1], p_messages[1], p_project_root, p_created_at, p_uid,
+      p_epochs[1], p_held[1], p_secret_hashes[1], p_ttls[1] * interval '1 microsecond', t,
+      t + p_ttls[1] * interval '1 microsecond', p_tokens[1], t, CASE WHEN p_marked[1] THEN t END,
+      p_sweep[1])
+    ON CONFLICT DO NOTHING;
+    created := FOUND;
+  END IF;
+  IF p_upload IS NOT NULL THEN
+    PERFORM FROM holdfast.session s
+    WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1] FOR NO KEY UPDATE;
+    PERFORM FROM holdfast.upload u
+    WHERE u.tenant = p_tenants[1] AND u.session_id = p_sessions[1] AND u.upload_id = p_upload
+      AND NOT u.linked AND u.bytes = p_upload_bytes
+    FOR UPDATE;
+    held := FOUND;
+  END IF;
+  -- Version -1 is never met: nothing is written, and what stands is answered.
+  asked := CASE WHEN held THEN p_versions[1] ELSE -1 END;
+  SELECT * INTO o FROM holdfast.change(
+    true, created, p_tenants, p_sessions, ARRAY[asked], p_was, p_needs_free, p_requests, p_at, p_kept_since,
+    p_heads, p_head_sums, p_lifecycles, p_generations, p_messages, p_epochs, p_raises, p_tokens,
+    p_held, p_secret_hashes, p_ttls, p_renews, p_marked, p_sweep, p_events, p_audits,
+    p_row_members, p_row_parts, p_row_messages, p_row_acts, p_row_msgs, p_revisions, p_fresh,
+    p_fold_turns, p_fold_afters, p_fold_froms, p_slot_members, p_slot_owners, p_slot_sizes,
+    p_slot_recs, p_slot_data, p_entry_members, p_entry_numbers, p_entry_turns, p_entries,
+    p_entry_sizes, p_entry_recs, p_entry_owners, p_entry_slot_sizes, p_entry_slot_recs,
+    p_entry_slot_data, p_writer, p_told);
+  IF NOT o.applied THEN
+    o.uploaded := held OR o.version <> p_versions[1] OR o.request IS NOT NULL;
+  ELSIF p_upload IS NOT NULL THEN
+    UPDATE holdfast.upload u SET
+      linked = true, generation = CASE WHEN p_upload_messages THEN p_generations[1] END,
+      revision = p_revisions[1], owners = p_upload_owners
+    WHERE u.tenant = p_tenants[1] AND u.session_id = p_sessions[1] AND u.upload_id = p_upload;
+  ELSIF p_last_event IS NOT NULL THEN
+    UPDATE holdfast.session s SET deleted = true, last_event = p_last_event
+    WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1];
+  END IF;
+  RETURN NEXT o;
+END
+$$;
