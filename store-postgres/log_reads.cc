@@ -78,8 +78,10 @@ constexpr Statement kEventsBefore = {
 enum LogColumn : size_t { kN = kStandingColumns, kPart, kBefore, kPiece, kAt };
 // What find_row looks for.
 enum RowKind : int32_t { kRowOfMessage, kRowOfEvent, kRowOfAudit };
-// Rows of the log in one statement, at most.
+// Rows of the log in one statement, and in a further one for the same page: a message may need
+// several thousand.
 constexpr int64_t kLogRowsMost = 4096;
+constexpr int64_t kFurtherRowsLeast = 256;
 
 void Describe(const Head& head, std::optional<Revision> revision, MessagePage& page) {
   page.at = PositionOf(head);
@@ -123,6 +125,10 @@ int64_t RowsFor(PageLimit limit) {
   constexpr size_t kBeside = 2;  // what has begun before, and what goes on behind
   const size_t rows = std::min<size_t>(limit.items, limit.bytes / kLogRowBytes);
   return std::min(Clamped(rows + kBeside), kLogRowsMost);
+}
+
+int64_t FurtherRowsFor(PageLimit limit) {
+  return std::clamp(Clamped(limit.bytes / kLogRowBytes), kFurtherRowsLeast, kLogRowsMost);
 }
 
 LogPlace PlaceOf(const Rows& rows, size_t row) {
@@ -221,7 +227,7 @@ absl::StatusOr<std::optional<MessagePage>> Reads::MessagesAt(const SessionKey& k
       return Damaged("message", after.value() + items->messages().size() + 1);
     }
     from = PlaceOf(rows, rows.size() - 1).Next();
-    most = kLogRowsMost;
+    most = FurtherRowsFor(limit);
   }
   page.messages = std::move(items->messages());
   page.end = after.value() + page.messages.size() >= page.newest.value();
@@ -249,7 +255,7 @@ absl::StatusOr<Head> Reads::EachActs(const SessionKey& key, const ActsQuery& que
     }
     if (rows.size() < static_cast<size_t>(most) || rows.IsNull(0, kN)) return head;
     from = PlaceOf(rows, rows.size() - 1).Next();
-    most = kLogRowsMost;
+    most = FurtherRowsFor(query.limit);
   }
 }
 
