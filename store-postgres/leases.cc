@@ -25,7 +25,7 @@ enum Column : size_t { kRenewed = kStandingColumns, kTtl, kSkipped };
 // Of the leases in one call whose rows somebody has locked, so many are waited for.
 constexpr int kAwaitedMost = 8;
 
-// What a renewal does when somebody else has the row locked.
+// What a renewal does with a row that another transaction has locked.
 enum class WhenLocked : uint8_t { kWait, kSkip };
 
 Params ParamsFor(const Database& database, WhenLocked when_locked,

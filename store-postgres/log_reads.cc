@@ -44,7 +44,7 @@ constexpr Statement kMessages = {
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr char kActsText[] =
     "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
-    " i.n, i.part, i.before, i.acts, i.at"
+    " i.n, i.part, i.before, i.acts, i.at < holdfast.clock() - $8::interval"
     " FROM holdfast.standing s LEFT JOIN LATERAL ("
     "  SELECT l.*, row_number() OVER (ORDER BY l.n, l.part ROWS UNBOUNDED PRECEDING) AS nth"
     "  FROM (SELECT f.n, f.part FROM holdfast.find_row($1, $2, $3, 0, $4, s.version) f"
@@ -61,8 +61,8 @@ constexpr char kActsText[] =
     " WHERE s.tenant = $1 AND s.session_id = $2";
 constexpr Statement kEvents = {"events", kActsText};
 constexpr Statement kAudit = {"audit", kActsText};
-// How many events were there before the first change at or after a moment, and before the one that
-// has an event's number: the smaller.
+// How many events were there before the first change that is not older than an interval, and before
+// the one that has an event's number: the smaller.
 constexpr Statement kEventsBefore = {
     "events_before",
     "SELECT least("
@@ -71,11 +71,12 @@ constexpr Statement kEventsBefore = {
     "  (SELECT l.events FROM holdfast.log l"
     "   WHERE l.tenant = $1 AND l.session_id = $2 AND l.n = g.n AND l.part = 0), $4 - 1)"
     " FROM holdfast.session s"
-    " CROSS JOIN LATERAL holdfast.find_row($1, $2, 3, 0, $3, s.version) f"
+    " CROSS JOIN LATERAL holdfast.find_row($1, $2, 3, 0,"
+    "  (extract(epoch FROM holdfast.clock() - $3::interval) * 1000000)::bigint, s.version) f"
     " CROSS JOIN LATERAL holdfast.find_row($1, $2, 1, 0, $4, s.version) g"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
-// Of a row of the log; its time stands with what a change said.
-enum LogColumn : size_t { kN = kStandingColumns, kPart, kBefore, kPiece, kAt };
+// Of a row of the log. With what a change said stands whether it is older than its events are kept.
+enum LogColumn : size_t { kN = kStandingColumns, kPart, kBefore, kPiece, kOld };
 // What find_row looks for.
 enum RowKind : int32_t { kRowOfMessage, kRowOfEvent, kRowOfAudit };
 // Rows of the log in one statement, and in a further one for the same page: a message may need
@@ -241,6 +242,7 @@ absl::StatusOr<Head> Reads::EachActs(const SessionKey& key, const ActsQuery& que
   for (;;) {
     Params params = KeyParams(key);
     params.Int4(query.kind).Int(Clamped(query.first)).Int(from.n).Int4(from.part).Int(most);
+    params.Interval(kEventsKept);
     ASSIGN_OR_RETURN(const Rows rows, database_.Ask(query.statement, params));
     ASSIGN_OR_RETURN(Head head, HeadIn(rows, key));
     for (size_t row = 0; row < rows.size() && !rows.IsNull(row, kN); ++row) {
@@ -262,10 +264,9 @@ absl::StatusOr<Head> Reads::EachActs(const SessionKey& key, const ActsQuery& que
 // By what is promised, and not by what is there.
 absl::Status Reads::CheckPromise(const SessionKey& key, const ReadFrom& from, EventSeq last) {
   const uint64_t least = last.value() - std::min<uint64_t>(last.value(), kEventsKeptLeast);
-  const absl::Time since = database_.store_clock.Now() - kEventsKept;
-  if (from.last.value() > least || from.at >= since) return absl::OkStatus();
+  if (from.last.value() > least || !from.old) return absl::OkStatus();
   Params params = KeyParams(key);
-  params.Int(absl::ToUnixMicros(since)).Int(Clamped(least + 1));
+  params.Interval(kEventsKept).Int(Clamped(least + 1));
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kEventsBefore, params));
   const uint64_t gone = rows.empty() ? least : static_cast<uint64_t>(rows.Int(0, 0));
   return Refusal(Reason::kEventsCompacted, "these events are no longer kept")
@@ -284,7 +285,7 @@ absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, P
       if (room.full()) return false;
       const uint64_t next = after.value() + page.events.size() + 1;
       if (number != next || event.seq.value() != next) return Damaged("event", next);
-      if (!from) from = {.at = rows.Time(row, kAt), .last = acts.events.back().seq};
+      if (!from) from = {.old = rows.Bool(row, kOld), .last = acts.events.back().seq};
       if (!room.Takes(static_cast<size_t>(SizeOf(event)))) return false;
       page.events.push_back(event);
     }

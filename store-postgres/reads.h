@@ -14,7 +14,6 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -69,10 +68,10 @@ class Reads {
   // Gives `take` one change after the other from the first that `query` asks for on, and answers
   // the head.
   absl::StatusOr<Head> EachActs(const SessionKey& key, const ActsQuery& query, TakeActs take);
-  // The change that a read of events begins in: when it was, and its last event.
+  // The change that a read of events begins in.
   struct ReadFrom {
-    absl::Time at;
-    EventSeq last;
+    bool old = false;  // older than its events are kept
+    EventSeq last;     // of it
   };
   // EVENTS_COMPACTED where it is older than what is kept; `last` is the session's last event.
   absl::Status CheckPromise(const SessionKey& key, const ReadFrom& from, EventSeq last);

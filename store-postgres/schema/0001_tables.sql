@@ -116,8 +116,8 @@ ALTER TABLE holdfast.log ALTER COLUMN acts SET STORAGE EXTERNAL,
 CREATE UNIQUE INDEX log_request ON holdfast.log (tenant, session_id, request)
   WHERE request IS NOT NULL;
 
--- For other servers: the sessions that a write left with new events. Whoever polls finds what others
--- have committed since by the transactions' ids.
+-- For other servers: the sessions that a write left with new events. A server that polls finds by
+-- the transactions' ids what others have committed since.
 CREATE TABLE holdfast.feed (
   xid      xid8 NOT NULL DEFAULT pg_current_xact_id(),
   writer   bigint NOT NULL,  -- the server, for as long as it runs

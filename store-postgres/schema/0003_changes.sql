@@ -1,6 +1,6 @@
 -- How sessions are changed: changes of several sessions in one call, and so in one flush, or one
--- alone. A row that somebody else has locked is left out, so that nobody waits for it, unless the
--- call says that it waits.
+-- alone. A row that another transaction has locked is left out, so that no member waits for the sake
+-- of another one, unless the call says that it waits.
 --
 -- A plan is kept for as long as its connection, and where it was made for few sessions it would
 -- rather read all of them than look each member up. Hence each member is looked up by a subquery of
@@ -10,7 +10,7 @@
 -- Arrays of the members have one element for each; arrays of what they add name the member that an
 -- element belongs to, from 1.
 CREATE FUNCTION holdfast.change(
-  p_waits boolean,              -- for whoever has a row locked, some seconds; of one member alone
+  p_waits boolean,              -- some seconds for a locked row; of one member alone
   p_created boolean,            -- the row of the only member is there as it shall be
   p_tenants text[], p_sessions text[],
   p_versions bigint[],          -- that the decisions were made on
@@ -92,7 +92,7 @@ BEGIN
           AND q.request = u.request::uuid OFFSET 0) r ON true
       ORDER BY u.n) f;
     EXIT WHEN NOT p_waits OR waited OR cardinality(locked) = 1;
-    -- Locked by a statement of its own, so that the next one sees what whoever had it has left.
+    -- Locked by a statement of its own, so that the next one sees what the lock's holder has left.
     PERFORM set_config('lock_timeout', '10s', true);
     PERFORM FROM holdfast.session s
     WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1] FOR NO KEY UPDATE;
@@ -222,8 +222,8 @@ BEGIN
     RETURN;
   END IF;
 
-  -- What stands now, read by a statement of its own, so that it sees what whoever held a lock before
-  -- has left.
+  -- What stands now, read by a statement of its own, so that it sees what the holder of a lock has
+  -- left.
   RETURN QUERY
   SELECT coalesce(s.version, 0), s.store_id, s.deleted,
          CASE WHEN NOT o.yes THEN s.head END, CASE WHEN NOT o.yes THEN s.head_sum END,
@@ -245,8 +245,8 @@ BEGIN
 END
 $$;
 
--- One change that creates a session, deletes it or takes over an upload. It waits for whoever has the
--- row locked. The parameters of holdfast.change are handed on; each of its arrays of members has one.
+-- One change that creates a session, deletes it or takes over an upload. It waits for a row that is
+-- locked. The parameters of holdfast.change are handed on; each of its arrays of members has one.
 CREATE FUNCTION holdfast.change_alone(
   p_project_root text, p_created_at timestamptz, p_uid text,  -- of a session that it creates
   p_last_event bytea,                                         -- of a session that it deletes
@@ -277,7 +277,7 @@ DECLARE
 BEGIN
   PERFORM set_config('lock_timeout', '10s', true);
   IF p_versions[1] = 0 THEN
-    -- Whoever is about to create the same session is waited for.
+    -- A transaction that is about to create the same session is waited for.
     t := holdfast.clock();
     INSERT INTO holdfast.session (
       tenant, session_id, version, store_id, head, head_sum, lifecycle, generation, messages,

@@ -4,7 +4,7 @@
 -- Of one session, what is behind its oldest snapshot: entries of the journal, slot versions that a
 -- later one has replaced by then, messages of histories before the oldest one that a snapshot names,
 -- uploads of which nothing is left. Rows are found along their keys and changed by their places:
--- nobody changes them meanwhile. Answers how many went, an upload counting as a quarter of p_most;
+-- no one changes them meanwhile. Answers how many went, an upload counting as a quarter of p_most;
 -- at p_most of a kind there may be more.
 CREATE FUNCTION holdfast.prune(p_tenant text, p_session text, p_floor bigint, p_oldest bigint,
                                p_generation bigint, p_most bigint) RETURNS bigint
