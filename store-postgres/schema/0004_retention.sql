@@ -122,7 +122,7 @@ BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
   DELETE FROM holdfast.feed WHERE ctid = ANY (ARRAY(
     SELECT o.place FROM (SELECT f.ctid AS place, f.at FROM holdfast.feed f
-                         WHERE f.xid < pg_snapshot_xmin(pg_current_snapshot())
+                         WHERE f.xid < pg_snapshot_xmax(pg_current_snapshot())
                          ORDER BY f.xid LIMIT p_most) o
     WHERE o.at <= holdfast.clock() - p_kept));
   GET DIAGNOSTICS n = ROW_COUNT;

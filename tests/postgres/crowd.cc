@@ -89,7 +89,7 @@ class Member final {
   const std::string session_;
   const absl::Duration ttl_;
   std::string token_;
-  uint64_t turn_ = 0;
+  uint64_t turn_ = 1;  // until it has begun one
   bool late_ = false;  // it was refused once: every answer counts from then on
 };
 

@@ -18,7 +18,8 @@ std::string OutcomeOf(const Verdict& verdict) {
 }
 
 void Served::Start() {
-  ASSERT_TRUE(server.Start()) << server.Log();
+  // On a busy machine the database may take longer than a start waits for it.
+  ASSERT_TRUE(WaitUntil([&] { return server.Start(); })) << server.Log();
   client = std::make_unique<WireClient>(server.address());
 }
 
