@@ -136,6 +136,23 @@ LogPlace PlaceOf(const Rows& rows, size_t row) {
   return {.n = rows.Int(row, kN), .part = rows.Int4(row, kPart)};
 }
 
+// Adds those of a change's events that come after `after` and those in `events`; the last event
+// before the change is `before`. False when there is no room for more.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, every event is damaged
+absl::StatusOr<bool> TakeEvents(const std::vector<Event>& found, EventSeq before, EventSeq after,
+                                PageRoom& room, std::vector<Event>& events) {
+  uint64_t number = before.value();
+  for (const Event& event : found) {
+    if (++number <= after.value()) continue;
+    if (room.full()) return false;
+    const uint64_t next = after.value() + events.size() + 1;
+    if (number != next || event.seq.value() != next) return Damaged("event", next);
+    if (!room.Takes(static_cast<size_t>(SizeOf(event)))) return false;
+    events.push_back(event);
+  }
+  return true;
+}
+
 // The messages of one page.
 class MessageItems {
  public:
@@ -145,8 +162,9 @@ class MessageItems {
   // DAMAGED when they are not what was written.
   absl::Status Take(const Rows& rows, size_t row) {
     const auto before = static_cast<uint64_t>(rows.Int(row, kBefore));
-    if (!reader_.Take(PlaceOf(rows, row), before, rows.Bytes(row, kPiece)))
+    if (!reader_.Take(PlaceOf(rows, row), before, rows.Bytes(row, kPiece))) {
       return Damaged("message", next_);
+    }
     while (!Done()) {
       const auto item = reader_.Next();
       if (!item) break;
@@ -277,19 +295,13 @@ absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, P
   interest_.Note(key, database_.clock.SinceBoot());  // before: what comes later is told of
   EventPage page;
   PageRoom room(limit);
-  std::optional<ReadFrom> from;
+  ReadFrom from;
   const auto take = [&](const Rows& rows, size_t row, const Acts& acts) -> absl::StatusOr<bool> {
-    auto number = static_cast<uint64_t>(rows.Int(row, kBefore));
-    for (const Event& event : acts.events) {
-      if (++number <= after.value()) continue;
-      if (room.full()) return false;
-      const uint64_t next = after.value() + page.events.size() + 1;
-      if (number != next || event.seq.value() != next) return Damaged("event", next);
-      if (!from) from = {.old = rows.Bool(row, kOld), .last = acts.events.back().seq};
-      if (!room.Takes(static_cast<size_t>(SizeOf(event)))) return false;
-      page.events.push_back(event);
+    if (page.events.empty() && !acts.events.empty()) {
+      from = {.old = rows.Bool(row, kOld), .last = acts.events.back().seq};
     }
-    return true;
+    const EventSeq before(static_cast<uint64_t>(rows.Int(row, kBefore)));
+    return TakeEvents(acts.events, before, after, room, page.events);
   };
   ASSIGN_OR_RETURN(const Head head, EachActs(key,
                                              {.statement = kEvents,
@@ -298,7 +310,9 @@ absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, P
                                               .first = after.value() + 1,
                                               .limit = limit},
                                              take));
-  if (from) RETURN_IF_ERROR(CheckPromise(key, *from, head.last_event));
+  if (!page.events.empty()) {
+    RETURN_IF_ERROR(CheckPromise(key, from, head.last_event));
+  }
   page.revision = head.revision;
   page.end = after.value() + page.events.size() >= head.last_event.value();
   return page;

@@ -33,7 +33,9 @@ std::string EncodeActs(const Applied& applied) {
 // Fills one row after the other.
 class RowBuilder {
  public:
-  RowBuilder(size_t most, uint64_t messages) : most_(most), messages_(messages) {}
+  RowBuilder(const SessionKey& key, const Applied& applied)
+      : most_(kLogRowBytes - key.tenant.value().size() - key.session.value().size()),
+        messages_(applied.head.messages.value() - applied.messages.size()) {}
 
   void AddActs(std::string_view acts) {
     while (!acts.empty()) {
@@ -89,8 +91,7 @@ class RowBuilder {
 }  // namespace
 
 std::vector<LogRow> LogRowsOf(const SessionKey& key, const Applied& applied) {
-  const size_t most = kLogRowBytes - key.tenant.value().size() - key.session.value().size();
-  RowBuilder rows(most, applied.head.messages.value() - applied.messages.size());
+  RowBuilder rows(key, applied);
   rows.AddActs(EncodeActs(applied));
   for (const Message& message : applied.messages) rows.AddMessage(EncodeMessage(message));
   return rows.Take();
