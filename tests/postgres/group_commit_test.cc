@@ -227,6 +227,10 @@ TEST_F(PgGroupCommit, AMemberWhoseRowIsLockedHoldsBackNobodyElse) {
                "SELECT count(*)::text FROM pg_stat_activity WHERE datname ="
                " current_database() AND wait_event_type = 'Lock'") == "1";
   }));
+  const char* const since =
+      "SELECT query_start::text FROM pg_stat_activity WHERE datname = current_database()"
+      " AND wait_event_type = 'Lock'";
+  const std::string waits_since = database().AskText(since);
   // Also those that come behind it, alone and together.
   std::vector<std::jthread> others;
   for (int i = 1; i < kSessions; ++i) {
@@ -234,6 +238,7 @@ TEST_F(PgGroupCommit, AMemberWhoseRowIsLockedHoldsBackNobodyElse) {
   }
   others.clear();
   for (int i = 1; i < kSessions; ++i) EXPECT_EQ(ReasonOf(results_[i]), "OK");
+  EXPECT_EQ(database().AskText(since), waits_since) << "the others waited until it gave up";
   EXPECT_EQ(holder->Script("COMMIT"), absl::OkStatus());
   waiter.join();
   EXPECT_EQ(ReasonOf(locked), "OK");
