@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -59,8 +61,10 @@ constexpr char kActsText[] =
     " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
     "  s.lease_left WHERE coalesce(i.nth, 1) = 1) h ON true"
     " WHERE s.tenant = $1 AND s.session_id = $2";
-constexpr Statement kEvents = {"events", kActsText};
-constexpr Statement kAudit = {"audit", kActsText};
+constexpr Statement kReadEvents = {"events", kActsText};
+constexpr Statement kReadAudit = {"audit", kActsText};
+constexpr ActsKind kEvents = {.statement = kReadEvents, .number = 1, .what = "event"};
+constexpr ActsKind kAudit = {.statement = kReadAudit, .number = 2, .what = "audit record"};
 // How many events were there before the first change that is not older than an interval, and before
 // the one that has an event's number: the smaller.
 constexpr Statement kEventsBefore = {
@@ -77,12 +81,16 @@ constexpr Statement kEventsBefore = {
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 // Of a row of the log. With what a change said stands whether it is older than its events are kept.
 enum LogColumn : size_t { kN = kStandingColumns, kPart, kBefore, kPiece, kOld };
-// What find_row looks for.
-enum RowKind : int32_t { kRowOfMessage, kRowOfEvent, kRowOfAudit };
 // Rows of the log in one statement, and in a further one for the same page: a message may need
 // several thousand.
 constexpr int64_t kLogRowsMost = 4096;
 constexpr int64_t kFurtherRowsLeast = 256;
+
+// The number behind `after`, of which there is none behind all numbers.
+uint64_t Behind(uint64_t after) {
+  constexpr auto kLast = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  return std::min(after, kLast - 1) + 1;
+}
 
 void Describe(const Head& head, std::optional<Revision> revision, MessagePage& page) {
   page.at = PositionOf(head);
@@ -157,7 +165,7 @@ absl::StatusOr<bool> TakeEvents(const std::vector<Event>& found, EventSeq before
 class MessageItems {
  public:
   MessageItems(MessageSeq after, MessageSeq newest, PageLimit limit)
-      : next_(after.value() + 1), newest_(newest.value()), room_(limit) {}
+      : next_(Behind(after.value())), newest_(newest.value()), room_(limit) {}
 
   // DAMAGED when they are not what was written.
   absl::Status Take(const Rows& rows, size_t row) {
@@ -223,7 +231,7 @@ absl::StatusOr<std::optional<MessagePage>> Reads::MessagesAt(const SessionKey& k
   int64_t most = RowsFor(limit);
   for (;;) {
     Params params = KeyParams(key);
-    params.Int(Clamped(place.generation.value())).Int(Clamped(after.value()) + 1);
+    params.Int(Clamped(place.generation.value())).Int(Clamped(Behind(after.value())));
     params.Int(Clamped(place.newest.value())).Int(from.n).Int4(from.part).Int(most);
     ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kMessages, params));
     ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
@@ -256,20 +264,21 @@ absl::StatusOr<std::optional<MessagePage>> Reads::MessagesAt(const SessionKey& k
 absl::StatusOr<Head> Reads::EachActs(const SessionKey& key, const ActsQuery& query, TakeActs take) {
   ActsReader reader;
   LogPlace from;  // n = 0: the row of the first number
+  const uint64_t first = Behind(query.after);
   int64_t most = RowsFor(query.limit);
   for (;;) {
     Params params = KeyParams(key);
-    params.Int4(query.kind).Int(Clamped(query.first)).Int(from.n).Int4(from.part).Int(most);
+    params.Int4(query.kind.number).Int(Clamped(first)).Int(from.n).Int4(from.part).Int(most);
     params.Interval(kEventsKept);
-    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(query.statement, params));
+    ASSIGN_OR_RETURN(const Rows rows, database_.Ask(query.kind.statement, params));
     ASSIGN_OR_RETURN(Head head, HeadIn(rows, key));
     for (size_t row = 0; row < rows.size() && !rows.IsNull(row, kN); ++row) {
       if (!reader.Take(PlaceOf(rows, row), rows.Bytes(row, kPiece))) {
-        return Damaged(query.what, query.first);
+        return Damaged(query.kind.what, first);
       }
       if (!reader.IsWhole()) continue;
       const std::optional<Acts> acts = ReadActs(reader.pieces());
-      if (!acts) return Damaged(query.what, query.first);
+      if (!acts) return Damaged(query.kind.what, first);
       ASSIGN_OR_RETURN(const bool more, take(rows, row, *acts));
       if (!more) return head;
     }
@@ -292,7 +301,7 @@ absl::Status Reads::CheckPromise(const SessionKey& key, const ReadFrom& from, Ev
 }
 
 absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, PageLimit limit) {
-  interest_.Note(key, database_.clock.SinceBoot());  // before: what comes later is told of
+  interest_.Note(key, database_.clock.SinceBoot());  // first: it gets notices of later events
   EventPage page;
   PageRoom room(limit);
   ReadFrom from;
@@ -303,13 +312,8 @@ absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, P
     const EventSeq before(static_cast<uint64_t>(rows.Int(row, kBefore)));
     return TakeEvents(acts.events, before, after, room, page.events);
   };
-  ASSIGN_OR_RETURN(const Head head, EachActs(key,
-                                             {.statement = kEvents,
-                                              .kind = kRowOfEvent,
-                                              .what = "event",
-                                              .first = after.value() + 1,
-                                              .limit = limit},
-                                             take));
+  ASSIGN_OR_RETURN(const Head head,
+                   EachActs(key, {.kind = kEvents, .after = after.value(), .limit = limit}, take));
   if (!page.events.empty()) {
     RETURN_IF_ERROR(CheckPromise(key, from, head.last_event));
   }
@@ -331,13 +335,8 @@ absl::StatusOr<AuditPage> Reads::Audit(const SessionKey& key, AuditSeq after, Pa
     page.records.push_back(*acts.audit);
     return true;
   };
-  ASSIGN_OR_RETURN(const Head head, EachActs(key,
-                                             {.statement = kAudit,
-                                              .kind = kRowOfAudit,
-                                              .what = "audit record",
-                                              .first = after.value() + 1,
-                                              .limit = limit},
-                                             take));
+  ASSIGN_OR_RETURN(const Head head,
+                   EachActs(key, {.kind = kAudit, .after = after.value(), .limit = limit}, take));
   page.end = after.value() + page.records.size() >= head.last_audit.value();
   return page;
 }

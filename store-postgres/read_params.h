@@ -11,7 +11,7 @@
 
 namespace holdfast::pg {
 
-// A page is asked for on what is known of the head, and once more if the head says otherwise.
+// Reads of one page: the first goes by the cached head, and a further one by the head it brought.
 inline constexpr int kLooks = 3;
 inline int64_t Clamped(uint64_t value) {
   return static_cast<int64_t>(

@@ -22,6 +22,13 @@
 
 namespace holdfast::pg {
 
+// What is read of what changes said.
+struct ActsKind {
+  Statement statement;
+  int32_t number = 0;     // of the kind, for holdfast.find_row
+  std::string_view what;  // one of them, for DAMAGED
+};
+
 // Each method as the one of SessionStore that it is named after. Any thread may call.
 class Reads {
  public:
@@ -48,10 +55,8 @@ class Reads {
   };
   // Changes of which something is read.
   struct ActsQuery {
-    const Statement& statement;
-    int32_t kind = 0;       // of holdfast.find_row
-    std::string_view what;  // is read: for DAMAGED
-    uint64_t first = 0;     // its number
+    const ActsKind& kind;
+    uint64_t after = 0;
     PageLimit limit;
   };
   // Takes what a change said, which ends in `row`; false: no more is wanted.
@@ -65,7 +70,7 @@ class Reads {
                                                         std::optional<Revision> revision,
                                                         Place& place, MessageSeq after,
                                                         PageLimit limit);
-  // Gives `take` one change after the other from the first that `query` asks for on, and answers
+  // Gives `take` one change after the other from behind what `query` names on, and answers
   // the head.
   absl::StatusOr<Head> EachActs(const SessionKey& key, const ActsQuery& query, TakeActs take);
   // The change that a read of events begins in.

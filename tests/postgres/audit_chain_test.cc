@@ -1,5 +1,5 @@
-// Audit records in rows of holdfast.log that somebody meddled with: whoever asks over the wire is
-// told which record is the first bad one, and other sessions are sound.
+// Audit records that were edited, moved or removed in rows of holdfast.log: VerifyAudit names the
+// first bad one, and other sessions are sound.
 #include "session/encoding.h"
 #include "tests/support/postgres_store.h"
 #include "tests/support/requests.h"

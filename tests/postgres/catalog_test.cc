@@ -5,6 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include <gmock/gmock.h>
 
+#include <cstdint>
+#include <limits>
+
 namespace holdfast::test {
 namespace {
 
@@ -148,6 +151,29 @@ TEST_F(PgCatalog, ADamagedItemFailsItsOwnReadAndNothingElse) {
   EXPECT_TRUE(store().ReadAudit(key(), AuditSeq(1), kWhole).ok());
   EXPECT_TRUE(store().ReadEvents(key(), EventSeq(1), kWhole).ok());
   Apply(changes().Begin(token()));
+}
+
+TEST_F(PgCatalog, APageBehindAllNumbersIsEmptyAndTheLast) {
+  Create();
+  RunTurn({Text("one")});
+  constexpr PageLimit kWhole{.items = 100, .bytes = 1 << 20};
+  constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+  for (const uint64_t after : {uint64_t{100}, kLargest - 1, kLargest, kLargest + 1,
+                               std::numeric_limits<uint64_t>::max()}) {
+    SCOPED_TRACE(after);
+    const auto messages = store().ReadMessages(key(), std::nullopt, MessageSeq(after), kWhole);
+    ASSERT_TRUE(messages.ok()) << messages.status();
+    EXPECT_TRUE(messages->messages.empty() && messages->end);
+    const auto former = store().ReadMessages(key(), Revision(1), MessageSeq(after), kWhole);
+    ASSERT_TRUE(former.ok()) << former.status();
+    EXPECT_TRUE(former->messages.empty() && former->end);
+    const auto events = store().ReadEvents(key(), EventSeq(after), kWhole);
+    ASSERT_TRUE(events.ok()) << events.status();
+    EXPECT_TRUE(events->events.empty() && events->end);
+    const auto audit = store().ReadAudit(key(), AuditSeq(after), kWhole);
+    ASSERT_TRUE(audit.ok()) << audit.status();
+    EXPECT_TRUE(audit->records.empty() && audit->end);
+  }
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "tests/support/reference_disk.h"
 #include "tests/support/reference_store.h"
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
@@ -52,15 +54,16 @@ std::string SomeOwner(Generator& generator) {
   return absl::StrCat("owner-", Below(generator, kOwners));
 }
 
-// Everything of a store's pages, one behind the other.
-template <typename Items, typename Read>
-void ReadAll(Read read, Items take) {
+// Calls `take` with each item of all pages that `read` answers.
+template <typename Page, typename Item>
+void ReadAll(absl::FunctionRef<absl::StatusOr<Page>()> read, std::vector<Item> Page::*items,
+             absl::FunctionRef<void(const Item&)> take) {
   for (;;) {
-    auto page = read();
+    const absl::StatusOr<Page> page = read();
     ASSERT_TRUE(page.ok()) << page.status();
-    const size_t count = take(*page);
+    for (const Item& item : (*page).*items) take(item);
     if (page->end) return;
-    ASSERT_GT(count, 0U) << "a page that is not the last one is empty";
+    ASSERT_FALSE(((*page).*items).empty()) << "a page that is not the last one is empty";
   }
 }
 
@@ -172,14 +175,13 @@ class Life {
   void DrawAt(SessionStore& store, std::optional<Revision> revision, std::string& picture) const {
     absl::StrAppend(&picture, "at ", revision ? revision->value() : 0, "\n");
     MessageSeq after;
-    ReadAll([&] { return store.ReadMessages(changes_.key(), revision, after, kPage); },
-            [&](const MessagePage& page) {
-              for (const Message& message : page.messages) {
-                absl::StrAppend(&picture, message.seq.value(), " ", message.data, "\n");
-                after = message.seq;
-              }
-              return page.messages.size();
-            });
+    ReadAll<MessagePage, Message>(
+        [&] { return store.ReadMessages(changes_.key(), revision, after, kPage); },
+        &MessagePage::messages,
+        [&](const Message& message) {
+          absl::StrAppend(&picture, message.seq.value(), " ", message.data, "\n");
+          after = message.seq;
+        });
     const auto slots = store.ReadSlots(changes_.key(), {.revision = revision});
     ASSERT_TRUE(slots.ok()) << slots.status();
     for (const SlotView& view : slots->slots) {
@@ -189,34 +191,29 @@ class Life {
   }
   void DrawLogs(SessionStore& store, const Head& head, std::string& picture) const {
     JournalNumber entry = JournalFloor(head);
-    ReadAll([&] { return store.ReadJournal(changes_.key(), {.after = entry}, kPage); },
-            [&](const JournalPage& page) {
-              for (const JournalEntry& each : page.entries) {
-                absl::StrAppend(&picture, each.journal_number.value(), " ", each.data,
-                                each.slot ? each.slot->data : "", "\n");
-                entry = each.journal_number;
-              }
-              return page.entries.size();
-            });
+    ReadAll<JournalPage, JournalEntry>(
+        [&] { return store.ReadJournal(changes_.key(), {.after = entry}, kPage); },
+        &JournalPage::entries,
+        [&](const JournalEntry& each) {
+          absl::StrAppend(&picture, each.journal_number.value(), " ", each.data,
+                          each.slot ? each.slot->data : "", "\n");
+          entry = each.journal_number;
+        });
     EventSeq event;
-    ReadAll([&] { return store.ReadEvents(changes_.key(), event, kPage); },
-            [&](const EventPage& page) {
-              for (const Event& each : page.events) {
-                absl::StrAppend(&picture, each.seq.value(), " ", each.name, " ",
-                                each.revision.value(), "\n");
-                event = each.seq;
-              }
-              return page.events.size();
-            });
+    ReadAll<EventPage, Event>([&] { return store.ReadEvents(changes_.key(), event, kPage); },
+                              &EventPage::events,
+                              [&](const Event& each) {
+                                absl::StrAppend(&picture, each.seq.value(), " ", each.name, " ",
+                                                each.revision.value(), "\n");
+                                event = each.seq;
+                              });
     AuditSeq record;
-    ReadAll([&] { return store.ReadAudit(changes_.key(), record, kPage); },
-            [&](const AuditPage& page) {
-              for (const AuditRecord& each : page.records) {
-                absl::StrAppend(&picture, each.seq.value(), " ", each.code, "\n");
-                record = each.seq;
-              }
-              return page.records.size();
-            });
+    ReadAll<AuditPage, AuditRecord>(
+        [&] { return store.ReadAudit(changes_.key(), record, kPage); }, &AuditPage::records,
+        [&](const AuditRecord& each) {
+          absl::StrAppend(&picture, each.seq.value(), " ", each.code, "\n");
+          record = each.seq;
+        });
   }
 
   SessionStore& store_;

@@ -63,9 +63,9 @@ INSTANTIATE_TEST_SUITE_P(Pg, PgLostTransactions, ::testing::Values("40P01", "400
 
 using PgDeadlock = FaultsTest;
 
-// Somebody else's transaction has the place of the change in the log and wants the session, which
-// the change has while it wants that place. The change is the one that notices, for it waits last
-// and looks first.
+// A deadlock: another transaction holds the change's key in the log and waits for the session's
+// row, which the change holds while it waits for that key. The change is the one that detects it:
+// it waits last, and its deadlock_timeout is the shorter.
 TEST_F(PgDeadlock, WithAnothersTransactionCostsOneTry) {
   const auto commit = served().Prepare("one", token(), "once");
   Run("CREATE SEQUENCE holdfast.test_tries;"

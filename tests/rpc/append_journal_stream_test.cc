@@ -72,6 +72,19 @@ class AppendJournalStreamRpc : public Served {
     for (const auto& entry : response.entries()) numbers.push_back(entry.number());
     return numbers;
   }
+
+  void ExpectAGapEndsTheStream() {
+    const std::string token = Create("one").lease_token();
+    Begin("one", token);
+    const auto open = Start("one", token, 1, 1);
+    EXPECT_EQ(open->Await(1, 1), 1U);
+    ASSERT_TRUE(open->Send(1, 3));
+    EXPECT_EQ(open->Await(1, 3), 0U);
+    const grpc::Status gap = open->End();
+    EXPECT_EQ(ReasonOf(gap), "INVALID_FIELD");
+    EXPECT_EQ(ErrorInfoOf(DetailsOf(gap)).metadata().at("expected"), "2");
+    EXPECT_EQ(Journal("one").size(), 1U);
+  }
 };
 
 TEST_F(AppendJournalStreamRpc, EveryEntryIsAcknowledgedAndThere) {
@@ -125,16 +138,7 @@ TEST_F(AppendJournalStreamRpc, AStreamGoesOnWithTheNextTurn) {
 }
 
 TEST_F(AppendJournalStreamRpc, ARefusalEndsTheStreamAndWhatWasAcknowledgedStands) {
-  const std::string token = Create("one").lease_token();
-  Begin("one", token);
-  const auto open = Start("one", token, 1, 1);
-  EXPECT_EQ(open->Await(1, 1), 1U);
-  ASSERT_TRUE(open->Send(1, 3));
-  EXPECT_EQ(open->Await(1, 3), 0U);
-  const grpc::Status gap = open->End();
-  EXPECT_EQ(ReasonOf(gap), "INVALID_FIELD");
-  EXPECT_EQ(ErrorInfoOf(DetailsOf(gap)).metadata().at("expected"), "2");
-  EXPECT_EQ(Journal("one").size(), 1U);
+  ExpectAGapEndsTheStream();
 }
 
 TEST_F(AppendJournalStreamRpc, AHolderWhoWasOvertakenIsFenced) {
@@ -274,16 +278,7 @@ TEST_F(BatchedJournalStreamRpc, LeavesWhatMayHaveActedInDoubt) {
 }
 
 TEST_F(BatchedJournalStreamRpc, ARefusalEndsTheStreamAndWhatWasAcknowledgedStands) {
-  const std::string token = Create("one").lease_token();
-  Begin("one", token);
-  const auto open = Start("one", token, 1, 1);
-  EXPECT_EQ(open->Await(1, 1), 1U);
-  ASSERT_TRUE(open->Send(1, 3));
-  EXPECT_EQ(open->Await(1, 3), 0U);
-  const grpc::Status gap = open->End();
-  EXPECT_EQ(ReasonOf(gap), "INVALID_FIELD");
-  EXPECT_EQ(ErrorInfoOf(DetailsOf(gap)).metadata().at("expected"), "2");
-  EXPECT_EQ(Journal("one").size(), 1U);
+  ExpectAGapEndsTheStream();
 }
 
 TEST_F(BatchedJournalStreamRpc, AnAppendUnderWayIsAcknowledgedBeforeTheServerEnds) {
