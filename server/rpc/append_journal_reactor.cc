@@ -111,7 +111,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
   // False when the queue is full.
   [[nodiscard]] bool BeginAppend(size_t bytes) {
     if (IsBatched(bytes)) return edge_.batcher->Add(*this, bytes);
-    return edge_.pool.Submit([this] { AppendAlone(); });
+    return edge_.pool.Submit([this] { AppendHere(); });
   }
   [[nodiscard]] bool IsBatched(size_t bytes) const {
     return edge_.batcher != nullptr && bytes <= kBatchedRequestBytes;
@@ -166,7 +166,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     const bool here = steps.append > 0 && !IsBatched(steps.append);
     if (here) steps.append = 0;
     Act(steps);
-    if (here) AppendAlone();
+    if (here) AppendHere();
   }
 
   absl::StatusOr<AppendJournalCommand> ParseRequest(Unparsed& arrived) {
@@ -212,25 +212,29 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
   }
 
   // On a worker.
-  void AppendAlone() {
+  void AppendHere() {
     TakeBatch();
-    Appended(call_.RunPart([&] { return AppendIfWanted(); }));
+    AppendAlone(false);
   }
 
-  absl::StatusOr<Done> AppendIfWanted() {
-    RETURN_IF_ERROR(call_.StillWanted());
-    return sessions_.AppendJournal(call_.caller(), batch_);
+  // On a worker, what no batch does or what one left alone.
+  void AppendAlone(bool in_doubt) {
+    absl::StatusOr<Done> done;
+    const auto append = [&] {
+      done = sessions_.AppendJournal(call_.caller(), batch_);
+      return done.status();
+    };
+    const absl::Status status = in_doubt ? call_.RunInDoubt(append) : call_.RunIfWanted(append);
+    if (!status.ok()) done = status;
+    Appended(done);
   }
 
   std::optional<GroupedChange> Decide() override {
     TakeBatch();
-    absl::Status status = call_.StillWanted();
-    if (status.ok()) {
-      status = call_.Run([this] {
-        prepared_ = sessions_.Prepare(call_.caller(), batch_);
-        return absl::OkStatus();
-      });
-    }
+    const absl::Status status = call_.RunIfWanted([this] {
+      prepared_ = sessions_.Prepare(call_.caller(), batch_);
+      return absl::OkStatus();
+    });
     if (!status.ok()) {
       Appended(status);
       return std::nullopt;
@@ -247,16 +251,8 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
         [&] { return sessions_.Settle(batch_, *prepared_, std::move(result.result)); }));
   }
 
-  // By a worker, what the batcher left alone. What may have acted is done whether the client still
-  // waits or not.
   void AppendAgain(bool in_doubt) {
-    edge_.pool.SubmitAgain([this, in_doubt] {
-      absl::StatusOr<Done> done = call_.RunPart([&] {
-        return in_doubt ? sessions_.AppendJournal(call_.caller(), batch_) : AppendIfWanted();
-      });
-      if (in_doubt && !done.ok()) done = LeaveInDoubt(done.status());
-      Appended(done);
-    });
+    edge_.pool.SubmitAgain([this, in_doubt] { AppendAlone(in_doubt); });
   }
 
   void Appended(const absl::StatusOr<Done>& done) {

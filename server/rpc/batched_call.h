@@ -50,23 +50,19 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
 
  private:
   std::optional<GroupedChange> Decide() override {
-    absl::Status status = call_.StillWanted();
-    if (status.ok()) status = call_.Run([this] { return ReadAndDecide(); });
+    const absl::Status status = call_.RunIfWanted([this] { return ReadAndDecide(); });
     if (!status.ok()) {
       End(status);
       return std::nullopt;
     }
     if (prepared_) return GroupedChange{.change = &prepared_->change, .span = call_.span()};
-    DoAlone();
+    DoAlone(false);
     return std::nullopt;
   }
 
   void Settle(GroupedResult result) override {
     using Kind = GroupedResult::Kind;
-    if (result.kind != Kind::kDone) {
-      in_doubt_ = result.kind == Kind::kInDoubt;
-      return DoAlone();
-    }
+    if (result.kind != Kind::kDone) return DoAlone(result.kind == Kind::kInDoubt);
     End(call_.Run([&]() -> absl::Status {
       ASSIGN_OR_RETURN(const auto answer,
                        sessions_.Settle(*command_, *prepared_, std::move(result.result)));
@@ -86,21 +82,17 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
     return absl::OkStatus();
   }
 
-  // A call whose change may have acted is done whether its client still waits or not.
-  void DoAlone() {
+  void DoAlone(bool in_doubt) {
     prepared_.reset();
-    edge_.pool.SubmitAgain([this] {
-      absl::Status status = in_doubt_ ? absl::OkStatus() : call_.StillWanted();
-      if (status.ok()) {
-        status = call_.Run([this]() -> absl::Status {
-          Response response;
-          RETURN_IF_ERROR(
-              ServeCommand(sessions_, call_.caller(), *command_, method_.use_case, response));
-          SetReply(unary_, call_, response);
-          return absl::OkStatus();
-        });
-      }
-      End(in_doubt_ ? LeaveInDoubt(status) : status);
+    edge_.pool.SubmitAgain([this, in_doubt] {
+      const auto serve = [this]() -> absl::Status {
+        Response response;
+        RETURN_IF_ERROR(
+            ServeCommand(sessions_, call_.caller(), *command_, method_.use_case, response));
+        SetReply(unary_, call_, response);
+        return absl::OkStatus();
+      };
+      End(in_doubt ? call_.RunInDoubt(serve) : call_.RunIfWanted(serve));
     });
   }
 
@@ -119,7 +111,6 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
   Call call_;
   std::optional<Asked> command_;
   std::optional<PreparedChange> prepared_;
-  bool in_doubt_ = false;
 };
 
 // As RunCommand: together with other calls if there is a batcher and the request is small.

@@ -53,8 +53,7 @@ class FunnelReactor final : public UnaryReactor {
 
  private:
   void Work() {
-    absl::Status status = call_.StillWanted();
-    if (status.ok()) status = call_.Run([this] { return work_(call_); });
+    const absl::Status status = call_.RunIfWanted([this] { return work_(call_); });
     work_ = nullptr;  // what it holds is not needed while the reply leaves
     if (!status.ok()) call_.HoldReply(0);
     Answer(call_, status);
@@ -228,6 +227,15 @@ absl::Status Call::Run(absl::FunctionRef<absl::Status()> work) {
                                 {"problem", edge_.secrets.Find(*what) ? kHiddenText : *what},
                                 {"trace_id", facts_.trace_id}});
   return Refusal(Reason::kInternal, "an internal error");
+}
+
+absl::Status Call::RunIfWanted(absl::FunctionRef<absl::Status()> work) {
+  RETURN_IF_ERROR(StillWanted());
+  return Run(work);
+}
+
+absl::Status Call::RunInDoubt(absl::FunctionRef<absl::Status()> work) {
+  return LeaveInDoubt(Run(work));
 }
 
 grpc::Status Call::End(const absl::Status& status) {

@@ -97,7 +97,12 @@ class Call {
   [[nodiscard]] bool GivenUp() const { return !has_request_ || context_.IsCancelled(); }
   // Runs `work`, a part of the call. INTERNAL, logged and counted, if it throws.
   absl::Status Run(absl::FunctionRef<absl::Status()> work);
-  // The same for a part that answers a Status or a StatusOr.
+  // The same while the client still waits; else what StillWanted says.
+  absl::Status RunIfWanted(absl::FunctionRef<absl::Status()> work);
+  // The same whether it waits or not, for work that may be in effect already: when it fails, the
+  // outcome is unknown.
+  absl::Status RunInDoubt(absl::FunctionRef<absl::Status()> work);
+  // As Run, for a part that answers a Status or a StatusOr.
   template <typename Part>
   auto RunPart(Part part) -> decltype(part()) {
     std::optional<decltype(part())> result;
