@@ -82,6 +82,9 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"no_fact_bound", Saboteur::kNoFactBound},
     {"no_watcher_limit", Saboteur::kNoWatcherLimit},
     {"no_missing_requests", Saboteur::kNoMissingRequests},
+    {"need_space_to_start", Saboteur::kNeedSpaceToStart},
+    {"repeat_under_new_epoch", Saboteur::kRepeatUnderNewEpoch},
+    {"serve_anywhere", Saboteur::kServeAnywhere},
     {"one_step_behind", Saboteur::kOneStepBehind},
 };
 

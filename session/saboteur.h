@@ -80,6 +80,9 @@ enum class Saboteur : uint8_t {
   kOpenSocketFile,            // other users may connect to the socket file
   kShowMemory,                // the process may be dumped and traced
   kTrustDatabase,             // a database on another machine need not prove its identity
+  kNeedSpaceToStart,          // a store whose disk is full is not opened
+  kRepeatUnderNewEpoch,       // a repeated reply names the lease's epoch, not that of its turn
+  kServeAnywhere,             // a build with these switches serves other machines
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 

@@ -6,6 +6,7 @@
 #include "session/limits.h"
 #include "session/marks.h"
 #include "session/refusal.h"
+#include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/census.h"
 #include "store-fs/cut_tails.h"
@@ -88,6 +89,7 @@ class FsStore final : public SessionStore {
     RETURN_IF_ERROR(CheckDescriptors(options_.open_sessions));
     ASSIGN_OR_RETURN(root_, OpenRoot(OptionsOfRoot(), random_));
     if (root_.is_put_off) {
+      if (Sabotaged(Saboteur::kNeedSpaceToStart)) return space_.Ended();
       space_.Ended().IgnoreError();
       space_.PutOff([this] { return FinishOpening(); });
     }

@@ -2,6 +2,7 @@
 
 #include "server/rpc/convert_fields.h"
 #include "server/rpc/convert_session.h"
+#include "session/saboteur.h"
 
 namespace holdfast {
 namespace {
@@ -112,7 +113,9 @@ void WriteReply(const Resumed& resumed, pb::ResumeSessionResponse& out) {
 void WriteReply(const Begun& begun, pb::BeginTurnResponse& out) {
   WriteCommon(begun.done, out);
   out.set_turn(begun.done.receipt.turn.value());
-  out.set_epoch(begun.done.receipt.epoch.value());
+  const bool broken = Sabotaged(Saboteur::kRepeatUnderNewEpoch);
+  const Epoch epoch = broken ? begun.done.head.lease.epoch : begun.done.receipt.epoch;
+  out.set_epoch(epoch.value());
   if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_sm_slot());
   out.set_inline_omitted(begun.inline_omitted);
   Write(begun.done.head.marks, *out.mutable_cancel_marks());

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -103,7 +104,7 @@ class FullDisk : public ::testing::Test {
     auto store = fs::MakeFsStore(std::move(options), clock_, random_);
     const absl::Status opened = store->Init();
     EXPECT_TRUE(opened.ok()) << opened.message();
-    return store;
+    return opened.ok() ? std::move(store) : nullptr;
   }
   // A session with one turn, whose message is `text`.
   LeaseToken Make(SessionStore& store, const SessionKey& key, const std::string& text) {
@@ -143,6 +144,7 @@ TEST_F(FullDisk, IsOpenedAndReadAndWrittenOnceThereIsRoom) {
   FillUp(disk_);
 
   store = Open();
+  ASSERT_NE(store, nullptr);
   EXPECT_TRUE(store->CheckHealth().ok()) << "what is stored is served";
   EXPECT_TRUE(Warns(*store));
   EXPECT_EQ(Find(*store, Key("alpha"))->messages, std::vector<std::string>{"first"});
@@ -180,6 +182,7 @@ TEST_F(FullDisk, ReadsASessionWhoseRotationWasCut) {
   FillUp(disk_);
 
   store = Open(4);
+  ASSERT_NE(store, nullptr);
   const std::vector<std::string> all = {"first", "second", "third"};
   EXPECT_EQ(Find(*store, Key("alpha"))->messages, all);
   EXPECT_EQ(AddTurn(*store, Key("alpha"), token, "fourth"), "STORAGE_FULL");

@@ -321,6 +321,7 @@ TEST_F(Process, ATestBuildServesThisMachineAlone) {
   if (!kTestBuild) GTEST_SKIP() << "this build is none";
   std::ofstream(ConfigFile()) << "server: {address: \"0.0.0.0:0\", insecure: true}\n";
   Child server({"--config", ConfigFile()}, home());
+  ASSERT_EQ(server.Line(), "") << "it serves";
   EXPECT_EQ(server.Wait(), 1);
   EXPECT_NE(server.Errors().find("server.address: this is a test build"), std::string::npos);
 }
