@@ -171,7 +171,7 @@ TEST_F(EndToEnd, ATailOutlivesItsServerAndEndsWithCtrlC) {
   ASSERT_TRUE(server_.Start()) << server_.Log();
   ASSERT_EQ(Holdfast({"session", "resume", "greenhouse-one", "--force", "again"}).code, kDone);
   expect_all_seen();
-  EXPECT_EQ(server_.Stop().exit_code, 0);
+  EXPECT_EQ(server_.StopUnderLoad().exit_code, 0);
   ASSERT_TRUE(server_.Start()) << server_.Log();
   ASSERT_EQ(Holdfast({"session", "resume", "greenhouse-one", "--force", "and again"}).code, kDone);
   expect_all_seen();

@@ -224,7 +224,7 @@ class HostileClient : public ::testing::TestWithParam<testing::StoreKind> {
     for (const auto& [reason, count] : attack.reasons()) {
       std::cout << reason << ' ' << count << '\n';
     }
-    EXPECT_EQ(server.StopAtRest().exit_code, 0);
+    EXPECT_EQ(server.Stop().exit_code, 0);
   }
 };
 

@@ -78,7 +78,7 @@ TEST_F(PgMetrics, CountsTheActiveSessionsAtItsStart) {
   EXPECT_EQ(Now("holdfast_sessions{lifecycle=\"ACTIVE\"}"), 0);
   EXPECT_EQ(Now("holdfast_sessions{lifecycle=\"IDLE\"}"), -1) << "to count those reads them all";
   served().Prepare("one", token(), "its turn has begun");
-  EXPECT_EQ(served().server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(served().server.Stop().exit_code, 0);
   ASSERT_TRUE(served().server.Start()) << served().server.Log();
   EXPECT_EQ(Now("holdfast_sessions{lifecycle=\"ACTIVE\"}"), 1);
 }

@@ -37,7 +37,7 @@ class PgVersions : public ::testing::Test {
     ASSERT_TRUE(group_.AllRunning()) << group_.Logs();
   }
   void Replace(size_t server) {
-    ASSERT_EQ(group_.server(server).Stop().exit_code, 0) << group_.server(server).Log();
+    ASSERT_EQ(group_.server(server).StopUnderLoad().exit_code, 0) << group_.server(server).Log();
     group_.Restart(server);
   }
   // What a server says that cannot start.

@@ -35,7 +35,7 @@ TEST_P(Compressed, MessagesAreRefusedBeforeTheyAreInflated) {
 
   WireClient client(server.address());
   client.Must(&WireClient::Stub::CreateSession, test::CreateRequest("one"));
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(By, Compressed,

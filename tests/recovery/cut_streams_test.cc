@@ -151,7 +151,7 @@ TEST_F(CutStreams, NothingIsLostAndNothingIsDoubled) {
   EXPECT_EQ(client_->Must(&Stub::ReadJournal, journal).journal_number(), kRounds * kEntries);
   std::cout << cuts << " streams cut\n";
   EXPECT_GE(cuts, 1000);
-  EXPECT_EQ(server_.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server_.Stop().exit_code, 0);
   EXPECT_TRUE(UploadsLeft().empty());
 }
 

@@ -44,7 +44,7 @@ TEST(DocumentedReasons, AreAllThatAMethodCauses) {
   const auto admin = pb::AdminService::NewStub(channel);
   test::RefusalCases cases(*sessions, *admin);
   cases.All();
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 
   std::map<std::string, std::set<std::string>> documented = DocumentedReasons();
   EXPECT_GT(documented.size(), 15);

@@ -137,7 +137,7 @@ class IdleConnections : public ::testing::TestWithParam<StoreKind> {
     EXPECT_EQ(committers_->refused(), 0U) << "calls were OVERLOADED";
     std::cout << "slowest new client " << slowest_ << " of at most " << most_ << ", "
               << committers_->commits() << " commits\n";
-    EXPECT_EQ(server_->StopAtRest().exit_code, 0) << server_->Log();
+    EXPECT_EQ(server_->Stop().exit_code, 0) << server_->Log();
   }
 
   TestFolder folder_;

@@ -65,7 +65,7 @@ TEST(KillReplay, NothingAcknowledgedIsLost) {
   EXPECT_THAT(replay.Sum(), HasSubstr(" 0 differences, "));
 
   // Only what is on the disk now counts: another server, another client.
-  EXPECT_EQ(server.StopAtRest().exit_code, 0) << server.Log();
+  EXPECT_EQ(server.Stop().exit_code, 0) << server.Log();
   ASSERT_TRUE(server.Start()) << server.Log();
   std::string sum;
   EXPECT_EQ(VerifyReplay(folder, server.address(), recordings, sum), 0);

@@ -193,7 +193,7 @@ void ExpectServedWithAStalledReader(StoreKind kind, absl::Duration stalled) {
 
   // And an end is an end also when it stalls once more.
   reads.Send(kMoreThanAreKept, absl::ZeroDuration());
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 class StalledLog : public ::testing::TestWithParam<StoreKind> {};
@@ -242,7 +242,7 @@ TEST(ServerLog, EveryLineIsJson) {
   ASSERT_TRUE(server.Start()) << server.Log();
   unsetenv("GRPC_VERBOSITY");
   EXPECT_EQ(SendRaw(server.address(), "\x12\x01\xff").reason, "INVALID_FIELD");
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 
   const std::string log = server.Log();
   for (const std::string& line : LinesOf(log)) {
@@ -268,7 +268,7 @@ TEST(ServerLog, CountsRefusedCallsBeyondSoManyLines) {
   for (size_t sent = 0; sent < kCalls; ++sent) {
     EXPECT_EQ(client.Reason(&WireClient::Stub::GetSession, request), "SESSION_NOT_FOUND");
   }
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
   size_t logged = 0;
   size_t counted = 0;
   for (const std::string& line : LinesOf(server.Log())) {

@@ -80,7 +80,7 @@ TEST(ReflectionStreams, HoldABoundedNumberOfThreads) {
   EXPECT_GT(refused, 0);
   EXPECT_TRUE(WaitUntil([&] { return Stream(stub).End().ok(); }))
       << "none is served after they have ended";
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 // Otherwise one client could keep all others out for as long as it stays.
@@ -93,7 +93,7 @@ TEST(ReflectionStreams, EndWhenNothingIsAsked) {
   const Verdict verdict = VerdictOf(silent.Await());
   EXPECT_EQ(verdict.reason, "DEADLINE");
   EXPECT_EQ(verdict.facts.at("field"), "limits.stream_idle");
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 TEST(ReflectionStreams, RefuseALargeRequest) {
@@ -106,7 +106,7 @@ TEST(ReflectionStreams, RefuseALargeRequest) {
   large.append(5000, 'x');
   EXPECT_EQ(VerdictOf(Stream(stub).End(large)).reason, "TOO_LARGE");
   EXPECT_TRUE(Stream(stub).End().ok());
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 TEST(ReflectionStreams, AreNotServedWhereReflectionIsOff) {

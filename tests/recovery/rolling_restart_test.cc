@@ -55,7 +55,7 @@ TEST(RollingRestart, ClientsNoticeNothingThatARetryDoesNotMend) {
     ASSERT_TRUE(replay.WaitForTraffic(kCallsBetweenRestarts))
         << "the replay ended after " << restart << " restarts: " << replay.Sum() << replay.Errors();
     for (const LoggedCall& call : replay.history().InFlight()) under_way.insert(call.session);
-    const Ending ending = server.Stop();
+    const Ending ending = server.StopUnderLoad();
     EXPECT_EQ(ending.exit_code, 0) << "signal " << ending.signal << "\n" << server.Log();
     ASSERT_TRUE(server.Start()) << server.Log();
   }
@@ -70,7 +70,7 @@ TEST(RollingRestart, ClientsNoticeNothingThatARetryDoesNotMend) {
   }
   std::string sum;
   EXPECT_EQ(VerifyReplay(folder, server.address(), recordings, sum), 0) << sum;
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.StopUnderLoad().exit_code, 0);
 }
 
 // Two servers of one database, and clients that know of both: whichever is asked to stop, they go
@@ -88,7 +88,7 @@ TEST(RollingRestart, OfTwoServersOfADatabaseIsNotNoticedEither) {
     ASSERT_TRUE(replay.WaitForTraffic(kCallsBetweenRestarts))
         << "the replay ended after " << restart << " restarts: " << replay.Sum() << replay.Errors();
     ServerProcess& server = servers[restart % 2];
-    const Ending ending = server.Stop();
+    const Ending ending = server.StopUnderLoad();
     EXPECT_EQ(ending.exit_code, 0) << "signal " << ending.signal << "\n" << server.Log();
     ASSERT_TRUE(replay.WaitForTraffic(kCallsBetweenRestarts / 10))
         << "nobody went on at the other server: " << replay.Errors();

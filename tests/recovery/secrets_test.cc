@@ -62,7 +62,7 @@ TEST_F(KnownSecret, IsRefusedInEveryFieldAndStandsNowhere) {
   // The session goes on with what is no secret, and then all that is written is looked through.
   client_->Must(&Stub::BeginTurn, test::BeginRequest("here", token_));
   client_->Must(&Stub::CommitTurn, test::CommitRequest("here", token_, 1, kMarker));
-  EXPECT_EQ(server_.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server_.Stop().exit_code, 0);
   EXPECT_THAT(FilesWith(kCanary), ::testing::IsEmpty());
   EXPECT_THAT(FilesWith(kTracedId), ::testing::Not(::testing::IsEmpty()))
       << "a trace id that is no secret is logged";

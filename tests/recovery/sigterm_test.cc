@@ -150,7 +150,7 @@ class Sigterm : public ::testing::TestWithParam<StoreKind> {
     size_t restarts = 0;
     for (absl::Time next = absl::Now(); absl::Now() < end; next += kBetween, ++restarts) {
       ServerProcess& server = *servers_[restarts % servers_.size()];
-      const Ending ending = server.Stop();
+      const Ending ending = server.StopUnderLoad();
       EXPECT_EQ(ending.exit_code, 0) << "signal " << ending.signal << "\n" << server.Log();
       ASSERT_TRUE(server.Start()) << server.Log();
       ASSERT_TRUE(clients.AwaitCommits(kClients)) << "the clients do not go on";

@@ -91,7 +91,7 @@ TEST(StarvedServer, ServesWhatItHasFromAFullDiskAfterARestart) {
   })) << "there is room, and it does not go on";
   client->Must(&Stub::CreateSession, CreateRequest("fresh"));
   EXPECT_THAT(WarningsOf(server.address()), ::testing::IsEmpty());
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 TEST(StarvedServer, OutlivesAProcessWithoutDescriptors) {
@@ -131,7 +131,7 @@ TEST(StarvedServer, OutlivesAProcessWithoutDescriptors) {
   client.Must(&Stub::ResumeSession, resume);
   client.Must(&Stub::CreateSession, create);
   EXPECT_EQ(client.Get("open").message_count(), 5);
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ void KillUnderTraffic(size_t kills) {
   traffic.Stop();
 
   // Only what is on the disk now counts: another server, another client.
-  EXPECT_EQ(server.StopAtRest().exit_code, 0) << server.Log();
+  EXPECT_EQ(server.Stop().exit_code, 0) << server.Log();
   ASSERT_TRUE(server.Start()) << server.Log();
   const absl::StatusOr<History> history = traffic.Finish();
   ASSERT_TRUE(history.ok()) << history.status() << "\n" << server.Log();
@@ -92,7 +92,7 @@ void KillUnderTraffic(size_t kills) {
   EXPECT_GE(met, kills);
   EXPECT_GE(Unanswered(*history), kills) << "too few kills hurt anybody";
   std::cout << "figure: " << met << " kills\n";
-  EXPECT_EQ(server.StopAtRest().exit_code, 0) << server.Log();
+  EXPECT_EQ(server.Stop().exit_code, 0) << server.Log();
 }
 
 TEST(Traffic, IsServedAsByOneStoreWhileTheServerIsKilled) { KillUnderTraffic(kKills); }

@@ -123,7 +123,7 @@ class UnbegunCalls : public ::testing::TestWithParam<StoreKind> {
               << kMostTaken / kMiB << " MiB\n";
     std::string sum;
     EXPECT_EQ(VerifyReplay(folder_, server_.address(), recordings, sum), 0) << sum;
-    EXPECT_EQ(server_.StopAtRest().exit_code, 0) << server_.Log();
+    EXPECT_EQ(server_.Stop().exit_code, 0) << server_.Log();
   }
 
   TestFolder folder_;

@@ -79,7 +79,7 @@ TEST_F(UnreadReplies, CountTowardsTheMemoryBudget) {
              status.resources().memory_bytes() >= kCalls * kMessageBytes;
     })) << Status().ShortDebugString();
   }
-  EXPECT_EQ(server().StopAtRest().exit_code, 0);
+  EXPECT_EQ(server().Stop().exit_code, 0);
 }
 
 TEST_F(UnreadReplies, AreCancelledAfterTheWriteTimeout) {
@@ -96,7 +96,7 @@ TEST_F(UnreadReplies, AreCancelledAfterTheWriteTimeout) {
     }
     return lines == kCalls && Status().calls_in_progress() == 1;
   })) << Status().ShortDebugString();
-  EXPECT_EQ(server().StopAtRest().exit_code, 0);
+  EXPECT_EQ(server().Stop().exit_code, 0);
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ TEST(WatchRecovery, AWatcherThatIsCutOffAgainAndAgainMissesNothing) {
   }));
   ExpectSame(seen, all);
   std::cout << "figure: " << kServerKills << " kills\n";
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 // Lines of JSON that a process adds to a file until it is killed.
@@ -220,7 +220,7 @@ TEST(WatchRecovery, AProcessThatIsKilledGoesOnFromItsLastWholeLine) {
   }
   EXPECT_EQ(seen.size(), all.size()) << "events were missed, or seen twice";
   EXPECT_TRUE(seen == all);
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 // What the server holds in memory.
@@ -269,7 +269,7 @@ TEST(WatchRecovery, ThoseWhoNeverReadCostTheOthersNothing) {
             << after / kMiB << " MiB\n";
   readers.clear();
   never.clear();
-  EXPECT_EQ(server.StopAtRest().exit_code, 0);
+  EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
 }  // namespace

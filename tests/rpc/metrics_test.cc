@@ -310,7 +310,7 @@ TEST(MetricsProcess, ShowsWhatOnlyAProgramHas) {
   EXPECT_EQ(samples["holdfast_sessions{lifecycle=\"IDLE\"}"], 0);
   EXPECT_EQ(samples["holdfast_insecure"], 1);
   EXPECT_EQ(samples.count("holdfast_postgres_connections_limit"), 0) << "it has no database";
-  EXPECT_EQ(server.StopAtRest().exit_code, 0) << server.Log();
+  EXPECT_EQ(server.Stop().exit_code, 0) << server.Log();
 }
 
 TEST(MetricsProcess, RefusesTheStartWhenThePortIsTaken) {

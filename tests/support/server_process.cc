@@ -89,10 +89,19 @@ void ServerProcess::Kill() {
 }
 
 Ending ServerProcess::Stop() {
-  health_.reset();
-  gauge_.reset();
-  process_->Signal(SIGTERM);
+  if (gauge_ != nullptr) gauge_->ExpectBack();
+  return StopUnderLoad();
+}
+
+Ending ServerProcess::StopUnderLoad() {
+  AskToStop();
   return process_->Wait();
+}
+
+void ServerProcess::AskToStop() {
+  health_.reset();
+  gauge_.reset();  // from now on it answers no call
+  process_->Signal(SIGTERM);
 }
 
 bool ServerProcess::AwaitLog(const std::string& part) const {
@@ -128,11 +137,6 @@ size_t ServerProcess::PeakBytes() const {
   const size_t at = status.find(kPeak);
   if (at == std::string::npos) return 0;
   return std::strtoull(status.c_str() + at + sizeof kPeak - 1, nullptr, 10) * 1024;
-}
-
-Ending ServerProcess::StopAtRest() {
-  gauge_->ExpectBack();
-  return Stop();
 }
 
 }  // namespace holdfast::testing

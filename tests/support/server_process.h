@@ -68,13 +68,13 @@ class ServerProcess final {
   }
   // Kills it as a crash of the machine's memory would: no warning, no last words.
   void Kill();
-  // Asks it to stop (SIGTERM) and returns how it ended.
+  // Asks it to stop (SIGTERM) and returns how it ended. Its clients are done: it must hold nothing
+  // for them before.
   Ending Stop();
-  // The same at the end of a test, when its clients are done: expects before that the server holds
-  // nothing for them any more.
-  Ending StopAtRest();
+  // The same while clients still call.
+  Ending StopUnderLoad();
   // Sends SIGTERM alone.
-  void AskToStop() { process_->Signal(SIGTERM); }
+  void AskToStop();
   // False when it has ended by itself.
   bool Running() { return process_->Running(); }
   [[nodiscard]] pid_t pid() const { return process_->pid(); }
