@@ -151,6 +151,17 @@ void PutEntries(const Members& members, Params& params) {
   slots.PutInto(params);
 }
 
+void PutTold(const Members& members, Params& params) {
+  std::vector<std::string> tenants;
+  std::vector<std::string> sessions;
+  ForEach(members, [&](int32_t /*at*/, const DecidedChange& member) {
+    if (member.applied->events.empty()) return;
+    tenants.push_back(member.change->key.tenant.value());
+    sessions.push_back(member.change->key.session.value());
+  });
+  params.Texts(tenants).Texts(sessions);
+}
+
 void PutMembers(const Members& members, const WriterFacts& facts, Params& params) {
   PutKeys(members, params);
   PutRequests(members, facts.now, params);
@@ -159,7 +170,7 @@ void PutMembers(const Members& members, const WriterFacts& facts, Params& params
   PutSlots(members, params);
   PutEntries(members, params);
   params.Int(facts.writer);
-  params.Bools(Each(members, [](const auto& m) { return !m.applied->events.empty(); }));
+  PutTold(members, params);
 }
 
 // The upload that the change takes over, and what of the change lies in it.

@@ -16,8 +16,8 @@ namespace {
   " uploaded, timeline, skipped FROM holdfast.change(" waits                                   \
   ", false, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"  \
   " $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36," \
-  " $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51)"
-constexpr Statement kChange = {"change", HOLDFAST_CHANGE("$52")};
+  " $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52)"
+constexpr Statement kChange = {"change", HOLDFAST_CHANGE("$53")};
 constexpr Statement kChangeMany = {"change_many", HOLDFAST_CHANGE("false")};
 #undef HOLDFAST_CHANGE
 constexpr Statement kChangeAlone = {
@@ -27,7 +27,7 @@ constexpr Statement kChangeAlone = {
     " $5::text::uuid, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
     " $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37,"
     " $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55,"
-    " $56, $57, $58, $59)"};
+    " $56, $57, $58, $59, $60)"};
 
 Written From(Answer answer, const Statement& statement, const Database& database) {
   Written written;

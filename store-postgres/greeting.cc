@@ -17,6 +17,10 @@ constexpr int32_t kOldestServer = 150000;
 
 // The timeline is that of what is written now: the one in the control file may be a checkpoint
 // behind. CASE keeps a standby from being asked, which has none.
+//
+// The last column is for the backend's allocator alone. glibc gives the top of the heap back to the
+// system whenever 128 KiB of it are free, which each commit would meet, until a larger piece was
+// freed once: from then on twice the size of that piece may stay.
 constexpr Statement kLook = {
     "greeting_look",
     "SELECT current_setting('server_version_num')::integer, pg_is_in_recovery(), "
@@ -25,7 +29,8 @@ constexpr Statement kLook = {
     "(SELECT system_identifier FROM pg_control_system()), "
     "coalesce(current_setting('holdfast.connection', true), '') = 'own', "
     "current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), "
-    "current_setting('fsync'), current_setting('full_page_writes')"};
+    "current_setting('fsync'), current_setting('full_page_writes'), "
+    "octet_length(repeat(' ', 4194304))"};
 enum LookColumn : size_t {
   kVersionNumber,
   kIsStandby,

@@ -43,61 +43,61 @@ CREATE FUNCTION holdfast.change(
   p_entry_sizes bigint[], p_entry_recs bytea[], p_entry_owners text[], p_entry_slot_sizes bigint[],
   p_entry_slot_recs bytea[], p_entry_slot_data bytea[],
   p_writer bigint,
-  p_told boolean[]              -- it has events
+  p_told_tenants text[], p_told_sessions text[]  -- of those that have events
 ) RETURNS SETOF holdfast.outcome
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-  locked  integer[];
-  ok      integer[];  -- the members that are written
-  places  tid[];      -- and where their rows are
-  lefts   interval[]; -- and what is left of their leases
-  stale   integer[];  -- and those of whose request there is a reply that counts no more
+  locked  integer[] := '{}';
+  ok      integer[] := '{}';  -- the members that are written
+  places  tid[] := '{}';      -- and where their rows are
+  lefts   interval[] := '{}'; -- and what is left of their leases
+  stale   integer[];          -- and those of whose request there is a reply that counts no more
   all_ok  boolean;
-  waited  boolean := false;
+  seen    record;
   written bigint;
   t       timestamptz;
   line    bigint := holdfast.timeline();
+  opened  timestamptz := (SELECT o.opened_at FROM holdfast.opening o);
 BEGIN
-  -- Locked and read at once: a row that changed since this statement began is read as it is now, and
-  -- a reply that was stored with that change is not found; the row is not what was expected then.
   IF p_created THEN
     locked := '{1}';
     ok := '{1}';
     lefts := ARRAY[p_ttls[1] * interval '1 microsecond'];
   END IF;
-  WHILE ok IS NULL LOOP
-    SELECT coalesce(array_agg(f.n), '{}'), coalesce(array_agg(f.n) FILTER (WHERE f.good), '{}'),
-           array_agg(f.place) FILTER (WHERE f.good), array_agg(f.lease_left) FILTER (WHERE f.good),
-           array_agg(f.n) FILTER (WHERE f.good AND f.stale)
-    INTO locked, ok, places, lefts, stale
-    FROM (
-      SELECT u.n::integer AS n, s.place, s.lease_left, r.at IS NOT NULL AS stale,
-             s.version = u.version AND s.head_sum = u.was AND NOT s.deleted
-               AND s.store_id = holdfast.store_id() AND (r.at IS NULL OR r.at < p_kept_since)
-               AND NOT (u.needs_free AND coalesce(s.lease_left, '0') > '0'::interval) AS good
-      FROM unnest(p_tenants, p_sessions, p_versions, p_was, p_needs_free, p_requests)
-        WITH ORDINALITY AS u (tenant, session_id, version, was, needs_free, request, n)
-      CROSS JOIN holdfast.opening o
-      CROSS JOIN LATERAL (
-        SELECT x.ctid AS place, x.version, x.head_sum, x.deleted, x.store_id,
-               holdfast.lease_left(x.held, x.lease_at, x.expires_at, x.ttl, o.opened_at)
-                 AS lease_left
-        FROM holdfast.session x
-        WHERE x.tenant = u.tenant AND x.session_id = u.session_id
-        FOR NO KEY UPDATE SKIP LOCKED) s
-      LEFT JOIN LATERAL (
-        SELECT q.at FROM holdfast.log q
-        WHERE q.tenant = u.tenant AND q.session_id = u.session_id
-          AND q.request = u.request::uuid OFFSET 0) r ON true
-      ORDER BY u.n) f;
-    EXIT WHEN NOT p_waits OR waited OR cardinality(locked) = 1;
-    -- Locked by a statement of its own, so that the next one sees what the lock's holder has left.
-    PERFORM set_config('lock_timeout', '10s', true);
-    PERFORM FROM holdfast.session s
-    WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1] FOR NO KEY UPDATE;
-    waited := true;
-    ok := NULL;
+  FOR i IN 1 .. CASE WHEN p_created THEN 0 ELSE cardinality(p_tenants) END LOOP
+    -- Locked and read at once: a row that changed since this statement began is read as it is now,
+    -- and a reply that was stored with that change is not found; the row is not what was expected
+    -- then.
+    FOR look IN 1 .. 2 LOOP
+      SELECT x.ctid AS place, x.version = p_versions[i] AND x.head_sum = p_was[i] AND NOT x.deleted
+               AND x.store_id = holdfast.store_id() AS stands,
+             holdfast.lease_left(x.held, x.lease_at, x.expires_at, x.ttl, opened) AS lease_left,
+             (SELECT q.at FROM holdfast.log q
+              WHERE q.tenant = p_tenants[i] AND q.session_id = p_sessions[i]
+                AND q.request = p_requests[i]::uuid) AS replied_at
+      INTO seen
+      FROM holdfast.session x
+      WHERE x.tenant = p_tenants[i] AND x.session_id = p_sessions[i]
+      FOR NO KEY UPDATE SKIP LOCKED;
+      EXIT WHEN FOUND OR look = 2 OR NOT p_waits;
+      -- Waited for by a statement of its own, so that the next one sees what the lock's holder has
+      -- left.
+      PERFORM set_config('lock_timeout', '10s', true);
+      PERFORM FROM holdfast.session x
+      WHERE x.tenant = p_tenants[i] AND x.session_id = p_sessions[i] FOR NO KEY UPDATE;
+    END LOOP;
+    CONTINUE WHEN seen.place IS NULL;
+    locked := locked || i;
+    IF seen.stands AND (seen.replied_at IS NULL OR seen.replied_at < p_kept_since)
+       AND NOT (p_needs_free[i] AND coalesce(seen.lease_left, '0') > '0'::interval) THEN
+      ok := ok || i;
+      places := places || seen.place;
+      lefts := lefts || seen.lease_left;
+      IF seen.replied_at IS NOT NULL THEN
+        stale := stale || i;
+      END IF;
+    END IF;
   END LOOP;
   all_ok := cardinality(ok) = cardinality(p_tenants);
 
@@ -202,12 +202,10 @@ BEGIN
     WHERE all_ok OR u.m = ANY (ok);
   END IF;
 
-  IF true = ANY (p_told) THEN
+  -- It may name a session that was left out, which then is as its other writer has left it.
+  IF cardinality(ok) > 0 AND cardinality(p_told_tenants) > 0 THEN
     INSERT INTO holdfast.feed (writer, at, tenants, sessions)
-    SELECT p_writer, t, array_agg(u.tenant), array_agg(u.session_id)
-    FROM unnest(p_tenants, p_sessions, p_told) WITH ORDINALITY AS u (tenant, session_id, told, n)
-    WHERE u.told AND (all_ok OR u.n = ANY (ok))
-    HAVING count(*) > 0;
+    VALUES (p_writer, t, p_told_tenants, p_told_sessions);
   END IF;
 
   IF all_ok THEN
@@ -264,7 +262,8 @@ CREATE FUNCTION holdfast.change_alone(
   p_slot_recs bytea[], p_slot_data bytea[], p_entry_members integer[], p_entry_numbers bigint[],
   p_entry_turns bigint[], p_entries bigint[], p_entry_sizes bigint[], p_entry_recs bytea[],
   p_entry_owners text[], p_entry_slot_sizes bigint[], p_entry_slot_recs bytea[],
-  p_entry_slot_data bytea[], p_writer bigint, p_told boolean[]
+  p_entry_slot_data bytea[], p_writer bigint, p_told_tenants text[],
+  p_told_sessions text[]
 ) RETURNS SETOF holdfast.outcome
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -311,7 +310,7 @@ BEGIN
     p_fold_turns, p_fold_afters, p_fold_froms, p_slot_members, p_slot_owners, p_slot_sizes,
     p_slot_recs, p_slot_data, p_entry_members, p_entry_numbers, p_entry_turns, p_entries,
     p_entry_sizes, p_entry_recs, p_entry_owners, p_entry_slot_sizes, p_entry_slot_recs,
-    p_entry_slot_data, p_writer, p_told);
+    p_entry_slot_data, p_writer, p_told_tenants, p_told_sessions);
   IF NOT o.applied THEN
     o.uploaded := held OR o.version <> p_versions[1] OR o.request IS NOT NULL;
   ELSIF p_upload IS NOT NULL THEN
