@@ -187,11 +187,9 @@ TEST_F(PgFailover, AStoreIsNotOpenedAtTheOldPrimary) {
   old_.Start();
   test::SeededRandom random;
   const auto open = [&](const std::string& dsn) {
-    const auto store =
-        pg::MakePostgresStore({.connect = {.dsn = dsn,
-                                           .statement_timeout = absl::Milliseconds(500),
-                                           .silence = absl::Milliseconds(500)}},
-                              SystemClock(), random);
+    const auto store = pg::MakePostgresStore(
+        {.connect = {.dsn = dsn, .statement_timeout = absl::Milliseconds(500)}}, SystemClock(),
+        random);
     const absl::Status opened = store->Init();
     store->Dispose();
     return std::string(opened.message());
