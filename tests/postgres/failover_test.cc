@@ -188,8 +188,7 @@ TEST_F(PgFailover, AStoreIsNotOpenedAtTheOldPrimary) {
   test::SeededRandom random;
   const auto open = [&](const std::string& dsn) {
     const auto store = pg::MakePostgresStore(
-        {.connect = {.dsn = dsn, .statement_timeout = absl::Milliseconds(500)}}, SystemClock(),
-        random);
+        {.connect = {.dsn = dsn, .statement_timeout = absl::Seconds(3)}}, SystemClock(), random);
     const absl::Status opened = store->Init();
     store->Dispose();
     return std::string(opened.message());
