@@ -151,7 +151,7 @@ void PutEntries(const Members& members, Params& params) {
   slots.PutInto(params);
 }
 
-void PutTold(const Members& members, Params& params) {
+void PutFeed(const Members& members, Params& params) {
   std::vector<std::string> tenants;
   std::vector<std::string> sessions;
   ForEach(members, [&](int32_t /*at*/, const DecidedChange& member) {
@@ -170,7 +170,7 @@ void PutMembers(const Members& members, const WriterFacts& facts, Params& params
   PutSlots(members, params);
   PutEntries(members, params);
   params.Int(facts.writer);
-  PutTold(members, params);
+  PutFeed(members, params);
 }
 
 // The upload that the change takes over, and what of the change lies in it.

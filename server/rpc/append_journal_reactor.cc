@@ -220,11 +220,10 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
   // On a worker, what no batch does or what one left alone.
   void AppendAlone(bool in_doubt) {
     absl::StatusOr<Done> done;
-    const auto append = [&] {
+    const absl::Status status = call_.RunAlone(in_doubt, [&] {
       done = sessions_.AppendJournal(call_.caller(), batch_);
       return done.status();
-    };
-    const absl::Status status = in_doubt ? call_.RunInDoubt(append) : call_.RunIfWanted(append);
+    });
     if (!status.ok()) done = status;
     Appended(done);
   }

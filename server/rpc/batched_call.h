@@ -85,14 +85,13 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
   void DoAlone(bool in_doubt) {
     prepared_.reset();
     edge_.pool.SubmitAgain([this, in_doubt] {
-      const auto serve = [this]() -> absl::Status {
+      End(call_.RunAlone(in_doubt, [this]() -> absl::Status {
         Response response;
         RETURN_IF_ERROR(
             ServeCommand(sessions_, call_.caller(), *command_, method_.use_case, response));
         SetReply(unary_, call_, response);
         return absl::OkStatus();
-      };
-      End(in_doubt ? call_.RunInDoubt(serve) : call_.RunIfWanted(serve));
+      }));
     });
   }
 

@@ -234,8 +234,8 @@ absl::Status Call::RunIfWanted(absl::FunctionRef<absl::Status()> work) {
   return Run(work);
 }
 
-absl::Status Call::RunInDoubt(absl::FunctionRef<absl::Status()> work) {
-  return LeaveInDoubt(Run(work));
+absl::Status Call::RunAlone(bool in_doubt, absl::FunctionRef<absl::Status()> work) {
+  return in_doubt ? LeaveInDoubt(Run(work)) : RunIfWanted(work);
 }
 
 grpc::Status Call::End(const absl::Status& status) {

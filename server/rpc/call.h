@@ -99,9 +99,9 @@ class Call {
   absl::Status Run(absl::FunctionRef<absl::Status()> work);
   // The same while the client still waits; else what StillWanted says.
   absl::Status RunIfWanted(absl::FunctionRef<absl::Status()> work);
-  // The same whether it waits or not, for work that may be in effect already: when it fails, the
-  // outcome is unknown.
-  absl::Status RunInDoubt(absl::FunctionRef<absl::Status()> work);
+  // The same for what a batch left alone. In doubt, it may be in effect already: it is run whether
+  // the client waits or not, and when it fails the outcome is unknown.
+  absl::Status RunAlone(bool in_doubt, absl::FunctionRef<absl::Status()> work);
   // As Run, for a part that answers a Status or a StatusOr.
   template <typename Part>
   auto RunPart(Part part) -> decltype(part()) {

@@ -43,7 +43,7 @@ CREATE FUNCTION holdfast.change(
   p_entry_sizes bigint[], p_entry_recs bytea[], p_entry_owners text[], p_entry_slot_sizes bigint[],
   p_entry_slot_recs bytea[], p_entry_slot_data bytea[],
   p_writer bigint,
-  p_told_tenants text[], p_told_sessions text[]  -- of those that have events
+  p_feed_tenants text[], p_feed_sessions text[]  -- of the members that have events
 ) RETURNS SETOF holdfast.outcome
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -202,10 +202,10 @@ BEGIN
     WHERE all_ok OR u.m = ANY (ok);
   END IF;
 
-  -- It may name a session that was left out, which then is as its other writer has left it.
-  IF cardinality(ok) > 0 AND cardinality(p_told_tenants) > 0 THEN
+  -- It may name a member that was left out: a look at that session finds nothing new.
+  IF cardinality(ok) > 0 AND cardinality(p_feed_tenants) > 0 THEN
     INSERT INTO holdfast.feed (writer, at, tenants, sessions)
-    VALUES (p_writer, t, p_told_tenants, p_told_sessions);
+    VALUES (p_writer, t, p_feed_tenants, p_feed_sessions);
   END IF;
 
   IF all_ok THEN
@@ -262,8 +262,8 @@ CREATE FUNCTION holdfast.change_alone(
   p_slot_recs bytea[], p_slot_data bytea[], p_entry_members integer[], p_entry_numbers bigint[],
   p_entry_turns bigint[], p_entries bigint[], p_entry_sizes bigint[], p_entry_recs bytea[],
   p_entry_owners text[], p_entry_slot_sizes bigint[], p_entry_slot_recs bytea[],
-  p_entry_slot_data bytea[], p_writer bigint, p_told_tenants text[],
-  p_told_sessions text[]
+  p_entry_slot_data bytea[], p_writer bigint, p_feed_tenants text[],
+  p_feed_sessions text[]
 ) RETURNS SETOF holdfast.outcome
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -310,7 +310,7 @@ BEGIN
     p_fold_turns, p_fold_afters, p_fold_froms, p_slot_members, p_slot_owners, p_slot_sizes,
     p_slot_recs, p_slot_data, p_entry_members, p_entry_numbers, p_entry_turns, p_entries,
     p_entry_sizes, p_entry_recs, p_entry_owners, p_entry_slot_sizes, p_entry_slot_recs,
-    p_entry_slot_data, p_writer, p_told_tenants, p_told_sessions);
+    p_entry_slot_data, p_writer, p_feed_tenants, p_feed_sessions);
   IF NOT o.applied THEN
     o.uploaded := held OR o.version <> p_versions[1] OR o.request IS NOT NULL;
   ELSIF p_upload IS NOT NULL THEN
