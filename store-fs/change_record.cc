@@ -10,10 +10,6 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kFirstVersion = 1;
-// With an upload, or none, behind each change.
-constexpr uint64_t kVersionWithUploads = 2;
-// Times of requests and grants are the store's own (store_time.h).
 constexpr uint64_t kVersion = 3;
 
 void PutTurn(const std::optional<TurnNumber>& turn, Encoder& out) {
@@ -65,10 +61,7 @@ class ChangeReader {
   explicit ChangeReader(std::string_view payload) : in_(payload) {}
 
   std::optional<std::vector<StoredChange>> ReadAll() {
-    const uint64_t version = in_.Number();
-    if (version < kFirstVersion || version > kVersion) in_.Fail();
-    with_uploads_ = version >= kVersionWithUploads;
-    by_store_time_ = version >= kVersion;
+    if (in_.Number() != kVersion) in_.Fail();
     std::vector<StoredChange> changes;
     for (size_t left = in_.Count(); left > 0; --left) changes.push_back(ReadOne());
     if (!in_.Done()) return std::nullopt;
@@ -81,8 +74,10 @@ class ChangeReader {
     const auto [audit, audit_span] = Record();
     if (!audit.empty()) change.audit = audit_span;
     change.head = Required(DecodeHead(Record().first));
-    const std::string_view request = Record().first;
-    if (!request.empty()) change.request = Required(DecodeRequest(request));
+    const auto [request, request_span] = Record();
+    if (!request.empty()) {
+      change.request = {.item = Required(DecodeRequest(request)), .span = request_span};
+    }
     change.folded = ReadTurn(in_);
     change.dropped = ReadTurn(in_);
     ReadPlaced(DecodeSlot, change.slots);
@@ -90,11 +85,7 @@ class ChangeReader {
     ReadSpans(change.messages);
     ReadPlaced(DecodeEntry, change.entries);
     ReadSpans(change.events);
-    if (with_uploads_ && in_.Number() == 1) change.upload = ReadUpload(in_);
-    if (!by_store_time_) {
-      ForgetGrantTimes(change.head);
-      if (change.request) change.request->at = absl::UnixEpoch();
-    }
+    if (in_.Number() == 1) change.upload = ReadUpload(in_);
     return change;
   }
 
@@ -122,8 +113,6 @@ class ChangeReader {
   }
 
   Decoder in_;
-  bool with_uploads_ = false;
-  bool by_store_time_ = false;
 };
 
 }  // namespace
@@ -138,10 +127,6 @@ LinkedUpload ReadUpload(Decoder& in) {
   upload.bytes = in.Number();
   upload.messages = Generation(in.Number());
   return upload;
-}
-
-void ForgetGrantTimes(Head& head) {
-  for (GrantRecord& grant : head.grants) grant.at = absl::UnixEpoch();
 }
 
 std::string EncodeChange(const Applied& change) {

@@ -49,7 +49,7 @@ struct Placed {
 // counts.
 struct StoredChange {
   Head head;
-  std::optional<RequestRow> request;
+  std::optional<Placed<RequestRow>> request;
   std::optional<TurnNumber> folded;
   std::optional<TurnNumber> dropped;
   std::optional<Span> audit;
@@ -60,10 +60,6 @@ struct StoredChange {
   std::vector<Span> events;
   std::optional<LinkedUpload> upload;
 };
-
-// For a head that a former version wrote, whose grants have times of the clock for people: they
-// count as of the moment when the store's own time began.
-void ForgetGrantTimes(Head& head);
 
 // A change as it stands in a payload.
 std::string EncodeChange(const Applied& change);

@@ -184,9 +184,7 @@ absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(
   if (contents_ == nullptr) return std::nullopt;
   const auto number = contents_->FindEntry(entry.turn, entry.number);
   if (!number) return std::nullopt;
-  const LogFiles where{.files = &environment_.files,
-                       .journal = journal_,
-                       .prefix = PrefixOf(key_, FileKind::kEntries)};
+  const LogFiles where{.files = &environment_.files, .journal = journal_, .key = &key_};
   const auto items = ReadLog(where, contents_->entries, number->value(), 1, kPageBytes);
   if (IsShortage(items.status())) return FailStop::Short();
   // An entry that cannot be read any more cannot be compared: its key alone answers.

@@ -10,11 +10,7 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kFirstVersion = 1;
-// With uploads and former histories behind the logs.
-constexpr uint64_t kVersionWithMore = 2;
-// Times of replies, grants and segments are the store's own, and keyed segments of requests.
-constexpr uint64_t kVersion = 3;
+constexpr uint64_t kVersion = 4;
 
 Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
   return {.file = 0,
@@ -66,12 +62,18 @@ void AddRun(const JournalEntry& entry, std::vector<EntryRun>& runs) {
       {.turn = entry.turn, .first = entry.number, .journal = entry.journal_number, .count = 1});
 }
 
-void AbsorbEntry(const Placed<JournalEntry>& placed, Contents& contents) {
+// Where the slot record of an entry is, which is the last part of it.
+Span SlotIn(const Span& entry, std::string_view payload) {
+  const size_t size = SlotRecordIn(payload.substr(entry.offset, entry.size)).size();
+  return {.offset = entry.offset + entry.size - size, .size = size};
+}
+
+void AbsorbEntry(const Placed<JournalEntry>& placed, const Extent& slot, Contents& contents) {
   const JournalEntry& entry = placed.item;
   AddRun(entry, contents.runs);
   if (!entry.slot) return;
   SlotVersion version = VersionOf(*entry.slot);
-  version.entry = entry.journal_number;
+  version.where = slot;
   if (entry.turn == TurnNumber()) {
     Begin(contents.slots, std::move(version),
           {.revision = contents.head.revision, .journal = entry.journal_number});
@@ -95,7 +97,7 @@ void PutVersion(const SlotVersion& version, Encoder& out) {
   out.Number(version.until ? 1 : 0);
   if (version.until) PutPosition(*version.until, out);
   out.Number(version.where.file).Number(version.where.offset).Number(version.where.size);
-  out.Number(version.where.crc).Number(version.entry.value());
+  out.Number(version.where.crc);
 }
 
 SlotVersion ReadVersion(Decoder& in) {
@@ -113,27 +115,7 @@ SlotVersion ReadVersion(Decoder& in) {
   version.where.offset = in.Number();
   version.where.size = in.Number();
   version.where.crc = static_cast<uint32_t>(in.Number());
-  version.entry = JournalNumber(in.Number());
   return version;
-}
-
-// What a former version wrote has times of the clock for people, which may have been set since. It
-// counts as of the moment when the store's own time began.
-void BeginStoreTime(Contents& contents) {
-  ForgetGrantTimes(contents.head);
-  contents.requests_keyed_from = contents.request_log.next;
-  for (NumberedLog* log : {&contents.events, &contents.request_log}) {
-    for (SegmentInfo& info : log->segments) info.newest_us = 0;
-  }
-}
-
-void ReadMore(Decoder& in, Contents& contents) {
-  for (size_t left = in.Count(); left > 0; --left) contents.uploads.push_back(ReadUpload(in));
-  for (size_t left = in.Count(); left > 0; --left) {
-    FormerHistory& old = contents.former.emplace_back();
-    old.generation = Generation(in.Number());
-    old.messages = ReadLogRecord(in);
-  }
 }
 
 }  // namespace
@@ -152,7 +134,10 @@ void Contents::Absorb(const StoredChange& change, std::string_view payload, uint
   head.tail_bytes_cut = cut;
   ++changes;
   const Position now{.revision = head.revision, .journal = head.journal};
-  if (change.request) requests->Add(*change.request);
+  if (change.request) {
+    requests->Add(change.request->item);
+    request_log.Add(ExtentOf(change.request->span, payload, offset));
+  }
   if (change.audit) audits.Add(ExtentOf(*change.audit, payload, offset));
   if (change.folded) {
     for (SlotVersion& version : pending) {
@@ -170,7 +155,7 @@ void Contents::Absorb(const StoredChange& change, std::string_view payload, uint
   if (change.upload) uploads.push_back(*change.upload);
   for (const Span& span : change.messages) messages.Add(ExtentOf(span, payload, offset));
   for (const Placed<JournalEntry>& entry : change.entries) {
-    AbsorbEntry(entry, *this);
+    AbsorbEntry(entry, ExtentOf(SlotIn(entry.span, payload), payload, offset), *this);
     entries.Add(ExtentOf(entry.span, payload, offset));
   }
   for (const Span& span : change.events) events.Add(ExtentOf(span, payload, offset));
@@ -201,6 +186,36 @@ bool Contents::IsNamed(Generation generation) const {
   return generation == head.generation ||
          std::ranges::find(head.snapshots, generation, &SnapshotRecord::generation) !=
              head.snapshots.end();
+}
+
+std::vector<const NumberedLog*> Contents::Logs() const {
+  std::vector<const NumberedLog*> logs = {&messages, &events, &audits, &entries, &request_log};
+  for (const FormerHistory& old : former) logs.push_back(&old.messages);
+  return logs;
+}
+
+std::vector<NumberedLog*> Contents::Logs() {
+  std::vector<NumberedLog*> logs = {&messages, &events, &audits, &entries, &request_log};
+  for (FormerHistory& old : former) logs.push_back(&old.messages);
+  return logs;
+}
+
+std::map<uint64_t, uint64_t> Contents::LiveBytes() const {
+  std::map<uint64_t, uint64_t> live;
+  for (const NumberedLog* log : Logs()) {
+    for (const SegmentInfo& info : log->segments) live[info.file] += info.bytes;
+  }
+  for (const auto* versions : {&slots, &pending}) {
+    for (const SlotVersion& version : *versions) {
+      if (version.where.file > 0) live[version.where.file] += version.where.size;
+    }
+  }
+  return live;
+}
+
+void Contents::ForgetEmptyLogs() {
+  const std::map<uint64_t, uint64_t> live = LiveBytes();
+  std::erase_if(sealed, [&](const SealedLog& log) { return !live.contains(log.file); });
 }
 
 const NumberedLog* Contents::MessagesOf(Generation generation) const {
@@ -240,14 +255,14 @@ std::string EncodeContents(const Contents& contents) {
     out.Number(old.generation.value());
     PutLog(old.messages, out);
   }
-  out.Number(contents.requests_keyed_from);
+  out.Number(contents.sealed.size());
+  for (const SealedLog& log : contents.sealed) out.Number(log.file).Number(log.bytes);
   return out.Take();
 }
 
 std::optional<Contents> DecodeContents(std::string_view bytes) {
   Decoder in(bytes);
-  const uint64_t format = in.Number();
-  if (format < kFirstVersion || format > kVersion) in.Fail();
+  if (in.Number() != kVersion) in.Fail();
   Contents contents;
   std::optional<Head> head = DecodeHead(in.Text());
   if (!head) return std::nullopt;
@@ -267,11 +282,16 @@ std::optional<Contents> DecodeContents(std::string_view bytes) {
                            &contents.entries, &contents.request_log}) {
     *log = ReadLogRecord(in);
   }
-  if (format >= kVersionWithMore) ReadMore(in, contents);
-  if (format >= kVersion) {
-    contents.requests_keyed_from = in.Number();
-  } else {
-    BeginStoreTime(contents);
+  for (size_t left = in.Count(); left > 0; --left) contents.uploads.push_back(ReadUpload(in));
+  for (size_t left = in.Count(); left > 0; --left) {
+    FormerHistory& old = contents.former.emplace_back();
+    old.generation = Generation(in.Number());
+    old.messages = ReadLogRecord(in);
+  }
+  for (size_t left = in.Count(); left > 0; --left) {
+    SealedLog& log = contents.sealed.emplace_back();
+    log.file = in.Number();
+    log.bytes = in.Number();
   }
   if (!in.Done()) return std::nullopt;
   contents.requests = std::make_shared<RequestTable>(contents.request_log.next);

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,15 +22,13 @@
 
 namespace holdfast::fs {
 
-// One version of a slot. Its bytes are a slot record at `where`, or inside the journal entry
-// `entry`.
+// One version of a slot. Its bytes are a slot record at `where`.
 struct SlotVersion {
   Slot meta;  // without data
   uint64_t size = 0;
   Position from;
   std::optional<Position> until;
   Extent where;
-  JournalNumber entry;  // 0: at `where`
 
   [[nodiscard]] bool VisibleAt(Position position) const {
     return from <= position && (!until || position < *until);
@@ -50,13 +49,16 @@ struct FormerHistory {
   NumberedLog messages;
 };
 
+// A log that nothing is written to any more.
+struct SealedLog {
+  uint64_t file = 0;   // log.<file> and index.<file>
+  uint64_t bytes = 0;  // of log.<file>
+};
+
 struct Contents {
   Head head;
   // Shared with a copy that a rotation makes, which would else cost as much as is kept.
   std::shared_ptr<RequestTable> requests = std::make_shared<RequestTable>();
-  // The rows before this number stand in segments of a former version: without their ids beside
-  // them, and with times of the clock for people.
-  uint64_t requests_keyed_from = 1;
   std::vector<SlotVersion> slots;
   std::vector<SlotVersion> pending;  // slot updates of the active turn, not yet part of anything
   std::vector<EntryRun> runs;
@@ -67,6 +69,7 @@ struct Contents {
   NumberedLog request_log;
   std::vector<LinkedUpload> uploads;
   std::vector<FormerHistory> former;  // oldest first
+  std::vector<SealedLog> sealed;      // in the order of what they hold, oldest first
   size_t changes = 0;                 // since the journal began
 
   // Takes in one change of a frame whose payload stands at `offset` of the journal.
@@ -80,6 +83,14 @@ struct Contents {
 
   // Drops what no kept snapshot names.
   void Prune();
+
+  // Every log of items that is kept.
+  [[nodiscard]] std::vector<NumberedLog*> Logs();
+  [[nodiscard]] std::vector<const NumberedLog*> Logs() const;
+  // How many bytes of each sealed log are of items and slots that are kept.
+  [[nodiscard]] std::map<uint64_t, uint64_t> LiveBytes() const;
+  // Drops the sealed logs of which nothing is kept.
+  void ForgetEmptyLogs();
 
  private:
   [[nodiscard]] bool IsNamed(Generation generation) const;

@@ -7,6 +7,7 @@
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/store_meter.h"
+#include "store-fs/compaction_queue.h"
 #include "store-fs/cut_tails.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/files.h"
@@ -45,6 +46,7 @@ struct Environment {
   Listing& listing;
   EventBell& bell;
   Space& space;
+  CompactionQueue& compactions;
   std::function<void(const std::string& what)> note;  // see FsOptions
   StoreMeter& meter;
 };

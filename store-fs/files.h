@@ -71,6 +71,9 @@ class Files {
   virtual absl::Status MakeDirectory(const std::string& path) = 0;
   // Replaces a file of that name; ALREADY_EXISTS for a directory that is there.
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;
+  // Gives the file `from` a further name. ALREADY_EXISTS when there is something of that name;
+  // UNIMPLEMENTED where a file has one name alone.
+  virtual absl::Status Link(const std::string& from, const std::string& to) = 0;
   virtual absl::Status RemoveFile(const std::string& path) = 0;
   virtual absl::Status RemoveDirectory(const std::string& path) = 0;
   // Makes the names in a directory durable.

@@ -124,6 +124,7 @@ class FsStore final : public SessionStore {
                                      .listing = listing_,
                                      .bell = bell_,
                                      .space = space_,
+                                     .compactions = compactions_,
                                      .note = options_.note,
                                      .meter = *options_.meter});
     options_.meter->OnSessions([this] { return listing_.Counts(); });
@@ -135,6 +136,7 @@ class FsStore final : public SessionStore {
 
   absl::Status Activate() override {
     census_thread_ = std::jthread([this](const std::stop_token& stop) { TakeCensus(stop); });
+    compaction_thread_ = std::jthread([this](const std::stop_token& stop) { CompactAll(stop); });
     if (ByInterval()) {
       sync_thread_ = std::jthread([this](const std::stop_token& stop) { SyncAgain(stop); });
     }
@@ -381,6 +383,9 @@ class FsStore final : public SessionStore {
     RETURN_IF_ERROR(JudgeUpload(uploads_->Sweep(kUploadsKept)));
     table_->CutBackIdle(kIdle);
     census_->Compare();
+    if (options_.compact_in_sweeps) {
+      while (const auto key = compactions_.Take()) CompactOne(*key);
+    }
     std::vector<SessionKey> due;
     for (const SessionKey& key : listing_.Active(after)) {
       if (due.size() == limit) break;
@@ -431,7 +436,21 @@ class FsStore final : public SessionStore {
     }
   }
 
+  void CompactAll(const std::stop_token& stop) {
+    if (options_.compact_in_sweeps) return;
+    LoopGuard guard("compaction", options_.note);
+    while (const auto key = compactions_.Await(stop)) {
+      guard.Run([&] { CompactOne(*key); });
+    }
+  }
+
+  // What more there is to do waits behind the other sessions.
+  void CompactOne(const SessionKey& key) {
+    if (table_->Get(key)->Compact()) compactions_.Add(key);
+  }
+
   void StopThreads() {
+    compaction_thread_ = std::jthread();
     census_thread_ = std::jthread();
     sync_thread_ = std::jthread();
   }
@@ -451,6 +470,7 @@ class FsStore final : public SessionStore {
   FailStop fail_stop_;
   CutTails cut_tails_;
   Space space_{clock_, options_.note};
+  CompactionQueue compactions_;
   absl::Mutex record_mutex_;  // while the file STORE is written beside the service
   Gate gate_;
   Listing listing_;
@@ -464,6 +484,7 @@ class FsStore final : public SessionStore {
   std::optional<SessionTable> table_;
   std::optional<Census> census_;
   std::optional<int64_t> rows_of_ns_;  // when the rows that came from the index were written
+  std::jthread compaction_thread_;
   std::jthread census_thread_;
   std::jthread sync_thread_;
 };

@@ -44,6 +44,7 @@ struct FsOptions {
   // For tests alone.
   Bounds bounds;
   FilesWrapper wrap_files;
+  bool compact_in_sweeps = false;  // by the caller of ListDue, instead of a thread beside it
 };
 
 // A store over the directory `options.root`. Nothing is touched before Init. `clock` and `random`

@@ -13,21 +13,16 @@ namespace holdfast::fs {
 
 inline constexpr char kJournalFile[] = "journal.log";
 inline constexpr char kStateDirectory[] = "state";
-inline constexpr char kAuditDirectory[] = "audit";
 
-enum class FileKind : uint8_t { kHead, kMessages, kEvents, kEntries, kRequests, kSlots, kAudit };
+enum class FileKind : uint8_t { kHead, kLog, kIndex };
 
-// "t/<tenant>/<session>/state/messages." and so on; a rotation's number follows.
-std::string PrefixOf(const SessionKey& key, FileKind kind);
+// "t/<tenant>/<session>/state/head.<file>" and so on.
 std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file);
-// The same of the messages of one generation, each of which has segments of its own.
-std::string MessagesPrefixOf(const SessionKey& key, Generation generation);
 
 // "t/<tenant>/<session>/state/upload.<id>".
 std::string UploadPathOf(const SessionKey& key, const UploadId& upload);
 
-// Every file of state/ and audit/ that these contents and head.<file> name, relative to the
-// directory.
+// Every file of state/ that these contents and head.<file> name, relative to the directory.
 std::set<std::string> NamedFiles(const Contents& contents, uint64_t file);
 
 }  // namespace holdfast::fs

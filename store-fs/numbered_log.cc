@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 namespace holdfast::fs {
@@ -11,17 +12,15 @@ namespace {
 
 absl::StatusOr<std::vector<std::string>> ReadTail(const LogFiles& where, const NumberedLog& log,
                                                   const Part& part) {
-  std::vector<std::string> items;
+  const auto tail = std::span(log.tail).subspan(part.from - log.tail_first());
+  size_t items = 0;
   size_t bytes = 0;
-  for (size_t at = part.from - log.tail_first(); at < log.tail.size(); ++at) {
-    const Extent& extent = log.tail[at];
-    if (items.size() == part.items) break;
-    if (!items.empty() && bytes + extent.size > part.bytes) break;
-    ASSIGN_OR_RETURN(std::string item, ReadExtent(*where.journal, extent));
-    bytes += item.size();
-    items.push_back(std::move(item));
+  while (items < std::min(tail.size(), part.items)) {
+    bytes += tail[items].size;
+    if (items > 0 && bytes > part.bytes) break;
+    ++items;
   }
-  return items;
+  return ReadExtents(*where.journal, tail.first(items));
 }
 
 }  // namespace
@@ -41,8 +40,7 @@ absl::StatusOr<std::vector<std::string>> ReadLog(const LogFiles& where, const Nu
     const Part wanted{.from = from, .items = most - items.size(), .bytes = room};
     absl::StatusOr<std::vector<std::string>> part =
         in_tail ? ReadTail(where, log, wanted)
-                : ReadItems(*where.files, where.prefix + std::to_string(segment->file), *segment,
-                            wanted);
+                : ReadItems(*where.files, *where.key, *segment, wanted);
     if (!part.ok()) return part.status();
     for (const std::string& item : *part) bytes += item.size();
     from += part->size();
@@ -56,6 +54,7 @@ void PutLog(const NumberedLog& log, Encoder& out) {
   out.Number(log.next).Number(log.segments.size());
   for (const SegmentInfo& info : log.segments) {
     out.Number(info.file).Number(info.first).Number(info.count).Number(info.bytes);
+    out.Number(info.index).Number(info.keyed ? 1 : 0);
     out.Number(static_cast<uint64_t>(info.newest_us));
   }
 }
@@ -69,6 +68,8 @@ NumberedLog ReadLogRecord(Decoder& in) {
     info.first = in.Number();
     info.count = in.Number();
     info.bytes = in.Number();
+    info.index = in.Number();
+    info.keyed = in.Number() == 1;
     info.newest_us = static_cast<int64_t>(in.Number());
     log.segments.push_back(info);
   }

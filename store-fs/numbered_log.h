@@ -1,8 +1,9 @@
-// A log of items numbered from 1: older ones in segments, the newest in the journal.
+// A log of items numbered from 1: older ones in sealed logs, the newest in the journal.
 #ifndef HOLDFAST_STORE_FS_NUMBERED_LOG_H_
 #define HOLDFAST_STORE_FS_NUMBERED_LOG_H_
 
 #include "session/encoding.h"
+#include "session/ids.h"
 #include "store-fs/files.h"
 #include "store-fs/segment.h"
 
@@ -34,12 +35,13 @@ struct NumberedLog {
 // Where a log's bytes are found.
 struct LogFiles {
   Files* files;
-  File* journal;       // the open journal.log that `tail` lies in
-  std::string prefix;  // of its segments, for example "t/default/s1/state/messages."
+  File* journal;  // the open journal.log that `tail` lies in
+  const SessionKey* key;
 };
 
 // Items from number `from` on, until `most` items or `limit` bytes (one at least), or the log's
-// end. DATA_LOSS when one of them cannot be read, NOT_FOUND when a segment has just been replaced.
+// end. DATA_LOSS when one of them cannot be read, NOT_FOUND when a sealed log has just been
+// replaced.
 absl::StatusOr<std::vector<std::string>> ReadLog(const LogFiles& where, const NumberedLog& log,
                                                  uint64_t from, size_t most, size_t limit);
 

@@ -146,6 +146,7 @@ absl::Status OpenSession::EnsureOpen() {
   const uint64_t cut = opened->contents.head.tail_bytes_cut;
   if (cut > 0) environment_.cut_tails.Note(DirectoryOf(key_) + "/" + kJournalFile, cut);
   NoteDurable(opened->journal, opened->contents.head.revision);
+  if (!opened->contents.sealed.empty()) environment_.compactions.Add(key_);
   const absl::MutexLock lock(&mutex_);
   opened_ = *std::move(opened);
   ShowRow(opened_->contents.head);
@@ -283,6 +284,7 @@ absl::Status OpenSession::ReplaceJournalAndPublish(Opened next) {
   absl::StatusOr<Journal> journal = ReplaceJournal(files, key_, next.manifest);
   if (!journal.ok() && !IsLack(journal.status())) return journal.status();
   if (journal.ok()) {
+    CutBack();  // of the sealed one
     next.journal = *std::move(journal);
     environment_.space.Taken();
   } else {
@@ -295,6 +297,7 @@ absl::Status OpenSession::ReplaceJournalAndPublish(Opened next) {
     opened_ = std::move(next);
     opened_->contents.requests->NoteWritten(opened_->contents.request_log.first());
   }
+  environment_.compactions.Add(key_);
   return RemoveUnnamed(files, key_, opened_->contents, opened_->manifest.file);
 }
 

@@ -9,6 +9,7 @@
 #include "session/queue_progress.h"
 #include "session/store.h"
 #include "store-fs/commit_batch.h"
+#include "store-fs/compaction.h"
 #include "store-fs/contents.h"
 #include "store-fs/environment.h"
 #include "store-fs/recovery.h"
@@ -27,6 +28,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace holdfast::fs {
@@ -54,6 +56,9 @@ class OpenSession {
   void Close();
   // With durability by interval: makes what was acknowledged since the last time durable.
   void SyncNow();
+  // Writes sealed logs that are worth it anew, in one step. True when there may be more to do. One
+  // thread at a time.
+  bool Compact();
 
  private:
   struct Waiter {
@@ -110,6 +115,11 @@ class OpenSession {
   void PutOffRotation(const absl::Status& cause, absl::Duration now);
   absl::Status ReplaceJournalAndPublish(Opened next);
   void CutBack();
+  // What a compaction starts from; nullopt when there is nothing to do.
+  std::optional<Opened> LookForCompaction();
+  absl::Status SwitchToCompacted(const CompactedLog& compacted, const Manifest& from);
+  absl::Status PublishCompacted(const CompactedLog& compacted);
+  absl::Status RemoveUnswitched();
   absl::Status Unwritten(const absl::Status& cause);
   // `act`, which may write. After an exception it is unknown what was written: the store fails.
   absl::Status FailingOnException(absl::FunctionRef<absl::Status()> act);
@@ -128,6 +138,7 @@ class OpenSession {
   // Written by the leader under the lock; the leader alone may read it without.
   std::optional<Opened> opened_;
   Backoff rotation_;                                // the leader's alone
+  std::set<uint64_t> unreadable_;                   // sealed logs that Compact leaves as they are
   bool dirty_ ABSL_GUARDED_BY(mutex_) = false;      // acknowledged and not yet synced
   Watermark written_ ABSL_GUARDED_BY(mutex_);       // up to where, then
   absl::Duration changed_ ABSL_GUARDED_BY(mutex_);  // when, by the boot clock

@@ -200,6 +200,22 @@ class PosixFiles final : public Files {
                     });
   }
 
+  // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): the order of link(2)
+  absl::Status Link(const std::string& from, const std::string& to) override {
+    const auto [from_parent, from_name] = Split(from);
+    const Descriptor source = Directory(from_parent);
+    if (source.get() < 0) return Failure("link", from, errno);
+    const auto [to_parent, to_name] = Split(to);
+    const Descriptor target = Directory(to_parent);
+    if (target.get() < 0) return Failure("link to", to, errno);
+    if (linkat(source.get(), from_name.c_str(), target.get(), to_name.c_str(), 0) == 0) {
+      return absl::OkStatus();
+    }
+    const bool unknown =
+        errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK;
+    return unknown ? absl::UnimplementedError("link to " + to) : Broken("link to", to, errno);
+  }
+
   absl::Status RemoveFile(const std::string& path) override {
     return InParent("remove", path,
                     [](int parent, const char* name) { return unlinkat(parent, name, 0); });

@@ -28,9 +28,8 @@ constexpr int kLooks = 3;
 struct LogLook {
   NumberedLog log;
   std::shared_ptr<File> journal;
-  std::string prefix;  // of its segments
-  uint64_t from = 1;   // the first item to show
-  uint64_t next = 0;   // behind the last one
+  uint64_t from = 1;  // the first item to show
+  uint64_t next = 0;  // behind the last one
 };
 
 template <typename T, typename Decode>
@@ -47,15 +46,15 @@ absl::StatusOr<std::vector<T>> DecodeAll(const std::vector<std::string>& items, 
 
 // Reads a page of a log as `look` shows it; looks again when a segment was replaced meanwhile.
 template <typename Look>
-absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, std::string_view what,
-                                                  PageLimit limit, Look look) {
+absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, const SessionKey& key,
+                                                  std::string_view what, PageLimit limit,
+                                                  Look look) {
   LogLook seen;
   for (int attempt = 0; attempt < kLooks; ++attempt) {
     RETURN_IF_ERROR(look(seen));
     const uint64_t from = seen.from;
     if (from >= seen.next) return std::vector<std::string>();
-    const LogFiles where{
-        .files = &environment.files, .journal = seen.journal.get(), .prefix = seen.prefix};
+    const LogFiles where{.files = &environment.files, .journal = seen.journal.get(), .key = &key};
     const size_t most = std::min<size_t>(limit.items, seen.next - from);
     absl::StatusOr<std::vector<std::string>> items =
         ReadLog(where, seen.log, from, most, limit.bytes);
@@ -138,13 +137,12 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
       // A generation is kept as long as a snapshot that is kept names it.
       seen = {.log = *contents.MessagesOf(page.generation),
               .journal = journal,
-              .prefix = MessagesPrefixOf(key_, page.generation),
               .from = from,
               .next = page.newest.value() + 1};
     }));
     return checked;
   };
-  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, "message", limit, look));
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, "message", limit, look));
   ASSIGN_OR_RETURN(page.messages, DecodeAll<Message>(items, DecodeMessage, "message", from));
   page.end = from + items.size() > page.newest.value();
   return page;
@@ -161,7 +159,6 @@ absl::StatusOr<SlotPage> Readers::Slots(const SlotQuery& query) {
 absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
   SlotPage page;
   std::vector<SlotVersion> versions;
-  NumberedLog entries;
   std::shared_ptr<File> journal;
   absl::Status checked;
   RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& file) {
@@ -176,7 +173,6 @@ absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
                          std::ranges::find(query.owners, version.meta.owner) != query.owners.end();
       if (named && version.VisibleAt(page.at)) versions.push_back(version);
     }
-    entries = contents.entries;
     journal = file;
   }));
   RETURN_IF_ERROR(checked);
@@ -187,7 +183,7 @@ absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
     if (!version.meta.staged) bytes += version.size;
     view.data_left_out = bytes > query.most_bytes && !version.meta.staged && version.size > 0;
     if (!view.data_left_out) {
-      RETURN_IF_ERROR(ReadSlotData(version, entries, journal, view));
+      RETURN_IF_ERROR(ReadSlotData(version, *journal, view));
     }
     page.slots.push_back(std::move(view));
   }
@@ -195,33 +191,18 @@ absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
 }
 
 // Leaves `view` marked as damaged when the bytes cannot be read: only this slot is lost.
-absl::Status Readers::ReadSlotData(const SlotVersion& version, const NumberedLog& entries,
-                                   const std::shared_ptr<File>& journal, SlotView& view) {
-  std::optional<Slot> slot;
-  absl::Status read;
-  if (version.entry > JournalNumber()) {
-    const LogFiles where{.files = &environment_.files,
-                         .journal = journal.get(),
-                         .prefix = PrefixOf(key_, FileKind::kEntries)};
-    const auto items = ReadLog(where, entries, version.entry.value(), 1, kPageBytes);
-    read = items.status();
-    if (items.ok() && !items->empty()) {
-      std::optional<JournalEntry> entry = DecodeEntry(items->front());
-      if (entry) slot = std::move(entry->slot);
-    }
-  } else if (version.where.file == 0) {
-    const auto bytes = ReadExtent(*journal, version.where);
-    read = bytes.status();
-    if (bytes.ok()) slot = DecodeSlot(*bytes);
+absl::Status Readers::ReadSlotData(const SlotVersion& version, File& journal, SlotView& view) {
+  absl::StatusOr<std::string> bytes = absl::UnknownError("not read");
+  if (version.where.file == 0) {
+    bytes = ReadExtent(journal, version.where);
   } else {
-    const auto file = environment_.files.Open(PathOf(key_, FileKind::kSlots, version.where.file),
-                                              OpenMode::kRead);
-    const auto bytes = file.ok() ? ReadExtent(**file, version.where) : file.status();
-    read = bytes.status();
-    if (bytes.ok()) slot = DecodeSlot(*bytes);
+    const auto log =
+        environment_.files.Open(PathOf(key_, FileKind::kLog, version.where.file), OpenMode::kRead);
+    bytes = log.ok() ? ReadExtent(**log, version.where) : log.status();
   }
   // A shortage is no damage.
-  if (IsShortage(read)) return FailStop::Short();
+  if (IsShortage(bytes.status())) return FailStop::Short();
+  std::optional<Slot> slot = bytes.ok() ? DecodeSlot(*bytes) : std::nullopt;
   view.damaged = !slot.has_value();
   if (slot) view.slot.data = std::move(slot->data);  // empty when it is staged
   return absl::OkStatus();
@@ -260,7 +241,6 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
       page.at = PositionOf(head);
       seen = {.log = contents.entries,
               .journal = journal,
-              .prefix = PrefixOf(key_, FileKind::kEntries),
               .from = std::max(query.after.value(), floor) + 1,
               .next = contents.entries.next};
       if (query.turn) NarrowTo(*query.turn, contents, seen);
@@ -269,7 +249,7 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
     }));
     return checked;
   };
-  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, "entry", limit, look));
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, "entry", limit, look));
   ASSIGN_OR_RETURN(page.entries, DecodeAll<JournalEntry>(items, DecodeEntry, "entry", from));
   page.end = from + items.size() >= next;
   return page;
@@ -289,15 +269,11 @@ absl::StatusOr<EventPage> Readers::Events(EventSeq after, PageLimit limit) {
                       .With("oldest", contents.events.first());
         return;
       }
-      seen = {.log = contents.events,
-              .journal = journal,
-              .prefix = PrefixOf(key_, FileKind::kEvents),
-              .from = from,
-              .next = next};
+      seen = {.log = contents.events, .journal = journal, .from = from, .next = next};
     }));
     return checked;
   };
-  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, "event", limit, look));
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, "event", limit, look));
   ASSIGN_OR_RETURN(page.events, DecodeAll<Event>(items, DecodeEvent, "event", from));
   page.end = from + items.size() >= next;
   return page;
@@ -310,14 +286,10 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
   const auto look = [&](LogLook& seen) {
     return session_.Look([&](const Contents& contents, const auto& journal) {
       next = contents.audits.next;
-      seen = {.log = contents.audits,
-              .journal = journal,
-              .prefix = PrefixOf(key_, FileKind::kAudit),
-              .from = from,
-              .next = next};
+      seen = {.log = contents.audits, .journal = journal, .from = from, .next = next};
     });
   };
-  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, "audit record", limit, look));
+  ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, "audit record", limit, look));
   ASSIGN_OR_RETURN(page.records, DecodeAll<AuditRecord>(items, DecodeAudit, "audit record", from));
   page.end = from + items.size() >= next;
   return page;

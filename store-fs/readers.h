@@ -33,8 +33,7 @@ class Readers {
  private:
   absl::StatusOr<SlotPage> SlotsOnce(const SlotQuery& query);
   absl::StatusOr<JournalPage> EntriesOnce(const JournalQuery& query, PageLimit limit);
-  absl::Status ReadSlotData(const SlotVersion& version, const NumberedLog& entries,
-                            const std::shared_ptr<File>& journal, SlotView& view);
+  absl::Status ReadSlotData(const SlotVersion& version, File& journal, SlotView& view);
 
   Environment& environment_;
   const SessionKey& key_;

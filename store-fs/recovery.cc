@@ -211,6 +211,15 @@ absl::StatusOr<Journal> Adopt(const Loaded& loaded, std::unique_ptr<File> file) 
   return journal;
 }
 
+// Gives back what was taken in advance behind a sealed journal. Harmless if it fails: nothing is
+// read there.
+void TrimSealed(const Loaded& loaded) {
+  const std::vector<SealedLog>& sealed = loaded.contents.sealed;
+  if (sealed.empty() || sealed.back().file != loaded.manifest.file) return;
+  if (sealed.back().bytes >= loaded.journal.bytes.size()) return;
+  loaded.journal.file->Truncate(sealed.back().bytes).IgnoreError();
+}
+
 // What was there goes on being read, and nothing is written behind it.
 Journal Covered(JournalBytes old) {
   Journal journal;
@@ -237,6 +246,7 @@ absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
   if (loaded.journal_is_covered) {
     RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key)));
     absl::StatusOr<Journal> next = ReplaceJournal(files, key, loaded.manifest);
+    if (next.ok()) TrimSealed(loaded);
     if (IsLack(next.status())) next = Covered(std::move(loaded.journal));
     RETURN_IF_ERROR(next.status());
     opened.journal = *std::move(next);
@@ -287,20 +297,15 @@ absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,
 absl::Status RemoveUnnamed(Files& files, const SessionKey& key, const Contents& contents,
                            uint64_t file) {
   const std::set<std::string> named = NamedFiles(contents, file);
-  for (const char* directory : {kStateDirectory, kAuditDirectory}) {
-    const std::string path = DirectoryOf(key) + "/" + directory;
-    const absl::StatusOr<std::vector<std::string>> names = files.List(path);
-    if (absl::IsNotFound(names.status())) continue;
-    if (IsLack(names.status())) return absl::OkStatus();
-    RETURN_IF_ERROR(names.status());
-    for (const std::string& name : *names) {
-      std::string relative = directory;
-      relative.append("/").append(name);
-      if (named.contains(relative)) continue;
-      const absl::Status removed = files.RemoveFile(DirectoryOf(key).append("/").append(relative));
-      if (IsLack(removed)) return absl::OkStatus();
-      RETURN_IF_ERROR(removed);
-    }
+  const std::string directory = DirectoryOf(key) + "/" + kStateDirectory;
+  const absl::StatusOr<std::vector<std::string>> names = files.List(directory);
+  if (absl::IsNotFound(names.status()) || IsLack(names.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) {
+    if (named.contains(std::string(kStateDirectory) + "/" + name)) continue;
+    const absl::Status removed = files.RemoveFile(directory + "/" + name);
+    if (IsLack(removed)) return absl::OkStatus();
+    RETURN_IF_ERROR(removed);
   }
   return absl::OkStatus();
 }

@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -33,8 +32,7 @@ using Json = nlohmann::json;
 
 constexpr char kStoreFile[] = "STORE";
 constexpr char kLockFile[] = "lock";
-constexpr int kFormat = 2;
-constexpr int kFirstFormat = 1;  // without the store's time and without a checksum
+constexpr int64_t kFormat = 3;
 constexpr char kChecksum[] = "checksum";
 constexpr uint32_t kOthers = 077;
 
@@ -44,6 +42,13 @@ absl::Status Refused(const std::string& root, const std::string& why) {
 
 absl::Status Failed(const std::string& root, const absl::Status& status) {
   return Refused(root, std::string(status.message()));
+}
+
+absl::Status RefusedFormat(const std::string& root, int64_t format) {
+  return Refused(root, "its files have format " + std::to_string(format) +
+                           ", and this version serves format " + std::to_string(kFormat) +
+                           ": serve them with the version that wrote them, or name an empty "
+                           "directory");
 }
 
 bool IsNetworkFileSystem(const std::string& root) {
@@ -147,22 +152,17 @@ std::string ChecksumOf(Json json) {
   return absl::BytesToHexString(std::string(View(Sha256(Render(json)))));
 }
 
-// In the first format nothing covers what stands there but its shape.
-bool IsWhole(const Json& json) {
-  static const std::set<std::string> kFirstKeys = {"format",   "store_id",   "incarnation", "inode",
-                                                   "birth_ns", "durability", "clean"};
-  std::set<std::string> keys;
-  for (const auto& [key, value] : json.items()) keys.insert(key);
+// The format that the file says it has, whatever else is in it.
+std::optional<int64_t> FormatOf(const Json& json) {
+  if (!json.is_object()) return std::nullopt;
   const auto format = json.find("format");
-  if (format == json.end() || !format->is_number_integer()) return false;
-  if (*format == kFirstFormat) return keys == kFirstKeys;
-  const auto checksum = json.find(kChecksum);
-  return *format == kFormat && checksum != json.end() && *checksum == ChecksumOf(json);
+  if (format == json.end() || !format->is_number_integer()) return std::nullopt;
+  return format->get<int64_t>();
 }
 
-std::optional<RootRecord> Decode(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !IsWhole(json)) return std::nullopt;
+std::optional<RootRecord> Decode(const Json& json) {
+  const auto checksum = json.find(kChecksum);
+  if (checksum == json.end() || *checksum != ChecksumOf(json)) return std::nullopt;
   const auto text_at = [&](const char* key) {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
   };
@@ -201,8 +201,11 @@ absl::StatusOr<RootRecord> LoadOrMake(const RootOptions& options, Files& files,
                       .clean = true};
   }
   if (!text.ok()) return text.status();
-  std::optional<RootRecord> record = Decode(*text);
-  if (!record) return Refused(options.path, "its STORE file is damaged or of another version");
+  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const std::optional<int64_t> format = FormatOf(json);
+  if (format && *format != kFormat) return RefusedFormat(options.path, *format);
+  std::optional<RootRecord> record = format ? Decode(json) : std::nullopt;
+  if (!record) return Refused(options.path, "its STORE file is damaged");
   moved = !SamePlace(*record, info);
   if (moved) {
     if (!options.adopt) {

@@ -1,6 +1,5 @@
-// Rotation: what the journal holds moves into immutable files, and a new journal begins (STORES
-// section 2). Its cost follows what the journal holds, not the history: segments are merged only
-// while they are small.
+// Rotation: the journal is sealed as it is, and a new one begins (docs/formats.md). No item is
+// copied, so its cost follows what was changed since the one before.
 #ifndef HOLDFAST_STORE_FS_ROTATION_H_
 #define HOLDFAST_STORE_FS_ROTATION_H_
 
@@ -23,14 +22,13 @@ struct RotationPlace {
   size_t head_most = 0;  // bytes of head.<g>
 };
 
-// Whether a rotation ended with nothing switched, so that the old files go on: by a lack (IsLack),
-// an item that cannot be read (DATA_LOSS), a head that has no room in its file or an exception
-// (both OUT_OF_RANGE).
+// Whether a rotation or a compaction ended with nothing switched, so that the old files go on: by a
+// lack (IsLack), an item that cannot be read (DATA_LOSS), a head that has no room in its file or an
+// exception (both OUT_OF_RANGE).
 bool WasPutOff(const absl::Status& status);
 
-// Steps 1 and 2: writes the files of the next rotation and switches manifest.json to them.
-// Afterwards ReplaceJournal and RemoveUnnamed follow (steps 3 and 4). After an error
-// that is not WasPutOff nothing is known.
+// Steps 1 and 2: seals the journal and switches manifest.json. Afterwards ReplaceJournal and
+// RemoveUnnamed follow (steps 3 and 4). After an error that is not WasPutOff nothing is known.
 absl::StatusOr<Opened> SwitchFiles(const RotationPlace& place, const Opened& old, absl::Time now);
 
 }  // namespace holdfast::fs

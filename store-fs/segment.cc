@@ -1,7 +1,9 @@
 #include "store-fs/segment.h"
 
+#include "session/limits.h"
 #include "session/status_macros.h"
 #include "store-fs/crc32c.h"
+#include "store-fs/layout.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,154 +13,160 @@
 namespace holdfast::fs {
 namespace {
 
-// Before each item: its size and checksum.
-struct ItemHead {
+// Neighbours that are so near are read together, and so much of a file at once.
+constexpr uint64_t kGapMost = 16 * kKiB;
+constexpr uint64_t kRunMost = kMiB;
+
+// A place in an index. Behind one with a key stand the key and the checksum of both.
+struct Place {
+  uint32_t offset;
   uint32_t size;
   uint32_t crc;
 };
-
-std::string_view AsBytes(const ItemHead& head) {
-  return {reinterpret_cast<const char*>(&head), sizeof head};
-}
+static_assert(sizeof(Place) == kPlaceBytes);
+static_assert(kPlaceBytes + sizeof(RequestKey) + sizeof(uint32_t) == kKeyedPlaceBytes);
 
 absl::Status Unreadable() { return absl::DataLossError("an item is not what was written"); }
 
-// Where `count` items from the one at `index` on begin, and behind them where the last one ends.
-absl::StatusOr<std::vector<uint64_t>> BordersOf(File& file, const SegmentInfo& info, uint64_t index,
-                                                uint64_t count) {
-  const bool to_the_end = index + count == info.count;
-  std::vector<uint64_t> borders(count + (to_the_end ? 0 : 1));
-  const size_t size = borders.size() * sizeof(uint64_t);
-  ASSIGN_OR_RETURN(const std::string bytes, file.Read(info.bytes + index * sizeof(uint64_t), size));
-  if (bytes.size() != size) return Unreadable();
-  std::memcpy(borders.data(), bytes.data(), size);
-  if (to_the_end) borders.push_back(info.bytes);
-  if (borders.back() > info.bytes) return Unreadable();
-  for (size_t at = 1; at < borders.size(); ++at) {
-    if (borders[at] < borders[at - 1] + sizeof(ItemHead)) return Unreadable();
-  }
-  return borders;
+size_t PlaceBytesOf(const SegmentInfo& info) { return info.keyed ? kKeyedPlaceBytes : kPlaceBytes; }
+
+void PutPlace(const Extent& extent, std::string& out) {
+  const Place place{.offset = static_cast<uint32_t>(extent.offset),
+                    .size = static_cast<uint32_t>(extent.size),
+                    .crc = extent.crc};
+  out.append(reinterpret_cast<const char*>(&place), sizeof place);
 }
 
-// How many of the items between `borders` fit into `most` bytes; at least one.
-size_t HowManyFit(const std::vector<uint64_t>& borders, size_t most) {
+// The index's bytes of `count` items from the one at `at` on.
+absl::StatusOr<std::string> ReadIndex(Files& files, const SessionKey& key, const SegmentInfo& info,
+                                      uint64_t at, uint64_t count) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
+                   files.Open(PathOf(key, FileKind::kIndex, info.file), OpenMode::kRead));
+  const size_t each = PlaceBytesOf(info);
+  ASSIGN_OR_RETURN(std::string bytes, file->Read(info.index + at * each, count * each));
+  if (bytes.size() != count * each) return Unreadable();
+  return bytes;
+}
+
+absl::StatusOr<std::vector<Extent>> PlacesOf(Files& files, const SessionKey& key,
+                                             const SegmentInfo& info, uint64_t at, uint64_t count) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadIndex(files, key, info, at, count));
+  std::vector<Extent> extents(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    Place place{};
+    std::memcpy(&place, bytes.data() + i * PlaceBytesOf(info), sizeof place);
+    extents[i] = {.file = info.file, .offset = place.offset, .size = place.size, .crc = place.crc};
+  }
+  return extents;
+}
+
+// How many of the items fit into `most` bytes; at least one.
+size_t HowManyFit(std::span<const Extent> extents, size_t most) {
   size_t fit = 1;
   size_t bytes = 0;
-  for (size_t at = 0; at + 1 < borders.size(); ++at) {
-    bytes += borders[at + 1] - borders[at] - sizeof(ItemHead);
+  for (size_t at = 0; at < extents.size(); ++at) {
+    bytes += extents[at].size;
     if (at > 0 && bytes > most) break;
     fit = at + 1;
   }
   return fit;
 }
 
-// The item that is all of `bytes`, with its head.
-absl::StatusOr<std::string> ItemIn(std::string_view bytes) {
-  ItemHead head{};
-  std::memcpy(&head, bytes.data(), sizeof head);
-  const std::string_view item = bytes.substr(sizeof head);
-  if (head.size != item.size() || head.crc != Crc32c(item)) return Unreadable();
-  return std::string(item);
+// How many extents from the first on are read as one run.
+size_t HowManyNeighbours(std::span<const Extent> extents) {
+  size_t together = 1;
+  for (; together < extents.size(); ++together) {
+    const Extent& last = extents[together - 1];
+    const Extent& next = extents[together];
+    const uint64_t end = last.offset + last.size;
+    if (next.offset < end || next.offset - end > kGapMost) break;
+    if (next.offset + next.size - extents.front().offset > kRunMost) break;
+  }
+  return together;
 }
 
 }  // namespace
 
-Extent SegmentBuilder::Add(std::string_view item) {
-  const ItemHead head{.size = static_cast<uint32_t>(item.size()), .crc = Crc32c(item)};
-  offsets_.push_back(bytes_.size());
-  bytes_.append(AsBytes(head));
-  const uint64_t at = bytes_.size();
-  bytes_.append(item);
-  return {.file = 0, .offset = at, .size = item.size(), .crc = head.crc};
+uint64_t IndexBuilder::Add(std::span<const Extent> items) {
+  const uint64_t begin = bytes_.size();
+  for (const Extent& extent : items) PutPlace(extent, bytes_);
+  return begin;
 }
 
-void SegmentBuilder::Add(std::string_view item, const RequestKey& key) {
-  Add(item);
-  keys_.append(key.data(), key.size());
-}
-
-void SegmentBuilder::AddAll(const SegmentBuilder& other) {
-  keys_.append(other.keys_);
-  const uint64_t behind = bytes_.size();
-  bytes_.append(other.bytes_);
-  for (const uint64_t offset : other.offsets_) offsets_.push_back(behind + offset);
-}
-
-std::string SegmentBuilder::Finish() const {
-  std::string bytes = bytes_;
-  bytes.append(reinterpret_cast<const char*>(offsets_.data()), offsets_.size() * sizeof(uint64_t));
-  if (keys_.empty()) return bytes;
-  const uint32_t crc = Crc32c(keys_);
-  bytes.append(keys_).append(reinterpret_cast<const char*>(&crc), sizeof crc);
-  return bytes;
-}
-
-// Two reads, however many items.
-absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const std::string& path,
-                                                   const SegmentInfo& info, const Part& part) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));
-  const uint64_t index = part.from - info.first;
-  const uint64_t asked = std::min<uint64_t>(part.items, info.count - index);
-  if (asked == 0) return std::vector<std::string>();
-  ASSIGN_OR_RETURN(const std::vector<uint64_t> borders, BordersOf(*file, info, index, asked));
-  const size_t count = HowManyFit(borders, part.bytes);
-  const uint64_t begin = borders.front();
-  ASSIGN_OR_RETURN(const std::string run, file->Read(begin, borders[count] - begin));
-  if (run.size() != borders[count] - begin) return Unreadable();
-  std::vector<std::string> items;
-  items.reserve(count);
-  for (size_t at = 0; at < count; ++at) {
-    const std::string_view bytes(run.data() + borders[at] - begin, borders[at + 1] - borders[at]);
-    ASSIGN_OR_RETURN(items.emplace_back(), ItemIn(bytes));
+uint64_t IndexBuilder::Add(std::span<const Extent> items, std::span<const RequestKey> keys) {
+  const uint64_t begin = bytes_.size();
+  for (size_t at = 0; at < items.size(); ++at) {
+    const size_t from = bytes_.size();
+    PutPlace(items[at], bytes_);
+    bytes_.append(keys[at].data(), keys[at].size());
+    const uint32_t crc = Crc32c(std::string_view(bytes_).substr(from));
+    bytes_.append(reinterpret_cast<const char*>(&crc), sizeof crc);
   }
-  return items;
+  return begin;
 }
 
-absl::StatusOr<std::vector<RequestKey>> ReadKeys(Files& files, const std::string& path,
-                                                 const SegmentInfo& info) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kRead));
-  std::vector<RequestKey> keys(info.count);
-  const size_t size = keys.size() * sizeof(RequestKey);
-  uint32_t crc = 0;
-  const uint64_t at = info.bytes + info.count * sizeof(uint64_t);
-  ASSIGN_OR_RETURN(const std::string bytes, file->Read(at, size + sizeof crc));
-  if (bytes.size() != size + sizeof crc) return Unreadable();
-  std::memcpy(&crc, bytes.data() + size, sizeof crc);
-  if (crc != Crc32c(std::string_view(bytes).substr(0, size))) return Unreadable();
-  std::memcpy(keys.data(), bytes.data(), size);
+absl::StatusOr<std::vector<std::string>> ReadItems(Files& files, const SessionKey& key,
+                                                   const SegmentInfo& info, const Part& part) {
+  const uint64_t at = part.from - info.first;
+  const uint64_t asked = std::min<uint64_t>(part.items, info.count - at);
+  if (asked == 0) return std::vector<std::string>();
+  ASSIGN_OR_RETURN(const std::vector<Extent> extents, PlacesOf(files, key, info, at, asked));
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> log,
+                   files.Open(PathOf(key, FileKind::kLog, info.file), OpenMode::kRead));
+  return ReadExtents(*log, std::span(extents).first(HowManyFit(extents, part.bytes)));
+}
+
+absl::StatusOr<std::vector<Extent>> ReadPlaces(Files& files, const SessionKey& key,
+                                               const SegmentInfo& info) {
+  return PlacesOf(files, key, info, 0, info.count);
+}
+
+absl::StatusOr<std::vector<std::optional<RequestKey>>> ReadKeys(Files& files, const SessionKey& key,
+                                                                const SegmentInfo& info) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadIndex(files, key, info, 0, info.count));
+  std::vector<std::optional<RequestKey>> keys(info.count);
+  for (uint64_t at = 0; at < info.count; ++at) {
+    const std::string_view place =
+        std::string_view(bytes).substr(at * kKeyedPlaceBytes, kKeyedPlaceBytes);
+    uint32_t crc = 0;
+    const std::string_view checked = place.substr(0, kKeyedPlaceBytes - sizeof crc);
+    std::memcpy(&crc, place.data() + checked.size(), sizeof crc);
+    if (Crc32c(checked) != crc) continue;
+    std::memcpy(keys[at].emplace().data(), checked.data() + kPlaceBytes, sizeof(RequestKey));
+  }
   return keys;
 }
 
-absl::StatusOr<std::vector<std::string_view>> ItemsOf(std::string_view bytes,
-                                                      const SegmentInfo& info) {
-  std::vector<std::string_view> items;
-  uint64_t offset = 0;
-  for (uint64_t at = 0; at < info.count; ++at) {
-    if (offset + sizeof(ItemHead) > bytes.size()) return Unreadable();
-    ItemHead head{};
-    std::memcpy(&head, bytes.data() + offset, sizeof head);
-    offset += sizeof head;
-    ASSIGN_OR_RETURN(const std::string_view item,
-                     FindExtent(bytes, {.offset = offset, .size = head.size, .crc = head.crc}));
-    items.push_back(item);
-    offset += head.size;
-  }
-  return items;
-}
-
-absl::StatusOr<std::string_view> FindExtent(std::string_view bytes, const Extent& extent) {
-  if (extent.offset > bytes.size() || extent.size > bytes.size() - extent.offset) {
-    return Unreadable();
-  }
-  const std::string_view found = bytes.substr(extent.offset, extent.size);
-  if (Crc32c(found) != extent.crc) return Unreadable();
-  return found;
-}
-
 absl::StatusOr<std::string> ReadExtent(File& file, const Extent& extent) {
+  // No item is larger than what a frame may hold: a place that says so is damaged.
+  if (extent.size > kFramePayloadBytes) return Unreadable();
   ASSIGN_OR_RETURN(std::string bytes, file.Read(extent.offset, extent.size));
   if (bytes.size() != extent.size || Crc32c(bytes) != extent.crc) return Unreadable();
   return bytes;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadExtents(File& file, std::span<const Extent> extents) {
+  std::vector<std::string> items;
+  items.reserve(extents.size());
+  while (!extents.empty()) {
+    const std::span<const Extent> run = extents.first(HowManyNeighbours(extents));
+    extents = extents.subspan(run.size());
+    if (run.size() == 1) {
+      ASSIGN_OR_RETURN(items.emplace_back(), ReadExtent(file, run.front()));
+      continue;
+    }
+    const uint64_t begin = run.front().offset;
+    ASSIGN_OR_RETURN(const std::string bytes,
+                     file.Read(begin, run.back().offset + run.back().size - begin));
+    for (const Extent& extent : run) {
+      const uint64_t at = extent.offset - begin;
+      if (at + extent.size > bytes.size()) return Unreadable();
+      const std::string_view item = std::string_view(bytes).substr(at, extent.size);
+      if (Crc32c(item) != extent.crc) return Unreadable();
+      items.emplace_back(item);
+    }
+  }
+  return items;
 }
 
 }  // namespace holdfast::fs

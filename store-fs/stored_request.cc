@@ -32,24 +32,20 @@ absl::Status IsOutdated() { return absl::AbortedError("the view of stored replie
 
 class RequestLog {
  public:
-  explicit RequestLog(const RequestSource& source)
-      : source_(source), prefix_(PrefixOf(source.key, FileKind::kRequests)) {}
+  explicit RequestLog(const RequestSource& source) : source_(source) {}
 
   // nullopt: it is not what was written.
   absl::StatusOr<std::optional<RequestRow>> Row(uint64_t number) const {
     // It stood in the journal when the view was made.
     if (number >= log().next) return IsOutdated();
-    const LogFiles where{.files = &source_.files, .journal = nullptr, .prefix = prefix_};
+    const LogFiles where{.files = &source_.files, .journal = nullptr, .key = &source_.key};
     const auto items = ReadLog(where, log(), number, 1, kPageBytes);
     if (!items.ok() && !IsDamage(items.status())) return Unreadable(items.status());
     if (!items.ok()) {
       RETURN_IF_ERROR(CheckCurrent());
     }
     if (!items.ok() || items->empty()) return std::nullopt;
-    std::optional<RequestRow> row = DecodeRequest(items->front());
-    // A former version's times are of the clock for people.
-    if (row && number < source_.view.keyed_from) row->at = absl::UnixEpoch();
-    return row;
+    return DecodeRequest(items->front());
   }
 
   // The ids of all rows before the one of number `end`.
@@ -74,20 +70,20 @@ class RequestLog {
 
  private:
   absl::Status AddIdsOf(const SegmentInfo& info, RequestTable::Ids& ids) const {
-    if (info.first >= source_.view.keyed_from) {
-      const auto keys = ReadKeys(source_.files, prefix_ + std::to_string(info.file), info);
-      if (keys.ok()) {
-        ids.insert(ids.end(), keys->begin(), keys->end());
-        return absl::OkStatus();
-      }
+    auto keys = ReadKeys(source_.files, source_.key, info);
+    if (!keys.ok()) {
       if (!IsDamage(keys.status())) return Unreadable(keys.status());
       RETURN_IF_ERROR(CheckCurrent());
+      keys.emplace(info.count);
     }
-    // Written by a former version, or damaged where the ids stand together: each row has its own.
-    for (uint64_t number = info.first; number < info.first + info.count; ++number) {
-      ASSIGN_OR_RETURN(const std::optional<RequestRow> row, Row(number));
-      ids.push_back(row ? std::optional(KeyOf(row->stamp.id)) : std::nullopt);
+    // Where the index is damaged, each reply still has its own id.
+    for (uint64_t at = 0; at < info.count; ++at) {
+      std::optional<RequestKey>& key = (*keys)[at];
+      if (key) continue;
+      ASSIGN_OR_RETURN(const std::optional<RequestRow> row, Row(info.first + at));
+      if (row) key = KeyOf(row->stamp.id);
     }
+    ids.insert(ids.end(), keys->begin(), keys->end());
     return absl::OkStatus();
   }
 
@@ -98,7 +94,6 @@ class RequestLog {
   [[nodiscard]] const NumberedLog& log() const { return source_.view.log; }
 
   const RequestSource& source_;
-  const std::string prefix_;
 };
 
 }  // namespace
@@ -109,9 +104,9 @@ bool RequestView::HasFilesOf(const RequestView& other) const {
 }
 
 RequestView ViewOf(const Contents& contents) {
+  const NumberedLog& log = contents.request_log;
   return {.requests = contents.requests,
-          .log = contents.request_log,
-          .keyed_from = contents.requests_keyed_from,
+          .log = {.segments = log.segments, .tail = {}, .next = log.tail_first()},
           .end = contents.requests->next()};
 }
 

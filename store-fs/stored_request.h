@@ -22,9 +22,8 @@ namespace holdfast::fs {
 // What is needed of a session to read a stored reply without its lock.
 struct RequestView {
   std::shared_ptr<RequestTable> requests;
-  NumberedLog log;
-  uint64_t keyed_from = 1;  // see Contents::requests_keyed_from
-  uint64_t end = 0;         // the number behind the newest row
+  NumberedLog log;   // without the rows in the journal, which the table has
+  uint64_t end = 0;  // the number behind the newest row
 
   // Whether the same files hold the replies of `other`.
   [[nodiscard]] bool HasFilesOf(const RequestView& other) const;
@@ -44,9 +43,9 @@ struct RequestSource {
 };
 
 // The row of request `id`; nullopt when there is none, or it is older than `oldest`. Reads one item
-// of a segment when it is not among the newest, and the first time the ids of every segment, whose
-// replies it leaves alone. DAMAGED when it is not what was written, UNAVAILABLE when the disk would
-// not say, ABORTED when the view is older than what it names: make another one. Without the
+// of a sealed log when it is not among the newest, and the first time the ids of every segment,
+// whose replies it leaves alone. DAMAGED when it is not what was written, UNAVAILABLE when the disk
+// would not say, ABORTED when the view is older than what it names: make another one. Without the
 // session's lock.
 absl::StatusOr<std::optional<RequestRow>> ReadRequest(const RequestSource& source,
                                                       const RequestId& id, absl::Time oldest);

@@ -31,7 +31,7 @@ from placing import Refused, Staging, main, read_label, write_label
 
 KIND = "files"
 STORE = "STORE"
-STORE_FORMAT = 2
+STORE_FORMAT = 3
 SESSIONS = "t"
 # What a start makes anew.
 LEFT_OUT = {"index", "lock", "tmp", "lost+found"}
@@ -50,7 +50,8 @@ def read_store(root):
     except ValueError:
         raise Refused(f"{root}/{STORE} is damaged: restore it from a backup first") from None
     if facts.get("format") != STORE_FORMAT:
-        raise Refused(f"{root} has format {facts.get('format')}, and this script is for format 2")
+        found = facts.get("format")
+        raise Refused(f"{root} has format {found}, and this script is for format {STORE_FORMAT}")
     return text, facts
 
 

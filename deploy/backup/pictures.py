@@ -3,10 +3,11 @@
 docs/formats.md has the formats. What is relied upon:
 
 - Only journals, tombstones.log and watermarks are written in place. Every other file is written
-  once, before something names it.
-- A rotation replaces manifest.json before it removes a file that the one before named. While
-  manifest.json stays the same, and journal.log the same file, every file that they name is there;
-  and a file that is open stays readable when it is removed.
+  once, before something names it; a sealed log is a journal that nothing is appended to any more,
+  and may lose the zeros behind its end.
+- A rotation or a compaction replaces manifest.json before it removes a file that the one before
+  named. While manifest.json stays the same, and journal.log the same file, every file that they
+  name is there; and a file that is open stays readable when it is removed.
 - What a journal holds up to its watermark is durable and does not change. The watermark is written
   before the acknowledgement. What stands behind it may be half written.
 """

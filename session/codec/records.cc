@@ -174,6 +174,18 @@ std::optional<JournalEntry> DecodeEntry(std::string_view bytes) {
   return Finish(in, std::move(entry));
 }
 
+std::string_view SlotRecordIn(std::string_view entry) {
+  Decoder in = Open(entry);
+  in.Number();  // turn
+  in.Number();  // number
+  in.Number();  // kind
+  in.Text();    // ref
+  in.Text();    // data
+  in.Number();  // journal number
+  const std::string_view slot = in.Text();
+  return in.Done() ? slot : std::string_view();
+}
+
 std::string EncodeEvent(const Event& event) {
   Encoder out = Begin();
   out.Number(event.seq.value()).Text(event.name).Number(event.revision.value());

@@ -24,6 +24,8 @@ std::optional<Slot> DecodeSlot(std::string_view bytes);
 
 std::string EncodeEntry(const JournalEntry& entry);
 std::optional<JournalEntry> DecodeEntry(std::string_view bytes);
+// The slot record that an entry's record ends with; empty when the entry has no slot, or is none.
+std::string_view SlotRecordIn(std::string_view entry);
 
 std::string EncodeEvent(const Event& event);
 std::optional<Event> DecodeEvent(std::string_view bytes);

@@ -4,14 +4,17 @@
 #include "session/refusal.h"
 #include "session/sessions.h"
 #include "store-fs/change_record.h"
+#include "store-fs/crc32c.h"
 #include "store-fs/frame.h"
 #include "store-fs/fs_store.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest.h"
 #include "store-fs/recovery.h"
+#include "store-fs/segment.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_files.h"
+#include "tests/support/sealed_items.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/temp_dir.h"
 
@@ -108,25 +111,38 @@ class AuditOnDisk : public ::testing::Test {
     const StoreId store = *StoreId::Parse(StoreOf());
     fs::Manifest manifest = *fs::DecodeManifest(disk_.Read(PathOf("manifest.json")), key_, store);
     fs::Contents contents = *fs::DecodeContents(disk_.Read(PathOf("state/head.1")));
-    fs::SegmentInfo& info = contents.audits.segments.at(0);
-    const std::string bytes = disk_.Read(PathOf("audit/records.1"));
+    std::string log = disk_.Read(PathOf("state/log.1"));
     Records records;
-    const auto items = fs::ItemsOf(bytes, info);
-    ASSERT_TRUE(items.ok());
-    for (const std::string_view item : *items) records.emplace_back(item);
+    for (const ItemPlace& place : AuditPlaces()) {
+      records.push_back(log.substr(place.offset, place.size));
+    }
     ASSERT_EQ(records.size(), kRecords);
     act(records);
-    fs::SegmentBuilder builder;
-    for (const std::string& record : records) builder.Add(record);
-    info.count = builder.count();
-    info.bytes = builder.bytes();
+    // Behind the sealed journal, with places behind those that there are.
+    std::vector<fs::Extent> places;
+    for (const std::string& record : records) {
+      places.push_back(
+          {.file = 1, .offset = log.size(), .size = record.size(), .crc = fs::Crc32c(record)});
+      log += record;
+    }
+    fs::IndexBuilder builder;
+    builder.Add(places);
+    std::string index = disk_.Read(PathOf("state/index.1"));
+    fs::SegmentInfo& info = contents.audits.segments.at(0);
+    info.index = index.size();
+    info.count = records.size();
     contents.audits.next = info.first + info.count;
     if (info.count == 0) contents.audits.segments.clear();
-    disk_.Write(PathOf("audit/records.1"), builder.Finish());
+    disk_.Write(PathOf("state/log.1"), log);
+    disk_.Write(PathOf("state/index.1"), index + builder.bytes());
     const std::string head = fs::EncodeContents(contents);
     manifest.head_digest = Sha256(head);
     disk_.Write(PathOf("state/head.1"), head);
     disk_.Write(PathOf("manifest.json"), fs::EncodeManifest(manifest, contents.head));
+  }
+
+  std::vector<ItemPlace> AuditPlaces() {
+    return SealedItems(*disk_.Open(), key_, &fs::Contents::audits);
   }
 
   std::string StoreOf() {
@@ -227,26 +243,21 @@ TEST_F(AuditOnDisk, AForgedJournalIsSeenByTheChainAlone) {
 
 TEST_F(AuditOnDisk, AByteChangedInASegmentNamesItsRecord) {
   Fill(kRecords);
-  const std::string path = PathOf("audit/records.1");
+  const std::string path = PathOf("state/log.1");
   const std::string whole = disk_.Read(path);
-  size_t place = 0;
+  const std::vector<ItemPlace> places = AuditPlaces();
+  ASSERT_EQ(places.size(), kRecords);
+  // Every byte of a record, and the log cut off there: the record is named, and nothing breaks.
   for (size_t record = 1; record <= kRecords; ++record) {
-    place = whole.find("SessionLifecycle", place) + 1;
-    std::string bytes = whole;
-    bytes[place] = static_cast<char>(bytes[place] ^ 0x10);
-    disk_.Write(path, bytes);
-    EXPECT_EQ(Verdict(), std::to_string(record));
-  }
-  // Anywhere in the records, and cut anywhere in them: something is bad, and nothing breaks. The
-  // index behind them holds no part of a record.
-  const size_t records_end = whole.size() - kRecords * sizeof(uint64_t);
-  for (size_t at = 0; at < records_end; ++at) {
-    std::string bytes = whole;
-    bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
-    disk_.Write(path, bytes);
-    EXPECT_NE(Verdict(), kSound) << at;
-    disk_.Write(path, whole.substr(0, at));
-    EXPECT_NE(Verdict(), kSound) << at;
+    const ItemPlace& place = places[record - 1];
+    for (uint64_t at = place.offset; at < place.offset + place.size; ++at) {
+      std::string bytes = whole;
+      bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
+      disk_.Write(path, bytes);
+      EXPECT_EQ(Verdict(), std::to_string(record)) << at;
+      disk_.Write(path, whole.substr(0, at));
+      EXPECT_EQ(Verdict(), std::to_string(record)) << at;
+    }
   }
 }
 

@@ -168,8 +168,9 @@ TEST_F(Damage, AHeadFileWithAByteFlippedIsRefused) {
 
 TEST_F(Damage, ADamagedMessageFailsItsOwnReadAlone) {
   Fill(7);
-  const std::string path = PathOf("state/messages.1");
-  disk_.Write(path, Flip(disk_.Read(path), 12));
+  const std::string path = PathOf("state/log.1");
+  const std::string bytes = disk_.Read(path);
+  disk_.Write(path, Flip(bytes, bytes.find("message 1")));
   const auto store = Open();
   ASSERT_TRUE(store->Init().ok());
   EXPECT_TRUE(store->LoadForDecision(key_, std::nullopt).ok());
@@ -183,7 +184,7 @@ TEST_F(Damage, ADamagedMessageFailsItsOwnReadAlone) {
 
 TEST_F(Damage, ADamagedSlotIsMarkedAndTheOthersAreRead) {
   Fill(7);
-  const std::string path = PathOf("state/slots.1");
+  const std::string path = PathOf("state/log.1");
   const std::string bytes = disk_.Read(path);
   disk_.Write(path, Flip(bytes, bytes.rfind("memory")));
   const auto store = Open();

@@ -1,12 +1,14 @@
 // A store with each kind of damage, asked by every method: what is damaged is refused by the calls
 // that need it, and every other call is answered as by the whole store.
 #include "session/refusal.h"
+#include "store-fs/contents.h"
 #include "store-fs/fs_store.h"
 #include "store-fs/recovery.h"
 #include "tests/faults/session_picture.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_files.h"
+#include "tests/support/sealed_items.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/wait.h"
@@ -45,29 +47,26 @@ constexpr char kAlpha[] = "alpha ";
 
 const Row kRows[] = {
     {.name = "AMessage",
-     .file = "state/messages.1",
+     .file = "state/log.1",
      .around = "question 0",
      .refused = "alpha messages behind 0"},
     {.name = "ASlot",
-     .file = "state/slots.1",
+     .file = "state/log.1",
      .around = "scratched",
      .refused = "alpha slot scratch"},
     {.name = "AnEvent",
-     .file = "state/events.1",
+     .file = "state/log.1",
      .around = "SessionCreated",
      .refused = "alpha events behind 0"},
     {.name = "AnEntry",
-     .file = "state/entries.1",
+     .file = "state/log.1",
      .around = "thinking 0",
      .refused = "alpha entries behind 1"},
     {.name = "AnAuditRecord",
-     .file = "audit/records.1",
+     .file = "state/log.1",
      .around = "audited 0",
      .refused = "alpha audit behind 0"},
-    {.name = "AReply",
-     .file = "state/requests.1",
-     .around = "$request",
-     .refused = "alpha reply $"},
+    {.name = "AReply", .file = "state/log.1", .around = "$request", .refused = "alpha reply $"},
     {.name = "AnUpload", .file = "$upload", .around = "streamed", .refused = "alpha staged "},
     {.name = "TheHeadFile",
      .file = "state/head.1",
@@ -181,16 +180,20 @@ class DamagedParts : public ::testing::TestWithParam<Row> {
     const std::string path =
         name.front() == '/' ? name.substr(1) : fs::DirectoryOf(Key("alpha")) + "/" + name;
     std::string bytes = disk_.Read(path);
-    const std::string text = row.around == "$request" ? RequestInSegment().value() : row.around;
-    const size_t at = bytes.find(text);
+    const bool of_reply = row.around == "$request";
+    const std::string text = of_reply ? RequestInSegment().value() : row.around;
+    const size_t at = bytes.find(text, of_reply ? PlaceOfReply() : 0);
     ASSERT_NE(at, std::string::npos) << path << " does not hold " << text;
     char& byte = bytes.at(at + text.size());
     byte = static_cast<char>(byte ^ kFlip);
     disk_.Write(path, bytes);
   }
 
-  // A request whose reply stands in the first segment.
+  // A request whose reply stands in the sealed log, and where the reply begins.
   [[nodiscard]] const RequestId& RequestInSegment() const { return subjects_[0].requests[2]; }
+  uint64_t PlaceOfReply() {
+    return SealedItems(*disk_.Open(), Key("alpha"), &fs::Contents::request_log).at(2).offset;
+  }
 
   const Picture& whole() const { return whole_; }
   [[nodiscard]] const absl::Status& opened() const { return opened_; }

@@ -9,6 +9,7 @@
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/memory_files.h"
+#include "tests/support/sealed_items.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/temp_dir.h"
 
@@ -27,7 +28,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr size_t kRotateChanges = 4;
-constexpr int kChanges = 90;  // many rotations, and segments that were merged
+constexpr int kChanges = 90;  // many rotations
 
 class RequestTableTest : public ::testing::Test {
  protected:
@@ -176,9 +177,10 @@ class RequestLog : public ::testing::Test {
     options.root = root_ / "root";
     options.rotate_changes = kRotateChanges;
     options.wrap_files = BreakBy(disk_, [this](const FileOperation& asked) {
-      const bool of_requests = asked.path.find("/requests.") != std::string::npos;
-      if (of_requests && asked.name == "open") ++opened_;
-      if (of_requests && asked.name == "read") ++read_;
+      const bool of_index = asked.path.find("/index.") != std::string::npos;
+      const bool of_log = asked.path.find("/log.") != std::string::npos;
+      if (of_index && asked.name == "open") ++opened_;
+      if ((of_index || of_log) && asked.name == "read") ++read_;
       return absl::OkStatus();
     });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
@@ -198,16 +200,21 @@ class RequestLog : public ::testing::Test {
     }
   }
   Revision RevisionNow() { return store_->LoadForDecision(key_, std::nullopt)->head.revision; }
-  // The segments of replies that there are, oldest first.
-  std::vector<std::string> Segments() {
-    std::vector<std::string> paths;
-    for (int file = 1; file <= kChanges; ++file) {
-      const std::string path = fs::PrefixOf(key_, fs::FileKind::kRequests) + std::to_string(file);
-      if (!disk_.Read(path).empty()) paths.push_back(path);
+  // The sealed logs that there are, oldest first.
+  std::vector<uint64_t> Sealed() {
+    std::vector<uint64_t> files;
+    const fs::Contents contents = SealedContents(*disk_.Open(), key_);
+    for (const fs::SealedLog& log : contents.sealed) {
+      files.push_back(log.file);
     }
-    return paths;
+    return files;
   }
-  std::string NewestSegment() { return Segments().back(); }
+  std::string LogOf(uint64_t file) { return fs::PathOf(key_, fs::FileKind::kLog, file); }
+  std::string IndexOf(uint64_t file) { return fs::PathOf(key_, fs::FileKind::kIndex, file); }
+  // A reply in the oldest sealed log.
+  ItemPlace OldestReply() {
+    return SealedItems(*disk_.Open(), key_, &fs::Contents::request_log).front();
+  }
   void FlipByte(const std::string& path, size_t at) {
     std::string bytes = disk_.Read(path);
     bytes.at(at) = static_cast<char>(bytes.at(at) ^ 0x10);
@@ -238,8 +245,8 @@ class RequestLog : public ::testing::Test {
   std::unique_ptr<SessionStore> store_;
   std::vector<Change> sent_;
   std::vector<Revision> revisions_;
-  size_t opened_ = 0;  // segments of replies
-  size_t read_ = 0;    // reads of them
+  size_t opened_ = 0;  // indexes
+  size_t read_ = 0;    // reads of them, and of sealed logs
 };
 
 TEST_F(RequestLog, EveryRepeatIsAnsweredAsTheFirstTime) {
@@ -259,7 +266,7 @@ TEST_F(RequestLog, ADayLaterTheyAreForgotten) {
 }
 
 TEST_F(RequestLog, AReplyThatCannotBeReadIsDamageAndNeverASecondEffect) {
-  const std::string path = NewestSegment();
+  const std::string path = LogOf(Sealed().back());
   std::string bytes = disk_.Read(path);
   ASSERT_THAT(bytes, ::testing::Not(IsEmpty()));
   for (char& byte : bytes) byte = static_cast<char>(byte ^ 0x10);
@@ -288,10 +295,14 @@ TEST_F(RequestLog, TheFirstTouchReadsNoneAndTheFirstRequestTheirIdsAlone) {
   opened_ = 0;
   read_ = 0;
   ASSERT_TRUE(store_->LoadForDecision(key_, std::nullopt).ok());
-  ASSERT_TRUE(store_->ReadEvents(key_, EventSeq(), {.items = 1, .bytes = 1}).ok());
   EXPECT_EQ(opened_ + read_, 0U);
+  ASSERT_TRUE(store_->ReadEvents(key_, EventSeq(), {.items = 1, .bytes = 1}).ok());
+  EXPECT_EQ(opened_, 1U);
+  EXPECT_EQ(read_, 2U) << "the event's place, and the event";
+  opened_ = 0;
+  read_ = 0;
   ASSERT_TRUE(store_->Commit(changes_.Update({{"title", "new"}})).ok());
-  const size_t segments = Segments().size();
+  const size_t segments = Sealed().size();
   ASSERT_GT(segments, 1U);
   EXPECT_EQ(opened_, segments);
   EXPECT_EQ(read_, segments) << "one read of the ids each, however many replies there are";
@@ -299,25 +310,31 @@ TEST_F(RequestLog, TheFirstTouchReadsNoneAndTheFirstRequestTheirIdsAlone) {
   EXPECT_EQ(read_, segments);
 }
 
-// One bad byte, wherever in a segment of replies it is: the session goes on, and no other repeat
-// than those whose reply it is in, or whose place in the file, is refused.
+// One bad byte, wherever in a sealed log or its index it is: the session goes on, and no other
+// repeat than the one whose reply it is in, or the place of that reply, is refused.
 TEST_F(RequestLog, OneBadByteFailsItsOwnRepeatAlone) {
-  const std::string path = Segments().front();
-  const std::string whole = disk_.Read(path);
-  for (size_t at = 0; at < whole.size(); at += 37) {
-    store_->Dispose();
+  size_t refused = 0;
+  for (const std::string& path : {LogOf(Sealed().front()), IndexOf(Sealed().front())}) {
+    const std::string whole = disk_.Read(path);
+    for (size_t at = 0; at < whole.size(); at += 37) {
+      store_->Dispose();
+      disk_.Write(path, whole);
+      FlipByte(path, at);
+      Open();
+      const size_t of_this_byte = Refused().size();
+      EXPECT_LE(of_this_byte, 1U) << path << " byte " << at;
+      EXPECT_EQ(RevisionNow(), revisions_.back()) << path << " byte " << at;
+      refused += of_this_byte;
+    }
     disk_.Write(path, whole);
-    FlipByte(path, at);
-    Open();
-    EXPECT_LE(Refused().size(), 2U) << "byte " << at;
-    EXPECT_EQ(RevisionNow(), revisions_.back()) << "byte " << at;
   }
-  disk_.Write(path, whole);
+  EXPECT_GT(refused, 0U);
 }
 
 TEST_F(RequestLog, TheSessionGoesOnBesideADamagedReply) {
   store_->Dispose();
-  FlipByte(NewestSegment(), 20);
+  const ItemPlace reply = OldestReply();
+  FlipByte(reply.path, reply.offset + reply.size / 2);
   Open();
   const std::vector<size_t> refused = Refused();
   ASSERT_THAT(refused, SizeIs(1));
@@ -331,9 +348,9 @@ TEST_F(RequestLog, TheSessionGoesOnBesideADamagedReply) {
 }
 
 // Nobody knows which ids stood in it, so a new request could be one of them.
-TEST_F(RequestLog, WithoutASegmentNoRequestActsUntilItsTimeIsOver) {
+TEST_F(RequestLog, WithoutItsIndexNoRequestActsUntilItsTimeIsOver) {
   store_->Dispose();
-  disk_.Write(NewestSegment(), "");
+  disk_.Write(IndexOf(Sealed().back()), "");
   Open();
   ASSERT_TRUE(store_->LoadForDecision(key_, std::nullopt).ok());
   const auto next = store_->Commit(changes_.Update({{"title", "new"}}));

@@ -147,7 +147,7 @@ class StalledRead : public ::testing::Test {
 
 TEST_F(StalledRead, ServesOtherSessionsWhenALoadReadsStoredRequests) {
   Touch();
-  held_.Hold("read", "/requests.");
+  held_.Hold("read", "/index.");
   {
     WorkerPool pool({.workers = kWorkers, .queued = 1000, .on_core = kCores});
     SubmitLoad(pool);
@@ -163,7 +163,7 @@ TEST_F(StalledRead, ServesOtherSessionsWhenALoadReadsStoredRequests) {
 
 TEST_F(StalledRead, ServesOtherSessionsWhenACommitReadsStoredRequests) {
   Touch();
-  held_.Hold("read", "/requests.");
+  held_.Hold("read", "/index.");
   std::atomic<int> repeated = 0;
   {
     WorkerPool pool({.workers = kWorkers, .queued = 1000, .on_core = kCores});
@@ -183,7 +183,7 @@ TEST_F(StalledRead, ServesOtherSessionsWhenACommitReadsStoredRequests) {
 TEST_F(StalledRead, RejectsCallsBeyondTheBoundWhenTheRequestsOfASessionCannotBeRead) {
   Touch();
   constexpr size_t kLoads = 3 * kWaitersPerSession;
-  held_.Hold("read", "/requests.");
+  held_.Hold("read", "/index.");
   std::atomic<size_t> rejected = 0;
   {
     WorkerPool pool({.workers = kWorkers, .queued = 1000});

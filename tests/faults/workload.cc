@@ -9,7 +9,6 @@
 namespace holdfast::test {
 namespace {
 
-constexpr int kRounds = 6;
 constexpr int kStreamedRound = 1;
 constexpr int kBrief = 8;  // sessions that live for one turn and are deleted
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 24};
@@ -151,7 +150,7 @@ absl::Status Workload::Bury(SessionStore& store, Session& session) {
 absl::Status Workload::Run(SessionStore& store) {
   for (const char* name : {"first", "second", "third"}) {
     sessions_.push_back({.name = name});
-    RETURN_IF_ERROR(Live(store, sessions_.back(), kRounds));
+    RETURN_IF_ERROR(Live(store, sessions_.back(), rounds_));
   }
   RETURN_IF_ERROR(Bury(store, sessions_[1]));
   for (int at = 0; at < kBrief; ++at) {

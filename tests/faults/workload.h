@@ -32,7 +32,8 @@ std::string Words(const Found& found);
 
 class Workload {
  public:
-  explicit Workload(Random& random) : random_(random) {}
+  // Of `rounds` turns in each session that is not deleted at once.
+  explicit Workload(Random& random, int rounds = 6) : random_(random), rounds_(rounds) {}
 
   // Runs until the end or the first change that is not acknowledged; answers that one's status.
   absl::Status Run(SessionStore& store);
@@ -68,6 +69,7 @@ class Workload {
   absl::Status Do(SessionStore& store, Session& session, const Change& change, const Found& after);
 
   Random& random_;
+  const int rounds_;
   std::vector<Session> sessions_;
   bool finished_ = false;
   bool audited_ = false;

@@ -2,8 +2,14 @@
 // each time, the server goes on, and a session with a damaged item can be resumed.
 #include "holdfast/v1/store_service.grpc.pb.h"
 #include "session/limits.h"
+#include "store-fs/contents.h"
+#include "store-fs/files.h"
+#include "store-fs/layout.h"
+#include "store-fs/numbered_log.h"
+#include "tests/support/changes.h"
 #include "tests/support/channel.h"
 #include "tests/support/requests.h"
+#include "tests/support/sealed_items.h"
 #include "tests/support/server_process.h"
 #include "tests/support/streamed_commit.h"
 #include "tests/support/temp_dir.h"
@@ -14,6 +20,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -27,21 +35,24 @@ namespace {
 
 using Stub = WireClient::Stub;
 
-// What is damaged in a session of its own, and the file that holds it.
+using Log = fs::NumberedLog fs::Contents::*;
+
+// What is damaged in a session of its own: an item of a log, the slot "memory", or a file.
 struct Kind {
   std::string name;
-  std::string file;    // the path's end begins with it
+  Log log = nullptr;
+  std::string file;    // the path's end begins with it; empty: a sealed log
   std::string behind;  // the byte behind the last one of these is changed; empty: an early one
 };
 
 const std::vector<Kind> kKinds = {
-    {.name = "message", .file = "state/messages."},
-    {.name = "slot", .file = "state/slots.", .behind = "memory"},
-    {.name = "entry", .file = "state/entries."},
-    {.name = "event", .file = "state/events."},
-    {.name = "audit", .file = "audit/records."},
+    {.name = "message", .log = &fs::Contents::messages},
+    {.name = "slot"},
+    {.name = "entry", .log = &fs::Contents::entries},
+    {.name = "event", .log = &fs::Contents::events},
+    {.name = "audit", .log = &fs::Contents::audits},
     {.name = "staged", .file = "state/upload.", .behind = "sssssssss"},
-    {.name = "reply", .file = "state/requests."},
+    {.name = "reply", .log = &fs::Contents::request_log},
     {.name = "head", .file = "state/head."},
     {.name = "manifest", .file = "manifest.json"},
     {.name = "frame", .file = "journal.log"},
@@ -113,8 +124,46 @@ class DamagedReads : public ::testing::Test {
     slot.set_data(data);
   }
 
-  // Every file of this kind in the session's directory.
   void Damage(const Kind& kind) {
+    if (!kind.file.empty()) return DamageFiles(kind);
+    const std::vector<test::ItemPlace> places = PlacesOf(kind);
+    EXPECT_FALSE(places.empty()) << kind.name;
+    for (const test::ItemPlace& place : places) DamageAt(place);
+  }
+
+  // The first item of its log, or every version of the slot "memory".
+  std::vector<test::ItemPlace> PlacesOf(const Kind& kind) {
+    const SessionKey key = test::Key(IdOf(kind.name));
+    const auto files = fs::OpenFiles(folder_.path() / "data");
+    EXPECT_TRUE(files.ok()) << files.status();
+    if (!files.ok()) return {};
+    if (kind.log != nullptr) {
+      std::vector<test::ItemPlace> items = test::SealedItems(**files, key, kind.log);
+      items.resize(std::min<size_t>(items.size(), 1));
+      return items;
+    }
+    std::vector<test::ItemPlace> places;
+    const fs::Contents contents = test::SealedContents(**files, key);
+    for (const fs::SlotVersion& version : contents.slots) {
+      if (version.meta.owner != "memory") continue;
+      places.push_back({.path = fs::PathOf(key, fs::FileKind::kLog, version.where.file),
+                        .offset = version.where.offset,
+                        .size = version.where.size});
+    }
+    return places;
+  }
+
+  // A byte in the middle.
+  void DamageAt(const test::ItemPlace& place) {
+    const std::string path = folder_.path() / "data" / place.path;
+    std::string bytes = test::ReadFile(path);
+    const size_t at = place.offset + place.size / 2;
+    bytes.at(at) = static_cast<char>(bytes.at(at) ^ 1);
+    test::WriteFile(path, bytes);
+  }
+
+  // Every file of this kind in the session's directory.
+  void DamageFiles(const Kind& kind) {
     int damaged = 0;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
       const std::string path = entry.path();

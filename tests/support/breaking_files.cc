@@ -77,6 +77,10 @@ class BreakingFiles final : public fs::Files {
     RETURN_IF_ERROR(fault_({"rename", to}));
     return files_->Rename(from, to);
   }
+  absl::Status Link(const std::string& from, const std::string& to) override {
+    RETURN_IF_ERROR(fault_({"link", to}));
+    return files_->Link(from, to);
+  }
   absl::Status RemoveFile(const std::string& path) override {
     RETURN_IF_ERROR(fault_({"remove", path}));
     return files_->RemoveFile(path);

@@ -121,6 +121,17 @@ class MemoryFiles final : public fs::Files {
     return absl::OkStatus();
   }
 
+  absl::Status Link(const std::string& from, const std::string& to) override {
+    RETURN_IF_ERROR(shared_->before("link", to));
+    const absl::MutexLock lock(shared_->mutex.get());
+    ASSIGN_OR_RETURN(const auto source, Find(from));
+    ASSIGN_OR_RETURN(const auto target, Find(to));
+    if (source.second == nullptr) return absl::NotFoundError(from);
+    if (target.second != nullptr) return absl::AlreadyExistsError(to);
+    target.first->names[LastName(to)] = source.second;
+    return absl::OkStatus();
+  }
+
   absl::Status RemoveFile(const std::string& path) override { return Remove(path); }
   absl::Status RemoveDirectory(const std::string& path) override { return Remove(path); }
 
@@ -129,7 +140,9 @@ class MemoryFiles final : public fs::Files {
     const absl::MutexLock lock(shared_->mutex.get());
     ASSIGN_OR_RETURN(const auto place, Find(path));
     if (place.second == nullptr) return absl::NotFoundError(path);
-    if (!shared_->missing.of_directories) place.second->durable_names = place.second->names;
+    const MissingSyncs& missing = shared_->missing;
+    const bool forgotten = missing.of_directories && path.ends_with(missing.directories_ending);
+    if (!forgotten) place.second->durable_names = place.second->names;
     return absl::OkStatus();
   }
 

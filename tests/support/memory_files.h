@@ -45,6 +45,7 @@ inline constexpr CutKind kCuts[] = {CutKind::kKilled,    CutKind::kNothing, CutK
 struct MissingSyncs {
   bool of_files = false;
   bool of_directories = false;
+  std::string directories_ending;  // of these alone; empty: of all
 };
 
 class MemoryDisk {

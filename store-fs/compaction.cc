@@ -1,0 +1,272 @@
+#include "store-fs/compaction.h"
+
+#include "session/codec/records.h"
+#include "session/limits.h"
+#include "session/status_macros.h"
+#include "store-fs/crc32c.h"
+#include "store-fs/layout.h"
+#include "store-fs/manifest_switch.h"
+#include "store-fs/root.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace holdfast::fs {
+namespace {
+
+// What a compaction keeps in memory and writes at most.
+constexpr uint64_t kCompactedMost = 16 * kMiB;
+// Small logs are joined in groups of so many of like size, up to so many bytes: so the number of
+// files grows with bytes, and an item is copied a few times and then never again.
+constexpr size_t kJoinFanout = 8;
+constexpr uint64_t kJoinMost = 4 * kMiB;
+
+struct Candidate {
+  uint64_t file = 0;
+  uint64_t live = 0;
+  bool mostly_dead = false;
+  bool readable = true;
+};
+
+std::vector<Candidate> CandidatesOf(const Contents& contents,
+                                    const std::set<uint64_t>& unreadable) {
+  std::map<uint64_t, uint64_t> live = contents.LiveBytes();
+  std::vector<Candidate> candidates;
+  for (const SealedLog& log : contents.sealed) {
+    const uint64_t bytes = live[log.file];
+    candidates.push_back({.file = log.file,
+                          .live = bytes,
+                          .mostly_dead = 2 * bytes < log.bytes,
+                          .readable = !unreadable.contains(log.file)});
+  }
+  return candidates;
+}
+
+// The oldest one, and the neighbours that fit.
+std::set<uint64_t> MostlyDead(const std::vector<Candidate>& candidates) {
+  std::set<uint64_t> chosen;
+  uint64_t bytes = 0;
+  for (const Candidate& log : candidates) {
+    const bool fits = log.mostly_dead && log.readable && bytes + log.live <= kCompactedMost;
+    if (!fits && !chosen.empty()) break;
+    if (!fits) continue;
+    chosen.insert(log.file);
+    bytes += log.live;
+  }
+  return chosen;
+}
+
+// The newest full group of like size, and with the log that it makes together the next larger
+// group, if that is full too. A larger log waits for its own group: joined with every small one, it
+// would be written again with each.
+std::set<uint64_t> SmallOnes(const std::vector<Candidate>& candidates) {
+  std::set<uint64_t> group;
+  std::set<uint64_t> chosen;
+  size_t members = 0;
+  uint64_t size = 0;
+  uint64_t bytes = 0;
+  for (auto log = candidates.rbegin(); log != candidates.rend(); ++log) {
+    const bool like = members == 0 || log->live <= size * kJoinFanout / 2;
+    if (!like || !log->readable || bytes + log->live > kJoinMost) break;
+    if (members == 0) size = log->live;
+    bytes += log->live;
+    group.insert(log->file);
+    if (++members < kJoinFanout) continue;
+    chosen = group;
+    members = 1;
+    size = bytes;
+  }
+  return chosen;
+}
+
+std::string TmpPathOf(const Manifest& manifest, const char* what) {
+  return std::string(kTmp) + "/" + manifest.uid.value() + what;
+}
+std::string LogInTmp(const Manifest& manifest) { return TmpPathOf(manifest, ".log"); }
+std::string IndexInTmp(const Manifest& manifest) { return TmpPathOf(manifest, ".index"); }
+
+}  // namespace
+
+std::set<uint64_t> ChooseLogs(const Contents& contents, const std::set<uint64_t>& unreadable) {
+  const std::vector<Candidate> candidates = CandidatesOf(contents, unreadable);
+  std::set<uint64_t> chosen = MostlyDead(candidates);
+  return chosen.empty() ? SmallOnes(candidates) : chosen;
+}
+
+// Copies what is kept of the sources.
+class CompactedLog::Writer {
+ public:
+  Writer(Files& files, const SessionKey& key, CompactedLog& out)
+      : files_(files), key_(key), out_(out) {}
+
+  // The log that was being read.
+  [[nodiscard]] uint64_t source() const { return source_; }
+
+  absl::Status Copy(const Contents& contents) {
+    for (const NumberedLog* log : contents.Logs()) {
+      RETURN_IF_ERROR(CopyLog(*log));
+    }
+    for (const auto* versions : {&contents.slots, &contents.pending}) {
+      for (const SlotVersion& version : *versions) {
+        RETURN_IF_ERROR(CopySlot(version.where));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Write(const Manifest& manifest) const {
+    RETURN_IF_ERROR(WriteOver(files_, LogInTmp(manifest), log_));
+    return WriteOver(files_, IndexInTmp(manifest), index_.bytes());
+  }
+
+  [[nodiscard]] uint64_t bytes() const { return log_.size(); }
+
+ private:
+  absl::Status CopyLog(const NumberedLog& log) {
+    std::optional<SegmentInfo> first;
+    std::vector<Extent> places;
+    std::vector<RequestKey> keys;
+    for (const SegmentInfo& info : log.segments) {
+      if (!out_.sources_.contains(info.file)) continue;
+      RETURN_IF_ERROR(CopyItems(info, places, keys));
+      out_.joined_by_source_[{info.file, info.index}] = out_.joined_.size();
+      if (!first) first = info;
+    }
+    if (!first) return absl::OkStatus();
+    out_.joined_.push_back({.first = first->first,
+                            .count = places.size(),
+                            .index = first->keyed ? index_.Add(places, keys) : index_.Add(places),
+                            .keyed = first->keyed});
+    return absl::OkStatus();
+  }
+
+  absl::Status CopyItems(const SegmentInfo& info, std::vector<Extent>& places,
+                         std::vector<RequestKey>& keys) {
+    source_ = info.file;
+    ASSIGN_OR_RETURN(const std::vector<Extent> from, ReadPlaces(files_, key_, info));
+    ASSIGN_OR_RETURN(File * log, Open(info.file));
+    ASSIGN_OR_RETURN(const std::vector<std::string> items, ReadExtents(*log, from));
+    for (const std::string& item : items) places.push_back(Append(item));
+    if (!info.keyed) return absl::OkStatus();
+    for (const std::string& item : items) {
+      const std::optional<RequestRow> row = DecodeRequest(item);
+      if (!row) return absl::DataLossError("a stored reply is not what was written");
+      keys.push_back(KeyOf(row->stamp.id));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CopySlot(const Extent& from) {
+    if (!out_.sources_.contains(from.file)) return absl::OkStatus();
+    source_ = from.file;
+    ASSIGN_OR_RETURN(File * log, Open(from.file));
+    ASSIGN_OR_RETURN(const std::string slot, ReadExtent(*log, from));
+    out_.slots_[{from.file, from.offset}] = Append(slot);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<File*> Open(uint64_t file) {
+    std::unique_ptr<File>& log = open_[file];
+    if (log == nullptr) {
+      ASSIGN_OR_RETURN(log, files_.Open(PathOf(key_, FileKind::kLog, file), OpenMode::kRead));
+    }
+    return log.get();
+  }
+
+  Extent Append(std::string_view item) {
+    const Extent extent{.file = 0, .offset = log_.size(), .size = item.size(), .crc = Crc32c(item)};
+    log_.append(item);
+    return extent;
+  }
+
+  Files& files_;
+  const SessionKey& key_;
+  CompactedLog& out_;
+  uint64_t source_ = 0;
+  std::map<uint64_t, std::unique_ptr<File>> open_;
+  std::string log_;
+  IndexBuilder index_;
+};
+
+absl::StatusOr<CompactedLog> CompactedLog::Write(Files& files, const Manifest& manifest,
+                                                 const Contents& contents,
+                                                 const std::set<uint64_t>& sources,
+                                                 std::set<uint64_t>& unreadable) {
+  CompactedLog compacted;
+  compacted.sources_ = sources;
+  Writer writer(files, manifest.key, compacted);
+  const absl::Status copied = writer.Copy(contents);
+  if (absl::IsDataLoss(copied)) unreadable.insert(writer.source());
+  RETURN_IF_ERROR(copied);
+  RETURN_IF_ERROR(writer.Write(manifest));
+  compacted.bytes_ = writer.bytes();
+  return compacted;
+}
+
+absl::Status CompactedLog::PutInPlace(Files& files, const Manifest& manifest, uint64_t file) {
+  for (const auto& [from, kind] : {std::pair(LogInTmp(manifest), FileKind::kLog),
+                                   std::pair(IndexInTmp(manifest), FileKind::kIndex)}) {
+    const std::string to = PathOf(manifest.key, kind, file);
+    RETURN_IF_ERROR(RemoveTree(files, to));
+    RETURN_IF_ERROR(files.Rename(from, to));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CompactedLog::Discard(Files& files, const Manifest& manifest) {
+  RETURN_IF_ERROR(RemoveTree(files, LogInTmp(manifest)));
+  return RemoveTree(files, IndexInTmp(manifest));
+}
+
+void CompactedLog::Adopt(uint64_t file, Contents& contents) const {
+  for (NumberedLog* log : contents.Logs()) AdoptSegments(file, *log);
+  for (auto* versions : {&contents.slots, &contents.pending}) {
+    for (SlotVersion& version : *versions) {
+      const auto moved = slots_.find({version.where.file, version.where.offset});
+      if (moved == slots_.end()) continue;
+      version.where = moved->second;
+      version.where.file = file;
+    }
+  }
+  // In the place of the oldest of those that it was made of.
+  const auto is_source = [&](const SealedLog& log) { return sources_.contains(log.file); };
+  const auto place = std::ranges::find_if(contents.sealed, is_source);
+  if (place == contents.sealed.end()) return;
+  *place = {.file = file, .bytes = bytes_};
+  contents.sealed.erase(std::remove_if(std::next(place), contents.sealed.end(), is_source),
+                        contents.sealed.end());
+}
+
+// What has been dropped since the copy was made was dropped from the oldest segment on.
+void CompactedLog::AdoptSegments(uint64_t file, NumberedLog& log) const {
+  const auto joined_of = [&](const SegmentInfo& info) {
+    return joined_by_source_.find({info.file, info.index});
+  };
+  const auto begin = std::ranges::find_if(log.segments, [&](const SegmentInfo& info) {
+    return joined_of(info) != joined_by_source_.end();
+  });
+  if (begin == log.segments.end()) return;
+  const auto joined = joined_of(*begin);
+  const auto end = std::find_if(begin, log.segments.end(), [&](const SegmentInfo& info) {
+    const auto other = joined_of(info);
+    return other == joined_by_source_.end() || other->second != joined->second;
+  });
+  SegmentInfo to = joined_[joined->second];
+  const uint64_t dropped = begin->first - to.first;
+  to.file = file;
+  to.first += dropped;
+  to.count -= dropped;
+  to.index += dropped * (to.keyed ? kKeyedPlaceBytes : kPlaceBytes);
+  for (auto info = begin; info != end; ++info) {
+    to.bytes += info->bytes;
+    to.newest_us = std::max(to.newest_us, info->newest_us);
+  }
+  *begin = to;
+  log.segments.erase(std::next(begin), end);
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,63 @@
+// Compaction: sealed logs of which most is dead, or that are many and small, are written anew as
+// one log of what is kept of them (docs/formats.md). It reads and writes without the session's
+// lock; only the switch to the new log needs it.
+#ifndef HOLDFAST_STORE_FS_COMPACTION_H_
+#define HOLDFAST_STORE_FS_COMPACTION_H_
+
+#include "session/ids.h"
+#include "store-fs/contents.h"
+#include "store-fs/files.h"
+#include "store-fs/manifest.h"
+#include "store-fs/segment.h"
+
+#include "absl/status/statusor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::fs {
+
+// Which sealed logs are to become one: neighbours of which more than half is dead, else a group of
+// small ones of like size. Empty when it is not worth its cost. None of `unreadable` is among them.
+std::set<uint64_t> ChooseLogs(const Contents& contents, const std::set<uint64_t>& unreadable);
+
+// What is kept of several sealed logs, in a log and an index of their own that nothing names yet.
+class CompactedLog {
+ public:
+  // Writes both to tmp/, durably, from the contents at some moment. DATA_LOSS when an item cannot
+  // be read, whose log joins `unreadable`; NOT_FOUND when one of the logs is no longer there.
+  static absl::StatusOr<CompactedLog> Write(Files& files, const Manifest& manifest,
+                                            const Contents& contents,
+                                            const std::set<uint64_t>& sources,
+                                            std::set<uint64_t>& unreadable);
+
+  // Gives both files the names of log.<file> and index.<file>.
+  static absl::Status PutInPlace(Files& files, const Manifest& manifest, uint64_t file);
+  // Removes both from tmp/.
+  static absl::Status Discard(Files& files, const Manifest& manifest);
+
+  // Lets `contents`, of that moment or a later one, name log.<file> in place of the sources.
+  void Adopt(uint64_t file, Contents& contents) const;
+
+ private:
+  // Where a slot version or a segment stood: a file, and a place in the log or in the index.
+  using Origin = std::pair<uint64_t, uint64_t>;
+  class Writer;
+
+  void AdoptSegments(uint64_t file, NumberedLog& log) const;
+
+  std::set<uint64_t> sources_;
+  uint64_t bytes_ = 0;
+  std::vector<SegmentInfo> joined_;  // one for each log of items
+  std::map<Origin, size_t> joined_by_source_;
+  std::map<Origin, Extent> slots_;
+};
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_COMPACTION_H_

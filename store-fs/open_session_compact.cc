@@ -1,0 +1,102 @@
+// How a session's sealed logs are written anew beside its service.
+#include "session/status_macros.h"
+#include "session/unlocked.h"
+#include "store-fs/bounds.h"
+#include "store-fs/layout.h"
+#include "store-fs/manifest_switch.h"
+#include "store-fs/open_session.h"
+#include "store-fs/rotation.h"
+
+#include "absl/cleanup/cleanup.h"
+
+#include <utility>
+
+namespace holdfast::fs {
+
+bool OpenSession::Compact() {
+  if (!environment_.fail_stop.Check().ok() || !environment_.space.Check().ok()) return false;
+  const std::optional<Opened> from = LookForCompaction();
+  if (!from) return false;
+  Files& files = environment_.files;
+  const std::set<uint64_t> sources = ChooseLogs(from->contents, unreadable_);
+  if (sources.empty()) return false;
+  // A damaged item keeps its damage: its log is left as it is, and the others are tried again.
+  const auto compacted =
+      CompactedLog::Write(files, from->manifest, from->contents, sources, unreadable_);
+  const absl::Status status =
+      compacted.ok() ? SwitchToCompacted(*compacted, from->manifest) : compacted.status();
+  if (status.ok()) return true;
+  // A rotation or the session's end has taken a log away: nothing was lost, and nothing is gained.
+  const bool given_up = WasPutOff(status) || absl::IsNotFound(status);
+  if (!given_up) Fail(status).IgnoreError();
+  if (given_up) CompactedLog::Discard(files, from->manifest).IgnoreError();
+  return absl::IsDataLoss(compacted.status());
+}
+
+std::optional<Opened> OpenSession::LookForCompaction() {
+  const absl::MutexLock lock(&mutex_);
+  if (!opened_ || opened_->journal.covered || opened_->contents.sealed.empty()) return std::nullopt;
+  return opened_;
+}
+
+// Nothing of what the session holds changes, so it does not matter what was committed meanwhile.
+absl::Status OpenSession::SwitchToCompacted(const CompactedLog& compacted, const Manifest& from) {
+  absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(AwaitNoLeader());
+  // Another session may have taken the name.
+  if (!opened_ || opened_->manifest.uid != from.uid || opened_->journal.covered) {
+    return absl::NotFoundError("the session was closed");
+  }
+  leading_ = true;
+  const absl::Cleanup end_of_lead = [this] {
+    mutex_.AssertHeld();
+    leading_ = false;
+    progress_.NoteMove();
+  };
+  const Unlocked unlocked(mutex_);
+  absl::Status status;
+  RETURN_IF_ERROR(FailingOnException([&] {
+    status = PublishCompacted(compacted);
+    return absl::OkStatus();
+  }));
+  if (WasPutOff(status)) RETURN_IF_ERROR(RemoveUnswitched());
+  return status;
+}
+
+// What was written for a switch that did not come would take the space that it lacked.
+absl::Status OpenSession::RemoveUnswitched() {
+  const uint64_t file = opened_->manifest.file + 1;
+  for (const FileKind kind : {FileKind::kHead, FileKind::kLog, FileKind::kIndex}) {
+    const absl::Status removed = RemoveTree(environment_.files, PathOf(key_, kind, file));
+    if (!IsLack(removed)) RETURN_IF_ERROR(removed);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OpenSession::PublishCompacted(const CompactedLog& compacted) {
+  Files& files = environment_.files;
+  Manifest manifest = opened_->manifest;
+  // What the files hold without the journal, as a start would read it.
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   ReadWhole(files, PathOf(key_, FileKind::kHead, manifest.file),
+                             environment_.identity.bounds.head));
+  std::optional<Contents> contents = DecodeContents(bytes);
+  if (!contents || Sha256(bytes) != manifest.head_digest) {
+    return absl::DataLossError("the head file is not what was written");
+  }
+  ++manifest.file;
+  compacted.Adopt(manifest.file, *contents);
+  RETURN_IF_ERROR(CompactedLog::PutInPlace(files, manifest, manifest.file));
+  ASSIGN_OR_RETURN(manifest.head_digest, WriteHead(files, key_, manifest.file, *contents,
+                                                   environment_.identity.bounds.head));
+  RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key_) + "/" + kStateDirectory));
+  RETURN_IF_ERROR(SwitchManifest(files, manifest, opened_->contents.head));
+  {
+    const absl::MutexLock lock(&mutex_);
+    compacted.Adopt(manifest.file, opened_->contents);
+    opened_->manifest = std::move(manifest);
+  }
+  return RemoveUnnamed(files, key_, *contents, opened_->manifest.file);
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,49 @@
+#include "tests/support/sealed_items.h"
+
+#include "session/limits.h"
+#include "store-fs/layout.h"
+#include "store-fs/recovery.h"
+#include "store-fs/segment.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace holdfast::test {
+
+fs::Contents SealedContents(fs::Files& files, const SessionKey& key) {
+  constexpr char kHead[] = "head.";
+  uint64_t newest = 0;
+  const auto names = files.List(fs::DirectoryOf(key) + "/" + fs::kStateDirectory);
+  EXPECT_TRUE(names.ok()) << names.status();
+  if (!names.ok()) return {};
+  for (const std::string& name : *names) {
+    if (name.starts_with(kHead)) newest = std::max<uint64_t>(newest, std::stoul(name.substr(5)));
+  }
+  const auto bytes =
+      fs::ReadWhole(files, fs::PathOf(key, fs::FileKind::kHead, newest), fs::kHeadFileBytes);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  std::optional<fs::Contents> contents = fs::DecodeContents(bytes.value_or(""));
+  EXPECT_TRUE(contents.has_value());
+  return contents.value_or(fs::Contents());
+}
+
+std::vector<ItemPlace> SealedItems(fs::Files& files, const SessionKey& key,
+                                   fs::NumberedLog fs::Contents::*log) {
+  const fs::Contents contents = SealedContents(files, key);
+  std::vector<ItemPlace> items;
+  for (const fs::SegmentInfo& info : (contents.*log).segments) {
+    const auto places = fs::ReadPlaces(files, key, info);
+    EXPECT_TRUE(places.ok()) << places.status();
+    if (!places.ok()) continue;
+    for (const fs::Extent& place : *places) {
+      items.push_back({.path = fs::PathOf(key, fs::FileKind::kLog, info.file),
+                       .offset = place.offset,
+                       .size = place.size});
+    }
+  }
+  return items;
+}
+
+}  // namespace holdfast::test

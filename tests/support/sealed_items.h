@@ -1,0 +1,30 @@
+// Where the items of a session lie in its sealed logs, for tests that change bytes of them.
+#ifndef HOLDFAST_TESTS_SUPPORT_SEALED_ITEMS_H_
+#define HOLDFAST_TESTS_SUPPORT_SEALED_ITEMS_H_
+
+#include "session/ids.h"
+#include "store-fs/contents.h"
+#include "store-fs/files.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+struct ItemPlace {
+  std::string path;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+// What the session's head file says, of the newest one that there is.
+fs::Contents SealedContents(fs::Files& files, const SessionKey& key);
+
+// The sealed items of one of its logs, in the order of their numbers.
+std::vector<ItemPlace> SealedItems(fs::Files& files, const SessionKey& key,
+                                   fs::NumberedLog fs::Contents::*log);
+
+}  // namespace holdfast::test
+
+#endif  // HOLDFAST_TESTS_SUPPORT_SEALED_ITEMS_H_
