@@ -7,9 +7,10 @@
 #include "bench/echo.h"
 #include "bench/raw_sync.h"
 #include "bench/rename_store.h"
-#include "bench/rotations.h"
+#include "bench/switches.h"
 #include "bench/rounds.h"
 #include "bench/served.h"
+#include "session/limits.h"
 #include "session/status_macros.h"
 
 #include "absl/strings/str_cat.h"
@@ -47,9 +48,11 @@ constexpr uint64_t kRenames = 2048;   // commits of a round of the opponent that
 constexpr uint64_t kRawSyncs = 8192;  // of one that only writes and syncs
 // A round of commits is long. So many rounds are enough, and keep the bench below four minutes.
 constexpr size_t kRoundsMost = 5;
-// Of each session in each round. Its journal is rotated at 4 MiB, after some 450 commits of 8 KB.
+// Of each session in each round. Its journal is rotated at 4 MiB, after some 450 commits of 8 KB, and
+// what it seals may be compacted. Each is a switch of the session's files.
 constexpr uint64_t kCommits = 1100;
-constexpr uint64_t kRotations = 2;
+constexpr uint64_t kSwitches = 2;
+static_assert(kCommits * 8 * kKiB >= kSwitches * 4 * kMiB);
 // A smoke test comes to its rotations by larger commits.
 const CommitShape kSmokeShape = {
     .messages = 2, .message_bytes = 1024, .slots = {size_t{248} * 1024, 2048}};
@@ -103,7 +106,7 @@ class Place {
     const uint64_t count = in_flight * plan_.Many(kCommits, kSmokeCommits);
     const auto run = [this, name, prefix, count, slots = SlotsOf(agents)](uint64_t commits) {
       const bool measured = commits == count;  // and not the shorter round before
-      return Rotate(name, prefix, slots, commits, measured ? kRotations : 0);
+      return Rotate(name, prefix, slots, commits, measured ? kSwitches : 0);
     };
     return Contender{.name = name, .run = run, .process = &served_.process(), .count = count};
   }
@@ -124,22 +127,22 @@ class Place {
   [[nodiscard]] RenameStore& rename() { return *rename_; }
   [[nodiscard]] RawSync& raw() { return *raw_; }
   // The fewest of a session in a measured round, by the name of the contender.
-  [[nodiscard]] const std::map<std::string, uint64_t>& rotations() const { return rotations_; }
+  [[nodiscard]] const std::map<std::string, uint64_t>& switches() const { return switches_; }
 
  private:
   // A round of the contender `name`. FAILED_PRECONDITION when a session whose id begins with
-  // `prefix` has fewer than `least` rotations in it.
+  // `prefix` has fewer than `least` switches in it.
   absl::StatusOr<Round> Rotate(const std::string& name, const std::string& prefix,
                                const std::vector<Slot*>& slots, uint64_t commits, uint64_t least) {
-    ASSIGN_OR_RETURN(const Rotations before, ReadRotations(served_.root(), prefix));
+    ASSIGN_OR_RETURN(const Switches before, ReadSwitches(served_.root(), prefix));
     ASSIGN_OR_RETURN(const Round took, Drive(slots, commits));
-    ASSIGN_OR_RETURN(const Rotations after, ReadRotations(served_.root(), prefix));
+    ASSIGN_OR_RETURN(const Switches after, ReadSwitches(served_.root(), prefix));
     const uint64_t fewest = FewestBetween(before, after);
     if (least > 0)
-      rotations_[name] = std::min(fewest, rotations_.try_emplace(name, fewest).first->second);
+      switches_[name] = std::min(fewest, switches_.try_emplace(name, fewest).first->second);
     if (fewest >= least) return took;
     return absl::FailedPreconditionError(
-        absl::StrCat("a round of ", commits, " commits holds ", fewest, " rotations of a session"));
+        absl::StrCat("a round of ", commits, " commits holds ", fewest, " switches of a session"));
   }
 
   const Plan& plan_;
@@ -148,7 +151,7 @@ class Place {
   std::unique_ptr<RenameStore> rename_;
   std::unique_ptr<RawSync> raw_;
   std::deque<Agents> agents_;
-  std::map<std::string, uint64_t> rotations_;
+  std::map<std::string, uint64_t> switches_;
 };
 
 class CommitFs {
@@ -164,7 +167,7 @@ class CommitFs {
     bare_stub_ = v1::AdminService::NewStub(Connect(ready.substr(ready.find('=') + 1)));
     for (const Level& level : kLevels) RETURN_IF_ERROR(RunLevel(level));
     RETURN_IF_ERROR(place_.Count());
-    PrintRotations(place_);
+    PrintSwitches(place_);
     if (!plan_.journaled.empty()) RETURN_IF_ERROR(RunJournaled());
     Print();
     return absl::OkStatus();
@@ -209,7 +212,7 @@ class CommitFs {
         ByName results,
         Compete({std::move(commits), Alone(kJournaledRename, place.rename(), Many(kRenames))}));
     RETURN_IF_ERROR(place.Count());
-    PrintRotations(place);
+    PrintSwitches(place);
     journaled_ = std::move(results);
     return absl::OkStatus();
   }
@@ -242,10 +245,10 @@ class CommitFs {
     for (const auto& [name, results] : journaled_) PrintCosts(figures_, name, results, nullptr);
   }
 
-  void PrintRotations(const Place& place) {
-    for (const auto& [name, fewest] : place.rotations()) {
-      figures_.Print("rotations-of-a-session-in-a-round-of-" + name, static_cast<double>(fewest),
-                     AtLeast(kRotations));
+  void PrintSwitches(const Place& place) {
+    for (const auto& [name, fewest] : place.switches()) {
+      figures_.Print("switches-of-a-session-in-a-round-of-" + name, static_cast<double>(fewest),
+                     AtLeast(kSwitches));
     }
   }
 

@@ -18,12 +18,12 @@
 namespace holdfast::fs {
 namespace {
 
-// What a compaction keeps in memory and writes at most.
-constexpr uint64_t kCompactedMost = 16 * kMiB;
-// Small logs are joined in groups of so many of like size, up to so many bytes: so the number of
-// files grows with bytes, and an item is copied a few times and then never again.
-constexpr size_t kJoinFanout = 8;
+// What a compaction holds in memory and writes at most: of several logs, and of a single one.
 constexpr uint64_t kJoinMost = 4 * kMiB;
+constexpr uint64_t kSingleMost = 16 * kMiB;
+// Small logs are joined in groups of so many of like size: so the number of files grows with bytes,
+// and an item is copied a few times and then never again.
+constexpr size_t kJoinFanout = 8;
 
 struct Candidate {
   uint64_t file = 0;
@@ -51,7 +51,8 @@ std::set<uint64_t> MostlyDead(const std::vector<Candidate>& candidates) {
   std::set<uint64_t> chosen;
   uint64_t bytes = 0;
   for (const Candidate& log : candidates) {
-    const bool fits = log.mostly_dead && log.readable && bytes + log.live <= kCompactedMost;
+    const uint64_t most = chosen.empty() ? kSingleMost : kJoinMost;
+    const bool fits = log.mostly_dead && log.readable && bytes + log.live <= most;
     if (!fits && !chosen.empty()) break;
     if (!fits) continue;
     chosen.insert(log.file);
@@ -200,7 +201,10 @@ absl::StatusOr<CompactedLog> CompactedLog::Write(Files& files, const Manifest& m
   compacted.sources_ = sources;
   Writer writer(files, manifest.key, compacted);
   const absl::Status copied = writer.Copy(contents);
-  if (absl::IsDataLoss(copied)) unreadable.insert(writer.source());
+  if (!copied.ok() && !IsLack(copied) && !absl::IsNotFound(copied)) {
+    unreadable.insert(writer.source());
+    return absl::DataLossError(copied.message());
+  }
   RETURN_IF_ERROR(copied);
   RETURN_IF_ERROR(writer.Write(manifest));
   compacted.bytes_ = writer.bytes();

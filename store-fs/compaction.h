@@ -30,7 +30,8 @@ std::set<uint64_t> ChooseLogs(const Contents& contents, const std::set<uint64_t>
 class CompactedLog {
  public:
   // Writes both to tmp/, durably, from the contents at some moment. DATA_LOSS when an item cannot
-  // be read, whose log joins `unreadable`; NOT_FOUND when one of the logs is no longer there.
+  // be read, whatever the disk says of it: its log joins `unreadable`. NOT_FOUND when one of the
+  // logs is no longer there.
   static absl::StatusOr<CompactedLog> Write(Files& files, const Manifest& manifest,
                                             const Contents& contents,
                                             const std::set<uint64_t>& sources,

@@ -1,4 +1,4 @@
-#include "bench/rotations.h"
+#include "bench/switches.h"
 
 #include "absl/strings/numbers.h"
 #include "nlohmann/json.hpp"
@@ -12,7 +12,7 @@
 namespace holdfast::bench {
 namespace {
 
-// The number in `manifest`, which counts the rotations; nothing when it is not readable.
+// The number in `manifest`, which counts the switches; nothing when it is not readable.
 std::optional<uint64_t> NumberIn(const std::filesystem::path& manifest) {
   std::ifstream file(manifest);
   const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
@@ -25,21 +25,21 @@ std::optional<uint64_t> NumberIn(const std::filesystem::path& manifest) {
 
 }  // namespace
 
-absl::StatusOr<Rotations> ReadRotations(const std::string& root, const std::string& prefix) {
-  Rotations rotations;
+absl::StatusOr<Switches> ReadSwitches(const std::string& root, const std::string& prefix) {
+  Switches switches;
   for (const auto& tenant : std::filesystem::directory_iterator(root + "/t")) {
     for (const auto& session : std::filesystem::directory_iterator(tenant.path())) {
       const std::string name = session.path().filename();
       if (!name.starts_with(prefix)) continue;
       const auto number = NumberIn(session.path() / "manifest.json");
       if (!number) return absl::UnavailableError("cannot read the manifest of session " + name);
-      rotations[name] = *number;
+      switches[name] = *number;
     }
   }
-  return rotations;
+  return switches;
 }
 
-uint64_t FewestBetween(const Rotations& before, const Rotations& after) {
+uint64_t FewestBetween(const Switches& before, const Switches& after) {
   uint64_t fewest = before.empty() ? 0 : std::numeric_limits<uint64_t>::max();
   for (const auto& [name, number] : before) {
     const auto now = after.find(name);
