@@ -48,8 +48,8 @@ constexpr uint64_t kRenames = 2048;   // commits of a round of the opponent that
 constexpr uint64_t kRawSyncs = 8192;  // of one that only writes and syncs
 // A round of commits is long. So many rounds are enough, and keep the bench below four minutes.
 constexpr size_t kRoundsMost = 5;
-// Of each session in each round. Its journal is rotated at 4 MiB, after some 450 commits of 8 KB, and
-// what it seals may be compacted. Each is a switch of the session's files.
+// Of each session in each round. Its journal is rotated at 4 MiB, after some 450 commits of 8 KB,
+// and what it seals may be compacted. Each is a switch of the session's files.
 constexpr uint64_t kCommits = 1100;
 constexpr uint64_t kSwitches = 2;
 static_assert(kCommits * 8 * kKiB >= kSwitches * 4 * kMiB);
