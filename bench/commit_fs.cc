@@ -7,9 +7,9 @@
 #include "bench/echo.h"
 #include "bench/raw_sync.h"
 #include "bench/rename_store.h"
-#include "bench/switches.h"
 #include "bench/rounds.h"
 #include "bench/served.h"
+#include "bench/switches.h"
 #include "session/limits.h"
 #include "session/status_macros.h"
 
