@@ -59,7 +59,9 @@ absl::Status OpenSession::SwitchToCompacted(const CompactedLog& compacted, const
     status = PublishCompacted(compacted);
     return absl::OkStatus();
   }));
-  if (WasPutOff(status)) RETURN_IF_ERROR(RemoveUnswitched());
+  if (WasPutOff(status)) {
+    RETURN_IF_ERROR(RemoveUnswitched());
+  }
   return status;
 }
 
@@ -68,7 +70,9 @@ absl::Status OpenSession::RemoveUnswitched() {
   const uint64_t file = opened_->manifest.file + 1;
   for (const FileKind kind : {FileKind::kHead, FileKind::kLog, FileKind::kIndex}) {
     const absl::Status removed = RemoveTree(environment_.files, PathOf(key_, kind, file));
-    if (!IsLack(removed)) RETURN_IF_ERROR(removed);
+    if (!IsLack(removed)) {
+      RETURN_IF_ERROR(removed);
+    }
   }
   return absl::OkStatus();
 }

@@ -303,7 +303,8 @@ absl::Status RemoveUnnamed(Files& files, const SessionKey& key, const Contents& 
   RETURN_IF_ERROR(names.status());
   for (const std::string& name : *names) {
     if (named.contains(std::string(kStateDirectory) + "/" + name)) continue;
-    const absl::Status removed = files.RemoveFile(directory + "/" + name);
+    std::string path = directory;
+    const absl::Status removed = files.RemoveFile(path.append("/").append(name));
     if (IsLack(removed)) return absl::OkStatus();
     RETURN_IF_ERROR(removed);
   }

@@ -70,7 +70,7 @@ class Rotation {
   absl::Status LinkJournal() {
     const std::string path = PathOf(place_.key, FileKind::kLog, file_);
     RETURN_IF_ERROR(RemoveTree(files_, path));
-    const absl::Status linked = files_.Link(DirectoryOf(place_.key) + "/" + kJournalFile, path);
+    absl::Status linked = files_.Link(DirectoryOf(place_.key) + "/" + kJournalFile, path);
     if (!absl::IsUnimplemented(linked)) return linked;
     ASSIGN_OR_RETURN(const std::string bytes, old_.journal.file->Read(0, old_.journal.end));
     return WriteNew(files_, path, bytes);
