@@ -17,9 +17,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr char kIndexFile[] = "index";
-constexpr uint64_t kFirstVersion = 1;
 constexpr size_t kChecksumMost = 10;  // bytes of a number
-constexpr uint64_t kVersion = 2;      // whether the session is being cancelled
+constexpr uint64_t kVersion = 2;
 
 std::string EncodeRow(const IndexRow& entry) {
   const SessionRow& row = entry.row;
@@ -31,7 +30,7 @@ std::string EncodeRow(const IndexRow& entry) {
   return out.Take();
 }
 
-std::optional<IndexRow> DecodeRow(std::string_view bytes, uint64_t version) {
+std::optional<IndexRow> DecodeRow(std::string_view bytes) {
   Decoder in(bytes);
   const auto tenant = TenantId::Parse(in.Text());
   const auto id = SessionId::Parse(in.Text());
@@ -47,7 +46,7 @@ std::optional<IndexRow> DecodeRow(std::string_view bytes, uint64_t version) {
   row.messages = MessageSeq(in.Number());
   row.created_at = in.Time();
   row.updated_at = in.Time();
-  if (version > kFirstVersion) row.cancelling = in.Number() == 1;
+  row.cancelling = in.Number() == 1;
   if (!in.Done()) return std::nullopt;
   return entry;
 }
@@ -57,11 +56,10 @@ std::optional<std::vector<IndexRow>> DecodeIndex(std::string_view bytes) {
   Decoder in(bytes);
   const uint64_t checksum = in.Number();
   if (!in.ok() || Crc32c(bytes.substr(in.position())) != checksum) return std::nullopt;
-  const uint64_t version = in.Number();
-  if (version < kFirstVersion || version > kVersion) return std::nullopt;
+  if (in.Number() != kVersion) return std::nullopt;
   std::vector<IndexRow> rows;
   for (size_t left = in.Count(); left > 0; --left) {
-    std::optional<IndexRow> row = DecodeRow(in.Text(), version);
+    std::optional<IndexRow> row = DecodeRow(in.Text());
     if (!row) return std::nullopt;
     rows.push_back(*std::move(row));
   }

@@ -3,7 +3,6 @@
 #include "session/codec/records.h"
 #include "session/encoding.h"
 #include "session/exceptions.h"
-#include "session/names.h"
 #include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -17,7 +16,6 @@ namespace holdfast::fs {
 namespace {
 
 constexpr uint64_t kVersion = 2;
-constexpr uint64_t kWithoutEvent = 1;  // an older version, which had the number of the event alone
 constexpr uint64_t kSalt = 0;  // the file is never replaced, so that no stale frame can be in it
 
 absl::Status Damage() {
@@ -33,10 +31,7 @@ std::string Encode(const Tombstone& tombstone) {
   return out.Take();
 }
 
-Event ReadLastEvent(Decoder& in, uint64_t version, Revision revision) {
-  if (version == kWithoutEvent) {
-    return {.seq = EventSeq(in.Number()), .name = kSessionDeleted, .revision = revision};
-  }
+Event ReadLastEvent(Decoder& in) {
   std::optional<Event> event = DecodeEvent(in.Text());
   if (!event) in.Fail();
   return event.value_or(Event());
@@ -44,14 +39,13 @@ Event ReadLastEvent(Decoder& in, uint64_t version, Revision revision) {
 
 std::optional<Tombstone> Decode(std::string_view bytes) {
   Decoder in(bytes);
-  const uint64_t version = in.Number();
-  if (version != kVersion && version != kWithoutEvent) in.Fail();
+  if (in.Number() != kVersion) in.Fail();
   Tombstone tombstone;
   tombstone.key.tenant = ReadId<TenantId>(in);
   tombstone.key.session = ReadId<SessionId>(in);
   tombstone.uid = ReadId<SessionUid>(in);
   tombstone.revision = Revision(in.Number());
-  tombstone.last_event = ReadLastEvent(in, version, tombstone.revision);
+  tombstone.last_event = ReadLastEvent(in);
   tombstone.request = RequestId::Parse(in.Text());
   tombstone.removed = in.Number() == 1;
   if (!in.Done()) return std::nullopt;

@@ -10,9 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr uint64_t kFirstVersion = 1;
-constexpr uint64_t kSecondVersion = 2;  // what snapshots inside the turn hold; marks
-constexpr uint64_t kVersion = 3;        // where the last turn and the last snapshot were recorded
+constexpr uint64_t kVersion = 3;
 
 // The length of a list that never has more than `most`. Attributes have no such bound here: a
 // session from before there was one is still read.
@@ -145,8 +143,8 @@ void ReadCounters(Decoder& in, Head& head) {
   }
 }
 
-// What version 2 adds.
-void PutSecond(const Head& head, Encoder& out) {
+// What snapshots inside the turn hold, and marks.
+void PutTurnAndMarks(const Head& head, Encoder& out) {
   if (head.turn) {
     out.Number(head.turn->folded.value()).Number(head.turn->journal_before.value());
   }
@@ -157,7 +155,7 @@ void PutSecond(const Head& head, Encoder& out) {
   }
 }
 
-void ReadSecond(Decoder& in, Head& head) {
+void ReadTurnAndMarks(Decoder& in, Head& head) {
   if (head.turn) {
     head.turn->folded = EntryNumber(in.Number());
     head.turn->journal_before = JournalNumber(in.Number());
@@ -177,22 +175,15 @@ void ReadSecond(Decoder& in, Head& head) {
   }
 }
 
-// No snapshot was written inside a turn of version 1: the last one is from before it.
-void FillSecond(Head& head) {
-  if (head.turn && !head.snapshots.empty()) {
-    head.turn->journal_before = head.snapshots.back().at.journal;
-  }
-}
-
-// What version 3 adds.
-void PutThird(const Head& head, Encoder& out) {
+// Where the last turn and the last snapshot were recorded.
+void PutTraces(const Head& head, Encoder& out) {
   if (head.turn) out.Number(head.turn->trace.sampled ? 1 : 0);
   for (const TraceRef* trace : {&head.ended_turn_trace, &head.snapshot_trace}) {
     out.Text(trace->id).Number(trace->sampled ? 1 : 0);
   }
 }
 
-void ReadThird(Decoder& in, Head& head) {
+void ReadTraces(Decoder& in, Head& head) {
   if (head.turn) head.turn->trace.sampled = in.Number() == 1;
   for (TraceRef* trace : {&head.ended_turn_trace, &head.snapshot_trace}) {
     trace->id = in.Text();
@@ -211,15 +202,14 @@ std::string EncodeHead(const Head& head) {
   PutTurns(head, out);
   PutManifest(head, out);
   PutCounters(head, out);
-  PutSecond(head, out);
-  PutThird(head, out);
+  PutTurnAndMarks(head, out);
+  PutTraces(head, out);
   return out.Take();
 }
 
 std::optional<Head> DecodeHead(std::string_view bytes) {
   Decoder in(bytes);
-  const uint64_t version = in.Number();
-  if (version < kFirstVersion || version > kVersion) in.Fail();
+  if (in.Number() != kVersion) in.Fail();
   Head head;
   head.store = ReadId<StoreId>(in);
   head.uid = ReadId<SessionUid>(in);
@@ -232,8 +222,8 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   ReadTurns(in, head);
   ReadManifest(in, head);
   ReadCounters(in, head);
-  version < kSecondVersion ? FillSecond(head) : ReadSecond(in, head);
-  if (version >= kVersion) ReadThird(in, head);
+  ReadTurnAndMarks(in, head);
+  ReadTraces(in, head);
   if (!in.Done()) return std::nullopt;
   return head;
 }

@@ -257,8 +257,7 @@ std::string EncodeRequest(const RequestRow& row) {
 
 std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   Decoder in(bytes);
-  const uint64_t version = in.Number();
-  if (version < kVersion || version > kRequestVersion) in.Fail();
+  if (in.Number() != kRequestVersion) in.Fail();
   RequestRow row;
   row.stamp.id = ReadId<RequestId>(in);
   row.stamp.method = ReadEnum(in, kLastMethod);
@@ -279,10 +278,8 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   receipt.previous_holder = in.Text();
   receipt.tail_bytes_cut = in.Number();
   receipt.token = in.Text();
-  if (version == kRequestVersion) {
-    receipt.drained_turns = in.Number();
-    receipt.audit = ReadNumber<AuditSeq>(in);
-  }
+  receipt.drained_turns = in.Number();
+  receipt.audit = ReadNumber<AuditSeq>(in);
   return Finish(in, std::move(row));
 }
 
