@@ -112,14 +112,7 @@ absl::Status OpenSession::Look(
   absl::MutexLock lock(&mutex_);
   if (!opened_) {
     RETURN_IF_ERROR(AwaitNoLeader());
-    leading_ = true;
-    const absl::Cleanup end_of_lead = [this] {
-      mutex_.AssertHeld();
-      leading_ = false;
-      progress_.NoteMove();
-    };
-    const Unlocked unlocked(mutex_);
-    RETURN_IF_ERROR(EnsureOpen());
+    RETURN_IF_ERROR(DoLeading([this] { return EnsureOpen(); }));
   }
   look(opened_->contents, opened_->journal.file);
   return absl::OkStatus();
@@ -299,6 +292,17 @@ absl::Status OpenSession::ReplaceJournalAndPublish(Opened next) {
   }
   environment_.compactions.Add(key_);
   return RemoveUnnamed(files, key_, opened_->contents, opened_->manifest.file);
+}
+
+absl::Status OpenSession::DoLeading(absl::FunctionRef<absl::Status()> act) {
+  leading_ = true;
+  const absl::Cleanup end_of_lead = [this] {
+    mutex_.AssertHeld();
+    leading_ = false;
+    progress_.NoteMove();
+  };
+  const Unlocked unlocked(mutex_);
+  return act();
 }
 
 void OpenSession::LeadIfFree(const std::function<void()>& act) {

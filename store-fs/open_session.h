@@ -80,7 +80,11 @@ class OpenSession {
   // Settles one batch as the leader. Gives the lock away meanwhile and takes it again. Throws
   // nothing: what the work on a change throws is thrown again by its own call.
   void Lead(Batch batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Calls `act` as the leader, unless somebody leads already.
+  // Calls `act` as the leader, where no call leads. Gives the lock away meanwhile and takes it
+  // again.
+  absl::Status DoLeading(absl::FunctionRef<absl::Status()> act)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The same without the lock held, unless a call leads already.
   void LeadIfFree(const std::function<void()>& act);
 
   // The rest is the leader's alone and runs without the lock, but for the moment a result is

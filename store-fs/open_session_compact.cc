@@ -1,13 +1,10 @@
 // How a session's sealed logs are written anew beside its service.
 #include "session/status_macros.h"
-#include "session/unlocked.h"
 #include "store-fs/bounds.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest_switch.h"
 #include "store-fs/open_session.h"
 #include "store-fs/rotation.h"
-
-#include "absl/cleanup/cleanup.h"
 
 #include <utility>
 
@@ -47,22 +44,13 @@ absl::Status OpenSession::SwitchToCompacted(const CompactedLog& compacted, const
   if (!opened_ || opened_->manifest.uid != from.uid || opened_->journal.covered) {
     return absl::NotFoundError("the session was closed");
   }
-  leading_ = true;
-  const absl::Cleanup end_of_lead = [this] {
-    mutex_.AssertHeld();
-    leading_ = false;
-    progress_.NoteMove();
-  };
-  const Unlocked unlocked(mutex_);
-  absl::Status status;
-  RETURN_IF_ERROR(FailingOnException([&] {
-    status = PublishCompacted(compacted);
-    return absl::OkStatus();
-  }));
-  if (WasPutOff(status)) {
-    RETURN_IF_ERROR(RemoveUnswitched());
-  }
-  return status;
+  return DoLeading([&] {
+    return FailingOnException([&] {
+      const absl::Status published = PublishCompacted(compacted);
+      const absl::Status removed = WasPutOff(published) ? RemoveUnswitched() : absl::OkStatus();
+      return removed.ok() ? published : removed;
+    });
+  });
 }
 
 // What was written for a switch that did not come would take the space that it lacked.
