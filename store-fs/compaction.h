@@ -29,7 +29,8 @@ std::set<uint64_t> ChooseLogs(const Contents& contents, const std::set<uint64_t>
 // What is kept of several sealed logs, in a log and an index of their own that nothing names yet.
 class CompactedLog {
  public:
-  // Writes both to tmp/, durably, from the contents at some moment. DATA_LOSS when an item cannot
+  // Writes both to tmp/, durably, from the contents of a head file, which are all that any later
+  // ones name of these logs. DATA_LOSS when an item cannot
   // be read, whatever the disk says of it: its log joins `unreadable`. NOT_FOUND when one of the
   // logs is no longer there.
   static absl::StatusOr<CompactedLog> Write(Files& files, const Manifest& manifest,
@@ -42,6 +43,8 @@ class CompactedLog {
   // Removes both from tmp/.
   static absl::Status Discard(Files& files, const Manifest& manifest);
 
+  // The logs that it takes the place of.
+  [[nodiscard]] const std::set<uint64_t>& sources() const { return sources_; }
   // Lets `contents`, of that moment or a later one, name log.<file> in place of the sources.
   void Adopt(uint64_t file, Contents& contents) const;
 

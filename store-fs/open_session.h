@@ -120,10 +120,11 @@ class OpenSession {
   absl::Status ReplaceJournalAndPublish(Opened next);
   void CutBack();
   // What a compaction starts from; nullopt when there is nothing to do.
-  std::optional<Opened> LookForCompaction();
+  std::optional<Manifest> ManifestToCompact();
   absl::Status SwitchToCompacted(const CompactedLog& compacted, const Manifest& from);
   absl::Status PublishCompacted(const CompactedLog& compacted);
   absl::Status RemoveUnswitched();
+  absl::Status RemoveReplaced(const std::set<uint64_t>& logs, uint64_t head);
   absl::Status Unwritten(const absl::Status& cause);
   // `act`, which may write. After an exception it is unknown what was written: the store fails.
   absl::Status FailingOnException(absl::FunctionRef<absl::Status()> act);

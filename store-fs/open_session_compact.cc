@@ -12,28 +12,31 @@ namespace holdfast::fs {
 
 bool OpenSession::Compact() {
   if (!environment_.fail_stop.Check().ok() || !environment_.space.Check().ok()) return false;
-  const std::optional<Opened> from = LookForCompaction();
+  const std::optional<Manifest> from = ManifestToCompact();
   if (!from) return false;
   Files& files = environment_.files;
-  const std::set<uint64_t> sources = ChooseLogs(from->contents, unreadable_);
+  // All that a start may find named, whatever of the journal outlives a power cut. What is in
+  // memory is less: later changes have ended slots and histories.
+  const auto contents = ReadHeadFile(files, key_, *from, environment_.identity.bounds.head);
+  if (!contents.ok()) return false;
+  const std::set<uint64_t> sources = ChooseLogs(*contents, unreadable_);
   if (sources.empty()) return false;
   // A damaged item keeps its damage: its log is left as it is, and the others are tried again.
-  const auto compacted =
-      CompactedLog::Write(files, from->manifest, from->contents, sources, unreadable_);
+  const auto compacted = CompactedLog::Write(files, *from, *contents, sources, unreadable_);
   const absl::Status status =
-      compacted.ok() ? SwitchToCompacted(*compacted, from->manifest) : compacted.status();
+      compacted.ok() ? SwitchToCompacted(*compacted, *from) : compacted.status();
   if (status.ok()) return true;
   // A rotation or the session's end has taken a log away: nothing was lost, and nothing is gained.
   const bool given_up = WasPutOff(status) || absl::IsNotFound(status);
   if (!given_up) Fail(status).IgnoreError();
-  if (given_up) CompactedLog::Discard(files, from->manifest).IgnoreError();
+  if (given_up) CompactedLog::Discard(files, *from).IgnoreError();
   return absl::IsDataLoss(compacted.status());
 }
 
-std::optional<Opened> OpenSession::LookForCompaction() {
+std::optional<Manifest> OpenSession::ManifestToCompact() {
   const absl::MutexLock lock(&mutex_);
   if (!opened_ || opened_->journal.covered || opened_->contents.sealed.empty()) return std::nullopt;
-  return opened_;
+  return opened_->manifest;
 }
 
 // Nothing of what the session holds changes, so it does not matter what was committed meanwhile.
@@ -67,20 +70,14 @@ absl::Status OpenSession::RemoveUnswitched() {
 
 absl::Status OpenSession::PublishCompacted(const CompactedLog& compacted) {
   Files& files = environment_.files;
+  const size_t most = environment_.identity.bounds.head;
+  const uint64_t replaced = opened_->manifest.file;
   Manifest manifest = opened_->manifest;
-  // What the files hold without the journal, as a start would read it.
-  ASSIGN_OR_RETURN(const std::string bytes,
-                   ReadWhole(files, PathOf(key_, FileKind::kHead, manifest.file),
-                             environment_.identity.bounds.head));
-  std::optional<Contents> contents = DecodeContents(bytes);
-  if (!contents || Sha256(bytes) != manifest.head_digest) {
-    return absl::DataLossError("the head file is not what was written");
-  }
+  ASSIGN_OR_RETURN(Contents contents, ReadHeadFile(files, key_, manifest, most));
   ++manifest.file;
-  compacted.Adopt(manifest.file, *contents);
+  compacted.Adopt(manifest.file, contents);
   RETURN_IF_ERROR(CompactedLog::PutInPlace(files, manifest, manifest.file));
-  ASSIGN_OR_RETURN(manifest.head_digest, WriteHead(files, key_, manifest.file, *contents,
-                                                   environment_.identity.bounds.head));
+  ASSIGN_OR_RETURN(manifest.head_digest, WriteHead(files, key_, manifest.file, contents, most));
   RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key_) + "/" + kStateDirectory));
   RETURN_IF_ERROR(SwitchManifest(files, manifest, opened_->contents.head));
   {
@@ -88,7 +85,22 @@ absl::Status OpenSession::PublishCompacted(const CompactedLog& compacted) {
     compacted.Adopt(manifest.file, opened_->contents);
     opened_->manifest = std::move(manifest);
   }
-  return RemoveUnnamed(files, key_, *contents, opened_->manifest.file);
+  return RemoveReplaced(compacted.sources(), replaced);
+}
+
+// Those files alone: an upload that only the journal names stays. What a lack leaves there is
+// removed by the next rotation.
+absl::Status OpenSession::RemoveReplaced(const std::set<uint64_t>& logs, uint64_t head) {
+  std::vector<std::string> paths = {PathOf(key_, FileKind::kHead, head)};
+  for (const uint64_t log : logs) {
+    paths.push_back(PathOf(key_, FileKind::kLog, log));
+    paths.push_back(PathOf(key_, FileKind::kIndex, log));
+  }
+  for (const std::string& path : paths) {
+    const absl::Status removed = RemoveTree(environment_.files, path);
+    if (!removed.ok()) return IsLack(removed) ? absl::OkStatus() : removed;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace holdfast::fs

@@ -49,18 +49,6 @@ absl::StatusOr<Manifest> ReadManifest(Files& files, const SessionKey& key, const
   return DecodeManifest(*text, key, store);
 }
 
-absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key, const Manifest& manifest,
-                                      size_t most) {
-  if (manifest.file == 0) return Contents();
-  const std::string name = PathOf(key, FileKind::kHead, manifest.file);
-  const absl::StatusOr<std::string> bytes = ReadWhole(files, name, most);
-  RETURN_IF_ERROR(Judge(bytes.status(), "head"));
-  if (Sha256(*bytes) != manifest.head_digest) return Damaged("head", "wrong digest");
-  std::optional<Contents> contents = DecodeContents(*bytes);
-  if (!contents) return Damaged("head", "wrong shape");
-  return *std::move(contents);
-}
-
 // The birth is of the same file unless somebody replaces it at this very moment; then it is of none
 // that a watermark names.
 absl::StatusOr<FileIdentity> Identify(Files& files, const std::string& path, File& file) {
@@ -232,6 +220,18 @@ Journal Covered(JournalBytes old) {
 }
 
 }  // namespace
+
+absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key, const Manifest& manifest,
+                                      size_t most) {
+  if (manifest.file == 0) return Contents();
+  const std::string name = PathOf(key, FileKind::kHead, manifest.file);
+  const absl::StatusOr<std::string> bytes = ReadWhole(files, name, most);
+  RETURN_IF_ERROR(Judge(bytes.status(), "head"));
+  if (Sha256(*bytes) != manifest.head_digest) return Damaged("head", "wrong digest");
+  std::optional<Contents> contents = DecodeContents(*bytes);
+  if (!contents) return Damaged("head", "wrong shape");
+  return *std::move(contents);
+}
 
 std::string DirectoryOf(const SessionKey& key) {
   return std::string(kSessions) + "/" + key.tenant.value() + "/" + key.session.value();

@@ -62,6 +62,11 @@ absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
 absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key, const StoreIdentity& identity,
                                  const std::optional<Watermark>& mark = std::nullopt);
 
+// What head.<g> of a manifest says, of at most `most` bytes; empty contents when it names none.
+// DAMAGED when it is missing or not what was written.
+absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key, const Manifest& manifest,
+                                      size_t most);
+
 // The bytes of a new journal: its start frame, which names the rotation that it follows.
 std::string NewJournal(const Manifest& manifest, uint32_t* checksum);
 

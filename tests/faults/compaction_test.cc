@@ -45,6 +45,7 @@ class Compaction : public ::testing::Test {
     options.root = root_ / "root";  // only its lock is real
     options.rotate_changes = kRotateChanges;
     options.compact_in_sweeps = true;
+    options.durability = durability_;
     options.wrap_files = BreakBy(disk_, [this](const FileOperation& asked) {
       const bool of_compaction = asked.path.starts_with("tmp/") && !asked.path.ends_with("probe");
       const bool is_hit = asked.name == fails_ && asked.path.ends_with(fails_at_) && of_compaction;
@@ -75,6 +76,26 @@ class Compaction : public ::testing::Test {
     commit.audit = {.audit_class = "test", .code = "audited " + std::to_string(turns_), .data = {}};
     commit.events = {{.name = "SessionPersisted", .payload = {}, .given = {}}};
     Must(commit);
+  }
+  // A commit whose slot lies in an upload.
+  void StreamedTurn() {
+    const TurnNumber turn = Must(changes_.Begin(token_)).turn;
+    Change commit = changes_.CommitTurn(token_, turn);
+    const std::string bytes = "streamed bytes";
+    const UploadId id = *UploadId::Parse(UuidText(random_.Bytes(16), 4));
+    EXPECT_TRUE(store_->StageUpload(key_, id, 0, bytes).ok());
+    Slot slot = MakeSlot("streamed", "");
+    slot.staged =
+        StagedBytes{.upload = id, .offset = 0, .size = bytes.size(), .digest = Sha256(bytes)};
+    subject_.staged.insert(*slot.staged);
+    commit.slots = {slot};
+    commit.upload = UploadLink{.id = id, .bytes = bytes.size(), .sha256 = Sha256(bytes)};
+    Must(commit);
+  }
+  // Turns until a rotation has just come.
+  void TurnsUntilRotated() {
+    const size_t logs = FilesOf("log.").size();
+    while (FilesOf("log.").size() == logs) Turn();
   }
   // Compacts what is due.
   void Sweep() {
@@ -112,6 +133,7 @@ class Compaction : public ::testing::Test {
   FakeClock clock_;
   SeededRandom random_;
   MemoryDisk disk_;
+  fs::Durability durability_ = fs::Durability::kSync;
   std::string fails_;
   std::string fails_at_;
   absl::Status failure_;
@@ -151,6 +173,44 @@ TEST_F(Compaction, AReplacedHistoryIsReadAsLongAsASnapshotNamesIt) {
   EXPECT_EQ(old->messages.size(), 5U);
   Restart();
   EXPECT_EQ(store_->ReadMessages(key_, named, MessageSeq(), kAll)->messages.size(), 5U);
+}
+
+TEST_F(Compaction, AnUploadThatOnlyTheJournalNamesStays) {
+  for (int turn = 0; turn < 30; ++turn) Turn();
+  TurnsUntilRotated();
+  StreamedTurn();
+  const Picture before = LookAt();
+  const size_t logs = FilesOf("log.").size();
+  Sweep();
+  EXPECT_LT(FilesOf("log.").size(), logs);
+  EXPECT_EQ(LookAt(), before);
+  Restart();
+  EXPECT_EQ(LookAt(), before);
+}
+
+// A power cut takes the changes that had ended slots since the rotation: the older ones count
+// again.
+TEST_F(Compaction, ByTheIntervalWhatComesBackAfterAPowerCutIsWhole) {
+  durability_ = fs::Durability::kInterval;
+  Restart();
+  for (int turn = 0; turn < 30; ++turn) Turn();
+  TurnsUntilRotated();
+  Turn();
+  const size_t logs = FilesOf("log.").size();
+  Sweep();
+  EXPECT_LT(FilesOf("log.").size(), logs);
+  store_->Dispose();
+  disk_ = disk_.After(CutKind::kNothing);
+  Open();
+  const auto loaded = store_->LoadForDecision(key_, std::nullopt);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  for (const SnapshotRecord& snapshot : loaded->head.snapshots) {
+    const auto page = store_->ReadSlots(key_, {.revision = snapshot.at.revision});
+    ASSERT_TRUE(page.ok()) << page.status();
+    for (const SlotView& view : page->slots) {
+      EXPECT_FALSE(view.damaged) << view.slot.owner << " at " << snapshot.at.revision.value();
+    }
+  }
 }
 
 TEST_F(Compaction, SpaceFollowsWhatIsKept) {
