@@ -98,7 +98,7 @@ std::set<uint64_t> ChooseLogs(const Contents& contents, const std::set<uint64_t>
   return chosen.empty() ? SmallOnes(candidates) : chosen;
 }
 
-// Copies what is kept of the sources.
+// Copies the live items and slots of the sources.
 class CompactedLog::Writer {
  public:
   Writer(Files& files, const SessionKey& key, CompactedLog& out)

@@ -1,6 +1,6 @@
 // Compaction: sealed logs of which most is dead, or that are many and small, are written anew as
-// one log of what is kept of them (docs/formats.md). It reads and writes without the session's
-// lock; only the switch to the new log needs it.
+// one log of their live items and slots (docs/formats.md). It reads and writes without the
+// session's lock; only the switch to the new log needs it.
 #ifndef HOLDFAST_STORE_FS_COMPACTION_H_
 #define HOLDFAST_STORE_FS_COMPACTION_H_
 
@@ -26,7 +26,8 @@ namespace holdfast::fs {
 // small ones of like size. Empty when it is not worth its cost. None of `unreadable` is among them.
 std::set<uint64_t> ChooseLogs(const Contents& contents, const std::set<uint64_t>& unreadable);
 
-// What is kept of several sealed logs, in a log and an index of their own that nothing names yet.
+// The live items and slots of several sealed logs, in a log and an index of their own that nothing
+// names yet.
 class CompactedLog {
  public:
   // Writes both to tmp/, durably, from the contents of a head file, which are all that any later

@@ -16,7 +16,7 @@ absl::StatusOr<Digest> WriteHead(Files& files, const SessionKey& key, uint64_t f
                                  const Contents& contents, size_t most) {
   const std::string bytes = EncodeContents(contents);
   if (bytes.size() > most) {
-    return absl::OutOfRangeError("what is kept of it has no room in a head file");
+    return absl::OutOfRangeError("the head file would be larger than it may be");
   }
   RETURN_IF_ERROR(WriteOver(files, PathOf(key, FileKind::kHead, file), bytes));
   return Sha256(bytes);

@@ -123,8 +123,9 @@ class OpenSession {
   std::optional<Manifest> ManifestToCompact();
   absl::Status SwitchToCompacted(const CompactedLog& compacted, const Manifest& from);
   absl::Status PublishCompacted(const CompactedLog& compacted);
-  absl::Status RemoveUnswitched();
-  absl::Status RemoveReplaced(const std::set<uint64_t>& logs, uint64_t head);
+  // Removes head.<head> and these logs with their indexes. What a lack leaves there is removed by
+  // the next rotation.
+  absl::Status RemoveFiles(const std::set<uint64_t>& logs, uint64_t head);
   absl::Status Unwritten(const absl::Status& cause);
   // `act`, which may write. After an exception it is unknown what was written: the store fails.
   absl::Status FailingOnException(absl::FunctionRef<absl::Status()> act);

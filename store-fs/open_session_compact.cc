@@ -23,6 +23,12 @@ bool OpenSession::Compact() {
   if (sources.empty()) return false;
   // A damaged item keeps its damage: its log is left as it is, and the others are tried again.
   const auto compacted = CompactedLog::Write(files, *from, *contents, sources, unreadable_);
+  const bool damaged = absl::IsDataLoss(compacted.status());
+  if (damaged && environment_.note) {
+    environment_.note(
+        "a sealed log of " + DirectoryOf(key_) +
+        " cannot be read and is not compacted: " + std::string(compacted.status().message()));
+  }
   const absl::Status status =
       compacted.ok() ? SwitchToCompacted(*compacted, *from) : compacted.status();
   if (status.ok()) return true;
@@ -30,7 +36,7 @@ bool OpenSession::Compact() {
   const bool given_up = WasPutOff(status) || absl::IsNotFound(status);
   if (!given_up) Fail(status).IgnoreError();
   if (given_up) CompactedLog::Discard(files, *from).IgnoreError();
-  return absl::IsDataLoss(compacted.status());
+  return damaged;
 }
 
 std::optional<Manifest> OpenSession::ManifestToCompact() {
@@ -49,23 +55,14 @@ absl::Status OpenSession::SwitchToCompacted(const CompactedLog& compacted, const
   }
   return DoLeading([&] {
     return FailingOnException([&] {
-      const absl::Status published = PublishCompacted(compacted);
-      const absl::Status removed = WasPutOff(published) ? RemoveUnswitched() : absl::OkStatus();
+      absl::Status published = PublishCompacted(compacted);
+      if (!WasPutOff(published)) return published;
+      // What was written for a switch that did not come would take the space that it lacked.
+      const uint64_t unswitched = opened_->manifest.file + 1;
+      const absl::Status removed = RemoveFiles({unswitched}, unswitched);
       return removed.ok() ? published : removed;
     });
   });
-}
-
-// What was written for a switch that did not come would take the space that it lacked.
-absl::Status OpenSession::RemoveUnswitched() {
-  const uint64_t file = opened_->manifest.file + 1;
-  for (const FileKind kind : {FileKind::kHead, FileKind::kLog, FileKind::kIndex}) {
-    const absl::Status removed = RemoveTree(environment_.files, PathOf(key_, kind, file));
-    if (!IsLack(removed)) {
-      RETURN_IF_ERROR(removed);
-    }
-  }
-  return absl::OkStatus();
 }
 
 absl::Status OpenSession::PublishCompacted(const CompactedLog& compacted) {
@@ -85,12 +82,11 @@ absl::Status OpenSession::PublishCompacted(const CompactedLog& compacted) {
     compacted.Adopt(manifest.file, opened_->contents);
     opened_->manifest = std::move(manifest);
   }
-  return RemoveReplaced(compacted.sources(), replaced);
+  // These files alone: an upload that only the journal names stays.
+  return RemoveFiles(compacted.sources(), replaced);
 }
 
-// Those files alone: an upload that only the journal names stays. What a lack leaves there is
-// removed by the next rotation.
-absl::Status OpenSession::RemoveReplaced(const std::set<uint64_t>& logs, uint64_t head) {
+absl::Status OpenSession::RemoveFiles(const std::set<uint64_t>& logs, uint64_t head) {
   std::vector<std::string> paths = {PathOf(key_, FileKind::kHead, head)};
   for (const uint64_t log : logs) {
     paths.push_back(PathOf(key_, FileKind::kLog, log));
@@ -98,7 +94,9 @@ absl::Status OpenSession::RemoveReplaced(const std::set<uint64_t>& logs, uint64_
   }
   for (const std::string& path : paths) {
     const absl::Status removed = RemoveTree(environment_.files, path);
-    if (!removed.ok()) return IsLack(removed) ? absl::OkStatus() : removed;
+    if (!IsLack(removed)) {
+      RETURN_IF_ERROR(removed);
+    }
   }
   return absl::OkStatus();
 }

@@ -124,13 +124,7 @@ class CompactionFaults : public ::testing::Test {
   }
   // What is wrong with what a fresh store finds on `disk`; empty: nothing.
   std::string Judge(MemoryDisk disk) {
-    const auto store = Make(OnDisk(disk), reader_root_);
-    const absl::Status opened = store->Init();
-    if (!opened.ok()) return "the store does not open: " + std::string(opened.message());
-    std::string wrong = workload_->Check(*store);
-    if (wrong.empty()) wrong = workload_->GoOn(*store);
-    store->Dispose();
-    return wrong;
+    return JudgeOpened(*Make(OnDisk(disk), reader_root_), *workload_);
   }
 
   TempDir root_;

@@ -1,5 +1,5 @@
-// Compaction of sealed logs: what is kept is read as before, space and files follow what is kept,
-// and what stands in its way costs nothing else.
+// Compaction of sealed logs: live items are read as before, space and files follow their bytes, and
+// what stands in its way costs nothing else.
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"
@@ -28,6 +28,8 @@
 namespace holdfast::test {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr size_t kRotateChanges = 8;
@@ -46,6 +48,7 @@ class Compaction : public ::testing::Test {
     options.rotate_changes = kRotateChanges;
     options.compact_in_sweeps = true;
     options.durability = durability_;
+    options.note = [this](const std::string& what) { notes_.push_back(what); };
     options.wrap_files = BreakBy(disk_, [this](const FileOperation& asked) {
       const bool of_compaction = asked.path.starts_with("tmp/") && !asked.path.ends_with("probe");
       const bool is_hit = asked.name == fails_ && asked.path.ends_with(fails_at_) && of_compaction;
@@ -133,6 +136,7 @@ class Compaction : public ::testing::Test {
   FakeClock clock_;
   SeededRandom random_;
   MemoryDisk disk_;
+  std::vector<std::string> notes_;
   fs::Durability durability_ = fs::Durability::kSync;
   std::string fails_;
   std::string fails_at_;
@@ -188,8 +192,8 @@ TEST_F(Compaction, AnUploadThatOnlyTheJournalNamesStays) {
   EXPECT_EQ(LookAt(), before);
 }
 
-// A power cut takes the changes that had ended slots since the rotation: the older ones count again.
-// Where the oldest kept snapshot lies in its log differs from round to round.
+// A power cut takes the changes that had ended slots since the rotation: the older ones count
+// again. Where the oldest kept snapshot lies in its log differs from round to round.
 TEST_F(Compaction, ByTheIntervalWhatComesBackAfterAPowerCutIsWhole) {
   durability_ = fs::Durability::kInterval;
   Restart();
@@ -258,6 +262,7 @@ TEST_F(Compaction, ADamagedItemKeepsItsDamageAndTheRestIsCompacted) {
   Sweep();
   EXPECT_EQ(disk_.Read(place.path), bytes);
   EXPECT_EQ(LookAt(), later);
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("cannot be read and is not compacted")));
 }
 
 TEST_F(Compaction, WithoutSpaceNothingIsSwitchedAndNothingLeftBehind) {

@@ -102,13 +102,7 @@ class Explorer {
     options.root = reader_root_ / "root";
     options.rotate_changes = kRotateChanges;
     options.wrap_files = OnDisk(disk);
-    const auto store = fs::MakeFsStore(std::move(options), clock_, random);
-    const absl::Status opened = store->Init();
-    if (!opened.ok()) return "the store does not open: " + std::string(opened.message());
-    std::string wrong = workload_->Check(*store);
-    if (wrong.empty()) wrong = workload_->GoOn(*store);
-    store->Dispose();
-    return wrong;
+    return JudgeOpened(*fs::MakeFsStore(std::move(options), clock_, random), *workload_);
   }
 
   const MissingSyncs missing_;

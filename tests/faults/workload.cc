@@ -200,4 +200,13 @@ std::string Workload::GoOn(SessionStore& store) const {
   return "";
 }
 
+std::string JudgeOpened(SessionStore& store, const Workload& workload) {
+  const absl::Status opened = store.Init();
+  if (!opened.ok()) return "the store does not open: " + std::string(opened.message());
+  std::string wrong = workload.Check(store);
+  if (wrong.empty()) wrong = workload.GoOn(store);
+  store.Dispose();
+  return wrong;
+}
+
 }  // namespace holdfast::test

@@ -76,6 +76,10 @@ class Workload {
   size_t acknowledged_ = 0;
 };
 
+// Opens `store` and disposes of it: what is wrong with what it holds of the workload, or with how
+// it goes on. Empty: nothing.
+std::string JudgeOpened(SessionStore& store, const Workload& workload);
+
 // What `store` holds of the session.
 absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key);
 
