@@ -171,9 +171,12 @@ class CutPlacesOnDisk : public ::testing::Test {
     for (const auto& [call, answer] : whole_) {
       const std::string& said_now = now.at(call);
       refused = refused || (IsDamage(said_now) && said_now != answer);
+      const auto differ = std::ranges::mismatch(said_now, answer);
+      const auto from = static_cast<size_t>(differ.in1 - said_now.begin());
       EXPECT_TRUE(said_now == answer || IsDamage(said_now))
-          << call << ": said " << absl::CEscape(said_now).substr(0, kShown) << " instead of "
-          << absl::CEscape(answer).substr(0, kShown);
+          << call << ": from byte " << from << " on said "
+          << absl::CEscape(said_now.substr(from, kShown)) << " instead of "
+          << absl::CEscape(answer.substr(from, kShown));
     }
     EXPECT_TRUE(server_.Running()) << server_.Log();
     server_.Kill();

@@ -34,9 +34,6 @@ constexpr uint32_t kStreams = 200'000;
 constexpr size_t kConnectionsOfOne = 200;  // a peer may open so many at once
 constexpr size_t kCommitters = 8;
 constexpr size_t kCommitsToCompare = 800;
-// The calls that the transport has read before the peer is disconnected are worked off in front of
-// the others', on cores that the test's own clients share.
-constexpr absl::Duration kFloor = absl::Milliseconds(250);
 // Only what is slow each time is slow by itself and not by what else this machine does.
 constexpr int kTries = 3;
 
@@ -88,12 +85,21 @@ class Attacker final {
   uint32_t next_ = 1;
 };
 
-// How an attack went for those who had nothing to do with it: the 99th of 100 calls.
+// What 99 of 100 calls took at most of those who had nothing to do with an attack.
 struct Compared {
   absl::Duration calm;
   absl::Duration attacked;
+};
 
-  [[nodiscard]] bool Tolerable() const { return attacked < std::max(2 * calm, kFloor); }
+// The same beside an attack on another server of this machine, which takes as much of its cores,
+// and beside one on their own server.
+struct Against {
+  Compared other;
+  Compared own;
+
+  [[nodiscard]] bool Tolerable() const {
+    return own.attacked <= 2 * std::max(own.calm, other.attacked);
+  }
 };
 
 class RapidReset : public ::testing::TestWithParam<StoreKind> {
@@ -127,8 +133,8 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
 
   // Attacks from one address, on a new connection whenever one is closed.
   void ExpectThePeerDisconnected(const Kind& kind) {
-    ExpectTolerable("127.0.2.", [&](const std::string& peer) {
-      const int disconnected = AttackFromOne(peer, kind);
+    ExpectTolerable("127.0.2.", [&](const std::string& address, const std::string& peer) {
+      const int disconnected = AttackFromOne(address, peer, kind);
       EXPECT_GT(disconnected, 0);
     });
     EXPECT_TRUE(server_.AwaitLog("gives up its calls again and again"));
@@ -136,14 +142,14 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
   }
 
   // As many calls at once from one address as its connections take, until the server has closed
-  // them all.
+  // them all. It takes a fraction of the second that is judged.
   void ExpectOthersUnimpaired(const Kind& kind) {
-    ExpectTolerable("127.0.5.", [&](const std::string& peer) {
+    ExpectTolerable("127.0.5.", [&](const std::string& address, const std::string& peer) {
+      constexpr absl::Duration kJudged = absl::Seconds(1);
+      const absl::Time begun = absl::Now();
       uint32_t sent = 0;
       std::deque<Attacker> attackers;
-      for (size_t i = 0; i < kConnectionsOfOne; ++i) {
-        attackers.emplace_back(server_.address(), peer);
-      }
+      for (size_t i = 0; i < kConnectionsOfOne; ++i) attackers.emplace_back(address, peer);
       for (bool connected = true; connected && sent < kStreams;) {
         connected = false;
         for (Attacker& attacker : attackers) {
@@ -152,7 +158,9 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
           sent += kStreamsAtOnce;
         }
       }
-      std::cout << "figure: " << sent << " resets sent before every connection was closed\n";
+      std::cout << "figure: " << sent << " resets sent in " << absl::Now() - begun
+                << " before every connection was closed\n";
+      EXPECT_TRUE(WaitUntil([&] { return absl::Now() >= begun + kJudged; }));
     });
   }
 
@@ -179,20 +187,24 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
   }
 
  private:
-  // Attacks from a new address of `network` each time, until the others were served well once.
-  void ExpectTolerable(const std::string& network,
-                       absl::FunctionRef<void(const std::string& peer)> attack) {
-    Compared compared;
+  // Attacks from a new peer of `network` each time, until the others were served well once.
+  void ExpectTolerable(
+      const std::string& network,
+      absl::FunctionRef<void(const std::string& address, const std::string& peer)> attack) {
+    ASSERT_TRUE(other_server_.Start()) << other_server_.Log();
+    Against against;
     int tries = 0;
     do {
       const std::string peer = absl::StrCat(network, ++tries);
-      compared = CommitBeside([&] { attack(peer); });
-    } while (!compared.Tolerable() && tries < kTries && !HasFailure());
-    EXPECT_TRUE(compared.Tolerable()) << compared.attacked << " beside the attack, "
-                                      << compared.calm << " before it, " << tries << " times";
+      against.other = CommitBeside([&] { attack(other_server_.address(), peer); });
+      against.own = CommitBeside([&] { attack(server_.address(), peer); });
+    } while (!against.Tolerable() && tries < kTries && !HasFailure());
+    EXPECT_TRUE(against.Tolerable()) << against.own.attacked << " beside the attack, "
+                                     << against.other.attacked << " beside one on another server, "
+                                     << against.own.calm << " before it, " << tries << " times";
   }
   // How often it was disconnected.
-  int AttackFromOne(const std::string& peer, const Kind& kind) {
+  int AttackFromOne(const std::string& address, const std::string& peer, const Kind& kind) {
     constexpr absl::Duration kAttack = absl::Seconds(3);
     constexpr absl::Duration kBetween = absl::Milliseconds(10);
     int disconnected = 0;
@@ -200,7 +212,7 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
     const absl::Time end = absl::Now() + kAttack;
     for (absl::Time next = absl::Now(); next < end; next = absl::Now() + kBetween) {
       WaitUntil([&] { return absl::Now() >= next; });
-      Attacker attacker(server_.address(), peer);
+      Attacker attacker(address, peer);
       bool connected = true;
       while (connected && absl::Now() < end) {
         connected = attacker.Send(kind);
@@ -218,6 +230,9 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
   ServerProcess server_{folder_,
                         store_.Settings({.more = absl::StrCat("telemetry: {metrics_address: \"",
                                                               metrics_.address(), "\"}\n")})};
+  TestFolder other_folder_;
+  StoreUnderServer other_store_{GetParam()};
+  ServerProcess other_server_{other_folder_, other_store_.Settings()};
 };
 using LongRapidReset = RapidReset;
 

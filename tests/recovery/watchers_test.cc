@@ -36,9 +36,8 @@ constexpr absl::Duration kBetweenCommits = absl::Milliseconds(5);  // 200 a seco
 constexpr size_t kBegunAtOnce = 32;
 constexpr size_t kCalmCalls = 1000;
 constexpr uint64_t kReadsOfACommit = 2;
-// Here the watchers themselves run on the two cores that the server has: every change becomes work
-// for all of them at once, and what they leave of the cores is the machine's to share out.
-constexpr absl::Duration kFloor = absl::Milliseconds(250);
+// Only what is slow each time is slow by itself and not by what else this machine does.
+constexpr int kTries = 3;
 
 // A watch that reads as fast as it can. Its numbers may be read by any thread.
 class Watcher final : public grpc::ClientReadReactor<pb::WatchSessionResponse> {
@@ -157,15 +156,22 @@ class Neighbour final {
   std::jthread thread_;
 };
 
-class ManyWatchers : public ::testing::TestWithParam<StoreKind> {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(server_.Start()) << server_.Log();
+// A server with a session that is watched, and what changes that session.
+class WatchedServer final {
+ public:
+  explicit WatchedServer(StoreKind kind) : store_(kind) {}
+
+  bool Start() {
+    if (!server_.Start()) return false;
     client_ = std::make_unique<WireClient>(server_.address());
     admin_ = pb::AdminService::NewStub(Connected(server_.address()));
     client_->Must(&Stub::CreateSession, test::CreateRequest(kOther));
     token_ = client_->Must(&Stub::CreateSession, test::CreateRequest(kSession)).lease_token();
+    return true;
   }
+
+  [[nodiscard]] const std::string& address() const { return server_.address(); }
+  std::string Log() { return server_.Log(); }
 
   pb::ResourceUse Resources() {
     grpc::ClientContext context;
@@ -183,45 +189,86 @@ class ManyWatchers : public ::testing::TestWithParam<StoreKind> {
       client_->Must(&Stub::CommitTurn, test::CommitRequest(kSession, token_, begun.turn(), "said"));
     }
   }
+  uint64_t last_event() { return client_->Get(kSession).last_event(); }
 
-  void ExpectOthersServedBeside(size_t watchers, int turns) {
-    Crowd crowd(server_.address(), watchers);
-    ASSERT_TRUE(crowd.AwaitSeen(1));
-    ASSERT_EQ(Resources().watchers(), watchers);
+ private:
+  TestFolder folder_;
+  StoreUnderServer store_;
+  ServerProcess server_{folder_,
+                        store_.Settings({.more = "limits: {queued_calls: 64, watchers: 20000}\n"})};
+  std::unique_ptr<WireClient> client_;
+  std::unique_ptr<pb::AdminService::Stub> admin_;
+  std::string token_;
+};
+
+// What 99 of 100 calls of another session took at most.
+struct Beside {
+  absl::Duration idle;     // the watched session does not change
+  absl::Duration changed;  // it does
+};
+
+class ManyWatchers : public ::testing::TestWithParam<StoreKind> {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(server_.Start()) << server_.Log();
+    ASSERT_TRUE(other_.Start()) << other_.Log();
+  }
+
+  // Watches and changes a session of `watched` while another session of the first server is read.
+  Beside Watch(WatchedServer& watched, size_t watchers, int turns) {
+    Crowd crowd(watched.address(), watchers);
+    EXPECT_TRUE(crowd.AwaitSeen(1));
+    EXPECT_EQ(watched.Resources().watchers(), watchers);
     Neighbour calm_neighbour(server_.address());
-    ASSERT_TRUE(calm_neighbour.AwaitCalls(kCalmCalls));
+    EXPECT_TRUE(calm_neighbour.AwaitCalls(kCalmCalls));
     const Latencies calm = calm_neighbour.Stop();
 
-    const uint64_t reads_before = Resources().watch_reads();
+    const uint64_t reads_before = watched.Resources().watch_reads();
     const absl::Time begun = absl::Now();
     Neighbour neighbour(server_.address());
-    Commit(turns);
+    watched.Commit(turns);
     const absl::Duration committing = absl::Now() - begun;
-    ASSERT_TRUE(crowd.AwaitSeen(client_->Get(kSession).last_event()));
+    EXPECT_TRUE(crowd.AwaitSeen(watched.last_event()));
     const absl::Duration delivering = absl::Now() - begun;
     const Latencies beside = neighbour.Stop();
-    const uint64_t reads = Resources().watch_reads() - reads_before;
+    const uint64_t reads = watched.Resources().watch_reads() - reads_before;
 
     // Where nothing wakes them, some look once a second all the same.
     const auto beats = static_cast<uint64_t>(absl::ToInt64Seconds(delivering)) + 1;
     EXPECT_LE(reads, kReadsOfACommit * static_cast<uint64_t>(turns) + beats);
     EXPECT_EQ(crowd.gaps(), 0) << "events were missed, or seen twice";
     EXPECT_EQ(calm_neighbour.refused() + neighbour.refused(), 0);
-    EXPECT_LE(Percentile(beside, 99), std::max(2 * Percentile(calm, 99), kFloor));
-    std::cout << watchers << " watchers, " << turns << " commits in " << committing
-              << ", delivered after " << delivering << ", " << reads
-              << " reads; 99th of 100 calls of another session " << Percentile(calm, 99)
-              << " while they are idle (" << calm.size() << " calls), " << Percentile(beside, 99)
+    const Beside times = {Percentile(calm, 99), Percentile(beside, 99)};
+    std::cout << watchers << " watchers" << (&watched == &other_ ? " of another server, " : ", ")
+              << turns << " commits in " << committing << ", delivered after " << delivering << ", "
+              << reads << " reads; 99th of 100 calls of another session " << times.idle
+              << " while they are idle (" << calm.size() << " calls), " << times.changed
               << " beside the commits (" << beside.size() << " calls)\n";
+    return times;
   }
 
-  TestFolder folder_;
-  StoreUnderServer store_{GetParam()};
-  ServerProcess server_{folder_,
-                        store_.Settings({.more = "limits: {queued_calls: 64, watchers: 20000}\n"})};
-  std::unique_ptr<WireClient> client_;
-  std::unique_ptr<pb::AdminService::Stub> admin_;
-  std::string token_;
+  // The watchers are the test's and run on the cores that the server has. So what is judged is what
+  // they cost more than watchers of another server on this machine.
+  void ExpectOthersServedBeside(size_t watchers, int turns) {
+    Beside of_other;
+    Beside own;
+    int tries = 0;
+    do {
+      of_other = Watch(other_, watchers, turns);
+      own = Watch(server_, watchers, turns);
+    } while (++tries < kTries && !HasFailure() && !Tolerable(own, of_other));
+    EXPECT_TRUE(Tolerable(own, of_other))
+        << own.changed << " beside the watchers, " << of_other.changed
+        << " beside those of another server, " << tries << " times";
+  }
+
+ private:
+  static bool Tolerable(const Beside& own, const Beside& of_other) {
+    return own.changed <= 2 * std::max(own.idle, of_other.changed);
+  }
+
+  WatchedServer server_{GetParam()};
+  WatchedServer other_{GetParam()};
 };
 using LongManyWatchers = ManyWatchers;
 

@@ -28,10 +28,18 @@ class Painter {
   void Paint(const std::string& id) {
     id_ = id;
     Say("GetSession", &Stub::GetSession, pb::GetSessionRequest());
-    Say("ReadJournal", &Stub::ReadJournal, Paged<pb::ReadJournalRequest>());
-    Say("ListEvents", &Stub::ListEvents, Paged<pb::ListEventsRequest>());
-    Say("ReadAudit", &Stub::ReadAudit, Paged<pb::ReadAuditRequest>());
-    Say("ReadMessages", &Stub::ReadMessages, Paged<pb::ReadMessagesRequest>());
+    SayPages("ReadJournal", &Stub::ReadJournal, [](auto& request, const auto& read) {
+      request.set_after_journal_number(read.entries().rbegin()->journal_number());
+    });
+    SayPages("ListEvents", &Stub::ListEvents, [](auto& request, const auto& read) {
+      request.set_after_seq(read.events().rbegin()->seq());
+    });
+    SayPages("ReadAudit", &Stub::ReadAudit, [](auto& request, const auto& read) {
+      request.set_after_seq(read.records().rbegin()->seq());
+    });
+    SayPages("ReadMessages", &Stub::ReadMessages, [](auto& request, const auto& read) {
+      request.set_after_seq(read.messages().rbegin()->seq());
+    });
     const auto verified = Say("VerifyAudit", &Stub::VerifyAudit, pb::VerifyAuditRequest());
     if (picture_[Call("VerifyAudit")].front() != '!' && !verified.sound()) {
       picture_[Call("VerifyAudit")] = kDamaged;
@@ -74,12 +82,6 @@ class Painter {
   [[nodiscard]] std::string Call(const std::string& method) const {
     return absl::StrCat(id_, " ", method);
   }
-  template <typename Request>
-  static Request Paged() {
-    Request request;
-    request.set_page_size(kWholePage);
-    return request;
-  }
   template <typename Request, typename Reply>
   Reply Say(const std::string& method, WireClient::Method<Request, Reply> call, Request request) {
     request.set_session_id(id_);
@@ -87,6 +89,28 @@ class Painter {
     picture_[Call(method)] = answer.verdict.reason == "OK" ? answer.reply.ShortDebugString() + " "
                                                            : "! " + answer.verdict.reason;
     return answer.reply;
+  }
+
+  // All pages: `advance` goes on behind those that are read. A page may end before a damaged item,
+  // which the next one then names.
+  template <typename Request, typename Reply, typename Advance>
+  void SayPages(const std::string& method, WireClient::Method<Request, Reply> call,
+                Advance advance) {
+    Request request;
+    request.set_session_id(id_);
+    request.set_page_size(kWholePage);
+    Reply read;
+    std::string& said = picture_[Call(method)];
+    while (!read.end()) {
+      const auto page = client_.Ask(call, request);
+      if (page.verdict.reason != "OK") {
+        said = "! " + page.verdict.reason;
+        return;
+      }
+      read.MergeFrom(page.reply);
+      if (!read.end()) advance(request, page.reply);
+    }
+    said = read.ShortDebugString() + " ";
   }
 
   void PaintSlots() {
