@@ -67,6 +67,7 @@ byte sealed; /* frames that the head file counts */
 
 /* Where each activity is; all of it is lost in a crash. */
 byte commit, a, b;      /* a, b: frames of the group */
+byte group_file;        /* of the log, that has its record */
 byte large;             /* its frame */
 byte seal;
 byte remove;
@@ -120,11 +121,11 @@ inline sync_log(w) {
   k = 0
 }
 
-inline append(j, result) {
-  result = frame(j, length[j]);
+inline place(j, result) { result = frame(j, length[j]) }
+inline write(result) {
   frameC[cell(result)] = result;
   truth[cell(result)] = result;
-  length[j]++
+  length[journal_of(result)]++
 }
 
 inline publish(result) { seen[journal_of(result)] = offset_of(result) + 1 }
@@ -278,7 +279,7 @@ inline lose_power() {
   skip
 }
 inline forget() {
-  commit = 0; a = 0; b = 0; large = 0; seal = 0; remove = 0;
+  commit = 0; a = 0; b = 0; group_file = 0; large = 0; seal = 0; remove = 0;
   used[0] = 0; used[1] = 0; covers[0] = 0; covers[1] = 0; current = 0; other = FREE;
   length[A0] = 0; length[A1] = 0; length[A2] = 0; length[B0] = 0
 }
@@ -337,16 +338,16 @@ inline erase() {
 active proctype Store() {
   d_step { headerC[0] = 1; headerS[0] = 1; headerC[1] = 2; headerS[1] = 2 };
   do
-  /* A group: frames into the journals, one record, one sync, acknowledgement. */
+  /* A group: one record, one sync, frames into the journals, acknowledgement. */
   :: atomic { serving && !commit && commits < COMMITS && used[current] < RECORDS ->
        if
        :: !locked_a && dirC && can_append(current_a) ->
-          append(current_a, a);
+          place(current_a, a);
           if
-          :: can_append(B0) -> append(B0, b)
+          :: can_append(B0) -> place(B0, b)
           :: true
           fi
-       :: can_append(B0) -> append(B0, b)
+       :: can_append(B0) -> place(B0, b)
        fi;
 #ifdef SABOTAGE_READ_BEFORE_SYNC
        publish_group();
@@ -355,22 +356,36 @@ active proctype Store() {
   :: d_step { commit == 1 ->
        k = current * RECORDS + used[current];
        genC[k] = headerC[current]; aC[k] = a; bC[k] = b; k = 0;
-       used[current]++;
-       if :: a -> covers[current] = covers[current] | (1 << journal_of(a)) :: else fi;
-       if :: b -> covers[current] = covers[current] | (1 << B0) :: else fi;
+       if :: a -> truth[cell(a)] = a :: else fi;
+       if :: b -> truth[cell(b)] = b :: else fi;
+       used[current]++; group_file = current;
        commit = 2 }
 #ifdef SABOTAGE_ACKNOWLEDGE_BEFORE_SYNC
   :: d_step { commit == 2 -> publish_group(); commit = 3 }
-  :: d_step { commit == 3 -> sync_log(current); commit = 0; a = 0; b = 0 }
+  :: d_step { commit == 3 -> sync_log(group_file); commit = 4 }
 #else
-  :: d_step { commit == 2 -> sync_log(current); publish_group(); commit = 0; a = 0; b = 0 }
+  :: d_step { commit == 2 -> sync_log(group_file); commit = 4 }
 #endif
+  :: d_step { commit == 4 ->
+       if
+       :: a -> write(a); covers[group_file] = covers[group_file] | (1 << journal_of(a))
+       :: else
+       fi;
+       if :: b -> write(b); covers[group_file] = covers[group_file] | (1 << B0) :: else fi;
+#ifndef SABOTAGE_ACKNOWLEDGE_BEFORE_SYNC
+       publish_group();
+#endif
+       commit = 0; a = 0; b = 0; group_file = 0 }
 
-  /* The switch. A file may count as full after any record. The other one is free when the journals
-   * that it covers are synced, and then a header with a new generation. */
-  :: d_step { serving && !commit && used[current] && other == FREE ->
+  /* The switch. A file may count as full after any record. The other one is free when every journal
+   * has its frames of it and is synced, and then a header with a new generation. */
+  :: d_step { serving && (!commit || commit == 4) && used[current] && other == FREE ->
        current = 1 - current; other = FULL }
-  :: d_step { serving && other == FULL ->
+  :: d_step {
+#ifndef SABOTAGE_JOURNALS_SYNCED_BEFORE_THEY_ARE_WRITTEN
+       !(commit == 4 && group_file == 1 - current) &&
+#endif
+       serving && other == FULL ->
 #ifndef SABOTAGE_SWITCH_BEFORE_JOURNAL_SYNC
        sync_covered(1 - current);
 #endif
@@ -388,7 +403,7 @@ active proctype Store() {
 #else
        !locked_a
 #endif
-       -> append(current_a, large); extras++ }
+       -> place(current_a, large); write(large); extras++ }
   :: d_step { large ->
 #ifdef SABOTAGE_LARGE_CHANGE_SYNCS_ITS_FRAME_ONLY
        frameS[cell(large)] = frameC[cell(large)]; note_synced(journal_of(large));
