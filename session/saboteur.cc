@@ -12,6 +12,7 @@ namespace {
 constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"", Saboteur::kNone},
     {"no_file_sync", Saboteur::kNoFileSync},
+    {"no_journal_sync", Saboteur::kNoJournalSync},
     {"no_directory_sync", Saboteur::kNoDirectorySync},
     {"no_epoch_check", Saboteur::kNoEpochCheck},
     {"no_request_check", Saboteur::kNoRequestCheck},

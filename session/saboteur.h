@@ -10,6 +10,7 @@ namespace holdfast {
 enum class Saboteur : uint8_t {
   kNone,
   kNoFileSync,             // a commit is not synced
+  kNoJournalSync,          // the log is begun anew before the journals that it covers are synced
   kNoDirectorySync,        // the name of a new session is not synced
   kNoEpochCheck,           // an overtaken token may write
   kNoRequestCheck,         // a repeated request acts again

@@ -13,13 +13,15 @@ namespace holdfast::fs {
 inline constexpr size_t kHeadFileBytes = 256 * kMiB;
 inline constexpr size_t kIndexFileBytes = 4096 * kMiB;
 inline constexpr size_t kManifestFileBytes = 64 * kKiB;
+inline constexpr size_t kWriteAheadFileBytes = 16 * kMiB;
 inline constexpr size_t kRootFileBytes = 4 * kKiB;
 
 // Those that a test may lower.
 struct Bounds {
   size_t change = kEncodedChangeBytes;  // also of all changes of one frame together
   uint64_t journal = kJournalFileBytes;
-  size_t head = kHeadFileBytes;  // head.<g>
+  size_t head = kHeadFileBytes;                 // head.<g>
+  uint64_t write_ahead = kWriteAheadFileBytes;  // each of the two files
 };
 
 // What a frame's payload has beside its changes: a version, and how many there are.

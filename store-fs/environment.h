@@ -19,6 +19,7 @@
 #include "store-fs/tombstones.h"
 #include "store-fs/uploads.h"
 #include "store-fs/watermarks.h"
+#include "store-fs/write_ahead_log.h"
 
 #include "absl/time/time.h"
 
@@ -41,7 +42,8 @@ struct Environment {
   Watermarks& watermarks;
   const StoreTime& time;
   CutTails& cut_tails;
-  bool by_interval = false;  // an acknowledgement does not wait for the disk
+  bool by_interval = false;      // an acknowledgement does not wait for the disk
+  WriteAheadLog* log = nullptr;  // none by the interval
   size_t rotate_changes = 0;
   Listing& listing;
   EventBell& bell;

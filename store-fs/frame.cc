@@ -39,11 +39,6 @@ static_assert(sizeof(RawHead) == kFrameHeader);
 
 constexpr size_t kCrcAt = offsetof(RawHead, header_crc);
 
-size_t PaddedSize(size_t payload) {
-  const size_t whole = kFrameHeader + payload + kChecksumBytes;
-  return (whole + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
-}
-
 bool AllZero(std::string_view bytes) {
   return std::ranges::all_of(bytes, [](char c) { return c == '\0'; });
 }
@@ -75,6 +70,11 @@ bool HeadValid(const RawHead& raw, std::string_view bytes, std::optional<uint64_
 
 }  // namespace
 
+size_t FrameSize(size_t payload) {
+  const size_t whole = kFrameHeader + payload + kChecksumBytes;
+  return (whole + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
+}
+
 absl::StatusOr<std::string> EncodeFrame(const FrameHead& head, std::string_view payload,
                                         uint64_t offset) {
   if (payload.size() > kFramePayloadBytes && !Sabotaged(Saboteur::kNoFrameBound)) {
@@ -89,7 +89,7 @@ absl::StatusOr<std::string> EncodeFrame(const FrameHead& head, std::string_view 
   raw.epoch = head.epoch.value();
   raw.revision = head.revision.value();
   raw.previous = head.previous;
-  std::string bytes(PaddedSize(payload.size()), '\0');
+  std::string bytes(FrameSize(payload.size()), '\0');
   payload.copy(bytes.data() + kFrameHeader, payload.size());
   PutHead(raw, bytes);
   // The header and the checksum are never all zeros, so the count does not depend on their values.
@@ -111,7 +111,7 @@ FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uin
   RawHead raw{};
   std::memcpy(&raw, rest.data(), sizeof raw);
   if (!HeadValid(raw, rest, salt)) return Judge(FrameState::kDamaged);
-  const size_t size = PaddedSize(raw.length);
+  const size_t size = FrameSize(raw.length);
   if (rest.size() < size) return Judge(FrameState::kTorn);
   const std::string_view bytes = rest.substr(0, size);
   const size_t end = kFrameHeader + raw.length;

@@ -18,11 +18,13 @@ namespace holdfast::fs {
 inline constexpr size_t kFrameAlign = 64;    // divides a sector, so that no header straddles one
 inline constexpr size_t kSectorBytes = 512;  // what a disk writes whole
 inline constexpr size_t kFrameHeader = 64;
+inline constexpr size_t kStartFrameBytes = 128;  // of a frame with nothing but a number
 
 enum class FrameType : uint8_t {
   kStart = 1,      // the first of a journal: its generation
   kCommit = 2,     // whole changes
   kTombstone = 3,  // of tombstones.log: one deleted session
+  kPlaced = 4,     // of the write-ahead log: frames of sessions, and where they belong
 };
 
 struct FrameHead {
@@ -39,6 +41,9 @@ struct Frame {
   uint32_t checksum = 0;
   size_t size = 0;  // on disk, padding included
 };
+
+// What a frame of such a payload takes on disk, padding included.
+size_t FrameSize(size_t payload);
 
 // The bytes of a frame that will stand at `offset`, which is a multiple of kFrameAlign. TOO_LARGE
 // for a payload that ReadFrame would not take.

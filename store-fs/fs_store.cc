@@ -4,17 +4,19 @@
 #include "session/gate.h"
 #include "session/guard.h"
 #include "session/limits.h"
-#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-fs/census.h"
 #include "store-fs/cut_tails.h"
 #include "store-fs/description.h"
+#include "store-fs/due_sessions.h"
 #include "store-fs/environment.h"
 #include "store-fs/fail_stop.h"
+#include "store-fs/group_commit.h"
 #include "store-fs/lease_table.h"
 #include "store-fs/listing.h"
+#include "store-fs/log_start.h"
 #include "store-fs/readers.h"
 #include "store-fs/root.h"
 #include "store-fs/session_table.h"
@@ -22,6 +24,7 @@
 #include "store-fs/store_time.h"
 #include "store-fs/tombstones.h"
 #include "store-fs/watermarks.h"
+#include "store-fs/write_ahead_log.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -73,6 +76,7 @@ class FsStore final : public SessionStore {
     description.store = root_.record.store;
     description.incarnation = root_.record.incarnation;
     description.durability = ByInterval() ? kByInterval : kBySync;
+    description.groups_at_once = ByInterval() ? 0 : 1;
     if (ByInterval()) {
       description.warnings = {
           "acknowledged writes may be lost with the machine: durability is interval"};
@@ -93,6 +97,14 @@ class FsStore final : public SessionStore {
       space_.Ended().IgnoreError();
       space_.PutOff([this] { return FinishOpening(); });
     }
+    absl::StatusOr<std::unique_ptr<WriteAheadLog>> log =
+        StartLog({.root = options_.root,
+                  .adopt = options_.adopt,
+                  .most = options_.bounds.write_ahead,
+                  .note = options_.note},
+                 root_, fail_stop_, random_);
+    if (!log.ok()) return Explain(log.status());
+    log_ = *std::move(log);
     absl::StatusOr<std::unique_ptr<Watermarks>> watermarks =
         Watermarks::Open(*root_.files, WatermarksAreWorth());
     if (!watermarks.ok()) return Explain(watermarks.status());
@@ -120,6 +132,7 @@ class FsStore final : public SessionStore {
                                      .time = *time_,
                                      .cut_tails = cut_tails_,
                                      .by_interval = ByInterval(),
+                                     .log = ByInterval() ? nullptr : log_.get(),
                                      .rotate_changes = options_.rotate_changes,
                                      .listing = listing_,
                                      .bell = bell_,
@@ -136,6 +149,7 @@ class FsStore final : public SessionStore {
 
   absl::Status Activate() override {
     census_thread_ = std::jthread([this](const std::stop_token& stop) { TakeCensus(stop); });
+    log_->Start();
     compaction_thread_ = std::jthread([this](const std::stop_token& stop) { CompactAll(stop); });
     if (ByInterval()) {
       sync_thread_ = std::jthread([this](const std::stop_token& stop) { SyncAgain(stop); });
@@ -151,6 +165,7 @@ class FsStore final : public SessionStore {
     for (const auto& session : table_->All()) session->Close();
     // Ended, but not in order: no clean mark.
     if (!fail_stop_.Check().ok()) return absl::OkStatus();
+    RETURN_IF_ERROR(Explain(log_->Empty()));
     RETURN_IF_ERROR(Explain(watermarks_->Sync()));
     RETURN_IF_ERROR(Explain(WriteIndex(*root_.files, listing_.All())));
     root_.record.clean = true;
@@ -181,6 +196,13 @@ class FsStore final : public SessionStore {
 
   absl::StatusOr<CommitResult> Commit(const Change& change) override {
     return Inside([&] { return table_->Get(change.key)->Commit(change); });
+  }
+
+  std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override {
+    if (ByInterval()) return SessionStore::CommitMany(changes);
+    const Gate::Pass pass(gate_);
+    if (pass.entered()) return CommitGroup(changes, *table_, *log_);
+    return std::vector<GroupedResult>(changes.size());  // each goes alone, and is refused
   }
 
  private:
@@ -290,8 +312,11 @@ class FsStore final : public SessionStore {
                                                   const std::optional<SessionKey>& after,
                                                   size_t limit) override {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
-      return kind == DueKind::kCancelled ? DueToEnd(quiet, after, limit)
-                                         : DueToRecover(quiet, after, limit);
+      const KnownSessions known{.sessions = *table_, .leases = *leases_, .listing = listing_};
+      const DueQuery query{.since = quiet, .after = after, .limit = limit};
+      if (kind == DueKind::kCancelled) return DueToEnd(known, query);
+      RETURN_IF_ERROR(Tidy());
+      return DueToRecover(known, query);
     });
   }
 
@@ -375,10 +400,8 @@ class FsStore final : public SessionStore {
     return Renewed{.expires_in = ttl, .revision = head.revision, .marks = std::move(head.marks)};
   }
 
-  absl::StatusOr<std::vector<SessionKey>> DueToRecover(absl::Duration quiet,
-                                                       const std::optional<SessionKey>& after,
-                                                       size_t limit) {
-    // A sweep is also when the house is tidied.
+  // A sweep is also when what has become too much is given back.
+  absl::Status Tidy() {
     if (space_.ended()) Probe().IgnoreError();
     RETURN_IF_ERROR(JudgeUpload(uploads_->Sweep(kUploadsKept)));
     table_->CutBackIdle(kIdle);
@@ -386,39 +409,7 @@ class FsStore final : public SessionStore {
     if (options_.compact_in_sweeps) {
       while (const auto key = compactions_.Take()) CompactOne(*key);
     }
-    std::vector<SessionKey> due;
-    for (const SessionKey& key : listing_.Active(after)) {
-      if (due.size() == limit) break;
-      if (leases_->Quiet(key) >= quiet && Expired(key)) due.push_back(key);
-    }
-    return due;
-  }
-
-  absl::StatusOr<std::vector<SessionKey>> DueToEnd(absl::Duration grace,
-                                                   const std::optional<SessionKey>& after,
-                                                   size_t limit) {
-    std::vector<SessionKey> due;
-    for (const SessionKey& key : listing_.Cancelling(after)) {
-      if (due.size() == limit) break;
-      const std::optional<Head> head = HeadOf(key);
-      if (head && EndIsDue(*head, leases_->MarkedFor(key), grace)) due.push_back(key);
-    }
-    return due;
-  }
-
-  // The head as it is durable; nothing of a session that cannot be read.
-  std::optional<Head> HeadOf(const SessionKey& key) {
-    Head head;
-    const absl::Status looked = table_->Get(key)->Look(
-        [&](const Contents& contents, const auto&) { head = contents.head; });
-    return looked.ok() ? std::optional(std::move(head)) : std::nullopt;
-  }
-
-  bool Expired(const SessionKey& key) {
-    std::optional<Head> head = HeadOf(key);
-    if (!head) return false;
-    leases_->Evaluate(key, *head);
-    return head->lifecycle == Lifecycle::kActive && head->lease.state != LeaseState::kLive;
+    return absl::OkStatus();
   }
 
   void SyncAgain(const std::stop_token& stop) {
@@ -453,6 +444,7 @@ class FsStore final : public SessionStore {
     compaction_thread_ = std::jthread();
     census_thread_ = std::jthread();
     sync_thread_ = std::jthread();
+    if (log_) log_->Stop();
   }
 
   void Shut() {
@@ -475,6 +467,7 @@ class FsStore final : public SessionStore {
   Gate gate_;
   Listing listing_;
   EventBell bell_;
+  std::unique_ptr<WriteAheadLog> log_;
   std::unique_ptr<Watermarks> watermarks_;
   std::optional<StoreTime> time_;
   std::unique_ptr<Tombstones> tombstones_;

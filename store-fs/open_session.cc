@@ -84,10 +84,7 @@ void OpenSession::Lead(Batch batch) {
   progress_.NoteMove();
   // The answers are out; the next call waits until the journal is small again.
   const Unlocked unlocked(mutex_);
-  FailingOnException([this] {
-    RotateIfDue();
-    return absl::OkStatus();
-  }).IgnoreError();
+  Rotate();
 }
 
 OpenSession::Batch OpenSession::TakeBatch() {
@@ -236,14 +233,29 @@ void OpenSession::NoteLeases(const Batch& batch, const Applied& last) {
                                  renewed ? std::optional(last.head.lease.ttl) : std::nullopt);
 }
 
+bool OpenSession::RotationIsDue() const {
+  return opened_ && (opened_->contents.changes >= environment_.rotate_changes ||
+                     opened_->journal.end >= kRotateBytes);
+}
+
+bool OpenSession::HasDueRotation() {
+  const absl::MutexLock lock(&mutex_);
+  return RotationIsDue();
+}
+
+void OpenSession::Rotate() {
+  FailingOnException([this] {
+    RotateIfDue();
+    return absl::OkStatus();
+  }).IgnoreError();
+}
+
 void OpenSession::RotateIfDue() {
   if (!opened_ || !environment_.fail_stop.Check().ok()) return;
   const Opened& old = *opened_;
   if (!old.contents.head.lease.held) CutBack();
-  const bool due =
-      old.contents.changes >= environment_.rotate_changes || old.journal.end >= kRotateBytes;
   const absl::Duration now = environment_.clock.SinceBoot();
-  if (!due || old.journal.covered || !rotation_.IsDue(now)) return;
+  if (!RotationIsDue() || old.journal.covered || !rotation_.IsDue(now)) return;
   if (!environment_.space.Check().ok()) return;
   const RotationPlace place{.files = environment_.files,
                             .key = key_,
@@ -285,8 +297,10 @@ absl::Status OpenSession::ReplaceJournalAndPublish(Opened next) {
     if (!IsShortage(journal.status())) environment_.space.Ended().IgnoreError();
   }
   NoteDurable(next.journal, next.contents.head.revision);
+  ForgetInLog();
   {
     const absl::MutexLock lock(&mutex_);
+    dirty_ = false;
     opened_ = std::move(next);
     opened_->contents.requests->NoteWritten(opened_->contents.request_log.first());
   }
@@ -344,10 +358,23 @@ void OpenSession::SyncNow() {
   }
   const absl::Status synced = file->Sync();
   if (synced.ok()) {
+    if (environment_.log != nullptr) environment_.log->NoteSynced(file);
     environment_.watermarks.Note(key_, mark, environment_.time.Now());
   } else {
     Fail(synced).IgnoreError();
   }
+}
+
+void OpenSession::ForgetInLog() {
+  if (environment_.log != nullptr && opened_) environment_.log->NoteSynced(opened_->journal.file);
+}
+
+absl::Status OpenSession::LeaveLog() {
+  if (environment_.log == nullptr) return absl::OkStatus();
+  const absl::Status synced = opened_->journal.file->Sync();
+  if (!synced.ok()) return Fail(synced);
+  ForgetInLog();
+  return absl::OkStatus();
 }
 
 // Gives preallocated space back. Harmless if it fails: recovery takes zeros behind the end for what

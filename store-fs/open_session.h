@@ -14,6 +14,8 @@
 #include "store-fs/environment.h"
 #include "store-fs/recovery.h"
 #include "store-fs/space.h"
+#include "store-fs/write_ahead_log.h"
+#include "store-fs/write_ahead_record.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -45,6 +47,14 @@ class OpenSession {
   // See SessionStore::Commit.
   absl::StatusOr<CommitResult> Commit(const Change& change);
 
+  // A change that is decided and leads its session until it goes away.
+  struct Member;
+  // The member of `change`; nullptr where it must be committed by itself. Waits for nobody.
+  static std::unique_ptr<Member> TryLead(const std::shared_ptr<OpenSession>& session,
+                                         const Change& change);
+  // Writes to the journal what the write-ahead log has of it.
+  GroupedResult FinishMember(Member& member, WriteAheadLog::Hold& hold);
+
   // Calls `look` with what is durable, under the lock: copy out what is needed, and no I/O. Opens
   // the session first if it is not. The shared file keeps the journal readable while it is being
   // replaced.
@@ -69,6 +79,9 @@ class OpenSession {
   };
   // Members go from one list to another without an allocation, so that no exception loses one.
   using Batch = std::list<Waiter*>;
+
+  bool DecideMember(Member& member);
+  void EndMember();
 
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until the change was settled or may be led. When the session has stalled, all that wait
@@ -101,7 +114,17 @@ class OpenSession {
   absl::Status PutInPlace(const Manifest& manifest, Revision revision);
   absl::Status GiveUpCreating(const absl::Status& cause, const Manifest& manifest);
   absl::Status Append(const CommitBatch& batch);
+  // The frame of `batch` behind those that the journal has.
+  [[nodiscard]] absl::StatusOr<std::string> NextFrame(const CommitBatch& batch) const;
   absl::Status AppendFrame(const std::vector<Applied>& applied, const std::string& frame);
+  [[nodiscard]] PlacedFrame Placed(const std::string& frame) const;
+  // `hold` is nullptr for a frame that is not in the write-ahead log.
+  absl::Status WriteToJournal(const std::vector<Applied>& applied, const std::string& frame,
+                              WriteAheadLog::Hold* hold);
+  // Makes the journal durable where the write-ahead log alone has a part of it.
+  absl::Status LeaveLog();
+  // The journal needs no sync for the write-ahead log any more.
+  void ForgetInLog();
   absl::Status MakeJournal();
   absl::Status TakeSpace(uint64_t bytes);
   // Puts staged uploads where the frame that names them will look for them.
@@ -115,6 +138,10 @@ class OpenSession {
   // Notes how far the journal is durable.
   void NoteDurable(const Journal& journal, Revision revision);
   void NoteLeases(const Batch& batch, const Applied& last);
+  [[nodiscard]] bool RotationIsDue() const;
+  [[nodiscard]] bool HasDueRotation();
+  // RotateIfDue, after whose exception the store fails.
+  void Rotate();
   void RotateIfDue();
   void PutOffRotation(const absl::Status& cause, absl::Duration now);
   absl::Status ReplaceJournalAndPublish(Opened next);
@@ -148,6 +175,20 @@ class OpenSession {
   bool dirty_ ABSL_GUARDED_BY(mutex_) = false;      // acknowledged and not yet synced
   Watermark written_ ABSL_GUARDED_BY(mutex_);       // up to where, then
   absl::Duration changed_ ABSL_GUARDED_BY(mutex_);  // when, by the boot clock
+};
+
+struct OpenSession::Member {
+  Member() = default;
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+  ~Member();
+
+  [[nodiscard]] PlacedFrame placed() const { return session->Placed(frame); }
+
+  std::shared_ptr<OpenSession> session;
+  Waiter waiter;
+  std::unique_ptr<CommitBatch> decisions;
+  std::string frame;
 };
 
 }  // namespace holdfast::fs

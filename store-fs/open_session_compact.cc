@@ -12,6 +12,8 @@ namespace holdfast::fs {
 
 bool OpenSession::Compact() {
   if (!environment_.fail_stop.Check().ok() || !environment_.space.Check().ok()) return false;
+  // Of what was committed with other sessions: those that wait for it must not wait for that.
+  if (HasDueRotation()) LeadIfFree([this] { Rotate(); });
   const std::optional<Manifest> from = ManifestToCompact();
   if (!from) return false;
   Files& files = environment_.files;

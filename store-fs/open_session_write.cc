@@ -160,30 +160,51 @@ absl::Status OpenSession::Append(const CommitBatch& batch) {
   if (opened_->journal.covered) {
     RETURN_IF_ERROR(FailingOnException([this] { return MakeJournal(); }));
   }
+  ASSIGN_OR_RETURN(const std::string frame, NextFrame(batch));
+  return FailingOnException([&] { return AppendFrame(batch.applied(), frame); });
+}
+
+absl::StatusOr<std::string> OpenSession::NextFrame(const CommitBatch& batch) const {
   const Journal& journal = opened_->journal;
-  const std::vector<Applied>& applied = batch.applied();
-  const Head& head = applied.back().head;
-  const std::string payload = batch.Payload();
-  ASSIGN_OR_RETURN(const std::string frame, EncodeFrame({.type = FrameType::kCommit,
-                                                         .salt = opened_->manifest.salt,
-                                                         .epoch = head.lease.epoch,
-                                                         .revision = head.revision,
-                                                         .previous = journal.last_checksum},
-                                                        payload, journal.end));
-  return FailingOnException([&] { return AppendFrame(applied, frame); });
+  const Head& head = batch.applied().back().head;
+  return EncodeFrame({.type = FrameType::kCommit,
+                      .salt = opened_->manifest.salt,
+                      .epoch = head.lease.epoch,
+                      .revision = head.revision,
+                      .previous = journal.last_checksum},
+                     batch.Payload(), journal.end);
 }
 
 absl::Status OpenSession::AppendFrame(const std::vector<Applied>& applied,
                                       const std::string& frame) {
-  Journal& journal = opened_->journal;
   RETURN_IF_ERROR(TakeSpace(frame.size()));
   RETURN_IF_ERROR(TakeUploads(applied));
+  WriteAheadLog* const log = environment_.log;
+  if (log == nullptr || frame.size() > log->longest_frame()) {
+    return WriteToJournal(applied, frame, nullptr);
+  }
+  absl::StatusOr<WriteAheadLog::Hold> hold = log->Append({Placed(frame)});
+  if (IsLack(hold.status())) return Unwritten(hold.status());
+  RETURN_IF_ERROR(hold.status());
+  return WriteToJournal(applied, frame, &*hold);
+}
+
+PlacedFrame OpenSession::Placed(const std::string& frame) const {
+  return {
+      .key = &key_, .salt = opened_->manifest.salt, .offset = opened_->journal.end, .frame = frame};
+}
+
+absl::Status OpenSession::WriteToJournal(const std::vector<Applied>& applied,
+                                         const std::string& frame, WriteAheadLog::Hold* hold) {
+  Journal& journal = opened_->journal;
   const uint64_t offset = journal.end;
+  const bool syncs = hold == nullptr && SyncsEachCommit();
   absl::Status written = absl::OkStatus();
   if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) written = journal.file->Sync();
   if (written.ok()) written = journal.file->Write(offset, frame);
-  if (written.ok() && SyncsEachCommit()) written = journal.file->Sync();
+  if (written.ok() && syncs) written = journal.file->Sync();
   if (!written.ok()) return Fail(written);
+  if (hold != nullptr) hold->Cover(journal.file);
   RETURN_IF_ERROR(CheckStillThere());
   journal.end += frame.size();
   const Frame appended = ReadFrame(frame, 0, std::nullopt).frame;
@@ -207,6 +228,7 @@ absl::Status OpenSession::CheckStillThere() {
   const bool other =
       info.ok() || absl::IsNotFound(info.status()) || absl::IsFailedPrecondition(info.status());
   if (!other) return Fail(info.status());
+  RETURN_IF_ERROR(LeaveLog());
   const absl::MutexLock lock(&mutex_);
   opened_.reset();
   // Whoever puts the directory back finds the change in it.
@@ -218,7 +240,7 @@ void OpenSession::Publish(const std::vector<Applied>& applied, std::string_view 
                           uint64_t offset) {
   const auto changes = DecodeChanges(payload);
   const absl::MutexLock lock(&mutex_);
-  dirty_ = environment_.by_interval;
+  dirty_ = environment_.by_interval || environment_.log != nullptr;
   changed_ = environment_.clock.SinceBoot();
   for (size_t at = 0; at < changes->size(); ++at) {
     opened_->contents.Absorb((*changes)[at], payload, offset);
@@ -240,6 +262,7 @@ absl::Status OpenSession::Bury(const Applied& applied) {
        .removed = false});
   if (absl::IsResourceExhausted(added)) return environment_.space.Ended();
   if (!added.ok()) return Fail(added);
+  ForgetInLog();  // nothing of it is to be there
   {
     const absl::MutexLock lock(&mutex_);
     opened_.reset();

@@ -5,6 +5,7 @@
 #include "session/status_macros.h"
 #include "store-fs/bounds.h"
 #include "store-fs/fail_stop.h"
+#include "store-fs/write_ahead_files.h"
 
 #include "absl/strings/escaping.h"
 #include "nlohmann/json.hpp"
@@ -32,7 +33,7 @@ using Json = nlohmann::json;
 
 constexpr char kStoreFile[] = "STORE";
 constexpr char kLockFile[] = "lock";
-constexpr int64_t kFormat = 3;
+constexpr int64_t kFormat = 4;
 constexpr char kChecksum[] = "checksum";
 constexpr uint32_t kOthers = 077;
 
@@ -228,6 +229,10 @@ absl::StatusOr<Root> Assemble(const RootOptions& options, std::unique_ptr<RootLo
   Root root{.lock = std::move(lock), .files = std::move(files)};
   ASSIGN_OR_RETURN(root.record, LoadOrMake(options, *root.files, info, root.moved, random));
   root.was_clean = root.record.clean;
+  // Before STORE says that the root is served: from then on they must be there.
+  if (root.was_clean || options.adopt) {
+    RETURN_IF_ERROR(MakeWriteAheadFiles(*root.files, random));
+  }
   root.unsynced = root.record.durability == kByInterval && !root.was_clean;
   root.record.clean = false;
   if (!root.unsynced) root.record.durability = options.durability;

@@ -33,6 +33,14 @@ std::shared_ptr<OpenSession> SessionTable::Get(const SessionKey& key) {
   return session;
 }
 
+std::shared_ptr<OpenSession> SessionTable::Find(const SessionKey& key) {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return nullptr;
+  by_use_.splice(by_use_.begin(), by_use_, found->second);
+  return found->second->second;
+}
+
 std::list<SessionTable::Entry> SessionTable::Evict() {
   std::list<Entry> evicted;
   // One that somebody holds stays: two objects for one directory would write past each other.

@@ -27,6 +27,8 @@ class SessionTable {
   // The session of `key`, which may not exist on the disk. There is never a second object for a key
   // that somebody still uses.
   std::shared_ptr<OpenSession> Get(const SessionKey& key);
+  // The same of one that is there; nullptr when it is not, or is just being closed.
+  std::shared_ptr<OpenSession> Find(const SessionKey& key);
   // All that are open now.
   std::vector<std::shared_ptr<OpenSession>> All();
   // Gives the preallocated space of those back that nobody has changed for `idle`.

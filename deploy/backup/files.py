@@ -14,6 +14,7 @@ called .NAME.unfinished.* and can be removed. A restored root is refused until i
 docs/operations.md, "Backup", says when that is right.
 """
 import argparse
+import fcntl
 import hashlib
 import json
 import os
@@ -31,10 +32,11 @@ from placing import Refused, Staging, main, read_label, write_label
 
 KIND = "files"
 STORE = "STORE"
-STORE_FORMAT = 3
+STORE_FORMAT = 4
 SESSIONS = "t"
-# What a start makes anew.
-LEFT_OUT = {"index", "lock", "tmp", "lost+found"}
+LOCK = "lock"
+# What a start makes anew; while a server runs, journals have all that the write-ahead log has.
+LEFT_OUT = {"index", LOCK, "tmp", "wal", "lost+found"}
 KNOWN = LEFT_OUT | {STORE, TOMBSTONES, WATERMARKS, SESSIONS}
 PIECE = 1 << 20
 
@@ -53,6 +55,18 @@ def read_store(root):
         found = facts.get("format")
         raise Refused(f"{root} has format {found}, and this script is for format {STORE_FORMAT}")
     return text, facts
+
+
+def is_served(root):
+    """Whether a server holds the root's lock."""
+    try:
+        with open(os.path.join(root, LOCK), "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
 
 
 class Copy:
@@ -167,6 +181,11 @@ def backup(arguments):
         raise Refused(f"{root} holds {strange}, which this script does not know: use the newer one")
     if os.path.realpath(arguments.backup).startswith(os.path.realpath(root) + os.sep):
         raise Refused(f"{arguments.backup} is in the root: name a directory elsewhere")
+    if not facts.get("clean") and not is_served(root):
+        raise Refused(
+            f"the server of {root} did not end in order: start it once, so that it writes to the "
+            "sessions what its write-ahead log has"
+        )
     with Staging(arguments.backup) as staging:
         copy = Copy(os.path.join(staging.path, "root"))
         watermarks = Watermarks(root)

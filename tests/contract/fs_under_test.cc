@@ -4,6 +4,7 @@
 #include "store-fs/recovery.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
+#include "tests/support/faulty_store.h"
 #include "tests/support/temp_dir.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,15 @@ namespace {
 
 class FsUnderTest final : public StoreUnderTest {
  public:
-  std::unique_ptr<SessionStore> Make() override { return MakeAt(Root("root")); }
+  explicit FsUnderTest(bool grouped) : grouped_(grouped) {}
+
+  std::unique_ptr<SessionStore> Make() override {
+    std::unique_ptr<SessionStore> store = MakeAt(Root("root"));
+    if (!grouped_) return store;
+    auto in_groups = std::make_unique<FaultyStore>(std::move(store));
+    in_groups->CommitInGroups();
+    return in_groups;
+  }
 
   // A session of another root, copied in as a hand would.
   StoreId PlantForeign(const SessionKey& key) override {
@@ -75,12 +84,19 @@ class FsUnderTest final : public StoreUnderTest {
     return fs::MakeFsStore(std::move(options), clock(), random());
   }
 
+  const bool grouped_;
   TempDir directory_;
   std::atomic<bool> broken_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<StoreUnderTest> MakeFsUnderTest() { return std::make_unique<FsUnderTest>(); }
+std::unique_ptr<StoreUnderTest> MakeFsUnderTest() {
+  return std::make_unique<FsUnderTest>(/*grouped=*/false);
+}
+
+std::unique_ptr<StoreUnderTest> MakeGroupedFsUnderTest() {
+  return std::make_unique<FsUnderTest>(/*grouped=*/true);
+}
 
 }  // namespace holdfast::test

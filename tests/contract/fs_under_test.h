@@ -10,6 +10,8 @@ namespace holdfast::test {
 
 // Over a root of its own in the temporary directory, which goes away with it.
 std::unique_ptr<StoreUnderTest> MakeFsUnderTest();
+// The same, and every change that may be is committed by CommitMany.
+std::unique_ptr<StoreUnderTest> MakeGroupedFsUnderTest();
 
 }  // namespace holdfast::test
 

@@ -13,6 +13,7 @@ const StoreFactory kStores[] = {
     {.name = "observed", .make = MakeObservedUnderTest},
     {.name = "faulty", .make = MakeFaultyUnderTest},
     {.name = "fs", .make = MakeFsUnderTest},
+    {.name = "fs_in_groups", .make = MakeGroupedFsUnderTest},
     {.name = "postgres", .make = MakePostgresUnderTest},
     {.name = "postgres_in_groups", .make = MakeGroupedPostgresUnderTest},
 };

@@ -115,7 +115,8 @@ def refused(words, text):
 
 def check_quiet(build):
     """After a power cut the watermarks may be older than the journals: what is not being written is
-    copied whole."""
+    copied whole. A root whose server did not end in order is refused, for its write-ahead log may
+    have what its journals lack."""
     with Folder() as folder:
         root, backup = os.path.join(folder, "root"), os.path.join(folder, "backup")
         with Server(build, folder, "first", root=root) as server:
@@ -125,6 +126,9 @@ def check_quiet(build):
             shutil.copy(os.path.join(root, "watermarks"), old)
             taken = server.answer("session", "resume", "greenhouse-early", "--force", "drill")
             server.kill()
+            refused(["backup", root, backup], "did not end in order: start it once")
+            server.start()
+            server.stop()
         shutil.copy(old, os.path.join(root, "watermarks"))
         for path, _, names in os.walk(os.path.join(root, "t")):
             for name in names:

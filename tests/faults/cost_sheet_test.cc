@@ -1,6 +1,6 @@
-// What a change costs on a disk, counted and never timed: one write and one sync of the journal, a
-// note without a sync of how far it is durable, and no more bytes for a long session than for a
-// short one.
+// What a change costs on a disk, counted and never timed: one synced write of the write-ahead log,
+// which changes of many sessions share, one write of the journal, a note of how far it is durable,
+// and no more bytes for a long session than for a short one.
 #include "store-fs/fs_store.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
@@ -24,8 +24,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+constexpr char kLog[] = "write wal/0";
+constexpr char kSync[] = "sync wal/0";
 constexpr char kWrite[] = "write t/default/alpha/journal.log";
-constexpr char kSync[] = "sync t/default/alpha/journal.log";
 constexpr char kNote[] = "write watermarks";
 constexpr char kAllocate[] = "allocate t/default/alpha/journal.log";
 constexpr absl::Duration kQuiet = absl::Minutes(5);
@@ -112,10 +113,10 @@ class CostSheet : public ::testing::Test {
   LeaseToken token_;
 };
 
-TEST_F(CostSheet, AChangeIsOneWriteAndOneSyncOfTheJournal) {
+TEST_F(CostSheet, AChangeIsOneSyncOfTheLog) {
   Commit(changes().Begin(token()));  // takes the journal's first space
   Commit(changes().CommitTurn(token(), TurnNumber(1)));
-  const auto once = ElementsAre(kWrite, kSync, kNote);
+  const auto once = ElementsAre(kLog, kSync, kWrite, kNote);
   EXPECT_THAT(CostOf(changes().Begin(token())), once);
   EXPECT_THAT(CostOf(changes().Append(token(), TurnNumber(2), {Note(TurnNumber(2), 1, "a")})),
               once);
@@ -128,8 +129,9 @@ TEST_F(CostSheet, AChangeIsOneWriteAndOneSyncOfTheJournal) {
   EXPECT_THAT(CostOf(changes().Write(token())), once);
   EXPECT_THAT(CostOf(changes().Update({{"title", "a title"}})), once);
   // Space is taken ahead of the writes, and given back while nobody holds the session.
-  EXPECT_THAT(CostOf(changes().Release(token())), ElementsAre(kWrite, kSync, kNote, kTruncate));
-  EXPECT_THAT(CostOf(changes().Resume()), ElementsAre(kAllocate, kWrite, kSync, kNote));
+  EXPECT_THAT(CostOf(changes().Release(token())),
+              ElementsAre(kLog, kSync, kWrite, kNote, kTruncate));
+  EXPECT_THAT(CostOf(changes().Resume()), ElementsAre(kAllocate, kLog, kSync, kWrite, kNote));
 }
 
 TEST_F(CostSheet, WhatChangesNothingWritesNothing) {
@@ -184,8 +186,8 @@ TEST_F(CostOfRotation, IsTheSameStepsWhateverTheJournalHolds) {
   const std::string uid = store().LoadForDecision(changes().key(), std::nullopt)->head.uid.value();
   // A file that was opened under a name keeps it here.
   const std::string journal = "tmp/" + uid + ".journal";
-  std::vector<std::string> expected = {"write " + journal, "sync " + journal, kNote,
-                                       "sync " + journal, "link " + state + "/log.2"};
+  std::vector<std::string> expected = {
+      kLog, kSync, "write " + journal, kNote, "sync " + journal, "link " + state + "/log.2"};
   const auto add_file = [&](const std::string& path) {
     for (const char* step : {"create ", "write ", "sync "}) expected.push_back(step + path);
   };

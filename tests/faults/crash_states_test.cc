@@ -1,5 +1,6 @@
 // Every state in which a power cut or a kill can leave the disk, at every operation of a workload:
 // what was acknowledged is found, nothing half-written is seen, and the service goes on.
+#include "session/limits.h"
 #include "store-fs/fs_store.h"
 #include "tests/faults/served_state.h"
 #include "tests/faults/workload.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr int kRounds = 8;
 constexpr size_t kRotateChanges = 7;  // so that rotations meet every kind of change
+constexpr uint64_t kLogBytes = 16 * kKiB;  // so that the write-ahead log changes its files
 // What counts as a crash state.
 constexpr size_t kServedOneIn = 100;
 constexpr size_t kLeastOfAClass = 200;
@@ -59,6 +61,7 @@ class Explorer {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
     options.rotate_changes = kRotateChanges;
+    options.bounds.write_ahead = kLogBytes;
     options.wrap_files = [&disk, before, missing](std::unique_ptr<fs::Files>) {
       return disk.Open(before, missing);
     };
@@ -87,6 +90,8 @@ class Explorer {
     classes_["zero-headed"] += cut == CutKind::kZeroHeaded ? 1 : 0;
     classes_["missing entry"] += names_lost ? 1 : 0;
     classes_["rotation"] += in("/state") || in(".manifest") || in(".journal") ? 1 : 0;
+    classes_["log"] += in("wal/") ? 1 : 0;
+    classes_["switch of the log"] += in("wal/1") ? 1 : 0;
     classes_["audit"] += in("journal.log") && workload_->audited() ? 1 : 0;
     classes_["delete"] += in("tombstones.log") || in(".deleted") ? 1 : 0;
     if (!serve_ || states_.size() % kServedOneIn != 0) return;
@@ -101,6 +106,7 @@ class Explorer {
     fs::FsOptions options;
     options.root = reader_root_ / "root";
     options.rotate_changes = kRotateChanges;
+    options.bounds.write_ahead = kLogBytes;
     options.wrap_files = OnDisk(disk);
     return JudgeOpened(*fs::MakeFsStore(std::move(options), clock_, random), *workload_);
   }

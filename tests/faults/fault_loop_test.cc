@@ -1,6 +1,7 @@
 // Every file operation of a workload fails in turn, the first time alone and then for good: nothing
 // is acknowledged that is not found again, the store stops, and the restart is clean.
 #include "session/exceptions.h"
+#include "session/limits.h"
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"
 #include "tests/faults/workload.h"
@@ -21,6 +22,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr size_t kRotateChanges = 7;
+constexpr uint64_t kLogBytes = 16 * kKiB;
 
 // Fails the n-th operation, or nothing. With OK as its status the operation throws.
 struct Fault {
@@ -45,6 +47,7 @@ class Stores {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
     options.rotate_changes = kRotateChanges;
+    options.bounds.write_ahead = kLogBytes;
     options.wrap_files = BreakBy(disk_, [&fault](const FileOperation&) { return fault(); });
     return fs::MakeFsStore(std::move(options), clock, random);
   }

@@ -29,16 +29,16 @@ constexpr size_t kWorkers = 64;
 constexpr int kOthers = 16;
 constexpr int kCallsOfEach = 4;
 
-// Syncs of one session's files that wait until a test lets them go.
-class HeldSyncs {
+// Writes to one session's files that wait until a test lets them go.
+class HeldWrites {
  public:
   absl::Status Pass(const FileOperation& operation) {
-    if (operation.name != "sync" || !absl::StrContains(operation.path, "/alpha/")) {
+    if (operation.name != "write" || !absl::StrContains(operation.path, "/alpha/")) {
       return absl::OkStatus();
     }
     const absl::MutexLock lock(&mutex_);
     if (held_) ++waiting_;
-    mutex_.Await(absl::Condition(this, &HeldSyncs::IsFree));
+    mutex_.Await(absl::Condition(this, &HeldWrites::IsFree));
     return absl::OkStatus();
   }
   void Hold() { Set(true); }
@@ -66,7 +66,7 @@ class StalledSession : public ::testing::Test {
     fs::FsOptions options;
     options.root = directory_ / "root";
     options.wrap_files =
-        BreakBy([this](const FileOperation& operation) { return syncs_.Pass(operation); });
+        BreakBy([this](const FileOperation& operation) { return writes_.Pass(operation); });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
     ASSERT_TRUE(store_->Commit(alpha_.Create()).ok());
@@ -80,7 +80,7 @@ class StalledSession : public ::testing::Test {
   const TempDir directory_;
   FakeClock clock_;
   SeededRandom random_;
-  HeldSyncs syncs_;
+  HeldWrites writes_;
   Changes alpha_{Key("alpha"), random_};
   std::vector<std::unique_ptr<Changes>> others_;
   std::unique_ptr<SessionStore> store_;
@@ -101,14 +101,14 @@ TEST_F(StalledSession, LeavesWorkersToTheOthers) {
     EXPECT_TRUE(RefusalOf(result.status()).retry_after().has_value());
     ++refused;
   };
-  syncs_.Hold();
+  writes_.Hold();
   {
     WorkerPool pool({.workers = kWorkers, .queued = 1000});
     const auto submit = [&](Change change) {
       ASSERT_TRUE(pool.Submit([&commit, change = std::move(change)] { commit(change); }));
     };
     submit(alpha_.Update({{"title", "first"}}));
-    ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return syncs_.waiting() == 1; }));
+    ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return writes_.waiting() == 1; }));
     for (size_t i = 1; i < kWorkers; ++i) submit(alpha_.Update({{"title", absl::StrCat(i)}}));
     for (int call = 0; call < kCallsOfEach; ++call) {
       for (const auto& other : others_) {
@@ -122,7 +122,7 @@ TEST_F(StalledSession, LeavesWorkersToTheOthers) {
     constexpr size_t kRefused = kWorkers - 1 - kWaitersPerSession;
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return refused == kRefused; })) << refused;
     EXPECT_EQ(applied, 0U);
-    syncs_.Release();
+    writes_.Release();
   }
   EXPECT_EQ(applied, 1 + kWaitersPerSession);
   EXPECT_TRUE(store_->Commit(alpha_.Update({{"title", "free"}})).ok());

@@ -3,13 +3,16 @@
 #include "session/refusal.h"
 #include "session/staged.h"
 #include "session/status_macros.h"
+#include "tests/support/grouped_commit.h"
 
+#include <span>
 #include <utility>
 
 namespace holdfast::test {
 namespace {
 
 constexpr int kStreamedRound = 1;
+constexpr int kTogether = 3;
 constexpr int kBrief = 8;  // sessions that live for one turn and are deleted
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 24};
 
@@ -141,6 +144,42 @@ absl::Status Workload::Live(SessionStore& store, Session& session, int rounds) {
   return Do(store, session, changes.Close(session.token), session.acknowledged);
 }
 
+// Sessions whose changes are committed together, one of each in a group.
+absl::Status Workload::LiveTogether(SessionStore& store) {
+  for (int at = 0; at < kTogether; ++at) {
+    Session& session = sessions_.emplace_back(Session{.name = "grouped" + std::to_string(at)});
+    const Found created{.exists = true};
+    RETURN_IF_ERROR(Do(store, session, Changes(Key(session.name), random_).Create(), created));
+  }
+  for (int round = 0; round < rounds_; ++round) RETURN_IF_ERROR(CommitOfEach(store, round));
+  return absl::OkStatus();
+}
+
+absl::Status Workload::CommitOfEach(SessionStore& store, int round) {
+  const std::span<Session> members = std::span(sessions_).last(kTogether);
+  std::vector<Change> changes;
+  for (Session& session : members) {
+    Change change = Changes(Key(session.name), random_).Write(session.token);
+    change.messages = {Text(session.name + " " + Big(round))};
+    session.in_flight = session.acknowledged;
+    session.in_flight->messages.push_back(change.messages.front().data);
+    changes.push_back(std::move(change));
+  }
+  audited_ = false;
+  const auto results = CommitTogether(store, changes);
+  absl::Status status;
+  for (size_t at = 0; at < members.size(); ++at) {
+    const auto result = Applied(results[at]);
+    if (!result.ok()) {
+      status = result.status();
+      continue;
+    }
+    members[at].acknowledged = *std::exchange(members[at].in_flight, std::nullopt);
+    ++acknowledged_;
+  }
+  return status;
+}
+
 absl::Status Workload::Bury(SessionStore& store, Session& session) {
   Found gone;
   gone.deleted = true;
@@ -153,6 +192,7 @@ absl::Status Workload::Run(SessionStore& store) {
     RETURN_IF_ERROR(Live(store, sessions_.back(), rounds_));
   }
   RETURN_IF_ERROR(Bury(store, sessions_[1]));
+  RETURN_IF_ERROR(LiveTogether(store));
   for (int at = 0; at < kBrief; ++at) {
     sessions_.push_back({.name = "brief" + std::to_string(at)});
     RETURN_IF_ERROR(Live(store, sessions_.back(), 1));

@@ -1,6 +1,7 @@
 // A workload over one store that knows what it was told: sessions through every kind of change,
-// with rotations, most of them deleted in the end. Whatever happens to the store, what it
-// acknowledged must be found again, and what it did not answer may be there whole or not at all.
+// with rotations, some of them in groups, most of them deleted in the end. Whatever happens to the
+// store, what it acknowledged must be found again, and what it did not answer may be there whole or
+// not at all.
 #ifndef HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
 #define HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
 
@@ -62,6 +63,8 @@ class Workload {
     std::optional<Found> in_flight;
   };
 
+  absl::Status LiveTogether(SessionStore& store);
+  absl::Status CommitOfEach(SessionStore& store, int round);
   absl::Status Live(SessionStore& store, Session& session, int rounds);
   absl::Status Bury(SessionStore& store, Session& session);
   absl::Status Turn(SessionStore& store, Session& session, int round);

@@ -74,6 +74,18 @@ class CutJournal : public ::testing::Test {
     EXPECT_THAT(server_.Log(), Not(HasSubstr(kWarning)));
   }
 
+  void ExpectMended(uint64_t left) {
+    const std::string whole = test::ReadFile(PathOf("cut"));
+    std::filesystem::resize_file(PathOf("cut"), left);
+    Start();
+    EXPECT_EQ(client().Get("cut").revision(), revisions_["cut"]);
+    EXPECT_EQ(client().Get("whole").revision(), revisions_["whole"]);
+    const std::string mended = test::ReadFile(PathOf("cut"));
+    EXPECT_EQ(mended, whole.substr(0, mended.size()));
+    EXPECT_THAT(server_.Log(), Not(HasSubstr(kWarning)));
+    Turn("cut");
+  }
+
   [[nodiscard]] std::string PathOf(const std::string& id) const {
     return folder_.path() / "data" / "t" / "default" / id / "journal.log";
   }
@@ -103,14 +115,27 @@ TEST_F(CutJournal, BetweenFramesAfterAnOrderlyEndIsDamage) {
   ExpectDamage(*(Borders("cut").end() - 2));
 }
 
-TEST_F(CutJournal, InsideAFrameAfterAKillIsDamage) {
+// The write-ahead log still has what is missing.
+TEST_F(CutJournal, InsideAFrameAfterAKillIsMended) {
   server().Kill();
-  ExpectDamage(Borders("cut").back() - 100);
+  ExpectMended(Borders("cut").back() - 100);
 }
 
-TEST_F(CutJournal, BetweenFramesAfterAKillIsDamage) {
+TEST_F(CutJournal, BetweenFramesAfterAKillIsMended) {
   server().Kill();
-  ExpectDamage(*(Borders("cut").end() - 2));
+  ExpectMended(*(Borders("cut").end() - 2));
+}
+
+TEST_F(CutJournal, BeforeWhatTheLogHasIsDamage) {
+  ASSERT_EQ(server().Stop().exit_code, 0) << server().Log();
+  const uint64_t left = *(Borders("cut").end() - 2);
+  Start();
+  Turn("cut");
+  server().Kill();
+  std::filesystem::resize_file(PathOf("cut"), left);
+  Start();
+  EXPECT_EQ(ReasonOf("cut"), "DAMAGED");
+  EXPECT_EQ(client().Get("whole").revision(), Revision("whole"));
 }
 
 // Of a server that ran in between and did not touch the session nothing is forgotten.

@@ -76,8 +76,11 @@ std::string Masked(std::string text) {
   static const std::regex kUuid("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}");
   static const std::regex kTrace("RequestInfo\\{[0-9a-f]{32}\\}");
   static const std::regex kLeft("expires_in_ms=[0-9]+");
+  // What is no longer kept is found when a store tidies, behind the changes.
+  static const std::regex kOldest("EventsCompacted; oldest=[0-9]+");
   static const std::regex kCursor("cursor=[A-Za-z0-9_-]+");
   text = std::regex_replace(text, kCursor, "cursor=CURSOR");
+  text = std::regex_replace(text, kOldest, "EventsCompacted; oldest=SEQ");
   text = std::regex_replace(text, kUuid, "UUID");
   text = std::regex_replace(text, kTrace, "RequestInfo{TRACE}");
   return std::regex_replace(text, kLeft, "expires_in_ms=MS");

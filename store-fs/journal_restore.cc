@@ -1,0 +1,63 @@
+#include "store-fs/journal_restore.h"
+
+#include "session/refusal.h"
+#include "session/status_macros.h"
+#include "store-fs/bounds.h"
+#include "store-fs/frame.h"
+#include "store-fs/layout.h"
+#include "store-fs/manifest.h"
+#include "store-fs/recovery.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace holdfast::fs {
+namespace {
+
+// What opening the session will call damage, and no failure of the disk.
+bool IsOfTheSession(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsFailedPrecondition(status) ||
+         RefusalOf(status).reason() != Reason::kInternal;
+}
+
+// The salt of the journal that the session's manifest names.
+absl::StatusOr<uint64_t> CurrentSalt(Files& files, const SessionKey& key, const StoreId& store) {
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadWhole(files, DirectoryOf(key) + "/" + kManifestFile, kManifestFileBytes));
+  ASSIGN_OR_RETURN(const Manifest manifest, DecodeManifest(text, key, store));
+  return manifest.salt;
+}
+
+absl::Status Restore(Files& files, const SessionKey& key, const StoreId& store,
+                     const std::vector<const StoredFrame*>& frames) {
+  ASSIGN_OR_RETURN(const uint64_t salt, CurrentSalt(files, key, store));
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> journal,
+                   files.Open(DirectoryOf(key) + "/" + kJournalFile, OpenMode::kWrite));
+  ASSIGN_OR_RETURN(const std::string head, journal->Read(0, kStartFrameBytes));
+  const FrameRead start = ReadFrame(head, 0, salt);
+  if (start.state != FrameState::kValid) return absl::OkStatus();
+  for (const StoredFrame* stored : frames) {
+    if (stored->salt != salt) continue;
+    ASSIGN_OR_RETURN(const std::string there, journal->Read(stored->offset, stored->frame.size()));
+    if (there == stored->frame) continue;
+    RETURN_IF_ERROR(journal->Write(stored->offset, stored->frame));
+  }
+  return journal->Sync();
+}
+
+}  // namespace
+
+absl::Status RestoreJournals(Files& files, const StoreId& store,
+                             const std::vector<StoredFrame>& frames) {
+  std::map<SessionKey, std::vector<const StoredFrame*>> by_session;
+  for (const StoredFrame& stored : frames) by_session[stored.key].push_back(&stored);
+  for (const auto& [key, of_session] : by_session) {
+    absl::Status restored = Restore(files, key, store, of_session);
+    if (!restored.ok() && !IsOfTheSession(restored)) return restored;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::fs

@@ -1,0 +1,271 @@
+#include "store-fs/write_ahead_log.h"
+
+#include "session/exceptions.h"
+#include "session/limits.h"
+#include "session/off_core.h"
+#include "session/refusal.h"
+#include "session/saboteur.h"
+#include "session/status_macros.h"
+#include "session/unlocked.h"
+#include "store-fs/frame.h"
+
+#include <algorithm>
+#include <stop_token>
+
+namespace holdfast::fs {
+namespace {
+
+constexpr size_t kLongestFrame = 256 * kKiB;
+constexpr size_t kGroupBytes = 8 * kMiB;
+constexpr uint64_t kFirstSpace = 64 * kKiB;
+constexpr uint64_t kMostSpace = kMiB;
+// How long an append waits for the other file at most.
+constexpr absl::Duration kPatience = absl::Seconds(30);
+
+size_t BytesOf(const std::vector<PlacedFrame>& frames) {
+  size_t bytes = 0;
+  for (const PlacedFrame& placed : frames) bytes += placed.frame.size() + kBesideFrameBytes;
+  return bytes;
+}
+
+}  // namespace
+
+WriteAheadLog::Hold::~Hold() {
+  if (log_ != nullptr) log_->Release(file_);
+}
+
+void WriteAheadLog::Hold::Cover(const std::shared_ptr<File>& journal) {
+  const absl::MutexLock lock(&log_->mutex_);
+  log_->covered_[file_].insert(journal);
+}
+
+absl::StatusOr<std::unique_ptr<WriteAheadLog>> WriteAheadLog::Open(
+    Files& files, FailStop& fail_stop, Random& random, const WriteAheadOptions& options) {
+  auto log = std::make_unique<WriteAheadLog>(fail_stop, random, options);
+  for (size_t file = kWriteAheadFiles; file-- > 0;) {
+    LogFile& opened = log->log_files_[file];
+    ASSIGN_OR_RETURN(opened.file, files.Open(WriteAheadPath(file), OpenMode::kWrite));
+    ASSIGN_OR_RETURN(opened.allocated, opened.file->Size());
+    RETURN_IF_ERROR(log->Begin(file));
+  }
+  return log;
+}
+
+size_t WriteAheadLog::longest_frame() const { return std::min<uint64_t>(kLongestFrame, most_ / 8); }
+
+size_t WriteAheadLog::longest_group() const { return std::min<uint64_t>(kGroupBytes, most_ / 2); }
+
+absl::StatusOr<WriteAheadLog::Hold> WriteAheadLog::Append(const std::vector<PlacedFrame>& frames) {
+  Waiter self{.frames = &frames, .bytes = BytesOf(frames), .status = {}, .file = 0, .done = false};
+  if (self.bytes > longest_group()) return TooLarge("group", longest_group(), self.bytes);
+  const absl::MutexLock lock(&mutex_);
+  waiting_.push_back(&self);
+  if (leading_) {
+    const auto mine = [&] { return self.done || !leading_; };
+    AwaitOffCore(mutex_, absl::Condition(&mine));
+  }
+  while (!self.done) {
+    leading_ = true;
+    Group group = TakeGroup();
+    {
+      const Unlocked unlocked(mutex_);
+      Settle(group);
+    }
+    for (Waiter* member : group) member->done = true;
+    leading_ = false;
+  }
+  RETURN_IF_ERROR(self.status);
+  return Hold(*this, self.file);
+}
+
+WriteAheadLog::Group WriteAheadLog::TakeGroup() {
+  Group group;
+  size_t bytes = 0;
+  while (!waiting_.empty()) {
+    bytes += waiting_.front()->bytes;
+    if (!group.empty() && bytes > longest_group()) break;
+    group.splice(group.end(), waiting_, waiting_.begin());
+  }
+  return group;
+}
+
+// One that there is no memory for spoils no other: each is then written by itself.
+void WriteAheadLog::Settle(Group& group) {
+  const absl::Status status = WriteOrFail(group);
+  for (Waiter* member : group) member->status = status;
+  if (!IsShortage(status) || group.size() == 1) return;
+  Group settled;
+  while (!group.empty()) {
+    Group one;
+    one.splice(one.begin(), group, group.begin());
+    one.front()->status = WriteOrFail(one);
+    settled.splice(settled.end(), one);
+  }
+  group.swap(settled);
+}
+
+absl::Status WriteAheadLog::WriteOrFail(const Group& group) {
+  absl::Status status;
+  std::string payload;
+  const auto lack = CatchException([&] {
+    status = fail_stop_.Check();
+    if (status.ok()) payload = PayloadOf(group);
+  });
+  if (lack) return absl::AbortedError("no memory for the log");
+  RETURN_IF_ERROR(status);
+  const auto what = CatchException([&] { status = Write(payload); });
+  if (what) return fail_stop_.Fail(absl::InternalError("writing the log: " + *what));
+  RETURN_IF_ERROR(status);
+  const absl::MutexLock lock(&mutex_);
+  holds_[current_] += group.size();
+  for (Waiter* member : group) member->file = current_;
+  return absl::OkStatus();
+}
+
+std::string WriteAheadLog::PayloadOf(const Group& group) {
+  std::vector<PlacedFrame> frames;
+  for (const Waiter* member : group) {
+    frames.insert(frames.end(), member->frames->begin(), member->frames->end());
+  }
+  return EncodePlaced(frames);
+}
+
+absl::Status WriteAheadLog::Write(const std::string& payload) {
+  if (end_ + FrameSize(payload.size()) > most_) {
+    RETURN_IF_ERROR(Switch());
+  }
+  FrameHead head;
+  head.type = FrameType::kPlaced;
+  head.salt = salt_;
+  head.previous = last_checksum_;
+  absl::StatusOr<std::string> encoded = absl::AbortedError("no memory for the log");
+  CatchException([&] { encoded = EncodeFrame(head, payload, end_); });
+  RETURN_IF_ERROR(encoded.status());
+  const std::string& frame = *encoded;
+  RETURN_IF_ERROR(TakeSpace(end_ + frame.size()));
+  File& file = *log_files_[current_].file;
+  absl::Status written = absl::OkStatus();
+  if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) written = file.Sync();
+  if (written.ok()) written = file.Write(end_, frame);
+  const bool syncs =
+      !Sabotaged(Saboteur::kNoFileSync) && !Sabotaged(Saboteur::kAcknowledgeBeforeSync);
+  if (written.ok() && syncs) written = file.Sync();
+  if (!written.ok()) return fail_stop_.Fail(written);
+  last_checksum_ = ReadFrame(frame, 0, salt_).frame.checksum;
+  end_ += frame.size();
+  return absl::OkStatus();
+}
+
+absl::Status WriteAheadLog::TakeSpace(uint64_t end) {
+  LogFile& log_file = log_files_[current_];
+  if (end <= log_file.allocated) return absl::OkStatus();
+  const uint64_t step = std::clamp(log_file.allocated, kFirstSpace, kMostSpace);
+  const uint64_t target = std::min((end + step - 1) / step * step, most_);
+  const absl::Status taken =
+      log_file.file->Allocate(log_file.allocated, target - log_file.allocated);
+  if (!taken.ok()) return IsLack(taken) ? taken : fail_stop_.Fail(taken);
+  log_file.allocated = target;
+  return absl::OkStatus();
+}
+
+absl::Status WriteAheadLog::Switch() {
+  RETURN_IF_ERROR(AwaitOtherFile());
+  const size_t next = 1 - current_;
+  RETURN_IF_ERROR(Begin(next));
+  const absl::MutexLock lock(&mutex_);
+  current_ = next;
+  other_is_free_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status WriteAheadLog::AwaitOtherFile() {
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (has_thread_) {
+      const OffCore waiting;
+      const auto free = [this] { return other_is_free_; };
+      if (mutex_.AwaitWithTimeout(absl::Condition(&free), kPatience)) return fail_stop_.Check();
+      return StoreUnavailable("the disk is too slow: journals could not be synced in time",
+                              Fate::kNoEffect);
+    }
+    if (other_is_free_) return absl::OkStatus();
+  }
+  FreeOtherFile();
+  return fail_stop_.Check();
+}
+
+absl::Status WriteAheadLog::Begin(size_t file) {
+  const LogStart start = StartOfLog(generation_++, random_);
+  LogFile& log_file = log_files_[file];
+  absl::Status written = log_file.file->Write(0, start.bytes);
+  if (written.ok()) written = log_file.file->Sync();
+  if (!written.ok()) return IsLack(written) ? written : fail_stop_.Fail(written);
+  log_file.allocated = std::max<uint64_t>(log_file.allocated, start.bytes.size());
+  salt_ = start.salt;
+  end_ = start.bytes.size();
+  last_checksum_ = start.checksum;
+  return absl::OkStatus();
+}
+
+void WriteAheadLog::FreeOtherFile() {
+  Journals journals;
+  {
+    const absl::MutexLock lock(&mutex_);
+    const size_t other = 1 - current_;
+    const auto is_written = [&] { return holds_[other] == 0; };
+    AwaitOffCore(mutex_, absl::Condition(&is_written));
+    journals.swap(covered_[other]);
+  }
+  for (const std::shared_ptr<File>& journal : journals) {
+    if (Sabotaged(Saboteur::kNoJournalSync)) continue;
+    const absl::Status synced = journal->Sync();
+    if (synced.ok()) continue;
+    fail_stop_.Fail(synced).IgnoreError();
+    break;
+  }
+  const absl::MutexLock lock(&mutex_);
+  other_is_free_ = true;
+}
+
+void WriteAheadLog::Release(size_t file) {
+  const absl::MutexLock lock(&mutex_);
+  --holds_[file];
+}
+
+void WriteAheadLog::NoteSynced(const std::shared_ptr<File>& journal) {
+  const absl::MutexLock lock(&mutex_);
+  for (Journals& covered : covered_) covered.erase(journal);
+}
+
+void WriteAheadLog::Start() {
+  const absl::MutexLock lock(&mutex_);
+  has_thread_ = true;
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    const std::stop_callback wake(stop, [this] { const absl::MutexLock wakes(&mutex_); });
+    for (;;) {
+      {
+        const absl::MutexLock waits(&mutex_);
+        const auto is_due = [&] { return stop.stop_requested() || !other_is_free_; };
+        mutex_.Await(absl::Condition(&is_due));
+        if (stop.stop_requested()) return;
+      }
+      const auto what = CatchException([this] { FreeOtherFile(); });
+      if (what) fail_stop_.Fail(absl::InternalError("syncing journals: " + *what)).IgnoreError();
+    }
+  });
+}
+
+void WriteAheadLog::Stop() {
+  thread_ = std::jthread();
+  const absl::MutexLock lock(&mutex_);
+  has_thread_ = false;
+}
+
+absl::Status WriteAheadLog::Empty() {
+  for (LogFile& log_file : log_files_) {
+    RETURN_IF_ERROR(log_file.file->Truncate(kStartFrameBytes));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast::fs
