@@ -23,7 +23,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr int kRounds = 8;
-constexpr size_t kRotateChanges = 7;  // so that rotations meet every kind of change
+constexpr size_t kRotateChanges = 7;       // so that rotations meet every kind of change
 constexpr uint64_t kLogBytes = 16 * kKiB;  // so that the write-ahead log changes its files
 // What counts as a crash state.
 constexpr size_t kServedOneIn = 100;
