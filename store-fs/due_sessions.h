@@ -15,7 +15,7 @@
 
 namespace holdfast::fs {
 
-// What is known of all sessions. Owns nothing.
+// The tables that say which sessions are due. Owns none.
 struct KnownSessions {
   SessionTable& sessions;
   LeaseTable& leases;

@@ -3,9 +3,11 @@
 #ifndef HOLDFAST_STORE_FS_FAIL_STOP_H_
 #define HOLDFAST_STORE_FS_FAIL_STOP_H_
 
+#include "session/exceptions.h"
 #include "session/refusal.h"
 #include "store-fs/files.h"
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
@@ -38,6 +40,12 @@ class FailStop {
                "the server has no file descriptor or no memory left for this: try again",
                Fate::kNoEffect)
         .RetryAfter(absl::Seconds(1));
+  }
+  // `act`, which may write. After an exception it is unknown what was written: the store fails.
+  absl::Status FailingOnException(absl::FunctionRef<absl::Status()> act) {
+    absl::Status status;
+    const auto what = CatchException([&] { status = act(); });
+    return what ? Fail(absl::InternalError("an exception in a write: " + *what)) : status;
   }
   // OK, or what every later call is told: it was not tried.
   absl::Status Check() const {

@@ -1,10 +1,18 @@
 #include "store-fs/files.h"
 
+#include "session/limits.h"
 #include "session/status_macros.h"
 
+#include <algorithm>
 #include <string>
 
 namespace holdfast::fs {
+namespace {
+
+constexpr uint64_t kFirstStep = 64 * kKiB;
+constexpr uint64_t kMostStep = kMiB;
+
+}  // namespace
 
 absl::Status AfterWriting(const absl::Status& status) {
   return IsLack(status) ? absl::UnavailableError(std::string(status.message())) : status;
@@ -21,6 +29,15 @@ absl::Status WriteNew(Files& files, const std::string& path, std::string_view by
   ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Open(path, OpenMode::kCreate));
   RETURN_IF_ERROR(file->Write(0, bytes));
   return file->Sync();
+}
+
+absl::Status Preallocate(File& file, uint64_t& allocated, uint64_t needed, uint64_t most) {
+  if (needed <= allocated) return absl::OkStatus();
+  const uint64_t step = std::clamp(allocated, kFirstStep, kMostStep);
+  const uint64_t target = std::min((needed + step - 1) / step * step, most);
+  RETURN_IF_ERROR(file.Allocate(allocated, target - allocated));
+  allocated = target;
+  return absl::OkStatus();
 }
 
 absl::Status RemoveTree(Files& files, const std::string& path) {

@@ -106,6 +106,11 @@ absl::StatusOr<std::string> ReadWhole(Files& files, const std::string& path, siz
 // Writes a new file and makes its contents durable. Its name is not yet.
 absl::Status WriteNew(Files& files, const std::string& path, std::string_view bytes);
 
+// Takes space for `file`, which has `allocated` bytes, up to `needed` or a step beyond it, and
+// never beyond `most`: steps of as much as there is, from 64 KiB to 1 MiB. Errors of
+// File::Allocate, after which `allocated` is as before.
+absl::Status Preallocate(File& file, uint64_t& allocated, uint64_t needed, uint64_t most);
+
 // Removes a file or a directory with all it holds. OK when it is not there.
 absl::Status RemoveTree(Files& files, const std::string& path);
 

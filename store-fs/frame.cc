@@ -1,5 +1,6 @@
 #include "store-fs/frame.h"
 
+#include "session/encoding.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
@@ -101,6 +102,25 @@ absl::StatusOr<std::string> EncodeFrame(const FrameHead& head, std::string_view 
   const uint32_t checksum = Crc32c(std::string_view(bytes).substr(0, end));
   std::memcpy(bytes.data() + end, &checksum, sizeof checksum);
   return bytes;
+}
+
+uint64_t NewSalt(Random& random) {
+  uint64_t salt = 0;
+  const std::string bytes = random.Bytes(sizeof salt);
+  std::memcpy(&salt, bytes.data(), sizeof salt);
+  return salt;
+}
+
+StartFrame EncodeStart(uint64_t salt, uint64_t number) {
+  Encoder out;
+  out.Number(number);
+  FrameHead head;
+  head.type = FrameType::kStart;
+  head.salt = salt;
+  StartFrame start;
+  start.bytes = *EncodeFrame(head, out.bytes(), 0);  // a number is not too large
+  start.checksum = ReadFrame(start.bytes, 0, salt).frame.checksum;
+  return start;
 }
 
 FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt) {

@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_FRAME_H_
 #define HOLDFAST_STORE_FS_FRAME_H_
 
+#include "session/clock.h"
 #include "session/ids.h"
 
 #include "absl/status/statusor.h"
@@ -21,7 +22,7 @@ inline constexpr size_t kFrameHeader = 64;
 inline constexpr size_t kStartFrameBytes = 128;  // of a frame with nothing but a number
 
 enum class FrameType : uint8_t {
-  kStart = 1,      // the first of a journal: its generation
+  kStart = 1,      // the first of a file: which one it is
   kCommit = 2,     // whole changes
   kTombstone = 3,  // of tombstones.log: one deleted session
   kPlaced = 4,     // of the write-ahead log: frames of sessions, and where they belong
@@ -49,6 +50,18 @@ size_t FrameSize(size_t payload);
 // for a payload that ReadFrame would not take.
 absl::StatusOr<std::string> EncodeFrame(const FrameHead& head, std::string_view payload,
                                         uint64_t offset);
+
+// A salt for a file that is begun.
+uint64_t NewSalt(Random& random);
+
+// The first frame of a file, and its checksum.
+struct StartFrame {
+  std::string bytes;
+  uint32_t checksum = 0;
+};
+
+// `number` says which one the file is.
+StartFrame EncodeStart(uint64_t salt, uint64_t number);
 
 // What stands at a place where a frame may begin.
 enum class FrameState : uint8_t {

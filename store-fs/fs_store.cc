@@ -98,11 +98,7 @@ class FsStore final : public SessionStore {
       space_.PutOff([this] { return FinishOpening(); });
     }
     absl::StatusOr<std::unique_ptr<WriteAheadLog>> log =
-        StartLog({.root = options_.root,
-                  .adopt = options_.adopt,
-                  .most = options_.bounds.write_ahead,
-                  .note = options_.note},
-                 root_, fail_stop_, random_);
+        StartLog(options_, root_, fail_stop_, random_);
     if (!log.ok()) return Explain(log.status());
     log_ = *std::move(log);
     absl::StatusOr<std::unique_ptr<Watermarks>> watermarks =

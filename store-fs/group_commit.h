@@ -10,9 +10,9 @@
 
 namespace holdfast::fs {
 
-// See SessionStore::CommitMany. Alone goes whatever is not simply applied: a change of a session
-// that is not open or that another call changes, one that is refused or repeated, one without room,
-// and one that is too long for the log.
+// As SessionStore::CommitMany. A change is left alone when its session is not open or is led by
+// another call, when it is refused or repeated, when there is no room for it, and when its frame is
+// too long for the log.
 std::vector<GroupedResult> CommitGroup(const std::vector<GroupedChange>& changes,
                                        SessionTable& sessions, WriteAheadLog& log);
 

@@ -2,7 +2,6 @@
 
 #include "session/refusal.h"
 #include "session/status_macros.h"
-#include "store-fs/bounds.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest.h"
@@ -22,26 +21,19 @@ bool IsOfTheSession(const absl::Status& status) {
          RefusalOf(status).reason() != Reason::kInternal;
 }
 
-// The salt of the journal that the session's manifest names.
-absl::StatusOr<uint64_t> CurrentSalt(Files& files, const SessionKey& key, const StoreId& store) {
-  ASSIGN_OR_RETURN(const std::string text,
-                   ReadWhole(files, DirectoryOf(key) + "/" + kManifestFile, kManifestFileBytes));
-  ASSIGN_OR_RETURN(const Manifest manifest, DecodeManifest(text, key, store));
-  return manifest.salt;
-}
-
 absl::Status Restore(Files& files, const SessionKey& key, const StoreId& store,
                      const std::vector<const StoredFrame*>& frames) {
-  ASSIGN_OR_RETURN(const uint64_t salt, CurrentSalt(files, key, store));
+  ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(files, key, store));
   ASSIGN_OR_RETURN(const std::unique_ptr<File> journal,
                    files.Open(DirectoryOf(key) + "/" + kJournalFile, OpenMode::kWrite));
   ASSIGN_OR_RETURN(const std::string head, journal->Read(0, kStartFrameBytes));
-  const FrameRead start = ReadFrame(head, 0, salt);
+  const FrameRead start = ReadFrame(head, 0, manifest.salt);
   if (start.state != FrameState::kValid) return absl::OkStatus();
   for (const StoredFrame* stored : frames) {
-    if (stored->salt != salt) continue;
+    if (stored->salt != manifest.salt) continue;
     ASSIGN_OR_RETURN(const std::string there, journal->Read(stored->offset, stored->frame.size()));
     if (there == stored->frame) continue;
+    // A gap before it is found, as damage, when the session is opened.
     RETURN_IF_ERROR(journal->Write(stored->offset, stored->frame));
   }
   return journal->Sync();

@@ -8,7 +8,7 @@
 namespace holdfast::fs {
 namespace {
 
-absl::Status JudgeDamage(const LogStartOptions& options, const absl::Status& damage) {
+absl::Status JudgeDamage(const FsOptions& options, const absl::Status& damage) {
   const std::string words(damage.message());
   if (!options.adopt) {
     return StoreUnavailable("cannot serve " + options.root + ": " + words +
@@ -20,7 +20,7 @@ absl::Status JudgeDamage(const LogStartOptions& options, const absl::Status& dam
   return absl::OkStatus();
 }
 
-absl::Status Judge(const LogStartOptions& options, const absl::Status& restored) {
+absl::Status Judge(const FsOptions& options, const absl::Status& restored) {
   if (!absl::IsResourceExhausted(restored)) return restored;
   return StoreUnavailable("cannot serve " + options.root +
                               ": there is no space to write to the sessions' journals what the "
@@ -30,13 +30,13 @@ absl::Status Judge(const LogStartOptions& options, const absl::Status& restored)
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<WriteAheadLog>> StartLog(const LogStartOptions& options,
-                                                        const Root& root, FailStop& fail_stop,
-                                                        Random& random) {
+absl::StatusOr<std::unique_ptr<WriteAheadLog>> StartLog(const FsOptions& options, const Root& root,
+                                                        FailStop& fail_stop, Random& random) {
   Files& files = *root.files;
   uint64_t generation = 0;
   if (!root.was_clean) {
-    const absl::StatusOr<LogContents> contents = ReadWriteAheadLog(files, options.most);
+    const absl::StatusOr<LogContents> contents =
+        ReadWriteAheadLog(files, options.bounds.write_ahead);
     if (absl::IsFailedPrecondition(contents.status())) {
       RETURN_IF_ERROR(JudgeDamage(options, contents.status()));
     } else {
@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<WriteAheadLog>> StartLog(const LogStartOptions& o
     }
   }
   return WriteAheadLog::Open(files, fail_stop, random,
-                             {.generation = generation, .most = options.most});
+                             {.generation = generation, .most = options.bounds.write_ahead});
 }
 
 }  // namespace holdfast::fs

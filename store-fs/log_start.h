@@ -4,32 +4,22 @@
 
 #include "session/clock.h"
 #include "store-fs/fail_stop.h"
+#include "store-fs/fs_store.h"
 #include "store-fs/root.h"
 #include "store-fs/write_ahead_log.h"
 
 #include "absl/status/statusor.h"
 
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
 
 namespace holdfast::fs {
 
-struct LogStartOptions {
-  std::string root;  // as messages call it
-  bool adopt = false;
-  uint64_t most = 0;  // bytes of each file
-  std::function<void(const std::string& what)> note;
-};
-
 // Writes to the journals what they lack, if the last run did not end in order, and begins the log
 // anew. STORE_UNAVAILABLE, with what to do, when the log is not what was written: what was
-// acknowledged last may be missing. An adoption goes on without it, and `note` says so. The same
-// when a journal lacks something and there is no space for it.
-absl::StatusOr<std::unique_ptr<WriteAheadLog>> StartLog(const LogStartOptions& options,
-                                                        const Root& root, FailStop& fail_stop,
-                                                        Random& random);
+// acknowledged last may be missing. An adoption goes on without it, and says so by `options.note`.
+// The same when a journal lacks something and there is no space for it.
+absl::StatusOr<std::unique_ptr<WriteAheadLog>> StartLog(const FsOptions& options, const Root& root,
+                                                        FailStop& fail_stop, Random& random);
 
 }  // namespace holdfast::fs
 

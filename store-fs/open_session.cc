@@ -19,7 +19,6 @@
 #include "absl/cleanup/cleanup.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -182,12 +181,6 @@ bool OpenSession::Throws(Batch& batch) {
   return exception != nullptr;
 }
 
-absl::Status OpenSession::FailingOnException(absl::FunctionRef<absl::Status()> act) {
-  absl::Status status;
-  const auto what = CatchException([&] { status = act(); });
-  return what ? Fail(absl::InternalError("an exception in a write: " + *what)) : status;
-}
-
 void OpenSession::Run(Batch& batch) {
   const absl::Status open = EnsureOpen();
   const bool absent = Is(open, Reason::kSessionNotFound);
@@ -319,16 +312,22 @@ absl::Status OpenSession::DoLeading(absl::FunctionRef<absl::Status()> act) {
   return act();
 }
 
+bool OpenSession::BeginLead() {
+  const absl::MutexLock lock(&mutex_);
+  if (leading_ || !waiting_.empty() || !opened_) return false;
+  leading_ = true;
+  return true;
+}
+
+void OpenSession::EndLead() {
+  const absl::MutexLock lock(&mutex_);
+  leading_ = false;
+  progress_.NoteMove();
+}
+
 void OpenSession::LeadIfFree(const std::function<void()>& act) {
-  {
-    const absl::MutexLock lock(&mutex_);
-    if (leading_ || !opened_) return;
-    leading_ = true;
-  }
-  const absl::Cleanup end_of_lead = [this] {
-    const absl::MutexLock lock(&mutex_);
-    leading_ = false;
-  };
+  if (!BeginLead()) return;
+  const absl::Cleanup end_of_lead = [this] { EndLead(); };
   act();
 }
 
@@ -367,14 +366,6 @@ void OpenSession::SyncNow() {
 
 void OpenSession::ForgetInLog() {
   if (environment_.log != nullptr && opened_) environment_.log->NoteSynced(opened_->journal.file);
-}
-
-absl::Status OpenSession::LeaveLog() {
-  if (environment_.log == nullptr) return absl::OkStatus();
-  const absl::Status synced = opened_->journal.file->Sync();
-  if (!synced.ok()) return Fail(synced);
-  ForgetInLog();
-  return absl::OkStatus();
 }
 
 // Gives preallocated space back. Harmless if it fails: recovery takes zeros behind the end for what

@@ -49,7 +49,7 @@ class OpenSession {
 
   // A change that is decided and leads its session until it goes away.
   struct Member;
-  // The member of `change`; nullptr where it must be committed by itself. Waits for nobody.
+  // The member of `change`; nullptr where it must be committed by itself. Does not wait.
   static std::unique_ptr<Member> TryLead(const std::shared_ptr<OpenSession>& session,
                                          const Change& change);
   // Writes to the journal what the write-ahead log has of it.
@@ -81,7 +81,6 @@ class OpenSession {
   using Batch = std::list<Waiter*>;
 
   bool DecideMember(Member& member);
-  void EndMember();
 
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until the change was settled or may be led. When the session has stalled, all that wait
@@ -97,7 +96,10 @@ class OpenSession {
   // again.
   absl::Status DoLeading(absl::FunctionRef<absl::Status()> act)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The same without the lock held, unless a call leads already.
+  // Makes the caller the leader of an open session that no call leads or waits to lead.
+  bool BeginLead();
+  void EndLead();
+  // DoLeading without the lock held, where BeginLead can.
   void LeadIfFree(const std::function<void()>& act);
 
   // The rest is the leader's alone and runs without the lock, but for the moment a result is
@@ -121,8 +123,6 @@ class OpenSession {
   // `hold` is nullptr for a frame that is not in the write-ahead log.
   absl::Status WriteToJournal(const std::vector<Applied>& applied, const std::string& frame,
                               WriteAheadLog::Hold* hold);
-  // Makes the journal durable where the write-ahead log alone has a part of it.
-  absl::Status LeaveLog();
   // The journal needs no sync for the write-ahead log any more.
   void ForgetInLog();
   absl::Status MakeJournal();
@@ -154,8 +154,9 @@ class OpenSession {
   // the next rotation.
   absl::Status RemoveFiles(const std::set<uint64_t>& logs, uint64_t head);
   absl::Status Unwritten(const absl::Status& cause);
-  // `act`, which may write. After an exception it is unknown what was written: the store fails.
-  absl::Status FailingOnException(absl::FunctionRef<absl::Status()> act);
+  absl::Status FailingOnException(absl::FunctionRef<absl::Status()> act) {
+    return environment_.fail_stop.FailingOnException(act);
+  }
   absl::Status Fail(const absl::Status& cause) { return environment_.fail_stop.Fail(cause); }
   void ShowRow(const Head& head) {
     environment_.listing.Put(key_.tenant, RowOf(key_.session, head));

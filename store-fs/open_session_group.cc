@@ -8,7 +8,7 @@
 namespace holdfast::fs {
 
 OpenSession::Member::~Member() {
-  if (session != nullptr) session->EndMember();
+  if (session != nullptr) session->EndLead();
 }
 
 std::unique_ptr<OpenSession::Member> OpenSession::TryLead(
@@ -16,19 +16,9 @@ std::unique_ptr<OpenSession::Member> OpenSession::TryLead(
   if (change.create || change.tombstone || change.upload) return nullptr;
   auto member = std::make_unique<Member>();
   member->waiter.change = &change;
-  {
-    const absl::MutexLock lock(&session->mutex_);
-    if (session->leading_ || !session->waiting_.empty() || !session->opened_) return nullptr;
-    session->leading_ = true;
-  }
+  if (!session->BeginLead()) return nullptr;
   member->session = session;
   return session->DecideMember(*member) ? std::move(member) : nullptr;
-}
-
-void OpenSession::EndMember() {
-  const absl::MutexLock lock(&mutex_);
-  leading_ = false;
-  progress_.NoteMove();
 }
 
 bool OpenSession::DecideMember(Member& member) {
@@ -55,11 +45,12 @@ GroupedResult OpenSession::FinishMember(Member& member, WriteAheadLog::Hold& hol
     Tell(batch, *member.decisions);
     return absl::OkStatus();
   });
-  if (fate.ok() && RotationIsDue()) environment_.compactions.Add(key_);
-  if (fate.ok()) {
-    return {.kind = GroupedResult::Kind::kDone, .result = std::move(member.waiter.result)};
+  if (!fate.ok()) {
+    member.waiter.result = fate;
+  } else if (RotationIsDue()) {
+    environment_.compactions.Add(key_);
   }
-  return {.kind = GroupedResult::Kind::kDone, .result = fate};
+  return {.kind = GroupedResult::Kind::kDone, .result = std::move(member.waiter.result)};
 }
 
 }  // namespace holdfast::fs

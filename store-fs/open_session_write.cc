@@ -11,17 +11,12 @@
 #include "store-fs/open_session.h"
 #include "store-fs/root.h"
 
-#include <algorithm>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 
 namespace holdfast::fs {
 namespace {
-
-constexpr uint64_t kFirstSpace = 64 * kKiB;
-constexpr uint64_t kMostSpace = kMiB;
 
 absl::Status JournalIsFull() {
   return Refusal(Reason::kStorageFull,
@@ -56,20 +51,16 @@ absl::Status OpenSession::Create(const CommitBatch& batch) {
   Files& files = environment_.files;
   const Applied& last = batch.applied().back();
   Manifest manifest = {.key = key_, .uid = last.head.uid, .store = last.head.store};
-  const std::string salt = environment_.random.Bytes(sizeof manifest.salt);
-  std::memcpy(&manifest.salt, salt.data(), sizeof manifest.salt);
-  uint32_t checksum = 0;
-  std::string bytes = NewJournal(manifest, &checksum);
-  const uint64_t at = bytes.size();
+  manifest.salt = NewSalt(environment_.random);
+  const StartFrame start = EncodeStart(manifest.salt, manifest.file);
   const std::string payload = batch.Payload();
   ASSIGN_OR_RETURN(const std::string frame, EncodeFrame({.type = FrameType::kCommit,
                                                          .salt = manifest.salt,
                                                          .epoch = last.head.lease.epoch,
                                                          .revision = last.head.revision,
-                                                         .previous = checksum},
-                                                        payload, at));
-  bytes += frame;
-  const absl::Status made = BuildSession(files, manifest, last.head, bytes);
+                                                         .previous = start.checksum},
+                                                        payload, start.bytes.size()));
+  const absl::Status made = BuildSession(files, manifest, last.head, start.bytes + frame);
   if (!made.ok()) return GiveUpCreating(made, manifest);
   return FailingOnException([&] { return PutInPlace(manifest, last.head.revision); });
 }
@@ -108,13 +99,10 @@ absl::Status OpenSession::TakeSpace(uint64_t bytes) {
   const uint64_t needed = journal.end + bytes;
   if (needed > most) return JournalIsFull();
   if (needed <= journal.allocated) return absl::OkStatus();
-  const uint64_t step = std::clamp(journal.allocated, kFirstSpace, kMostSpace);
-  const uint64_t target = std::min((needed + step - 1) / step * step, most);
-  const absl::Status taken = journal.file->Allocate(journal.allocated, target - journal.allocated);
+  const absl::Status taken = Preallocate(*journal.file, journal.allocated, needed, most);
   if (!taken.ok()) return Unwritten(taken);
   // A few bytes more are no room for a rotation that found none.
   if (!rotation_.failed()) environment_.space.Taken();
-  journal.allocated = target;
   return absl::OkStatus();
 }
 
@@ -228,10 +216,11 @@ absl::Status OpenSession::CheckStillThere() {
   const bool other =
       info.ok() || absl::IsNotFound(info.status()) || absl::IsFailedPrecondition(info.status());
   if (!other) return Fail(info.status());
-  RETURN_IF_ERROR(LeaveLog());
+  // Whoever puts the directory back finds the change in it, and those before.
+  SyncNow();
+  ForgetInLog();
   const absl::MutexLock lock(&mutex_);
   opened_.reset();
-  // Whoever puts the directory back finds the change in it.
   return Refusal(Reason::kSessionNotFound, "the session's directory was removed or replaced")
       .With("outcome", "unknown");
 }

@@ -1,6 +1,5 @@
 #include "store-fs/recovery.h"
 
-#include "session/encoding.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/change_record.h"
@@ -35,18 +34,6 @@ absl::Status Judge(const absl::Status& status, std::string_view what) {
   if (absl::IsNotFound(status)) return Damaged(what, "it is missing");
   if (absl::IsFailedPrecondition(status)) return Damaged(what, "something else is in its place");
   return status;
-}
-
-absl::StatusOr<Manifest> ReadManifest(Files& files, const SessionKey& key, const StoreId& store) {
-  const std::string directory = DirectoryOf(key);
-  const absl::StatusOr<FileInfo> info = files.Stat(directory);
-  if (absl::IsNotFound(info.status())) return NotFound();
-  RETURN_IF_ERROR(Judge(info.status(), "directory"));
-  if (!info->directory) return Damaged("directory", "something else is in its place");
-  const absl::StatusOr<std::string> text =
-      ReadWhole(files, directory + "/" + kManifestFile, kManifestFileBytes);
-  RETURN_IF_ERROR(Judge(text.status(), kManifestFile));
-  return DecodeManifest(*text, key, store);
 }
 
 // The birth is of the same file unless somebody replaces it at this very moment; then it is of none
@@ -221,6 +208,18 @@ Journal Covered(JournalBytes old) {
 
 }  // namespace
 
+absl::StatusOr<Manifest> ReadManifest(Files& files, const SessionKey& key, const StoreId& store) {
+  const std::string directory = DirectoryOf(key);
+  const absl::StatusOr<FileInfo> info = files.Stat(directory);
+  if (absl::IsNotFound(info.status())) return NotFound();
+  RETURN_IF_ERROR(Judge(info.status(), "directory"));
+  if (!info->directory) return Damaged("directory", "something else is in its place");
+  const absl::StatusOr<std::string> text =
+      ReadWhole(files, directory + "/" + kManifestFile, kManifestFileBytes);
+  RETURN_IF_ERROR(Judge(text.status(), kManifestFile));
+  return DecodeManifest(*text, key, store);
+}
+
 absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key, const Manifest& manifest,
                                       size_t most) {
   if (manifest.file == 0) return Contents();
@@ -267,30 +266,20 @@ absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key, const Stor
   return std::move(loaded.contents.head);
 }
 
-std::string NewJournal(const Manifest& manifest, uint32_t* checksum) {
-  Encoder out;
-  out.Number(manifest.file);
-  FrameHead head;
-  head.type = FrameType::kStart;
-  head.salt = manifest.salt;
-  std::string bytes = *EncodeFrame(head, out.bytes(), 0);  // a number is not too large
-  *checksum = ReadFrame(bytes, 0, manifest.salt).frame.checksum;
-  return bytes;
-}
-
 absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,
                                        const Manifest& manifest) {
   const std::string path = std::string(kTmp) + "/" + manifest.uid.value() + ".journal";
   Journal journal;
-  const std::string bytes = NewJournal(manifest, &journal.last_checksum);
+  const StartFrame start = EncodeStart(manifest.salt, manifest.file);
   RETURN_IF_ERROR(RemoveTree(files, path));
-  RETURN_IF_ERROR(WriteNew(files, path, bytes));
+  RETURN_IF_ERROR(WriteNew(files, path, start.bytes));
   ASSIGN_OR_RETURN(journal.file, files.Open(path, OpenMode::kWrite));
   ASSIGN_OR_RETURN(journal.identity, Identify(files, path, *journal.file));
   RETURN_IF_ERROR(files.Rename(path, DirectoryOf(key) + "/" + kJournalFile));
   RETURN_IF_ERROR(AfterWriting(files.SyncDirectory(DirectoryOf(key))));
-  journal.end = bytes.size();
-  journal.allocated = bytes.size();
+  journal.end = start.bytes.size();
+  journal.allocated = journal.end;
+  journal.last_checksum = start.checksum;
   return journal;
 }
 

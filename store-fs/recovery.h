@@ -62,13 +62,14 @@ absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
 absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key, const StoreIdentity& identity,
                                  const std::optional<Watermark>& mark = std::nullopt);
 
+// The manifest in the directory of `key`. SESSION_NOT_FOUND when there is none; RESUME_MISMATCH,
+// MANIFEST_DRIFT or DAMAGED when it is not what this store wrote; no refusal when the disk fails.
+absl::StatusOr<Manifest> ReadManifest(Files& files, const SessionKey& key, const StoreId& store);
+
 // What head.<g> of a manifest says, of at most `most` bytes; empty contents when it names none.
 // DAMAGED when it is missing or not what was written.
 absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key, const Manifest& manifest,
                                       size_t most);
-
-// The bytes of a new journal: its start frame, which names the rotation that it follows.
-std::string NewJournal(const Manifest& manifest, uint32_t* checksum);
 
 // Replaces journal.log by an empty one with the manifest's salt (step 3 of a rotation). A lack
 // (IsLack) leaves the one that is there.

@@ -5,14 +5,13 @@
 #include "session/limits.h"
 #include "session/saboteur.h"
 #include "session/status_macros.h"
+#include "store-fs/frame.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest_switch.h"
 #include "store-fs/root.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,8 +28,7 @@ class Rotation {
     Opened next{.manifest = old_.manifest, .contents = old_.contents, .journal = old_.journal};
     next.manifest.file = file_;
     next.manifest.previous_salt = old_.manifest.salt;
-    const std::string salt = place_.random.Bytes(sizeof next.manifest.salt);
-    std::memcpy(&next.manifest.salt, salt.data(), sizeof next.manifest.salt);
+    next.manifest.salt = NewSalt(place_.random);
     next.contents.changes = 0;
     absl::Status written;
     const auto what = CatchException([&] { written = WriteFiles(next); });

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -58,27 +57,13 @@ absl::StatusOr<FileContents> ReadFile(size_t file, std::string_view bytes) {
 
 std::string WriteAheadPath(size_t file) { return absl::StrCat(kWriteAheadDirectory, "/", file); }
 
-LogStart StartOfLog(uint64_t generation, Random& random) {
-  LogStart start;
-  const std::string salt = random.Bytes(sizeof start.salt);
-  std::memcpy(&start.salt, salt.data(), sizeof start.salt);
-  Encoder out;
-  out.Number(generation);
-  FrameHead head;
-  head.type = FrameType::kStart;
-  head.salt = start.salt;
-  start.bytes = *EncodeFrame(head, out.bytes(), 0);  // a number is not too large
-  start.checksum = ReadFrame(start.bytes, 0, start.salt).frame.checksum;
-  return start;
-}
-
 absl::Status MakeWriteAheadFiles(Files& files, Random& random) {
   absl::Status made = files.MakeDirectory(kWriteAheadDirectory);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   for (size_t file = 0; file < kWriteAheadFiles; ++file) {
     const std::string path = WriteAheadPath(file);
     if (files.Stat(path).ok()) continue;
-    RETURN_IF_ERROR(WriteNew(files, path, StartOfLog(file, random).bytes));
+    RETURN_IF_ERROR(WriteNew(files, path, EncodeStart(NewSalt(random), file).bytes));
   }
   RETURN_IF_ERROR(files.SyncDirectory(kWriteAheadDirectory));
   return files.SyncDirectory(".");

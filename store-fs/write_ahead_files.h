@@ -23,15 +23,6 @@ inline constexpr size_t kWriteAheadFiles = 2;
 // "wal/0" and "wal/1".
 std::string WriteAheadPath(size_t file);
 
-// A file of the log that holds nothing yet.
-struct LogStart {
-  std::string bytes;
-  uint64_t salt = 0;
-  uint32_t checksum = 0;
-};
-
-LogStart StartOfLog(uint64_t generation, Random& random);
-
 // Makes those that are missing, empty, and their names durable.
 absl::Status MakeWriteAheadFiles(Files& files, Random& random);
 

@@ -17,8 +17,6 @@ namespace {
 
 constexpr size_t kLongestFrame = 256 * kKiB;
 constexpr size_t kGroupBytes = 8 * kMiB;
-constexpr uint64_t kFirstSpace = 64 * kKiB;
-constexpr uint64_t kMostSpace = kMiB;
 // How long an append waits for the other file at most.
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
@@ -91,31 +89,32 @@ WriteAheadLog::Group WriteAheadLog::TakeGroup() {
 
 // One that there is no memory for spoils no other: each is then written by itself.
 void WriteAheadLog::Settle(Group& group) {
-  const absl::Status status = WriteOrFail(group);
+  const absl::Status status = Write(group);
   for (Waiter* member : group) member->status = status;
   if (!IsShortage(status) || group.size() == 1) return;
   Group settled;
   while (!group.empty()) {
     Group one;
     one.splice(one.begin(), group, group.begin());
-    one.front()->status = WriteOrFail(one);
+    one.front()->status = Write(one);
     settled.splice(settled.end(), one);
   }
   group.swap(settled);
 }
 
-absl::Status WriteAheadLog::WriteOrFail(const Group& group) {
-  absl::Status status;
+absl::Status WriteAheadLog::Write(const Group& group) {
+  RETURN_IF_ERROR(fail_stop_.Check());
+  const absl::Status no_memory = absl::AbortedError("no memory for the log");
   std::string payload;
-  const auto lack = CatchException([&] {
-    status = fail_stop_.Check();
-    if (status.ok()) payload = PayloadOf(group);
-  });
-  if (lack) return absl::AbortedError("no memory for the log");
-  RETURN_IF_ERROR(status);
-  const auto what = CatchException([&] { status = Write(payload); });
-  if (what) return fail_stop_.Fail(absl::InternalError("writing the log: " + *what));
-  RETURN_IF_ERROR(status);
+  if (CatchException([&] { payload = PayloadOf(group); })) return no_memory;
+  RETURN_IF_ERROR(
+      fail_stop_.FailingOnException([&] { return MakeRoom(FrameSize(payload.size())); }));
+  std::string frame;
+  if (CatchException([&] { frame = NextFrame(payload); })) return no_memory;
+  RETURN_IF_ERROR(fail_stop_.FailingOnException([&] {
+    const absl::Status put = Put(frame);
+    return put.ok() ? put : fail_stop_.Fail(put);
+  }));
   const absl::MutexLock lock(&mutex_);
   holds_[current_] += group.size();
   for (Waiter* member : group) member->file = current_;
@@ -130,41 +129,34 @@ std::string WriteAheadLog::PayloadOf(const Group& group) {
   return EncodePlaced(frames);
 }
 
-absl::Status WriteAheadLog::Write(const std::string& payload) {
-  if (end_ + FrameSize(payload.size()) > most_) {
+absl::Status WriteAheadLog::MakeRoom(uint64_t bytes) {
+  if (end_ + bytes > most_) {
     RETURN_IF_ERROR(Switch());
   }
+  LogFile& log_file = log_files_[current_];
+  const absl::Status taken = Preallocate(*log_file.file, log_file.allocated, end_ + bytes, most_);
+  return taken.ok() || IsLack(taken) ? taken : fail_stop_.Fail(taken);
+}
+
+std::string WriteAheadLog::NextFrame(const std::string& payload) const {
   FrameHead head;
   head.type = FrameType::kPlaced;
   head.salt = salt_;
   head.previous = last_checksum_;
-  absl::StatusOr<std::string> encoded = absl::AbortedError("no memory for the log");
-  CatchException([&] { encoded = EncodeFrame(head, payload, end_); });
-  RETURN_IF_ERROR(encoded.status());
-  const std::string& frame = *encoded;
-  RETURN_IF_ERROR(TakeSpace(end_ + frame.size()));
-  File& file = *log_files_[current_].file;
-  absl::Status written = absl::OkStatus();
-  if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) written = file.Sync();
-  if (written.ok()) written = file.Write(end_, frame);
-  const bool syncs =
-      !Sabotaged(Saboteur::kNoFileSync) && !Sabotaged(Saboteur::kAcknowledgeBeforeSync);
-  if (written.ok() && syncs) written = file.Sync();
-  if (!written.ok()) return fail_stop_.Fail(written);
-  last_checksum_ = ReadFrame(frame, 0, salt_).frame.checksum;
-  end_ += frame.size();
-  return absl::OkStatus();
+  return *EncodeFrame(head, payload, end_);  // a group is never too large
 }
 
-absl::Status WriteAheadLog::TakeSpace(uint64_t end) {
-  LogFile& log_file = log_files_[current_];
-  if (end <= log_file.allocated) return absl::OkStatus();
-  const uint64_t step = std::clamp(log_file.allocated, kFirstSpace, kMostSpace);
-  const uint64_t target = std::min((end + step - 1) / step * step, most_);
-  const absl::Status taken =
-      log_file.file->Allocate(log_file.allocated, target - log_file.allocated);
-  if (!taken.ok()) return IsLack(taken) ? taken : fail_stop_.Fail(taken);
-  log_file.allocated = target;
+absl::Status WriteAheadLog::Put(const std::string& frame) {
+  File& file = *log_files_[current_].file;
+  if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
+    RETURN_IF_ERROR(file.Sync());
+  }
+  RETURN_IF_ERROR(file.Write(end_, frame));
+  if (!Sabotaged(Saboteur::kNoFileSync) && !Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
+    RETURN_IF_ERROR(file.Sync());
+  }
+  last_checksum_ = ReadFrame(frame, 0, salt_).frame.checksum;
+  end_ += frame.size();
   return absl::OkStatus();
 }
 
@@ -195,13 +187,14 @@ absl::Status WriteAheadLog::AwaitOtherFile() {
 }
 
 absl::Status WriteAheadLog::Begin(size_t file) {
-  const LogStart start = StartOfLog(generation_++, random_);
+  const uint64_t salt = NewSalt(random_);
+  const StartFrame start = EncodeStart(salt, generation_++);
   LogFile& log_file = log_files_[file];
   absl::Status written = log_file.file->Write(0, start.bytes);
   if (written.ok()) written = log_file.file->Sync();
   if (!written.ok()) return IsLack(written) ? written : fail_stop_.Fail(written);
   log_file.allocated = std::max<uint64_t>(log_file.allocated, start.bytes.size());
-  salt_ = start.salt;
+  salt_ = salt;
   end_ = start.bytes.size();
   last_checksum_ = start.checksum;
   return absl::OkStatus();

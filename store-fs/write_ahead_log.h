@@ -118,11 +118,12 @@ class WriteAheadLog {
   Group TakeGroup() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The rest down to Begin is the leader's alone and runs without the lock.
   void Settle(Group& group);
-  // Errors of Append; of a shortage (IsShortage) and a lack of space nothing was written.
-  absl::Status WriteOrFail(const Group& group);
+  // Errors of Append; of a lack (IsLack) nothing was written.
+  absl::Status Write(const Group& group);
   static std::string PayloadOf(const Group& group);
-  absl::Status Write(const std::string& payload);
-  absl::Status TakeSpace(uint64_t end);
+  absl::Status MakeRoom(uint64_t bytes);
+  [[nodiscard]] std::string NextFrame(const std::string& payload) const;
+  absl::Status Put(const std::string& frame);
   absl::Status Switch();
   absl::Status AwaitOtherFile();
   absl::Status Begin(size_t file);

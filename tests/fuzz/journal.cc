@@ -51,8 +51,10 @@ const Place& ThePlace() {
 
 // A journal of `payloads`, each behind two bytes of length.
 std::string Framed(std::string_view payloads) {
-  uint32_t previous = 0;
-  std::string journal = fs::NewJournal(ThePlace().manifest, &previous);
+  const fs::Manifest& manifest = ThePlace().manifest;
+  const fs::StartFrame start = fs::EncodeStart(manifest.salt, manifest.file);
+  std::string journal = start.bytes;
+  uint32_t previous = start.checksum;
   uint64_t number = 0;
   while (payloads.size() >= 2) {
     const auto low = static_cast<uint8_t>(payloads[0]);

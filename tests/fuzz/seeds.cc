@@ -6,6 +6,7 @@
 #include "session/digest.h"
 #include "session/token.h"
 #include "store-fs/frame.h"
+#include "store-fs/write_ahead_record.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/golden.h"
 #include "tests/support/requests.h"
@@ -77,6 +78,22 @@ void AddJournals(std::vector<Seed>& seeds) {
   seeds.push_back({"journal", "unsynced", std::string(1, '\1') + journal});
   seeds.push_back({"journal", "framed", std::string(1, '\2') + payloads});
   AddRecords(seeds, payloads.substr(2));
+}
+
+void AddLogs(std::vector<Seed>& seeds) {
+  const SessionKey key{.tenant = *TenantId::Parse("default"), .session = *SessionId::Parse("one")};
+  const std::string payload = fs::EncodePlaced(
+      {{.key = &key, .salt = 7, .offset = 128, .frame = "a frame"},
+       {.key = &key, .salt = 8, .offset = 192, .frame = std::string_view("\0\1\2", 3)}});
+  const fs::StartFrame start = fs::EncodeStart(9, 3);
+  const fs::FrameHead head{.type = fs::FrameType::kPlaced,
+                           .salt = 9,
+                           .epoch = Epoch(),
+                           .revision = Revision(),
+                           .previous = start.checksum};
+  const std::string frame = *fs::EncodeFrame(head, payload, start.bytes.size());
+  seeds.push_back({"write_ahead", "file", std::string(1, '\0') + start.bytes + frame});
+  seeds.push_back({"write_ahead", "write", std::string(1, '\1') + payload});
 }
 
 void AddTokens(std::vector<Seed>& seeds) {
@@ -182,6 +199,7 @@ void AddWire(std::vector<Seed>& seeds) {
 std::vector<Seed> SeedsOfRealArtefacts() {
   std::vector<Seed> seeds;
   AddJournals(seeds);
+  AddLogs(seeds);
   seeds.push_back(
       {"manifest", "golden", test::ReadProjectFile(std::string(kGoldenSession) + "manifest.json")});
   const Environment home = {.home = "/someone"};

@@ -15,6 +15,8 @@ namespace holdfast::fuzz {
 
 // A frame of the journal, the records in it, and the recovery of a session from a whole journal.
 void Journal(std::string_view bytes);
+// A file of the write-ahead log, and what one write of it holds.
+void WriteAhead(std::string_view bytes);
 // manifest.json.
 void Manifest(std::string_view bytes);
 // The configuration's YAML.
@@ -30,7 +32,8 @@ struct Target {
   const char* name;  // also the folder of its seeds
   void (*run)(std::string_view bytes);
 };
-inline constexpr std::array<Target, 6> kTargets = {{{"journal", Journal},
+inline constexpr std::array<Target, 7> kTargets = {{{"journal", Journal},
+                                                    {"write_ahead", WriteAhead},
                                                     {"manifest", Manifest},
                                                     {"config", Config},
                                                     {"tokens", Tokens},
