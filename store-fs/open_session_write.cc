@@ -216,7 +216,7 @@ absl::Status OpenSession::CheckStillThere() {
   const bool other =
       info.ok() || absl::IsNotFound(info.status()) || absl::IsFailedPrecondition(info.status());
   if (!other) return Fail(info.status());
-  // Whoever puts the directory back finds the change in it, and those before.
+  // A directory that is put back has the change, and those before.
   SyncNow();
   ForgetInLog();
   const absl::MutexLock lock(&mutex_);
