@@ -111,16 +111,16 @@ uint64_t NewSalt(Random& random) {
   return salt;
 }
 
-StartFrame EncodeStart(uint64_t salt, uint64_t number) {
+StartFrame EncodeStart(const FileStart& start) {
   Encoder out;
-  out.Number(number);
+  out.Number(start.number);
   FrameHead head;
   head.type = FrameType::kStart;
-  head.salt = salt;
-  StartFrame start;
-  start.bytes = *EncodeFrame(head, out.bytes(), 0);  // a number is not too large
-  start.checksum = ReadFrame(start.bytes, 0, salt).frame.checksum;
-  return start;
+  head.salt = start.salt;
+  StartFrame frame;
+  frame.bytes = *EncodeFrame(head, out.bytes(), 0);  // a number is not too large
+  frame.checksum = ReadFrame(frame.bytes, 0, start.salt).frame.checksum;
+  return frame;
 }
 
 FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt) {

@@ -54,14 +54,19 @@ absl::StatusOr<std::string> EncodeFrame(const FrameHead& head, std::string_view 
 // A salt for a file that is begun.
 uint64_t NewSalt(Random& random);
 
+// What the first frame of a file says.
+struct FileStart {
+  uint64_t salt = 0;    // that of every frame of the file
+  uint64_t number = 0;  // which one the file is
+};
+
 // The first frame of a file, and its checksum.
 struct StartFrame {
   std::string bytes;
   uint32_t checksum = 0;
 };
 
-// `number` says which one the file is.
-StartFrame EncodeStart(uint64_t salt, uint64_t number);
+StartFrame EncodeStart(const FileStart& start);
 
 // What stands at a place where a frame may begin.
 enum class FrameState : uint8_t {

@@ -52,7 +52,7 @@ absl::Status OpenSession::Create(const CommitBatch& batch) {
   const Applied& last = batch.applied().back();
   Manifest manifest = {.key = key_, .uid = last.head.uid, .store = last.head.store};
   manifest.salt = NewSalt(environment_.random);
-  const StartFrame start = EncodeStart(manifest.salt, manifest.file);
+  const StartFrame start = EncodeStart({.salt = manifest.salt, .number = manifest.file});
   const std::string payload = batch.Payload();
   ASSIGN_OR_RETURN(const std::string frame, EncodeFrame({.type = FrameType::kCommit,
                                                          .salt = manifest.salt,

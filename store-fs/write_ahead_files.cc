@@ -63,7 +63,8 @@ absl::Status MakeWriteAheadFiles(Files& files, Random& random) {
   for (size_t file = 0; file < kWriteAheadFiles; ++file) {
     const std::string path = WriteAheadPath(file);
     if (files.Stat(path).ok()) continue;
-    RETURN_IF_ERROR(WriteNew(files, path, EncodeStart(NewSalt(random), file).bytes));
+    RETURN_IF_ERROR(
+        WriteNew(files, path, EncodeStart({.salt = NewSalt(random), .number = file}).bytes));
   }
   RETURN_IF_ERROR(files.SyncDirectory(kWriteAheadDirectory));
   return files.SyncDirectory(".");

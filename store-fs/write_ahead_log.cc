@@ -26,6 +26,8 @@ size_t BytesOf(const std::vector<PlacedFrame>& frames) {
   return bytes;
 }
 
+absl::Status NoMemory() { return absl::AbortedError("no memory for the log"); }
+
 }  // namespace
 
 WriteAheadLog::Hold::~Hold() {
@@ -104,13 +106,12 @@ void WriteAheadLog::Settle(Group& group) {
 
 absl::Status WriteAheadLog::Write(const Group& group) {
   RETURN_IF_ERROR(fail_stop_.Check());
-  const absl::Status no_memory = absl::AbortedError("no memory for the log");
   std::string payload;
-  if (CatchException([&] { payload = PayloadOf(group); })) return no_memory;
+  if (CatchException([&] { payload = PayloadOf(group); })) return NoMemory();
   RETURN_IF_ERROR(
       fail_stop_.FailingOnException([&] { return MakeRoom(FrameSize(payload.size())); }));
   std::string frame;
-  if (CatchException([&] { frame = NextFrame(payload); })) return no_memory;
+  if (CatchException([&] { frame = NextFrame(payload); })) return NoMemory();
   RETURN_IF_ERROR(fail_stop_.FailingOnException([&] {
     const absl::Status put = Put(frame);
     return put.ok() ? put : fail_stop_.Fail(put);
@@ -188,7 +189,7 @@ absl::Status WriteAheadLog::AwaitOtherFile() {
 
 absl::Status WriteAheadLog::Begin(size_t file) {
   const uint64_t salt = NewSalt(random_);
-  const StartFrame start = EncodeStart(salt, generation_++);
+  const StartFrame start = EncodeStart({.salt = salt, .number = generation_++});
   LogFile& log_file = log_files_[file];
   absl::Status written = log_file.file->Write(0, start.bytes);
   if (written.ok()) written = log_file.file->Sync();

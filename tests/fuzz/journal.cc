@@ -52,7 +52,7 @@ const Place& ThePlace() {
 // A journal of `payloads`, each behind two bytes of length.
 std::string Framed(std::string_view payloads) {
   const fs::Manifest& manifest = ThePlace().manifest;
-  const fs::StartFrame start = fs::EncodeStart(manifest.salt, manifest.file);
+  const fs::StartFrame start = fs::EncodeStart({.salt = manifest.salt, .number = manifest.file});
   std::string journal = start.bytes;
   uint32_t previous = start.checksum;
   uint64_t number = 0;

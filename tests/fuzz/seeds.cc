@@ -85,7 +85,7 @@ void AddLogs(std::vector<Seed>& seeds) {
   const std::string payload = fs::EncodePlaced(
       {{.key = &key, .salt = 7, .offset = 128, .frame = "a frame"},
        {.key = &key, .salt = 8, .offset = 192, .frame = std::string_view("\0\1\2", 3)}});
-  const fs::StartFrame start = fs::EncodeStart(9, 3);
+  const fs::StartFrame start = fs::EncodeStart({.salt = 9, .number = 3});
   const fs::FrameHead head{.type = fs::FrameType::kPlaced,
                            .salt = 9,
                            .epoch = Epoch(),

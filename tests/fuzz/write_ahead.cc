@@ -19,7 +19,7 @@ absl::StatusOr<fs::LogContents> Read(const std::string& file) {
   const auto files = disk.Open();
   Require(files->MakeDirectory(fs::kWriteAheadDirectory).ok(), "there is no directory");
   Require(fs::WriteNew(*files, fs::WriteAheadPath(0), file).ok(), "nothing was written");
-  const std::string other = fs::EncodeStart(kSalt + 1, 1).bytes;
+  const std::string other = fs::EncodeStart({.salt = kSalt + 1, .number = 1}).bytes;
   Require(fs::WriteNew(*files, fs::WriteAheadPath(1), other).ok(), "nothing was written");
   return fs::ReadWriteAheadLog(*files, kMost);
 }
@@ -31,7 +31,7 @@ void AsFile(std::string_view bytes) {
 }
 
 void AsWrite(std::string_view payload) {
-  const fs::StartFrame start = fs::EncodeStart(kSalt, 2);
+  const fs::StartFrame start = fs::EncodeStart({.salt = kSalt, .number = 2});
   const fs::FrameHead head{.type = fs::FrameType::kPlaced,
                            .salt = kSalt,
                            .epoch = Epoch(),
