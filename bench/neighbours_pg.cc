@@ -1,8 +1,10 @@
 // neighbours-pg: sessions that share statements with one whose changes the database always refuses
-// and one whose row somebody else has locked, against the same sessions without those two.
+// and one whose row somebody else has locked, or with a client that repeats stored requests,
+// against the same sessions alone.
 #include "bench/agent.h"
 #include "bench/benches.h"
 #include "bench/postgres.h"
+#include "bench/repeated_writes.h"
 #include "bench/rounds.h"
 #include "bench/served.h"
 #include "session/status_macros.h"
@@ -12,6 +14,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -24,6 +27,10 @@ constexpr size_t kNeighbours = 30;  // with the two, 32 calls in flight
 constexpr uint64_t kCount = 8192;   // of a round
 constexpr uint64_t kSmokeCount = 1024;
 constexpr Goal kNoticed = AtMost(2);
+// The client that repeats has so many calls in flight, over so many sessions.
+constexpr size_t kRepeatersAtOnce = 4;
+constexpr size_t kRepeated = 1000;
+constexpr Goal kRateBesideRepeats = AtLeast(0.8);
 
 constexpr char kPoison[] =
     "CREATE FUNCTION holdfast.bench_poison() RETURNS trigger LANGUAGE plpgsql AS"
@@ -32,14 +39,15 @@ constexpr char kPoison[] =
     " WHEN (NEW.msgs IS NOT NULL AND NEW.session_id = 'poisoned') EXECUTE FUNCTION "
     "holdfast.bench_poison()";
 
-// Calls an agent again and again for as long as it lives, whatever it is answered.
+// Makes one call after the other for as long as it lives, whatever is answered.
 class Nuisance {
  public:
-  explicit Nuisance(Agent& agent) : agent_(agent) {}
+  explicit Nuisance(Slot& slot) : slot_(slot) {}
   Nuisance(const Nuisance&) = delete;
   Nuisance& operator=(const Nuisance&) = delete;
   ~Nuisance() { ended_ = true; }
 
+  [[nodiscard]] uint64_t calls() const { return calls_; }
   [[nodiscard]] uint64_t refused() const { return refused_; }
 
  private:
@@ -48,16 +56,18 @@ class Nuisance {
     void* tag = nullptr;
     bool ok = false;
     while (!ended_) {
-      agent_.Start(queue, nullptr);
+      slot_.Start(queue, nullptr);
       queue.Next(&tag, &ok);
-      if (!agent_.End().ok()) ++refused_;
+      ++calls_;
+      if (!slot_.End().ok()) ++refused_;
     }
     queue.Shutdown();
     queue.Next(&tag, &ok);
   }
 
-  Agent& agent_;
+  Slot& slot_;
   std::atomic<bool> ended_ = false;
+  std::atomic<uint64_t> calls_ = 0;
   std::atomic<uint64_t> refused_ = 0;
   std::jthread thread_{[this] { Run(); }};
 };
@@ -76,18 +86,26 @@ class NeighboursPg {
     ASSIGN_OR_RETURN(neighbours_, MakeAgents(served_, "neighbour", kNeighbours));
     ASSIGN_OR_RETURN(poisoned_, Agent::Make(served_, "poisoned", CommitShape()));
     ASSIGN_OR_RETURN(locked_, Agent::Make(served_, "locked", CommitShape()));
+    for (size_t at = 0; at < kRepeatersAtOnce; ++at) {
+      ASSIGN_OR_RETURN(auto repeater,
+                       RepeatedWrites::Make(served_, "repeated-" + std::to_string(at),
+                                            kRepeated / kRepeatersAtOnce));
+      repeaters_.push_back(std::move(repeater));
+    }
     ASSIGN_OR_RETURN(holder_, pg::Connection::Open({.dsn = database_.dsn("store")}));
     const std::vector<Contender> contenders = {
         {.name = "alone",
          .run = [this](uint64_t count) { return Drive(SlotsOf(neighbours_), count); }},
-        {.name = "beside", .run = [this](uint64_t count) { return DriveBeside(count); }}};
+        {.name = "beside", .run = [this](uint64_t count) { return DriveBeside(count); }},
+        {.name = "repeats", .run = [this](uint64_t count) { return DriveBesideRepeats(count); }}};
     RETURN_IF_ERROR(database_.Checkpoint());
     ASSIGN_OR_RETURN(
         const auto results,
         TakeTurns(contenders, {.count = plan_.Many(kCount, kSmokeCount), .rounds = plan_.rounds},
                   figures_));
     RETURN_IF_ERROR(Count());
-    return Print(results.at("alone"), results.at("beside"));
+    RETURN_IF_ERROR(Print(results.at("alone"), results.at("beside")));
+    return PrintRepeats(results.at("alone"), results.at("repeats"));
   }
 
  private:
@@ -99,6 +117,19 @@ class NeighboursPg {
     absl::StatusOr<Round> took = Drive(SlotsOf(neighbours_), count);
     refused_ += poisoned.refused();
     RETURN_IF_ERROR(holder_->Script("COMMIT"));  // or its last call would wait for it
+    return took;
+  }
+
+  absl::StatusOr<Round> DriveBesideRepeats(uint64_t count) {
+    std::deque<Nuisance> nuisances;
+    for (const auto& repeater : repeaters_) nuisances.emplace_back(*repeater);
+    absl::StatusOr<Round> took = Drive(SlotsOf(neighbours_), count);
+    uint64_t calls = 0;
+    for (const Nuisance& nuisance : nuisances) {
+      calls += nuisance.calls();
+      unrepeated_ += nuisance.refused();
+    }
+    if (took.ok()) repeats_.push_back(static_cast<double>(calls) / took->seconds);
     return took;
   }
 
@@ -127,6 +158,16 @@ class NeighboursPg {
     return absl::OkStatus();
   }
 
+  absl::Status PrintRepeats(const Results& alone, const Results& beside) {
+    figures_.Print("rate-beside-repeats", MedianRatio(beside.rates, alone.rates),
+                   kRateBesideRepeats);
+    figures_.Print("p99-beside-repeats", MedianRatio(beside.p99_ms, alone.p99_ms), kNoticed);
+    figures_.Print("p50-beside-repeats", MedianRatio(beside.p50_ms, alone.p50_ms));
+    figures_.Print("repeats-a-second", Median(repeats_));
+    figures_.Print("repeats-not-answered-as-such", static_cast<double>(unrepeated_), AtMost(0));
+    return absl::OkStatus();
+  }
+
   const Plan& plan_;
   Figures& figures_;
   Postgres& database_;
@@ -136,6 +177,9 @@ class NeighboursPg {
   std::unique_ptr<Agent> locked_;
   std::unique_ptr<pg::Connection> holder_;  // of the locked row
   uint64_t refused_ = 0;
+  std::vector<std::unique_ptr<RepeatedWrites>> repeaters_;
+  std::vector<double> repeats_;  // a second, in each round
+  uint64_t unrepeated_ = 0;
 };
 
 }  // namespace

@@ -84,7 +84,7 @@ struct GroupedChange {
 // What became of one of several changes that were committed together.
 struct GroupedResult {
   enum class Kind : uint8_t {
-    kDone,     // `result` is what Commit would have answered: applied, or an error
+    kDone,     // `result` is what Commit would have answered: applied, repeated, or an error
     kAlone,    // nothing was done: it must be committed by itself
     kInDoubt,  // the same, but it may be in effect already, and until Commit answers its outcome is
                // unknown
@@ -351,9 +351,10 @@ class SessionStore {
   // Commits changes together, each of another session, for callers that would else wait for each
   // other. A change in it has a request or nothing but journal entries, so that it may be sent
   // again; it creates and deletes no session and links no upload. Answers for each, in their order:
-  // [C231] what Commit would have, where it was applied, [C232] and where it was not, that it is to
-  // be committed alone: then it has left no trace, unless it is in doubt. [C233] Commit then
-  // answers what has become of it, whatever that is. [C234] What becomes of one spoils no other.
+  // [C231] what Commit would have, where it was applied, and may where it is a repeat, [C232] or
+  // that it is to be committed alone: then it has left no trace, unless it is in doubt. [C233]
+  // Commit then answers what has become of it, whatever that is. [C234] What becomes of one spoils
+  // no other.
   // Waits for no lock of one session. By itself it commits one after the other.
   virtual std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes);
 

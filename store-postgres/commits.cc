@@ -444,7 +444,7 @@ GroupedResult Commits::Answer(const Written& written, Member& member) {
     if (attempt->applied->kind != CommitResult::Kind::kApplied) return {};
     return {.kind = Kind::kDone, .result = *std::move(attempt->applied)};
   }
-  if (attempt->moved) return {};
+  if (attempt->moved) return AnswerMoved(*member.decision.change.change, *attempt->moved);
   if (LostToAnother(attempt->failure)) {
     Remember(member, {.lost = 1});
     return {};
@@ -454,6 +454,14 @@ GroupedResult Commits::Answer(const Written& written, Member& member) {
     return {.kind = Kind::kDone, .result = RefusalFor(attempt->failure)};
   }
   return {.kind = Kind::kInDoubt};
+}
+
+GroupedResult Commits::AnswerMoved(const Change& change, const Basis& now) {
+  if (!now.standing.refusal.ok() || !now.request) return {};
+  // The group wrote the session again: the reply has been flushed, and has reached the standby.
+  CommitResult repeated = AnswerToRepeat(*change.request, *now.request, now.standing.head);
+  if (repeated.kind != CommitResult::Kind::kRepeated) return {};
+  return {.kind = GroupedResult::Kind::kDone, .result = std::move(repeated)};
 }
 
 void Commits::Publish(const Change& change, const CommitResult& result, KnownHead known) {

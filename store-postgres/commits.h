@@ -131,6 +131,8 @@ class Commits {
   bool DecideForGroup(const Change& change, Member& member);
   // What the database answered to a change of a group.
   GroupedResult Answer(const Written& written, Member& member);
+  // What it answered to one that was not written for what stands now.
+  static GroupedResult AnswerMoved(const Change& change, const Basis& now);
   // Remembers it for the change of `member`, which goes alone.
   void Remember(const Member& member, const Earlier& earlier);
   // One attempt; an error when there was none, for want of a connection.

@@ -51,7 +51,8 @@ DECLARE
   locked  integer[] := '{}';
   ok      integer[] := '{}';  -- the members that are written
   places  tid[] := '{}';      -- and where their rows are
-  lefts   interval[] := '{}'; -- and what is left of their leases
+  lefts   interval[] := array_fill(NULL::interval, ARRAY[cardinality(p_tenants)]);
+                              -- and what is left of their leases, by member
   stale   integer[];          -- and those of whose request there is a reply that counts no more
   all_ok  boolean;
   seen    record;
@@ -93,7 +94,7 @@ BEGIN
        AND NOT (p_needs_free[i] AND coalesce(seen.lease_left, '0') > '0'::interval) THEN
       ok := ok || i;
       places := places || seen.place;
-      lefts := lefts || seen.lease_left;
+      lefts[i] := seen.lease_left;
       IF seen.replied_at IS NOT NULL THEN
         stale := stale || i;
       END IF;
@@ -220,25 +221,27 @@ BEGIN
     RETURN;
   END IF;
 
-  -- What stands now, read by a statement of its own, so that it sees what the holder of a lock has
-  -- left.
+  -- What stands now of those that were not written, read by a statement of its own, so that it sees
+  -- what the holder of a lock has left. The others are not looked up.
   RETURN QUERY
-  SELECT coalesce(s.version, 0), s.store_id, s.deleted,
-         CASE WHEN NOT o.yes THEN s.head END, CASE WHEN NOT o.yes THEN s.head_sum END,
-         holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, w.opened_at),
-         holdfast.acts_of(u.tenant, u.session_id, r.n), s.token, o.yes, true, line,
-         s.version IS NOT NULL AND u.n <> ALL (locked)
-  FROM unnest(p_tenants, p_sessions, p_requests)
-    WITH ORDINALITY AS u (tenant, session_id, request, n)
-  CROSS JOIN holdfast.opening w
+  SELECT CASE WHEN o.yes THEN u.version + 1 ELSE coalesce(s.version, 0) END,
+         CASE WHEN o.yes THEN holdfast.store_id() ELSE s.store_id END, NOT o.yes AND s.deleted,
+         s.head, s.head_sum,
+         CASE WHEN NOT o.yes THEN s.lease_left
+              WHEN NOT u.held THEN NULL
+              WHEN u.renews THEN u.ttl * interval '1 microsecond' ELSE u.lease_left END,
+         s.request, s.token, o.yes, true, line, s.version IS NOT NULL AND u.n <> ALL (locked)
+  FROM unnest(p_tenants, p_sessions, p_requests, p_versions, p_held, p_renews, p_ttls, lefts)
+    WITH ORDINALITY AS u (tenant, session_id, request, version, held, renews, ttl, lease_left, n)
   CROSS JOIN LATERAL (SELECT u.n = ANY (ok) AS yes) o
   LEFT JOIN LATERAL (
-    SELECT x.* FROM holdfast.session x
-    WHERE x.tenant = u.tenant AND x.session_id = u.session_id OFFSET 0) s ON true
-  LEFT JOIN LATERAL (
-    SELECT q.n FROM holdfast.log q
-    WHERE q.tenant = u.tenant AND q.session_id = u.session_id
-      AND q.request = u.request::uuid AND q.at >= p_kept_since OFFSET 0) r ON NOT o.yes
+    SELECT x.version, x.store_id, x.deleted, x.head, x.head_sum, x.token,
+           holdfast.lease_left(x.held, x.lease_at, x.expires_at, x.ttl, opened) AS lease_left,
+           (SELECT holdfast.acts_of(q.tenant, q.session_id, q.n) FROM holdfast.log q
+            WHERE q.tenant = u.tenant AND q.session_id = u.session_id
+              AND q.request = u.request::uuid AND q.at >= p_kept_since) AS request
+    FROM holdfast.session x
+    WHERE NOT o.yes AND x.tenant = u.tenant AND x.session_id = u.session_id OFFSET 0) s ON true
   ORDER BY u.n;
 END
 $$;

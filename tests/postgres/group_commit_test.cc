@@ -305,6 +305,22 @@ TEST_F(PgGroupCommit, ARepeatAmongOthersIsAnsweredWithItsReply) {
               i % 2 == 1 ? CommitResult::Kind::kApplied : CommitResult::Kind::kRepeated);
   }
   EXPECT_EQ(database().AskText("SELECT (sum(version) - 4)::text FROM holdfast.session"), before);
+  EXPECT_THAT(sent_, ElementsAre("change_many")) << "a repeat took a statement of its own";
+}
+
+// So a client that repeats its requests costs those in the same statement nothing.
+TEST_F(PgGroupCommit, WhoIsWrittenBesideARepeatIsLookedUpOnce) {
+  constexpr int kRounds = 50;
+  constexpr int kForTheRepeat = 3;
+  const Change repeated = many_[0]->Update({{"title", "repeated"}});
+  Apply(repeated);
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<Change> changes = {repeated};
+    for (int i = 1; i < kSessions; ++i) changes.push_back(many_[i]->Update({{"title", "new"}}));
+    CommitTogether(changes);
+    EXPECT_THAT(Reasons(), Each("OK"));
+  }
+  EXPECT_LT(CloseAndCountReads(), kRounds * (kSessions + kForTheRepeat));
 }
 
 TEST_F(PgGroupCommit, ALeaseRenewedElsewhereIsNotTakenByAMember) {
