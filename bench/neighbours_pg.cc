@@ -1,5 +1,5 @@
 // neighbours-pg: sessions that share statements with one whose changes the database always refuses
-// and one whose row somebody else has locked, or with a client that repeats stored requests,
+// and one whose row another transaction has locked, or with a client that repeats stored requests,
 // against the same sessions alone.
 #include "bench/agent.h"
 #include "bench/benches.h"
