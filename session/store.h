@@ -355,7 +355,9 @@ class SessionStore {
   // that it is to be committed alone: then it has left no trace, unless it is in doubt. [C233]
   // Commit then answers what has become of it, whatever that is. [C234] What becomes of one spoils
   // no other.
-  // Waits for no lock of one session. By itself it commits one after the other.
+  //
+  // Waits for no lock of one session. A store that does not override it commits one after the
+  // other.
   virtual std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes);
 
   // Uploads carry what is too large for one change: chunks first, then a small change that links

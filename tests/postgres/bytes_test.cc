@@ -97,8 +97,8 @@ pb::Slot SlotOf(const std::string& owner, const std::string& data) {
 class PgBytes : public ::testing::Test {
  protected:
   void SetUp() override {
-    first_.Start();
-    second_.Start();
+    ASSERT_NO_FATAL_FAILURE(first_.Start());
+    ASSERT_NO_FATAL_FAILURE(second_.Start());
     token_ = first_.client->Must(&Stub::CreateSession, test::CreateRequest("one")).lease_token();
   }
   uint64_t Begin() {

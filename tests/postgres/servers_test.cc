@@ -47,8 +47,8 @@ class Servers : public ::testing::Test {
   void SetUp() override {
     postgres_.Start();
     ASSERT_TRUE(pg::Migrate(*Connect(postgres_.dsn())).ok());
-    first_.Start();
-    second_.Start();
+    ASSERT_NO_FATAL_FAILURE(first_.Start());
+    ASSERT_NO_FATAL_FAILURE(second_.Start());
     token_ = client().Must(&Stub::CreateSession, test::CreateRequest("one")).lease_token();
   }
 

@@ -118,6 +118,7 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
       const int disconnected = AttackFromOne(address, peer, kind);
       EXPECT_GT(disconnected, 0);
     });
+    if (HasFailure()) return;  // what follows would be waited for in vain
     EXPECT_TRUE(server_.AwaitLog("gives up its calls again and again"));
     EXPECT_GT(Scrape(metrics_.address())["holdfast_connections_closed_total{cause=\"resets\"}"], 0);
   }
