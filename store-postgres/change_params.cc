@@ -1,7 +1,7 @@
-// A column of all members after the other, in the order of the functions' parameters.
 #include "store-postgres/change_params.h"
 
 #include "session/codec/records.h"
+#include "session/limits.h"
 #include "store-postgres/log_rows.h"
 #include "store-postgres/standing.h"
 
@@ -16,6 +16,9 @@ namespace holdfast::pg {
 namespace {
 
 using Members = std::vector<const DecidedChange*>;
+
+// What a change's keys, checksums and numbers take beside its bytes, mostly.
+constexpr size_t kBesideBytes = 2 * kKiB;
 
 // What `of` says of each member.
 template <typename Of>
@@ -41,45 +44,64 @@ void ForEach(const Members& members, Take take) {
 }
 
 void PutKeys(const Members& members, Params& params) {
-  params.Texts(Each(members, [](const auto& m) { return m.change->key.tenant.value(); }));
-  params.Texts(Each(members, [](const auto& m) { return m.change->key.session.value(); }));
-  params.Ints(Each(members, [](const auto& m) { return m.version; }));
-  params.BytesArray(Each(members, [](const auto& m) { return View(m.was); }));
-  params.Bools(Each(members, [](const auto& m) { return m.needs_free; }));
+  params.Named("p_tenants").Texts(Each(members, [](const auto& m) {
+    return m.change->key.tenant.value();
+  }));
+  params.Named("p_sessions").Texts(Each(members, [](const auto& m) {
+    return m.change->key.session.value();
+  }));
+  params.Named("p_versions").Ints(Each(members, [](const auto& m) { return m.version; }));
+  params.Named("p_was").BytesArray(Each(members, [](const auto& m) { return View(m.was); }));
+  params.Named("p_needs_free").Bools(Each(members, [](const auto& m) { return m.needs_free; }));
 }
 
 void PutRequests(const Members& members, absl::Time now, Params& params) {
-  params.NullableTexts(Each(members, [](const auto& m) -> std::optional<std::string_view> {
-    if (!m.applied->request) return std::nullopt;
-    return m.applied->request->id.value();
-  }));
-  params.Time(now).Time(RepliesSince(now));
+  params.Named("p_requests")
+      .NullableTexts(Each(members, [](const auto& m) -> std::optional<std::string_view> {
+        if (!m.applied->request) return std::nullopt;
+        return m.applied->request->id.value();
+      }));
+  params.Named("p_at").Time(now).Named("p_kept_since").Time(RepliesSince(now));
 }
 
 void PutHeads(const Members& members, Params& params) {
-  params.BytesArray(Each(members, [](const auto& m) { return std::string_view(m.row->record); }));
-  params.BytesArray(Each(members, [](const auto& m) { return View(m.row->sum); }));
-  params.Int4s(
-      Each(members, [](const auto& m) { return static_cast<int32_t>(HeadOf(m).lifecycle); }));
-  params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).generation; }));
-  params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).messages; }));
-  params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).lease.epoch; }));
-  params.Bools(Each(members, [](const auto& m) { return m.row->raises; }));
-  params.Texts(Each(members, [](const auto& m) { return m.applied->receipt.token; }));
-  params.Bools(Each(members, [](const auto& m) { return HeadOf(m).lease.held; }));
-  params.BytesArray(Each(members, [](const auto& m) { return View(HeadOf(m).lease.secret_hash); }));
-  params.Ints(
+  params.Named("p_heads").BytesArray(
+      Each(members, [](const auto& m) { return std::string_view(m.row->record); }));
+  params.Named("p_head_sums").BytesArray(Each(members, [](const auto& m) {
+    return View(m.row->sum);
+  }));
+  params.Named("p_lifecycles").Int4s(Each(members, [](const auto& m) {
+    return static_cast<int32_t>(HeadOf(m).lifecycle);
+  }));
+  params.Named("p_generations").Ints(EachNumber(members, [](const auto& m) {
+    return HeadOf(m).generation;
+  }));
+  params.Named("p_messages").Ints(EachNumber(members, [](const auto& m) {
+    return HeadOf(m).messages;
+  }));
+  params.Named("p_epochs").Ints(EachNumber(members, [](const auto& m) {
+    return HeadOf(m).lease.epoch;
+  }));
+  params.Named("p_raises").Bools(Each(members, [](const auto& m) { return m.row->raises; }));
+  params.Named("p_tokens").Texts(Each(members, [](const auto& m) {
+    return m.applied->receipt.token;
+  }));
+  params.Named("p_held").Bools(Each(members, [](const auto& m) { return HeadOf(m).lease.held; }));
+  params.Named("p_secret_hashes").BytesArray(Each(members, [](const auto& m) {
+    return View(HeadOf(m).lease.secret_hash);
+  }));
+  params.Named("p_ttls").Ints(
       Each(members, [](const auto& m) { return absl::ToInt64Microseconds(HeadOf(m).lease.ttl); }));
-  params.Bools(Each(members, [](const auto& m) { return m.row->renews; }));
-  params.Bools(Each(members, [](const auto& m) { return m.row->marked; }));
-  params.Bools(Each(members, [](const auto& m) { return m.row->sweep; }));
+  params.Named("p_renews").Bools(Each(members, [](const auto& m) { return m.row->renews; }));
+  params.Named("p_marked").Bools(Each(members, [](const auto& m) { return m.row->marked; }));
+  params.Named("p_sweep").Bools(Each(members, [](const auto& m) { return m.row->sweep; }));
 }
 
 void PutLogRows(const Members& members, Params& params) {
-  params.Ints(Each(members, [](const auto& m) {
+  params.Named("p_events").Ints(Each(members, [](const auto& m) {
     return Signed(HeadOf(m).last_event) - Signed(m.applied->events.size());
   }));
-  params.Ints(Each(members, [](const auto& m) {
+  params.Named("p_audits").Ints(Each(members, [](const auto& m) {
     return Signed(HeadOf(m).last_audit) - (m.applied->audit ? 1 : 0);
   }));
   std::vector<std::vector<LogRow>> rows;
@@ -103,16 +125,25 @@ void PutLogRows(const Members& members, Params& params) {
       data.push_back(piece(row.message_data));
     }
   });
-  params.Int4s(places).Int4s(parts).Ints(messages);
-  params.NullableBytesArray(acts).NullableBytesArray(data);
+  params.Named("p_row_members").Int4s(places).Named("p_row_parts").Int4s(parts);
+  params.Named("p_row_messages").Ints(messages);
+  params.Named("p_row_acts").NullableBytesArray(acts);
+  params.Named("p_row_msgs").NullableBytesArray(data);
 }
 
 void PutSlots(const Members& members, Params& params) {
-  params.Ints(EachNumber(members, [](const auto& m) { return HeadOf(m).revision; }));
-  params.Bools(Each(members, [](const auto& m) { return m.change->moves_revision; }));
-  params.Ints(Each(members, [](const auto& m) { return FoldedTurn(*m.applied); }));
-  params.Ints(EachNumber(members, [](const auto& m) { return m.applied->folded_after; }));
-  params.Ints(Each(members, [](const auto& m) { return FoldedBehind(m); }));
+  params.Named("p_revisions").Ints(EachNumber(members, [](const auto& m) {
+    return HeadOf(m).revision;
+  }));
+  params.Named("p_fresh").Bools(
+      Each(members, [](const auto& m) { return m.change->moves_revision; }));
+  params.Named("p_fold_turns").Ints(Each(members, [](const auto& m) {
+    return FoldedTurn(*m.applied);
+  }));
+  params.Named("p_fold_afters").Ints(EachNumber(members, [](const auto& m) {
+    return m.applied->folded_after;
+  }));
+  params.Named("p_fold_froms").Ints(Each(members, [](const auto& m) { return FoldedBehind(m); }));
   std::vector<int32_t> places;
   SlotColumns columns;
   ForEach(members, [&](int32_t at, const DecidedChange& member) {
@@ -121,8 +152,8 @@ void PutSlots(const Members& members, Params& params) {
       columns.Add(owner, slot);
     }
   });
-  params.Int4s(places);
-  columns.PutInto(params);
+  params.Named("p_slot_members").Int4s(places);
+  columns.PutInto({"p_slot_owners", "p_slot_sizes", "p_slot_recs", "p_slot_data"}, params);
 }
 
 void PutEntries(const Members& members, Params& params) {
@@ -146,9 +177,11 @@ void PutEntries(const Members& members, Params& params) {
       entry.slot ? slots.Add(entry.slot->owner, &*entry.slot) : slots.AddNone();
     }
   });
-  params.Int4s(places).Ints(numbers).Ints(turns).Ints(entries).Ints(sizes);
-  params.BytesArray(Views(records));
-  slots.PutInto(params);
+  params.Named("p_entry_members").Int4s(places).Named("p_entry_numbers").Ints(numbers);
+  params.Named("p_entry_turns").Ints(turns).Named("p_entries").Ints(entries);
+  params.Named("p_entry_sizes").Ints(sizes).Named("p_entry_recs").BytesArray(Views(records));
+  slots.PutInto({"p_entry_owners", "p_entry_slot_sizes", "p_entry_slot_recs", "p_entry_slot_data"},
+                params);
 }
 
 void PutFeed(const Members& members, Params& params) {
@@ -159,17 +192,20 @@ void PutFeed(const Members& members, Params& params) {
     tenants.push_back(member.change->key.tenant.value());
     sessions.push_back(member.change->key.session.value());
   });
-  params.Texts(tenants).Texts(sessions);
+  params.Named("p_feed_tenants").Texts(tenants).Named("p_feed_sessions").Texts(sessions);
 }
 
 void PutMembers(const Members& members, const WriterFacts& facts, Params& params) {
+  size_t bytes = 0;
+  for (const DecidedChange* member : members) bytes += BytesOf(*member) + kBesideBytes;
+  params.Reserve(bytes);
   PutKeys(members, params);
   PutRequests(members, facts.now, params);
   PutHeads(members, params);
   PutLogRows(members, params);
   PutSlots(members, params);
   PutEntries(members, params);
-  params.Int(facts.writer);
+  params.Named("p_writer").Int(facts.writer);
   PutFeed(members, params);
 }
 
@@ -181,34 +217,47 @@ void PutUpload(const Applied& applied, Params& params) {
   }
   const bool messages = std::ranges::any_of(
       applied.messages, [](const Message& message) { return message.staged.has_value(); });
-  if (applied.upload) {
-    params.Text(applied.upload->id.value()).Int(Signed(applied.upload->bytes));
+  params.Named("p_upload", "text::uuid");
+  applied.upload ? params.Text(applied.upload->id.value()) : params.Null();
+  params.Named("p_upload_bytes", "bigint");
+  applied.upload ? params.Int(Signed(applied.upload->bytes)) : params.Null();
+  params.Named("p_upload_messages").Bool(messages).Named("p_upload_owners").Texts(owners);
+}
+
+// A session that the change creates or deletes.
+void PutLife(const DecidedChange& change, Params& params) {
+  const Applied& applied = *change.applied;
+  params.Named("p_creates").Bool(change.version == 0);
+  params.Named("p_project_root").Text(applied.head.project_root);
+  params.Named("p_created_at").Time(applied.head.created_at);
+  params.Named("p_uid").Text(applied.head.uid.value());
+  params.Named("p_last_event", "bytea");
+  if (!applied.tombstone) {
+    params.Null();
   } else {
-    params.Null().Null();
+    params.Bytes(applied.events.empty() ? "" : EncodeEvent(applied.events.back()));
   }
-  params.Bool(messages).Texts(owners);
 }
 
 }  // namespace
 
-Params ParamsOf(const Members& changes, const WriterFacts& facts) {
+Params ParamsOfMany(const Members& changes, const WriterFacts& facts) {
   Params params;
   PutMembers(changes, facts, params);
   return params;
 }
 
-Params ParamsOfAlone(const DecidedChange& change, const WriterFacts& facts) {
-  const Applied& applied = *change.applied;
+Params ParamsOfOne(const DecidedChange& change, const WriterFacts& facts, bool waits) {
   Params params;
-  params.Text(applied.head.project_root).Time(applied.head.created_at);
-  params.Text(applied.head.uid.value());
-  if (applied.tombstone) {
-    params.Bytes(applied.events.empty() ? "" : EncodeEvent(applied.events.back()));
-  } else {
-    params.Null();
-  }
-  PutUpload(applied, params);
+  params.Named("p_waits").Bool(waits);
   PutMembers({&change}, facts, params);
+  return params;
+}
+
+Params ParamsOfAlone(const DecidedChange& change, const WriterFacts& facts) {
+  Params params = ParamsOfOne(change, facts, true);
+  PutLife(change, params);
+  PutUpload(*change.applied, params);
   return params;
 }
 

@@ -1,4 +1,4 @@
-// Decided changes as the parameters of holdfast.change and holdfast.change_alone (schema/).
+// Decided changes as the parameters of holdfast.change (schema/0003_changes.sql), each by its name.
 #ifndef HOLDFAST_STORE_POSTGRES_CHANGE_PARAMS_H_
 #define HOLDFAST_STORE_POSTGRES_CHANGE_PARAMS_H_
 
@@ -18,11 +18,15 @@ struct WriterFacts {
   absl::Time now;
 };
 
-// Of several, each of another session that there is: none creates or deletes one, or takes over an
-// upload. All but the one that says whether a locked row is waited for.
-Params ParamsOf(const std::vector<const DecidedChange*>& changes, const WriterFacts& facts);
+// Of several changes, each of another session that there is: none creates or deletes one, or takes
+// over an upload. The call waits for no lock.
+Params ParamsOfMany(const std::vector<const DecidedChange*>& changes, const WriterFacts& facts);
 
-// Of one that creates a session, deletes it or takes over an upload.
+// Of one such change. `waits`: for some seconds, where its row is locked.
+Params ParamsOfOne(const DecidedChange& change, const WriterFacts& facts, bool waits);
+
+// Of one that creates a session, deletes it or takes over an upload. It waits where a row is
+// locked.
 Params ParamsOfAlone(const DecidedChange& change, const WriterFacts& facts);
 
 }  // namespace holdfast::pg

@@ -33,6 +33,19 @@ HeadRow::HeadRow(const Change& change, const Applied& applied)
       sweep(marked || applied.head.turn.has_value() || applied.tombstone ||
             NeedsPrune(change, applied.head)) {}
 
+size_t BytesOf(const DecidedChange& change) {
+  const Applied& applied = *change.applied;
+  size_t bytes = change.row->record.size();
+  for (const Event& event : applied.events) bytes += static_cast<size_t>(SizeOf(event));
+  if (applied.audit) bytes += static_cast<size_t>(SizeOf(*applied.audit));
+  for (const Message& message : applied.messages) bytes += message.data.size();
+  for (const Slot& slot : applied.slots) bytes += slot.data.size();
+  for (const JournalEntry& entry : applied.entries) {
+    bytes += entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
+  }
+  return bytes;
+}
+
 int64_t FoldedTurn(const Applied& applied) {
   const bool any = applied.folded && applied.receipt.last_entry > applied.folded_after;
   return any ? Signed(*applied.folded) : 0;
@@ -76,10 +89,10 @@ void SlotColumns::AddNone() {
   data_.emplace_back();
 }
 
-void SlotColumns::PutInto(Params& params) const {
-  params.NullableTexts(owners_).NullableInts(sizes_);
-  params.NullableBytesArray({records_.begin(), records_.end()});
-  params.NullableBytesArray(data_);
+void SlotColumns::PutInto(const SlotParameters& names, Params& params) const {
+  params.Named(names.owners).NullableTexts(owners_).Named(names.sizes).NullableInts(sizes_);
+  params.Named(names.records).NullableBytesArray({records_.begin(), records_.end()});
+  params.Named(names.data).NullableBytesArray(data_);
 }
 
 std::vector<std::string_view> Views(const std::vector<std::string>& texts) {

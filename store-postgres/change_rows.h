@@ -43,6 +43,9 @@ struct DecidedChange {
   JournalNumber turn_began_behind;  // of the turn that was active
 };
 
+// How many bytes it writes.
+size_t BytesOf(const DecidedChange& change);
+
 inline int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
 template <typename Tag>
 int64_t Signed(const Number<Tag>& number) {
@@ -65,14 +68,21 @@ int64_t FoldedBehind(const DecidedChange& decided);
 // null is a deletion.
 std::map<std::string_view, const Slot*> SlotsOf(const Applied& applied);
 
+// What a function calls the parameters of a group of slots.
+struct SlotParameters {
+  const char* owners;
+  const char* sizes;
+  const char* records;
+  const char* data;
+};
+
 // A group of slots, as holdfast.slot keeps them. Views into what was added.
 class SlotColumns {
  public:
   void Add(std::string_view owner, const Slot* slot);
   // A place without a slot.
   void AddNone();
-  // Owners, sizes, records, bytes.
-  void PutInto(Params& params) const;
+  void PutInto(const SlotParameters& names, Params& params) const;
 
  private:
   std::vector<std::optional<std::string_view>> owners_;

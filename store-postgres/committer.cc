@@ -11,23 +11,21 @@
 namespace holdfast::pg {
 namespace {
 
-#define HOLDFAST_CHANGE(waits)                                                                 \
-  "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"    \
-  " uploaded, timeline, skipped FROM holdfast.change(" waits                                   \
-  ", false, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,"  \
-  " $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36," \
-  " $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52)"
-constexpr Statement kChange = {"change", HOLDFAST_CHANGE("$53")};
-constexpr Statement kChangeMany = {"change_many", HOLDFAST_CHANGE("false")};
-#undef HOLDFAST_CHANGE
-constexpr Statement kChangeAlone = {
-    "change_alone",
-    "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
-    " uploaded, timeline, skipped FROM holdfast.change_alone($1, $2, $3, $4::bytea,"
-    " $5::text::uuid, $6::bigint, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,"
-    " $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37,"
-    " $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55,"
-    " $56, $57, $58, $59, $60)"};
+constexpr char kChangeMany[] = "change_many";
+constexpr char kChangeOne[] = "change";
+constexpr char kChangeAlone[] = "change_alone";
+
+// The three kinds of calls of holdfast.change. The statement is made of the names that the first
+// call of its kind gives its parameters, as every later one does.
+template <const char* kName>
+const Statement& StatementOf(const Params& params) {
+  static const std::string kSql =
+      "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
+      " uploaded, timeline, skipped FROM holdfast.change(" +
+      params.NamedArguments() + ")";
+  static const Statement kStatement = {kName, kSql.c_str()};
+  return kStatement;
+}
 
 Written From(Answer answer, const Statement& statement, const Database& database) {
   Written written;
@@ -92,25 +90,13 @@ Written Send(const Statement& statement, const Params& params,
 
 }  // namespace
 
-size_t BytesOf(const DecidedChange& change) {
-  const Applied& applied = *change.applied;
-  size_t bytes = change.row->record.size();
-  for (const Event& event : applied.events) bytes += static_cast<size_t>(SizeOf(event));
-  if (applied.audit) bytes += static_cast<size_t>(SizeOf(*applied.audit));
-  for (const Message& message : applied.messages) bytes += message.data.size();
-  for (const Slot& slot : applied.slots) bytes += slot.data.size();
-  for (const JournalEntry& entry : applied.entries) {
-    bytes += entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
-  }
-  return bytes;
-}
-
 Written Committer::Write(const DecidedChange& change) {
   const WriterFacts facts = Facts();
   const bool alone = MustBeAlone(change);
+  const Params params =
+      alone ? ParamsOfAlone(change, facts) : ParamsOfOne(change, facts, /*waits=*/true);
   Written written =
-      Send(alone ? kChangeAlone : kChange,
-           alone ? ParamsOfAlone(change, facts) : ParamsOf({&change}, facts).Bool(true),
+      Send(alone ? StatementOf<kChangeAlone>(params) : StatementOf<kChangeOne>(params), params,
            database_.CurrentSpans(), database_);
   const GroupedWrite write{.change = &change, .bytes = BytesOf(change), .span = {}};
   Count(written, std::span(&write, 1));
@@ -155,7 +141,7 @@ std::vector<std::optional<Written>> Committer::WriteMany(
     const auto part = std::span(written).subspan(first, size);
     if (const auto what =
             CatchException([&] { WriteInto(std::span(writes).subspan(first, size), part); })) {
-      const Written in_doubt = From(FailureFor(*what), kChangeMany, database_);
+      const Written in_doubt = From(FailureFor(*what), {kChangeMany, ""}, database_);
       std::ranges::fill(part, in_doubt);
     }
   }
@@ -172,9 +158,11 @@ void Committer::WriteInto(std::span<const GroupedWrite> writes,
   changes.reserve(writes.size());
   for (const GroupedWrite& write : writes) changes.push_back(write.change);
   const bool one = writes.size() == 1;
-  Params params = ParamsOf(changes, Facts());
-  if (one) params.Bool(Sabotaged(Saboteur::kWaitForLockedRow));
-  Written all = Send(one ? kChange : kChangeMany, params, spans, database_);
+  const Params params =
+      one ? ParamsOfOne(*changes.front(), Facts(), Sabotaged(Saboteur::kWaitForLockedRow))
+          : ParamsOfMany(changes, Facts());
+  Written all = Send(one ? StatementOf<kChangeOne>(params) : StatementOf<kChangeMany>(params),
+                     params, spans, database_);
   Count(all, writes);
   // Certainly rolled back for the sake of one of them: each is tried by itself. Rolled back for the
   // sake of another transaction, each says so, and is tried after a while.

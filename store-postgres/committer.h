@@ -36,9 +36,6 @@ struct GroupedWrite {
   std::optional<RecordedSpan> span;
 };
 
-// How many bytes a change writes.
-size_t BytesOf(const DecidedChange& change);
-
 // The columns of holdfast.outcome behind those of a standing.
 enum OutcomeColumn : size_t {
   kOutcomeRequest = 6,

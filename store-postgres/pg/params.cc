@@ -2,6 +2,8 @@
 
 #include "store-postgres/pg/wire_types.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -21,6 +23,8 @@ void ReplaceZeros(std::string& bytes, size_t begin) {
 }
 
 }  // namespace
+
+void Params::Reserve(size_t bytes) { bytes_.reserve(bytes); }
 
 Params& Params::Text(std::string_view value) {
   Begin(kText);
@@ -124,6 +128,21 @@ Params& Params::Bools(const std::vector<bool>& values) {
   BeginArray(kBoolArray, values.size(), Nulls::kNone);
   for (const bool value : values) Element(std::string_view(value ? "\1" : "\0", 1));
   return End();
+}
+
+Params& Params::Named(const char* name, const char* cast) {
+  names_.push_back({.name = name, .cast = cast});
+  return *this;
+}
+
+std::string Params::NamedArguments() const {
+  std::string arguments;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const auto& [name, cast] = names_[i];
+    absl::StrAppend(&arguments, i > 0 ? ", " : "", name, " => $", i + 1);
+    if (cast != nullptr) absl::StrAppend(&arguments, "::", cast);
+  }
+  return arguments;
 }
 
 std::string_view Params::Value(size_t index) const {

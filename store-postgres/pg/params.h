@@ -24,6 +24,9 @@ struct ArrayType;
 // For one thread. Owns copies of what it is given.
 class Params {
  public:
+  // Makes room for so many bytes of values, which are then copied once.
+  void Reserve(size_t bytes);
+
   // text, which can hold no zero byte: 1 is sent instead. Names that are stored are printable and
   // have neither, so a name with a zero byte finds nothing, as it should.
   Params& Text(std::string_view value);
@@ -45,6 +48,12 @@ class Params {
   Params& Int4s(const std::vector<int32_t>& values);
   Params& Bools(const std::vector<bool>& values);
 
+  // The next parameter is the one that a function calls so. `cast`: to this type, for one that may
+  // be null or comes as another type. Both texts have static storage.
+  Params& Named(const char* name, const char* cast = nullptr);
+  // The arguments of a function, all of whose parameters have been named: `p_a => $1, p_b => $2`.
+  [[nodiscard]] std::string NamedArguments() const;
+
   [[nodiscard]] size_t size() const { return fields_.size(); }
   [[nodiscard]] bool IsNull(size_t index) const { return !fields_[index].present; }
   // The bytes that are sent; empty for a null. Valid until the next parameter is added.
@@ -58,6 +67,11 @@ class Params {
     bool present;
     size_t begin;
     size_t size;
+  };
+
+  struct Name {
+    const char* name;
+    const char* cast;
   };
 
   // Whether an array says of itself that elements may be missing.
@@ -74,6 +88,7 @@ class Params {
 
   std::string bytes_;  // of all fields, one behind the other
   std::vector<Field> fields_;
+  std::vector<Name> names_;
 };
 
 }  // namespace holdfast::pg

@@ -1,6 +1,7 @@
 -- How sessions are changed: changes of several sessions in one call, and so in one flush, or one
 -- alone. A row that another transaction has locked is left out, so that no member waits for the sake
--- of another one, unless the call says that it waits.
+-- of another one, unless the call says that it waits. A change that creates its session, deletes it
+-- or takes over an upload is the only member of its call, and waits.
 --
 -- A plan is kept for as long as its connection, and where it was made for few sessions it would
 -- rather read all of them than look each member up. Hence each member is looked up by a subquery of
@@ -10,8 +11,6 @@
 -- Arrays of the members have one element for each; arrays of what they add name the member that an
 -- element belongs to, from 1.
 CREATE FUNCTION holdfast.change(
-  p_waits boolean,              -- some seconds for a locked row; of one member alone
-  p_created boolean,            -- the row of the only member is there as it shall be
   p_tenants text[], p_sessions text[],
   p_versions bigint[],          -- that the decisions were made on
   p_was bytea[],                -- the checksums of the heads then: a version may come a second time
@@ -43,11 +42,22 @@ CREATE FUNCTION holdfast.change(
   p_entry_sizes bigint[], p_entry_recs bytea[], p_entry_owners text[], p_entry_slot_sizes bigint[],
   p_entry_slot_recs bytea[], p_entry_slot_data bytea[],
   p_writer bigint,
-  p_feed_tenants text[], p_feed_sessions text[]  -- of the members that have events
+  p_feed_tenants text[], p_feed_sessions text[],  -- of the members that have events
+  p_waits boolean DEFAULT false,  -- some seconds for a locked row; of one member alone
+  -- Of the only member.
+  p_creates boolean DEFAULT false,
+  p_project_root text DEFAULT NULL, p_created_at timestamptz DEFAULT NULL,
+  p_uid text DEFAULT NULL,          -- of a session that it creates
+  p_last_event bytea DEFAULT NULL,  -- of a session that it deletes
+  p_upload uuid DEFAULT NULL, p_upload_bytes bigint DEFAULT NULL,  -- that it takes over
+  p_upload_messages boolean DEFAULT NULL, p_upload_owners text[] DEFAULT NULL
+                                    -- what of the change lies in it
 ) RETURNS SETOF holdfast.outcome
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
+  created boolean := false;  -- the row of the only member is there as it shall be
+  staged  boolean := true;   -- the upload is there as the change says
   locked  integer[] := '{}';
   ok      integer[] := '{}';  -- the members that are written
   places  tid[] := '{}';      -- and where their rows are
@@ -61,12 +71,29 @@ DECLARE
   line    bigint := holdfast.timeline();
   opened  timestamptz := (SELECT o.opened_at FROM holdfast.opening o);
 BEGIN
-  IF p_created THEN
+  IF p_creates THEN
+    -- A transaction that is about to create the same session is waited for.
+    PERFORM set_config('lock_timeout', '10s', true);
+    t := holdfast.clock();
+    INSERT INTO holdfast.session (
+      tenant, session_id, version, store_id, head, head_sum, lifecycle, generation, messages,
+      project_root, created_at, uid, epoch, held, secret_hash, ttl, lease_at, expires_at, token,
+      active_at, marked_at, sweep)
+    VALUES (
+      p_tenants[1], p_sessions[1], 1, holdfast.store_id(), p_heads[1], p_head_sums[1],
+      p_lifecycles[1], p_generations[1], p_messages[1], p_project_root, p_created_at, p_uid,
+      p_epochs[1], p_held[1], p_secret_hashes[1], p_ttls[1] * interval '1 microsecond', t,
+      t + p_ttls[1] * interval '1 microsecond', p_tokens[1], t, CASE WHEN p_marked[1] THEN t END,
+      p_sweep[1])
+    ON CONFLICT DO NOTHING;
+    created := FOUND;
+  END IF;
+  IF created THEN
     locked := '{1}';
     ok := '{1}';
     lefts := ARRAY[p_ttls[1] * interval '1 microsecond'];
   END IF;
-  FOR i IN 1 .. CASE WHEN p_created THEN 0 ELSE cardinality(p_tenants) END LOOP
+  FOR i IN 1 .. CASE WHEN created THEN 0 ELSE cardinality(p_tenants) END LOOP
     -- Locked and read at once: a row that changed since this statement began is read as it is now,
     -- and a reply that was stored with that change is not found; the row is not what was expected
     -- then.
@@ -90,7 +117,15 @@ BEGIN
     END LOOP;
     CONTINUE WHEN seen.place IS NULL;
     locked := locked || i;
-    IF seen.stands AND (seen.replied_at IS NULL OR seen.replied_at < p_kept_since)
+    IF p_upload IS NOT NULL THEN
+      PERFORM set_config('lock_timeout', '10s', true);
+      PERFORM FROM holdfast.upload u
+      WHERE u.tenant = p_tenants[i] AND u.session_id = p_sessions[i] AND u.upload_id = p_upload
+        AND NOT u.linked AND u.bytes = p_upload_bytes
+      FOR UPDATE;
+      staged := FOUND;
+    END IF;
+    IF staged AND seen.stands AND (seen.replied_at IS NULL OR seen.replied_at < p_kept_since)
        AND NOT (p_needs_free[i] AND coalesce(seen.lease_left, '0') > '0'::interval) THEN
       ok := ok || i;
       places := places || seen.place;
@@ -126,7 +161,7 @@ BEGIN
   END IF;
 
   t := holdfast.clock();
-  IF NOT p_created THEN
+  IF NOT created THEN
     UPDATE holdfast.session s SET
       version = p_versions[k.n] + 1, head = p_heads[k.n], head_sum = p_head_sums[k.n],
       lifecycle = p_lifecycles[k.n], generation = p_generations[k.n], messages = p_messages[k.n],
@@ -145,6 +180,16 @@ BEGIN
     IF written <> cardinality(ok) THEN
       RAISE EXCEPTION 'a session is not where it was locked';
     END IF;
+  END IF;
+  IF p_last_event IS NOT NULL AND all_ok THEN
+    UPDATE holdfast.session s SET deleted = true, last_event = p_last_event
+    WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1];
+  END IF;
+  IF p_upload IS NOT NULL AND all_ok THEN
+    UPDATE holdfast.upload u SET
+      linked = true, generation = CASE WHEN p_upload_messages THEN p_generations[1] END,
+      revision = p_revisions[1], owners = p_upload_owners
+    WHERE u.tenant = p_tenants[1] AND u.session_id = p_sessions[1] AND u.upload_id = p_upload;
   END IF;
 
   INSERT INTO holdfast.log (tenant, session_id, n, generation, messages, events, audit, at, part,
@@ -230,7 +275,9 @@ BEGIN
          CASE WHEN NOT o.yes THEN s.lease_left
               WHEN NOT u.held THEN NULL
               WHEN u.renews THEN u.ttl * interval '1 microsecond' ELSE u.lease_left END,
-         s.request, s.token, o.yes, true, line, s.version IS NOT NULL AND u.n <> ALL (locked)
+         s.request, s.token, o.yes,
+         staged OR coalesce(s.version, 0) <> u.version OR s.request IS NOT NULL, line,
+         s.version IS NOT NULL AND u.n <> ALL (locked)
   FROM unnest(p_tenants, p_sessions, p_requests, p_versions, p_held, p_renews, p_ttls, lefts)
     WITH ORDINALITY AS u (tenant, session_id, request, version, held, renews, ttl, lease_left, n)
   CROSS JOIN LATERAL (SELECT u.n = ANY (ok) AS yes) o
@@ -243,88 +290,5 @@ BEGIN
     FROM holdfast.session x
     WHERE NOT o.yes AND x.tenant = u.tenant AND x.session_id = u.session_id OFFSET 0) s ON true
   ORDER BY u.n;
-END
-$$;
-
--- One change that creates a session, deletes it or takes over an upload. It waits for a row that is
--- locked. The parameters of holdfast.change are handed on; each of its arrays of members has one.
-CREATE FUNCTION holdfast.change_alone(
-  p_project_root text, p_created_at timestamptz, p_uid text,  -- of a session that it creates
-  p_last_event bytea,                                         -- of a session that it deletes
-  p_upload uuid, p_upload_bytes bigint,                       -- that it takes over
-  p_upload_messages boolean, p_upload_owners text[],          -- what of the change lies in it
-  p_tenants text[], p_sessions text[], p_versions bigint[], p_was bytea[], p_needs_free boolean[],
-  p_requests text[], p_at timestamptz, p_kept_since timestamptz,
-  p_heads bytea[], p_head_sums bytea[], p_lifecycles integer[], p_generations bigint[],
-  p_messages bigint[], p_epochs bigint[], p_raises boolean[], p_tokens text[], p_held boolean[],
-  p_secret_hashes bytea[], p_ttls bigint[], p_renews boolean[], p_marked boolean[],
-  p_sweep boolean[], p_events bigint[], p_audits bigint[], p_row_members integer[],
-  p_row_parts integer[], p_row_messages bigint[], p_row_acts bytea[], p_row_msgs bytea[],
-  p_revisions bigint[], p_fresh boolean[], p_fold_turns bigint[], p_fold_afters bigint[],
-  p_fold_froms bigint[], p_slot_members integer[], p_slot_owners text[], p_slot_sizes bigint[],
-  p_slot_recs bytea[], p_slot_data bytea[], p_entry_members integer[], p_entry_numbers bigint[],
-  p_entry_turns bigint[], p_entries bigint[], p_entry_sizes bigint[], p_entry_recs bytea[],
-  p_entry_owners text[], p_entry_slot_sizes bigint[], p_entry_slot_recs bytea[],
-  p_entry_slot_data bytea[], p_writer bigint, p_feed_tenants text[],
-  p_feed_sessions text[]
-) RETURNS SETOF holdfast.outcome
-LANGUAGE plpgsql VOLATILE
-AS $$
-DECLARE
-  o       holdfast.outcome;
-  t       timestamptz;
-  created boolean := false;
-  held    boolean := true;  -- the upload is there as the change says
-  asked   bigint;           -- the version to write on
-BEGIN
-  PERFORM set_config('lock_timeout', '10s', true);
-  IF p_versions[1] = 0 THEN
-    -- A transaction that is about to create the same session is waited for.
-    t := holdfast.clock();
-    INSERT INTO holdfast.session (
-      tenant, session_id, version, store_id, head, head_sum, lifecycle, generation, messages,
-      project_root, created_at, uid, epoch, held, secret_hash, ttl, lease_at, expires_at, token,
-      active_at, marked_at, sweep)
-    VALUES (
-      p_tenants[1], p_sessions[1], 1, holdfast.store_id(), p_heads[1], p_head_sums[1],
-      p_lifecycles[1], p_generations[1], p_messages[1], p_project_root, p_created_at, p_uid,
-      p_epochs[1], p_held[1], p_secret_hashes[1], p_ttls[1] * interval '1 microsecond', t,
-      t + p_ttls[1] * interval '1 microsecond', p_tokens[1], t, CASE WHEN p_marked[1] THEN t END,
-      p_sweep[1])
-    ON CONFLICT DO NOTHING;
-    created := FOUND;
-  END IF;
-  IF p_upload IS NOT NULL THEN
-    PERFORM FROM holdfast.session s
-    WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1] FOR NO KEY UPDATE;
-    PERFORM FROM holdfast.upload u
-    WHERE u.tenant = p_tenants[1] AND u.session_id = p_sessions[1] AND u.upload_id = p_upload
-      AND NOT u.linked AND u.bytes = p_upload_bytes
-    FOR UPDATE;
-    held := FOUND;
-  END IF;
-  -- Version -1 is never met: nothing is written, and what stands is answered.
-  asked := CASE WHEN held THEN p_versions[1] ELSE -1 END;
-  SELECT * INTO o FROM holdfast.change(
-    true, created, p_tenants, p_sessions, ARRAY[asked], p_was, p_needs_free, p_requests, p_at, p_kept_since,
-    p_heads, p_head_sums, p_lifecycles, p_generations, p_messages, p_epochs, p_raises, p_tokens,
-    p_held, p_secret_hashes, p_ttls, p_renews, p_marked, p_sweep, p_events, p_audits,
-    p_row_members, p_row_parts, p_row_messages, p_row_acts, p_row_msgs, p_revisions, p_fresh,
-    p_fold_turns, p_fold_afters, p_fold_froms, p_slot_members, p_slot_owners, p_slot_sizes,
-    p_slot_recs, p_slot_data, p_entry_members, p_entry_numbers, p_entry_turns, p_entries,
-    p_entry_sizes, p_entry_recs, p_entry_owners, p_entry_slot_sizes, p_entry_slot_recs,
-    p_entry_slot_data, p_writer, p_feed_tenants, p_feed_sessions);
-  IF NOT o.applied THEN
-    o.uploaded := held OR o.version <> p_versions[1] OR o.request IS NOT NULL;
-  ELSIF p_upload IS NOT NULL THEN
-    UPDATE holdfast.upload u SET
-      linked = true, generation = CASE WHEN p_upload_messages THEN p_generations[1] END,
-      revision = p_revisions[1], owners = p_upload_owners
-    WHERE u.tenant = p_tenants[1] AND u.session_id = p_sessions[1] AND u.upload_id = p_upload;
-  ELSIF p_last_event IS NOT NULL THEN
-    UPDATE holdfast.session s SET deleted = true, last_event = p_last_event
-    WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1];
-  END IF;
-  RETURN NEXT o;
 END
 $$;

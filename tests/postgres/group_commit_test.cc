@@ -343,7 +343,7 @@ TEST_F(PgGroupCommit, ALeaseRenewedElsewhereIsNotTakenByAMember) {
 TEST_F(PgGroupCommit, LeasesRenewedWhileAGroupIsLockedSpoilNothing) {
   database().Run(
       "CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS timestamptz LANGUAGE plpgsql VOLATILE"
-      " AS $$ BEGIN IF current_query() LIKE '%holdfast.change(false%' THEN"
+      " AS $$ BEGIN IF current_query() LIKE '%holdfast.change(p_tenants%' THEN"
       " PERFORM pg_advisory_xact_lock_shared(1); END IF; RETURN clock_timestamp(); END $$");
   const auto gate = holdfast::testing::Connect(database().dsn());
   ASSERT_EQ(gate->Script("SELECT pg_advisory_lock(1)"), absl::OkStatus());

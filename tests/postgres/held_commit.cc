@@ -28,7 +28,7 @@ void HeldCommitTest::SetUp() {
   Run(absl::StrCat(
       "CREATE FUNCTION holdfast.test_wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
       " PERFORM pg_advisory_xact_lock_shared(CASE WHEN (SELECT query FROM pg_stat_activity"
-      " WHERE pid = pg_backend_pid()) LIKE '%holdfast.change(false%' THEN ",
+      " WHERE pid = pg_backend_pid()) LIKE '%holdfast.change(p_tenants%' THEN ",
       LockOf(Holding::kGroup), " ELSE ", LockOf(Holding::kOne),
       " END); RETURN NULL; END $$;"
       "CREATE CONSTRAINT TRIGGER test_wait AFTER INSERT ON holdfast.log"

@@ -153,7 +153,7 @@ class PgFreshSpoilers : public PostgresStoreTest {
     database().Run(
         "CREATE SEQUENCE holdfast.test_together;"
         "CREATE FUNCTION holdfast.test_poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        " IF current_query() LIKE '%holdfast.change(false%' THEN"
+        " IF current_query() LIKE '%holdfast.change(p_tenants%' THEN"
         "  PERFORM nextval('holdfast.test_together'); END IF;"
         " RAISE EXCEPTION 'poison'; END $$;"
         "CREATE TRIGGER test_poison BEFORE INSERT ON holdfast.log FOR EACH ROW"

@@ -78,13 +78,14 @@ bool EntersByItsKey(const Scan& scan) {
 // The names of the statements in the store's sources.
 std::set<std::string> StatementsInSources() {
   static const std::regex kPlain(R"re(Statement k\w+\s*=\s*\{\s*"(\w+)")re");
+  static const std::regex kChange(R"re(constexpr char kChange\w+\[\] = "(\w+)")re");
   static const std::regex kListing(R"re(\{"(list_\w+)", (?:true|false),)re");
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator("store-postgres")) {
     if (entry.path().extension() != ".cc") continue;
     std::ifstream file(entry.path());
     const std::string text((std::istreambuf_iterator<char>(file)), {});
-    for (const std::regex* pattern : {&kPlain, &kListing}) {
+    for (const std::regex* pattern : {&kPlain, &kChange, &kListing}) {
       for (std::sregex_iterator found(text.begin(), text.end(), *pattern), end; found != end;
            ++found) {
         names.insert((*found)[1]);

@@ -139,5 +139,12 @@ TEST(PgFailure, BecomesARefusalWithoutTheDriversWords) {
   }
 }
 
+TEST(PgParams, NamesTheArgumentsOfAFunction) {
+  Params params;
+  params.Named("p_tenants").Texts({"a"}).Named("p_upload", "text::uuid").Null();
+  params.Named("p_waits").Bool(true);
+  EXPECT_EQ(params.NamedArguments(), "p_tenants => $1, p_upload => $2::text::uuid, p_waits => $3");
+}
+
 }  // namespace
 }  // namespace holdfast::pg
