@@ -61,7 +61,6 @@ Sessions::Sessions(SessionStore& store, Random& random, const SecretScanner& sec
     : store_(store),
       random_(random),
       secrets_(secrets),
-      heads_({.entries = kCachedHeads, .bytes = kCachedHeadBytes}),
       recovery_(store, DueKind::kAbandoned),
       cancellation_(store, DueKind::kCancelled) {}
 
@@ -88,9 +87,9 @@ void Sessions::CloseIfCancelled(const SessionKey& key, Done& done) {
 
 absl::StatusOr<Done> Sessions::Execute(const SessionKey& key, const std::optional<Asked>& asked,
                                        const Decider& decide) {
-  // An old head may let the command through, for the store's guards decide. It may neither refuse
-  // nor say that there is nothing to do.
-  if (const std::optional<Head> cached = heads_.Find(key)) {
+  // A remembered head may let the command through, for the store's guards decide. It may neither
+  // refuse nor say that there is nothing to do.
+  if (const std::shared_ptr<const Head> cached = store_.CachedHead(key)) {
     absl::StatusOr<Decision> decision = decide(*cached);
     if (decision.ok() && decision->change) {
       return CommitUntilSettled(key, *std::move(decision->change), decide);
@@ -104,9 +103,7 @@ absl::StatusOr<Done> Sessions::ExecuteOnLoaded(const SessionKey& key,
                                                const std::optional<Asked>& asked,
                                                const Decider& decide) {
   const auto id = asked ? std::optional(asked->id) : std::nullopt;
-  const HeadCache::Moment asked_at = heads_.Now();
   ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision(key, id));
-  heads_.Put(key, loaded.head, asked_at);
   if (loaded.request) return Repeat(key, loaded, asked->stamp());
   ASSIGN_OR_RETURN(Decision decision, decide(loaded.head));
   if (!decision.change) return DoneAsIs(key, loaded.head);
@@ -114,13 +111,8 @@ absl::StatusOr<Done> Sessions::ExecuteOnLoaded(const SessionKey& key,
 }
 
 std::optional<absl::StatusOr<Done>> Sessions::Answer(const SessionKey& key, const Change& change,
-                                                     HeadCache::Moment asked_at,
                                                      absl::StatusOr<CommitResult>& result) {
-  if (!result.ok()) {
-    heads_.Forget(key);
-    return result.status();
-  }
-  heads_.Put(key, result->head, asked_at);
+  if (!result.ok()) return result.status();
   switch (result->kind) {
     case CommitResult::Kind::kApplied:
       if (change.end_turn && on_turn_end_) on_turn_end_(key);
@@ -138,9 +130,8 @@ std::optional<absl::StatusOr<Done>> Sessions::Answer(const SessionKey& key, cons
 absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change change,
                                                   const Decider& decide) {
   for (int attempt = 0; attempt < kRaceRetries; ++attempt) {
-    const HeadCache::Moment asked_at = heads_.Now();
     absl::StatusOr<CommitResult> result = store_.Commit(change);
-    if (auto answer = Answer(key, change, asked_at, result)) return *std::move(answer);
+    if (auto answer = Answer(key, change, result)) return *std::move(answer);
     ASSIGN_OR_RETURN(Decision decision, decide(result->head));
     if (!decision.change) return DoneAsIs(key, result->head);
     change = *std::move(decision.change);
@@ -305,9 +296,7 @@ absl::StatusOr<Draining> Sessions::Drain(const Caller& caller, const CloseComman
 
 absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand& command) {
   RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  const SessionKey key{caller.tenant, command.session};
   absl::StatusOr<Done> done = ExecuteAsked(caller, command);
-  heads_.Forget(key);
   // Deleting a deleted session answers OK again.
   if (Is(done.status(), Reason::kTombstoned)) {
     return Done{.session = command.session, .receipt = {}, .head = {}, .repeated = true};

@@ -13,7 +13,6 @@
 #include "session/commit_failures.h"
 #include "session/decide.h"
 #include "session/head.h"
-#include "session/head_cache.h"
 #include "session/secret_scan.h"
 #include "session/store.h"
 #include "session/sweep.h"
@@ -111,7 +110,6 @@ struct AuditVerdict {
 struct PreparedChange {
   SessionKey key;
   Change change;
-  HeadCache::Moment asked_at = 0;
 };
 
 class Sessions {
@@ -143,8 +141,8 @@ class Sessions {
   // The two halves of BeginTurn, AppendJournal, CommitTurn, Write and AbandonTurn, for calls whose
   // changes are committed together (SessionStore::CommitMany).
   //
-  // The change that `command` asks for on the head that is cached. nullopt when there is none, or
-  // when more is to be done than to commit it: the call then goes its whole way by itself.
+  // The change that `command` asks for on the head that the store remembers. nullopt when there is
+  // none, or when more is to be done than to commit it: the call then goes its whole way by itself.
   template <typename Command>
   std::optional<PreparedChange> Prepare(const Caller& caller, const Command& command);
   // What the call is answered with, once its change was committed with `result`.
@@ -224,7 +222,6 @@ class Sessions {
   // Of a change that was committed with `result`, which answers the call; nullopt: it is to be
   // decided again on the head in `result`.
   std::optional<absl::StatusOr<Done>> Answer(const SessionKey& key, const Change& change,
-                                             HeadCache::Moment asked_at,
                                              absl::StatusOr<CommitResult>& result);
   absl::StatusOr<Done> SettleChange(const PreparedChange& prepared,
                                     absl::StatusOr<CommitResult> result);
@@ -246,7 +243,6 @@ class Sessions {
   SessionStore& store_;
   Random& random_;
   const SecretScanner& secrets_;
-  HeadCache heads_;
   Sweep recovery_;
   Sweep cancellation_;
   std::atomic<bool> sweeps_stopped_ = false;

@@ -37,13 +37,11 @@ template <typename Command>
 std::optional<PreparedChange> Sessions::Prepare(const Caller& caller, const Command& command) {
   if (!IsValid(secrets_, command)) return std::nullopt;
   SessionKey key{caller.tenant, command.session};
-  const HeadCache::Moment asked_at = heads_.Now();
-  const std::optional<Head> head = heads_.Find(key);
+  const std::shared_ptr<const Head> head = store_.CachedHead(key);
   if (!head || DoesMore<Command>(*head)) return std::nullopt;
   absl::StatusOr<Decision> decision = Decide(*head, caller, command);
   if (!decision.ok() || !decision->change) return std::nullopt;
-  return PreparedChange{
-      .key = std::move(key), .change = *std::move(decision->change), .asked_at = asked_at};
+  return PreparedChange{.key = std::move(key), .change = *std::move(decision->change)};
 }
 
 template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const BeginTurnCommand&);
@@ -55,7 +53,7 @@ template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const Ab
 
 absl::StatusOr<Done> Sessions::SettleChange(const PreparedChange& prepared,
                                             absl::StatusOr<CommitResult> result) {
-  auto answer = Answer(prepared.key, prepared.change, prepared.asked_at, result);
+  auto answer = Answer(prepared.key, prepared.change, result);
   if (answer) return *std::move(answer);
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }

@@ -28,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -359,6 +360,12 @@ class SessionStore {
   // Waits for no lock of one session. A store that does not override it commits one after the
   // other.
   virtual std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes);
+
+  // The head that this store remembers of a session, without asking a disk or a database; nullptr
+  // when it remembers none. [C235] It is one that the session has had: it may be of any age, and
+  // its lease may have ended or been renewed since. A command that is decided on it may be let
+  // through, because Commit decides again, and must not be refused for it.
+  virtual std::shared_ptr<const Head> CachedHead(const SessionKey& key) = 0;
 
   // Uploads carry what is too large for one change: chunks first, then a small change that links
   // them. Ids are the server's own.

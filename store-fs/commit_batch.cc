@@ -69,42 +69,31 @@ std::optional<absl::StatusOr<CommitResult>> CommitBatch::Decide(const Change& ch
 }
 
 absl::StatusOr<CommitResult> CommitBatch::DecideOne(const Change& change) {
+  std::optional<RequestRow> row;
   if (change.request && !Sabotaged(Saboteur::kNoRequestCheck)) {
-    ASSIGN_OR_RETURN(const auto row, FindRequest(change.request->id));
-    if (row) return AnswerToRepeat(*change.request, *row, head_);
+    ASSIGN_OR_RETURN(row, FindRequest(change.request->id));
   }
-  if (change.create && exists_) {
-    return Refused(SessionIsThere(), head_);
-  }
-  if (!change.create && !exists_) {
-    return Refusal(Reason::kSessionNotFound, "no session of this id is stored here");
-  }
-  if (auto refusal = CheckGuard(head_, change.guard, change.entries)) {
-    return Refused(refusal->ToStatus(), head_);
-  }
-  ASSIGN_OR_RETURN(const JournalEntry* const rewritten, FindRewritten(change));
-  if (rewritten != nullptr) return Refused(EntryReused(*rewritten), head_);
-  if (change.premise && !Holds(*change.premise, head_)) {
-    return CommitResult{.kind = CommitResult::Kind::kMoved, .receipt = {}, .head = head_};
-  }
-  if (!HasUploadOf(change)) return Refused(UploadIsGone(), head_);
-  return Accept(change);
-}
-
-bool CommitBatch::HasUploadOf(const Change& change) const {
-  if (!change.upload) return true;
-  const bool taken = std::ranges::any_of(applied_, [&](const Applied& before) {
-    return before.upload && before.upload->id == change.upload->id;
-  });
-  return !taken && environment_.uploads.Holds(key_, *change.upload);
-}
-
-absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change) {
+  ASSIGN_OR_RETURN(
+      std::optional<CommitResult> answer,
+      AnswerWithoutDecision(change, exists_ ? &head_ : nullptr, row ? &*row : nullptr));
+  if (answer) return *std::move(answer);
   const StoreFacts facts{.store = environment_.identity.store,
                          .incarnation = environment_.identity.incarnation,
                          .now = now_,
                          .clock = store_now_};
-  Applied applied = Apply(head_, change, facts);
+  ASSIGN_OR_RETURN(ChangeDecision decision, DecideOnHead(change, head_, facts, *this));
+  if (decision.answer) return *std::move(decision.answer);
+  return Accept(change, std::move(decision.applied));
+}
+
+absl::StatusOr<bool> CommitBatch::HoldsUpload(const UploadLink& link) {
+  const bool taken = std::ranges::any_of(applied_, [&](const Applied& before) {
+    return before.upload && before.upload->id == link.id;
+  });
+  return !taken && environment_.uploads.Holds(key_, link);
+}
+
+absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change, Applied applied) {
   applied.at = store_now_;
   // Entries that are all there need no second write.
   const bool is_done = AllThere(change, head_);
@@ -116,7 +105,7 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change) {
                       .refusal = absl::OkStatus(),
                       .events = applied.events};
   if (is_done || has_no_room_) return result;
-  if (auto refusal = CheckBounds(applied)) return Refused(refusal->ToStatus(), head_);
+  CountSlots(applied);
   bytes_ += encoded.size();
   encoded_.push_back(std::move(encoded));
   head_ = applied.head;
@@ -139,19 +128,22 @@ absl::Status CommitBatch::CheckRoom(const Applied& applied, size_t bytes) {
   return absl::OkStatus();
 }
 
-std::optional<Refusal> CommitBatch::CheckBounds(const Applied& applied) {
-  if (auto refusal = CheckAttributes(head_, applied.head)) return refusal;
-  slots_at_most_ += SlotsAddedAtMost(head_, applied);
-  if (!owners_ && slots_at_most_ <= kSlotsPerSession) return std::nullopt;
+absl::StatusOr<std::optional<Refusal>> CommitBatch::CheckSlots(const Applied& applied) {
+  if (!owners_ && slots_at_most_ + SlotsAddedAtMost(head_, applied) <= kSlotsPerSession) {
+    return std::nullopt;
+  }
   if (!owners_) {
     owners_ = contents_ == nullptr ? SlotOwners() : OwnersOf(*contents_);
     for (const Applied& before : applied_) owners_->Take(before);
   }
   SlotOwners after = *owners_;
   after.Take(applied);
-  if (auto refusal = CheckSlotCount(owners_->size(), after.size())) return refusal;
-  owners_ = std::move(after);
-  return std::nullopt;
+  return CheckSlotCount(owners_->size(), after.size());
+}
+
+void CommitBatch::CountSlots(const Applied& applied) {
+  slots_at_most_ += SlotsAddedAtMost(head_, applied);
+  if (owners_) owners_->Take(applied);
 }
 
 absl::StatusOr<std::optional<RequestRow>> CommitBatch::FindRequest(const RequestId& id) const {
@@ -163,29 +155,29 @@ absl::StatusOr<std::optional<RequestRow>> CommitBatch::FindRequest(const Request
                      store_now_ - kRequestsKept);
 }
 
-absl::StatusOr<const JournalEntry*> CommitBatch::FindRewritten(const Change& change) const {
-  if (change.entries.empty()) return nullptr;
-  const auto last = LastEntryOf(head_, change.entries.front().turn).value_or(EntryNumber());
-  for (const JournalEntry& entry : change.entries) {
-    if (entry.number > last) break;
-    ASSIGN_OR_RETURN(const std::optional<JournalEntry> stored, StoredEntry(entry));
-    if (stored && !SameEntry(*stored, entry)) return &entry;
+absl::StatusOr<std::vector<JournalEntry>> CommitBatch::StoredEntries(TurnNumber turn,
+                                                                     EntryNumber first,
+                                                                     EntryNumber last) {
+  std::vector<JournalEntry> entries;
+  for (EntryNumber number = first; number <= last; number = number.Next()) {
+    ASSIGN_OR_RETURN(std::optional<JournalEntry> stored, StoredEntry(turn, number));
+    if (stored) entries.push_back(*std::move(stored));
   }
-  return nullptr;
+  return entries;
 }
 
-absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(
-    const JournalEntry& entry) const {
+absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(TurnNumber turn,
+                                                                     EntryNumber number) const {
   for (const Applied& applied : applied_) {
     for (const JournalEntry& fresh : applied.entries) {
-      if (fresh.turn == entry.turn && fresh.number == entry.number) return fresh;
+      if (fresh.turn == turn && fresh.number == number) return fresh;
     }
   }
   if (contents_ == nullptr) return std::nullopt;
-  const auto number = contents_->FindEntry(entry.turn, entry.number);
-  if (!number) return std::nullopt;
+  const auto journal = contents_->FindEntry(turn, number);
+  if (!journal) return std::nullopt;
   const LogFiles where{.files = &environment_.files, .journal = journal_, .key = &key_};
-  const auto items = ReadLog(where, contents_->entries, number->value(), 1, kPageBytes);
+  const auto items = ReadLog(where, contents_->entries, journal->value(), 1, kPageBytes);
   if (IsShortage(items.status())) return FailStop::Short();
   // An entry that cannot be read any more cannot be compared: its key alone answers.
   if (!items.ok() || items->empty()) return std::nullopt;

@@ -5,11 +5,13 @@
 #include "session/apply.h"
 #include "session/bounds.h"
 #include "session/change.h"
+#include "session/change_decision.h"
 #include "session/refusal.h"
 #include "session/store.h"
 #include "store-fs/change_record.h"
 #include "store-fs/contents.h"
 #include "store-fs/environment.h"
+#include "store-fs/frame.h"
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -24,7 +26,7 @@ namespace holdfast::fs {
 
 // Decides changes one after the other without writing anything. What it takes fits into one frame.
 // Used by one thread.
-class CommitBatch {
+class CommitBatch final : private DecisionReads {
  public:
   // `contents` is what is durable, or nullptr for a session that does not exist. `journal` is its
   // open file.
@@ -37,21 +39,25 @@ class CommitBatch {
 
   // What must be written; empty when no change of the batch had an effect.
   [[nodiscard]] const std::vector<Applied>& applied() const { return applied_; }
-  // The payload of its frame.
-  [[nodiscard]] std::string Payload() const { return JoinChanges(encoded_); }
+  // The payload of its frame, as SealFrame takes it.
+  [[nodiscard]] std::string Payload() const {
+    return JoinChanges(std::string(kFrameHeader, '\0'), encoded_);
+  }
   [[nodiscard]] const Head& head() const { return head_; }
 
  private:
   [[nodiscard]] absl::StatusOr<std::optional<RequestRow>> FindRequest(const RequestId& id) const;
   absl::StatusOr<CommitResult> DecideOne(const Change& change);
-  absl::StatusOr<CommitResult> Accept(const Change& change);
+  absl::StatusOr<CommitResult> Accept(const Change& change, Applied applied);
   absl::Status CheckRoom(const Applied& applied, size_t bytes);
-  // The entry of `change` whose number stands for another one, or nullptr.
-  absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change) const;
-  absl::StatusOr<std::optional<JournalEntry>> StoredEntry(const JournalEntry& entry) const;
-  [[nodiscard]] bool HasUploadOf(const Change& change) const;
-  // TOO_LARGE when the session would hold more than it may.
-  std::optional<Refusal> CheckBounds(const Applied& applied);
+  [[nodiscard]] absl::StatusOr<std::optional<JournalEntry>> StoredEntry(TurnNumber turn,
+                                                                        EntryNumber number) const;
+  absl::StatusOr<std::vector<JournalEntry>> StoredEntries(TurnNumber turn, EntryNumber first,
+                                                          EntryNumber last) override;
+  absl::StatusOr<bool> HoldsUpload(const UploadLink& link) override;
+  absl::StatusOr<std::optional<Refusal>> CheckSlots(const Applied& applied) override;
+  // `applied` is part of the batch: what CheckSlots has counted stands.
+  void CountSlots(const Applied& applied);
 
   const Environment& environment_;
   const SessionKey& key_;

@@ -201,6 +201,13 @@ class FsStore final : public SessionStore {
     return std::vector<GroupedResult>(changes.size());  // each goes alone, and is refused
   }
 
+  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
+    const Gate::Pass pass(gate_);
+    if (!pass.entered()) return nullptr;
+    const std::shared_ptr<OpenSession> session = table_->Find(key);
+    return session ? session->CachedHead() : nullptr;
+  }
+
  private:
   [[nodiscard]] bool ByInterval() const { return options_.durability == Durability::kInterval; }
 

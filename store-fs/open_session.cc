@@ -114,6 +114,16 @@ absl::Status OpenSession::Look(
   return absl::OkStatus();
 }
 
+std::shared_ptr<const Head> OpenSession::CachedHead() {
+  std::shared_ptr<Head> head;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (opened_) head = std::make_shared<Head>(opened_->contents.head);
+  }
+  if (head) environment_.leases.Evaluate(key_, *head);
+  return head;
+}
+
 absl::Status OpenSession::EnsureOpen() {
   if (opened_) return absl::OkStatus();
   RETURN_IF_ERROR(environment_.fail_stop.Check());

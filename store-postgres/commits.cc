@@ -1,7 +1,7 @@
 #include "store-postgres/commits.h"
 
 #include "session/answers.h"
-#include "session/bounds.h"
+#include "session/change_decision.h"
 #include "session/codec/records.h"
 #include "session/exceptions.h"
 #include "session/guard.h"
@@ -73,6 +73,33 @@ void PauseAfterLoss(int lost) {
 
 // A change of a group that must be decided by itself.
 absl::Status MayNotRead() { return absl::AbortedError(""); }
+
+struct EntryRange {
+  TurnNumber turn;
+  EntryNumber first;
+  EntryNumber last;
+};
+
+// Those that are kept and can be read.
+absl::StatusOr<std::vector<JournalEntry>> ReadEntries(const Database& database,
+                                                      const SessionKey& key, const Head& head,
+                                                      const EntryRange& range) {
+  const JournalPart part = PartOf(head, range.turn);
+  const uint64_t behind =
+      std::max(part.behind.value(), part.began.value() + range.first.value() - 1);
+  Params params;
+  params.Text(key.tenant.value()).Text(key.session.value());
+  params.Int(Signed(behind)).Int(Signed(std::min(part.last, head.journal)));
+  params.Int(Signed(range.turn)).Int(Signed(range.first)).Int(Signed(range.last));
+  params.Int(Signed(range.last.value() - range.first.value() + 1));
+  ASSIGN_OR_RETURN(const Rows rows, database.Ask(kEntriesOf, params));
+  std::vector<JournalEntry> entries;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    std::optional<JournalEntry> stored = ReadEntry(rows, row, 0);
+    if (stored) entries.push_back(*std::move(stored));
+  }
+  return entries;
+}
 
 // Whether the change would be refused if somebody held a live lease.
 bool NeedsFree(const Change& change, Head head) {
@@ -155,18 +182,18 @@ absl::StatusOr<Loaded> Commits::LoadForOutcome(const SessionKey& key, const Requ
 }
 
 // A lease may have ended since: whether it has is asked by the write.
-Commits::Basis Commits::BasisOf(KnownHead known) {
+Commits::Basis Commits::BasisOf(const VersionedHead& known) {
   Basis basis;
   basis.standing.version = known.version;
   basis.standing.sum = known.sum;
-  basis.standing.head = std::move(known.head);
+  basis.standing.head = known.head;
   LeaseRecord& lease = basis.standing.head.lease;
   lease.state = lease.held ? LeaseState::kExpired : LeaseState::kFree;
   return basis;
 }
 
 absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
-  if (std::optional<KnownHead> known = heads_.Find(change.key)) return BasisOf(*std::move(known));
+  if (const auto known = heads_.Find(change.key)) return BasisOf(*known);
   if (!change.create) {
     return FreshBasis(change.key,
                       change.request ? std::optional(change.request->id) : std::nullopt);
@@ -233,103 +260,82 @@ absl::Status Commits::TryOnce(const Change& change, Progress& progress) {
 absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Basis& basis) {
   Decision decision;
   const absl::Status& refusal = basis.standing.refusal;
-  if (!refusal.ok()) {
-    if (!change.create || !Is(refusal, Reason::kSessionNotFound)) {
-      decision.answer = refusal;
-      return decision;
-    }
-    Basis nothing = basis;
-    nothing.standing.head = EmptyHead(Facts());
-    return DecideOnHead(change, nothing);
-  }
-  if (basis.request) {
-    decision.answer = AnswerToRepeat(*change.request, *basis.request, basis.standing.head);
+  const bool absent = Is(refusal, Reason::kSessionNotFound);
+  if (!refusal.ok() && !(absent && change.create)) {
+    decision.answer = refusal;
     return decision;
   }
-  if (change.create) {
-    decision.answer = Refused(SessionIsThere(), basis.standing.head);
+  ASSIGN_OR_RETURN(std::optional<CommitResult> answer,
+                   AnswerWithoutDecision(change, absent ? nullptr : &basis.standing.head,
+                                         basis.request ? &*basis.request : nullptr));
+  if (answer) {
+    decision.answer = *std::move(answer);
     return decision;
   }
-  return DecideOnHead(change, basis);
+  if (!absent) return DecideChange(change, basis);
+  Basis nothing = basis;
+  nothing.standing.head = EmptyHead(Facts());
+  return DecideChange(change, nothing);
 }
 
-absl::StatusOr<Commits::Decision> Commits::DecideOnHead(const Change& change, const Basis& basis,
+// What a decision reads of one session in the database.
+class Commits::ReadsOf final : public DecisionReads {
+ public:
+  // All outlive it.
+  ReadsOf(Commits& commits, const Change& change, const Standing& standing, Reads reads)
+      : commits_(commits), change_(change), standing_(standing), reads_(reads) {}
+
+  absl::StatusOr<std::vector<JournalEntry>> StoredEntries(TurnNumber turn, EntryNumber first,
+                                                          EntryNumber last) override {
+    if (reads_ == Reads::kMayNot) return MayNotRead();
+    return ReadEntries(commits_.database_, change_.key, standing_.head,
+                       {.turn = turn, .first = first, .last = last});
+  }
+  absl::StatusOr<bool> HoldsUpload(const UploadLink& link) override {
+    if (reads_ == Reads::kMayNot) return MayNotRead();
+    return commits_.uploads_.Holds(change_.key, link);
+  }
+  absl::StatusOr<std::optional<Refusal>> CheckSlots(const Applied& applied) override {
+    const SlotBasis basis{.key = change_.key, .sum = standing_.sum, .head = standing_.head};
+    if (reads_ == Reads::kMay) {
+      ASSIGN_OR_RETURN(slots_, commits_.slot_counts_.Check(basis, applied));
+    } else {
+      std::optional<SlotVerdict> known = commits_.slot_counts_.CheckKnown(basis, applied);
+      if (!known) return MayNotRead();
+      slots_ = *std::move(known);
+    }
+    return slots_.refusal;
+  }
+
+  // What was found of the slots.
+  [[nodiscard]] SlotVerdict TakeSlots() { return std::move(slots_); }
+
+ private:
+  Commits& commits_;
+  const Change& change_;
+  const Standing& standing_;
+  const Reads reads_;
+  SlotVerdict slots_;
+};
+
+absl::StatusOr<Commits::Decision> Commits::DecideChange(const Change& change, const Basis& basis,
                                                         Reads reads) {
   const Head& head = basis.standing.head;
+  ReadsOf session(*this, change, basis.standing, reads);
+  ASSIGN_OR_RETURN(ChangeDecision decided, DecideOnHead(change, head, Facts(), session));
   Decision decision;
-  if (auto refusal = CheckGuard(head, change.guard, change.entries)) {
-    decision.answer = Refused(refusal->ToStatus(), head);
+  if (decided.answer) {
+    decision.answer = *std::move(decided.answer);
     return decision;
   }
-  ASSIGN_OR_RETURN(const JournalEntry* const rewritten, FindRewritten(change, head, reads));
-  if (rewritten != nullptr) {
-    decision.answer = Refused(EntryReused(*rewritten), head);
-    return decision;
-  }
-  if (change.premise && !change.create && !Holds(*change.premise, head)) {
-    decision.answer = CommitResult{.kind = CommitResult::Kind::kMoved, .receipt = {}, .head = head};
-    return decision;
-  }
-  if (change.upload) {
-    if (reads == Reads::kMayNot) return MayNotRead();
-    ASSIGN_OR_RETURN(const bool there, uploads_.Holds(change.key, *change.upload));
-    if (!there) {
-      decision.answer = Refused(UploadIsGone(), head);
-      return decision;
-    }
-  }
+  decision.applied = std::move(decided.applied);
+  decision.slots = session.TakeSlots();
   decision.change = {.change = &change,
                      .version = basis.standing.version,
                      .was = basis.standing.sum,
                      .needs_free = NeedsFree(change, head),
                      .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
-  decision.applied = Apply(head, change, Facts());
-  RETURN_IF_ERROR(CheckBounds(change.key, basis, reads, decision));
   return decision;
-}
-
-absl::Status Commits::CheckBounds(const SessionKey& key, const Basis& basis, Reads reads,
-                                  Decision& decision) {
-  const Head& head = basis.standing.head;
-  std::optional<Refusal> refusal = CheckAttributes(head, decision.applied.head);
-  if (!refusal) {
-    const SlotBasis slots{.key = key, .sum = basis.standing.sum, .head = head};
-    if (reads == Reads::kMay) {
-      ASSIGN_OR_RETURN(decision.slots, slot_counts_.Check(slots, decision.applied));
-    } else {
-      std::optional<SlotVerdict> known = slot_counts_.CheckKnown(slots, decision.applied);
-      if (!known) return MayNotRead();
-      decision.slots = *std::move(known);
-    }
-    refusal = decision.slots.refusal;
-  }
-  if (refusal) decision.answer = Refused(refusal->ToStatus(), head);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<const JournalEntry*> Commits::FindRewritten(const Change& change, const Head& head,
-                                                           Reads reads) {
-  if (change.entries.empty()) return nullptr;
-  const TurnNumber turn = change.entries.front().turn;
-  const auto last = LastEntryOf(head, turn).value_or(EntryNumber());
-  const EntryNumber first = change.entries.front().number;
-  if (first > last) return nullptr;
-  if (reads == Reads::kMayNot) return MayNotRead();
-  const EntryNumber until = std::min(last, change.entries.back().number);
-  const JournalPart part = PartOf(head, turn);
-  const uint64_t behind = std::max(part.behind.value(), part.began.value() + first.value() - 1);
-  Params params;
-  params.Text(change.key.tenant.value()).Text(change.key.session.value());
-  params.Int(Signed(behind)).Int(Signed(std::min(part.last, head.journal))).Int(Signed(turn));
-  params.Int(Signed(first)).Int(Signed(until)).Int(Signed(until.value() - first.value() + 1));
-  ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kEntriesOf, params));
-  for (size_t row = 0; row < rows.size(); ++row) {
-    const std::optional<JournalEntry> stored = ReadEntry(rows, row, 0);
-    if (!stored) continue;  // what cannot be read cannot be compared: its key alone answers
-    const auto sent = std::ranges::find(change.entries, stored->number, &JournalEntry::number);
-    if (sent != change.entries.end() && !SameEntry(*stored, *sent)) return &*sent;
-  }
-  return nullptr;
 }
 
 absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision decision) {
@@ -351,11 +357,11 @@ absl::StatusOr<Commits::Attempt> Commits::TakeAnswer(const Written& written,
   const Rows& rows = *written.rows;
   const size_t row = written.row;
   if (!rows.Bool(row, kOutcomeApplied)) {
-    std::optional<KnownHead> known;
+    std::shared_ptr<const VersionedHead> known;
     if (Sabotaged(Saboteur::kNoVersionCheck)) known = heads_.Find(change.key);
     ASSIGN_OR_RETURN(attempt.moved, ReadBasis(rows, row, change.key));
     Standing& now = attempt.moved->standing;
-    if (known) now.head = std::move(known->head);
+    if (known) now.head = known->head;
     // What this server knew is gone, also where its version was a later one.
     if (now.refusal.ok()) {
       heads_.Replace(change.key, {.version = now.version, .sum = now.sum, .head = now.head});
@@ -389,12 +395,11 @@ struct Commits::Member {
 };
 
 bool Commits::DecideForGroup(const Change& change, Member& member) {
-  std::optional<KnownHead> known = heads_.Find(change.key);
+  const std::shared_ptr<const VersionedHead> known = heads_.Find(change.key);
   if (!known || change.create) return false;
   member.turn.emplace(turns_, change.key, WhenTaken::kRefuse);
   if (!member.turn->status().ok()) return false;
-  absl::StatusOr<Decision> decision =
-      DecideOnHead(change, BasisOf(*std::move(known)), Reads::kMayNot);
+  absl::StatusOr<Decision> decision = DecideChange(change, BasisOf(*known), Reads::kMayNot);
   if (!decision.ok() || decision->answer) return false;
   member.decision = *std::move(decision);
   member.row = HeadRow(change, member.decision.applied);
@@ -464,7 +469,7 @@ GroupedResult Commits::AnswerMoved(const Change& change, const Basis& now) {
   return {.kind = GroupedResult::Kind::kDone, .result = std::move(repeated)};
 }
 
-void Commits::Publish(const Change& change, const CommitResult& result, KnownHead known) {
+void Commits::Publish(const Change& change, const CommitResult& result, VersionedHead known) {
   if (change.tombstone) {
     heads_.Forget(change.key);
   } else {

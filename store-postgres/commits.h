@@ -15,7 +15,7 @@
 #include "store-postgres/change_rows.h"
 #include "store-postgres/committer.h"
 #include "store-postgres/database.h"
-#include "store-postgres/known_heads.h"
+#include "store-postgres/head_cache.h"
 #include "store-postgres/notifier.h"
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/rows.h"
@@ -39,7 +39,7 @@ namespace holdfast::pg {
 class Commits {
  public:
   // All outlive it. `group`: as Committer's.
-  Commits(const Database& database, KnownHeads& heads, Uploads& uploads, Retention& retention,
+  Commits(const Database& database, HeadCache& heads, Uploads& uploads, Retention& retention,
           EventBell& bell, Notifier& notifier, size_t group)
       : database_(database),
         heads_(heads),
@@ -98,6 +98,8 @@ class Commits {
   // Whether a decision may ask the database. Where it would have to and may not, it is ABORTED.
   enum class Reads : uint8_t { kMay, kMayNot };
 
+  class ReadsOf;
+
   // A change under way.
   struct Progress {
     Basis basis;
@@ -110,7 +112,7 @@ class Commits {
   // Decides, and writes what was decided. An error gives the change up.
   absl::Status TryOnce(const Change& change, Progress& progress);
   // What this server remembers.
-  static Basis BasisOf(KnownHead known);
+  static Basis BasisOf(const VersionedHead& known);
   absl::StatusOr<Basis> FirstBasis(const Change& change);
   // The caller holds the session's turn. A stored reply in it has been flushed.
   absl::StatusOr<Basis> FreshBasis(const SessionKey& key, const std::optional<RequestId>& request);
@@ -119,14 +121,8 @@ class Commits {
   // The caller holds the session's turn. It has been flushed and has reached the standby.
   absl::StatusOr<Basis> FlushedBasis(const SessionKey& key, const RequestId& request);
   absl::StatusOr<Decision> Decide(const Change& change, const Basis& basis);
-  absl::StatusOr<Decision> DecideOnHead(const Change& change, const Basis& basis,
+  absl::StatusOr<Decision> DecideChange(const Change& change, const Basis& basis,
                                         Reads reads = Reads::kMay);
-  // Makes the decision a refusal when the session would hold more than it may.
-  absl::Status CheckBounds(const SessionKey& key, const Basis& basis, Reads reads,
-                           Decision& decision);
-  // The entry of `change` whose number stands for another one, or nullptr.
-  absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change, const Head& head,
-                                                    Reads reads);
   // Decides `change` for a group of changes; false when it must go alone.
   bool DecideForGroup(const Change& change, Member& member);
   // What the database answered to a change of a group.
@@ -141,12 +137,12 @@ class Commits {
   absl::StatusOr<Attempt> TakeAnswer(const Written& written, const HeadRow& row,
                                      Decision& decision);
   absl::StatusOr<Basis> ReadBasis(const Rows& rows, size_t row, const SessionKey& key);
-  void Publish(const Change& change, const CommitResult& result, KnownHead known);
+  void Publish(const Change& change, const CommitResult& result, VersionedHead known);
   // Those who watch the session, here and at the other servers.
   void Tell(const SessionKey& key);
 
   const Database& database_;
-  KnownHeads& heads_;
+  HeadCache& heads_;
   Uploads& uploads_;
   Retention& retention_;
   EventBell& bell_;

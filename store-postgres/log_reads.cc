@@ -210,7 +210,7 @@ Reads::Place Reads::PlaceAt(const Head& head, std::optional<Revision> revision) 
 absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional<Revision> revision,
                                             MessageSeq after, PageLimit limit) {
   Place place;
-  if (const auto known = revision ? heads_.Find(key) : std::nullopt) {
+  if (const auto known = revision ? heads_.Find(key) : nullptr) {
     if (CheckKept(known->head, revision).ok()) place = PlaceAt(known->head, revision);
   }
   for (int look = 0; look < kLooks; ++look) {

@@ -9,8 +9,8 @@
 #include "store-postgres/database.h"
 #include "store-postgres/feed.h"
 #include "store-postgres/greeting.h"
+#include "store-postgres/head_cache.h"
 #include "store-postgres/interest.h"
-#include "store-postgres/known_heads.h"
 #include "store-postgres/leases.h"
 #include "store-postgres/listener.h"
 #include "store-postgres/listing.h"
@@ -189,6 +189,10 @@ class PostgresStore final : public SessionStore {
     if (!pass.entered()) return std::vector<GroupedResult>(changes.size());
     return commits_.CommitMany(changes);
   }
+  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
+    std::shared_ptr<const VersionedHead> known = heads_.Find(key);
+    return known ? std::shared_ptr<const Head>(known, &known->head) : nullptr;
+  }
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override {
     return Inside([&] { return uploads_.Stage(key, upload, offset, bytes); });
@@ -360,7 +364,7 @@ class PostgresStore final : public SessionStore {
   Database database_;
   Gate gate_;
   EventBell bell_;
-  KnownHeads heads_{{.entries = kCachedHeads, .bytes = kCachedHeadBytes}};
+  HeadCache heads_{{.entries = kCachedHeads, .bytes = kCachedHeadBytes}};
   Uploads uploads_{database_};
   Retention retention_{database_};
   Interest interest_;

@@ -6,8 +6,8 @@
 #include "session/model.h"
 #include "session/store.h"
 #include "store-postgres/database.h"
+#include "store-postgres/head_cache.h"
 #include "store-postgres/interest.h"
-#include "store-postgres/known_heads.h"
 #include "store-postgres/log_rows.h"
 #include "store-postgres/pg/rows.h"
 
@@ -33,7 +33,7 @@ struct ActsKind {
 class Reads {
  public:
   // All outlive it.
-  Reads(const Database& database, KnownHeads& heads, Interest& interest)
+  Reads(const Database& database, HeadCache& heads, Interest& interest)
       : database_(database), heads_(heads), interest_(interest) {}
 
   absl::StatusOr<MessagePage> Messages(const SessionKey& key, std::optional<Revision> revision,
@@ -93,7 +93,7 @@ class Reads {
   absl::StatusOr<Head> HeadIn(const Rows& rows, const SessionKey& key);
 
   const Database& database_;
-  KnownHeads& heads_;
+  HeadCache& heads_;
   Interest& interest_;
 };
 

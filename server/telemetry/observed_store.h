@@ -80,6 +80,10 @@ class ObservedStore final : public SessionStore {
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   // Each change that is done counts as a Commit, and took as long as all.
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
+  // Not counted: it asks nothing.
+  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
+    return store_->CachedHead(key);
+  }
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;

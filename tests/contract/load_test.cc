@@ -1,6 +1,10 @@
 // What a load shows.
 #include "tests/contract/suite.h"
 
+#include <algorithm>
+#include <memory>
+#include <vector>
+
 namespace holdfast::test {
 namespace {
 
@@ -54,6 +58,39 @@ TEST_P(Contract, C196_AnOutcomeIsNotToldWhileNothingCanBeMadeDurable) {
   const auto settled = store().LoadForOutcome(key(), begin.request->id);
   ASSERT_EQ(ReasonIn(settled), "OK");
   EXPECT_EQ(settled->request.has_value(), LoadRequest(begin.request->id).has_value());
+}
+
+TEST_P(Contract, C235_ARememberedHeadIsOneThatTheSessionHasHad) {
+  EXPECT_EQ(store().CachedHead(key()), nullptr);
+  std::vector<Head> had;
+  const auto expect_had = [&] {
+    const std::shared_ptr<const Head> cached = store().CachedHead(key());
+    if (cached == nullptr) return;
+    const auto is_same = [&](const Head& head) {
+      return head.uid == cached->uid && head.revision == cached->revision &&
+             head.lifecycle == cached->lifecycle && head.messages == cached->messages &&
+             head.history == cached->history && head.lease.epoch == cached->lease.epoch;
+    };
+    EXPECT_TRUE(std::ranges::any_of(had, is_same)) << "revision " << cached->revision.value();
+  };
+  const auto note = [&] {
+    had.push_back(LoadHead());
+    expect_had();
+  };
+  Create();
+  note();
+  const TurnNumber turn = Begin();
+  note();
+  CommitTurn(turn, {Text("said")});
+  note();
+  TakeOver();
+  note();
+  Reopen();
+  expect_had();
+  note();
+  LetLeaseExpire();
+  Apply(changes().Delete());
+  expect_had();
 }
 
 TEST_P(Contract, C017_ARequestThatDidNothingHasNoReply) {

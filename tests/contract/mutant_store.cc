@@ -104,6 +104,14 @@ std::vector<GroupedResult> MutantStore::CommitMany(const std::vector<GroupedChan
   return results;
 }
 
+std::shared_ptr<const Head> MutantStore::CachedHead(const SessionKey& key) {
+  const std::shared_ptr<const Head> head = store_.CachedHead(key);
+  if (!head || !hooks_.cached) return head;
+  Head spoilt = *head;
+  hooks_.cached(spoilt);
+  return std::make_shared<const Head>(std::move(spoilt));
+}
+
 absl::Status MutantStore::StageUpload(const SessionKey& key, const UploadId& upload,
                                       uint64_t offset, std::string_view bytes) {
   const absl::MutexLock lock(&mutex_);

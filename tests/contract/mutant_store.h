@@ -72,6 +72,7 @@ struct Hooks {
   std::function<void(Stage&, Change&)> change;
   std::function<void(Stage&, const Change&, CommitAnswer&)> committed;
   std::function<void(std::vector<GroupedResult>&)> grouped;
+  std::function<void(Head&)> cached;
   std::function<void(Stage&, Chunk&)> ask_stage;
   std::function<bool(absl::Status&)> drop;  // false: nothing is dropped
   std::function<void(uint64_t offset, absl::StatusOr<std::string>&)> staged;
@@ -106,6 +107,7 @@ class MutantStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
+  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;

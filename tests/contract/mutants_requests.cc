@@ -49,6 +49,8 @@ const std::vector<Mutant> kMutants = {
               if (IsDone(result)) result.result = Instead(Reason::kStoreUnavailable);
             }
           }}},
+    {"remembers-a-head-that-no-session-has-had",
+     {.cached = [](Head& head) { head.revision = head.revision.Next(); }}},
     {"forgets-requests", {.change = [](Stage&, Change& change) { change.request.reset(); }}},
     {"says-of-everything-that-it-never-was",
      {.outcome =

@@ -94,6 +94,9 @@ class ScriptedStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
+  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
+    return store_->CachedHead(key);
+  }
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;

@@ -96,6 +96,10 @@ class FaultyStore final : public SessionStore {
   // where its reply is lost it is in doubt. A call that fails has done nothing, and one whose reply
   // is lost leaves all changes in doubt.
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
+  // Meets no fault.
+  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
+    return store_->CachedHead(key);
+  }
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;

@@ -227,6 +227,12 @@ absl::StatusOr<Loaded> ReferenceStore::LoadForOutcome(const SessionKey& key,
   return LoadForDecision(key, request);  // its disk is as safe as it gets
 }
 
+std::shared_ptr<const Head> ReferenceStore::CachedHead(const SessionKey& key) {
+  const absl::MutexLock lock(&mutex_);
+  const auto session = Find(key);
+  return session.ok() ? std::make_shared<const Head>(HeadNow(key, **session)) : nullptr;
+}
+
 absl::StatusOr<std::optional<CommitResult>> ReferenceStore::AnswerEarly(const Change& change,
                                                                         StoredSession* session) {
   if (session == nullptr) {

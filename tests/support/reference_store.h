@@ -46,6 +46,8 @@ class ReferenceStore final : public SessionStore {
                                          const std::optional<RequestId>& request) override;
   absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
+  // As it stands: nothing here is old.
+  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;

@@ -189,7 +189,7 @@ TEST(SessionsCache, AResumeDecidedOnAnOldHeadStillAbandonsTheTurn) {
   EXPECT_EQ(world.Stored().lifecycle, Lifecycle::kResumed);
 }
 
-TEST(SessionsCache, AFailureForgetsWhatWasKnown) {
+TEST(SessionsCache, WhatWasKnownBeforeAFailureBeginsNoSecondTurn) {
   World world;
   world.Create();
   world.store().LoseReply(FaultyCall::kCommit);

@@ -36,8 +36,10 @@ Slot SlotOf(const std::string& owner, const std::string& data, const std::string
 World::World()
     : disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random_))),
       store_(std::make_unique<FaultyStore>(std::make_unique<ReferenceStore>(disk_, clock_))),
-      sessions_(std::make_unique<Sessions>(*store_, random_)),
-      other_(std::make_unique<Sessions>(*store_, random_)),
+      view_(*store_),
+      other_view_(*store_),
+      sessions_(std::make_unique<Sessions>(view_, random_)),
+      other_(std::make_unique<Sessions>(other_view_, random_)),
       caller_{.tenant = *TenantId::Parse("default"),
               .trace = {.id = "0123456789abcdef0123456789abcdef", .sampled = true},
               .span_id = "0123456789abcdef"},
@@ -159,7 +161,7 @@ std::vector<std::string> World::Texts() {
   const auto page = store_->ReadMessages(key(), std::nullopt, MessageSeq(), kAll);
   EXPECT_EQ(ReasonIn(page), "OK");
   if (!page.ok()) return texts;
-  for (const Message& message : page->messages) texts.push_back(message.data);
+  for (const Message& message : page->messages) texts.push_back(message.data.str());
   return texts;
 }
 

@@ -8,6 +8,7 @@
 #include "tests/support/faulty_store.h"
 #include "tests/support/reference_disk.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/server_view.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -41,7 +42,7 @@ class World {
   [[nodiscard]] ReferenceDisk& disk() { return *disk_; }
   [[nodiscard]] FaultyStore& store() { return *store_; }
   [[nodiscard]] Sessions& sessions() { return *sessions_; }
-  // Another server over the same store, with a cache of its own.
+  // Another server over the same store, which remembers heads of its own.
   [[nodiscard]] Sessions& other() { return *other_; }
   [[nodiscard]] const Caller& caller() const { return caller_; }
   [[nodiscard]] const SessionId& id() const { return id_; }
@@ -84,6 +85,8 @@ class World {
   SeededRandom random_;
   std::shared_ptr<ReferenceDisk> disk_;
   std::unique_ptr<FaultyStore> store_;
+  ServerView view_;
+  ServerView other_view_;
   std::unique_ptr<Sessions> sessions_;
   std::unique_ptr<Sessions> other_;
   Caller caller_;

@@ -1,0 +1,80 @@
+#include "session/change_decision.h"
+
+#include "session/answers.h"
+#include "session/bounds.h"
+#include "session/guard.h"
+#include "session/status_macros.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+// The entry of `change` whose number stands for another one, or nullptr. One that is stored and
+// cannot be read cannot be compared: its number alone answers.
+absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change, const Head& head,
+                                                  DecisionReads& reads) {
+  if (change.entries.empty()) return nullptr;
+  const TurnNumber turn = change.entries.front().turn;
+  const EntryNumber first = change.entries.front().number;
+  const EntryNumber last =
+      std::min(LastEntryOf(head, turn).value_or(EntryNumber()), change.entries.back().number);
+  if (first > last) return nullptr;
+  ASSIGN_OR_RETURN(const std::vector<JournalEntry> stored, reads.StoredEntries(turn, first, last));
+  for (const JournalEntry& entry : stored) {
+    const auto sent = std::ranges::find(change.entries, entry.number, &JournalEntry::number);
+    if (sent != change.entries.end() && !SameEntry(entry, *sent)) return &*sent;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::optional<CommitResult>> Refuse(const Change& change, const Head& head,
+                                                   DecisionReads& reads) {
+  if (auto refusal = CheckGuard(head, change.guard, change.entries)) {
+    return Refused(refusal->ToStatus(), head);
+  }
+  ASSIGN_OR_RETURN(const JournalEntry* const rewritten, FindRewritten(change, head, reads));
+  if (rewritten != nullptr) return Refused(EntryReused(*rewritten), head);
+  if (change.premise && !change.create && !Holds(*change.premise, head)) {
+    return CommitResult{.kind = CommitResult::Kind::kMoved, .receipt = {}, .head = head};
+  }
+  if (!change.upload) return std::nullopt;
+  ASSIGN_OR_RETURN(const bool there, reads.HoldsUpload(*change.upload));
+  if (there) return std::nullopt;
+  return Refused(UploadIsGone(), head);
+}
+
+absl::StatusOr<std::optional<Refusal>> CheckBounds(const Head& before, const Applied& applied,
+                                                   DecisionReads& reads) {
+  if (auto refusal = CheckAttributes(before, applied.head)) return refusal;
+  return reads.CheckSlots(applied);
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<CommitResult>> AnswerWithoutDecision(const Change& change,
+                                                                  const Head* head,
+                                                                  const RequestRow* request) {
+  if (head == nullptr) {
+    if (change.create) return std::nullopt;
+    return Refusal(Reason::kSessionNotFound, "no session of this id is stored here").ToStatus();
+  }
+  if (request != nullptr) return AnswerToRepeat(*change.request, *request, *head);
+  if (change.create) return Refused(SessionIsThere(), *head);
+  return std::nullopt;
+}
+
+absl::StatusOr<ChangeDecision> DecideOnHead(const Change& change, const Head& head,
+                                            const StoreFacts& facts, DecisionReads& reads) {
+  ChangeDecision decision;
+  ASSIGN_OR_RETURN(decision.answer, Refuse(change, head, reads));
+  if (decision.answer) return decision;
+  decision.applied = Apply(head, change, facts);
+  ASSIGN_OR_RETURN(const std::optional<Refusal> refusal,
+                   CheckBounds(head, decision.applied, reads));
+  if (refusal) decision.answer = Refused(refusal->ToStatus(), head);
+  return decision;
+}
+
+}  // namespace holdfast
