@@ -1,7 +1,14 @@
 // What a store owes across its end and its failures.
 #include "tests/contract/suite.h"
 
+#include "absl/synchronization/mutex.h"
+
+#include <atomic>
+#include <functional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -145,28 +152,62 @@ TEST_P(Contract, C006_InitSeesAnUnwritableBackend) {
   EXPECT_GT(status.message().size(), 10U);
 }
 
+// Writes one attribute again and again, at least once after the store's end.
+class Writer {
+ public:
+  explicit Writer(std::string key) : key_(std::move(key)) {}
+
+  using Make = std::function<Change(const std::string& key, const std::string& value)>;
+
+  // False when the store took nothing.
+  bool Write(SessionStore& store, const Make& make) {
+    const std::string value = std::to_string(++tries_);
+    reason_ = ReasonIn(store.Commit(make(key_, value)));
+    if (reason_ == "OK") acknowledged_ = value;
+    return reason_ == "OK";
+  }
+  void WriteUntil(const std::atomic<bool>& ended, SessionStore& store, const Make& make) {
+    bool last = false;
+    do {
+      last = ended;
+    } while (Write(store, make) && !last);
+  }
+  void Expect(const Head& head) const {
+    const auto there = head.attributes.find(key_);
+    EXPECT_EQ(there == head.attributes.end() ? "" : there->second, acknowledged_) << reason_;
+    EXPECT_NE(reason_, "OK") << "acknowledged after the end";
+  }
+
+ private:
+  std::string key_;
+  std::string acknowledged_;  // the last value
+  std::string reason_ = "OK";
+  int tries_ = 0;
+};
+
 TEST_P(Contract, C007_DeactivateWaitsForTheChangesUnderWay) {
   constexpr int kWriters = 8;
   Create();
-  std::vector<Change> writes;
-  for (int i = 0; i < kWriters; ++i) {
-    writes.push_back(changes().Update({{"key" + std::to_string(i), "value"}}));
-  }
-  std::vector<std::string> reasons(kWriters);
-  reasons[0] = ReasonIn(store().Commit(writes[0]));  // however late the others begin
+  absl::Mutex making;
+  const auto make = [&](const std::string& key, const std::string& value) {
+    const absl::MutexLock lock(&making);
+    return changes().Update({{key, value}});
+  };
+  std::vector<Writer> writers;
+  for (int i = 0; i < kWriters; ++i) writers.emplace_back("key" + std::to_string(i));
+  EXPECT_TRUE(writers.front().Write(store(), make)) << "however late the others begin";
+  std::atomic<bool> ended = false;
   {
-    std::vector<std::jthread> writers;
-    for (int i = 1; i < kWriters; ++i) {
-      writers.emplace_back([&, i] { reasons[i] = ReasonIn(store().Commit(writes[i])); });
+    std::vector<std::jthread> threads;
+    for (Writer& writer : writers) {
+      threads.emplace_back([&] { writer.WriteUntil(ended, store(), make); });
     }
     EXPECT_TRUE(store().Deactivate().ok());
+    ended = true;
   }
   under_test().Open();
   const Head head = LoadHead();
-  for (int i = 0; i < kWriters; ++i) {
-    const bool there = head.attributes.contains("key" + std::to_string(i));
-    EXPECT_EQ(there, reasons[i] == "OK") << reasons[i];
-  }
+  for (const Writer& writer : writers) writer.Expect(head);
 }
 
 TEST_P(Contract, C075_ADeactivatedStoreTakesNothing) {
