@@ -5,6 +5,7 @@
 
 #include "session/digest.h"
 #include "session/ids.h"
+#include "session/shared_bytes.h"
 
 #include "absl/time/time.h"
 
@@ -80,7 +81,7 @@ struct Message {
   MessageSeq seq;
   std::string role;
   std::string content_type;
-  std::string data;
+  SharedBytes data;
   std::optional<StagedBytes> staged;  // instead of `data`
   bool operator==(const Message&) const = default;
 };
@@ -89,7 +90,7 @@ struct Slot {
   std::string owner;
   std::string version;
   DriftPolicy policy = DriftPolicy::kWarn;
-  std::string data;
+  SharedBytes data;
   Revision revision;                  // that wrote this version; the store's
   std::optional<StagedBytes> staged;  // instead of `data`
   bool operator==(const Slot&) const = default;
@@ -100,7 +101,7 @@ struct JournalEntry {
   EntryNumber number;
   JournalKind kind = JournalKind::kNote;
   std::string ref;
-  std::string data;
+  SharedBytes data;
   std::optional<Slot> slot;      // only of a slot update
   JournalNumber journal_number;  // the store's
   bool operator==(const JournalEntry&) const = default;
@@ -159,7 +160,7 @@ struct CancelMark {
 // SHA-256 of an item's bytes, wherever they lie.
 template <typename Item>
 Digest DataDigest(const Item& item) {
-  return item.staged ? item.staged->digest : Sha256(item.data);
+  return item.staged ? item.staged->digest : item.data.digest();
 }
 
 // How many bytes an item has, wherever they lie.

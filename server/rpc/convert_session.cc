@@ -119,14 +119,14 @@ void Write(const Message& message, pb::Message& out) {
   out.set_seq(message.seq.value());
   out.set_role(message.role);
   out.set_content_type(message.content_type);
-  out.set_data(message.data);
+  out.set_data(message.data.str());
 }
 
 void Write(const Slot& slot, pb::Slot& out) {
   out.set_owner(slot.owner);
   out.set_version(slot.version);
   out.set_drift_policy(ToWire(slot.policy));
-  out.set_data(slot.data);
+  out.set_data(slot.data.str());
   out.set_revision(slot.revision.value());
 }
 
@@ -135,7 +135,7 @@ void Write(const JournalEntry& entry, pb::JournalEntry& out) {
   out.set_number(entry.number.value());
   out.set_kind(ToWire(entry.kind));
   out.set_ref(entry.ref);
-  out.set_data(entry.data);
+  out.set_data(entry.data.str());
   if (entry.slot) Write(*entry.slot, *out.mutable_slot());
   out.set_journal_number(entry.journal_number.value());
 }

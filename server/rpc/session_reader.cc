@@ -97,7 +97,7 @@ absl::Status SessionReader::ReadMore() {
 void SessionReader::Add(Message message) {
   Item& item = items_.emplace_back();
   item.total = DataSize(message);
-  item.data = std::exchange(message.data, {});
+  item.data = message.data.Take();
   item.staged = std::exchange(message.staged, std::nullopt);
   item.shell = std::move(message);
 }
@@ -107,14 +107,14 @@ void SessionReader::Add(SlotView view) {
   Item& item = items_.emplace_back();
   item.unreadable = view.damaged;
   item.total = view.damaged ? view.size : DataSize(view.slot);
-  item.data = std::exchange(view.slot.data, {});
+  item.data = view.slot.data.Take();
   item.staged = std::exchange(view.slot.staged, std::nullopt);
   item.shell = std::move(view.slot);
 }
 
 void SessionReader::Add(JournalEntry entry) {
   Item& item = items_.emplace_back();
-  item.data = std::exchange(entry.slot ? entry.slot->data : entry.data, {});
+  item.data = (entry.slot ? entry.slot->data : entry.data).Take();
   item.total = item.data.size();
   item.shell = std::move(entry);
 }

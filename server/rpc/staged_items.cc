@@ -41,7 +41,7 @@ absl::Status StagedItems::Begin(Message message) {
   if (messages_.size() == kMessagesPerChange) {
     return TooLarge("messages", kMessagesPerChange, messages_.size() + 1);
   }
-  const std::string bytes = std::exchange(message.data, {});
+  const std::string bytes = message.data.Take();
   const std::string field = "messages[" + std::to_string(messages_.size()) + "].data";
   BeginItem(field, messages_.emplace_back(std::move(message)).staged);
   return Add(bytes);
@@ -52,7 +52,7 @@ absl::Status StagedItems::Begin(Slot slot) {
   if (slots_.size() == kSlotsPerChange) {
     return TooLarge("slots", kSlotsPerChange, slots_.size() + 1);
   }
-  const std::string bytes = std::exchange(slot.data, {});
+  const std::string bytes = slot.data.Take();
   const std::string field = "slots[" + std::to_string(slots_.size()) + "].data";
   BeginItem(field, slots_.emplace_back(std::move(slot)).staged);
   item_references_.emplace();

@@ -40,7 +40,7 @@ class Group {
         under_test_.store().ReadMessages(Of(i).key(), std::nullopt, MessageSeq(), kWholePage);
     std::string texts;
     if (!page.ok()) return "unreadable";
-    for (const Message& message : page->messages) texts += message.data + ";";
+    for (const Message& message : page->messages) texts += message.data.str() + ";";
     return texts;
   }
   uint64_t RevisionOf(size_t i) {

@@ -7,7 +7,7 @@ namespace {
 
 std::vector<std::string> Data(const std::vector<JournalEntry>& entries) {
   std::vector<std::string> data;
-  for (const JournalEntry& entry : entries) data.push_back(entry.data);
+  for (const JournalEntry& entry : entries) data.push_back(entry.data.str());
   return data;
 }
 

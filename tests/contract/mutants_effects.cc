@@ -106,12 +106,16 @@ const std::vector<Mutant> kMutants = {
     {"cuts-messages-at-a-zero",
      {.change =
           [](Stage&, Change& change) {
-            for (Message& message : change.messages) message.data = message.data.c_str();
+            for (Message& message : change.messages) message.data = message.data.str().c_str();
           }}},
     {"takes-blanks-out-of-messages",
      {.change =
           [](Stage&, Change& change) {
-            for (Message& message : change.messages) std::erase(message.data, ' ');
+            for (Message& message : change.messages) {
+              std::string text = message.data.Take();
+              std::erase(text, ' ');
+              message.data = text;
+            }
           }}},
     {"loses-the-first-messages",
      {.change =

@@ -128,7 +128,7 @@ const std::vector<Mutant> kMutants = {
     {"cuts-slots-at-a-zero",
      {.change =
           [](Stage&, Change& change) {
-            for (Slot& slot : change.slots) slot.data = slot.data.c_str();
+            for (Slot& slot : change.slots) slot.data = slot.data.str().c_str();
           }}},
     {"forgets-the-drift-policy",
      {.change =

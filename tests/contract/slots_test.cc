@@ -188,7 +188,7 @@ TEST_P(Contract, C197_NoMoreDataIsReadThanThereIsRoomFor) {
       EXPECT_FALSE(view.damaged);
       EXPECT_TRUE(!view.data_left_out || view.slot.data.empty());
       shown.push_back(view.data_left_out ? absl::StrCat("left out of ", view.size)
-                                         : view.slot.data);
+                                         : view.slot.data.str());
     }
     return shown;
   };

@@ -26,7 +26,7 @@ std::string Flat(const std::map<std::string, std::string>& data) {
 
 std::string Flat(const Slot& slot) {
   return slot.owner + ' ' + slot.version + ' ' + std::to_string(static_cast<int>(slot.policy)) +
-         " r" + std::to_string(slot.revision.value()) + ' ' + slot.data;
+         " r" + std::to_string(slot.revision.value()) + ' ' + slot.data.str();
 }
 
 void Print(const Head& head, std::ostream& out) {
@@ -145,7 +145,7 @@ std::vector<Message> Contract::Messages(std::optional<Revision> revision) {
 
 std::vector<std::string> Contract::MessageTexts(std::optional<Revision> revision) {
   std::vector<std::string> texts;
-  for (const Message& message : Messages(revision)) texts.push_back(message.data);
+  for (const Message& message : Messages(revision)) texts.push_back(message.data.str());
   return texts;
 }
 
@@ -160,7 +160,7 @@ std::optional<std::string> Contract::SlotData(const std::string& owner,
   const auto slots = Slots({.revision = revision, .owners = {owner}});
   EXPECT_LE(slots.size(), 1U);
   if (slots.empty()) return std::nullopt;
-  return slots.front().slot.data;
+  return slots.front().slot.data.str();
 }
 
 std::vector<JournalEntry> Contract::Journal(std::optional<TurnNumber> turn) {
@@ -237,13 +237,13 @@ std::string Contract::Picture() {
   Print(LoadHead(), out);
   for (const Message& message : Messages()) {
     out << "message " << message.seq.value() << ' ' << message.role << ' ' << message.content_type
-        << ' ' << message.data << '\n';
+        << ' ' << message.data.str() << '\n';
   }
   for (const SlotView& view : Slots()) out << "slot " << Flat(view.slot) << '\n';
   for (const JournalEntry& entry : Journal()) {
     out << "entry " << entry.journal_number.value() << ' ' << entry.turn.value() << '/'
         << entry.number.value() << ' ' << static_cast<int>(entry.kind) << ' ' << entry.ref << ' '
-        << entry.data << (entry.slot ? ' ' + Flat(*entry.slot) : "") << '\n';
+        << entry.data.str() << (entry.slot ? ' ' + Flat(*entry.slot) : "") << '\n';
   }
   for (const Event& event : Events()) {
     out << "event " << event.seq.value() << ' ' << event.name << ' ' << event.revision.value()

@@ -46,7 +46,7 @@ absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key) {
   ASSIGN_OR_RETURN(MessagePage messages, store.ReadMessages(key, std::nullopt, MessageSeq(), kAll));
   for (Message& message : messages.messages) {
     RETURN_IF_ERROR(Unstage(store, key, message));
-    found.messages.push_back(message.data);
+    found.messages.push_back(message.data.str());
   }
   ASSIGN_OR_RETURN(SlotPage slots, store.ReadSlots(key, {}));
   for (SlotView& view : slots.slots) {
@@ -89,7 +89,7 @@ absl::Status Workload::Turn(SessionStore& store, Session& session, int round) {
   commit.slots = {MakeSlot("memory", std::to_string(round))};
   if (round % 2 == 0) commit.slots.push_back(MakeSlot("scratch", Big(round)));
   if (round % 2 == 1) commit.deleted_slots = {"scratch"};
-  for (const Message& message : commit.messages) after.messages.push_back(message.data);
+  for (const Message& message : commit.messages) after.messages.push_back(message.data.str());
   if (round == kStreamedRound) {
     RETURN_IF_ERROR(Stage(store, commit));
   }
@@ -104,7 +104,7 @@ absl::Status Workload::Turn(SessionStore& store, Session& session, int round) {
 absl::Status Workload::Stage(SessionStore& store, Change& change) {
   Message& message = change.messages.back();
   Slot& slot = change.slots.front();
-  const std::string bytes = message.data + slot.data;
+  const std::string bytes = message.data.str() + slot.data.str();
   const size_t first = message.data.size();
   const UploadId id = *UploadId::Parse(UuidText(random_.Bytes(16), 4));
   RETURN_IF_ERROR(store.StageUpload(change.key, id, 0, bytes.substr(0, first / 2)));
@@ -162,7 +162,7 @@ absl::Status Workload::CommitOfEach(SessionStore& store, int round) {
     Change change = Changes(Key(session.name), random_).Write(session.token);
     change.messages = {Text(session.name + " " + Big(round))};
     session.in_flight = session.acknowledged;
-    session.in_flight->messages.push_back(change.messages.front().data);
+    session.in_flight->messages.push_back(change.messages.front().data.str());
     changes.push_back(std::move(change));
   }
   audited_ = false;

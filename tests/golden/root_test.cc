@@ -107,7 +107,7 @@ class GoldenRoot : public ::testing::Test {
     std::vector<std::string> texts;
     const auto page = store.ReadMessages(Key(id), std::nullopt, MessageSeq(), kAll);
     EXPECT_TRUE(page.ok()) << page.status();
-    for (const Message& message : page->messages) texts.push_back(message.data);
+    for (const Message& message : page->messages) texts.push_back(message.data.str());
     return texts;
   }
 

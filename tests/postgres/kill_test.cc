@@ -60,7 +60,7 @@ class PgKill : public SyncedPostgres, public PostgresStoreTest {
         return;
       }
       ASSERT_EQ(ReasonOf(result), "OK");
-      writer.acknowledged.push_back(change.messages.front().data);
+      writer.acknowledged.push_back(change.messages.front().data.str());
       writer.in_doubt.reset();
       ++acknowledged_;
     }
@@ -71,11 +71,11 @@ class PgKill : public SyncedPostgres, public PostgresStoreTest {
     const auto page = store().ReadMessages(writer.changes->key(), std::nullopt, MessageSeq(), kAll);
     ASSERT_EQ(ReasonOf(page.status()), "OK");
     std::vector<std::string> there;
-    for (const Message& message : page->messages) there.push_back(message.data);
+    for (const Message& message : page->messages) there.push_back(message.data.str());
     // At most the one that was in doubt is there beside those that were acknowledged.
     std::vector<std::string> known = writer.acknowledged;
     if (there.size() > known.size() && writer.in_doubt) {
-      known.push_back(writer.in_doubt->messages.front().data);
+      known.push_back(writer.in_doubt->messages.front().data.str());
     }
     EXPECT_EQ(there, known);
   }

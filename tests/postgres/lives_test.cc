@@ -179,14 +179,14 @@ class Life {
         [&] { return store.ReadMessages(changes_.key(), revision, after, kPage); },
         &MessagePage::messages,
         [&](const Message& message) {
-          absl::StrAppend(&picture, message.seq.value(), " ", message.data, "\n");
+          absl::StrAppend(&picture, message.seq.value(), " ", message.data.str(), "\n");
           after = message.seq;
         });
     const auto slots = store.ReadSlots(changes_.key(), {.revision = revision});
     ASSERT_TRUE(slots.ok()) << slots.status();
     for (const SlotView& view : slots->slots) {
       absl::StrAppend(&picture, view.slot.owner, " ", view.slot.revision.value(), " ",
-                      view.slot.data, "\n");
+                      view.slot.data.str(), "\n");
     }
   }
   void DrawLogs(SessionStore& store, const Head& head, std::string& picture) const {
@@ -195,8 +195,8 @@ class Life {
         [&] { return store.ReadJournal(changes_.key(), {.after = entry}, kPage); },
         &JournalPage::entries,
         [&](const JournalEntry& each) {
-          absl::StrAppend(&picture, each.journal_number.value(), " ", each.data,
-                          each.slot ? each.slot->data : "", "\n");
+          absl::StrAppend(&picture, each.journal_number.value(), " ", each.data.str(),
+                          each.slot ? each.slot->data.str() : "", "\n");
           entry = each.journal_number;
         });
     EventSeq event;

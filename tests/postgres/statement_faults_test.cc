@@ -132,7 +132,7 @@ class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamI
     EXPECT_TRUE(page.ok());
     if (!page.ok()) return "";
     return absl::StrJoin(page->messages, ",", [](std::string* out, const Message& message) {
-      absl::StrAppend(out, message.data);
+      absl::StrAppend(out, message.data.str());
     });
   }
 

@@ -142,7 +142,7 @@ std::vector<std::string> PostgresStoreTest::Texts() {
   const auto page = store_->ReadMessages(key(), std::nullopt, MessageSeq(), kWhole);
   EXPECT_EQ(ReasonOf(page.status()), "OK");
   if (!page.ok()) return texts;
-  for (const Message& message : page->messages) texts.push_back(message.data);
+  for (const Message& message : page->messages) texts.push_back(message.data.str());
   return texts;
 }
 

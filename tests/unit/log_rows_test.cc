@@ -74,7 +74,7 @@ std::vector<std::string> ReadFrom(const std::vector<pg::LogRow>& rows, uint64_t 
       if (item->number < first) continue;
       const std::optional<Message> message = DecodeMessage(item->record);
       EXPECT_TRUE(message && message->seq.value() == item->number);
-      if (message) texts.push_back(message->data);
+      if (message) texts.push_back(message->data.str());
     }
   }
   return texts;

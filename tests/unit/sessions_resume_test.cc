@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> TextsOf(const Resumed& resumed) {
   std::vector<std::string> texts;
-  for (const Message& message : resumed.messages) texts.push_back(message.data);
+  for (const Message& message : resumed.messages) texts.push_back(message.data.str());
   return texts;
 }
 
