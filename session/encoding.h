@@ -25,6 +25,10 @@ namespace holdfast {
 
 class Encoder {
  public:
+  Encoder() = default;
+  // Writes behind `begun`, with room for so many bytes in all.
+  Encoder(std::string begun, size_t room) : bytes_(std::move(begun)) { bytes_.reserve(room); }
+
   Encoder& Number(uint64_t value);
   Encoder& Text(std::string_view text);
   // The bytes alone, for what has a fixed length.

@@ -2,6 +2,8 @@
 
 #include "session/codec/records.h"
 #include "session/encoding.h"
+#include "store-fs/bounds.h"
+#include "store-fs/frame.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -137,8 +139,10 @@ std::string EncodeChange(const Applied& change) {
   return out.Take();
 }
 
-std::string JoinChanges(const std::vector<std::string>& changes) {
-  Encoder out;
+std::string JoinChanges(std::string begun, const std::vector<std::string>& changes) {
+  size_t room = begun.size() + kPayloadHeadBytes;
+  for (const std::string& change : changes) room += change.size();
+  Encoder out(std::move(begun), FrameSize(room));
   out.Number(kVersion).Number(changes.size());
   for (const std::string& change : changes) out.Raw(change);
   return out.Take();

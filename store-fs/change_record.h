@@ -63,9 +63,9 @@ struct StoredChange {
 
 // A change as it stands in a payload.
 std::string EncodeChange(const Applied& change);
-// The payload of changes that are encoded already: longer than they are together by
+// The payload of changes that are encoded already, behind `begun`: longer than they are together by
 // kPayloadHeadBytes at most.
-std::string JoinChanges(const std::vector<std::string>& changes);
+std::string JoinChanges(std::string begun, const std::vector<std::string>& changes);
 std::optional<std::vector<StoredChange>> DecodeChanges(std::string_view payload);
 
 }  // namespace holdfast::fs

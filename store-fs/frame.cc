@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace holdfast::fs {
 namespace {
@@ -76,32 +77,40 @@ size_t FrameSize(size_t payload) {
   return (whole + kFrameAlign - 1) / kFrameAlign * kFrameAlign;
 }
 
-absl::StatusOr<std::string> EncodeFrame(const FrameHead& head, std::string_view payload,
-                                        uint64_t offset) {
-  if (payload.size() > kFramePayloadBytes && !Sabotaged(Saboteur::kNoFrameBound)) {
-    return TooLarge("change", kFramePayloadBytes, payload.size());
+absl::StatusOr<EncodedFrame> EncodeFrame(const FrameHead& head, std::string_view payload,
+                                         uint64_t offset) {
+  std::string bytes;
+  bytes.reserve(FrameSize(payload.size()));
+  bytes.resize(kFrameHeader);
+  bytes.append(payload);
+  return SealFrame(head, std::move(bytes), offset);
+}
+
+absl::StatusOr<EncodedFrame> SealFrame(const FrameHead& head, std::string bytes, uint64_t offset) {
+  const size_t end = bytes.size();
+  const size_t payload = end - kFrameHeader;
+  if (payload > kFramePayloadBytes && !Sabotaged(Saboteur::kNoFrameBound)) {
+    return TooLarge("change", kFramePayloadBytes, payload);
   }
   RawHead raw{};
   raw.magic = kMagic;
   raw.version = kVersion;
   raw.type = static_cast<uint8_t>(head.type);
-  raw.length = static_cast<uint32_t>(payload.size());
+  raw.length = static_cast<uint32_t>(payload);
   raw.salt = head.salt;
   raw.epoch = head.epoch.value();
   raw.revision = head.revision.value();
   raw.previous = head.previous;
-  std::string bytes(FrameSize(payload.size()), '\0');
-  payload.copy(bytes.data() + kFrameHeader, payload.size());
+  bytes.resize(FrameSize(payload));
   PutHead(raw, bytes);
   // The header and the checksum are never all zeros, so the count does not depend on their values.
   // The checksum goes in first because it may be all there is in the last piece.
-  const size_t end = kFrameHeader + payload.size();
   std::memset(bytes.data() + end, 0xff, kChecksumBytes);
   raw.zero_pieces = ZeroPieces(bytes, offset);
   PutHead(raw, bytes);
   const uint32_t checksum = Crc32c(std::string_view(bytes).substr(0, end));
   std::memcpy(bytes.data() + end, &checksum, sizeof checksum);
-  return bytes;
+  return EncodedFrame{.bytes = std::move(bytes), .checksum = checksum, .payload_bytes = payload};
 }
 
 uint64_t NewSalt(Random& random) {
@@ -111,16 +120,13 @@ uint64_t NewSalt(Random& random) {
   return salt;
 }
 
-StartFrame EncodeStart(const FileStart& start) {
+EncodedFrame EncodeStart(const FileStart& start) {
   Encoder out;
   out.Number(start.number);
   FrameHead head;
   head.type = FrameType::kStart;
   head.salt = start.salt;
-  StartFrame frame;
-  frame.bytes = *EncodeFrame(head, out.bytes(), 0);  // a number is not too large
-  frame.checksum = ReadFrame(frame.bytes, 0, start.salt).frame.checksum;
-  return frame;
+  return *EncodeFrame(head, out.bytes(), 0);  // a number is not too large
 }
 
 FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt) {

@@ -46,10 +46,23 @@ struct Frame {
 // What a frame of such a payload takes on disk, padding included.
 size_t FrameSize(size_t payload);
 
-// The bytes of a frame that will stand at `offset`, which is a multiple of kFrameAlign. TOO_LARGE
-// for a payload that ReadFrame would not take.
-absl::StatusOr<std::string> EncodeFrame(const FrameHead& head, std::string_view payload,
-                                        uint64_t offset);
+// A frame as it is written.
+struct EncodedFrame {
+  std::string bytes;
+  uint32_t checksum = 0;
+  size_t payload_bytes = 0;
+
+  [[nodiscard]] std::string_view payload() const {
+    return std::string_view(bytes).substr(kFrameHeader, payload_bytes);
+  }
+};
+
+// The frame that will stand at `offset`, which is a multiple of kFrameAlign. TOO_LARGE for a
+// payload that ReadFrame would not take.
+absl::StatusOr<EncodedFrame> EncodeFrame(const FrameHead& head, std::string_view payload,
+                                         uint64_t offset);
+// The same without a copy of the payload, which stands in `bytes` behind kFrameHeader others.
+absl::StatusOr<EncodedFrame> SealFrame(const FrameHead& head, std::string bytes, uint64_t offset);
 
 // A salt for a file that is begun.
 uint64_t NewSalt(Random& random);
@@ -60,13 +73,8 @@ struct FileStart {
   uint64_t number = 0;  // which one the file is
 };
 
-// The first frame of a file, and its checksum.
-struct StartFrame {
-  std::string bytes;
-  uint32_t checksum = 0;
-};
-
-StartFrame EncodeStart(const FileStart& start);
+// The first frame of a file.
+EncodedFrame EncodeStart(const FileStart& start);
 
 // What stands at a place where a frame may begin.
 enum class FrameState : uint8_t {

@@ -60,6 +60,9 @@ class OpenSession {
   // replaced.
   absl::Status Look(const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look);
 
+  // The durable head; nullptr when the session is not open. Waits for no disk.
+  std::shared_ptr<const Head> CachedHead();
+
   // Gives preallocated space back if nobody is changing the session or has for `idle`.
   void CutBackIfIdle(absl::Duration idle);
   // Makes everything durable and gives preallocated space back: nobody will use this object again.
@@ -117,11 +120,11 @@ class OpenSession {
   absl::Status GiveUpCreating(const absl::Status& cause, const Manifest& manifest);
   absl::Status Append(const CommitBatch& batch);
   // The frame of `batch` behind those that the journal has.
-  [[nodiscard]] absl::StatusOr<std::string> NextFrame(const CommitBatch& batch) const;
-  absl::Status AppendFrame(const std::vector<Applied>& applied, const std::string& frame);
-  [[nodiscard]] PlacedFrame Placed(const std::string& frame) const;
+  [[nodiscard]] absl::StatusOr<EncodedFrame> NextFrame(const CommitBatch& batch) const;
+  absl::Status AppendFrame(const std::vector<Applied>& applied, const EncodedFrame& frame);
+  [[nodiscard]] PlacedFrame Placed(const EncodedFrame& frame) const;
   // `hold` is nullptr for a frame that is not in the write-ahead log.
-  absl::Status WriteToJournal(const std::vector<Applied>& applied, const std::string& frame,
+  absl::Status WriteToJournal(const std::vector<Applied>& applied, const EncodedFrame& frame,
                               WriteAheadLog::Hold* hold);
   // The journal needs no sync for the write-ahead log any more.
   void ForgetInLog();
@@ -189,7 +192,7 @@ struct OpenSession::Member {
   std::shared_ptr<OpenSession> session;
   Waiter waiter;
   std::unique_ptr<CommitBatch> decisions;
-  std::string frame;
+  EncodedFrame frame;
 };
 
 }  // namespace holdfast::fs

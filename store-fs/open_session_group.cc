@@ -30,9 +30,9 @@ bool OpenSession::DecideMember(Member& member) {
   if (!result || !result->ok() || (*result)->kind != CommitResult::Kind::kApplied) return false;
   if (member.decisions->applied().empty()) return false;
   member.waiter.result = *std::move(result);
-  absl::StatusOr<std::string> frame = NextFrame(*member.decisions);
-  if (!frame.ok() || frame->size() > environment_.log->longest_frame()) return false;
-  if (!TakeSpace(frame->size()).ok()) return false;
+  absl::StatusOr<EncodedFrame> frame = NextFrame(*member.decisions);
+  if (!frame.ok() || frame->bytes.size() > environment_.log->longest_frame()) return false;
+  if (!TakeSpace(frame->bytes.size()).ok()) return false;
   member.frame = *std::move(frame);
   return true;
 }

@@ -52,15 +52,14 @@ absl::Status OpenSession::Create(const CommitBatch& batch) {
   const Applied& last = batch.applied().back();
   Manifest manifest = {.key = key_, .uid = last.head.uid, .store = last.head.store};
   manifest.salt = NewSalt(environment_.random);
-  const StartFrame start = EncodeStart({.salt = manifest.salt, .number = manifest.file});
-  const std::string payload = batch.Payload();
-  ASSIGN_OR_RETURN(const std::string frame, EncodeFrame({.type = FrameType::kCommit,
-                                                         .salt = manifest.salt,
-                                                         .epoch = last.head.lease.epoch,
-                                                         .revision = last.head.revision,
-                                                         .previous = start.checksum},
-                                                        payload, start.bytes.size()));
-  const absl::Status made = BuildSession(files, manifest, last.head, start.bytes + frame);
+  const EncodedFrame start = EncodeStart({.salt = manifest.salt, .number = manifest.file});
+  ASSIGN_OR_RETURN(const EncodedFrame frame, SealFrame({.type = FrameType::kCommit,
+                                                        .salt = manifest.salt,
+                                                        .epoch = last.head.lease.epoch,
+                                                        .revision = last.head.revision,
+                                                        .previous = start.checksum},
+                                                       batch.Payload(), start.bytes.size()));
+  const absl::Status made = BuildSession(files, manifest, last.head, start.bytes + frame.bytes);
   if (!made.ok()) return GiveUpCreating(made, manifest);
   return FailingOnException([&] { return PutInPlace(manifest, last.head.revision); });
 }
@@ -148,27 +147,27 @@ absl::Status OpenSession::Append(const CommitBatch& batch) {
   if (opened_->journal.covered) {
     RETURN_IF_ERROR(FailingOnException([this] { return MakeJournal(); }));
   }
-  ASSIGN_OR_RETURN(const std::string frame, NextFrame(batch));
+  ASSIGN_OR_RETURN(const EncodedFrame frame, NextFrame(batch));
   return FailingOnException([&] { return AppendFrame(batch.applied(), frame); });
 }
 
-absl::StatusOr<std::string> OpenSession::NextFrame(const CommitBatch& batch) const {
+absl::StatusOr<EncodedFrame> OpenSession::NextFrame(const CommitBatch& batch) const {
   const Journal& journal = opened_->journal;
   const Head& head = batch.applied().back().head;
-  return EncodeFrame({.type = FrameType::kCommit,
-                      .salt = opened_->manifest.salt,
-                      .epoch = head.lease.epoch,
-                      .revision = head.revision,
-                      .previous = journal.last_checksum},
-                     batch.Payload(), journal.end);
+  return SealFrame({.type = FrameType::kCommit,
+                    .salt = opened_->manifest.salt,
+                    .epoch = head.lease.epoch,
+                    .revision = head.revision,
+                    .previous = journal.last_checksum},
+                   batch.Payload(), journal.end);
 }
 
 absl::Status OpenSession::AppendFrame(const std::vector<Applied>& applied,
-                                      const std::string& frame) {
-  RETURN_IF_ERROR(TakeSpace(frame.size()));
+                                      const EncodedFrame& frame) {
+  RETURN_IF_ERROR(TakeSpace(frame.bytes.size()));
   RETURN_IF_ERROR(TakeUploads(applied));
   WriteAheadLog* const log = environment_.log;
-  if (log == nullptr || frame.size() > log->longest_frame()) {
+  if (log == nullptr || frame.bytes.size() > log->longest_frame()) {
     return WriteToJournal(applied, frame, nullptr);
   }
   absl::StatusOr<WriteAheadLog::Hold> hold = log->Append({Placed(frame)});
@@ -177,29 +176,30 @@ absl::Status OpenSession::AppendFrame(const std::vector<Applied>& applied,
   return WriteToJournal(applied, frame, &*hold);
 }
 
-PlacedFrame OpenSession::Placed(const std::string& frame) const {
-  return {
-      .key = &key_, .salt = opened_->manifest.salt, .offset = opened_->journal.end, .frame = frame};
+PlacedFrame OpenSession::Placed(const EncodedFrame& frame) const {
+  return {.key = &key_,
+          .salt = opened_->manifest.salt,
+          .offset = opened_->journal.end,
+          .frame = frame.bytes};
 }
 
 absl::Status OpenSession::WriteToJournal(const std::vector<Applied>& applied,
-                                         const std::string& frame, WriteAheadLog::Hold* hold) {
+                                         const EncodedFrame& frame, WriteAheadLog::Hold* hold) {
   Journal& journal = opened_->journal;
   const uint64_t offset = journal.end;
   const bool syncs = hold == nullptr && SyncsEachCommit();
   absl::Status written = absl::OkStatus();
   if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) written = journal.file->Sync();
-  if (written.ok()) written = journal.file->Write(offset, frame);
+  if (written.ok()) written = journal.file->Write(offset, frame.bytes);
   if (written.ok() && syncs) written = journal.file->Sync();
   if (!written.ok()) return Fail(written);
   if (hold != nullptr) hold->Cover(journal.file);
   RETURN_IF_ERROR(CheckStillThere());
-  journal.end += frame.size();
-  const Frame appended = ReadFrame(frame, 0, std::nullopt).frame;
-  journal.last_checksum = appended.checksum;
+  journal.end += frame.bytes.size();
+  journal.last_checksum = frame.checksum;
   if (SyncsEachCommit()) NoteDurable(journal, applied.back().head.revision);
-  environment_.meter.GroupWritten({.changes = applied.size(), .bytes = frame.size()});
-  Publish(applied, appended.payload, offset + kFrameHeader);
+  environment_.meter.GroupWritten({.changes = applied.size(), .bytes = frame.bytes.size()});
+  Publish(applied, frame.payload(), offset + kFrameHeader);
   return absl::OkStatus();
 }
 

@@ -270,7 +270,7 @@ absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,
                                        const Manifest& manifest) {
   const std::string path = std::string(kTmp) + "/" + manifest.uid.value() + ".journal";
   Journal journal;
-  const StartFrame start = EncodeStart({.salt = manifest.salt, .number = manifest.file});
+  const EncodedFrame start = EncodeStart({.salt = manifest.salt, .number = manifest.file});
   RETURN_IF_ERROR(RemoveTree(files, path));
   RETURN_IF_ERROR(WriteNew(files, path, start.bytes));
   ASSIGN_OR_RETURN(journal.file, files.Open(path, OpenMode::kWrite));

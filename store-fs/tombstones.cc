@@ -95,8 +95,8 @@ absl::Status Tombstones::Append(const Tombstone& tombstone) {
   head.salt = kSalt;
   head.revision = tombstone.revision;
   head.previous = last_checksum_;
-  ASSIGN_OR_RETURN(const std::string bytes, EncodeFrame(head, Encode(tombstone), end_));
-  const absl::Status written = file_->Write(end_, bytes);
+  ASSIGN_OR_RETURN(const EncodedFrame frame, EncodeFrame(head, Encode(tombstone), end_));
+  const absl::Status written = file_->Write(end_, frame.bytes);
   if (absl::IsResourceExhausted(written)) {
     // A part of it behind a shorter one would be taken for damage.
     RETURN_IF_ERROR(AfterWriting(file_->Truncate(end_)));
@@ -104,8 +104,8 @@ absl::Status Tombstones::Append(const Tombstone& tombstone) {
   RETURN_IF_ERROR(written);
   // Also for a mere note: an unsynced frame must never have another one behind it.
   RETURN_IF_ERROR(AfterWriting(file_->Sync()));
-  end_ += bytes.size();
-  last_checksum_ = ReadFrame(bytes, 0, kSalt).frame.checksum;
+  end_ += frame.bytes.size();
+  last_checksum_ = frame.checksum;
   watermarks_.NoteTombstones(end_, time_.Now());
   return absl::OkStatus();
 }

@@ -108,10 +108,10 @@ absl::Status WriteAheadLog::Write(const Group& group) {
   RETURN_IF_ERROR(fail_stop_.Check());
   std::string payload;
   if (CatchException([&] { payload = PayloadOf(group); })) return NoMemory();
-  RETURN_IF_ERROR(
-      fail_stop_.FailingOnException([&] { return MakeRoom(FrameSize(payload.size())); }));
-  std::string frame;
-  if (CatchException([&] { frame = NextFrame(payload); })) return NoMemory();
+  RETURN_IF_ERROR(fail_stop_.FailingOnException(
+      [&] { return MakeRoom(FrameSize(payload.size() - kFrameHeader)); }));
+  EncodedFrame frame;
+  if (CatchException([&] { frame = NextFrame(std::move(payload)); })) return NoMemory();
   RETURN_IF_ERROR(fail_stop_.FailingOnException([&] {
     const absl::Status put = Put(frame);
     return put.ok() ? put : fail_stop_.Fail(put);
@@ -127,7 +127,7 @@ std::string WriteAheadLog::PayloadOf(const Group& group) {
   for (const Waiter* member : group) {
     frames.insert(frames.end(), member->frames->begin(), member->frames->end());
   }
-  return EncodePlaced(frames);
+  return EncodePlaced(std::string(kFrameHeader, '\0'), frames);
 }
 
 absl::Status WriteAheadLog::MakeRoom(uint64_t bytes) {
@@ -139,25 +139,25 @@ absl::Status WriteAheadLog::MakeRoom(uint64_t bytes) {
   return taken.ok() || IsLack(taken) ? taken : fail_stop_.Fail(taken);
 }
 
-std::string WriteAheadLog::NextFrame(const std::string& payload) const {
+EncodedFrame WriteAheadLog::NextFrame(std::string payload) const {
   FrameHead head;
   head.type = FrameType::kPlaced;
   head.salt = salt_;
   head.previous = last_checksum_;
-  return *EncodeFrame(head, payload, end_);  // a group is never too large
+  return *SealFrame(head, std::move(payload), end_);  // a group is never too large
 }
 
-absl::Status WriteAheadLog::Put(const std::string& frame) {
+absl::Status WriteAheadLog::Put(const EncodedFrame& frame) {
   File& file = *log_files_[current_].file;
   if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
     RETURN_IF_ERROR(file.Sync());
   }
-  RETURN_IF_ERROR(file.Write(end_, frame));
+  RETURN_IF_ERROR(file.Write(end_, frame.bytes));
   if (!Sabotaged(Saboteur::kNoFileSync) && !Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
     RETURN_IF_ERROR(file.Sync());
   }
-  last_checksum_ = ReadFrame(frame, 0, salt_).frame.checksum;
-  end_ += frame.size();
+  last_checksum_ = frame.checksum;
+  end_ += frame.bytes.size();
   return absl::OkStatus();
 }
 
@@ -189,7 +189,7 @@ absl::Status WriteAheadLog::AwaitOtherFile() {
 
 absl::Status WriteAheadLog::Begin(size_t file) {
   const uint64_t salt = NewSalt(random_);
-  const StartFrame start = EncodeStart({.salt = salt, .number = generation_++});
+  const EncodedFrame start = EncodeStart({.salt = salt, .number = generation_++});
   LogFile& log_file = log_files_[file];
   absl::Status written = log_file.file->Write(0, start.bytes);
   if (written.ok()) written = log_file.file->Sync();

@@ -14,6 +14,7 @@
 #include "session/clock.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/files.h"
+#include "store-fs/frame.h"
 #include "store-fs/write_ahead_files.h"
 #include "store-fs/write_ahead_record.h"
 
@@ -120,10 +121,11 @@ class WriteAheadLog {
   void Settle(Group& group);
   // Errors of Append; of a lack (IsLack) nothing was written.
   absl::Status Write(const Group& group);
+  // As SealFrame takes it.
   static std::string PayloadOf(const Group& group);
   absl::Status MakeRoom(uint64_t bytes);
-  [[nodiscard]] std::string NextFrame(const std::string& payload) const;
-  absl::Status Put(const std::string& frame);
+  [[nodiscard]] EncodedFrame NextFrame(std::string payload) const;
+  absl::Status Put(const EncodedFrame& frame);
   absl::Status Switch();
   absl::Status AwaitOtherFile();
   absl::Status Begin(size_t file);

@@ -11,8 +11,10 @@ constexpr uint64_t kVersion = 1;
 
 }  // namespace
 
-std::string EncodePlaced(const std::vector<PlacedFrame>& frames) {
-  Encoder out;
+std::string EncodePlaced(std::string begun, const std::vector<PlacedFrame>& frames) {
+  size_t room = begun.size() + kBesideFrameBytes;
+  for (const PlacedFrame& placed : frames) room += placed.frame.size() + kBesideFrameBytes;
+  Encoder out(std::move(begun), room);
   out.Number(kVersion).Number(frames.size());
   for (const PlacedFrame& placed : frames) {
     out.Text(placed.key->tenant.value()).Text(placed.key->session.value());

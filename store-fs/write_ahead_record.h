@@ -33,7 +33,8 @@ struct StoredFrame {
 // At most so many bytes beside each frame.
 inline constexpr size_t kBesideFrameBytes = 512;
 
-std::string EncodePlaced(const std::vector<PlacedFrame>& frames);
+// Behind `begun`.
+std::string EncodePlaced(std::string begun, const std::vector<PlacedFrame>& frames);
 
 // nullopt when `payload` is not what EncodePlaced wrote.
 std::optional<std::vector<StoredFrame>> DecodePlaced(std::string_view payload);

@@ -179,7 +179,7 @@ class AuditOnDisk : public ::testing::Test {
       const std::string payload =
           commit ? WithAudit(frame.payload, records[next++]) : std::string(frame.payload);
       const uint64_t at = forged.size();
-      forged += *fs::EncodeFrame(head, payload, at);
+      forged += fs::EncodeFrame(head, payload, at)->bytes;
       checksum = fs::ReadFrame(forged, at, std::nullopt).frame.checksum;
     }
     disk_.Write(PathOf("journal.log"), forged);

@@ -53,7 +53,7 @@ class Limits {
     const auto messages = change.messages;
     const auto result = Settle(store_->Commit(change));
     if (!result.ok()) return;
-    for (const Message& message : messages) session.messages.push_back(message.data);
+    for (const Message& message : messages) session.messages.push_back(message.data.str());
     session.revision = result->head.revision;
   }
 
@@ -111,7 +111,7 @@ class Limits {
     const auto result = Settle(store_->Commit(change));
     if (!result.ok()) return;
     session = {.made = true, .token = *LeaseToken::Parse(result->receipt.token)};
-    for (const Message& message : messages) session.messages.push_back(message.data);
+    for (const Message& message : messages) session.messages.push_back(message.data.str());
     session.revision = result->head.revision;
   }
 
@@ -201,7 +201,7 @@ TEST(Limits, AFrameIsNotEncodedOverItsBound) {
   const std::string most(kFramePayloadBytes, '\0');
   const auto frame = fs::EncodeFrame({}, most, 0);
   ASSERT_TRUE(frame.ok());
-  EXPECT_EQ(fs::ReadFrame(*frame, 0, std::nullopt).state, fs::FrameState::kValid);
+  EXPECT_EQ(fs::ReadFrame(frame->bytes, 0, std::nullopt).state, fs::FrameState::kValid);
   EXPECT_TRUE(Is(fs::EncodeFrame({}, most + "x", 0).status(), Reason::kTooLarge));
 }
 

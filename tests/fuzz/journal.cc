@@ -52,7 +52,7 @@ const Place& ThePlace() {
 // A journal of `payloads`, each behind two bytes of length.
 std::string Framed(std::string_view payloads) {
   const fs::Manifest& manifest = ThePlace().manifest;
-  const fs::StartFrame start = fs::EncodeStart({.salt = manifest.salt, .number = manifest.file});
+  const fs::EncodedFrame start = fs::EncodeStart({.salt = manifest.salt, .number = manifest.file});
   std::string journal = start.bytes;
   uint32_t previous = start.checksum;
   uint64_t number = 0;
@@ -66,7 +66,7 @@ std::string Framed(std::string_view payloads) {
                              .epoch = Epoch(1),
                              .revision = Revision(++number),
                              .previous = previous};
-    const std::string frame = *fs::EncodeFrame(head, payload, journal.size());
+    const std::string frame = fs::EncodeFrame(head, payload, journal.size())->bytes;
     journal += frame;
     const fs::FrameRead read =
         fs::ReadFrame(journal, journal.size() - frame.size(), ThePlace().manifest.salt);

@@ -83,15 +83,15 @@ void AddJournals(std::vector<Seed>& seeds) {
 void AddLogs(std::vector<Seed>& seeds) {
   const SessionKey key{.tenant = *TenantId::Parse("default"), .session = *SessionId::Parse("one")};
   const std::string payload = fs::EncodePlaced(
-      {{.key = &key, .salt = 7, .offset = 128, .frame = "a frame"},
-       {.key = &key, .salt = 8, .offset = 192, .frame = std::string_view("\0\1\2", 3)}});
-  const fs::StartFrame start = fs::EncodeStart({.salt = 9, .number = 3});
+      "", {{.key = &key, .salt = 7, .offset = 128, .frame = "a frame"},
+           {.key = &key, .salt = 8, .offset = 192, .frame = std::string_view("\0\1\2", 3)}});
+  const fs::EncodedFrame start = fs::EncodeStart({.salt = 9, .number = 3});
   const fs::FrameHead head{.type = fs::FrameType::kPlaced,
                            .salt = 9,
                            .epoch = Epoch(),
                            .revision = Revision(),
                            .previous = start.checksum};
-  const std::string frame = *fs::EncodeFrame(head, payload, start.bytes.size());
+  const std::string frame = fs::EncodeFrame(head, payload, start.bytes.size())->bytes;
   seeds.push_back({"write_ahead", "file", std::string(1, '\0') + start.bytes + frame});
   seeds.push_back({"write_ahead", "write", std::string(1, '\1') + payload});
 }

@@ -31,7 +31,7 @@ void AsFile(std::string_view bytes) {
 }
 
 void AsWrite(std::string_view payload) {
-  const fs::StartFrame start = fs::EncodeStart({.salt = kSalt, .number = 2});
+  const fs::EncodedFrame start = fs::EncodeStart({.salt = kSalt, .number = 2});
   const fs::FrameHead head{.type = fs::FrameType::kPlaced,
                            .salt = kSalt,
                            .epoch = Epoch(),
@@ -39,7 +39,7 @@ void AsWrite(std::string_view payload) {
                            .previous = start.checksum};
   const auto frame = fs::EncodeFrame(head, payload, start.bytes.size());
   Require(frame.ok(), "a short payload has no frame");
-  const auto contents = Read(start.bytes + *frame);
+  const auto contents = Read(start.bytes + frame->bytes);
   const auto decoded = fs::DecodePlaced(payload);
   Require(contents.ok() == decoded.has_value(), "a write is judged twice, and otherwise");
   if (!decoded) return;
@@ -50,7 +50,7 @@ void AsWrite(std::string_view payload) {
     placed.push_back(
         {.key = &stored.key, .salt = stored.salt, .offset = stored.offset, .frame = stored.frame});
   }
-  const std::string encoded = fs::EncodePlaced(placed);
+  const std::string encoded = fs::EncodePlaced("", placed);
   const auto again = fs::DecodePlaced(encoded);
   Require(again.has_value() && again->size() == placed.size(),
           "the frames of a write change when they are written back");
