@@ -101,11 +101,15 @@ absl::StatusOr<std::vector<JournalEntry>> ReadEntries(const Database& database,
   return entries;
 }
 
-// Whether the change would be refused if somebody held a live lease.
-bool NeedsFree(const Change& change, Head head) {
-  if (!head.lease.held) return false;
-  head.lease.state = LeaseState::kLive;
-  return CheckGuard(head, change.guard, change.entries).has_value();
+// Whether the change would be refused if somebody held a live lease. Of whom the holder's token is
+// asked it makes no difference whether the lease has ended.
+bool NeedsFree(const Change& change, const Head& head) {
+  const LeaseRule rule = change.guard.lease;
+  const bool differs = rule == LeaseRule::kFreeOrExpired || rule == LeaseRule::kHeldOrFree;
+  if (!differs || !head.lease.held) return false;
+  Head live = head;
+  live.lease.state = LeaseState::kLive;
+  return CheckGuard(live, change.guard, change.entries).has_value();
 }
 
 }  // namespace
