@@ -46,6 +46,10 @@ absl::Status SessionIsThere() {
   return Refusal(Reason::kSessionExists, "a session of this id exists: resume it");
 }
 
+absl::Status SessionIsNotThere() {
+  return Refusal(Reason::kSessionNotFound, "no session of this id is stored here");
+}
+
 absl::Status UploadIsGone() {
   return StoreUnavailable("the upload is not there any more: send it again", Fate::kNoEffect);
 }

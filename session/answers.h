@@ -27,6 +27,9 @@ absl::Status EntryReused(const JournalEntry& sent);
 // SESSION_EXISTS: a change would create what is there.
 absl::Status SessionIsThere();
 
+// SESSION_NOT_FOUND: this store has no session of the id.
+absl::Status SessionIsNotThere();
+
 // STORE_UNAVAILABLE, outcome known: what a change links is not staged, or no longer.
 absl::Status UploadIsGone();
 

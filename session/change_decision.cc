@@ -58,7 +58,7 @@ absl::StatusOr<std::optional<CommitResult>> AnswerWithoutDecision(const Change& 
                                                                   const RequestRow* request) {
   if (head == nullptr) {
     if (change.create) return std::nullopt;
-    return Refusal(Reason::kSessionNotFound, "no session of this id is stored here").ToStatus();
+    return SessionIsNotThere();
   }
   if (request != nullptr) return AnswerToRepeat(*change.request, *request, *head);
   if (change.create) return Refused(SessionIsThere(), *head);

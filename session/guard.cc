@@ -84,8 +84,7 @@ MaybeRefusal CheckHeld(const Head& head, const std::optional<LeaseToken>& token)
   return std::nullopt;
 }
 
-MaybeRefusal CheckLease(const Head& head, const Guard& guard) {
-  const bool live = head.lease.held && head.lease.state == LeaseState::kLive;
+MaybeRefusal CheckLease(const Head& head, const Guard& guard, bool live) {
   switch (guard.lease) {
     case LeaseRule::kNone:
     case LeaseRule::kForce:
@@ -183,11 +182,16 @@ std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
                                   const std::vector<JournalEntry>& entries) {
   if (auto refusal = CheckStore(head, guard)) return refusal;
   if (auto refusal = CheckAhead(head, guard)) return refusal;
-  if (auto refusal = CheckLease(head, guard)) return refusal;
+  const bool live = head.lease.held && head.lease.state == LeaseState::kLive;
+  if (auto refusal = CheckLease(head, guard, live)) return refusal;
   if (AllThere(head, guard, entries)) return std::nullopt;
   if (auto refusal = CheckState(head, guard)) return refusal;
   if (auto refusal = CheckTurn(head, guard, entries)) return refusal;
   return CheckRevision(head, guard);
+}
+
+bool NeedsFreeLease(const Head& head, const Guard& guard) {
+  return head.lease.held && CheckLease(head, guard, /*live=*/true).has_value();
 }
 
 bool Holds(const Premise& premise, const Head& head) {

@@ -20,6 +20,9 @@ namespace holdfast {
 std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
                                   const std::vector<JournalEntry>& entries);
 
+// Whether `guard`, which `head` has passed, would have failed if the lease of `head` were live.
+bool NeedsFreeLease(const Head& head, const Guard& guard);
+
 // True when the head is still what a decision was made on.
 bool Holds(const Premise& premise, const Head& head);
 

@@ -40,9 +40,7 @@ class CommitBatch final : private DecisionReads {
   // What must be written; empty when no change of the batch had an effect.
   [[nodiscard]] const std::vector<Applied>& applied() const { return applied_; }
   // The payload of its frame, as SealFrame takes it.
-  [[nodiscard]] std::string Payload() const {
-    return JoinChanges(std::string(kFrameHeader, '\0'), encoded_);
-  }
+  [[nodiscard]] std::string Payload() const { return JoinChanges(FrameRoom(), encoded_); }
   [[nodiscard]] const Head& head() const { return head_; }
 
  private:

@@ -61,7 +61,9 @@ struct EncodedFrame {
 // payload that ReadFrame would not take.
 absl::StatusOr<EncodedFrame> EncodeFrame(const FrameHead& head, std::string_view payload,
                                          uint64_t offset);
-// The same without a copy of the payload, which stands in `bytes` behind kFrameHeader others.
+// The room for a header that SealFrame takes before a payload.
+inline std::string FrameRoom() { return std::string(kFrameHeader, '\0'); }
+// The same without a copy of the payload, which stands in `bytes` behind a FrameRoom().
 absl::StatusOr<EncodedFrame> SealFrame(const FrameHead& head, std::string bytes, uint64_t offset);
 
 // A salt for a file that is begun.

@@ -1,5 +1,6 @@
 #include "store-fs/recovery.h"
 
+#include "session/answers.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-fs/change_record.h"
@@ -21,10 +22,6 @@ absl::Status Damaged(std::string_view what, std::string_view why) {
   return Refusal(Reason::kDamaged, "a file of this session is not what this store wrote")
       .With("what", what)
       .With("why", why);
-}
-
-absl::Status NotFound() {
-  return Refusal(Reason::kSessionNotFound, "no session of this id is stored here");
 }
 
 // A file that must be there: its absence, or a link in its place, is damage; anything else is the
@@ -211,7 +208,7 @@ Journal Covered(JournalBytes old) {
 absl::StatusOr<Manifest> ReadManifest(Files& files, const SessionKey& key, const StoreId& store) {
   const std::string directory = DirectoryOf(key);
   const absl::StatusOr<FileInfo> info = files.Stat(directory);
-  if (absl::IsNotFound(info.status())) return NotFound();
+  if (absl::IsNotFound(info.status())) return SessionIsNotThere();
   RETURN_IF_ERROR(Judge(info.status(), "directory"));
   if (!info->directory) return Damaged("directory", "something else is in its place");
   const absl::StatusOr<std::string> text =

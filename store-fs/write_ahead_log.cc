@@ -127,7 +127,7 @@ std::string WriteAheadLog::PayloadOf(const Group& group) {
   for (const Waiter* member : group) {
     frames.insert(frames.end(), member->frames->begin(), member->frames->end());
   }
-  return EncodePlaced(std::string(kFrameHeader, '\0'), frames);
+  return EncodePlaced(FrameRoom(), frames);
 }
 
 absl::Status WriteAheadLog::MakeRoom(uint64_t bytes) {

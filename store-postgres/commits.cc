@@ -101,17 +101,6 @@ absl::StatusOr<std::vector<JournalEntry>> ReadEntries(const Database& database,
   return entries;
 }
 
-// Whether the change would be refused if somebody held a live lease. Of whom the holder's token is
-// asked it makes no difference whether the lease has ended.
-bool NeedsFree(const Change& change, const Head& head) {
-  const LeaseRule rule = change.guard.lease;
-  const bool differs = rule == LeaseRule::kFreeOrExpired || rule == LeaseRule::kHeldOrFree;
-  if (!differs || !head.lease.held) return false;
-  Head live = head;
-  live.lease.state = LeaseState::kLive;
-  return CheckGuard(live, change.guard, change.entries).has_value();
-}
-
 }  // namespace
 
 StoreFacts Commits::Facts() const {
@@ -203,7 +192,7 @@ absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
                       change.request ? std::optional(change.request->id) : std::nullopt);
   }
   Basis basis;
-  basis.standing.refusal = Refusal(Reason::kSessionNotFound, "no session of this id is known");
+  basis.standing.refusal = SessionIsNotThere();
   return basis;
 }
 
@@ -337,7 +326,7 @@ absl::StatusOr<Commits::Decision> Commits::DecideChange(const Change& change, co
   decision.change = {.change = &change,
                      .version = basis.standing.version,
                      .was = basis.standing.sum,
-                     .needs_free = NeedsFree(change, head),
+                     .needs_free = NeedsFreeLease(head, change.guard),
                      .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
   return decision;
 }

@@ -1,5 +1,6 @@
 #include "store-postgres/standing.h"
 
+#include "session/answers.h"
 #include "session/codec/records.h"
 #include "session/digest.h"
 #include "session/kept.h"
@@ -28,7 +29,7 @@ Standing ReadStanding(const Rows& rows, size_t row, const Database& database) {
   Standing standing;
   if (row < rows.size() && !rows.IsNull(row, kVersion)) standing.version = rows.Int(row, kVersion);
   if (standing.version == 0) {
-    standing.refusal = Refusal(Reason::kSessionNotFound, "no session of this id is stored here");
+    standing.refusal = SessionIsNotThere();
     return standing;
   }
   const std::string_view store = rows.Text(row, kStore);
