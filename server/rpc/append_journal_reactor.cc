@@ -174,7 +174,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     if (bytes > kUnaryRequestBytes) return TooLarge("request", kUnaryRequestBytes, bytes);
     Received<pb::AppendJournalStreamRequest> request;
     RETURN_IF_ERROR(Receive(arrived.bytes, kArenaBytes, arrived.memory, request));
-    ASSIGN_OR_RETURN(AppendJournalCommand command, requests_.Read(*request));
+    ASSIGN_OR_RETURN(AppendJournalCommand command, requests_.Read(std::move(*request)));
     if (call_.facts().session.empty()) call_.NameSession(command.session.value());
     return command;
   }

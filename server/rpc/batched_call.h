@@ -24,7 +24,7 @@ namespace holdfast {
 // How a command is read from its request, and served where its change is not committed with others.
 template <typename Request, typename Asked, typename UseCase>
 struct BatchedMethod {
-  absl::StatusOr<Asked> (*to_command)(const Request&);
+  absl::StatusOr<Asked> (*to_command)(Request&&);
   UseCase use_case;  // of Sessions
 };
 
@@ -77,7 +77,7 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
     Received<Request> request;
     RETURN_IF_ERROR(call_.Receive(*unary_.request, request));
     call_.NameSession(SessionIn(*request));
-    ASSIGN_OR_RETURN(command_, method_.to_command(*request));
+    ASSIGN_OR_RETURN(command_, method_.to_command(std::move(*request)));
     prepared_ = sessions_.Prepare(call_.caller(), *command_);
     return absl::OkStatus();
   }
@@ -115,7 +115,7 @@ class BatchedReactor final : public UnaryReactor, private CommitBatcher::Member 
 // As RunCommand: together with other calls if there is a batcher and the request is small.
 template <typename Response, typename Request, typename Asked, typename UseCase>
 grpc::ServerUnaryReactor* RunBatched(Edge& edge, Sessions& sessions, const Unary& unary,
-                                     absl::StatusOr<Asked> (*to_command)(const Request&),
+                                     absl::StatusOr<Asked> (*to_command)(Request&&),
                                      UseCase use_case) {
   if (edge.batcher == nullptr || unary.request->Length() > kBatchedRequestBytes) {
     return RunCommand<Response>(edge, sessions, unary, to_command, use_case);

@@ -52,8 +52,8 @@ absl::Status ReadManifest(const pb::CreateSessionRequest& request, CreateCommand
 }
 
 // The session that a resume creates has the resume's own request id, session id, holder and ttl.
-absl::StatusOr<CreateCommand> ReadCreateIfMissing(const pb::ResumeSessionRequest& resume) {
-  pb::CreateSessionRequest create = resume.create_if_missing();
+absl::StatusOr<CreateCommand> ReadCreateIfMissing(pb::CreateSessionRequest& create,
+                                                  const pb::ResumeSessionRequest& resume) {
   if (!create.request_id().empty() && create.request_id() != resume.request_id()) {
     return InvalidField("create_if_missing.request_id", "must be left out or the resume's own");
   }
@@ -66,7 +66,7 @@ absl::StatusOr<CreateCommand> ReadCreateIfMissing(const pb::ResumeSessionRequest
   if (!create.has_lease_ttl() && resume.has_lease_ttl()) {
     *create.mutable_lease_ttl() = resume.lease_ttl();
   }
-  return ReadCreate(create);
+  return ReadCreate(std::move(create));
 }
 
 absl::StatusOr<std::optional<std::string>> ReadForce(const pb::ResumeSessionRequest& request) {
@@ -96,13 +96,13 @@ absl::Status ReadNext(const pb::CommitTurnRequest& request, CommitTurnCommand& c
 
 }  // namespace
 
-absl::StatusOr<CreateCommand> ReadCreate(const pb::CreateSessionRequest& request) {
+absl::StatusOr<CreateCommand> ReadCreate(pb::CreateSessionRequest&& request) {
   CreateCommand command;
   ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
   ASSIGN_OR_RETURN(command.session, ReadOptionalId<SessionId>("session_id", request.session_id()));
   RETURN_IF_ERROR(ReadManifest(request, command));
-  ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
-  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
   command.attributes = {request.attributes().begin(), request.attributes().end()};
   command.holder = request.holder();
   ASSIGN_OR_RETURN(command.lease_ttl, ReadDuration("lease_ttl", request.has_lease_ttl(),
@@ -110,7 +110,7 @@ absl::StatusOr<CreateCommand> ReadCreate(const pb::CreateSessionRequest& request
   return command;
 }
 
-absl::StatusOr<UpdateCommand> ReadUpdate(const pb::UpdateSessionRequest& request) {
+absl::StatusOr<UpdateCommand> ReadUpdate(pb::UpdateSessionRequest&& request) {
   UpdateCommand command;
   ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
   ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
@@ -119,7 +119,7 @@ absl::StatusOr<UpdateCommand> ReadUpdate(const pb::UpdateSessionRequest& request
   return command;
 }
 
-absl::StatusOr<ResumeCommand> ReadResume(const pb::ResumeSessionRequest& request) {
+absl::StatusOr<ResumeCommand> ReadResume(pb::ResumeSessionRequest&& request) {
   ResumeCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.holder = request.holder();
@@ -130,14 +130,15 @@ absl::StatusOr<ResumeCommand> ReadResume(const pb::ResumeSessionRequest& request
                    ReadOptionalId<StoreId>("expected_store_id", request.expected_store_id()));
   command.known_revision = ReadOptionalNumber<Revision>(request.known_revision());
   if (request.has_create_if_missing()) {
-    ASSIGN_OR_RETURN(command.create_if_missing, ReadCreateIfMissing(request));
+    ASSIGN_OR_RETURN(command.create_if_missing,
+                     ReadCreateIfMissing(*request.mutable_create_if_missing(), request));
   }
   ASSIGN_OR_RETURN(command.expected_slots, ReadExpectedSlots(request.expected_slots()));
   command.tail_messages = request.tail_messages();
   return command;
 }
 
-absl::StatusOr<BeginTurnCommand> ReadBeginTurn(const pb::BeginTurnRequest& request) {
+absl::StatusOr<BeginTurnCommand> ReadBeginTurn(pb::BeginTurnRequest&& request) {
   BeginTurnCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
@@ -145,16 +146,16 @@ absl::StatusOr<BeginTurnCommand> ReadBeginTurn(const pb::BeginTurnRequest& reque
   return command;
 }
 
-absl::StatusOr<AppendJournalCommand> ReadAppendJournal(const pb::AppendJournalRequest& request) {
+absl::StatusOr<AppendJournalCommand> ReadAppendJournal(pb::AppendJournalRequest&& request) {
   AppendJournalCommand command;
   ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
   ASSIGN_OR_RETURN(command.token, ReadToken("lease_token", request.lease_token()));
-  ASSIGN_OR_RETURN(command.entries, ReadEntries(request.entries()));
+  ASSIGN_OR_RETURN(command.entries, ReadEntries(*request.mutable_entries()));
   command.acting_owner = request.acting_owner();
   return command;
 }
 
-absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& request) {
+absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request) {
   CommitTurnCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.turn = TurnNumber(request.turn());
@@ -164,8 +165,8 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& re
   if (ends) {
     ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
   }
-  ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
-  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
   command.deleted_slots = ReadTexts(request.deleted_slots());
   if (request.has_sm_state()) command.sm = ReadNewStateMachine(request.sm_state());
   command.last_entry = ReadOptionalNumber<EntryNumber>(request.last_entry());
@@ -174,7 +175,7 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& re
   return command;
 }
 
-absl::StatusOr<WriteCommand> ReadWrite(const pb::WriteRequest& request) {
+absl::StatusOr<WriteCommand> ReadWrite(pb::WriteRequest&& request) {
   WriteCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
@@ -187,15 +188,15 @@ absl::StatusOr<WriteCommand> ReadWrite(const pb::WriteRequest& request) {
                                .digest = DigestFrom(digest)};
   }
   command.replace_history = request.replace_history();
-  ASSIGN_OR_RETURN(command.messages, ReadMessages(request.messages()));
-  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", request.slots()));
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
   command.deleted_slots = ReadTexts(request.deleted_slots());
   if (request.has_sm_state()) command.sm = ReadNewStateMachine(request.sm_state());
   command.acting_owner = request.acting_owner();
   return command;
 }
 
-absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(const pb::AbandonTurnRequest& request) {
+absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(pb::AbandonTurnRequest&& request) {
   AbandonTurnCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.turn = TurnNumber(request.turn());
@@ -206,7 +207,7 @@ absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(const pb::AbandonTurnRequest&
   return command;
 }
 
-absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request) {
+absl::StatusOr<CloseCommand> ReadClose(pb::CloseSessionRequest&& request) {
   CloseCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
@@ -216,17 +217,17 @@ absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request) {
   ASSIGN_OR_RETURN(command.drain, ReadDuration("drain", request.has_drain(), request.drain(),
                                                absl::ZeroDuration()));
   if (request.has_final_snapshot()) {
-    const pb::FinalSnapshot& snapshot = request.final_snapshot();
+    pb::FinalSnapshot& snapshot = *request.mutable_final_snapshot();
     SnapshotContent content;
-    ASSIGN_OR_RETURN(content.messages, ReadMessages(snapshot.messages()));
-    ASSIGN_OR_RETURN(content.slots, ReadSlots("slots", snapshot.slots()));
+    ASSIGN_OR_RETURN(content.messages, ReadMessages(*snapshot.mutable_messages()));
+    ASSIGN_OR_RETURN(content.slots, ReadSlots("slots", *snapshot.mutable_slots()));
     content.deleted_slots = ReadTexts(snapshot.deleted_slots());
     command.final_snapshot = std::move(content);
   }
   return command;
 }
 
-absl::StatusOr<CancelCommand> ReadCancel(const pb::CancelSessionRequest& request) {
+absl::StatusOr<CancelCommand> ReadCancel(pb::CancelSessionRequest&& request) {
   CancelCommand command;
   ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
   ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
@@ -239,7 +240,7 @@ absl::StatusOr<CancelCommand> ReadCancel(const pb::CancelSessionRequest& request
   return command;
 }
 
-absl::StatusOr<AppendAuditCommand> ReadAppendAudit(const pb::AppendAuditRequest& request) {
+absl::StatusOr<AppendAuditCommand> ReadAppendAudit(pb::AppendAuditRequest&& request) {
   AppendAuditCommand command;
   ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
   ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
@@ -250,13 +251,13 @@ absl::StatusOr<AppendAuditCommand> ReadAppendAudit(const pb::AppendAuditRequest&
   return command;
 }
 
-absl::StatusOr<DeleteCommand> ReadDelete(const pb::DeleteSessionRequest& request) {
+absl::StatusOr<DeleteCommand> ReadDelete(pb::DeleteSessionRequest&& request) {
   DeleteCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   return command;
 }
 
-absl::StatusOr<ReleaseCommand> ReadRelease(const pb::ReleaseLeaseRequest& request) {
+absl::StatusOr<ReleaseCommand> ReadRelease(pb::ReleaseLeaseRequest&& request) {
   ReleaseCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   return command;

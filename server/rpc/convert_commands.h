@@ -1,6 +1,6 @@
-// Requests as commands. What is wrong with a field's form is found here; what is wrong with its
-// meaning is found by session/validate. Every error is INVALID_FIELD with the field's path, or
-// IMMUTABLE_FIELD.
+// Requests as commands: texts and bytes are moved out of the request, and not copied. What is wrong
+// with a field's form is found here; what is wrong with its meaning is found by session/validate.
+// Every error is INVALID_FIELD with the field's path, or IMMUTABLE_FIELD.
 #ifndef HOLDFAST_SERVER_RPC_CONVERT_COMMANDS_H_
 #define HOLDFAST_SERVER_RPC_CONVERT_COMMANDS_H_
 
@@ -14,19 +14,19 @@ namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
-absl::StatusOr<CreateCommand> ReadCreate(const pb::CreateSessionRequest& request);
-absl::StatusOr<UpdateCommand> ReadUpdate(const pb::UpdateSessionRequest& request);
-absl::StatusOr<ResumeCommand> ReadResume(const pb::ResumeSessionRequest& request);
-absl::StatusOr<BeginTurnCommand> ReadBeginTurn(const pb::BeginTurnRequest& request);
-absl::StatusOr<AppendJournalCommand> ReadAppendJournal(const pb::AppendJournalRequest& request);
-absl::StatusOr<CommitTurnCommand> ReadCommitTurn(const pb::CommitTurnRequest& request);
-absl::StatusOr<WriteCommand> ReadWrite(const pb::WriteRequest& request);
-absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(const pb::AbandonTurnRequest& request);
-absl::StatusOr<CloseCommand> ReadClose(const pb::CloseSessionRequest& request);
-absl::StatusOr<CancelCommand> ReadCancel(const pb::CancelSessionRequest& request);
-absl::StatusOr<AppendAuditCommand> ReadAppendAudit(const pb::AppendAuditRequest& request);
-absl::StatusOr<DeleteCommand> ReadDelete(const pb::DeleteSessionRequest& request);
-absl::StatusOr<ReleaseCommand> ReadRelease(const pb::ReleaseLeaseRequest& request);
+absl::StatusOr<CreateCommand> ReadCreate(pb::CreateSessionRequest&& request);
+absl::StatusOr<UpdateCommand> ReadUpdate(pb::UpdateSessionRequest&& request);
+absl::StatusOr<ResumeCommand> ReadResume(pb::ResumeSessionRequest&& request);
+absl::StatusOr<BeginTurnCommand> ReadBeginTurn(pb::BeginTurnRequest&& request);
+absl::StatusOr<AppendJournalCommand> ReadAppendJournal(pb::AppendJournalRequest&& request);
+absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request);
+absl::StatusOr<WriteCommand> ReadWrite(pb::WriteRequest&& request);
+absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(pb::AbandonTurnRequest&& request);
+absl::StatusOr<CloseCommand> ReadClose(pb::CloseSessionRequest&& request);
+absl::StatusOr<CancelCommand> ReadCancel(pb::CancelSessionRequest&& request);
+absl::StatusOr<AppendAuditCommand> ReadAppendAudit(pb::AppendAuditRequest&& request);
+absl::StatusOr<DeleteCommand> ReadDelete(pb::DeleteSessionRequest&& request);
+absl::StatusOr<ReleaseCommand> ReadRelease(pb::ReleaseLeaseRequest&& request);
 absl::StatusOr<OutcomeQuery> ReadOutcomeQuery(const pb::GetRequestOutcomeRequest& request);
 
 }  // namespace holdfast

@@ -24,14 +24,14 @@ absl::Status CheckNoUnknownIn(std::string_view field, const google::protobuf::Me
                                  std::to_string(unknown.field(0).number()));
 }
 
-absl::StatusOr<JournalEntry> ReadEntry(const std::string& path, const pb::JournalEntry& entry) {
+absl::StatusOr<JournalEntry> ReadEntry(const std::string& path, pb::JournalEntry& entry) {
   JournalEntry out{.turn = TurnNumber(entry.turn()),
                    .number = EntryNumber(entry.number()),
-                   .ref = entry.ref(),
-                   .data = entry.data()};
+                   .ref = std::move(*entry.mutable_ref()),
+                   .data = std::move(*entry.mutable_data())};
   ASSIGN_OR_RETURN(out.kind, ReadJournalKind(path + ".kind", entry.kind()));
   if (entry.has_slot()) {
-    ASSIGN_OR_RETURN(out.slot, ReadSlot(path + ".slot", entry.slot()));
+    ASSIGN_OR_RETURN(out.slot, ReadSlot(path + ".slot", *entry.mutable_slot()));
   }
   return out;
 }
@@ -58,28 +58,28 @@ StateMachineRef ReadStateMachine(const pb::StateMachine& sm) {
   return {.ext_id = sm.sm_ext_id(), .slot_ref = sm.state_slot_ref()};
 }
 
-absl::StatusOr<Message> ReadMessage(const std::string& path, const pb::Message& message) {
+absl::StatusOr<Message> ReadMessage(const std::string& path, pb::Message& message) {
   if (message.seq() != 0) {
     return InvalidField(path + ".seq", "is given by the store: leave it out");
   }
   return Message{.seq = {},
-                 .role = message.role(),
-                 .content_type = message.content_type(),
-                 .data = message.data()};
+                 .role = std::move(*message.mutable_role()),
+                 .content_type = std::move(*message.mutable_content_type()),
+                 .data = std::move(*message.mutable_data())};
 }
 
-absl::StatusOr<Slot> ReadSlot(const std::string& path, const pb::Slot& slot) {
+absl::StatusOr<Slot> ReadSlot(const std::string& path, pb::Slot& slot) {
   ASSIGN_OR_RETURN(const DriftPolicy policy,
                    ReadDriftPolicy(path + ".drift_policy", slot.drift_policy()));
   // `revision` is the store's to give; a slot that was read and is written back carries an old one.
-  return Slot{.owner = slot.owner(),
-              .version = slot.version(),
+  return Slot{.owner = std::move(*slot.mutable_owner()),
+              .version = std::move(*slot.mutable_version()),
               .policy = policy,
-              .data = slot.data(),
+              .data = std::move(*slot.mutable_data()),
               .revision = {}};
 }
 
-absl::StatusOr<std::vector<Message>> ReadMessages(const Repeated<pb::Message>& messages) {
+absl::StatusOr<std::vector<Message>> ReadMessages(Repeated<pb::Message>& messages) {
   std::vector<Message> out;
   out.reserve(static_cast<size_t>(messages.size()));
   for (int i = 0; i < messages.size(); ++i) {
@@ -89,8 +89,7 @@ absl::StatusOr<std::vector<Message>> ReadMessages(const Repeated<pb::Message>& m
   return out;
 }
 
-absl::StatusOr<std::vector<Slot>> ReadSlots(std::string_view field,
-                                            const Repeated<pb::Slot>& slots) {
+absl::StatusOr<std::vector<Slot>> ReadSlots(std::string_view field, Repeated<pb::Slot>& slots) {
   std::vector<Slot> out;
   out.reserve(static_cast<size_t>(slots.size()));
   for (int i = 0; i < slots.size(); ++i) {
@@ -100,7 +99,7 @@ absl::StatusOr<std::vector<Slot>> ReadSlots(std::string_view field,
   return out;
 }
 
-absl::StatusOr<std::vector<JournalEntry>> ReadEntries(const Repeated<pb::JournalEntry>& entries) {
+absl::StatusOr<std::vector<JournalEntry>> ReadEntries(Repeated<pb::JournalEntry>& entries) {
   std::vector<JournalEntry> out;
   out.reserve(static_cast<size_t>(entries.size()));
   for (int i = 0; i < entries.size(); ++i) {

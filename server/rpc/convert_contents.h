@@ -28,13 +28,12 @@ using Repeated = google::protobuf::RepeatedPtrField<Item>;
 absl::Status CheckNoUnknown(const pb::Manifest& manifest);
 
 StateMachineRef ReadStateMachine(const pb::StateMachine& sm);
-// One item; `path` is where it stands in the request.
-absl::StatusOr<Message> ReadMessage(const std::string& path, const pb::Message& message);
-absl::StatusOr<Slot> ReadSlot(const std::string& path, const pb::Slot& slot);
-absl::StatusOr<std::vector<Message>> ReadMessages(const Repeated<pb::Message>& messages);
-absl::StatusOr<std::vector<Slot>> ReadSlots(std::string_view field,
-                                            const Repeated<pb::Slot>& slots);
-absl::StatusOr<std::vector<JournalEntry>> ReadEntries(const Repeated<pb::JournalEntry>& entries);
+// Items, whose texts and bytes are moved out of them. `path` is where one stands in the request.
+absl::StatusOr<Message> ReadMessage(const std::string& path, pb::Message& message);
+absl::StatusOr<Slot> ReadSlot(const std::string& path, pb::Slot& slot);
+absl::StatusOr<std::vector<Message>> ReadMessages(Repeated<pb::Message>& messages);
+absl::StatusOr<std::vector<Slot>> ReadSlots(std::string_view field, Repeated<pb::Slot>& slots);
+absl::StatusOr<std::vector<JournalEntry>> ReadEntries(Repeated<pb::JournalEntry>& entries);
 absl::StatusOr<std::vector<ExpectedSlot>> ReadExpectedSlots(
     const Repeated<pb::ExpectedSlot>& slots);
 

@@ -59,8 +59,9 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
     Received<pb::CloseSessionRequest> request;
     RETURN_IF_ERROR(call_.Receive(*unary_.request, request));
     call_.NameSession((*request).session_id());
-    ASSIGN_OR_RETURN(command_, ReadClose(*request));
-    return (*request).has_drain();
+    const bool drains = (*request).has_drain();
+    ASSIGN_OR_RETURN(command_, ReadClose(std::move(*request)));
+    return drains;
   }
 
   absl::Status CloseIfWanted() {

@@ -25,7 +25,7 @@ size_t BytesOf(const JournalEntry& entry) {
 }  // namespace
 
 absl::StatusOr<AppendJournalCommand> JournalRequests::Read(
-    const pb::AppendJournalStreamRequest& request) {
+    pb::AppendJournalStreamRequest&& request) {
   if (!session_) {
     ASSIGN_OR_RETURN(session_, ReadId<SessionId>("session_id", request.session_id()));
     ASSIGN_OR_RETURN(token_, ReadToken("lease_token", request.lease_token()));
@@ -35,7 +35,7 @@ absl::StatusOr<AppendJournalCommand> JournalRequests::Read(
     return InvalidField("session_id", "stands in the first request of a stream alone");
   }
   AppendJournalCommand command{.session = *session_, .token = token_};
-  ASSIGN_OR_RETURN(command.entries, ReadEntries(request.entries()));
+  ASSIGN_OR_RETURN(command.entries, ReadEntries(*request.mutable_entries()));
   command.acting_owner = acting_owner_;
   // Here too, so that paths are those of the request and not of a batch.
   RETURN_IF_ERROR(CheckCommand(secrets_, command));

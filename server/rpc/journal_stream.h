@@ -27,8 +27,9 @@ class JournalRequests {
   // `secrets` must outlive this.
   explicit JournalRequests(const SecretScanner& secrets) : secrets_(secrets) {}
 
-  // Converts, validates and searches the next request. After an error the stream must end.
-  absl::StatusOr<AppendJournalCommand> Read(const pb::AppendJournalStreamRequest& request);
+  // Converts, validates and searches the next request, which is taken apart. After an error the
+  // stream must end.
+  absl::StatusOr<AppendJournalCommand> Read(pb::AppendJournalStreamRequest&& request);
 
  private:
   const SecretScanner& secrets_;

@@ -14,10 +14,10 @@
 
 namespace holdfast {
 
-// A request takes its bytes as they came, once more as texts of the parsed message, once more as
-// texts of the command and once more as the record that is written; and what is not text as a
+// A request takes its bytes as they came, once more as texts of the parsed message, which its
+// command takes over, and once more as the record that is written; and what is not text as a
 // message and as a command.
-inline constexpr size_t kCopiesOfTexts = 4;
+inline constexpr size_t kCopiesOfTexts = 3;
 inline constexpr size_t kCopiesOfShells = 2;
 
 // Parses `bytes` into `message`, once its elements were counted. `ticket` holds what the message

@@ -15,14 +15,16 @@
 namespace holdfast {
 
 template <typename Response, typename Request, typename Asked, typename UseCase>
-SessionService::Reactor* SessionService::Command(
-    const Unary& unary, absl::StatusOr<Asked> (*to_command)(const Request&), UseCase use_case) {
+SessionService::Reactor* SessionService::Command(const Unary& unary,
+                                                 absl::StatusOr<Asked> (*to_command)(Request&&),
+                                                 UseCase use_case) {
   return RunCommand<Response>(edge_, sessions_, unary, to_command, use_case);
 }
 
 template <typename Response, typename Request, typename Asked, typename UseCase>
-SessionService::Reactor* SessionService::Batched(
-    const Unary& unary, absl::StatusOr<Asked> (*to_command)(const Request&), UseCase use_case) {
+SessionService::Reactor* SessionService::Batched(const Unary& unary,
+                                                 absl::StatusOr<Asked> (*to_command)(Request&&),
+                                                 UseCase use_case) {
   return RunBatched<Response>(edge_, sessions_, unary, to_command, use_case);
 }
 

@@ -83,11 +83,11 @@ class SessionService final : public RawSessionService {
  private:
   // As RunCommand.
   template <typename Response, typename Request, typename Asked, typename UseCase>
-  Reactor* Command(const Unary& unary, absl::StatusOr<Asked> (*to_command)(const Request&),
+  Reactor* Command(const Unary& unary, absl::StatusOr<Asked> (*to_command)(Request&&),
                    UseCase use_case);
   // As RunBatched.
   template <typename Response, typename Request, typename Asked, typename UseCase>
-  Reactor* Batched(const Unary& unary, absl::StatusOr<Asked> (*to_command)(const Request&),
+  Reactor* Batched(const Unary& unary, absl::StatusOr<Asked> (*to_command)(Request&&),
                    UseCase use_case);
   // A read that fills its response itself.
   template <typename Request, typename Response>

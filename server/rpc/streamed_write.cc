@@ -4,12 +4,12 @@
 
 namespace holdfast {
 
-absl::Status TakeItem(const pb::Message& message, StagedItems& items) {
+absl::Status TakeItem(pb::Message& message, StagedItems& items) {
   ASSIGN_OR_RETURN(Message read, ReadMessage("message", message));
   return items.Begin(std::move(read));
 }
 
-absl::Status TakeItem(const pb::Slot& slot, StagedItems& items) {
+absl::Status TakeItem(pb::Slot& slot, StagedItems& items) {
   ASSIGN_OR_RETURN(Slot read, ReadSlot("slot", slot));
   return items.Begin(std::move(read));
 }

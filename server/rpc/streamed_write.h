@@ -3,8 +3,8 @@
 // `Kind` says what is written (a turn's commit, a snapshot without a turn):
 //
 //   using Request, Response, Command   // of the wire and of the domain
-//   static const auto* Begin(const Request&)                      // the first part, or nullptr
-//   static absl::StatusOr<Command> Read(const auto& begin)
+//   static auto* Begin(Request&)                                 // the first part, or nullptr
+//   static absl::StatusOr<Command> Read(auto& begin)              // takes it apart
 //   static absl::StatusOr<Done> Do(Sessions&, const Caller&, const Command&)
 #ifndef HOLDFAST_SERVER_RPC_STREAMED_WRITE_H_
 #define HOLDFAST_SERVER_RPC_STREAMED_WRITE_H_
@@ -34,8 +34,8 @@ namespace pb = ::holdfast::v1;
 
 // Takes a part that belongs to any streamed write into `items`. INVALID_FIELD for one that has no
 // place there.
-absl::Status TakeItem(const pb::Message& message, StagedItems& items);
-absl::Status TakeItem(const pb::Slot& slot, StagedItems& items);
+absl::Status TakeItem(pb::Message& message, StagedItems& items);
+absl::Status TakeItem(pb::Slot& slot, StagedItems& items);
 
 // An upload that is under way, with its share of the bytes that may be staged.
 struct StagedUpload {
@@ -63,11 +63,11 @@ class StreamedWrite {
   StreamedWrite(Edge& edge, Sessions& sessions, Call& call)
       : edge_(edge), sessions_(sessions), call_(call) {}
 
-  // The reply, when this piece was the last one that is needed. INVALID_FIELD for a piece out of
-  // order; OVERLOADED when too much is staged already; otherwise as the unary call. After an error
-  // only GiveUp may follow.
-  absl::StatusOr<std::optional<Done>> Take(const typename Kind::Request& piece) {
-    const auto* begin = Kind::Begin(piece);
+  // Takes the piece apart. The reply, when it was the last one that is needed. INVALID_FIELD for a
+  // piece out of order; OVERLOADED when too much is staged already; otherwise as the unary call.
+  // After an error only GiveUp may follow.
+  absl::StatusOr<std::optional<Done>> Take(typename Kind::Request& piece) {
+    auto* const begin = Kind::Begin(piece);
     if ((begin != nullptr) == (upload_ != nullptr)) {
       return InvalidField(Kind::kBegin, "must be the first part, and only that");
     }
@@ -76,8 +76,8 @@ class StreamedWrite {
     StagedItems& items = upload_->items;
     RETURN_IF_ERROR(upload_->share.Cover(items.bytes() + BytesIn(piece)));
     absl::Status taken = InvalidField("part", "must be set");
-    if (piece.has_message()) taken = TakeItem(piece.message(), items);
-    if (piece.has_slot()) taken = TakeItem(piece.slot(), items);
+    if (piece.has_message()) taken = TakeItem(*piece.mutable_message(), items);
+    if (piece.has_slot()) taken = TakeItem(*piece.mutable_slot(), items);
     if (piece.has_more()) taken = items.More(piece.more());
     RETURN_IF_ERROR(taken);
     return std::nullopt;
@@ -100,7 +100,7 @@ class StreamedWrite {
 
  private:
   template <typename Begin>
-  absl::StatusOr<std::optional<Done>> TakeBegin(const Begin& begin) {
+  absl::StatusOr<std::optional<Done>> TakeBegin(Begin& begin) {
     if (begin.data_bytes() > kSnapshotBytes) {
       return TooLarge("data_bytes", kSnapshotBytes, begin.data_bytes());
     }

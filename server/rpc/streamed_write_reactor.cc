@@ -32,11 +32,11 @@ struct CommitTurnKind {
   using Command = CommitTurnCommand;
   static constexpr char kMethod[] = "CommitTurnStream";
   static constexpr char kBegin[] = "commit";
-  static const pb::StreamedCommit* Begin(const Request& piece) {
-    return piece.has_commit() ? &piece.commit() : nullptr;
+  static pb::StreamedCommit* Begin(Request& piece) {
+    return piece.has_commit() ? piece.mutable_commit() : nullptr;
   }
-  static absl::StatusOr<Command> Read(const pb::StreamedCommit& begin) {
-    return ReadCommitTurn(begin.commit());
+  static absl::StatusOr<Command> Read(pb::StreamedCommit& begin) {
+    return ReadCommitTurn(std::move(*begin.mutable_commit()));
   }
   static absl::StatusOr<Done> Do(Sessions& sessions, const Caller& caller, const Command& command) {
     return sessions.CommitTurn(caller, command);
@@ -49,11 +49,11 @@ struct WriteKind {
   using Command = WriteCommand;
   static constexpr char kMethod[] = "WriteStream";
   static constexpr char kBegin[] = "write";
-  static const pb::StreamedWrite* Begin(const Request& piece) {
-    return piece.has_write() ? &piece.write() : nullptr;
+  static pb::StreamedWrite* Begin(Request& piece) {
+    return piece.has_write() ? piece.mutable_write() : nullptr;
   }
-  static absl::StatusOr<Command> Read(const pb::StreamedWrite& begin) {
-    return ReadWrite(begin.write());
+  static absl::StatusOr<Command> Read(pb::StreamedWrite& begin) {
+    return ReadWrite(std::move(*begin.mutable_write()));
   }
   static absl::StatusOr<Done> Do(Sessions& sessions, const Caller& caller, const Command& command) {
     return sessions.Write(caller, command);

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 
 #include <functional>
+#include <utility>
 
 namespace holdfast {
 
@@ -27,13 +28,13 @@ absl::Status ServeCommand(Sessions& sessions, const Caller& caller, const Comman
 // The same through the funnel, from the request on. All must outlive the call.
 template <typename Response, typename Request, typename Asked, typename UseCase>
 grpc::ServerUnaryReactor* RunCommand(Edge& edge, Sessions& sessions, const Unary& unary,
-                                     absl::StatusOr<Asked> (*to_command)(const Request&),
+                                     absl::StatusOr<Asked> (*to_command)(Request&&),
                                      UseCase use_case) {
   return RunUnary<Request, Response>(
       edge, unary,
-      [&sessions, to_command, use_case](Call& call, const Request& request,
+      [&sessions, to_command, use_case](Call& call, Request& request,
                                         Response& response) -> absl::Status {
-        ASSIGN_OR_RETURN(const auto command, to_command(request));
+        ASSIGN_OR_RETURN(const auto command, to_command(std::move(request)));
         return ServeCommand(sessions, call.caller(), command, use_case, response);
       });
 }

@@ -47,7 +47,8 @@ class Received final {
   absl::Status Parse(const Bytes& bytes, size_t most) {
     return holdfast::Parse(bytes, most, arena_, *message_);
   }
-  const Message& operator*() const { return *message_; }
+  // To be read, and taken apart.
+  Message& operator*() { return *message_; }
   // What its arena takes.
   [[nodiscard]] size_t ArenaBytes() const { return arena_.SpaceAllocated(); }
 

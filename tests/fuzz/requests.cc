@@ -10,6 +10,8 @@
 
 #include <array>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace holdfast::fuzz {
 namespace {
@@ -24,12 +26,13 @@ concept HasFingerprint = requires(const Command& command) {
   StampOf(command);
 };
 
-template <typename Request, typename Command>
-void Take(std::string_view bytes, absl::StatusOr<Command> (*read)(const Request&)) {
+template <typename Request, auto kRead>
+void TakeAs(std::string_view bytes) {
   Request request;
   if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-  const absl::StatusOr<Command> command = read(request);
+  const auto command = kRead(std::move(request));
   if (!command.ok()) return;
+  using Command = std::remove_cvref_t<decltype(*command)>;
   if constexpr (requires { CheckSecrets(NoSecrets(), *command); }) {
     (void)CheckSecrets(NoSecrets(), *command);
   }
@@ -40,11 +43,6 @@ void Take(std::string_view bytes, absl::StatusOr<Command> (*read)(const Request&
     Require(StampOf(*command).fingerprint == StampOf(*command).fingerprint,
             "one command has two fingerprints");
   }
-}
-
-template <typename Request, auto kRead>
-void TakeAs(std::string_view bytes) {
-  Take<Request>(bytes, kRead);
 }
 
 constexpr std::array kMethods = {TakeAs<pb::CreateSessionRequest, ReadCreate>,
