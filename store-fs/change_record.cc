@@ -32,6 +32,16 @@ void PutAll(const std::vector<T>& items, Encode encode, Encoder& out) {
   for (const T& item : items) out.Text(encode(item));
 }
 
+// The same of items whose bytes are copied once.
+template <typename T>
+void PutParts(const std::vector<T>& items, Encoder& out) {
+  out.Number(items.size());
+  for (const T& item : items) {
+    const RecordParts parts = PartsOf(item);
+    out.Number(parts.size()).Raw(parts.head).Raw(parts.bytes);
+  }
+}
+
 void PutChange(const Applied& change, Encoder& out) {
   // The audit record is the first part: it names the act before the act stands.
   out.Text(change.audit ? EncodeAudit(*change.audit) : "");
@@ -42,12 +52,25 @@ void PutChange(const Applied& change, Encoder& out) {
           : "");
   PutTurn(change.folded, out);
   PutTurn(change.dropped, out);
-  PutAll(change.slots, EncodeSlot, out);
+  PutParts(change.slots, out);
   out.Number(change.deleted_slots.size());
   for (const std::string& owner : change.deleted_slots) out.Text(owner);
-  PutAll(change.messages, EncodeMessage, out);
+  PutParts(change.messages, out);
   PutAll(change.entries, EncodeEntry, out);
   PutAll(change.events, EncodeEvent, out);
+}
+
+// Head, audit record, reply and events of most changes.
+constexpr size_t kBesideData = 2 * kKiB;
+
+size_t DataIn(const Applied& change) {
+  size_t bytes = 0;
+  for (const Message& message : change.messages) bytes += message.data.size();
+  for (const Slot& slot : change.slots) bytes += slot.data.size();
+  for (const JournalEntry& entry : change.entries) {
+    bytes += entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
+  }
+  return bytes;
 }
 
 LinkedUpload UploadOf(const Applied& change) {
@@ -131,20 +154,26 @@ LinkedUpload ReadUpload(Decoder& in) {
   return upload;
 }
 
-std::string EncodeChange(const Applied& change) {
-  Encoder out;
+std::string EncodeChange(const Applied& change, std::string begun) {
+  const size_t room = begun.size() + DataIn(change) + kBesideData;
+  Encoder out(std::move(begun), FrameSize(room));
   PutChange(change, out);
   out.Number(change.upload ? 1 : 0);
   if (change.upload) PutUpload(UploadOf(change), out);
   return out.Take();
 }
 
-std::string JoinChanges(std::string begun, const std::vector<std::string>& changes) {
+std::string BeginOnlyChange(std::string begun) {
+  const size_t room = begun.size() + kPayloadHeadBytes;
+  return Encoder(std::move(begun), room).Number(kVersion).Number(1).Take();
+}
+
+std::string JoinChanges(std::string begun, const std::vector<std::string_view>& changes) {
   size_t room = begun.size() + kPayloadHeadBytes;
-  for (const std::string& change : changes) room += change.size();
+  for (const std::string_view change : changes) room += change.size();
   Encoder out(std::move(begun), FrameSize(room));
   out.Number(kVersion).Number(changes.size());
-  for (const std::string& change : changes) out.Raw(change);
+  for (const std::string_view change : changes) out.Raw(change);
   return out.Take();
 }
 

@@ -61,11 +61,13 @@ struct StoredChange {
   std::optional<LinkedUpload> upload;
 };
 
-// A change as it stands in a payload.
-std::string EncodeChange(const Applied& change);
+// A change as it stands in a payload, behind `begun`.
+std::string EncodeChange(const Applied& change, std::string begun);
+// What the payload of one change begins with, behind `begun`.
+std::string BeginOnlyChange(std::string begun);
 // The payload of changes that are encoded already, behind `begun`: longer than they are together by
 // kPayloadHeadBytes at most.
-std::string JoinChanges(std::string begun, const std::vector<std::string>& changes);
+std::string JoinChanges(std::string begun, const std::vector<std::string_view>& changes);
 std::optional<std::vector<StoredChange>> DecodeChanges(std::string_view payload);
 
 }  // namespace holdfast::fs

@@ -97,8 +97,11 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change, Applied a
   applied.at = store_now_;
   // Entries that are all there need no second write.
   const bool is_done = AllThere(change, head_);
-  std::string encoded = is_done ? "" : EncodeChange(applied);
-  RETURN_IF_ERROR(CheckRoom(applied, encoded.size()));
+  std::string begun = encoded_.empty() ? BeginOnlyChange(FrameRoom()) : "";
+  const size_t beside = begun.size();
+  std::string encoded = is_done ? std::move(begun) : EncodeChange(applied, std::move(begun));
+  const size_t bytes = encoded.size() - beside;
+  RETURN_IF_ERROR(CheckRoom(applied, bytes));
   CommitResult result{.kind = CommitResult::Kind::kApplied,
                       .receipt = applied.receipt,
                       .head = applied.head,
@@ -106,7 +109,7 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change, Applied a
                       .events = applied.events};
   if (is_done || has_no_room_) return result;
   CountSlots(applied);
-  bytes_ += encoded.size();
+  bytes_ += bytes;
   encoded_.push_back(std::move(encoded));
   head_ = applied.head;
   exists_ = true;
@@ -117,6 +120,13 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change, Applied a
   }
   applied_.push_back(std::move(applied));
   return result;
+}
+
+std::string CommitBatch::TakePayload() {
+  if (encoded_.size() == 1) return std::move(encoded_.front());
+  std::vector<std::string_view> changes(encoded_.begin(), encoded_.end());
+  changes.front().remove_prefix(BeginOnlyChange(FrameRoom()).size());
+  return JoinChanges(FrameRoom(), changes);
 }
 
 // What a reader would not take is refused; what is too much for this batch waits for the next.

@@ -39,8 +39,8 @@ class CommitBatch final : private DecisionReads {
 
   // What must be written; empty when no change of the batch had an effect.
   [[nodiscard]] const std::vector<Applied>& applied() const { return applied_; }
-  // The payload of its frame, as SealFrame takes it.
-  [[nodiscard]] std::string Payload() const { return JoinChanges(FrameRoom(), encoded_); }
+  // The payload of its frame, as SealFrame takes it. Called once, as the last decision stands.
+  [[nodiscard]] std::string TakePayload();
   [[nodiscard]] const Head& head() const { return head_; }
 
  private:
@@ -68,7 +68,7 @@ class CommitBatch final : private DecisionReads {
   std::vector<Applied> applied_;
   size_t slots_at_most_ = 0;          // slots of the session, with those of this batch
   std::optional<SlotOwners> owners_;  // the same, counted: once there may be too many
-  std::vector<std::string> encoded_;  // of `applied_`
+  std::vector<std::string> encoded_;  // of `applied_`; the first one as if it were the only one
   size_t bytes_ = 0;                  // of these
   bool has_no_room_ = false;          // for the change that was asked about last
   absl::flat_hash_map<RequestId, RequestRow> requests_;  // of this batch

@@ -114,13 +114,13 @@ class OpenSession {
   void Run(Batch& batch);
   void Decide(Batch& batch, CommitBatch& decisions);
   // What throws in here has written nothing.
-  absl::Status Write(const CommitBatch& batch);
-  absl::Status Create(const CommitBatch& batch);
+  absl::Status Write(CommitBatch& batch);
+  absl::Status Create(CommitBatch& batch);
   absl::Status PutInPlace(const Manifest& manifest, Revision revision);
   absl::Status GiveUpCreating(const absl::Status& cause, const Manifest& manifest);
-  absl::Status Append(const CommitBatch& batch);
+  absl::Status Append(CommitBatch& batch);
   // The frame of `batch` behind those that the journal has.
-  [[nodiscard]] absl::StatusOr<EncodedFrame> NextFrame(const CommitBatch& batch) const;
+  [[nodiscard]] absl::StatusOr<EncodedFrame> NextFrame(CommitBatch& batch) const;
   absl::Status AppendFrame(const std::vector<Applied>& applied, const EncodedFrame& frame);
   [[nodiscard]] PlacedFrame Placed(const EncodedFrame& frame) const;
   // `hold` is nullptr for a frame that is not in the write-ahead log.

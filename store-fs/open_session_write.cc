@@ -26,7 +26,7 @@ absl::Status JournalIsFull() {
 
 }  // namespace
 
-absl::Status OpenSession::Write(const CommitBatch& batch) {
+absl::Status OpenSession::Write(CommitBatch& batch) {
   RETURN_IF_ERROR(environment_.space.Check());
   if (batch.applied().back().tombstone) {
     return FailingOnException([&] { return Bury(batch.applied().back()); });
@@ -47,7 +47,7 @@ absl::Status OpenSession::GiveUpCreating(const absl::Status& cause, const Manife
 }
 
 // Built in tmp/ and renamed into place: on any failure no session exists.
-absl::Status OpenSession::Create(const CommitBatch& batch) {
+absl::Status OpenSession::Create(CommitBatch& batch) {
   Files& files = environment_.files;
   const Applied& last = batch.applied().back();
   Manifest manifest = {.key = key_, .uid = last.head.uid, .store = last.head.store};
@@ -58,7 +58,7 @@ absl::Status OpenSession::Create(const CommitBatch& batch) {
                                                         .epoch = last.head.lease.epoch,
                                                         .revision = last.head.revision,
                                                         .previous = start.checksum},
-                                                       batch.Payload(), start.bytes.size()));
+                                                       batch.TakePayload(), start.bytes.size()));
   const absl::Status made = BuildSession(files, manifest, last.head, start.bytes + frame.bytes);
   if (!made.ok()) return GiveUpCreating(made, manifest);
   return FailingOnException([&] { return PutInPlace(manifest, last.head.revision); });
@@ -143,7 +143,7 @@ absl::Status OpenSession::MakeJournal() {
   return absl::OkStatus();
 }
 
-absl::Status OpenSession::Append(const CommitBatch& batch) {
+absl::Status OpenSession::Append(CommitBatch& batch) {
   if (opened_->journal.covered) {
     RETURN_IF_ERROR(FailingOnException([this] { return MakeJournal(); }));
   }
@@ -151,7 +151,7 @@ absl::Status OpenSession::Append(const CommitBatch& batch) {
   return FailingOnException([&] { return AppendFrame(batch.applied(), frame); });
 }
 
-absl::StatusOr<EncodedFrame> OpenSession::NextFrame(const CommitBatch& batch) const {
+absl::StatusOr<EncodedFrame> OpenSession::NextFrame(CommitBatch& batch) const {
   const Journal& journal = opened_->journal;
   const Head& head = batch.applied().back().head;
   return SealFrame({.type = FrameType::kCommit,
@@ -159,7 +159,7 @@ absl::StatusOr<EncodedFrame> OpenSession::NextFrame(const CommitBatch& batch) co
                     .epoch = head.lease.epoch,
                     .revision = head.revision,
                     .previous = journal.last_checksum},
-                   batch.Payload(), journal.end);
+                   batch.TakePayload(), journal.end);
 }
 
 absl::Status OpenSession::AppendFrame(const std::vector<Applied>& applied,

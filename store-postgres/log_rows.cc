@@ -45,13 +45,13 @@ class RowBuilder {
     }
   }
 
-  void AddMessage(std::string_view record) {
-    const std::string frame = Encoder().Text(record).Take();
+  void AddMessage(const RecordParts& record) {
+    const std::string begin = Encoder().Number(record.size()).Raw(record.head).Take();
     if (rows_.empty() || Room() < kLeastPiece) Begin();
     ++messages_;
-    std::string_view rest = frame;
+    Rest rest = {.begin = begin, .bytes = record.bytes};
     Add(Piece::kBeginning, rest);
-    while (!rest.empty()) {
+    while (rest.size() > 0) {
       Begin();
       Add(Piece::kFurther, rest);
     }
@@ -62,6 +62,22 @@ class RowBuilder {
  private:
   enum class Piece : uint8_t { kBeginning, kFurther };
 
+  // What of a message is not in a row yet.
+  struct Rest {
+    std::string_view begin;
+    std::string_view bytes;
+
+    [[nodiscard]] size_t size() const { return begin.size() + bytes.size(); }
+    void MoveTo(std::string& data, size_t size) {
+      for (std::string_view* part : {&begin, &bytes}) {
+        const std::string_view moved = part->substr(0, size);
+        data += moved;
+        part->remove_prefix(moved.size());
+        size -= moved.size();
+      }
+    }
+  };
+
   void Begin() { rows_.push_back({.messages = messages_}); }
 
   [[nodiscard]] size_t Room() const {
@@ -70,17 +86,16 @@ class RowBuilder {
   }
 
   // As much of a message's `rest` as has room.
-  void Add(Piece piece, std::string_view& rest) {
+  void Add(Piece piece, Rest& rest) {
     constexpr size_t kHeader = 2;
     std::string& data = rows_.back().message_data;
     size_t size = Room();
     if (data.empty()) {
       size = std::min(rest.size(), Room() - kHeader);
-      data = Encoder().Number(piece == Piece::kBeginning ? 0 : size).Take();
+      data.reserve(kHeader + size);
+      data += Encoder().Number(piece == Piece::kBeginning ? 0 : size).bytes();
     }
-    const std::string_view bytes = rest.substr(0, size);
-    data += bytes;
-    rest.remove_prefix(bytes.size());
+    rest.MoveTo(data, size);
   }
 
   const size_t most_;
@@ -93,7 +108,7 @@ class RowBuilder {
 std::vector<LogRow> LogRowsOf(const SessionKey& key, const Applied& applied) {
   RowBuilder rows(key, applied);
   rows.AddActs(EncodeActs(applied));
-  for (const Message& message : applied.messages) rows.AddMessage(EncodeMessage(message));
+  for (const Message& message : applied.messages) rows.AddMessage(PartsOf(message));
   return rows.Take();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -78,14 +79,21 @@ bool IsStaged(Decoder& in) {
   return version == kStagedVersion;
 }
 
+// The record that begins with `out`, and ends with the item's bytes or the place where they lie.
 template <typename Item>
-void PutData(const Item& item, Encoder& out) {
+RecordParts EndWithData(const Item& item, Encoder out) {
   if (!item.staged) {
-    out.Text(item.data);
-    return;
+    out.Number(item.data.size());
+    return {.head = out.Take(), .bytes = item.data};
   }
   out.Text(item.staged->upload.value()).Number(item.staged->offset).Number(item.staged->size);
   out.Raw(View(item.staged->digest));
+  return {.head = out.Take(), .bytes = {}};
+}
+
+std::string Join(RecordParts parts) {
+  parts.head += parts.bytes;
+  return std::move(parts.head);
 }
 
 template <typename Item>
@@ -110,12 +118,13 @@ std::optional<T> Finish(const Decoder& in, T value) {
 
 }  // namespace
 
-std::string EncodeMessage(const Message& message) {
+RecordParts PartsOf(const Message& message) {
   Encoder out = Begin(message.staged);
   out.Number(message.seq.value()).Text(message.role).Text(message.content_type);
-  PutData(message, out);
-  return out.Take();
+  return EndWithData(message, std::move(out));
 }
+
+std::string EncodeMessage(const Message& message) { return Join(PartsOf(message)); }
 
 std::optional<Message> DecodeMessage(std::string_view bytes) {
   Decoder in(bytes);
@@ -128,13 +137,14 @@ std::optional<Message> DecodeMessage(std::string_view bytes) {
   return Finish(in, std::move(message));
 }
 
-std::string EncodeSlot(const Slot& slot) {
+RecordParts PartsOf(const Slot& slot) {
   Encoder out = Begin(slot.staged);
   out.Text(slot.owner).Text(slot.version).Number(slot.revision.value());
   PutEnum(slot.policy, out);
-  PutData(slot, out);
-  return out.Take();
+  return EndWithData(slot, std::move(out));
 }
+
+std::string EncodeSlot(const Slot& slot) { return Join(PartsOf(slot)); }
 
 std::optional<Slot> DecodeSlot(std::string_view bytes) {
   Decoder in(bytes);

@@ -10,15 +10,27 @@
 #include "session/head.h"
 #include "session/model.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace holdfast {
 
+// A record that ends with bytes of a message or a slot, which are not copied to its head: they are
+// written one behind the other. Valid as long as the item.
+struct RecordParts {
+  std::string head;
+  std::string_view bytes;
+
+  [[nodiscard]] size_t size() const { return head.size() + bytes.size(); }
+};
+
+RecordParts PartsOf(const Message& message);
 std::string EncodeMessage(const Message& message);
 std::optional<Message> DecodeMessage(std::string_view bytes);
 
+RecordParts PartsOf(const Slot& slot);
 std::string EncodeSlot(const Slot& slot);
 std::optional<Slot> DecodeSlot(std::string_view bytes);
 
