@@ -22,44 +22,43 @@ namespace holdfast::pg {
 namespace {
 
 // A read begins at the row of a number, or where the last one stopped ($6, $7), and its limit
-// counts rows. A first row brings the head, as in the other reads.
+// counts rows. The head comes first, then the rows of the log in their order: an Append carries out
+// one part after the other, and each part is a nested loop around a scan along the key. Rows in
+// another order would be noticed: by their numbers, and by a first row without a head.
 constexpr Statement kMessages = {
     "messages",
-    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
-    " i.n, i.part, i.messages, i.msgs"
-    " FROM holdfast.standing s LEFT JOIN LATERAL ("
-    "  SELECT l.*, row_number() OVER (ORDER BY l.n, l.part ROWS UNBOUNDED PRECEDING) AS nth"
-    "  FROM (SELECT f.n, f.part FROM holdfast.find_row($1, $2, 0,"
-    "         CASE WHEN $3 = 0 THEN s.generation ELSE $3 END, $4, s.version) f WHERE $6 = 0"
-    "        UNION ALL SELECT $6, $7 WHERE $6 > 0) b"
-    "  CROSS JOIN LATERAL (SELECT f.n FROM holdfast.find_row($1, $2, 0,"
-    "         CASE WHEN $3 = 0 THEN s.generation ELSE $3 END,"
-    "         CASE WHEN $3 = 0 THEN s.messages ELSE $5 END, s.version) f) e"
-    "  CROSS JOIN LATERAL (SELECT x.n, x.part, x.messages, x.msgs FROM holdfast.log x"
-    "   WHERE x.tenant = $1 AND x.session_id = $2 AND (x.n, x.part) >= (b.n, b.part)"
-    "    AND x.n <= e.n AND x.generation = CASE WHEN $3 = 0 THEN s.generation ELSE $3 END"
-    "    AND x.msgs IS NOT NULL"
-    "   ORDER BY x.n, x.part LIMIT $8) l"
-    "  ORDER BY l.n, l.part) i ON true"
-    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
-    "  s.lease_left WHERE coalesce(i.nth, 1) = 1) h ON true"
-    " WHERE s.tenant = $1 AND s.session_id = $2"};
+    "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left,"
+    " NULL::bigint, NULL::integer, NULL::bigint, NULL::bytea"
+    " FROM holdfast.standing s WHERE s.tenant = $1 AND s.session_id = $2"
+    " UNION ALL "
+    "SELECT NULL, NULL, NULL, NULL, NULL, NULL, l.n, l.part, l.messages, l.msgs"
+    " FROM (SELECT s.version, CASE WHEN $3 = 0 THEN s.generation ELSE $3 END AS generation,"
+    "   CASE WHEN $3 = 0 THEN s.messages ELSE $5 END AS newest"
+    "  FROM holdfast.session s WHERE s.tenant = $1 AND s.session_id = $2) h"
+    " CROSS JOIN LATERAL ("
+    "  SELECT f.n, f.part FROM holdfast.find_row($1, $2, 0, h.generation, $4, h.version) f"
+    "  WHERE $6 = 0 UNION ALL SELECT $6, $7 WHERE $6 > 0) b"
+    " CROSS JOIN LATERAL holdfast.find_row($1, $2, 0, h.generation, h.newest, h.version) e"
+    " CROSS JOIN LATERAL (SELECT x.n, x.part, x.messages, x.msgs FROM holdfast.log x"
+    "  WHERE x.tenant = $1 AND x.session_id = $2 AND (x.n, x.part) >= (b.n, b.part)"
+    "   AND x.n <= e.n AND x.generation = h.generation AND x.msgs IS NOT NULL"
+    "  ORDER BY x.n, x.part LIMIT $8) l"};
 constexpr char kActsText[] =
-    "SELECT h.version, h.store_id, h.deleted, h.head, h.head_sum, h.lease_left,"
-    " i.n, i.part, i.before, i.acts, i.at < holdfast.clock() - $8::interval"
-    " FROM holdfast.standing s LEFT JOIN LATERAL ("
-    "  SELECT l.*, row_number() OVER (ORDER BY l.n, l.part ROWS UNBOUNDED PRECEDING) AS nth"
-    "  FROM (SELECT f.n, f.part FROM holdfast.find_row($1, $2, $3, 0, $4, s.version) f"
-    "         WHERE $5 = 0"
-    "        UNION ALL SELECT $5, $6 WHERE $5 > 0) b"
-    "  CROSS JOIN LATERAL (SELECT x.n, x.part, x.at, x.acts,"
-    "    CASE $3 WHEN 1 THEN x.events ELSE x.audit END AS before FROM holdfast.log x"
-    "   WHERE x.tenant = $1 AND x.session_id = $2 AND (x.n, x.part) >= (b.n, b.part)"
-    "    AND x.acts IS NOT NULL"
-    "   ORDER BY x.n, x.part LIMIT $7) l"
-    "  ORDER BY l.n, l.part) i ON true"
-    " LEFT JOIN LATERAL (SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum,"
-    "  s.lease_left WHERE coalesce(i.nth, 1) = 1) h ON true"
+    "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left,"
+    " NULL::bigint, NULL::integer, NULL::bigint, NULL::bytea, NULL::boolean"
+    " FROM holdfast.standing s WHERE s.tenant = $1 AND s.session_id = $2"
+    " UNION ALL "
+    "SELECT NULL, NULL, NULL, NULL, NULL, NULL, l.n, l.part, l.before, l.acts,"
+    "  l.at < holdfast.clock() - $8::interval"
+    " FROM holdfast.session s"
+    " CROSS JOIN LATERAL ("
+    "  SELECT f.n, f.part FROM holdfast.find_row($1, $2, $3, 0, $4, s.version) f"
+    "  WHERE $5 = 0 UNION ALL SELECT $5, $6 WHERE $5 > 0) b"
+    " CROSS JOIN LATERAL (SELECT x.n, x.part, x.at, x.acts,"
+    "   CASE $3 WHEN 1 THEN x.events ELSE x.audit END AS before FROM holdfast.log x"
+    "  WHERE x.tenant = $1 AND x.session_id = $2 AND (x.n, x.part) >= (b.n, b.part)"
+    "   AND x.acts IS NOT NULL"
+    "  ORDER BY x.n, x.part LIMIT $7) l"
     " WHERE s.tenant = $1 AND s.session_id = $2";
 constexpr Statement kReadEvents = {"events", kActsText};
 constexpr Statement kReadAudit = {"audit", kActsText};
@@ -81,6 +80,8 @@ constexpr Statement kEventsBefore = {
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 // Of a row of the log. With what a change said stands whether it is older than its events are kept.
 enum LogColumn : size_t { kN = kStandingColumns, kPart, kBefore, kPiece, kOld };
+// Of the rows of the log, which follow the head's.
+constexpr size_t kFirstLogRow = 1;
 // Rows of the log in one statement, and in a further one for the same page: a message may need
 // several thousand.
 constexpr int64_t kLogRowsMost = 4096;
@@ -138,6 +139,13 @@ int64_t RowsFor(PageLimit limit) {
 
 int64_t FurtherRowsFor(PageLimit limit) {
   return std::clamp(Clamped(limit.bytes / kLogRowBytes), kFurtherRowsLeast, kLogRowsMost);
+}
+
+// Rows for `left` more items, where the last `rows` brought `items`.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): counts, in the order of the sentence
+int64_t RowsForMore(size_t left, size_t rows, size_t items) {
+  constexpr size_t kBeside = 1;  // the last item goes on behind
+  return std::min(Clamped(left * rows / items + kBeside), kLogRowsMost);
 }
 
 LogPlace PlaceOf(const Rows& rows, size_t row) {
@@ -209,25 +217,36 @@ Reads::Place Reads::PlaceAt(const Head& head, std::optional<Revision> revision) 
 
 absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional<Revision> revision,
                                             MessageSeq after, PageLimit limit) {
-  Place place;
+  PageStart start;
   if (const auto known = revision ? heads_.Find(key) : nullptr) {
-    if (CheckKept(known->head, revision).ok()) place = PlaceAt(known->head, revision);
+    if (CheckKept(known->head, revision).ok()) start.place = PlaceAt(known->head, revision);
   }
+  start.before = page_ends_.Find(key);
+  if (start.before && start.before->last != after) start.before.reset();
   for (int look = 0; look < kLooks; ++look) {
-    ASSIGN_OR_RETURN(std::optional<MessagePage> page,
-                     MessagesAt(key, revision, place, after, limit));
-    if (page) return *std::move(page);
+    const bool searched = !start.before;
+    absl::StatusOr<std::optional<MessagePage>> page =
+        MessagesAt(key, revision, start, after, limit);
+    // It was of another history, or of changes that a failover has lost.
+    if (!searched && Is(page.status(), Reason::kDamaged)) {
+      start.before.reset();
+      continue;
+    }
+    RETURN_IF_ERROR(page.status());
+    if (*page) return **std::move(page);
   }
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
 absl::StatusOr<std::optional<MessagePage>> Reads::MessagesAt(const SessionKey& key,
                                                              std::optional<Revision> revision,
-                                                             Place& place, MessageSeq after,
+                                                             PageStart& start, MessageSeq after,
                                                              PageLimit limit) {
   std::optional<MessageItems> items;
   MessagePage page;
-  LogPlace from;  // n = 0: the row of the first number
+  LogPlace last;  // of the rows that the page has been taken from
+  Place& place = start.place;
+  LogPlace from = start.before ? start.before->row : LogPlace();  // n = 0: that of the first number
   int64_t most = RowsFor(limit);
   for (;;) {
     Params params = KeyParams(key);
@@ -245,19 +264,26 @@ absl::StatusOr<std::optional<MessagePage>> Reads::MessagesAt(const SessionKey& k
     if (items && page.generation != head.generation && place == Place()) return std::nullopt;
     Describe(head, revision, page);
     if (!items) items.emplace(after, page.newest, limit);
-    size_t row = 0;
-    for (; row < rows.size() && !rows.IsNull(row, kN) && !items->Done(); ++row) {
+    const size_t had = items->messages().size();
+    for (size_t row = kFirstLogRow; row < rows.size() && !items->Done(); ++row) {
       RETURN_IF_ERROR(items->Take(rows, row));
+      last = PlaceOf(rows, row);
     }
     if (items->Done()) break;
-    if (rows.size() < static_cast<size_t>(most) || rows.IsNull(0, kN)) {
+    const size_t found = rows.size() - kFirstLogRow;
+    if (found < static_cast<size_t>(most)) {
       return Damaged("message", after.value() + items->messages().size() + 1);
     }
     from = PlaceOf(rows, rows.size() - 1).Next();
-    most = FurtherRowsFor(limit);
+    const size_t have = items->messages().size();
+    most = have == had ? FurtherRowsFor(limit) : RowsForMore(limit.items - have, found, have - had);
   }
   page.messages = std::move(items->messages());
   page.end = after.value() + page.messages.size() >= page.newest.value();
+  if (!page.end && !page.messages.empty()) {
+    const PageEnd end = {.last = page.messages.back().seq, .row = last};
+    page_ends_.Put(key, end, [](const PageEnd& /*there*/) { return false; });
+  }
   return page;
 }
 
@@ -272,7 +298,7 @@ absl::StatusOr<Head> Reads::EachActs(const SessionKey& key, const ActsQuery& que
     params.Interval(kEventsKept);
     ASSIGN_OR_RETURN(const Rows rows, database_.Ask(query.kind.statement, params));
     ASSIGN_OR_RETURN(Head head, HeadIn(rows, key));
-    for (size_t row = 0; row < rows.size() && !rows.IsNull(row, kN); ++row) {
+    for (size_t row = kFirstLogRow; row < rows.size(); ++row) {
       if (!reader.Take(PlaceOf(rows, row), rows.Bytes(row, kPiece))) {
         return Damaged(query.kind.what, first);
       }
@@ -282,7 +308,7 @@ absl::StatusOr<Head> Reads::EachActs(const SessionKey& key, const ActsQuery& que
       ASSIGN_OR_RETURN(const bool more, take(rows, row, *acts));
       if (!more) return head;
     }
-    if (rows.size() < static_cast<size_t>(most) || rows.IsNull(0, kN)) return head;
+    if (rows.size() - kFirstLogRow < static_cast<size_t>(most)) return head;
     from = PlaceOf(rows, rows.size() - 1).Next();
     most = FurtherRowsFor(query.limit);
   }

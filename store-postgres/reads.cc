@@ -145,6 +145,10 @@ absl::Status ReadEntries(const Rows& rows, JournalNumber from, const JournalQuer
 }  // namespace
 
 absl::StatusOr<Head> Reads::HeadIn(const Rows& rows, const SessionKey& key) {
+  // Nothing but the way in which PostgreSQL carries out a UNION ALL puts the head's row first.
+  if (!rows.empty() && rows.IsNull(0, 0)) {
+    return Refusal(Reason::kInternal, "the rows of a page are not in their order");
+  }
   Standing standing = ReadStanding(rows, 0, database_);
   if (!standing.refusal.ok()) {
     heads_.Forget(key);

@@ -2,7 +2,10 @@
 #ifndef HOLDFAST_STORE_POSTGRES_READS_H_
 #define HOLDFAST_STORE_POSTGRES_READS_H_
 
+#include "session/heap_size.h"
 #include "session/ids.h"
+#include "session/limits.h"
+#include "session/lru_cache.h"
 #include "session/model.h"
 #include "session/store.h"
 #include "store-postgres/database.h"
@@ -63,12 +66,26 @@ class Reads {
   using TakeActs =
       absl::FunctionRef<absl::StatusOr<bool>(const Rows& rows, size_t row, const Acts& acts)>;
 
+  // Where a page of messages ended: the next one begins there or behind it. A hint, since messages
+  // are known by their numbers.
+  struct PageEnd {
+    MessageSeq last;
+    LogPlace row;
+  };
+  friend size_t HeapSize(const PageEnd& /*end*/) { return 0; }
+  // By what a page is found.
+  struct PageStart {
+    Place place;
+    std::optional<PageEnd> before;  // the page before; absent: the first row is searched for
+  };
+  static constexpr LruBounds kPageEndsMost = {.entries = 4096, .bytes = kMiB};
+
   static Place PlaceAt(const Head& head, std::optional<Revision> revision);
-  // A page of the messages at `place`; nullopt, with the right place in it, where they are
+  // A page of the messages at `start`; nullopt, with the right start in it, where they are
   // elsewhere.
   absl::StatusOr<std::optional<MessagePage>> MessagesAt(const SessionKey& key,
                                                         std::optional<Revision> revision,
-                                                        Place& place, MessageSeq after,
+                                                        PageStart& start, MessageSeq after,
                                                         PageLimit limit);
   // Gives `take` one change after the other from behind what `query` names on, and answers
   // the head.
@@ -95,6 +112,8 @@ class Reads {
   const Database& database_;
   HeadCache& heads_;
   Interest& interest_;
+  // Of sessions whose messages were read last. A wrong one costs a search.
+  LruCache<PageEnd> page_ends_{kPageEndsMost};
 };
 
 }  // namespace holdfast::pg

@@ -395,6 +395,23 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
   uint64_t folded_ = 0;
 };
 
+TEST_F(PgPlans, APageOfMessagesThatGoesOnIsNotSearchedFor) {
+  Create();
+  for (int i = 0; i < 40; ++i) RunTurn({Text("said")});
+  constexpr PageLimit kFew{.items = 5, .bytes = kPageBytes};
+  // Queries that a page behind so many messages takes, the looks of its searches among them.
+  const auto queries = [&](uint64_t after) {
+    const size_t from = own().Log().size();
+    EXPECT_TRUE(store().ReadMessages(key(), std::nullopt, MessageSeq(after), kFew).ok());
+    return std::ranges::count_if(ReadPlans(own().Log().substr(from)),
+                                 [](const Plan& plan) { return plan.statement == "messages"; });
+  };
+  const auto searched = queries(5);
+  const auto continued = queries(10);
+  EXPECT_GT(searched, continued + 4);
+  EXPECT_EQ(queries(5), searched) << "begun where another page ended";
+}
+
 TEST_F(PgPlans, NoStatementReadsWhatItIsNotAbout) {
   Create();
   // A plan is kept for as long as its connection: these are made while the tables are empty.
