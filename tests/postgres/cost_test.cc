@@ -229,8 +229,8 @@ TEST_F(PgCost, ACommitOfALongSessionCostsWhatOneOfAShortOneDoes) {
   RecordProperty("bytes_long", std::to_string(long_one));
   std::cout << "WAL per commit of 8 KiB: " << short_one << " at 10 messages, " << long_one
             << " at 10,000\n";
-  EXPECT_LE(short_one, 12 * kKiB);
-  EXPECT_LE(long_one, 12 * kKiB);
+  EXPECT_LE(short_one, 11 * kKiB);
+  EXPECT_LE(long_one, 11 * kKiB);
   EXPECT_LE(long_one, short_one + short_one / 20);
 }
 
@@ -240,7 +240,7 @@ TEST_F(PgCost, ACommitWithSlotsCostsWhatOneWithoutDoes) {
   const uint64_t bytes =
       BytesPerCommit([this](TurnNumber turn) { return EightKilobytesWithSlots(turn); });
   std::cout << "WAL per commit of 8 KiB, of them 6 in two slots: " << bytes << "\n";
-  EXPECT_LE(bytes, 12 * kKiB);
+  EXPECT_LE(bytes, 11 * kKiB);
 }
 
 }  // namespace
