@@ -1,6 +1,7 @@
 #include "store-fs/change_record.h"
 
 #include "session/codec/records.h"
+#include "session/data_bytes.h"
 #include "session/encoding.h"
 #include "store-fs/bounds.h"
 #include "store-fs/frame.h"
@@ -62,16 +63,6 @@ void PutChange(const Applied& change, Encoder& out) {
 
 // Head, audit record, reply and events of most changes.
 constexpr size_t kBesideData = 2 * kKiB;
-
-size_t DataIn(const Applied& change) {
-  size_t bytes = 0;
-  for (const Message& message : change.messages) bytes += message.data.size();
-  for (const Slot& slot : change.slots) bytes += slot.data.size();
-  for (const JournalEntry& entry : change.entries) {
-    bytes += entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
-  }
-  return bytes;
-}
 
 LinkedUpload UploadOf(const Applied& change) {
   const bool holds_messages = std::ranges::any_of(
@@ -155,7 +146,7 @@ LinkedUpload ReadUpload(Decoder& in) {
 }
 
 std::string EncodeChange(const Applied& change, std::string begun) {
-  const size_t room = begun.size() + DataIn(change) + kBesideData;
+  const size_t room = begun.size() + DataBytes(change) + kBesideData;
   Encoder out(std::move(begun), FrameSize(room));
   PutChange(change, out);
   out.Number(change.upload ? 1 : 0);

@@ -1,6 +1,7 @@
 #include "store-postgres/change_rows.h"
 
 #include "session/codec/records.h"
+#include "session/data_bytes.h"
 #include "session/marks.h"
 #include "store-postgres/retention.h"
 
@@ -18,9 +19,7 @@ int64_t SizeOfTexts(const std::map<std::string, std::string>& texts) {
 }  // namespace
 
 int64_t SizeOf(const Message& message) { return Signed(message.data.size()); }
-int64_t SizeOf(const JournalEntry& entry) {
-  return Signed(entry.data.size() + (entry.slot ? entry.slot->data.size() : 0));
-}
+int64_t SizeOf(const JournalEntry& entry) { return Signed(DataBytes(entry)); }
 int64_t SizeOf(const Event& event) { return SizeOfTexts(event.payload); }
 int64_t SizeOf(const AuditRecord& record) { return SizeOfTexts(record.data); }
 
@@ -35,14 +34,9 @@ HeadRow::HeadRow(const Change& change, const Applied& applied)
 
 size_t BytesOf(const DecidedChange& change) {
   const Applied& applied = *change.applied;
-  size_t bytes = change.row->record.size();
+  size_t bytes = change.row->record.size() + DataBytes(applied);
   for (const Event& event : applied.events) bytes += static_cast<size_t>(SizeOf(event));
   if (applied.audit) bytes += static_cast<size_t>(SizeOf(*applied.audit));
-  for (const Message& message : applied.messages) bytes += message.data.size();
-  for (const Slot& slot : applied.slots) bytes += slot.data.size();
-  for (const JournalEntry& entry : applied.entries) {
-    bytes += entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
-  }
   return bytes;
 }
 

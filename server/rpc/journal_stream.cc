@@ -3,6 +3,7 @@
 #include "server/rpc/convert_contents.h"
 #include "server/rpc/convert_fields.h"
 #include "session/check_command.h"
+#include "session/data_bytes.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -17,10 +18,6 @@ namespace {
 // What comes while a batch is being appended, parsed or not: enough for a batch, and little memory.
 constexpr size_t kWaitingBytes = kChunkBytes;
 constexpr size_t kWaitingEntries = kEntriesPerChange;
-
-size_t BytesOf(const JournalEntry& entry) {
-  return entry.data.size() + (entry.slot ? entry.slot->data.size() : 0);
-}
 
 }  // namespace
 
@@ -85,7 +82,7 @@ void JournalStream::TookRequest(size_t bytes, absl::StatusOr<AppendJournalComman
   unparsed_bytes_ -= bytes;
   if (!request.ok()) return Fail(request.status());
   for (JournalEntry& entry : request->entries) {
-    waiting_bytes_ += BytesOf(entry);
+    waiting_bytes_ += DataBytes(entry);
     waiting_.push_back(std::move(entry));
   }
   request->entries.clear();
@@ -102,7 +99,7 @@ AppendJournalCommand JournalStream::TakeBatch() {
   size_t bytes = 0;
   while (!waiting_.empty() && batch.entries.size() < kEntriesPerChange) {
     JournalEntry& next = waiting_.front();
-    const size_t size = BytesOf(next);
+    const size_t size = DataBytes(next);
     if (!batch.entries.empty()) {
       const JournalEntry& last = batch.entries.back();
       const bool follows = next.turn == last.turn && next.number == last.number.Next();
