@@ -2,7 +2,9 @@
 // answers. What gets through must stay near the peak, and who is refused must be told when to try
 // again. The server has one core, and whoever offers has the others, as if they were two machines:
 // what it costs to offer three times the peak is nothing that a server could save. The calls create
-// sessions: of all mutations that costs a server most for what it costs a client.
+// sessions: of all mutations that costs a server most for what it costs a client. Peaks and floods
+// take turns, and each flood is judged by the peaks around it: a disk may sync half as fast a
+// minute later.
 #include "bench/agent.h"
 #include "bench/benches.h"
 #include "bench/served.h"
@@ -28,14 +30,15 @@ namespace holdfast::bench {
 namespace {
 
 constexpr size_t kPeakInFlight = 64;
-constexpr uint64_t kPeakCalls = 20'000;
+constexpr size_t kRounds = 5;
+constexpr size_t kSmokeRounds = 1;
+constexpr uint64_t kPeakCalls = 8'000;
 constexpr uint64_t kSmokePeakCalls = 500;
 constexpr double kTimesCapacity = 3;
-constexpr auto kLasts = std::chrono::seconds(60);
+constexpr auto kLasts = std::chrono::seconds(15);
 constexpr auto kSmokeLasts = std::chrono::seconds(3);
 constexpr auto kDeadline = std::chrono::seconds(10);
 constexpr auto kTick = std::chrono::milliseconds(1);
-constexpr auto kNoted = std::chrono::seconds(5);
 constexpr auto kLooksAtMemory = std::chrono::milliseconds(100);
 constexpr size_t kConnections = 4;
 constexpr Goal kGoodput = AtLeast(0.9);
@@ -55,9 +58,9 @@ bool HasRetryInfo(const grpc::Status& status) {
 struct Ends {
   uint64_t sent = 0;
   uint64_t done = 0;
-  uint64_t refused = 0;      // with RetryInfo
   uint64_t unexplained = 0;  // any other way
   uint64_t open = 0;
+  std::vector<double> refused_ms;  // how long each refusal took
 };
 
 // Calls that nobody waits for, all by one thread: to hand each answer to another one would cost
@@ -79,6 +82,7 @@ class OpenLoop {
   void Send(v1::SessionService::Stub& stub, const v1::CreateSessionRequest& request) {
     Call* const call = std::make_unique<Call>().release();  // its answer brings it back
     call->context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    call->sent = SteadyClock::now();
     call->answer = stub.AsyncCreateSession(&call->context, request, &queue_);
     call->answer->Finish(&call->response, &call->status, call);
     ++ends_.sent;
@@ -95,24 +99,28 @@ class OpenLoop {
     while (SteadyClock::now() < until &&
            queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::GOT_EVENT) {
       const std::unique_ptr<Call> call(static_cast<Call*>(tag));
-      Count(call->status);
+      Count(*call);
     }
   }
 
  private:
   struct Call {
     grpc::ClientContext context;
+    SteadyClock::time_point sent;
     v1::CreateSessionResponse response;
     grpc::Status status;
     std::unique_ptr<grpc::ClientAsyncResponseReader<v1::CreateSessionResponse>> answer;
   };
 
-  void Count(const grpc::Status& status) {
+  void Count(const Call& call) {
     --ends_.open;
-    if (status.ok()) {
+    if (call.status.ok()) {
       ++ends_.done;
+    } else if (!HasRetryInfo(call.status)) {
+      ++ends_.unexplained;
     } else {
-      ++(HasRetryInfo(status) ? ends_.refused : ends_.unexplained);
+      const std::chrono::duration<double, std::milli> took = SteadyClock::now() - call.sent;
+      ends_.refused_ms.push_back(took.count());
     }
   }
 
@@ -130,20 +138,25 @@ class Overload {
     served_.ServeAtFile();
     RETURN_IF_ERROR(ShareCores());
     RETURN_IF_ERROR(served_.Start());
-    ASSIGN_OR_RETURN(const double before, Peak());
+    ASSIGN_OR_RETURN(double before, Peak(0));
     const double idle = served_.process().ResidentMiB();
-    const double goodput = Flood(before * kTimesCapacity);
-    ASSIGN_OR_RETURN(const double after, Peak());
-    // Each session makes the next one dearer, in the file system too; the flood lies between the
-    // two.
-    const double peak = (before + after) / 2;
-    figures_.Print("goodput-over-peak", goodput / peak, kGoodput);
+    const size_t rounds = plan_.quick ? kSmokeRounds : kRounds;
+    for (size_t round = 1; round <= rounds; ++round) {
+      const Flooded flooded = Flood(round, before * kTimesCapacity);
+      ASSIGN_OR_RETURN(const double after, Peak(round));
+      // Each session makes the next one dearer, in the file system too.
+      const double peak = (before + after) / 2;
+      figures_.Keep(round, "goodput", "of_peak", flooded.done / peak, goodput_);
+      figures_.Keep(round, "offered", "of_peak", flooded.offered / peak, offered_);
+      before = after;
+    }
+    figures_.Print("goodput-over-peak", Median(goodput_), kGoodput);
     figures_.Print("refused-without-retry-info", static_cast<double>(ends_.unexplained),
                    kUnexplained);
-    figures_.Print("offered-over-peak", static_cast<double>(ends_.sent) / seconds_ / peak);
-    figures_.Print("peak-before-per-second", before);
-    figures_.Print("peak-after-per-second", after);
-    figures_.Print("goodput-per-second", goodput);
+    figures_.Print("offered-over-peak", Median(offered_));
+    const Round refused = Summarise(ends_.refused_ms.size(), /*seconds=*/0, ends_.refused_ms);
+    figures_.Print("refusal-p50-ms", refused.p50_ms);
+    figures_.Print("refusal-p99-ms", refused.p99_ms);
     figures_.Print("MiB-more-while-overloaded", most_mib_ - idle);
     return absl::OkStatus();
   }
@@ -158,71 +171,71 @@ class Overload {
     return UseCores(others);
   }
 
+  // Calls a second.
+  struct Flooded {
+    double offered = 0;
+    double done = 0;
+  };
+
   // Calls a second that a closed loop gets through.
-  absl::StatusOr<double> Peak() {
+  absl::StatusOr<double> Peak(size_t after_round) {
     std::vector<std::unique_ptr<MakerSlot>> slots;
     std::vector<Slot*> all;
     for (size_t at = 0; at < kPeakInFlight; ++at) {
       all.push_back(slots.emplace_back(std::make_unique<MakerSlot>(served_, next_)).get());
     }
     ASSIGN_OR_RETURN(const Round round, Drive(all, plan_.Many(kPeakCalls, kSmokePeakCalls)));
-    figures_.Note(1, "peak", "per_second", round.Rate());
+    figures_.Note(after_round, "peak", "per_second", round.Rate());
     return round.Rate();
   }
 
-  // Offers `rate` calls a second, whatever comes back; answers how many a second were done.
-  double Flood(double rate) {
+  // Offers `rate` calls a second, whatever comes back.
+  Flooded Flood(size_t round, double rate) {
     std::vector<std::unique_ptr<v1::SessionService::Stub>> stubs;
     for (size_t i = 0; i < kConnections; ++i) {
       stubs.push_back(v1::SessionService::NewStub(served_.NewConnection()));
     }
-    FreshBytes fresh;
+    const uint64_t sent_before = ends_.sent;
+    const uint64_t done_before = ends_.done;
     OpenLoop loop(ends_);
     const auto lasts = plan_.quick ? kSmokeLasts : kLasts;
     const auto begin = SteadyClock::now();
     auto now = begin;
-    looked_ = noted_ = begin;
     while (now - begin < lasts) {
       const double passed = std::chrono::duration<double>(now - begin).count();
-      const auto due = static_cast<uint64_t>(passed * rate);
+      const auto due = sent_before + static_cast<uint64_t>(passed * rate);
       while (ends_.sent < due) {
         loop.Send(*stubs[ends_.sent % kConnections],
-                  NewSession("s-" + std::to_string(next_++), fresh));
+                  NewSession("s-" + std::to_string(next_++), fresh_));
       }
-      Look(now);
+      LookAtMemory(now);
       loop.TakeEnds(now + kTick);
       now = SteadyClock::now();
     }
-    seconds_ = std::chrono::duration<double>(now - begin).count();
-    return static_cast<double>(ends_.done) / seconds_;
+    const double seconds = std::chrono::duration<double>(now - begin).count();
+    const Flooded flooded{.offered = static_cast<double>(ends_.sent - sent_before) / seconds,
+                          .done = static_cast<double>(ends_.done - done_before) / seconds};
+    figures_.Note(round, "flood", "done_per_second", flooded.done);
+    figures_.Note(round, "flood", "open", static_cast<double>(ends_.open));
+    return flooded;
   }
 
-  // What the server holds, and now and then how the flood goes.
-  void Look(SteadyClock::time_point now) {
-    if (now - looked_ >= kLooksAtMemory) {
-      looked_ = now;
-      most_mib_ = std::max(most_mib_, served_.process().ResidentMiB());
-    }
-    if (now - noted_ < kNoted) return;
-    const double seconds = std::chrono::duration<double>(now - noted_).count();
-    figures_.Note(++notes_, "flood", "done_per_second",
-                  static_cast<double>(ends_.done - done_before_) / seconds);
-    figures_.Note(notes_, "flood", "open", static_cast<double>(ends_.open));
-    noted_ = now;
-    done_before_ = ends_.done;
+  void LookAtMemory(SteadyClock::time_point now) {
+    if (now - looked_ < kLooksAtMemory) return;
+    looked_ = now;
+    most_mib_ = std::max(most_mib_, served_.process().ResidentMiB());
   }
 
   const Plan& plan_;
   Figures& figures_;
   Served served_;
+  FreshBytes fresh_;
   uint64_t next_ = 1;
   Ends ends_;
-  double seconds_ = 0;
+  std::vector<double> goodput_;  // over peak, of each round
+  std::vector<double> offered_;  // the same
   double most_mib_ = 0;
   SteadyClock::time_point looked_;
-  SteadyClock::time_point noted_;
-  uint64_t done_before_ = 0;  // by noted_
-  size_t notes_ = 0;
 };
 
 }  // namespace
