@@ -97,6 +97,22 @@ void Script::CountEventRead() {
   ++event_reads_;
 }
 
+int Script::Lookups() {
+  const absl::MutexLock lock(&mutex_);
+  return lookups_;
+}
+
+void Script::AwaitLookups(int count) {
+  const absl::MutexLock lock(&mutex_);
+  const auto enough = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return lookups_ >= count; };
+  mutex_.Await(absl::Condition(&enough));
+}
+
+void Script::CountLookup() {
+  const absl::MutexLock lock(&mutex_);
+  ++lookups_;
+}
+
 void Script::LoseWakeups() {
   const absl::MutexLock lock(&mutex_);
   loses_wakeups_ = true;
@@ -160,6 +176,12 @@ absl::StatusOr<CommitResult> ScriptedStore::Commit(const Change& change) {
   script_.CountCommit();
   RETURN_IF_ERROR(script_.Enter());
   return store_->Commit(change);
+}
+
+std::shared_ptr<const Head> ScriptedStore::CachedHead(const SessionKey& key) {
+  auto head = store_->CachedHead(key);
+  script_.CountLookup();
+  return head;
 }
 
 absl::Status ScriptedStore::StageUpload(const SessionKey& key, const UploadId& upload,

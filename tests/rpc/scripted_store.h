@@ -49,6 +49,11 @@ class Script {
   void LoseGroups() { loses_groups_ = true; }
   // How many groups there were.
   int Groups() { return groups_; }
+  // How often a session was looked up among those that the store remembers: once for each call that
+  // a batch takes.
+  int Lookups();
+  // Waits until that has been `count` times.
+  void AwaitLookups(int count);
 
  private:
   friend class ScriptedStore;
@@ -60,6 +65,7 @@ class Script {
   void CountCheck();
   void CountLoad();
   void CountEventRead();
+  void CountLookup();
   bool LosesWakeups();
 
   std::atomic<bool> offers_groups_ = false;
@@ -76,6 +82,7 @@ class Script {
   int drops_ ABSL_GUARDED_BY(mutex_) = 0;
   int loads_ ABSL_GUARDED_BY(mutex_) = 0;
   int event_reads_ ABSL_GUARDED_BY(mutex_) = 0;
+  int lookups_ ABSL_GUARDED_BY(mutex_) = 0;
   bool loses_wakeups_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -94,9 +101,7 @@ class ScriptedStore final : public SessionStore {
   absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
-  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
-    return store_->CachedHead(key);
-  }
+  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
