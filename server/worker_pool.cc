@@ -12,8 +12,10 @@ namespace holdfast {
 WorkerPool::WorkerPool(Size size, ReportException report)
     : most_queued_(size.queued),
       most_on_core_(size.on_core),
+      turn_most_(size.turn_most),
       report_(std::move(report)),
       on_core_(size.workers) {
+  returning_.reserve(size.workers);
   threads_.reserve(size.workers);
   for (size_t i = 0; i < size.workers; ++i) threads_.emplace_back([this] { Work(); });
 }
@@ -65,7 +67,7 @@ void WorkerPool::LeaveQueue() {
 
 WorkerPool::Guest::Guest(WorkerPool& pool) : pool_(pool) {
   pool_.Return();
-  OffCore::TellOfThisThread(pool_);
+  OffCore::TellOfThisThread(*this);
 }
 
 WorkerPool::Load WorkerPool::CurrentLoad() {
@@ -87,14 +89,38 @@ WorkerPool::Activity WorkerPool::CurrentActivity() {
 void WorkerPool::Leave() {
   const absl::MutexLock lock(&mutex_);
   ++steps_;
-  --on_core_;
+  GiveShare();
   if (!tasks_.empty() && !idle_.empty() && MayBegin()) Begin(TakeQueued());
 }
 
-// It does not wait for its share: those who have one may be waiting for what it holds.
+void WorkerPool::GiveShare() {
+  --on_core_;
+  if (returning_.empty() || !MayBegin()) return;
+  Returning* const first = returning_.front();
+  returning_.erase(returning_.begin());
+  ++on_core_;
+  first->back = true;
+  first->given.Signal();
+}
+
 void WorkerPool::Return() {
   const absl::MutexLock lock(&mutex_);
   ++steps_;
+  ++on_core_;
+}
+
+void WorkerPool::ReturnInTurn() {
+  const absl::MutexLock lock(&mutex_);
+  ++steps_;
+  const bool waits = !MayBegin() && returning_.size() < returning_.capacity();
+  if (waits && !Sabotaged(Saboteur::kReturnAtOnce)) {
+    Returning self;
+    returning_.push_back(&self);
+    while (!self.back && !self.given.WaitWithTimeout(&mutex_, turn_most_)) {
+    }
+    if (self.back) return;
+    std::erase(returning_, &self);
+  }
   ++on_core_;
 }
 
@@ -115,7 +141,7 @@ bool WorkerPool::Run(Task task) {
 
 WorkerPool::Task WorkerPool::Take() {
   const absl::MutexLock lock(&mutex_);
-  --on_core_;  // of the task that ended
+  GiveShare();  // of the task that ended
   ++steps_;
   if (!tasks_.empty() && MayBegin()) {
     ++on_core_;

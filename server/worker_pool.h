@@ -6,6 +6,7 @@
 #ifndef HOLDFAST_SERVER_WORKER_POOL_H_
 #define HOLDFAST_SERVER_WORKER_POOL_H_
 
+#include "session/limits.h"
 #include "session/off_core.h"
 
 #include "absl/base/thread_annotations.h"
@@ -35,9 +36,11 @@ class WorkerPool final : private OffCore::Sharer {
   struct Size {
     size_t workers = 1;  // threads
     size_t queued = 0;   // tasks that wait for one of them, at most
-    // No task is begun while so many want a core: run and are not OffCore. More may, where several
-    // come back at once.
+    // No task is begun while so many want a core: run and are not OffCore. Meanwhile whoever comes
+    // back in turn waits too.
     size_t on_core = kNoLimit;
+    // For so long at most: whoever wants a core may be waiting for what that thread holds.
+    absl::Duration turn_most = kTurnMost;
   };
 
   // Takes the text of an exception that left a task. Any worker calls it.
@@ -62,16 +65,21 @@ class WorkerPool final : private OffCore::Sharer {
   [[nodiscard]] bool EnterQueue();
   void LeaveQueue();
 
-  // Counts the thread that makes it among those that want a core, but while it is OffCore. It must
-  // not run a task of the pool. The pool outlives the thread.
-  class Guest {
+  // Counts the thread that makes it among those that want a core, but while it is OffCore, from
+  // where it always comes back at once: many calls wait for it. It must not run a task of the pool.
+  // The pool outlives the thread.
+  class Guest final : private OffCore::Sharer {
    public:
     explicit Guest(WorkerPool& pool);
     Guest(const Guest&) = delete;
     Guest& operator=(const Guest&) = delete;
-    ~Guest() { pool_.Leave(); }
+    ~Guest() override { pool_.Leave(); }
 
    private:
+    void Leave() override { pool_.Leave(); }
+    void Return() override { pool_.Return(); }
+    void ReturnInTurn() override { pool_.Return(); }
+
     WorkerPool& pool_;
   };
 
@@ -112,9 +120,16 @@ class WorkerPool final : private OffCore::Sharer {
     absl::CondVar given;
   };
 
+  // A thread that comes back waits for its turn.
+  struct Returning {
+    absl::CondVar given;
+    bool back = false;
+  };
+
   // A worker waits, and wants a core again.
   void Leave() override;
   void Return() override;
+  void ReturnInTurn() override;
 
   void Work();
   // The last place where an exception is caught: the worker goes on with the next task. False when
@@ -123,6 +138,8 @@ class WorkerPool final : private OffCore::Sharer {
   // The next task, or an empty one when the pool has stopped and nothing is left.
   Task Take();
   bool MayBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return on_core_ < most_on_core_; }
+  // A thread wants no core any more. The share goes to one that comes back, if there is one.
+  void GiveShare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Begins `task` or queues it.
   void Accept(Task task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -132,6 +149,7 @@ class WorkerPool final : private OffCore::Sharer {
 
   const size_t most_queued_;
   const size_t most_on_core_;
+  const absl::Duration turn_most_;
   const ReportException report_;
   std::atomic<uint64_t> exceptions_ = 0;
   absl::Mutex mutex_;
@@ -140,6 +158,9 @@ class WorkerPool final : private OffCore::Sharer {
   size_t queued_beside_ ABSL_GUARDED_BY(mutex_) = 0;
   // Threads that run a task, or come for their first one, and are not OffCore.
   size_t on_core_ ABSL_GUARDED_BY(mutex_);
+  // Whoever came first is first. Empty while fewer want a core than may. Never more than there is
+  // room for, since whoever comes back can handle no exception.
+  std::vector<Returning*> returning_ ABSL_GUARDED_BY(mutex_);
   uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
   // The most recently idle one last: it is woken first, since the processor still knows it.
   std::vector<Idle*> idle_ ABSL_GUARDED_BY(mutex_);

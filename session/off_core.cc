@@ -10,13 +10,18 @@ thread_local int depth = 0;
 
 }  // namespace
 
-OffCore::OffCore() {
+OffCore::OffCore(Back back) : back_(back) {
   AssertOffTransport("a wait");
   if (depth++ == 0 && sharer_of_this_thread != nullptr) sharer_of_this_thread->Leave();
 }
 
 OffCore::~OffCore() {
-  if (--depth == 0 && sharer_of_this_thread != nullptr) sharer_of_this_thread->Return();
+  if (--depth > 0 || sharer_of_this_thread == nullptr) return;
+  if (back_ == Back::kInTurn) {
+    sharer_of_this_thread->ReturnInTurn();
+  } else {
+    sharer_of_this_thread->Return();
+  }
 }
 
 void OffCore::TellOfThisThread(Sharer& sharer) { sharer_of_this_thread = &sharer; }

@@ -1,7 +1,7 @@
 // Says that a thread waits for something else than a core for a while: a disk, the network, another
 // thread. Whoever shares out the cores gives this one's share to somebody else meanwhile.
 //
-//   const OffCore waiting;
+//   const OffCore waiting(OffCore::Back::kInTurn);
 //   fdatasync(fd);
 #ifndef HOLDFAST_SESSION_OFF_CORE_H_
 #define HOLDFAST_SESSION_OFF_CORE_H_
@@ -9,27 +9,44 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 
+#include <cstdint>
+
 namespace holdfast {
 
 // Of the thread that makes it. One within another says nothing more.
 class OffCore {
  public:
-  // Told on the thread that waits. Neither call may wait for another thread's share, since others
-  // may be waiting for what this thread holds.
+  // Told on the thread that waits.
   class Sharer {
    public:
     virtual ~Sharer() = default;
+    // Neither may wait for another thread's share, since others may be waiting for what this thread
+    // holds.
     virtual void Leave() = 0;
     virtual void Return() = 0;
+    // Returns when there is a share for this thread, or soon all the same.
+    virtual void ReturnInTurn() = 0;
   };
 
-  OffCore();
+  enum class Back : uint8_t {
+    kAtOnce,
+    // After threads that came back before. One sync of a disk releases many threads, and all of
+    // them at once would leave the transport no time. Not for a thread that holds a mutex which
+    // others wait for.
+    kInTurn,
+  };
+
+  // The outermost one on a thread says how it comes back.
+  explicit OffCore(Back back = Back::kAtOnce);
   OffCore(const OffCore&) = delete;
   OffCore& operator=(const OffCore&) = delete;
   ~OffCore();
 
   // From now on `sharer`, which must outlive the thread, is told of this thread's waits.
   static void TellOfThisThread(Sharer& sharer);
+
+ private:
+  const Back back_;
 };
 
 // Waits for `condition` on `mutex`, off the core when it is not so yet.

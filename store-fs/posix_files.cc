@@ -126,7 +126,7 @@ class PosixFile final : public File {
   }
 
   absl::Status Sync() override {
-    const OffCore waiting;
+    const OffCore waiting(OffCore::Back::kInTurn);
     if (fdatasync(fd_.get()) != 0) return Broken("sync", path_, errno);
     return absl::OkStatus();
   }
@@ -230,7 +230,7 @@ class PosixFiles final : public Files {
   absl::Status SyncDirectory(const std::string& path) override {
     const Descriptor directory = Directory(path);
     if (directory.get() < 0) return Failure("open directory", path, errno);
-    const OffCore waiting;
+    const OffCore waiting(OffCore::Back::kInTurn);
     if (fsync(directory.get()) != 0) return Broken("sync directory", path, errno);
     return absl::OkStatus();
   }

@@ -149,6 +149,7 @@ EncodedFrame WriteAheadLog::NextFrame(std::string payload) const {
 
 absl::Status WriteAheadLog::Put(const EncodedFrame& frame) {
   File& file = *log_files_[current_].file;
+  const OffCore waiting;  // all members wait for this thread, which comes back at once
   if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
     RETURN_IF_ERROR(file.Sync());
   }

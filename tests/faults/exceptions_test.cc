@@ -29,6 +29,7 @@ namespace {
 struct Waiting final : OffCore::Sharer {
   void Leave() override { ++now; }
   void Return() override { --now; }
+  void ReturnInTurn() override { Return(); }
   std::atomic<size_t> now = 0;
 };
 

@@ -219,6 +219,10 @@ Group ConnectionsAndStreams() {
        {"kResetWindow", Time(kResetWindow), "the time in which they are counted", "client", ""},
        {"kProbeRequestBytes", Bytes(kProbeRequestBytes),
         "a request of the health or the reflection service", "client", "TOO_LARGE"},
+       {"kTurnMost", Time(kTurnMost),
+        "how long a worker that comes back from a disk waits for a core, before it goes on all the "
+        "same",
+        "server", ""},
        {"kWorkerStallMost", Time(kWorkerStallMost),
         "calls that wait for a core while no worker makes progress, before the health service says "
         "NOT_SERVING of `liveness`",

@@ -15,8 +15,10 @@
 #include "tests/support/details.h"
 #include "tests/support/reference_store.h"
 #include "tests/support/seeded_random.h"
+#include "tests/support/wait.h"
 
 #include "absl/strings/escaping.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include <gtest/gtest.h>
 
@@ -232,6 +234,55 @@ TEST(WorkerPool, BeginsNothingWhileTheCoreIsWanted) {
     end.Notify();
   }
   EXPECT_TRUE(third);
+}
+
+// All of them have come back from one sync.
+TEST(WorkerPool, TakesBackOneAfterTheOther) {
+  constexpr size_t kWorkers = 8;
+  absl::Notification synced;
+  absl::Mutex mutex;
+  std::vector<size_t> on_core;  // as each saw it that came back
+  {
+    WorkerPool pool({.workers = kWorkers,
+                     .queued = kWorkers,
+                     .on_core = 1,
+                     .turn_most = absl::InfiniteDuration()});
+    for (size_t i = 0; i < kWorkers; ++i) {
+      ASSERT_TRUE(pool.Submit([&] {
+        {
+          const OffCore waiting(OffCore::Back::kInTurn);
+          synced.WaitForNotification();
+        }
+        const absl::MutexLock lock(&mutex);
+        on_core.push_back(pool.CurrentLoad().on_core);
+      }));
+    }
+    EXPECT_TRUE(testing::WaitUntil([&] {
+      const WorkerPool::Load load = pool.CurrentLoad();
+      return load.busy == kWorkers && load.on_core == 0;
+    }));
+    synced.Notify();
+  }
+  EXPECT_EQ(on_core, std::vector<size_t>(kWorkers, 1));
+}
+
+// The other one may be waiting for what it holds.
+TEST(WorkerPool, TakesBackAWorkerThoughTheCoreIsWantedForLong) {
+  absl::Notification runs;
+  absl::Notification end;
+  WorkerPool pool({.workers = 2, .queued = 2, .on_core = 1});
+  ASSERT_TRUE(pool.Submit([&] {
+    {
+      const OffCore waiting(OffCore::Back::kInTurn);
+      runs.WaitForNotification();
+    }
+    end.Notify();
+  }));
+  ASSERT_TRUE(pool.Submit([&] {
+    runs.Notify();
+    end.WaitForNotification();
+  }));
+  EXPECT_TRUE(end.WaitForNotificationWithTimeout(absl::Minutes(1)));
 }
 
 TEST(Status, AFactIsCutAtACharactersBorder) {

@@ -13,6 +13,7 @@ struct Counter final : OffCore::Sharer {
     ++away;
   }
   void Return() override { --away; }
+  void ReturnInTurn() override { Return(); }
 
   int waits = 0;
   int away = 0;
