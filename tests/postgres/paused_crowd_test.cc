@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <iostream>
@@ -28,7 +29,9 @@ using Stub = WireClient::Stub;
 
 constexpr size_t kSessions = 100;
 constexpr int kRounds = 10;
-constexpr size_t kTurnsBefore = 2 * kSessions;  // it is paused when so many were acknowledged
+// It is paused when so many were acknowledged, in every session one: then no resume of it is under
+// way that could come behind its successor's.
+constexpr size_t kTurnsBefore = 2 * kSessions;
 constexpr size_t kTriedLate = 8;  // the call that was refused, and seven with the token after it
 constexpr absl::Duration kShort = absl::Seconds(5);
 constexpr absl::Duration kLong = absl::Minutes(10);
@@ -50,7 +53,11 @@ class PausedCrowd : public ::testing::Test {
     const std::string name = absl::StrCat("round-", number);
     const size_t theirs = number % 2;
     Crowd crowd(folder_, group_.server(theirs).address(), name, kSessions, ttl);
-    ASSERT_TRUE(WaitUntil([&] { return crowd.Report().Said() >= kTurnsBefore; })) << crowd.Errors();
+    ASSERT_TRUE(WaitUntil([&] {
+      const CrowdReport report = crowd.Report();
+      return report.Said() >= kTurnsBefore &&
+             std::ranges::none_of(report.said, [](const auto& said) { return said.empty(); });
+    })) << crowd.Errors();
     crowd.Signal(SIGSTOP);
     const size_t before = crowd.Report().Said();
     const std::string text = absl::StrCat("successor ", number);
