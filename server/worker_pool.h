@@ -36,10 +36,10 @@ class WorkerPool final : private OffCore::Sharer {
   struct Size {
     size_t workers = 1;  // threads
     size_t queued = 0;   // tasks that wait for one of them, at most
-    // No task is begun while so many want a core: run and are not OffCore. Meanwhile whoever comes
-    // back in turn waits too.
+    // No task is begun while so many threads want a core: run and are not OffCore. Threads that
+    // return in turn wait meanwhile too.
     size_t on_core = kNoLimit;
-    // For so long at most: whoever wants a core may be waiting for what that thread holds.
+    // For so long at most: a running thread may be blocked on a resource that such a thread holds.
     absl::Duration turn_most = kTurnMost;
   };
 
@@ -120,7 +120,7 @@ class WorkerPool final : private OffCore::Sharer {
     absl::CondVar given;
   };
 
-  // A thread that comes back waits for its turn.
+  // A thread that returns from a wait and queues for its turn.
   struct Returning {
     absl::CondVar given;
     bool back = false;
@@ -138,7 +138,7 @@ class WorkerPool final : private OffCore::Sharer {
   // The next task, or an empty one when the pool has stopped and nothing is left.
   Task Take();
   bool MayBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return on_core_ < most_on_core_; }
-  // A thread wants no core any more. The share goes to one that comes back, if there is one.
+  // A thread wants no core any more. Its share goes to the first of returning_, if there is one.
   void GiveShare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Begins `task` or queues it.
@@ -158,8 +158,8 @@ class WorkerPool final : private OffCore::Sharer {
   size_t queued_beside_ ABSL_GUARDED_BY(mutex_) = 0;
   // Threads that run a task, or come for their first one, and are not OffCore.
   size_t on_core_ ABSL_GUARDED_BY(mutex_);
-  // Whoever came first is first. Empty while fewer want a core than may. Never more than there is
-  // room for, since whoever comes back can handle no exception.
+  // First in, first out. Empty while fewer threads want a core than may. Never longer than its
+  // capacity: to wait for a turn must not throw.
   std::vector<Returning*> returning_ ABSL_GUARDED_BY(mutex_);
   uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
   // The most recently idle one last: it is woken first, since the processor still knows it.

@@ -30,9 +30,9 @@ class OffCore {
 
   enum class Back : uint8_t {
     kAtOnce,
-    // After threads that came back before. One sync of a disk releases many threads, and all of
-    // them at once would leave the transport no time. Not for a thread that holds a mutex which
-    // others wait for.
+    // In the order of their returns. One sync of a disk releases many threads, and all of them at
+    // once would leave the transport no time. Not for a thread that holds a mutex which other
+    // threads block on.
     kInTurn,
   };
 
