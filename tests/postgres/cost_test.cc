@@ -73,6 +73,18 @@ class PgCost : public QuietPostgres, public PostgresStoreTest {
     return bytes[bytes.size() / 2];
   }
 
+  // A page of everything there is.
+  void ReadEachPage() {
+    constexpr PageLimit kPage{.items = 50, .bytes = kPageBytes};
+    EXPECT_TRUE(store().ReadMessages(key(), std::nullopt, MessageSeq(), kPage).ok());
+    EXPECT_TRUE(store().ReadMessages(key(), Revision(3), MessageSeq(), kPage).ok());
+    EXPECT_TRUE(store().ReadSlots(key(), {}).ok());
+    EXPECT_TRUE(store().ReadJournal(key(), {}, kPage).ok());
+    EXPECT_TRUE(store().ReadEvents(key(), EventSeq(), kPage).ok());
+    EXPECT_TRUE(store().ReadAudit(key(), AuditSeq(), kPage).ok());
+    EXPECT_TRUE(store().List({.tenant = key().tenant, .limit = 50}).ok());
+  }
+
   Head Now() { return store().LoadForDecision(key(), std::nullopt)->head; }
   Revision RevisionNow() { return Now().revision; }
   std::optional<TurnNumber> ActiveTurn() {
@@ -178,19 +190,14 @@ TEST_F(PgCost, AResumeReadsOnceEachOfWhatItReports) {
 }
 
 TEST_F(PgCost, APageIsOneStatementAndWritesNothing) {
-  database().Run("VACUUM holdfast.session");  // else the first read may tidy its page
-  const uint64_t before = Inserted();
-  constexpr PageLimit kPage{.items = 50, .bytes = kPageBytes};
-  ASSERT_TRUE(store().ReadMessages(key(), std::nullopt, MessageSeq(), kPage).ok());
-  ASSERT_TRUE(store().ReadMessages(key(), Revision(3), MessageSeq(), kPage).ok());
-  ASSERT_TRUE(store().ReadSlots(key(), {}).ok());
-  ASSERT_TRUE(store().ReadJournal(key(), {}, kPage).ok());
-  ASSERT_TRUE(store().ReadEvents(key(), EventSeq(), kPage).ok());
-  ASSERT_TRUE(store().ReadAudit(key(), AuditSeq(), kPage).ok());
-  ASSERT_TRUE(store().List({.tenant = key().tenant, .limit = 50}).ok());
-  EXPECT_THAT(statements().Take(), ElementsAre("messages", "messages", "slots", "journal", "events",
-                                               "audit", "list_up"));
-  EXPECT_EQ(Inserted(), before);
+  // The database may tidy a table's page for a read, once no statement sees its dead rows any more.
+  EXPECT_TRUE(holdfast::testing::WaitUntil([this] {
+    const uint64_t before = Inserted();
+    ReadEachPage();
+    EXPECT_THAT(statements().Take(), ElementsAre("messages", "messages", "slots", "journal",
+                                                 "events", "audit", "list_up"));
+    return Inserted() == before || HasFailure();
+  }));
 }
 
 TEST_F(PgCost, RenewalsAreOneStatementThatNobodyFlushes) {
