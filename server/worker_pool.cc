@@ -66,7 +66,7 @@ void WorkerPool::LeaveQueue() {
 }
 
 WorkerPool::Guest::Guest(WorkerPool& pool) : pool_(pool) {
-  pool_.Return();
+  pool_.Return(OffCore::Back::kAtOnce);
   OffCore::TellOfThisThread(*this);
 }
 
@@ -103,17 +103,11 @@ void WorkerPool::GiveShare() {
   first->given.Signal();
 }
 
-void WorkerPool::Return() {
+void WorkerPool::Return(OffCore::Back back) {
   const absl::MutexLock lock(&mutex_);
   ++steps_;
-  ++on_core_;
-}
-
-void WorkerPool::ReturnInTurn() {
-  const absl::MutexLock lock(&mutex_);
-  ++steps_;
-  const bool waits = !MayBegin() && returning_.size() < returning_.capacity();
-  if (waits && !Sabotaged(Saboteur::kReturnAtOnce)) {
+  const bool in_turn = back == OffCore::Back::kInTurn && returning_.size() < returning_.capacity();
+  if (in_turn && !MayBegin() && !Sabotaged(Saboteur::kReturnAtOnce)) {
     Returning self;
     returning_.push_back(&self);
     while (!self.back && !self.given.WaitWithTimeout(&mutex_, turn_most_)) {

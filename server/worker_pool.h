@@ -77,8 +77,7 @@ class WorkerPool final : private OffCore::Sharer {
 
    private:
     void Leave() override { pool_.Leave(); }
-    void Return() override { pool_.Return(); }
-    void ReturnInTurn() override { pool_.Return(); }
+    void Return(OffCore::Back) override { pool_.Return(OffCore::Back::kAtOnce); }
 
     WorkerPool& pool_;
   };
@@ -128,8 +127,7 @@ class WorkerPool final : private OffCore::Sharer {
 
   // A worker waits, and wants a core again.
   void Leave() override;
-  void Return() override;
-  void ReturnInTurn() override;
+  void Return(OffCore::Back back) override;
 
   void Work();
   // The last place where an exception is caught: the worker goes on with the next task. False when

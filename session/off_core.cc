@@ -17,11 +17,7 @@ OffCore::OffCore(Back back) : back_(back) {
 
 OffCore::~OffCore() {
   if (--depth > 0 || sharer_of_this_thread == nullptr) return;
-  if (back_ == Back::kInTurn) {
-    sharer_of_this_thread->ReturnInTurn();
-  } else {
-    sharer_of_this_thread->Return();
-  }
+  sharer_of_this_thread->Return(back_);
 }
 
 void OffCore::TellOfThisThread(Sharer& sharer) { sharer_of_this_thread = &sharer; }

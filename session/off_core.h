@@ -16,24 +16,24 @@ namespace holdfast {
 // Of the thread that makes it. One within another says nothing more.
 class OffCore {
  public:
-  // Told on the thread that waits.
-  class Sharer {
-   public:
-    virtual ~Sharer() = default;
-    // Neither may wait for another thread's share, since others may be waiting for what this thread
-    // holds.
-    virtual void Leave() = 0;
-    virtual void Return() = 0;
-    // Returns when there is a share for this thread, or soon all the same.
-    virtual void ReturnInTurn() = 0;
-  };
-
+  // How a thread comes back from a wait.
   enum class Back : uint8_t {
+    // Without another wait, for others may be waiting for what this thread holds.
     kAtOnce,
     // In the order of their returns. One sync of a disk releases many threads, and all of them at
     // once would leave the transport no time. Not for a thread that holds a mutex which other
     // threads block on.
     kInTurn,
+  };
+
+  // Told on the thread that waits.
+  class Sharer {
+   public:
+    virtual ~Sharer() = default;
+    // Must not block.
+    virtual void Leave() = 0;
+    // In turn: returns when there is a share for this thread, or soon all the same.
+    virtual void Return(Back back) = 0;
   };
 
   // The outermost one on a thread says how it comes back.

@@ -28,8 +28,7 @@ namespace {
 // Counts the threads that wait for another one.
 struct Waiting final : OffCore::Sharer {
   void Leave() override { ++now; }
-  void Return() override { --now; }
-  void ReturnInTurn() override { Return(); }
+  void Return(OffCore::Back) override { --now; }
   std::atomic<size_t> now = 0;
 };
 

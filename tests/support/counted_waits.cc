@@ -12,8 +12,7 @@ struct Counter final : OffCore::Sharer {
     ++waits;
     ++away;
   }
-  void Return() override { --away; }
-  void ReturnInTurn() override { Return(); }
+  void Return(OffCore::Back) override { --away; }
 
   int waits = 0;
   int away = 0;
