@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,8 +31,11 @@ class File {
   File& operator=(const File&) = delete;
   virtual ~File() = default;
 
-  // All of `bytes` at `offset`.
-  virtual absl::Status Write(uint64_t offset, std::string_view bytes) = 0;
+  // All of `pieces`, one behind the other, at `offset`.
+  virtual absl::Status WritePieces(uint64_t offset, absl::Span<const std::string_view> pieces) = 0;
+  absl::Status Write(uint64_t offset, std::string_view bytes) {
+    return WritePieces(offset, {&bytes, 1});
+  }
   // Up to `count` bytes from `offset`; fewer only at the end of the file.
   virtual absl::StatusOr<std::string> Read(uint64_t offset, size_t count) = 0;
   // Contents, and size, are on the disk when this is OK. After an error nothing is known of what

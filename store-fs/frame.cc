@@ -6,6 +6,8 @@
 #include "session/saboteur.h"
 #include "store-fs/crc32c.h"
 
+#include "absl/types/span.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -45,22 +47,80 @@ bool AllZero(std::string_view bytes) {
   return std::ranges::all_of(bytes, [](char c) { return c == '\0'; });
 }
 
-// How many of the sector pieces that `bytes` covers from `offset` on are all zeros.
-uint32_t ZeroPieces(std::string_view bytes, uint64_t offset) {
-  uint32_t count = 0;
-  while (!bytes.empty()) {
-    const size_t piece = std::min(bytes.size(), kSectorBytes - offset % kSectorBytes);
-    if (AllZero(bytes.substr(0, piece))) ++count;
-    bytes.remove_prefix(piece);
-    offset += piece;
+// Counts, of the sector pieces that bytes cover from an offset on, those that are all zeros.
+class ZeroPieces {
+ public:
+  explicit ZeroPieces(uint64_t offset) : offset_(offset) {}
+
+  void Add(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::string_view part = bytes.substr(0, kSectorBytes - offset_ % kSectorBytes);
+      zero_ = zero_ && AllZero(part);
+      begun_ = true;
+      offset_ += part.size();
+      bytes.remove_prefix(part.size());
+      if (offset_ % kSectorBytes == 0) EndPiece();
+    }
   }
-  return count;
+  uint32_t Count() {
+    EndPiece();
+    return count_;
+  }
+
+ private:
+  void EndPiece() {
+    if (begun_ && zero_) ++count_;
+    begun_ = false;
+    zero_ = true;
+  }
+
+  uint64_t offset_;
+  bool begun_ = false;  // the piece at the offset
+  bool zero_ = true;    // what is known of it
+  uint32_t count_ = 0;
+};
+
+std::string HeaderOf(const RawHead& raw) {
+  std::string header(kFrameHeader, '\0');
+  std::memcpy(header.data(), &raw, sizeof raw);
+  const uint32_t crc = Crc32c(std::string_view(header).substr(0, kCrcAt));
+  std::memcpy(header.data() + kCrcAt, &crc, sizeof crc);
+  return header;
 }
 
-void PutHead(const RawHead& raw, std::string& bytes) {
-  std::memcpy(bytes.data(), &raw, sizeof raw);
-  const uint32_t crc = Crc32c(std::string_view(bytes).substr(0, kCrcAt));
-  std::memcpy(bytes.data() + kCrcAt, &crc, sizeof crc);
+size_t SizeOf(absl::Span<const std::string_view> pieces) {
+  size_t size = 0;
+  for (const std::string_view piece : pieces) size += piece.size();
+  return size;
+}
+
+FrameEnds EndsOf(const FrameHead& head, absl::Span<const std::string_view> payload,
+                 uint64_t offset) {
+  const size_t size = SizeOf(payload);
+  RawHead raw{};
+  raw.magic = kMagic;
+  raw.version = kVersion;
+  raw.type = static_cast<uint8_t>(head.type);
+  raw.length = static_cast<uint32_t>(size);
+  raw.salt = head.salt;
+  raw.epoch = head.epoch.value();
+  raw.revision = head.revision.value();
+  raw.previous = head.previous;
+  FrameEnds ends;
+  ends.trailer.resize(FrameSize(size) - kFrameHeader - size);
+  // The header and the checksum are never all zeros, so the count does not depend on their values.
+  // The checksum goes in first because it may be all there is in the last piece.
+  std::memset(ends.trailer.data(), 0xff, kChecksumBytes);
+  ZeroPieces zeros(offset);
+  zeros.Add(HeaderOf(raw));
+  for (const std::string_view piece : payload) zeros.Add(piece);
+  zeros.Add(ends.trailer);
+  raw.zero_pieces = zeros.Count();
+  ends.header = HeaderOf(raw);
+  ends.checksum = Crc32c(ends.header);
+  for (const std::string_view piece : payload) ends.checksum = Crc32c(piece, ends.checksum);
+  std::memcpy(ends.trailer.data(), &ends.checksum, sizeof ends.checksum);
+  return ends;
 }
 
 FrameRead Judge(FrameState state) { return {.state = state, .frame = {}}; }
@@ -87,30 +147,25 @@ absl::StatusOr<EncodedFrame> EncodeFrame(const FrameHead& head, std::string_view
 }
 
 absl::StatusOr<EncodedFrame> SealFrame(const FrameHead& head, std::string bytes, uint64_t offset) {
-  const size_t end = bytes.size();
-  const size_t payload = end - kFrameHeader;
-  if (payload > kFramePayloadBytes && !Sabotaged(Saboteur::kNoFrameBound)) {
-    return TooLarge("change", kFramePayloadBytes, payload);
+  const std::string_view payload = std::string_view(bytes).substr(kFrameHeader);
+  const size_t size = payload.size();
+  if (size > kFramePayloadBytes && !Sabotaged(Saboteur::kNoFrameBound)) {
+    return TooLarge("change", kFramePayloadBytes, size);
   }
-  RawHead raw{};
-  raw.magic = kMagic;
-  raw.version = kVersion;
-  raw.type = static_cast<uint8_t>(head.type);
-  raw.length = static_cast<uint32_t>(payload);
-  raw.salt = head.salt;
-  raw.epoch = head.epoch.value();
-  raw.revision = head.revision.value();
-  raw.previous = head.previous;
-  bytes.resize(FrameSize(payload));
-  PutHead(raw, bytes);
-  // The header and the checksum are never all zeros, so the count does not depend on their values.
-  // The checksum goes in first because it may be all there is in the last piece.
-  std::memset(bytes.data() + end, 0xff, kChecksumBytes);
-  raw.zero_pieces = ZeroPieces(bytes, offset);
-  PutHead(raw, bytes);
-  const uint32_t checksum = Crc32c(std::string_view(bytes).substr(0, end));
-  std::memcpy(bytes.data() + end, &checksum, sizeof checksum);
-  return EncodedFrame{.bytes = std::move(bytes), .checksum = checksum, .payload_bytes = payload};
+  const FrameEnds ends = EndsOf(head, {&payload, 1}, offset);
+  bytes.replace(0, kFrameHeader, ends.header);
+  bytes += ends.trailer;
+  return EncodedFrame{.bytes = std::move(bytes), .checksum = ends.checksum, .payload_bytes = size};
+}
+
+GatheredFrame::GatheredFrame(const FrameHead& head, const std::vector<std::string_view>& payload,
+                             uint64_t offset)
+    : ends_(EndsOf(head, payload, offset)) {
+  pieces_.reserve(payload.size() + 2);
+  pieces_.emplace_back(ends_.header);
+  pieces_.insert(pieces_.end(), payload.begin(), payload.end());
+  pieces_.emplace_back(ends_.trailer);
+  size_ = SizeOf(pieces_);
 }
 
 uint64_t NewSalt(Random& random) {
@@ -144,7 +199,9 @@ FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uin
   uint32_t checksum = 0;
   std::memcpy(&checksum, bytes.data() + end, sizeof checksum);
   if (checksum != Crc32c(bytes.substr(0, end))) {
-    const bool lacks = ZeroPieces(bytes, offset) > raw.zero_pieces;
+    ZeroPieces zeros(offset);
+    zeros.Add(bytes);
+    const bool lacks = zeros.Count() > raw.zero_pieces;
     return Judge(lacks ? FrameState::kTorn : FrameState::kDamaged);
   }
   FrameRead read{.state = FrameState::kValid, .frame = {}};

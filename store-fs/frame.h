@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::fs {
 
@@ -57,6 +58,13 @@ struct EncodedFrame {
   }
 };
 
+// What stands around a payload.
+struct FrameEnds {
+  std::string header;
+  std::string trailer;  // the checksum, and padding
+  uint32_t checksum = 0;
+};
+
 // The frame that will stand at `offset`, which is a multiple of kFrameAlign. TOO_LARGE for a
 // payload that ReadFrame would not take.
 absl::StatusOr<EncodedFrame> EncodeFrame(const FrameHead& head, std::string_view payload,
@@ -65,6 +73,26 @@ absl::StatusOr<EncodedFrame> EncodeFrame(const FrameHead& head, std::string_view
 inline std::string FrameRoom() { return std::string(kFrameHeader, '\0'); }
 // The same without a copy of the payload, which stands in `bytes` behind a FrameRoom().
 absl::StatusOr<EncodedFrame> SealFrame(const FrameHead& head, std::string bytes, uint64_t offset);
+
+// A frame that is written from where its payload lies, which must outlive it.
+class GatheredFrame {
+ public:
+  // As EncodeFrame makes it, of a payload in pieces that ReadFrame would take.
+  GatheredFrame(const FrameHead& head, const std::vector<std::string_view>& payload,
+                uint64_t offset);
+  GatheredFrame(const GatheredFrame&) = delete;
+  GatheredFrame& operator=(const GatheredFrame&) = delete;
+
+  // The bytes of the frame, one piece behind the other.
+  [[nodiscard]] const std::vector<std::string_view>& pieces() const { return pieces_; }
+  [[nodiscard]] uint32_t checksum() const { return ends_.checksum; }
+  [[nodiscard]] size_t size() const { return size_; }
+
+ private:
+  FrameEnds ends_;
+  std::vector<std::string_view> pieces_;
+  size_t size_ = 0;
+};
 
 // A salt for a file that is begun.
 uint64_t NewSalt(Random& random);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -24,6 +25,7 @@ namespace {
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kDirectoryMode = 0700;
 constexpr size_t kZeroBytes = size_t{64} * 1024;
+constexpr size_t kPiecesAtOnce = 256;  // fewer than the system takes
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
 absl::Status Failure(const char* what, const std::string& path, int error) {
@@ -93,20 +95,41 @@ int OpenBeneath(int root, const std::string& path, uint64_t flags, mode_t mode) 
   }
 }
 
+using Parts = std::array<iovec, kPiecesAtOnce>;
+
+// Fills `parts` with what is left of `pieces`, of whose first one so many bytes are `written`, as
+// far as it has room. Answers how many it has filled.
+size_t FillParts(absl::Span<const std::string_view> pieces, size_t written, Parts& parts) {
+  const size_t count = std::min(pieces.size(), parts.size());
+  for (size_t i = 0; i < count; ++i) {
+    const std::string_view left = pieces[i].substr(i == 0 ? written : 0);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): the system only reads it
+    parts[i] = {.iov_base = const_cast<char*>(left.data()), .iov_len = left.size()};
+  }
+  return count;
+}
+
 class PosixFile final : public File {
  public:
   PosixFile(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
 
-  absl::Status Write(uint64_t offset, std::string_view bytes) override {
-    while (!bytes.empty()) {
+  absl::Status WritePieces(uint64_t offset, absl::Span<const std::string_view> pieces) override {
+    Parts parts{};
+    size_t written = 0;  // of the first piece
+    for (;;) {
+      while (!pieces.empty() && written >= pieces.front().size()) {
+        written -= pieces.front().size();
+        pieces.remove_prefix(1);
+      }
+      if (pieces.empty()) return absl::OkStatus();
+      const size_t count = FillParts(pieces, written, parts);
       const ssize_t done =
-          pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+          pwritev(fd_.get(), parts.data(), static_cast<int>(count), static_cast<off_t>(offset));
       if (done < 0 && errno == EINTR) continue;
       if (done <= 0) return Broken("write", path_, done < 0 ? errno : EIO);
       offset += static_cast<uint64_t>(done);
-      bytes.remove_prefix(static_cast<size_t>(done));
+      written += static_cast<size_t>(done);
     }
-    return absl::OkStatus();
   }
 
   absl::StatusOr<std::string> Read(uint64_t offset, size_t count) override {

@@ -10,6 +10,7 @@
 #include "store-fs/frame.h"
 
 #include <algorithm>
+#include <optional>
 #include <stop_token>
 
 namespace holdfast::fs {
@@ -106,14 +107,15 @@ void WriteAheadLog::Settle(Group& group) {
 
 absl::Status WriteAheadLog::Write(const Group& group) {
   RETURN_IF_ERROR(fail_stop_.Check());
-  std::string payload;
-  if (CatchException([&] { payload = PayloadOf(group); })) return NoMemory();
-  RETURN_IF_ERROR(fail_stop_.FailingOnException(
-      [&] { return MakeRoom(FrameSize(payload.size() - kFrameHeader)); }));
-  EncodedFrame frame;
-  if (CatchException([&] { frame = NextFrame(std::move(payload)); })) return NoMemory();
+  std::optional<PlacedPayload> payload;
+  if (CatchException([&] { payload.emplace(FramesOf(group)); })) return NoMemory();
+  RETURN_IF_ERROR(
+      fail_stop_.FailingOnException([&] { return MakeRoom(FrameSize(payload->size())); }));
+  std::optional<GatheredFrame> frame;
+  const auto make = [&] { frame.emplace(NextHead(), payload->pieces(), end_); };
+  if (CatchException(make)) return NoMemory();
   RETURN_IF_ERROR(fail_stop_.FailingOnException([&] {
-    const absl::Status put = Put(frame);
+    const absl::Status put = Put(*frame);
     return put.ok() ? put : fail_stop_.Fail(put);
   }));
   const absl::MutexLock lock(&mutex_);
@@ -122,12 +124,12 @@ absl::Status WriteAheadLog::Write(const Group& group) {
   return absl::OkStatus();
 }
 
-std::string WriteAheadLog::PayloadOf(const Group& group) {
+std::vector<PlacedFrame> WriteAheadLog::FramesOf(const Group& group) {
   std::vector<PlacedFrame> frames;
   for (const Waiter* member : group) {
     frames.insert(frames.end(), member->frames->begin(), member->frames->end());
   }
-  return EncodePlaced(FrameRoom(), frames);
+  return frames;
 }
 
 absl::Status WriteAheadLog::MakeRoom(uint64_t bytes) {
@@ -139,26 +141,26 @@ absl::Status WriteAheadLog::MakeRoom(uint64_t bytes) {
   return taken.ok() || IsLack(taken) ? taken : fail_stop_.Fail(taken);
 }
 
-EncodedFrame WriteAheadLog::NextFrame(std::string payload) const {
+FrameHead WriteAheadLog::NextHead() const {
   FrameHead head;
   head.type = FrameType::kPlaced;
   head.salt = salt_;
   head.previous = last_checksum_;
-  return *SealFrame(head, std::move(payload), end_);  // a group is never too large
+  return head;
 }
 
-absl::Status WriteAheadLog::Put(const EncodedFrame& frame) {
+absl::Status WriteAheadLog::Put(const GatheredFrame& frame) {
   File& file = *log_files_[current_].file;
   const OffCore waiting;  // all members wait for this thread, which comes back at once
   if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
     RETURN_IF_ERROR(file.Sync());
   }
-  RETURN_IF_ERROR(file.Write(end_, frame.bytes));
+  RETURN_IF_ERROR(file.WritePieces(end_, frame.pieces()));
   if (!Sabotaged(Saboteur::kNoFileSync) && !Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
     RETURN_IF_ERROR(file.Sync());
   }
-  last_checksum_ = frame.checksum;
-  end_ += frame.bytes.size();
+  last_checksum_ = frame.checksum();
+  end_ += frame.size();
   return absl::OkStatus();
 }
 

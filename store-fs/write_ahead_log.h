@@ -121,11 +121,10 @@ class WriteAheadLog {
   void Settle(Group& group);
   // Errors of Append; of a lack (IsLack) nothing was written.
   absl::Status Write(const Group& group);
-  // As SealFrame takes it.
-  static std::string PayloadOf(const Group& group);
+  static std::vector<PlacedFrame> FramesOf(const Group& group);
   absl::Status MakeRoom(uint64_t bytes);
-  [[nodiscard]] EncodedFrame NextFrame(std::string payload) const;
-  absl::Status Put(const EncodedFrame& frame);
+  [[nodiscard]] FrameHead NextHead() const;
+  absl::Status Put(const GatheredFrame& frame);
   absl::Status Switch();
   absl::Status AwaitOtherFile();
   absl::Status Begin(size_t file);

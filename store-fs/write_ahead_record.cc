@@ -11,16 +11,27 @@ constexpr uint64_t kVersion = 1;
 
 }  // namespace
 
-std::string EncodePlaced(std::string begun, const std::vector<PlacedFrame>& frames) {
-  size_t room = begun.size() + kBesideFrameBytes;
-  for (const PlacedFrame& placed : frames) room += placed.frame.size() + kBesideFrameBytes;
-  Encoder out(std::move(begun), room);
+PlacedPayload::PlacedPayload(const std::vector<PlacedFrame>& frames) {
+  std::vector<size_t> ends;  // in `beside_`, where each frame comes
+  ends.reserve(frames.size());
+  Encoder out;
   out.Number(kVersion).Number(frames.size());
   for (const PlacedFrame& placed : frames) {
     out.Text(placed.key->tenant.value()).Text(placed.key->session.value());
-    out.Number(placed.salt).Number(placed.offset).Text(placed.frame);
+    out.Number(placed.salt).Number(placed.offset).Number(placed.frame.size());
+    ends.push_back(out.size());
   }
-  return out.Take();
+  beside_ = out.Take();
+  size_ = beside_.size();
+  pieces_.reserve(2 * frames.size() + 1);
+  size_t begin = 0;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    pieces_.push_back(std::string_view(beside_).substr(begin, ends[i] - begin));
+    pieces_.push_back(frames[i].frame);
+    size_ += frames[i].frame.size();
+    begin = ends[i];
+  }
+  pieces_.push_back(std::string_view(beside_).substr(begin));
 }
 
 std::optional<std::vector<StoredFrame>> DecodePlaced(std::string_view payload) {

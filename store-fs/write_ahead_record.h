@@ -33,10 +33,24 @@ struct StoredFrame {
 // At most so many bytes beside each frame.
 inline constexpr size_t kBesideFrameBytes = 512;
 
-// Behind `begun`.
-std::string EncodePlaced(std::string begun, const std::vector<PlacedFrame>& frames);
+// The payload of such a write. The frames stay where they are, and must outlive it.
+class PlacedPayload {
+ public:
+  explicit PlacedPayload(const std::vector<PlacedFrame>& frames);
+  PlacedPayload(const PlacedPayload&) = delete;
+  PlacedPayload& operator=(const PlacedPayload&) = delete;
 
-// nullopt when `payload` is not what EncodePlaced wrote.
+  // Its bytes, one piece behind the other.
+  [[nodiscard]] const std::vector<std::string_view>& pieces() const { return pieces_; }
+  [[nodiscard]] size_t size() const { return size_; }
+
+ private:
+  std::string beside_;  // what stands before each frame
+  std::vector<std::string_view> pieces_;
+  size_t size_ = 0;
+};
+
+// nullopt when `payload` is not what a PlacedPayload holds.
 std::optional<std::vector<StoredFrame>> DecodePlaced(std::string_view payload);
 
 }  // namespace holdfast::fs

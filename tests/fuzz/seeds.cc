@@ -9,6 +9,7 @@
 #include "store-fs/write_ahead_record.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/golden.h"
+#include "tests/support/pieces.h"
 #include "tests/support/requests.h"
 
 #include "absl/strings/escaping.h"
@@ -82,9 +83,10 @@ void AddJournals(std::vector<Seed>& seeds) {
 
 void AddLogs(std::vector<Seed>& seeds) {
   const SessionKey key{.tenant = *TenantId::Parse("default"), .session = *SessionId::Parse("one")};
-  const std::string payload = fs::EncodePlaced(
-      "", {{.key = &key, .salt = 7, .offset = 128, .frame = "a frame"},
-           {.key = &key, .salt = 8, .offset = 192, .frame = std::string_view("\0\1\2", 3)}});
+  const fs::PlacedPayload placed(
+      {{.key = &key, .salt = 7, .offset = 128, .frame = "a frame"},
+       {.key = &key, .salt = 8, .offset = 192, .frame = std::string_view("\0\1\2", 3)}});
+  const std::string payload = test::Joined(placed.pieces());
   const fs::EncodedFrame start = fs::EncodeStart({.salt = 9, .number = 3});
   const fs::FrameHead head{.type = fs::FrameType::kPlaced,
                            .salt = 9,

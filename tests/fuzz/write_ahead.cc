@@ -4,6 +4,7 @@
 #include "store-fs/write_ahead_files.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/memory_files.h"
+#include "tests/support/pieces.h"
 
 #include <string>
 #include <vector>
@@ -50,7 +51,7 @@ void AsWrite(std::string_view payload) {
     placed.push_back(
         {.key = &stored.key, .salt = stored.salt, .offset = stored.offset, .frame = stored.frame});
   }
-  const std::string encoded = fs::EncodePlaced("", placed);
+  const std::string encoded = test::Joined(fs::PlacedPayload(placed).pieces());
   const auto again = fs::DecodePlaced(encoded);
   Require(again.has_value() && again->size() == placed.size(),
           "the frames of a write change when they are written back");

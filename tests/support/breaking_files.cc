@@ -1,6 +1,9 @@
 #include "tests/support/breaking_files.h"
 
 #include "session/status_macros.h"
+#include "tests/support/pieces.h"
+
+#include "absl/types/span.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +22,14 @@ class BreakingFile final : public fs::File {
   BreakingFile(std::unique_ptr<fs::File> file, const FileFault& fault, std::string path)
       : file_(std::move(file)), fault_(fault), path_(std::move(path)) {}
 
-  absl::Status Write(uint64_t offset, std::string_view bytes) override {
-    const absl::Status fault = fault_({"write", path_, bytes.size()});
-    if (fault.ok()) return file_->Write(offset, bytes);
+  absl::Status WritePieces(uint64_t offset, absl::Span<const std::string_view> pieces) override {
+    size_t size = 0;
+    for (const std::string_view piece : pieces) size += piece.size();
+    const absl::Status fault = fault_({"write", path_, size});
+    if (fault.ok()) return file_->WritePieces(offset, pieces);
     // Half of it has moved, up to the edge of a sector, as a real failure may leave it.
-    const uint64_t edge = (offset + bytes.size() / 2) / kSector * kSector;
+    const std::string bytes = Joined(pieces);
+    const uint64_t edge = (offset + size / 2) / kSector * kSector;
     if (edge > offset) file_->Write(offset, bytes.substr(0, edge - offset)).IgnoreError();
     return fault;
   }

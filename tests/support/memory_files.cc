@@ -2,6 +2,9 @@
 
 #include "session/digest.h"
 #include "session/status_macros.h"
+#include "tests/support/pieces.h"
+
+#include "absl/types/span.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -37,8 +40,9 @@ class MemoryFile final : public fs::File {
   MemoryFile(std::shared_ptr<Shared> shared, Node node, std::string path)
       : shared_(std::move(shared)), node_(std::move(node)), path_(std::move(path)) {}
 
-  absl::Status Write(uint64_t offset, std::string_view bytes) override {
+  absl::Status WritePieces(uint64_t offset, absl::Span<const std::string_view> pieces) override {
     RETURN_IF_ERROR(shared_->before("write", path_));
+    const std::string bytes = Joined(pieces);
     const absl::MutexLock lock(shared_->mutex.get());
     std::string& stored = node_->bytes;
     if (stored.size() < offset + bytes.size()) stored.resize(offset + bytes.size(), '\0');
