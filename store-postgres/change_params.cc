@@ -104,31 +104,28 @@ void PutLogRows(const Members& members, Params& params) {
   params.Named("p_audits").Ints(Each(members, [](const auto& m) {
     return Signed(HeadOf(m).last_audit) - (m.applied->audit ? 1 : 0);
   }));
-  std::vector<std::vector<LogRow>> rows;
+  std::vector<LogRows> rows;
   std::vector<int32_t> places;
   std::vector<int32_t> parts;
   std::vector<int64_t> messages;
   std::vector<std::optional<std::string_view>> acts;
-  std::vector<std::optional<std::string_view>> data;
-  const auto piece = [](const std::string& bytes) {
-    return bytes.empty() ? std::optional<std::string_view>() : bytes;
-  };
+  std::vector<absl::Span<const std::string_view>> messages_of_rows;
   rows.reserve(members.size());
   ForEach(members, [&](int32_t at, const DecidedChange& member) {
-    rows.push_back(LogRowsOf(member.change->key, *member.applied));
+    rows.emplace_back(member.change->key, *member.applied);
     int32_t part = 0;
-    for (const LogRow& row : rows.back()) {
+    for (const LogRow& row : rows.back().rows()) {
       places.push_back(at);
       parts.push_back(part++);
       messages.push_back(Signed(row.messages));
-      acts.push_back(piece(row.acts));
-      data.push_back(piece(row.message_data));
+      acts.push_back(row.acts.empty() ? std::optional<std::string_view>() : row.acts);
+      messages_of_rows.emplace_back(row.msgs);
     }
   });
   params.Named("p_row_members").Int4s(places).Named("p_row_parts").Int4s(parts);
   params.Named("p_row_messages").Ints(messages);
   params.Named("p_row_acts").NullableBytesArray(acts);
-  params.Named("p_row_msgs").NullableBytesArray(data);
+  params.Named("p_row_msgs").PiecesArray(messages_of_rows);
 }
 
 void PutSlots(const Members& members, Params& params) {

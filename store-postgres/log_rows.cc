@@ -30,87 +30,61 @@ std::string EncodeActs(const Applied& applied) {
   return Encoder().Number(out.size()).Raw(out.bytes()).Take();
 }
 
-// Fills one row after the other.
-class RowBuilder {
- public:
-  RowBuilder(const SessionKey& key, const Applied& applied)
-      : most_(kLogRowBytes - key.tenant.value().size() - key.session.value().size()),
-        messages_(applied.head.messages.value() - applied.messages.size()) {}
-
-  void AddActs(std::string_view acts) {
-    while (!acts.empty()) {
-      if (rows_.empty() || Room() == 0) Begin();
-      rows_.back().acts = acts.substr(0, Room());
-      acts.remove_prefix(rows_.back().acts.size());
-    }
-  }
-
-  void AddMessage(const RecordParts& record) {
-    const std::string begin = Encoder().Number(record.size()).Raw(record.head).Take();
-    if (rows_.empty() || Room() < kLeastPiece) Begin();
-    ++messages_;
-    Rest rest = {.begin = begin, .bytes = record.bytes};
-    Add(Piece::kBeginning, rest);
-    while (rest.size() > 0) {
-      Begin();
-      Add(Piece::kFurther, rest);
-    }
-  }
-
-  std::vector<LogRow> Take() { return std::move(rows_); }
-
- private:
-  enum class Piece : uint8_t { kBeginning, kFurther };
-
-  // What of a message is not in a row yet.
-  struct Rest {
-    std::string_view begin;
-    std::string_view bytes;
-
-    [[nodiscard]] size_t size() const { return begin.size() + bytes.size(); }
-    void MoveTo(std::string& data, size_t size) {
-      for (std::string_view* part : {&begin, &bytes}) {
-        const std::string_view moved = part->substr(0, size);
-        data += moved;
-        part->remove_prefix(moved.size());
-        size -= moved.size();
-      }
-    }
-  };
-
-  void Begin() { rows_.push_back({.messages = messages_}); }
-
-  [[nodiscard]] size_t Room() const {
-    const LogRow& row = rows_.back();
-    return most_ - std::min(most_, row.acts.size() + row.message_data.size());
-  }
-
-  // As much of a message's `rest` as has room.
-  void Add(Piece piece, Rest& rest) {
-    constexpr size_t kHeader = 2;
-    std::string& data = rows_.back().message_data;
-    size_t size = Room();
-    if (data.empty()) {
-      size = std::min(rest.size(), Room() - kHeader);
-      data.reserve(kHeader + size);
-      data += Encoder().Number(piece == Piece::kBeginning ? 0 : size).bytes();
-    }
-    rest.MoveTo(data, size);
-  }
-
-  const size_t most_;
-  uint64_t messages_;
-  std::vector<LogRow> rows_;
-};
-
 }  // namespace
 
-std::vector<LogRow> LogRowsOf(const SessionKey& key, const Applied& applied) {
-  RowBuilder rows(key, applied);
-  rows.AddActs(EncodeActs(applied));
-  for (const Message& message : applied.messages) rows.AddMessage(PartsOf(message));
-  return rows.Take();
+LogRows::LogRows(const SessionKey& key, const Applied& applied)
+    : most_(kLogRowBytes - key.tenant.value().size() - key.session.value().size()),
+      messages_(applied.head.messages.value() - applied.messages.size()) {
+  AddActs(EncodeActs(applied));
+  for (const Message& message : applied.messages) AddMessage(message);
 }
+
+void LogRows::AddActs(std::string_view acts) {
+  while (!acts.empty()) {
+    if (rows_.empty() || Room() == 0) Begin();
+    rows_.back().acts = acts.substr(0, Room());
+    acts.remove_prefix(rows_.back().acts.size());
+  }
+}
+
+void LogRows::AddMessage(const Message& message) {
+  const RecordParts record = PartsOf(message);
+  Rest rest = {.begin = Own(Encoder().Number(record.size()).Raw(record.head).Take()),
+               .bytes = record.bytes};
+  if (rows_.empty() || Room() < kLeastPiece) Begin();
+  ++messages_;
+  Add(Piece::kBeginning, rest);
+  while (rest.size() > 0) {
+    Begin();
+    Add(Piece::kFurther, rest);
+  }
+}
+
+void LogRows::Add(Piece piece, Rest& rest) {
+  constexpr size_t kHeader = 2;
+  LogRow& row = rows_.back();
+  size_t size = Room();
+  if (row.msgs.empty()) {
+    size = std::min(rest.size(), Room() - kHeader);
+    row.msgs.push_back(Own(Encoder().Number(piece == Piece::kBeginning ? 0 : size).Take()));
+    row.msgs_bytes += row.msgs.back().size();
+  }
+  for (std::string_view* part : {&rest.begin, &rest.bytes}) {
+    const std::string_view moved = part->substr(0, size);
+    if (moved.empty()) continue;
+    row.msgs.push_back(moved);
+    row.msgs_bytes += moved.size();
+    part->remove_prefix(moved.size());
+    size -= moved.size();
+  }
+}
+
+size_t LogRows::Room() const {
+  const LogRow& row = rows_.back();
+  return most_ - std::min(most_, row.acts.size() + row.msgs_bytes);
+}
+
+std::string_view LogRows::Own(std::string bytes) { return own_.emplace_back(std::move(bytes)); }
 
 std::optional<Acts> ReadActs(std::string_view pieces) {
   Decoder in(pieces);

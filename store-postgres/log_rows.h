@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,14 +44,50 @@ struct LogPlace {
 };
 
 struct LogRow {
-  uint64_t messages = 0;     // of its history that begin before it
-  std::string acts;          // a piece; empty: none
-  std::string message_data;  // the same
+  uint64_t messages = 0;               // of its history that begin before it
+  std::string acts;                    // a piece; empty: none
+  std::vector<std::string_view> msgs;  // the same, one view behind the other
+  size_t msgs_bytes = 0;               // of these
 };
 
 // The rows of a change, in the order of their parts. None for one that said nothing and added no
-// message.
-std::vector<LogRow> LogRowsOf(const SessionKey& key, const Applied& applied);
+// message. They have views of the change's messages, which must outlive them.
+class LogRows {
+ public:
+  LogRows(const SessionKey& key, const Applied& applied);
+  LogRows(LogRows&&) = default;
+  LogRows& operator=(LogRows&&) = default;
+  LogRows(const LogRows&) = delete;
+  LogRows& operator=(const LogRows&) = delete;
+  ~LogRows() = default;
+
+  [[nodiscard]] const std::vector<LogRow>& rows() const { return rows_; }
+
+ private:
+  // What of a message is not in a row yet.
+  struct Rest {
+    std::string_view begin;
+    std::string_view bytes;
+
+    [[nodiscard]] size_t size() const { return begin.size() + bytes.size(); }
+  };
+  enum class Piece : uint8_t { kBeginning, kFurther };
+
+  void AddActs(std::string_view acts);
+  void AddMessage(const Message& message);
+  // As much of a message's `rest` as has room.
+  void Add(Piece piece, Rest& rest);
+  void Begin() { rows_.push_back({.messages = messages_, .acts = {}, .msgs = {}}); }
+  // What the last row still takes.
+  [[nodiscard]] size_t Room() const;
+  // Keeps `bytes`, and answers a view of them.
+  std::string_view Own(std::string bytes);
+
+  size_t most_;
+  uint64_t messages_;  // of the history, so far
+  std::vector<LogRow> rows_;
+  std::deque<std::string> own_;  // what the views show beside messages
+};
 
 // What the pieces of a change say together; nullopt when they are not what was written.
 std::optional<Acts> ReadActs(std::string_view pieces);

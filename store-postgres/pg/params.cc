@@ -93,6 +93,22 @@ Params& Params::NullableBytesArray(const std::vector<std::optional<std::string_v
   return TextLike(kByteaArray, values);
 }
 
+Params& Params::PiecesArray(const std::vector<absl::Span<const std::string_view>>& values) {
+  const bool nulls = std::ranges::any_of(values, [](const auto& value) { return value.empty(); });
+  BeginArray(kByteaArray, values.size(), nulls ? Nulls::kSome : Nulls::kNone);
+  for (const absl::Span<const std::string_view> pieces : values) {
+    if (pieces.empty()) {
+      Word(kNullLength);
+      continue;
+    }
+    size_t size = 0;
+    for (const std::string_view piece : pieces) size += piece.size();
+    Word(static_cast<uint32_t>(size));
+    for (const std::string_view piece : pieces) bytes_.append(piece);
+  }
+  return End();
+}
+
 Params& Params::Ints(const std::vector<int64_t>& values) {
   BeginArray(kInt8Array, values.size(), Nulls::kNone);
   for (const int64_t value : values) {

@@ -9,6 +9,7 @@
 #define HOLDFAST_STORE_POSTGRES_PG_PARAMS_H_
 
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,8 @@ class Params {
   Params& NullableTexts(const std::vector<std::optional<std::string_view>>& values);
   Params& BytesArray(const std::vector<std::string_view>& values);
   Params& NullableBytesArray(const std::vector<std::optional<std::string_view>>& values);
+  // Of bytea: each element in pieces, one behind the other; one without pieces is null.
+  Params& PiecesArray(const std::vector<absl::Span<const std::string_view>>& values);
   Params& Ints(const std::vector<int64_t>& values);
   Params& NullableInts(const std::vector<std::optional<int64_t>>& values);
   Params& Int4s(const std::vector<int32_t>& values);

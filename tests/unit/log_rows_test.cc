@@ -4,8 +4,8 @@
 
 #include "session/codec/records.h"
 #include "session/limits.h"
+#include "tests/support/pieces.h"
 
-#include "absl/strings/str_cat.h"
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,11 +56,28 @@ Applied WithMessages(const std::vector<std::string>& texts) {
   return applied;
 }
 
+// A row as it is stored.
+struct Row {
+  uint64_t messages = 0;
+  std::string acts;
+  std::string msgs;
+};
+
+std::vector<Row> RowsOf(const SessionKey& key, const Applied& applied) {
+  const pg::LogRows written(key, applied);
+  std::vector<Row> rows;
+  for (const pg::LogRow& row : written.rows()) {
+    rows.push_back({.messages = row.messages, .acts = row.acts, .msgs = Joined(row.msgs)});
+    EXPECT_EQ(rows.back().msgs.size(), row.msgs_bytes);
+  }
+  return rows;
+}
+
 // Of a row of one change.
 pg::LogPlace At(size_t part) { return {.n = 7, .part = static_cast<int32_t>(part)}; }
 
 // What is read of the messages from number `first` on, beginning at the row that find_row names.
-std::vector<std::string> ReadFrom(const std::vector<pg::LogRow>& rows, uint64_t first) {
+std::vector<std::string> ReadFrom(const std::vector<Row>& rows, uint64_t first) {
   size_t begin = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].messages < first) begin = i;
@@ -68,8 +85,8 @@ std::vector<std::string> ReadFrom(const std::vector<pg::LogRow>& rows, uint64_t 
   pg::MessageReader reader;
   std::vector<std::string> texts;
   for (size_t i = begin; i < rows.size(); ++i) {
-    if (rows[i].message_data.empty()) continue;
-    EXPECT_TRUE(reader.Take(At(i), rows[i].messages, rows[i].message_data)) << "row " << i;
+    if (rows[i].msgs.empty()) continue;
+    EXPECT_TRUE(reader.Take(At(i), rows[i].messages, rows[i].msgs)) << "row " << i;
     while (const auto item = reader.Next()) {
       if (item->number < first) continue;
       const std::optional<Message> message = DecodeMessage(item->record);
@@ -99,9 +116,9 @@ TEST(LogRows, OfRandomChangesAreReadFromEachNumberOn) {
       event.name = "Written";
       event.payload["text"] = std::string(SomeSize(generator), 'e');
     }
-    const std::vector<pg::LogRow> rows = pg::LogRowsOf(key, applied);
-    for (const pg::LogRow& row : rows) {
-      EXPECT_LE(row.acts.size() + row.message_data.size(), Room(key));
+    const std::vector<Row> rows = RowsOf(key, applied);
+    for (const Row& row : rows) {
+      EXPECT_LE(row.acts.size() + row.msgs.size(), Room(key));
     }
     for (size_t skipped = 0; skipped < texts.size(); ++skipped) {
       const std::vector<std::string> rest(texts.begin() + static_cast<ptrdiff_t>(skipped),
@@ -124,8 +141,8 @@ TEST(LogRows, AreAsFewAsTheBytesNeed) {
   const SessionKey key = KeyOf(7, 36);
   const auto rows_of = [&](const std::vector<std::string>& texts) {
     size_t bytes = 0;
-    const std::vector<pg::LogRow> rows = pg::LogRowsOf(key, WithMessages(texts));
-    for (const pg::LogRow& row : rows) bytes += row.message_data.size();
+    const std::vector<Row> rows = RowsOf(key, WithMessages(texts));
+    for (const Row& row : rows) bytes += row.msgs.size();
     EXPECT_LE(rows.size(), bytes / (Room(key) - 64) + 1);
     return rows.size();
   };
@@ -137,16 +154,16 @@ TEST(LogRows, AreAsFewAsTheBytesNeed) {
 }
 
 TEST(LogRows, AChangeThatSaysNothingHasNone) {
-  EXPECT_TRUE(pg::LogRowsOf(KeyOf(7, 36), Applied()).empty());
+  EXPECT_TRUE(RowsOf(KeyOf(7, 36), Applied()).empty());
 }
 
 // What a row is taken behind must be the one before it.
 TEST(LogRows, RowsThatDoNotFollowEachOtherAreNotRead) {
-  const std::vector<pg::LogRow> rows =
-      pg::LogRowsOf(KeyOf(7, 36), WithMessages({std::string(9000, 'x'), "last"}));
+  const std::vector<Row> rows =
+      RowsOf(KeyOf(7, 36), WithMessages({std::string(9000, 'x'), "last"}));
   ASSERT_GT(rows.size(), 3U);
   const auto take = [&](pg::MessageReader& reader, size_t row) {
-    return reader.Take(At(row), rows[row].messages, rows[row].message_data);
+    return reader.Take(At(row), rows[row].messages, rows[row].msgs);
   };
   pg::MessageReader gap;
   EXPECT_TRUE(take(gap, 0));
@@ -163,7 +180,7 @@ TEST(LogRows, RowsThatDoNotFollowEachOtherAreNotRead) {
 TEST(LogRows, PiecesThatDoNotFollowEachOtherAreNotRead) {
   Applied applied;
   applied.events.emplace_back().payload["text"] = std::string(9000, 'e');
-  const std::vector<pg::LogRow> rows = pg::LogRowsOf(KeyOf(7, 36), applied);
+  const std::vector<Row> rows = RowsOf(KeyOf(7, 36), applied);
   ASSERT_GT(rows.size(), 3U);
   pg::ActsReader gap;
   EXPECT_TRUE(gap.Take(At(0), rows[0].acts));
@@ -180,7 +197,7 @@ TEST(LogRows, WhatAChangeSaidIsReadWhole) {
   applied.receipt.token = "hf1.secret";
   applied.request = RequestStamp{};
   applied.request->id = *RequestId::Parse("11111111-1111-4111-8111-111111111111");
-  const std::vector<pg::LogRow> rows = pg::LogRowsOf(KeyOf(7, 36), applied);
+  const std::vector<Row> rows = RowsOf(KeyOf(7, 36), applied);
   ASSERT_EQ(rows.size(), 1U);
   const auto acts = pg::ReadActs(rows[0].acts);
   ASSERT_TRUE(acts && acts->audit && acts->request);

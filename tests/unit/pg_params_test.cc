@@ -91,6 +91,10 @@ TEST(PgParams, ElementsOfArraysMayBeNull) {
             "00000001"
             "61"
             "ffffffff");
+  const std::vector<std::string_view> pieces = {"a", "", "bc"};
+  EXPECT_EQ(Hex(Params().PiecesArray({pieces, {}})),
+            Hex(Params().NullableBytesArray({"abc", std::nullopt})));
+  EXPECT_EQ(Hex(Params().PiecesArray({pieces})), Hex(Params().BytesArray({"abc"})));
   // Nothing is null here, so nothing says that something may be.
   EXPECT_EQ(Hex(Params().NullableTexts({"a"})).substr(8, 8), "00000000");
 }
