@@ -25,9 +25,9 @@ constexpr size_t kPayloadBytes = 8 * 1024;
 // What is copied together with them: heads, and what the change says.
 constexpr double kBeside = 0.2;
 
-// Into the parsed request. Over files into the session's frame and the write-ahead log's; over
-// PostgreSQL into rows, the statement's parameters and the buffer of libpq.
-constexpr int Copies(StoreKind store) { return store == StoreKind::kFiles ? 3 : 4; }
+// Into the parsed request. Over files into the session's frame; over PostgreSQL into the
+// statement's parameters and the buffer of libpq.
+constexpr int Copies(StoreKind store) { return store == StoreKind::kFiles ? 2 : 3; }
 
 class PayloadCopies : public ::testing::TestWithParam<StoreKind> {
  protected:
