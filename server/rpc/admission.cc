@@ -6,7 +6,7 @@
 
 namespace holdfast {
 
-absl::Status Overloaded(const char* what) {
+Refusal Overloaded(const char* what) {
   return Refusal(Reason::kOverloaded, "the server is busy: try again a little later")
       .With("field", what)
       .RetryAfter(kOverloadRetry);

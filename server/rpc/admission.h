@@ -2,6 +2,8 @@
 #ifndef HOLDFAST_SERVER_RPC_ADMISSION_H_
 #define HOLDFAST_SERVER_RPC_ADMISSION_H_
 
+#include "session/refusal.h"
+
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -91,7 +93,7 @@ class Admission {
 };
 
 // OVERLOADED: `what` is exhausted for the moment.
-absl::Status Overloaded(const char* what);
+Refusal Overloaded(const char* what);
 
 }  // namespace holdfast
 

@@ -136,11 +136,10 @@ void Call::ReadTrace() {
   }
   // A session remembers only a trace that the caller knows or that is recorded; log line and
   // refusal always have one.
-  facts_.trace_id =
-      parent ? parent->trace_id : absl::BytesToHexString(edge_.random.Bytes(kTraceIdBytes));
+  const std::string ids = absl::BytesToHexString(edge_.random.Bytes(kTraceIdBytes + kSpanIdBytes));
+  facts_.trace_id = parent ? parent->trace_id : ids.substr(0, 2 * kTraceIdBytes);
   if (edge_.tracer != nullptr) BeginSpan(std::move(parent));
-  span_id_ = span_ != nullptr ? span_->span().span_id
-                              : absl::BytesToHexString(edge_.random.Bytes(kSpanIdBytes));
+  span_id_ = span_ != nullptr ? span_->span().span_id : ids.substr(2 * kTraceIdBytes);
   if (span_ == nullptr) return;
   caller_.trace = {.id = facts_.trace_id, .sampled = true};
   if (caller_.span_id.empty()) caller_.span_id = span_id_;
@@ -209,10 +208,9 @@ void Call::ProlongDefaultDeadline(absl::Duration by) {
   if (default_deadline_) deadline_ += by;
 }
 
-void Call::SetPushback(const absl::Status& status) {
-  if (status.ok() || !edge_.admission.stopped()) return;
-  const auto delay = RefusalOf(status).retry_after();
-  if (!delay) return;
+void Call::SetPushback(const Refusal& refusal) {
+  const auto delay = refusal.retry_after();
+  if (!delay || !edge_.admission.stopped()) return;
   context_.AddTrailingMetadata(kRetryPushback, std::to_string(absl::ToInt64Milliseconds(*delay)));
 }
 
@@ -239,7 +237,9 @@ absl::Status Call::RunAlone(bool in_doubt, absl::FunctionRef<absl::Status()> wor
 }
 
 grpc::Status Call::End(const absl::Status& status) {
-  const ReasonRow* const refused = status.ok() ? nullptr : &RowOf(RefusalOf(status).reason());
+  std::optional<Refusal> refusal;
+  if (!status.ok()) refusal = RefusalOf(status);
+  const ReasonRow* const refused = refusal ? &RowOf(refusal->reason()) : nullptr;
   const absl::Duration took = edge_.clock.SinceBoot() - entered_;
   Count(refused, took);
   edge_.log.Call({.method = method_.name(),
@@ -250,9 +250,10 @@ grpc::Status Call::End(const absl::Status& status) {
                   .trace_id = facts_.trace_id,
                   .span_id = span_id_});
   if (span_ != nullptr) std::move(*span_).End(status, facts_.session);
-  SetPushback(status);
   CountIfReset();
-  return ToGrpcStatus(status, facts_);
+  if (!refusal) return grpc::Status::OK;
+  SetPushback(*refusal);
+  return ToGrpcStatus(*refusal, facts_);
 }
 
 grpc::ServerUnaryReactor* RunUnary(Edge& edge, grpc::CallbackServerContext* context, CallInfo info,

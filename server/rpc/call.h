@@ -21,6 +21,7 @@
 #include "session/commands.h"
 #include "session/limits.h"
 #include "session/reasons.h"
+#include "session/refusal.h"
 #include "session/secret_scan.h"
 #include "session/store_meter.h"
 
@@ -156,7 +157,7 @@ class Call {
   // past its deadline too, which is no fault of the client.
   void CountIfReset() const;
   // What gRPC's own retries go by, for they do not read RetryInfo.
-  void SetPushback(const absl::Status& status);
+  void SetPushback(const Refusal& refusal);
 
   Edge& edge_;
   grpc::CallbackServerContext& context_;

@@ -30,7 +30,7 @@ HealthService::Subject HealthService::SubjectOf(const Bytes& request) const {
   }
   Received<grpc::health::v1::HealthCheckRequest> received;
   if (const absl::Status parsed = received.Parse(request, kMiB); !parsed.ok()) {
-    return {.status = ToGrpcStatus(parsed, {})};
+    return {.status = ToGrpcStatus(RefusalOf(parsed), {})};
   }
   const std::string& name = (*received).service();
   if (name == kLiveness) return {.subject = HealthSubject::kLiveness};

@@ -116,7 +116,7 @@ class Reactor final : public grpc::ServerBidiReactor<Bytes, Bytes>, public OpenS
 
   void End(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Enter(State::kEnded);
-    Finish(ToGrpcStatus(status, {}));
+    Finish(status.ok() ? grpc::Status::OK : ToGrpcStatus(RefusalOf(status), {}));
   }
 
   // A stream that is given up before anything was asked on it.

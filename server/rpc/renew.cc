@@ -53,9 +53,12 @@ void WriteMarks(const std::vector<CancelMark>& marks, size_t& room, pb::LeaseRen
 
 void WriteResult(const absl::StatusOr<Renewed>& renewed, const CallFacts& call, size_t& room,
                  pb::LeaseRenewalResult& out) {
-  *out.mutable_status() =
-      ToRpcStatus(renewed.status(), {.trace_id = call.trace_id, .session = out.session_id()});
-  if (!renewed.ok()) return;
+  google::rpc::Status& status = *out.mutable_status();
+  if (!renewed.ok()) {
+    status = ToRpcStatus(RefusalOf(renewed.status()),
+                         {.trace_id = call.trace_id, .session = out.session_id()});
+    return;
+  }
   *out.mutable_expires_in() = ToWire(renewed->expires_in);
   out.set_revision(renewed->revision.value());
   WriteMarks(renewed->marks, room, out);

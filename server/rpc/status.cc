@@ -3,7 +3,6 @@
 #include "server/rpc/convert_fields.h"
 #include "session/limits.h"
 #include "session/reasons.h"
-#include "session/refusal.h"
 #include "session/saboteur.h"
 
 #include "absl/time/time.h"
@@ -102,10 +101,8 @@ void AddFitting(const Refusal& refusal, const ReasonRow& row, const CallFacts& c
 
 }  // namespace
 
-google::rpc::Status ToRpcStatus(const absl::Status& status, const CallFacts& call) {
+google::rpc::Status ToRpcStatus(const Refusal& refusal, const CallFacts& call) {
   google::rpc::Status out;
-  if (status.ok()) return out;
-  const Refusal refusal = RefusalOf(status);
   const ReasonRow& row = RowOf(refusal.reason());
   out.set_code(static_cast<int>(row.status));
   out.set_message(Clip(refusal.message()));
@@ -122,9 +119,8 @@ google::rpc::Status ToRpcStatus(const absl::Status& status, const CallFacts& cal
   return out;
 }
 
-grpc::Status ToGrpcStatus(const absl::Status& status, const CallFacts& call) {
-  if (status.ok()) return grpc::Status::OK;
-  const google::rpc::Status details = ToRpcStatus(status, call);
+grpc::Status ToGrpcStatus(const Refusal& refusal, const CallFacts& call) {
+  const google::rpc::Status details = ToRpcStatus(refusal, call);
   return {static_cast<grpc::StatusCode>(details.code()), details.message(),
           details.SerializeAsString()};
 }

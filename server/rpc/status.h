@@ -2,7 +2,8 @@
 #ifndef HOLDFAST_SERVER_RPC_STATUS_H_
 #define HOLDFAST_SERVER_RPC_STATUS_H_
 
-#include "absl/status/status.h"
+#include "session/refusal.h"
+
 #include <grpcpp/support/status.h>
 
 #include <google/rpc/status.pb.h>
@@ -16,13 +17,12 @@ struct CallFacts {
   std::string session;   // for ResourceInfo; empty when the call names none
 };
 
-// The refusal in `status` as google.rpc.Status: ErrorInfo first, then RetryInfo, BadRequest,
-// ResourceInfo, PreconditionFailure or QuotaFailure where they fit, then RequestInfo. OK has no
-// details. A status that is no refusal is INTERNAL, without its text.
-google::rpc::Status ToRpcStatus(const absl::Status& status, const CallFacts& call);
+// The refusal as google.rpc.Status: ErrorInfo first, then RetryInfo, BadRequest, ResourceInfo,
+// PreconditionFailure or QuotaFailure where they fit, then RequestInfo.
+google::rpc::Status ToRpcStatus(const Refusal& refusal, const CallFacts& call);
 
 // The same as the status of a call, with the details in its trailer.
-grpc::Status ToGrpcStatus(const absl::Status& status, const CallFacts& call);
+grpc::Status ToGrpcStatus(const Refusal& refusal, const CallFacts& call);
 
 }  // namespace holdfast
 
