@@ -22,8 +22,9 @@ using Stub = WireClient::Stub;
 
 constexpr int kCommits = 64;
 constexpr size_t kPayloadBytes = 8 * 1024;
-// What is copied together with them: heads, and what the change says.
-constexpr double kBeside = 0.2;
+// What is copied together with them: heads, what the change says, and what libpq moves within its
+// buffer when it has sent the first part of a statement.
+constexpr double kBeside = 0.3;
 
 // Into the parsed request. Over files into the session's frame; over PostgreSQL into the
 // statement's parameters and the buffer of libpq.
