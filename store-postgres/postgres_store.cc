@@ -137,8 +137,9 @@ class PostgresStore final : public SessionStore {
     if (!connection.ok()) {
       return StoreUnavailable(std::string(connection.status().message()), Fate::kNoEffect);
     }
+    const absl::Duration asked = database_.clock.SinceBoot();
     ASSIGN_OR_RETURN(Greeting greeting, Greet(**connection));
-    store_clock_.Set(greeting.now);
+    store_clock_.Set(greeting.now, asked);
     opened_on_ = (*connection)->timeline();
     identity_ = std::move(greeting.identity);
     warnings_ = std::move(greeting.warnings);
@@ -278,9 +279,10 @@ class PostgresStore final : public SessionStore {
 
   // A later connection must lead to the store that Init found.
   absl::Status GreetAgain(Connection& connection) {
+    const absl::Duration asked = database_.clock.SinceBoot();
     ASSIGN_OR_RETURN(const Greeting greeting, Greet(connection));
     RETURN_IF_ERROR(CheckSame(identity_, greeting.identity));
-    store_clock_.Set(greeting.now);
+    store_clock_.Set(greeting.now, asked);
     return OpenAfterFailover(connection);
   }
 

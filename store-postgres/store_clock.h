@@ -11,6 +11,9 @@
 
 namespace holdfast::pg {
 
+// How long the database may take to say what time it is.
+inline constexpr absl::Duration kAnswerMost = absl::Seconds(1);
+
 // How long replies and grants are kept is the same for every server, so it goes by the one clock
 // that they share. Asked with each new connection; in between it goes on with the time since boot,
 // which nobody sets. Any thread may call.
@@ -19,8 +22,14 @@ class StoreClock {
   // `clock` outlives it.
   explicit StoreClock(const Clock& clock) : clock_(clock) {}
 
-  // It is `now` at the database.
-  void Set(absl::Time now) { booted_at_ = absl::ToUnixMicros(now - clock_.SinceBoot()); }
+  // It was `now` at the database, which was asked `asked` after the boot. An answer that took
+  // longer than kAnswerMost says too little, for the process or the network may have stood still:
+  // only the first one is taken all the same.
+  void Set(absl::Time now, absl::Duration asked) {
+    const absl::Duration answered = clock_.SinceBoot();
+    if (booted_at_ != 0 && answered - asked > kAnswerMost) return;
+    booted_at_ = absl::ToUnixMicros(now - answered);
+  }
   // As exact as a record keeps it.
   [[nodiscard]] absl::Time Now() const {
     return absl::FromUnixMicros(

@@ -25,13 +25,12 @@ class FakeClock final : public Clock {
     return since_boot_;
   }
 
-  // Lets `passed` pass on both clocks, and on whatever else moves with them.
+  // Lets `passed` pass on both clocks, and on whatever else moves with them: nobody reads the one
+  // before and the other after.
   void Advance(absl::Duration passed) {
-    {
-      const absl::MutexLock lock(&mutex_);
-      wall_ += passed;
-      since_boot_ += passed;
-    }
+    const absl::MutexLock lock(&mutex_);
+    wall_ += passed;
+    since_boot_ += passed;
     if (moves_along_) moves_along_(passed);
   }
   // Called with each advance: for a clock that is not in this process. Set before any.
