@@ -22,6 +22,7 @@
 #include "absl/synchronization/notification.h"
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -240,6 +241,7 @@ TEST(WorkerPool, BeginsNothingWhileTheCoreIsWanted) {
 TEST(WorkerPool, TakesBackOneAfterTheOther) {
   constexpr size_t kWorkers = 8;
   absl::Notification synced;
+  std::atomic<uint64_t> all_awake = 0;  // steps of the pool when each wants its core again
   absl::Mutex mutex;
   std::vector<size_t> on_core;  // as each saw it that came back
   {
@@ -253,6 +255,8 @@ TEST(WorkerPool, TakesBackOneAfterTheOther) {
           const OffCore waiting(OffCore::Back::kInTurn);
           synced.WaitForNotification();
         }
+        EXPECT_TRUE(
+            testing::WaitUntil([&] { return pool.CurrentActivity().steps >= all_awake.load(); }));
         const absl::MutexLock lock(&mutex);
         on_core.push_back(pool.CurrentLoad().on_core);
       }));
@@ -261,6 +265,7 @@ TEST(WorkerPool, TakesBackOneAfterTheOther) {
       const WorkerPool::Load load = pool.CurrentLoad();
       return load.busy == kWorkers && load.on_core == 0;
     }));
+    all_awake = pool.CurrentActivity().steps + kWorkers;
     synced.Notify();
   }
   EXPECT_EQ(on_core, std::vector<size_t>(kWorkers, 1));
