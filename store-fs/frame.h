@@ -82,6 +82,7 @@ class GatheredFrame {
                 uint64_t offset);
   GatheredFrame(const GatheredFrame&) = delete;
   GatheredFrame& operator=(const GatheredFrame&) = delete;
+  ~GatheredFrame() = default;
 
   // The bytes of the frame, one piece behind the other.
   [[nodiscard]] const std::vector<std::string_view>& pieces() const { return pieces_; }

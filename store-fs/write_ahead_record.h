@@ -39,6 +39,7 @@ class PlacedPayload {
   explicit PlacedPayload(const std::vector<PlacedFrame>& frames);
   PlacedPayload(const PlacedPayload&) = delete;
   PlacedPayload& operator=(const PlacedPayload&) = delete;
+  ~PlacedPayload() = default;
 
   // Its bytes, one piece behind the other.
   [[nodiscard]] const std::vector<std::string_view>& pieces() const { return pieces_; }
