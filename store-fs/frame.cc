@@ -75,8 +75,8 @@ class ZeroPieces {
   }
 
   uint64_t offset_;
-  bool begun_ = false;  // the piece at the offset
-  bool zero_ = true;    // what is known of it
+  bool begun_ = false;  // the piece at the offset has bytes
+  bool zero_ = true;    // they are all zeros
   uint32_t count_ = 0;
 };
 

@@ -25,8 +25,8 @@ class FakeClock final : public Clock {
     return since_boot_;
   }
 
-  // Lets `passed` pass on both clocks, and on whatever else moves with them: nobody reads the one
-  // before and the other after.
+  // Lets `passed` pass on both clocks, and on whatever else moves with them. A read meanwhile waits
+  // until all of them have moved.
   void Advance(absl::Duration passed) {
     const absl::MutexLock lock(&mutex_);
     wall_ += passed;
