@@ -18,7 +18,7 @@ import urllib.request
 
 from programs import CONVERSATION, ROOT, Failed, Folder, Postgres, done, expect, run, wait_for
 from rules import binds, source_of
-from tools import copy_into, example_variables, load, read
+from tools import copy_into, example_variables, install, load, read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SERVERS = {"holdfast-a": 1, "holdfast-b": 2}  # service -> number of its network
@@ -34,6 +34,7 @@ ACCESS = "local all all trust\nhost all all all scram-sha-256\n"
 def check(build):
     """In namespaces of its own: this program once more."""
     done([os.path.join(ROOT, "scripts", "deps"), "metrics"], seconds=600)
+    install(build)  # inside there is no network to download it by
     again = [sys.executable, os.path.join(HERE, "run.py"), "InNamespaces", build]
     rights = [] if os.geteuid() == 0 else ["sudo"]
     command = [*rights, "unshare", "--net", "--mount", "--propagation", "private", *again]
@@ -46,6 +47,7 @@ class Place:
 
     def __init__(self, build, folder, stack):
         self.folder, self.stack = folder, stack
+        self.copies = {}  # of a file -> its copy
         self.found = load(build, example_variables())["services"]
         self.programs = os.path.join(folder, "bin")
         os.mkdir(self.programs)
@@ -53,8 +55,14 @@ class Place:
             shutil.copy(os.path.join(build, "bin", name), self.programs)
 
     def file(self, service, target):
-        """A copy of what the service sees at `target`."""
-        copy = copy_into(self.folder, source_of(self.found[service], target))
+        """A copy of what the service sees at `target`; made once, for a server may be reading it."""
+        source = source_of(self.found[service], target)
+        if source not in self.copies:
+            self.copies[source] = self.copied(source, target)
+        return self.copies[source]
+
+    def copied(self, source, target):
+        copy = copy_into(self.folder, source)
         if target.endswith("/holdfastd.yaml"):
             told = read(copy)
             expect(EVERY in told, f"{copy} does not listen as it is expected to")
