@@ -66,7 +66,7 @@ std::string WordsOf(const CLI::App& command) {
   for (const CLI::App* level = &command; level != nullptr; level = level->get_parent()) {
     for (const CLI::Option* option : level->get_options()) {
       const std::string name = option->get_name();
-      if (name.rfind("--", 0) == 0 && words.find(name + " ") == std::string::npos) {
+      if (name.starts_with("--") && words.find(name + " ") == std::string::npos) {
         absl::StrAppend(&words, name, " ");
       }
     }
@@ -95,7 +95,7 @@ void NoteValues(const CLI::App& command, Script& script) {
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
     const bool takes_a_value = option->get_items_expected_max() > 0;
-    if (name.rfind("--", 0) == 0 && takes_a_value) script.values[name] = ValuesOf(name);
+    if (name.starts_with("--") && takes_a_value) script.values[name] = ValuesOf(name);
   }
 }
 

@@ -140,7 +140,7 @@ std::string Line(const Failure& failure) {
     absl::StrAppend(&line, separator, name, "=", value);
     separator = ", ";
   }
-  if (!failure.metadata.empty()) line += "]";
+  if (!failure.metadata.empty()) line += ']';
   absl::StrAppend(&line, "; next: ", std::string(explanation.next));
   if (failure.retry_after) {
     absl::StrAppend(&line, ", in ", ShortDuration(*failure.retry_after));

@@ -31,7 +31,7 @@ struct Place {
        : (place).message.GetReflection()->Get##Type((place).message, (place).field))
 
 ordered_json Text(const Place& place) {
-  const std::string text = HOLDFAST_GET(place, String);
+  std::string text = HOLDFAST_GET(place, String);
   if (place.field->type() == FieldDescriptor::TYPE_BYTES) return absl::Base64Escape(text);
   return text;
 }

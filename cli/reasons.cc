@@ -94,8 +94,7 @@ constexpr Explanation kUnknown{"", "the server refused",
 }  // namespace
 
 const Explanation& ExplanationOf(std::string_view reason) {
-  const auto* found = std::find_if(kExplanations.begin(), kExplanations.end(),
-                                   [&](const Explanation& row) { return row.reason == reason; });
+  const auto* found = std::ranges::find(kExplanations, reason, &Explanation::reason);
   return found == kExplanations.end() ? kUnknown : *found;
 }
 

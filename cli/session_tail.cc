@@ -52,7 +52,7 @@ void WriteEvent(const Invocation& invocation, const v1::WatchSessionResponse& me
   if (invocation.json()) {
     nlohmann::ordered_json object = ToJson(event);
     object["cursor"] = message.cursor();
-    invocation.out << object.dump() << std::endl;
+    invocation.out << object.dump() << '\n' << std::flush;
     return;
   }
   std::string line = absl::StrCat(event.seq(), "  ", ShortTime(event.time()), "  ", event.name(),
@@ -60,7 +60,7 @@ void WriteEvent(const Invocation& invocation, const v1::WatchSessionResponse& me
   const std::map<std::string, std::string> sorted(event.payload().begin(), event.payload().end());
   for (const auto& [name, value] : sorted) absl::StrAppend(&line, " ", name, "=", value);
   if (!event.trace_id().empty()) absl::StrAppend(&line, " trace=", event.trace_id());
-  invocation.out << Printable(line) << std::endl;
+  invocation.out << Printable(line) << '\n' << std::flush;
 }
 
 // One tail, over any number of streams. For one thread.
@@ -165,7 +165,8 @@ ExitCode RunTail(const Invocation& invocation, const RetryPolicy& policy,
   status = FollowAll(tail, connection, policy, current, interrupt);
   const bool ended_early = interrupt.came() || !status.ok();
   if (ended_early && !invocation.json() && !tail.cursor().empty()) {
-    invocation.err << "to go on behind the last line: --cursor " << tail.cursor() << std::endl;
+    invocation.err << "to go on behind the last line: --cursor " << tail.cursor() << '\n'
+                   << std::flush;
   }
   return status.ok() ? kDone : Refuse(invocation, status);
 }

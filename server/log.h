@@ -67,6 +67,7 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
   // Writes the counts that are left.
+  // NOLINTNEXTLINE(bugprone-exception-escape): a sink that throws here ends the process
   ~Log() { WriteCounts(Counts::kAll); }
 
   void Info(std::string_view message, std::initializer_list<LogField> fields);

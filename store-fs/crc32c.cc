@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#if defined(__x86_64__)
+#ifdef __x86_64__
 #include <nmmintrin.h>
 #endif
 
@@ -32,7 +32,7 @@ uint32_t ByTable(uint32_t crc, std::string_view bytes) {
   return crc;
 }
 
-#if defined(__x86_64__)
+#ifdef __x86_64__
 __attribute__((target("sse4.2"))) uint32_t ByInstruction(uint32_t crc, std::string_view bytes) {
   uint64_t wide = crc;
   while (bytes.size() >= sizeof(uint64_t)) {
@@ -50,7 +50,7 @@ __attribute__((target("sse4.2"))) uint32_t ByInstruction(uint32_t crc, std::stri
 }  // namespace
 
 uint32_t Crc32c(std::string_view bytes, uint32_t before) {
-#if defined(__x86_64__)
+#ifdef __x86_64__
   static const bool kHasInstruction = __builtin_cpu_supports("sse4.2");
   if (kHasInstruction) return ~ByInstruction(~before, bytes);
 #endif

@@ -18,7 +18,7 @@ bool Matches(const ListQuery& query, const SessionRow& row) {
 
 // Takes rows from `it` on until the page is full; true when the end was reached.
 template <typename Iterator, typename RowAt>
-bool Fill(Iterator it, Iterator end, const ListQuery& query, RowAt row_at, ListPage& page) {
+bool Fill(Iterator it, const Iterator& end, const ListQuery& query, RowAt row_at, ListPage& page) {
   for (; it != end; ++it) {
     const SessionRow& row = row_at(it);
     if (!Matches(query, row)) continue;
@@ -169,14 +169,15 @@ ListPage Listing::Page(const ListQuery& query) const {
   const Tenant& tenant = found->second;
   if (query.project_root.empty()) {
     FillFrom(
-        tenant.rows, query, after, [](auto it) -> const SessionRow& { return it->second; }, page);
+        tenant.rows, query, after, [](const auto& it) -> const SessionRow& { return it->second; },
+        page);
     return page;
   }
   const auto project = tenant.by_project.find(query.project_root);
   if (project == tenant.by_project.end()) return page;
   FillFrom(
       project->second, query, after,
-      [&](auto it) -> const SessionRow& { return tenant.rows.at(*it); }, page);
+      [&](const auto& it) -> const SessionRow& { return tenant.rows.at(*it); }, page);
   return page;
 }
 

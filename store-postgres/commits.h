@@ -39,6 +39,7 @@ namespace holdfast::pg {
 class Commits {
  public:
   // All outlive it. `group`: as Committer's.
+  // NOLINTNEXTLINE(readability-function-size): the parts of a store that a commit meets
   Commits(const Database& database, HeadCache& heads, Uploads& uploads, Retention& retention,
           EventBell& bell, Notifier& notifier, size_t group)
       : database_(database),

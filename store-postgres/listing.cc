@@ -107,6 +107,7 @@ Params ParamsFor(const ListQuery& query) {
     params.Time(query.descending ? absl::InfiniteFuture() : absl::InfinitePast()).Text("");
   }
   std::vector<int32_t> lifecycles;
+  lifecycles.reserve(query.lifecycles.size());
   for (const Lifecycle lifecycle : query.lifecycles) {
     lifecycles.push_back(static_cast<int32_t>(lifecycle));
   }

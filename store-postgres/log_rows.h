@@ -55,8 +55,8 @@ struct LogRow {
 class LogRows {
  public:
   LogRows(const SessionKey& key, const Applied& applied);
-  LogRows(LogRows&&) = default;
-  LogRows& operator=(LogRows&&) = default;
+  LogRows(LogRows&&) noexcept = default;
+  LogRows& operator=(LogRows&&) noexcept = default;
   LogRows(const LogRows&) = delete;
   LogRows& operator=(const LogRows&) = delete;
   ~LogRows() = default;

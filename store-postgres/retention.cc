@@ -113,7 +113,7 @@ std::optional<Retention::Due> Retention::Take() {
   mutex_.Await(absl::Condition(this, &Retention::HasWork));
   if (stopping_) return std::nullopt;
   const auto first = due_.begin();
-  const Due due = *first;
+  Due due = *first;
   due_.erase(first);
   return due;
 }

@@ -193,7 +193,7 @@ void TakeEscape(std::string_view& rest, std::string& out) {
   }
   uint32_t code = FourHexDigits(rest);
   rest.remove_prefix(4);
-  if (IsHighSurrogate(code) && rest.substr(0, 2) == "\\u" &&
+  if (IsHighSurrogate(code) && rest.starts_with("\\u") &&
       IsLowSurrogate(FourHexDigits(rest.substr(2)))) {
     code = 0x10000 + ((code - 0xD800) << 10) + (FourHexDigits(rest.substr(2)) - 0xDC00);
     rest.remove_prefix(6);

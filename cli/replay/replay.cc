@@ -52,7 +52,7 @@ class Troubles final {
 
  private:
   void Show(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (lines_++ < kMostLinesShown) err_ << Printable(line) << std::endl;
+    if (lines_++ < kMostLinesShown) err_ << Printable(line) << '\n' << std::flush;
   }
 
   absl::Mutex mutex_;
@@ -67,6 +67,7 @@ void ForEach(const std::vector<ReplayTask>& tasks, int threads,
   std::atomic<size_t> next = 0;
   std::vector<std::jthread> pool;
   const size_t wanted = std::min(tasks.size(), static_cast<size_t>(threads));
+  pool.reserve(wanted);
   for (size_t i = 0; i < wanted; ++i) {
     pool.emplace_back([&] {
       for (size_t at = next++; at < tasks.size(); at = next++) work(tasks[at]);
@@ -172,7 +173,7 @@ std::vector<ReplayTask> TasksOf(const std::vector<Conversation>& conversations,
 bool AreSessionIds(const std::vector<ReplayTask>& tasks, std::string& wrong) {
   for (const ReplayTask& task : tasks) {
     const std::string& id = task.session_id;
-    if (id.size() <= kLongestSessionId && std::all_of(id.begin(), id.end(), IsSessionIdChar)) {
+    if (id.size() <= kLongestSessionId && std::ranges::all_of(id, IsSessionIdChar)) {
       continue;
     }
     wrong = id;
@@ -195,7 +196,7 @@ ExitCode Replay(const Invocation& invocation, const ReplayOptions& options,
     invocation.err << "holdfast: " << options.log << ": cannot be written\n";
     return kUsage;
   }
-  if (!invocation.json()) invocation.out << "run " << name << std::endl;
+  if (!invocation.json()) invocation.out << "run " << name << '\n' << std::flush;
 
   const Connection connection(invocation.address);
   const Caller caller({.patience = options.patience}, MachineClock());

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 
 #include <algorithm>
+#include <functional>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <optional>
@@ -93,7 +94,7 @@ size_t UnbegunBytes::CloseHeaviest(size_t bytes) {
       heaviest.emplace_back(traffic.unbegun, cookie);
     }
   }
-  std::sort(heaviest.rbegin(), heaviest.rend());
+  std::ranges::sort(heaviest, std::greater<>());
   absl::flat_hash_set<uint64_t> chosen;
   for (const auto& [unbegun, cookie] : heaviest) {
     if (sum >= bytes) break;
@@ -105,8 +106,7 @@ size_t UnbegunBytes::CloseHeaviest(size_t bytes) {
 }
 
 bool UnbegunBytes::closing() const {
-  return std::any_of(traffic_.begin(), traffic_.end(),
-                     [](const auto& entry) { return entry.second.closed; });
+  return std::ranges::any_of(traffic_, [](const auto& entry) { return entry.second.closed; });
 }
 
 }  // namespace holdfast

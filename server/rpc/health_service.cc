@@ -34,7 +34,7 @@ HealthService::Subject HealthService::SubjectOf(const Bytes& request) const {
   }
   const std::string& name = (*received).service();
   if (name == kLiveness) return {.subject = HealthSubject::kLiveness};
-  if (std::find(services_.begin(), services_.end(), name) != services_.end()) return {};
+  if (std::ranges::find(services_, name) != services_.end()) return {};
   return {.status = {grpc::StatusCode::NOT_FOUND, "this server has no service of this name"}};
 }
 

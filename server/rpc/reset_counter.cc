@@ -44,7 +44,9 @@ bool ResetCounter::CountAndJudge(const std::string& peer, absl::Duration now, si
     counts_.clear();
     begun_ = now;
   }
-  if ((counts_[peer] += resets) < kResetsPerPeer) return false;
+  size_t& count = counts_[peer];
+  count += resets;
+  if (count < kResetsPerPeer) return false;
   counts_.erase(peer);
   return true;
 }

@@ -42,9 +42,8 @@ void DescribeStore(const std::string& kind, Span& span) {
 void DescribeResult(const absl::StatusOr<CommitResult>& result, Span& span) {
   const bool refused = !result.ok() || result->kind == CommitResult::Kind::kRefused;
   if (refused) AddFailure(result.ok() ? result->refusal : result.status(), span);
-  const std::string_view outcome = result.ok()          ? OutcomeOf(result->kind)
-                                   : span.status.failed ? "failed"
-                                                        : "refused";
+  std::string_view outcome = span.status.failed ? "failed" : "refused";
+  if (result.ok()) outcome = OutcomeOf(result->kind);
   span.attributes.push_back({"holdfast.commit.outcome", std::string(outcome)});
 }
 
