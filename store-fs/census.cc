@@ -145,10 +145,23 @@ bool Census::LookAt(const SessionKey& key) {
   if (IsShortage(head.status())) return false;
   if (head.ok()) {
     listing_.PutIfUnknown(key.tenant, RowOf(key.session, *head));
-  } else if (RefusalOf(head.status()).reason() != Reason::kSessionNotFound) {
+    return true;
+  }
+  const Reason reason = RefusalOf(head.status()).reason();
+  if (reason == Reason::kDamaged) return LookUnderLock(key);
+  if (reason != Reason::kSessionNotFound) {
     listing_.PutIfUnknown(key.tenant, MarkedRow(key.session, head.status()));
   }
   return true;
+}
+
+bool Census::LookUnderLock(const SessionKey& key) {
+  const absl::Status looked = sessions_.Get(key)->Look([&](const Contents& contents, const auto&) {
+    listing_.PutIfUnknown(key.tenant, RowOf(key.session, contents.head));
+  });
+  if (IsShortage(looked)) return false;
+  // Opening a session that is damaged marks its row.
+  return looked.ok() || RefusalOf(looked).reason() != Reason::kOverloaded;
 }
 
 }  // namespace holdfast::fs

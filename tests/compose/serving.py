@@ -55,7 +55,7 @@ class Place:
             shutil.copy(os.path.join(build, "bin", name), self.programs)
 
     def file(self, service, target):
-        """A copy of what the service sees at `target`; made once, for a server may be reading it."""
+        """A copy of what the service sees at `target`. Made once: a server may be reading it."""
         source = source_of(self.found[service], target)
         if source not in self.copies:
             self.copies[source] = self.copied(source, target)
