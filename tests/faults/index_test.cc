@@ -51,7 +51,7 @@ class Index : public ::testing::Test {
       };
       mutex_.Await(absl::Condition(&passes));
       if (throws_ && throws_at_(asked)) throw std::runtime_error("thrown by a test");
-      if (!missing_once_.empty() && asked.path.ends_with(missing_once_)) {
+      if (!missing_once_.empty() && absl::StrContains(asked.path, missing_once_)) {
         missing_once_.clear();
         return absl::NotFoundError("missing by a test");
       }
@@ -147,7 +147,7 @@ class Index : public ::testing::Test {
   absl::Mutex mutex_;
   std::vector<std::string> notes_ ABSL_GUARDED_BY(mutex_);
   std::string held_ ABSL_GUARDED_BY(mutex_);  // operations on paths that contain it wait
-  // The first operation on a path that ends so finds no file; set while the store is closed.
+  // The first operation on a path that contains it finds no file; set while the store is closed.
   std::string missing_once_ ABSL_GUARDED_BY(mutex_);
   size_t rotate_changes_ = fs::FsOptions().rotate_changes;  // from the next start on
 };
@@ -186,12 +186,11 @@ TEST_F(Index, ASessionThatIsRotatedWhileItIsLookedAtIsNotDamaged) {
   Start();
   Create("one");
   Update("one", "rotated");
-  ASSERT_TRUE(stdfs::exists(PathOf("one") / "state/head.1"));
   EndAtOnce();
   {
     // As the next rotation does to a reader that has read the manifest.
     const absl::MutexLock lock(&mutex_);
-    missing_once_ = "/one/state/head.1";
+    missing_once_ = "/one/state/head.";
   }
   Start();
   EXPECT_THAT(Rows(), ElementsAre("one"));
