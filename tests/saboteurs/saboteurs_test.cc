@@ -439,6 +439,8 @@ const Row kRows[] = {
      .says = "the others waited until it gave up"},
 };
 
+// Each test must pass without its saboteur: seen here, unless $HOLDFAST_TESTS_PASSED says that every
+// ordinary test has just passed.
 class Saboteurs : public ::testing::TestWithParam<Row> {};
 
 TEST_P(Saboteurs, TurnsItsTestRed) {
@@ -447,7 +449,9 @@ TEST_P(Saboteurs, TurnsItsTestRed) {
   const std::string said = folder.File("said");
   const std::string program = Program("../tests/" + row.area + "_test");
   const std::vector<std::string> command = {program, "--gtest_filter=" + row.test};
-  EXPECT_EQ(RunToEnd(command, said, said).exit_code, 0) << "red already:\n" << ReadText(said);
+  if (std::getenv("HOLDFAST_TESTS_PASSED") == nullptr) {
+    EXPECT_EQ(RunToEnd(command, said, said).exit_code, 0) << "red already:\n" << ReadText(said);
+  }
 
   setenv("HOLDFAST_SABOTEUR", row.saboteur.c_str(), 1);
   const std::string broken = folder.File("broken");
