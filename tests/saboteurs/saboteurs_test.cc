@@ -439,8 +439,8 @@ const Row kRows[] = {
      .says = "the others waited until it gave up"},
 };
 
-// Each test must pass without its saboteur: seen here, unless $HOLDFAST_TESTS_PASSED says that every
-// ordinary test has just passed.
+// Each test must pass without its saboteur: seen here, unless $HOLDFAST_TESTS_PASSED says that
+// every ordinary test has just passed.
 class Saboteurs : public ::testing::TestWithParam<Row> {};
 
 TEST_P(Saboteurs, TurnsItsTestRed) {
