@@ -138,30 +138,20 @@ bool Census::LookGuarded(const SessionKey& key) {
 bool Census::LookAt(const SessionKey& key) {
   if (environment_.tombstones.Find(key)) return true;  // a directory that reappeared is never read
   if (environment_.identity.unsynced) {
-    sessions_.Get(key)->Look([](const Contents&, const auto&) {}).IgnoreError();
+    sessions_.Get(key)->DurableHead().IgnoreError();
   }
-  const absl::StatusOr<Head> head = PeekSession(environment_.files, key, environment_.identity,
-                                                environment_.watermarks.Find(key));
-  if (IsShortage(head.status())) return false;
+  absl::StatusOr<Head> head = PeekSession(environment_.files, key, environment_.identity,
+                                          environment_.watermarks.Find(key));
+  // Read without the session's lock: a rotation may have replaced its files meanwhile.
+  if (Is(head.status(), Reason::kDamaged)) head = sessions_.Get(key)->DurableHead();
+  const absl::Status& status = head.status();
+  if (IsShortage(status) || Is(status, Reason::kOverloaded)) return false;
   if (head.ok()) {
     listing_.PutIfUnknown(key.tenant, RowOf(key.session, *head));
-    return true;
-  }
-  const Reason reason = RefusalOf(head.status()).reason();
-  if (reason == Reason::kDamaged) return LookUnderLock(key);
-  if (reason != Reason::kSessionNotFound) {
-    listing_.PutIfUnknown(key.tenant, MarkedRow(key.session, head.status()));
+  } else if (!Is(status, Reason::kSessionNotFound) && !Is(status, Reason::kTombstoned)) {
+    listing_.PutIfUnknown(key.tenant, MarkedRow(key.session, status));
   }
   return true;
-}
-
-bool Census::LookUnderLock(const SessionKey& key) {
-  const absl::Status looked = sessions_.Get(key)->Look([&](const Contents& contents, const auto&) {
-    listing_.PutIfUnknown(key.tenant, RowOf(key.session, contents.head));
-  });
-  if (IsShortage(looked)) return false;
-  // Opening a session that is damaged marks its row.
-  return looked.ok() || RefusalOf(looked).reason() != Reason::kOverloaded;
 }
 
 }  // namespace holdfast::fs

@@ -51,9 +51,6 @@ class Census {
                      std::optional<int64_t> rows_of_ns);
   [[nodiscard]] bool ChangedSince(const SessionKey& key, int64_t moment_ns) const;
   bool LookAt(const SessionKey& key);
-  // For files that seemed damaged: they were read without the session's lock, and a rotation may
-  // have replaced them meanwhile.
-  bool LookUnderLock(const SessionKey& key);
   // The same; a session whose files cannot be looked at without an exception is shown as damaged.
   bool LookGuarded(const SessionKey& key);
 

@@ -2,22 +2,14 @@
 
 #include "session/marks.h"
 
-#include <utility>
+#include "absl/status/statusor.h"
 
 namespace holdfast::fs {
 namespace {
 
-// The head as it is durable; nothing of a session that cannot be read.
-std::optional<Head> HeadOf(SessionTable& sessions, const SessionKey& key) {
-  Head head;
-  const absl::Status looked =
-      sessions.Get(key)->Look([&](const Contents& contents, const auto&) { head = contents.head; });
-  return looked.ok() ? std::optional(std::move(head)) : std::nullopt;
-}
-
 bool HasExpired(const KnownSessions& known, const SessionKey& key) {
-  std::optional<Head> head = HeadOf(known.sessions, key);
-  if (!head) return false;
+  absl::StatusOr<Head> head = known.sessions.Get(key)->DurableHead();
+  if (!head.ok()) return false;
   known.leases.Evaluate(key, *head);
   return head->lifecycle == Lifecycle::kActive && head->lease.state != LeaseState::kLive;
 }
@@ -37,8 +29,8 @@ std::vector<SessionKey> DueToEnd(const KnownSessions& known, const DueQuery& que
   std::vector<SessionKey> due;
   for (const SessionKey& key : known.listing.Cancelling(query.after)) {
     if (due.size() == query.limit) break;
-    const std::optional<Head> head = HeadOf(known.sessions, key);
-    if (head && EndIsDue(*head, known.leases.MarkedFor(key), query.since)) due.push_back(key);
+    const absl::StatusOr<Head> head = known.sessions.Get(key)->DurableHead();
+    if (head.ok() && EndIsDue(*head, known.leases.MarkedFor(key), query.since)) due.push_back(key);
   }
   return due;
 }

@@ -114,6 +114,12 @@ absl::Status OpenSession::Look(
   return absl::OkStatus();
 }
 
+absl::StatusOr<Head> OpenSession::DurableHead() {
+  Head head;
+  RETURN_IF_ERROR(Look([&](const Contents& contents, const auto&) { head = contents.head; }));
+  return head;
+}
+
 std::shared_ptr<const Head> OpenSession::CachedHead() {
   std::shared_ptr<Head> head;
   {

@@ -60,7 +60,9 @@ class OpenSession {
   // replaced.
   absl::Status Look(const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look);
 
-  // The durable head; nullptr when the session is not open. Waits for no disk.
+  // The durable head. Opens the session first if it is not; the error is then that of the opening.
+  absl::StatusOr<Head> DurableHead();
+  // The same; nullptr when the session is not open. Waits for no disk.
   std::shared_ptr<const Head> CachedHead();
 
   // Gives preallocated space back if nobody is changing the session or has for `idle`.

@@ -95,11 +95,14 @@ std::optional<Acts> ReadActs(std::string_view pieces) {
   acts.granted = in.Number() != 0;
   const std::string_view request = in.Text();
   const std::string_view audit = in.Text();
-  if (!request.empty()) acts.request = DecodeRequest(request);
-  if (!audit.empty()) acts.audit = DecodeAudit(audit);
-  const bool read =
-      acts.request.has_value() == !request.empty() && acts.audit.has_value() == !audit.empty();
-  if (!read) return std::nullopt;
+  if (!request.empty()) {
+    acts.request = DecodeRequest(request);
+    if (!acts.request) return std::nullopt;
+  }
+  if (!audit.empty()) {
+    acts.audit = DecodeAudit(audit);
+    if (!acts.audit) return std::nullopt;
+  }
   for (size_t left = in.Count(); left > 0; --left) {
     std::optional<Event> event = DecodeEvent(in.Text());
     if (!event) return std::nullopt;
