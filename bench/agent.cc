@@ -46,7 +46,7 @@ absl::Status Agent::Create() {
       served_.sessions().CreateSession(&context, NewSession(id_, fresh_), &response);
   if (!status.ok()) return FailedCall("CreateSession", status);
   token_ = response.lease_token();
-  revision_ = response.revision();
+  revision_ = response.session().revision();
   return absl::OkStatus();
 }
 
@@ -85,8 +85,7 @@ void Agent::Fill() {
     slot.set_drift_policy(v1::DRIFT_POLICY_WARN);
     slot.set_data(fresh_.Take(shape_.slots[at]));
   }
-  request_.set_begin_next(true);
-  request_.set_next_source(v1::TURN_SOURCE_USER);
+  request_.mutable_begin_next()->set_source(v1::TURN_SOURCE_USER);
 }
 
 void Agent::Start(grpc::CompletionQueue& queue, void* tag) {

@@ -23,14 +23,14 @@ absl::Status Appender::End() {
 }
 
 absl::Status Appender::Count() {
-  v1::ReadJournalRequest request;
+  v1::ListJournalEntriesRequest request;
   request.set_session_id(agent_.id());
   request.set_page_size(1);
   grpc::ClientContext context;
-  v1::ReadJournalResponse response;
-  const grpc::Status status = served_.sessions().ReadJournal(&context, request, &response);
-  if (!status.ok()) return FailedCall("ReadJournal", status);
-  if (response.journal_number() == entries_) return absl::OkStatus();
+  v1::ListJournalEntriesResponse response;
+  const grpc::Status status = served_.sessions().ListJournalEntries(&context, request, &response);
+  if (!status.ok()) return FailedCall("ListJournalEntries", status);
+  if (static_cast<uint64_t>(response.journal_number()) == entries_) return absl::OkStatus();
   return absl::FailedPreconditionError("entries that were acknowledged are not there");
 }
 

@@ -89,14 +89,14 @@ absl::StatusOr<Round> JournalStreams::Append(uint64_t count) {
 
 absl::Status JournalStreams::Count() const {
   for (const auto& agent : agents_) {
-    v1::ReadJournalRequest request;
+    v1::ListJournalEntriesRequest request;
     request.set_session_id(agent->id());
     request.set_page_size(1);
     grpc::ClientContext context;
-    v1::ReadJournalResponse response;
-    const grpc::Status status = served_.sessions().ReadJournal(&context, request, &response);
-    if (!status.ok()) return FailedCall("ReadJournal", status);
-    if (response.journal_number() != entries_) {
+    v1::ListJournalEntriesResponse response;
+    const grpc::Status status = served_.sessions().ListJournalEntries(&context, request, &response);
+    if (!status.ok()) return FailedCall("ListJournalEntries", status);
+    if (static_cast<uint64_t>(response.journal_number()) != entries_) {
       return absl::FailedPreconditionError("entries that were acknowledged are not there");
     }
   }

@@ -30,7 +30,7 @@ absl::Status RepeatedWrites::Add(const std::string& id) {
         served_.sessions().CreateSession(&context, NewSession(id, fresh_), &created);
     if (!status.ok()) return FailedCall("CreateSession", status);
   }
-  v1::WriteRequest request;
+  v1::WriteSnapshotRequest request;
   request.set_request_id(fresh_.Uuid());
   request.set_session_id(id);
   request.set_lease_token(created.lease_token());
@@ -40,21 +40,22 @@ absl::Status RepeatedWrites::Add(const std::string& id) {
   slot.set_drift_policy(v1::DRIFT_POLICY_WARN);
   slot.set_data(fresh_.Take(kSlotBytes));
   grpc::ClientContext context;
-  v1::WriteResponse response;
-  const grpc::Status status = store_->Write(&context, request, &response);
-  if (!status.ok()) return FailedCall("Write", status);
+  v1::WriteSnapshotResponse response;
+  const grpc::Status status = store_->WriteSnapshot(&context, request, &response);
+  if (!status.ok()) return FailedCall("WriteSnapshot", status);
   requests_.push_back(std::move(request));
   return absl::OkStatus();
 }
 
 void RepeatedWrites::Start(grpc::CompletionQueue& queue, void* tag) {
-  const v1::WriteRequest& request = requests_[next_++ % requests_.size()];
-  call_.Start(queue, tag,
-              [&](auto* context, auto* by) { return store_->AsyncWrite(context, request, by); });
+  const v1::WriteSnapshotRequest& request = requests_[next_++ % requests_.size()];
+  call_.Start(queue, tag, [&](auto* context, auto* by) {
+    return store_->AsyncWriteSnapshot(context, request, by);
+  });
 }
 
 absl::Status RepeatedWrites::End() {
-  if (!call_.status().ok()) return FailedCall("Write", call_.status());
+  if (!call_.status().ok()) return FailedCall("WriteSnapshot", call_.status());
   if (call_.response().repeated()) return absl::OkStatus();
   return absl::FailedPreconditionError("a repeated write was carried out a second time");
 }

@@ -41,9 +41,9 @@ class RepeatedWrites final : public Slot {
   Served& served_;
   std::unique_ptr<v1::StoreService::Stub> store_;  // over a connection of its own
   FreshBytes fresh_;
-  std::vector<v1::WriteRequest> requests_;
+  std::vector<v1::WriteSnapshotRequest> requests_;
   size_t next_ = 0;
-  UnaryCall<v1::WriteResponse> call_;
+  UnaryCall<v1::WriteSnapshotResponse> call_;
 };
 
 }  // namespace holdfast::bench

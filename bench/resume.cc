@@ -172,8 +172,7 @@ class Resume {
     request.set_request_id(fresh_.Uuid());
     request.set_session_id(id);
     request.set_holder("bench");
-    request.set_force(true);
-    request.set_force_reason("bench");
+    request.mutable_force()->set_reason("bench");
     grpc::ClientContext context;
     v1::ResumeSessionResponse response;
     const grpc::Status status = served_.sessions().ResumeSession(&context, request, &response);

@@ -162,7 +162,9 @@ nlohmann::ordered_json ToJson(const Failure& failure) {
 ExitCode ExitCodeOf(const Failure& failure) {
   const bool silent = failure.reason == kUnreachableReason || failure.reason == kNotHoldfastReason;
   if (silent || failure.code == grpc::StatusCode::UNAVAILABLE) return kUnreachable;
-  return failure.code == grpc::StatusCode::DATA_LOSS ? kDifference : kRefused;
+  // Nothing is corrupt then, and yet something is missing from this store.
+  const bool behind = failure.reason == "REVISION_AHEAD";
+  return behind || failure.code == grpc::StatusCode::DATA_LOSS ? kDifference : kRefused;
 }
 
 }  // namespace holdfast::cli

@@ -41,7 +41,8 @@ std::string Line(const Failure& failure);
 // The failure for a program: {reason, message, metadata}.
 nlohmann::ordered_json ToJson(const Failure& failure);
 
-// kUnreachable when nothing serves, kDifference for damage, kRefused for everything else.
+// kUnreachable when nothing serves just now (UNAVAILABLE), kDifference for damage and for a store
+// that is behind what the caller knows, kRefused for everything else.
 ExitCode ExitCodeOf(const Failure& failure);
 
 }  // namespace holdfast::cli

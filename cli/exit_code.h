@@ -8,7 +8,7 @@ enum ExitCode : int {
   kDone = 0,
   kRefused = 1,
   kUsage = 2,
-  kUnreachable = 3,  // or not serving
+  kUnreachable = 3,  // or not serving just now
   kDifference = 4,   // or damage
 };
 

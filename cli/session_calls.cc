@@ -22,15 +22,23 @@ std::string AbsoluteRoot(const std::string& root) {
 }
 
 grpc::Status SessionCalls::Get(const Target& target, v1::Session& session) const {
+  if (target.session_id.empty()) return LookupLatest(target.latest_of_project_root, session);
   v1::GetSessionRequest request;
-  if (target.session_id.empty()) {
-    request.set_latest_of_project_root(AbsoluteRoot(target.latest_of_project_root));
-  } else {
-    request.set_session_id(target.session_id);
-  }
+  request.set_session_id(target.session_id);
   v1::GetSessionResponse reply;
   const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
     return connection_.sessions().GetSession(&context, request, &reply);
+  });
+  session = std::move(*reply.mutable_session());
+  return result.status;
+}
+
+grpc::Status SessionCalls::LookupLatest(const std::string& root, v1::Session& session) const {
+  v1::LookupLatestSessionRequest request;
+  request.set_project_root(AbsoluteRoot(root));
+  v1::LookupLatestSessionResponse reply;
+  const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
+    return connection_.sessions().LookupLatestSession(&context, request, &reply);
   });
   session = std::move(*reply.mutable_session());
   return result.status;
@@ -49,7 +57,7 @@ grpc::Status SessionCalls::List(v1::ListSessionsRequest request, uint64_t limit,
                                 Listing& listing) const {
   do {
     const uint64_t wanted = limit == 0 ? kPage : limit - listing.sessions.size();
-    request.set_page_size(static_cast<uint32_t>(std::min(kPage, wanted)));
+    request.set_page_size(static_cast<int32_t>(std::min(kPage, wanted)));
     v1::ListSessionsResponse page;
     const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
       return connection_.sessions().ListSessions(&context, request, &page);

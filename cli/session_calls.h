@@ -36,6 +36,8 @@ class SessionCalls final {
 
   // The session itself.
   grpc::Status Get(const Target& target, v1::Session& session) const;
+  // The newest session of a project root, which may be relative.
+  grpc::Status LookupLatest(const std::string& root, v1::Session& session) const;
   // The id of `target`: a call of its own when it is named by project root.
   grpc::Status Resolve(const Target& target, std::string& session_id) const;
   // Up to `limit` rows, page by page; all of them when it is 0.

@@ -94,7 +94,7 @@ ExitCode RunList(const Command& command, const ListOptions& options) {
       [&](const SessionCalls& calls) {
         v1::ListSessionsRequest request;
         request.set_project_root(AbsoluteRoot(options.project_root));
-        request.set_descending(options.newest_first);
+        request.set_order_by(options.newest_first ? "create_time desc" : "create_time");
         for (const std::string& state : options.states) request.add_lifecycles(StateOf(state));
         Listing listing;
         grpc::Status status = calls.List(request, options.limit, listing);
@@ -217,8 +217,7 @@ v1::ResumeSessionRequest ToRequest(const ResumeOptions& options, const std::stri
   request.set_session_id(id);
   request.set_holder(options.holder);
   request.set_lease_token(options.token);
-  request.set_force(!options.force_reason.empty());
-  request.set_force_reason(options.force_reason);
+  if (!options.force_reason.empty()) request.mutable_force()->set_reason(options.force_reason);
   request.set_expected_store_id(options.expected_store);
   request.set_known_revision(options.known_revision);
   ToProto(options.ttl, request.mutable_lease_ttl());

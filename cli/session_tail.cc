@@ -55,8 +55,8 @@ void WriteEvent(const Invocation& invocation, const v1::WatchSessionResponse& me
     invocation.out << object.dump() << '\n' << std::flush;
     return;
   }
-  std::string line = absl::StrCat(event.seq(), "  ", ShortTime(event.time()), "  ", event.name(),
-                                  "  revision=", event.revision());
+  std::string line = absl::StrCat(event.seq(), "  ", ShortTime(event.create_time()), "  ",
+                                  event.name(), "  revision=", event.revision());
   const std::map<std::string, std::string> sorted(event.payload().begin(), event.payload().end());
   for (const auto& [name, value] : sorted) absl::StrAppend(&line, " ", name, "=", value);
   if (!event.trace_id().empty()) absl::StrAppend(&line, " trace=", event.trace_id());

@@ -36,7 +36,7 @@ std::string LeaseText(const v1::Lease& lease) {
 std::string TurnText(const v1::Session& session) {
   if (!session.has_turn()) return absl::StrCat("none running, last ", session.last_turn());
   return absl::StrCat(session.turn().number(), " running since ",
-                      ShortTime(session.turn().started_at()), ", ", session.turn().last_entry(),
+                      ShortTime(session.turn().start_time()), ", ", session.turn().last_entry(),
                       " journal entries");
 }
 
@@ -48,7 +48,7 @@ void AddTrace(const char* name, const std::string& id, std::vector<Row>& rows) {
 std::string MarkText(const v1::CancelMark& mark) {
   return absl::StrCat(ScopeText(mark.scope(), mark.name(), mark.turn()), ", asked by ",
                       Short(v1::CancelReason_Name(mark.reason()), "CANCEL_REASON_"), " at ",
-                      ShortTime(mark.requested_at()));
+                      ShortTime(mark.create_time()));
 }
 
 std::string SummaryState(const v1::SessionSummary& row) {
@@ -106,16 +106,17 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"lease", LeaseText(session.lease())},
       {"mode", Short(v1::Mode_Name(manifest.mode()), "MODE_")},
       {"project", manifest.project_root()},
-      {"created", ShortTime(session.created_at())},
-      {"updated", ShortTime(session.updated_at())},
+      {"created", ShortTime(session.create_time())},
+      {"updated", ShortTime(session.update_time())},
       {"store", session.store_id()},
       {"digest", absl::BytesToHexString(session.history_digest())},
   };
   AddTrace("trace of turn", session.last_turn_trace_id(), rows);
   AddTrace("trace of snapshot", session.snapshot_trace_id(), rows);
-  if (manifest.has_sm_state()) {
-    rows.push_back({"state machine", absl::StrCat(manifest.sm_state().sm_ext_id(), " in slot ",
-                                                  manifest.sm_state().state_slot_ref())});
+  if (manifest.has_state_machine()) {
+    rows.push_back(
+        {"state machine", absl::StrCat(manifest.state_machine().extension_id(), " in slot ",
+                                       manifest.state_machine().slot_ref())});
   }
   for (const v1::CancelMark& mark : session.cancel_marks()) {
     rows.push_back({"cancel", MarkText(mark)});
@@ -132,9 +133,10 @@ void WriteSessions(std::ostream& out, const std::vector<v1::SessionSummary>& ses
   std::vector<Row> rows = {
       {"SESSION", "STATE", "REVISION", "MESSAGES", "UPDATED", "PROJECT", "TITLE"}};
   for (const v1::SessionSummary& row : sessions) {
-    const bool readable = row.has_updated_at();
+    const bool readable = row.has_update_time();
     rows.push_back({row.session_id(), SummaryState(row), absl::StrCat(row.revision()),
-                    absl::StrCat(row.message_count()), readable ? ShortTime(row.updated_at()) : "-",
+                    absl::StrCat(row.message_count()),
+                    readable ? ShortTime(row.update_time()) : "-",
                     Cut(row.project_root(), kProjectColumns), Cut(row.title(), kTitleColumns)});
   }
   WriteTable(out, rows);

@@ -250,6 +250,8 @@ inline constexpr size_t kConnectionsMost = 256;
 inline constexpr size_t kGroupMost = 64;
 // After which an overloaded server is worth another try.
 inline constexpr absl::Duration kOverloadRetry = absl::Milliseconds(100);
+// After which a store without space is worth another try: an operator makes room.
+inline constexpr absl::Duration kStorageFullRetry = absl::Minutes(1);
 // Secrets that must not be stored. One that is shorter would be found in innocent words; a pattern
 // is looked for across the borders of chunks in a window of the longest secret.
 inline constexpr size_t kSecretBytesLeast = 8;

@@ -12,8 +12,8 @@ const std::array<ReasonRow, 43> kReasonRows = {{
     {Reason::kManifestDrift, "MANIFEST_DRIFT", StatusCode::kDataLoss, "Session/ManifestDrift",
      Retry::kNever, false},
     {Reason::kDamaged, "DAMAGED", StatusCode::kDataLoss, "Session/Damaged", Retry::kNever, false},
-    {Reason::kRevisionAhead, "REVISION_AHEAD", StatusCode::kDataLoss, "Session/RevisionAhead",
-     Retry::kNever, false},
+    {Reason::kRevisionAhead, "REVISION_AHEAD", StatusCode::kFailedPrecondition,
+     "Session/RevisionAhead", Retry::kNever, false},
     {Reason::kSessionNotFound, "SESSION_NOT_FOUND", StatusCode::kNotFound, "Session/NotFound",
      Retry::kNever, false},
     {Reason::kNoSnapshot, "NO_SNAPSHOT", StatusCode::kNotFound, "Session/NoSnapshot", Retry::kNever,
@@ -45,12 +45,11 @@ const std::array<ReasonRow, 43> kReasonRows = {{
     {Reason::kCancelled, "CANCELLED", StatusCode::kCancelled, "Cancellation/Cancelled",
      Retry::kSameRequestId, false},
     {Reason::kWatchEnded, "WATCH_ENDED", StatusCode::kUnavailable, "", Retry::kFromCursor, false},
-    {Reason::kOverloaded, "OVERLOADED", StatusCode::kResourceExhausted, "", Retry::kAfterRetryInfo,
-     false},
+    {Reason::kOverloaded, "OVERLOADED", StatusCode::kUnavailable, "", Retry::kSameRequestId, false},
     {Reason::kQuota, "QUOTA", StatusCode::kResourceExhausted, "", Retry::kAfterRetryInfo, true},
     {Reason::kStorageFull, "STORAGE_FULL", StatusCode::kResourceExhausted, "Session/StorageFull",
-     Retry::kLater, false},
-    {Reason::kTooLarge, "TOO_LARGE", StatusCode::kResourceExhausted, "Validation/TooLarge",
+     Retry::kAfterRetryInfo, false},
+    {Reason::kTooLarge, "TOO_LARGE", StatusCode::kInvalidArgument, "Validation/TooLarge",
      Retry::kByStreamOrNever, false},
     {Reason::kInvalidField, "INVALID_FIELD", StatusCode::kInvalidArgument,
      "Validation/ManifestShapeInvalid", Retry::kNever, false},
@@ -107,8 +106,6 @@ std::string_view Words(Retry retry) {
       return "after RetryInfo, with the same request id, or force";
     case Retry::kAfterRetryInfo:
       return "after RetryInfo";
-    case Retry::kLater:
-      return "later";
     case Retry::kResumeInstead:
       return "resume it instead";
     case Retry::kFromCursor:

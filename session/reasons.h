@@ -65,7 +65,6 @@ enum class Retry : uint8_t {
   kSameRequestId,
   kAfterRetryInfoSameRequestId,
   kAfterRetryInfo,
-  kLater,
   kResumeInstead,
   kFromCursor,
   kByStreamOrNever,

@@ -1,9 +1,11 @@
 #include "session/refusal.h"
 
 #include "session/encoding.h"
+#include "session/limits.h"
 #include "session/saboteur.h"
 
 #include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 
 #include <utility>
@@ -76,10 +78,15 @@ Refusal InvalidField(std::string_view field, std::string_view why) {
 }
 
 Refusal TooLarge(std::string_view field, size_t limit, size_t got) {
-  return Refusal(Reason::kTooLarge, std::string(field) + " is larger than the limit")
+  return Refusal(Reason::kTooLarge,
+                 absl::StrCat(std::string(field), ": ", got, " is above the limit of ", limit))
       .With("field", field)
       .With("limit", limit)
       .With("got", got);
+}
+
+Refusal StorageFull(std::string_view message) {
+  return Refusal(Reason::kStorageFull, message).RetryAfter(kStorageFullRetry);
 }
 
 Refusal StoreUnavailable(std::string_view message, Fate fate) {

@@ -72,6 +72,9 @@ Refusal InvalidField(std::string_view field, std::string_view why);
 // TOO_LARGE: `field` has `got` where at most `limit` are taken.
 Refusal TooLarge(std::string_view field, size_t limit, size_t got);
 
+// STORAGE_FULL: `message` says where space is missing. Nothing was written.
+Refusal StorageFull(std::string_view message);
+
 // STORE_UNAVAILABLE with what is known of the outcome.
 Refusal StoreUnavailable(std::string_view message, Fate fate);
 

@@ -54,9 +54,9 @@ void LookAtOwners(SecretCheck& check, std::string_view parent,
 }
 
 void LookAtStateMachine(SecretCheck& check, std::string_view parent, const StateMachineRef& sm) {
-  const std::string path = absl::StrCat(std::string(parent), "sm_state.");
-  check.Look({.parent = path, .name = "sm_ext_id"}, sm.ext_id);
-  check.Look({.parent = path, .name = "state_slot_ref"}, sm.slot_ref);
+  const std::string path = absl::StrCat(std::string(parent), "state_machine.");
+  check.Look({.parent = path, .name = "extension_id"}, sm.ext_id);
+  check.Look({.parent = path, .name = "slot_ref"}, sm.slot_ref);
 }
 
 // The path of a value holds its key, so a key that is a secret is not made part of one.
@@ -163,7 +163,7 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const ResumeCommand& com
   SecretCheck check(scanner);
   LookAtIds(check, command);
   check.Look({.name = "holder"}, command.holder);
-  check.Look({.name = "force_reason"}, command.force_reason.value_or(""));
+  check.Look({.name = "force.reason"}, command.force_reason.value_or(""));
   if (command.expected_store) {
     LookAtId(check, "", "expected_store_id", command.expected_store->value());
   }

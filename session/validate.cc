@@ -134,8 +134,8 @@ absl::Status CheckContent(const SnapshotContent& content, const std::string& act
 
 absl::Status CheckStateMachine(const std::optional<StateMachineRef>& sm) {
   if (!sm) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckName("sm_state.sm_ext_id", sm->ext_id, kSlotOwnerBytes));
-  return CheckName("sm_state.state_slot_ref", sm->slot_ref, kSlotOwnerBytes);
+  RETURN_IF_ERROR(CheckName("state_machine.extension_id", sm->ext_id, kSlotOwnerBytes));
+  return CheckName("state_machine.slot_ref", sm->slot_ref, kSlotOwnerBytes);
 }
 
 absl::Status CheckAttribute(const std::string& key, size_t value_bytes) {
@@ -256,8 +256,8 @@ absl::Status Validate(const UpdateCommand& command) {
 absl::Status Validate(const ResumeCommand& command) {
   RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
   if (command.force_reason) {
-    RETURN_IF_ERROR(CheckName("force_reason", *command.force_reason, kReasonTextBytes));
-    RETURN_IF_ERROR(CheckHidden("force_reason", *command.force_reason, command.request));
+    RETURN_IF_ERROR(CheckName("force.reason", *command.force_reason, kReasonTextBytes));
+    RETURN_IF_ERROR(CheckHidden("force.reason", *command.force_reason, command.request));
   }
   RETURN_IF_ERROR(CheckHidden("holder", command.holder, command.request));
   RETURN_IF_ERROR(CheckHidden("session_id", command.session.value(), command.request));

@@ -19,9 +19,7 @@ namespace holdfast::fs {
 namespace {
 
 absl::Status JournalIsFull() {
-  return Refusal(Reason::kStorageFull,
-                 "the session's journal is as long as it may be and could not be rotated")
-      .RetryAfter(absl::Seconds(5));
+  return StorageFull("the session's journal is as long as it may be and could not be rotated");
 }
 
 }  // namespace

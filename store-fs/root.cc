@@ -274,7 +274,7 @@ absl::Status ProbeRoot(Files& files, const std::string& name, size_t bytes) {
   if (probed.ok()) probed = removed;
   if (probed.ok()) return probed;
   if (absl::IsResourceExhausted(probed)) {
-    return Refusal(Reason::kStorageFull, "no space is left for the store: free some");
+    return StorageFull("no space is left for the store: free some");
   }
   if (IsShortage(probed)) return FailStop::Short();
   return StoreUnavailable(

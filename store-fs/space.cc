@@ -10,11 +10,8 @@ namespace {
 
 constexpr absl::Duration kFirstPause = absl::Seconds(1);
 constexpr absl::Duration kLongestPause = absl::Minutes(1);
-constexpr absl::Duration kRetry = absl::Seconds(5);
 
-absl::Status Full() {
-  return Refusal(Reason::kStorageFull, "there is no space left for this change").RetryAfter(kRetry);
-}
+absl::Status Full() { return StorageFull("there is no space left for this change"); }
 
 }  // namespace
 

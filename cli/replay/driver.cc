@@ -105,8 +105,7 @@ grpc::Status SessionDriver::Resume(bool forced) {
   request.set_expected_store_id(store_id_);
   request.set_known_revision(revision_);
   if (forced) {
-    request.set_force(true);
-    request.set_force_reason("the replay goes on with its own session");
+    request.mutable_force()->set_reason("the replay goes on with its own session");
   } else {
     request.set_lease_token(token_);
   }

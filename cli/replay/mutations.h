@@ -36,7 +36,7 @@ class Mutations final {
       parts_.log.Sent(note);
       grpc::Status status = (parts_.connection.sessions().*method)(&context, request, &response);
       if (status.ok()) {
-        parts_.log.Acknowledged(note, response.revision());
+        parts_.log.Acknowledged(note, RevisionIn(response));
       } else {
         parts_.log.Failed(note, FailureOf(status).reason);
       }
@@ -47,6 +47,15 @@ class Mutations final {
   }
 
  private:
+  template <typename Response>
+  static uint64_t RevisionIn(const Response& response) {
+    if constexpr (requires { response.session(); }) {
+      return static_cast<uint64_t>(response.session().revision());
+    } else {
+      return static_cast<uint64_t>(response.revision());
+    }
+  }
+
   Parts parts_;
 };
 

@@ -25,7 +25,7 @@ class Comparison final {
     const std::vector<RecordedMessage>& recorded = task_.conversation->messages;
     if (seen_ > recorded.size()) return Differ(seen_, "is not in the recording");
     const RecordedMessage& wanted = recorded[seen_ - 1];
-    if (message.seq() != seen_) {
+    if (static_cast<uint64_t>(message.seq()) != seen_) {
       Differ(seen_, absl::StrCat("has the number ", message.seq()));
     } else if (message.data() != wanted.text) {
       Differ(seen_, WhereDifferent(wanted.text, message.data()));
@@ -58,9 +58,9 @@ class Comparison final {
 };
 
 grpc::Status ReadPage(const Connection& connection, const Caller& caller,
-                      const v1::ReadMessagesRequest& request, v1::ReadMessagesResponse& page) {
+                      const v1::ListMessagesRequest& request, v1::ListMessagesResponse& page) {
   const auto attempt = [&](grpc::ClientContext& context) {
-    return connection.sessions().ReadMessages(&context, request, &page);
+    return connection.sessions().ListMessages(&context, request, &page);
   };
   return caller.Call(attempt).status;
 }
@@ -75,10 +75,10 @@ bool IsSessionsFault(const Failure& failure) {
 grpc::Status Verify(const Connection& connection, const Caller& caller, const ReplayTask& task,
                     std::vector<std::string>& differences) {
   Comparison comparison(task, differences);
-  v1::ReadMessagesRequest request;
+  v1::ListMessagesRequest request;
   request.set_session_id(task.session_id);
   request.set_page_size(kPage);
-  v1::ReadMessagesResponse page;
+  v1::ListMessagesResponse page;
   do {
     grpc::Status status = ReadPage(connection, caller, request, page);
     if (!status.ok()) {
@@ -91,9 +91,8 @@ grpc::Status Verify(const Connection& connection, const Caller& caller, const Re
       return grpc::Status::OK;
     }
     for (const v1::Message& message : page.messages()) comparison.Take(message);
-    request.set_revision(page.revision());  // every page of the same history
-    request.set_after_seq(comparison.seen());
-  } while (!page.end() && page.messages_size() > 0);
+    request.set_page_token(page.next_page_token());  // every page of the same history
+  } while (!request.page_token().empty());
   comparison.End("is missing");
   return grpc::Status::OK;
 }

@@ -78,10 +78,10 @@ class Agent:
                 renewed = send(self.stub.RenewLeases, rpc.RenewLeasesRequest(leases=[lease]))
             except SystemExit as error:
                 self.stop(error)
-            # The call succeeds whatever becomes of a lease: each has a status of its own.
-            status = renewed.results[0].status
-            if status.code and explain(status, "")[0] not in AGAIN:
-                self.stop(f"agent: the lease is lost: {explain(status, '')[0]}")
+            for failure in renewed.failures:  # the call succeeds whatever becomes of a lease
+                reason, _ = explain(failure.status, "")
+                if reason not in AGAIN:
+                    self.stop(f"agent: the lease is lost: {reason}")
 
     def stop(self, why):
         print(why, file=sys.stderr, flush=True)

@@ -44,7 +44,7 @@ async function send<Request, Reply>(
       const details = metadata.get("grpc-status-details-bin");
       const again = code === grpc.status.UNAVAILABLE || code === grpc.status.DEADLINE_EXCEEDED ||
         (code === grpc.status.RESOURCE_EXHAUSTED && details.length === 0) ||
-        details.some((text) => text.includes("OVERLOADED") || text.includes("LEASE_HELD"));
+        details.some((text) => text.includes("LEASE_HELD"));
       if (!again || Date.now() > end) throw error;
       await sleep(500);
     }
@@ -82,9 +82,9 @@ class Agent {
     const leases = [{ sessionId: this.session, leaseToken: this.token }];
     this.beat = setInterval(async () => {
       try {
-        const { results } = await send(this.stub.renewLeases.bind(this.stub), { leases });
-        // The call succeeds whatever becomes of a lease: each has a status of its own.
-        const { code = 0, message = "" } = results?.[0]?.status ?? {};
+        const { failures } = await send(this.stub.renewLeases.bind(this.stub), { leases });
+        // The call succeeds whatever becomes of a lease.
+        const { code = 0, message = "" } = failures?.[0]?.status ?? {};
         if (code !== 0 && !LATER.includes(code)) throw new Error(`the lease is lost: ${message}`);
       } catch (error) {
         console.error("agent:", error);

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,13 @@ constexpr char kRetryPushback[] = "grpc-retry-pushback-ms";
 
 bool HasDeadline(const grpc::CallbackServerContext& context) {
   return context.deadline() != std::chrono::system_clock::time_point::max();
+}
+
+// Between one and two. gRPC waits exactly as long as it is told, so calls that are rejected
+// together would be repeated together.
+double Spread() {
+  thread_local std::minstd_rand generator(std::random_device{}());
+  return std::uniform_real_distribution<double>(1.0, 2.0)(generator);
 }
 
 absl::Status Dropped(Reason reason, std::string_view message) {
@@ -210,8 +218,10 @@ void Call::ProlongDefaultDeadline(absl::Duration by) {
 
 void Call::SetPushback(const Refusal& refusal) {
   const auto delay = refusal.retry_after();
-  if (!delay || !edge_.admission.stopped()) return;
-  context_.AddTrailingMetadata(kRetryPushback, std::to_string(absl::ToInt64Milliseconds(*delay)));
+  const bool sent = refusal.reason() == Reason::kOverloaded || edge_.admission.stopped();
+  if (!delay || !sent) return;
+  const int64_t wait = absl::ToInt64Milliseconds(*delay * Spread());
+  context_.AddTrailingMetadata(kRetryPushback, std::to_string(wait));
 }
 
 absl::Status Call::Run(absl::FunctionRef<absl::Status()> work) {

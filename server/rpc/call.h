@@ -156,7 +156,9 @@ class Call {
   // Counts a call that its client gave up before its work began; the transport cancels one that is
   // past its deadline too, which is no fault of the client.
   void CountIfReset() const;
-  // What gRPC's own retries go by, for they do not read RetryInfo.
+  // Tells gRPC's own retries, which do not read RetryInfo, how long to wait: a call that admission
+  // control rejected, and every one of a server that stops. LEASE_HELD has none, since its delay is
+  // a lease's rest.
   void SetPushback(const Refusal& refusal);
 
   Edge& edge_;

@@ -6,31 +6,12 @@
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace holdfast {
 namespace {
-
-struct NamedMethod {
-  std::string_view name;
-  Method method;
-};
-
-constexpr std::array<NamedMethod, 12> kMethods = {{{"CreateSession", Method::kCreate},
-                                                   {"UpdateSession", Method::kUpdate},
-                                                   {"ResumeSession", Method::kResume},
-                                                   {"BeginTurn", Method::kBeginTurn},
-                                                   {"CommitTurn", Method::kCommitTurn},
-                                                   {"AbandonTurn", Method::kAbandonTurn},
-                                                   {"CloseSession", Method::kClose},
-                                                   {"DeleteSession", Method::kDelete},
-                                                   {"ReleaseLease", Method::kRelease},
-                                                   {"CancelSession", Method::kCancel},
-                                                   {"AppendAudit", Method::kAppendAudit},
-                                                   {"Write", Method::kWrite}}};
 
 // Reads the three fields that every change of an existing session begins with.
 template <typename Request, typename Command>
@@ -47,7 +28,7 @@ absl::Status ReadManifest(const pb::CreateSessionRequest& request, CreateCommand
   RETURN_IF_ERROR(CheckNoUnknown(manifest));
   ASSIGN_OR_RETURN(command.mode, ReadMode("manifest.mode", manifest.mode()));
   command.project_root = manifest.project_root();
-  if (manifest.has_sm_state()) command.sm = ReadStateMachine(manifest.sm_state());
+  if (manifest.has_state_machine()) command.sm = ReadStateMachine(manifest.state_machine());
   return absl::OkStatus();
 }
 
@@ -70,27 +51,23 @@ absl::StatusOr<CreateCommand> ReadCreateIfMissing(pb::CreateSessionRequest& crea
 }
 
 absl::StatusOr<std::optional<std::string>> ReadForce(const pb::ResumeSessionRequest& request) {
-  if (!request.force()) {
-    if (request.force_reason().empty()) return std::optional<std::string>();
-    return InvalidField("force_reason", "goes with force alone");
+  if (!request.has_force()) return std::optional<std::string>();
+  if (request.force().reason().empty()) {
+    return InvalidField("force.reason", "must say why the session is taken over");
   }
-  if (request.force_reason().empty()) {
-    return InvalidField("force_reason", "must say why the session is taken over");
-  }
-  return std::optional(request.force_reason());
+  return std::optional(request.force().reason());
 }
 
 std::optional<StateMachineRef> ReadNewStateMachine(const pb::StateMachine& sm) {
-  if (sm.sm_ext_id().empty() && sm.state_slot_ref().empty()) return std::nullopt;
+  if (sm.extension_id().empty() && sm.slot_ref().empty()) return std::nullopt;
   return ReadStateMachine(sm);
 }
 
-absl::Status ReadNext(const pb::CommitTurnRequest& request, CommitTurnCommand& command) {
-  if (!request.begin_next()) {
-    if (request.next_source() == pb::TURN_SOURCE_UNSPECIFIED) return absl::OkStatus();
-    return InvalidField("next_source", "goes with begin_next alone");
-  }
-  ASSIGN_OR_RETURN(command.begin_next, ReadTurnSource("next_source", request.next_source()));
+absl::Status ReadAfterCommit(const pb::CommitTurnRequest& request, CommitTurnCommand& command) {
+  command.keep_open = request.has_keep_open();
+  if (!request.has_begin_next()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(command.begin_next,
+                   ReadTurnSource("begin_next.source", request.begin_next().source()));
   return absl::OkStatus();
 }
 
@@ -113,9 +90,10 @@ absl::StatusOr<CreateCommand> ReadCreate(pb::CreateSessionRequest&& request) {
 absl::StatusOr<UpdateCommand> ReadUpdate(pb::UpdateSessionRequest&& request) {
   UpdateCommand command;
   ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
-  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
-  ASSIGN_OR_RETURN(command.attributes,
-                   ReadAttributePatch(request.attributes(), request.update_mask().paths()));
+  ASSIGN_OR_RETURN(command.session,
+                   ReadId<SessionId>("session_id", request.session().session_id()));
+  ASSIGN_OR_RETURN(command.attributes, ReadAttributePatch(request.session().attributes(),
+                                                          request.update_mask().paths()));
   return command;
 }
 
@@ -160,7 +138,7 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.turn = TurnNumber(request.turn());
   command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
-  command.keep_open = request.keep_open();
+  RETURN_IF_ERROR(ReadAfterCommit(request, command));
   const bool ends = !command.keep_open || request.outcome() != pb::TURN_OUTCOME_UNSPECIFIED;
   if (ends) {
     ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
@@ -168,14 +146,13 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request
   ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
   command.deleted_slots = ReadTexts(request.deleted_slots());
-  if (request.has_sm_state()) command.sm = ReadNewStateMachine(request.sm_state());
+  if (request.has_state_machine()) command.sm = ReadNewStateMachine(request.state_machine());
   command.last_entry = ReadOptionalNumber<EntryNumber>(request.last_entry());
-  RETURN_IF_ERROR(ReadNext(request, command));
   command.acting_owner = request.acting_owner();
   return command;
 }
 
-absl::StatusOr<WriteCommand> ReadWrite(pb::WriteRequest&& request) {
+absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request) {
   WriteCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
@@ -191,7 +168,7 @@ absl::StatusOr<WriteCommand> ReadWrite(pb::WriteRequest&& request) {
   ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
   command.deleted_slots = ReadTexts(request.deleted_slots());
-  if (request.has_sm_state()) command.sm = ReadNewStateMachine(request.sm_state());
+  if (request.has_state_machine()) command.sm = ReadNewStateMachine(request.state_machine());
   command.acting_owner = request.acting_owner();
   return command;
 }
@@ -266,12 +243,8 @@ absl::StatusOr<ReleaseCommand> ReadRelease(pb::ReleaseLeaseRequest&& request) {
 absl::StatusOr<OutcomeQuery> ReadOutcomeQuery(const pb::GetRequestOutcomeRequest& request) {
   OutcomeQuery query;
   RETURN_IF_ERROR(ReadCommon(request, query));
-  for (const NamedMethod& known : kMethods) {
-    if (known.name != request.method()) continue;
-    query.method = known.method;
-    return query;
-  }
-  return InvalidField("method", "must name a method with a request id, for example CommitTurn");
+  ASSIGN_OR_RETURN(query.method, ReadMethod("method", request.method()));
+  return query;
 }
 
 }  // namespace holdfast

@@ -20,7 +20,7 @@ absl::StatusOr<ResumeCommand> ReadResume(pb::ResumeSessionRequest&& request);
 absl::StatusOr<BeginTurnCommand> ReadBeginTurn(pb::BeginTurnRequest&& request);
 absl::StatusOr<AppendJournalCommand> ReadAppendJournal(pb::AppendJournalRequest&& request);
 absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request);
-absl::StatusOr<WriteCommand> ReadWrite(pb::WriteRequest&& request);
+absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request);
 absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(pb::AbandonTurnRequest&& request);
 absl::StatusOr<CloseCommand> ReadClose(pb::CloseSessionRequest&& request);
 absl::StatusOr<CancelCommand> ReadCancel(pb::CancelSessionRequest&& request);

@@ -51,11 +51,11 @@ absl::StatusOr<std::string> AttributeKey(const std::string& path) {
 
 absl::Status CheckNoUnknown(const pb::Manifest& manifest) {
   RETURN_IF_ERROR(CheckNoUnknownIn("manifest", manifest));
-  return CheckNoUnknownIn("manifest.sm_state", manifest.sm_state());
+  return CheckNoUnknownIn("manifest.state_machine", manifest.state_machine());
 }
 
 StateMachineRef ReadStateMachine(const pb::StateMachine& sm) {
-  return {.ext_id = sm.sm_ext_id(), .slot_ref = sm.state_slot_ref()};
+  return {.ext_id = sm.extension_id(), .slot_ref = sm.slot_ref()};
 }
 
 absl::StatusOr<Message> ReadMessage(const std::string& path, pb::Message& message) {
@@ -128,8 +128,12 @@ std::vector<std::string> ReadTexts(const Repeated<std::string>& texts) {
 absl::StatusOr<AttributePatch> ReadAttributePatch(
     const google::protobuf::Map<std::string, std::string>& given,
     const Repeated<std::string>& paths) {
-  if (paths.empty()) return InvalidField("update_mask", "must name what to change");
   AttributePatch patch;
+  if (paths.empty()) {
+    if (given.empty()) return InvalidField("attributes", "must hold what to change");
+    for (const auto& [key, value] : given) patch[key] = value;
+    return patch;
+  }
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const std::string key, AttributeKey(path));
     const auto found = given.find(key);

@@ -52,6 +52,10 @@ struct RowOfEnum<JournalKind>
     : Row<JournalKind, JournalKind::kSlotUpdate, JournalKind::kNote, pb::JournalKind,
           pb::JOURNAL_KIND_SLOT_UPDATE, pb::JOURNAL_KIND_NOTE, pb::JournalKind_MAX> {};
 template <>
+struct RowOfEnum<Method> : Row<Method, Method::kCreate, kLastMethod, pb::Method,
+                               pb::METHOD_CREATE_SESSION, pb::METHOD_APPEND_AUDIT, pb::Method_MAX> {
+};
+template <>
 struct RowOfEnum<Lifecycle> : Row<Lifecycle, Lifecycle::kIdle, Lifecycle::kClosed, pb::Lifecycle,
                                   pb::LIFECYCLE_IDLE, pb::LIFECYCLE_CLOSED, pb::Lifecycle_MAX> {};
 template <>
@@ -141,6 +145,9 @@ absl::StatusOr<DriftPolicy> ReadDriftPolicy(std::string_view field, pb::DriftPol
 }
 absl::StatusOr<JournalKind> ReadJournalKind(std::string_view field, pb::JournalKind value) {
   return ReadEnum<JournalKind>(field, value);
+}
+absl::StatusOr<Method> ReadMethod(std::string_view field, pb::Method value) {
+  return ReadEnum<Method>(field, value);
 }
 absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle value) {
   return ReadEnum<Lifecycle>(field, value);

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_SERVER_RPC_CONVERT_FIELDS_H_
 #define HOLDFAST_SERVER_RPC_CONVERT_FIELDS_H_
 
-#include "holdfast/v1/session.pb.h"
+#include "holdfast/v1/session_service.pb.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/lifecycle.h"
@@ -68,6 +68,7 @@ absl::StatusOr<CancelScope> ReadCancelScope(std::string_view field, pb::CancelSc
 absl::StatusOr<CancelReason> ReadCancelReason(std::string_view field, pb::CancelReason value);
 absl::StatusOr<DriftPolicy> ReadDriftPolicy(std::string_view field, pb::DriftPolicy value);
 absl::StatusOr<JournalKind> ReadJournalKind(std::string_view field, pb::JournalKind value);
+absl::StatusOr<Method> ReadMethod(std::string_view field, pb::Method value);
 absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle value);
 
 pb::Mode ToWire(Mode value);

@@ -7,30 +7,18 @@
 namespace holdfast {
 namespace {
 
-// Revision and the mark of a repeat, which every reply has.
+// Revision and the mark of a repeat, which every reply has that shows no session.
 template <typename Reply>
 void WriteCommon(const Done& done, Reply& out) {
   out.set_revision(done.receipt.revision.value());
   out.set_repeated(done.repeated);
 }
 
+// The session as it is now, and the mark of a repeat.
 template <typename Reply>
-void WriteCommitted(const Done& done, Reply& out) {
-  WriteCommon(done, out);
-  out.set_last_entry(done.receipt.last_entry.value());
-  out.set_message_count(done.receipt.messages.value());
-  out.set_next_turn(done.receipt.turn.value());
-  out.set_epoch(done.receipt.epoch.value());
-  Write(done.head.marks, *out.mutable_cancel_marks());
-}
-
-template <typename Reply>
-void WriteWritten(const Done& done, Reply& out) {
-  WriteCommon(done, out);
-  out.set_message_count(done.receipt.messages.value());
-  if (done.head.revision != done.receipt.revision) return;
-  out.set_history_digest(std::string(View(done.head.history)));
-  out.set_generation(done.head.generation.value());
+void WriteSession(const Done& done, Reply& out) {
+  Write(done.session, done.head, *out.mutable_session());
+  out.set_repeated(done.repeated);
 }
 
 pb::GetRequestOutcomeResponse::Outcome ToWire(RequestOutcome::Kind kind) {
@@ -81,27 +69,23 @@ void WriteStored(Method method, Done done, pb::GetRequestOutcomeResponse& out) {
     case Method::kRelease:
       return WriteReply(done, *out.mutable_release_lease());
     case Method::kDelete:
+      return WriteReply(done, *out.mutable_delete_session());
     case Method::kWrite:
-      return;  // the outcome and its revision say it all
+      return WriteReply(done, *out.mutable_write_snapshot());
   }
 }
 
 }  // namespace
 
 void WriteReply(const Done& done, pb::CreateSessionResponse& out) {
-  WriteCommon(done, out);
-  Write(done.session, done.head, *out.mutable_session());
+  WriteSession(done, out);
   out.set_lease_token(done.receipt.token);
 }
 
-void WriteReply(const Done& done, pb::UpdateSessionResponse& out) {
-  WriteCommon(done, out);
-  Write(done.session, done.head, *out.mutable_session());
-}
+void WriteReply(const Done& done, pb::UpdateSessionResponse& out) { WriteSession(done, out); }
 
 void WriteReply(const Resumed& resumed, pb::ResumeSessionResponse& out) {
-  WriteCommon(resumed.done, out);
-  Write(resumed.done.session, resumed.done.head, *out.mutable_session());
+  WriteSession(resumed.done, out);
   out.set_lease_token(resumed.token);
   Write(resumed.report, *out.mutable_report());
   for (const Message& message : resumed.messages) Write(message, *out.add_messages());
@@ -116,7 +100,7 @@ void WriteReply(const Begun& begun, pb::BeginTurnResponse& out) {
   const bool broken = Sabotaged(Saboteur::kRepeatUnderNewEpoch);
   const Epoch epoch = broken ? begun.done.head.lease.epoch : begun.done.receipt.epoch;
   out.set_epoch(epoch.value());
-  if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_sm_slot());
+  if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_state_machine_slot());
   out.set_inline_omitted(begun.inline_omitted);
   Write(begun.done.head.marks, *out.mutable_cancel_marks());
 }
@@ -128,13 +112,22 @@ void WriteReply(const Done& done, pb::AppendJournalResponse& out) {
   Write(done.head.marks, *out.mutable_cancel_marks());
 }
 
-void WriteReply(const Done& done, pb::CommitTurnResponse& out) { WriteCommitted(done, out); }
+void WriteReply(const Done& done, pb::CommitTurnResponse& out) {
+  WriteCommon(done, out);
+  out.set_last_entry(done.receipt.last_entry.value());
+  out.set_message_count(done.receipt.messages.value());
+  out.set_next_turn(done.receipt.turn.value());
+  out.set_epoch(done.receipt.epoch.value());
+  Write(done.head.marks, *out.mutable_cancel_marks());
+}
 
-void WriteReply(const Done& done, pb::CommitTurnStreamResponse& out) { WriteCommitted(done, out); }
-
-void WriteReply(const Done& done, pb::WriteResponse& out) { WriteWritten(done, out); }
-
-void WriteReply(const Done& done, pb::WriteStreamResponse& out) { WriteWritten(done, out); }
+void WriteReply(const Done& done, pb::WriteSnapshotResponse& out) {
+  WriteCommon(done, out);
+  out.set_message_count(done.receipt.messages.value());
+  if (done.head.revision != done.receipt.revision) return;
+  out.set_history_digest(std::string(View(done.head.history)));
+  out.set_generation(done.head.generation.value());
+}
 
 void WriteReply(const Done& done, pb::AbandonTurnResponse& out) { WriteCommon(done, out); }
 
@@ -145,10 +138,7 @@ void WriteReply(const Done& done, pb::CloseSessionResponse& out) {
   out.set_drained_turns(done.receipt.drained_turns);
 }
 
-void WriteReply(const Done& done, pb::CancelSessionResponse& out) {
-  WriteCommon(done, out);
-  Write(done.session, done.head, *out.mutable_session());
-}
+void WriteReply(const Done& done, pb::CancelSessionResponse& out) { WriteSession(done, out); }
 
 void WriteReply(const Done& done, pb::AppendAuditResponse& out) {
   WriteCommon(done, out);
@@ -173,7 +163,7 @@ void WriteReply(const SessionId& session, const RequestOutcome& outcome,
   out.set_outcome(ToWire(outcome.kind));
   out.set_revision(outcome.head.revision.value());
   if (!outcome.request) return;
-  *out.mutable_committed_at() = ToWire(outcome.request->at);
+  *out.mutable_commit_time() = ToWire(outcome.request->at);
   WriteStored(outcome.request->stamp.method,
               Done{.session = session,
                    .receipt = outcome.request->receipt,

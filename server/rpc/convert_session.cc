@@ -11,8 +11,8 @@ void WriteManifest(const Head& head, pb::Manifest& out) {
   out.set_mode(ToWire(head.mode));
   out.set_project_root(head.project_root);
   if (!head.sm) return;
-  out.mutable_sm_state()->set_sm_ext_id(head.sm->ext_id);
-  out.mutable_sm_state()->set_state_slot_ref(head.sm->slot_ref);
+  out.mutable_state_machine()->set_extension_id(head.sm->ext_id);
+  out.mutable_state_machine()->set_slot_ref(head.sm->slot_ref);
 }
 
 void WriteLease(const LeaseRecord& lease, pb::Lease& out) {
@@ -26,7 +26,7 @@ void WriteLease(const LeaseRecord& lease, pb::Lease& out) {
 void WriteTurn(const TurnRecord& turn, pb::Turn& out) {
   out.set_number(turn.number.value());
   out.set_source(ToWire(turn.source));
-  *out.mutable_started_at() = ToWire(turn.started_at);
+  *out.mutable_start_time() = ToWire(turn.started_at);
   out.set_last_entry(turn.last_entry.value());
 }
 
@@ -80,8 +80,8 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   out.set_snapshot_trace_id(head.snapshot_trace.id);
   WriteLease(head.lease, *out.mutable_lease());
   out.mutable_attributes()->insert(head.attributes.begin(), head.attributes.end());
-  *out.mutable_created_at() = ToWire(head.created_at);
-  *out.mutable_updated_at() = ToWire(head.updated_at);
+  *out.mutable_create_time() = ToWire(head.created_at);
+  *out.mutable_update_time() = ToWire(head.updated_at);
   out.set_last_event(head.last_event.value());
   out.set_journal_number(head.journal.value());
   Write(head.marks, *out.mutable_cancel_marks());
@@ -92,7 +92,7 @@ void Write(const CancelMark& mark, pb::CancelMark& out) {
   out.set_reason(ToWire(mark.reason));
   out.set_turn(mark.turn.value());
   out.set_name(mark.name);
-  *out.mutable_requested_at() = ToWire(mark.at);
+  *out.mutable_create_time() = ToWire(mark.at);
 }
 
 void Write(const std::vector<CancelMark>& marks,
@@ -111,8 +111,8 @@ void Write(const SessionRow& row, pb::SessionSummary& out) {
   out.set_title(row.title);
   out.set_message_count(row.messages.value());
   out.set_cancelling(row.cancelling);
-  *out.mutable_created_at() = ToWire(row.created_at);
-  *out.mutable_updated_at() = ToWire(row.updated_at);
+  *out.mutable_create_time() = ToWire(row.created_at);
+  *out.mutable_update_time() = ToWire(row.updated_at);
 }
 
 void Write(const Message& message, pb::Message& out) {
@@ -146,7 +146,7 @@ void Write(const Event& event, pb::Event& out) {
   out.set_revision(event.revision.value());
   out.set_correlation_id(event.correlation_id);
   out.set_trace_id(event.trace_id);
-  *out.mutable_time() = ToWire(event.time);
+  *out.mutable_create_time() = ToWire(event.time);
   out.mutable_payload()->insert(event.payload.begin(), event.payload.end());
 }
 
@@ -157,7 +157,7 @@ void Write(const AuditRecord& record, pb::AuditRecord& out) {
   out.set_correlation_id(record.correlation_id);
   out.set_revision(record.revision.value());
   out.set_epoch(record.epoch.value());
-  *out.mutable_time() = ToWire(record.time);
+  *out.mutable_create_time() = ToWire(record.time);
   out.mutable_data()->insert(record.data.begin(), record.data.end());
   out.set_previous_hash(std::string(View(record.previous)));
   out.set_hash(std::string(View(record.hash)));

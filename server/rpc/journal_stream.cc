@@ -47,7 +47,7 @@ bool JournalStream::Full() const {
 // An acknowledgement may stand for more of its own turn, and never hides that of another.
 bool JournalStream::MayAppend() const {
   if (waiting_.empty()) return false;
-  return !unsent_ || unsent_->turn() == waiting_.front().turn.value();
+  return !unsent_ || TurnNumber(unsent_->turn()) == waiting_.front().turn;
 }
 
 JournalStream::Steps JournalStream::Next() {

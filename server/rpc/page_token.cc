@@ -3,6 +3,7 @@
 #include "server/rpc/sealed_text.h"
 #include "session/encoding.h"
 #include "session/refusal.h"
+#include "session/status_macros.h"
 
 #include "absl/time/time.h"
 
@@ -40,35 +41,80 @@ absl::Time TimeOf(uint64_t number) {
   return nanos == kInfinitePast ? absl::InfinitePast() : absl::FromUnixNanos(nanos);
 }
 
-}  // namespace
-
-std::string MakePageToken(const StoreDescription& store, const ListQuery& query,
-                          const ListKey& last) {
+std::string RequestSum(const StoreDescription& store, const ItemsRequest& request) {
   Encoder out;
-  out.Number(kVersion).Raw(QuestionSum(store, query)).Number(store.incarnation.value());
-  out.Number(TimeNumber(last.created_at)).Text(last.id);
-  return Seal(out.bytes());
+  out.Text(request.method).Text(store.store.value());
+  out.Text(request.key.tenant.value()).Text(request.key.session.value()).Text(request.filters);
+  return ShortSum(out.bytes());
 }
 
-absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQuery& query,
-                                      const std::string& token) {
+// What a token is bound to.
+struct Binding {
+  const StoreDescription& store;
+  std::string sum;  // of the request
+};
+
+// The position in a token that `binding` fits.
+absl::StatusOr<std::string> Open(const Binding& binding, const std::string& token) {
   const std::optional<std::string> body = Unseal(token);
   if (!body) return InvalidField(kField, "is not a page token");
   Decoder in(*body);
   const uint64_t version = in.Number();
-  const std::string question(in.Raw(kShortSumBytes));
+  const std::string sum(in.Raw(kShortSumBytes));
   const uint64_t incarnation = in.Number();
-  ListKey last{.created_at = TimeOf(in.Number()), .id = std::string(in.Text())};
+  std::string position(in.Text());
   if (!in.Done() || version != kVersion) return InvalidField(kField, "is not a page token");
-  if (question != QuestionSum(store, query)) {
-    return InvalidField(kField, "belongs to another question or another store");
+  if (sum != binding.sum) {
+    return InvalidField(kField, "belongs to another request or another store");
   }
-  if (incarnation != store.incarnation.value()) return InvalidField(kField, "restored");
+  if (incarnation != binding.store.incarnation.value()) return InvalidField(kField, "restored");
+  return position;
+}
+
+std::string Close(const Binding& binding, const Encoder& position) {
+  Encoder out;
+  out.Number(kVersion).Raw(binding.sum).Number(binding.store.incarnation.value());
+  return Seal(out.Text(position.bytes()).bytes());
+}
+
+}  // namespace
+
+std::string MakePageToken(const StoreDescription& store, const ListQuery& query,
+                          const ListKey& last) {
+  Encoder position;
+  position.Number(TimeNumber(last.created_at)).Text(last.id);
+  return Close({store, QuestionSum(store, query)}, position);
+}
+
+absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQuery& query,
+                                      const std::string& token) {
+  ASSIGN_OR_RETURN(const std::string body, Open({store, QuestionSum(store, query)}, token));
+  Decoder in(body);
+  ListKey last{.created_at = TimeOf(in.Number()), .id = std::string(in.Text())};
   // A number has one spelling too.
-  if (MakePageToken(store, query, last) != token) {
+  if (!in.Done() || MakePageToken(store, query, last) != token) {
     return InvalidField(kField, "is not a page token");
   }
   return last;
+}
+
+std::string MakeItemsToken(const StoreDescription& store, const ItemsRequest& request,
+                           const PageEnd& end) {
+  Encoder position;
+  position.Number(end.revision.value()).Number(end.number).Text(end.owner);
+  return Close({store, RequestSum(store, request)}, position);
+}
+
+absl::StatusOr<PageEnd> ReadItemsToken(const StoreDescription& store, const ItemsRequest& request,
+                                       const std::string& token) {
+  ASSIGN_OR_RETURN(const std::string body, Open({store, RequestSum(store, request)}, token));
+  Decoder in(body);
+  PageEnd end{.revision = Revision(in.Number()), .number = in.Number()};
+  end.owner = in.Text();
+  if (!in.Done() || MakeItemsToken(store, request, end) != token) {
+    return InvalidField(kField, "is not a page token");
+  }
+  return end;
 }
 
 }  // namespace holdfast

@@ -43,9 +43,9 @@ struct ReadSessionKind {
 
 // Read of StoreService: the session, then the pieces.
 struct ReadKind {
-  using Request = pb::ReadRequest;
-  using Response = pb::ReadResponse;
-  static constexpr char kMethod[] = "Read";
+  using Request = pb::ReadSnapshotRequest;
+  using Response = pb::ReadSnapshotResponse;
+  static constexpr char kMethod[] = "ReadSnapshot";
   static const pb::ReadSessionRequest& What(const Request& request) { return request.what(); }
   static absl::StatusOr<std::vector<Bytes>> First(Sessions& sessions, const Caller& caller,
                                                   const std::string& session) {

@@ -15,20 +15,12 @@ namespace pb = ::holdfast::v1;
 // Each fills the response of the call of its name, or answers that call's refusal.
 absl::Status ServeGetSession(Sessions& sessions, Call& call, const pb::GetSessionRequest& request,
                              pb::GetSessionResponse& response);
+absl::Status ServeLookupLatestSession(Sessions& sessions, Call& call,
+                                      const pb::LookupLatestSessionRequest& request,
+                                      pb::LookupLatestSessionResponse& response);
 absl::Status ServeListSessions(Sessions& sessions, Call& call,
                                const pb::ListSessionsRequest& request,
                                pb::ListSessionsResponse& response);
-absl::Status ServeReadMessages(Sessions& sessions, Call& call,
-                               const pb::ReadMessagesRequest& request,
-                               pb::ReadMessagesResponse& response);
-absl::Status ServeReadSlots(Sessions& sessions, Call& call, const pb::ReadSlotsRequest& request,
-                            pb::ReadSlotsResponse& response);
-absl::Status ServeReadJournal(Sessions& sessions, Call& call, const pb::ReadJournalRequest& request,
-                              pb::ReadJournalResponse& response);
-absl::Status ServeListEvents(Sessions& sessions, Call& call, const pb::ListEventsRequest& request,
-                             pb::ListEventsResponse& response);
-absl::Status ServeReadAudit(Sessions& sessions, Call& call, const pb::ReadAuditRequest& request,
-                            pb::ReadAuditResponse& response);
 absl::Status ServeVerifyAudit(Sessions& sessions, Call& call, const pb::VerifyAuditRequest& request,
                               pb::VerifyAuditResponse& response);
 absl::Status ServeGetRequestOutcome(Sessions& sessions, Call& call,

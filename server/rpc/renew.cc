@@ -39,7 +39,7 @@ absl::StatusOr<RenewRequest> ReadRenewal(const Caller& caller, int index,
 
 // Writes the marks where they fit into the `room` that is left of the reply, and takes what they
 // need of it.
-void WriteMarks(const std::vector<CancelMark>& marks, size_t& room, pb::LeaseRenewalResult& out) {
+void WriteMarks(const std::vector<CancelMark>& marks, size_t& room, pb::RenewedLease& out) {
   const size_t before = out.ByteSizeLong();
   Write(marks, *out.mutable_cancel_marks());
   const size_t bytes = out.ByteSizeLong() - before;
@@ -51,17 +51,26 @@ void WriteMarks(const std::vector<CancelMark>& marks, size_t& room, pb::LeaseRen
   room -= bytes;
 }
 
-void WriteResult(const absl::StatusOr<Renewed>& renewed, const CallFacts& call, size_t& room,
-                 pb::LeaseRenewalResult& out) {
-  google::rpc::Status& status = *out.mutable_status();
-  if (!renewed.ok()) {
-    status = ToRpcStatus(RefusalOf(renewed.status()),
-                         {.trace_id = call.trace_id, .session = out.session_id()});
-    return;
-  }
-  *out.mutable_expires_in() = ToWire(renewed->expires_in);
-  out.set_revision(renewed->revision.value());
-  WriteMarks(renewed->marks, room, out);
+// What is too long for an id would only be sent back.
+std::string NamedSession(const pb::LeaseRenewal& lease) {
+  return lease.session_id().substr(0, kSessionIdBytes);
+}
+
+void WriteFailure(const absl::Status& status, const CallFacts& call, const std::string& session,
+                  pb::RenewLeasesResponse& response) {
+  pb::LeaseRenewalFailure& failure = *response.add_failures();
+  failure.set_session_id(session);
+  *failure.mutable_status() =
+      ToRpcStatus(RefusalOf(status), {.trace_id = call.trace_id, .session = session});
+}
+
+void WriteRenewed(const Renewed& renewed, const std::string& session, size_t& room,
+                  pb::RenewLeasesResponse& response) {
+  pb::RenewedLease& out = *response.add_renewed();
+  out.set_session_id(session);
+  *out.mutable_expires_in() = ToWire(renewed.expires_in);
+  out.set_revision(renewed.revision.value());
+  WriteMarks(renewed.marks, room, out);
 }
 
 }  // namespace
@@ -71,24 +80,27 @@ absl::Status ServeRenewLeases(Sessions& sessions, Call& call, const pb::RenewLea
   const auto count = static_cast<size_t>(request.leases_size());
   if (count > kLeasesPerRenewal) return TooLarge("leases", kLeasesPerRenewal, count);
   std::vector<RenewRequest> valid;
-  std::vector<int> places;  // of the valid ones, in the request
-  size_t room = Sabotaged(Saboteur::kNoRenewalBound) ? SIZE_MAX : kRenewalMarksBytes;
+  // By place in the request; the stores are asked about those that are valid, in one call.
+  std::vector<absl::Status> invalid;
   for (int i = 0; i < request.leases_size(); ++i) {
-    pb::LeaseRenewalResult& result = *response.add_results();
-    // What is too long for an id would only be sent back.
-    result.set_session_id(request.leases(i).session_id().substr(0, kSessionIdBytes));
     absl::StatusOr<RenewRequest> renewal = ReadRenewal(call.caller(), i, request.leases(i));
-    if (!renewal.ok()) {
-      WriteResult(renewal.status(), call.facts(), room, result);
-      continue;
-    }
-    valid.push_back(*std::move(renewal));
-    places.push_back(i);
+    invalid.push_back(renewal.status());
+    if (renewal.ok()) valid.push_back(*std::move(renewal));
   }
-  if (valid.empty()) return absl::OkStatus();
-  const auto renewed = sessions.Renew(valid);
-  for (size_t i = 0; i < renewed.size(); ++i) {
-    WriteResult(renewed[i], call.facts(), room, *response.mutable_results(places[i]));
+  std::vector<absl::StatusOr<Renewed>> renewed;
+  if (!valid.empty()) renewed = sessions.Renew(valid);
+  size_t room = Sabotaged(Saboteur::kNoRenewalBound) ? SIZE_MAX : kRenewalMarksBytes;
+  size_t next = 0;  // of the valid ones
+  for (int i = 0; i < request.leases_size(); ++i) {
+    const std::string session = NamedSession(request.leases(i));
+    const absl::Status& before = invalid[static_cast<size_t>(i)];
+    const absl::Status status = before.ok() ? renewed[next].status() : before;
+    if (status.ok()) {
+      WriteRenewed(*renewed[next], session, room, response);
+    } else {
+      WriteFailure(status, call.facts(), session, response);
+    }
+    if (before.ok()) ++next;
   }
   return absl::OkStatus();
 }

@@ -145,6 +145,7 @@ absl::StatusOr<size_t> SessionReader::TakePiece(PieceSink& out) {
   pb::SessionPiece& piece = out.Add(size);
   piece.set_total_bytes(item.total);
   piece.set_chunk_offset(offset);
+  piece.set_damaged(item.unreadable);
   item.sent = item.unreadable ? item.total : item.sent + bytes.size();
   if (item.sent >= item.total) ++next_;
   std::string* const data =
@@ -182,7 +183,7 @@ absl::Status SessionReader::ReadPosition() {
   const uint64_t newest = none.newest.value();
   const uint64_t tail = request_.tail_messages();
   const uint64_t skipped = tail == 0 || tail > newest ? 0 : newest - tail;
-  after_message_ = MessageSeq(std::max(skipped, request_.after_message()));
+  after_message_ = std::max(MessageSeq(skipped), MessageSeq(request_.after_message()));
   after_journal_ =
       std::max(SnapshotJournal(head, at_.revision), JournalNumber(request_.after_journal_number()));
 

@@ -5,6 +5,7 @@
 #include "server/rpc/convert_commands.h"
 #include "server/rpc/convert_replies.h"
 #include "server/rpc/draining_close.h"
+#include "server/rpc/item_lists.h"
 #include "server/rpc/read_session_reactor.h"
 #include "server/rpc/reads.h"
 #include "server/rpc/renew.h"
@@ -47,6 +48,11 @@ SessionService::Reactor* SessionService::CreateSession(Context* context, const B
 SessionService::Reactor* SessionService::GetSession(Context* context, const Bytes* request,
                                                     Bytes* response) {
   return Read({"GetSession", context, request, response}, ServeGetSession);
+}
+
+SessionService::Reactor* SessionService::LookupLatestSession(Context* context, const Bytes* request,
+                                                             Bytes* response) {
+  return Read({"LookupLatestSession", context, request, response}, ServeLookupLatestSession);
 }
 
 SessionService::Reactor* SessionService::UpdateSession(Context* context, const Bytes* request,
@@ -132,19 +138,19 @@ SessionService::Reactor* SessionService::ReleaseLease(Context* context, const By
                                            ReadRelease, &Sessions::Release);
 }
 
-SessionService::Reactor* SessionService::ReadMessages(Context* context, const Bytes* request,
+SessionService::Reactor* SessionService::ListMessages(Context* context, const Bytes* request,
                                                       Bytes* response) {
-  return Read({"ReadMessages", context, request, response}, ServeReadMessages);
+  return Read({"ListMessages", context, request, response}, ServeListMessages);
 }
 
-SessionService::Reactor* SessionService::ReadSlots(Context* context, const Bytes* request,
+SessionService::Reactor* SessionService::ListSlots(Context* context, const Bytes* request,
                                                    Bytes* response) {
-  return Read({"ReadSlots", context, request, response}, ServeReadSlots);
+  return Read({"ListSlots", context, request, response}, ServeListSlots);
 }
 
-SessionService::Reactor* SessionService::ReadJournal(Context* context, const Bytes* request,
-                                                     Bytes* response) {
-  return Read({"ReadJournal", context, request, response}, ServeReadJournal);
+SessionService::Reactor* SessionService::ListJournalEntries(Context* context, const Bytes* request,
+                                                            Bytes* response) {
+  return Read({"ListJournalEntries", context, request, response}, ServeListJournalEntries);
 }
 
 SessionService::Reactor* SessionService::ListEvents(Context* context, const Bytes* request,
@@ -163,9 +169,9 @@ SessionService::Reactor* SessionService::AppendAudit(Context* context, const Byt
                                           ReadAppendAudit, &Sessions::AppendAudit);
 }
 
-SessionService::Reactor* SessionService::ReadAudit(Context* context, const Bytes* request,
-                                                   Bytes* response) {
-  return Read({"ReadAudit", context, request, response}, ServeReadAudit);
+SessionService::Reactor* SessionService::ListAuditRecords(Context* context, const Bytes* request,
+                                                          Bytes* response) {
+  return Read({"ListAuditRecords", context, request, response}, ServeListAuditRecords);
 }
 
 SessionService::Reactor* SessionService::VerifyAudit(Context* context, const Bytes* request,

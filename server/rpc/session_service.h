@@ -19,6 +19,7 @@ namespace pb = ::holdfast::v1;
 using RawSessionService =
     RawMethods<pb::SessionService::Service, pb::SessionService::WithRawCallbackMethod_CreateSession,
                pb::SessionService::WithRawCallbackMethod_GetSession,
+               pb::SessionService::WithRawCallbackMethod_LookupLatestSession,
                pb::SessionService::WithRawCallbackMethod_UpdateSession,
                pb::SessionService::WithRawCallbackMethod_ListSessions,
                pb::SessionService::WithRawCallbackMethod_ResumeSession,
@@ -34,13 +35,13 @@ using RawSessionService =
                pb::SessionService::WithRawCallbackMethod_DeleteSession,
                pb::SessionService::WithRawCallbackMethod_RenewLeases,
                pb::SessionService::WithRawCallbackMethod_ReleaseLease,
-               pb::SessionService::WithRawCallbackMethod_ReadMessages,
-               pb::SessionService::WithRawCallbackMethod_ReadSlots,
-               pb::SessionService::WithRawCallbackMethod_ReadJournal,
+               pb::SessionService::WithRawCallbackMethod_ListMessages,
+               pb::SessionService::WithRawCallbackMethod_ListSlots,
+               pb::SessionService::WithRawCallbackMethod_ListJournalEntries,
                pb::SessionService::WithRawCallbackMethod_ListEvents,
                pb::SessionService::WithRawCallbackMethod_WatchSession,
                pb::SessionService::WithRawCallbackMethod_AppendAudit,
-               pb::SessionService::WithRawCallbackMethod_ReadAudit,
+               pb::SessionService::WithRawCallbackMethod_ListAuditRecords,
                pb::SessionService::WithRawCallbackMethod_VerifyAudit,
                pb::SessionService::WithRawCallbackMethod_GetRequestOutcome>;
 
@@ -55,6 +56,7 @@ class SessionService final : public RawSessionService {
 
   Reactor* CreateSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* GetSession(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* LookupLatestSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* UpdateSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* ListSessions(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* ResumeSession(Context* context, const Bytes* request, Bytes* response) override;
@@ -70,13 +72,13 @@ class SessionService final : public RawSessionService {
   Reactor* DeleteSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* RenewLeases(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* ReleaseLease(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ReadMessages(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ReadSlots(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ReadJournal(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListMessages(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListSlots(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListJournalEntries(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* ListEvents(Context* context, const Bytes* request, Bytes* response) override;
   grpc::ServerWriteReactor<Bytes>* WatchSession(Context* context, const Bytes* request) override;
   Reactor* AppendAudit(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* ReadAudit(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListAuditRecords(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* VerifyAudit(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* GetRequestOutcome(Context* context, const Bytes* request, Bytes* response) override;
 

@@ -44,9 +44,12 @@ google::rpc::BadRequest BadRequestOf(const Refusal& refusal) {
   auto* violation = bad.add_field_violations();
   // The one reason whose field is in its name.
   const bool request_id = refusal.facts().contains("request_id");
-  violation->set_field(request_id ? "request_id" : Fact(refusal, "field"));
-  const std::string why = Fact(refusal, "why");
-  violation->set_description(why.empty() ? Clip(refusal.message()) : why);
+  const std::string field = request_id ? "request_id" : Fact(refusal, "field");
+  violation->set_field(field);
+  // The message of a refused field begins with its name.
+  std::string_view description = refusal.message();
+  if (description.starts_with(field + ": ")) description.remove_prefix(field.size() + 2);
+  violation->set_description(Clip(description));
   return bad;
 }
 

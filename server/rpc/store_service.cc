@@ -74,17 +74,19 @@ StoreService::Reactor* StoreService::CheckStore(Context* context, const Bytes* r
       });
 }
 
-StoreService::Reactor* StoreService::Write(Context* context, const Bytes* request,
-                                           Bytes* response) {
-  return RunBatched<pb::WriteResponse>(edge_, sessions_, {"Write", context, request, response},
-                                       ReadWrite, &Sessions::Write);
+StoreService::Reactor* StoreService::WriteSnapshot(Context* context, const Bytes* request,
+                                                   Bytes* response) {
+  return RunBatched<pb::WriteSnapshotResponse>(
+      edge_, sessions_, {"WriteSnapshot", context, request, response}, ReadWrite, &Sessions::Write);
 }
 
-grpc::ServerReadReactor<Bytes>* StoreService::WriteStream(Context* context, Bytes* response) {
+grpc::ServerReadReactor<Bytes>* StoreService::WriteSnapshotStream(Context* context,
+                                                                  Bytes* response) {
   return StartWriteStream(edge_, sessions_, context, response);
 }
 
-grpc::ServerWriteReactor<Bytes>* StoreService::Read(Context* context, const Bytes* request) {
+grpc::ServerWriteReactor<Bytes>* StoreService::ReadSnapshot(Context* context,
+                                                            const Bytes* request) {
   return StartRead(edge_, sessions_, context, *request);
 }
 

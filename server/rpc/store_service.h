@@ -15,9 +15,9 @@ namespace pb = ::holdfast::v1;
 using RawStoreService =
     RawMethods<pb::StoreService::Service, pb::StoreService::WithRawCallbackMethod_DescribeStore,
                pb::StoreService::WithRawCallbackMethod_CheckStore,
-               pb::StoreService::WithRawCallbackMethod_Write,
-               pb::StoreService::WithRawCallbackMethod_WriteStream,
-               pb::StoreService::WithRawCallbackMethod_Read>;
+               pb::StoreService::WithRawCallbackMethod_WriteSnapshot,
+               pb::StoreService::WithRawCallbackMethod_WriteSnapshotStream,
+               pb::StoreService::WithRawCallbackMethod_ReadSnapshot>;
 
 class StoreService final : public RawStoreService {
  public:
@@ -30,9 +30,9 @@ class StoreService final : public RawStoreService {
 
   Reactor* DescribeStore(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* CheckStore(Context* context, const Bytes* request, Bytes* response) override;
-  Reactor* Write(Context* context, const Bytes* request, Bytes* response) override;
-  grpc::ServerReadReactor<Bytes>* WriteStream(Context* context, Bytes* response) override;
-  grpc::ServerWriteReactor<Bytes>* Read(Context* context, const Bytes* request) override;
+  Reactor* WriteSnapshot(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerReadReactor<Bytes>* WriteSnapshotStream(Context* context, Bytes* response) override;
+  grpc::ServerWriteReactor<Bytes>* ReadSnapshot(Context* context, const Bytes* request) override;
 
  private:
   Edge& edge_;

@@ -101,9 +101,8 @@ class StreamedWrite {
  private:
   template <typename Begin>
   absl::StatusOr<std::optional<Done>> TakeBegin(Begin& begin) {
-    if (begin.data_bytes() > kSnapshotBytes) {
-      return TooLarge("data_bytes", kSnapshotBytes, begin.data_bytes());
-    }
+    const auto announced = static_cast<uint64_t>(begin.data_bytes());
+    if (announced > kSnapshotBytes) return TooLarge("data_bytes", kSnapshotBytes, announced);
     ASSIGN_OR_RETURN(command_, Kind::Read(begin));
     if (!command_.messages.empty() || !command_.slots.empty()) {
       return InvalidField(Kind::kBegin, "must come without messages and slots, which follow");
@@ -114,7 +113,7 @@ class StreamedWrite {
     const StagedItems::Parts parts{
         .store = sessions_.store(), .random = edge_.random, .secrets = edge_.secrets};
     const SessionKey key{call_.caller().tenant, command_.session};
-    upload_ = std::make_unique<StagedUpload>(edge_.staged, parts, key, begin.data_bytes());
+    upload_ = std::make_unique<StagedUpload>(edge_.staged, parts, key, announced);
     return std::nullopt;
   }
 

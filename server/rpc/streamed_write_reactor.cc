@@ -28,7 +28,7 @@ constexpr size_t kArenaBytes = kChunkBytes;
 
 struct CommitTurnKind {
   using Request = pb::CommitTurnStreamRequest;
-  using Response = pb::CommitTurnStreamResponse;
+  using Response = pb::CommitTurnResponse;
   using Command = CommitTurnCommand;
   static constexpr char kMethod[] = "CommitTurnStream";
   static constexpr char kBegin[] = "commit";
@@ -44,10 +44,10 @@ struct CommitTurnKind {
 };
 
 struct WriteKind {
-  using Request = pb::WriteStreamRequest;
-  using Response = pb::WriteStreamResponse;
+  using Request = pb::WriteSnapshotStreamRequest;
+  using Response = pb::WriteSnapshotResponse;
   using Command = WriteCommand;
-  static constexpr char kMethod[] = "WriteStream";
+  static constexpr char kMethod[] = "WriteSnapshotStream";
   static constexpr char kBegin[] = "write";
   static pb::StreamedWrite* Begin(Request& piece) {
     return piece.has_write() ? piece.mutable_write() : nullptr;

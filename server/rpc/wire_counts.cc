@@ -93,9 +93,10 @@ const RepeatedLimit* FindRepeatedLimit(const FieldDescriptor& field) {
   return found == kRepeatedLimits.end() ? nullptr : found;
 }
 
-WireCounts::WireCounts(const Descriptor& request) { AddPlace(request, 0, /*element=*/false); }
+WireCounts::WireCounts(const Descriptor& request) { AddPlace(request, "", 0, /*element=*/false); }
 
-size_t WireCounts::AddPlace(const Descriptor& message, size_t depth, bool element) {
+size_t WireCounts::AddPlace(const Descriptor& message, const std::string& path, size_t depth,
+                            bool element) {
   const size_t place = places_.size();
   places_.emplace_back();
   places_[place].element = element;
@@ -103,7 +104,8 @@ size_t WireCounts::AddPlace(const Descriptor& message, size_t depth, bool elemen
   std::vector<Field> fields;
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& from = *message.field(i);
-    Field field{.number = static_cast<uint32_t>(from.number())};
+    Field field{.number = static_cast<uint32_t>(from.number()), .integer = IntegerOf(from)};
+    if (field.integer != Integer::kNone) field.path = path + from.name();
     if (from.is_repeated()) field.limit = FindRepeatedLimit(from);
     if (field.limit != nullptr) {
       field.packing = PackingOf(from);
@@ -112,13 +114,16 @@ size_t WireCounts::AddPlace(const Descriptor& message, size_t depth, bool elemen
     }
     if (from.message_type() != nullptr && depth + 1 < kWireDepth) {
       const size_t before = places_.size();
-      field.inside = AddPlace(*from.message_type(), depth + 1, from.is_repeated());
+      field.inside =
+          AddPlace(*from.message_type(), path + from.name() + ".", depth + 1, from.is_repeated());
       if (places_[field.inside].fields.empty()) {
         places_.resize(before);  // nothing to be counted there
         field.inside = 0;
       }
     }
-    if (field.limit != nullptr || field.inside != 0) fields.push_back(field);
+    const bool looked_at =
+        field.limit != nullptr || field.inside != 0 || field.integer != Integer::kNone;
+    if (looked_at) fields.push_back(std::move(field));
   }
   places_[place].fields = std::move(fields);
   places_[place].end_counter = counters_.size();
@@ -138,6 +143,19 @@ WireCounts::Packing WireCounts::PackingOf(const FieldDescriptor& field) {
       return Packing::kFixed64;
     default:
       return Packing::kVarint;
+  }
+}
+
+// Of a duration or a point of time the parts may be negative.
+WireCounts::Integer WireCounts::IntegerOf(const FieldDescriptor& field) {
+  if (field.is_repeated() || field.file()->package() != "holdfast.v1") return Integer::kNone;
+  switch (field.type()) {
+    case FieldDescriptor::TYPE_INT32:
+      return Integer::k32;
+    case FieldDescriptor::TYPE_INT64:
+      return Integer::k64;
+    default:
+      return Integer::kNone;
   }
 }
 
@@ -161,6 +179,7 @@ class WireCounts::Walk {
       const RepeatedLimit& limit = *counts_.counters_[*over_];
       return TooLarge(limit.named.empty() ? limit.field : limit.named, limit.most, got_);
     }
+    if (negative_ != nullptr) return InvalidField(negative_->path, "must not be negative");
     if (!whole) return InvalidField("request", "is no message of its kind");
     return absl::OkStatus();
   }
@@ -187,7 +206,7 @@ class WireCounts::Walk {
     switch (tag.type) {
       case kVarint:
         if (packing == Packing::kVarint) Add(*field, 1);
-        return SkipVarint();
+        return TakeVarint(field);
       case kFixed64:
         if (packing == Packing::kFixed64) Add(*field, 1);
         return Skip(sizeof(uint64_t));
@@ -296,6 +315,22 @@ class WireCounts::Walk {
     return false;
   }
 
+  bool TakeVarint(const Field* field) {
+    if (field == nullptr || field->integer == Integer::kNone) return SkipVarint();
+    uint64_t value = 0;
+    for (size_t i = 0; i < kVarintBytes && Left() > 0; ++i) {
+      const uint64_t byte = cursor_.Byte();
+      value |= (byte & (kMore - 1U)) << (i * kBitsPerByte);
+      if ((byte & kMore) != 0) continue;
+      const bool wide = field->integer == Integer::k64;
+      const bool negative =
+          wide ? static_cast<int64_t>(value) < 0 : static_cast<int32_t>(value) < 0;
+      if (negative && negative_ == nullptr) negative_ = field;
+      return true;
+    }
+    return false;
+  }
+
   bool SkipVarint() {
     for (size_t i = 0; i < kVarintBytes && Left() > 0; ++i) {
       if ((cursor_.Byte() & kMore) == 0) return true;
@@ -329,10 +364,11 @@ class WireCounts::Walk {
   absl::InlinedVector<size_t, kRepeatedLimits.size()> elements_;  // by counter
   std::optional<size_t> over_;                                    // the first that is
   size_t got_ = 0;                                                // of that
+  const Field* negative_ = nullptr;                               // the first that is
 };
 
 absl::Status WireCounts::Check(const std::vector<grpc::Slice>& bytes) const {
-  if (!counts()) return absl::OkStatus();
+  if (!looks()) return absl::OkStatus();
   return Walk(*this, bytes).Run();
 }
 

@@ -1,9 +1,11 @@
 // How many elements the repeated fields of a request have, counted on its bytes: an element may
 // take two bytes on the wire and a hundred in memory, so the count is judged before anything is
-// parsed.
+// parsed. The same walk rejects negative numbers: the wire's integers are signed, as every language
+// has them, and none of ours is below zero.
 #ifndef HOLDFAST_SERVER_RPC_WIRE_COUNTS_H_
 #define HOLDFAST_SERVER_RPC_WIRE_COUNTS_H_
 
+#include "session/bounds.h"
 #include "session/limits.h"
 
 #include "absl/status/status.h"
@@ -13,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,14 +48,16 @@ inline constexpr std::array kRepeatedLimits = {
     RepeatedLimit{"holdfast.v1.FinalSnapshot", "slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.FinalSnapshot", "deleted_slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.ListSessionsRequest", "lifecycles", kLifecyclesPerFilter},
-    RepeatedLimit{"holdfast.v1.ReadSlotsRequest", "owners", kOwnersPerRead},
-    RepeatedLimit{"holdfast.v1.ReadSlotsRequest", "expected_slots", kSlotsPerChange},
+    RepeatedLimit{"holdfast.v1.ListSlotsRequest", "owners", kOwnersPerRead},
+    RepeatedLimit{"holdfast.v1.ListSlotsRequest", "expected_slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.RenewLeasesRequest", "leases", kLeasesPerRenewal},
     RepeatedLimit{"holdfast.v1.ResumeSessionRequest", "expected_slots", kSlotsPerChange},
-    RepeatedLimit{"holdfast.v1.UpdateSessionRequest", "attributes", kAttributesPerSession},
-    RepeatedLimit{"holdfast.v1.WriteRequest", "messages", kMessagesPerChange},
-    RepeatedLimit{"holdfast.v1.WriteRequest", "slots", kSlotsPerChange},
-    RepeatedLimit{"holdfast.v1.WriteRequest", "deleted_slots", kSlotsPerChange},
+    // Of a session that is sent back; only its attributes are looked at.
+    RepeatedLimit{"holdfast.v1.Session", "attributes", kAttributesPerSession},
+    RepeatedLimit{"holdfast.v1.Session", "cancel_marks", kMarksPerSession},
+    RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "messages", kMessagesPerChange},
+    RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "slots", kSlotsPerChange},
+    RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "deleted_slots", kSlotsPerChange},
 };
 
 // The row of a field, or nullptr.
@@ -71,24 +76,29 @@ class WireCounts final {
   explicit WireCounts(const google::protobuf::Descriptor& request);
 
   // Walks over the bytes once, without a copy of them and without memory for what they hold.
-  // TOO_LARGE for the first field that has more than its row allows; INVALID_FIELD on `request` for
-  // bytes that are no message of any kind. What is OK here may still be none of this kind.
+  // TOO_LARGE for the first field that has more than its row allows; INVALID_FIELD on the first
+  // number that is negative, by its path without indices, and on `request` for bytes that are no
+  // message of any kind. What is OK here may still be none of this kind.
   [[nodiscard]] absl::Status Check(const std::vector<grpc::Slice>& bytes) const;
   [[nodiscard]] absl::Status Check(std::string_view bytes) const;
 
-  // False for a request without any repeated field.
-  [[nodiscard]] bool counts() const { return !places_.front().fields.empty(); }
+  // False for a request without any repeated field or number.
+  [[nodiscard]] bool looks() const { return !places_.front().fields.empty(); }
 
  private:
   class Walk;
   // How the elements of a field are written, where several stand in one.
   enum class Packing : uint8_t { kNone, kVarint, kFixed32, kFixed64 };
+  // The width of an integer that must not be negative.
+  enum class Integer : uint8_t { kNone, k32, k64 };
   struct Field {
     uint32_t number = 0;
     Packing packing = Packing::kNone;
     const RepeatedLimit* limit = nullptr;  // of a repeated field
     size_t counter = 0;                    // of a repeated field
     size_t inside = 0;                     // the place that its message is, or 0
+    Integer integer = Integer::kNone;
+    std::string path = {};  // of an integer, from the request on
   };
   // A message at one path of the request. The request is the first.
   struct Place {
@@ -100,7 +110,10 @@ class WireCounts final {
   };
 
   static Packing PackingOf(const google::protobuf::FieldDescriptor& field);
-  size_t AddPlace(const google::protobuf::Descriptor& message, size_t depth, bool element);
+  static Integer IntegerOf(const google::protobuf::FieldDescriptor& field);
+  // `path` is that of the message, with a dot behind it if it is not the request.
+  size_t AddPlace(const google::protobuf::Descriptor& message, const std::string& path,
+                  size_t depth, bool element);
 
   std::vector<Place> places_;
   std::vector<const RepeatedLimit*> counters_;

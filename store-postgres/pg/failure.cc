@@ -1,13 +1,6 @@
 #include "store-postgres/pg/failure.h"
 
-#include "absl/time/time.h"
-
 namespace holdfast::pg {
-namespace {
-
-constexpr absl::Duration kFullRetry = absl::Seconds(5);
-
-}  // namespace
 
 bool LostToAnother(const Failure& failure) {
   return failure.effect == Effect::kNone &&
@@ -19,7 +12,7 @@ Refusal RefusalFor(const Failure& failure) {
     return StoreUnavailable("the connection to the database broke during the call", Fate::kUnknown);
   }
   if (failure.sqlstate == kDiskFull) {
-    return Refusal(Reason::kStorageFull, "the database has no space left").RetryAfter(kFullRetry);
+    return StorageFull("the database has no space left");
   }
   if (failure.sqlstate == kQueryCanceled || failure.sqlstate == kLockNotAvailable) {
     return StoreUnavailable(

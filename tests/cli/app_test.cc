@@ -331,8 +331,8 @@ TEST(Table, AListingOfHostileTitlesStaysATable) {
   std::vector<v1::SessionSummary> sessions(2);
   sessions[0].set_session_id("one");
   sessions[0].set_lifecycle(v1::LIFECYCLE_IDLE);
-  sessions[0].mutable_updated_at()->set_seconds(1'700'000'000);
-  sessions[0].mutable_updated_at()->set_nanos(123'456'789);
+  sessions[0].mutable_update_time()->set_seconds(1'700'000'000);
+  sessions[0].mutable_update_time()->set_nanos(123'456'789);
   sessions[0].set_project_root("/" + std::string(4000, 'p'));
   sessions[0].set_title(std::string(3000, 't'));
   sessions[1] = sessions[0];

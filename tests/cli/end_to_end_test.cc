@@ -314,7 +314,7 @@ TEST_F(EndToEnd, SessionsAreListedPageByPageAndFiltered) {
   EXPECT_EQ(Json({"session", "list", "--project", "/elsewhere"})["sessions"].size(), 0);
   const auto oldest = Json({"session", "list", "--limit", "1"})["sessions"][0];
   const auto newest = Json({"session", "list", "--limit", "1", "--newest-first"})["sessions"][0];
-  EXPECT_LT(oldest["created_at"], newest["created_at"]);
+  EXPECT_LT(oldest["create_time"], newest["create_time"]);
   const Ran table = Holdfast({"session", "list", "--limit", "1"});
   EXPECT_THAT(table.out, StartsWith("SESSION"));
   EXPECT_THAT(table.out, HasSubstr("persisted"));

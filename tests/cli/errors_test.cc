@@ -122,10 +122,12 @@ TEST(Errors, ExitCodesTellRefusedFromUnreachableFromDamaged) {
     return ExitCodeOf(FailureOf(Refused(code, {.reason = reason})));
   };
   EXPECT_EQ(exit_code(grpc::StatusCode::NOT_FOUND, "SESSION_NOT_FOUND"), kRefused);
-  EXPECT_EQ(exit_code(grpc::StatusCode::RESOURCE_EXHAUSTED, "OVERLOADED"), kRefused);
+  EXPECT_EQ(exit_code(grpc::StatusCode::INVALID_ARGUMENT, "TOO_LARGE"), kRefused);
+  EXPECT_EQ(exit_code(grpc::StatusCode::UNAVAILABLE, "OVERLOADED"), kUnreachable);
   EXPECT_EQ(exit_code(grpc::StatusCode::INTERNAL, "INTERNAL"), kRefused);
   EXPECT_EQ(exit_code(grpc::StatusCode::UNAVAILABLE, "STORE_UNAVAILABLE"), kUnreachable);
   EXPECT_EQ(exit_code(grpc::StatusCode::DATA_LOSS, "DAMAGED"), kDifference);
+  EXPECT_EQ(exit_code(grpc::StatusCode::FAILED_PRECONDITION, "REVISION_AHEAD"), kDifference);
 }
 
 TEST(Errors, EveryReasonOfTheServerIsExplained) {
@@ -144,7 +146,6 @@ TEST(Errors, WhatMayBeRepeatedIsWhatTheTableSays) {
     switch (row.retry) {
       case Retry::kSameRequestId:
       case Retry::kAfterRetryInfo:
-      case Retry::kLater:
         expected = Repeat::kYes;
         break;
       case Retry::kAfterRetryInfoSameRequestId:

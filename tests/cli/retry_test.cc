@@ -104,7 +104,7 @@ TEST_F(RetryTest, ARefusalThatStandsAfterAllIsFinal) {
 }
 
 TEST_F(RetryTest, TheServersRetryInfoIsHonoured) {
-  const grpc::Status busy = Refused(grpc::StatusCode::RESOURCE_EXHAUSTED, "OVERLOADED", 3);
+  const grpc::Status busy = Refused(grpc::StatusCode::UNAVAILABLE, "OVERLOADED", 3);
   const CallResult result = Call({.patience = absl::Minutes(1)}, {busy, grpc::Status::OK});
   EXPECT_TRUE(result.status.ok());
   EXPECT_EQ(result.outages, 0);
@@ -113,7 +113,7 @@ TEST_F(RetryTest, TheServersRetryInfoIsHonoured) {
 }
 
 TEST_F(RetryTest, ARetryInfoBeyondPatienceIsNotWaitedFor) {
-  const grpc::Status busy = Refused(grpc::StatusCode::RESOURCE_EXHAUSTED, "OVERLOADED", 90);
+  const grpc::Status busy = Refused(grpc::StatusCode::UNAVAILABLE, "OVERLOADED", 90);
   Call({.patience = absl::Minutes(1)}, {busy});
   EXPECT_EQ(attempts_, 1);
   EXPECT_THAT(clock_.pauses(), SizeIs(0));

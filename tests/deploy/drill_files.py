@@ -139,8 +139,8 @@ def check_quiet(build):
         with Server(build, folder, "second", root=target) as server:
             adopt(build, server)
             shown = server.start().answer("session", "show", "greenhouse-early")
-            found = int(shown["revision"])
-            expect(found == int(taken["revision"]), f"revision {found}, not {taken['revision']}")
+            found, left = int(shown["revision"]), int(taken["session"]["revision"])
+            expect(found == left, f"revision {found}, not {left}")
 
 
 def check_volume(build):

@@ -108,7 +108,7 @@ def check_session(address, session, lost=0):
     from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
 
     stub = SessionServiceStub(grpc.insecure_channel(address))
-    read = stub.ReadMessages(rpc.ReadMessagesRequest(session_id=session, page_size=1000))
+    read = stub.ListMessages(rpc.ListMessagesRequest(session_id=session, page_size=1000))
     said = [(message.seq, message.role, message.data.decode()) for message in read.messages]
     turns = [(turn, role) for turn in range(1, TURNS + 1) for role in ("user", "assistant")]
     expected = [
@@ -135,8 +135,9 @@ def take_over_and_leave(address, session):
 
     stub = SessionServiceStub(grpc.insecure_channel(address))
     fresh = lambda: {"request_id": str(uuid.uuid4()), "session_id": session}
+    force = rpc.ForceTakeover(reason="test")
     resumed = stub.ResumeSession(
-        rpc.ResumeSessionRequest(holder="another", force=True, force_reason="test", **fresh())
+        rpc.ResumeSessionRequest(holder="another", force=force, **fresh())
     )
     stub.ReleaseLease(rpc.ReleaseLeaseRequest(lease_token=resumed.lease_token, **fresh()))
 

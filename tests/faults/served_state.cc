@@ -19,15 +19,15 @@ absl::StatusOr<Found> FindServed(testing::WireClient& client, const SessionKey& 
   if (session.verdict.reason != "OK") return absl::UnknownError(session.verdict.reason);
   found.exists = true;
   found.entries = session.reply.session().journal_number();
-  v1::ReadMessagesRequest messages;
+  v1::ListMessagesRequest messages;
   messages.set_session_id(key.session.value());
-  const auto history = client.Must(&Stub::ReadMessages, messages);
+  const auto history = client.Must(&Stub::ListMessages, messages);
   for (const auto& message : history.messages()) {
     found.messages.push_back(message.data());
   }
-  v1::ReadSlotsRequest slots;
+  v1::ListSlotsRequest slots;
   slots.set_session_id(key.session.value());
-  const auto stored = client.Must(&Stub::ReadSlots, slots);
+  const auto stored = client.Must(&Stub::ListSlots, slots);
   for (const auto& slot : stored.slots()) {
     if (slot.owner() != kStoreSlotOwner) found.slots[slot.owner()] = slot.data();
   }

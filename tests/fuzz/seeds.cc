@@ -138,8 +138,8 @@ void AddRequests(std::vector<Seed>& seeds) {
   (*create.mutable_attributes())["title"] = "a title";
   AddRequest(seeds, 0, "create", create);
   pb::UpdateSessionRequest update;
-  update.set_session_id("one");
-  (*update.mutable_attributes())["title"] = "another";
+  update.mutable_session()->set_session_id("one");
+  (*update.mutable_session()->mutable_attributes())["title"] = "another";
   update.mutable_update_mask()->add_paths("attributes.title");
   AddRequest(seeds, 1, "update", update);
   pb::ResumeSessionRequest resume = test::ForceRequest("one");
@@ -150,8 +150,7 @@ void AddRequests(std::vector<Seed>& seeds) {
   AddRequest(seeds, 4, "append", test::AppendRequest("one", "", 1, 1));
   pb::CommitTurnRequest commit = test::CommitRequest("one", "", 1, "text");
   *commit.add_slots() = slot;
-  commit.set_begin_next(true);
-  commit.set_next_source(pb::TURN_SOURCE_USER);
+  commit.mutable_begin_next()->set_source(pb::TURN_SOURCE_USER);
   AddRequest(seeds, 5, "commit", commit);
   AddRequest(seeds, 6, "abandon", test::AbandonRequest("one", "", 1));
   AddRequest(seeds, 7, "close", test::CloseRequest("one", ""));
@@ -159,7 +158,7 @@ void AddRequests(std::vector<Seed>& seeds) {
   AddRequest(seeds, 9, "release", test::ReleaseRequest("one", ""));
   pb::GetRequestOutcomeRequest outcome;
   outcome.set_session_id("one");
-  outcome.set_method("CommitTurn");
+  outcome.set_method(pb::METHOD_COMMIT_TURN);
   AddRequest(seeds, 10, "outcome", outcome);
 }
 
@@ -178,7 +177,7 @@ void AddWire(std::vector<Seed>& seeds) {
   list.add_lifecycles(pb::LIFECYCLE_ACTIVE);
   list.add_lifecycles(pb::LIFECYCLE_ACTIVE);
   pb::UpdateSessionRequest update;
-  (*update.mutable_attributes())["title"] = "another";
+  (*update.mutable_session()->mutable_attributes())["title"] = "another";
   update.mutable_update_mask()->add_paths("attributes.title");
   pb::CloseSessionRequest close;
   close.mutable_final_snapshot()->add_messages()->set_data("text");

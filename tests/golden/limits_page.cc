@@ -162,7 +162,7 @@ Group BytesOfRequests() {
         "deleted sessions that are there again, in a check of the store", "operator", ""},
        {"kPageDefault", Count(kPageDefault), "items of a page when the request does not say",
         "client", ""},
-       {"kPageMost", Count(kPageMost), "items of a page", "client", "INVALID_FIELD"},
+       {"kPageMost", Count(kPageMost), "items of a page", "client", "none: the page has so many"},
        {"kPageBytes", Bytes(kPageBytes), "bytes of a page", "client", "the page ends"}}};
 }
 
@@ -318,7 +318,9 @@ Group WorkOfThe() {
         "calls that wait for one session; applies once it has made no progress for 2 s (files) or "
         "1 s (PostgreSQL)",
         "client", "OVERLOADED"},
-       {"kOverloadRetry", Time(kOverloadRetry), "RetryInfo of OVERLOADED", "client", ""},
+       {"kOverloadRetry", Time(kOverloadRetry),
+        "RetryInfo of OVERLOADED; gRPC's own retries are told up to twice as long", "client", ""},
+       {"kStorageFullRetry", Time(kStorageFullRetry), "RetryInfo of STORAGE_FULL", "client", ""},
        {"kRaceRetries", Count(kRaceRetries), "tries of a change that lost a race", "client",
         "STORE_UNAVAILABLE"},
        {"kSnapshotFailures", Count(kSnapshotFailures), "failed commits of one turn on one server",

@@ -139,7 +139,7 @@ Asked Agent::Odd() {
       return Begin();  // perhaps in a turn
     case 1: {
       Asked asked = Commit();
-      asked.turn = std::max<uint64_t>(1, hold().last_turn - 1);
+      asked.turn = std::max<uint64_t>(2, hold().last_turn) - 1;
       asked.expected_revision = 0;
       return asked;
     }

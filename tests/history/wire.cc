@@ -106,6 +106,14 @@ grpc::Status StatusOf(const google::rpc::Status& status) {
           status.SerializeAsString()};
 }
 
+// The revision that a grant left. A repeat shows the session as it is now, which may have moved on.
+uint64_t RevisionOf(const pb::CreateSessionResponse& reply) {
+  return reply.repeated() ? 1 : reply.session().revision();
+}
+uint64_t RevisionOf(const pb::ResumeSessionResponse& reply) {
+  return reply.repeated() ? reply.report().restored_revision() + 1 : reply.session().revision();
+}
+
 }  // namespace
 
 Wire::Wire(const std::vector<std::string>& addresses, std::string prefix, size_t first)
@@ -170,7 +178,7 @@ Request Wire::Held(const Asked& asked) const {
 
 template <typename Reply>
 void Wire::Granted(const Asked& asked, const Reply& reply, Answered& answered) {
-  answered.revision = reply.revision();
+  answered.revision = RevisionOf(reply);
   answered.repeated = reply.repeated();
   answered.token = TagOf(reply.lease_token());
   const auto token = LeaseToken::Parse(reply.lease_token());
@@ -199,8 +207,7 @@ grpc::Status Wire::SendResume(const Asked& asked, Answered& answered) {
   auto request = Held<pb::ResumeSessionRequest>(asked);
   request.set_holder("traffic");
   request.mutable_lease_ttl()->set_seconds(absl::ToInt64Seconds(absl::Nanoseconds(asked.ttl_ns)));
-  request.set_force(asked.force);
-  if (asked.force) request.set_force_reason("leases move");
+  if (asked.force) request.mutable_force()->set_reason("leases move");
   pb::ResumeSessionResponse reply;
   const grpc::Status status = Ask([&](Stub& stub, grpc::ClientContext& context) {
     return stub.ResumeSession(&context, request, &reply);
@@ -246,8 +253,7 @@ grpc::Status Wire::SendAppend(const Asked& asked, Answered& answered) {
 grpc::Status Wire::SendCommit(const Asked& asked, Answered& answered) {
   auto request = Held<pb::CommitTurnRequest>(asked);
   request.set_outcome(pb::TURN_OUTCOME_OK);
-  request.set_begin_next(asked.begin_next);
-  if (asked.begin_next) request.set_next_source(pb::TURN_SOURCE_USER);
+  if (asked.begin_next) request.mutable_begin_next()->set_source(pb::TURN_SOURCE_USER);
   for (size_t i = 0; i < asked.items.size(); ++i) {
     pb::Message& message = *request.add_messages();
     message.set_role(kRole);
@@ -314,9 +320,10 @@ grpc::Status Wire::SendRenew(const Asked& asked, Answered& answered) {
   const grpc::Status status = Ask([&](Stub& stub, grpc::ClientContext& context) {
     return stub.RenewLeases(&context, request, &reply);
   });
-  if (!status.ok() || reply.results().empty()) return status;
-  answered.revision = reply.results(0).revision();
-  return StatusOf(reply.results(0).status());
+  if (!status.ok()) return status;
+  if (!reply.failures().empty()) return StatusOf(reply.failures(0).status());
+  answered.revision = reply.renewed(0).revision();
+  return status;
 }
 
 grpc::Status Wire::SendReadHead(const Asked& asked, Answered& answered) {
@@ -332,13 +339,13 @@ grpc::Status Wire::SendReadHead(const Asked& asked, Answered& answered) {
 
 grpc::Status Wire::SendReadMessages(const Asked& asked, Answered& answered) {
   auto& [last, digest] = read_[asked.session];
-  pb::ReadMessagesRequest request;
+  pb::ListMessagesRequest request;
   request.set_session_id(IdOf(asked.session));
   request.set_after_seq(last);
   request.set_page_size(kPage);
-  pb::ReadMessagesResponse reply;
+  pb::ListMessagesResponse reply;
   const grpc::Status status = Ask([&](Stub& stub, grpc::ClientContext& context) {
-    return stub.ReadMessages(&context, request, &reply);
+    return stub.ListMessages(&context, request, &reply);
   });
   if (!status.ok()) return status;
   for (const pb::Message& message : reply.messages()) {
@@ -348,17 +355,17 @@ grpc::Status Wire::SendReadMessages(const Asked& asked, Answered& answered) {
   answered.revision = reply.revision();
   answered.messages = last;
   answered.digest = digest;
-  answered.complete = reply.end();
+  answered.complete = reply.next_page_token().empty();
   return status;
 }
 
 grpc::Status Wire::SendReadSlot(const Asked& asked, Answered& answered) {
-  pb::ReadSlotsRequest request;
+  pb::ListSlotsRequest request;
   request.set_session_id(IdOf(asked.session));
   request.add_owners(kSlotOwner);
-  pb::ReadSlotsResponse reply;
+  pb::ListSlotsResponse reply;
   const grpc::Status status = Ask([&](Stub& stub, grpc::ClientContext& context) {
-    return stub.ReadSlots(&context, request, &reply);
+    return stub.ListSlots(&context, request, &reply);
   });
   answered.revision = reply.revision();
   if (!reply.slots().empty()) answered.slot = UuidFrom(reply.slots(0).data());
@@ -397,23 +404,23 @@ grpc::Status Wire::Dispatch(const Asked& asked, Answered& answered) {
 
 absl::Status Wire::ReadLog(uint32_t session, std::vector<LogLine>& log) {
   for (bool end = false; !end;) {
-    pb::ReadAuditRequest request;
+    pb::ListAuditRecordsRequest request;
     request.set_session_id(IdOf(session));
-    request.set_after_seq(log.empty() ? 0 : log.back().seq);
+    request.set_after_seq(log.empty() ? 0 : static_cast<int64_t>(log.back().seq));
     request.set_page_size(kPage);
-    pb::ReadAuditResponse reply;
+    pb::ListAuditRecordsResponse reply;
     const grpc::Status status = Ask([&](Stub& stub, grpc::ClientContext& context) {
-      return stub.ReadAudit(&context, request, &reply);
+      return stub.ListAuditRecords(&context, request, &reply);
     });
     if (!status.ok()) return absl::UnavailableError(status.error_message());
     for (const pb::AuditRecord& record : reply.records()) {
-      log.push_back({.seq = record.seq(),
-                     .revision = record.revision(),
-                     .epoch = record.epoch(),
+      log.push_back({.seq = static_cast<uint64_t>(record.seq()),
+                     .revision = static_cast<uint64_t>(record.revision()),
+                     .epoch = static_cast<uint64_t>(record.epoch()),
                      .code = record.code(),
                      .request = UuidFrom(record.correlation_id())});
     }
-    end = reply.end();
+    end = reply.next_page_token().empty();
   }
   return absl::OkStatus();
 }

@@ -246,9 +246,9 @@ std::string Mutated(std::string text, std::mt19937_64& random) {
 
 std::vector<const MethodDescriptor*> AllMethods() {
   std::vector<const MethodDescriptor*> methods;
-  for (const Descriptor* const one :
-       {holdfast::v1::CreateSessionRequest::descriptor(), holdfast::v1::WriteRequest::descriptor(),
-        holdfast::v1::StatusRequest::descriptor()}) {
+  for (const Descriptor* const one : {holdfast::v1::CreateSessionRequest::descriptor(),
+                                      holdfast::v1::WriteSnapshotRequest::descriptor(),
+                                      holdfast::v1::StatusRequest::descriptor()}) {
     for (int service = 0; service < one->file()->service_count(); ++service) {
       const ServiceDescriptor& found = *one->file()->service(service);
       for (int at = 0; at < found.method_count(); ++at) methods.push_back(found.method(at));

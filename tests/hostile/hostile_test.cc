@@ -12,6 +12,7 @@
 #include "tests/support/channel.h"
 #include "tests/support/details.h"
 #include "tests/support/each_store.h"
+#include "tests/support/field_behavior.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
@@ -28,6 +29,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace holdfast::hostile {
@@ -245,6 +247,50 @@ TEST(ValidRequests, GetAReplyFromEveryMethod) {
     EXPECT_TRUE(answer.message) << method->name() << ": " << answer.status.error_message() << '\n'
                                 << request->DebugString();
   }
+}
+
+// Every required field that `message` has, by the path to it, and the message that holds it.
+using RequiredField =
+    std::pair<google::protobuf::Message*, const google::protobuf::FieldDescriptor*>;
+void AddRequired(google::protobuf::Message& message, std::vector<RequiredField>& all) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  for (int at = 0; at < message.GetDescriptor()->field_count(); ++at) {
+    const auto& field = *message.GetDescriptor()->field(at);
+    if (test::BehaviorsOf(field).contains(google::api::OUTPUT_ONLY)) continue;
+    if (test::BehaviorsOf(field).contains(google::api::REQUIRED))
+      all.emplace_back(&message, &field);
+    const bool message_set = field.message_type() != nullptr && !field.is_repeated() &&
+                             reflection.HasField(message, &field);
+    if (message_set) AddRequired(*reflection.MutableMessage(&message, &field), all);
+  }
+}
+
+// The annotation is what generated clients and documents show.
+TEST(ValidRequests, AreRefusedWithoutAFieldThatIsAnnotatedAsRequired) {
+  const testing::TestFolder folder;
+  ServerProcess server(folder);
+  ASSERT_TRUE(server.Start()) << server.Log();
+  RawClient raw(server.address());
+  ValidRequests valid(server.address(), "honest");
+  int fields = 0;
+  for (const MethodDescriptor* const method : AllMethods()) {
+    if (method->client_streaming()) continue;
+    for (size_t at = 0;; ++at) {
+      valid.TakeNewSessions();
+      const std::unique_ptr<google::protobuf::Message> request = valid.Make(*method);
+      std::vector<RequiredField> required;
+      AddRequired(*request, required);
+      if (at == required.size()) break;
+      const auto& [holder, field] = required[at];
+      holder->GetReflection()->ClearField(holder, field);
+      const RawAnswer answer = raw.Send(*method, {request->SerializeAsString()});
+      const std::string reason = test::ReasonOf(answer.status);
+      EXPECT_EQ(reason, field->name() == "lease_token" ? "LEASE_REQUIRED" : "INVALID_FIELD")
+          << method->name() << " without " << field->full_name();
+      ++fields;
+    }
+  }
+  EXPECT_GT(fields, 50);
 }
 
 TEST_P(HostileClient, IsAnsweredWithAReasonInTimeAndBoundedMemory) { Attacked(10); }

@@ -30,20 +30,21 @@ constexpr char kProjectRoot[] = "/srv/";
 // Numbers and enums by the name of their field; every other one keeps its default.
 const std::map<std::string, int>& Numbers() {
   static const std::map<std::string, int> kNumbers = {
-      {"turn", 1},    {"number", 1}, {"mode", 1},   {"kind", 5},         {"source", 1},
-      {"outcome", 1}, {"scope", 3},  {"reason", 1}, {"drift_policy", 2}, {"seconds", 60}};
+      {"turn", 1},   {"number", 1},       {"mode", 1},    {"kind", 5},
+      {"source", 1}, {"outcome", 1},      {"method", 5},  {"scope", 3},
+      {"reason", 1}, {"drift_policy", 2}, {"seconds", 60}};
   return kNumbers;
 }
 
 // Texts by the name of their field.
 const std::map<std::string, std::string>& Texts() {
   static const std::map<std::string, std::string> kTexts = {
-      {"holder", "hostile"},    {"role", "user"},
-      {"owner", "ext"},         {"version", "1.0.0"},
-      {"data", "{}"},           {"audit_class", "Approval"},
-      {"code", "given"},        {"name", "stage"},
-      {"method", "CommitTurn"}, {"paths", "attributes.title"},
-      {"payload", "x"},         {"correlation_id", "act-1"}};
+      {"holder", "hostile"}, {"role", "user"},
+      {"owner", "ext"},      {"version", "1.0.0"},
+      {"data", "{}"},        {"audit_class", "Approval"},
+      {"code", "given"},     {"name", "stage"},
+      {"payload", "x"},      {"paths", "attributes.title"},
+      {"reason", "hostile"}, {"correlation_id", "act-1"}};
   return kTexts;
 }
 
@@ -56,10 +57,17 @@ const FieldDescriptor* ChosenOf(const OneofDescriptor& choice) {
 
 // What a request is valid without, or is valid only with more beside it.
 bool IsLeftOut(const FieldDescriptor& field) {
-  static const std::set<std::string> kNames = {
-      "create_if_missing", "base",          "final_snapshot", "drain",  "slot",
-      "sm_state",          "deleted_slots", "expected_slots", "owners", "lifecycles",
-      "force_reason"};
+  static const std::set<std::string> kNames = {"create_if_missing",
+                                               "base",
+                                               "final_snapshot",
+                                               "drain",
+                                               "slot",
+                                               "state_machine",
+                                               "deleted_slots",
+                                               "expected_slots",
+                                               "owners",
+                                               "lifecycles",
+                                               "force"};
   const auto* const choice = field.real_containing_oneof();
   // Of several that exclude one another the first, but a cursor rather than a number.
   const FieldDescriptor* const chosen = choice == nullptr ? &field : ChosenOf(*choice);
@@ -69,7 +77,7 @@ bool IsLeftOut(const FieldDescriptor& field) {
 // The contents of a streamed body follow the request that opens it.
 bool Follows(const FieldDescriptor& field, int depth) {
   const std::string& message = field.containing_type()->name();
-  const bool opening = message == "CommitTurnRequest" || message == "WriteRequest";
+  const bool opening = message == "CommitTurnRequest" || message == "WriteSnapshotRequest";
   return depth > 0 && opening && field.is_repeated();
 }
 
@@ -165,8 +173,6 @@ void ValidRequests::Fill(Message& message, int depth) {
       continue;
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
       reflection.SetEnumValue(&message, &field, number->second);
-    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
-      reflection.SetUInt64(&message, &field, static_cast<uint64_t>(number->second));
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
       reflection.SetInt64(&message, &field, number->second);
     }
@@ -193,7 +199,9 @@ std::string ValidRequests::TextFor(const FieldDescriptor& field) {
   if (name == "session_id") return session_->id;
   // A resume with the current token is a reconnect, which does nothing.
   if (name == "lease_token") return session_->token;
-  if (name == "page_token") return page_token_;
+  if (name == "page_token") {
+    return field.containing_type()->name() == "ListSessionsRequest" ? page_token_ : "";
+  }
   if (name == "cursor") return cursor_;
   if (name == "project_root") return kProjectRoot + prefix_;
   const auto found = Texts().find(name);

@@ -177,7 +177,7 @@ TEST_F(PgBytes, SixtyFourMebibytesOfAStreamComeBackAsTheyWent) {
   const std::string slot = noise(24 * kMiB, 2);
   pb::CommitTurnRequest commit = test::CommitRequest("one", token_, Begin(), message);
   *commit.add_slots() = SlotOf("memory", slot);
-  pb::CommitTurnStreamResponse response;
+  pb::CommitTurnResponse response;
   const grpc::Status done = test::Stream(*first_.stub, test::PartsOf(commit), &response);
   ASSERT_TRUE(done.ok()) << done.error_message();
   for (const Served* const served : {&first_, &second_}) {
@@ -205,13 +205,13 @@ TEST_F(PgBytes, NamesThatPostgresqlCannotHoldAreAnsweredAsOverFiles) {
     pb::CreateSessionRequest create = test::CreateRequest("another");
     create.mutable_manifest()->set_project_root(nul);
     told.push_back(client.Reason(&Stub::CreateSession, create));
-    pb::ReadSlotsRequest slots;
+    pb::ListSlotsRequest slots;
     slots.set_session_id("named");
     slots.add_owners(nul);
-    told.push_back(client.Reason(&Stub::ReadSlots, slots));
+    told.push_back(client.Reason(&Stub::ListSlots, slots));
     slots.clear_owners();
     slots.set_acting_owner(nul);
-    told.push_back(client.Reason(&Stub::ReadSlots, slots));
+    told.push_back(client.Reason(&Stub::ListSlots, slots));
     pb::GetSessionRequest get;
     get.set_session_id(nul);
     told.push_back(client.Reason(&Stub::GetSession, get));

@@ -48,7 +48,7 @@ class PgCancelledCommit : public FaultsTest {
     request.set_session_id("one");
     request.set_request_id(commit_.request_id());
     request.set_lease_token(token());
-    request.set_method("CommitTurn");
+    request.set_method(pb::METHOD_COMMIT_TURN);
     return served().client->Must(&Stub::GetRequestOutcome, request);
   }
   const pb::CommitTurnRequest& commit() { return commit_; }

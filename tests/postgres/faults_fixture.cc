@@ -56,14 +56,14 @@ void Served::CommitAtLast(const pb::CommitTurnRequest& request) const {
 }
 
 std::vector<std::string> Served::Texts(const std::string& session) const {
-  pb::ReadMessagesRequest request;
+  pb::ListMessagesRequest request;
   request.set_session_id(session);
   std::vector<std::string> texts;
   for (bool end = false; !end;) {
-    const auto page = client->Must(&Stub::ReadMessages, request);
+    const auto page = client->Must(&Stub::ListMessages, request);
     for (const auto& message : page.messages()) texts.push_back(message.data());
-    if (page.messages_size() > 0) request.set_after_seq(page.messages().rbegin()->seq());
-    end = page.end() || page.messages().empty();  // empty: the call has failed
+    request.set_page_token(page.next_page_token());
+    end = request.page_token().empty();
   }
   return texts;
 }

@@ -110,11 +110,11 @@ class ForeignSessions : public ::testing::Test {
         test::CancelRequest(session, pb::CANCEL_SCOPE_SESSION));
     ExpectMismatch(here_.client->Renew(session, token), "RenewLeases");
     Read("GetSession", &Stub::GetSession, session);
-    Read("ReadMessages", &Stub::ReadMessages, session);
-    Read("ReadSlots", &Stub::ReadSlots, session);
-    Read("ReadJournal", &Stub::ReadJournal, session);
+    Read("ListMessages", &Stub::ListMessages, session);
+    Read("ListSlots", &Stub::ListSlots, session);
+    Read("ListJournalEntries", &Stub::ListJournalEntries, session);
     Read("ListEvents", &Stub::ListEvents, session);
-    Read("ReadAudit", &Stub::ReadAudit, session);
+    Read("ListAuditRecords", &Stub::ListAuditRecords, session);
     Read("VerifyAudit", &Stub::VerifyAudit, session);
     ExpectMismatch(here_.client->ReadWhole(session), "ReadSession");
     EXPECT_EQ(RowOf(session), before);

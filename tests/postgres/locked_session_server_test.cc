@@ -76,8 +76,8 @@ class LockedSessionServer : public ::testing::Test {
       const std::string key = absl::StrCat("caller-", i);
       pb::UpdateSessionRequest update;
       update.set_request_id(test::NewRequestId());
-      update.set_session_id("locked");
-      (*update.mutable_attributes())[key] = value;
+      update.mutable_session()->set_session_id("locked");
+      (*update.mutable_session()->mutable_attributes())[key] = value;
       update.mutable_update_mask()->add_paths("attributes." + key);
       threads.emplace_back([&round, &caller = *callers_[i], update] {
         Count(caller.Ask(&Stub::UpdateSession, update).verdict, round);

@@ -93,8 +93,8 @@ class LogLines : public FaultsTest {
     client.Must(&Stub::CommitTurn, MarkedCommit(session, token, turn));
     pb::UpdateSessionRequest update;
     update.set_request_id(test::NewRequestId());
-    update.set_session_id(session);
-    (*update.mutable_attributes())["note"] = kMarker;
+    update.mutable_session()->set_session_id(session);
+    (*update.mutable_session()->mutable_attributes())["note"] = kMarker;
     update.mutable_update_mask()->add_paths("attributes.note");
     client.Must(&Stub::UpdateSession, update);
     pb::AppendAuditRequest audit;

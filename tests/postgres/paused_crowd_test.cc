@@ -109,13 +109,13 @@ class PausedCrowd : public ::testing::Test {
   }
   std::vector<std::string> Messages(const std::string& id) {
     std::vector<std::string> texts;
-    pb::ReadMessagesRequest request;
+    pb::ListMessagesRequest request;
     request.set_session_id(id);
     for (bool end = false; !end;) {
-      const auto page = group_.client(0).Must(&Stub::ReadMessages, request);
+      const auto page = group_.client(0).Must(&Stub::ListMessages, request);
       for (const pb::Message& message : page.messages()) texts.push_back(message.data());
-      request.set_after_seq(texts.size());
-      end = page.end() || page.messages().empty();
+      request.set_page_token(page.next_page_token());
+      end = request.page_token().empty();
     }
     return texts;
   }

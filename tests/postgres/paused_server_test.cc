@@ -92,10 +92,10 @@ class PausedServer : public ::testing::Test {
 
   void ExpectWhatWasSaid() {
     for (const Held& one : held_) {
-      pb::ReadMessagesRequest request;
+      pb::ListMessagesRequest request;
       request.set_session_id(one.id);
       request.set_page_size(kPageMost);
-      const auto page = group_.client(1).Must(&Stub::ReadMessages, request);
+      const auto page = group_.client(1).Must(&Stub::ListMessages, request);
       std::vector<std::string> found;
       for (const pb::Message& message : page.messages()) found.push_back(message.data());
       EXPECT_EQ(found, one.said) << one.id;
@@ -153,7 +153,7 @@ TEST_P(WrongClock, LeasesEndAndSweepsComeByTheDatabasesClock) {
     wrong.Must(&Stub::BeginTurn, test::BeginRequest(id, tokens.back()));
   }
   const absl::Duration off =
-      absl::FromUnixSeconds(wrong.Get("held").created_at().seconds()) - absl::Now();
+      absl::FromUnixSeconds(wrong.Get("held").create_time().seconds()) - absl::Now();
   EXPECT_GT(absl::AbsDuration(off), absl::Minutes(50)) << "its clock is wrong, as it should be";
   for (size_t server = 0; server < group_.size(); ++server) {
     const auto refused =

@@ -61,9 +61,9 @@ void DatabaseReasons::Damage() {
       " WHERE session_id = 'damaged' AND msgs IS NOT NULL");
   cases.Refused("a session's record that was edited", "", [&] { return cases.AskGet("drift"); });
   cases.Refused("a message that was edited", "damaged", [&] {
-    pb::ReadMessagesRequest request;
+    pb::ListMessagesRequest request;
     request.set_session_id("damaged");
-    return cases.Ask(&Stub::ReadMessages, request);
+    return cases.Ask(&Stub::ListMessages, request);
   });
   Keep(cases);
   place.Stop();

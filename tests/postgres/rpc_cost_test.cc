@@ -27,10 +27,12 @@ const std::set<std::string_view> kByItself = {
 
 // Each call with its statements, in the order of the sheet.
 const std::vector<std::string> kSheet = {
-    "BeginTurn: change",     "AppendJournal: change", "CommitTurn: change",
-    "RenewLeases: renew",    "GetSession: load",      "ReadMessages: messages",
-    "ReadSlots: slots",      "ReadJournal: journal",  "ListEvents: events",
-    "ReadAudit: audit",      "ListSessions: list_up", "GetRequestOutcome: load_flushed",
+    "BeginTurn: change",     "AppendJournal: change",
+    "CommitTurn: change",    "RenewLeases: renew",
+    "GetSession: load",      "ListMessages: messages",
+    "ListSlots: slots",      "ListJournalEntries: journal",
+    "ListEvents: events",    "ListAuditRecords: audit",
+    "ListSessions: list_up", "GetRequestOutcome: load_flushed",
     "ResumeSession: change", "ReleaseLease: change",
 };
 
@@ -77,15 +79,15 @@ class RpcCost : public FaultsTest {
     call("CommitTurn", &Stub::CommitTurn, commit);
     call("RenewLeases", &Stub::RenewLeases, test::RenewLeaseRequest("one", token_));
     call("GetSession", &Stub::GetSession, Of<pb::GetSessionRequest>());
-    call("ReadMessages", &Stub::ReadMessages, Of<pb::ReadMessagesRequest>());
-    call("ReadSlots", &Stub::ReadSlots, Of<pb::ReadSlotsRequest>());
-    call("ReadJournal", &Stub::ReadJournal, Of<pb::ReadJournalRequest>());
+    call("ListMessages", &Stub::ListMessages, Of<pb::ListMessagesRequest>());
+    call("ListSlots", &Stub::ListSlots, Of<pb::ListSlotsRequest>());
+    call("ListJournalEntries", &Stub::ListJournalEntries, Of<pb::ListJournalEntriesRequest>());
     call("ListEvents", &Stub::ListEvents, Of<pb::ListEventsRequest>());
-    call("ReadAudit", &Stub::ReadAudit, Of<pb::ReadAuditRequest>());
+    call("ListAuditRecords", &Stub::ListAuditRecords, Of<pb::ListAuditRecordsRequest>());
     call("ListSessions", &Stub::ListSessions, pb::ListSessionsRequest());
     auto outcome = Of<pb::GetRequestOutcomeRequest>();
     outcome.set_request_id(commit.request_id());
-    outcome.set_method("CommitTurn");
+    outcome.set_method(pb::METHOD_COMMIT_TURN);
     call("GetRequestOutcome", &Stub::GetRequestOutcome, outcome);
     const auto resumed = call("ResumeSession", &Stub::ResumeSession, test::ForceRequest("one"));
     call("ReleaseLease", &Stub::ReleaseLease, test::ReleaseRequest("one", resumed.lease_token()));

@@ -117,7 +117,7 @@ pb::GetRequestOutcomeRequest OutcomeOfCommit(const pb::CommitTurnRequest& commit
   pb::GetRequestOutcomeRequest ask;
   ask.set_session_id(commit.session_id());
   ask.set_request_id(commit.request_id());
-  ask.set_method("CommitTurn");
+  ask.set_method(pb::METHOD_COMMIT_TURN);
   ask.set_lease_token(commit.lease_token());
   return ask;
 }

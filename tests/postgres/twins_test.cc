@@ -47,7 +47,7 @@ class PgTwins : public ::testing::Test {
   Reply SendByEight(WireClient::Method<Request, Reply> method, const Request& request) {
     const Reply reply = SendHeld(method, request);
     for (WireClient* const client : {client_.get(), other_.get()}) {
-      ExpectNoEffect(*client, request.session_id(), method, request, Said(reply));
+      ExpectNoEffect(*client, kSession, method, request, Said(reply));
     }
     return reply;
   }
@@ -101,7 +101,7 @@ TEST_F(PgTwins, CommitOnce) {
 
 TEST_F(PgTwins, CreateOnce) {
   const auto created = SendByEight(&Stub::CreateSession, test::CreateRequest("born"));
-  EXPECT_EQ(created.revision(), 1);
+  EXPECT_EQ(created.session().revision(), 1);
   EXPECT_EQ(RowsOf("session", "session_id = 'born'"), "1");
   EXPECT_EQ(RowsOf("log", "session_id = 'born'"), "1");
   const auto begin = test::BeginRequest("born", created.lease_token());
@@ -127,8 +127,8 @@ TEST_F(PgTwins, BeginAndAbandonOnce) {
 TEST_F(PgTwins, UpdateCancelAndAuditOnce) {
   pb::UpdateSessionRequest update;
   update.set_request_id(test::NewRequestId());
-  update.set_session_id(kSession);
-  (*update.mutable_attributes())["title"] = "once";
+  update.mutable_session()->set_session_id(kSession);
+  (*update.mutable_session()->mutable_attributes())["title"] = "once";
   update.mutable_update_mask()->add_paths("attributes.title");
   SendByEight(&Stub::UpdateSession, update);
   Begin();

@@ -129,7 +129,7 @@ TEST_F(A6Host, RoundTrip_Minimal) {
   EXPECT_THAT(host.Read(), IsEmpty());
   EXPECT_EQ(host.manifest().mode(), pb::MODE_ASK);
   EXPECT_EQ(host.manifest().project_root(), "/project");
-  EXPECT_FALSE(host.manifest().has_sm_state());
+  EXPECT_FALSE(host.manifest().has_state_machine());
 }
 
 TEST_F(A6Host, RoundTrip_OpaqueMessages) {
@@ -137,7 +137,7 @@ TEST_F(A6Host, RoundTrip_OpaqueMessages) {
       R"({"role":"assistant","content":[{"type":"tool_use","input":{"a":[1,2.50,null]}}],)"
       R"("provider":{"cache_control":{"type":"ephemeral"},"__proto__":{"x":1}}, "id" : "m\u0030"})";
   StoreHost host = Launch();
-  pb::WriteRequest request = host.Request({nested});
+  pb::WriteSnapshotRequest request = host.Request({nested});
   request.mutable_messages(0)->set_role("assistant");
   request.mutable_messages(0)->set_content_type("application/json");
   host.MustWrite(request);
@@ -149,15 +149,15 @@ TEST_F(A6Host, RoundTrip_OpaqueMessages) {
 
 TEST_F(A6Host, RoundTrip_WithStateMachine) {
   StoreHost host = Launch();
-  pb::WriteRequest request = host.Request({});
-  request.mutable_sm_state()->set_sm_ext_id("planner");
-  request.mutable_sm_state()->set_state_slot_ref("slot-1");
+  pb::WriteSnapshotRequest request = host.Request({});
+  request.mutable_state_machine()->set_extension_id("planner");
+  request.mutable_state_machine()->set_slot_ref("slot-1");
   *request.add_slots() = SlotOf("planner", "1.0.0", pb::DRIFT_POLICY_WARN, R"({"step":1})");
   host.MustWrite(request);
   host = LaunchAgain();
   host.Read();
-  EXPECT_EQ(host.manifest().sm_state().sm_ext_id(), "planner");
-  EXPECT_EQ(host.manifest().sm_state().state_slot_ref(), "slot-1");
+  EXPECT_EQ(host.manifest().state_machine().extension_id(), "planner");
+  EXPECT_EQ(host.manifest().state_machine().slot_ref(), "slot-1");
   EXPECT_EQ(host.SlotOf("planner").data(), R"({"step":1})");
 }
 
@@ -167,7 +167,7 @@ TEST_F(A6Host, RoundTrip_SlotsUnchanged) {
       SlotOf("binary", "10.20.30", pb::DRIFT_POLICY_MIGRATE, std::string("\0\xff\n", 3)),
       SlotOf("empty", "1.0.0", pb::DRIFT_POLICY_WARN, "")};
   StoreHost host = Launch();
-  pb::WriteRequest request = host.Request({});
+  pb::WriteSnapshotRequest request = host.Request({});
   for (const pb::Slot& slot : given) *request.add_slots() = slot;
   const uint64_t revision = host.MustWrite(request).revision();
   host = LaunchAgain();
@@ -195,9 +195,9 @@ TEST_F(A6Host, RoundTrip_TimesAndMessageZeroSurvive) {
   host = LaunchAgain();
   host.WriteAll({"message zero", "message one"});
   EXPECT_EQ(host.Read(), (Texts{"message zero", "message one"}));
-  EXPECT_EQ(host.session().created_at().DebugString(), before.created_at().DebugString());
-  EXPECT_GT(TimeUtil::TimestampToNanoseconds(host.session().updated_at()),
-            TimeUtil::TimestampToNanoseconds(before.updated_at()));
+  EXPECT_EQ(host.session().create_time().DebugString(), before.create_time().DebugString());
+  EXPECT_GT(TimeUtil::TimestampToNanoseconds(host.session().update_time()),
+            TimeUtil::TimestampToNanoseconds(before.update_time()));
 }
 
 TEST_F(A6Host, RoundTrip_WhatIsMissingOrWrongIsRefusedByName) {
@@ -211,9 +211,9 @@ TEST_F(A6Host, RoundTrip_WhatIsMissingOrWrongIsRefusedByName) {
   EXPECT_EQ(ReasonOf(host.Activate(request, &resumed)), "INVALID_FIELD");
   EXPECT_THAT(host.List(), IsEmpty());
   host = Launch();
-  pb::WriteRequest write = host.Request({"a"});
+  pb::WriteSnapshotRequest write = host.Request({"a"});
   write.clear_session_id();
-  pb::WriteResponse response;
+  pb::WriteSnapshotResponse response;
   EXPECT_EQ(ReasonOf(host.Write(write, &response)), "INVALID_FIELD");
   EXPECT_THAT(host.Read(), IsEmpty());
 }
@@ -222,9 +222,9 @@ TEST_F(A6Host, TypedFailure_AnUnknownIdIsASessionError) {
   const std::string token = Launch().token();
   StoreHost nobody = place().Launch("nobody");
   EXPECT_EQ(ReasonOf(nobody.TryRead()), "SESSION_NOT_FOUND");
-  pb::WriteRequest request = nobody.Request({"a"});
+  pb::WriteSnapshotRequest request = nobody.Request({"a"});
   request.set_lease_token(token);
-  pb::WriteResponse response;
+  pb::WriteSnapshotResponse response;
   EXPECT_EQ(ReasonOf(nobody.Write(request, &response)), "SESSION_NOT_FOUND");
   EXPECT_THAT(nobody.List(), Not(Contains("nobody")));
 }
@@ -245,9 +245,9 @@ TEST_F(A6Host, TypedFailure_AForeignStoreIsAMismatch) {
   EXPECT_EQ(ReasonOf(host.Activate(test::ForceRequest("foreign"), &resumed)), "RESUME_MISMATCH");
   // The token of the other store, at a session of this one.
   host = place().Launch("own");
-  pb::WriteRequest request = host.Request({"own", "more"});
+  pb::WriteSnapshotRequest request = host.Request({"own", "more"});
   request.set_lease_token(foreign.token());
-  pb::WriteResponse response;
+  pb::WriteSnapshotResponse response;
   EXPECT_EQ(ReasonOf(host.Write(request, &response)), "RESUME_MISMATCH");
   EXPECT_EQ(host.Read(), Texts{"own"});
 }
@@ -259,16 +259,16 @@ TEST_F(A6Host, SnapshotWriter_TheEventIsOfTheSnapshotsRevision) {
   EXPECT_EQ(last.name(), "SessionPersisted");
   EXPECT_EQ(last.revision(), revision);
   EXPECT_FALSE(last.correlation_id().empty());
-  EXPECT_TRUE(last.has_time());
+  EXPECT_TRUE(last.has_create_time());
 }
 
 TEST_F(A6Host, SnapshotWriter_NoEventOfAWriteThatFailed) {
   StoreHost host = Launch();
   host.WriteAll({"a", "b"});
   const size_t before = Events().size();
-  pb::WriteResponse response;
+  pb::WriteSnapshotResponse response;
   EXPECT_EQ(ReasonOf(host.Write(host.Request({"other"}), &response)), "INVALID_FIELD");
-  pb::WriteRequest late = host.Request({"a", "b", "c"});
+  pb::WriteSnapshotRequest late = host.Request({"a", "b", "c"});
   late.set_expected_revision(1);
   EXPECT_EQ(ReasonOf(host.Write(late, &response)), "STALE_REVISION");
   EXPECT_EQ(Events().size(), before);
@@ -282,10 +282,11 @@ TEST_F(A6Host, SnapshotWriter_NoEventOfAWriteThatFailed) {
 TEST_F(A6Host, Recovery_AnEmptyStoreHasNothing) {
   EXPECT_THAT(place().Launch("one").List(), IsEmpty());
   grpc::ClientContext context;
-  pb::GetSessionRequest request;
-  request.set_latest_of_project_root("/project");
-  pb::GetSessionResponse response;
-  EXPECT_EQ(ReasonOf(place().sessions().GetSession(&context, request, &response)), "NO_SNAPSHOT");
+  pb::LookupLatestSessionRequest request;
+  request.set_project_root("/project");
+  pb::LookupLatestSessionResponse response;
+  EXPECT_EQ(ReasonOf(place().sessions().LookupLatestSession(&context, request, &response)),
+            "NO_SNAPSHOT");
 }
 
 TEST_F(A6Host, Recovery_CompatibleIdsPassSilently) {
@@ -302,9 +303,9 @@ TEST_F(A6Host, Recovery_CompatibleIdsPassSilently) {
 
 TEST_F(A6Host, Resume_TheStateMachinesSlotComesWithIt) {
   StoreHost host = Launch();
-  pb::WriteRequest request = host.Request({"a"});
-  request.mutable_sm_state()->set_sm_ext_id("planner");
-  request.mutable_sm_state()->set_state_slot_ref("slot-1");
+  pb::WriteSnapshotRequest request = host.Request({"a"});
+  request.mutable_state_machine()->set_extension_id("planner");
+  request.mutable_state_machine()->set_slot_ref("slot-1");
   *request.add_slots() = SlotOf("planner", "1.0.0", pb::DRIFT_POLICY_WARN, "step 1");
   host.MustWrite(request);
   const pb::ResumeSessionResponse resumed = LaunchAgain().Activate();
@@ -317,15 +318,15 @@ TEST_F(A6Host, Resume_WithoutAStateMachineNothingIsMissed) {
   Launch().WriteAll({"a"});
   const pb::ResumeSessionResponse resumed = LaunchAgain().Activate();
   EXPECT_EQ(resumed.slots_size(), 0);
-  EXPECT_FALSE(resumed.session().manifest().has_sm_state());
+  EXPECT_FALSE(resumed.session().manifest().has_state_machine());
 }
 
 // The state machine is referred to, and its slot was never written.
 TEST_F(A6Host, Flow_TwoLaunchesAndAStateMachineThatIsMissing) {
   StoreHost host = Launch();
-  pb::WriteRequest request = host.Request({"first question", "first answer"});
-  request.mutable_sm_state()->set_sm_ext_id("planner");
-  request.mutable_sm_state()->set_state_slot_ref("slot-1");
+  pb::WriteSnapshotRequest request = host.Request({"first question", "first answer"});
+  request.mutable_state_machine()->set_extension_id("planner");
+  request.mutable_state_machine()->set_slot_ref("slot-1");
   *request.add_slots() = SlotOf("logger", "1.0.0", pb::DRIFT_POLICY_WARN, "lines");
   host.MustWrite(request);
   host.Deactivate();
@@ -339,7 +340,7 @@ TEST_F(A6Host, Flow_TwoLaunchesAndAStateMachineThatIsMissing) {
   host = LaunchAgain();
   EXPECT_EQ(host.Read(), history);
   EXPECT_EQ(host.SlotOf("logger").version(), "");
-  EXPECT_EQ(host.manifest().sm_state().sm_ext_id(), "planner");
+  EXPECT_EQ(host.manifest().state_machine().extension_id(), "planner");
 }
 
 TEST_F(A6Host, Persistence_ALaunchThatEndsAtOnceLeavesItsManifest) {
@@ -358,7 +359,7 @@ TEST_F(A6Host, Persistence_ALaunchThatEndsAtOnceLeavesItsManifest) {
 TEST_F(A6Host, Slots_EachDriftIsReportedAndNoneBlocks) {
   using Report = pb::SlotReport;
   StoreHost host = Launch();
-  pb::WriteRequest request = host.Request({"a"});
+  pb::WriteSnapshotRequest request = host.Request({"a"});
   for (const char* owner : {"same", "warned", "migrated", "rejected"}) {
     *request.add_slots() = SlotOf(owner, "1.0.0", pb::DRIFT_POLICY_WARN, owner);
   }
@@ -391,18 +392,18 @@ TEST_F(A6Host, Slots_EachDriftIsReportedAndNoneBlocks) {
 
 TEST_F(A6Host, Slots_AVersionIsRequired) {
   StoreHost host = Launch();
-  pb::WriteRequest request = host.Request({});
+  pb::WriteSnapshotRequest request = host.Request({});
   *request.add_slots() = SlotOf("owner", "", pb::DRIFT_POLICY_WARN, "data");
-  pb::WriteResponse response;
+  pb::WriteSnapshotResponse response;
   EXPECT_EQ(ReasonOf(host.Write(request, &response)), "SLOT_VERSION_MISSING");
 }
 
 TEST_F(A6Host, Slots_AnExtensionTouchesItsOwnAlone) {
   StoreHost host = Launch();
-  pb::WriteRequest request = host.Request({});
+  pb::WriteSnapshotRequest request = host.Request({});
   request.set_acting_owner("mine");
   *request.add_slots() = SlotOf("theirs", "1.0.0", pb::DRIFT_POLICY_WARN, "data");
-  pb::WriteResponse response;
+  pb::WriteSnapshotResponse response;
   EXPECT_EQ(ReasonOf(host.Write(request, &response)), "SLOT_ACCESS_DENIED");
   host.Read();
   EXPECT_EQ(host.SlotOf("theirs").version(), "");
@@ -419,9 +420,9 @@ TEST_F(A6Host, Gaps_IdsThatCouldCollideAreRefused) {
 TEST_F(A6Host, Gaps_WhatAFailedWriteSaidIsNotPersistedByTheNext) {
   StoreHost host = Launch();
   host.WriteAll({"a"});
-  pb::WriteRequest failed = host.Request({"a", "failed"});
+  pb::WriteSnapshotRequest failed = host.Request({"a", "failed"});
   failed.set_expected_revision(1);
-  pb::WriteResponse response;
+  pb::WriteSnapshotResponse response;
   EXPECT_EQ(ReasonOf(host.Write(failed, &response)), "STALE_REVISION");
   host.WriteAll({"a", "b"});
   EXPECT_EQ(LaunchAgain().Read(), (Texts{"a", "b"}));

@@ -99,13 +99,13 @@ class CutPlacesOnDisk : public ::testing::Test {
   // Notes, messages, slots, events, audit records and replies, and a lease that is free.
   void Fill(const std::string& id, size_t updates) {
     const auto create = test::CreateRequest(id);
-    requests_.push_back({id, "CreateSession", create.request_id()});
+    requests_.push_back({id, pb::METHOD_CREATE_SESSION, create.request_id()});
     const std::string token = client_->Must(&Stub::CreateSession, create).lease_token();
     for (size_t i = 0; i < updates; ++i) {
       pb::UpdateSessionRequest update;
       update.set_request_id(test::NewRequestId());
-      update.set_session_id(id);
-      (*update.mutable_attributes())["title"] = std::to_string(i);
+      update.mutable_session()->set_session_id(id);
+      (*update.mutable_session()->mutable_attributes())["title"] = std::to_string(i);
       update.mutable_update_mask()->add_paths("attributes.title");
       client_->Must(&Stub::UpdateSession, update);
     }
@@ -118,7 +118,7 @@ class CutPlacesOnDisk : public ::testing::Test {
       slot.set_version("1.0.0");
       slot.set_drift_policy(pb::DRIFT_POLICY_WARN);
       slot.set_data("remembered");
-      requests_.push_back({id, "CommitTurn", commit.request_id()});
+      requests_.push_back({id, pb::METHOD_COMMIT_TURN, commit.request_id()});
       client_->Must(&Stub::CommitTurn, commit);
     }
     client_->Must(&Stub::ReleaseLease, test::ReleaseRequest(id, token));

@@ -70,7 +70,7 @@ class CutStreams : public ::testing::Test {
 
   void CutCommit(const std::vector<pb::CommitTurnStreamRequest>& parts) {
     grpc::ClientContext context;
-    pb::CommitTurnStreamResponse response;
+    pb::CommitTurnResponse response;
     const auto writer = sessions_->CommitTurnStream(&context, &response);
     const uint64_t sent = Dice(0, parts.size());
     for (uint64_t at = 0; at < sent && writer->Write(parts[at]); ++at) {
@@ -95,14 +95,14 @@ class CutStreams : public ::testing::Test {
 
   std::vector<std::string> StoredMessages() {
     std::vector<std::string> messages;
-    pb::ReadMessagesRequest request;
+    pb::ListMessagesRequest request;
     request.set_session_id("cut");
     request.set_page_size(1000);
     for (;;) {
-      request.set_after_seq(messages.size());
-      const auto page = client_->Must(&Stub::ReadMessages, request);
+      const auto page = client_->Must(&Stub::ListMessages, request);
       for (const auto& message : page.messages()) messages.push_back(message.data());
-      if (page.end() || page.messages().empty()) return messages;
+      if (page.next_page_token().empty()) return messages;
+      request.set_page_token(page.next_page_token());
     }
   }
 
@@ -138,7 +138,7 @@ TEST_F(CutStreams, NothingIsLostAndNothingIsDoubled) {
     const auto parts = test::PartsOf(commit, kPiece);
     CutCommit(parts);
     ++cuts;
-    pb::CommitTurnStreamResponse response;
+    pb::CommitTurnResponse response;
     const grpc::Status status = test::Stream(*sessions_, parts, &response);
     ASSERT_TRUE(status.ok()) << VerdictOf(status).message;
     for (const auto& message : commit.messages()) sent.push_back(message.data());
@@ -146,9 +146,9 @@ TEST_F(CutStreams, NothingIsLostAndNothingIsDoubled) {
     ASSERT_EQ(response.last_entry(), kEntries);
   }
   EXPECT_TRUE(StoredMessages() == sent);
-  pb::ReadJournalRequest journal;
+  pb::ListJournalEntriesRequest journal;
   journal.set_session_id("cut");
-  EXPECT_EQ(client_->Must(&Stub::ReadJournal, journal).journal_number(), kRounds * kEntries);
+  EXPECT_EQ(client_->Must(&Stub::ListJournalEntries, journal).journal_number(), kRounds * kEntries);
   std::cout << cuts << " streams cut\n";
   EXPECT_GE(cuts, 1000);
   EXPECT_EQ(server_.Stop().exit_code, 0);

@@ -103,7 +103,7 @@ class DamagedReads : public ::testing::Test {
     client_->Must(&Stub::AppendJournal, test::AppendRequest(id, token, 1, 2));
     pb::CommitTurnRequest streamed = test::CommitRequest(id, token, 1, "staged");
     AddSlot("large", std::string(kMiB + 1, 's'), streamed);
-    pb::CommitTurnStreamResponse response;
+    pb::CommitTurnResponse response;
     const auto sent = test::Stream(*sessions_, test::PartsOf(streamed), &response);
     ASSERT_TRUE(sent.ok()) << sent.error_message();
     for (uint64_t turn = 2; turn <= 3; ++turn) {
@@ -204,11 +204,11 @@ class DamagedReads : public ::testing::Test {
   Read ReadOfStore(const std::string& id) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
-    pb::ReadRequest request;
+    pb::ReadSnapshotRequest request;
     *request.mutable_what() = WholeOf(id);
-    const auto stream = store_->Read(&context, request);
+    const auto stream = store_->ReadSnapshot(&context, request);
     Read read;
-    pb::ReadResponse response;
+    pb::ReadSnapshotResponse response;
     while (stream->Read(&response)) {
       for (const auto& piece : response.pieces()) Take(piece, read);
     }
@@ -253,7 +253,7 @@ class DamagedReads : public ::testing::Test {
     pb::GetRequestOutcomeRequest request;
     request.set_session_id(id);
     request.set_request_id(creates_.at(id).request_id());
-    request.set_method("CreateSession");
+    request.set_method(pb::METHOD_CREATE_SESSION);
     const auto answer = client_->Ask(&Stub::GetRequestOutcome, request);
     if (answer.verdict.reason == "OK") {
       EXPECT_EQ(answer.reply.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_COMMITTED) << id;
@@ -280,13 +280,13 @@ class DamagedReads : public ::testing::Test {
         {"GetSession", Ask(&Stub::GetSession, id)},
         {"ListEvents", Ask(&Stub::ListEvents, id)},
         {"ListSessions", client_->Reason(&Stub::ListSessions, pb::ListSessionsRequest())},
-        {"Read", ReadOfStore(id).verdict.reason},
-        {"ReadAudit", Ask(&Stub::ReadAudit, id)},
-        {"ReadJournal", Ask(&Stub::ReadJournal, id)},
-        {"ReadMessages", Ask(&Stub::ReadMessages, id)},
+        {"ReadSnapshot", ReadOfStore(id).verdict.reason},
+        {"ListAuditRecords", Ask(&Stub::ListAuditRecords, id)},
+        {"ListJournalEntries", Ask(&Stub::ListJournalEntries, id)},
+        {"ListMessages", Ask(&Stub::ListMessages, id)},
         {"ReadSession", ReadSession(WholeOf(id)).verdict.reason},
         {"ReadSession tail", ReadSession(tail).verdict.reason},
-        {"ReadSlots", Ask(&Stub::ReadSlots, id)},
+        {"ListSlots", Ask(&Stub::ListSlots, id)},
         {"VerifyAudit", Ask(&Stub::VerifyAudit, id)},
         {"WatchSession", Watch(id)},
         {"ResumeSession", client_->Reason(&Stub::ResumeSession, test::ResumeRequest(id))},
@@ -303,12 +303,12 @@ class DamagedReads : public ::testing::Test {
 
 TEST_F(DamagedReads, EachFailsItsOwnReadAlone) {
   const std::map<std::string, std::vector<std::string>> damaged = {
-      {"message", {"Read", "ReadMessages", "ReadSession"}},
+      {"message", {"ReadSnapshot", "ListMessages", "ReadSession"}},
       {"slot", {}},
-      {"entry", {"ReadJournal"}},
+      {"entry", {"ListJournalEntries"}},
       {"event", {"ListEvents", "WatchSession"}},
-      {"audit", {"ReadAudit"}},  // VerifyAudit says that the chain is broken
-      {"staged", {"ReadSlots"}},
+      {"audit", {"ListAuditRecords"}},  // VerifyAudit says that the chain is broken
+      {"staged", {"ListSlots"}},
       {"reply", {"GetRequestOutcome"}},
   };
   ASSERT_NO_FATAL_FAILURE(

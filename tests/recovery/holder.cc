@@ -126,8 +126,8 @@ int RunHolder(const std::vector<std::string>& words) {
   const std::string token = Bring(client, session, words.at(3));
   if (token.empty()) return 1;
   std::cout << kHolding << token << std::endl;
-  const uint64_t epoch = LeaseToken::Parse(token).value_or(LeaseToken()).epoch.value();
-  while (client.Get(session).lease().epoch() == epoch) client.Renew(session, token);
+  const Epoch epoch = LeaseToken::Parse(token).value_or(LeaseToken()).epoch;
+  while (Epoch(client.Get(session).lease().epoch()) == epoch) client.Renew(session, token);
   const uint64_t turn = client.Get(session).last_turn();
   Tries(client, session, "old", token).All(turn);
   Tries(client, session, "forged", Forged(client, session, token)).All(turn);

@@ -108,7 +108,7 @@ class Ids : public ::testing::TestWithParam<On> {
   void EveryMutationRefuses(const std::string& id) {
     pb::UpdateSessionRequest update;
     update.set_request_id(test::NewRequestId());
-    update.set_session_id(id);
+    update.mutable_session()->set_session_id(id);
     update.mutable_update_mask()->add_paths("attributes.title");
     Refused("UpdateSession", &Stub::UpdateSession, update);
     pb::ResumeSessionRequest resume = test::ForceRequest(id);
@@ -128,14 +128,14 @@ class Ids : public ::testing::TestWithParam<On> {
 
   void EveryReadRefuses(const std::string& id) {
     RefusedPlain("GetSession", &Stub::GetSession, id);
-    RefusedPlain("ReadMessages", &Stub::ReadMessages, id);
-    RefusedPlain("ReadSlots", &Stub::ReadSlots, id);
-    RefusedPlain("ReadJournal", &Stub::ReadJournal, id);
+    RefusedPlain("ListMessages", &Stub::ListMessages, id);
+    RefusedPlain("ListSlots", &Stub::ListSlots, id);
+    RefusedPlain("ListJournalEntries", &Stub::ListJournalEntries, id);
     RefusedPlain("ListEvents", &Stub::ListEvents, id);
     pb::GetRequestOutcomeRequest outcome;
     outcome.set_session_id(id);
     outcome.set_request_id(test::NewRequestId());
-    outcome.set_method("CommitTurn");
+    outcome.set_method(pb::METHOD_COMMIT_TURN);
     Refused("GetRequestOutcome", &Stub::GetRequestOutcome, outcome);
     Judge("ReadSession", client_->ReadWhole(id), "session_id");
   }
@@ -211,9 +211,9 @@ TEST_P(Ids, ThatNearlyAreOneAnotherAreSessionsOfTheirOwn) {
     client().Must(&Stub::CommitTurn, test::CommitRequest(id, tokens[id], 1, "of " + id));
   }
   for (const std::string& id : ids) {
-    pb::ReadMessagesRequest read;
+    pb::ListMessagesRequest read;
     read.set_session_id(id);
-    const auto page = client().Must(&Stub::ReadMessages, read);
+    const auto page = client().Must(&Stub::ListMessages, read);
     ASSERT_EQ(page.messages_size(), 1) << id;
     EXPECT_EQ(page.messages(0).data(), "of " + id);
   }

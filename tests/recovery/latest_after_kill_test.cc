@@ -41,10 +41,10 @@ TEST(LatestAfterKill, IsUnavailableOrRight) {
   WireClient client(server.address());
   int unavailable = 0;
   for (const auto& [root, id] : newest) {
-    pb::GetSessionRequest request;
-    request.set_latest_of_project_root(root);
+    pb::LookupLatestSessionRequest request;
+    request.set_project_root(root);
     const bool answered = WaitUntil([&] {
-      const auto answer = client.Ask(&Stub::GetSession, request);
+      const auto answer = client.Ask(&Stub::LookupLatestSession, request);
       if (answer.verdict.reason == "OK") {
         EXPECT_EQ(answer.reply.session().session_id(), id) << root;
         return true;

@@ -55,9 +55,9 @@ class MeddledDirectories : public ::testing::Test {
     pb::GetSessionRequest get;
     get.set_session_id(id);
     EXPECT_EQ(client().Reason(&Stub::GetSession, get), reason);
-    pb::ReadMessagesRequest read;
+    pb::ListMessagesRequest read;
     read.set_session_id(id);
-    EXPECT_EQ(client().Reason(&Stub::ReadMessages, read), reason);
+    EXPECT_EQ(client().Reason(&Stub::ListMessages, read), reason);
     EXPECT_EQ(client().ReadWhole(id).reason, reason);
     EXPECT_EQ(Resume(id), reason);
     EXPECT_EQ(Begin(id).reason, reason);

@@ -21,13 +21,13 @@ constexpr char kSession[] = "over";
 pb::UpdateSessionRequest Update() {
   pb::UpdateSessionRequest request;
   request.set_request_id(test::NewRequestId());
-  request.set_session_id(kSession);
+  request.mutable_session()->set_session_id(kSession);
   return request;
 }
 
 pb::UpdateSessionRequest Setting(const std::string& key, const std::string& value) {
   pb::UpdateSessionRequest request = Update();
-  (*request.mutable_attributes())[key] = value;
+  (*request.mutable_session()->mutable_attributes())[key] = value;
   request.mutable_update_mask()->add_paths("attributes." + key);
   return request;
 }

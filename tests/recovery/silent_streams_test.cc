@@ -47,7 +47,7 @@ class SilentStreams : public ::testing::TestWithParam<StoreKind> {
 
   // Waits until so many calls are in progress beside the one that asks; why the server refused to
   // say it, or OK.
-  std::string AwaitCalls(uint32_t calls) {
+  std::string AwaitCalls(int32_t calls) {
     std::string reason;
     const bool answered = WaitUntil([&] {
       grpc::ClientContext context;
@@ -109,7 +109,7 @@ TEST_P(SilentStreams, OfCommitsKeepOutNobodyElse) {
   Start(kNoIdleLimit);
   const std::unique_ptr<Stub> silent[] = {NewClient(), NewClient()};
   std::deque<grpc::ClientContext> contexts;
-  std::deque<pb::CommitTurnStreamResponse> responses;
+  std::deque<pb::CommitTurnResponse> responses;
   std::vector<std::unique_ptr<grpc::ClientWriter<pb::CommitTurnStreamRequest>>> streams;
   for (int i = 0; i < kStreams; ++i) {
     streams.push_back(
@@ -129,7 +129,7 @@ TEST_P(SilentStreams, UploadsThatAreOnlyAnnouncedReserveNothing) {
   Start(kNoIdleLimit);
   const auto sessions = NewClient();
   std::deque<grpc::ClientContext> contexts;
-  std::deque<pb::CommitTurnStreamResponse> responses;
+  std::deque<pb::CommitTurnResponse> responses;
   std::vector<std::unique_ptr<grpc::ClientWriter<pb::CommitTurnStreamRequest>>> streams;
   for (uint32_t i = 0; i < kAnnounced; ++i) {
     const std::string id = "announced-" + std::to_string(i);
@@ -155,7 +155,7 @@ TEST_P(SilentStreams, UploadsThatAreOnlyAnnouncedReserveNothing) {
     message.set_role("assistant");
     message.set_data(std::string(2 * kMiB, static_cast<char>('a' + i % 26)));
   }
-  pb::CommitTurnStreamResponse response;
+  pb::CommitTurnResponse response;
   const auto sent = test::Stream(*NewClient(), test::PartsOf(std::move(commit)), &response);
   EXPECT_EQ(VerdictOf(sent).reason, "OK") << sent.error_message();
   EXPECT_EQ(client_->Get("honest").message_count(), static_cast<uint64_t>(kMessages));
@@ -175,7 +175,7 @@ TEST_P(SilentStreams, AStreamOnWhichNothingComesEnds) {
   EXPECT_EQ(silent.facts.at("field"), "limits.stream_idle");
   EXPECT_EQ(silent.facts.at("outcome"), "known");
   grpc::ClientContext commit;
-  pb::CommitTurnStreamResponse response;
+  pb::CommitTurnResponse response;
   const auto upload = sessions->CommitTurnStream(&commit, &response);
   EXPECT_EQ(VerdictOf(upload->Finish()).reason, "DEADLINE");
   EXPECT_EQ(AwaitCalls(0), "OK");

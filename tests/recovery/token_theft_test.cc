@@ -51,10 +51,10 @@ TEST(TokenTheft, RejectsARequestIdInWhatEveryReaderSees) {
 
   client.Must(&Stub::CreateSession, test::CreateRequest("session"));
   pb::ResumeSessionRequest resume = test::ForceRequest("session");
-  resume.set_force_reason("run " + resume.request_id());
+  resume.mutable_force()->set_reason("run " + resume.request_id());
   Verdict verdict = client.Ask(&Stub::ResumeSession, resume).verdict;
   ASSERT_EQ(verdict.reason, "INVALID_FIELD");
-  EXPECT_EQ(verdict.facts.at("field"), "force_reason");
+  EXPECT_EQ(verdict.facts.at("field"), "force.reason");
   resume = test::ForceRequest("session");
   resume.set_holder(resume.request_id());
   verdict = client.Ask(&Stub::ResumeSession, resume).verdict;

@@ -67,7 +67,7 @@ class Twins : public ::testing::Test {
 
 TEST_F(Twins, CreateOnce) {
   const auto created = SendByEight(&Stub::CreateSession, CreateRequest(kSession));
-  EXPECT_EQ(created.revision(), 1);
+  EXPECT_EQ(created.session().revision(), 1);
   EXPECT_EQ(client().Get(kSession).last_event(), 1);
   EXPECT_EQ(Begin(created.lease_token()), 1) << "the token that all were given is the session's";
 }

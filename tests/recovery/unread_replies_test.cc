@@ -42,11 +42,11 @@ class UnreadReplies : public ::testing::Test {
 
   // Reads of the session whose replies find no room at their client.
   static void SendReads(RawSocket& socket) {
-    pb::ReadMessagesRequest request;
+    pb::ListMessagesRequest request;
     request.set_session_id("large");
     std::string frames = http2::OpeningWithoutWindow();
     for (uint32_t call = 0; call < kCalls; ++call) {
-      frames += http2::Headers(2 * call + 1, "/holdfast.v1.SessionService/ReadMessages");
+      frames += http2::Headers(2 * call + 1, "/holdfast.v1.SessionService/ListMessages");
       frames += http2::LastMessage(2 * call + 1, request.SerializeAsString());
     }
     EXPECT_TRUE(socket.Send(frames));
@@ -76,7 +76,7 @@ TEST_F(UnreadReplies, CountTowardsTheMemoryBudget) {
     EXPECT_TRUE(WaitUntil([&] {
       const pb::StatusResponse status = Status();
       return status.calls_in_progress() == kCalls + 1 &&
-             status.resources().memory_bytes() >= kCalls * kMessageBytes;
+             static_cast<size_t>(status.resources().memory_bytes()) >= kCalls * kMessageBytes;
     })) << Status().ShortDebugString();
   }
   EXPECT_EQ(server().Stop().exit_code, 0);
@@ -90,7 +90,7 @@ TEST_F(UnreadReplies, AreCancelledAfterTheWriteTimeout) {
     // The log has a line of each: their work was done.
     const std::string log = server().Log();
     size_t lines = 0;
-    for (size_t at = 0; (at = log.find("\"method\":\"ReadMessages\"", at)) != std::string::npos;
+    for (size_t at = 0; (at = log.find("\"method\":\"ListMessages\"", at)) != std::string::npos;
          ++at) {
       ++lines;
     }

@@ -47,7 +47,7 @@ class Uploads : public ::testing::Test {
   // One commit on its way, in a session of its own.
   struct Upload {
     grpc::ClientContext context;
-    pb::CommitTurnStreamResponse response;
+    pb::CommitTurnResponse response;
     std::unique_ptr<grpc::ClientWriter<pb::CommitTurnStreamRequest>> writer;
     std::future<grpc::Status> end;
 

@@ -47,8 +47,8 @@ std::vector<pb::Event> ListAll(WireClient& client) {
   do {
     page = client.Must(&Stub::ListEvents, request);
     all.insert(all.end(), page.events().begin(), page.events().end());
-    if (!all.empty()) request.set_after_seq(all.back().seq());
-  } while (!page.end() && !page.events().empty());
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
   return all;
 }
 

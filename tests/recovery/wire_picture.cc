@@ -28,18 +28,10 @@ class Painter {
   void Paint(const std::string& id) {
     id_ = id;
     Say("GetSession", &Stub::GetSession, pb::GetSessionRequest());
-    SayPages("ReadJournal", &Stub::ReadJournal, [](auto& request, const auto& read) {
-      request.set_after_journal_number(read.entries().rbegin()->journal_number());
-    });
-    SayPages("ListEvents", &Stub::ListEvents, [](auto& request, const auto& read) {
-      request.set_after_seq(read.events().rbegin()->seq());
-    });
-    SayPages("ReadAudit", &Stub::ReadAudit, [](auto& request, const auto& read) {
-      request.set_after_seq(read.records().rbegin()->seq());
-    });
-    SayPages("ReadMessages", &Stub::ReadMessages, [](auto& request, const auto& read) {
-      request.set_after_seq(read.messages().rbegin()->seq());
-    });
+    SayPages("ListJournalEntries", &Stub::ListJournalEntries);
+    SayPages("ListEvents", &Stub::ListEvents);
+    SayPages("ListAuditRecords", &Stub::ListAuditRecords);
+    SayPages("ListMessages", &Stub::ListMessages);
     const auto verified = Say("VerifyAudit", &Stub::VerifyAudit, pb::VerifyAuditRequest());
     if (picture_[Call("VerifyAudit")].front() != '!' && !verified.sound()) {
       picture_[Call("VerifyAudit")] = kDamaged;
@@ -91,33 +83,32 @@ class Painter {
     return answer.reply;
   }
 
-  // All pages: `advance` goes on behind those that are read. A page may end before a damaged item,
-  // which the next one then names.
-  template <typename Request, typename Reply, typename Advance>
-  void SayPages(const std::string& method, WireClient::Method<Request, Reply> call,
-                Advance advance) {
+  // All pages. One may end before a damaged item, which the next one then names.
+  template <typename Request, typename Reply>
+  void SayPages(const std::string& method, WireClient::Method<Request, Reply> call) {
     Request request;
     request.set_session_id(id_);
     request.set_page_size(kWholePage);
     Reply read;
     std::string& said = picture_[Call(method)];
-    while (!read.end()) {
+    do {
       const auto page = client_.Ask(call, request);
       if (page.verdict.reason != "OK") {
         said = "! " + page.verdict.reason;
         return;
       }
       read.MergeFrom(page.reply);
-      if (!read.end()) advance(request, page.reply);
-    }
+      request.set_page_token(page.reply.next_page_token());
+    } while (!request.page_token().empty());
+    read.clear_next_page_token();
     said = read.ShortDebugString() + " ";
   }
 
   void PaintSlots() {
-    const auto read = Say("ReadSlots", &Stub::ReadSlots, pb::ReadSlotsRequest());
+    const auto read = Say("ListSlots", &Stub::ListSlots, pb::ListSlotsRequest());
     for (int i = 0; i < read.slots_size() && i < read.sizes_size(); ++i) {
       if (read.slots(i).data().empty() && read.sizes(i) > 0) {
-        picture_[Call("ReadSlots")] = kDamaged;
+        picture_[Call("ListSlots")] = kDamaged;
       }
     }
   }

@@ -3,11 +3,15 @@
 #ifndef HOLDFAST_TESTS_RECOVERY_WIRE_PICTURE_H_
 #define HOLDFAST_TESTS_RECOVERY_WIRE_PICTURE_H_
 
+#include "holdfast/v1/session_service.pb.h"
+
 #include <map>
 #include <string>
 #include <vector>
 
 namespace holdfast::testing {
+
+namespace pb = ::holdfast::v1;
 
 // By call ("alpha ReadMessages"): the answer as text, or "! REASON". What a successful answer marks
 // as damaged, such as a slot without its bytes, is "! DAMAGED", too.
@@ -15,7 +19,7 @@ using Picture = std::map<std::string, std::string>;
 
 struct SentRequest {
   std::string session;
-  std::string method;
+  pb::Method method = pb::METHOD_UNSPECIFIED;
   std::string request_id;
 };
 

@@ -25,13 +25,13 @@ class AppendJournalStreamRpc : public Served {
     grpc::ClientContext context;
     std::unique_ptr<Stream> stream;
 
-    bool Send(uint64_t turn, uint64_t number) {
+    bool Send(int64_t turn, int64_t number) {
       pb::AppendJournalStreamRequest request;
       *request.mutable_entries() = AppendRequest("", "", turn, number).entries();
       return stream->Write(request);
     }
     // The number that was acknowledged last once `number` of `turn` is; 0 if it never was.
-    uint64_t Await(uint64_t turn, uint64_t number) {
+    int64_t Await(int64_t turn, int64_t number) {
       pb::AppendJournalStreamResponse response;
       while (stream->Read(&response)) {
         if (response.turn() == turn && response.last_entry() >= number) {
@@ -63,11 +63,11 @@ class AppendJournalStreamRpc : public Served {
   }
 
   std::vector<uint64_t> Journal(const std::string& id) {
-    pb::ReadJournalRequest request;
+    pb::ListJournalEntriesRequest request;
     request.set_session_id(id);
     request.set_page_size(1000);
-    pb::ReadJournalResponse response;
-    EXPECT_TRUE(Ask(&pb::SessionService::Stub::ReadJournal, request, &response).ok());
+    pb::ListJournalEntriesResponse response;
+    EXPECT_TRUE(Ask(&pb::SessionService::Stub::ListJournalEntries, request, &response).ok());
     std::vector<uint64_t> numbers;
     for (const auto& entry : response.entries()) numbers.push_back(entry.number());
     return numbers;

@@ -25,7 +25,7 @@ TEST_F(CancelRpc, AMarkIsShownInEveryReply) {
   Begin("one", token);
   const pb::CancelSessionRequest request = CancelRequest("one", pb::CANCEL_SCOPE_TOOL, 1, "grep");
   const pb::CancelSessionResponse cancelled = Cancel(request);
-  EXPECT_EQ(cancelled.revision(), 2);
+  EXPECT_EQ(cancelled.session().revision(), 2);
   EXPECT_FALSE(cancelled.repeated());
   EXPECT_TRUE(Cancel(request).repeated());
   const auto expect_mark = [](const auto& marks) {
@@ -34,7 +34,7 @@ TEST_F(CancelRpc, AMarkIsShownInEveryReply) {
     EXPECT_EQ(marks[0].reason(), pb::CANCEL_REASON_USER);
     EXPECT_EQ(marks[0].turn(), 1);
     EXPECT_EQ(marks[0].name(), "grep");
-    EXPECT_TRUE(marks[0].has_requested_at());
+    EXPECT_TRUE(marks[0].has_create_time());
   };
   expect_mark(cancelled.session().cancel_marks());
   expect_mark(Get("one").cancel_marks());
@@ -43,7 +43,7 @@ TEST_F(CancelRpc, AMarkIsShownInEveryReply) {
   expect_mark(appended.cancel_marks());
   pb::RenewLeasesResponse renewed;
   ASSERT_TRUE(Ask(&Stub::RenewLeases, RenewLeaseRequest("one", token), &renewed).ok());
-  expect_mark(renewed.results(0).cancel_marks());
+  expect_mark(renewed.renewed(0).cancel_marks());
   EXPECT_EQ(Commit("one", token, 1, "x").cancel_marks_size(), 0);  // it ended with its turn
   EXPECT_EQ(Begin("one", token).cancel_marks_size(), 0);
   Cancel(CancelRequest("one", pb::CANCEL_SCOPE_SESSION));
@@ -68,10 +68,9 @@ TEST_F(CancelRpc, ARenewalSaysForWhichLeasesTheMarksWereLeftOut) {
   pb::RenewLeasesResponse renewed;
   const grpc::Status status = Ask(&Stub::RenewLeases, request, &renewed);
   ASSERT_TRUE(status.ok()) << status.error_message();
-  ASSERT_EQ(renewed.results_size(), kLeasesPerRenewal);
+  ASSERT_EQ(renewed.renewed_size(), kLeasesPerRenewal);
   size_t shown = 0;
-  for (const pb::LeaseRenewalResult& result : renewed.results()) {
-    EXPECT_EQ(result.status().code(), 0);
+  for (const pb::RenewedLease& result : renewed.renewed()) {
     EXPECT_TRUE(result.has_expires_in());
     EXPECT_EQ(result.cancel_marks_size(), result.cancel_marks_left_out() ? 0 : kInformingMarks);
     if (!result.cancel_marks_left_out()) ++shown;
@@ -86,14 +85,14 @@ TEST_F(CancelRpc, ItsOutcomeCanBeAsked) {
   pb::GetRequestOutcomeRequest ask;
   ask.set_session_id("one");
   ask.set_request_id(request.request_id());
-  ask.set_method("CancelSession");
+  ask.set_method(pb::METHOD_CANCEL_SESSION);
   pb::GetRequestOutcomeResponse outcome;
   ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, ask, &outcome).ok());
   EXPECT_EQ(outcome.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_NOT_KNOWN);
   EXPECT_EQ(Cancel(request).session().lifecycle(), pb::LIFECYCLE_CLOSED);
   ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, ask, &outcome).ok());
   EXPECT_EQ(outcome.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_COMMITTED);
-  EXPECT_EQ(outcome.cancel_session().revision(), 1);
+  EXPECT_EQ(outcome.cancel_session().session().lifecycle(), pb::LIFECYCLE_CLOSED);
   EXPECT_TRUE(outcome.cancel_session().repeated());
 }
 

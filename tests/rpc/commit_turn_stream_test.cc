@@ -45,8 +45,8 @@ class CommitTurnStreamRpc : public Served {
     return request;
   }
 
-  grpc::Status Send(const Parts& parts, pb::CommitTurnStreamResponse* response = nullptr) {
-    pb::CommitTurnStreamResponse unused;
+  grpc::Status Send(const Parts& parts, pb::CommitTurnResponse* response = nullptr) {
+    pb::CommitTurnResponse unused;
     return Stream(sessions(), parts, response == nullptr ? &unused : response);
   }
 
@@ -84,7 +84,7 @@ TEST_F(CommitTurnStreamRpc, ALargeCommitIsReadAsItWasSent) {
   const std::string token = Create("one").lease_token();
   Begin("one", token);
   const auto request = Large("one", token, {10, 5 * kMiB + 3, 0, kMiB}, 3 * kMiB);
-  pb::CommitTurnStreamResponse response;
+  pb::CommitTurnResponse response;
   const grpc::Status status = Send(PartsOf(request), &response);
   ASSERT_TRUE(status.ok()) << ReasonOf(status);
   EXPECT_EQ(response.message_count(), 4);
@@ -113,18 +113,18 @@ TEST_F(CommitTurnStreamRpc, TheWayItCameIsNotSeen) {
   request.set_session_id("unary");
   request.set_lease_token(second);
   ASSERT_TRUE(Ask(&pb::SessionService::Stub::CommitTurn, request).ok());
-  pb::CommitTurnStreamResponse streamed;
+  pb::CommitTurnResponse streamed;
   ASSERT_TRUE(Send(PartsOf(request), &streamed).ok());
   EXPECT_TRUE(streamed.repeated());
   EXPECT_EQ(Get("streamed").history_digest(), Get("unary").history_digest());
 
-  pb::ReadMessagesRequest read;
+  pb::ListMessagesRequest read;
   read.set_session_id("streamed");
-  pb::ReadMessagesResponse page;
-  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ReadMessages, read, &page).ok());
+  pb::ListMessagesResponse page;
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ListMessages, read, &page).ok());
   ASSERT_EQ(page.messages_size(), 2);
   EXPECT_TRUE(page.messages(1).data() == request.messages(1).data());
-  EXPECT_TRUE(page.end());
+  EXPECT_TRUE(page.next_page_token().empty());
 }
 
 TEST_F(CommitTurnStreamRpc, ARepeatIsAnsweredAtTheFirstPart) {
@@ -132,7 +132,7 @@ TEST_F(CommitTurnStreamRpc, ARepeatIsAnsweredAtTheFirstPart) {
   Begin("one", token);
   const Parts parts = PartsOf(Large("one", token, {2 * kMiB}, 10));
   ASSERT_TRUE(Send(parts).ok());
-  pb::CommitTurnStreamResponse again;
+  pb::CommitTurnResponse again;
   const grpc::Status status = Send({parts.front()}, &again);
   ASSERT_TRUE(status.ok()) << ReasonOf(status);
   EXPECT_TRUE(again.repeated());
@@ -151,19 +151,25 @@ TEST_F(CommitTurnStreamRpc, WhatIsLargerThanAReplyIsReadByStreamAlone) {
   const std::string token = Create("one").lease_token();
   Begin("one", token);
   ASSERT_TRUE(Send(PartsOf(Large("one", token, {10, 5 * kMiB}, 5 * kMiB))).ok());
-  pb::ReadMessagesRequest read;
+  pb::ListMessagesRequest read;
   read.set_session_id("one");
-  pb::ReadMessagesResponse page;
-  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ReadMessages, read, &page).ok());
+  pb::ListMessagesResponse page;
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ListMessages, read, &page).ok());
   EXPECT_EQ(page.messages_size(), 1);
-  EXPECT_FALSE(page.end());
+  EXPECT_FALSE(page.next_page_token().empty());
   read.set_after_seq(1);
-  EXPECT_EQ(ReasonOf(Ask(&pb::SessionService::Stub::ReadMessages, read)), "TOO_LARGE");
-  pb::ReadSlotsRequest slots;
+  EXPECT_EQ(ReasonOf(Ask(&pb::SessionService::Stub::ListMessages, read)), "TOO_LARGE");
+  pb::ListSlotsRequest slots;
   slots.set_session_id("one");
-  EXPECT_EQ(ReasonOf(Ask(&pb::SessionService::Stub::ReadSlots, slots)), "TOO_LARGE");
+  // The store's own slot is a page, which ends before the one that has no room.
+  pb::ListSlotsResponse small;
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::ListSlots, slots, &small).ok());
+  EXPECT_EQ(small.slots_size(), 1);
+  slots.set_page_token(small.next_page_token());
+  EXPECT_EQ(ReasonOf(Ask(&pb::SessionService::Stub::ListSlots, slots)), "TOO_LARGE");
+  slots.clear_page_token();
   slots.set_without_data(true);
-  EXPECT_TRUE(Ask(&pb::SessionService::Stub::ReadSlots, slots).ok());
+  EXPECT_TRUE(Ask(&pb::SessionService::Stub::ListSlots, slots).ok());
   pb::ResumeSessionRequest resume = ForceRequest("one");
   resume.set_tail_messages(2);
   pb::ResumeSessionResponse resumed;
@@ -236,7 +242,7 @@ TEST_F(CommitTurnStreamRpc, WhatArrivesIsReservedInSteps) {
   Begin("two", second);
   const auto staged = [&] { return app().Resources().staged_bytes; };
   grpc::ClientContext context;
-  pb::CommitTurnStreamResponse response;
+  pb::CommitTurnResponse response;
   const Parts large = PartsOf(Large("one", first, {6 * kMiB}, 10));
   const auto holder = sessions().CommitTurnStream(&context, &response);
   ASSERT_TRUE(holder->Write(large[0]));

@@ -2,9 +2,13 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "tests/rpc/served.h"
+#include "tests/support/channel.h"
 #include "tests/support/details.h"
+#include "tests/support/golden.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -152,6 +156,58 @@ TEST_F(DeadlineRpc, TheMemoryBudgetBoundsWhatRunsAtOnce) {
   large.join();
   grpc::ClientContext again;
   EXPECT_TRUE(admin().Echo(&again, echo, &answer).ok());
+}
+
+// What a stock client does: the code is one that it repeats, and the trailer says when.
+TEST_F(DeadlineRpc, ACallThatIsOverloadedIsRepeatedByGrpcAfterItsPushback) {
+  config().server.workers = 2;
+  config().limits.memory_budget = 16 * kMiB;
+  const std::string token = Create("one").lease_token();
+  Begin("one", token);
+  script().Hold();
+  std::thread large([&] { Commit("one", token, 1, std::string(3 * kMiB, 'x')); });
+  script().AwaitWaiting(1);
+  grpc::ChannelArguments arguments;
+  arguments.SetServiceConfigJSON(ReadProjectFile("protos/holdfast/v1/service_config.json"));
+  arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, 8 * kMiB);  // larger calls are sent once
+  const auto client = pb::AdminService::NewStub(testing::Connected(app().address(), arguments));
+  grpc::ClientContext context;
+  pb::EchoRequest echo;
+  echo.set_payload(std::string(3 * kMiB, 'x'));
+  pb::EchoResponse answer;
+  const absl::Time start = absl::Now();
+  const grpc::Status refused = client->Echo(&context, echo, &answer);
+  const absl::Duration took = absl::Now() - start;
+  script().Release();
+  large.join();
+  EXPECT_EQ(ReasonOf(refused), "OVERLOADED");
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
+  const std::vector<std::string> lines = LogLines();
+  const auto rejected = [](const std::string& line) {
+    return line.find("\"reason\":\"OVERLOADED\"") != std::string::npos;
+  };
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), rejected), 5);
+  EXPECT_GE(took, 4 * kOverloadRetry);
+  const auto& trailers = context.GetServerTrailingMetadata();
+  const auto pushback = trailers.find("grpc-retry-pushback-ms");
+  ASSERT_NE(pushback, trailers.end());
+  int64_t wait = 0;
+  ASSERT_TRUE(absl::SimpleAtoi({pushback->second.data(), pushback->second.size()}, &wait));
+  EXPECT_GE(absl::Milliseconds(wait), kOverloadRetry);
+  EXPECT_LE(absl::Milliseconds(wait), 2 * kOverloadRetry);
+}
+
+// Its RetryInfo is what is left of somebody's lease: no client shall repeat it unasked.
+TEST_F(DeadlineRpc, AHeldLeaseHasNoPushback) {
+  Create("one");
+  grpc::ClientContext context;
+  pb::CloseSessionRequest close;
+  close.set_request_id(NewRequestId());
+  close.set_session_id("one");
+  pb::CloseSessionResponse answer;
+  const grpc::Status refused = sessions().CloseSession(&context, close, &answer);
+  EXPECT_EQ(ReasonOf(refused), "LEASE_HELD");
+  EXPECT_EQ(context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms"), 0);
 }
 
 TEST_F(DeadlineRpc, StreamsCountWhatTheyHold) {

@@ -15,7 +15,7 @@ class LifecycleRpc : public Served {};
 TEST_F(LifecycleRpc, CreateTurnsJournalResumeReadClose) {
   const pb::CreateSessionResponse created = Create("one");
   EXPECT_EQ(created.session().lifecycle(), pb::LIFECYCLE_IDLE);
-  EXPECT_EQ(created.revision(), 1);
+  EXPECT_EQ(created.session().revision(), 1);
   const std::string token = created.lease_token();
 
   const pb::BeginTurnResponse begun = Begin("one", token);
@@ -45,11 +45,11 @@ TEST_F(LifecycleRpc, CreateTurnsJournalResumeReadClose) {
   EXPECT_EQ(Get("one").lifecycle(), pb::LIFECYCLE_PERSISTED);
 
   grpc::ClientContext slots_context;
-  pb::ReadSlotsRequest read_slots;
+  pb::ListSlotsRequest read_slots;
   read_slots.set_session_id("one");
   read_slots.add_owners("memory");
-  pb::ReadSlotsResponse slots;
-  status = sessions().ReadSlots(&slots_context, read_slots, &slots);
+  pb::ListSlotsResponse slots;
+  status = sessions().ListSlots(&slots_context, read_slots, &slots);
   ASSERT_TRUE(status.ok()) << status.error_message();
   ASSERT_EQ(slots.slots_size(), 1);
   EXPECT_EQ(slots.slots(0).data(), "remembered");
@@ -57,8 +57,7 @@ TEST_F(LifecycleRpc, CreateTurnsJournalResumeReadClose) {
 
   grpc::ClientContext resume_context;
   pb::ResumeSessionRequest resume = ResumeRequest("one");
-  resume.set_force(true);
-  resume.set_force_reason("the agent is gone");
+  resume.mutable_force()->set_reason("the agent is gone");
   resume.set_tail_messages(5);
   pb::ResumeSessionResponse resumed;
   status = sessions().ResumeSession(&resume_context, resume, &resumed);

@@ -183,7 +183,7 @@ TEST_F(MetricsRpc, EveryMetricMoves) {
   }
   {
     grpc::ClientContext context;
-    pb::CommitTurnStreamResponse response;
+    pb::CommitTurnResponse response;
     auto commit = CommitRequest("one", token, Begin("one", token).turn(), std::string(kMiB, 'x'));
     const auto parts = PartsOf(commit);
     const auto writer = sessions().CommitTurnStream(&context, &response);

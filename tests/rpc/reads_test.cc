@@ -81,7 +81,7 @@ TEST_F(ReadsRpc, APageTokenIsBoundToItsQuestionAndItsStore) {
   EXPECT_EQ(List(same).sessions_size(), 2);
 
   pb::ListSessionsRequest other = same;
-  other.set_descending(true);
+  other.set_order_by("create_time desc");
   EXPECT_EQ(ReasonOf(Ask(&Stub::ListSessions, other)), "INVALID_FIELD");
   other = same;
   other.set_project_root("/project");
@@ -95,35 +95,35 @@ TEST_F(ReadsRpc, APageTokenIsBoundToItsQuestionAndItsStore) {
 
 TEST_F(ReadsRpc, AReadOfSlotsNamesAsManyOwnersAsItMay) {
   Create("one");
-  pb::ReadSlotsRequest request;
+  pb::ListSlotsRequest request;
   request.set_session_id("one");
   for (size_t i = 0; i < kOwnersPerRead; ++i) request.add_owners("owner-" + std::to_string(i));
-  EXPECT_TRUE(Ask(&Stub::ReadSlots, request).ok());
+  EXPECT_TRUE(Ask(&Stub::ListSlots, request).ok());
   request.add_owners("one-more");
-  const grpc::Status refused = Ask(&Stub::ReadSlots, request);
+  const grpc::Status refused = Ask(&Stub::ListSlots, request);
   EXPECT_EQ(ReasonOf(refused), "TOO_LARGE");
   EXPECT_NE(Describe(refused).find("field=owners; got=257; limit=256"), std::string::npos)
       << Describe(refused);
 }
 
 TEST_F(ReadsRpc, LatestRefusesARelativeRoot) {
-  pb::GetSessionRequest request;
-  request.set_latest_of_project_root("project");
-  EXPECT_EQ(Describe(Ask(&Stub::GetSession, request)),
-            "INVALID_ARGUMENT INVALID_FIELD: latest_of_project_root: must be an absolute path\n"
+  pb::LookupLatestSessionRequest request;
+  request.set_project_root("project");
+  EXPECT_EQ(Describe(Ask(&Stub::LookupLatestSession, request)),
+            "INVALID_ARGUMENT INVALID_FIELD: project_root: must be an absolute path\n"
             "    ErrorInfo{holdfast INVALID_FIELD; code=Validation/ManifestShapeInvalid; "
-            "field=latest_of_project_root; why=must be an absolute path}\n"
-            "    BadRequest{latest_of_project_root: must be an absolute path}\n"
+            "field=project_root; why=must be an absolute path}\n"
+            "    BadRequest{project_root: must be an absolute path}\n"
             "    RequestInfo{TRACE}\n");
 }
 
 TEST_F(ReadsRpc, LatestIsTheNewestOfItsProject) {
   Create("older");
   Create("newer");
-  pb::GetSessionRequest request;
-  request.set_latest_of_project_root("/project");
-  pb::GetSessionResponse response;
-  ASSERT_TRUE(Ask(&Stub::GetSession, request, &response).ok());
+  pb::LookupLatestSessionRequest request;
+  request.set_project_root("/project");
+  pb::LookupLatestSessionResponse response;
+  ASSERT_TRUE(Ask(&Stub::LookupLatestSession, request, &response).ok());
   EXPECT_EQ(response.session().session_id(), "newer");
   EXPECT_EQ(response.session().lease().state(), pb::LEASE_STATE_LIVE);
 }
@@ -144,9 +144,9 @@ TEST_F(ReadsRpc, EventsAreInOrderAndCarryOnlyTheCallersTrace) {
   const pb::Event& last = response.events(response.events_size() - 1);
   EXPECT_EQ(last.name(), "SessionTurnStart");
   EXPECT_EQ(last.trace_id(), "0af7651916cd43dd8448eb211c80319c");
-  EXPECT_TRUE(response.end());
+  EXPECT_TRUE(response.next_page_token().empty());
   for (int i = 0; i < response.events_size(); ++i) {
-    EXPECT_EQ(response.events(i).seq(), static_cast<uint64_t>(i) + 1);
+    EXPECT_EQ(response.events(i).seq(), i + 1);
   }
 }
 
@@ -158,12 +158,12 @@ TEST_F(ReadsRpc, TheOutcomeOfARequestCanBeAsked) {
   request.set_session_id("asked");
   request.set_request_id(begin.request_id());
   request.set_lease_token(token);
-  request.set_method("BeginTurn");
+  request.set_method(pb::METHOD_BEGIN_TURN);
   pb::GetRequestOutcomeResponse response;
   ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, request, &response).ok());
   EXPECT_EQ(response.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_COMMITTED);
   EXPECT_EQ(response.begin_turn().turn(), 1);
-  EXPECT_TRUE(response.has_committed_at());
+  EXPECT_TRUE(response.has_commit_time());
   request.set_request_id(NewRequestId());
   ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, request, &response).ok());
   EXPECT_EQ(response.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_NOT_KNOWN);
@@ -177,7 +177,7 @@ TEST_F(ReadsRpc, TheOutcomeOfAGrantLeavesItsTokenOut) {
   pb::GetRequestOutcomeRequest request;
   request.set_session_id("granted");
   request.set_request_id(create.request_id());
-  request.set_method("CreateSession");
+  request.set_method(pb::METHOD_CREATE_SESSION);
   pb::GetRequestOutcomeResponse response;
   ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, request, &response).ok());
   EXPECT_EQ(response.create_session().session().session_id(), "granted");
@@ -202,24 +202,25 @@ TEST_F(ReadsRpc, EachRenewalIsAnsweredForItself) {
   request.mutable_leases(5)->mutable_lease_ttl()->set_seconds(1);
   pb::RenewLeasesResponse response;
   ASSERT_TRUE(Ask(&Stub::RenewLeases, request, &response).ok());
-  ASSERT_EQ(response.results_size(), 6);
-  const auto reason = [&](int i) { return ErrorInfoOf(response.results(i).status()).reason(); };
-  EXPECT_EQ(reason(0), "INVALID_FIELD");
-  EXPECT_EQ(response.results(1).status().code(), 0);
-  EXPECT_GT(response.results(1).expires_in().seconds(), 50);
-  EXPECT_EQ(reason(2), "LEASE_REQUIRED");
-  EXPECT_EQ(reason(3), "INVALID_FIELD");
-  EXPECT_EQ(reason(4), "FENCED");
-  EXPECT_EQ(reason(5), "INVALID_FIELD");
-  EXPECT_EQ(response.results(1).session_id(), "kept");
+  ASSERT_EQ(response.renewed_size(), 1);
+  EXPECT_EQ(response.renewed(0).session_id(), "kept");
+  EXPECT_GT(response.renewed(0).expires_in().seconds(), 50);
+  std::vector<std::string> failures;
+  for (const pb::LeaseRenewalFailure& failure : response.failures()) {
+    failures.push_back(failure.session_id() + " " + ErrorInfoOf(failure.status()).reason());
+  }
+  EXPECT_EQ(failures, (std::vector<std::string>{"a/b INVALID_FIELD", "other LEASE_REQUIRED",
+                                                "other INVALID_FIELD", "other FENCED",
+                                                "kept INVALID_FIELD"}));
 }
 
 TEST_F(ReadsRpc, ARenewalSendsBackNoMoreOfAnIdThanAnIdMayHave) {
   const std::string id(kUnaryRequestBytes / 2, 'x');
   pb::RenewLeasesResponse response;
   ASSERT_TRUE(Ask(&Stub::RenewLeases, RenewLeaseRequest(id, ""), &response).ok());
-  EXPECT_EQ(ErrorInfoOf(response.results(0).status()).reason(), "INVALID_FIELD");
-  EXPECT_EQ(response.results(0).session_id(), id.substr(0, kSessionIdBytes));
+  ASSERT_EQ(response.failures_size(), 1);
+  EXPECT_EQ(ErrorInfoOf(response.failures(0).status()).reason(), "INVALID_FIELD");
+  EXPECT_EQ(response.failures(0).session_id(), id.substr(0, kSessionIdBytes));
   EXPECT_LT(response.ByteSizeLong(), kKiB);
 }
 
@@ -234,9 +235,9 @@ TEST_F(ReadsRpc, AReplyHasRoomForAsManyRefusalsAsARenewalHasLeases) {
   pb::RenewLeasesResponse response;
   const grpc::Status status = Ask(&Stub::RenewLeases, request, &response);
   ASSERT_TRUE(status.ok()) << status.error_message();
-  ASSERT_EQ(response.results_size(), kLeasesPerRenewal);
-  for (const pb::LeaseRenewalResult& result : response.results()) {
-    EXPECT_EQ(ErrorInfoOf(result.status()).reason(), "SESSION_NOT_FOUND");
+  ASSERT_EQ(response.failures_size(), kLeasesPerRenewal);
+  for (const pb::LeaseRenewalFailure& failure : response.failures()) {
+    EXPECT_EQ(ErrorInfoOf(failure.status()).reason(), "SESSION_NOT_FOUND");
   }
   constexpr size_t kReadByClients = 4 * kMiB;
   EXPECT_LT(response.ByteSizeLong() + kRenewalMarksBytes, kReadByClients);
@@ -246,19 +247,37 @@ TEST_F(ReadsRpc, AttributesAreSetAndRemovedByMask) {
   Create("titled");
   pb::UpdateSessionRequest request;
   request.set_request_id(NewRequestId());
-  request.set_session_id("titled");
-  (*request.mutable_attributes())["title"] = "A title";
-  (*request.mutable_attributes())["unnamed"] = "is not in the mask";
+  pb::Session& session = *request.mutable_session();
+  session.set_session_id("titled");
+  (*session.mutable_attributes())["title"] = "A title";
+  (*session.mutable_attributes())["unnamed"] = "is not in the mask";
   request.mutable_update_mask()->add_paths("attributes.title");
   pb::UpdateSessionResponse response;
   ASSERT_TRUE(Ask(&Stub::UpdateSession, request, &response).ok());
   EXPECT_EQ(response.session().attributes().at("title"), "A title");
   EXPECT_EQ(response.session().attributes_size(), 1);
-  EXPECT_EQ(response.revision(), 1);
+  EXPECT_EQ(response.session().revision(), 1);
   request.set_request_id(NewRequestId());
-  request.clear_attributes();
+  session.clear_attributes();
   ASSERT_TRUE(Ask(&Stub::UpdateSession, request, &response).ok());
   EXPECT_EQ(response.session().attributes_size(), 0);
+}
+
+// A client that reads a session, changes it and sends it back needs no mask.
+TEST_F(ReadsRpc, WithoutAMaskTheAttributesThatAreGivenAreSet) {
+  Create("titled");
+  pb::UpdateSessionRequest request;
+  request.set_request_id(NewRequestId());
+  *request.mutable_session() = Get("titled");
+  (*request.mutable_session()->mutable_attributes())["title"] = "A title";
+  pb::UpdateSessionResponse response;
+  ASSERT_TRUE(Ask(&Stub::UpdateSession, request, &response).ok());
+  request.set_request_id(NewRequestId());
+  request.mutable_session()->clear_attributes();
+  (*request.mutable_session()->mutable_attributes())["purpose"] = "a test";
+  ASSERT_TRUE(Ask(&Stub::UpdateSession, request, &response).ok());
+  EXPECT_EQ(response.session().attributes().at("title"), "A title");
+  EXPECT_EQ(response.session().attributes().at("purpose"), "a test");
 }
 
 }  // namespace

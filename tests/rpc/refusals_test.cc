@@ -48,7 +48,7 @@ void RefusalsRpc::StoreTrouble(RefusalCases& cases) {
     });
   };
   failing("the store cannot be reached", StoreUnavailable("the disk is gone", Fate::kUnknown));
-  failing("the disk is full", Refusal(Reason::kStorageFull, "no space is left"));
+  failing("the disk is full", StorageFull("no space is left"));
   failing("a damaged manifest",
           Refusal(Reason::kManifestDrift, "the manifest's checksum is wrong"));
   failing("a damaged record", Refusal(Reason::kDamaged, "a record's checksum is wrong"));

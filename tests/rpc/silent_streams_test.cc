@@ -78,7 +78,7 @@ TEST_F(SilentStreamsRpc, AnIdleStreamHoldsLittleMemory) {
   ASSERT_TRUE(WaitUntil([&] { return Held().memory_bytes == kIdleStreamBytes; }))
       << Held().memory_bytes;
   grpc::ClientContext commit;
-  pb::CommitTurnStreamResponse response;
+  pb::CommitTurnResponse response;
   const auto upload = sessions().CommitTurnStream(&commit, &response);
   EXPECT_TRUE(WaitUntil([&] { return Held().memory_bytes == 2 * kIdleStreamBytes; }))
       << Held().memory_bytes;
@@ -94,7 +94,7 @@ TEST_F(SilentStreamsRpc, AnUploadThatPausesHoldsLittleMemoryAndGoesOn) {
   const std::string token = BeginIn("one");
   const auto parts = Parts("one", token, kChunkBytes / 2);  // its beginning, its message, its end
   grpc::ClientContext context;
-  pb::CommitTurnStreamResponse response;
+  pb::CommitTurnResponse response;
   const auto stream = sessions().CommitTurnStream(&context, &response);
   ASSERT_TRUE(stream->Write(parts.at(0)) && stream->Write(parts.at(1)));
   ASSERT_TRUE(WaitUntil([&] { return Held().memory_bytes >= kChunkBytes / 2; }));
@@ -131,7 +131,7 @@ TEST_F(SilentStreamsRpc, AnUploadOnWhichNothingComesIsDropped) {
   const std::string token = BeginIn("one");
   const auto parts = Parts("one", token, 3 * kMiB);
   grpc::ClientContext context;
-  pb::CommitTurnStreamResponse response;
+  pb::CommitTurnResponse response;
   const auto stream = sessions().CommitTurnStream(&context, &response);
   ASSERT_TRUE(stream->Write(parts[0]));
   ASSERT_TRUE(stream->Write(parts[1]));
@@ -240,7 +240,7 @@ TEST_F(SilentStreamsRpc, ATaskThatThrowsEndsItsStreamAlone) {
   EXPECT_FALSE(entries->Read(&response));
   EXPECT_EQ(ReasonOf(entries->Finish()), "INTERNAL");
 
-  pb::CommitTurnStreamResponse committed;
+  pb::CommitTurnResponse committed;
   EXPECT_EQ(ReasonOf(Stream(sessions(), Parts("one", token, 2 * kMiB), &committed)), "INTERNAL");
 
   grpc::ClientContext context;
@@ -271,7 +271,7 @@ TEST_F(SilentStreamsRpc, AnUploadIsDroppedOnAWorkerOnceThereIsOne) {
   const std::string token = BeginIn("one");
   const auto parts = Parts("one", token, 3 * kMiB);
   grpc::ClientContext context;
-  pb::CommitTurnStreamResponse response;
+  pb::CommitTurnResponse response;
   const auto stream = sessions().CommitTurnStream(&context, &response);
   ASSERT_TRUE(stream->Write(parts[0]));
   ASSERT_TRUE(stream->Write(parts[1]));
@@ -280,9 +280,9 @@ TEST_F(SilentStreamsRpc, AnUploadIsDroppedOnAWorkerOnceThereIsOne) {
   // One call holds the worker; of two more one fills the queue and the other one is refused.
   script().Hold();
   std::vector<std::thread> callers;
-  pb::ReadMessagesRequest read;
+  pb::ListMessagesRequest read;
   read.set_session_id("one");
-  const auto call = [&] { (void)Ask(&pb::SessionService::Stub::ReadMessages, read); };
+  const auto call = [&] { (void)Ask(&pb::SessionService::Stub::ListMessages, read); };
   callers.emplace_back(call);
   script().AwaitWaiting(1);
   callers.emplace_back(call);

@@ -65,7 +65,7 @@ TEST_F(StoreServiceRpc, AHostLivesThroughItsPhases) {
   EXPECT_EQ(successor.Read(), (Texts{"a", "b"}));
   successor.WriteAll({"a", "b", "c"});
   EXPECT_EQ(successor.Read(), (Texts{"a", "b", "c"}));
-  pb::WriteResponse refused;
+  pb::WriteSnapshotResponse refused;
   EXPECT_EQ(ReasonOf(host.Write(host.Request({"a", "b", "x"}), &refused)), "FENCED");
   successor.Deactivate();
   EXPECT_EQ(Get("one").lifecycle(), pb::LIFECYCLE_PERSISTED);
@@ -74,10 +74,10 @@ TEST_F(StoreServiceRpc, AHostLivesThroughItsPhases) {
 TEST_F(StoreServiceRpc, AWholeHistoryIsStoredAsWhatItAdds) {
   StoreHost host = NewHost();
   EXPECT_EQ(host.WriteAll({"a", "b"}).message_count(), 2U);
-  const pb::WriteResponse same = host.WriteAll({"a", "b"});
+  const pb::WriteSnapshotResponse same = host.WriteAll({"a", "b"});
   EXPECT_EQ(same.message_count(), 2U);
   EXPECT_EQ(same.history_digest(), DigestOf({"a", "b"}));
-  const pb::WriteResponse longer = host.WriteAll({"a", "b", "c"});
+  const pb::WriteSnapshotResponse longer = host.WriteAll({"a", "b", "c"});
   EXPECT_EQ(longer.message_count(), 3U);
   EXPECT_EQ(longer.generation(), same.generation());
   EXPECT_EQ(longer.history_digest(), DigestOf({"a", "b", "c"}));
@@ -85,11 +85,11 @@ TEST_F(StoreServiceRpc, AWholeHistoryIsStoredAsWhatItAdds) {
 
 TEST_F(StoreServiceRpc, WhatFollowsABaseIsEnough) {
   StoreHost host = NewHost();
-  const pb::WriteResponse first = host.WriteAll({"a", "b"});
-  pb::WriteRequest request = host.Request({"c"});
+  const pb::WriteSnapshotResponse first = host.WriteAll({"a", "b"});
+  pb::WriteSnapshotRequest request = host.Request({"c"});
   request.mutable_base()->set_message_count(2);
   request.mutable_base()->set_history_digest(first.history_digest());
-  pb::WriteResponse response;
+  pb::WriteSnapshotResponse response;
   ASSERT_TRUE(host.Write(request, &response).ok());
   EXPECT_EQ(host.Read(), (Texts{"a", "b", "c"}));
   ASSERT_TRUE(host.Write(request, &response).ok());
@@ -109,14 +109,14 @@ TEST_F(StoreServiceRpc, WhatFollowsABaseIsEnough) {
 
 TEST_F(StoreServiceRpc, AnotherHistoryMustSayThatItReplaces) {
   StoreHost host = NewHost();
-  const pb::WriteResponse before = host.WriteAll({"a", "b"});
-  pb::WriteResponse response;
+  const pb::WriteSnapshotResponse before = host.WriteAll({"a", "b"});
+  pb::WriteSnapshotResponse response;
   for (const Texts& other : {Texts{"a"}, Texts{"a", "x"}, Texts{"x", "b", "c"}, Texts{}}) {
     const grpc::Status refused = host.Write(host.Request(other), &response);
     EXPECT_EQ(ReasonOf(refused), "INVALID_FIELD");
     EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "messages");
   }
-  pb::WriteRequest request = host.Request({"x"});
+  pb::WriteSnapshotRequest request = host.Request({"x"});
   request.set_replace_history(true);
   ASSERT_TRUE(host.Write(request, &response).ok());
   EXPECT_EQ(response.generation(), before.generation() + 1);
@@ -132,7 +132,7 @@ TEST_F(StoreServiceRpc, AnotherHistoryMustSayThatItReplaces) {
 TEST_F(StoreServiceRpc, ARunningTurnIsNotWrittenOver) {
   StoreHost host = NewHost();
   Begin("one", host.token());
-  pb::WriteResponse response;
+  pb::WriteSnapshotResponse response;
   EXPECT_EQ(ReasonOf(host.Write(host.Request({"a"}), &response)), "CONCURRENT_TURN");
 }
 
@@ -148,14 +148,14 @@ TEST_F(StoreServiceRpc, AWriteSaysWhatItWas) {
 
 TEST_F(StoreServiceRpc, AWritesFateCanBeAsked) {
   StoreHost host = NewHost();
-  const pb::WriteRequest request = host.Request({"a"});
-  pb::WriteResponse response;
+  const pb::WriteSnapshotRequest request = host.Request({"a"});
+  pb::WriteSnapshotResponse response;
   ASSERT_TRUE(host.Write(request, &response).ok());
   pb::GetRequestOutcomeRequest ask;
   ask.set_session_id("one");
   ask.set_request_id(request.request_id());
   ask.set_lease_token(host.token());
-  ask.set_method("Write");
+  ask.set_method(pb::METHOD_WRITE_SNAPSHOT);
   pb::GetRequestOutcomeResponse outcome;
   ASSERT_TRUE(Ask(&pb::SessionService::Stub::GetRequestOutcome, ask, &outcome).ok());
   EXPECT_EQ(outcome.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_COMMITTED);
@@ -164,10 +164,10 @@ TEST_F(StoreServiceRpc, AWritesFateCanBeAsked) {
 TEST_F(StoreServiceRpc, AStreamedWriteIsOneWrite) {
   StoreHost host = NewHost();
   const Texts history = {"small", std::string(3 * kMiB, 'x')};
-  pb::WriteStreamRequest begin;
+  pb::WriteSnapshotStreamRequest begin;
   *begin.mutable_write()->mutable_write() = host.Request({});
   begin.mutable_write()->set_data_bytes(history[0].size() + history[1].size());
-  std::vector<pb::WriteStreamRequest> parts = {begin};
+  std::vector<pb::WriteSnapshotStreamRequest> parts = {begin};
   *parts.emplace_back().mutable_message() = MessageOf(history[0]);
   *parts.emplace_back().mutable_message() = MessageOf(history[1].substr(0, kMiB));
   parts.emplace_back().set_more(history[1].substr(kMiB, kMiB));
@@ -176,8 +176,8 @@ TEST_F(StoreServiceRpc, AStreamedWriteIsOneWrite) {
       std::string(View(Sha256(history[0] + history[1]))));
   for (const bool repeated : {false, true}) {
     grpc::ClientContext context;
-    pb::WriteStreamResponse response;
-    const auto writer = store().WriteStream(&context, &response);
+    pb::WriteSnapshotResponse response;
+    const auto writer = store().WriteSnapshotStream(&context, &response);
     for (const auto& part : parts) {
       if (!writer->Write(part)) break;
     }

@@ -197,8 +197,7 @@ TEST_F(TracesRpc, AResumeLinksToTheLastSnapshotAndTheTurnThatItEnded) {
   request.set_request_id(NewRequestId());
   request.set_session_id("one");
   request.set_holder("other");
-  request.set_force(true);
-  request.set_force_reason("its holder is gone");
+  request.mutable_force()->set_reason("its holder is gone");
   ASSERT_TRUE(Ask(&pb::SessionService::Stub::ResumeSession, request).ok());
   Ended();
   const std::vector<ExportedSpan> turns = Named("session.turn");

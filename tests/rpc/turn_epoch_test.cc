@@ -45,8 +45,7 @@ TEST_F(TurnEpochRpc, ARepeatedBeginSaysUnderWhichEpochTheTurnBegan) {
 TEST_F(TurnEpochRpc, ARepeatedCommitSaysUnderWhichEpochTheNextTurnBegan) {
   const std::string token = Create("one").lease_token();
   pb::CommitTurnRequest commit = CommitRequest("one", token, Begin("one", token).turn(), "said");
-  commit.set_begin_next(true);
-  commit.set_next_source(pb::TURN_SOURCE_USER);
+  commit.mutable_begin_next()->set_source(pb::TURN_SOURCE_USER);
   pb::CommitTurnResponse first;
   ASSERT_TRUE(Ask(&Stub::CommitTurn, commit, &first).ok());
   EXPECT_EQ(first.epoch(), 1);
@@ -66,7 +65,7 @@ TEST_F(TurnEpochRpc, TheOutcomeOfARequestSaysItToo) {
   pb::GetRequestOutcomeRequest request;
   request.set_session_id("one");
   request.set_request_id(begin.request_id());
-  request.set_method("BeginTurn");
+  request.set_method(pb::METHOD_BEGIN_TURN);
   pb::GetRequestOutcomeResponse outcome;
   ASSERT_TRUE(Ask(&Stub::GetRequestOutcome, request, &outcome).ok());
   EXPECT_EQ(outcome.begin_turn().epoch(), 1);
@@ -98,13 +97,13 @@ TEST_F(TurnEpochRpc, WhatIsRequiredIsAskedForBeforeTheLease) {
   resume.mutable_create_if_missing()->set_request_id(resume.request_id());
   EXPECT_TRUE(Ask(&Stub::ResumeSession, resume).ok());
 
-  pb::ReadJournalRequest journal;
+  pb::ListJournalEntriesRequest journal;
   journal.set_session_id("one");
-  journal.set_page_size(1001);
-  EXPECT_EQ(ReasonOf(Ask(&Stub::ReadJournal, journal)), "INVALID_FIELD");
+  journal.set_page_size(-1);
+  EXPECT_EQ(ReasonOf(Ask(&Stub::ListJournalEntries, journal)), "INVALID_FIELD");
   pb::ListEventsRequest events;
   events.set_session_id("one");
-  events.set_page_size(1001);
+  events.set_page_size(-1);
   EXPECT_EQ(ReasonOf(Ask(&Stub::ListEvents, events)), "INVALID_FIELD");
 }
 

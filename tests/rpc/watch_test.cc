@@ -50,8 +50,8 @@ class WatchRpc : public Served {
     do {
       EXPECT_TRUE(Ask(&Stub::ListEvents, request, &page).ok());
       all.insert(all.end(), page.events().begin(), page.events().end());
-      if (!all.empty()) request.set_after_seq(all.back().seq());
-    } while (!page.end());
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
     return all;
   }
 

@@ -52,8 +52,7 @@ def take_over(session):
         request_id=new_id(),
         session_id=session,
         holder="other test",
-        force=True,
-        force_reason="its server is gone",
+        force=session_service_pb2.ForceTakeover(reason="its server is gone"),
     )
 
 

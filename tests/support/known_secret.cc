@@ -1,6 +1,7 @@
 #include "tests/support/known_secret.h"
 
 #include "tests/support/channel.h"
+#include "tests/support/field_behavior.h"
 #include "tests/support/requests.h"
 #include "tests/support/wire_client.h"
 
@@ -16,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 using Stub = WireClient::Stub;
+
+constexpr std::string_view kUpdated = "session.";
 
 // One text or bytes in a request: its path as a refusal names it, and how it is set.
 struct Leaf {
@@ -66,7 +70,8 @@ class Filler {
                          }});
     } else {
       // A request inside a request takes its ids from the outer one.
-      const bool inner_id = path.ends_with(".request_id") || path.ends_with(".session_id");
+      const bool inner_id =
+          path == "create_if_missing.request_id" || path == "create_if_missing.session_id";
       if (!inner_id) access->SetString(&message, &field, TextFor(field.name()));
       leaves_.push_back({path, [access, &message, &field](const std::string& text) {
                            access->SetString(&message, &field, text);
@@ -89,6 +94,7 @@ class Filler {
     const Descriptor& type = *message.GetDescriptor();
     for (int i = 0; i < type.field_count(); ++i) {
       const FieldDescriptor& field = *type.field(i);
+      if (test::BehaviorsOf(field).contains(google::api::OUTPUT_ONLY)) continue;
       const std::string path = parent + field.name();
       const auto* access = message.GetReflection();
       if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
@@ -109,8 +115,10 @@ class Filler {
   std::vector<Leaf> leaves_;
 };
 
-// What an element of a map, which the wire has as key and value, is called in a refusal.
+// What an element of a map, which the wire has as key and value, is called in a refusal, and what
+// stands in the session of an update, which is called as in its mask.
 std::string AsRefused(std::string path) {
+  if (path.starts_with(kUpdated)) path.erase(0, kUpdated.size());
   for (const auto& [wire, shown] :
        std::map<std::string, std::string>{{"attributes[0].key", "attributes"},
                                           {"attributes[0].value", "attributes.key"},
@@ -131,7 +139,7 @@ bool IsRefusedAnyway(const std::string& path) {
 
 // An attribute that the mask of an update does not name is left where it is.
 bool IsLeftOut(const MethodDescriptor& method, const std::string& path) {
-  return method.name() == "UpdateSession" && path == "attributes[0].key";
+  return method.name() == "UpdateSession" && path == "session.attributes[0].key";
 }
 
 bool Writes(const MethodDescriptor& method) {
@@ -209,8 +217,8 @@ void ExpectRefusedEverywhere(const std::string& address, const std::string& sess
   // In an attribute that an update names, too; and as the name of a session that is only read.
   pb::UpdateSessionRequest update;
   update.set_request_id(test::NewRequestId());
-  update.set_session_id(session);
-  (*update.mutable_attributes())[kCanary] = "value";
+  update.mutable_session()->set_session_id(session);
+  (*update.mutable_session()->mutable_attributes())[kCanary] = "value";
   update.mutable_update_mask()->add_paths(absl::StrCat("attributes.", kCanary));
   EXPECT_EQ(client.Reason(&Stub::UpdateSession, update), "SECRET_LEAK");
   pb::GetSessionRequest get;

@@ -80,9 +80,9 @@ void RefusalCases::Identity() {
   });
   Refused("an unknown id", "", [&] { return AskGet("nobody"); });
   Refused("the latest of a project without sessions", "", [&] {
-    pb::GetSessionRequest request;
-    request.set_latest_of_project_root("/elsewhere");
-    return Ask(&Stub::GetSession, request);
+    pb::LookupLatestSessionRequest request;
+    request.set_project_root("/elsewhere");
+    return Ask(&Stub::LookupLatestSession, request);
   });
   Refused("create what exists", "here",
           [&] { return Ask(&Stub::CreateSession, CreateRequest("here")); });
@@ -158,15 +158,7 @@ void RefusalCases::Cancels() {
   EXPECT_TRUE(cancel(pb::CANCEL_SCOPE_SESSION, 0, "").ok());
   Refused("a turn behind one of a session that is being cancelled", "cancel", [&] {
     pb::CommitTurnRequest request = CommitRequest("cancel", token, 1, "x");
-    request.set_begin_next(true);
-    request.set_next_source(pb::TURN_SOURCE_USER);
-    return Ask(&Stub::CommitTurn, request);
-  });
-  Refused("a snapshot inside a turn that begins another", "cancel", [&] {
-    pb::CommitTurnRequest request = CommitRequest("cancel", token, 1, "x");
-    request.set_keep_open(true);
-    request.set_begin_next(true);
-    request.set_next_source(pb::TURN_SOURCE_USER);
+    request.mutable_begin_next()->set_source(pb::TURN_SOURCE_USER);
     return Ask(&Stub::CommitTurn, request);
   });
   Refused("a close that would wait too long", "cancel", [&] {
@@ -192,8 +184,7 @@ void RefusalCases::Leases() {
   Refused("somebody else's lease", "lease",
           [&] { return Ask(&Stub::ResumeSession, ResumeRequest("lease")); });
   pb::ResumeSessionRequest force = ResumeRequest("lease");
-  force.set_force(true);
-  force.set_force_reason("taken over");
+  force.mutable_force()->set_reason("taken over");
   EXPECT_TRUE(Ask(&Stub::ResumeSession, force).ok());
   Refused("the token of an earlier grant", "lease",
           [&] { return AskBegin(BeginRequest("lease", token)); });
@@ -252,25 +243,25 @@ void RefusalCases::Fields() {
   });
   Refused("force without a reason", "field", [&] {
     pb::ResumeSessionRequest request = ResumeRequest("field");
-    request.set_force(true);
+    request.mutable_force();
     return Ask(&Stub::ResumeSession, request);
   });
   Refused("an update of what never changes", "field", [&] {
     pb::UpdateSessionRequest request;
     request.set_request_id(NewRequestId());
-    request.set_session_id("field");
+    request.mutable_session()->set_session_id("field");
     request.mutable_update_mask()->add_paths("manifest.mode");
     return Ask(&Stub::UpdateSession, request);
   });
   Refused("an update of nothing", "field", [&] {
     pb::UpdateSessionRequest request;
     request.set_request_id(NewRequestId());
-    request.set_session_id("field");
+    request.mutable_session()->set_session_id("field");
     return Ask(&Stub::UpdateSession, request);
   });
-  Refused("a page of too many", "", [&] {
+  Refused("a page of a negative size", "", [&] {
     pb::ListSessionsRequest request;
-    request.set_page_size(kPageMost + 1);
+    request.set_page_size(-1);
     return Ask(&Stub::ListSessions, request);
   });
   Refused("a page token that is none", "", [&] {
@@ -282,7 +273,7 @@ void RefusalCases::Fields() {
     pb::GetRequestOutcomeRequest request;
     request.set_request_id(NewRequestId());
     request.set_session_id("field");
-    request.set_method("Commit");
+    request.set_method(static_cast<pb::Method>(99));
     return Ask(&Stub::GetRequestOutcome, request);
   });
 }
@@ -295,21 +286,21 @@ void RefusalCases::Slots() {
   slot.set_drift_policy(pb::DRIFT_POLICY_REJECT);
   pb::CreateSessionResponse created;
   EXPECT_TRUE(Ask(&Stub::CreateSession, create, &created).ok());
-  pb::ReadSlotsRequest read;
+  pb::ListSlotsRequest read;
   read.set_session_id("slots");
   read.add_owners("memory");
   Refused("a slot of a version the reader rejects", "slots", [&] {
-    pb::ReadSlotsRequest request = read;
+    pb::ListSlotsRequest request = read;
     pb::ExpectedSlot& expected = *request.add_expected_slots();
     expected.set_owner("memory");
     expected.set_version("2.0.0");
     expected.set_drift_policy(pb::DRIFT_POLICY_REJECT);
-    return Ask(&Stub::ReadSlots, request);
+    return Ask(&Stub::ListSlots, request);
   });
   Refused("a slot of another owner", "slots", [&] {
-    pb::ReadSlotsRequest request = read;
+    pb::ListSlotsRequest request = read;
     request.set_acting_owner("tools");
-    return Ask(&Stub::ReadSlots, request);
+    return Ask(&Stub::ListSlots, request);
   });
 }
 
@@ -339,10 +330,10 @@ void RefusalCases::History() {
     Commit("old", token, turn);
   }
   Refused("a revision that is no longer kept", "old", [&] {
-    pb::ReadMessagesRequest request;
+    pb::ListMessagesRequest request;
     request.set_session_id("old");
     request.set_revision(1);
-    return Ask(&Stub::ReadMessages, request);
+    return Ask(&Stub::ListMessages, request);
   });
 }
 

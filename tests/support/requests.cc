@@ -77,8 +77,7 @@ pb::ResumeSessionRequest ResumeRequest(const std::string& id) {
 
 pb::ResumeSessionRequest ForceRequest(const std::string& id) {
   pb::ResumeSessionRequest request = ResumeRequest(id);
-  request.set_force(true);
-  request.set_force_reason("its holder is gone");
+  request.mutable_force()->set_reason("its holder is gone");
   return request;
 }
 

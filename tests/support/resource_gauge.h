@@ -43,7 +43,7 @@ class ResourceGauge final {
   struct Use {
     ProcessUse process;  // sockets of clients excepted
     v1::ResourceUse clients;
-    uint32_t calls = 0;
+    int32_t calls = 0;
   };
   friend std::ostream& operator<<(std::ostream& out, const Use& use);
 

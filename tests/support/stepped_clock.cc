@@ -50,8 +50,8 @@ class SteppedClock {
     Act(&Stub::CommitTurn, test::CommitRequest("before", token_, turn, "said once"));
     pb::UpdateSessionRequest update;
     update.set_request_id(test::NewRequestId());
-    update.set_session_id("before");
-    (*update.mutable_attributes())["title"] = "set once";
+    update.mutable_session()->set_session_id("before");
+    (*update.mutable_session()->mutable_attributes())["title"] = "set once";
     update.mutable_update_mask()->add_paths("attributes.title");
     Act(&Stub::UpdateSession, update);
     pb::AppendAuditRequest audit;
@@ -88,7 +88,7 @@ class SteppedClock {
     client_->Must(&Stub::CreateSession, CreateFor("short", kLeaseTtlLeast));
     const auto longer = client_->Must(&Stub::CreateSession, CreateFor("after", kLongLease));
     const absl::Duration off =
-        absl::FromUnixSeconds(longer.session().created_at().seconds()) - absl::Now();
+        absl::FromUnixSeconds(longer.session().create_time().seconds()) - absl::Now();
     EXPECT_LT(absl::AbsDuration(off - absl::Hours(24) * days_), absl::Hours(1))
         << "its clock is as far off as it should be";
     ExpectLeaseLives("after", longer.lease_token());
@@ -123,9 +123,10 @@ class SteppedClock {
   }
 
   std::string Picture() {
-    pb::ReadAuditRequest audit;
+    pb::ListAuditRecordsRequest audit;
     audit.set_session_id("before");
-    return client_->Everything("before") + client_->Must(&Stub::ReadAudit, audit).DebugString();
+    return client_->Everything("before") +
+           client_->Must(&Stub::ListAuditRecords, audit).DebugString();
   }
 
   ServerProcess& server_;

@@ -63,8 +63,8 @@ void StoreHost::Dispose() {
   token_.clear();
 }
 
-pb::WriteRequest StoreHost::Request(const Texts& messages) const {
-  pb::WriteRequest request;
+pb::WriteSnapshotRequest StoreHost::Request(const Texts& messages) const {
+  pb::WriteSnapshotRequest request;
   request.set_request_id(test::NewRequestId());
   request.set_session_id(id_);
   request.set_lease_token(token_);
@@ -72,13 +72,14 @@ pb::WriteRequest StoreHost::Request(const Texts& messages) const {
   return request;
 }
 
-grpc::Status StoreHost::Write(const pb::WriteRequest& request, pb::WriteResponse* response) {
+grpc::Status StoreHost::Write(const pb::WriteSnapshotRequest& request,
+                              pb::WriteSnapshotResponse* response) {
   grpc::ClientContext context;
-  return store_->Write(&context, request, response);
+  return store_->WriteSnapshot(&context, request, response);
 }
 
-pb::WriteResponse StoreHost::MustWrite(const pb::WriteRequest& request) {
-  pb::WriteResponse response;
+pb::WriteSnapshotResponse StoreHost::MustWrite(const pb::WriteSnapshotRequest& request) {
+  pb::WriteSnapshotResponse response;
   const grpc::Status status = Write(request, &response);
   EXPECT_TRUE(status.ok()) << ReasonOf(status);
   return response;
@@ -97,11 +98,11 @@ grpc::Status StoreHost::ReadAt(uint64_t revision) {
   slots_.clear();
   messages_.clear();
   grpc::ClientContext context;
-  pb::ReadRequest request;
+  pb::ReadSnapshotRequest request;
   request.mutable_what()->set_session_id(id_);
   request.mutable_what()->set_revision(revision);
-  const auto stream = store_->Read(&context, request);
-  pb::ReadResponse part;
+  const auto stream = store_->ReadSnapshot(&context, request);
+  pb::ReadSnapshotResponse part;
   for (int at = 0; stream->Read(&part); ++at) {
     EXPECT_EQ(part.has_session(), at == 0);
     EXPECT_EQ(part.pieces().empty(), at == 0);

@@ -40,11 +40,11 @@ class StoreHost {
   void Dispose();
 
   // A write of this history, with a request id of its own.
-  [[nodiscard]] pb::WriteRequest Request(const Texts& messages) const;
-  grpc::Status Write(const pb::WriteRequest& request, pb::WriteResponse* response);
+  [[nodiscard]] pb::WriteSnapshotRequest Request(const Texts& messages) const;
+  grpc::Status Write(const pb::WriteSnapshotRequest& request, pb::WriteSnapshotResponse* response);
   // Writes that must succeed.
-  pb::WriteResponse MustWrite(const pb::WriteRequest& request);
-  pb::WriteResponse WriteAll(const Texts& history) { return MustWrite(Request(history)); }
+  pb::WriteSnapshotResponse MustWrite(const pb::WriteSnapshotRequest& request);
+  pb::WriteSnapshotResponse WriteAll(const Texts& history) { return MustWrite(Request(history)); }
 
   // The history as the stream shows it, at a revision; 0 is now. Keeps manifest and slots too.
   Texts Read(uint64_t revision = 0);

@@ -46,7 +46,7 @@ inline std::vector<pb::CommitTurnStreamRequest> PartsOf(pb::CommitTurnRequest co
 // Sends `parts` on a stream of their own, as far as the server takes them.
 inline grpc::Status Stream(pb::SessionService::Stub& sessions,
                            const std::vector<pb::CommitTurnStreamRequest>& parts,
-                           pb::CommitTurnStreamResponse* response) {
+                           pb::CommitTurnResponse* response) {
   grpc::ClientContext context;
   const auto writer = sessions.CommitTurnStream(&context, response);
   for (const auto& part : parts) {

@@ -48,8 +48,8 @@ bool TakesToken(const google::protobuf::Descriptor& message,
 std::set<std::string> MethodsWithToken() {
   std::set<std::string> names;
   for (const auto* const file :
-       {pb::CreateSessionRequest::descriptor()->file(), pb::WriteRequest::descriptor()->file(),
-        pb::StatusRequest::descriptor()->file()}) {
+       {pb::CreateSessionRequest::descriptor()->file(),
+        pb::DescribeStoreRequest::descriptor()->file(), pb::StatusRequest::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) {
       for (int j = 0; j < file->service(i)->method_count(); ++j) {
         const auto& method = *file->service(i)->method(j);
@@ -193,8 +193,8 @@ class Thief {
     for (const std::string& session : sessions_) {
       pb::UpdateSessionRequest update;
       update.set_request_id(id);
-      update.set_session_id(session);
-      (*update.mutable_attributes())["title"] = "looked at";
+      update.mutable_session()->set_session_id(session);
+      (*update.mutable_session()->mutable_attributes())["title"] = "looked at";
       update.mutable_update_mask()->add_paths("attributes.title");
       ExpectNoTokenIn(&Stub::UpdateSession, update);
       pb::AppendAuditRequest audit;
@@ -213,10 +213,10 @@ class Thief {
 
  private:
   std::string AuditOf(const std::string& session) {
-    pb::ReadAuditRequest request;
+    pb::ListAuditRecordsRequest request;
     request.set_session_id(session);
     request.set_page_size(1000);
-    const auto page = client_.Must(&Stub::ReadAudit, request);
+    const auto page = client_.Must(&Stub::ListAuditRecords, request);
     for (const pb::AuditRecord& record : page.records()) {
       const auto holder = record.data().find("holder");
       if (holder != record.data().end()) holders_.insert(holder->second);
@@ -322,11 +322,11 @@ class Thief {
         EXPECT_NE(client_.Renew(session, token).reason, "OK");
       }
     };
-    attempts_["Write"] = [this](const std::string& id, const std::string& session) {
+    attempts_["WriteSnapshot"] = [this](const std::string& id, const std::string& session) {
       grpc::ClientContext context;
       SetDeadline(context);
-      pb::WriteResponse response;
-      EXPECT_FALSE(store_->Write(&context, Stolen(id, session), &response).ok());
+      pb::WriteSnapshotResponse response;
+      EXPECT_FALSE(store_->WriteSnapshot(&context, Stolen(id, session), &response).ok());
     };
   }
 
@@ -349,24 +349,24 @@ class Thief {
     attempts_["CommitTurnStream"] = [this](const std::string& id, const std::string& session) {
       auto commit = CommitRequest(session, id, client_.Get(session).last_turn(), "stolen");
       commit.set_request_id(id);
-      pb::CommitTurnStreamResponse response;
+      pb::CommitTurnResponse response;
       EXPECT_FALSE(test::Stream(*stub_, test::PartsOf(commit), &response).ok());
     };
-    attempts_["WriteStream"] = [this](const std::string& id, const std::string& session) {
-      pb::WriteRequest write = Stolen(id, session);
+    attempts_["WriteSnapshotStream"] = [this](const std::string& id, const std::string& session) {
+      pb::WriteSnapshotRequest write = Stolen(id, session);
       const pb::Message message = write.messages(0);
       write.clear_messages();
-      pb::WriteStreamRequest first;
+      pb::WriteSnapshotStreamRequest first;
       *first.mutable_write()->mutable_write() = write;
       first.mutable_write()->set_data_bytes(message.data().size());
-      pb::WriteStreamRequest second;
+      pb::WriteSnapshotStreamRequest second;
       *second.mutable_message() = message;
-      pb::WriteStreamRequest last;
+      pb::WriteSnapshotStreamRequest last;
       last.mutable_end()->set_data_sha256(std::string(View(Sha256(message.data()))));
       grpc::ClientContext context;
       SetDeadline(context);
-      pb::WriteStreamResponse response;
-      const auto writer = store_->WriteStream(&context, &response);
+      pb::WriteSnapshotResponse response;
+      const auto writer = store_->WriteSnapshotStream(&context, &response);
       for (const auto& part : {first, second, last}) {
         if (!writer->Write(part)) break;
       }
@@ -375,8 +375,8 @@ class Thief {
     };
   }
 
-  pb::WriteRequest Stolen(const std::string& id, const std::string& session) {
-    pb::WriteRequest write;
+  pb::WriteSnapshotRequest Stolen(const std::string& id, const std::string& session) {
+    pb::WriteSnapshotRequest write;
     write.set_request_id(id);
     write.set_session_id(session);
     write.set_lease_token(id);
@@ -392,7 +392,7 @@ class Thief {
   }
 
   void TryOutcome(const std::string& id, const std::string& session) {
-    for (const char* const method : {"CreateSession", "ResumeSession"}) {
+    for (const pb::Method method : {pb::METHOD_CREATE_SESSION, pb::METHOD_RESUME_SESSION}) {
       pb::GetRequestOutcomeRequest request;
       request.set_session_id(session);
       request.set_request_id(id);

@@ -63,8 +63,8 @@ Verdict WireClient::ReadWhole(const std::string& session) {
 
 Verdict WireClient::Renew(const std::string& session, const std::string& token) {
   const auto answer = Ask(&Stub::RenewLeases, test::RenewLeaseRequest(session, token));
-  if (answer.verdict.reason != "OK" || answer.reply.results().empty()) return answer.verdict;
-  return VerdictOf(answer.reply.results(0).status());
+  if (answer.verdict.reason != "OK" || answer.reply.failures().empty()) return answer.verdict;
+  return VerdictOf(answer.reply.failures(0).status());
 }
 
 pb::Session WireClient::Get(const std::string& session) {
@@ -76,20 +76,20 @@ pb::Session WireClient::Get(const std::string& session) {
 std::string WireClient::Everything(const std::string& session) {
   pb::Session head = Get(session);
   head.mutable_lease()->clear_expires_in();
-  pb::ReadMessagesRequest messages;
+  pb::ListMessagesRequest messages;
   messages.set_session_id(session);
   messages.set_page_size(kPage);
-  pb::ReadSlotsRequest slots;
+  pb::ListSlotsRequest slots;
   slots.set_session_id(session);
-  pb::ReadJournalRequest journal;
+  pb::ListJournalEntriesRequest journal;
   journal.set_session_id(session);
   journal.set_page_size(kPage);
   pb::ListEventsRequest events;
   events.set_session_id(session);
   events.set_page_size(kPage);
-  return head.DebugString() + Must(&Stub::ReadMessages, messages).DebugString() +
-         Must(&Stub::ReadSlots, slots).DebugString() +
-         Must(&Stub::ReadJournal, journal).DebugString() +
+  return head.DebugString() + Must(&Stub::ListMessages, messages).DebugString() +
+         Must(&Stub::ListSlots, slots).DebugString() +
+         Must(&Stub::ListJournalEntries, journal).DebugString() +
          Must(&Stub::ListEvents, events).DebugString();
 }
 

@@ -142,7 +142,7 @@ class RefusedCalls : public ::testing::Test {
 TEST_F(RefusedCalls, HaveSoManyLinesASecondAndThenACount) {
   for (int i = 0; i < 100; ++i) Refuse("GetSession", "SESSION_NOT_FOUND");
   Refuse("GetSession", "OVERLOADED");
-  Refuse("Write", "SESSION_NOT_FOUND");
+  Refuse("WriteSnapshot", "SESSION_NOT_FOUND");
   EXPECT_EQ(Lines("\"call\""), kRefusedLinesPerSecond + 2);
   log().WriteCounts();
   EXPECT_EQ(Lines("calls not logged"), 0) << "the second is not over";

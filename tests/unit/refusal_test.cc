@@ -1,5 +1,7 @@
 #include "session/refusal.h"
 
+#include "session/limits.h"
+
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include <gtest/gtest.h>
@@ -57,6 +59,8 @@ TEST(Refusal, TheCommonOnesNameTheirFacts) {
   EXPECT_EQ(InvalidField("a", "must be x").facts().at("why"), "must be x");
   EXPECT_EQ(TooLarge("a", 3, 4).facts().at("limit"), "3");
   EXPECT_EQ(TooLarge("a", 3, 4).facts().at("got"), "4");
+  EXPECT_EQ(TooLarge("a", 3, 4).message(), "a: 4 is above the limit of 3");
+  EXPECT_EQ(StorageFull("x").retry_after(), kStorageFullRetry);
   EXPECT_EQ(StoreUnavailable("x", Fate::kUnknown).facts().at("outcome"), "unknown");
   EXPECT_EQ(StoreUnavailable("x", Fate::kNoEffect).facts().at("outcome"), "known");
   EXPECT_TRUE(StoreUnavailable("x", Fate::kNoEffect).retry_after().has_value());

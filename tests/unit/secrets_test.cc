@@ -131,7 +131,7 @@ TEST_F(SecretsOfCommands, AreRefusedByPathAndOffset) {
   ExpectLeak(sessions_.Update(caller, update), "attributes", "0");
   ResumeCommand resume = world_.ToForce();
   resume.force_reason = kSecret;
-  ExpectLeak(sessions_.Resume(caller, resume), "force_reason", "0");
+  ExpectLeak(sessions_.Resume(caller, resume), "force.reason", "0");
   resume = world_.ToForce();
   resume.create_if_missing = world_.ToCreate();
   resume.create_if_missing->slots = {SlotOf("memory", kSecret)};

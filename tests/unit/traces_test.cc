@@ -337,7 +337,7 @@ TEST(ServedAt, IsAHostAndAPortOrAPath) {
 
 TEST(ServiceOf, KnowsEveryMethodByItsName) {
   EXPECT_EQ(ServiceOf("CommitTurn"), "holdfast.v1.SessionService");
-  EXPECT_EQ(ServiceOf("WriteStream"), "holdfast.v1.StoreService");
+  EXPECT_EQ(ServiceOf("WriteSnapshotStream"), "holdfast.v1.StoreService");
   EXPECT_EQ(ServiceOf("Echo"), "holdfast.v1.AdminService");
   EXPECT_EQ(ServiceOf("Nothing"), "");
 }

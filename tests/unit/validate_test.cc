@@ -49,9 +49,9 @@ TEST(Validate, Create) {
              {"INVALID_FIELD", "manifest.project_root", [](C& c) { c.project_root = "/a\nb"; }},
              {"TOO_LARGE", "manifest.project_root",
               [](C& c) { c.project_root = "/" + Long(kProjectRootBytes); }},
-             {"INVALID_FIELD", "sm_state.sm_ext_id",
+             {"INVALID_FIELD", "state_machine.extension_id",
               [](C& c) { c.sm = StateMachineRef{.ext_id = " ", .slot_ref = "s"}; }},
-             {"INVALID_FIELD", "sm_state.state_slot_ref",
+             {"INVALID_FIELD", "state_machine.slot_ref",
               [](C& c) { c.sm = StateMachineRef{.ext_id = "e", .slot_ref = ""}; }},
              {"TOO_LARGE", "holder", [](C& c) { c.holder = Long(kHolderBytes); }},
              {"INVALID_FIELD", "lease_ttl", [](C& c) { c.lease_ttl = absl::Seconds(4); }},
@@ -135,7 +135,7 @@ TEST(Validate, TheOthers) {
   World world;
   ExpectRefusals<ResumeCommand>(
       world.ToForce(),
-      {{"INVALID_FIELD", "force_reason", [](ResumeCommand& c) { c.force_reason = " "; }},
+      {{"INVALID_FIELD", "force.reason", [](ResumeCommand& c) { c.force_reason = " "; }},
        {"INVALID_FIELD", "lease_ttl",
         [](ResumeCommand& c) { c.lease_ttl = absl::InfiniteDuration(); }},
        {"TOO_LARGE", "tail_messages", [](ResumeCommand& c) { c.tail_messages = kPageMost + 1; }},

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -79,7 +80,7 @@ void AddRepeated(const Descriptor& request, const Descriptor& message,
 std::vector<Found> AllRepeated() {
   std::vector<Found> all;
   for (const auto* file :
-       {pb::SessionPiece::descriptor()->file(), pb::WriteRequest::descriptor()->file(),
+       {pb::SessionPiece::descriptor()->file(), pb::DescribeStoreRequest::descriptor()->file(),
         pb::EchoRequest::descriptor()->file()}) {
     for (int s = 0; s < file->service_count(); ++s) {
       for (int m = 0; m < file->service(s)->method_count(); ++m) {
@@ -133,12 +134,12 @@ TEST(RepeatedLimits, AreThoseOfTheCommands) {
   for (size_t i = 0; i < kAttributesPerSession + kMore; ++i) {
     update.attributes[std::to_string(i)] = "value";
   }
-  ExpectRow(Validate(update), "holdfast.v1.UpdateSessionRequest", "attributes");
+  ExpectRow(Validate(update), "holdfast.v1.Session", "attributes");
   AppendAuditCommand audit{.audit_class = "Class", .code = "code", .correlation_id = "id"};
   for (size_t i = 0; i < kAuditFacts + kMore; ++i) audit.data[std::to_string(i)] = "value";
   ExpectRow(Validate(audit), "holdfast.v1.AppendAuditRequest", "data");
   ExpectRow(ValidateExpected(std::vector<ExpectedSlot>(kSlotsPerChange + kMore)),
-            "holdfast.v1.ReadSlotsRequest", "expected_slots");
+            "holdfast.v1.ListSlotsRequest", "expected_slots");
 }
 
 TEST(WireCounts, RefuseOneMoreThanTheLimitOfEachField) {
@@ -207,6 +208,47 @@ TEST(WireCounts, RejectWhatIsNoMessage) {
         deep}) {
     const absl::Status status = OfListing().Check(bytes);
     EXPECT_TRUE(Is(status, Reason::kInvalidField)) << status;
+  }
+}
+
+// The wire's integers are signed, and none of ours is negative.
+TEST(WireCounts, RejectNegativeNumbersByTheirPath) {
+  const auto field_of = [](const auto& request) {
+    const WireCounts counts(*request.GetDescriptor());
+    const absl::Status status = counts.Check(request.SerializeAsString());
+    return status.ok() ? "" : RefusalOf(status).facts().at("field");
+  };
+  pb::ListMessagesRequest list;
+  list.set_page_size(INT32_MAX);
+  list.set_revision(INT64_MAX);
+  EXPECT_EQ(field_of(list), "");
+  list.set_page_size(-1);
+  EXPECT_EQ(field_of(list), "page_size");
+  list.set_page_size(INT32_MIN);
+  list.set_revision(-1);
+  EXPECT_EQ(field_of(list), "revision");  // the first on the wire
+  pb::AppendJournalRequest append;
+  append.add_entries()->set_number(1);
+  append.add_entries()->set_turn(INT64_MIN);
+  EXPECT_EQ(field_of(append), "entries.turn");
+  pb::ResumeSessionRequest resume;
+  resume.mutable_create_if_missing()->add_messages()->set_seq(-2);
+  EXPECT_EQ(field_of(resume), "create_if_missing.messages.seq");
+  // Of a duration the parts may be negative; the field says what it takes.
+  resume.Clear();
+  resume.mutable_lease_ttl()->set_seconds(-1);
+  EXPECT_EQ(field_of(resume), "");
+}
+
+// A library cuts a number of 32 bits down to them.
+TEST(WireCounts, TakeANumberAsTheLibraryDoes) {
+  constexpr int kPageSize = 1;
+  for (const uint64_t sent : {uint64_t{1} << 31, uint64_t{0xffffffff}, ~uint64_t{0},
+                              (uint64_t{1} << 32) + 5, (uint64_t{1} << 63) + 5}) {
+    const std::string bytes = Tag(kPageSize, 0) + Varint(sent);
+    pb::ListSessionsRequest parsed;
+    ASSERT_TRUE(parsed.ParseFromString(bytes));
+    EXPECT_EQ(OfListing().Check(bytes).ok(), parsed.page_size() >= 0) << sent;
   }
 }
 
