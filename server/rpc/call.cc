@@ -33,7 +33,7 @@ bool HasDeadline(const grpc::CallbackServerContext& context) {
   return context.deadline() != std::chrono::system_clock::time_point::max();
 }
 
-// Between one and two. gRPC waits exactly as long as it is told, so calls that are rejected
+// Between one and two. gRPC waits exactly the delay of the trailer, so calls that are rejected
 // together would be repeated together.
 double Spread() {
   thread_local std::minstd_rand generator(std::random_device{}());

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,11 +55,21 @@ uint64_t After(const ItemsPage& page, int64_t first) {
   return page.after ? page.after->number : static_cast<uint64_t>(first);
 }
 
-// The token of the page behind item `number`.
-std::string NextToken(Sessions& sessions, const ItemsRequest& request, Revision revision,
-                      uint64_t number) {
-  return MakeItemsToken(sessions.store().Describe(), request,
-                        {.revision = revision, .number = number, .owner = {}});
+// Where the next page begins: behind the last of the items that are shown, whose number `number`
+// names. Nothing for a list that ends with them.
+template <typename Item, typename Number>
+std::optional<PageEnd> EndOf(Revision revision, bool end, const std::vector<Item>& shown,
+                             Number number) {
+  if (end || shown.empty()) return std::nullopt;
+  return PageEnd{
+      .revision = revision, .number = std::invoke(number, shown.back()).value(), .owner = {}};
+}
+
+template <typename Response>
+void SetNextPage(Sessions& sessions, const ItemsRequest& request, const std::optional<PageEnd>& end,
+                 Response& response) {
+  if (!end) return;
+  response.set_next_page_token(MakeItemsToken(sessions.store().Describe(), request, *end));
 }
 
 // Brings the bytes of staged messages into a page, which ends before the first one that has no
@@ -142,9 +153,8 @@ absl::Status ServeListMessages(Sessions& sessions, Call& call,
   for (const Message& message : page.messages) Write(message, *response.add_messages());
   response.set_revision(page.at.revision.value());
   response.set_message_count(page.newest.value());
-  if (page.messages.empty() || (page.end && !cut)) return absl::OkStatus();
-  response.set_next_page_token(
-      NextToken(sessions, items.request, page.at.revision, page.messages.back().seq.value()));
+  SetNextPage(sessions, items.request,
+              EndOf(page.at.revision, page.end && !cut, page.messages, &Message::seq), response);
   return absl::OkStatus();
 }
 
@@ -208,9 +218,9 @@ absl::Status ServeListJournalEntries(Sessions& sessions, Call& call,
   for (const JournalEntry& entry : page.entries) Write(entry, *response.add_entries());
   response.set_revision(page.at.revision.value());
   response.set_journal_number(page.at.journal.value());
-  if (page.end || page.entries.empty()) return absl::OkStatus();
-  response.set_next_page_token(NextToken(sessions, items.request, page.at.revision,
-                                         page.entries.back().journal_number.value()));
+  SetNextPage(sessions, items.request,
+              EndOf(page.at.revision, page.end, page.entries, &JournalEntry::journal_number),
+              response);
   return absl::OkStatus();
 }
 
@@ -226,9 +236,8 @@ absl::Status ServeListEvents(Sessions& sessions, Call& call, const pb::ListEvent
                                   items.limit));
   for (const Event& event : page.events) Write(event, *response.add_events());
   response.set_revision(page.revision.value());
-  if (page.end || page.events.empty()) return absl::OkStatus();
-  response.set_next_page_token(
-      NextToken(sessions, items.request, page.revision, page.events.back().seq.value()));
+  SetNextPage(sessions, items.request, EndOf(page.revision, page.end, page.events, &Event::seq),
+              response);
   return absl::OkStatus();
 }
 
@@ -244,9 +253,8 @@ absl::Status ServeListAuditRecords(Sessions& sessions, Call& call,
       sessions.store().ReadAudit(items.request.key, AuditSeq(After(items, request.after_seq())),
                                  items.limit));
   for (const AuditRecord& record : page.records) Write(record, *response.add_records());
-  if (page.end || page.records.empty()) return absl::OkStatus();
-  response.set_next_page_token(
-      NextToken(sessions, items.request, Revision(), page.records.back().seq.value()));
+  SetNextPage(sessions, items.request, EndOf(Revision(), page.end, page.records, &AuditRecord::seq),
+              response);
   return absl::OkStatus();
 }
 

@@ -40,6 +40,25 @@ class DeadlineRpc : public Served {
     busy_.join();
   }
 
+  // Holds so much of the memory budget with a commit inside the store that no second request of its
+  // size fits, until FreeBudget.
+  void FillBudget() {
+    config().server.workers = 2;
+    config().limits.memory_budget = 16 * kMiB;
+    const std::string token = Create("one").lease_token();
+    Begin("one", token);
+    script().Hold();
+    busy_ = std::thread([this, token] { Commit("one", token, 1, std::string(kLarge, 'x')); });
+    script().AwaitWaiting(1);
+  }
+  void FreeBudget() { Free(); }
+  static pb::EchoRequest LargeEcho() {
+    pb::EchoRequest echo;
+    echo.set_payload(std::string(kLarge, 'x'));
+    return echo;
+  }
+  static constexpr size_t kLarge = 3 * kMiB;
+
   // Sends `request`, then gives it up; answers what its caller sees. One connection keeps the order
   // of what is sent, so an answer that needs no worker says that what came before it has arrived.
   grpc::StatusCode CancelledOnceSent(const pb::BeginTurnRequest& request) {
@@ -136,50 +155,32 @@ TEST_F(DeadlineRpc, AWriteThatTheStoreHasFinishesWithoutItsCaller) {
 }
 
 TEST_F(DeadlineRpc, TheMemoryBudgetBoundsWhatRunsAtOnce) {
-  // One request of 3 MiB fits the budget with its copies, a second one beside it does not.
-  config().server.workers = 2;
-  config().limits.memory_budget = 16 * kMiB;
-  const std::string token = Create("one").lease_token();
-  Begin("one", token);
-  script().Hold();
-  std::thread large([&] { Commit("one", token, 1, std::string(3 * kMiB, 'x')); });
-  script().AwaitWaiting(1);
-  EXPECT_GE(app().Resources().memory_bytes, 3 * kMiB);
+  FillBudget();
+  EXPECT_GE(app().Resources().memory_bytes, kLarge);
   grpc::ClientContext context;
-  pb::EchoRequest echo;
-  echo.set_payload(std::string(3 * kMiB, 'x'));
+  const pb::EchoRequest echo = LargeEcho();
   pb::EchoResponse answer;
   const grpc::Status refused = admin().Echo(&context, echo, &answer);
   EXPECT_EQ(ReasonOf(refused), "OVERLOADED");
   EXPECT_EQ(ErrorInfoOf(DetailsOf(refused)).metadata().at("field"), "limits.memory_budget");
-  script().Release();
-  large.join();
+  FreeBudget();
   grpc::ClientContext again;
   EXPECT_TRUE(admin().Echo(&again, echo, &answer).ok());
 }
 
 // What a stock client does: the code is one that it repeats, and the trailer says when.
 TEST_F(DeadlineRpc, ACallThatIsOverloadedIsRepeatedByGrpcAfterItsPushback) {
-  config().server.workers = 2;
-  config().limits.memory_budget = 16 * kMiB;
-  const std::string token = Create("one").lease_token();
-  Begin("one", token);
-  script().Hold();
-  std::thread large([&] { Commit("one", token, 1, std::string(3 * kMiB, 'x')); });
-  script().AwaitWaiting(1);
+  FillBudget();
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON(ReadProjectFile("protos/holdfast/v1/service_config.json"));
   arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, 8 * kMiB);  // larger calls are sent once
   const auto client = pb::AdminService::NewStub(testing::Connected(app().address(), arguments));
   grpc::ClientContext context;
-  pb::EchoRequest echo;
-  echo.set_payload(std::string(3 * kMiB, 'x'));
   pb::EchoResponse answer;
   const absl::Time start = absl::Now();
-  const grpc::Status refused = client->Echo(&context, echo, &answer);
+  const grpc::Status refused = client->Echo(&context, LargeEcho(), &answer);
   const absl::Duration took = absl::Now() - start;
-  script().Release();
-  large.join();
+  FreeBudget();
   EXPECT_EQ(ReasonOf(refused), "OVERLOADED");
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
   const std::vector<std::string> lines = LogLines();
@@ -197,7 +198,7 @@ TEST_F(DeadlineRpc, ACallThatIsOverloadedIsRepeatedByGrpcAfterItsPushback) {
   EXPECT_LE(absl::Milliseconds(wait), 2 * kOverloadRetry);
 }
 
-// Its RetryInfo is what is left of somebody's lease: no client shall repeat it unasked.
+// Its RetryInfo is what is left of another holder's lease: a library must not repeat it by itself.
 TEST_F(DeadlineRpc, AHeldLeaseHasNoPushback) {
   Create("one");
   grpc::ClientContext context;
