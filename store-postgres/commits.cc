@@ -164,11 +164,11 @@ absl::StatusOr<Loaded> Commits::Load(const SessionKey& key,
   return Loaded{.head = std::move(basis.standing.head), .request = std::nullopt};
 }
 
-// It may wait for the session's row as a change does, so it has the session's turn: one statement
+// It may wait for the session's row as a change does, so it has the session's lock: one statement
 // of a session waits for a lock, on one connection.
 absl::StatusOr<Loaded> Commits::LoadForOutcome(const SessionKey& key, const RequestId& request) {
-  const Turns::Turn turn(turns_, key);
-  RETURN_IF_ERROR(turn.status());
+  const SessionQueue::Lock lock(queue_, key);
+  RETURN_IF_ERROR(lock.status());
   ASSIGN_OR_RETURN(Basis basis, FlushedBasis(key, request));
   RETURN_IF_ERROR(basis.standing.refusal);
   return Loaded{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
@@ -197,8 +197,8 @@ absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
 }
 
 absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
-  const Turns::Turn turn(turns_, change.key);
-  RETURN_IF_ERROR(turn.status());
+  const SessionQueue::Lock lock(queue_, change.key);
+  RETURN_IF_ERROR(lock.status());
   const Earlier earlier = earlier_.Find(change.key).value_or(Earlier());
   if (earlier.lost > 0) earlier_.Forget(change.key);
   Progress progress{.lost = earlier.lost};
@@ -382,7 +382,7 @@ struct Commits::Member {
   explicit Member(size_t nth) : place(nth) {}
 
   size_t place;  // among the changes of its group
-  std::optional<Turns::Turn> turn;
+  std::optional<SessionQueue::Lock> lock;
   Decision decision;
   HeadRow row;
 };
@@ -390,8 +390,8 @@ struct Commits::Member {
 bool Commits::DecideForGroup(const Change& change, Member& member) {
   const std::shared_ptr<const VersionedHead> known = heads_.Find(change.key);
   if (!known || change.create) return false;
-  member.turn.emplace(turns_, change.key, WhenTaken::kRefuse);
-  if (!member.turn->status().ok()) return false;
+  member.lock.emplace(queue_, change.key, WhenLocked::kRefuse);
+  if (!member.lock->status().ok()) return false;
   absl::StatusOr<Decision> decision = DecideChange(change, BasisOf(*known), Reads::kMayNot);
   if (!decision.ok() || decision->answer) return false;
   member.decision = *std::move(decision);

@@ -20,9 +20,9 @@
 #include "store-postgres/pg/failure.h"
 #include "store-postgres/pg/rows.h"
 #include "store-postgres/retention.h"
+#include "store-postgres/session_queue.h"
 #include "store-postgres/slot_counts.h"
 #include "store-postgres/standing.h"
-#include "store-postgres/turns.h"
 #include "store-postgres/uploads.h"
 
 #include "absl/status/statusor.h"
@@ -115,11 +115,11 @@ class Commits {
   // What this server remembers.
   static Basis BasisOf(const VersionedHead& known);
   absl::StatusOr<Basis> FirstBasis(const Change& change);
-  // The caller holds the session's turn. A stored reply in it has been flushed.
+  // The caller holds the session's lock. A stored reply in it has been flushed.
   absl::StatusOr<Basis> FreshBasis(const SessionKey& key, const std::optional<RequestId>& request);
   // As it stands; waits for no lock and no flush.
   absl::StatusOr<Basis> LoadBasis(const SessionKey& key, const std::optional<RequestId>& request);
-  // The caller holds the session's turn. It has been flushed and has reached the standby.
+  // The caller holds the session's lock. It has been flushed and has reached the standby.
   absl::StatusOr<Basis> FlushedBasis(const SessionKey& key, const RequestId& request);
   absl::StatusOr<Decision> Decide(const Change& change, const Basis& basis);
   absl::StatusOr<Decision> DecideChange(const Change& change, const Basis& basis,
@@ -149,7 +149,7 @@ class Commits {
   EventBell& bell_;
   Notifier& notifier_;
   SlotCounts slot_counts_{database_};
-  Turns turns_;
+  SessionQueue queue_;
   Committer committer_;
   std::atomic<bool> healthy_ = true;
   LruCache<Earlier> earlier_{kEarlierMost};

@@ -1,4 +1,4 @@
-#include "store-postgres/turns.h"
+#include "store-postgres/session_queue.h"
 
 #include "session/limits.h"
 #include "session/off_core.h"
@@ -8,14 +8,14 @@
 
 namespace holdfast::pg {
 
-absl::Status Turns::Enter(const SessionKey& key, WhenTaken when_taken) {
+absl::Status SessionQueue::Acquire(const SessionKey& key, WhenLocked when_locked) {
   const absl::MutexLock lock(&mutex_);
   std::unique_ptr<Session>& place = sessions_[key];
   if (place == nullptr) {
     place = std::make_unique<Session>();
     return absl::OkStatus();
   }
-  if (when_taken == WhenTaken::kRefuse) return SessionBusy();
+  if (when_locked == WhenLocked::kRefuse) return SessionBusy();
   Session& session = *place;
   if (session.progress.stalled() && session.waiting.size() >= kWaitersPerSession) {
     return SessionBusy();
@@ -34,14 +34,14 @@ absl::Status Turns::Enter(const SessionKey& key, WhenTaken when_taken) {
   return SessionBusy();
 }
 
-void Turns::RefuseCrowd(Session& session) {
+void SessionQueue::RefuseCrowd(Session& session) {
   while (session.waiting.size() > kWaitersPerSession) {
     session.waiting.back()->refused = true;
     session.waiting.pop_back();
   }
 }
 
-void Turns::Leave(const SessionKey& key) {
+void SessionQueue::Release(const SessionKey& key) {
   const absl::MutexLock lock(&mutex_);
   const auto place = sessions_.find(key);
   Session& session = *place->second;

@@ -1,6 +1,6 @@
-// One at a time for each session, in the order in which they came.
-#ifndef HOLDFAST_STORE_POSTGRES_TURNS_H_
-#define HOLDFAST_STORE_POSTGRES_TURNS_H_
+// A keyed FIFO mutex: one call at a time holds the lock of a session, in order of arrival.
+#ifndef HOLDFAST_STORE_POSTGRES_SESSION_QUEUE_H_
+#define HOLDFAST_STORE_POSTGRES_SESSION_QUEUE_H_
 
 #include "session/ids.h"
 #include "session/queue_progress.h"
@@ -21,29 +21,29 @@ namespace holdfast::pg {
 // transaction, or the database is silent.
 inline constexpr absl::Duration kSessionStalledAfter = absl::Seconds(1);
 
-// What a call does when another one holds the session's turn.
-enum class WhenTaken : uint8_t { kWait, kRefuse };
+// What a call does when another one holds the session's lock.
+enum class WhenLocked : uint8_t { kWait, kRefuse };
 
 // Any thread may call.
-class Turns {
+class SessionQueue {
  public:
-  // Holds the session's turn until it goes away, if `status` is OK. Waits for those that came
-  // before; in a session that has stalled only kWaitersPerSession do, and each other call is
+  // Holds the session's lock until it is destroyed, if `status` is OK. Waits for the calls that
+  // came before; in a session that has stalled only kWaitersPerSession do, and each other call is
   // OVERLOADED with the outcome known. With kRefuse so is each call that would have to wait.
-  class Turn {
+  class Lock {
    public:
-    Turn(Turns& turns, const SessionKey& key, WhenTaken when_taken = WhenTaken::kWait)
-        : turns_(turns), key_(key), status_(turns_.Enter(key_, when_taken)) {}
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    ~Turn() {
-      if (status_.ok()) turns_.Leave(key_);
+    Lock(SessionQueue& queue, const SessionKey& key, WhenLocked when_locked = WhenLocked::kWait)
+        : queue_(queue), key_(key), status_(queue_.Acquire(key_, when_locked)) {}
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    ~Lock() {
+      if (status_.ok()) queue_.Release(key_);
     }
 
     [[nodiscard]] const absl::Status& status() const { return status_; }
 
    private:
-    Turns& turns_;
+    SessionQueue& queue_;
     const SessionKey& key_;
     const absl::Status status_;
   };
@@ -59,15 +59,15 @@ class Turns {
     QueueProgress progress;
   };
 
-  absl::Status Enter(const SessionKey& key, WhenTaken when_taken);
-  void Leave(const SessionKey& key);
+  absl::Status Acquire(const SessionKey& key, WhenLocked when_locked);
+  void Release(const SessionKey& key);
   static void RefuseCrowd(Session& session);
 
   absl::Mutex mutex_;
-  // The sessions whose turn a call holds, with those that wait for it.
+  // The sessions whose lock a call holds, with the calls that wait for it.
   absl::flat_hash_map<SessionKey, std::unique_ptr<Session>> sessions_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::pg
 
-#endif  // HOLDFAST_STORE_POSTGRES_TURNS_H_
+#endif  // HOLDFAST_STORE_POSTGRES_SESSION_QUEUE_H_
