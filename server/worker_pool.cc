@@ -12,10 +12,10 @@ namespace holdfast {
 WorkerPool::WorkerPool(Size size, ReportException report)
     : most_queued_(size.queued),
       most_on_core_(size.on_core),
-      turn_most_(size.turn_most),
+      resume_wait_most_(size.resume_wait_most),
       report_(std::move(report)),
       on_core_(size.workers) {
-  returning_.reserve(size.workers);
+  resuming_.reserve(size.workers);
   threads_.reserve(size.workers);
   for (size_t i = 0; i < size.workers; ++i) threads_.emplace_back([this] { Work(); });
 }
@@ -66,8 +66,8 @@ void WorkerPool::LeaveQueue() {
 }
 
 WorkerPool::Guest::Guest(WorkerPool& pool) : pool_(pool) {
-  pool_.Return(OffCore::Back::kAtOnce);
-  OffCore::TellOfThisThread(*this);
+  pool_.BlockingEnded(ScopedBlockingCall::Resume::kImmediately);
+  ScopedBlockingCall::ObserveThisThread(*this);
 }
 
 WorkerPool::Load WorkerPool::CurrentLoad() {
@@ -86,7 +86,7 @@ WorkerPool::Activity WorkerPool::CurrentActivity() {
   return {.steps = steps_, .wait_for_core = !tasks_.empty() && on_core_ >= most};
 }
 
-void WorkerPool::Leave() {
+void WorkerPool::BlockingStarted() {
   const absl::MutexLock lock(&mutex_);
   ++steps_;
   GiveShare();
@@ -95,31 +95,32 @@ void WorkerPool::Leave() {
 
 void WorkerPool::GiveShare() {
   --on_core_;
-  if (returning_.empty() || !MayBegin()) return;
-  Returning* const first = returning_.front();
-  returning_.erase(returning_.begin());
+  if (resuming_.empty() || !MayBegin()) return;
+  Resuming* const first = resuming_.front();
+  resuming_.erase(resuming_.begin());
   ++on_core_;
-  first->back = true;
+  first->resumed = true;
   first->given.Signal();
 }
 
-void WorkerPool::Return(OffCore::Back back) {
+void WorkerPool::BlockingEnded(ScopedBlockingCall::Resume resume) {
   const absl::MutexLock lock(&mutex_);
   ++steps_;
-  const bool in_turn = back == OffCore::Back::kInTurn && returning_.size() < returning_.capacity();
-  if (in_turn && !MayBegin() && !Sabotaged(Saboteur::kReturnAtOnce)) {
-    Returning self;
-    returning_.push_back(&self);
-    while (!self.back && !self.given.WaitWithTimeout(&mutex_, turn_most_)) {
+  const bool queued =
+      resume == ScopedBlockingCall::Resume::kQueued && resuming_.size() < resuming_.capacity();
+  if (queued && !MayBegin() && !Sabotaged(Saboteur::kResumeImmediately)) {
+    Resuming self;
+    resuming_.push_back(&self);
+    while (!self.resumed && !self.given.WaitWithTimeout(&mutex_, resume_wait_most_)) {
     }
-    if (self.back) return;
-    std::erase(returning_, &self);
+    if (self.resumed) return;
+    std::erase(resuming_, &self);
   }
   ++on_core_;
 }
 
 void WorkerPool::Work() {
-  OffCore::TellOfThisThread(*this);
+  ScopedBlockingCall::ObserveThisThread(*this);
   while (Task task = Take()) {
     if (!Run(std::move(task)) && Sabotaged(Saboteur::kEndThrowingWorker)) return;
   }

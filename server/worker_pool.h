@@ -7,7 +7,7 @@
 #define HOLDFAST_SERVER_WORKER_POOL_H_
 
 #include "session/limits.h"
-#include "session/off_core.h"
+#include "session/scoped_blocking_call.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
@@ -27,7 +27,7 @@
 namespace holdfast {
 
 // Any thread may call.
-class WorkerPool final : private OffCore::Sharer {
+class WorkerPool final : private ScopedBlockingCall::Observer {
  public:
   using Task = absl::AnyInvocable<void()>;
 
@@ -36,11 +36,11 @@ class WorkerPool final : private OffCore::Sharer {
   struct Size {
     size_t workers = 1;  // threads
     size_t queued = 0;   // tasks that wait for one of them, at most
-    // No task is begun while so many threads want a core: run and are not OffCore. Threads that
-    // return in turn wait meanwhile too.
+    // No task is begun while so many threads want a core: run outside of a ScopedBlockingCall.
+    // Threads that resume queued wait meanwhile too.
     size_t on_core = kNoLimit;
     // For so long at most: a running thread may be blocked on a resource that such a thread holds.
-    absl::Duration turn_most = kTurnMost;
+    absl::Duration resume_wait_most = kResumeWaitMost;
   };
 
   // Takes the text of an exception that left a task. Any worker calls it.
@@ -65,19 +65,21 @@ class WorkerPool final : private OffCore::Sharer {
   [[nodiscard]] bool EnterQueue();
   void LeaveQueue();
 
-  // Counts the thread that makes it among those that want a core, but while it is OffCore, from
-  // where it always comes back at once: many calls wait for it. It must not run a task of the pool.
-  // The pool outlives the thread.
-  class Guest final : private OffCore::Sharer {
+  // Counts the thread that makes it among those that want a core, outside of a ScopedBlockingCall.
+  // It always resumes immediately, because many calls wait for it. It must not run a task of the
+  // pool. The pool outlives the thread.
+  class Guest final : private ScopedBlockingCall::Observer {
    public:
     explicit Guest(WorkerPool& pool);
     Guest(const Guest&) = delete;
     Guest& operator=(const Guest&) = delete;
-    ~Guest() override { pool_.Leave(); }
+    ~Guest() override { pool_.BlockingStarted(); }
 
    private:
-    void Leave() override { pool_.Leave(); }
-    void Return(OffCore::Back) override { pool_.Return(OffCore::Back::kAtOnce); }
+    void BlockingStarted() override { pool_.BlockingStarted(); }
+    void BlockingEnded(ScopedBlockingCall::Resume) override {
+      pool_.BlockingEnded(ScopedBlockingCall::Resume::kImmediately);
+    }
 
     WorkerPool& pool_;
   };
@@ -92,7 +94,7 @@ class WorkerPool final : private OffCore::Sharer {
     size_t queued = 0;      // tasks that wait, and calls in the queue beside
     absl::Duration oldest;  // how long the first of the tasks has waited
     size_t busy = 0;        // workers that run a task
-    size_t on_core = 0;     // of them, those that are not OffCore
+    size_t on_core = 0;     // of them, those outside of a ScopedBlockingCall
   };
   [[nodiscard]] Load CurrentLoad();
 
@@ -119,15 +121,15 @@ class WorkerPool final : private OffCore::Sharer {
     absl::CondVar given;
   };
 
-  // A thread that returns from a wait and queues for its turn.
-  struct Returning {
+  // A thread whose blocking call has ended, in the queue for a core.
+  struct Resuming {
     absl::CondVar given;
-    bool back = false;
+    bool resumed = false;
   };
 
-  // A worker waits, and wants a core again.
-  void Leave() override;
-  void Return(OffCore::Back back) override;
+  // A worker blocks, and wants a core again.
+  void BlockingStarted() override;
+  void BlockingEnded(ScopedBlockingCall::Resume resume) override;
 
   void Work();
   // The last place where an exception is caught: the worker goes on with the next task. False when
@@ -136,7 +138,7 @@ class WorkerPool final : private OffCore::Sharer {
   // The next task, or an empty one when the pool has stopped and nothing is left.
   Task Take();
   bool MayBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return on_core_ < most_on_core_; }
-  // A thread wants no core any more. Its share goes to the first of returning_, if there is one.
+  // A thread wants no core any more. Its share goes to the first of resuming_, if there is one.
   void GiveShare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Begins `task` or queues it.
@@ -147,18 +149,18 @@ class WorkerPool final : private OffCore::Sharer {
 
   const size_t most_queued_;
   const size_t most_on_core_;
-  const absl::Duration turn_most_;
+  const absl::Duration resume_wait_most_;
   const ReportException report_;
   std::atomic<uint64_t> exceptions_ = 0;
   absl::Mutex mutex_;
   // None waits for an idle thread that might begin it.
   std::deque<Waiting> tasks_ ABSL_GUARDED_BY(mutex_);
   size_t queued_beside_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Threads that run a task, or come for their first one, and are not OffCore.
+  // Threads that run a task, or come for their first one, outside of a ScopedBlockingCall.
   size_t on_core_ ABSL_GUARDED_BY(mutex_);
   // First in, first out. Empty while fewer threads want a core than may. Never longer than its
-  // capacity: to wait for a turn must not throw.
-  std::vector<Returning*> returning_ ABSL_GUARDED_BY(mutex_);
+  // capacity: to wait for a core must not throw.
+  std::vector<Resuming*> resuming_ ABSL_GUARDED_BY(mutex_);
   uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
   // The most recently idle one last: it is woken first, since the processor still knows it.
   std::vector<Idle*> idle_ ABSL_GUARDED_BY(mutex_);

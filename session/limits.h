@@ -130,7 +130,7 @@ inline constexpr absl::Duration kResetWindow = absl::Seconds(10);
 // A request of the health service or of the reflection service.
 inline constexpr size_t kProbeRequestBytes = 4 * kKiB;
 // A worker that comes back from a disk waits for its turn for a core.
-inline constexpr absl::Duration kTurnMost = absl::Milliseconds(10);
+inline constexpr absl::Duration kResumeWaitMost = absl::Milliseconds(10);
 // Tasks wait for a core and no worker makes progress for so long: liveness is NOT_SERVING. Many
 // times what the largest call needs of a core, and less than a person waits.
 inline constexpr absl::Duration kWorkerStallMost = absl::Seconds(30);

@@ -53,7 +53,7 @@ constexpr std::pair<std::string_view, Saboteur> kNames[] = {
     {"lose_overflow", Saboteur::kLoseOverflow},
     {"drop_errors_too", Saboteur::kDropErrorsToo},
     {"end_throwing_worker", Saboteur::kEndThrowingWorker},
-    {"return_at_once", Saboteur::kReturnAtOnce},
+    {"resume_immediately", Saboteur::kResumeImmediately},
     {"forget_doubt", Saboteur::kForgetDoubt},
     {"stop_at_shortage", Saboteur::kStopAtShortage},
     {"no_suspension", Saboteur::kNoSuspension},

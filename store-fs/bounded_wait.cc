@@ -1,7 +1,7 @@
 #include "store-fs/bounded_wait.h"
 
 #include "session/limits.h"
-#include "session/off_core.h"
+#include "session/scoped_blocking_call.h"
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ absl::Status AwaitBounded(absl::Mutex& mutex, const absl::Condition& free, Queue
                           size_t& waiters) {
   if (progress.stalled() && waiters >= kWaitersPerSession) return SessionBusy();
   ++waiters;
-  const OffCore waiting;
+  const ScopedBlockingCall blocking;
   absl::Status status;
   while (status.ok()) {
     const uint64_t seen = progress.moves();

@@ -16,9 +16,9 @@ namespace holdfast::fs {
 // A session whose work takes so long without a move has stalled: its disk does not answer.
 inline constexpr absl::Duration kStalledAfter = absl::Seconds(2);
 
-// Waits, off the core, until `free` holds. `mutex` guards `free`, `progress` and `waiters`, which
-// counts those that wait here. OVERLOADED when the work has stalled and kWaitersPerSession others
-// wait already.
+// Waits, in a ScopedBlockingCall, until `free` holds. `mutex` guards `free`, `progress` and
+// `waiters`, which counts those that wait here. OVERLOADED when the work has stalled and
+// kWaitersPerSession others wait already.
 absl::Status AwaitBounded(absl::Mutex& mutex, const absl::Condition& free, QueueProgress& progress,
                           size_t& waiters) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 

@@ -3,9 +3,9 @@
 #include "session/answers.h"
 #include "session/exceptions.h"
 #include "session/limits.h"
-#include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "session/scoped_blocking_call.h"
 #include "session/status_macros.h"
 #include "session/unlocked.h"
 #include "store-fs/bounded_wait.h"
@@ -52,7 +52,7 @@ absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
 
 void OpenSession::Await(Waiter& self) {
   const auto mine = [&] { return self.done || !leading_; };
-  const OffCore waiting;
+  const ScopedBlockingCall blocking;
   for (;;) {
     const uint64_t seen = progress_.moves();
     if (mutex_.AwaitWithTimeout(absl::Condition(&mine), kStalledAfter)) return;

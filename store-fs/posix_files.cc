@@ -1,5 +1,5 @@
-#include "session/off_core.h"
 #include "session/saboteur.h"
+#include "session/scoped_blocking_call.h"
 #include "session/status_macros.h"
 #include "store-fs/files.h"
 
@@ -135,7 +135,7 @@ class PosixFile final : public File {
   absl::StatusOr<std::string> Read(uint64_t offset, size_t count) override {
     std::string bytes(count, '\0');
     size_t have = 0;
-    const OffCore waiting;
+    const ScopedBlockingCall blocking;
     while (have < count) {
       const ssize_t got =
           pread(fd_.get(), bytes.data() + have, count - have, static_cast<off_t>(offset + have));
@@ -149,7 +149,7 @@ class PosixFile final : public File {
   }
 
   absl::Status Sync() override {
-    const OffCore waiting(OffCore::Back::kInTurn);
+    const ScopedBlockingCall blocking(ScopedBlockingCall::Resume::kQueued);
     if (fdatasync(fd_.get()) != 0) return Broken("sync", path_, errno);
     return absl::OkStatus();
   }
@@ -253,7 +253,7 @@ class PosixFiles final : public Files {
   absl::Status SyncDirectory(const std::string& path) override {
     const Descriptor directory = Directory(path);
     if (directory.get() < 0) return Failure("open directory", path, errno);
-    const OffCore waiting(OffCore::Back::kInTurn);
+    const ScopedBlockingCall blocking(ScopedBlockingCall::Resume::kQueued);
     if (fsync(directory.get()) != 0) return Broken("sync directory", path, errno);
     return absl::OkStatus();
   }

@@ -3,8 +3,8 @@
 #include "session/codec/records.h"
 #include "session/encoding.h"
 #include "session/exceptions.h"
-#include "session/off_core.h"
 #include "session/refusal.h"
+#include "session/scoped_blocking_call.h"
 #include "session/status_macros.h"
 #include "store-fs/frame.h"
 
@@ -111,7 +111,7 @@ absl::Status Tombstones::Append(const Tombstone& tombstone) {
 }
 
 void Tombstones::BeginAppend() {
-  AwaitOffCore(mutex_, absl::Condition(this, &Tombstones::IsFree));
+  AwaitBlocking(mutex_, absl::Condition(this, &Tombstones::IsFree));
   appending_ = true;
 }
 

@@ -2,9 +2,9 @@
 
 #include "session/exceptions.h"
 #include "session/limits.h"
-#include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "session/scoped_blocking_call.h"
 #include "session/status_macros.h"
 #include "session/unlocked.h"
 #include "store-fs/frame.h"
@@ -63,7 +63,7 @@ absl::StatusOr<WriteAheadLog::Hold> WriteAheadLog::Append(const std::vector<Plac
   waiting_.push_back(&self);
   if (leading_) {
     const auto mine = [&] { return self.done || !leading_; };
-    AwaitOffCore(mutex_, absl::Condition(&mine));
+    AwaitBlocking(mutex_, absl::Condition(&mine));
   }
   while (!self.done) {
     leading_ = true;
@@ -151,7 +151,7 @@ FrameHead WriteAheadLog::NextHead() const {
 
 absl::Status WriteAheadLog::Put(const GatheredFrame& frame) {
   File& file = *log_files_[current_].file;
-  const OffCore waiting;  // all members wait for this thread, which comes back at once
+  const ScopedBlockingCall blocking;  // all members wait for this thread, which comes back at once
   if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
     RETURN_IF_ERROR(file.Sync());
   }
@@ -178,7 +178,7 @@ absl::Status WriteAheadLog::AwaitOtherFile() {
   {
     const absl::MutexLock lock(&mutex_);
     if (has_thread_) {
-      const OffCore waiting;
+      const ScopedBlockingCall blocking;
       const auto free = [this] { return other_is_free_; };
       if (mutex_.AwaitWithTimeout(absl::Condition(&free), kPatience)) return fail_stop_.Check();
       return StoreUnavailable("the disk is too slow: journals could not be synced in time",
@@ -210,7 +210,7 @@ void WriteAheadLog::FreeOtherFile() {
     const absl::MutexLock lock(&mutex_);
     const size_t other = 1 - current_;
     const auto is_written = [&] { return holds_[other] == 0; };
-    AwaitOffCore(mutex_, absl::Condition(&is_written));
+    AwaitBlocking(mutex_, absl::Condition(&is_written));
     journals.swap(covered_[other]);
   }
   for (const std::shared_ptr<File>& journal : journals) {

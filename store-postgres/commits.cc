@@ -5,9 +5,9 @@
 #include "session/codec/records.h"
 #include "session/exceptions.h"
 #include "session/guard.h"
-#include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "session/scoped_blocking_call.h"
 #include "session/status_macros.h"
 #include "store-postgres/journal_part.h"
 #include "store-postgres/pg/failure.h"
@@ -67,7 +67,7 @@ constexpr Statement kEntriesOf = {
 void PauseAfterLoss(int lost) {
   thread_local std::minstd_rand generator(std::random_device{}());
   const double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(generator);
-  const OffCore waiting;
+  const ScopedBlockingCall blocking;
   absl::SleepFor(kPauseAfterLoss * lost * jitter);
 }
 

@@ -1,7 +1,7 @@
 #include "store-postgres/session_queue.h"
 
 #include "session/limits.h"
-#include "session/off_core.h"
+#include "session/scoped_blocking_call.h"
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@ absl::Status SessionQueue::Acquire(const SessionKey& key, WhenLocked when_locked
   }
   Waiter self;
   session.waiting.push_back(&self);
-  const OffCore waiting;
+  const ScopedBlockingCall blocking;
   while (!self.Ended()) {
     const uint64_t seen = session.progress.moves();
     const absl::Condition ended(&self, &Waiter::Ended);

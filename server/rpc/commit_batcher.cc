@@ -2,7 +2,7 @@
 
 #include "session/clock.h"
 #include "session/exceptions.h"
-#include "session/off_core.h"
+#include "session/scoped_blocking_call.h"
 #include "session/unlocked.h"
 
 #include "absl/cleanup/cleanup.h"
@@ -73,7 +73,7 @@ bool CommitBatcher::RunBatch() {
 bool CommitBatcher::Fill(Batch& batch) {
   const absl::MutexLock lock(&mutex_);
   const auto begins = [this] { return !filling_ && (stopping_ || !queue_.empty()); };
-  AwaitOffCore(mutex_, absl::Condition(&begins));
+  AwaitBlocking(mutex_, absl::Condition(&begins));
   if (queue_.empty()) return false;
   filling_ = true;
   const absl::Cleanup end = [this] {
@@ -85,7 +85,7 @@ bool CommitBatcher::Fill(Batch& batch) {
     while (MayTake(batch)) TakeOne(batch);
     if (batch.members.empty()) return true;
     if (StoreIsFree()) break;
-    AwaitOffCore(mutex_, absl::Condition(&moves));
+    AwaitBlocking(mutex_, absl::Condition(&moves));
   }
   ++in_store_;
   return true;

@@ -2,9 +2,9 @@
 
 #include "server/rpc/admission.h"
 #include "session/limits.h"
-#include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "session/scoped_blocking_call.h"
 
 #include "absl/cleanup/cleanup.h"
 
@@ -51,7 +51,7 @@ std::optional<absl::StatusOr<StoreCheck>> SharedStoreCheck::Meanwhile() {
 }
 
 void SharedStoreCheck::AwaitEnd() {
-  const OffCore waiting;
+  const ScopedBlockingCall blocking;
   const auto ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !under_way_; };
   mutex_.AwaitWithTimeout(absl::Condition(&ended), begun_ + kCheckWait - clock_.SinceBoot());
 }

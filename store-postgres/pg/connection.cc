@@ -1,7 +1,7 @@
 #include "store-postgres/pg/connection.h"
 
-#include "session/off_core.h"
 #include "session/saboteur.h"
+#include "session/scoped_blocking_call.h"
 #include "store-postgres/pg/dsn.h"
 #include "store-postgres/pg/waker.h"
 
@@ -164,7 +164,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const ConnectOption
   }
   names.push_back(nullptr);
   values.push_back(nullptr);
-  const OffCore waiting;
+  const ScopedBlockingCall blocking;
   auto connection = std::make_unique<Connection>(
       PQconnectdbParams(names.data(), values.data(), /*expand_dbname=*/0), options);
   if (!connection->usable()) {
@@ -367,7 +367,7 @@ bool Connection::Await(int16_t events) {
           ? -1
           : static_cast<int>(std::min(absl::ToInt64Milliseconds(patience_), kLongest));
   pollfd waiting = {.fd = PQsocket(connection_.get()), .events = events, .revents = 0};
-  const OffCore off_core;
+  const ScopedBlockingCall blocking;
   for (;;) {
     const int ready = poll(&waiting, 1, patience);
     if (ready > 0) return true;

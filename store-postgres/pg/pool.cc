@@ -1,8 +1,8 @@
 #include "store-postgres/pg/pool.h"
 
-#include "session/off_core.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "session/scoped_blocking_call.h"
 #include "session/status_macros.h"
 #include "store-postgres/pg/dsn.h"
 
@@ -195,7 +195,7 @@ bool Pool::AwaitRoom(absl::Duration at_most, Purpose purpose) {
   if (has_room()) return true;
   ++stats_.waits;
   const absl::Duration began = clock_.SinceBoot();
-  const OffCore waiting;
+  const ScopedBlockingCall blocking;
   const bool found = mutex_.AwaitWithTimeout(absl::Condition(&has_room), at_most);
   stats_.waited += clock_.SinceBoot() - began;
   if (!found) ++stats_.given_up;
@@ -208,7 +208,7 @@ bool Pool::AwaitOthers(absl::Duration at_most) {
     mutex_.AssertHeld();
     return closed_ || !idle_.empty() || stats_.open == 0;
   };
-  const OffCore waiting;
+  const ScopedBlockingCall blocking;
   mutex_.AwaitWithTimeout(absl::Condition(&settled), at_most);
   return !closed_ && !idle_.empty();
 }

@@ -1,7 +1,7 @@
 // The work on a change throws: its own call meets the exception, and no other one does.
 #include "session/exceptions.h"
 
-#include "session/off_core.h"
+#include "session/scoped_blocking_call.h"
 #include "store-fs/fs_store.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
@@ -26,9 +26,9 @@ namespace holdfast::test {
 namespace {
 
 // Counts the threads that wait for another one.
-struct Waiting final : OffCore::Sharer {
-  void Leave() override { ++now; }
-  void Return(OffCore::Back) override { --now; }
+struct Waiting final : ScopedBlockingCall::Observer {
+  void BlockingStarted() override { ++now; }
+  void BlockingEnded(ScopedBlockingCall::Resume) override { --now; }
   std::atomic<size_t> now = 0;
 };
 
@@ -72,7 +72,7 @@ class Exceptions : public ::testing::Test {
     synced_.WaitForNotification();
     for (size_t i = 0; i < changes.size(); ++i) {
       threads.emplace_back([&, i] {
-        OffCore::TellOfThisThread(waiting);
+        ScopedBlockingCall::ObserveThisThread(waiting);
         CatchException([&] { results[i] = store_->Commit(changes[i]); });
       });
       EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return waiting.now == i + 1; }));

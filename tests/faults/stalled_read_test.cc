@@ -1,9 +1,9 @@
-// Reads and syncs of one session's files that hang: calls of this session wait off the core, and
-// the calls of all other sessions are served.
+// Reads and syncs of one session's files that hang: calls of this session wait in a
+// ScopedBlockingCall, and the calls of all other sessions are served.
 #include "server/worker_pool.h"
 #include "session/limits.h"
-#include "session/off_core.h"
 #include "session/refusal.h"
+#include "session/scoped_blocking_call.h"
 #include "store-fs/fs_store.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
@@ -34,8 +34,8 @@ constexpr int kCallsOfAlpha = 6;
 constexpr size_t kRotateChanges = 4;
 constexpr int kChanges = 10;  // two rotations
 
-// Operations of one name on paths that contain a text: each waits, off the core as a disk's reader
-// does, until a test releases it.
+// Operations of one name on paths that contain a text: each waits in a ScopedBlockingCall, as a
+// disk's reader does, until a test releases it.
 class HeldOperations {
  public:
   void Hold(const std::string& name, const std::string& path) {
@@ -54,7 +54,7 @@ class HeldOperations {
       return absl::OkStatus();
     }
     ++waiting_;
-    AwaitOffCore(mutex_, absl::Condition(this, &HeldOperations::IsFree));
+    AwaitBlocking(mutex_, absl::Condition(this, &HeldOperations::IsFree));
     return absl::OkStatus();
   }
 

@@ -219,7 +219,7 @@ Group ConnectionsAndStreams() {
        {"kResetWindow", Time(kResetWindow), "the time in which they are counted", "client", ""},
        {"kProbeRequestBytes", Bytes(kProbeRequestBytes),
         "a request of the health or the reflection service", "client", "TOO_LARGE"},
-       {"kTurnMost", Time(kTurnMost),
+       {"kResumeWaitMost", Time(kResumeWaitMost),
         "how long a worker that comes back from a disk waits for a core, before it goes on all the "
         "same",
         "server", ""},

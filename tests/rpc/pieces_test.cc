@@ -9,8 +9,8 @@
 #include "server/stores.h"
 #include "server/worker_pool.h"
 #include "session/limits.h"
-#include "session/off_core.h"
 #include "session/refusal.h"
+#include "session/scoped_blocking_call.h"
 #include "tests/rpc/scripted_store.h"
 #include "tests/support/details.h"
 #include "tests/support/reference_store.h"
@@ -218,8 +218,8 @@ TEST(WorkerPool, BeginsNothingWhileTheCoreIsWanted) {
       runs.Notify();
       wait.WaitForNotification();
       {
-        const OffCore waiting;
-        const OffCore the_same_wait;
+        const ScopedBlockingCall blocking;
+        const ScopedBlockingCall the_same_wait;
         go_on.WaitForNotification();
       }
       is_back.Notify();
@@ -248,11 +248,11 @@ TEST(WorkerPool, TakesBackOneAfterTheOther) {
     WorkerPool pool({.workers = kWorkers,
                      .queued = kWorkers,
                      .on_core = 1,
-                     .turn_most = absl::InfiniteDuration()});
+                     .resume_wait_most = absl::InfiniteDuration()});
     for (size_t i = 0; i < kWorkers; ++i) {
       ASSERT_TRUE(pool.Submit([&] {
         {
-          const OffCore waiting(OffCore::Back::kInTurn);
+          const ScopedBlockingCall blocking(ScopedBlockingCall::Resume::kQueued);
           synced.WaitForNotification();
         }
         EXPECT_TRUE(
@@ -278,7 +278,7 @@ TEST(WorkerPool, TakesBackAWorkerThoughTheCoreIsWantedForLong) {
   WorkerPool pool({.workers = 2, .queued = 2, .on_core = 1});
   ASSERT_TRUE(pool.Submit([&] {
     {
-      const OffCore waiting(OffCore::Back::kInTurn);
+      const ScopedBlockingCall blocking(ScopedBlockingCall::Resume::kQueued);
       runs.WaitForNotification();
     }
     end.Notify();

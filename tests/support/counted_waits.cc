@@ -7,12 +7,12 @@
 namespace holdfast::testing {
 namespace {
 
-struct Counter final : OffCore::Sharer {
-  void Leave() override {
+struct Counter final : ScopedBlockingCall::Observer {
+  void BlockingStarted() override {
     ++waits;
     ++away;
   }
-  void Return(OffCore::Back) override { --away; }
+  void BlockingEnded(ScopedBlockingCall::Resume) override { --away; }
 
   int waits = 0;
   int away = 0;
@@ -23,10 +23,10 @@ struct Counter final : OffCore::Sharer {
 int WaitsOf(absl::FunctionRef<void()> act) {
   Counter counter;
   std::thread([&] {
-    OffCore::TellOfThisThread(counter);
+    ScopedBlockingCall::ObserveThisThread(counter);
     act();
   }).join();
-  EXPECT_EQ(counter.away, 0) << "it did not say that it is back";
+  EXPECT_EQ(counter.away, 0) << "a blocking call did not end";
   return counter.waits;
 }
 

@@ -1,14 +1,14 @@
-// How often something says that it waits for something else than a core.
+// Counts the blocking calls (session/scoped_blocking_call.h) of a function.
 #ifndef HOLDFAST_TESTS_SUPPORT_COUNTED_WAITS_H_
 #define HOLDFAST_TESTS_SUPPORT_COUNTED_WAITS_H_
 
-#include "session/off_core.h"
+#include "session/scoped_blocking_call.h"
 
 #include "absl/functional/function_ref.h"
 
 namespace holdfast::testing {
 
-// Does `act` on a thread of its own; answers how often that one was off the core.
+// Does `act` on a thread of its own; answers how many blocking calls it made.
 int WaitsOf(absl::FunctionRef<void()> act);
 
 }  // namespace holdfast::testing

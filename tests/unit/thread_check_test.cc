@@ -2,7 +2,7 @@
 #include "session/thread_check.h"
 
 #include "server/rpc/wire.h"
-#include "session/off_core.h"
+#include "session/scoped_blocking_call.h"
 
 #include "google/protobuf/empty.pb.h"
 #include "gtest/gtest.h"
@@ -21,7 +21,7 @@ TEST_F(ThreadCheck, EndsTheProcessWhenAThreadOfTheTransportWaits) {
   EXPECT_DEATH(
       {
         const TransportThread here;
-        const OffCore waiting;
+        const ScopedBlockingCall blocking;
       },
       "a wait on a thread of the transport");
 }
@@ -38,7 +38,7 @@ TEST_F(ThreadCheck, EndsTheProcessWhenAThreadOfTheTransportParses) {
 
 TEST_F(ThreadCheck, LetsOtherThreadsWait) {
   { const TransportThread here; }
-  const OffCore waiting;
+  const ScopedBlockingCall blocking;
 }
 
 }  // namespace

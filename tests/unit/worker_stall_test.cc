@@ -2,7 +2,7 @@
 #include "server/worker_stall.h"
 
 #include "session/limits.h"
-#include "session/off_core.h"
+#include "session/scoped_blocking_call.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/wait.h"
 
@@ -39,11 +39,11 @@ class WorkerStallTest : public ::testing::Test {
     }
     begun.Wait();
   }
-  void OccupyOffCore(size_t count) {
+  void OccupyBlocked(size_t count) {
     absl::BlockingCounter begun(static_cast<int>(count));
     for (size_t i = 0; i < count; ++i) {
       ASSERT_TRUE(pool_->Submit([&] {
-        const OffCore waiting;
+        const ScopedBlockingCall blocking;
         begun.DecrementCount();
         go_.WaitForNotification();
       }));
@@ -91,7 +91,7 @@ TEST_F(WorkerStallTest, IsWhereTasksWaitAndNoWorkerMakesProgress) {
 }
 
 TEST_F(WorkerStallTest, IsNoneWhileWorkersWaitForTheStore) {
-  OccupyOffCore(kWorkers);
+  OccupyBlocked(kWorkers);
   ASSERT_TRUE(pool().Submit([] {}));
   ASSERT_EQ(pool().CurrentLoad().queued, 1);
   EXPECT_FALSE(StalledAfter(2 * kWorkerStallMost));

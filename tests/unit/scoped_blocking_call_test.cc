@@ -1,6 +1,6 @@
-// What waits for something else than a core says so; what a worker leaves unsaid costs the
-// transport its share.
-#include "session/off_core.h"
+// Sections that block are reported to the thread's observer, once each: a section that is not would
+// keep a core from the transport.
+#include "session/scoped_blocking_call.h"
 
 #include "store-fs/files.h"
 #include "tests/support/counted_waits.h"
@@ -13,17 +13,17 @@ namespace {
 
 using testing::WaitsOf;
 
-TEST(OffCore, IsSaidOnceForWaitsWithinOneAnother) {
+TEST(ScopedBlockingCall, ReportsNestedCallsOnce) {
   EXPECT_EQ(WaitsOf([] {
-              const OffCore outer;
-              const OffCore inner;
+              const ScopedBlockingCall outer;
+              const ScopedBlockingCall inner;
             }),
             1);
 }
 
-TEST(OffCore, IsNothingToAThreadThatNobodyAskedAbout) { const OffCore waiting; }
+TEST(ScopedBlockingCall, DoesNothingOnThreadWithoutObserver) { const ScopedBlockingCall blocking; }
 
-TEST(OffCore, IsWhereAFileIsReadOrSynced) {
+TEST(ScopedBlockingCall, CoversReadAndSyncOfFile) {
   const TempDir directory;
   const auto files = fs::OpenFiles(directory.path());
   ASSERT_TRUE(files.ok());
@@ -34,12 +34,12 @@ TEST(OffCore, IsWhereAFileIsReadOrSynced) {
   EXPECT_EQ(WaitsOf([&] { EXPECT_TRUE((*files)->SyncDirectory(".").ok()); }), 1);
 }
 
-TEST(OffCore, IsWhereAConditionIsAwaitedThatDoesNotHoldYet) {
+TEST(ScopedBlockingCall, SkipsConditionThatHolds) {
   absl::Mutex mutex;
   bool holds = true;
   const auto await = [&] {
     const absl::MutexLock lock(&mutex);
-    AwaitOffCore(mutex, absl::Condition(&holds));
+    AwaitBlocking(mutex, absl::Condition(&holds));
   };
   EXPECT_EQ(WaitsOf(await), 0);
 }
