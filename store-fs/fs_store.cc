@@ -1,11 +1,11 @@
 #include "store-fs/fs_store.h"
 
 #include "session/exceptions.h"
-#include "session/gate.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
+#include "session/shutdown_latch.h"
 #include "session/status_macros.h"
 #include "store-fs/census.h"
 #include "store-fs/cut_tails.h"
@@ -154,8 +154,8 @@ class FsStore final : public SessionStore {
   }
 
   absl::Status Deactivate() override {
-    bell_.Silence();  // whoever waits for it is inside the gate
-    gate_.Close();
+    bell_.Silence();  // whoever waits for it is inside the latch
+    latch_.Close();
     StopThreads();
     if (!table_) return absl::OkStatus();
     for (const auto& session : table_->All()) session->Close();
@@ -196,14 +196,14 @@ class FsStore final : public SessionStore {
 
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override {
     if (ByInterval()) return SessionStore::CommitMany(changes);
-    const Gate::Pass pass(gate_);
-    if (pass.entered()) return CommitGroup(changes, *table_, *log_);
+    const ShutdownLatch::Entry entry(latch_);
+    if (entry.entered()) return CommitGroup(changes, *table_, *log_);
     return std::vector<GroupedResult>(changes.size());  // each goes alone, and is refused
   }
 
   std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
-    const Gate::Pass pass(gate_);
-    if (!pass.entered()) return nullptr;
+    const ShutdownLatch::Entry entry(latch_);
+    if (!entry.entered()) return nullptr;
     const std::shared_ptr<OpenSession> session = table_->Find(key);
     return session ? session->CachedHead() : nullptr;
   }
@@ -245,8 +245,8 @@ class FsStore final : public SessionStore {
   // Does `call` unless the store is closing.
   template <typename Call>
   auto Inside(Call call) -> decltype(call()) {
-    const Gate::Pass pass(gate_);
-    if (pass.entered()) return call();
+    const ShutdownLatch::Entry entry(latch_);
+    if (entry.entered()) return call();
     return StoreUnavailable("the store is closing", Fate::kNoEffect).ToStatus();
   }
 
@@ -452,7 +452,7 @@ class FsStore final : public SessionStore {
 
   void Shut() {
     bell_.Silence();
-    gate_.Close();
+    latch_.Close();
     StopThreads();
     if (table_) table_->Clear();
     root_.lock.reset();
@@ -467,7 +467,7 @@ class FsStore final : public SessionStore {
   Space space_{clock_, options_.note};
   CompactionQueue compactions_;
   absl::Mutex record_mutex_;  // while the file STORE is written beside the service
-  Gate gate_;
+  ShutdownLatch latch_;
   Listing listing_;
   EventBell bell_;
   std::unique_ptr<WriteAheadLog> log_;

@@ -1,9 +1,9 @@
 #include "store-postgres/postgres_store.h"
 
 #include "session/event_bell.h"
-#include "session/gate.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/shutdown_latch.h"
 #include "session/status_macros.h"
 #include "store-postgres/commits.h"
 #include "store-postgres/database.h"
@@ -184,10 +184,10 @@ class PostgresStore final : public SessionStore {
   absl::StatusOr<CommitResult> Commit(const Change& change) override {
     return Inside([&] { return commits_.Commit(change); });
   }
-  // What is to be committed alone meets the closed gate there.
+  // What is to be committed alone meets the closed latch there.
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override {
-    const Gate::Pass pass(gate_);
-    if (!pass.entered()) return std::vector<GroupedResult>(changes.size());
+    const ShutdownLatch::Entry entry(latch_);
+    if (!entry.entered()) return std::vector<GroupedResult>(changes.size());
     return commits_.CommitMany(changes);
   }
   std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
@@ -247,8 +247,8 @@ class PostgresStore final : public SessionStore {
   }
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override {
-    const Gate::Pass pass(gate_);
-    if (pass.entered()) return Renew(database_, requests);
+    const ShutdownLatch::Entry entry(latch_);
+    if (entry.entered()) return Renew(database_, requests);
     return {requests.size(), StoreUnavailable("the store is closing", Fate::kNoEffect)};
   }
 
@@ -272,8 +272,8 @@ class PostgresStore final : public SessionStore {
   // Does `call` unless the store is closing.
   template <typename Call>
   auto Inside(Call call) -> decltype(call()) {
-    const Gate::Pass pass(gate_);
-    if (pass.entered()) return call();
+    const ShutdownLatch::Entry entry(latch_);
+    if (entry.entered()) return call();
     return StoreUnavailable("the store is closing", Fate::kNoEffect).ToStatus();
   }
 
@@ -344,8 +344,8 @@ class PostgresStore final : public SessionStore {
   }
 
   void Shut() {
-    bell_.Silence();  // whoever waits for it is inside the gate
-    gate_.Close();
+    bell_.Silence();  // whoever waits for it is inside the latch
+    latch_.Close();
     listener_.Stop();
     notifier_.Stop();
     feed_.Stop();
@@ -364,7 +364,7 @@ class PostgresStore final : public SessionStore {
   const size_t connections_;
   size_t groups_at_once_ = 1;
   Database database_;
-  Gate gate_;
+  ShutdownLatch latch_;
   EventBell bell_;
   HeadCache heads_{{.entries = kCachedHeads, .bytes = kCachedHeadBytes}};
   Uploads uploads_{database_};
