@@ -2,8 +2,8 @@
 #ifndef HOLDFAST_STORE_FS_ENVIRONMENT_H_
 #define HOLDFAST_STORE_FS_ENVIRONMENT_H_
 
+#include "session/change_notifier.h"
 #include "session/clock.h"
-#include "session/event_bell.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/store_meter.h"
@@ -46,7 +46,7 @@ struct Environment {
   WriteAheadLog* log = nullptr;  // none by the interval
   size_t rotate_changes = 0;
   Listing& listing;
-  EventBell& bell;
+  ChangeNotifier& change_notifier;
   Space& space;
   CompactionQueue& compactions;
   std::function<void(const std::string& what)> note;  // see FsOptions

@@ -131,7 +131,7 @@ class FsStore final : public SessionStore {
                                      .log = ByInterval() ? nullptr : log_.get(),
                                      .rotate_changes = options_.rotate_changes,
                                      .listing = listing_,
-                                     .bell = bell_,
+                                     .change_notifier = change_notifier_,
                                      .space = space_,
                                      .compactions = compactions_,
                                      .note = options_.note,
@@ -154,7 +154,7 @@ class FsStore final : public SessionStore {
   }
 
   absl::Status Deactivate() override {
-    bell_.Silence();  // whoever waits for it is inside the latch
+    change_notifier_.Shutdown();  // whoever waits for it is inside the latch
     latch_.Close();
     StopThreads();
     if (!table_) return absl::OkStatus();
@@ -300,7 +300,7 @@ class FsStore final : public SessionStore {
     });
   }
   absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override {
-    return Inside([&] { return bell_.Wait(at_most); });
+    return Inside([&] { return change_notifier_.Wait(at_most); });
   }
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override {
@@ -451,7 +451,7 @@ class FsStore final : public SessionStore {
   }
 
   void Shut() {
-    bell_.Silence();
+    change_notifier_.Shutdown();
     latch_.Close();
     StopThreads();
     if (table_) table_->Clear();
@@ -469,7 +469,7 @@ class FsStore final : public SessionStore {
   absl::Mutex record_mutex_;  // while the file STORE is written beside the service
   ShutdownLatch latch_;
   Listing listing_;
-  EventBell bell_;
+  ChangeNotifier change_notifier_;
   std::unique_ptr<WriteAheadLog> log_;
   std::unique_ptr<Watermarks> watermarks_;
   std::optional<StoreTime> time_;

@@ -226,7 +226,7 @@ void OpenSession::Run(Batch& batch) {
 void OpenSession::Tell(const Batch& batch, const CommitBatch& decisions) {
   const bool told = std::ranges::any_of(
       decisions.applied(), [](const Applied& applied) { return !applied.events.empty(); });
-  if (told) environment_.bell.Ring(key_);
+  if (told) environment_.change_notifier.Notify(key_);
   NoteLeases(batch, decisions.applied().back());
 }
 

@@ -474,7 +474,7 @@ void Commits::Publish(const Change& change, const CommitResult& result, Versione
 }
 
 void Commits::Tell(const SessionKey& key) {
-  bell_.Ring(key);
+  change_notifier_.Notify(key);
   notifier_.Touch(key);
 }
 

@@ -8,7 +8,7 @@
 
 #include "session/apply.h"
 #include "session/change.h"
-#include "session/event_bell.h"
+#include "session/change_notifier.h"
 #include "session/limits.h"
 #include "session/lru_cache.h"
 #include "session/store.h"
@@ -41,12 +41,12 @@ class Commits {
   // All outlive it. `group`: as Committer's.
   // NOLINTNEXTLINE(readability-function-size): the parts of a store that a commit meets
   Commits(const Database& database, HeadCache& heads, Uploads& uploads, Retention& retention,
-          EventBell& bell, Notifier& notifier, size_t group)
+          ChangeNotifier& change_notifier, Notifier& notifier, size_t group)
       : database_(database),
         heads_(heads),
         uploads_(uploads),
         retention_(retention),
-        bell_(bell),
+        change_notifier_(change_notifier),
         notifier_(notifier),
         committer_(database, group) {}
 
@@ -146,7 +146,7 @@ class Commits {
   HeadCache& heads_;
   Uploads& uploads_;
   Retention& retention_;
-  EventBell& bell_;
+  ChangeNotifier& change_notifier_;
   Notifier& notifier_;
   SlotCounts slot_counts_{database_};
   SessionQueue queue_;

@@ -81,13 +81,13 @@ absl::Status Feed::Look() {
   // What the limit cut off is behind the next look's beginning, and what a late look should have
   // found may be gone.
   if (rows.size() > kWakeupsMost || late) {
-    bell_.RingForAll();
+    change_notifier_.NotifyAll();
     return absl::OkStatus();
   }
   for (size_t row = 0; row < rows.size() && !rows.IsNull(row, 1); ++row) {
     const auto tenant = TenantId::Parse(rows.Text(row, 1));
     const auto session = SessionId::Parse(rows.Text(row, 2));
-    if (tenant && session) bell_.Ring({.tenant = *tenant, .session = *session});
+    if (tenant && session) change_notifier_.Notify({.tenant = *tenant, .session = *session});
   }
   return absl::OkStatus();
 }

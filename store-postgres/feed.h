@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_FEED_H_
 #define HOLDFAST_STORE_POSTGRES_FEED_H_
 
-#include "session/event_bell.h"
+#include "session/change_notifier.h"
 #include "session/exceptions.h"
 #include "store-postgres/database.h"
 
@@ -21,14 +21,14 @@ namespace holdfast::pg {
 // session as one with new events.
 inline constexpr absl::Duration kFeedKept = absl::Hours(1);
 
-// Rings the bell for each session that got events from another server. Own commits ring it
+// Notifies of each session that got events from another server. Own commits notify
 // themselves. While the database does not answer nothing is lost: the next look begins where the
 // last one that was answered ended.
 class Feed {
  public:
   // Both outlive it. `beat` is how long it waits at most before it looks again.
-  Feed(const Database& database, EventBell& bell, absl::Duration beat)
-      : database_(database), bell_(bell), beat_(beat) {}
+  Feed(const Database& database, ChangeNotifier& change_notifier, absl::Duration beat)
+      : database_(database), change_notifier_(change_notifier), beat_(beat) {}
 
   // Notes where the feed stands, and looks from then on. Called once.
   absl::Status Start();
@@ -47,7 +47,7 @@ class Feed {
 
   const Database& database_;
   LoopGuard guard_{"feed", database_.report};
-  EventBell& bell_;
+  ChangeNotifier& change_notifier_;
   const absl::Duration beat_;
   absl::Mutex mutex_;
   bool poked_ ABSL_GUARDED_BY(mutex_) = false;

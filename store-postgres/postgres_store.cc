@@ -1,6 +1,6 @@
 #include "store-postgres/postgres_store.h"
 
-#include "session/event_bell.h"
+#include "session/change_notifier.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/shutdown_latch.h"
@@ -107,7 +107,7 @@ class PostgresStore final : public SessionStore {
                   .incarnation = {},
                   .report = options.report,
                   .meter = *options.meter},
-        feed_(database_, bell_, options.feed_beat) {
+        feed_(database_, change_notifier_, options.feed_beat) {
     options.meter->OnConnections([this] { return UseOf(pool_, connections_); });
     options.meter->OnDatabase([this] { return Measure(); });
   }
@@ -224,7 +224,7 @@ class PostgresStore final : public SessionStore {
     return Inside([&] { return reads_.LastEvent(key); });
   }
   absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override {
-    return Inside([&] { return bell_.Wait(at_most); });
+    return Inside([&] { return change_notifier_.Wait(at_most); });
   }
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override {
@@ -344,7 +344,7 @@ class PostgresStore final : public SessionStore {
   }
 
   void Shut() {
-    bell_.Silence();  // whoever waits for it is inside the latch
+    change_notifier_.Shutdown();  // whoever waits for it is inside the latch
     latch_.Close();
     listener_.Stop();
     notifier_.Stop();
@@ -365,13 +365,13 @@ class PostgresStore final : public SessionStore {
   size_t groups_at_once_ = 1;
   Database database_;
   ShutdownLatch latch_;
-  EventBell bell_;
+  ChangeNotifier change_notifier_;
   HeadCache heads_{{.entries = kCachedHeads, .bytes = kCachedHeadBytes}};
   Uploads uploads_{database_};
   Retention retention_{database_};
   Interest interest_;
   Notifier notifier_{database_};
-  Commits commits_{database_, heads_, uploads_, retention_, bell_, notifier_, group_};
+  Commits commits_{database_, heads_, uploads_, retention_, change_notifier_, notifier_, group_};
   Reads reads_{database_, heads_, interest_};
   Feed feed_;
   Listener listener_{database_, interest_, feed_};

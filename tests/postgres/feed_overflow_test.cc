@@ -1,5 +1,5 @@
 // More sessions with events of other servers than one look at the feed names.
-#include "session/event_bell.h"
+#include "session/change_notifier.h"
 #include "session/limits.h"
 #include "store-postgres/feed.h"
 #include "tests/postgres/store_fixture.h"
@@ -38,8 +38,8 @@ TEST_F(PgFeedOverflow, WakesEverySessionThatOneLookCutsOff) {
                                .store = {},
                                .incarnation = {},
                                .report = {}};
-  EventBell bell;
-  pg::Feed feed(looked_at, bell, absl::Milliseconds(50));
+  ChangeNotifier change_notifier;
+  pg::Feed feed(looked_at, change_notifier, absl::Milliseconds(50));
   ASSERT_EQ(feed.Start(), absl::OkStatus());
   const absl::Cleanup stop = [&] { feed.Stop(); };
   for (int round = 0; round < kRounds; ++round) {
@@ -47,7 +47,7 @@ TEST_F(PgFeedOverflow, WakesEverySessionThatOneLookCutsOff) {
     absl::flat_hash_set<SessionKey> named;
     bool all = false;
     while (!all && named.size() < kSessions) {
-      const auto wakeups = bell.Wait(kPatience);
+      const auto wakeups = change_notifier.Wait(kPatience);
       ASSERT_TRUE(wakeups.ok() && (wakeups->all || !wakeups->sessions.empty()))
           << "round " << round << ": " << named.size() << " of " << kSessions << " were woken";
       named.insert(wakeups->sessions.begin(), wakeups->sessions.end());

@@ -133,7 +133,7 @@ absl::Status ReferenceStore::Activate() {
 
 // Nothing unlinked outlives the process that staged it.
 absl::Status ReferenceStore::Deactivate() {
-  bell_.Silence();
+  change_notifier_.Shutdown();
   const absl::MutexLock lock(&mutex_);  // whoever holds it finishes first
   disk_->staged.clear();
   state_ = State::kClosed;
@@ -147,7 +147,7 @@ void ReferenceStore::Dispose() {
 }
 
 absl::StatusOr<Wakeups> ReferenceStore::WaitForEvents(absl::Duration at_most) {
-  return bell_.Wait(at_most);
+  return change_notifier_.Wait(at_most);
 }
 
 absl::StatusOr<StoreCheck> ReferenceStore::Check() {
@@ -313,7 +313,7 @@ void ReferenceStore::Store(const Change& change, const Applied& applied) {
   Append(session.messages, applied.messages);
   Append(session.entries, applied.entries);
   Append(session.events, applied.events);
-  if (!applied.events.empty()) bell_.Ring(change.key);
+  if (!applied.events.empty()) change_notifier_.Notify(change.key);
   if (applied.audit) session.audit.push_back(*applied.audit);
   if (applied.upload) {
     session.uploads[applied.upload->id] = std::move(disk_->staged[applied.upload->id].bytes);

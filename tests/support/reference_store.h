@@ -9,8 +9,8 @@
 #define HOLDFAST_TESTS_SUPPORT_REFERENCE_STORE_H_
 
 #include "session/apply.h"
+#include "session/change_notifier.h"
 #include "session/clock.h"
-#include "session/event_bell.h"
 #include "session/store.h"
 #include "tests/support/reference_disk.h"
 
@@ -109,7 +109,7 @@ class ReferenceStore final : public SessionStore {
 
   const std::shared_ptr<ReferenceDisk> disk_;
   const Clock& clock_;
-  EventBell bell_;
+  ChangeNotifier change_notifier_;
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kMade;
   absl::Duration opened_at_ ABSL_GUARDED_BY(mutex_);
