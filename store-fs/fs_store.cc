@@ -7,9 +7,9 @@
 #include "session/saboteur.h"
 #include "session/shutdown_latch.h"
 #include "session/status_macros.h"
-#include "store-fs/census.h"
 #include "store-fs/cut_tails.h"
 #include "store-fs/description.h"
+#include "store-fs/directory_scanner.h"
 #include "store-fs/due_sessions.h"
 #include "store-fs/environment.h"
 #include "store-fs/fail_stop.h"
@@ -138,8 +138,8 @@ class FsStore final : public SessionStore {
                                      .meter = *options_.meter});
     options_.meter->OnSessions([this] { return listing_.Counts(); });
     table_.emplace(*environment_, options_.open_sessions);
-    census_.emplace(*environment_, *table_, listing_);
-    RETURN_IF_ERROR(Explain(census_->FinishDeletes()));
+    scanner_.emplace(*environment_, *table_, listing_);
+    RETURN_IF_ERROR(Explain(scanner_->FinishDeletes()));
     return Explain(TakeRows());
   }
 
@@ -224,7 +224,7 @@ class FsStore final : public SessionStore {
 
   // Once every session was opened, no frame of an earlier run is unsynced any more.
   void TakeCensus(const std::stop_token& stop) {
-    census_->Run(stop, rows_of_ns_);
+    scanner_->Run(stop, rows_of_ns_);
     if (!root_.unsynced || ByInterval() || !listing_.complete()) return;
     const absl::MutexLock lock(&record_mutex_);
     root_.record.durability = kBySync;
@@ -233,7 +233,8 @@ class FsStore final : public SessionStore {
     if (!written.ok() && !IsLack(written)) fail_stop_.Fail(written).IgnoreError();
   }
 
-  // The rows of a run that ended in order, so that the census opens only what was changed since.
+  // The rows of a run that ended in order, so that the directory scanner opens only what was
+  // changed since.
   absl::Status TakeRows() {
     ASSIGN_OR_RETURN(const auto index, TakeIndex(*root_.files));
     if (!index || !root_.was_clean) return absl::OkStatus();
@@ -339,7 +340,7 @@ class FsStore final : public SessionStore {
     return Inside([&]() -> absl::StatusOr<StoreCheck> {
       RETURN_IF_ERROR(fail_stop_.Check());
       RETURN_IF_ERROR(Probe());
-      return StoreCheck{.reappeared = census_->Reappeared(kReappearedShown)};
+      return StoreCheck{.reappeared = scanner_->Reappeared(kReappearedShown)};
     });
   }
 
@@ -408,7 +409,7 @@ class FsStore final : public SessionStore {
     if (space_.ended()) Probe().IgnoreError();
     RETURN_IF_ERROR(JudgeUpload(uploads_->Sweep(kUploadsKept)));
     table_->CutBackIdle(kIdle);
-    census_->Compare();
+    scanner_->Compare();
     if (options_.compact_in_sweeps) {
       while (const auto key = compactions_.Take()) CompactOne(*key);
     }
@@ -478,7 +479,7 @@ class FsStore final : public SessionStore {
   std::optional<Uploads> uploads_;
   std::optional<Environment> environment_;
   std::optional<SessionTable> table_;
-  std::optional<Census> census_;
+  std::optional<DirectoryScanner> scanner_;
   std::optional<int64_t> rows_of_ns_;  // when the rows that came from the index were written
   std::jthread compaction_thread_;
   std::jthread census_thread_;

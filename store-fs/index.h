@@ -1,6 +1,6 @@
 // The file `index`: the listing's rows as they stood when the store was closed in order, so that
 // the next start lists without opening a session. A hint: without it, or without the clean mark,
-// the census builds the rows anew (docs/formats.md, "index").
+// the directory scanner builds the rows anew (docs/formats.md, "index").
 #ifndef HOLDFAST_STORE_FS_INDEX_H_
 #define HOLDFAST_STORE_FS_INDEX_H_
 

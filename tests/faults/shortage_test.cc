@@ -182,7 +182,7 @@ TEST_F(LastingShortage, LeavesTheListingIncompleteAndMarksNothing) {
   const auto sweep = [&] {
     return store_->ListDue(DueKind::kAbandoned, absl::Hours(1), std::nullopt, 10);
   };
-  ASSERT_TRUE(testing::WaitUntil([&] { return comparisons_ > 0; })) << "no census";
+  ASSERT_TRUE(testing::WaitUntil([&] { return comparisons_ > 0; })) << "no scan";
   sweep().status().IgnoreError();
   ListQuery all{.limit = 10};
   all.tenant = *TenantId::Parse("default");

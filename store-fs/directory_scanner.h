@@ -1,7 +1,7 @@
-// The census: what the disk holds against what the listing shows. Start opens no session; this runs
-// beside the service and tells the listing when it is complete.
-#ifndef HOLDFAST_STORE_FS_CENSUS_H_
-#define HOLDFAST_STORE_FS_CENSUS_H_
+// Reconciles the listing with the directories on the disk. Start opens no session; this runs
+// beside the service and marks the listing when it is complete.
+#ifndef HOLDFAST_STORE_FS_DIRECTORY_SCANNER_H_
+#define HOLDFAST_STORE_FS_DIRECTORY_SCANNER_H_
 
 #include "session/exceptions.h"
 #include "session/ids.h"
@@ -22,13 +22,13 @@
 
 namespace holdfast::fs {
 
-class Census {
+class DirectoryScanner {
  public:
-  Census(Environment& environment, SessionTable& sessions, Listing& listing)
+  DirectoryScanner(Environment& environment, SessionTable& sessions, Listing& listing)
       : environment_(environment),
         sessions_(sessions),
         listing_(listing),
-        guard_("census", environment.note) {}
+        guard_("directory scanner", environment.note) {}
 
   // Finishes removals that a crash cut. Called once, before anything is served.
   absl::Status FinishDeletes();
@@ -50,9 +50,9 @@ class Census {
   bool CompareTenant(const TenantId& tenant, const std::stop_token& stop,
                      std::optional<int64_t> rows_of_ns);
   [[nodiscard]] bool ChangedSince(const SessionKey& key, int64_t moment_ns) const;
-  bool LookAt(const SessionKey& key);
+  bool Scan(const SessionKey& key);
   // The same; a session whose files cannot be looked at without an exception is shown as damaged.
-  bool LookGuarded(const SessionKey& key);
+  bool ScanGuarded(const SessionKey& key);
 
   Environment& environment_;
   SessionTable& sessions_;
@@ -65,4 +65,4 @@ class Census {
 
 }  // namespace holdfast::fs
 
-#endif  // HOLDFAST_STORE_FS_CENSUS_H_
+#endif  // HOLDFAST_STORE_FS_DIRECTORY_SCANNER_H_

@@ -1,4 +1,4 @@
-#include "store-fs/census.h"
+#include "store-fs/directory_scanner.h"
 
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -14,7 +14,7 @@
 #include <vector>
 
 namespace holdfast::fs {
-absl::Status Census::FinishDeletes() {
+absl::Status DirectoryScanner::FinishDeletes() {
   Files& files = environment_.files;
   for (const Tombstone& tombstone : environment_.tombstones.Unfinished()) {
     const std::string directory = DirectoryOf(tombstone.key);
@@ -24,11 +24,11 @@ absl::Status Census::FinishDeletes() {
                               : absl::StatusOr<Manifest>(text.status());
     // A directory of another session that came later is kept and never read.
     if (manifest.ok() && manifest->uid == tombstone.uid) {
-      const std::string grave = std::string(kTmp) + "/" + tombstone.uid.value() + ".deleted";
-      RETURN_IF_ERROR(files.Rename(directory, grave));
+      const std::string deleted = std::string(kTmp) + "/" + tombstone.uid.value() + ".deleted";
+      RETURN_IF_ERROR(files.Rename(directory, deleted));
       RETURN_IF_ERROR(
           files.SyncDirectory(std::string(kSessions) + "/" + tombstone.key.tenant.value()));
-      RETURN_IF_ERROR(RemoveTree(files, grave));
+      RETURN_IF_ERROR(RemoveTree(files, deleted));
     }
     const absl::Status noted = environment_.tombstones.NoteRemoved(tombstone.key);
     if (absl::IsResourceExhausted(noted)) continue;  // the next start notes it
@@ -37,21 +37,21 @@ absl::Status Census::FinishDeletes() {
   return absl::OkStatus();
 }
 
-void Census::Run(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
+void DirectoryScanner::Run(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
   const absl::MutexLock lock(&mutex_);
   run_ = true;
   rows_of_ns_ = rows_of_ns;
   if (CompareAll(stop, rows_of_ns) && !stop.stop_requested()) listing_.SetComplete();
 }
 
-void Census::Compare() {
+void DirectoryScanner::Compare() {
   const absl::MutexLock lock(&mutex_);
   const bool complete = listing_.complete();
   const bool all = CompareAll(std::stop_token(), complete ? std::nullopt : rows_of_ns_);
   if (all && run_ && !complete) listing_.SetComplete();
 }
 
-bool Census::CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
+bool DirectoryScanner::CompareAll(const std::stop_token& stop, std::optional<int64_t> rows_of_ns) {
   absl::StatusOr<std::vector<std::string>> tenants = absl::UnknownError("not read");
   guard_.Run([&] { tenants = environment_.files.List(kSessions); });
   bool all = tenants.ok();
@@ -66,7 +66,7 @@ bool Census::CompareAll(const std::stop_token& stop, std::optional<int64_t> rows
   return all;
 }
 
-std::vector<SessionKey> Census::Reappeared(size_t most) {
+std::vector<SessionKey> DirectoryScanner::Reappeared(size_t most) {
   std::vector<SessionKey> found;
   const auto tenants = environment_.files.List(kSessions);
   if (!tenants.ok()) return found;
@@ -86,8 +86,8 @@ std::vector<SessionKey> Census::Reappeared(size_t most) {
   return found;
 }
 
-bool Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
-                           std::optional<int64_t> rows_of_ns) {
+bool DirectoryScanner::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
+                                     std::optional<int64_t> rows_of_ns) {
   const std::vector<std::string> known = listing_.Ids(tenant);  // sorted, as the names are
   const auto names = environment_.files.List(std::string(kSessions) + "/" + tenant.value());
   // A directory that has gone, or something else in its place, holds no session.
@@ -104,7 +104,7 @@ bool Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
       listing_.Remove(key);
       unknown = true;
     }
-    if (unknown && !LookGuarded(key)) all = false;
+    if (unknown && !ScanGuarded(key)) all = false;
   }
   for (const std::string& name : known) {
     if (std::ranges::binary_search(*names, name)) continue;
@@ -116,7 +116,7 @@ bool Census::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
 }
 
 // A hand on the disk changes one of these, also one that puts an older directory back.
-bool Census::ChangedSince(const SessionKey& key, int64_t moment_ns) const {
+bool DirectoryScanner::ChangedSince(const SessionKey& key, int64_t moment_ns) const {
   const std::string directory = DirectoryOf(key);
   const std::string paths[] = {directory, directory + "/" + kManifestFile,
                                directory + "/" + kJournalFile};
@@ -126,16 +126,16 @@ bool Census::ChangedSince(const SessionKey& key, int64_t moment_ns) const {
   });
 }
 
-bool Census::LookGuarded(const SessionKey& key) {
+bool DirectoryScanner::ScanGuarded(const SessionKey& key) {
   bool looked = true;
-  if (guard_.Run([&] { looked = LookAt(key); })) return looked;
+  if (guard_.Run([&] { looked = Scan(key); })) return looked;
   // A call that opens the session replaces the row.
   listing_.PutIfUnknown(key.tenant,
                         MarkedRow(key.session, Refusal(Reason::kDamaged, "").ToStatus()));
   return true;
 }
 
-bool Census::LookAt(const SessionKey& key) {
+bool DirectoryScanner::Scan(const SessionKey& key) {
   if (environment_.tombstones.Find(key)) return true;  // a directory that reappeared is never read
   if (environment_.identity.unsynced) {
     sessions_.Get(key)->DurableHead().IgnoreError();
