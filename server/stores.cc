@@ -5,7 +5,7 @@
 #include "session/status_macros.h"
 #include "session/store_meter.h"
 #include "store-fs/fs_store.h"
-#include "store-postgres/greeting.h"
+#include "store-postgres/connection_check.h"
 #include "store-postgres/migrations.h"
 #include "store-postgres/pg/connection.h"
 #include "store-postgres/pg/dsn.h"

@@ -1,6 +1,6 @@
 #include "session/refusal.h"
 #include "session/status_macros.h"
-#include "store-postgres/greeting.h"
+#include "store-postgres/connection_check.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -6,9 +6,9 @@
 #include "session/shutdown_latch.h"
 #include "session/status_macros.h"
 #include "store-postgres/commits.h"
+#include "store-postgres/connection_check.h"
 #include "store-postgres/database.h"
 #include "store-postgres/feed.h"
-#include "store-postgres/greeting.h"
 #include "store-postgres/head_cache.h"
 #include "store-postgres/interest.h"
 #include "store-postgres/leases.h"
@@ -93,7 +93,7 @@ class PostgresStore final : public SessionStore {
       : connect_(options.connect),
         pool_({.connect = options.connect,
                .size = options.connections,
-               .greet = [this](Connection& connection) { return GreetAgain(connection); },
+               .check = [this](Connection& connection) { return CheckAgain(connection); },
                .report = options.report},
               clock),
         random_(random),
@@ -138,11 +138,11 @@ class PostgresStore final : public SessionStore {
       return StoreUnavailable(std::string(connection.status().message()), Fate::kNoEffect);
     }
     const absl::Duration asked = database_.clock.SinceBoot();
-    ASSIGN_OR_RETURN(Greeting greeting, Greet(**connection));
-    store_clock_.Set(greeting.now, asked);
+    ASSIGN_OR_RETURN(ConnectionCheck check, CheckConnection(**connection));
+    store_clock_.Set(check.now, asked);
     opened_on_ = (*connection)->timeline();
-    identity_ = std::move(greeting.identity);
-    warnings_ = std::move(greeting.warnings);
+    identity_ = std::move(check.identity);
+    warnings_ = std::move(check.warnings);
     if (!TransportProblem(connect_.dsn).empty()) {
       warnings_.emplace_back(
           "the database is on another machine and its identity is not verified: sslmode is not "
@@ -278,11 +278,11 @@ class PostgresStore final : public SessionStore {
   }
 
   // A later connection must lead to the store that Init found.
-  absl::Status GreetAgain(Connection& connection) {
+  absl::Status CheckAgain(Connection& connection) {
     const absl::Duration asked = database_.clock.SinceBoot();
-    ASSIGN_OR_RETURN(const Greeting greeting, Greet(connection));
-    RETURN_IF_ERROR(CheckSame(identity_, greeting.identity));
-    store_clock_.Set(greeting.now, asked);
+    ASSIGN_OR_RETURN(const ConnectionCheck check, CheckConnection(connection));
+    RETURN_IF_ERROR(CheckSame(identity_, check.identity));
+    store_clock_.Set(check.now, asked);
     return OpenAfterFailover(connection);
   }
 

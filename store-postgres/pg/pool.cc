@@ -113,11 +113,11 @@ Pool::Made Pool::TryFrom(size_t host) {
   connect.first_host = host;
   Made made = {.connection = Connection::Open(connect)};
   if (!made.connection.ok()) return made;
-  absl::Status judged = options_.greet ? options_.greet(**made.connection) : absl::OkStatus();
-  if (judged.ok()) judged = Admit(**made.connection);
-  if (judged.ok()) return made;
+  absl::Status checked = options_.check ? options_.check(**made.connection) : absl::OkStatus();
+  if (checked.ok()) judged = Admit(**made.connection);
+  if (checked.ok()) return made;
   const bool broke = !(*made.connection)->usable();
-  return {.connection = std::move(judged), .refused = !broke, .broke = broke};
+  return {.connection = std::move(checked), .refused = !broke, .broke = broke};
 }
 
 absl::Status Pool::Admit(const Connection& connection) {

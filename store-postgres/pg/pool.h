@@ -41,7 +41,7 @@ struct PoolOptions {
   absl::Duration lifetime = absl::Minutes(30);  // an older one is closed when it is given back
   // Looks at every new connection before it is used; an error closes it. Called without a lock, by
   // several threads at once.
-  std::function<absl::Status(Connection&)> greet;
+  std::function<absl::Status(Connection&)> check;
   // Told why a connection could not be made, for the operator's log. Called without a lock.
   std::function<void(const std::string& why)> report;
 };

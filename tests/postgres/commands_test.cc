@@ -1,5 +1,5 @@
 // The commands of holdfastd for a store in a database, as a person types them.
-#include "store-postgres/greeting.h"
+#include "store-postgres/connection_check.h"
 #include "store-postgres/migrations.h"
 #include "tests/support/postgres.h"
 #include "tests/support/server_process.h"
@@ -89,8 +89,8 @@ TEST_F(CommandsTest, ARestoredDumpIsServedOnceItIsAdopted) {
   EXPECT_THAT(said_, HasSubstr("run: holdfastd store adopt"));
   EXPECT_EQ(Run({"store", "adopt"}, elsewhere.dsn()), 0) << said_;
   EXPECT_THAT(said_, HasSubstr(", incarnation 2\n"));
-  EXPECT_TRUE(pg::Greet(*Connect(elsewhere.dsn())).ok());
-  EXPECT_TRUE(pg::Greet(*Connect(database_.dsn())).ok()) << "the original is not touched";
+  EXPECT_TRUE(pg::CheckConnection(*Connect(elsewhere.dsn())).ok());
+  EXPECT_TRUE(pg::CheckConnection(*Connect(database_.dsn())).ok()) << "the original is not touched";
 }
 
 TEST_F(CommandsTest, WhatCannotBeReachedIsSaid) {

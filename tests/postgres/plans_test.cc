@@ -1,7 +1,7 @@
 // Each statement of the store reads the rows that it is about and no others, however large the
 // tables are: judged by the plans that PostgreSQL says it has carried out, also inside functions.
 #include "session/limits.h"
-#include "store-postgres/greeting.h"
+#include "store-postgres/connection_check.h"
 #include "store-postgres/migrations.h"
 #include "store-postgres/servers.h"
 #include "tests/postgres/plan_log.h"
@@ -260,8 +260,8 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       if (other == nullptr) other = AnotherServer();
     };
     for (const char* name :
-         {"greeting_look", "greeting_store", "migrations_prepared", "migrations_applied", "take_up",
-          "feed_now", "probe", "take_probes_away"}) {
+         {"connection_check_server", "connection_check_store", "migrations_prepared",
+          "migrations_applied", "take_up", "feed_now", "probe", "take_probes_away"}) {
       Judge(name, 8, [&] {
         if (other != nullptr) Close(std::exchange(other, nullptr));
         open();
@@ -341,7 +341,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     Judge("migration_note", 0,
           [&] { ExpectOk(pg::Migrate(*holdfast::testing::Connect(empty.dsn()))); });
     CloseStore();
-    Judge("greeting_adopt", 0,
+    Judge("connection_adopt", 0,
           [&] { ExpectOk(pg::Adopt(*holdfast::testing::Connect(database().dsn()))); });
   }
 

@@ -125,10 +125,10 @@ TEST(PgPool, ReportsWhyNoneCouldBeMadeAndTellsTheCallerLess) {
   EXPECT_EQ(pool.stats().open, 0U);
 }
 
-TEST(PgPool, AGreetingThatFailsClosesTheConnection) {
+TEST(PgPool, ClosesConnectionWhoseCheckFails) {
   FakeClock clock;
   PoolOptions options = Options(1);
-  options.greet = [](pg::Connection&) { return absl::FailedPreconditionError("not this one"); };
+  options.check = [](pg::Connection&) { return absl::FailedPreconditionError("not this one"); };
   Pool pool(options, clock);
   EXPECT_FALSE(pool.Take(kSoon).ok());
   EXPECT_EQ(pool.stats().open, 0U);
@@ -138,7 +138,7 @@ TEST(PgPool, ANewerTimelineRetiresOlderConnections) {
   FakeClock clock;
   PoolOptions options = Options(2);
   uint32_t timeline = 1;
-  options.greet = [&](pg::Connection& connection) {
+  options.check = [&](pg::Connection& connection) {
     connection.set_timeline(timeline);
     return absl::OkStatus();
   };

@@ -1,6 +1,6 @@
 // A real pgbouncer between the server and PostgreSQL.
 #include "session/refusal.h"
-#include "store-postgres/greeting.h"
+#include "store-postgres/connection_check.h"
 #include "tests/support/postgres.h"
 #include "tests/support/wait.h"
 
@@ -95,10 +95,10 @@ TEST(Pooler, OneThatRefusesOurSettingsIsNamed) {
 }
 
 // Lent for as long as a connection lasts, connections are ours alone; but the settings are lost.
-TEST(Pooler, OneThatDropsOurSettingsIsRefusedByTheGreeting) {
+TEST(Pooler, RefusesPoolerThatDropsSettings) {
   const Pgbouncer pooler(absl::StrCat("pool_mode=session\n", kTakesOptions));
   EXPECT_EQ(CheckForPooler(pooler.Options()), absl::OkStatus());
-  EXPECT_THAT(Words(pg::Greet(*Connect(pooler.Options().dsn)).status()),
+  EXPECT_THAT(Words(pg::CheckConnection(*Connect(pooler.Options().dsn)).status()),
               HasSubstr("a pooler in between drops them"));
 }
 

@@ -16,7 +16,7 @@ namespace {
 // What a store asks beside its calls, when it likes; for that it makes connections, too, which it
 // looks at.
 bool IsBackground(std::string_view name) {
-  if (name.starts_with("greeting") || name.starts_with("migrations")) return true;
+  if (name.starts_with("connection_") || name.starts_with("migrations")) return true;
   constexpr std::array<std::string_view, 4> kBackground = {"feed", "notify", "serve",
                                                            "still_there"};
   return std::ranges::find(kBackground, name) != kBackground.end();

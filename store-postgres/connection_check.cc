@@ -1,4 +1,4 @@
-#include "store-postgres/greeting.h"
+#include "store-postgres/connection_check.h"
 
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -23,7 +23,7 @@ constexpr int32_t kOldestServer = 150000;
 // freed once: from then on twice the size of that piece may stay. It is made of 4 KiB at a time: of
 // single spaces it takes the backend some 25 ms.
 constexpr Statement kLook = {
-    "greeting_look",
+    "connection_check_server",
     "SELECT current_setting('server_version_num')::integer, pg_is_in_recovery(), "
     "CASE WHEN pg_is_in_recovery() THEN 0 ELSE "
     "('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END, "
@@ -44,17 +44,17 @@ enum LookColumn : size_t {
   kFullPageWrites,
 };
 constexpr Statement kStore = {
-    "greeting_store",
+    "connection_check_store",
     "SELECT store_id, incarnation, system_identifier, holdfast.clock() FROM holdfast.store"};
 // Events note the transaction that wrote them, and whoever polls for new ones looks behind a
 // number. Those of another cluster may be ahead of this one's; they are put behind everything.
 constexpr Statement kAdopt = {
-    "greeting_adopt",
+    "connection_adopt",
     "WITH passed AS (UPDATE holdfast.feed SET xid = '3' WHERE xid >= pg_current_xact_id()) "
     "UPDATE holdfast.store SET incarnation = incarnation + 1, system_identifier = $1"};
 
 struct Look {
-  Greeting greeting;
+  ConnectionCheck check;
   int64_t made_in = 0;  // the cluster that the store knows
   int64_t found_in = 0;
 };
@@ -126,21 +126,22 @@ absl::StatusOr<Look> LookAt(Connection& connection, std::span<const Migration> k
   const Identity identity{.store = *store,
                           .incarnation = Incarnation(static_cast<uint64_t>(rows.Int(0, 1)))};
   return Look{
-      .greeting = {.identity = identity, .now = rows.Time(0, 3), .warnings = WarningsOf(server)},
+      .check = {.identity = identity, .now = rows.Time(0, 3), .warnings = WarningsOf(server)},
       .made_in = rows.Int(0, 2),
       .found_in = server.Int(0, kCluster)};
 }
 
 }  // namespace
 
-absl::StatusOr<Greeting> Greet(Connection& connection, std::span<const Migration> known) {
+absl::StatusOr<ConnectionCheck> CheckConnection(Connection& connection,
+                                                std::span<const Migration> known) {
   ASSIGN_OR_RETURN(Look look, LookAt(connection, known));
   if (look.made_in != look.found_in) {
     return Refused(connection,
                    "it was copied or restored from a backup of another cluster; if this copy alone "
                    "will be used from now on, run: holdfastd store adopt");
   }
-  return std::move(look.greeting);
+  return std::move(look.check);
 }
 
 absl::Status CheckSame(const Identity& first, const Identity& later) {
@@ -158,7 +159,7 @@ absl::Status CheckSame(const Identity& first, const Identity& later) {
 absl::StatusOr<Identity> Adopt(Connection& connection, std::span<const Migration> known) {
   ASSIGN_OR_RETURN(Look look, LookAt(connection, known));
   RETURN_IF_ERROR(Ask(connection, kAdopt, Params().Int(look.found_in)).status());
-  Identity adopted = std::move(look.greeting.identity);
+  Identity adopted = std::move(look.check.identity);
   adopted.incarnation = adopted.incarnation.Next();
   return adopted;
 }

@@ -1,4 +1,4 @@
-#include "store-postgres/greeting.h"
+#include "store-postgres/connection_check.h"
 
 #include "session/clock.h"
 #include "session/refusal.h"
@@ -14,15 +14,15 @@ namespace holdfast::testing {
 namespace {
 
 using pg::Adopt;
+using pg::CheckConnection;
 using pg::CheckSame;
-using pg::Greet;
 using pg::Identity;
 using pg::Migration;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// As much of a store's schema as a greeting looks at.
+// As much of a store's schema as a connection check looks at.
 constexpr std::array<Migration, 1> kSteps = {{{1, "store", R"(
 CREATE TABLE holdfast.store (store_id text, incarnation bigint, system_identifier bigint);
 INSERT INTO holdfast.store
@@ -43,84 +43,86 @@ std::unique_ptr<pg::Connection> Migrated(const std::string& dsn) {
   return connection;
 }
 
-TEST(Greeting, TellsWhoseStoreItIsAndNotesTheTimeline) {
+TEST(ConnectionCheck, ReturnsIdentityAndNotesTimeline) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = Migrated(database.dsn());
-  const auto greeting = Greet(*connection, kSteps);
-  ASSERT_TRUE(greeting.ok()) << greeting.status();
-  EXPECT_EQ(greeting->identity.incarnation, Incarnation(1));
-  EXPECT_EQ(greeting->identity.store.value().size(), 36U);
+  const auto check = CheckConnection(*connection, kSteps);
+  ASSERT_TRUE(check.ok()) << check.status();
+  EXPECT_EQ(check->identity.incarnation, Incarnation(1));
+  EXPECT_EQ(check->identity.store.value().size(), 36U);
   EXPECT_EQ(connection->timeline(), 1U);
-  EXPECT_EQ(Greet(*Connect(database.dsn()), kSteps)->identity, greeting->identity);
+  EXPECT_EQ(CheckConnection(*Connect(database.dsn()), kSteps)->identity, check->identity);
 }
 
-TEST(Greeting, ADatabaseWithoutTheSchemaIsRefused) {
+TEST(ConnectionCheck, RefusesDatabaseWithoutSchema) {
   const TestDatabase database(Contents::kNothing);
-  EXPECT_THAT(Words(Greet(*Connect(database.dsn()), kSteps).status()),
+  EXPECT_THAT(Words(CheckConnection(*Connect(database.dsn()), kSteps).status()),
               HasSubstr("run holdfastd migrate"));
 }
 
-TEST(Greeting, ARoleThatIsAnsweredBeforeAFlushIsRefused) {
+TEST(ConnectionCheck, RefusesRoleWithAsynchronousCommit) {
   const TestDatabase database(Contents::kNothing);
   Migrated(database.dsn());
   const std::string with = database.dsn() + " options='-c synchronous_commit=";
-  EXPECT_THAT(Words(Greet(*Connect(with + "off'"), kSteps).status()),
+  EXPECT_THAT(Words(CheckConnection(*Connect(with + "off'"), kSteps).status()),
               HasSubstr("synchronous_commit is off"));
-  EXPECT_TRUE(Greet(*Connect(with + "local'"), kSteps).ok());
+  EXPECT_TRUE(CheckConnection(*Connect(with + "local'"), kSteps).ok());
 }
 
-TEST(Greeting, SaysWhatMayBeLost) {
+TEST(ConnectionCheck, WarnsOfSettingsThatMayLoseWrites) {
   OwnPostgres safe({"fsync=on", "synchronous_standby_names=*"});
   safe.Start();
   Migrated(safe.dsn() + " options='-c synchronous_commit=local'");
-  EXPECT_THAT(Greet(*Connect(safe.dsn()), kSteps)->warnings, IsEmpty());
+  EXPECT_THAT(CheckConnection(*Connect(safe.dsn()), kSteps)->warnings, IsEmpty());
   const std::string local = safe.dsn() + " options='-c synchronous_commit=local'";
-  EXPECT_THAT(Greet(*Connect(local), kSteps)->warnings,
+  EXPECT_THAT(CheckConnection(*Connect(local), kSteps)->warnings,
               ElementsAre(HasSubstr("synchronous_commit is local")));
   OwnPostgres unsafe({"fsync=off"});
   unsafe.Start();
   Migrated(unsafe.dsn());
-  EXPECT_THAT(Greet(*Connect(unsafe.dsn()), kSteps)->warnings,
+  EXPECT_THAT(CheckConnection(*Connect(unsafe.dsn()), kSteps)->warnings,
               ElementsAre(HasSubstr("fsync"), HasSubstr("synchronous_standby_names is empty")));
 }
 
-TEST(Greeting, AnOrdinaryRoleMayLookAtAllOfIt) {
+TEST(ConnectionCheck, NeedsNoSpecialRights) {
   const TestDatabase database(Contents::kNothing);
   const auto owner = Migrated(database.dsn());
   const std::string role = database.name();
   ASSERT_EQ(owner->Script("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA holdfast TO " +
                           role + "; GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO " + role),
             absl::OkStatus());
-  const absl::Status greeted = Greet(*Connect(database.dsn() + " user=" + role), kSteps).status();
-  EXPECT_EQ(greeted, absl::OkStatus());
+  const absl::Status status =
+      CheckConnection(*Connect(database.dsn() + " user=" + role), kSteps).status();
+  EXPECT_EQ(status, absl::OkStatus());
   EXPECT_EQ(owner->Script("DROP OWNED BY " + role + "; DROP ROLE " + role), absl::OkStatus());
 }
 
-TEST(Greeting, ACopyInAnotherClusterIsRefusedUntilItIsAdopted) {
+TEST(ConnectionCheck, RefusesCopyInAnotherClusterUntilAdopted) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = Migrated(database.dsn());
-  const Identity before = Greet(*connection, kSteps)->identity;
+  const Identity before = CheckConnection(*connection, kSteps)->identity;
   ASSERT_EQ(
       connection->Script("UPDATE holdfast.store SET system_identifier = system_identifier + 1"),
       absl::OkStatus());
-  EXPECT_THAT(Words(Greet(*connection, kSteps).status()), HasSubstr("run: holdfastd store adopt"));
+  EXPECT_THAT(Words(CheckConnection(*connection, kSteps).status()),
+              HasSubstr("run: holdfastd store adopt"));
   const auto adopted = Adopt(*connection, kSteps);
   ASSERT_TRUE(adopted.ok()) << adopted.status();
   EXPECT_EQ(adopted->store, before.store);
   EXPECT_EQ(adopted->incarnation, Incarnation(2));
-  EXPECT_EQ(Greet(*connection, kSteps)->identity, *adopted);
+  EXPECT_EQ(CheckConnection(*connection, kSteps)->identity, *adopted);
   // An event of a transaction that this cluster has not reached would be new for ever.
   constexpr pg::Statement kAhead = {
       "ahead", "SELECT count(*) FROM holdfast.feed WHERE xid >= pg_current_xact_id()"};
   EXPECT_EQ(std::get<pg::Rows>(connection->Run(kAhead, pg::Params())).Int(0, 0), 0);
 }
 
-TEST(Greeting, AnotherStoreOrIncarnationThanAtTheStartIsRefused) {
+TEST(ConnectionCheck, RefusesOtherStoreOrIncarnation) {
   const TestDatabase one(Contents::kNothing);
   const TestDatabase two(Contents::kNothing);
   const auto connection = Migrated(one.dsn());
-  const Identity first = Greet(*connection, kSteps)->identity;
-  const Identity other = Greet(*Migrated(two.dsn()), kSteps)->identity;
+  const Identity first = CheckConnection(*connection, kSteps)->identity;
+  const Identity other = CheckConnection(*Migrated(two.dsn()), kSteps)->identity;
   EXPECT_EQ(CheckSame(first, first), absl::OkStatus());
   EXPECT_THAT(Words(CheckSame(first, other)), HasSubstr("another store"));
   EXPECT_THAT(Words(CheckSame(first, *Adopt(*connection, kSteps))), HasSubstr("restarted"));
@@ -141,25 +143,27 @@ class StandbyTest : public ::testing::Test {
 };
 
 TEST_F(StandbyTest, IsRefusedAndFoundAmongSeveralHosts) {
-  EXPECT_THAT(Words(Greet(*Connect(standby_.dsn()), kSteps).status()), HasSubstr("standby"));
+  EXPECT_THAT(Words(CheckConnection(*Connect(standby_.dsn()), kSteps).status()),
+              HasSubstr("standby"));
   const std::string both = "host=" + standby_.directory() + "," + primary_.directory() +
                            " user=holdfast dbname=postgres";
   const auto connection = Connect(both);
   EXPECT_THAT(connection->Peer(), HasSubstr(primary_.directory()));
-  EXPECT_EQ(Greet(*connection, kSteps).status(), absl::OkStatus());
+  EXPECT_EQ(CheckConnection(*connection, kSteps).status(), absl::OkStatus());
 }
 
 TEST_F(StandbyTest, APoolThatSawThePromotedOneLeavesTheOldPrimary) {
   pg::Pool pool(
       {.connect = {.dsn = primary_.dsn()},
-       .greet = [](pg::Connection& connection) { return Greet(connection, kSteps).status(); }},
+       .check =
+           [](pg::Connection& connection) { return CheckConnection(connection, kSteps).status(); }},
       SystemClock());
-  const Identity before = Greet(*Connect(primary_.dsn()), kSteps)->identity;
+  const Identity before = CheckConnection(*Connect(primary_.dsn()), kSteps)->identity;
   ASSERT_TRUE(pool.Take(absl::Minutes(1)).ok());
   EXPECT_EQ(pool.newest_timeline(), 1U);
   ASSERT_EQ(Connect(standby_.dsn())->Script("SELECT pg_promote(true, 60)"), absl::OkStatus());
   const auto promoted = Connect(standby_.dsn());
-  EXPECT_EQ(Greet(*promoted, kSteps)->identity, before);
+  EXPECT_EQ(CheckConnection(*promoted, kSteps)->identity, before);
   EXPECT_EQ(promoted->timeline(), 2U);
   // As an answer of another connection would say.
   pool.SawTimeline(promoted->timeline());
@@ -174,7 +178,8 @@ TEST_F(StandbyTest, APoolFindsThePromotedOneBehindAnOldPrimary) {
   pg::Pool pool(
       {.connect = {.dsn = both},
        .size = 2,
-       .greet = [](pg::Connection& connection) { return Greet(connection, kSteps).status(); }},
+       .check =
+           [](pg::Connection& connection) { return CheckConnection(connection, kSteps).status(); }},
       SystemClock());
   EXPECT_THAT((*pool.Take(absl::Minutes(1)))->Peer(), HasSubstr(primary_.directory()));
   primary_.Kill();

@@ -1,6 +1,6 @@
 // What a server looks at on every new connection before it trusts it with sessions.
-#ifndef HOLDFAST_STORE_POSTGRES_GREETING_H_
-#define HOLDFAST_STORE_POSTGRES_GREETING_H_
+#ifndef HOLDFAST_STORE_POSTGRES_CONNECTION_CHECK_H_
+#define HOLDFAST_STORE_POSTGRES_CONNECTION_CHECK_H_
 
 #include "session/ids.h"
 #include "store-postgres/migrations.h"
@@ -23,8 +23,8 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
-// What a greeting found.
-struct Greeting {
+// What a check of a connection found.
+struct ConnectionCheck {
   Identity identity;
   absl::Time now;                     // by the database's clock
   std::vector<std::string> warnings;  // for the operator: what its settings may lose
@@ -36,8 +36,8 @@ struct Greeting {
 // - answers this role before its log is flushed (synchronous_commit = off)
 // - has a schema that this program may not serve (CheckSchema)
 // - is another cluster than the one that the store was made in or adopted by: a copy
-absl::StatusOr<Greeting> Greet(Connection& connection,
-                               std::span<const Migration> known = Migrations());
+absl::StatusOr<ConnectionCheck> CheckConnection(Connection& connection,
+                                                std::span<const Migration> known = Migrations());
 
 // OK when a later connection leads to the same store as the first: STORE_UNAVAILABLE, in words for
 // the operator, for another store, and for one that was adopted since.
@@ -46,7 +46,7 @@ absl::Status CheckSame(const Identity& first, const Identity& later);
 // Takes over a store that was copied or restored, on this cluster and nowhere else: raises its
 // incarnation, so that tokens and cursors of before are told apart. Nothing tells a database that
 // was restored into its own cluster, so the incarnation is raised in any case; no server may serve
-// it meanwhile. STORE_UNAVAILABLE for what Greet refuses apart from the cluster.
+// it meanwhile. STORE_UNAVAILABLE for what CheckConnection refuses apart from the cluster.
 absl::StatusOr<Identity> Adopt(Connection& connection,
                                std::span<const Migration> known = Migrations());
 
@@ -57,4 +57,4 @@ absl::Status CheckForPooler(const ConnectOptions& options);
 
 }  // namespace holdfast::pg
 
-#endif  // HOLDFAST_STORE_POSTGRES_GREETING_H_
+#endif  // HOLDFAST_STORE_POSTGRES_CONNECTION_CHECK_H_
