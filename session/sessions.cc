@@ -21,15 +21,15 @@ constexpr uint32_t kLatestRows = 64;
 // After which a listing that was not complete is worth another look.
 constexpr absl::Duration kListingRetry = absl::Seconds(1);
 
-Done DoneFrom(const SessionKey& key, CommitResult result, bool repeated) {
+MutationResult ResultFrom(const SessionKey& key, CommitResult committed, bool repeated) {
   return {.session = key.session,
-          .receipt = std::move(result.receipt),
-          .head = std::move(result.head),
+          .receipt = std::move(committed.receipt),
+          .head = std::move(committed.head),
           .repeated = repeated};
 }
 
 // The answer to a call that wrote nothing because the session already was as it asked.
-Done DoneAsIs(const SessionKey& key, const Head& head) {
+MutationResult UnchangedResult(const SessionKey& key, const Head& head) {
   Receipt receipt;
   receipt.revision = head.revision;
   receipt.before = head.revision;
@@ -40,13 +40,13 @@ Done DoneAsIs(const SessionKey& key, const Head& head) {
 }
 
 // The same request in another guise is refused; the same one is answered with its stored receipt.
-absl::StatusOr<Done> Repeat(const SessionKey& key, const Loaded& loaded,
-                            const RequestStamp& stamp) {
+absl::StatusOr<MutationResult> Repeat(const SessionKey& key, const Loaded& loaded,
+                                      const RequestStamp& stamp) {
   if (!SameRequest(loaded.request->stamp, stamp)) return RequestIdReused(stamp, *loaded.request);
-  return Done{.session = key.session,
-              .receipt = loaded.request->receipt,
-              .head = loaded.head,
-              .repeated = true};
+  return MutationResult{.session = key.session,
+                        .receipt = loaded.request->receipt,
+                        .head = loaded.head,
+                        .repeated = true};
 }
 
 // Ids made by the server meet their own session again.
@@ -65,28 +65,30 @@ Sessions::Sessions(SessionStore& store, Random& random, const SecretScanner& sec
       cancellation_(store, DueKind::kCancelled) {}
 
 template <typename Command>
-absl::StatusOr<Done> Sessions::ExecuteAsked(const Caller& caller, const Command& command) {
+absl::StatusOr<MutationResult> Sessions::ExecuteAsked(const Caller& caller,
+                                                      const Command& command) {
   const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
   const SessionKey key{caller.tenant, command.session};
-  ASSIGN_OR_RETURN(Done done, Execute(key, asked, [&](const Head& head) {
+  ASSIGN_OR_RETURN(MutationResult result, Execute(key, asked, [&](const Head& head) {
                      return Decide(head, caller, command);
                    }));
-  CloseIfCancelled(key, done);
-  return done;
+  CloseIfCancelled(key, result);
+  return result;
 }
 
-void Sessions::CloseIfCancelled(const SessionKey& key, Done& done) {
-  if (done.head.turn || EndingMark(done.head) == nullptr) return;
-  absl::StatusOr<Done> closed =
+void Sessions::CloseIfCancelled(const SessionKey& key, MutationResult& result) {
+  if (result.head.turn || EndingMark(result.head) == nullptr) return;
+  absl::StatusOr<MutationResult> closed =
       ExecuteOnLoaded(key, std::nullopt, [&](const Head& head) -> absl::StatusOr<Decision> {
         if (head.turn) return Decision();
         return DecideCancelled(head, key);
       });
-  if (closed.ok()) done.head = std::move(closed->head);
+  if (closed.ok()) result.head = std::move(closed->head);
 }
 
-absl::StatusOr<Done> Sessions::Execute(const SessionKey& key, const std::optional<Asked>& asked,
-                                       const Decider& decide) {
+absl::StatusOr<MutationResult> Sessions::Execute(const SessionKey& key,
+                                                 const std::optional<Asked>& asked,
+                                                 const Decider& decide) {
   // A remembered head may let the command through, for the store's guards decide. It may neither
   // refuse nor say that there is nothing to do.
   if (const std::shared_ptr<const Head> cached = store_.CachedHead(key)) {
@@ -99,54 +101,57 @@ absl::StatusOr<Done> Sessions::Execute(const SessionKey& key, const std::optiona
   return ExecuteOnLoaded(key, asked, decide);
 }
 
-absl::StatusOr<Done> Sessions::ExecuteOnLoaded(const SessionKey& key,
-                                               const std::optional<Asked>& asked,
-                                               const Decider& decide) {
+absl::StatusOr<MutationResult> Sessions::ExecuteOnLoaded(const SessionKey& key,
+                                                         const std::optional<Asked>& asked,
+                                                         const Decider& decide) {
   const auto id = asked ? std::optional(asked->id) : std::nullopt;
   ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision(key, id));
   if (loaded.request) return Repeat(key, loaded, asked->stamp());
   ASSIGN_OR_RETURN(Decision decision, decide(loaded.head));
-  if (!decision.change) return DoneAsIs(key, loaded.head);
+  if (!decision.change) return UnchangedResult(key, loaded.head);
   return CommitUntilSettled(key, *std::move(decision.change), decide);
 }
 
-std::optional<absl::StatusOr<Done>> Sessions::Answer(const SessionKey& key, const Change& change,
-                                                     absl::StatusOr<CommitResult>& result) {
-  if (!result.ok()) return result.status();
-  switch (result->kind) {
+std::optional<absl::StatusOr<MutationResult>> Sessions::Answer(
+    const SessionKey& key, const Change& change, absl::StatusOr<CommitResult>& committed) {
+  if (!committed.ok()) return committed.status();
+  switch (committed->kind) {
     case CommitResult::Kind::kApplied:
       if (change.end_turn && on_turn_end_) on_turn_end_(key);
-      return DoneFrom(key, *std::move(result), false);
+      return ResultFrom(key, *std::move(committed), false);
     case CommitResult::Kind::kRepeated:
-      return DoneFrom(key, *std::move(result), true);
+      return ResultFrom(key, *std::move(committed), true);
     case CommitResult::Kind::kRefused:
-      return result->refusal;
+      return committed->refusal;
     case CommitResult::Kind::kMoved:
       break;
   }
   return std::nullopt;
 }
 
-absl::StatusOr<Done> Sessions::CommitUntilSettled(const SessionKey& key, Change change,
-                                                  const Decider& decide) {
+absl::StatusOr<MutationResult> Sessions::CommitUntilSettled(const SessionKey& key, Change change,
+                                                            const Decider& decide) {
   for (int attempt = 0; attempt < kRaceRetries; ++attempt) {
-    absl::StatusOr<CommitResult> result = store_.Commit(change);
-    if (auto answer = Answer(key, change, result)) return *std::move(answer);
-    ASSIGN_OR_RETURN(Decision decision, decide(result->head));
-    if (!decision.change) return DoneAsIs(key, result->head);
+    absl::StatusOr<CommitResult> committed = store_.Commit(change);
+    if (auto answer = Answer(key, change, committed)) return *std::move(answer);
+    ASSIGN_OR_RETURN(Decision decision, decide(committed->head));
+    if (!decision.change) return UnchangedResult(key, committed->head);
     change = *std::move(decision.change);
   }
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
-absl::StatusOr<Done> Sessions::Create(const Caller& caller, const CreateCommand& command) {
+absl::StatusOr<MutationResult> Sessions::Create(const Caller& caller,
+                                                const CreateCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionId session = command.session.value_or(DerivedId(caller.tenant, command.request));
   return CreateAs(caller, command, session, StampOf(command));
 }
 
-absl::StatusOr<Done> Sessions::CreateAs(const Caller& caller, const CreateCommand& command,
-                                        const SessionId& session, const RequestStamp& stamp) {
+absl::StatusOr<MutationResult> Sessions::CreateAs(const Caller& caller,
+                                                  const CreateCommand& command,
+                                                  const SessionId& session,
+                                                  const RequestStamp& stamp) {
   const SessionKey key{caller.tenant, session};
   const Fresh fresh{.uid = *SessionUid::Parse(UuidText(random_.Bytes(16), 4)),
                     .secret = random_.Bytes(kSecretBytes)};
@@ -192,27 +197,30 @@ absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller
       .RetryAfter(kListingRetry);
 }
 
-absl::StatusOr<Done> Sessions::Update(const Caller& caller, const UpdateCommand& command) {
+absl::StatusOr<MutationResult> Sessions::Update(const Caller& caller,
+                                                const UpdateCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 
-absl::StatusOr<Begun> Sessions::BeginTurn(const Caller& caller, const BeginTurnCommand& command) {
+absl::StatusOr<BeginTurnResult> Sessions::BeginTurn(const Caller& caller,
+                                                    const BeginTurnCommand& command) {
   RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
-  ASSIGN_OR_RETURN(Done done, ExecuteAsked(caller, command));
-  return HandOut(key, std::move(done));
+  ASSIGN_OR_RETURN(MutationResult result, ExecuteAsked(caller, command));
+  return HandOut(key, std::move(result));
 }
 
-absl::StatusOr<Begun> Sessions::HandOut(const SessionKey& key, Done done) {
-  Begun begun{.done = std::move(done), .sm_slot = std::nullopt, .inline_omitted = false};
-  const Done& did = begun.done;
-  if (!did.receipt.sm_slot_handed_out || !did.head.sm) return begun;
-  begun.inline_omitted = did.repeated;
-  if (did.repeated) return begun;
+absl::StatusOr<BeginTurnResult> Sessions::HandOut(const SessionKey& key, MutationResult result) {
+  BeginTurnResult begun{
+      .result = std::move(result), .sm_slot = std::nullopt, .inline_omitted = false};
+  const MutationResult& mutation = begun.result;
+  if (!mutation.receipt.sm_slot_handed_out || !mutation.head.sm) return begun;
+  begun.inline_omitted = mutation.repeated;
+  if (mutation.repeated) return begun;
   // The turn has begun whatever becomes of this read: core work never depends on a slot.
-  absl::StatusOr<SlotPage> page = store_.ReadSlots(key, {.revision = did.receipt.revision,
-                                                         .owners = {did.head.sm->ext_id},
+  absl::StatusOr<SlotPage> page = store_.ReadSlots(key, {.revision = mutation.receipt.revision,
+                                                         .owners = {mutation.head.sm->ext_id},
                                                          .most_bytes = kInlineBytes});
   if (!page.ok()) {
     begun.inline_omitted = true;
@@ -225,29 +233,31 @@ absl::StatusOr<Begun> Sessions::HandOut(const SessionKey& key, Done done) {
   return begun;
 }
 
-absl::StatusOr<Done> Sessions::AppendJournal(const Caller& caller,
-                                             const AppendJournalCommand& command) {
+absl::StatusOr<MutationResult> Sessions::AppendJournal(const Caller& caller,
+                                                       const AppendJournalCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return Execute({caller.tenant, command.session}, std::nullopt,
                  [&](const Head& head) { return Decide(head, caller, command); });
 }
 
-absl::StatusOr<Done> Sessions::CommitTurn(const Caller& caller, const CommitTurnCommand& command) {
+absl::StatusOr<MutationResult> Sessions::CommitTurn(const Caller& caller,
+                                                    const CommitTurnCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
-  absl::StatusOr<Done> done = ExecuteAsked(caller, command);
-  RETURN_IF_ERROR(failures_.Judge(key, command.turn, done.status()));
-  return done;
+  absl::StatusOr<MutationResult> result = ExecuteAsked(caller, command);
+  RETURN_IF_ERROR(failures_.Judge(key, command.turn, result.status()));
+  return result;
 }
 
-absl::StatusOr<Done> Sessions::Write(const Caller& caller, const WriteCommand& command) {
+absl::StatusOr<MutationResult> Sessions::Write(const Caller& caller, const WriteCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 
 template <typename Command>
-absl::StatusOr<std::optional<Done>> Sessions::ForeseeAs(Method method, const Caller& caller,
-                                                        const Command& command) {
+absl::StatusOr<std::optional<MutationResult>> Sessions::ForeseeAs(Method method,
+                                                                  const Caller& caller,
+                                                                  const Command& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   ASSIGN_OR_RETURN(const Loaded loaded, store_.LoadForDecision(key, command.request));
@@ -255,30 +265,30 @@ absl::StatusOr<std::optional<Done>> Sessions::ForeseeAs(Method method, const Cal
     // The id alone decides: what the request means is not known before it is all there.
     RequestStamp stamp = loaded.request->stamp;
     stamp.method = method;
-    ASSIGN_OR_RETURN(Done done, Repeat(key, loaded, stamp));
-    return done;
+    ASSIGN_OR_RETURN(MutationResult result, Repeat(key, loaded, stamp));
+    return result;
   }
   if (auto refusal = CheckGuard(loaded.head, GuardOf(command), {})) return refusal->ToStatus();
   return std::nullopt;
 }
 
-absl::StatusOr<std::optional<Done>> Sessions::Foresee(const Caller& caller,
-                                                      const CommitTurnCommand& command) {
+absl::StatusOr<std::optional<MutationResult>> Sessions::Foresee(const Caller& caller,
+                                                                const CommitTurnCommand& command) {
   return ForeseeAs(Method::kCommitTurn, caller, command);
 }
 
-absl::StatusOr<std::optional<Done>> Sessions::Foresee(const Caller& caller,
-                                                      const WriteCommand& command) {
+absl::StatusOr<std::optional<MutationResult>> Sessions::Foresee(const Caller& caller,
+                                                                const WriteCommand& command) {
   return ForeseeAs(Method::kWrite, caller, command);
 }
 
-absl::StatusOr<Done> Sessions::AbandonTurn(const Caller& caller,
-                                           const AbandonTurnCommand& command) {
+absl::StatusOr<MutationResult> Sessions::AbandonTurn(const Caller& caller,
+                                                     const AbandonTurnCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 
-absl::StatusOr<Done> Sessions::Close(const Caller& caller, const CloseCommand& command) {
+absl::StatusOr<MutationResult> Sessions::Close(const Caller& caller, const CloseCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
@@ -294,22 +304,25 @@ absl::StatusOr<Draining> Sessions::Drain(const Caller& caller, const CloseComman
   return draining;
 }
 
-absl::StatusOr<Done> Sessions::Delete(const Caller& caller, const DeleteCommand& command) {
+absl::StatusOr<MutationResult> Sessions::Delete(const Caller& caller,
+                                                const DeleteCommand& command) {
   RETURN_IF_ERROR(CheckSecrets(secrets_, command));
-  absl::StatusOr<Done> done = ExecuteAsked(caller, command);
+  absl::StatusOr<MutationResult> result = ExecuteAsked(caller, command);
   // Deleting a deleted session answers OK again.
-  if (Is(done.status(), Reason::kTombstoned)) {
-    return Done{.session = command.session, .receipt = {}, .head = {}, .repeated = true};
+  if (Is(result.status(), Reason::kTombstoned)) {
+    return MutationResult{.session = command.session, .receipt = {}, .head = {}, .repeated = true};
   }
-  return done;
+  return result;
 }
 
-absl::StatusOr<Done> Sessions::Cancel(const Caller& caller, const CancelCommand& command) {
+absl::StatusOr<MutationResult> Sessions::Cancel(const Caller& caller,
+                                                const CancelCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   return ExecuteAsked(caller, command);
 }
 
-absl::StatusOr<Done> Sessions::Release(const Caller& caller, const ReleaseCommand& command) {
+absl::StatusOr<MutationResult> Sessions::Release(const Caller& caller,
+                                                 const ReleaseCommand& command) {
   RETURN_IF_ERROR(CheckSecrets(secrets_, command));
   return ExecuteAsked(caller, command);
 }

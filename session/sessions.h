@@ -1,7 +1,7 @@
 // The use cases. Each one loads a head, decides by a pure function and hands a change to the store.
 //
 //   Sessions sessions(store, SystemRandom());
-//   ASSIGN_OR_RETURN(Done done, sessions.CommitTurn(caller, command));
+//   ASSIGN_OR_RETURN(MutationResult result, sessions.CommitTurn(caller, command));
 //
 // Any thread may call; calls block as the store does. Every error is a Refusal of the closed list,
 // and a refused call has changed nothing unless the refusal says that the outcome is unknown.
@@ -32,7 +32,7 @@
 namespace holdfast {
 
 // What a mutation did. `head` is the session after it, or, for a repeated request, as it is now.
-struct Done {
+struct MutationResult {
   SessionId session;
   Receipt receipt;
   Head head;
@@ -63,8 +63,8 @@ struct RecoveryReport {
   std::vector<std::string> damaged_slots;
 };
 
-struct Resumed {
-  Done done;
+struct ResumeResult {
+  MutationResult result;
   std::string token;
   RecoveryReport report;
   std::vector<Message> messages;
@@ -72,8 +72,8 @@ struct Resumed {
   bool inline_omitted = false;
 };
 
-struct Begun {
-  Done done;
+struct BeginTurnResult {
+  MutationResult result;
   std::optional<Slot> sm_slot;
   bool inline_omitted = false;
 };
@@ -117,26 +117,29 @@ class Sessions {
   // All that is given must outlive this. What `secrets` finds in a command is refused.
   Sessions(SessionStore& store, Random& random, const SecretScanner& secrets = NoSecrets());
 
-  absl::StatusOr<Done> Create(const Caller& caller, const CreateCommand& command);
+  absl::StatusOr<MutationResult> Create(const Caller& caller, const CreateCommand& command);
   absl::StatusOr<Head> Get(const Caller& caller, const SessionId& session);
   // The newest session of a project root; NO_SNAPSHOT when there is none. STORE_UNAVAILABLE with
   // RetryInfo while the store is still finding out what it holds.
   absl::StatusOr<std::pair<SessionId, Head>> Latest(const Caller& caller,
                                                     const std::string& project_root);
-  absl::StatusOr<Done> Update(const Caller& caller, const UpdateCommand& command);
-  absl::StatusOr<Resumed> Resume(const Caller& caller, const ResumeCommand& command);
-  absl::StatusOr<Begun> BeginTurn(const Caller& caller, const BeginTurnCommand& command);
-  absl::StatusOr<Done> AppendJournal(const Caller& caller, const AppendJournalCommand& command);
-  absl::StatusOr<Done> CommitTurn(const Caller& caller, const CommitTurnCommand& command);
+  absl::StatusOr<MutationResult> Update(const Caller& caller, const UpdateCommand& command);
+  absl::StatusOr<ResumeResult> Resume(const Caller& caller, const ResumeCommand& command);
+  absl::StatusOr<BeginTurnResult> BeginTurn(const Caller& caller, const BeginTurnCommand& command);
+  absl::StatusOr<MutationResult> AppendJournal(const Caller& caller,
+                                               const AppendJournalCommand& command);
+  absl::StatusOr<MutationResult> CommitTurn(const Caller& caller, const CommitTurnCommand& command);
   // A snapshot without a turn.
-  absl::StatusOr<Done> Write(const Caller& caller, const WriteCommand& command);
+  absl::StatusOr<MutationResult> Write(const Caller& caller, const WriteCommand& command);
   // What a command whose contents are still to come would be answered with: its stored reply, or a
   // refusal that stands whatever comes. Nothing otherwise. The command has no messages and slots
   // yet.
-  absl::StatusOr<std::optional<Done>> Foresee(const Caller& caller,
-                                              const CommitTurnCommand& command);
-  absl::StatusOr<std::optional<Done>> Foresee(const Caller& caller, const WriteCommand& command);
-  absl::StatusOr<Done> AbandonTurn(const Caller& caller, const AbandonTurnCommand& command);
+  absl::StatusOr<std::optional<MutationResult>> Foresee(const Caller& caller,
+                                                        const CommitTurnCommand& command);
+  absl::StatusOr<std::optional<MutationResult>> Foresee(const Caller& caller,
+                                                        const WriteCommand& command);
+  absl::StatusOr<MutationResult> AbandonTurn(const Caller& caller,
+                                             const AbandonTurnCommand& command);
 
   // The two halves of BeginTurn, AppendJournal, CommitTurn, Write and AbandonTurn, for calls whose
   // changes are committed together (SessionStore::CommitMany).
@@ -145,32 +148,37 @@ class Sessions {
   // none, or when more is to be done than to commit it: the call then goes its whole way by itself.
   template <typename Command>
   std::optional<PreparedChange> Prepare(const Caller& caller, const Command& command);
-  // What the call is answered with, once its change was committed with `result`.
-  absl::StatusOr<Begun> Settle(const BeginTurnCommand& command, const PreparedChange& prepared,
-                               absl::StatusOr<CommitResult> result);
-  absl::StatusOr<Done> Settle(const AppendJournalCommand& command, const PreparedChange& prepared,
-                              absl::StatusOr<CommitResult> result);
-  absl::StatusOr<Done> Settle(const CommitTurnCommand& command, const PreparedChange& prepared,
-                              absl::StatusOr<CommitResult> result);
-  absl::StatusOr<Done> Settle(const WriteCommand& command, const PreparedChange& prepared,
-                              absl::StatusOr<CommitResult> result);
-  absl::StatusOr<Done> Settle(const AbandonTurnCommand& command, const PreparedChange& prepared,
-                              absl::StatusOr<CommitResult> result);
+  // What the call is answered with, once its change was committed: `committed`.
+  absl::StatusOr<BeginTurnResult> Settle(const BeginTurnCommand& command,
+                                         const PreparedChange& prepared,
+                                         absl::StatusOr<CommitResult> committed);
+  absl::StatusOr<MutationResult> Settle(const AppendJournalCommand& command,
+                                        const PreparedChange& prepared,
+                                        absl::StatusOr<CommitResult> committed);
+  absl::StatusOr<MutationResult> Settle(const CommitTurnCommand& command,
+                                        const PreparedChange& prepared,
+                                        absl::StatusOr<CommitResult> committed);
+  absl::StatusOr<MutationResult> Settle(const WriteCommand& command, const PreparedChange& prepared,
+                                        absl::StatusOr<CommitResult> committed);
+  absl::StatusOr<MutationResult> Settle(const AbandonTurnCommand& command,
+                                        const PreparedChange& prepared,
+                                        absl::StatusOr<CommitResult> committed);
 
-  absl::StatusOr<Done> Close(const Caller& caller, const CloseCommand& command);
+  absl::StatusOr<MutationResult> Close(const Caller& caller, const CloseCommand& command);
   // Whether `command` has something to wait for; its refusal where it would be refused now. Writes
   // nothing.
   absl::StatusOr<Draining> Drain(const Caller& caller, const CloseCommand& command);
-  absl::StatusOr<Done> Delete(const Caller& caller, const DeleteCommand& command);
+  absl::StatusOr<MutationResult> Delete(const Caller& caller, const DeleteCommand& command);
   // A session mark closes the session at once, or when its active turn ends.
-  absl::StatusOr<Done> Cancel(const Caller& caller, const CancelCommand& command);
+  absl::StatusOr<MutationResult> Cancel(const Caller& caller, const CancelCommand& command);
   // The record is durable before the answer; it moves no revision and makes no event.
-  absl::StatusOr<Done> AppendAudit(const Caller& caller, const AppendAuditCommand& command);
+  absl::StatusOr<MutationResult> AppendAudit(const Caller& caller,
+                                             const AppendAuditCommand& command);
   // Walks the chain from its first record to the one that the head names. `go_on` is asked before
   // each page; what it refuses ends the walk.
   absl::StatusOr<AuditVerdict> VerifyAudit(const Caller& caller, const SessionId& session,
                                            const std::function<absl::Status()>& go_on);
-  absl::StatusOr<Done> Release(const Caller& caller, const ReleaseCommand& command);
+  absl::StatusOr<MutationResult> Release(const Caller& caller, const ReleaseCommand& command);
   std::vector<absl::StatusOr<Renewed>> Renew(const std::vector<RenewRequest>& requests);
   absl::StatusOr<RequestOutcome> Outcome(const Caller& caller, const OutcomeQuery& query);
 
@@ -209,36 +217,37 @@ class Sessions {
     std::function<RequestStamp()> stamp;
   };
 
-  absl::StatusOr<Done> Execute(const SessionKey& key, const std::optional<Asked>& asked,
-                               const Decider& decide);
-  absl::StatusOr<Done> ExecuteOnLoaded(const SessionKey& key, const std::optional<Asked>& asked,
-                                       const Decider& decide);
+  absl::StatusOr<MutationResult> Execute(const SessionKey& key, const std::optional<Asked>& asked,
+                                         const Decider& decide);
+  absl::StatusOr<MutationResult> ExecuteOnLoaded(const SessionKey& key,
+                                                 const std::optional<Asked>& asked,
+                                                 const Decider& decide);
   // Of a command with a request id, on the session it names.
   template <typename Command>
-  absl::StatusOr<Done> ExecuteAsked(const Caller& caller, const Command& command);
+  absl::StatusOr<MutationResult> ExecuteAsked(const Caller& caller, const Command& command);
   template <typename Command>
-  absl::StatusOr<std::optional<Done>> ForeseeAs(Method method, const Caller& caller,
-                                                const Command& command);
-  // Of a change that was committed with `result`, which answers the call; nullopt: it is to be
-  // decided again on the head in `result`.
-  std::optional<absl::StatusOr<Done>> Answer(const SessionKey& key, const Change& change,
-                                             absl::StatusOr<CommitResult>& result);
-  absl::StatusOr<Done> SettleChange(const PreparedChange& prepared,
-                                    absl::StatusOr<CommitResult> result);
+  absl::StatusOr<std::optional<MutationResult>> ForeseeAs(Method method, const Caller& caller,
+                                                          const Command& command);
+  // Of a change that was committed: `committed`, which answers the call; nullopt: it is to be
+  // decided again on the head in `committed`.
+  std::optional<absl::StatusOr<MutationResult>> Answer(const SessionKey& key, const Change& change,
+                                                       absl::StatusOr<CommitResult>& committed);
+  absl::StatusOr<MutationResult> SettleChange(const PreparedChange& prepared,
+                                              absl::StatusOr<CommitResult> committed);
   // The same, and CloseIfCancelled.
-  absl::StatusOr<Done> SettleAsked(const PreparedChange& prepared,
-                                   absl::StatusOr<CommitResult> result);
+  absl::StatusOr<MutationResult> SettleAsked(const PreparedChange& prepared,
+                                             absl::StatusOr<CommitResult> committed);
   // What a client gets of a turn that has begun: with the state machine's slot, once.
-  absl::StatusOr<Begun> HandOut(const SessionKey& key, Done done);
-  absl::StatusOr<Done> CommitUntilSettled(const SessionKey& key, Change change,
-                                          const Decider& decide);
-  // Closes a marked session whose turn has ended with `done`, whose head is then the closed one.
+  absl::StatusOr<BeginTurnResult> HandOut(const SessionKey& key, MutationResult result);
+  absl::StatusOr<MutationResult> CommitUntilSettled(const SessionKey& key, Change change,
+                                                    const Decider& decide);
+  // Closes a marked session whose turn has ended with `result`, whose head is then the closed one.
   // What cannot be done now is left to the next sweep.
-  void CloseIfCancelled(const SessionKey& key, Done& done);
-  absl::StatusOr<Done> CreateAs(const Caller& caller, const CreateCommand& command,
-                                const SessionId& session, const RequestStamp& stamp);
-  absl::StatusOr<Done> ResumeOrCreate(const Caller& caller, const ResumeCommand& command);
-  absl::Status Report(const SessionKey& key, const ResumeCommand& command, Resumed& resumed);
+  void CloseIfCancelled(const SessionKey& key, MutationResult& result);
+  absl::StatusOr<MutationResult> CreateAs(const Caller& caller, const CreateCommand& command,
+                                          const SessionId& session, const RequestStamp& stamp);
+  absl::StatusOr<MutationResult> ResumeOrCreate(const Caller& caller, const ResumeCommand& command);
+  absl::Status Report(const SessionKey& key, const ResumeCommand& command, ResumeResult& resumed);
 
   SessionStore& store_;
   Random& random_;

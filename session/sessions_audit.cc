@@ -46,8 +46,8 @@ absl::Status WalkTo(SessionStore& store, const SessionKey& key, const Head& head
 
 }  // namespace
 
-absl::StatusOr<Done> Sessions::AppendAudit(const Caller& caller,
-                                           const AppendAuditCommand& command) {
+absl::StatusOr<MutationResult> Sessions::AppendAudit(const Caller& caller,
+                                                     const AppendAuditCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
   return Execute({caller.tenant, command.session}, asked,

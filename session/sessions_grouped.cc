@@ -51,51 +51,51 @@ template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const Co
 template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const WriteCommand&);
 template std::optional<PreparedChange> Sessions::Prepare(const Caller&, const AbandonTurnCommand&);
 
-absl::StatusOr<Done> Sessions::SettleChange(const PreparedChange& prepared,
-                                            absl::StatusOr<CommitResult> result) {
-  auto answer = Answer(prepared.key, prepared.change, result);
+absl::StatusOr<MutationResult> Sessions::SettleChange(const PreparedChange& prepared,
+                                                      absl::StatusOr<CommitResult> committed) {
+  auto answer = Answer(prepared.key, prepared.change, committed);
   if (answer) return *std::move(answer);
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
-absl::StatusOr<Done> Sessions::SettleAsked(const PreparedChange& prepared,
-                                           absl::StatusOr<CommitResult> result) {
-  ASSIGN_OR_RETURN(Done done, SettleChange(prepared, std::move(result)));
-  CloseIfCancelled(prepared.key, done);
-  return done;
+absl::StatusOr<MutationResult> Sessions::SettleAsked(const PreparedChange& prepared,
+                                                     absl::StatusOr<CommitResult> committed) {
+  ASSIGN_OR_RETURN(MutationResult result, SettleChange(prepared, std::move(committed)));
+  CloseIfCancelled(prepared.key, result);
+  return result;
 }
 
-absl::StatusOr<Done> Sessions::Settle(const AppendJournalCommand& /*command*/,
-                                      const PreparedChange& prepared,
-                                      absl::StatusOr<CommitResult> result) {
-  return SettleChange(prepared, std::move(result));
+absl::StatusOr<MutationResult> Sessions::Settle(const AppendJournalCommand& /*command*/,
+                                                const PreparedChange& prepared,
+                                                absl::StatusOr<CommitResult> committed) {
+  return SettleChange(prepared, std::move(committed));
 }
 
-absl::StatusOr<Begun> Sessions::Settle(const BeginTurnCommand& /*command*/,
-                                       const PreparedChange& prepared,
-                                       absl::StatusOr<CommitResult> result) {
-  ASSIGN_OR_RETURN(Done done, SettleAsked(prepared, std::move(result)));
-  return HandOut(prepared.key, std::move(done));
+absl::StatusOr<BeginTurnResult> Sessions::Settle(const BeginTurnCommand& /*command*/,
+                                                 const PreparedChange& prepared,
+                                                 absl::StatusOr<CommitResult> committed) {
+  ASSIGN_OR_RETURN(MutationResult result, SettleAsked(prepared, std::move(committed)));
+  return HandOut(prepared.key, std::move(result));
 }
 
-absl::StatusOr<Done> Sessions::Settle(const CommitTurnCommand& command,
-                                      const PreparedChange& prepared,
-                                      absl::StatusOr<CommitResult> result) {
-  absl::StatusOr<Done> done = SettleAsked(prepared, std::move(result));
-  RETURN_IF_ERROR(failures_.Judge(prepared.key, command.turn, done.status()));
-  return done;
+absl::StatusOr<MutationResult> Sessions::Settle(const CommitTurnCommand& command,
+                                                const PreparedChange& prepared,
+                                                absl::StatusOr<CommitResult> committed) {
+  absl::StatusOr<MutationResult> result = SettleAsked(prepared, std::move(committed));
+  RETURN_IF_ERROR(failures_.Judge(prepared.key, command.turn, result.status()));
+  return result;
 }
 
-absl::StatusOr<Done> Sessions::Settle(const WriteCommand& /*command*/,
-                                      const PreparedChange& prepared,
-                                      absl::StatusOr<CommitResult> result) {
-  return SettleAsked(prepared, std::move(result));
+absl::StatusOr<MutationResult> Sessions::Settle(const WriteCommand& /*command*/,
+                                                const PreparedChange& prepared,
+                                                absl::StatusOr<CommitResult> committed) {
+  return SettleAsked(prepared, std::move(committed));
 }
 
-absl::StatusOr<Done> Sessions::Settle(const AbandonTurnCommand& /*command*/,
-                                      const PreparedChange& prepared,
-                                      absl::StatusOr<CommitResult> result) {
-  return SettleAsked(prepared, std::move(result));
+absl::StatusOr<MutationResult> Sessions::Settle(const AbandonTurnCommand& /*command*/,
+                                                const PreparedChange& prepared,
+                                                absl::StatusOr<CommitResult> committed) {
+  return SettleAsked(prepared, std::move(committed));
 }
 
 }  // namespace holdfast

@@ -166,7 +166,7 @@ void ReportToolUses(SessionStore& store, const SessionKey& key, const Head& head
 
 // Moves slots into the reply as far as they fit.
 void Inline(SessionStore& store, const SessionKey& key, SlotPage page, size_t& room,
-            Resumed& resumed) {
+            ResumeResult& resumed) {
   for (SlotView& view : page.slots) {
     if (view.damaged || Rejected(resumed.report.slots, view.slot.owner)) continue;
     const bool fits = !view.data_left_out && view.size <= room;
@@ -181,8 +181,8 @@ void Inline(SessionStore& store, const SessionKey& key, SlotPage page, size_t& r
 
 // The newest messages as far as they fit: a reader goes on with ReadMessages from the first one.
 absl::Status InlineTail(SessionStore& store, const SessionKey& key, uint32_t count, size_t room,
-                        Resumed& resumed) {
-  const uint64_t newest = resumed.done.head.messages.value();
+                        ResumeResult& resumed) {
+  const uint64_t newest = resumed.result.head.messages.value();
   if (count == 0 || newest == 0) return absl::OkStatus();
   const MessageSeq after(newest > count ? newest - count : 0);
   absl::StatusOr<MessagePage> page =
@@ -204,14 +204,14 @@ absl::Status InlineTail(SessionStore& store, const SessionKey& key, uint32_t cou
 
 }  // namespace
 
-absl::StatusOr<Resumed> Sessions::Resume(const Caller& caller, const ResumeCommand& command) {
+absl::StatusOr<ResumeResult> Sessions::Resume(const Caller& caller, const ResumeCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
-  ASSIGN_OR_RETURN(Done done, ResumeOrCreate(caller, command));
-  Resumed resumed;
-  resumed.token = done.receipt.token;
-  resumed.done = std::move(done);
-  const bool reconnect = resumed.token.empty() && !resumed.done.repeated;
+  ASSIGN_OR_RETURN(MutationResult result, ResumeOrCreate(caller, command));
+  ResumeResult resumed;
+  resumed.token = result.receipt.token;
+  resumed.result = std::move(result);
+  const bool reconnect = resumed.token.empty() && !resumed.result.repeated;
   if (reconnect) {
     resumed.token = command.token->ToText();
     // A reconnect is a sign of life; the grant stands whatever becomes of it.
@@ -221,26 +221,27 @@ absl::StatusOr<Resumed> Sessions::Resume(const Caller& caller, const ResumeComma
   return resumed;
 }
 
-absl::StatusOr<Done> Sessions::ResumeOrCreate(const Caller& caller, const ResumeCommand& command) {
+absl::StatusOr<MutationResult> Sessions::ResumeOrCreate(const Caller& caller,
+                                                        const ResumeCommand& command) {
   const SessionKey key{caller.tenant, command.session};
   const std::string secret = random_.Bytes(kSecretBytes);
   const Asked asked{.id = command.request, .stamp = [&] { return StampOf(command); }};
   const Decider decide = [&](const Head& head) { return Decide(head, caller, command, secret); };
-  absl::StatusOr<Done> done = Execute(key, asked, decide);
-  if (done.ok()) CloseIfCancelled(key, *done);
-  if (!command.create_if_missing || !Is(done.status(), Reason::kSessionNotFound)) return done;
+  absl::StatusOr<MutationResult> result = Execute(key, asked, decide);
+  if (result.ok()) CloseIfCancelled(key, *result);
+  if (!command.create_if_missing || !Is(result.status(), Reason::kSessionNotFound)) return result;
   CreateCommand create = *command.create_if_missing;
   create.holder = command.holder;
   create.lease_ttl = command.lease_ttl;
-  done = CreateAs(caller, create, command.session, asked.stamp());
+  result = CreateAs(caller, create, command.session, asked.stamp());
   // Somebody else created it meanwhile: then it can be resumed.
-  return Is(done.status(), Reason::kSessionExists) ? Execute(key, asked, decide) : done;
+  return Is(result.status(), Reason::kSessionExists) ? Execute(key, asked, decide) : result;
 }
 
 absl::Status Sessions::Report(const SessionKey& key, const ResumeCommand& command,
-                              Resumed& resumed) {
-  const Receipt& receipt = resumed.done.receipt;
-  const Head& head = resumed.done.head;
+                              ResumeResult& resumed) {
+  const Receipt& receipt = resumed.result.receipt;
+  const Head& head = resumed.result.head;
   RecoveryReport& report = resumed.report;
   report.restored = receipt.before;
   report.snapshot = receipt.snapshot;

@@ -219,13 +219,13 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
 
   // On a worker, what no batch does or what one left alone.
   void AppendAlone(bool in_doubt) {
-    absl::StatusOr<Done> done;
+    absl::StatusOr<MutationResult> result;
     const absl::Status status = call_.RunAlone(in_doubt, [&] {
-      done = sessions_.AppendJournal(call_.caller(), batch_);
-      return done.status();
+      result = sessions_.AppendJournal(call_.caller(), batch_);
+      return result.status();
     });
-    if (!status.ok()) done = status;
-    Appended(done);
+    if (!status.ok()) result = status;
+    Appended(result);
   }
 
   std::optional<GroupedChange> Decide() override {
@@ -254,11 +254,11 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     edge_.pool.SubmitAgain([this, in_doubt] { AppendAlone(in_doubt); });
   }
 
-  void Appended(const absl::StatusOr<Done>& done) {
+  void Appended(const absl::StatusOr<MutationResult>& result) {
     prepared_.reset();
     Proceed([&](JournalStream& stream) {
       mutex_.AssertHeld();
-      stream.Appended(batch_, done);
+      stream.Appended(batch_, result);
       batch_ = AppendJournalCommand();
       active_at_ = edge_.clock.SinceBoot();
       HoldEntries(stream);

@@ -10,20 +10,20 @@ namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
-void WriteReply(const Done& done, pb::CreateSessionResponse& out);
-void WriteReply(const Done& done, pb::UpdateSessionResponse& out);
-void WriteReply(const Resumed& resumed, pb::ResumeSessionResponse& out);
-void WriteReply(const Begun& begun, pb::BeginTurnResponse& out);
-void WriteReply(const Done& done, pb::AppendJournalResponse& out);
-void WriteReply(const Done& done, pb::CommitTurnResponse& out);
-void WriteReply(const Done& done, pb::WriteSnapshotResponse& out);
-void WriteReply(const Done& done, pb::AbandonTurnResponse& out);
-void WriteReply(const Done& done, pb::CloseSessionResponse& out);
-void WriteReply(const Done& done, pb::CancelSessionResponse& out);
-void WriteReply(const Done& done, pb::AppendAuditResponse& out);
+void WriteReply(const MutationResult& result, pb::CreateSessionResponse& out);
+void WriteReply(const MutationResult& result, pb::UpdateSessionResponse& out);
+void WriteReply(const ResumeResult& resumed, pb::ResumeSessionResponse& out);
+void WriteReply(const BeginTurnResult& begun, pb::BeginTurnResponse& out);
+void WriteReply(const MutationResult& result, pb::AppendJournalResponse& out);
+void WriteReply(const MutationResult& result, pb::CommitTurnResponse& out);
+void WriteReply(const MutationResult& result, pb::WriteSnapshotResponse& out);
+void WriteReply(const MutationResult& result, pb::AbandonTurnResponse& out);
+void WriteReply(const MutationResult& result, pb::CloseSessionResponse& out);
+void WriteReply(const MutationResult& result, pb::CancelSessionResponse& out);
+void WriteReply(const MutationResult& result, pb::AppendAuditResponse& out);
 void WriteReply(const AuditVerdict& verdict, pb::VerifyAuditResponse& out);
-void WriteReply(const Done& done, pb::DeleteSessionResponse& out);
-void WriteReply(const Done& done, pb::ReleaseLeaseResponse& out);
+void WriteReply(const MutationResult& result, pb::DeleteSessionResponse& out);
+void WriteReply(const MutationResult& result, pb::ReleaseLeaseResponse& out);
 
 // `session` is the one that was asked about.
 void WriteReply(const SessionId& session, const RequestOutcome& outcome,

@@ -111,9 +111,9 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
   absl::Status Close(uint64_t drained_turns) {
     CloseCommand command = command_;
     command.drained_turns = drained_turns;
-    ASSIGN_OR_RETURN(const Done done, sessions_.Close(call_.caller(), command));
+    ASSIGN_OR_RETURN(const MutationResult result, sessions_.Close(call_.caller(), command));
     pb::CloseSessionResponse response;
-    WriteReply(done, response);
+    WriteReply(result, response);
     *unary_.response = ToBytes(response);
     call_.HoldReply(unary_.response->Length());
     return absl::OkStatus();

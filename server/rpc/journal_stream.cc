@@ -114,15 +114,16 @@ AppendJournalCommand JournalStream::TakeBatch() {
   return batch;
 }
 
-void JournalStream::Appended(const AppendJournalCommand& batch, const absl::StatusOr<Done>& done) {
+void JournalStream::Appended(const AppendJournalCommand& batch,
+                             const absl::StatusOr<MutationResult>& result) {
   appending_ = false;
   appending_bytes_ = 0;
-  if (!done.ok()) return Fail(done.status());
+  if (!result.ok()) return Fail(result.status());
   pb::AppendJournalStreamResponse& response = unsent_.emplace();
   response.set_turn(batch.entries.front().turn.value());
-  response.set_last_entry(done->receipt.last_entry.value());
-  response.set_journal_number(done->head.journal.value());
-  response.set_revision(done->receipt.revision.value());
+  response.set_last_entry(result->receipt.last_entry.value());
+  response.set_journal_number(result->head.journal.value());
+  response.set_revision(result->receipt.revision.value());
 }
 
 pb::AppendJournalStreamResponse JournalStream::TakeAcknowledgement() {

@@ -63,7 +63,7 @@ class JournalStream {
   void Parsed() { parsing_ = false; }
   // The batch to append; entries that came together, of one turn.
   AppendJournalCommand TakeBatch();
-  void Appended(const AppendJournalCommand& batch, const absl::StatusOr<Done>& done);
+  void Appended(const AppendJournalCommand& batch, const absl::StatusOr<MutationResult>& result);
   // The acknowledgement to write.
   pb::AppendJournalStreamResponse TakeAcknowledgement();
   void Written(bool ok);

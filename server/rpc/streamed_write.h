@@ -5,7 +5,7 @@
 //   using Request, Response, Command   // of the wire and of the domain
 //   static auto* Begin(Request&)                                 // the first part, or nullptr
 //   static absl::StatusOr<Command> Read(auto& begin)              // takes it apart
-//   static absl::StatusOr<Done> Do(Sessions&, const Caller&, const Command&)
+//   static absl::StatusOr<MutationResult> Do(Sessions&, const Caller&, const Command&)
 #ifndef HOLDFAST_SERVER_RPC_STREAMED_WRITE_H_
 #define HOLDFAST_SERVER_RPC_STREAMED_WRITE_H_
 
@@ -66,7 +66,7 @@ class StreamedWrite {
   // Takes the piece apart. The reply, when it was the last one that is needed. INVALID_FIELD for a
   // piece out of order; OVERLOADED when too much is staged already; otherwise as the unary call.
   // After an error only GiveUp may follow.
-  absl::StatusOr<std::optional<Done>> Take(typename Kind::Request& piece) {
+  absl::StatusOr<std::optional<MutationResult>> Take(typename Kind::Request& piece) {
     auto* const begin = Kind::Begin(piece);
     if ((begin != nullptr) == (upload_ != nullptr)) {
       return InvalidField(Kind::kBegin, "must be the first part, and only that");
@@ -100,7 +100,7 @@ class StreamedWrite {
 
  private:
   template <typename Begin>
-  absl::StatusOr<std::optional<Done>> TakeBegin(Begin& begin) {
+  absl::StatusOr<std::optional<MutationResult>> TakeBegin(Begin& begin) {
     const auto announced = static_cast<uint64_t>(begin.data_bytes());
     if (announced > kSnapshotBytes) return TooLarge("data_bytes", kSnapshotBytes, announced);
     ASSIGN_OR_RETURN(command_, Kind::Read(begin));
@@ -108,8 +108,9 @@ class StreamedWrite {
       return InvalidField(Kind::kBegin, "must come without messages and slots, which follow");
     }
     call_.NameSession(command_.session.value());
-    ASSIGN_OR_RETURN(std::optional<Done> done, sessions_.Foresee(call_.caller(), command_));
-    if (done) return done;
+    ASSIGN_OR_RETURN(std::optional<MutationResult> result,
+                     sessions_.Foresee(call_.caller(), command_));
+    if (result) return result;
     const StagedItems::Parts parts{
         .store = sessions_.store(), .random = edge_.random, .secrets = edge_.secrets};
     const SessionKey key{call_.caller().tenant, command_.session};
@@ -117,16 +118,16 @@ class StreamedWrite {
     return std::nullopt;
   }
 
-  absl::StatusOr<std::optional<Done>> TakeEnd(const pb::StreamEnd& end) {
+  absl::StatusOr<std::optional<MutationResult>> TakeEnd(const pb::StreamEnd& end) {
     ASSIGN_OR_RETURN(StagedContent content, upload_->items.Finish(end.data_sha256()));
     command_.messages = std::move(content.messages);
     command_.slots = std::move(content.slots);
     command_.upload = content.link;
     // The store finishes what it has been given, so the last moment to give up is now.
     RETURN_IF_ERROR(call_.StillWanted());
-    ASSIGN_OR_RETURN(Done done, Kind::Do(sessions_, call_.caller(), command_));
-    if (!done.repeated) upload_.reset();  // the change has taken over what was staged
-    return done;
+    ASSIGN_OR_RETURN(MutationResult result, Kind::Do(sessions_, call_.caller(), command_));
+    if (!result.repeated) upload_.reset();  // the change has taken over what was staged
+    return result;
   }
 
   Edge& edge_;

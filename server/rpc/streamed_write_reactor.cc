@@ -38,7 +38,8 @@ struct CommitTurnKind {
   static absl::StatusOr<Command> Read(pb::StreamedCommit& begin) {
     return ReadCommitTurn(std::move(*begin.mutable_commit()));
   }
-  static absl::StatusOr<Done> Do(Sessions& sessions, const Caller& caller, const Command& command) {
+  static absl::StatusOr<MutationResult> Do(Sessions& sessions, const Caller& caller,
+                                           const Command& command) {
     return sessions.CommitTurn(caller, command);
   }
 };
@@ -55,7 +56,8 @@ struct WriteKind {
   static absl::StatusOr<Command> Read(pb::StreamedWrite& begin) {
     return ReadWrite(std::move(*begin.mutable_write()));
   }
-  static absl::StatusOr<Done> Do(Sessions& sessions, const Caller& caller, const Command& command) {
+  static absl::StatusOr<MutationResult> Do(Sessions& sessions, const Caller& caller,
+                                           const Command& command) {
     return sessions.Write(caller, command);
   }
 };
@@ -141,25 +143,25 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
   }
 
   void TakePiece() {
-    const absl::StatusOr<std::optional<Done>> done =
+    const absl::StatusOr<std::optional<MutationResult>> result =
         call_.RunPart([this] { return TakeIfWanted(); });
-    if (!done.ok()) return End(done.status());
-    if (!*done) return ReadPiece();
+    if (!result.ok()) return End(result.status());
+    if (!*result) return ReadPiece();
     typename Kind::Response response;
-    WriteReply(**done, response);
+    WriteReply(**result, response);
     *response_ = ToBytes(response);
     End(absl::OkStatus());
   }
 
-  absl::StatusOr<std::optional<Done>> TakeIfWanted() {
+  absl::StatusOr<std::optional<MutationResult>> TakeIfWanted() {
     RETURN_IF_ERROR(call_.StillWanted());
     if (piece_.Length() > kUnaryRequestBytes) {
       return TooLarge("request", kUnaryRequestBytes, piece_.Length());
     }
     Received<typename Kind::Request> piece;
     RETURN_IF_ERROR(Receive(piece_, kArenaBytes, piece_memory_, piece));
-    ASSIGN_OR_RETURN(std::optional<Done> done, write_.Take(*piece));
-    if (done) return done;
+    ASSIGN_OR_RETURN(std::optional<MutationResult> result, write_.Take(*piece));
+    if (result) return result;
     // The piece is handed over; what the upload keeps of it goes on counting.
     piece_.Clear();
     piece_memory_ = Admission::Ticket();

@@ -104,9 +104,9 @@ TEST(SessionsAudit, ARecordNeedsNoLeaseAndMovesNothing) {
   world.Create();
   const Head before = world.Stored();
   const AppendAuditCommand command = ToAppend(world);
-  const auto done = world.other().AppendAudit(world.caller(), command);
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->receipt.audit, AuditSeq(2));
+  const auto result = world.other().AppendAudit(world.caller(), command);
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->receipt.audit, AuditSeq(2));
   const Head after = world.Stored();
   EXPECT_EQ(after.revision, before.revision);
   EXPECT_EQ(after.last_event, before.last_event);
@@ -134,8 +134,8 @@ TEST(SessionsAudit, WhatARecordMustHave) {
   const auto refused = [&](const std::function<void(AppendAuditCommand&)>& spoil) {
     AppendAuditCommand command = ToAppend(world);
     spoil(command);
-    const auto done = world.sessions().AppendAudit(world.caller(), command);
-    return ReasonIn(done) + " " + FactIn(done.status(), "field");
+    const auto result = world.sessions().AppendAudit(world.caller(), command);
+    return ReasonIn(result) + " " + FactIn(result.status(), "field");
   };
   EXPECT_EQ(refused([](auto& command) { command.audit_class = " "; }), "INVALID_FIELD audit_class");
   EXPECT_EQ(refused([](auto& command) { command.audit_class = "Turn"; }),

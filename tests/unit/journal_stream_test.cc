@@ -73,7 +73,7 @@ TEST(JournalStreamSteps, EndWhenEverythingThatCameIsAppended) {
   stream.TookRequest(1, OneEntry(1));
   stream.Parsed();
   EXPECT_TRUE(stream.Next().append);
-  stream.Appended(stream.TakeBatch(), Done());
+  stream.Appended(stream.TakeBatch(), MutationResult());
   EXPECT_TRUE(stream.Next().write);
   stream.TakeAcknowledgement();
   stream.Written(true);

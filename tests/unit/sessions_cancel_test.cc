@@ -18,14 +18,15 @@ TEST(SessionsCancel, AMarkedTurnMayStillBeCommitted) {
   world.Create();
   const TurnNumber turn = world.Begin();
   const Head before = world.Stored();
-  const auto done = world.other().Cancel(world.caller(), world.ToCancel(CancelScope::kTurn, turn));
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->receipt.revision, before.revision);
-  ASSERT_EQ(done->head.marks.size(), 1U);
-  EXPECT_EQ(done->head.marks[0].turn, turn);
+  const auto result =
+      world.other().Cancel(world.caller(), world.ToCancel(CancelScope::kTurn, turn));
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->receipt.revision, before.revision);
+  ASSERT_EQ(result->head.marks.size(), 1U);
+  EXPECT_EQ(result->head.marks[0].turn, turn);
   // The holder reads of it in whatever it is answered.
   EXPECT_EQ(world.Append(turn, {{.turn = turn, .number = EntryNumber(1)}}).head.marks.size(), 1U);
-  const Done committed = world.Commit(turn, {Said("in time")});
+  const MutationResult committed = world.Commit(turn, {Said("in time")});
   EXPECT_EQ(committed.head.lifecycle, Lifecycle::kPersisted);
   EXPECT_TRUE(committed.head.marks.empty());
   EXPECT_EQ(world.other().EndCancelled(kGrace, 10).value_or(9), 0U);
@@ -73,12 +74,12 @@ TEST(SessionsCancel, ASessionWithoutATurnIsClosedAtOnce) {
     world.Create();
     CancelCommand command = world.ToCancel(CancelScope::kSession);
     command.reason = asked;
-    const auto done = world.other().Cancel(world.caller(), command);
-    ASSERT_EQ(ReasonIn(done), "OK");
-    EXPECT_EQ(done->receipt.revision, Revision(1));  // the mark moved nothing, the close does
-    EXPECT_EQ(done->head.revision, Revision(2));
-    EXPECT_EQ(done->head.lifecycle, Lifecycle::kClosed);
-    EXPECT_EQ(done->head.close_reason, closed);
+    const auto result = world.other().Cancel(world.caller(), command);
+    ASSERT_EQ(ReasonIn(result), "OK");
+    EXPECT_EQ(result->receipt.revision, Revision(1));  // the mark moved nothing, the close does
+    EXPECT_EQ(result->head.revision, Revision(2));
+    EXPECT_EQ(result->head.lifecycle, Lifecycle::kClosed);
+    EXPECT_EQ(result->head.close_reason, closed);
     EXPECT_FALSE(world.Stored().lease.held);
     EXPECT_THAT(world.EventNames(),
                 ElementsAre("SessionStarted", "SessionCancelRequested", "SessionClosed"));
@@ -107,11 +108,12 @@ TEST(SessionsCancel, ASessionIsClosedWhenItsTurnEnds) {
     CommitTurnCommand next = world.ToCommit(turn);
     next.begin_next = TurnSource::kUser;
     EXPECT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), next)), "ILLEGAL_TRANSITION");
-    const auto done = commit ? world.sessions().CommitTurn(world.caller(), world.ToCommit(turn))
-                             : world.sessions().AbandonTurn(world.caller(), world.ToAbandon(turn));
-    ASSERT_EQ(ReasonIn(done), "OK");
-    EXPECT_EQ(done->head.lifecycle, Lifecycle::kClosed);
-    EXPECT_EQ(done->head.marks.size(), 1U);  // and the holder reads why
+    const auto result = commit
+                            ? world.sessions().CommitTurn(world.caller(), world.ToCommit(turn))
+                            : world.sessions().AbandonTurn(world.caller(), world.ToAbandon(turn));
+    ASSERT_EQ(ReasonIn(result), "OK");
+    EXPECT_EQ(result->head.lifecycle, Lifecycle::kClosed);
+    EXPECT_EQ(result->head.marks.size(), 1U);  // and the holder reads why
     EXPECT_EQ(world.Stored().lifecycle, Lifecycle::kClosed);
     EXPECT_EQ(world.Stored().committed_turns, commit ? 1U : 0U);
   }
@@ -132,7 +134,7 @@ TEST(SessionsCancel, TheServerClosesASessionWhoseTurnDoesNotEnd) {
   EXPECT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), world.ToCommit(turn))), "FENCED");
   const auto resumed = world.sessions().Resume(world.caller(), world.ToResume());
   ASSERT_EQ(ReasonIn(resumed), "OK");
-  EXPECT_TRUE(resumed->done.head.marks.empty());
+  EXPECT_TRUE(resumed->result.head.marks.empty());
 }
 
 TEST(SessionsCancel, ACloseThatWasCutOffIsFinishedByTheSweep) {
@@ -140,8 +142,8 @@ TEST(SessionsCancel, ACloseThatWasCutOffIsFinishedByTheSweep) {
   world.Create();
   // The mark is written, and its close does not come through.
   world.store().Fail(FaultyCall::kCommit, 2);
-  const auto done = world.other().Cancel(world.caller(), world.ToCancel(CancelScope::kSession));
-  ASSERT_EQ(ReasonIn(done), "OK");
+  const auto result = world.other().Cancel(world.caller(), world.ToCancel(CancelScope::kSession));
+  ASSERT_EQ(ReasonIn(result), "OK");
   EXPECT_EQ(world.Stored().lifecycle, Lifecycle::kIdle);
   EXPECT_EQ(ReasonIn(world.sessions().BeginTurn(world.caller(), world.ToBegin())),
             "ILLEGAL_TRANSITION");
@@ -196,7 +198,7 @@ TEST(SessionsCancel, AResumeOfASessionThatIsBeingCancelledFindsItClosed) {
             "OK");
   const auto resumed = world.other().Resume(world.caller(), world.ToForce());
   ASSERT_EQ(ReasonIn(resumed), "OK");
-  EXPECT_EQ(resumed->done.head.lifecycle, Lifecycle::kClosed);
+  EXPECT_EQ(resumed->result.head.lifecycle, Lifecycle::kClosed);
   EXPECT_EQ(world.Stored().lifecycle, Lifecycle::kClosed);
 }
 

@@ -42,9 +42,9 @@ TEST(SessionsKeepOpen, ATurnThatIsAbandonedLeavesWhatItKept) {
   keep.keep_open = true;
   keep.messages = {Said("kept")};
   ASSERT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), keep)), "OK");
-  const auto done = world.sessions().AbandonTurn(world.caller(), world.ToAbandon(turn));
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->head.lifecycle, Lifecycle::kPersisted);
+  const auto result = world.sessions().AbandonTurn(world.caller(), world.ToAbandon(turn));
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->head.lifecycle, Lifecycle::kPersisted);
   EXPECT_THAT(world.Texts(), ElementsAre("kept"));
   const TurnNumber next = world.Begin();
   ASSERT_EQ(ReasonIn(world.sessions().AbandonTurn(world.caller(), world.ToAbandon(next))), "OK");

@@ -20,12 +20,12 @@ TEST(SessionsLifecycle, CreateLeavesAnIdleSessionWithItsFirstSnapshot) {
   command.slots = {SlotOf("memory", "m")};
   command.attributes = {{"title", "x"}};
   command.sm = StateMachineRef{.ext_id = "planner", .slot_ref = "slot"};
-  const auto done = world.sessions().Create(world.caller(), command);
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->session, world.id());
-  EXPECT_TRUE(done->receipt.created);
-  EXPECT_FALSE(done->receipt.token.empty());
-  EXPECT_FALSE(done->repeated);
+  const auto result = world.sessions().Create(world.caller(), command);
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->session, world.id());
+  EXPECT_TRUE(result->receipt.created);
+  EXPECT_FALSE(result->receipt.token.empty());
+  EXPECT_FALSE(result->repeated);
   const Head head = world.Stored();
   EXPECT_EQ(head.lifecycle, Lifecycle::kIdle);
   EXPECT_EQ(head.revision, Revision(1));
@@ -80,9 +80,9 @@ TEST(SessionsLifecycle, GetAndLatest) {
 TEST(SessionsLifecycle, UpdateNeedsNoLeaseAndMovesNoRevision) {
   World world;
   world.Create();
-  const auto done = world.other().Update(world.caller(), world.ToUpdate("x"));
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->receipt.revision, Revision(1));
+  const auto result = world.other().Update(world.caller(), world.ToUpdate("x"));
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->receipt.revision, Revision(1));
   EXPECT_EQ(world.Stored().attributes.at("title"), "x");
 }
 
@@ -91,7 +91,7 @@ TEST(SessionsLifecycle, ATurnFromBeginToCommit) {
   world.Create();
   const auto begun = world.sessions().BeginTurn(world.caller(), world.ToBegin());
   ASSERT_EQ(ReasonIn(begun), "OK");
-  EXPECT_EQ(begun->done.receipt.turn, TurnNumber(1));
+  EXPECT_EQ(begun->result.receipt.turn, TurnNumber(1));
   EXPECT_EQ(world.Stored().turn->trace, world.caller().trace);
   EXPECT_EQ(world.Stored().turn->parent_span_id, world.caller().span_id);
   world.Append(TurnNumber(1), {{.turn = TurnNumber(1),
@@ -101,12 +101,12 @@ TEST(SessionsLifecycle, ATurnFromBeginToCommit) {
   CommitTurnCommand command = world.ToCommit(TurnNumber(1));
   command.messages = {Said("ask"), Said("answer")};
   command.last_entry = EntryNumber(1);
-  const auto done = world.sessions().CommitTurn(world.caller(), command);
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->receipt.last_entry, EntryNumber(1));
-  EXPECT_EQ(done->receipt.messages, MessageSeq(2));
-  EXPECT_EQ(done->head.lifecycle, Lifecycle::kPersisted);
-  EXPECT_EQ(done->head.last_committed_request, command.request);
+  const auto result = world.sessions().CommitTurn(world.caller(), command);
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->receipt.last_entry, EntryNumber(1));
+  EXPECT_EQ(result->receipt.messages, MessageSeq(2));
+  EXPECT_EQ(result->head.lifecycle, Lifecycle::kPersisted);
+  EXPECT_EQ(result->head.last_committed_request, command.request);
   EXPECT_THAT(world.EventNames(), ElementsAre("SessionStarted", "SessionTurnStart",
                                               "SessionTurnEnd", "SessionPersisted"));
   EXPECT_THAT(world.AuditCodes(), ElementsAre("start", "TurnStarted", "TurnEnded"));
@@ -117,11 +117,11 @@ TEST(SessionsLifecycle, ACommitMayBeginTheNextTurn) {
   world.Create();
   CommitTurnCommand command = world.ToCommit(world.Begin());
   command.begin_next = TurnSource::kStateMachine;
-  const auto done = world.sessions().CommitTurn(world.caller(), command);
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->receipt.turn, TurnNumber(2));
-  EXPECT_EQ(done->receipt.revision, Revision(3));
-  EXPECT_EQ(done->head.lifecycle, Lifecycle::kActive);
+  const auto result = world.sessions().CommitTurn(world.caller(), command);
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->receipt.turn, TurnNumber(2));
+  EXPECT_EQ(result->receipt.revision, Revision(3));
+  EXPECT_EQ(result->head.lifecycle, Lifecycle::kActive);
   EXPECT_THAT(world.EventNames(),
               ElementsAre("SessionStarted", "SessionTurnStart", "SessionTurnEnd",
                           "SessionPersisted", "SessionTurnStart"));
@@ -146,10 +146,10 @@ TEST(SessionsLifecycle, CloseEndsTheLeaseAndClosesOnce) {
   World world;
   world.Create();
   world.RunTurn();
-  const auto done = world.sessions().Close(world.caller(), world.ToClose());
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->head.lifecycle, Lifecycle::kClosed);
-  EXPECT_EQ(done->head.close_reason, CloseReason::kExplicit);
+  const auto result = world.sessions().Close(world.caller(), world.ToClose());
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->head.lifecycle, Lifecycle::kClosed);
+  EXPECT_EQ(result->head.close_reason, CloseReason::kExplicit);
   const Head closed = world.Stored();
   // Again, by anybody, with or without the token: nothing is written.
   CloseCommand again = world.ToClose();
@@ -165,9 +165,9 @@ TEST(SessionsLifecycle, CloseAbandonsTheActiveTurn) {
   World world;
   world.Create();
   const TurnNumber turn = world.Begin();
-  const auto done = world.sessions().Close(world.caller(), world.ToClose());
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->receipt.abandoned_turn, turn);
+  const auto result = world.sessions().Close(world.caller(), world.ToClose());
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->receipt.abandoned_turn, turn);
   EXPECT_THAT(world.EventNames(),
               ElementsAre("SessionStarted", "SessionTurnStart", "SessionTurnEnd", "SessionClosed"));
 }
@@ -226,7 +226,7 @@ TEST(SessionsLifecycle, ReleaseGivesTheLeaseBack) {
             "LEASE_REQUIRED");
   const auto resumed = world.other().Resume(world.caller(), world.ToResume());
   ASSERT_EQ(ReasonIn(resumed), "OK");
-  EXPECT_EQ(resumed->done.receipt.epoch, Epoch(2));
+  EXPECT_EQ(resumed->result.receipt.epoch, Epoch(2));
 }
 
 TEST(SessionsLifecycle, RecoveryClosesWhatNobodyComesBackTo) {

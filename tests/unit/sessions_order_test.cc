@@ -167,15 +167,15 @@ TEST(SessionsCache, ADecisionOnAnOldHeadIsMadeAgain) {
   // leads to PERSISTED.
   const auto begun = world.other().BeginTurn(world.caller(), world.ToBegin());
   ASSERT_EQ(ReasonIn(begun), "OK");
-  ASSERT_EQ(
-      ReasonIn(world.other().CommitTurn(world.caller(), world.ToCommit(begun->done.receipt.turn))),
-      "OK");
+  ASSERT_EQ(ReasonIn(world.other().CommitTurn(world.caller(),
+                                              world.ToCommit(begun->result.receipt.turn))),
+            "OK");
   const auto next = world.other().BeginTurn(world.caller(), world.ToBegin());
   ASSERT_EQ(ReasonIn(next), "OK");
-  const auto done =
-      world.sessions().AbandonTurn(world.caller(), world.ToAbandon(next->done.receipt.turn));
-  ASSERT_EQ(ReasonIn(done), "OK");
-  EXPECT_EQ(done->head.lifecycle, Lifecycle::kPersisted);
+  const auto result =
+      world.sessions().AbandonTurn(world.caller(), world.ToAbandon(next->result.receipt.turn));
+  ASSERT_EQ(ReasonIn(result), "OK");
+  EXPECT_EQ(result->head.lifecycle, Lifecycle::kPersisted);
 }
 
 TEST(SessionsCache, AResumeDecidedOnAnOldHeadStillAbandonsTheTurn) {

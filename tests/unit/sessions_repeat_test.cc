@@ -32,7 +32,7 @@ TEST(SessionsRepeat, EveryMutationIsAnsweredAgain) {
   const BeginTurnCommand begin = world.ToBegin();
   twice([&] {
     const auto begun = sessions.BeginTurn(caller, begin);
-    return begun.ok() ? absl::StatusOr<Done>(begun->done) : begun.status();
+    return begun.ok() ? absl::StatusOr<MutationResult>(begun->result) : begun.status();
   });
   const CommitTurnCommand commit = world.ToCommit(TurnNumber(1));
   twice([&] { return sessions.CommitTurn(caller, commit); });
@@ -43,7 +43,7 @@ TEST(SessionsRepeat, EveryMutationIsAnsweredAgain) {
   const ResumeCommand resume = world.ToResume();
   twice([&] {
     const auto resumed = sessions.Resume(caller, resume);
-    return resumed.ok() ? absl::StatusOr<Done>(resumed->done) : resumed.status();
+    return resumed.ok() ? absl::StatusOr<MutationResult>(resumed->result) : resumed.status();
   });
   world.TakeOver();
   const CloseCommand close = world.ToClose();
@@ -80,7 +80,7 @@ TEST(SessionsRepeat, ARequestThatFailedBeforeActingActsOnItsRetry) {
   EXPECT_EQ(FactIn(failed.status(), "outcome"), "known");
   const auto again = world.sessions().BeginTurn(world.caller(), command);
   ASSERT_EQ(ReasonIn(again), "OK");
-  EXPECT_FALSE(again->done.repeated);
+  EXPECT_FALSE(again->result.repeated);
 }
 
 TEST(SessionsRepeat, EightTwinsStartedWhileTheFirstIsHeldHaveEqualReplies) {
@@ -90,7 +90,7 @@ TEST(SessionsRepeat, EightTwinsStartedWhileTheFirstIsHeldHaveEqualReplies) {
   CommitTurnCommand command = world.ToCommit(world.Begin());
   command.messages = {Said("one")};
   const auto held = world.store().Hold(FaultyCall::kCommit);
-  std::vector<absl::StatusOr<Done>> replies(kTwins);
+  std::vector<absl::StatusOr<MutationResult>> replies(kTwins);
   {
     std::vector<std::jthread> twins;
     twins.reserve(kTwins);
@@ -151,12 +151,12 @@ TEST(SessionsRepeat, AResumesTokenIsAnsweredAgainUntilItsEpochHasPassed) {
   ASSERT_EQ(ReasonIn(first), "OK");
   const auto again = world.other().Resume(world.caller(), command);
   ASSERT_EQ(ReasonIn(again), "OK");
-  EXPECT_TRUE(again->done.repeated);
+  EXPECT_TRUE(again->result.repeated);
   EXPECT_EQ(again->token, first->token);
   world.TakeOver();
   const auto late = world.other().Resume(world.caller(), command);
   ASSERT_EQ(ReasonIn(late), "OK");
-  EXPECT_TRUE(late->done.repeated);
+  EXPECT_TRUE(late->result.repeated);
   EXPECT_EQ(late->token, "");
 }
 
@@ -166,9 +166,9 @@ TEST(SessionsRepeat, JournalEntriesAreTheirOwnKey) {
   const TurnNumber turn = world.Begin();
   const AppendJournalCommand command = world.ToAppend(turn, 1, 3);
   for (Sessions* server : {&world.sessions(), &world.sessions(), &world.other()}) {
-    const auto done = server->AppendJournal(world.caller(), command);
-    ASSERT_EQ(ReasonIn(done), "OK");
-    EXPECT_EQ(done->receipt.last_entry, EntryNumber(3));
+    const auto result = server->AppendJournal(world.caller(), command);
+    ASSERT_EQ(ReasonIn(result), "OK");
+    EXPECT_EQ(result->receipt.last_entry, EntryNumber(3));
   }
   EXPECT_EQ(world.Stored().journal, JournalNumber(3));
   world.clock().Advance(absl::Hours(25));

@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-std::vector<std::string> TextsOf(const Resumed& resumed) {
+std::vector<std::string> TextsOf(const ResumeResult& resumed) {
   std::vector<std::string> texts;
   for (const Message& message : resumed.messages) texts.push_back(message.data.str());
   return texts;
@@ -39,7 +39,7 @@ TEST(SessionsResume, AnothersLiveLeaseIsHeldUnlessForced) {
   const auto forced = world.sessions().Resume(world.caller(), world.ToForce());
   ASSERT_EQ(ReasonIn(forced), "OK");
   EXPECT_EQ(forced->report.previous_holder, "bob");
-  EXPECT_EQ(forced->done.receipt.epoch, Epoch(3));
+  EXPECT_EQ(forced->result.receipt.epoch, Epoch(3));
 }
 
 TEST(SessionsResume, WithTheCurrentTokenNothingIsWritten) {
@@ -54,7 +54,7 @@ TEST(SessionsResume, WithTheCurrentTokenNothingIsWritten) {
     const auto resumed = server->Resume(world.caller(), command);
     ASSERT_EQ(ReasonIn(resumed), "OK");
     EXPECT_EQ(resumed->token, world.token().ToText());
-    EXPECT_EQ(resumed->done.receipt.epoch, Epoch(1));
+    EXPECT_EQ(resumed->result.receipt.epoch, Epoch(1));
   }
   const Head after = world.Stored();
   EXPECT_EQ(after.revision, before.revision);
@@ -75,7 +75,7 @@ TEST(SessionsResume, AnOldTokenResumesLikeAStranger) {
   world.LetLeaseExpire();
   const auto resumed = world.sessions().Resume(world.caller(), command);
   ASSERT_EQ(ReasonIn(resumed), "OK");
-  EXPECT_EQ(resumed->done.receipt.epoch, Epoch(3));
+  EXPECT_EQ(resumed->result.receipt.epoch, Epoch(3));
 }
 
 TEST(SessionsResume, AnotherStoreOrALaterStateIsRefusedAndChangesNothing) {
@@ -100,13 +100,13 @@ TEST(SessionsResume, CreatesWhatIsMissingIfAsked) {
   command.tail_messages = 1;
   const auto created = world.sessions().Resume(world.caller(), command);
   ASSERT_EQ(ReasonIn(created), "OK");
-  EXPECT_TRUE(created->done.receipt.created);
+  EXPECT_TRUE(created->result.receipt.created);
   EXPECT_FALSE(created->token.empty());
   EXPECT_EQ(world.Stored().lease.holder, "bob");
   EXPECT_THAT(TextsOf(*created), ElementsAre("zero"));
   const auto again = world.other().Resume(world.caller(), command);
   ASSERT_EQ(ReasonIn(again), "OK");
-  EXPECT_TRUE(again->done.repeated);
+  EXPECT_TRUE(again->result.repeated);
   EXPECT_EQ(again->token, created->token);
 }
 
@@ -115,7 +115,7 @@ TEST(SessionsResume, ACreationThatLostItsRaceResumes) {
   ResumeCommand command = world.ToForce();
   command.create_if_missing = world.ToCreate();
   const auto held = world.store().Hold(FaultyCall::kCommit);
-  absl::StatusOr<Resumed> resumed = absl::UnknownError("not yet");
+  absl::StatusOr<ResumeResult> resumed = absl::UnknownError("not yet");
   {
     std::jthread late([&] { resumed = world.other().Resume(world.caller(), command); });
     held->WaitUntilReached();
@@ -123,8 +123,8 @@ TEST(SessionsResume, ACreationThatLostItsRaceResumes) {
     held->Open();
   }
   ASSERT_EQ(ReasonIn(resumed), "OK");
-  EXPECT_FALSE(resumed->done.receipt.created);
-  EXPECT_EQ(resumed->done.receipt.epoch, Epoch(2));
+  EXPECT_FALSE(resumed->result.receipt.created);
+  EXPECT_EQ(resumed->result.receipt.epoch, Epoch(2));
 }
 
 TEST(SessionsResume, TheReportSaysWhatWasLostAndWhatIsOpen) {
@@ -242,7 +242,7 @@ TEST(SessionsResume, AListThatIsWholeIsNotCalledCut) {
   // Without entries there is nothing that could be left out.
   world.TakeOver();
   world.Begin();
-  const Resumed empty = world.TakeOver();
+  const ResumeResult empty = world.TakeOver();
   EXPECT_THAT(empty.report.open_tool_uses, IsEmpty());
   EXPECT_FALSE(empty.report.open_tool_uses_cut);
 }
@@ -252,7 +252,7 @@ TEST(SessionsResume, TheReportNamesTheLastRequestThatCommitted) {
   world.Create();
   const CommitTurnCommand commit = world.ToCommit(world.Begin());
   ASSERT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), commit)), "OK");
-  const Resumed resumed = world.TakeOver();
+  const ResumeResult resumed = world.TakeOver();
   EXPECT_EQ(resumed.report.last_committed_request, commit.request);
   EXPECT_EQ(resumed.report.snapshot, Revision(3));
   EXPECT_EQ(resumed.report.abandoned_turn, TurnNumber());
@@ -372,7 +372,7 @@ TEST(SessionsResume, TheStateMachinesSlotComesWithTheFirstTurnOfTheEpochOnce) {
   ASSERT_EQ(ReasonIn(again), "OK");
   EXPECT_FALSE(again->sm_slot.has_value());
   EXPECT_TRUE(again->inline_omitted);
-  world.Commit(first->done.receipt.turn);
+  world.Commit(first->result.receipt.turn);
   const auto next = world.sessions().BeginTurn(world.caller(), world.ToBegin());
   ASSERT_EQ(ReasonIn(next), "OK");
   EXPECT_FALSE(next->sm_slot.has_value());

@@ -112,15 +112,15 @@ ReleaseCommand World::ToRelease() {
   return {.request = NewRequest(), .session = id_, .token = token_};
 }
 
-Done World::Create() {
-  auto done = sessions_->Create(caller_, ToCreate());
-  EXPECT_EQ(ReasonIn(done), "OK");
-  if (!done.ok()) return {};
-  token_ = LeaseToken::Parse(done->receipt.token).value_or(LeaseToken());
-  return *std::move(done);
+MutationResult World::Create() {
+  auto result = sessions_->Create(caller_, ToCreate());
+  EXPECT_EQ(ReasonIn(result), "OK");
+  if (!result.ok()) return {};
+  token_ = LeaseToken::Parse(result->receipt.token).value_or(LeaseToken());
+  return *std::move(result);
 }
 
-Resumed World::TakeOver() {
+ResumeResult World::TakeOver() {
   auto resumed = sessions_->Resume(caller_, ToForce());
   EXPECT_EQ(ReasonIn(resumed), "OK");
   if (!resumed.ok()) return {};
@@ -131,23 +131,23 @@ Resumed World::TakeOver() {
 TurnNumber World::Begin() {
   const auto begun = sessions_->BeginTurn(caller_, ToBegin());
   EXPECT_EQ(ReasonIn(begun), "OK");
-  return begun.ok() ? begun->done.receipt.turn : TurnNumber();
+  return begun.ok() ? begun->result.receipt.turn : TurnNumber();
 }
 
-Done World::Commit(TurnNumber turn, std::vector<Message> messages) {
+MutationResult World::Commit(TurnNumber turn, std::vector<Message> messages) {
   CommitTurnCommand command = ToCommit(turn);
   command.messages = std::move(messages);
-  auto done = sessions_->CommitTurn(caller_, command);
-  EXPECT_EQ(ReasonIn(done), "OK");
-  return done.ok() ? *std::move(done) : Done();
+  auto result = sessions_->CommitTurn(caller_, command);
+  EXPECT_EQ(ReasonIn(result), "OK");
+  return result.ok() ? *std::move(result) : MutationResult();
 }
 
-Done World::Append(TurnNumber turn, std::vector<JournalEntry> entries) {
+MutationResult World::Append(TurnNumber turn, std::vector<JournalEntry> entries) {
   AppendJournalCommand command = ToAppend(turn, 1, 0);
   command.entries = std::move(entries);
-  auto done = sessions_->AppendJournal(caller_, command);
-  EXPECT_EQ(ReasonIn(done), "OK");
-  return done.ok() ? *std::move(done) : Done();
+  auto result = sessions_->AppendJournal(caller_, command);
+  EXPECT_EQ(ReasonIn(result), "OK");
+  return result.ok() ? *std::move(result) : MutationResult();
 }
 
 Head World::Stored() {

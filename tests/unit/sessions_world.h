@@ -67,12 +67,14 @@ class World {
   ReleaseCommand ToRelease();
 
   // Acts that must succeed; a grant's token becomes the current one.
-  Done Create();
-  Resumed TakeOver();
+  MutationResult Create();
+  ResumeResult TakeOver();
   TurnNumber Begin();
-  Done Commit(TurnNumber turn, std::vector<Message> messages = {});
-  Done RunTurn(std::vector<Message> messages = {}) { return Commit(Begin(), std::move(messages)); }
-  Done Append(TurnNumber turn, std::vector<JournalEntry> entries);
+  MutationResult Commit(TurnNumber turn, std::vector<Message> messages = {});
+  MutationResult RunTurn(std::vector<Message> messages = {}) {
+    return Commit(Begin(), std::move(messages));
+  }
+  MutationResult Append(TurnNumber turn, std::vector<JournalEntry> entries);
 
   // What is stored.
   Head Stored();
