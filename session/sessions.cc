@@ -40,7 +40,7 @@ MutationResult UnchangedResult(const SessionKey& key, const Head& head) {
 }
 
 // The same request in another guise is refused; the same one is answered with its stored receipt.
-absl::StatusOr<MutationResult> Repeat(const SessionKey& key, const Loaded& loaded,
+absl::StatusOr<MutationResult> Repeat(const SessionKey& key, const LoadedSession& loaded,
                                       const RequestStamp& stamp) {
   if (!SameRequest(loaded.request->stamp, stamp)) return RequestIdReused(stamp, *loaded.request);
   return MutationResult{.session = key.session,
@@ -105,7 +105,7 @@ absl::StatusOr<MutationResult> Sessions::ExecuteOnLoaded(const SessionKey& key,
                                                          const std::optional<Asked>& asked,
                                                          const Decider& decide) {
   const auto id = asked ? std::optional(asked->id) : std::nullopt;
-  ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision(key, id));
+  ASSIGN_OR_RETURN(LoadedSession loaded, store_.LoadForDecision(key, id));
   if (loaded.request) return Repeat(key, loaded, asked->stamp());
   ASSIGN_OR_RETURN(Decision decision, decide(loaded.head));
   if (!decision.change) return UnchangedResult(key, loaded.head);
@@ -160,7 +160,8 @@ absl::StatusOr<MutationResult> Sessions::CreateAs(const Caller& caller,
 }
 
 absl::StatusOr<Head> Sessions::Get(const Caller& caller, const SessionId& session) {
-  ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision({caller.tenant, session}, std::nullopt));
+  ASSIGN_OR_RETURN(LoadedSession loaded,
+                   store_.LoadForDecision({caller.tenant, session}, std::nullopt));
   return std::move(loaded.head);
 }
 
@@ -260,7 +261,7 @@ absl::StatusOr<std::optional<MutationResult>> Sessions::ForeseeAs(Method method,
                                                                   const Command& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
-  ASSIGN_OR_RETURN(const Loaded loaded, store_.LoadForDecision(key, command.request));
+  ASSIGN_OR_RETURN(const LoadedSession loaded, store_.LoadForDecision(key, command.request));
   if (loaded.request) {
     // The id alone decides: what the request means is not known before it is all there.
     RequestStamp stamp = loaded.request->stamp;
@@ -295,7 +296,7 @@ absl::StatusOr<MutationResult> Sessions::Close(const Caller& caller, const Close
 
 absl::StatusOr<Draining> Sessions::Drain(const Caller& caller, const CloseCommand& command) {
   RETURN_IF_ERROR(Validate(command));
-  ASSIGN_OR_RETURN(const Loaded loaded,
+  ASSIGN_OR_RETURN(const LoadedSession loaded,
                    store_.LoadForDecision({caller.tenant, command.session}, command.request));
   Draining draining{.active = false, .committed = loaded.head.committed_turns};
   if (loaded.request || !loaded.head.turn) return draining;

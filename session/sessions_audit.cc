@@ -57,7 +57,7 @@ absl::StatusOr<MutationResult> Sessions::AppendAudit(const Caller& caller,
 absl::StatusOr<AuditVerdict> Sessions::VerifyAudit(const Caller& caller, const SessionId& session,
                                                    const std::function<absl::Status()>& go_on) {
   const SessionKey key{caller.tenant, session};
-  ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForDecision(key, std::nullopt));
+  ASSIGN_OR_RETURN(LoadedSession loaded, store_.LoadForDecision(key, std::nullopt));
   AuditChain chain;
   for (;;) {
     RETURN_IF_ERROR(WalkTo(store_, key, loaded.head, go_on, chain));

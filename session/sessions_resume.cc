@@ -313,7 +313,7 @@ absl::StatusOr<SlotsRead> Sessions::ReadSlots(const Caller& caller, const Sessio
 // told so may do it in another way, so what that rests on must not be lost with a server.
 absl::StatusOr<RequestOutcome> Sessions::Outcome(const Caller& caller, const OutcomeQuery& query) {
   const SessionKey key{caller.tenant, query.session};
-  ASSIGN_OR_RETURN(Loaded loaded, store_.LoadForOutcome(key, query.request));
+  ASSIGN_OR_RETURN(LoadedSession loaded, store_.LoadForOutcome(key, query.request));
   RequestOutcome outcome;
   outcome.head = loaded.head;
   if (loaded.request) {

@@ -56,7 +56,7 @@ struct StoreDescription {
 };
 
 // A head with the stored reply of one request, read together.
-struct Loaded {
+struct LoadedSession {
   Head head;
   std::optional<RequestRow> request;
 };
@@ -247,14 +247,14 @@ class SessionStore {
   // for one whose record cannot be read; the others go on. [C014] The lease is live from its
   // grant or its last renewal for its TTL and then expired. [C076] The clock for people decides
   // nothing about it. [C015] Grants are shown for 24 hours and no more, [C226] by no such clock.
-  virtual absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                                 const std::optional<RequestId>& request) = 0;
+  virtual absl::StatusOr<LoadedSession> LoadForDecision(
+      const SessionKey& key, const std::optional<RequestId>& request) = 0;
 
   // [C195] The same for an answer that must stand: what it shows, and that no reply is stored,
   // outlives whatever an acknowledged change outlives. [C196] STORE_UNAVAILABLE, with nothing
   // shown, when the store cannot see to that.
-  virtual absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key,
-                                                const RequestId& request) = 0;
+  virtual absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
+                                                       const RequestId& request) = 0;
 
   // Applies `change` whole and durably, or not at all. Under the session's lock, in this order:
   // - [C028] A session that another store stamped is RESUME_MISMATCH, and stays as it is.

@@ -170,11 +170,11 @@ class FsStore final : public SessionStore {
 
   void Dispose() override { Shut(); }
 
-  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                         const std::optional<RequestId>& request) override {
-    return Inside([&]() -> absl::StatusOr<Loaded> {
+  absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
+                                                const std::optional<RequestId>& request) override {
+    return Inside([&]() -> absl::StatusOr<LoadedSession> {
       const std::shared_ptr<OpenSession> session = table_->Get(key);
-      ASSIGN_OR_RETURN(Loaded loaded, Readers(*environment_, key, *session).Load(request));
+      ASSIGN_OR_RETURN(LoadedSession loaded, Readers(*environment_, key, *session).Load(request));
       leases_->Evaluate(key, loaded.head);
       const absl::Time oldest = time_->Now() - kRequestsKept;
       std::erase_if(loaded.head.grants,
@@ -184,8 +184,9 @@ class FsStore final : public SessionStore {
   }
 
   // What a load shows is durable already; but after a failure recovery may find more.
-  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override {
-    absl::StatusOr<Loaded> loaded = LoadForDecision(key, request);
+  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
+                                               const RequestId& request) override {
+    absl::StatusOr<LoadedSession> loaded = LoadForDecision(key, request);
     RETURN_IF_ERROR(fail_stop_.Check());
     return loaded;
   }

@@ -81,9 +81,9 @@ void NarrowTo(TurnNumber turn, const Contents& contents, LogLook& seen) {
 
 }  // namespace
 
-absl::StatusOr<Loaded> Readers::Load(const std::optional<RequestId>& request) {
+absl::StatusOr<LoadedSession> Readers::Load(const std::optional<RequestId>& request) {
   const bool asked = request && !Sabotaged(Saboteur::kNoRequestCheck);
-  Loaded loaded;
+  LoadedSession loaded;
   RequestView view;
   const auto is_current = [&] {
     bool same = false;

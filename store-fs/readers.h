@@ -21,7 +21,7 @@ class Readers {
 
   // See SessionStore::LoadForDecision; the lease as it is stored. The head and the reply are of one
   // moment; the reply is read without the session's lock.
-  absl::StatusOr<Loaded> Load(const std::optional<RequestId>& request);
+  absl::StatusOr<LoadedSession> Load(const std::optional<RequestId>& request);
   absl::StatusOr<MessagePage> Messages(std::optional<Revision> revision, MessageSeq after,
                                        PageLimit limit);
   absl::StatusOr<SlotPage> Slots(const SlotQuery& query);

@@ -123,7 +123,7 @@ absl::StatusOr<JournalBytes> ReadJournal(Files& files, const SessionKey& key, ui
 }
 
 // The head on the disk, before anything is repaired.
-struct Loaded {
+struct UnrepairedSession {
   Manifest manifest;
   Contents contents;
   JournalBytes journal;
@@ -132,50 +132,51 @@ struct Loaded {
 };
 
 // An unfinished write was never acknowledged, so what was acknowledged is there, or is damaged.
-absl::Status CheckAcknowledged(const Loaded& loaded, const std::optional<Watermark>& mark) {
-  if (!mark || !mark->IsOf(loaded.journal.identity)) return absl::OkStatus();
+absl::Status CheckAcknowledged(const UnrepairedSession& found,
+                               const std::optional<Watermark>& mark) {
+  if (!mark || !mark->IsOf(found.journal.identity)) return absl::OkStatus();
   // Of a journal that the files cover everything is there by their digest.
-  const bool shorter = !loaded.journal_is_covered && loaded.replay.end < mark->end;
-  if (!shorter && loaded.contents.head.revision >= mark->revision) return absl::OkStatus();
+  const bool shorter = !found.journal_is_covered && found.replay.end < mark->end;
+  if (!shorter && found.contents.head.revision >= mark->revision) return absl::OkStatus();
   return Damaged(kJournalFile, "it ends before what was acknowledged");
 }
 
-absl::StatusOr<Loaded> Load(Files& files, const SessionKey& key, const StoreIdentity& identity,
-                            const std::optional<Watermark>& mark) {
-  Loaded loaded;
-  ASSIGN_OR_RETURN(loaded.manifest, ReadManifest(files, key, identity.store));
-  ASSIGN_OR_RETURN(loaded.contents,
-                   ReadHeadFile(files, key, loaded.manifest, identity.bounds.head));
-  ASSIGN_OR_RETURN(loaded.journal, ReadJournal(files, key, identity.bounds.journal));
-  loaded.contents.head.incarnation = identity.incarnation;
-  const uint64_t salt = loaded.journal.start.head.salt;
-  if (salt == loaded.manifest.salt) {
-    ASSIGN_OR_RETURN(loaded.replay, ReplayFrames(loaded.journal.bytes, loaded.journal.start,
-                                                 identity, loaded.contents));
-  } else if (loaded.manifest.file > 0 && salt == loaded.manifest.previous_salt) {
-    loaded.journal_is_covered = true;
+absl::StatusOr<UnrepairedSession> Load(Files& files, const SessionKey& key,
+                                       const StoreIdentity& identity,
+                                       const std::optional<Watermark>& mark) {
+  UnrepairedSession found;
+  ASSIGN_OR_RETURN(found.manifest, ReadManifest(files, key, identity.store));
+  ASSIGN_OR_RETURN(found.contents, ReadHeadFile(files, key, found.manifest, identity.bounds.head));
+  ASSIGN_OR_RETURN(found.journal, ReadJournal(files, key, identity.bounds.journal));
+  found.contents.head.incarnation = identity.incarnation;
+  const uint64_t salt = found.journal.start.head.salt;
+  if (salt == found.manifest.salt) {
+    ASSIGN_OR_RETURN(found.replay, ReplayFrames(found.journal.bytes, found.journal.start, identity,
+                                                found.contents));
+  } else if (found.manifest.file > 0 && salt == found.manifest.previous_salt) {
+    found.journal_is_covered = true;
   } else {
     return Damaged(kJournalFile, "it belongs to another manifest");
   }
-  Head& head = loaded.contents.head;
+  Head& head = found.contents.head;
   if (head.snapshots.empty()) return Damaged(kJournalFile, "it has no snapshot");
-  if (head.uid != loaded.manifest.uid || head.store != identity.store) {
+  if (head.uid != found.manifest.uid || head.store != identity.store) {
     return Damaged("head", "it belongs to another session");
   }
-  RETURN_IF_ERROR(CheckAcknowledged(loaded, mark));
-  head.tail_bytes_cut = loaded.replay.cut;
-  return loaded;
+  RETURN_IF_ERROR(CheckAcknowledged(found, mark));
+  head.tail_bytes_cut = found.replay.cut;
+  return found;
 }
 
 // What survived may be in the page cache alone: it is made durable anew before it is served.
-absl::StatusOr<Journal> Adopt(const Loaded& loaded, std::unique_ptr<File> file) {
+absl::StatusOr<Journal> Adopt(const UnrepairedSession& found, std::unique_ptr<File> file) {
   Journal journal;
   journal.file = std::move(file);
-  journal.identity = loaded.journal.identity;
-  journal.end = loaded.replay.end;
-  journal.allocated = loaded.journal.bytes.size();
-  journal.last_checksum = loaded.replay.last_checksum;
-  if (loaded.replay.cut > 0) {
+  journal.identity = found.journal.identity;
+  journal.end = found.replay.end;
+  journal.allocated = found.journal.bytes.size();
+  journal.last_checksum = found.replay.last_checksum;
+  if (found.replay.cut > 0) {
     RETURN_IF_ERROR(AfterWriting(journal.file->Truncate(journal.end)));
     journal.allocated = journal.end;
   }
@@ -185,11 +186,11 @@ absl::StatusOr<Journal> Adopt(const Loaded& loaded, std::unique_ptr<File> file) 
 
 // Gives back what was taken in advance behind a sealed journal. Harmless if it fails: nothing is
 // read there.
-void TrimSealed(const Loaded& loaded) {
-  const std::vector<SealedLog>& sealed = loaded.contents.sealed;
-  if (sealed.empty() || sealed.back().file != loaded.manifest.file) return;
-  if (sealed.back().bytes >= loaded.journal.bytes.size()) return;
-  loaded.journal.file->Truncate(sealed.back().bytes).IgnoreError();
+void TrimSealed(const UnrepairedSession& found) {
+  const std::vector<SealedLog>& sealed = found.contents.sealed;
+  if (sealed.empty() || sealed.back().file != found.manifest.file) return;
+  if (sealed.back().bytes >= found.journal.bytes.size()) return;
+  found.journal.file->Truncate(sealed.back().bytes).IgnoreError();
 }
 
 // What was there goes on being read, and nothing is written behind it.
@@ -236,31 +237,31 @@ std::string DirectoryOf(const SessionKey& key) {
 absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
                                       const StoreIdentity& identity,
                                       const std::optional<Watermark>& mark) {
-  ASSIGN_OR_RETURN(Loaded loaded, Load(files, key, identity, mark));
+  ASSIGN_OR_RETURN(UnrepairedSession found, Load(files, key, identity, mark));
   Opened opened;
-  opened.manifest = loaded.manifest;
-  if (loaded.journal_is_covered) {
+  opened.manifest = found.manifest;
+  if (found.journal_is_covered) {
     RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key)));
-    absl::StatusOr<Journal> next = ReplaceJournal(files, key, loaded.manifest);
-    if (next.ok()) TrimSealed(loaded);
-    if (IsLack(next.status())) next = Covered(std::move(loaded.journal));
+    absl::StatusOr<Journal> next = ReplaceJournal(files, key, found.manifest);
+    if (next.ok()) TrimSealed(found);
+    if (IsLack(next.status())) next = Covered(std::move(found.journal));
     RETURN_IF_ERROR(next.status());
     opened.journal = *std::move(next);
-    RETURN_IF_ERROR(RemoveUnnamed(files, key, loaded.contents, loaded.manifest.file));
+    RETURN_IF_ERROR(RemoveUnnamed(files, key, found.contents, found.manifest.file));
   } else {
     // First what may lack something: behind it the disk is written.
     RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key)));
-    std::unique_ptr<File> file = std::move(loaded.journal.file);
-    ASSIGN_OR_RETURN(opened.journal, Adopt(loaded, std::move(file)));
+    std::unique_ptr<File> file = std::move(found.journal.file);
+    ASSIGN_OR_RETURN(opened.journal, Adopt(found, std::move(file)));
   }
-  opened.contents = std::move(loaded.contents);
+  opened.contents = std::move(found.contents);
   return opened;
 }
 
 absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key, const StoreIdentity& identity,
                                  const std::optional<Watermark>& mark) {
-  ASSIGN_OR_RETURN(Loaded loaded, Load(files, key, identity, mark));
-  return std::move(loaded.contents.head);
+  ASSIGN_OR_RETURN(UnrepairedSession found, Load(files, key, identity, mark));
+  return std::move(found.contents.head);
 }
 
 absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,

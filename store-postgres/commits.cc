@@ -156,22 +156,23 @@ absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
-absl::StatusOr<Loaded> Commits::Load(const SessionKey& key,
-                                     const std::optional<RequestId>& request) {
+absl::StatusOr<LoadedSession> Commits::Load(const SessionKey& key,
+                                            const std::optional<RequestId>& request) {
   ASSIGN_OR_RETURN(Basis basis, LoadBasis(key, request));
   RETURN_IF_ERROR(basis.standing.refusal);
   if (basis.request) return LoadForOutcome(key, *request);
-  return Loaded{.head = std::move(basis.standing.head), .request = std::nullopt};
+  return LoadedSession{.head = std::move(basis.standing.head), .request = std::nullopt};
 }
 
 // It may wait for the session's row as a change does, so it has the session's lock: one statement
 // of a session waits for a lock, on one connection.
-absl::StatusOr<Loaded> Commits::LoadForOutcome(const SessionKey& key, const RequestId& request) {
+absl::StatusOr<LoadedSession> Commits::LoadForOutcome(const SessionKey& key,
+                                                      const RequestId& request) {
   const SessionQueue::Lock lock(queue_, key);
   RETURN_IF_ERROR(lock.status());
   ASSIGN_OR_RETURN(Basis basis, FlushedBasis(key, request));
   RETURN_IF_ERROR(basis.standing.refusal);
-  return Loaded{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
+  return LoadedSession{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
 }
 
 // A lease may have ended since: whether it has is asked by the write.

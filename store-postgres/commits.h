@@ -51,9 +51,10 @@ class Commits {
         committer_(database, group) {}
 
   // As SessionStore::LoadForDecision.
-  absl::StatusOr<Loaded> Load(const SessionKey& key, const std::optional<RequestId>& request);
+  absl::StatusOr<LoadedSession> Load(const SessionKey& key,
+                                     const std::optional<RequestId>& request);
   // As SessionStore::LoadForOutcome.
-  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request);
+  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key, const RequestId& request);
   // As SessionStore::Commit.
   absl::StatusOr<CommitResult> Commit(const Change& change);
   // As SessionStore::CommitMany. A change goes alone unless it can be decided on a head that is

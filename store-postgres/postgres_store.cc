@@ -174,11 +174,12 @@ class PostgresStore final : public SessionStore {
 
   void Dispose() override { Shut(); }
 
-  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                         const std::optional<RequestId>& request) override {
+  absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
+                                                const std::optional<RequestId>& request) override {
     return Inside([&] { return commits_.Load(key, request); });
   }
-  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override {
+  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
+                                               const RequestId& request) override {
     return Inside([&] { return commits_.LoadForOutcome(key, request); });
   }
   absl::StatusOr<CommitResult> Commit(const Change& change) override {

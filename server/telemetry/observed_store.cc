@@ -102,13 +102,13 @@ absl::Status ObservedStore::Deactivate() {
 
 void ObservedStore::Dispose() { store_->Dispose(); }
 
-absl::StatusOr<Loaded> ObservedStore::LoadForDecision(const SessionKey& key,
-                                                      const std::optional<RequestId>& request) {
+absl::StatusOr<LoadedSession> ObservedStore::LoadForDecision(
+    const SessionKey& key, const std::optional<RequestId>& request) {
   return Watch(StoreCall::kLoadForDecision, [&] { return store_->LoadForDecision(key, request); });
 }
 
-absl::StatusOr<Loaded> ObservedStore::LoadForOutcome(const SessionKey& key,
-                                                     const RequestId& request) {
+absl::StatusOr<LoadedSession> ObservedStore::LoadForOutcome(const SessionKey& key,
+                                                            const RequestId& request) {
   return Watch(StoreCall::kLoadForOutcome, [&] { return store_->LoadForOutcome(key, request); });
 }
 

@@ -74,9 +74,10 @@ class ObservedStore final : public SessionStore {
   absl::Status Activate() override;
   absl::Status Deactivate() override;
   void Dispose() override;
-  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                         const std::optional<RequestId>& request) override;
-  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
+  absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
+                                                const std::optional<RequestId>& request) override;
+  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
+                                               const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   // Each change that is done counts as a Commit, and took as long as all.
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;

@@ -68,8 +68,8 @@ absl::StatusOr<StoreCheck> MutantStore::Check() {
   return check;
 }
 
-absl::StatusOr<Loaded> MutantStore::LoadForDecision(const SessionKey& key,
-                                                    const std::optional<RequestId>& request) {
+absl::StatusOr<LoadedSession> MutantStore::LoadForDecision(
+    const SessionKey& key, const std::optional<RequestId>& request) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key});
   auto answer = Spoilt(store_.LoadForDecision(args.key, request));
@@ -77,8 +77,8 @@ absl::StatusOr<Loaded> MutantStore::LoadForDecision(const SessionKey& key,
   return answer;
 }
 
-absl::StatusOr<Loaded> MutantStore::LoadForOutcome(const SessionKey& key,
-                                                   const RequestId& request) {
+absl::StatusOr<LoadedSession> MutantStore::LoadForOutcome(const SessionKey& key,
+                                                          const RequestId& request) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key});
   auto answer = Spoilt(store_.LoadForOutcome(args.key, request));

@@ -67,8 +67,8 @@ struct Hooks {
   std::function<void(StoreDescription&)> describe;
   std::function<void(SessionKey&)> key;      // of every call that names one session
   std::function<void(absl::Status&)> error;  // of every load, commit and read that has one
-  std::function<void(Stage&, const SessionKey&, Loaded&)> load;
-  std::function<void(Stage&, const RequestId&, absl::StatusOr<Loaded>&)> outcome;
+  std::function<void(Stage&, const SessionKey&, LoadedSession&)> load;
+  std::function<void(Stage&, const RequestId&, absl::StatusOr<LoadedSession>&)> outcome;
   std::function<void(Stage&, Change&)> change;
   std::function<void(Stage&, const Change&, CommitAnswer&)> committed;
   std::function<void(std::vector<GroupedResult>&)> grouped;
@@ -102,9 +102,10 @@ class MutantStore final : public SessionStore {
   absl::Status Activate() override;
   absl::Status Deactivate() override;
   void Dispose() override;
-  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                         const std::optional<RequestId>& request) override;
-  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
+  absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
+                                                const std::optional<RequestId>& request) override;
+  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
+                                               const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
   std::shared_ptr<const Head> CachedHead(const SessionKey& key) override;

@@ -166,12 +166,12 @@ const std::vector<Mutant> kMutants = {
      {.change = [](Stage&, Change& change) { change.raises_epoch = false; }}},
     {"a-lease-never-expires",
      {.load =
-          [](Stage&, const SessionKey&, Loaded& loaded) {
+          [](Stage&, const SessionKey&, LoadedSession& loaded) {
             if (loaded.head.lease.held) loaded.head.lease.state = LeaseState::kLive;
           }}},
     {"leases-expire-by-the-clock-for-people",
      {.load =
-          [](Stage& stage, const SessionKey&, Loaded& loaded) {
+          [](Stage& stage, const SessionKey&, LoadedSession& loaded) {
             LeaseRecord& lease = loaded.head.lease;
             if (loaded.head.grants.empty() || !lease.held) return;
             const bool over = loaded.head.updated_at + lease.ttl < stage.clock.Wall();
@@ -179,13 +179,13 @@ const std::vector<Mutant> kMutants = {
           }}},
     {"shows-grants-by-the-clock-for-people",
      {.load =
-          [](Stage& stage, const SessionKey&, Loaded& loaded) {
+          [](Stage& stage, const SessionKey&, LoadedSession& loaded) {
             const absl::Duration old = stage.clock.Wall() - loaded.head.updated_at;
             if (old > absl::Hours(24 * 30)) loaded.head.grants.clear();
           }}},
     {"shows-grants-for-ever",
      {.load = [](Stage& stage, const SessionKey& key,
-                 Loaded& loaded) { loaded.head.grants = stage.Find(key)->head.grants; }}},
+                 LoadedSession& loaded) { loaded.head.grants = stage.Find(key)->head.grants; }}},
     {"opened-again-leases-are-over",
      {.opened =
           [](Stage& stage) {

@@ -54,13 +54,13 @@ const std::vector<Mutant> kMutants = {
     {"forgets-requests", {.change = [](Stage&, Change& change) { change.request.reset(); }}},
     {"says-of-everything-that-it-never-was",
      {.outcome =
-          [](Stage&, const RequestId&, absl::StatusOr<Loaded>& answer) {
+          [](Stage&, const RequestId&, absl::StatusOr<LoadedSession>& answer) {
             if (answer.ok()) answer->request.reset();
           }}},
     {"tells-outcomes-that-it-cannot-keep",
      {.outcome =
-          [](Stage& stage, const RequestId&, absl::StatusOr<Loaded>& answer) {
-            if (stage.disk.fails_writes) answer = Loaded();
+          [](Stage& stage, const RequestId&, absl::StatusOr<LoadedSession>& answer) {
+            if (stage.disk.fails_writes) answer = LoadedSession();
           }}},
     {"forgets-requests-when-opened-again",
      {.opened =
@@ -188,10 +188,10 @@ const std::vector<Mutant> kMutants = {
     {"knows-one-tenant",
      {.key = [](SessionKey& key) { key.tenant = *TenantId::Parse("default"); }}},
     {"shows-no-replies",
-     {.load = [](Stage&, const SessionKey&, Loaded& loaded) { loaded.request.reset(); }}},
+     {.load = [](Stage&, const SessionKey&, LoadedSession& loaded) { loaded.request.reset(); }}},
     {"shows-a-reply-for-anything",
      {.load =
-          [](Stage&, const SessionKey&, Loaded& loaded) {
+          [](Stage&, const SessionKey&, LoadedSession& loaded) {
             if (!loaded.request) loaded.request.emplace();
           }}},
     {"folds-case-in-ids",

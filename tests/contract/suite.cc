@@ -118,13 +118,13 @@ Receipt Contract::TakeOver() {
 }
 
 Head Contract::LoadHead(const SessionKey& key) {
-  const absl::StatusOr<Loaded> loaded = store().LoadForDecision(key, std::nullopt);
+  const absl::StatusOr<LoadedSession> loaded = store().LoadForDecision(key, std::nullopt);
   EXPECT_EQ(ReasonIn(loaded), "OK");
   return loaded.ok() ? loaded->head : Head();
 }
 
 std::optional<RequestRow> Contract::LoadRequest(const RequestId& id) {
-  const absl::StatusOr<Loaded> loaded = store().LoadForDecision(key(), id);
+  const absl::StatusOr<LoadedSession> loaded = store().LoadForDecision(key(), id);
   EXPECT_EQ(ReasonIn(loaded), "OK");
   return loaded.ok() ? loaded->request : std::nullopt;
 }

@@ -30,14 +30,14 @@ class Painter {
 
   Picture Paint() {
     const auto loaded = store_.LoadForDecision(subject_.key, std::nullopt);
-    Say("head", AnswerOf(loaded, [](const Loaded& found) {
+    Say("head", AnswerOf(loaded, [](const LoadedSession& found) {
           Head head = found.head;
           head.tail_bytes_cut = 0;
           return EncodeHead(head);
         }));
     for (const RequestId& id : subject_.requests) {
       Say("reply " + id.value(),
-          AnswerOf(store_.LoadForDecision(subject_.key, id), [](const Loaded& found) {
+          AnswerOf(store_.LoadForDecision(subject_.key, id), [](const LoadedSession& found) {
             return found.request ? EncodeRequest(*found.request) : "none";
           }));
     }

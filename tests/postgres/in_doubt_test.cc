@@ -66,7 +66,7 @@ TEST_F(PgInDoubt, AFateIsNotToldBesideADeleteUnderWay) {
   ASSERT_EQ(remover->Script("BEGIN; UPDATE holdfast.session SET deleted = true, head = '',"
                             " version = version + 1, active_at = holdfast.clock()"),
             absl::OkStatus());
-  absl::StatusOr<Loaded> loaded = absl::UnknownError("not yet");
+  absl::StatusOr<LoadedSession> loaded = absl::UnknownError("not yet");
   std::jthread asker([&] { loaded = store().LoadForOutcome(key(), committed.request->id); });
   const std::string waiting =
       "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database()"

@@ -144,16 +144,16 @@ absl::Status ScriptedStore::Init() {
   return store_->Init();
 }
 
-absl::StatusOr<Loaded> ScriptedStore::LoadForDecision(const SessionKey& key,
-                                                      const std::optional<RequestId>& request) {
+absl::StatusOr<LoadedSession> ScriptedStore::LoadForDecision(
+    const SessionKey& key, const std::optional<RequestId>& request) {
   RETURN_IF_ERROR(script_.Enter());
-  absl::StatusOr<Loaded> loaded = store_->LoadForDecision(key, request);
+  absl::StatusOr<LoadedSession> loaded = store_->LoadForDecision(key, request);
   script_.CountLoad();
   return loaded;
 }
 
-absl::StatusOr<Loaded> ScriptedStore::LoadForOutcome(const SessionKey& key,
-                                                     const RequestId& request) {
+absl::StatusOr<LoadedSession> ScriptedStore::LoadForOutcome(const SessionKey& key,
+                                                            const RequestId& request) {
   RETURN_IF_ERROR(script_.Enter());
   return store_->LoadForOutcome(key, request);
 }

@@ -96,9 +96,10 @@ class ScriptedStore final : public SessionStore {
   absl::Status Activate() override { return store_->Activate(); }
   absl::Status Deactivate() override { return store_->Deactivate(); }
   void Dispose() override { store_->Dispose(); }
-  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                         const std::optional<RequestId>& request) override;
-  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
+  absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
+                                                const std::optional<RequestId>& request) override;
+  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
+                                               const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
   std::shared_ptr<const Head> CachedHead(const SessionKey& key) override;

@@ -90,16 +90,16 @@ absl::Status FaultyStore::Activate() { return store_->Activate(); }
 absl::Status FaultyStore::Deactivate() { return store_->Deactivate(); }
 void FaultyStore::Dispose() { store_->Dispose(); }
 
-absl::StatusOr<Loaded> FaultyStore::LoadForDecision(const SessionKey& key,
-                                                    const std::optional<RequestId>& request) {
-  return Through(FaultyCall::kLoad, [&]() -> absl::StatusOr<Loaded> {
+absl::StatusOr<LoadedSession> FaultyStore::LoadForDecision(
+    const SessionKey& key, const std::optional<RequestId>& request) {
+  return Through(FaultyCall::kLoad, [&]() -> absl::StatusOr<LoadedSession> {
     RETURN_IF_ERROR(RunInjected(key));
     return store_->LoadForDecision(key, request);
   });
 }
 
-absl::StatusOr<Loaded> FaultyStore::LoadForOutcome(const SessionKey& key,
-                                                   const RequestId& request) {
+absl::StatusOr<LoadedSession> FaultyStore::LoadForOutcome(const SessionKey& key,
+                                                          const RequestId& request) {
   return Through(FaultyCall::kLoad, [&] { return store_->LoadForOutcome(key, request); });
 }
 

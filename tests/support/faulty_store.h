@@ -88,9 +88,10 @@ class FaultyStore final : public SessionStore {
   absl::Status Activate() override;
   absl::Status Deactivate() override;
   void Dispose() override;
-  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                         const std::optional<RequestId>& request) override;
-  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
+  absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
+                                                const std::optional<RequestId>& request) override;
+  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
+                                               const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   // Each of the changes counts as a commit too, and meets the faults of one: it fails alone, and
   // where its reply is lost it is in doubt. A call that fails has done nothing, and one whose reply

@@ -22,11 +22,12 @@ class ForwardingStore : public SessionStore {
   absl::Status Activate() override { return store_.Activate(); }
   absl::Status Deactivate() override { return store_.Deactivate(); }
   void Dispose() override { store_.Dispose(); }
-  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                         const std::optional<RequestId>& request) override {
+  absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
+                                                const std::optional<RequestId>& request) override {
     return store_.LoadForDecision(key, request);
   }
-  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override {
+  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
+                                               const RequestId& request) override {
     return store_.LoadForOutcome(key, request);
   }
   absl::StatusOr<CommitResult> Commit(const Change& change) override {

@@ -215,15 +215,15 @@ std::optional<RequestRow> ReferenceStore::KeptRequest(const StoredSession& sessi
   return row;
 }
 
-absl::StatusOr<Loaded> ReferenceStore::LoadForDecision(const SessionKey& key,
-                                                       const std::optional<RequestId>& request) {
+absl::StatusOr<LoadedSession> ReferenceStore::LoadForDecision(
+    const SessionKey& key, const std::optional<RequestId>& request) {
   const absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
-  return Loaded{.head = HeadNow(key, *session), .request = KeptRequest(*session, request)};
+  return LoadedSession{.head = HeadNow(key, *session), .request = KeptRequest(*session, request)};
 }
 
-absl::StatusOr<Loaded> ReferenceStore::LoadForOutcome(const SessionKey& key,
-                                                      const RequestId& request) {
+absl::StatusOr<LoadedSession> ReferenceStore::LoadForOutcome(const SessionKey& key,
+                                                             const RequestId& request) {
   return LoadForDecision(key, request);  // its disk is as safe as it gets
 }
 

@@ -42,9 +42,10 @@ class ReferenceStore final : public SessionStore {
   absl::Status Deactivate() override;
   void Dispose() override;
 
-  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                         const std::optional<RequestId>& request) override;
-  absl::StatusOr<Loaded> LoadForOutcome(const SessionKey& key, const RequestId& request) override;
+  absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
+                                                const std::optional<RequestId>& request) override;
+  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
+                                               const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   // As it stands: nothing here is old.
   std::shared_ptr<const Head> CachedHead(const SessionKey& key) override;

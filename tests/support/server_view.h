@@ -16,8 +16,8 @@ class ServerView final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
 
-  absl::StatusOr<Loaded> LoadForDecision(const SessionKey& key,
-                                         const std::optional<RequestId>& request) override {
+  absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
+                                                const std::optional<RequestId>& request) override {
     auto loaded = ForwardingStore::LoadForDecision(key, request);
     if (loaded.ok()) Remember(key, loaded->head);
     return loaded;
