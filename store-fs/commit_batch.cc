@@ -25,36 +25,36 @@ bool AllThere(const Change& change, const Head& head) {
 }
 
 // At least as many as there are slots; exact where the versions that are kept may be too many.
-size_t SlotsAtMost(const Contents& contents) {
-  if (contents.slots.size() <= kSlotsPerSession) return contents.slots.size();
+size_t SlotsAtMost(const SessionState& state) {
+  if (state.slots.size() <= kSlotsPerSession) return state.slots.size();
   return static_cast<size_t>(std::ranges::count_if(
-      contents.slots, [](const SlotVersion& version) { return !version.until; }));
+      state.slots, [](const SlotVersion& version) { return !version.until; }));
 }
 
-SlotOwners OwnersOf(const Contents& contents) {
+SlotOwners OwnersOf(const SessionState& state) {
   SlotOwners owners;
-  for (const SlotVersion& version : contents.slots) {
+  for (const SlotVersion& version : state.slots) {
     if (!version.until) owners.Add(version.meta.owner);
   }
-  for (const SlotVersion& version : contents.pending) owners.AddPending(version.meta.owner);
+  for (const SlotVersion& version : state.pending) owners.AddPending(version.meta.owner);
   return owners;
 }
 
 }  // namespace
 
 CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
-                         const Contents* contents, File* journal)
+                         const SessionState* state, File* journal)
     : environment_(environment),
       key_(key),
-      contents_(contents),
+      state_(state),
       journal_(journal),
-      exists_(contents != nullptr),
+      exists_(state != nullptr),
       // As exact as a record keeps it, so that a reader sees the same before and after a restart.
       now_(absl::FromUnixMicros(absl::ToUnixMicros(environment.clock.Wall()))),
       store_now_(environment.time.Now()) {
   if (exists_) {
-    head_ = contents->head;
-    slots_at_most_ = SlotsAtMost(*contents);
+    head_ = state->head;
+    slots_at_most_ = SlotsAtMost(*state);
     environment.leases.Evaluate(key, head_);
   } else {
     head_.store = environment.identity.store;
@@ -143,7 +143,7 @@ absl::StatusOr<std::optional<Refusal>> CommitBatch::CheckSlots(const Applied& ap
     return std::nullopt;
   }
   if (!owners_) {
-    owners_ = contents_ == nullptr ? SlotOwners() : OwnersOf(*contents_);
+    owners_ = state_ == nullptr ? SlotOwners() : OwnersOf(*state_);
     for (const Applied& before : applied_) owners_->Take(before);
   }
   SlotOwners after = *owners_;
@@ -159,8 +159,8 @@ void CommitBatch::CountSlots(const Applied& applied) {
 absl::StatusOr<std::optional<RequestRow>> CommitBatch::FindRequest(const RequestId& id) const {
   const auto fresh = requests_.find(id);
   if (fresh != requests_.end()) return fresh->second;
-  if (contents_ == nullptr) return std::nullopt;
-  const RequestView view = ViewOf(*contents_);
+  if (state_ == nullptr) return std::nullopt;
+  const RequestView view = ViewOf(*state_);
   return ReadRequest({.files = environment_.files, .key = key_, .view = view, .is_current = {}}, id,
                      store_now_ - kRequestsKept);
 }
@@ -183,11 +183,11 @@ absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(TurnNumber 
       if (fresh.turn == turn && fresh.number == number) return fresh;
     }
   }
-  if (contents_ == nullptr) return std::nullopt;
-  const auto journal = contents_->FindEntry(turn, number);
+  if (state_ == nullptr) return std::nullopt;
+  const auto journal = state_->FindEntry(turn, number);
   if (!journal) return std::nullopt;
   const LogFiles where{.files = &environment_.files, .journal = journal_, .key = &key_};
-  const auto items = ReadLog(where, contents_->entries, journal->value(), 1, kPageBytes);
+  const auto items = ReadLog(where, state_->entries, journal->value(), 1, kPageBytes);
   if (IsShortage(items.status())) return FailStop::Short();
   // An entry that cannot be read any more cannot be compared: its key alone answers.
   if (!items.ok() || items->empty()) return std::nullopt;

@@ -9,9 +9,9 @@
 #include "session/refusal.h"
 #include "session/store.h"
 #include "store-fs/change_record.h"
-#include "store-fs/contents.h"
 #include "store-fs/environment.h"
 #include "store-fs/frame.h"
+#include "store-fs/session_state.h"
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -28,9 +28,9 @@ namespace holdfast::fs {
 // Used by one thread.
 class CommitBatch final : private DecisionReads {
  public:
-  // `contents` is what is durable, or nullptr for a session that does not exist. `journal` is its
+  // `state` is what is durable, or nullptr for a session that does not exist. `journal` is its
   // open file.
-  CommitBatch(const Environment& environment, const SessionKey& key, const Contents* contents,
+  CommitBatch(const Environment& environment, const SessionKey& key, const SessionState* state,
               File* journal);
 
   // The result of `change` if this batch becomes durable; nothing when the batch has no room for
@@ -59,7 +59,7 @@ class CommitBatch final : private DecisionReads {
 
   const Environment& environment_;
   const SessionKey& key_;
-  const Contents* contents_;
+  const SessionState* state_;
   File* journal_;
   bool exists_;
   Head head_;

@@ -32,11 +32,11 @@ struct Candidate {
   bool readable = true;
 };
 
-std::vector<Candidate> CandidatesOf(const Contents& contents,
+std::vector<Candidate> CandidatesOf(const SessionState& state,
                                     const std::set<uint64_t>& unreadable) {
-  std::map<uint64_t, uint64_t> live = contents.LiveBytes();
+  std::map<uint64_t, uint64_t> live = state.LiveBytes();
   std::vector<Candidate> candidates;
-  for (const SealedLog& log : contents.sealed) {
+  for (const SealedLog& log : state.sealed) {
     const uint64_t bytes = live[log.file];
     candidates.push_back({.file = log.file,
                           .live = bytes,
@@ -92,8 +92,8 @@ std::string IndexInTmp(const Manifest& manifest) { return TmpPathOf(manifest, ".
 
 }  // namespace
 
-std::set<uint64_t> ChooseLogs(const Contents& contents, const std::set<uint64_t>& unreadable) {
-  const std::vector<Candidate> candidates = CandidatesOf(contents, unreadable);
+std::set<uint64_t> ChooseLogs(const SessionState& state, const std::set<uint64_t>& unreadable) {
+  const std::vector<Candidate> candidates = CandidatesOf(state, unreadable);
   std::set<uint64_t> chosen = MostlyDead(candidates);
   return chosen.empty() ? SmallOnes(candidates) : chosen;
 }
@@ -107,11 +107,11 @@ class CompactedLog::Writer {
   // The log that was being read.
   [[nodiscard]] uint64_t source() const { return source_; }
 
-  absl::Status Copy(const Contents& contents) {
-    for (const NumberedLog* log : contents.Logs()) {
+  absl::Status Copy(const SessionState& state) {
+    for (const NumberedLog* log : state.Logs()) {
       RETURN_IF_ERROR(CopyLog(*log));
     }
-    for (const auto* versions : {&contents.slots, &contents.pending}) {
+    for (const auto* versions : {&state.slots, &state.pending}) {
       for (const SlotVersion& version : *versions) {
         RETURN_IF_ERROR(CopySlot(version.where));
       }
@@ -194,13 +194,13 @@ class CompactedLog::Writer {
 };
 
 absl::StatusOr<CompactedLog> CompactedLog::Write(Files& files, const Manifest& manifest,
-                                                 const Contents& contents,
+                                                 const SessionState& state,
                                                  const std::set<uint64_t>& sources,
                                                  std::set<uint64_t>& unreadable) {
   CompactedLog compacted;
   compacted.sources_ = sources;
   Writer writer(files, manifest.key, compacted);
-  const absl::Status copied = writer.Copy(contents);
+  const absl::Status copied = writer.Copy(state);
   if (!copied.ok() && !IsLack(copied) && !absl::IsNotFound(copied)) {
     unreadable.insert(writer.source());
     return absl::DataLossError(copied.message());
@@ -226,9 +226,9 @@ absl::Status CompactedLog::Discard(Files& files, const Manifest& manifest) {
   return RemoveTree(files, IndexInTmp(manifest));
 }
 
-void CompactedLog::Adopt(uint64_t file, Contents& contents) const {
-  for (NumberedLog* log : contents.Logs()) AdoptSegments(file, *log);
-  for (auto* versions : {&contents.slots, &contents.pending}) {
+void CompactedLog::Adopt(uint64_t file, SessionState& state) const {
+  for (NumberedLog* log : state.Logs()) AdoptSegments(file, *log);
+  for (auto* versions : {&state.slots, &state.pending}) {
     for (SlotVersion& version : *versions) {
       const auto moved = slots_.find({version.where.file, version.where.offset});
       if (moved == slots_.end()) continue;
@@ -238,11 +238,11 @@ void CompactedLog::Adopt(uint64_t file, Contents& contents) const {
   }
   // In the place of the oldest of those that it was made of.
   const auto is_source = [&](const SealedLog& log) { return sources_.contains(log.file); };
-  const auto place = std::ranges::find_if(contents.sealed, is_source);
-  if (place == contents.sealed.end()) return;
+  const auto place = std::ranges::find_if(state.sealed, is_source);
+  if (place == state.sealed.end()) return;
   *place = {.file = file, .bytes = bytes_};
-  contents.sealed.erase(std::remove_if(std::next(place), contents.sealed.end(), is_source),
-                        contents.sealed.end());
+  state.sealed.erase(std::remove_if(std::next(place), state.sealed.end(), is_source),
+                     state.sealed.end());
 }
 
 // What has been dropped since the copy was made was dropped from the oldest segment on.

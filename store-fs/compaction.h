@@ -5,10 +5,10 @@
 #define HOLDFAST_STORE_FS_COMPACTION_H_
 
 #include "session/ids.h"
-#include "store-fs/contents.h"
 #include "store-fs/files.h"
 #include "store-fs/manifest.h"
 #include "store-fs/segment.h"
+#include "store-fs/session_state.h"
 
 #include "absl/status/statusor.h"
 
@@ -24,18 +24,18 @@ namespace holdfast::fs {
 
 // Which sealed logs are to become one: neighbours of which more than half is dead, else a group of
 // small ones of like size. Empty when it is not worth its cost. None of `unreadable` is among them.
-std::set<uint64_t> ChooseLogs(const Contents& contents, const std::set<uint64_t>& unreadable);
+std::set<uint64_t> ChooseLogs(const SessionState& state, const std::set<uint64_t>& unreadable);
 
 // The live items and slots of several sealed logs, in a log and an index of their own that nothing
 // names yet.
 class CompactedLog {
  public:
-  // Writes both to tmp/, durably, from the contents of a head file, which are all that any later
+  // Writes both to tmp/, durably, from the state in a head file, which is all that any later
   // ones name of these logs. DATA_LOSS when an item cannot
   // be read, whatever the disk says of it: its log joins `unreadable`. NOT_FOUND when one of the
   // logs is no longer there.
   static absl::StatusOr<CompactedLog> Write(Files& files, const Manifest& manifest,
-                                            const Contents& contents,
+                                            const SessionState& state,
                                             const std::set<uint64_t>& sources,
                                             std::set<uint64_t>& unreadable);
 
@@ -46,8 +46,8 @@ class CompactedLog {
 
   // The logs that it takes the place of.
   [[nodiscard]] const std::set<uint64_t>& sources() const { return sources_; }
-  // Lets `contents`, of that moment or a later one, name log.<file> in place of the sources.
-  void Adopt(uint64_t file, Contents& contents) const;
+  // Lets `state`, of that moment or a later one, name log.<file> in place of the sources.
+  void Adopt(uint64_t file, SessionState& state) const;
 
  private:
   // Where a slot version or a segment stood: a file, and a place in the log or in the index.

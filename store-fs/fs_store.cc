@@ -391,8 +391,8 @@ class FsStore final : public SessionStore {
 
   absl::StatusOr<Renewed> Renew(const RenewRequest& request) {
     Head head;
-    RETURN_IF_ERROR(table_->Get(request.key)->Look([&](const Contents& contents, const auto&) {
-      head = contents.head;
+    RETURN_IF_ERROR(table_->Get(request.key)->Look([&](const SessionState& state, const auto&) {
+      head = state.head;
     }));
     leases_->Evaluate(request.key, head);
     Guard guard;

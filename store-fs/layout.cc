@@ -26,14 +26,14 @@ std::string UploadPathOf(const SessionKey& key, const UploadId& upload) {
   return DirectoryOf(key) + "/" + RelativeOf(upload);
 }
 
-std::set<std::string> NamedFiles(const Contents& contents, uint64_t file) {
+std::set<std::string> NamedFiles(const SessionState& state, uint64_t file) {
   std::set<std::string> names;
   if (file > 0) names.insert(Relative(FileKind::kHead, file));
-  for (const SealedLog& sealed : contents.sealed) {
+  for (const SealedLog& sealed : state.sealed) {
     names.insert(Relative(FileKind::kLog, sealed.file));
     names.insert(Relative(FileKind::kIndex, sealed.file));
   }
-  for (const LinkedUpload& upload : contents.uploads) names.insert(RelativeOf(upload.id));
+  for (const LinkedUpload& upload : state.uploads) names.insert(RelativeOf(upload.id));
   return names;
 }
 

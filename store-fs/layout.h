@@ -3,7 +3,7 @@
 #define HOLDFAST_STORE_FS_LAYOUT_H_
 
 #include "session/ids.h"
-#include "store-fs/contents.h"
+#include "store-fs/session_state.h"
 
 #include <cstdint>
 #include <set>
@@ -22,8 +22,8 @@ std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file);
 // "t/<tenant>/<session>/state/upload.<id>".
 std::string UploadPathOf(const SessionKey& key, const UploadId& upload);
 
-// Every file of state/ that these contents and head.<file> name, relative to the directory.
-std::set<std::string> NamedFiles(const Contents& contents, uint64_t file);
+// Every file of state/ that this state and head.<file> name, relative to the directory.
+std::set<std::string> NamedFiles(const SessionState& state, uint64_t file);
 
 }  // namespace holdfast::fs
 

@@ -13,8 +13,8 @@ absl::Status WriteOver(Files& files, const std::string& path, std::string_view b
 }
 
 absl::StatusOr<Digest> WriteHead(Files& files, const SessionKey& key, uint64_t file,
-                                 const Contents& contents, size_t most) {
-  const std::string bytes = EncodeContents(contents);
+                                 const SessionState& state, size_t most) {
+  const std::string bytes = EncodeSessionState(state);
   if (bytes.size() > most) {
     return absl::OutOfRangeError("the head file would be larger than it may be");
   }

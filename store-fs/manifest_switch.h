@@ -6,9 +6,9 @@
 #include "session/digest.h"
 #include "session/head.h"
 #include "session/ids.h"
-#include "store-fs/contents.h"
 #include "store-fs/files.h"
 #include "store-fs/manifest.h"
+#include "store-fs/session_state.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,7 +25,7 @@ absl::Status WriteOver(Files& files, const std::string& path, std::string_view b
 
 // Writes head.<file>, of at most `most` bytes, else OUT_OF_RANGE; answers its digest.
 absl::StatusOr<Digest> WriteHead(Files& files, const SessionKey& key, uint64_t file,
-                                 const Contents& contents, size_t most);
+                                 const SessionState& state, size_t most);
 
 // Replaces manifest.json durably. After a lack (IsLack) the old one stands; after any other error
 // it is unknown which does.

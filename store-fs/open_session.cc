@@ -104,19 +104,19 @@ OpenSession::Batch OpenSession::TakeBatch() {
 }
 
 absl::Status OpenSession::Look(
-    const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look) {
+    const std::function<void(const SessionState&, const std::shared_ptr<File>&)>& look) {
   absl::MutexLock lock(&mutex_);
-  if (!opened_) {
+  if (!stored_) {
     RETURN_IF_ERROR(AwaitNoLeader());
     RETURN_IF_ERROR(DoLeading([this] { return EnsureOpen(); }));
   }
-  look(opened_->contents, opened_->journal.file);
+  look(stored_->state, stored_->journal.file);
   return absl::OkStatus();
 }
 
 absl::StatusOr<Head> OpenSession::DurableHead() {
   Head head;
-  RETURN_IF_ERROR(Look([&](const Contents& contents, const auto&) { head = contents.head; }));
+  RETURN_IF_ERROR(Look([&](const SessionState& state, const auto&) { head = state.head; }));
   return head;
 }
 
@@ -124,37 +124,37 @@ std::shared_ptr<const Head> OpenSession::CachedHead() {
   std::shared_ptr<Head> head;
   {
     const absl::MutexLock lock(&mutex_);
-    if (opened_) head = std::make_shared<Head>(opened_->contents.head);
+    if (stored_) head = std::make_shared<Head>(stored_->state.head);
   }
   if (head) environment_.leases.Evaluate(key_, *head);
   return head;
 }
 
 absl::Status OpenSession::EnsureOpen() {
-  if (opened_) return absl::OkStatus();
+  if (stored_) return absl::OkStatus();
   RETURN_IF_ERROR(environment_.fail_stop.Check());
   if (environment_.tombstones.Find(key_)) {
     return Refusal(Reason::kTombstoned, "this session was deleted");
   }
-  absl::StatusOr<Opened> opened = RecoverSession(environment_.files, key_, environment_.identity,
-                                                 environment_.watermarks.Find(key_));
-  if (!opened.ok()) {
-    const Reason reason = RefusalOf(opened.status()).reason();
-    if (reason == Reason::kInternal) return environment_.fail_stop.FailUnwritten(opened.status());
+  absl::StatusOr<StoredSession> stored = RecoverSession(
+      environment_.files, key_, environment_.identity, environment_.watermarks.Find(key_));
+  if (!stored.ok()) {
+    const Reason reason = RefusalOf(stored.status()).reason();
+    if (reason == Reason::kInternal) return environment_.fail_stop.FailUnwritten(stored.status());
     if (reason == Reason::kSessionNotFound) {
       environment_.listing.Remove(key_);
     } else {
-      environment_.listing.Put(key_.tenant, MarkedRow(key_.session, opened.status()));
+      environment_.listing.Put(key_.tenant, MarkedRow(key_.session, stored.status()));
     }
-    return opened.status();
+    return stored.status();
   }
-  const uint64_t cut = opened->contents.head.tail_bytes_cut;
+  const uint64_t cut = stored->state.head.tail_bytes_cut;
   if (cut > 0) environment_.cut_tails.Note(DirectoryOf(key_) + "/" + kJournalFile, cut);
-  NoteDurable(opened->journal, opened->contents.head.revision);
-  if (!opened->contents.sealed.empty()) environment_.compactions.Add(key_);
+  NoteDurable(stored->journal, stored->state.head.revision);
+  if (!stored->state.sealed.empty()) environment_.compactions.Add(key_);
   const absl::MutexLock lock(&mutex_);
-  opened_ = *std::move(opened);
-  ShowRow(opened_->contents.head);
+  stored_ = *std::move(stored);
+  ShowRow(stored_->state.head);
   return absl::OkStatus();
 }
 
@@ -206,8 +206,8 @@ void OpenSession::Run(Batch& batch) {
     for (Waiter* member : batch) member->result = fate;
     return;
   }
-  CommitBatch decisions(environment_, key_, absent ? nullptr : &opened_->contents,
-                        absent ? nullptr : opened_->journal.file.get());
+  CommitBatch decisions(environment_, key_, absent ? nullptr : &stored_->state,
+                        absent ? nullptr : stored_->journal.file.get());
   Decide(batch, decisions);
   if (decisions.applied().empty()) return;
   fate = Write(decisions);
@@ -243,8 +243,8 @@ void OpenSession::NoteLeases(const Batch& batch, const Applied& last) {
 }
 
 bool OpenSession::RotationIsDue() const {
-  return opened_ && (opened_->contents.changes >= environment_.rotate_changes ||
-                     opened_->journal.end >= kRotateBytes);
+  return stored_ && (stored_->state.changes >= environment_.rotate_changes ||
+                     stored_->journal.end >= kRotateBytes);
 }
 
 bool OpenSession::HasDueRotation() {
@@ -260,9 +260,9 @@ void OpenSession::Rotate() {
 }
 
 void OpenSession::RotateIfDue() {
-  if (!opened_ || !environment_.fail_stop.Check().ok()) return;
-  const Opened& old = *opened_;
-  if (!old.contents.head.lease.held) CutBack();
+  if (!stored_ || !environment_.fail_stop.Check().ok()) return;
+  const StoredSession& old = *stored_;
+  if (!old.state.head.lease.held) CutBack();
   const absl::Duration now = environment_.clock.SinceBoot();
   if (!RotationIsDue() || old.journal.covered || !rotation_.IsDue(now)) return;
   if (!environment_.space.Check().ok()) return;
@@ -270,7 +270,7 @@ void OpenSession::RotateIfDue() {
                             .key = key_,
                             .random = environment_.random,
                             .head_most = environment_.identity.bounds.head};
-  absl::StatusOr<Opened> next = SwitchFiles(place, old, environment_.time.Now());
+  absl::StatusOr<StoredSession> next = SwitchFiles(place, old, environment_.time.Now());
   if (WasPutOff(next.status())) return PutOffRotation(next.status(), now);
   absl::Status status = next.status();
   if (status.ok()) {
@@ -293,7 +293,7 @@ void OpenSession::PutOffRotation(const absl::Status& cause, absl::Duration now) 
   }
 }
 
-absl::Status OpenSession::ReplaceJournalAndPublish(Opened next) {
+absl::Status OpenSession::ReplaceJournalAndPublish(StoredSession next) {
   Files& files = environment_.files;
   absl::StatusOr<Journal> journal = ReplaceJournal(files, key_, next.manifest);
   if (!journal.ok() && !IsLack(journal.status())) return journal.status();
@@ -305,16 +305,16 @@ absl::Status OpenSession::ReplaceJournalAndPublish(Opened next) {
     next.journal.covered = true;
     if (!IsShortage(journal.status())) environment_.space.Ended().IgnoreError();
   }
-  NoteDurable(next.journal, next.contents.head.revision);
+  NoteDurable(next.journal, next.state.head.revision);
   ForgetInLog();
   {
     const absl::MutexLock lock(&mutex_);
     dirty_ = false;
-    opened_ = std::move(next);
-    opened_->contents.requests->NoteWritten(opened_->contents.request_log.first());
+    stored_ = std::move(next);
+    stored_->state.requests->NoteWritten(stored_->state.request_log.first());
   }
   environment_.compactions.Add(key_);
-  return RemoveUnnamed(files, key_, opened_->contents, opened_->manifest.file);
+  return RemoveUnnamed(files, key_, stored_->state, stored_->manifest.file);
 }
 
 absl::Status OpenSession::DoLeading(absl::FunctionRef<absl::Status()> act) {
@@ -330,7 +330,7 @@ absl::Status OpenSession::DoLeading(absl::FunctionRef<absl::Status()> act) {
 
 bool OpenSession::BeginLead() {
   const absl::MutexLock lock(&mutex_);
-  if (leading_ || !waiting_.empty() || !opened_) return false;
+  if (leading_ || !waiting_.empty() || !stored_) return false;
   leading_ = true;
   return true;
 }
@@ -366,9 +366,9 @@ void OpenSession::SyncNow() {
   Watermark mark;
   {
     const absl::MutexLock lock(&mutex_);
-    if (!opened_ || !dirty_) return;
+    if (!stored_ || !dirty_) return;
     dirty_ = false;
-    file = opened_->journal.file;
+    file = stored_->journal.file;
     mark = written_;
   }
   const absl::Status synced = file->Sync();
@@ -381,16 +381,16 @@ void OpenSession::SyncNow() {
 }
 
 void OpenSession::ForgetInLog() {
-  if (environment_.log != nullptr && opened_) environment_.log->NoteSynced(opened_->journal.file);
+  if (environment_.log != nullptr && stored_) environment_.log->NoteSynced(stored_->journal.file);
 }
 
 // Gives preallocated space back. Harmless if it fails: recovery takes zeros behind the end for what
 // they are.
 void OpenSession::CutBack() {
-  if (!opened_ || opened_->journal.allocated == opened_->journal.end) return;
+  if (!stored_ || stored_->journal.allocated == stored_->journal.end) return;
   if (!environment_.fail_stop.Check().ok()) return;
-  if (opened_->journal.file->Truncate(opened_->journal.end).ok()) {
-    opened_->journal.allocated = opened_->journal.end;
+  if (stored_->journal.file->Truncate(stored_->journal.end).ok()) {
+    stored_->journal.allocated = stored_->journal.end;
   }
 }
 

@@ -10,9 +10,9 @@
 #include "session/store.h"
 #include "store-fs/commit_batch.h"
 #include "store-fs/compaction.h"
-#include "store-fs/contents.h"
 #include "store-fs/environment.h"
 #include "store-fs/recovery.h"
+#include "store-fs/session_state.h"
 #include "store-fs/space.h"
 #include "store-fs/write_ahead_log.h"
 #include "store-fs/write_ahead_record.h"
@@ -58,7 +58,8 @@ class OpenSession {
   // Calls `look` with what is durable, under the lock: copy out what is needed, and no I/O. Opens
   // the session first if it is not. The shared file keeps the journal readable while it is being
   // replaced.
-  absl::Status Look(const std::function<void(const Contents&, const std::shared_ptr<File>&)>& look);
+  absl::Status Look(
+      const std::function<void(const SessionState&, const std::shared_ptr<File>&)>& look);
 
   // The durable head. Opens the session first if it is not; the error is then that of the opening.
   absl::StatusOr<Head> DurableHead();
@@ -149,7 +150,7 @@ class OpenSession {
   void Rotate();
   void RotateIfDue();
   void PutOffRotation(const absl::Status& cause, absl::Duration now);
-  absl::Status ReplaceJournalAndPublish(Opened next);
+  absl::Status ReplaceJournalAndPublish(StoredSession next);
   void CutBack();
   // What a compaction starts from; nullopt when there is nothing to do.
   std::optional<Manifest> ManifestToCompact();
@@ -175,7 +176,7 @@ class OpenSession {
   QueueProgress progress_ ABSL_GUARDED_BY(mutex_);
   size_t openers_ ABSL_GUARDED_BY(mutex_) = 0;  // reads that wait for the session to be opened
   // Written by the leader under the lock; the leader alone may read it without.
-  std::optional<Opened> opened_;
+  std::optional<StoredSession> stored_;
   Backoff rotation_;                                // the leader's alone
   std::set<uint64_t> unreadable_;                   // sealed logs that Compact leaves as they are
   bool dirty_ ABSL_GUARDED_BY(mutex_) = false;      // acknowledged and not yet synced

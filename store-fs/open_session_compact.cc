@@ -19,12 +19,12 @@ bool OpenSession::Compact() {
   Files& files = environment_.files;
   // All that a start may find named, whatever of the journal outlives a power cut. What is in
   // memory is less: later changes have ended slots and histories.
-  const auto contents = ReadHeadFile(files, key_, *from, environment_.identity.bounds.head);
-  if (!contents.ok()) return false;
-  const std::set<uint64_t> sources = ChooseLogs(*contents, unreadable_);
+  const auto state = ReadHeadFile(files, key_, *from, environment_.identity.bounds.head);
+  if (!state.ok()) return false;
+  const std::set<uint64_t> sources = ChooseLogs(*state, unreadable_);
   if (sources.empty()) return false;
   // A damaged item keeps its damage: its log is left as it is, and the others are tried again.
-  const auto compacted = CompactedLog::Write(files, *from, *contents, sources, unreadable_);
+  const auto compacted = CompactedLog::Write(files, *from, *state, sources, unreadable_);
   const bool damaged = absl::IsDataLoss(compacted.status());
   if (damaged && environment_.note) {
     environment_.note(
@@ -43,8 +43,8 @@ bool OpenSession::Compact() {
 
 std::optional<Manifest> OpenSession::ManifestToCompact() {
   const absl::MutexLock lock(&mutex_);
-  if (!opened_ || opened_->journal.covered || opened_->contents.sealed.empty()) return std::nullopt;
-  return opened_->manifest;
+  if (!stored_ || stored_->journal.covered || stored_->state.sealed.empty()) return std::nullopt;
+  return stored_->manifest;
 }
 
 // Nothing of what the session holds changes, so it does not matter what was committed meanwhile.
@@ -52,7 +52,7 @@ absl::Status OpenSession::SwitchToCompacted(const CompactedLog& compacted, const
   absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(AwaitNoLeader());
   // Another session may have taken the name.
-  if (!opened_ || opened_->manifest.uid != from.uid || opened_->journal.covered) {
+  if (!stored_ || stored_->manifest.uid != from.uid || stored_->journal.covered) {
     return absl::NotFoundError("the session was closed");
   }
   return DoLeading([&] {
@@ -60,7 +60,7 @@ absl::Status OpenSession::SwitchToCompacted(const CompactedLog& compacted, const
       absl::Status published = PublishCompacted(compacted);
       if (!WasPutOff(published)) return published;
       // What was written for a switch that did not come would take the space that it lacked.
-      const uint64_t unswitched = opened_->manifest.file + 1;
+      const uint64_t unswitched = stored_->manifest.file + 1;
       const absl::Status removed = RemoveFiles({unswitched}, unswitched);
       return removed.ok() ? published : removed;
     });
@@ -70,19 +70,19 @@ absl::Status OpenSession::SwitchToCompacted(const CompactedLog& compacted, const
 absl::Status OpenSession::PublishCompacted(const CompactedLog& compacted) {
   Files& files = environment_.files;
   const size_t most = environment_.identity.bounds.head;
-  const uint64_t replaced = opened_->manifest.file;
-  Manifest manifest = opened_->manifest;
-  ASSIGN_OR_RETURN(Contents contents, ReadHeadFile(files, key_, manifest, most));
+  const uint64_t replaced = stored_->manifest.file;
+  Manifest manifest = stored_->manifest;
+  ASSIGN_OR_RETURN(SessionState state, ReadHeadFile(files, key_, manifest, most));
   ++manifest.file;
-  compacted.Adopt(manifest.file, contents);
+  compacted.Adopt(manifest.file, state);
   RETURN_IF_ERROR(CompactedLog::PutInPlace(files, manifest, manifest.file));
-  ASSIGN_OR_RETURN(manifest.head_digest, WriteHead(files, key_, manifest.file, contents, most));
+  ASSIGN_OR_RETURN(manifest.head_digest, WriteHead(files, key_, manifest.file, state, most));
   RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key_) + "/" + kStateDirectory));
-  RETURN_IF_ERROR(SwitchManifest(files, manifest, opened_->contents.head));
+  RETURN_IF_ERROR(SwitchManifest(files, manifest, stored_->state.head));
   {
     const absl::MutexLock lock(&mutex_);
-    compacted.Adopt(manifest.file, opened_->contents);
-    opened_->manifest = std::move(manifest);
+    compacted.Adopt(manifest.file, stored_->state);
+    stored_->manifest = std::move(manifest);
   }
   // These files alone: an upload that only the journal names stays.
   return RemoveFiles(compacted.sources(), replaced);

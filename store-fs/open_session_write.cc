@@ -29,7 +29,7 @@ absl::Status OpenSession::Write(CommitBatch& batch) {
   if (batch.applied().back().tombstone) {
     return FailingOnException([&] { return Bury(batch.applied().back()); });
   }
-  return opened_ ? Append(batch) : Create(batch);
+  return stored_ ? Append(batch) : Create(batch);
 }
 
 // Nothing was written that counts.
@@ -74,23 +74,23 @@ absl::Status OpenSession::PutInPlace(const Manifest& manifest, Revision revision
     synced = files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
   }
   if (!synced.ok()) return Fail(synced);
-  absl::StatusOr<Opened> opened = RecoverSession(files, key_, environment_.identity);
-  if (IsShortage(opened.status())) {
+  absl::StatusOr<StoredSession> stored = RecoverSession(files, key_, environment_.identity);
+  if (IsShortage(stored.status())) {
     // It is there, whole and durable: the next call opens it.
     return StoreUnavailable("the server has no file descriptor or no memory left for this",
                             Fate::kUnknown);
   }
-  if (!opened.ok()) return Fail(opened.status());
-  NoteDurable(opened->journal, revision);
+  if (!stored.ok()) return Fail(stored.status());
+  NoteDurable(stored->journal, revision);
   environment_.space.Taken();
   const absl::MutexLock lock(&mutex_);
-  opened_ = *std::move(opened);
-  ShowRow(opened_->contents.head);
+  stored_ = *std::move(stored);
+  ShowRow(stored_->state.head);
   return absl::OkStatus();
 }
 
 absl::Status OpenSession::TakeSpace(uint64_t bytes) {
-  Journal& journal = opened_->journal;
+  Journal& journal = stored_->journal;
   const uint64_t most = Sabotaged(Saboteur::kNoJournalBound) ? std::numeric_limits<uint64_t>::max()
                                                              : environment_.identity.bounds.journal;
   const uint64_t needed = journal.end + bytes;
@@ -123,7 +123,7 @@ absl::Status OpenSession::TakeUpload(const UploadLink& link) {
   absl::Status made = files.MakeDirectory(state);
   if (!made.ok() && !absl::IsAlreadyExists(made)) return made;
   // Before the first rotation is through, its name may not be durable though it is there.
-  if (made.ok() || opened_->manifest.file == 0) {
+  if (made.ok() || stored_->manifest.file == 0) {
     RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key_)));
   }
   RETURN_IF_ERROR(environment_.uploads.TakeOver(link.id, UploadPathOf(key_, link.id)));
@@ -132,17 +132,17 @@ absl::Status OpenSession::TakeUpload(const UploadLink& link) {
 
 // A rotation that found no space for the next journal has left the one that it covers.
 absl::Status OpenSession::MakeJournal() {
-  absl::StatusOr<Journal> next = ReplaceJournal(environment_.files, key_, opened_->manifest);
+  absl::StatusOr<Journal> next = ReplaceJournal(environment_.files, key_, stored_->manifest);
   if (!next.ok()) return Unwritten(next.status());
   environment_.space.Taken();
-  NoteDurable(*next, opened_->contents.head.revision);
+  NoteDurable(*next, stored_->state.head.revision);
   const absl::MutexLock lock(&mutex_);
-  opened_->journal = *std::move(next);
+  stored_->journal = *std::move(next);
   return absl::OkStatus();
 }
 
 absl::Status OpenSession::Append(CommitBatch& batch) {
-  if (opened_->journal.covered) {
+  if (stored_->journal.covered) {
     RETURN_IF_ERROR(FailingOnException([this] { return MakeJournal(); }));
   }
   ASSIGN_OR_RETURN(const EncodedFrame frame, NextFrame(batch));
@@ -150,10 +150,10 @@ absl::Status OpenSession::Append(CommitBatch& batch) {
 }
 
 absl::StatusOr<EncodedFrame> OpenSession::NextFrame(CommitBatch& batch) const {
-  const Journal& journal = opened_->journal;
+  const Journal& journal = stored_->journal;
   const Head& head = batch.applied().back().head;
   return SealFrame({.type = FrameType::kCommit,
-                    .salt = opened_->manifest.salt,
+                    .salt = stored_->manifest.salt,
                     .epoch = head.lease.epoch,
                     .revision = head.revision,
                     .previous = journal.last_checksum},
@@ -176,14 +176,14 @@ absl::Status OpenSession::AppendFrame(const std::vector<Applied>& applied,
 
 PlacedFrame OpenSession::Placed(const EncodedFrame& frame) const {
   return {.key = &key_,
-          .salt = opened_->manifest.salt,
-          .offset = opened_->journal.end,
+          .salt = stored_->manifest.salt,
+          .offset = stored_->journal.end,
           .frame = frame.bytes};
 }
 
 absl::Status OpenSession::WriteToJournal(const std::vector<Applied>& applied,
                                          const EncodedFrame& frame, WriteAheadLog::Hold* hold) {
-  Journal& journal = opened_->journal;
+  Journal& journal = stored_->journal;
   const uint64_t offset = journal.end;
   const bool syncs = hold == nullptr && SyncsEachCommit();
   absl::Status written = absl::OkStatus();
@@ -210,7 +210,7 @@ bool OpenSession::SyncsEachCommit() const {
 absl::Status OpenSession::CheckStillThere() {
   const absl::StatusOr<FileInfo> info =
       environment_.files.Stat(DirectoryOf(key_) + "/" + kJournalFile);
-  if (info.ok() && info->inode == opened_->journal.identity.inode) return absl::OkStatus();
+  if (info.ok() && info->inode == stored_->journal.identity.inode) return absl::OkStatus();
   const bool other =
       info.ok() || absl::IsNotFound(info.status()) || absl::IsFailedPrecondition(info.status());
   if (!other) return Fail(info.status());
@@ -218,7 +218,7 @@ absl::Status OpenSession::CheckStillThere() {
   SyncNow();
   ForgetInLog();
   const absl::MutexLock lock(&mutex_);
-  opened_.reset();
+  stored_.reset();
   return Refusal(Reason::kSessionNotFound, "the session's directory was removed or replaced")
       .With("outcome", "unknown");
 }
@@ -230,10 +230,10 @@ void OpenSession::Publish(const std::vector<Applied>& applied, std::string_view 
   dirty_ = environment_.by_interval || environment_.log != nullptr;
   changed_ = environment_.clock.SinceBoot();
   for (size_t at = 0; at < changes->size(); ++at) {
-    opened_->contents.Absorb((*changes)[at], payload, offset);
+    stored_->state.Absorb((*changes)[at], payload, offset);
   }
-  written_ = {.file = opened_->journal.identity,
-              .end = opened_->journal.end,
+  written_ = {.file = stored_->journal.identity,
+              .end = stored_->journal.end,
               .revision = applied.back().head.revision};
   ShowRow(applied.back().head);
 }
@@ -252,7 +252,7 @@ absl::Status OpenSession::Bury(const Applied& applied) {
   ForgetInLog();  // nothing of it is to be there
   {
     const absl::MutexLock lock(&mutex_);
-    opened_.reset();
+    stored_.reset();
   }
   environment_.leases.Forget(key_);
   environment_.watermarks.Forget(key_);

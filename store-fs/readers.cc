@@ -67,10 +67,10 @@ absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, cons
 }
 
 // Leaves out what stands before the first and behind the last entry of `turn`.
-void NarrowTo(TurnNumber turn, const Contents& contents, LogLook& seen) {
+void NarrowTo(TurnNumber turn, const SessionState& state, LogLook& seen) {
   uint64_t first = seen.next;
   uint64_t end = 0;
-  for (const EntryRun& run : contents.runs) {
+  for (const EntryRun& run : state.runs) {
     if (run.turn != turn) continue;
     first = std::min(first, run.journal.value());
     end = std::max(end, run.journal.value() + run.count);
@@ -88,13 +88,13 @@ absl::StatusOr<LoadedSession> Readers::Load(const std::optional<RequestId>& requ
   const auto is_current = [&] {
     bool same = false;
     const absl::Status looked = session_.Look(
-        [&](const Contents& contents, const auto&) { same = ViewOf(contents).HasFilesOf(view); });
+        [&](const SessionState& state, const auto&) { same = ViewOf(state).HasFilesOf(view); });
     return same && looked.ok();
   };
   for (int look = 0; look < kLooks; ++look) {
-    RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto&) {
-      loaded.head = contents.head;
-      if (asked) view = ViewOf(contents);
+    RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto&) {
+      loaded.head = state.head;
+      if (asked) view = ViewOf(state);
     }));
     if (!asked) return loaded;
     const RequestSource source{
@@ -117,8 +117,8 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
   const uint64_t from = after.value() + 1;
   const auto look = [&](LogLook& seen) -> absl::Status {
     absl::Status checked;
-    RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& journal) {
-      const Head& head = contents.head;
+    RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& journal) {
+      const Head& head = state.head;
       checked = CheckKept(head, revision);
       if (!checked.ok()) return;
       page.at = PositionOf(head);
@@ -135,7 +135,7 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
         if (!same) page.history = Digest{};
       }
       // A generation is kept as long as a snapshot that is kept names it.
-      seen = {.log = *contents.MessagesOf(page.generation),
+      seen = {.log = *state.MessagesOf(page.generation),
               .journal = journal,
               .from = from,
               .next = page.newest.value() + 1};
@@ -161,14 +161,14 @@ absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
   std::vector<SlotVersion> versions;
   std::shared_ptr<File> journal;
   absl::Status checked;
-  RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& file) {
-    checked = CheckKept(contents.head, query.revision);
-    page.at = PositionOf(contents.head);
-    if (query.revision && *query.revision < contents.head.revision) {
+  RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& file) {
+    checked = CheckKept(state.head, query.revision);
+    page.at = PositionOf(state.head);
+    if (query.revision && *query.revision < state.head.revision) {
       page.at = {.revision = *query.revision,
                  .journal = JournalNumber(std::numeric_limits<uint64_t>::max())};
     }
-    for (const SlotVersion& version : contents.slots) {
+    for (const SlotVersion& version : state.slots) {
       const bool named = query.owners.empty() ||
                          std::ranges::find(query.owners, version.meta.owner) != query.owners.end();
       if (named && version.VisibleAt(page.at)) versions.push_back(version);
@@ -230,8 +230,8 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
   uint64_t next = 0;
   const auto look = [&](LogLook& seen) -> absl::Status {
     absl::Status checked;
-    RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& journal) {
-      const Head& head = contents.head;
+    RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& journal) {
+      const Head& head = state.head;
       const uint64_t floor = JournalFloor(head).value();
       if (query.after > JournalNumber() && query.after.value() < floor) {
         checked = Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
@@ -239,11 +239,11 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
         return;
       }
       page.at = PositionOf(head);
-      seen = {.log = contents.entries,
+      seen = {.log = state.entries,
               .journal = journal,
               .from = std::max(query.after.value(), floor) + 1,
-              .next = contents.entries.next};
-      if (query.turn) NarrowTo(*query.turn, contents, seen);
+              .next = state.entries.next};
+      if (query.turn) NarrowTo(*query.turn, state, seen);
       from = seen.from;
       next = seen.next;
     }));
@@ -261,15 +261,15 @@ absl::StatusOr<EventPage> Readers::Events(EventSeq after, PageLimit limit) {
   uint64_t next = 0;
   const auto look = [&](LogLook& seen) -> absl::Status {
     absl::Status checked;
-    RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto& journal) {
-      page.revision = contents.head.revision;
-      next = contents.events.next;
-      if (from < contents.events.first()) {
+    RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& journal) {
+      page.revision = state.head.revision;
+      next = state.events.next;
+      if (from < state.events.first()) {
         checked = Refusal(Reason::kEventsCompacted, "these events are no longer kept")
-                      .With("oldest", contents.events.first());
+                      .With("oldest", state.events.first());
         return;
       }
-      seen = {.log = contents.events, .journal = journal, .from = from, .next = next};
+      seen = {.log = state.events, .journal = journal, .from = from, .next = next};
     }));
     return checked;
   };
@@ -284,9 +284,9 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
   const uint64_t from = after.value() + 1;
   uint64_t next = 0;
   const auto look = [&](LogLook& seen) {
-    return session_.Look([&](const Contents& contents, const auto& journal) {
-      next = contents.audits.next;
-      seen = {.log = contents.audits, .journal = journal, .from = from, .next = next};
+    return session_.Look([&](const SessionState& state, const auto& journal) {
+      next = state.audits.next;
+      seen = {.log = state.audits, .journal = journal, .from = from, .next = next};
     });
   };
   ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, "audit record", limit, look));
@@ -298,13 +298,12 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
 absl::StatusOr<std::string> Readers::Staged(const StagedBytes& bytes, uint64_t offset,
                                             size_t count) {
   absl::Status kept;
-  RETURN_IF_ERROR(session_.Look([&](const Contents& contents, const auto&) {
-    if (std::ranges::find(contents.uploads, bytes.upload, &LinkedUpload::id) !=
-        contents.uploads.end()) {
+  RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto&) {
+    if (std::ranges::find(state.uploads, bytes.upload, &LinkedUpload::id) != state.uploads.end()) {
       return;
     }
     kept = Refusal(Reason::kRevisionPruned, "these bytes are no longer kept")
-               .With("oldest", OldestKept(contents.head).revision.value());
+               .With("oldest", OldestKept(state.head).revision.value());
   }));
   RETURN_IF_ERROR(kept);
   if (offset >= bytes.size) return std::string();

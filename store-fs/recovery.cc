@@ -66,17 +66,17 @@ absl::Status JudgeTail(std::string_view bytes, FrameState state, const StoreIden
   return absl::OkStatus();
 }
 
-absl::Status AbsorbFrame(const Frame& frame, uint64_t offset, Contents& contents) {
+absl::Status AbsorbFrame(const Frame& frame, uint64_t offset, SessionState& state) {
   const auto changes = DecodeChanges(frame.payload);
   if (!changes) return Damaged("journal.log", "wrong shape");
   for (const StoredChange& change : *changes) {
-    contents.Absorb(change, frame.payload, offset + kFrameHeader);
+    state.Absorb(change, frame.payload, offset + kFrameHeader);
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Replay> ReplayFrames(std::string_view bytes, const Frame& start,
-                                    const StoreIdentity& identity, Contents& contents) {
+                                    const StoreIdentity& identity, SessionState& state) {
   Replay replay{.end = start.size, .last_checksum = start.checksum, .cut = 0};
   const uint64_t salt = start.head.salt;
   for (;;) {
@@ -89,8 +89,8 @@ absl::StatusOr<Replay> ReplayFrames(std::string_view bytes, const Frame& start,
     if (head.previous != replay.last_checksum || head.type != FrameType::kCommit) {
       return Damaged("journal.log", "a frame is not the next one");
     }
-    RETURN_IF_ERROR(AbsorbFrame(read.frame, replay.end, contents));
-    if (contents.head.revision != head.revision || contents.head.lease.epoch != head.epoch) {
+    RETURN_IF_ERROR(AbsorbFrame(read.frame, replay.end, state));
+    if (state.head.revision != head.revision || state.head.lease.epoch != head.epoch) {
       return Damaged("journal.log", "a frame contradicts its header");
     }
     replay.end += read.frame.size;
@@ -125,7 +125,7 @@ absl::StatusOr<JournalBytes> ReadJournal(Files& files, const SessionKey& key, ui
 // The head on the disk, before anything is repaired.
 struct UnrepairedSession {
   Manifest manifest;
-  Contents contents;
+  SessionState state;
   JournalBytes journal;
   Replay replay;
   bool journal_is_covered = false;  // a rotation was cut between its steps 2 and 3
@@ -137,7 +137,7 @@ absl::Status CheckAcknowledged(const UnrepairedSession& found,
   if (!mark || !mark->IsOf(found.journal.identity)) return absl::OkStatus();
   // Of a journal that the files cover everything is there by their digest.
   const bool shorter = !found.journal_is_covered && found.replay.end < mark->end;
-  if (!shorter && found.contents.head.revision >= mark->revision) return absl::OkStatus();
+  if (!shorter && found.state.head.revision >= mark->revision) return absl::OkStatus();
   return Damaged(kJournalFile, "it ends before what was acknowledged");
 }
 
@@ -146,19 +146,19 @@ absl::StatusOr<UnrepairedSession> Load(Files& files, const SessionKey& key,
                                        const std::optional<Watermark>& mark) {
   UnrepairedSession found;
   ASSIGN_OR_RETURN(found.manifest, ReadManifest(files, key, identity.store));
-  ASSIGN_OR_RETURN(found.contents, ReadHeadFile(files, key, found.manifest, identity.bounds.head));
+  ASSIGN_OR_RETURN(found.state, ReadHeadFile(files, key, found.manifest, identity.bounds.head));
   ASSIGN_OR_RETURN(found.journal, ReadJournal(files, key, identity.bounds.journal));
-  found.contents.head.incarnation = identity.incarnation;
+  found.state.head.incarnation = identity.incarnation;
   const uint64_t salt = found.journal.start.head.salt;
   if (salt == found.manifest.salt) {
-    ASSIGN_OR_RETURN(found.replay, ReplayFrames(found.journal.bytes, found.journal.start, identity,
-                                                found.contents));
+    ASSIGN_OR_RETURN(found.replay,
+                     ReplayFrames(found.journal.bytes, found.journal.start, identity, found.state));
   } else if (found.manifest.file > 0 && salt == found.manifest.previous_salt) {
     found.journal_is_covered = true;
   } else {
     return Damaged(kJournalFile, "it belongs to another manifest");
   }
-  Head& head = found.contents.head;
+  Head& head = found.state.head;
   if (head.snapshots.empty()) return Damaged(kJournalFile, "it has no snapshot");
   if (head.uid != found.manifest.uid || head.store != identity.store) {
     return Damaged("head", "it belongs to another session");
@@ -187,7 +187,7 @@ absl::StatusOr<Journal> Adopt(const UnrepairedSession& found, std::unique_ptr<Fi
 // Gives back what was taken in advance behind a sealed journal. Harmless if it fails: nothing is
 // read there.
 void TrimSealed(const UnrepairedSession& found) {
-  const std::vector<SealedLog>& sealed = found.contents.sealed;
+  const std::vector<SealedLog>& sealed = found.state.sealed;
   if (sealed.empty() || sealed.back().file != found.manifest.file) return;
   if (sealed.back().bytes >= found.journal.bytes.size()) return;
   found.journal.file->Truncate(sealed.back().bytes).IgnoreError();
@@ -218,50 +218,50 @@ absl::StatusOr<Manifest> ReadManifest(Files& files, const SessionKey& key, const
   return DecodeManifest(*text, key, store);
 }
 
-absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key, const Manifest& manifest,
-                                      size_t most) {
-  if (manifest.file == 0) return Contents();
+absl::StatusOr<SessionState> ReadHeadFile(Files& files, const SessionKey& key,
+                                          const Manifest& manifest, size_t most) {
+  if (manifest.file == 0) return SessionState();
   const std::string name = PathOf(key, FileKind::kHead, manifest.file);
   const absl::StatusOr<std::string> bytes = ReadWhole(files, name, most);
   RETURN_IF_ERROR(Judge(bytes.status(), "head"));
   if (Sha256(*bytes) != manifest.head_digest) return Damaged("head", "wrong digest");
-  std::optional<Contents> contents = DecodeContents(*bytes);
-  if (!contents) return Damaged("head", "wrong shape");
-  return *std::move(contents);
+  std::optional<SessionState> state = DecodeSessionState(*bytes);
+  if (!state) return Damaged("head", "wrong shape");
+  return *std::move(state);
 }
 
 std::string DirectoryOf(const SessionKey& key) {
   return std::string(kSessions) + "/" + key.tenant.value() + "/" + key.session.value();
 }
 
-absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
-                                      const StoreIdentity& identity,
-                                      const std::optional<Watermark>& mark) {
+absl::StatusOr<StoredSession> RecoverSession(Files& files, const SessionKey& key,
+                                             const StoreIdentity& identity,
+                                             const std::optional<Watermark>& mark) {
   ASSIGN_OR_RETURN(UnrepairedSession found, Load(files, key, identity, mark));
-  Opened opened;
-  opened.manifest = found.manifest;
+  StoredSession stored;
+  stored.manifest = found.manifest;
   if (found.journal_is_covered) {
     RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key)));
     absl::StatusOr<Journal> next = ReplaceJournal(files, key, found.manifest);
     if (next.ok()) TrimSealed(found);
     if (IsLack(next.status())) next = Covered(std::move(found.journal));
     RETURN_IF_ERROR(next.status());
-    opened.journal = *std::move(next);
-    RETURN_IF_ERROR(RemoveUnnamed(files, key, found.contents, found.manifest.file));
+    stored.journal = *std::move(next);
+    RETURN_IF_ERROR(RemoveUnnamed(files, key, found.state, found.manifest.file));
   } else {
     // First what may lack something: behind it the disk is written.
     RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key)));
     std::unique_ptr<File> file = std::move(found.journal.file);
-    ASSIGN_OR_RETURN(opened.journal, Adopt(found, std::move(file)));
+    ASSIGN_OR_RETURN(stored.journal, Adopt(found, std::move(file)));
   }
-  opened.contents = std::move(found.contents);
-  return opened;
+  stored.state = std::move(found.state);
+  return stored;
 }
 
 absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key, const StoreIdentity& identity,
                                  const std::optional<Watermark>& mark) {
   ASSIGN_OR_RETURN(UnrepairedSession found, Load(files, key, identity, mark));
-  return std::move(found.contents.head);
+  return std::move(found.state.head);
 }
 
 absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,
@@ -281,9 +281,9 @@ absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,
   return journal;
 }
 
-absl::Status RemoveUnnamed(Files& files, const SessionKey& key, const Contents& contents,
+absl::Status RemoveUnnamed(Files& files, const SessionKey& key, const SessionState& state,
                            uint64_t file) {
-  const std::set<std::string> named = NamedFiles(contents, file);
+  const std::set<std::string> named = NamedFiles(state, file);
   const std::string directory = DirectoryOf(key) + "/" + kStateDirectory;
   const absl::StatusOr<std::vector<std::string>> names = files.List(directory);
   if (absl::IsNotFound(names.status()) || IsLack(names.status())) return absl::OkStatus();

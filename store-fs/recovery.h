@@ -6,9 +6,9 @@
 #include "session/clock.h"
 #include "session/ids.h"
 #include "store-fs/bounds.h"
-#include "store-fs/contents.h"
 #include "store-fs/files.h"
 #include "store-fs/manifest.h"
+#include "store-fs/session_state.h"
 #include "store-fs/watermarks.h"
 
 #include "absl/status/statusor.h"
@@ -33,9 +33,9 @@ struct Journal {
 };
 
 // A session as it lies on the disk, ready to be served.
-struct Opened {
+struct StoredSession {
   Manifest manifest;
-  Contents contents;
+  SessionState state;
   Journal journal;
 };
 
@@ -54,9 +54,9 @@ std::string DirectoryOf(const SessionKey& key);
 // RESUME_MISMATCH, MANIFEST_DRIFT or DAMAGED as STORES says, with nothing written; UNAVAILABLE (no
 // refusal) when the disk fails, after which the store must stop. DAMAGED too when the journal that
 // `mark` is of, if any, ends before it or leaves an earlier revision.
-absl::StatusOr<Opened> RecoverSession(Files& files, const SessionKey& key,
-                                      const StoreIdentity& identity,
-                                      const std::optional<Watermark>& mark = std::nullopt);
+absl::StatusOr<StoredSession> RecoverSession(Files& files, const SessionKey& key,
+                                             const StoreIdentity& identity,
+                                             const std::optional<Watermark>& mark = std::nullopt);
 
 // The same for a row of a listing: nothing is repaired and no file stays open.
 absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key, const StoreIdentity& identity,
@@ -66,10 +66,10 @@ absl::StatusOr<Head> PeekSession(Files& files, const SessionKey& key, const Stor
 // MANIFEST_DRIFT or DAMAGED when it is not what this store wrote; no refusal when the disk fails.
 absl::StatusOr<Manifest> ReadManifest(Files& files, const SessionKey& key, const StoreId& store);
 
-// What head.<g> of a manifest says, of at most `most` bytes; empty contents when it names none.
+// What head.<g> of a manifest says, of at most `most` bytes; an empty state when it names none.
 // DAMAGED when it is missing or not what was written.
-absl::StatusOr<Contents> ReadHeadFile(Files& files, const SessionKey& key, const Manifest& manifest,
-                                      size_t most);
+absl::StatusOr<SessionState> ReadHeadFile(Files& files, const SessionKey& key,
+                                          const Manifest& manifest, size_t most);
 
 // Replaces journal.log by an empty one with the manifest's salt (step 3 of a rotation). A lack
 // (IsLack) leaves the one that is there.
@@ -77,7 +77,7 @@ absl::StatusOr<Journal> ReplaceJournal(Files& files, const SessionKey& key,
                                        const Manifest& manifest);
 
 // Removes what nothing names (step 4). What a lack leaves there is removed by the next rotation.
-absl::Status RemoveUnnamed(Files& files, const SessionKey& key, const Contents& contents,
+absl::Status RemoveUnnamed(Files& files, const SessionKey& key, const SessionState& state,
                            uint64_t file);
 
 }  // namespace holdfast::fs

@@ -21,36 +21,36 @@ namespace {
 
 class Rotation {
  public:
-  Rotation(const RotationPlace& place, const Opened& old, absl::Time now)
+  Rotation(const RotationPlace& place, const StoredSession& old, absl::Time now)
       : place_(place), files_(place.files), old_(old), now_(now), file_(old.manifest.file + 1) {}
 
-  absl::StatusOr<Opened> Run() {
-    Opened next{.manifest = old_.manifest, .contents = old_.contents, .journal = old_.journal};
+  absl::StatusOr<StoredSession> Run() {
+    StoredSession next{.manifest = old_.manifest, .state = old_.state, .journal = old_.journal};
     next.manifest.file = file_;
     next.manifest.previous_salt = old_.manifest.salt;
     next.manifest.salt = NewSalt(place_.random);
-    next.contents.changes = 0;
+    next.state.changes = 0;
     absl::Status written;
     const auto what = CatchException([&] { written = WriteFiles(next); });
     if (what) return absl::OutOfRangeError("an exception: " + *what);
     RETURN_IF_ERROR(written);
-    RETURN_IF_ERROR(SwitchManifest(files_, next.manifest, next.contents.head));
+    RETURN_IF_ERROR(SwitchManifest(files_, next.manifest, next.state.head));
     return next;
   }
 
  private:
-  absl::Status WriteFiles(Opened& next) {
+  absl::Status WriteFiles(StoredSession& next) {
     // By the interval it may not be durable yet, and head.<g> counts on all of it.
     RETURN_IF_ERROR(AfterWriting(old_.journal.file->Sync()));
     RETURN_IF_ERROR(MakeDirectory());
     RETURN_IF_ERROR(LinkJournal());
-    Retire(next.contents);
+    Retire(next.state);
     IndexBuilder index;
-    Seal(next.contents, index);
-    next.contents.ForgetEmptyLogs();
+    Seal(next.state, index);
+    next.state.ForgetEmptyLogs();
     RETURN_IF_ERROR(WriteOver(files_, PathOf(place_.key, FileKind::kIndex, file_), index.bytes()));
     ASSIGN_OR_RETURN(next.manifest.head_digest,
-                     WriteHead(files_, place_.key, file_, next.contents, place_.head_most));
+                     WriteHead(files_, place_.key, file_, next.state, place_.head_most));
     return files_.SyncDirectory(DirectoryOf(place_.key) + "/" + kStateDirectory);
   }
 
@@ -75,11 +75,11 @@ class Rotation {
   }
 
   // What stood in the journal stands in log.<g> now, at the same places.
-  void Seal(Contents& contents, IndexBuilder& index) const {
-    const std::vector<RequestKey> keys = KeysOf(*contents.requests);
-    for (NumberedLog* log : contents.Logs()) {
+  void Seal(SessionState& state, IndexBuilder& index) const {
+    const std::vector<RequestKey> keys = KeysOf(*state.requests);
+    for (NumberedLog* log : state.Logs()) {
       if (log->tail.empty()) continue;
-      const bool keyed = log == &contents.request_log;
+      const bool keyed = log == &state.request_log;
       uint64_t bytes = 0;
       for (const Extent& extent : log->tail) bytes += extent.size;
       log->segments.push_back({.file = file_,
@@ -91,12 +91,12 @@ class Rotation {
                                .newest_us = absl::ToUnixMicros(now_)});
       log->tail.clear();
     }
-    for (auto* versions : {&contents.slots, &contents.pending}) {
+    for (auto* versions : {&state.slots, &state.pending}) {
       for (SlotVersion& version : *versions) {
         if (version.where.file == 0) version.where.file = file_;
       }
     }
-    contents.sealed.push_back({.file = file_, .bytes = old_.journal.end});
+    state.sealed.push_back({.file = file_, .bytes = old_.journal.end});
   }
 
   // One for each row in the journal.
@@ -107,11 +107,11 @@ class Rotation {
   }
 
   // Drops what has been kept for its time.
-  void Retire(Contents& contents) const {
-    DropOld(contents.request_log, now_ - kRequestsKept, 0);
-    DropOld(contents.events, now_ - kEventsKept, kEventsKeptLeast);
-    const uint64_t floor = JournalFloor(contents.head).value();
-    std::erase_if(contents.entries.segments,
+  void Retire(SessionState& state) const {
+    DropOld(state.request_log, now_ - kRequestsKept, 0);
+    DropOld(state.events, now_ - kEventsKept, kEventsKeptLeast);
+    const uint64_t floor = JournalFloor(state.head).value();
+    std::erase_if(state.entries.segments,
                   [&](const SegmentInfo& info) { return info.first + info.count - 1 <= floor; });
   }
 
@@ -127,7 +127,7 @@ class Rotation {
 
   const RotationPlace& place_;
   Files& files_;
-  const Opened& old_;
+  const StoredSession& old_;
   const absl::Time now_;
   const uint64_t file_;
 };
@@ -138,11 +138,12 @@ bool WasPutOff(const absl::Status& status) {
   return IsLack(status) || absl::IsDataLoss(status) || absl::IsOutOfRange(status);
 }
 
-absl::StatusOr<Opened> SwitchFiles(const RotationPlace& place, const Opened& old, absl::Time now) {
-  absl::StatusOr<Opened> next = Rotation(place, old, now).Run();
+absl::StatusOr<StoredSession> SwitchFiles(const RotationPlace& place, const StoredSession& old,
+                                          absl::Time now) {
+  absl::StatusOr<StoredSession> next = Rotation(place, old, now).Run();
   // What it has written so far would take the space that it lacks.
   if (WasPutOff(next.status())) {
-    RETURN_IF_ERROR(RemoveUnnamed(place.files, place.key, old.contents, old.manifest.file));
+    RETURN_IF_ERROR(RemoveUnnamed(place.files, place.key, old.state, old.manifest.file));
   }
   return next;
 }

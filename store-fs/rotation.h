@@ -29,7 +29,8 @@ bool WasPutOff(const absl::Status& status);
 
 // Steps 1 and 2: seals the journal and switches manifest.json. Afterwards ReplaceJournal and
 // RemoveUnnamed follow (steps 3 and 4). After an error that is not WasPutOff nothing is known.
-absl::StatusOr<Opened> SwitchFiles(const RotationPlace& place, const Opened& old, absl::Time now);
+absl::StatusOr<StoredSession> SwitchFiles(const RotationPlace& place, const StoredSession& old,
+                                          absl::Time now);
 
 }  // namespace holdfast::fs
 

@@ -103,11 +103,11 @@ bool RequestView::HasFilesOf(const RequestView& other) const {
                             &SegmentInfo::file);
 }
 
-RequestView ViewOf(const Contents& contents) {
-  const NumberedLog& log = contents.request_log;
-  return {.requests = contents.requests,
+RequestView ViewOf(const SessionState& state) {
+  const NumberedLog& log = state.request_log;
+  return {.requests = state.requests,
           .log = {.segments = log.segments, .tail = {}, .next = log.tail_first()},
-          .end = contents.requests->next()};
+          .end = state.requests->next()};
 }
 
 absl::StatusOr<std::optional<RequestRow>> ReadRequest(const RequestSource& source,

@@ -4,10 +4,10 @@
 
 #include "session/change.h"
 #include "session/ids.h"
-#include "store-fs/contents.h"
 #include "store-fs/files.h"
 #include "store-fs/numbered_log.h"
 #include "store-fs/request_table.h"
+#include "store-fs/session_state.h"
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -30,7 +30,7 @@ struct RequestView {
 };
 
 // Called under the session's lock or by its leader; makes no I/O.
-RequestView ViewOf(const Contents& contents);
+RequestView ViewOf(const SessionState& state);
 
 // What a view is read with.
 struct RequestSource {

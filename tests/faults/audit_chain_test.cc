@@ -110,7 +110,7 @@ class AuditOnDisk : public ::testing::Test {
   void ForgeSegment(const std::function<void(Records&)>& act) {
     const StoreId store = *StoreId::Parse(StoreOf());
     fs::Manifest manifest = *fs::DecodeManifest(disk_.Read(PathOf("manifest.json")), key_, store);
-    fs::Contents contents = *fs::DecodeContents(disk_.Read(PathOf("state/head.1")));
+    fs::SessionState state = *fs::DecodeSessionState(disk_.Read(PathOf("state/head.1")));
     std::string log = disk_.Read(PathOf("state/log.1"));
     Records records;
     for (const ItemPlace& place : AuditPlaces()) {
@@ -128,21 +128,21 @@ class AuditOnDisk : public ::testing::Test {
     fs::IndexBuilder builder;
     builder.Add(places);
     std::string index = disk_.Read(PathOf("state/index.1"));
-    fs::SegmentInfo& info = contents.audits.segments.at(0);
+    fs::SegmentInfo& info = state.audits.segments.at(0);
     info.index = index.size();
     info.count = records.size();
-    contents.audits.next = info.first + info.count;
-    if (info.count == 0) contents.audits.segments.clear();
+    state.audits.next = info.first + info.count;
+    if (info.count == 0) state.audits.segments.clear();
     disk_.Write(PathOf("state/log.1"), log);
     disk_.Write(PathOf("state/index.1"), index + builder.bytes());
-    const std::string head = fs::EncodeContents(contents);
+    const std::string head = fs::EncodeSessionState(state);
     manifest.head_digest = Sha256(head);
     disk_.Write(PathOf("state/head.1"), head);
-    disk_.Write(PathOf("manifest.json"), fs::EncodeManifest(manifest, contents.head));
+    disk_.Write(PathOf("manifest.json"), fs::EncodeManifest(manifest, state.head));
   }
 
   std::vector<ItemPlace> AuditPlaces() {
-    return SealedItems(*disk_.Open(), key_, &fs::Contents::audits);
+    return SealedItems(*disk_.Open(), key_, &fs::SessionState::audits);
   }
 
   std::string StoreOf() {

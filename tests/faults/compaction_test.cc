@@ -124,7 +124,7 @@ class Compaction : public ::testing::Test {
     }
     return bytes;
   }
-  fs::Contents Contents() { return SealedContents(*disk_.Open(), key_); }
+  fs::SessionState State() { return SealedState(*disk_.Open(), key_); }
   void FailAt(const std::string& operation, const std::string& end, absl::Status failure) {
     fails_ = operation;
     fails_at_ = end;
@@ -227,7 +227,7 @@ TEST_F(Compaction, SpaceFollowsWhatIsKept) {
   const uint64_t before = SealedBytes();
   Sweep();
   uint64_t live = 0;
-  for (const auto& [file, bytes] : Contents().LiveBytes()) live += bytes;
+  for (const auto& [file, bytes] : State().LiveBytes()) live += bytes;
   EXPECT_LT(SealedBytes(), before / 2);
   EXPECT_LE(SealedBytes(), 2 * live + 4096);
 }
@@ -241,12 +241,12 @@ TEST_F(Compaction, FilesFollowBytes) {
   EXPECT_LE(FilesOf("log.").size(), 24U);
   EXPECT_EQ(FilesOf("index.").size(), FilesOf("log.").size());
   EXPECT_EQ(FilesOf("head.").size(), 1U);
-  EXPECT_EQ(Contents().sealed.size(), FilesOf("log.").size());
+  EXPECT_EQ(State().sealed.size(), FilesOf("log.").size());
 }
 
 TEST_F(Compaction, ADamagedItemKeepsItsDamageAndTheRestIsCompacted) {
   for (int turn = 0; turn < 30; ++turn) Turn();
-  const ItemPlace place = SealedItems(*disk_.Open(), key_, &fs::Contents::messages).front();
+  const ItemPlace place = SealedItems(*disk_.Open(), key_, &fs::SessionState::messages).front();
   std::string bytes = disk_.Read(place.path);
   bytes[place.offset + place.size / 2] ^= 0x10;
   disk_.Write(place.path, bytes);

@@ -1,9 +1,9 @@
 // A store with each kind of damage, asked by every method: what is damaged is refused by the calls
 // that need it, and every other call is answered as by the whole store.
 #include "session/refusal.h"
-#include "store-fs/contents.h"
 #include "store-fs/fs_store.h"
 #include "store-fs/recovery.h"
+#include "store-fs/session_state.h"
 #include "tests/faults/session_picture.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
@@ -192,7 +192,7 @@ class DamagedParts : public ::testing::TestWithParam<Row> {
   // A request whose reply stands in the sealed log, and where the reply begins.
   [[nodiscard]] const RequestId& RequestInSegment() const { return subjects_[0].requests[2]; }
   uint64_t PlaceOfReply() {
-    return SealedItems(*disk_.Open(), Key("alpha"), &fs::Contents::request_log).at(2).offset;
+    return SealedItems(*disk_.Open(), Key("alpha"), &fs::SessionState::request_log).at(2).offset;
   }
 
   const Picture& whole() const { return whole_; }

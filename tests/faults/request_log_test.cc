@@ -203,8 +203,8 @@ class RequestLog : public ::testing::Test {
   // The sealed logs that there are, oldest first.
   std::vector<uint64_t> Sealed() {
     std::vector<uint64_t> files;
-    const fs::Contents contents = SealedContents(*disk_.Open(), key_);
-    for (const fs::SealedLog& log : contents.sealed) {
+    const fs::SessionState state = SealedState(*disk_.Open(), key_);
+    for (const fs::SealedLog& log : state.sealed) {
       files.push_back(log.file);
     }
     return files;
@@ -213,7 +213,7 @@ class RequestLog : public ::testing::Test {
   std::string IndexOf(uint64_t file) { return fs::PathOf(key_, fs::FileKind::kIndex, file); }
   // A reply in the oldest sealed log.
   ItemPlace OldestReply() {
-    return SealedItems(*disk_.Open(), key_, &fs::Contents::request_log).front();
+    return SealedItems(*disk_.Open(), key_, &fs::SessionState::request_log).front();
   }
   void FlipByte(const std::string& path, size_t at) {
     std::string bytes = disk_.Read(path);

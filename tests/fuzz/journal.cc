@@ -98,7 +98,7 @@ void Recover(const std::string& journal, bool unsynced) {
   if (!opened.ok()) return;
   const auto again = fs::RecoverSession(*files, place.key, identity);
   Require(again.ok(), "what was recovered cannot be recovered again");
-  Require(HeadText(again->contents.head) == HeadText(opened->contents.head),
+  Require(HeadText(again->state.head) == HeadText(opened->state.head),
           "a second recovery finds another session");
   Require(again->journal.end == opened->journal.end, "a second recovery cuts again");
 }

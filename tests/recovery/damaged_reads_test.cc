@@ -2,10 +2,10 @@
 // each time, the server goes on, and a session with a damaged item can be resumed.
 #include "holdfast/v1/store_service.grpc.pb.h"
 #include "session/limits.h"
-#include "store-fs/contents.h"
 #include "store-fs/files.h"
 #include "store-fs/layout.h"
 #include "store-fs/numbered_log.h"
+#include "store-fs/session_state.h"
 #include "tests/support/changes.h"
 #include "tests/support/channel.h"
 #include "tests/support/requests.h"
@@ -35,7 +35,7 @@ namespace {
 
 using Stub = WireClient::Stub;
 
-using Log = fs::NumberedLog fs::Contents::*;
+using Log = fs::NumberedLog fs::SessionState::*;
 
 // What is damaged in a session of its own: an item of a log, the slot "memory", or a file.
 struct Kind {
@@ -46,13 +46,13 @@ struct Kind {
 };
 
 const std::vector<Kind> kKinds = {
-    {.name = "message", .log = &fs::Contents::messages},
+    {.name = "message", .log = &fs::SessionState::messages},
     {.name = "slot"},
-    {.name = "entry", .log = &fs::Contents::entries},
-    {.name = "event", .log = &fs::Contents::events},
-    {.name = "audit", .log = &fs::Contents::audits},
+    {.name = "entry", .log = &fs::SessionState::entries},
+    {.name = "event", .log = &fs::SessionState::events},
+    {.name = "audit", .log = &fs::SessionState::audits},
     {.name = "staged", .file = "state/upload.", .behind = "sssssssss"},
-    {.name = "reply", .log = &fs::Contents::request_log},
+    {.name = "reply", .log = &fs::SessionState::request_log},
     {.name = "head", .file = "state/head."},
     {.name = "manifest", .file = "manifest.json"},
     {.name = "frame", .file = "journal.log"},
@@ -143,8 +143,8 @@ class DamagedReads : public ::testing::Test {
       return items;
     }
     std::vector<test::ItemPlace> places;
-    const fs::Contents contents = test::SealedContents(**files, key);
-    for (const fs::SlotVersion& version : contents.slots) {
+    const fs::SessionState state = test::SealedState(**files, key);
+    for (const fs::SlotVersion& version : state.slots) {
       if (version.meta.owner != "memory") continue;
       places.push_back({.path = fs::PathOf(key, fs::FileKind::kLog, version.where.file),
                         .offset = version.where.offset,

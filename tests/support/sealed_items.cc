@@ -12,7 +12,7 @@
 
 namespace holdfast::test {
 
-fs::Contents SealedContents(fs::Files& files, const SessionKey& key) {
+fs::SessionState SealedState(fs::Files& files, const SessionKey& key) {
   constexpr char kHead[] = "head.";
   uint64_t newest = 0;
   const auto names = files.List(fs::DirectoryOf(key) + "/" + fs::kStateDirectory);
@@ -24,16 +24,16 @@ fs::Contents SealedContents(fs::Files& files, const SessionKey& key) {
   const auto bytes =
       fs::ReadWhole(files, fs::PathOf(key, fs::FileKind::kHead, newest), fs::kHeadFileBytes);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
-  std::optional<fs::Contents> contents = fs::DecodeContents(bytes.value_or(""));
-  EXPECT_TRUE(contents.has_value());
-  return contents.value_or(fs::Contents());
+  std::optional<fs::SessionState> state = fs::DecodeSessionState(bytes.value_or(""));
+  EXPECT_TRUE(state.has_value());
+  return state.value_or(fs::SessionState());
 }
 
 std::vector<ItemPlace> SealedItems(fs::Files& files, const SessionKey& key,
-                                   fs::NumberedLog fs::Contents::*log) {
-  const fs::Contents contents = SealedContents(files, key);
+                                   fs::NumberedLog fs::SessionState::*log) {
+  const fs::SessionState state = SealedState(files, key);
   std::vector<ItemPlace> items;
-  for (const fs::SegmentInfo& info : (contents.*log).segments) {
+  for (const fs::SegmentInfo& info : (state.*log).segments) {
     const auto places = fs::ReadPlaces(files, key, info);
     EXPECT_TRUE(places.ok()) << places.status();
     if (!places.ok()) continue;

@@ -3,8 +3,8 @@
 #define HOLDFAST_TESTS_SUPPORT_SEALED_ITEMS_H_
 
 #include "session/ids.h"
-#include "store-fs/contents.h"
 #include "store-fs/files.h"
+#include "store-fs/session_state.h"
 
 #include <cstdint>
 #include <string>
@@ -19,11 +19,11 @@ struct ItemPlace {
 };
 
 // What the session's head file says, of the newest one that there is.
-fs::Contents SealedContents(fs::Files& files, const SessionKey& key);
+fs::SessionState SealedState(fs::Files& files, const SessionKey& key);
 
 // The sealed items of one of its logs, in the order of their numbers.
 std::vector<ItemPlace> SealedItems(fs::Files& files, const SessionKey& key,
-                                   fs::NumberedLog fs::Contents::*log);
+                                   fs::NumberedLog fs::SessionState::*log);
 
 }  // namespace holdfast::test
 

@@ -1,4 +1,4 @@
-#include "store-fs/contents.h"
+#include "store-fs/session_state.h"
 
 #include "session/codec/records.h"
 #include "session/encoding.h"
@@ -68,17 +68,17 @@ Span SlotIn(const Span& entry, std::string_view payload) {
   return {.offset = entry.offset + entry.size - size, .size = size};
 }
 
-void AbsorbEntry(const Placed<JournalEntry>& placed, const Extent& slot, Contents& contents) {
+void AbsorbEntry(const Placed<JournalEntry>& placed, const Extent& slot, SessionState& state) {
   const JournalEntry& entry = placed.item;
-  AddRun(entry, contents.runs);
+  AddRun(entry, state.runs);
   if (!entry.slot) return;
   SlotVersion version = VersionOf(*entry.slot);
   version.where = slot;
   if (entry.turn == TurnNumber()) {
-    Begin(contents.slots, std::move(version),
-          {.revision = contents.head.revision, .journal = entry.journal_number});
+    Begin(state.slots, std::move(version),
+          {.revision = state.head.revision, .journal = entry.journal_number});
   } else {
-    contents.pending.push_back(std::move(version));
+    state.pending.push_back(std::move(version));
   }
 }
 
@@ -120,7 +120,7 @@ SlotVersion ReadVersion(Decoder& in) {
 
 }  // namespace
 
-void Contents::Absorb(const StoredChange& change, std::string_view payload, uint64_t offset) {
+void SessionState::Absorb(const StoredChange& change, std::string_view payload, uint64_t offset) {
   // What the record does not hold: the store's incarnation, and what recovery cut until somebody is
   // told.
   const Incarnation incarnation = head.incarnation;
@@ -162,7 +162,7 @@ void Contents::Absorb(const StoredChange& change, std::string_view payload, uint
   Prune();
 }
 
-std::optional<JournalNumber> Contents::FindEntry(TurnNumber turn, EntryNumber number) const {
+std::optional<JournalNumber> SessionState::FindEntry(TurnNumber turn, EntryNumber number) const {
   for (const EntryRun& run : runs) {
     if (run.turn != turn || number < run.first) continue;
     const uint64_t behind = number.value() - run.first.value();
@@ -171,7 +171,7 @@ std::optional<JournalNumber> Contents::FindEntry(TurnNumber turn, EntryNumber nu
   return std::nullopt;
 }
 
-void Contents::Prune() {
+void SessionState::Prune() {
   const Position oldest = OldestKept(head);
   std::erase_if(
       slots, [&](const SlotVersion& version) { return version.until && *version.until <= oldest; });
@@ -182,25 +182,25 @@ void Contents::Prune() {
   std::erase_if(uploads, [&](const LinkedUpload& upload) { return !IsNamed(upload); });
 }
 
-bool Contents::IsNamed(Generation generation) const {
+bool SessionState::IsNamed(Generation generation) const {
   return generation == head.generation ||
          std::ranges::find(head.snapshots, generation, &SnapshotRecord::generation) !=
              head.snapshots.end();
 }
 
-std::vector<const NumberedLog*> Contents::Logs() const {
+std::vector<const NumberedLog*> SessionState::Logs() const {
   std::vector<const NumberedLog*> logs = {&messages, &events, &audits, &entries, &request_log};
   for (const FormerHistory& old : former) logs.push_back(&old.messages);
   return logs;
 }
 
-std::vector<NumberedLog*> Contents::Logs() {
+std::vector<NumberedLog*> SessionState::Logs() {
   std::vector<NumberedLog*> logs = {&messages, &events, &audits, &entries, &request_log};
   for (FormerHistory& old : former) logs.push_back(&old.messages);
   return logs;
 }
 
-std::map<uint64_t, uint64_t> Contents::LiveBytes() const {
+std::map<uint64_t, uint64_t> SessionState::LiveBytes() const {
   std::map<uint64_t, uint64_t> live;
   for (const NumberedLog* log : Logs()) {
     for (const SegmentInfo& info : log->segments) live[info.file] += info.bytes;
@@ -213,61 +213,61 @@ std::map<uint64_t, uint64_t> Contents::LiveBytes() const {
   return live;
 }
 
-void Contents::ForgetEmptyLogs() {
+void SessionState::ForgetEmptyLogs() {
   const std::map<uint64_t, uint64_t> live = LiveBytes();
   std::erase_if(sealed, [&](const SealedLog& log) { return !live.contains(log.file); });
 }
 
-const NumberedLog* Contents::MessagesOf(Generation generation) const {
+const NumberedLog* SessionState::MessagesOf(Generation generation) const {
   if (generation == head.generation) return &messages;
   const auto found = std::ranges::find(former, generation, &FormerHistory::generation);
   return found == former.end() ? nullptr : &found->messages;
 }
 
-bool Contents::IsNamed(const LinkedUpload& upload) const {
+bool SessionState::IsNamed(const LinkedUpload& upload) const {
   if (upload.messages != Generation() && IsNamed(upload.messages)) return true;
   return std::ranges::any_of(slots, [&](const SlotVersion& version) {
     return version.meta.staged && version.meta.staged->upload == upload.id;
   });
 }
 
-std::string EncodeContents(const Contents& contents) {
+std::string EncodeSessionState(const SessionState& state) {
   Encoder out;
   out.Number(kVersion);
-  out.Text(EncodeHead(contents.head));
-  for (const auto* versions : {&contents.slots, &contents.pending}) {
+  out.Text(EncodeHead(state.head));
+  for (const auto* versions : {&state.slots, &state.pending}) {
     out.Number(versions->size());
     for (const SlotVersion& version : *versions) PutVersion(version, out);
   }
-  out.Number(contents.runs.size());
-  for (const EntryRun& run : contents.runs) {
+  out.Number(state.runs.size());
+  for (const EntryRun& run : state.runs) {
     out.Number(run.turn.value()).Number(run.first.value());
     out.Number(run.journal.value()).Number(run.count);
   }
-  for (const NumberedLog* log : {&contents.messages, &contents.events, &contents.audits,
-                                 &contents.entries, &contents.request_log}) {
+  for (const NumberedLog* log :
+       {&state.messages, &state.events, &state.audits, &state.entries, &state.request_log}) {
     PutLog(*log, out);
   }
-  out.Number(contents.uploads.size());
-  for (const LinkedUpload& upload : contents.uploads) PutUpload(upload, out);
-  out.Number(contents.former.size());
-  for (const FormerHistory& old : contents.former) {
+  out.Number(state.uploads.size());
+  for (const LinkedUpload& upload : state.uploads) PutUpload(upload, out);
+  out.Number(state.former.size());
+  for (const FormerHistory& old : state.former) {
     out.Number(old.generation.value());
     PutLog(old.messages, out);
   }
-  out.Number(contents.sealed.size());
-  for (const SealedLog& log : contents.sealed) out.Number(log.file).Number(log.bytes);
+  out.Number(state.sealed.size());
+  for (const SealedLog& log : state.sealed) out.Number(log.file).Number(log.bytes);
   return out.Take();
 }
 
-std::optional<Contents> DecodeContents(std::string_view bytes) {
+std::optional<SessionState> DecodeSessionState(std::string_view bytes) {
   Decoder in(bytes);
   if (in.Number() != kVersion) in.Fail();
-  Contents contents;
+  SessionState state;
   std::optional<Head> head = DecodeHead(in.Text());
   if (!head) return std::nullopt;
-  contents.head = *std::move(head);
-  for (auto* versions : {&contents.slots, &contents.pending}) {
+  state.head = *std::move(head);
+  for (auto* versions : {&state.slots, &state.pending}) {
     for (size_t left = in.Count(); left > 0; --left) versions->push_back(ReadVersion(in));
   }
   for (size_t left = in.Count(); left > 0; --left) {
@@ -276,26 +276,26 @@ std::optional<Contents> DecodeContents(std::string_view bytes) {
     run.first = EntryNumber(in.Number());
     run.journal = JournalNumber(in.Number());
     run.count = in.Number();
-    contents.runs.push_back(run);
+    state.runs.push_back(run);
   }
-  for (NumberedLog* log : {&contents.messages, &contents.events, &contents.audits,
-                           &contents.entries, &contents.request_log}) {
+  for (NumberedLog* log :
+       {&state.messages, &state.events, &state.audits, &state.entries, &state.request_log}) {
     *log = ReadLogRecord(in);
   }
-  for (size_t left = in.Count(); left > 0; --left) contents.uploads.push_back(ReadUpload(in));
+  for (size_t left = in.Count(); left > 0; --left) state.uploads.push_back(ReadUpload(in));
   for (size_t left = in.Count(); left > 0; --left) {
-    FormerHistory& old = contents.former.emplace_back();
+    FormerHistory& old = state.former.emplace_back();
     old.generation = Generation(in.Number());
     old.messages = ReadLogRecord(in);
   }
   for (size_t left = in.Count(); left > 0; --left) {
-    SealedLog& log = contents.sealed.emplace_back();
+    SealedLog& log = state.sealed.emplace_back();
     log.file = in.Number();
     log.bytes = in.Number();
   }
   if (!in.Done()) return std::nullopt;
-  contents.requests = std::make_shared<RequestTable>(contents.request_log.next);
-  return contents;
+  state.requests = std::make_shared<RequestTable>(state.request_log.next);
+  return state;
 }
 
 }  // namespace holdfast::fs

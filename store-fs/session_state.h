@@ -1,6 +1,6 @@
 // Everything the store knows of one session while it is open, except bytes, which stay on the disk.
-#ifndef HOLDFAST_STORE_FS_CONTENTS_H_
-#define HOLDFAST_STORE_FS_CONTENTS_H_
+#ifndef HOLDFAST_STORE_FS_SESSION_STATE_H_
+#define HOLDFAST_STORE_FS_SESSION_STATE_H_
 
 #include "session/change.h"
 #include "session/head.h"
@@ -55,7 +55,7 @@ struct SealedLog {
   uint64_t bytes = 0;  // of log.<file>
 };
 
-struct Contents {
+struct SessionState {
   Head head;
   // Shared with a copy that a rotation makes, which would else cost as much as is kept.
   std::shared_ptr<RequestTable> requests = std::make_shared<RequestTable>();
@@ -97,10 +97,10 @@ struct Contents {
   [[nodiscard]] bool IsNamed(const LinkedUpload& upload) const;
 };
 
-// The contents as head.<g> holds them: no bytes, nothing of the journal.
-std::string EncodeContents(const Contents& contents);
-std::optional<Contents> DecodeContents(std::string_view bytes);
+// The state as head.<g> holds it: no bytes, nothing of the journal.
+std::string EncodeSessionState(const SessionState& state);
+std::optional<SessionState> DecodeSessionState(std::string_view bytes);
 
 }  // namespace holdfast::fs
 
-#endif  // HOLDFAST_STORE_FS_CONTENTS_H_
+#endif  // HOLDFAST_STORE_FS_SESSION_STATE_H_
