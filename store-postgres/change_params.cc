@@ -3,7 +3,7 @@
 #include "session/codec/records.h"
 #include "session/limits.h"
 #include "store-postgres/log_rows.h"
-#include "store-postgres/standing.h"
+#include "store-postgres/stored_head.h"
 
 #include <algorithm>
 #include <cstddef>

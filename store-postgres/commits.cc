@@ -112,14 +112,14 @@ StoreFacts Commits::Facts() const {
 
 absl::StatusOr<Commits::Basis> Commits::ReadBasis(const Rows& rows, size_t row,
                                                   const SessionKey& key) {
-  Basis basis{.standing = ReadStanding(rows, row, database_), .request = {}, .fresh = true};
-  if (!basis.standing.refusal.ok()) {
+  Basis basis{.stored = ReadStoredHead(rows, row, database_), .request = {}, .fresh = true};
+  if (!basis.stored.refusal.ok()) {
     heads_.Forget(key);
     return basis;
   }
-  ASSIGN_OR_RETURN(basis.request, ReadRequest(rows, row, kOutcomeRequest, basis.standing.head));
-  const Standing& standing = basis.standing;
-  heads_.Put(key, {.version = standing.version, .sum = standing.sum, .head = standing.head});
+  ASSIGN_OR_RETURN(basis.request, ReadRequest(rows, row, kOutcomeRequest, basis.stored.head));
+  const StoredHead& stored = basis.stored;
+  heads_.Put(key, {.version = stored.version, .sum = stored.sum, .head = stored.head});
   return basis;
 }
 
@@ -151,7 +151,7 @@ absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
     ASSIGN_OR_RETURN(const Rows rows,
                      database_.AskFlushed(unflushed ? kLoad : kLoadFlushed, params));
     ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
-    if (!basis.standing.refusal.ok() || unflushed || rows.Bool(0, kWritten)) return basis;
+    if (!basis.stored.refusal.ok() || unflushed || rows.Bool(0, kWritten)) return basis;
   }
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
@@ -159,9 +159,9 @@ absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
 absl::StatusOr<LoadedSession> Commits::Load(const SessionKey& key,
                                             const std::optional<RequestId>& request) {
   ASSIGN_OR_RETURN(Basis basis, LoadBasis(key, request));
-  RETURN_IF_ERROR(basis.standing.refusal);
+  RETURN_IF_ERROR(basis.stored.refusal);
   if (basis.request) return LoadForOutcome(key, *request);
-  return LoadedSession{.head = std::move(basis.standing.head), .request = std::nullopt};
+  return LoadedSession{.head = std::move(basis.stored.head), .request = std::nullopt};
 }
 
 // It may wait for the session's row as a change does, so it has the session's lock: one statement
@@ -171,17 +171,17 @@ absl::StatusOr<LoadedSession> Commits::LoadForOutcome(const SessionKey& key,
   const SessionQueue::Lock lock(queue_, key);
   RETURN_IF_ERROR(lock.status());
   ASSIGN_OR_RETURN(Basis basis, FlushedBasis(key, request));
-  RETURN_IF_ERROR(basis.standing.refusal);
-  return LoadedSession{.head = std::move(basis.standing.head), .request = std::move(basis.request)};
+  RETURN_IF_ERROR(basis.stored.refusal);
+  return LoadedSession{.head = std::move(basis.stored.head), .request = std::move(basis.request)};
 }
 
 // A lease may have ended since: whether it has is asked by the write.
 Commits::Basis Commits::BasisOf(const VersionedHead& known) {
   Basis basis;
-  basis.standing.version = known.version;
-  basis.standing.sum = known.sum;
-  basis.standing.head = known.head;
-  LeaseRecord& lease = basis.standing.head.lease;
+  basis.stored.version = known.version;
+  basis.stored.sum = known.sum;
+  basis.stored.head = known.head;
+  LeaseRecord& lease = basis.stored.head.lease;
   lease.state = lease.held ? LeaseState::kExpired : LeaseState::kFree;
   return basis;
 }
@@ -193,7 +193,7 @@ absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
                       change.request ? std::optional(change.request->id) : std::nullopt);
   }
   Basis basis;
-  basis.standing.refusal = SessionIsNotThere();
+  basis.stored.refusal = SessionIsNotThere();
   return basis;
 }
 
@@ -253,14 +253,14 @@ absl::Status Commits::TryOnce(const Change& change, Progress& progress) {
 
 absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Basis& basis) {
   Decision decision;
-  const absl::Status& refusal = basis.standing.refusal;
+  const absl::Status& refusal = basis.stored.refusal;
   const bool absent = Is(refusal, Reason::kSessionNotFound);
   if (!refusal.ok() && !(absent && change.create)) {
     decision.answer = refusal;
     return decision;
   }
   ASSIGN_OR_RETURN(std::optional<CommitResult> answer,
-                   AnswerWithoutDecision(change, absent ? nullptr : &basis.standing.head,
+                   AnswerWithoutDecision(change, absent ? nullptr : &basis.stored.head,
                                          basis.request ? &*basis.request : nullptr));
   if (answer) {
     decision.answer = *std::move(answer);
@@ -268,7 +268,7 @@ absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Ba
   }
   if (!absent) return DecideChange(change, basis);
   Basis nothing = basis;
-  nothing.standing.head = EmptyHead(Facts());
+  nothing.stored.head = EmptyHead(Facts());
   return DecideChange(change, nothing);
 }
 
@@ -276,13 +276,13 @@ absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Ba
 class Commits::ReadsOf final : public DecisionReads {
  public:
   // All outlive it.
-  ReadsOf(Commits& commits, const Change& change, const Standing& standing, Reads reads)
-      : commits_(commits), change_(change), standing_(standing), reads_(reads) {}
+  ReadsOf(Commits& commits, const Change& change, const StoredHead& stored, Reads reads)
+      : commits_(commits), change_(change), stored_(stored), reads_(reads) {}
 
   absl::StatusOr<std::vector<JournalEntry>> StoredEntries(TurnNumber turn, EntryNumber first,
                                                           EntryNumber last) override {
     if (reads_ == Reads::kMayNot) return MayNotRead();
-    return ReadEntries(commits_.database_, change_.key, standing_.head,
+    return ReadEntries(commits_.database_, change_.key, stored_.head,
                        {.turn = turn, .first = first, .last = last});
   }
   absl::StatusOr<bool> HoldsUpload(const UploadLink& link) override {
@@ -290,7 +290,7 @@ class Commits::ReadsOf final : public DecisionReads {
     return commits_.uploads_.Holds(change_.key, link);
   }
   absl::StatusOr<std::optional<Refusal>> CheckSlots(const Applied& applied) override {
-    const SlotBasis basis{.key = change_.key, .sum = standing_.sum, .head = standing_.head};
+    const SlotBasis basis{.key = change_.key, .sum = stored_.sum, .head = stored_.head};
     if (reads_ == Reads::kMay) {
       ASSIGN_OR_RETURN(slots_, commits_.slot_counts_.Check(basis, applied));
     } else {
@@ -307,15 +307,15 @@ class Commits::ReadsOf final : public DecisionReads {
  private:
   Commits& commits_;
   const Change& change_;
-  const Standing& standing_;
+  const StoredHead& stored_;
   const Reads reads_;
   SlotVerdict slots_;
 };
 
 absl::StatusOr<Commits::Decision> Commits::DecideChange(const Change& change, const Basis& basis,
                                                         Reads reads) {
-  const Head& head = basis.standing.head;
-  ReadsOf session(*this, change, basis.standing, reads);
+  const Head& head = basis.stored.head;
+  ReadsOf session(*this, change, basis.stored, reads);
   ASSIGN_OR_RETURN(ChangeDecision decided, DecideOnHead(change, head, Facts(), session));
   Decision decision;
   if (decided.answer) {
@@ -325,8 +325,8 @@ absl::StatusOr<Commits::Decision> Commits::DecideChange(const Change& change, co
   decision.applied = std::move(decided.applied);
   decision.slots = session.TakeSlots();
   decision.change = {.change = &change,
-                     .version = basis.standing.version,
-                     .was = basis.standing.sum,
+                     .version = basis.stored.version,
+                     .was = basis.stored.sum,
                      .needs_free = NeedsFreeLease(head, change.guard),
                      .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
   return decision;
@@ -354,19 +354,19 @@ absl::StatusOr<Commits::Attempt> Commits::TakeAnswer(const Written& written,
     std::shared_ptr<const VersionedHead> known;
     if (Sabotaged(Saboteur::kNoVersionCheck)) known = heads_.Find(change.key);
     ASSIGN_OR_RETURN(attempt.moved, ReadBasis(rows, row, change.key));
-    Standing& now = attempt.moved->standing;
+    StoredHead& now = attempt.moved->stored;
     if (known) now.head = known->head;
     // What this server knew is gone, also where its version was a later one.
     if (now.refusal.ok()) {
       heads_.Replace(change.key, {.version = now.version, .sum = now.sum, .head = now.head});
     }
     if (rows.Bool(row, kOutcomeUploaded)) return attempt;
-    attempt.applied = Refused(UploadIsGone(), attempt.moved->standing.head);
+    attempt.applied = Refused(UploadIsGone(), attempt.moved->stored.head);
     return attempt;
   }
   healthy_ = true;
   Applied& applied = decision.applied;
-  Evaluate(LeaseLeft(rows, row, kStandingColumns - 1), applied.head);
+  Evaluate(LeaseLeft(rows, row, kStoredHeadColumns - 1), applied.head);
   attempt.applied = CommitResult{.kind = CommitResult::Kind::kApplied,
                                  .receipt = std::move(applied.receipt),
                                  .head = std::move(applied.head),
@@ -456,9 +456,9 @@ GroupedResult Commits::Answer(const Written& written, Member& member) {
 }
 
 GroupedResult Commits::AnswerMoved(const Change& change, const Basis& now) {
-  if (!now.standing.refusal.ok() || !now.request) return {};
+  if (!now.stored.refusal.ok() || !now.request) return {};
   // The group wrote the session again: the reply has been flushed, and has reached the standby.
-  CommitResult repeated = AnswerToRepeat(*change.request, *now.request, now.standing.head);
+  CommitResult repeated = AnswerToRepeat(*change.request, *now.request, now.stored.head);
   if (repeated.kind != CommitResult::Kind::kRepeated) return {};
   return {.kind = GroupedResult::Kind::kDone, .result = std::move(repeated)};
 }

@@ -22,7 +22,7 @@
 #include "store-postgres/retention.h"
 #include "store-postgres/session_queue.h"
 #include "store-postgres/slot_counts.h"
-#include "store-postgres/standing.h"
+#include "store-postgres/stored_head.h"
 #include "store-postgres/uploads.h"
 
 #include "absl/status/statusor.h"
@@ -68,7 +68,7 @@ class Commits {
  private:
   // What a change is decided on.
   struct Basis {
-    Standing standing;
+    StoredHead stored;
     std::optional<RequestRow> request;
     bool fresh = false;  // read together with the request: it may refuse
   };

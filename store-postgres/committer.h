@@ -36,7 +36,7 @@ struct GroupedWrite {
   std::optional<RecordedSpan> span;
 };
 
-// The columns of holdfast.outcome behind those of a standing.
+// The columns of holdfast.outcome behind those of a stored head.
 enum OutcomeColumn : size_t {
   kOutcomeRequest = 6,
   kOutcomeToken,

@@ -4,7 +4,7 @@
 #include "session/guard.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
-#include "store-postgres/standing.h"
+#include "store-postgres/stored_head.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr Statement kRenew = {
     "renew",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, renewed, ttl, skipped"
     " FROM holdfast.renew($1, $2, $3, $4, $5, $6, $7)"};
-enum Column : size_t { kRenewed = kStandingColumns, kTtl, kSkipped };
+enum Column : size_t { kRenewed = kStoredHeadColumns, kTtl, kSkipped };
 
 // Of the leases in one call whose rows somebody has locked, so many are waited for.
 constexpr int kAwaitedMost = 8;
@@ -57,9 +57,9 @@ Params ParamsFor(const Database& database, WhenLocked when_locked,
 
 absl::StatusOr<Renewed> ReadRenewed(const Rows& rows, size_t row, const Database& database,
                                     const LeaseToken& token) {
-  Standing standing = ReadStanding(rows, row, database);
-  RETURN_IF_ERROR(standing.refusal);
-  Head& head = standing.head;
+  StoredHead stored = ReadStoredHead(rows, row, database);
+  RETURN_IF_ERROR(stored.refusal);
+  Head& head = stored.head;
   if (rows.Bool(row, kRenewed)) {
     return Renewed{.expires_in = rows.Interval(row, kTtl),
                    .revision = head.revision,

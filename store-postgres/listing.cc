@@ -3,7 +3,7 @@
 #include "session/marks.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
-#include "store-postgres/standing.h"
+#include "store-postgres/stored_head.h"
 
 #include "absl/strings/str_replace.h"
 

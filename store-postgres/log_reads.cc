@@ -9,7 +9,7 @@
 #include "store-postgres/log_rows.h"
 #include "store-postgres/read_params.h"
 #include "store-postgres/reads.h"
-#include "store-postgres/standing.h"
+#include "store-postgres/stored_head.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -79,7 +79,7 @@ constexpr Statement kEventsBefore = {
     " CROSS JOIN LATERAL holdfast.find_row($1, $2, 1, 0, $4, s.version) g"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 // Of a row of the log. With what a change said stands whether it is older than its events are kept.
-enum LogColumn : size_t { kN = kStandingColumns, kPart, kBefore, kPiece, kOld };
+enum LogColumn : size_t { kN = kStoredHeadColumns, kPart, kBefore, kPiece, kOld };
 // Of the rows of the log, which follow the head's.
 constexpr size_t kFirstLogRow = 1;
 // Rows of the log in one statement, and in a further one for the same page: a message may need

@@ -9,7 +9,7 @@
 #include "store-postgres/change_rows.h"
 #include "store-postgres/journal_part.h"
 #include "store-postgres/read_params.h"
-#include "store-postgres/standing.h"
+#include "store-postgres/stored_head.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -90,9 +90,9 @@ constexpr Statement kJournalOfTurn = {
 constexpr Statement kLastEvent = {"last_event",
                                   "SELECT deleted, last_event FROM holdfast.session"
                                   " WHERE tenant = $1 AND session_id = $2"};
-enum ItemColumn : size_t { kNumber = kStandingColumns, kRecord };
+enum ItemColumn : size_t { kNumber = kStoredHeadColumns, kRecord };
 enum SlotColumn : size_t {
-  kRevision = kStandingColumns,
+  kRevision = kStoredHeadColumns,
   kSize,
   kOwner,
   kSlotRecord,
@@ -149,13 +149,13 @@ absl::StatusOr<Head> Reads::HeadIn(const Rows& rows, const SessionKey& key) {
   if (!rows.empty() && rows.IsNull(0, 0)) {
     return Refusal(Reason::kInternal, "the rows of a page are not in their order");
   }
-  Standing standing = ReadStanding(rows, 0, database_);
-  if (!standing.refusal.ok()) {
+  StoredHead stored = ReadStoredHead(rows, 0, database_);
+  if (!stored.refusal.ok()) {
     heads_.Forget(key);
-    return standing.refusal;
+    return stored.refusal;
   }
-  heads_.Put(key, {.version = standing.version, .sum = standing.sum, .head = standing.head});
-  return std::move(standing.head);
+  heads_.Put(key, {.version = stored.version, .sum = stored.sum, .head = stored.head});
+  return std::move(stored.head);
 }
 
 absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& query) {

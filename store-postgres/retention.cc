@@ -4,7 +4,7 @@
 #include "session/saboteur.h"
 #include "session/status_macros.h"
 #include "store-postgres/feed.h"
-#include "store-postgres/standing.h"
+#include "store-postgres/stored_head.h"
 
 #include <algorithm>
 #include <cstdint>

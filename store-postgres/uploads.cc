@@ -4,7 +4,7 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
-#include "store-postgres/standing.h"
+#include "store-postgres/stored_head.h"
 
 #include <algorithm>
 
@@ -50,7 +50,7 @@ constexpr Statement kReadStaged = {
     "   AND b.upload_id = $3::text::uuid AND b.start > $4::bigint - $6::bigint"
     "   AND b.start < $5 ORDER BY b.start) c ON u.linked"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
-enum StagedColumn : size_t { kLinked = kStandingColumns, kStart, kSum, kBytes };
+enum StagedColumn : size_t { kLinked = kStoredHeadColumns, kStart, kSum, kBytes };
 
 Params NameOf(const SessionKey& key, const UploadId& upload) {
   Params params;
@@ -155,11 +155,11 @@ absl::StatusOr<std::string> Uploads::Read(const SessionKey& key, const StagedByt
   Params params = NameOf(key, bytes.upload);
   params.Int(static_cast<int64_t>(begin)).Int(static_cast<int64_t>(end)).Int(kChunkBytes);
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kReadStaged, params));
-  const Standing standing = ReadStanding(rows, 0, database_);
-  RETURN_IF_ERROR(standing.refusal);
+  const StoredHead stored = ReadStoredHead(rows, 0, database_);
+  RETURN_IF_ERROR(stored.refusal);
   if (rows.IsNull(0, kLinked)) {
     return Refusal(Reason::kRevisionPruned, "these bytes are no longer kept")
-        .With("oldest", OldestKept(standing.head).revision.value());
+        .With("oldest", OldestKept(stored.head).revision.value());
   }
   std::string read;
   uint64_t at = begin;

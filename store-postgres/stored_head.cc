@@ -1,4 +1,4 @@
-#include "store-postgres/standing.h"
+#include "store-postgres/stored_head.h"
 
 #include "session/answers.h"
 #include "session/codec/records.h"
@@ -25,31 +25,31 @@ absl::Status Foreign(std::string_view stored, const StoreId& active) {
 
 }  // namespace
 
-Standing ReadStanding(const Rows& rows, size_t row, const Database& database) {
-  Standing standing;
-  if (row < rows.size() && !rows.IsNull(row, kVersion)) standing.version = rows.Int(row, kVersion);
-  if (standing.version == 0) {
-    standing.refusal = SessionIsNotThere();
-    return standing;
+StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database) {
+  StoredHead stored;
+  if (row < rows.size() && !rows.IsNull(row, kVersion)) stored.version = rows.Int(row, kVersion);
+  if (stored.version == 0) {
+    stored.refusal = SessionIsNotThere();
+    return stored;
   }
   const std::string_view store = rows.Text(row, kStore);
   if (store != database.store.value()) {
-    standing.refusal = Foreign(store, database.store);
-    return standing;
+    stored.refusal = Foreign(store, database.store);
+    return stored;
   }
   if (rows.Bool(row, kDeleted)) {
-    standing.refusal = Refusal(Reason::kTombstoned, "this session was deleted");
-    return standing;
+    stored.refusal = Refusal(Reason::kTombstoned, "this session was deleted");
+    return stored;
   }
   std::optional<Head> head = ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kHeadSum));
   if (!head) {
-    standing.refusal = Refusal(Reason::kManifestDrift, "the session's record cannot be read")
-                           .With("why", "wrong checksum or shape");
-    return standing;
+    stored.refusal = Refusal(Reason::kManifestDrift, "the session's record cannot be read")
+                         .With("why", "wrong checksum or shape");
+    return stored;
   }
   if (head->store != database.store) {
-    standing.refusal = Foreign(head->store.value(), database.store);
-    return standing;
+    stored.refusal = Foreign(head->store.value(), database.store);
+    return stored;
   }
   head->incarnation = database.incarnation;
   const absl::Time oldest = database.store_clock.Now() - kRequestsKept;
@@ -59,9 +59,9 @@ Standing ReadStanding(const Rows& rows, size_t row, const Database& database) {
     left = head->grants.back().at + head->lease.ttl - database.Now();
   }
   Evaluate(left, *head);
-  standing.head = *std::move(head);
-  standing.sum = DigestFrom(rows.Bytes(row, kHeadSum));
-  return standing;
+  stored.head = *std::move(head);
+  stored.sum = DigestFrom(rows.Bytes(row, kHeadSum));
+  return stored;
 }
 
 absl::StatusOr<std::optional<RequestRow>> ReadRequest(const Rows& rows, size_t row, size_t column,

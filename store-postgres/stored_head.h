@@ -1,6 +1,6 @@
-// A session as the database answers it: what every decision and every read begins with.
-#ifndef HOLDFAST_STORE_POSTGRES_STANDING_H_
-#define HOLDFAST_STORE_POSTGRES_STANDING_H_
+// The head of a session as the database answers it: what every decision and every read begins with.
+#ifndef HOLDFAST_STORE_POSTGRES_STORED_HEAD_H_
+#define HOLDFAST_STORE_POSTGRES_STORED_HEAD_H_
 
 #include "session/change.h"
 #include "session/head.h"
@@ -20,9 +20,9 @@ namespace holdfast::pg {
 
 // The columns that a statement answers first: version, store_id, deleted, head, head_sum,
 // lease_left.
-inline constexpr size_t kStandingColumns = 6;
+inline constexpr size_t kStoredHeadColumns = 6;
 
-struct Standing {
+struct StoredHead {
   int64_t version = 0;  // 0: no such session
   // Why there is nothing to work with: SESSION_NOT_FOUND, RESUME_MISMATCH, TOMBSTONED or
   // MANIFEST_DRIFT.
@@ -32,7 +32,7 @@ struct Standing {
 };
 
 // The session in the first columns of `row`; of one that is not there when there is no such row.
-Standing ReadStanding(const Rows& rows, size_t row, const Database& database);
+StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database);
 
 // The stored reply of the change whose acts stand in `column`, and in the next one the token of the
 // last grant; nullopt for a null. The reply of a grant has its token unless its epoch has passed. A
@@ -61,4 +61,4 @@ std::optional<absl::Duration> LeaseLeft(const Rows& rows, size_t row, size_t col
 
 }  // namespace holdfast::pg
 
-#endif  // HOLDFAST_STORE_POSTGRES_STANDING_H_
+#endif  // HOLDFAST_STORE_POSTGRES_STORED_HEAD_H_
