@@ -110,39 +110,39 @@ StoreFacts Commits::Facts() const {
           .clock = database_.store_clock.Now()};
 }
 
-absl::StatusOr<Commits::Basis> Commits::ReadBasis(const Rows& rows, size_t row,
-                                                  const SessionKey& key) {
-  Basis basis{.stored = ReadStoredHead(rows, row, database_), .request = {}, .fresh = true};
-  if (!basis.stored.refusal.ok()) {
+absl::StatusOr<Commits::DecisionInput> Commits::ReadInput(const Rows& rows, size_t row,
+                                                          const SessionKey& key) {
+  DecisionInput input{.stored = ReadStoredHead(rows, row, database_), .request = {}, .fresh = true};
+  if (!input.stored.refusal.ok()) {
     heads_.Forget(key);
-    return basis;
+    return input;
   }
-  ASSIGN_OR_RETURN(basis.request, ReadRequest(rows, row, kOutcomeRequest, basis.stored.head));
-  const StoredHead& stored = basis.stored;
+  ASSIGN_OR_RETURN(input.request, ReadRequest(rows, row, kOutcomeRequest, input.stored.head));
+  const StoredHead& stored = input.stored;
   heads_.Put(key, {.version = stored.version, .sum = stored.sum, .head = stored.head});
-  return basis;
+  return input;
 }
 
-absl::StatusOr<Commits::Basis> Commits::FreshBasis(const SessionKey& key,
-                                                   const std::optional<RequestId>& request) {
-  ASSIGN_OR_RETURN(Basis basis, LoadBasis(key, request));
+absl::StatusOr<Commits::DecisionInput> Commits::LoadFreshInput(
+    const SessionKey& key, const std::optional<RequestId>& request) {
+  ASSIGN_OR_RETURN(DecisionInput input, LoadInput(key, request));
   // The answer will be made of this reply: it waits for the flush that the first one waited for.
-  if (basis.request) return FlushedBasis(key, *request);
-  return basis;
+  if (input.request) return LoadFlushedInput(key, *request);
+  return input;
 }
 
-absl::StatusOr<Commits::Basis> Commits::LoadBasis(const SessionKey& key,
-                                                  const std::optional<RequestId>& request) {
+absl::StatusOr<Commits::DecisionInput> Commits::LoadInput(const SessionKey& key,
+                                                          const std::optional<RequestId>& request) {
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
   request ? params.Text(request->value()) : params.Null();
   params.Time(RepliesSince(database_.store_clock.Now()));
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kLoad, params));
-  return ReadBasis(rows, 0, key);
+  return ReadInput(rows, 0, key);
 }
 
-absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
-                                                     const RequestId& request) {
+absl::StatusOr<Commits::DecisionInput> Commits::LoadFlushedInput(const SessionKey& key,
+                                                                 const RequestId& request) {
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value()).Text(request.value());
   params.Time(RepliesSince(database_.store_clock.Now()));
@@ -150,18 +150,18 @@ absl::StatusOr<Commits::Basis> Commits::FlushedBasis(const SessionKey& key,
   for (int look = 0; look < kFlushedLooks; ++look) {
     ASSIGN_OR_RETURN(const Rows rows,
                      database_.AskFlushed(unflushed ? kLoad : kLoadFlushed, params));
-    ASSIGN_OR_RETURN(Basis basis, ReadBasis(rows, 0, key));
-    if (!basis.stored.refusal.ok() || unflushed || rows.Bool(0, kWritten)) return basis;
+    ASSIGN_OR_RETURN(DecisionInput input, ReadInput(rows, 0, key));
+    if (!input.stored.refusal.ok() || unflushed || rows.Bool(0, kWritten)) return input;
   }
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
 absl::StatusOr<LoadedSession> Commits::Load(const SessionKey& key,
                                             const std::optional<RequestId>& request) {
-  ASSIGN_OR_RETURN(Basis basis, LoadBasis(key, request));
-  RETURN_IF_ERROR(basis.stored.refusal);
-  if (basis.request) return LoadForOutcome(key, *request);
-  return LoadedSession{.head = std::move(basis.stored.head), .request = std::nullopt};
+  ASSIGN_OR_RETURN(DecisionInput input, LoadInput(key, request));
+  RETURN_IF_ERROR(input.stored.refusal);
+  if (input.request) return LoadForOutcome(key, *request);
+  return LoadedSession{.head = std::move(input.stored.head), .request = std::nullopt};
 }
 
 // It may wait for the session's row as a change does, so it has the session's lock: one statement
@@ -170,31 +170,31 @@ absl::StatusOr<LoadedSession> Commits::LoadForOutcome(const SessionKey& key,
                                                       const RequestId& request) {
   const SessionQueue::Lock lock(queue_, key);
   RETURN_IF_ERROR(lock.status());
-  ASSIGN_OR_RETURN(Basis basis, FlushedBasis(key, request));
-  RETURN_IF_ERROR(basis.stored.refusal);
-  return LoadedSession{.head = std::move(basis.stored.head), .request = std::move(basis.request)};
+  ASSIGN_OR_RETURN(DecisionInput input, LoadFlushedInput(key, request));
+  RETURN_IF_ERROR(input.stored.refusal);
+  return LoadedSession{.head = std::move(input.stored.head), .request = std::move(input.request)};
 }
 
 // A lease may have ended since: whether it has is asked by the write.
-Commits::Basis Commits::BasisOf(const VersionedHead& known) {
-  Basis basis;
-  basis.stored.version = known.version;
-  basis.stored.sum = known.sum;
-  basis.stored.head = known.head;
-  LeaseRecord& lease = basis.stored.head.lease;
+Commits::DecisionInput Commits::InputFrom(const VersionedHead& known) {
+  DecisionInput input;
+  input.stored.version = known.version;
+  input.stored.sum = known.sum;
+  input.stored.head = known.head;
+  LeaseRecord& lease = input.stored.head.lease;
   lease.state = lease.held ? LeaseState::kExpired : LeaseState::kFree;
-  return basis;
+  return input;
 }
 
-absl::StatusOr<Commits::Basis> Commits::FirstBasis(const Change& change) {
-  if (const auto known = heads_.Find(change.key)) return BasisOf(*known);
+absl::StatusOr<Commits::DecisionInput> Commits::FindFirstInput(const Change& change) {
+  if (const auto known = heads_.Find(change.key)) return InputFrom(*known);
   if (!change.create) {
-    return FreshBasis(change.key,
-                      change.request ? std::optional(change.request->id) : std::nullopt);
+    return LoadFreshInput(change.key,
+                          change.request ? std::optional(change.request->id) : std::nullopt);
   }
-  Basis basis;
-  basis.stored.refusal = SessionIsNotThere();
-  return basis;
+  DecisionInput input;
+  input.stored.refusal = SessionIsNotThere();
+  return input;
 }
 
 absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
@@ -202,72 +202,73 @@ absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
   RETURN_IF_ERROR(lock.status());
   const Earlier earlier = earlier_.Find(change.key).value_or(Earlier());
   if (earlier.lost > 0) earlier_.Forget(change.key);
-  Progress progress{.lost = earlier.lost};
-  ASSIGN_OR_RETURN(progress.basis, FirstBasis(change));
+  PendingChange pending{.lost = earlier.lost};
+  ASSIGN_OR_RETURN(pending.input, FindFirstInput(change));
   absl::Status given_up;
   for (int round = 0; round < kRounds; ++round) {
-    given_up = TryOnce(change, progress);
-    if (progress.answer) {
+    given_up = TryOnce(change, pending);
+    if (pending.answer) {
       // Whatever a broken connection carried out has told nobody here.
-      if (progress.broken > 0 || earlier.in_doubt) Tell(change.key);
+      if (pending.broken > 0 || earlier.in_doubt) Tell(change.key);
       if (earlier.in_doubt) earlier_.Forget(change.key);
-      return *std::move(progress.answer);
+      return *std::move(pending.answer);
     }
     if (!given_up.ok()) break;
   }
   // Once a connection broke under it, only an answer of the database says what became of it.
-  if (progress.broken > 0) {
+  if (pending.broken > 0) {
     return StoreUnavailable("the database went away during the change", Fate::kUnknown);
   }
   if (!given_up.ok()) return given_up;
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
 
-absl::Status Commits::TryOnce(const Change& change, Progress& progress) {
-  ASSIGN_OR_RETURN(Decision decision, Decide(change, progress.basis));
-  if (decision.answer) {
-    if (progress.basis.fresh) {
-      progress.answer = std::move(decision.answer);
+absl::Status Commits::TryOnce(const Change& change, PendingChange& pending) {
+  ASSIGN_OR_RETURN(WritePlan plan, Decide(change, pending.input));
+  if (plan.answer) {
+    if (pending.input.fresh) {
+      pending.answer = std::move(plan.answer);
       return absl::OkStatus();
     }
     const auto request = change.request ? std::optional(change.request->id) : std::nullopt;
-    ASSIGN_OR_RETURN(progress.basis, FreshBasis(change.key, request));
+    ASSIGN_OR_RETURN(pending.input, LoadFreshInput(change.key, request));
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(Attempt attempt, Write(change, std::move(decision)));
-  if (attempt.applied) {
-    progress.answer = *std::move(attempt.applied);
-  } else if (attempt.moved) {
-    progress.basis = *std::move(attempt.moved);
-  } else if (LostToAnother(attempt.failure)) {
-    if (++progress.lost == kLost) return RefusalFor(attempt.failure);
-    PauseAfterLoss(progress.lost);
+  ASSIGN_OR_RETURN(WriteOutcome outcome, Write(change, std::move(plan)));
+  if (outcome.applied) {
+    pending.answer = *std::move(outcome.applied);
+  } else if (outcome.moved) {
+    pending.input = *std::move(outcome.moved);
+  } else if (LostToAnother(outcome.failure)) {
+    if (++pending.lost == kLost) return RefusalFor(outcome.failure);
+    PauseAfterLoss(pending.lost);
   } else {
     healthy_ = false;
-    if (attempt.failure.effect == Effect::kNone || ++progress.broken == kBroken) {
-      return RefusalFor(attempt.failure);
+    if (outcome.failure.effect == Effect::kNone || ++pending.broken == kBroken) {
+      return RefusalFor(outcome.failure);
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Commits::Decision> Commits::Decide(const Change& change, const Basis& basis) {
-  Decision decision;
-  const absl::Status& refusal = basis.stored.refusal;
+absl::StatusOr<Commits::WritePlan> Commits::Decide(const Change& change,
+                                                   const DecisionInput& input) {
+  WritePlan plan;
+  const absl::Status& refusal = input.stored.refusal;
   const bool absent = Is(refusal, Reason::kSessionNotFound);
   if (!refusal.ok() && !(absent && change.create)) {
-    decision.answer = refusal;
-    return decision;
+    plan.answer = refusal;
+    return plan;
   }
   ASSIGN_OR_RETURN(std::optional<CommitResult> answer,
-                   AnswerWithoutDecision(change, absent ? nullptr : &basis.stored.head,
-                                         basis.request ? &*basis.request : nullptr));
+                   AnswerWithoutDecision(change, absent ? nullptr : &input.stored.head,
+                                         input.request ? &*input.request : nullptr));
   if (answer) {
-    decision.answer = *std::move(answer);
-    return decision;
+    plan.answer = *std::move(answer);
+    return plan;
   }
-  if (!absent) return DecideChange(change, basis);
-  Basis nothing = basis;
+  if (!absent) return DecideChange(change, input);
+  DecisionInput nothing = input;
   nothing.stored.head = EmptyHead(Facts());
   return DecideChange(change, nothing);
 }
@@ -290,11 +291,11 @@ class Commits::ReadsOf final : public DecisionReads {
     return commits_.uploads_.Holds(change_.key, link);
   }
   absl::StatusOr<std::optional<Refusal>> CheckSlots(const Applied& applied) override {
-    const SlotBasis basis{.key = change_.key, .sum = stored_.sum, .head = stored_.head};
+    const SlotCountInput input{.key = change_.key, .sum = stored_.sum, .head = stored_.head};
     if (reads_ == Reads::kMay) {
-      ASSIGN_OR_RETURN(slots_, commits_.slot_counts_.Check(basis, applied));
+      ASSIGN_OR_RETURN(slots_, commits_.slot_counts_.Check(input, applied));
     } else {
-      std::optional<SlotVerdict> known = commits_.slot_counts_.CheckKnown(basis, applied);
+      std::optional<SlotVerdict> known = commits_.slot_counts_.CheckKnown(input, applied);
       if (!known) return MayNotRead();
       slots_ = *std::move(known);
     }
@@ -312,71 +313,72 @@ class Commits::ReadsOf final : public DecisionReads {
   SlotVerdict slots_;
 };
 
-absl::StatusOr<Commits::Decision> Commits::DecideChange(const Change& change, const Basis& basis,
-                                                        Reads reads) {
-  const Head& head = basis.stored.head;
-  ReadsOf session(*this, change, basis.stored, reads);
+absl::StatusOr<Commits::WritePlan> Commits::DecideChange(const Change& change,
+                                                         const DecisionInput& input, Reads reads) {
+  const Head& head = input.stored.head;
+  ReadsOf session(*this, change, input.stored, reads);
   ASSIGN_OR_RETURN(ChangeDecision decided, DecideOnHead(change, head, Facts(), session));
-  Decision decision;
+  WritePlan plan;
   if (decided.answer) {
-    decision.answer = *std::move(decided.answer);
-    return decision;
+    plan.answer = *std::move(decided.answer);
+    return plan;
   }
-  decision.applied = std::move(decided.applied);
-  decision.slots = session.TakeSlots();
-  decision.change = {.change = &change,
-                     .version = basis.stored.version,
-                     .was = basis.stored.sum,
-                     .needs_free = NeedsFreeLease(head, change.guard),
-                     .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
-  return decision;
+  plan.applied = std::move(decided.applied);
+  plan.slots = session.TakeSlots();
+  plan.change = {.change = &change,
+                 .version = input.stored.version,
+                 .was = input.stored.sum,
+                 .needs_free = NeedsFreeLease(head, change.guard),
+                 .turn_began_behind = head.turn ? head.turn->journal_before : JournalNumber()};
+  return plan;
 }
 
-absl::StatusOr<Commits::Attempt> Commits::Write(const Change& change, Decision decision) {
-  decision.change.applied = &decision.applied;
-  const HeadRow row(change, decision.applied);
-  decision.change.row = &row;
-  return TakeAnswer(committer_.Write(decision.change), row, decision);
+absl::StatusOr<Commits::WriteOutcome> Commits::Write(const Change& change, WritePlan plan) {
+  plan.change.applied = &plan.applied;
+  const HeadRow row(change, plan.applied);
+  plan.change.row = &row;
+  return TakeAnswer(committer_.Write(plan.change), row, plan);
 }
 
-absl::StatusOr<Commits::Attempt> Commits::TakeAnswer(const Written& written,
-                                                     const HeadRow& head_row, Decision& decision) {
-  const Change& change = *decision.change.change;
-  RETURN_IF_ERROR(written.unreached);
-  Attempt attempt;
-  if (written.failure) {
-    attempt.failure = *written.failure;
-    return attempt;
+absl::StatusOr<Commits::WriteOutcome> Commits::TakeAnswer(const WriteResult& result,
+                                                          const HeadRow& head_row,
+                                                          WritePlan& plan) {
+  const Change& change = *plan.change.change;
+  RETURN_IF_ERROR(result.unreached);
+  WriteOutcome outcome;
+  if (result.failure) {
+    outcome.failure = *result.failure;
+    return outcome;
   }
-  const Rows& rows = *written.rows;
-  const size_t row = written.row;
+  const Rows& rows = *result.rows;
+  const size_t row = result.row;
   if (!rows.Bool(row, kOutcomeApplied)) {
     std::shared_ptr<const VersionedHead> known;
     if (Sabotaged(Saboteur::kNoVersionCheck)) known = heads_.Find(change.key);
-    ASSIGN_OR_RETURN(attempt.moved, ReadBasis(rows, row, change.key));
-    StoredHead& now = attempt.moved->stored;
+    ASSIGN_OR_RETURN(outcome.moved, ReadInput(rows, row, change.key));
+    StoredHead& now = outcome.moved->stored;
     if (known) now.head = known->head;
     // What this server knew is gone, also where its version was a later one.
     if (now.refusal.ok()) {
       heads_.Replace(change.key, {.version = now.version, .sum = now.sum, .head = now.head});
     }
-    if (rows.Bool(row, kOutcomeUploaded)) return attempt;
-    attempt.applied = Refused(UploadIsGone(), attempt.moved->stored.head);
-    return attempt;
+    if (rows.Bool(row, kOutcomeUploaded)) return outcome;
+    outcome.applied = Refused(UploadIsGone(), outcome.moved->stored.head);
+    return outcome;
   }
   healthy_ = true;
-  Applied& applied = decision.applied;
+  Applied& applied = plan.applied;
   Evaluate(LeaseLeft(rows, row, kStoredHeadColumns - 1), applied.head);
-  attempt.applied = CommitResult{.kind = CommitResult::Kind::kApplied,
+  outcome.applied = CommitResult{.kind = CommitResult::Kind::kApplied,
                                  .receipt = std::move(applied.receipt),
                                  .head = std::move(applied.head),
                                  .refusal = absl::OkStatus(),
                                  .events = std::move(applied.events)};
-  slot_counts_.Note({.key = change.key, .sum = head_row.sum, .head = attempt.applied->head},
-                    decision.slots);
-  Publish(change, *attempt.applied,
-          {.version = rows.Int(row, 0), .sum = head_row.sum, .head = attempt.applied->head});
-  return attempt;
+  slot_counts_.Note({.key = change.key, .sum = head_row.sum, .head = outcome.applied->head},
+                    plan.slots);
+  Publish(change, *outcome.applied,
+          {.version = rows.Int(row, 0), .sum = head_row.sum, .head = outcome.applied->head});
+  return outcome;
 }
 
 struct Commits::Member {
@@ -384,7 +386,7 @@ struct Commits::Member {
 
   size_t place;  // among the changes of its group
   std::optional<SessionQueue::Lock> lock;
-  Decision decision;
+  WritePlan plan;
   HeadRow row;
 };
 
@@ -393,13 +395,13 @@ bool Commits::DecideForGroup(const Change& change, Member& member) {
   if (!known || change.create) return false;
   member.lock.emplace(queue_, change.key, WhenLocked::kRefuse);
   if (!member.lock->status().ok()) return false;
-  absl::StatusOr<Decision> decision = DecideChange(change, BasisOf(*known), Reads::kMayNot);
-  if (!decision.ok() || decision->answer) return false;
-  member.decision = *std::move(decision);
-  member.row = HeadRow(change, member.decision.applied);
-  member.decision.change.applied = &member.decision.applied;
-  member.decision.change.row = &member.row;
-  return committer_.MayJoin(member.decision.change);
+  absl::StatusOr<WritePlan> plan = DecideChange(change, InputFrom(*known), Reads::kMayNot);
+  if (!plan.ok() || plan->answer) return false;
+  member.plan = *std::move(plan);
+  member.row = HeadRow(change, member.plan.applied);
+  member.plan.change.applied = &member.plan.applied;
+  member.plan.change.row = &member.row;
+  return committer_.MayJoin(member.plan.change);
 }
 
 std::vector<GroupedResult> Commits::CommitMany(const std::vector<GroupedChange>& changes) {
@@ -412,13 +414,13 @@ std::vector<GroupedResult> Commits::CommitMany(const std::vector<GroupedChange>&
       members.pop_back();
       continue;
     }
-    const DecidedChange& decided = member.decision.change;
+    const DecidedChange& decided = member.plan.change;
     writes.push_back({.change = &decided, .bytes = BytesOf(decided), .span = grouped.span});
   }
   std::vector<GroupedResult> results(changes.size());
   if (writes.empty()) return results;
-  const std::vector<std::optional<Written>> written = committer_.WriteMany(writes);
-  auto next = written.begin();
+  const std::vector<std::optional<WriteResult>> write_results = committer_.WriteMany(writes);
+  auto next = write_results.begin();
   for (Member& member : members) {
     GroupedResult& result = results[member.place];
     if (*next && CatchException([&] { result = Answer(**next, member); })) {
@@ -431,31 +433,31 @@ std::vector<GroupedResult> Commits::CommitMany(const std::vector<GroupedChange>&
 }
 
 void Commits::Remember(const Member& member, const Earlier& earlier) {
-  earlier_.Put(member.decision.change.change->key, earlier, [](const Earlier&) { return false; });
+  earlier_.Put(member.plan.change.change->key, earlier, [](const Earlier&) { return false; });
 }
 
-GroupedResult Commits::Answer(const Written& written, Member& member) {
+GroupedResult Commits::Answer(const WriteResult& result, Member& member) {
   using Kind = GroupedResult::Kind;
-  absl::StatusOr<Attempt> attempt = TakeAnswer(written, member.row, member.decision);
-  if (!attempt.ok()) return {.kind = Kind::kDone, .result = attempt.status()};
-  if (attempt->applied) {
+  absl::StatusOr<WriteOutcome> outcome = TakeAnswer(result, member.row, member.plan);
+  if (!outcome.ok()) return {.kind = Kind::kDone, .result = outcome.status()};
+  if (outcome->applied) {
     // Refusals are for the whole way, which sees the stored reply too.
-    if (attempt->applied->kind != CommitResult::Kind::kApplied) return {};
-    return {.kind = Kind::kDone, .result = *std::move(attempt->applied)};
+    if (outcome->applied->kind != CommitResult::Kind::kApplied) return {};
+    return {.kind = Kind::kDone, .result = *std::move(outcome->applied)};
   }
-  if (attempt->moved) return AnswerMoved(*member.decision.change.change, *attempt->moved);
-  if (LostToAnother(attempt->failure)) {
+  if (outcome->moved) return AnswerMoved(*member.plan.change.change, *outcome->moved);
+  if (LostToAnother(outcome->failure)) {
     Remember(member, {.lost = 1});
     return {};
   }
   healthy_ = false;
-  if (attempt->failure.effect == Effect::kNone) {
-    return {.kind = Kind::kDone, .result = RefusalFor(attempt->failure)};
+  if (outcome->failure.effect == Effect::kNone) {
+    return {.kind = Kind::kDone, .result = RefusalFor(outcome->failure)};
   }
   return {.kind = Kind::kInDoubt};
 }
 
-GroupedResult Commits::AnswerMoved(const Change& change, const Basis& now) {
+GroupedResult Commits::AnswerMoved(const Change& change, const DecisionInput& now) {
   if (!now.stored.refusal.ok() || !now.request) return {};
   // The group wrote the session again: the reply has been flushed, and has reached the standby.
   CommitResult repeated = AnswerToRepeat(*change.request, *now.request, now.stored.head);

@@ -67,22 +67,22 @@ class Commits {
 
  private:
   // What a change is decided on.
-  struct Basis {
+  struct DecisionInput {
     StoredHead stored;
     std::optional<RequestRow> request;
     bool fresh = false;  // read together with the request: it may refuse
   };
-  // A decision: an answer, or what is to be written.
-  struct Decision {
+  // What was decided: an answer, or what is to be written.
+  struct WritePlan {
     std::optional<absl::StatusOr<CommitResult>> answer;
     Applied applied;
     SlotVerdict slots;
-    DecidedChange change;  // without what was applied, which moves with the decision
+    DecidedChange change;  // without what was applied, which moves with the plan
   };
-  // What became of one attempt to write: one of the three.
-  struct Attempt {
+  // What a write came to: one of the three.
+  struct WriteOutcome {
     std::optional<CommitResult> applied;
-    std::optional<Basis> moved;  // nothing was written: decide again on this
+    std::optional<DecisionInput> moved;  // nothing was written: decide again on this
     Failure failure;
   };
 
@@ -91,7 +91,7 @@ class Commits {
   // What became of a change in its group, for when it is committed alone.
   struct Earlier {
     bool in_doubt = false;  // it may have been written
-    int lost = 0;           // as in Progress
+    int lost = 0;           // as in PendingChange
     friend size_t HeapSize(const Earlier&) { return 0; }
   };
   // Sessions with such a change; of more the oldest is forgotten.
@@ -102,9 +102,9 @@ class Commits {
 
   class ReadsOf;
 
-  // A change under way.
-  struct Progress {
-    Basis basis;
+  // A change that is not answered yet.
+  struct PendingChange {
+    DecisionInput input;
     int broken = 0;  // connections that broke under it
     int lost = 0;    // times that it was rolled back for another transaction's sake
     std::optional<absl::StatusOr<CommitResult>> answer;
@@ -112,33 +112,35 @@ class Commits {
 
   [[nodiscard]] StoreFacts Facts() const;
   // Decides, and writes what was decided. An error gives the change up.
-  absl::Status TryOnce(const Change& change, Progress& progress);
+  absl::Status TryOnce(const Change& change, PendingChange& pending);
   // What this server remembers.
-  static Basis BasisOf(const VersionedHead& known);
-  absl::StatusOr<Basis> FirstBasis(const Change& change);
+  static DecisionInput InputFrom(const VersionedHead& known);
+  absl::StatusOr<DecisionInput> FindFirstInput(const Change& change);
   // The caller holds the session's lock. A stored reply in it has been flushed.
-  absl::StatusOr<Basis> FreshBasis(const SessionKey& key, const std::optional<RequestId>& request);
+  absl::StatusOr<DecisionInput> LoadFreshInput(const SessionKey& key,
+                                               const std::optional<RequestId>& request);
   // As it stands; waits for no lock and no flush.
-  absl::StatusOr<Basis> LoadBasis(const SessionKey& key, const std::optional<RequestId>& request);
+  absl::StatusOr<DecisionInput> LoadInput(const SessionKey& key,
+                                          const std::optional<RequestId>& request);
   // The caller holds the session's lock. It has been flushed and has reached the standby.
-  absl::StatusOr<Basis> FlushedBasis(const SessionKey& key, const RequestId& request);
-  absl::StatusOr<Decision> Decide(const Change& change, const Basis& basis);
-  absl::StatusOr<Decision> DecideChange(const Change& change, const Basis& basis,
-                                        Reads reads = Reads::kMay);
+  absl::StatusOr<DecisionInput> LoadFlushedInput(const SessionKey& key, const RequestId& request);
+  absl::StatusOr<WritePlan> Decide(const Change& change, const DecisionInput& input);
+  absl::StatusOr<WritePlan> DecideChange(const Change& change, const DecisionInput& input,
+                                         Reads reads = Reads::kMay);
   // Decides `change` for a group of changes; false when it must go alone.
   bool DecideForGroup(const Change& change, Member& member);
   // What the database answered to a change of a group.
-  GroupedResult Answer(const Written& written, Member& member);
+  GroupedResult Answer(const WriteResult& result, Member& member);
   // What it answered to one that was not written for what stands now.
-  static GroupedResult AnswerMoved(const Change& change, const Basis& now);
+  static GroupedResult AnswerMoved(const Change& change, const DecisionInput& now);
   // Remembers it for the change of `member`, which goes alone.
   void Remember(const Member& member, const Earlier& earlier);
   // One attempt; an error when there was none, for want of a connection.
-  absl::StatusOr<Attempt> Write(const Change& change, Decision decision);
-  // What was written of `decision`, or why nothing was.
-  absl::StatusOr<Attempt> TakeAnswer(const Written& written, const HeadRow& row,
-                                     Decision& decision);
-  absl::StatusOr<Basis> ReadBasis(const Rows& rows, size_t row, const SessionKey& key);
+  absl::StatusOr<WriteOutcome> Write(const Change& change, WritePlan plan);
+  // What was written of `plan`, or why nothing was.
+  absl::StatusOr<WriteOutcome> TakeAnswer(const WriteResult& result, const HeadRow& row,
+                                          WritePlan& plan);
+  absl::StatusOr<DecisionInput> ReadInput(const Rows& rows, size_t row, const SessionKey& key);
   void Publish(const Change& change, const CommitResult& result, VersionedHead known);
   // Those who watch the session, here and at the other servers.
   void Tell(const SessionKey& key);

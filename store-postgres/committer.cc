@@ -27,15 +27,15 @@ const Statement& StatementOf(const Params& params) {
   return kStatement;
 }
 
-Written From(Answer answer, const Statement& statement, const Database& database) {
-  Written written;
+WriteResult From(Answer answer, const Statement& statement, const Database& database) {
+  WriteResult result;
   if (Failure* const failure = std::get_if<Failure>(&answer)) {
     database.Report(statement, *failure);
-    written.failure = std::move(*failure);
+    result.failure = std::move(*failure);
   } else {
-    written.rows = std::make_shared<const Rows>(std::get<Rows>(std::move(answer)));
+    result.rows = std::make_shared<const Rows>(std::get<Rows>(std::move(answer)));
   }
-  return written;
+  return result;
 }
 
 // A reply from a server's newer history makes connections of the older one worthless.
@@ -47,27 +47,26 @@ void NoteTimeline(const Rows& rows, Connection& connection, Pool& pool) {
 }
 
 // A connection that turns out to have ended before it could carry the statement out is replaced.
-Written TrySend(const Statement& statement, const Params& params,
-                const std::vector<RecordedSpan>& spans, const Database& database) {
+WriteResult TrySend(const Statement& statement, const Params& params,
+                    const std::vector<RecordedSpan>& spans, const Database& database) {
   constexpr int kTries = 3;
-  Written written;
+  WriteResult result;
   for (int attempt = 0; attempt < kTries; ++attempt) {
-    written = Written();
+    result = WriteResult();
     absl::StatusOr<Pool::Lease> connection = database.pool.Take(kConnectionWait, Purpose::kWrite);
     if (!connection.ok()) {
-      written.unreached = connection.status();
-      return written;
+      result.unreached = connection.status();
+      return result;
     }
-    written =
-        From(database.RunFor(spans, absl::InfiniteDuration(), **connection, statement, params),
-             statement, database);
-    if (written.rows) {
-      NoteTimeline(*written.rows, **connection, database.pool);
-      return written;
+    result = From(database.RunFor(spans, absl::InfiniteDuration(), **connection, statement, params),
+                  statement, database);
+    if (result.rows) {
+      NoteTimeline(*result.rows, **connection, database.pool);
+      return result;
     }
-    if (written.failure->effect != Effect::kNone || (*connection)->usable()) return written;
+    if (result.failure->effect != Effect::kNone || (*connection)->usable()) return result;
   }
-  return written;
+  return result;
 }
 
 // A creation, a deletion and the taking over of an upload are written alone: they may wait for
@@ -81,27 +80,27 @@ Failure FailureFor(const std::string& exception) {
 }
 
 // After an exception the answer is taken for lost: the statement may have been carried out.
-Written Send(const Statement& statement, const Params& params,
-             const std::vector<RecordedSpan>& spans, const Database& database) {
-  Written written;
-  const auto what = CatchException([&] { written = TrySend(statement, params, spans, database); });
-  return what ? From(FailureFor(*what), statement, database) : std::move(written);
+WriteResult Send(const Statement& statement, const Params& params,
+                 const std::vector<RecordedSpan>& spans, const Database& database) {
+  WriteResult result;
+  const auto what = CatchException([&] { result = TrySend(statement, params, spans, database); });
+  return what ? From(FailureFor(*what), statement, database) : std::move(result);
 }
 
 }  // namespace
 
-Written Committer::Write(const DecidedChange& change) {
+WriteResult Committer::Write(const DecidedChange& change) {
   const WriterFacts facts = Facts();
   const bool alone = MustBeAlone(change);
   const Params params =
       alone ? ParamsOfAlone(change, facts) : ParamsOfOne(change, facts, /*waits=*/true);
-  Written written =
+  WriteResult result =
       Send(alone ? StatementOf<kChangeAlone>(params) : StatementOf<kChangeOne>(params), params,
            database_.CurrentSpans(), database_);
   const GroupedWrite write{.change = &change, .bytes = BytesOf(change), .span = {}};
-  Count(written, std::span(&write, 1));
-  Note(change.change->key, written);
-  return written;
+  Count(result, std::span(&write, 1));
+  Note(change.change->key, result);
+  return result;
 }
 
 bool Committer::MayJoin(const DecidedChange& change) {
@@ -113,19 +112,19 @@ WriterFacts Committer::Facts() const {
 }
 
 // Tells the meter of what was written.
-void Committer::Count(const Written& written, std::span<const GroupedWrite> writes) const {
-  if (!written.rows) return;
+void Committer::Count(const WriteResult& result, std::span<const GroupedWrite> writes) const {
+  if (!result.rows) return;
   WrittenGroup group;
   for (size_t row = 0; row < writes.size(); ++row) {
-    if (written.rows->Bool(row, kOutcomeSkipped)) continue;
+    if (result.rows->Bool(row, kOutcomeSkipped)) continue;
     ++group.changes;
     group.bytes += writes[row].bytes;
   }
   if (group.changes > 0) database_.meter.GroupWritten(group);
 }
 
-void Committer::Note(const SessionKey& key, const Written& written) {
-  const bool spoils = written.failure && written.failure->effect == Effect::kNone;
+void Committer::Note(const SessionKey& key, const WriteResult& result) {
+  const bool spoils = result.failure && result.failure->effect == Effect::kNone;
   if (spoils) {
     spoilers_.Put(key, Spoiler(), [](const Spoiler&) { return true; });
   } else {
@@ -133,23 +132,23 @@ void Committer::Note(const SessionKey& key, const Written& written) {
   }
 }
 
-std::vector<std::optional<Written>> Committer::WriteMany(
+std::vector<std::optional<WriteResult>> Committer::WriteMany(
     const std::vector<GroupedWrite>& writes) const {
-  std::vector<std::optional<Written>> written(writes.size());
+  std::vector<std::optional<WriteResult>> results(writes.size());
   for (size_t first = 0; first < writes.size(); first += group_) {
     const size_t size = std::min(group_, writes.size() - first);
-    const auto part = std::span(written).subspan(first, size);
+    const auto part = std::span(results).subspan(first, size);
     if (const auto what =
             CatchException([&] { WriteInto(std::span(writes).subspan(first, size), part); })) {
-      const Written in_doubt = From(FailureFor(*what), {kChangeMany, ""}, database_);
+      const WriteResult in_doubt = From(FailureFor(*what), {kChangeMany, ""}, database_);
       std::ranges::fill(part, in_doubt);
     }
   }
-  return written;
+  return results;
 }
 
 void Committer::WriteInto(std::span<const GroupedWrite> writes,
-                          std::span<std::optional<Written>> written) const {
+                          std::span<std::optional<WriteResult>> results) const {
   std::vector<RecordedSpan> spans;
   for (const GroupedWrite& write : writes) {
     if (write.span) spans.push_back(*write.span);
@@ -161,15 +160,15 @@ void Committer::WriteInto(std::span<const GroupedWrite> writes,
   const Params params =
       one ? ParamsOfOne(*changes.front(), Facts(), Sabotaged(Saboteur::kWaitForLockedRow))
           : ParamsOfMany(changes, Facts());
-  Written all = Send(one ? StatementOf<kChangeOne>(params) : StatementOf<kChangeMany>(params),
-                     params, spans, database_);
+  WriteResult all = Send(one ? StatementOf<kChangeOne>(params) : StatementOf<kChangeMany>(params),
+                         params, spans, database_);
   Count(all, writes);
   // Certainly rolled back for the sake of one of them: each is tried by itself. Rolled back for the
   // sake of another transaction, each says so, and is tried after a while.
   if (all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure)) return;
   for (; all.row < writes.size(); ++all.row) {
     const bool skipped = all.rows && all.rows->Bool(all.row, kOutcomeSkipped);
-    if (!skipped) written[all.row] = all;
+    if (!skipped) results[all.row] = all;
   }
 }
 

@@ -22,7 +22,7 @@
 namespace holdfast::pg {
 
 // What a write answered: exactly one of the three.
-struct Written {
+struct WriteResult {
   std::shared_ptr<const Rows> rows;  // with the columns of holdfast.outcome in `row`
   size_t row = 0;
   std::optional<Failure> failure;
@@ -53,13 +53,13 @@ class Committer {
   Committer(const Database& database, size_t group) : database_(database), group_(group) {}
 
   // Writes the change by itself and waits for its answer, also for the lock on its row.
-  Written Write(const DecidedChange& change);
+  WriteResult Write(const DecidedChange& change);
 
   // Writes changes together that MayJoin, each of another session, in statements that wait for no
   // lock. nullopt for one that must be written by itself: its row is locked, or its statement was
   // certainly rolled back for the sake of one of them. After an exception each may have been
   // written.
-  [[nodiscard]] std::vector<std::optional<Written>> WriteMany(
+  [[nodiscard]] std::vector<std::optional<WriteResult>> WriteMany(
       const std::vector<GroupedWrite>& writes) const;
   // Whether it may be written with others.
   bool MayJoin(const DecidedChange& change);
@@ -72,12 +72,12 @@ class Committer {
   };
 
   // Remembers the session of a change that the database refused to write.
-  void Note(const SessionKey& key, const Written& written);
+  void Note(const SessionKey& key, const WriteResult& result);
   [[nodiscard]] WriterFacts Facts() const;
-  void Count(const Written& written, std::span<const GroupedWrite> writes) const;
-  // By one statement. Fills `written`, which has a place for each.
+  void Count(const WriteResult& result, std::span<const GroupedWrite> writes) const;
+  // By one statement. Fills `results`, which has a place for each.
   void WriteInto(std::span<const GroupedWrite> writes,
-                 std::span<std::optional<Written>> written) const;
+                 std::span<std::optional<WriteResult>> results) const;
 
   const Database& database_;
   const size_t group_;

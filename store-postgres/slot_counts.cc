@@ -31,28 +31,29 @@ size_t EverAtMost(const Head& head) {
 
 }  // namespace
 
-absl::StatusOr<SlotVerdict> SlotCounts::Check(const SlotBasis& basis, const Applied& applied) {
-  if (auto verdict = CheckKnown(basis, applied)) return *std::move(verdict);
-  return Count(basis, applied);
+absl::StatusOr<SlotVerdict> SlotCounts::Check(const SlotCountInput& input, const Applied& applied) {
+  if (auto verdict = CheckKnown(input, applied)) return *std::move(verdict);
+  return Count(input, applied);
 }
 
-std::optional<SlotVerdict> SlotCounts::CheckKnown(const SlotBasis& basis, const Applied& applied) {
-  const size_t added = SlotsAddedAtMost(basis.head, applied);
-  const std::optional<size_t> known = Find(basis);
+std::optional<SlotVerdict> SlotCounts::CheckKnown(const SlotCountInput& input,
+                                                  const Applied& applied) {
+  const size_t added = SlotsAddedAtMost(input.head, applied);
+  const std::optional<size_t> known = Find(input);
   if (added == 0) return SlotVerdict{.refusal = {}, .at_most = known};
   if (!known || *known + added > kSlotsPerSession) return std::nullopt;
   return SlotVerdict{.refusal = {}, .at_most = *known + added};
 }
 
-absl::StatusOr<SlotVerdict> SlotCounts::Count(const SlotBasis& basis, const Applied& applied) {
+absl::StatusOr<SlotVerdict> SlotCounts::Count(const SlotCountInput& input, const Applied& applied) {
   SlotOwners owners;
   Params params;
-  params.Text(basis.key.tenant.value()).Text(basis.key.session.value());
+  params.Text(input.key.tenant.value()).Text(input.key.session.value());
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kOwners, params));
   for (size_t row = 0; row < rows.size(); ++row) owners.Add(std::string(rows.Text(row, 0)));
   const size_t there = owners.size();
-  if (applied.folded && basis.head.turn) {
-    const TurnRecord& turn = *basis.head.turn;
+  if (applied.folded && input.head.turn) {
+    const TurnRecord& turn = *input.head.turn;
     // Each entry of a turn has a number of the journal of its own: what was folded is behind that.
     params.Int(static_cast<int64_t>(turn.journal_before.value() + applied.folded_after.value()));
     params.Int(static_cast<int64_t>(turn.number.value()));
@@ -66,18 +67,18 @@ absl::StatusOr<SlotVerdict> SlotCounts::Count(const SlotBasis& basis, const Appl
   return SlotVerdict{.refusal = CheckSlotCount(there, owners.size()), .at_most = owners.size()};
 }
 
-void SlotCounts::Note(const SlotBasis& after, const SlotVerdict& verdict) {
+void SlotCounts::Note(const SlotCountInput& after, const SlotVerdict& verdict) {
   if (!verdict.at_most || EverAtMost(after.head) <= kSlotsPerSession) return;
   estimates_.Put(after.key, {.sum = after.sum, .at_most = *verdict.at_most},
                  [](const Estimate&) { return false; });
 }
 
-std::optional<size_t> SlotCounts::Find(const SlotBasis& basis) {
-  const size_t ever = EverAtMost(basis.head);
+std::optional<size_t> SlotCounts::Find(const SlotCountInput& input) {
+  const size_t ever = EverAtMost(input.head);
   if (ever <= kSlotsPerSession) return ever;
-  const std::optional<Estimate> found = estimates_.Find(basis.key);
+  const std::optional<Estimate> found = estimates_.Find(input.key);
   // Another head is another server's change, or one from before a failover.
-  if (!found || found->sum != basis.sum) return std::nullopt;
+  if (!found || found->sum != input.sum) return std::nullopt;
   return found->at_most;
 }
 

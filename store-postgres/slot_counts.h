@@ -20,7 +20,7 @@
 namespace holdfast::pg {
 
 // A session as a change of it is decided on.
-struct SlotBasis {
+struct SlotCountInput {
   const SessionKey& key;
   const Digest& sum;  // of the head's record
   const Head& head;
@@ -43,11 +43,11 @@ class SlotCounts {
 
   // An error when the database had to be asked and did not answer. One statement or two, and mostly
   // none.
-  absl::StatusOr<SlotVerdict> Check(const SlotBasis& basis, const Applied& applied);
+  absl::StatusOr<SlotVerdict> Check(const SlotCountInput& input, const Applied& applied);
   // The same without a statement; nullopt when it takes one.
-  std::optional<SlotVerdict> CheckKnown(const SlotBasis& basis, const Applied& applied);
+  std::optional<SlotVerdict> CheckKnown(const SlotCountInput& input, const Applied& applied);
   // The change was written, and left the session like this.
-  void Note(const SlotBasis& after, const SlotVerdict& verdict);
+  void Note(const SlotCountInput& after, const SlotVerdict& verdict);
 
  private:
   struct Estimate {
@@ -57,8 +57,8 @@ class SlotCounts {
   friend size_t HeapSize(const Estimate& /*estimate*/) { return 0; }
 
   // At least as many as there are; absent: not known.
-  std::optional<size_t> Find(const SlotBasis& basis);
-  absl::StatusOr<SlotVerdict> Count(const SlotBasis& basis, const Applied& applied);
+  std::optional<size_t> Find(const SlotCountInput& input);
+  absl::StatusOr<SlotVerdict> Count(const SlotCountInput& input, const Applied& applied);
 
   const Database& database_;
   LruCache<Estimate> estimates_{kEstimatesKept};
