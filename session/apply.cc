@@ -1,10 +1,10 @@
 #include "session/apply.h"
 
 #include "session/audit.h"
+#include "session/cancel_requests.h"
 #include "session/digest.h"
 #include "session/guard.h"
 #include "session/limits.h"
-#include "session/marks.h"
 #include "session/names.h"
 #include "session/saboteur.h"
 #include "session/token.h"
@@ -81,7 +81,9 @@ void ApplyEndTurn(const Change& change, Applied& out) {
   Head& head = out.head;
   const TurnRecord ended = *std::exchange(head.turn, std::nullopt);
   head.ended_turn_trace = ended.trace;
-  std::erase_if(head.marks, [&](const CancelMark& mark) { return mark.turn == ended.number; });
+  std::erase_if(head.cancel_requests, [&](const CancelRequest& cancel_request) {
+    return cancel_request.turn == ended.number;
+  });
   if (ended.last_entry > EntryNumber()) {
     if (IsFull(head.ended, kEndedTurnsKept)) head.ended.erase(head.ended.begin());
     head.ended.push_back(
@@ -196,14 +198,15 @@ void ApplyAttributes(const AttributePatch& patch, Head& head) {
   }
 }
 
-// A session mark stays with a closed session, as the reason of its end, until it is taken up again.
+// A cancel request of the session stays with a closed session, as the reason of its end, until it
+// is taken up again.
 void ApplyMarks(const Head& before, const Change& change, absl::Time now, Head& head) {
   const bool reopened =
       before.lifecycle == Lifecycle::kClosed && head.lifecycle != Lifecycle::kClosed;
-  if (reopened) head.marks.clear();
-  if (!change.mark || HasMark(head, *change.mark)) return;
-  head.marks.push_back(*change.mark);
-  head.marks.back().at = now;
+  if (reopened) head.cancel_requests.clear();
+  if (!change.cancel_request || HasCancelRequest(head, *change.cancel_request)) return;
+  head.cancel_requests.push_back(*change.cancel_request);
+  head.cancel_requests.back().at = now;
 }
 
 void ApplyEvents(const Change& change, absl::Time now, Applied& out) {

@@ -17,9 +17,9 @@
 
 namespace holdfast {
 
-// Cancel marks of one session: those that only inform, and one of each reason for the session and
-// for its active turn.
-inline constexpr size_t kMarksPerSession = kInformingMarks + 6;
+// Cancel requests of one session: those that only inform, and one of each reason for the session
+// and for its active turn.
+inline constexpr size_t kCancelRequestsPerSession = kInformingCancelRequests + 6;
 
 // Keys and values of the attributes together.
 size_t AttributeBytes(const Head& head);

@@ -50,7 +50,7 @@ struct Premise {
   Lifecycle lifecycle = Lifecycle::kIdle;
   TurnNumber active_turn;  // 0: none
   Epoch epoch;
-  uint64_t marks = 0;             // how many; within a turn they only become more
+  uint64_t cancel_requests = 0;   // how many; within a turn they only become more
   std::optional<Digest> history;  // absent: whatever it is
 };
 
@@ -176,7 +176,7 @@ struct Change {
   bool hands_out_sm_slot = false;
   std::vector<JournalEntry> entries;
   AttributePatch attributes;
-  std::optional<CancelMark> mark;  // added unless it is there already
+  std::optional<CancelRequest> cancel_request;  // added unless it is there already
   std::vector<EventDraft> events;
   std::optional<AuditDraft> audit;
   uint64_t drained_turns = 0;  // for the receipt

@@ -157,7 +157,7 @@ struct ReleaseCommand {
   std::optional<LeaseToken> token;
 };
 
-// A wish that something ends; needs no lease.
+// A request that something ends; needs no lease.
 struct CancelCommand {
   RequestId request;
   SessionId session;

@@ -1,10 +1,10 @@
 #include "session/decide.h"
 
+#include "session/cancel_requests.h"
 #include "session/fingerprint.h"
 #include "session/grant_correlation.h"
 #include "session/guard.h"
 #include "session/limits.h"
-#include "session/marks.h"
 #include "session/names.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
@@ -79,7 +79,7 @@ Lifecycle LeftBy(const Head& head) {
   return persisted ? Lifecycle::kPersisted : Lifecycle::kIdle;
 }
 
-// The reason of a close that a mark asked for.
+// The reason of a close that a cancel request asked for.
 CloseReason ClosedFor(CancelReason reason) {
   switch (reason) {
     case CancelReason::kUser:
@@ -92,12 +92,14 @@ CloseReason ClosedFor(CancelReason reason) {
   return CloseReason::kExplicit;
 }
 
-// The facts of a mark for its event and its audit record.
-std::map<std::string, std::string> FactsOf(const CancelMark& mark) {
-  std::map<std::string, std::string> facts = {{"scope", Name(mark.scope)},
-                                              {"reason", Name(mark.reason)}};
-  if (mark.turn != TurnNumber()) facts["turn"] = std::to_string(mark.turn.value());
-  if (!mark.name.empty()) facts["name"] = mark.name;
+// The facts of a cancel request for its event and its audit record.
+std::map<std::string, std::string> FactsOf(const CancelRequest& cancel_request) {
+  std::map<std::string, std::string> facts = {{"scope", Name(cancel_request.scope)},
+                                              {"reason", Name(cancel_request.reason)}};
+  if (cancel_request.turn != TurnNumber()) {
+    facts["turn"] = std::to_string(cancel_request.turn.value());
+  }
+  if (!cancel_request.name.empty()) facts["name"] = cancel_request.name;
   return facts;
 }
 
@@ -402,29 +404,31 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   Guard guard;
   guard.trigger = Trigger::kCancel;
   if (command.scope != CancelScope::kSession) guard.turn = command.turn;
-  const CancelMark mark{.scope = command.scope,
-                        .reason = command.reason,
-                        .turn = command.turn,
-                        .name = command.name,
-                        .at = {}};
+  const CancelRequest cancel_request{.scope = command.scope,
+                                     .reason = command.reason,
+                                     .turn = command.turn,
+                                     .name = command.name,
+                                     .at = {}};
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
   change.premise = PremiseOf(head);
-  change.mark = mark;
-  change.events = {{.name = kSessionCancelRequested, .payload = FactsOf(mark), .given = {}}};
-  change.audit = AuditDraft{kLifecycleClass, "cancel", FactsOf(mark)};
+  change.cancel_request = cancel_request;
+  change.events = {
+      {.name = kSessionCancelRequested, .payload = FactsOf(cancel_request), .given = {}}};
+  change.audit = AuditDraft{kLifecycleClass, "cancel", FactsOf(cancel_request)};
   auto decision = Checked(head, std::move(change));
   if (!decision.ok()) return decision;
-  if (HasMark(head, mark)) {
+  if (HasCancelRequest(head, cancel_request)) {
     decision->change.reset();
-  } else if (!mark.name.empty() && InformingMarks(head) >= kInformingMarks) {
-    return TooLarge("name", kInformingMarks, InformingMarks(head) + 1);
+  } else if (!cancel_request.name.empty() &&
+             CountInformingRequests(head) >= kInformingCancelRequests) {
+    return TooLarge("name", kInformingCancelRequests, CountInformingRequests(head) + 1);
   }
   return decision;
 }
 
 absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key) {
-  const CancelMark* const mark = EndingMark(head);
-  if (mark == nullptr) return Decision();
+  const CancelRequest* const cancel_request = EndingCancelRequest(head);
+  if (cancel_request == nullptr) return Decision();
   Guard guard;
   guard.trigger = Trigger::kEndCancelled;
   Change change = Start(Caller{}, key, std::nullopt, guard);
@@ -434,7 +438,7 @@ absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key
   change.raises_epoch = head.turn.has_value();
   change.ends_lease = true;
   Abandon(head, TurnOutcome::kCancelled, change);
-  if (const CancelMark* const whole = SessionMark(head)) {
+  if (const CancelRequest* const whole = SessionCancelRequest(head)) {
     const std::string reason = Name(ClosedFor(whole->reason));
     change.to = Lifecycle::kClosed;
     change.close_reason = ClosedFor(whole->reason);
@@ -448,10 +452,10 @@ absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key
                              .given = {Given::kEpoch}});
     change.audit = AuditDraft{kTurnClass,
                               "TurnEnded",
-                              {{"turn", std::to_string(mark->turn.value())},
+                              {{"turn", std::to_string(cancel_request->turn.value())},
                                {"outcome", Name(TurnOutcome::kCancelled)},
                                {"saved", "false"},
-                               {"cancel", Name(mark->reason)}}};
+                               {"cancel", Name(cancel_request->reason)}}};
   }
   return Checked(head, std::move(change));
 }

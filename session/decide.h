@@ -56,7 +56,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const ReleaseCommand& command);
 
-// A mark that is there already writes nothing.
+// A cancel request that is there already writes nothing.
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const CancelCommand& command);
 // What must hold whatever the command brings: what can be refused before its contents are there.
@@ -70,8 +70,9 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 // raised and the session closed with CRASH.
 absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key);
 
-// The server's own act on what a mark asked to end: the active turn is abandoned and the epoch
-// raised; a session mark closes the session. Writes nothing when no mark asks for an end any more.
+// The server's own act on what a cancel request asked to end: the active turn is abandoned and the
+// epoch raised; a cancel request of the session closes the session. Writes nothing when no cancel
+// request asks for an end any more.
 absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key);
 
 }  // namespace holdfast

@@ -1,8 +1,8 @@
 #include "session/guard.h"
 
+#include "session/cancel_requests.h"
 #include "session/digest.h"
 #include "session/lifecycle.h"
-#include "session/marks.h"
 #include "session/saboteur.h"
 
 #include "absl/time/time.h"
@@ -108,26 +108,27 @@ Refusal StaleTurn(const Head& head, TurnNumber named) {
       .With("last_turn", head.last_turn.value());
 }
 
-Refusal Illegal(const Head& head, Trigger trigger, EndWish wish) {
+Refusal Illegal(const Head& head, Trigger trigger, RequestedEnd requested_end) {
   const bool for_mark = Next(head.lifecycle, trigger).verdict != Verdict::kIllegal;
   return Refusal(Reason::kIllegalTransition,
                  for_mark ? "the session is being cancelled: no turn begins any more"
                           : "this call is not possible in the session's state")
       .With("from", Name(head.lifecycle))
       .With("trigger", Name(trigger))
-      .With("legal", LegalTriggers(head.lifecycle, wish));
+      .With("legal", LegalTriggers(head.lifecycle, requested_end));
 }
 
 MaybeRefusal CheckState(const Head& head, const Guard& guard) {
   const Trigger trigger = guard.trigger;
-  const EndWish wish = SessionMark(head) == nullptr || head.lifecycle == Lifecycle::kClosed
-                           ? EndWish::kNone
-                           : EndWish::kSession;
-  if (guard.begins_next && wish == EndWish::kSession &&
+  const RequestedEnd requested_end =
+      SessionCancelRequest(head) == nullptr || head.lifecycle == Lifecycle::kClosed
+          ? RequestedEnd::kNone
+          : RequestedEnd::kSession;
+  if (guard.begins_next && requested_end == RequestedEnd::kSession &&
       Next(head.lifecycle, trigger).verdict == Verdict::kLegal) {
-    return Illegal(head, Trigger::kBeginTurn, wish);
+    return Illegal(head, Trigger::kBeginTurn, requested_end);
   }
-  switch (Next(head.lifecycle, trigger, wish).verdict) {
+  switch (Next(head.lifecycle, trigger, requested_end).verdict) {
     case Verdict::kLegal:
       return std::nullopt;
     case Verdict::kConcurrentTurn:
@@ -138,7 +139,7 @@ MaybeRefusal CheckState(const Head& head, const Guard& guard) {
     case Verdict::kIllegal:
       break;
   }
-  return Illegal(head, trigger, wish);
+  return Illegal(head, trigger, requested_end);
 }
 
 Refusal Gap(EntryNumber expected, EntryNumber got) {
@@ -197,7 +198,7 @@ bool NeedsFreeLease(const Head& head, const Guard& guard) {
 bool Holds(const Premise& premise, const Head& head) {
   const Premise now = PremiseOf(head);
   return premise.lifecycle == now.lifecycle && premise.active_turn == now.active_turn &&
-         premise.epoch == now.epoch && premise.marks == now.marks &&
+         premise.epoch == now.epoch && premise.cancel_requests == now.cancel_requests &&
          (!premise.history || *premise.history == head.history);
 }
 
@@ -205,7 +206,7 @@ Premise PremiseOf(const Head& head) {
   return {.lifecycle = head.lifecycle,
           .active_turn = head.turn ? head.turn->number : TurnNumber(),
           .epoch = head.lease.epoch,
-          .marks = head.marks.size()};
+          .cancel_requests = head.cancel_requests.size()};
 }
 
 bool IsCurrentToken(const Head& head, const LeaseToken& token) {

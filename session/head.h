@@ -107,7 +107,7 @@ struct Head {
 
   // Of the active turn, and of the session until it is taken up again after its close; in the order
   // they were set.
-  std::vector<CancelMark> marks;
+  std::vector<CancelRequest> cancel_requests;
 };
 
 // Digest of a history after `message` was added to one with digest `before`.

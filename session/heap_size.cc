@@ -39,9 +39,10 @@ size_t HeapSize(const std::map<std::string, std::string>& map) {
   return bytes;
 }
 
-size_t HeapSize(const std::vector<CancelMark>& marks) {
-  size_t bytes = PlainSize(marks);
-  for (const CancelMark& mark : marks) bytes += HeapSize(mark.name);
+size_t HeapSize(const std::vector<CancelRequest>& cancel_requests) {
+  size_t bytes = PlainSize(cancel_requests);
+  for (const CancelRequest& cancel_request : cancel_requests)
+    bytes += HeapSize(cancel_request.name);
   return bytes;
 }
 
@@ -72,7 +73,7 @@ size_t HeapSize(const Head& head) {
          PlainSize(head.grants) + HeapSize(head.turn) + HeapSize(head.last_committed_request) +
          PlainSize(head.ended) + HeapSize(head.ended_turn_trace) + HeapSize(head.snapshot_trace) +
          HeapSize(head.project_root) + HeapSize(head.sm) + PlainSize(head.snapshots) +
-         HeapSize(head.attributes) + HeapSize(head.marks);
+         HeapSize(head.attributes) + HeapSize(head.cancel_requests);
 }
 
 }  // namespace holdfast

@@ -28,13 +28,13 @@ enum class Trigger : uint8_t {
   kRenew,
   kRelease,
   kCancel,
-  kEndCancelled,  // the server ends what a mark asked to end
+  kEndCancelled,  // the server ends what a cancel request asked to end
   kAppendAudit,
 };
 inline constexpr size_t kTriggers = 15;
 
 // Whether somebody has asked for the session's end.
-enum class EndWish : uint8_t { kNone, kSession };
+enum class RequestedEnd : uint8_t { kNone, kSession };
 
 enum class Verdict : uint8_t {
   kLegal,
@@ -96,11 +96,12 @@ constexpr Transition Next(Lifecycle from, Trigger trigger) {
   return internal::kTable[static_cast<size_t>(trigger)][static_cast<size_t>(from)];
 }
 
-// The same under a wish for the session's end: the active turn may go on and end, and none begins.
-// From ACTIVE, EndCancelled then leads to CLOSED.
-constexpr Transition Next(Lifecycle from, Trigger trigger, EndWish wish) {
+// The same under a requested_end for the session's end: the active turn may go on and end, and none
+// begins. From ACTIVE, EndCancelled then leads to CLOSED.
+constexpr Transition Next(Lifecycle from, Trigger trigger, RequestedEnd requested_end) {
   const bool begins = trigger == Trigger::kBeginTurn;
-  return begins && wish == EndWish::kSession ? internal::Never() : Next(from, trigger);
+  return begins && requested_end == RequestedEnd::kSession ? internal::Never()
+                                                           : Next(from, trigger);
 }
 
 // The names on the wire: "ACTIVE", "BeginTurn".
@@ -108,7 +109,7 @@ std::string_view Name(Lifecycle lifecycle);
 std::string_view Name(Trigger trigger);
 
 // The triggers that are legal in `from`, joined by commas, for a refusal's metadata.
-std::string LegalTriggers(Lifecycle from, EndWish wish);
+std::string LegalTriggers(Lifecycle from, RequestedEnd requested_end);
 
 }  // namespace holdfast
 

@@ -26,7 +26,7 @@ inline constexpr size_t kContentTypeBytes = 128;
 inline constexpr size_t kEntryRefBytes = 256;
 inline constexpr size_t kAttributeKeyBytes = 64;
 inline constexpr size_t kAttributeValueBytes = 4 * kKiB;
-inline constexpr size_t kMarkNameBytes = 256;
+inline constexpr size_t kCancelNameBytes = 256;
 inline constexpr size_t kAuditClassBytes = 64;
 inline constexpr size_t kAuditCodeBytes = 128;
 inline constexpr size_t kCorrelationIdBytes = 256;
@@ -45,11 +45,11 @@ inline constexpr size_t kAttributeBytesPerSession = 64 * kKiB;
 inline constexpr size_t kSlotsPerSession = 4096;
 inline constexpr size_t kOwnersPerRead = 256;
 inline constexpr size_t kLeasesPerRenewal = 1000;
-// Cancel marks that one reply to a renewal carries altogether, in bytes; leases beyond say that
+// Cancel requests that one reply to a renewal carries altogether, in bytes; leases beyond say that
 // theirs were left out.
-inline constexpr size_t kRenewalMarksBytes = 1024 * kKiB;
-// Cancel marks of stages and tools that one turn may have.
-inline constexpr size_t kInformingMarks = 64;
+inline constexpr size_t kRenewalCancelBytes = 1024 * kKiB;
+// Cancel requests of stages and tools that one turn may have.
+inline constexpr size_t kInformingCancelRequests = 64;
 inline constexpr size_t kAuditFacts = 64;
 // Facts of one audit record together.
 inline constexpr size_t kAuditBytes = 256 * kKiB;

@@ -141,9 +141,9 @@ struct AuditRecord {
   bool operator==(const AuditRecord&) const = default;
 };
 
-// A wish that something ends, set by somebody who need not hold the lease. Of a stage or a tool it
-// only informs; a turn or a session that does not end by itself is ended by the server.
-struct CancelMark {
+// A request that something ends, made by somebody who need not hold the lease. Of a stage or a tool
+// it only informs; a turn or a session that does not end by itself is ended by the server.
+struct CancelRequest {
   CancelScope scope = CancelScope::kSession;
   CancelReason reason = CancelReason::kUser;
   TurnNumber turn;   // of a turn, stage or tool; 0 of a session
@@ -151,11 +151,11 @@ struct CancelMark {
   absl::Time at;     // the store's
 
   // Whether both ask for the same thing: the time does not count.
-  [[nodiscard]] bool SameAs(const CancelMark& other) const {
+  [[nodiscard]] bool SameAs(const CancelRequest& other) const {
     return scope == other.scope && reason == other.reason && turn == other.turn &&
            name == other.name;
   }
-  bool operator==(const CancelMark&) const = default;
+  bool operator==(const CancelRequest&) const = default;
 };
 // SHA-256 of an item's bytes, wherever they lie.
 template <typename Item>

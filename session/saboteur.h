@@ -52,7 +52,7 @@ enum class Saboteur : uint8_t {
   kForgetDoubt,               // a call forgets that an attempt of it may have acted
   kNoConnectionLife,          // connections may stay silent, idle or open for ever
   kNoProbeBounds,             // watches and requests of health and reflection have no bound
-  kNoRenewalBound,            // a reply to a renewal carries every mark
+  kNoRenewalBound,            // a reply to a renewal carries every cancel request
   kNoLeaseRowBound,           // the table of leases keeps every row
   kNoSharedCheck,             // each caller's check of the store asks the store
   kNoQueueBound,              // the workers' queue takes every call

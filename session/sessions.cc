@@ -1,11 +1,11 @@
 #include "session/sessions.h"
 
 #include "session/answers.h"
+#include "session/cancel_requests.h"
 #include "session/check_command.h"
 #include "session/fingerprint.h"
 #include "session/guard.h"
 #include "session/limits.h"
-#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
 #include "session/secret_check.h"
@@ -77,7 +77,7 @@ absl::StatusOr<MutationResult> Sessions::ExecuteAsked(const Caller& caller,
 }
 
 void Sessions::CloseIfCancelled(const SessionKey& key, MutationResult& result) {
-  if (result.head.turn || EndingMark(result.head) == nullptr) return;
+  if (result.head.turn || EndingCancelRequest(result.head) == nullptr) return;
   absl::StatusOr<MutationResult> closed =
       ExecuteOnLoaded(key, std::nullopt, [&](const Head& head) -> absl::StatusOr<Decision> {
         if (head.turn) return Decision();

@@ -169,7 +169,7 @@ class Sessions {
   // nothing.
   absl::StatusOr<Draining> Drain(const Caller& caller, const CloseCommand& command);
   absl::StatusOr<MutationResult> Delete(const Caller& caller, const DeleteCommand& command);
-  // A session mark closes the session at once, or when its active turn ends.
+  // A cancel request of the session closes the session at once, or when its active turn ends.
   absl::StatusOr<MutationResult> Cancel(const Caller& caller, const CancelCommand& command);
   // The record is durable before the answer; it moves no revision and makes no event.
   absl::StatusOr<MutationResult> AppendAudit(const Caller& caller,

@@ -1,6 +1,6 @@
 // The halves of the calls whose changes are committed together.
+#include "session/cancel_requests.h"
 #include "session/check_command.h"
-#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/secret_check.h"
 #include "session/sessions.h"
@@ -19,7 +19,7 @@ constexpr bool kBegins = std::is_same_v<Command, BeginTurnCommand>;
 // Whether the call reads or writes something else behind its change.
 template <typename Command>
 bool DoesMore(const Head& head) {
-  return EndingMark(head) != nullptr || (kBegins<Command> && head.sm_slot_pending);
+  return EndingCancelRequest(head) != nullptr || (kBegins<Command> && head.sm_slot_pending);
 }
 
 template <typename Command>

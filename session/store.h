@@ -166,7 +166,7 @@ struct SessionRow {
   std::string project_root;
   std::string title;
   MessageSeq messages;
-  bool cancelling = false;  // a mark asks for the end of it or of its turn
+  bool cancelling = false;  // a cancel request asks for the end of it or of its turn
   absl::Time created_at;
   absl::Time updated_at;
   std::string foreign_store;
@@ -209,7 +209,7 @@ struct RenewRequest {
 struct Renewed {
   absl::Duration expires_in;
   Revision revision;
-  std::vector<CancelMark> marks;
+  std::vector<CancelRequest> cancel_requests;
 };
 
 // Sessions with new events. May name one that has none.
@@ -268,8 +268,8 @@ class SessionStore {
   // - [C023] The guard (session/guard.h) refuses in its own order and with the head of that
   //   moment.
   // - [C024] A premise that no longer holds is kMoved with the head of that moment, never a
-  //   refusal; [C166] marks are part of it. [C027] A refused change leaves no trace, [C029] and its
-  //   request is not stored: it may still act.
+  //   refusal; [C166] cancel requests are part of it. [C027] A refused change leaves no trace,
+  //   [C029] and its request is not stored: it may still act.
   //
   // The guard's refusals:
   // - [C080] A token of another store, or another expected store, is RESUME_MISMATCH.
@@ -283,7 +283,8 @@ class SessionStore {
   //   [C084] An expired lease stands in nobody's way, [C091] and refuses its holder nothing.
   // - [C086] A second turn is CONCURRENT_TURN. [C087] Any other trigger that the table does not
   //   have is ILLEGAL_TRANSITION(from, trigger, legal).
-  // - [C165] Under a mark of the session BeginTurn and a commit that begins the next turn are
+  // - [C165] Under a cancel request of the session BeginTurn and a commit that begins the next turn
+  // are
   //   ILLEGAL_TRANSITION.
   // - [C088] A turn that is not the active one is STALE_TURN, [C107] for a new journal entry too.
   // - [C090] A last entry that is not there yet, [C043] and a gap, is INVALID_FIELD with the
@@ -337,11 +338,12 @@ class SessionStore {
   //   turn 0 leave a record of the entries that were added, [C204] and none when all of them were
   //   there already.
   // - [C046] Attributes are set and removed by key.
-  // - [C160] A mark is added behind those that are there, with the time of its change, and moves no
-  //   revision by itself; [C161] one that is there already is not added again. [C162] The marks of
-  //   a turn, its stages and tools end with it; [C163] a mark of the session stays with the closed
-  //   session and ends when it is taken up again. [C164] Marks are there when the store is opened
-  //   again.
+  // - [C160] A cancel request is added behind those that are there, with the time of its change,
+  // and moves no
+  //   revision by itself; [C161] one that is there already is not added again. [C162] The cancel
+  //   requests of a turn, its stages and tools end with it; [C163] a cancel request of the session
+  //   stays with the closed session and ends when it is taken up again. [C164] Cancel requests are
+  //   there when the store is opened again.
   // - [C115] A tombstone is for ever: the id is never free again.
   //
   // [C047] Eight copies of one request at once have one effect and eight equal answers. [C118]
@@ -436,7 +438,8 @@ class SessionStore {
   // pages. [C133] Descending, in the opposite order. [C134] Of one project root, [C135] or of
   // some lifecycles only, if asked. [C137] A row says what the head says. [C061] A foreign
   // session is a marked row and hides nobody, [C136] and so is a damaged one. [C062] A deleted
-  // one is gone. [C171] A row says whether a mark asks for the end of the session or its turn.
+  // one is gone. [C171] A row says whether a cancel request asks for the end of the session or its
+  // turn.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
   // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C210] They come
@@ -444,9 +447,9 @@ class SessionStore {
   // which need not be a candidate. [C139] At most `limit`. Of kAbandoned: [C138] never one whose
   // lease is live or that has no active turn. [C064] Quiet time counts from the newest of the
   // session's activity and the store's opening. Of kCancelled, whatever the lease: [C168] a session
-  // with a mark of its own and no active turn, and one whose turn has stood under a mark of either
-  // for `quiet`; [C169] counted from the first such mark, and from the store's opening. [C170] A
-  // mark of a stage or tool makes nobody a candidate.
+  // with a cancel request of its own and no active turn, and one whose turn has stood under a
+  // cancel request of either for `quiet`; [C169] counted from the first such cancel request, and
+  // from the store's opening. [C170] A cancel request of a stage or tool makes nobody a candidate.
   virtual absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
                                                           const std::optional<SessionKey>& after,
                                                           size_t limit) = 0;
@@ -456,7 +459,7 @@ class SessionStore {
   // expired lease whose epoch is current is live again. [C141] Moves no revision and leaves no
   // event or record. Need not survive a crash: [C067] opened again, a store grants every held
   // lease one full TTL, [C142] and one that was given back none. [C167] The answer shows
-  // the session's marks.
+  // the session's cancel requests.
   virtual std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) = 0;
 

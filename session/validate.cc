@@ -346,7 +346,7 @@ absl::Status Validate(const CancelCommand& command) {
   if (!named && !command.name.empty()) {
     return InvalidField("name", "goes with the scopes STAGE and TOOL alone");
   }
-  return named ? CheckName("name", command.name, kMarkNameBytes) : absl::OkStatus();
+  return named ? CheckName("name", command.name, kCancelNameBytes) : absl::OkStatus();
 }
 
 absl::Status Validate(const AppendAuditCommand& command) {

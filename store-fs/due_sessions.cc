@@ -1,6 +1,6 @@
 #include "store-fs/due_sessions.h"
 
-#include "session/marks.h"
+#include "session/cancel_requests.h"
 
 #include "absl/status/statusor.h"
 
@@ -30,7 +30,8 @@ std::vector<SessionKey> DueToEnd(const KnownSessions& known, const DueQuery& que
   for (const SessionKey& key : known.listing.Cancelling(query.after)) {
     if (due.size() == query.limit) break;
     const absl::StatusOr<Head> head = known.sessions.Get(key)->DurableHead();
-    if (head.ok() && EndIsDue(*head, known.leases.MarkedFor(key), query.since)) due.push_back(key);
+    if (head.ok() && EndIsDue(*head, known.leases.CancelRequestedFor(key), query.since))
+      due.push_back(key);
   }
   return due;
 }

@@ -402,7 +402,9 @@ class FsStore final : public SessionStore {
     if (auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
     const absl::Duration ttl = request.ttl.value_or(head.lease.ttl);
     leases_->Renew(request.key, head, ttl);
-    return Renewed{.expires_in = ttl, .revision = head.revision, .marks = std::move(head.marks)};
+    return Renewed{.expires_in = ttl,
+                   .revision = head.revision,
+                   .cancel_requests = std::move(head.cancel_requests)};
   }
 
   // A sweep is also when what has become too much is given back.

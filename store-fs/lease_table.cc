@@ -1,6 +1,6 @@
 #include "store-fs/lease_table.h"
 
-#include "session/marks.h"
+#include "session/cancel_requests.h"
 #include "session/saboteur.h"
 
 #include <algorithm>
@@ -99,24 +99,24 @@ void LeaseTable::Forget(const SessionKey& key) {
     rows_.erase(found->second);
     by_key_.erase(found);
   }
-  marked_.erase(key);
+  cancel_requested_.erase(key);
 }
 
-void LeaseTable::NoteMarks(const SessionKey& key, const Head& head) {
+void LeaseTable::NoteCancelRequests(const SessionKey& key, const Head& head) {
   const absl::Duration now = clock_.SinceBoot();
   const absl::MutexLock lock(&mutex_);
-  if (EndingMark(head) != nullptr) {
-    marked_.try_emplace(key, now);
-  } else if (!marked_.empty()) {
-    marked_.erase(key);
+  if (EndingCancelRequest(head) != nullptr) {
+    cancel_requested_.try_emplace(key, now);
+  } else if (!cancel_requested_.empty()) {
+    cancel_requested_.erase(key);
   }
 }
 
-absl::Duration LeaseTable::MarkedFor(const SessionKey& key) {
+absl::Duration LeaseTable::CancelRequestedFor(const SessionKey& key) {
   const absl::Duration now = clock_.SinceBoot();
   const absl::MutexLock lock(&mutex_);
-  const auto found = marked_.find(key);
-  return now - (found == marked_.end() ? opened_ : found->second);
+  const auto found = cancel_requested_.find(key);
+  return now - (found == cancel_requested_.end() ? opened_ : found->second);
 }
 
 absl::Duration LeaseTable::Quiet(const SessionKey& key) {

@@ -39,9 +39,9 @@ class LeaseTable {
   void NoteChange(const SessionKey& key, const Head& head, std::optional<absl::Duration> ttl);
   void Forget(const SessionKey& key);
   // Whether the session's head asks for an end now; counts from the first time that it does.
-  void NoteMarks(const SessionKey& key, const Head& head);
+  void NoteCancelRequests(const SessionKey& key, const Head& head);
   // How long it has, counted from the opening at the earliest.
-  absl::Duration MarkedFor(const SessionKey& key);
+  absl::Duration CancelRequestedFor(const SessionKey& key);
   // How long nothing has happened in a session with an active turn, counted from the opening at the
   // earliest.
   absl::Duration Quiet(const SessionKey& key);
@@ -69,7 +69,7 @@ class LeaseTable {
   Rows rows_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   absl::flat_hash_map<SessionKey, Rows::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
   // Since when sessions are marked; few are.
-  absl::flat_hash_map<SessionKey, absl::Duration> marked_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<SessionKey, absl::Duration> cancel_requested_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::fs

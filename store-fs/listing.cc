@@ -1,6 +1,6 @@
 #include "store-fs/listing.h"
 
-#include "session/marks.h"
+#include "session/cancel_requests.h"
 #include "session/refusal.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ SessionRow RowOf(const SessionId& id, const Head& head) {
   const auto title = head.attributes.find("title");
   if (title != head.attributes.end()) row.title = title->second;
   row.messages = head.messages;
-  row.cancelling = EndingMark(head) != nullptr;
+  row.cancelling = EndingCancelRequest(head) != nullptr;
   row.created_at = head.created_at;
   row.updated_at = head.updated_at;
   return row;

@@ -232,7 +232,7 @@ void OpenSession::Tell(const Batch& batch, const CommitBatch& decisions) {
 
 void OpenSession::NoteLeases(const Batch& batch, const Applied& last) {
   if (last.tombstone) return;
-  environment_.leases.NoteMarks(key_, last.head);
+  environment_.leases.NoteCancelRequests(key_, last.head);
   const bool renewed = std::ranges::any_of(batch, [](const Waiter* member) {
     const bool applied =
         member->result.ok() && member->result->kind == CommitResult::Kind::kApplied;

@@ -1,8 +1,8 @@
 #include "store-postgres/change_rows.h"
 
+#include "session/cancel_requests.h"
 #include "session/codec/records.h"
 #include "session/data_bytes.h"
-#include "session/marks.h"
 #include "store-postgres/retention.h"
 
 #include <utility>
@@ -28,7 +28,7 @@ HeadRow::HeadRow(const Change& change, const Applied& applied)
       sum(Sha256(record)),
       raises(change.grant.has_value() || change.raises_epoch),
       renews(applied.head.lease.held && (change.grant.has_value() || change.renews_lease)),
-      marked(EndingMark(applied.head) != nullptr),
+      marked(EndingCancelRequest(applied.head) != nullptr),
       sweep(marked || applied.head.turn.has_value() || applied.tombstone ||
             NeedsPrune(change, applied.head)) {}
 

@@ -63,7 +63,7 @@ absl::StatusOr<Renewed> ReadRenewed(const Rows& rows, size_t row, const Database
   if (rows.Bool(row, kRenewed)) {
     return Renewed{.expires_in = rows.Interval(row, kTtl),
                    .revision = head.revision,
-                   .marks = std::move(head.marks)};
+                   .cancel_requests = std::move(head.cancel_requests)};
   }
   Guard guard;
   guard.trigger = Trigger::kRenew;

@@ -1,6 +1,6 @@
 #include "store-postgres/listing.h"
 
-#include "session/marks.h"
+#include "session/cancel_requests.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "store-postgres/stored_head.h"
@@ -57,9 +57,9 @@ class ListStatement {
 };
 enum Column : size_t { kId, kStore, kHead, kHeadSum, kListedAt, kWanted, kLast };
 
-// Lifecycle 1 is ACTIVE; a mark has a time exactly while it asks for an end. The inner query, which
-// OFFSET keeps apart, is served by the index of what sweeps look at: the order of the keys must not
-// tempt the planner into the index of all sessions.
+// Lifecycle 1 is ACTIVE; a cancel request has a time exactly while it asks for an end. The inner
+// query, which OFFSET keeps apart, is served by the index of what sweeps look at: the order of the
+// keys must not tempt the planner into the index of all sessions.
 constexpr Statement kAbandoned = {
     "due_abandoned",
     "SELECT tenant, session_id FROM ("
@@ -126,7 +126,7 @@ SessionRow RowOf(SessionId id, const Head& head) {
           .project_root = head.project_root,
           .title = title == head.attributes.end() ? "" : title->second,
           .messages = head.messages,
-          .cancelling = EndingMark(head) != nullptr,
+          .cancelling = EndingCancelRequest(head) != nullptr,
           .created_at = head.created_at,
           .updated_at = head.updated_at,
           .foreign_store = ""};

@@ -104,14 +104,14 @@ void WriteReply(const BeginTurnResult& begun, pb::BeginTurnResponse& out) {
   out.set_epoch(epoch.value());
   if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_state_machine_slot());
   out.set_inline_omitted(begun.inline_omitted);
-  Write(begun.result.head.marks, *out.mutable_cancel_marks());
+  Write(begun.result.head.cancel_requests, *out.mutable_cancel_marks());
 }
 
 void WriteReply(const MutationResult& result, pb::AppendJournalResponse& out) {
   out.set_revision(result.receipt.revision.value());
   out.set_last_entry(result.receipt.last_entry.value());
   out.set_journal_number(result.head.journal.value());
-  Write(result.head.marks, *out.mutable_cancel_marks());
+  Write(result.head.cancel_requests, *out.mutable_cancel_marks());
 }
 
 void WriteReply(const MutationResult& result, pb::CommitTurnResponse& out) {
@@ -120,7 +120,7 @@ void WriteReply(const MutationResult& result, pb::CommitTurnResponse& out) {
   out.set_message_count(result.receipt.messages.value());
   out.set_next_turn(result.receipt.turn.value());
   out.set_epoch(result.receipt.epoch.value());
-  Write(result.head.marks, *out.mutable_cancel_marks());
+  Write(result.head.cancel_requests, *out.mutable_cancel_marks());
 }
 
 void WriteReply(const MutationResult& result, pb::WriteSnapshotResponse& out) {

@@ -84,20 +84,20 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   *out.mutable_update_time() = ToWire(head.updated_at);
   out.set_last_event(head.last_event.value());
   out.set_journal_number(head.journal.value());
-  Write(head.marks, *out.mutable_cancel_marks());
+  Write(head.cancel_requests, *out.mutable_cancel_marks());
 }
 
-void Write(const CancelMark& mark, pb::CancelMark& out) {
-  out.set_scope(ToWire(mark.scope));
-  out.set_reason(ToWire(mark.reason));
-  out.set_turn(mark.turn.value());
-  out.set_name(mark.name);
-  *out.mutable_create_time() = ToWire(mark.at);
+void Write(const CancelRequest& cancel_request, pb::CancelMark& out) {
+  out.set_scope(ToWire(cancel_request.scope));
+  out.set_reason(ToWire(cancel_request.reason));
+  out.set_turn(cancel_request.turn.value());
+  out.set_name(cancel_request.name);
+  *out.mutable_create_time() = ToWire(cancel_request.at);
 }
 
-void Write(const std::vector<CancelMark>& marks,
+void Write(const std::vector<CancelRequest>& cancel_requests,
            google::protobuf::RepeatedPtrField<pb::CancelMark>& out) {
-  for (const CancelMark& mark : marks) Write(mark, *out.Add());
+  for (const CancelRequest& cancel_request : cancel_requests) Write(cancel_request, *out.Add());
 }
 
 void Write(const SessionRow& row, pb::SessionSummary& out) {

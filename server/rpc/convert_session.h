@@ -18,8 +18,8 @@ namespace holdfast {
 namespace pb = ::holdfast::v1;
 
 void Write(const SessionId& id, const Head& head, pb::Session& out);
-void Write(const CancelMark& mark, pb::CancelMark& out);
-void Write(const std::vector<CancelMark>& marks,
+void Write(const CancelRequest& cancel_request, pb::CancelMark& out);
+void Write(const std::vector<CancelRequest>& cancel_requests,
            google::protobuf::RepeatedPtrField<pb::CancelMark>& out);
 void Write(const SessionRow& row, pb::SessionSummary& out);
 void Write(const Message& message, pb::Message& out);

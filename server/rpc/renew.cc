@@ -37,11 +37,12 @@ absl::StatusOr<RenewRequest> ReadRenewal(const Caller& caller, int index,
   return renewal;
 }
 
-// Writes the marks where they fit into the `room` that is left of the reply, and takes what they
-// need of it.
-void WriteMarks(const std::vector<CancelMark>& marks, size_t& room, pb::RenewedLease& out) {
+// Writes the cancel requests where they fit into the `room` that is left of the reply, and takes
+// what they need of it.
+void WriteCancelRequests(const std::vector<CancelRequest>& cancel_requests, size_t& room,
+                         pb::RenewedLease& out) {
   const size_t before = out.ByteSizeLong();
-  Write(marks, *out.mutable_cancel_marks());
+  Write(cancel_requests, *out.mutable_cancel_marks());
   const size_t bytes = out.ByteSizeLong() - before;
   if (bytes > room) {
     out.clear_cancel_marks();
@@ -70,7 +71,7 @@ void WriteRenewed(const Renewed& renewed, const std::string& session, size_t& ro
   out.set_session_id(session);
   *out.mutable_expires_in() = ToWire(renewed.expires_in);
   out.set_revision(renewed.revision.value());
-  WriteMarks(renewed.marks, room, out);
+  WriteCancelRequests(renewed.cancel_requests, room, out);
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ absl::Status ServeRenewLeases(Sessions& sessions, Call& call, const pb::RenewLea
   }
   std::vector<absl::StatusOr<Renewed>> renewed;
   if (!valid.empty()) renewed = sessions.Renew(valid);
-  size_t room = Sabotaged(Saboteur::kNoRenewalBound) ? SIZE_MAX : kRenewalMarksBytes;
+  size_t room = Sabotaged(Saboteur::kNoRenewalBound) ? SIZE_MAX : kRenewalCancelBytes;
   size_t next = 0;  // of the valid ones
   for (int i = 0; i < request.leases_size(); ++i) {
     const std::string session = NamedSession(request.leases(i));

@@ -143,15 +143,16 @@ void ReadCounters(Decoder& in, Head& head) {
   }
 }
 
-// What snapshots inside the turn hold, and marks.
+// What snapshots inside the turn hold, and cancel requests.
 void PutTurnAndMarks(const Head& head, Encoder& out) {
   if (head.turn) {
     out.Number(head.turn->folded.value()).Number(head.turn->journal_before.value());
   }
-  out.Number(head.marks.size());
-  for (const CancelMark& mark : head.marks) {
-    out.Number(static_cast<uint64_t>(mark.scope)).Number(static_cast<uint64_t>(mark.reason));
-    out.Number(mark.turn.value()).Text(mark.name).Time(mark.at);
+  out.Number(head.cancel_requests.size());
+  for (const CancelRequest& cancel_request : head.cancel_requests) {
+    out.Number(static_cast<uint64_t>(cancel_request.scope))
+        .Number(static_cast<uint64_t>(cancel_request.reason));
+    out.Number(cancel_request.turn.value()).Text(cancel_request.name).Time(cancel_request.at);
   }
 }
 
@@ -160,18 +161,18 @@ void ReadTurnAndMarks(Decoder& in, Head& head) {
     head.turn->folded = EntryNumber(in.Number());
     head.turn->journal_before = JournalNumber(in.Number());
   }
-  for (size_t left = ReadCount(in, kMarksPerSession); left > 0; --left) {
-    CancelMark mark;
+  for (size_t left = ReadCount(in, kCancelRequestsPerSession); left > 0; --left) {
+    CancelRequest cancel_request;
     const uint64_t scope = in.Number();
     const uint64_t reason = in.Number();
     if (scope < 1 || scope > static_cast<uint64_t>(CancelScope::kTool)) in.Fail();
     if (reason < 1 || reason > static_cast<uint64_t>(CancelReason::kCap)) in.Fail();
-    mark.scope = static_cast<CancelScope>(scope);
-    mark.reason = static_cast<CancelReason>(reason);
-    mark.turn = TurnNumber(in.Number());
-    mark.name = in.Text();
-    mark.at = in.Time();
-    head.marks.push_back(std::move(mark));
+    cancel_request.scope = static_cast<CancelScope>(scope);
+    cancel_request.reason = static_cast<CancelReason>(reason);
+    cancel_request.turn = TurnNumber(in.Number());
+    cancel_request.name = in.Text();
+    cancel_request.at = in.Time();
+    head.cancel_requests.push_back(std::move(cancel_request));
   }
 }
 

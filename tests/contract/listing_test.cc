@@ -206,7 +206,7 @@ void AbandonSome(SessionStore& store, Random& random) {
     ASSERT_EQ(ReasonIn(created), "OK");
     const auto begun = store.Commit(theirs.Begin(*LeaseToken::Parse(created->receipt.token)));
     ASSERT_EQ(ReasonIn(begun), "OK");
-    ASSERT_EQ(ReasonIn(store.Commit(theirs.Mark(CancelScope::kSession))), "OK");
+    ASSERT_EQ(ReasonIn(store.Commit(theirs.RequestCancel(CancelScope::kSession))), "OK");
   }
 }
 

@@ -24,7 +24,7 @@ const std::vector<Mutant>& ReadMutants();
 const std::vector<Mutant>& ListingMutants();
 const std::vector<Mutant>& DurabilityMutants();
 const std::vector<Mutant>& WatchMutants();
-const std::vector<Mutant>& MarkMutants();
+const std::vector<Mutant>& CancelMutants();
 const std::vector<Mutant>& UploadMutants();
 const std::vector<Mutant>& BoundMutants();
 

@@ -88,8 +88,8 @@ class GoldenRoot : public ::testing::Test {
     Change keep = delta.KeepTurn(token, running);
     keep.messages = {Text("kept")};
     Do(store, keep);
-    Do(store, delta.Mark(CancelScope::kTool, running, "grep"));
-    Do(store, delta.Mark(CancelScope::kSession));
+    Do(store, delta.RequestCancel(CancelScope::kTool, running, "grep"));
+    Do(store, delta.RequestCancel(CancelScope::kSession));
   }
 
   // Every file below `root`, by its path there.
@@ -194,9 +194,9 @@ TEST_F(GoldenRoot, EndedAndCancelledSessionsOfTodaysAreRead) {
   ASSERT_TRUE(delta->head.turn.has_value());
   EXPECT_EQ(delta->head.turn->folded, EntryNumber(1));
   EXPECT_THAT(Texts(*store, "delta"), ElementsAre("kept"));
-  ASSERT_EQ(delta->head.marks.size(), 2U);
-  EXPECT_EQ(delta->head.marks[0].name, "grep");
-  EXPECT_EQ(delta->head.marks[1].scope, CancelScope::kSession);
+  ASSERT_EQ(delta->head.cancel_requests.size(), 2U);
+  EXPECT_EQ(delta->head.cancel_requests[0].name, "grep");
+  EXPECT_EQ(delta->head.cancel_requests[1].scope, CancelScope::kSession);
   store->Dispose();
 }
 

@@ -162,7 +162,8 @@ class PgSweeps : public ::testing::Test {
     const LeaseToken token = *LeaseToken::Parse(created->receipt.token);
     auto last = store_->Commit(changes.Begin(token));
     ASSERT_EQ(ReasonOf(last), "OK");
-    if (marked) last = store_->Commit(changes.Mark(CancelScope::kTurn, last->receipt.turn));
+    if (marked)
+      last = store_->Commit(changes.RequestCancel(CancelScope::kTurn, last->receipt.turn));
     ASSERT_EQ(ReasonOf(last), "OK");
     revisions_[i] = last->head.revision.value();
     records_[i] = store_->ReadAudit(KeyOf(i), AuditSeq(), kWhole)->records.size();

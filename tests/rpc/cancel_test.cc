@@ -1,4 +1,5 @@
-// Cancelling over the wire: marks in every reply, and the sweep that ends what was marked.
+// Cancelling over the wire: cancel requests in every reply, and the sweep that ends what was asked
+// to end.
 #include "session/limits.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
@@ -20,7 +21,7 @@ class CancelRpc : public Served {
   }
 };
 
-TEST_F(CancelRpc, AMarkIsShownInEveryReply) {
+TEST_F(CancelRpc, ShowsCancelRequestInEveryReply) {
   const std::string token = Create("one").lease_token();
   Begin("one", token);
   const pb::CancelSessionRequest request = CancelRequest("one", pb::CANCEL_SCOPE_TOOL, 1, "grep");
@@ -28,22 +29,22 @@ TEST_F(CancelRpc, AMarkIsShownInEveryReply) {
   EXPECT_EQ(cancelled.session().revision(), 2);
   EXPECT_FALSE(cancelled.repeated());
   EXPECT_TRUE(Cancel(request).repeated());
-  const auto expect_mark = [](const auto& marks) {
-    ASSERT_EQ(marks.size(), 1);
-    EXPECT_EQ(marks[0].scope(), pb::CANCEL_SCOPE_TOOL);
-    EXPECT_EQ(marks[0].reason(), pb::CANCEL_REASON_USER);
-    EXPECT_EQ(marks[0].turn(), 1);
-    EXPECT_EQ(marks[0].name(), "grep");
-    EXPECT_TRUE(marks[0].has_create_time());
+  const auto expect_request = [](const auto& requests) {
+    ASSERT_EQ(requests.size(), 1);
+    EXPECT_EQ(requests[0].scope(), pb::CANCEL_SCOPE_TOOL);
+    EXPECT_EQ(requests[0].reason(), pb::CANCEL_REASON_USER);
+    EXPECT_EQ(requests[0].turn(), 1);
+    EXPECT_EQ(requests[0].name(), "grep");
+    EXPECT_TRUE(requests[0].has_create_time());
   };
-  expect_mark(cancelled.session().cancel_marks());
-  expect_mark(Get("one").cancel_marks());
+  expect_request(cancelled.session().cancel_marks());
+  expect_request(Get("one").cancel_marks());
   pb::AppendJournalResponse appended;
   ASSERT_TRUE(Ask(&Stub::AppendJournal, AppendRequest("one", token, 1, 1), &appended).ok());
-  expect_mark(appended.cancel_marks());
+  expect_request(appended.cancel_marks());
   pb::RenewLeasesResponse renewed;
   ASSERT_TRUE(Ask(&Stub::RenewLeases, RenewLeaseRequest("one", token), &renewed).ok());
-  expect_mark(renewed.renewed(0).cancel_marks());
+  expect_request(renewed.renewed(0).cancel_marks());
   EXPECT_EQ(Commit("one", token, 1, "x").cancel_marks_size(), 0);  // it ended with its turn
   EXPECT_EQ(Begin("one", token).cancel_marks_size(), 0);
   Cancel(CancelRequest("one", pb::CANCEL_SCOPE_SESSION));
@@ -53,12 +54,12 @@ TEST_F(CancelRpc, AMarkIsShownInEveryReply) {
 
 // A client reads replies of up to 4 MiB: without a bound, one that is renewed a thousand times in a
 // call would bring five times as much.
-TEST_F(CancelRpc, ARenewalSaysForWhichLeasesTheMarksWereLeftOut) {
+TEST_F(CancelRpc, ReportsLeasesWhoseCancelRequestsARenewalOmits) {
   const std::string token = Create("one").lease_token();
   Begin("one", token);
-  for (size_t i = 0; i < kInformingMarks; ++i) {
+  for (size_t i = 0; i < kInformingCancelRequests; ++i) {
     std::string name = std::to_string(i);
-    name.resize(kMarkNameBytes, 'x');
+    name.resize(kCancelNameBytes, 'x');
     Cancel(CancelRequest("one", pb::CANCEL_SCOPE_TOOL, 1, name));
   }
   pb::RenewLeasesRequest request;
@@ -72,7 +73,8 @@ TEST_F(CancelRpc, ARenewalSaysForWhichLeasesTheMarksWereLeftOut) {
   size_t shown = 0;
   for (const pb::RenewedLease& result : renewed.renewed()) {
     EXPECT_TRUE(result.has_expires_in());
-    EXPECT_EQ(result.cancel_marks_size(), result.cancel_marks_left_out() ? 0 : kInformingMarks);
+    EXPECT_EQ(result.cancel_marks_size(),
+              result.cancel_marks_left_out() ? 0 : kInformingCancelRequests);
     if (!result.cancel_marks_left_out()) ++shown;
   }
   EXPECT_GT(shown, 10);
@@ -96,7 +98,7 @@ TEST_F(CancelRpc, ItsOutcomeCanBeAsked) {
   EXPECT_TRUE(outcome.cancel_session().repeated());
 }
 
-TEST_F(CancelRpc, TheSweepAbandonsAMarkedTurnAndFencesItsHolder) {
+TEST_F(CancelRpc, AbandonsCancelledTurnInSweepAndFencesHolder) {
   config().recovery.sweep_interval = absl::Seconds(1);  // marked sessions are looked at as often
   const std::string token = Create("slow").lease_token();
   Begin("slow", token);

@@ -240,7 +240,7 @@ TEST_F(ReadsRpc, AReplyHasRoomForAsManyRefusalsAsARenewalHasLeases) {
     EXPECT_EQ(ErrorInfoOf(failure.status()).reason(), "SESSION_NOT_FOUND");
   }
   constexpr size_t kReadByClients = 4 * kMiB;
-  EXPECT_LT(response.ByteSizeLong() + kRenewalMarksBytes, kReadByClients);
+  EXPECT_LT(response.ByteSizeLong() + kRenewalCancelBytes, kReadByClients);
 }
 
 TEST_F(ReadsRpc, AttributesAreSetAndRemovedByMask) {

@@ -214,13 +214,13 @@ Change Changes::Update(AttributePatch attributes) {
   return change;
 }
 
-Change Changes::Mark(CancelScope scope, TurnNumber turn, std::string_view name) {
+Change Changes::RequestCancel(CancelScope scope, TurnNumber turn, std::string_view name) {
   Change change = Start(Trigger::kCancel, Method::kCancel);
-  change.mark = CancelMark{.scope = scope,
-                           .reason = CancelReason::kUser,
-                           .turn = turn,
-                           .name = std::string(name),
-                           .at = {}};
+  change.cancel_request = CancelRequest{.scope = scope,
+                                        .reason = CancelReason::kUser,
+                                        .turn = turn,
+                                        .name = std::string(name),
+                                        .at = {}};
   Tell(change, "SessionCancelRequested");
   Note(change, "cancel");
   return change;

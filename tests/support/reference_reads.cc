@@ -1,6 +1,6 @@
 // The reads of the reference store: pages, positions, listings.
+#include "session/cancel_requests.h"
 #include "session/limits.h"
-#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 #include "tests/support/reference_store.h"
@@ -114,7 +114,7 @@ SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession&
           .project_root = head.project_root,
           .title = title == head.attributes.end() ? "" : title->second,
           .messages = head.messages,
-          .cancelling = EndingMark(head) != nullptr,
+          .cancelling = EndingCancelRequest(head) != nullptr,
           .created_at = head.created_at,
           .updated_at = head.updated_at};
 }

@@ -1,9 +1,9 @@
 #include "tests/support/reference_store.h"
 
 #include "session/bounds.h"
+#include "session/cancel_requests.h"
 #include "session/guard.h"
 #include "session/limits.h"
-#include "session/marks.h"
 #include "session/refusal.h"
 #include "session/status_macros.h"
 
@@ -325,7 +325,7 @@ void ReferenceStore::Store(const Change& change, const Applied& applied) {
   }
   Live& live = LiveOf(change.key, session);
   live.active_at = clock_.SinceBoot();
-  if (EndingMark(session.head) == nullptr) {
+  if (EndingCancelRequest(session.head) == nullptr) {
     live.marked_at.reset();
   } else if (!live.marked_at) {
     live.marked_at = clock_.SinceBoot();
@@ -343,7 +343,8 @@ absl::StatusOr<Renewed> ReferenceStore::Renew(const RenewRequest& request) {
   if (const auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
   const absl::Duration ttl = request.ttl.value_or(head.lease.ttl);
   LiveOf(request.key, *session).lease_ends = clock_.SinceBoot() + ttl;
-  return Renewed{.expires_in = ttl, .revision = head.revision, .marks = head.marks};
+  return Renewed{
+      .expires_in = ttl, .revision = head.revision, .cancel_requests = head.cancel_requests};
 }
 
 std::vector<absl::StatusOr<Renewed>> ReferenceStore::RenewLeases(

@@ -137,23 +137,23 @@ void RefusalCases::Cancels() {
     return Ask(&Stub::CancelSession, CancelRequest("cancel", scope, turn, name));
   };
   const std::string token = Create("cancel");
-  Refused("a mark of nothing", "cancel",
+  Refused("a cancel request of nothing", "cancel",
           [&] { return cancel(pb::CANCEL_SCOPE_UNSPECIFIED, 0, ""); });
-  Refused("a mark of a turn without its number", "cancel",
+  Refused("a cancel request of a turn without its number", "cancel",
           [&] { return cancel(pb::CANCEL_SCOPE_TURN, 0, ""); });
-  Refused("a mark of the session with a turn", "cancel",
+  Refused("a cancel request of the session with a turn", "cancel",
           [&] { return cancel(pb::CANCEL_SCOPE_SESSION, 1, ""); });
-  Refused("a mark of a tool without its name", "cancel",
+  Refused("a cancel request of a tool without its name", "cancel",
           [&] { return cancel(pb::CANCEL_SCOPE_TOOL, 1, ""); });
-  Refused("a mark of a turn with a name", "cancel",
+  Refused("a cancel request of a turn with a name", "cancel",
           [&] { return cancel(pb::CANCEL_SCOPE_TURN, 1, "tool"); });
-  Refused("a mark of a turn that is not active", "cancel",
+  Refused("a cancel request of a turn that is not active", "cancel",
           [&] { return cancel(pb::CANCEL_SCOPE_TURN, 1, ""); });
   Begin("cancel", token);
-  for (size_t i = 0; i < kInformingMarks; ++i) {
+  for (size_t i = 0; i < kInformingCancelRequests; ++i) {
     EXPECT_TRUE(cancel(pb::CANCEL_SCOPE_TOOL, 1, "tool-" + std::to_string(i)).ok());
   }
-  Refused("one mark of a tool too many", "cancel",
+  Refused("one cancel request of a tool too many", "cancel",
           [&] { return cancel(pb::CANCEL_SCOPE_TOOL, 1, "tool"); });
   EXPECT_TRUE(cancel(pb::CANCEL_SCOPE_SESSION, 0, "").ok());
   Refused("a turn behind one of a session that is being cancelled", "cancel", [&] {
@@ -174,7 +174,7 @@ void RefusalCases::Cancels() {
     return Ask(&Stub::AppendAudit, request);
   });
   Commit("cancel", token, 1);
-  Refused("a mark of a closed session", "cancel",
+  Refused("a cancel request of a closed session", "cancel",
           [&] { return cancel(pb::CANCEL_SCOPE_SESSION, 0, ""); });
 }
 

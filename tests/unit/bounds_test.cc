@@ -125,11 +125,11 @@ Head Largest() {
     head.attributes[key.substr(0, kAttributeKeyBytes)] =
         std::string(kEach - kAttributeKeyBytes, 'v');
   }
-  for (size_t i = 0; i < kMarksPerSession; ++i) {
-    head.marks.push_back({.scope = CancelScope::kTool,
-                          .turn = TurnNumber(kMost),
-                          .name = std::string(kMarkNameBytes, 'x'),
-                          .at = absl::Now()});
+  for (size_t i = 0; i < kCancelRequestsPerSession; ++i) {
+    head.cancel_requests.push_back({.scope = CancelScope::kTool,
+                                    .turn = TurnNumber(kMost),
+                                    .name = std::string(kCancelNameBytes, 'x'),
+                                    .at = absl::Now()});
   }
   return head;
 }
@@ -154,7 +154,8 @@ TEST(Bounds, AHeadWithMoreThanIsEverWrittenIsNotRead) {
   EXPECT_TRUE(refused([](Head& head) { head.grants.push_back(head.grants.back()); }));
   EXPECT_TRUE(refused([](Head& head) { head.ended.push_back(head.ended.back()); }));
   EXPECT_TRUE(refused([](Head& head) { head.snapshots.push_back(head.snapshots.back()); }));
-  EXPECT_TRUE(refused([](Head& head) { head.marks.push_back(head.marks.back()); }));
+  EXPECT_TRUE(
+      refused([](Head& head) { head.cancel_requests.push_back(head.cancel_requests.back()); }));
   // Attributes had no bound once.
   EXPECT_FALSE(refused([](Head& head) {
     for (int i = 0; i < 1000; ++i) head.attributes["more-" + std::to_string(i)] = "x";

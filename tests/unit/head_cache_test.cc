@@ -91,7 +91,7 @@ VersionedHead Large(int64_t version) {
       TurnRecord{.trace = {.id = std::string(32, 't')}, .parent_span_id = std::string(16, 's')};
   for (int i = 0; i < 60; ++i) {
     head.attributes.emplace("attribute-number-" + std::to_string(i), std::string(1000, 'v'));
-    head.marks.push_back({.scope = CancelScope::kTool, .name = std::string(100, 'm')});
+    head.cancel_requests.push_back({.scope = CancelScope::kTool, .name = std::string(100, 'm')});
     head.grants.push_back({});
     head.ended.push_back({});
   }

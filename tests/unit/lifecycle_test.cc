@@ -64,14 +64,14 @@ TEST(Lifecycle, UnderAWishForTheEndNothingButATurnsBeginningIsForbidden) {
   for (const ExpectedRow& row : kExpected) {
     for (size_t from = 0; from < kLifecycles; ++from) {
       const auto state = static_cast<Lifecycle>(from);
-      EXPECT_EQ(Said(Next(state, row.trigger, EndWish::kNone)), row.to.at(from));
-      EXPECT_EQ(Said(Next(state, row.trigger, EndWish::kSession)),
+      EXPECT_EQ(Said(Next(state, row.trigger, RequestedEnd::kNone)), row.to.at(from));
+      EXPECT_EQ(Said(Next(state, row.trigger, RequestedEnd::kSession)),
                 row.trigger == Trigger::kBeginTurn ? "no" : row.to.at(from))
           << row.name << " from " << Name(state);
     }
   }
-  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, EndWish::kNone).find("BeginTurn,"), 0);
-  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, EndWish::kSession).find("BeginTurn"),
+  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, RequestedEnd::kNone).find("BeginTurn,"), 0);
+  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, RequestedEnd::kSession).find("BeginTurn"),
             std::string::npos);
 }
 
@@ -82,7 +82,7 @@ TEST(Lifecycle, SaysWhatIsLegal) {
       if (row.to.at(from) == "no" || row.to.at(from) == "busy") continue;
       expected += (expected.empty() ? "" : ",") + std::string(row.name);
     }
-    EXPECT_EQ(LegalTriggers(static_cast<Lifecycle>(from), EndWish::kNone), expected);
+    EXPECT_EQ(LegalTriggers(static_cast<Lifecycle>(from), RequestedEnd::kNone), expected);
   }
 }
 

@@ -1,4 +1,5 @@
-// Cancelling: marks by anybody, what they let a holder do, and how the server ends what was marked.
+// Cancelling: cancel requests by anybody, what they let a holder do, and how the server ends what
+// was asked to end.
 #include "tests/unit/sessions_world.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +14,7 @@ using ::testing::ElementsAre;
 
 constexpr absl::Duration kGrace = absl::Seconds(10);
 
-TEST(SessionsCancel, AMarkedTurnMayStillBeCommitted) {
+TEST(SessionsCancel, AllowsCommitOfCancelledTurn) {
   World world;
   world.Create();
   const TurnNumber turn = world.Begin();
@@ -22,13 +23,15 @@ TEST(SessionsCancel, AMarkedTurnMayStillBeCommitted) {
       world.other().Cancel(world.caller(), world.ToCancel(CancelScope::kTurn, turn));
   ASSERT_EQ(ReasonIn(result), "OK");
   EXPECT_EQ(result->receipt.revision, before.revision);
-  ASSERT_EQ(result->head.marks.size(), 1U);
-  EXPECT_EQ(result->head.marks[0].turn, turn);
+  ASSERT_EQ(result->head.cancel_requests.size(), 1U);
+  EXPECT_EQ(result->head.cancel_requests[0].turn, turn);
   // The holder reads of it in whatever it is answered.
-  EXPECT_EQ(world.Append(turn, {{.turn = turn, .number = EntryNumber(1)}}).head.marks.size(), 1U);
+  EXPECT_EQ(
+      world.Append(turn, {{.turn = turn, .number = EntryNumber(1)}}).head.cancel_requests.size(),
+      1U);
   const MutationResult committed = world.Commit(turn, {Said("in time")});
   EXPECT_EQ(committed.head.lifecycle, Lifecycle::kPersisted);
-  EXPECT_TRUE(committed.head.marks.empty());
+  EXPECT_TRUE(committed.head.cancel_requests.empty());
   EXPECT_EQ(world.other().EndCancelled(kGrace, 10).value_or(9), 0U);
   world.Begin();
   EXPECT_THAT(world.EventNames(),
@@ -38,7 +41,7 @@ TEST(SessionsCancel, AMarkedTurnMayStillBeCommitted) {
               ElementsAre("start", "TurnStarted", "cancel", "TurnEnded", "TurnStarted"));
 }
 
-TEST(SessionsCancel, TheServerAbandonsAMarkedTurnAfterItsGrace) {
+TEST(SessionsCancel, AbandonsCancelledTurnAfterGrace) {
   World world;
   world.Create();
   world.RunTurn({Said("kept")});
@@ -54,7 +57,7 @@ TEST(SessionsCancel, TheServerAbandonsAMarkedTurnAfterItsGrace) {
   EXPECT_EQ(head.lifecycle, Lifecycle::kPersisted);
   EXPECT_EQ(head.lease.epoch, Epoch(2));
   EXPECT_FALSE(head.lease.held);
-  EXPECT_TRUE(head.marks.empty());
+  EXPECT_TRUE(head.cancel_requests.empty());
   EXPECT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), world.ToCommit(turn))), "FENCED");
   const auto names = world.EventNames();
   ASSERT_GE(names.size(), 2U);
@@ -76,7 +79,8 @@ TEST(SessionsCancel, ASessionWithoutATurnIsClosedAtOnce) {
     command.reason = asked;
     const auto result = world.other().Cancel(world.caller(), command);
     ASSERT_EQ(ReasonIn(result), "OK");
-    EXPECT_EQ(result->receipt.revision, Revision(1));  // the mark moved nothing, the close does
+    EXPECT_EQ(result->receipt.revision,
+              Revision(1));  // the cancel request moved nothing, the close does
     EXPECT_EQ(result->head.revision, Revision(2));
     EXPECT_EQ(result->head.lifecycle, Lifecycle::kClosed);
     EXPECT_EQ(result->head.close_reason, closed);
@@ -113,7 +117,7 @@ TEST(SessionsCancel, ASessionIsClosedWhenItsTurnEnds) {
                             : world.sessions().AbandonTurn(world.caller(), world.ToAbandon(turn));
     ASSERT_EQ(ReasonIn(result), "OK");
     EXPECT_EQ(result->head.lifecycle, Lifecycle::kClosed);
-    EXPECT_EQ(result->head.marks.size(), 1U);  // and the holder reads why
+    EXPECT_EQ(result->head.cancel_requests.size(), 1U);  // and the holder reads why
     EXPECT_EQ(world.Stored().lifecycle, Lifecycle::kClosed);
     EXPECT_EQ(world.Stored().committed_turns, commit ? 1U : 0U);
   }
@@ -134,13 +138,13 @@ TEST(SessionsCancel, TheServerClosesASessionWhoseTurnDoesNotEnd) {
   EXPECT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), world.ToCommit(turn))), "FENCED");
   const auto resumed = world.sessions().Resume(world.caller(), world.ToResume());
   ASSERT_EQ(ReasonIn(resumed), "OK");
-  EXPECT_TRUE(resumed->result.head.marks.empty());
+  EXPECT_TRUE(resumed->result.head.cancel_requests.empty());
 }
 
 TEST(SessionsCancel, ACloseThatWasCutOffIsFinishedByTheSweep) {
   World world;
   world.Create();
-  // The mark is written, and its close does not come through.
+  // The cancel request is written, and its close does not come through.
   world.store().Fail(FaultyCall::kCommit, 2);
   const auto result = world.other().Cancel(world.caller(), world.ToCancel(CancelScope::kSession));
   ASSERT_EQ(ReasonIn(result), "OK");
@@ -151,7 +155,7 @@ TEST(SessionsCancel, ACloseThatWasCutOffIsFinishedByTheSweep) {
   EXPECT_EQ(world.Stored().lifecycle, Lifecycle::kClosed);
 }
 
-TEST(SessionsCancel, TheSameMarkTwiceIsOneAndTellsOfItOnce) {
+TEST(SessionsCancel, KeepsRepeatedCancelRequestOnceWithOneEvent) {
   World world;
   world.Create();
   const TurnNumber turn = world.Begin();
@@ -161,7 +165,7 @@ TEST(SessionsCancel, TheSameMarkTwiceIsOneAndTellsOfItOnce) {
     tool.request = world.NewRequest();
     ASSERT_EQ(ReasonIn(server->Cancel(world.caller(), tool)), "OK");
   }
-  EXPECT_EQ(world.Stored().marks.size(), 1U);
+  EXPECT_EQ(world.Stored().cancel_requests.size(), 1U);
   EXPECT_THAT(world.EventNames(),
               ElementsAre("SessionStarted", "SessionTurnStart", "SessionCancelRequested"));
   // It only informs.

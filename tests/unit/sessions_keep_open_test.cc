@@ -77,7 +77,7 @@ TEST(SessionsKeepOpen, IsAllowedUnderACancel) {
   const auto kept = world.sessions().CommitTurn(world.caller(), keep);
   ASSERT_EQ(ReasonIn(kept), "OK");
   EXPECT_EQ(kept->head.lifecycle, Lifecycle::kActive);
-  EXPECT_EQ(kept->head.marks.size(), 1U);
+  EXPECT_EQ(kept->head.cancel_requests.size(), 1U);
 }
 
 TEST(SessionsDrain, SaysWhetherThereIsSomethingToWaitFor) {

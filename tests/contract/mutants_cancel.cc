@@ -1,4 +1,4 @@
-// Mutants of cancel marks, of snapshots inside a turn, and of the store's check.
+// Mutants of cancel requests, of snapshots inside a turn, and of the store's check.
 #include "session/refusal.h"
 #include "tests/contract/mutants.h"
 
@@ -12,77 +12,83 @@ StoredSession* Changed(Stage& stage, const Change& change, const CommitAnswer& a
   return stage.Find(change.key);
 }
 
-bool Informs(const CancelMark& mark) { return !mark.name.empty(); }
+bool Informs(const CancelRequest& cancel_request) { return !cancel_request.name.empty(); }
 
 const std::vector<Mutant> kMutants = {
-    {"a-mark-is-not-kept", {.change = [](Stage&, Change& change) { change.mark.reset(); }}},
-    {"a-mark-moves-the-revision",
+    {"a-cancel-request-is-not-kept",
+     {.change = [](Stage&, Change& change) { change.cancel_request.reset(); }}},
+    {"a-cancel-request-moves-the-revision",
      {.change =
           [](Stage&, Change& change) {
-            if (change.mark) change.moves_revision = true;
+            if (change.cancel_request) change.moves_revision = true;
           }}},
-    {"the-newest-mark-comes-first",
+    {"the-newest-cancel-request-comes-first",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
-            if (session != nullptr && change.mark) std::ranges::reverse(session->head.marks);
+            if (session != nullptr && change.cancel_request)
+              std::ranges::reverse(session->head.cancel_requests);
           }}},
-    {"the-same-mark-is-added-again",
+    {"the-same-cancel-request-is-added-again",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
-            if (session == nullptr || !change.mark) return;
-            auto& marks = session->head.marks;
+            if (session == nullptr || !change.cancel_request) return;
+            auto& cancel_requests = session->head.cancel_requests;
             const auto before = stage.before.sessions.find(change.key);
-            if (before->second.head.marks.size() == marks.size()) marks.push_back(*change.mark);
+            if (before->second.head.cancel_requests.size() == cancel_requests.size())
+              cancel_requests.push_back(*change.cancel_request);
           }}},
-    {"a-mark-outlives-its-turn",
+    {"a-cancel-request-outlives-its-turn",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
             if (session == nullptr || !change.end_turn) return;
-            session->head.marks = stage.before.sessions.at(change.key).head.marks;
+            session->head.cancel_requests =
+                stage.before.sessions.at(change.key).head.cancel_requests;
           }}},
-    {"a-close-ends-every-mark",
+    {"a-close-ends-every-cancel-request",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
-            if (session != nullptr && change.to == Lifecycle::kClosed) session->head.marks.clear();
+            if (session != nullptr && change.to == Lifecycle::kClosed)
+              session->head.cancel_requests.clear();
           }}},
-    {"a-resume-keeps-every-mark",
+    {"a-resume-keeps-every-cancel-request",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
             if (session == nullptr || !change.grant || change.create) return;
-            session->head.marks = stage.before.sessions.at(change.key).head.marks;
+            session->head.cancel_requests =
+                stage.before.sessions.at(change.key).head.cancel_requests;
           }}},
-    {"opened-again-marks-are-gone",
+    {"opened-again-cancel-requests-are-gone",
      {.opened =
           [](Stage& stage) {
-            for (auto& [key, session] : stage.disk.sessions) session.head.marks.clear();
+            for (auto& [key, session] : stage.disk.sessions) session.head.cancel_requests.clear();
           }}},
     {"a-cancelled-session-goes-on",
      {.change =
           [](Stage& stage, Change& change) {
             StoredSession* const session = stage.Find(change.key);
             if (session == nullptr || !change.begin_turn) return;
-            std::erase_if(session->head.marks, [](const CancelMark& mark) {
-              return mark.scope == CancelScope::kSession;
+            std::erase_if(session->head.cancel_requests, [](const CancelRequest& cancel_request) {
+              return cancel_request.scope == CancelScope::kSession;
             });
           }}},
-    {"marks-are-no-part-of-the-premise",
+    {"cancel-requests-are-no-part-of-the-premise",
      {.change =
           [](Stage& stage, Change& change) {
             const StoredSession* const session = stage.Find(change.key);
             if (session != nullptr && change.premise) {
-              change.premise->marks = session->head.marks.size();
+              change.premise->cancel_requests = session->head.cancel_requests.size();
             }
           }}},
-    {"a-renewal-shows-no-marks",
+    {"a-renewal-shows-no-cancel-requests",
      {.renewed =
           [](Stage&, std::vector<absl::StatusOr<Renewed>>& answers) {
             for (auto& answer : answers) {
-              if (answer.ok()) answer->marks.clear();
+              if (answer.ok()) answer->cancel_requests.clear();
             }
           }}},
     {"whoever-holds-a-lease-is-never-cancelled",
@@ -90,25 +96,27 @@ const std::vector<Mutant> kMutants = {
           [](Stage& stage, std::vector<SessionKey>& due) {
             std::erase_if(due, [&](const SessionKey& key) {
               const Head& head = stage.Find(key)->head;
-              return head.lease.held && !head.marks.empty();
+              return head.lease.held && !head.cancel_requests.empty();
             });
           }}},
-    {"a-mark-gives-no-time",
+    {"a-cancel-request-gives-no-time",
      {.due =
           [](Stage& stage, std::vector<SessionKey>& due) {
             for (const auto& [key, session] : stage.disk.sessions) {
               const bool there = std::ranges::find(due, key) != due.end();
               const bool ends = std::ranges::any_of(
-                  session.head.marks, [](const CancelMark& mark) { return !Informs(mark); });
+                  session.head.cancel_requests,
+                  [](const CancelRequest& cancel_request) { return !Informs(cancel_request); });
               if (!there && ends) due.push_back(key);
             }
           }}},
-    {"a-mark-of-a-tool-ends-the-turn",
+    {"a-cancel-request-of-a-tool-ends-the-turn",
      {.due =
           [](Stage& stage, std::vector<SessionKey>& due) {
             for (const auto& [key, session] : stage.disk.sessions) {
-              const auto& marks = session.head.marks;
-              if (!marks.empty() && std::ranges::all_of(marks, Informs)) due.push_back(key);
+              const auto& cancel_requests = session.head.cancel_requests;
+              if (!cancel_requests.empty() && std::ranges::all_of(cancel_requests, Informs))
+                due.push_back(key);
             }
           }}},
     {"a-snapshot-inside-a-turn-ends-it",
@@ -167,6 +175,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& MarkMutants() { return kMutants; }
+const std::vector<Mutant>& CancelMutants() { return kMutants; }
 
 }  // namespace holdfast::test
