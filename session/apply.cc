@@ -90,23 +90,23 @@ void ApplyEndTurn(const Change& change, Applied& out) {
         {.turn = ended.number, .last_entry = ended.last_entry, .last_journal = head.journal});
   }
   if (change.end_turn->committed) {
-    out.folded = ended.number;
-    out.folded_after = ended.folded;
+    out.applied_turn = ended.number;
+    out.applied_after = ended.applied_entry;
     out.receipt.last_entry = ended.last_entry;
     ++head.committed_turns;
     if (change.request) head.last_committed_request = change.request->id;
   } else {
     out.dropped = ended.number;
     out.receipt.abandoned_turn = ended.number;
-    out.receipt.entries_dropped = ended.last_entry.value() - ended.folded.value();
+    out.receipt.entries_dropped = ended.last_entry.value() - ended.applied_entry.value();
   }
 }
 
-// A snapshot inside the turn: what it folds is not folded again, and outlives the turn's end.
+// A snapshot inside the turn: what it applies is not applied again, and outlives the turn's end.
 void ApplyKeepTurn(const Change& change, Applied& out) {
   TurnRecord& turn = *out.head.turn;
-  out.folded = turn.number;
-  out.folded_after = std::exchange(turn.folded, turn.last_entry);
+  out.applied_turn = turn.number;
+  out.applied_after = std::exchange(turn.applied_entry, turn.last_entry);
   out.receipt.last_entry = turn.last_entry;
   if (change.request) out.head.last_committed_request = change.request->id;
 }
@@ -162,7 +162,7 @@ void ApplyBeginTurn(const BeginTurn& begin, absl::Time now, Applied& out) {
                          .source = begin.source,
                          .started_at = now,
                          .last_entry = EntryNumber(),
-                         .folded = EntryNumber(),
+                         .applied_entry = EntryNumber(),
                          .journal_before = head.journal,
                          .trace = begin.trace,
                          .parent_span_id = begin.parent_span_id};

@@ -36,8 +36,9 @@ struct Applied {
   std::vector<Message> messages;      // numbered
   std::optional<UploadLink> upload;   // taken over
   std::vector<JournalEntry> entries;  // numbered; those that were already there are left out
-  std::optional<TurnNumber> folded;   // the turn whose slot updates become part of the snapshot
-  EntryNumber folded_after;           // of it only the entries behind this one: the rest was before
+  std::optional<TurnNumber>
+      applied_turn;                   // the turn whose slot updates become part of the snapshot
+  EntryNumber applied_after;          // of it only the entries behind this one: the rest was before
   std::optional<TurnNumber> dropped;  // the turn whose slot updates leave no trace
   std::vector<Event> events;          // numbered
   bool tombstone = false;

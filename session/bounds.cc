@@ -39,8 +39,8 @@ size_t SlotsAddedAtMost(const Head& before, const Applied& applied) {
   auto most = static_cast<size_t>(std::ranges::count_if(applied.slots, counts));
   most += static_cast<size_t>(std::ranges::count_if(applied.entries, UpdatesSlotAtOnce));
   // Each entry of the turn that no snapshot holds yet may be an update of another slot.
-  if (applied.folded && before.turn) {
-    most += before.turn->last_entry.value() - applied.folded_after.value();
+  if (applied.applied_turn && before.turn) {
+    most += before.turn->last_entry.value() - applied.applied_after.value();
   }
   return most;
 }
@@ -52,8 +52,8 @@ void SlotOwners::Add(const std::string& owner) {
 void SlotOwners::AddPending(const std::string& owner) { pending_.insert(owner); }
 
 void SlotOwners::Take(const Applied& applied) {
-  if (applied.folded) owners_.merge(pending_);
-  if (applied.folded || applied.dropped) pending_.clear();
+  if (applied.applied_turn) owners_.merge(pending_);
+  if (applied.applied_turn || applied.dropped) pending_.clear();
   for (const std::string& owner : applied.deleted_slots) owners_.erase(owner);
   for (const Slot& slot : applied.slots) Add(slot.owner);
   for (const JournalEntry& entry : applied.entries) {

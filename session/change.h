@@ -66,7 +66,7 @@ struct Receipt {
   Revision revision;
   Epoch epoch;
   TurnNumber turn;         // begun: by BeginTurn, or by `begin_next`
-  EntryNumber last_entry;  // folded into the snapshot
+  EntryNumber last_entry;  // applied to the snapshot
   MessageSeq messages;
   TurnNumber abandoned_turn;
   uint64_t entries_dropped = 0;  // journal entries of the abandoned turn
@@ -118,7 +118,7 @@ struct KnownTurn {
 
 struct EndTurn {
   TurnOutcome outcome = TurnOutcome::kOk;
-  bool committed = false;  // its journal is folded into the snapshot, else it leaves no trace
+  bool committed = false;  // its journal is applied to the snapshot, else it leaves no trace
   std::optional<KnownTurn> known;
 };
 
@@ -161,7 +161,7 @@ struct Change {
   bool renews_lease = false;
   bool raises_epoch = false;  // recovery: fences a holder without granting
   std::optional<EndTurn> end_turn;
-  bool keeps_turn = false;  // folds what the active turn has so far, and ends nothing
+  bool keeps_turn = false;  // applies what the active turn has so far, and ends nothing
   std::optional<Lifecycle> to;
   CloseReason close_reason = CloseReason::kNone;
   bool snapshot =

@@ -40,7 +40,7 @@ struct TurnRecord {
   TurnSource source = TurnSource::kUser;
   absl::Time started_at;
   EntryNumber last_entry;
-  EntryNumber folded;            // the last one that a snapshot inside the turn holds
+  EntryNumber applied_entry;     // the last one that a snapshot inside the turn holds
   JournalNumber journal_before;  // the journal as it was when the turn began
   TraceRef trace;                // of the call that began it
   std::string parent_span_id;    // the turn's span hangs below it; 16 hexadecimal digits, or empty

@@ -311,16 +311,16 @@ class SessionStore {
   //   begins the next turn does both in one revision.
   // - [C034] Messages are numbered from the newest on, without gaps, [C098] and kept byte for
   //   byte. [C099] The history's digest covers every message in order.
-  // - [C035] A commit folds the turn's slot updates into the snapshot, in their order, [C100]
+  // - [C035] A commit applies the turn's slot updates to the snapshot, in their order, [C100]
   //   then the change's own slots, [C101] all under the commit's revision. [C036] An abandoned
   //   turn's entries leave no trace in slots, [C102] and stay in the journal. [C037] A slot
   //   update of turn 0 applies at once. [C038] A slot that is not written stays as it is, over
   //   any number of snapshots. [C039] A deleted slot is gone from this snapshot on, [C103] and
   //   still there in the ones before. [C040] The store's own slot is part of every snapshot.
   // - [C172] A snapshot inside the turn holds what the turn has so far, and the turn goes on.
-  //   [C173] What it folded is not folded again, [C174] and stays when the turn is abandoned: only
-  //   what came after leaves no trace. [C175] The turn's entries stay readable over any number of
-  //   such snapshots.
+  //   [C173] What it applied is not applied again, [C174] and stays when the turn is abandoned:
+  //   only what came after leaves no trace. [C175] The turn's entries stay readable over any number
+  //   of such snapshots.
   // - [C191] A change that replaces the history begins a new generation, whose messages are
   //   numbered from 1 and whose digest begins anew. [C192] The messages before are read at the
   //   snapshots that name them, [C193] also when the store is opened again and the new history

@@ -51,7 +51,7 @@ void PutChange(const Applied& change, Encoder& out) {
       change.request
           ? EncodeRequest({.stamp = *change.request, .receipt = change.receipt, .at = change.at})
           : "");
-  PutTurn(change.folded, out);
+  PutTurn(change.applied_turn, out);
   PutTurn(change.dropped, out);
   PutParts(change.slots, out);
   out.Number(change.deleted_slots.size());
@@ -94,7 +94,7 @@ class ChangeReader {
     if (!request.empty()) {
       change.request = {.item = Required(DecodeRequest(request)), .span = request_span};
     }
-    change.folded = ReadTurn(in_);
+    change.applied_turn = ReadTurn(in_);
     change.dropped = ReadTurn(in_);
     ReadPlaced(DecodeSlot, change.slots);
     for (size_t left = in_.Count(); left > 0; --left) change.deleted_slots.emplace_back(in_.Text());

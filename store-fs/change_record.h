@@ -50,7 +50,7 @@ struct Placed {
 struct StoredChange {
   Head head;
   std::optional<Placed<RequestRow>> request;
-  std::optional<TurnNumber> folded;
+  std::optional<TurnNumber> applied_turn;
   std::optional<TurnNumber> dropped;
   std::optional<Span> audit;
   std::vector<Placed<Slot>> slots;

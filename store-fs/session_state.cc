@@ -139,13 +139,13 @@ void SessionState::Absorb(const StoredChange& change, std::string_view payload, 
     request_log.Add(ExtentOf(change.request->span, payload, offset));
   }
   if (change.audit) audits.Add(ExtentOf(*change.audit, payload, offset));
-  if (change.folded) {
+  if (change.applied_turn) {
     for (SlotVersion& version : pending) {
       version.meta.revision = head.revision;
       Begin(slots, std::move(version), now);
     }
   }
-  if (change.folded || change.dropped) pending.clear();
+  if (change.applied_turn || change.dropped) pending.clear();
   for (const std::string& owner : change.deleted_slots) End(slots, owner, now);
   for (const Placed<Slot>& slot : change.slots) {
     SlotVersion version = VersionOf(slot.item);

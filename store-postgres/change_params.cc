@@ -135,12 +135,12 @@ void PutSlots(const Members& members, Params& params) {
   params.Named("p_fresh").Bools(
       Each(members, [](const auto& m) { return m.change->moves_revision; }));
   params.Named("p_fold_turns").Ints(Each(members, [](const auto& m) {
-    return FoldedTurn(*m.applied);
+    return AppliedTurn(*m.applied);
   }));
   params.Named("p_fold_afters").Ints(EachNumber(members, [](const auto& m) {
-    return m.applied->folded_after;
+    return m.applied->applied_after;
   }));
-  params.Named("p_fold_froms").Ints(Each(members, [](const auto& m) { return FoldedBehind(m); }));
+  params.Named("p_fold_froms").Ints(Each(members, [](const auto& m) { return AppliedBehind(m); }));
   std::vector<int32_t> places;
   SlotColumns columns;
   ForEach(members, [&](int32_t at, const DecidedChange& member) {

@@ -40,13 +40,13 @@ size_t BytesOf(const DecidedChange& change) {
   return bytes;
 }
 
-int64_t FoldedTurn(const Applied& applied) {
-  const bool any = applied.folded && applied.receipt.last_entry > applied.folded_after;
-  return any ? Signed(*applied.folded) : 0;
+int64_t AppliedTurn(const Applied& applied) {
+  const bool any = applied.applied_turn && applied.receipt.last_entry > applied.applied_after;
+  return any ? Signed(*applied.applied_turn) : 0;
 }
 
-int64_t FoldedBehind(const DecidedChange& decided) {
-  return Signed(decided.turn_began_behind) + Signed(decided.applied->folded_after);
+int64_t AppliedBehind(const DecidedChange& decided) {
+  return Signed(decided.turn_began_behind) + Signed(decided.applied->applied_after);
 }
 
 std::map<std::string_view, const Slot*> SlotsOf(const Applied& applied) {

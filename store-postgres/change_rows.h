@@ -60,9 +60,9 @@ int64_t SizeOf(const AuditRecord& record);
 
 // The turn whose slot updates become slot versions; 0 for none. A turn without new entries has
 // none.
-int64_t FoldedTurn(const Applied& applied);
+int64_t AppliedTurn(const Applied& applied);
 // The number of the journal behind which they are: each entry of a turn has one of its own.
-int64_t FoldedBehind(const DecidedChange& decided);
+int64_t AppliedBehind(const DecidedChange& decided);
 
 // The last word on each owner's slot: the change's own, deletions, then updates between turns. A
 // null is a deletion.

@@ -52,12 +52,12 @@ absl::StatusOr<SlotVerdict> SlotCounts::Count(const SlotCountInput& input, const
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kOwners, params));
   for (size_t row = 0; row < rows.size(); ++row) owners.Add(std::string(rows.Text(row, 0)));
   const size_t there = owners.size();
-  if (applied.folded && input.head.turn) {
+  if (applied.applied_turn && input.head.turn) {
     const TurnRecord& turn = *input.head.turn;
-    // Each entry of a turn has a number of the journal of its own: what was folded is behind that.
-    params.Int(static_cast<int64_t>(turn.journal_before.value() + applied.folded_after.value()));
+    // Each entry of a turn has a number of the journal of its own: what was applied is behind that.
+    params.Int(static_cast<int64_t>(turn.journal_before.value() + applied.applied_after.value()));
     params.Int(static_cast<int64_t>(turn.number.value()));
-    params.Int(static_cast<int64_t>(applied.folded_after.value()));
+    params.Int(static_cast<int64_t>(applied.applied_after.value()));
     ASSIGN_OR_RETURN(const Rows pending, database_.Ask(kPendingOwners, params));
     for (size_t row = 0; row < pending.size(); ++row) {
       owners.AddPending(std::string(pending.Text(row, 0)));

@@ -146,7 +146,7 @@ void ReadCounters(Decoder& in, Head& head) {
 // What snapshots inside the turn hold, and cancel requests.
 void PutTurnAndMarks(const Head& head, Encoder& out) {
   if (head.turn) {
-    out.Number(head.turn->folded.value()).Number(head.turn->journal_before.value());
+    out.Number(head.turn->applied_entry.value()).Number(head.turn->journal_before.value());
   }
   out.Number(head.cancel_requests.size());
   for (const CancelRequest& cancel_request : head.cancel_requests) {
@@ -158,7 +158,7 @@ void PutTurnAndMarks(const Head& head, Encoder& out) {
 
 void ReadTurnAndMarks(Decoder& in, Head& head) {
   if (head.turn) {
-    head.turn->folded = EntryNumber(in.Number());
+    head.turn->applied_entry = EntryNumber(in.Number());
     head.turn->journal_before = JournalNumber(in.Number());
   }
   for (size_t left = ReadCount(in, kCancelRequestsPerSession); left > 0; --left) {

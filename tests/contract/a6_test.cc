@@ -187,7 +187,7 @@ TEST_P(Contract, A6_Recovery_TheLastSnapshotAndTheJournal) {
   const TurnNumber turn = Begin();
   Append(turn, {SlotUpdate(turn, 1, MakeSlot("memory", "journal")), Note(turn, 2, "x")});
   Reopen();
-  // What was journaled before the end is folded by a commit after it.
+  // What was journaled before the end is applied by a commit after it.
   Append(turn, {Note(turn, 3, "y")});
   Change change = changes().CommitTurn(token(), turn);
   change.guard.last_entry = EntryNumber(3);

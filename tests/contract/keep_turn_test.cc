@@ -35,7 +35,7 @@ TEST_P(Contract, C172_ASnapshotInsideATurnHoldsWhatTheTurnHasSoFar) {
   EXPECT_THAT(MessageTexts(), ElementsAre("so far", "the end"));
 }
 
-TEST_P(Contract, C173_WhatASnapshotInsideATurnFoldedIsNotFoldedAgain) {
+TEST_P(Contract, C173_AppliesEntriesOfTurnOnce) {
   Create();
   const TurnNumber turn = Begin();
   Append(turn, {SlotUpdate(turn, 1, MakeSlot("memory", "from the journal"))});

@@ -127,7 +127,7 @@ const std::vector<Mutant> kMutants = {
             change.end_turn = EndTurn{.committed = true};
             change.to = Lifecycle::kPersisted;
           }}},
-    {"folds-again-what-was-folded",
+    {"applies-entries-again",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);

@@ -1,4 +1,4 @@
-// Mutants of slots: folding, deleting, carrying them on, and reading them.
+// Mutants of slots: applying, deleting, carrying them on, and reading them.
 #include "tests/contract/mutants.h"
 #include "tests/contract/suite.h"
 
@@ -40,7 +40,7 @@ std::set<std::string> WrittenBy(const StoredSession& session, const Change& chan
 }
 
 const std::vector<Mutant> kMutants = {
-    {"folds-nothing",
+    {"applies-no-entries",
      {.change =
           [](Stage& stage, Change& change) {
             StoredSession* const session = stage.Find(change.key);
@@ -49,7 +49,7 @@ const std::vector<Mutant> kMutants = {
               if (entry.turn == change.guard.turn) entry.slot.reset();
             }
           }}},
-    {"folds-backwards",
+    {"applies-entries-backwards",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
@@ -58,14 +58,14 @@ const std::vector<Mutant> kMutants = {
             std::ranges::reverse(updates);
             PutLast(*session, updates);
           }}},
-    {"folds-after-the-commits-own-slots",
+    {"applies-entries-after-the-commits-own-slots",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
             if (session == nullptr || !CommitsATurn(change)) return;
             PutLast(*session, UpdatesOf(*session, change));
           }}},
-    {"folds-an-abandoned-turn",
+    {"applies-an-abandoned-turn",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
@@ -115,7 +115,7 @@ const std::vector<Mutant> kMutants = {
             StoredSession* const session = Changed(stage, change, answer);
             if (session != nullptr) session->slots.erase(kStoreSlotOwner);
           }}},
-    {"a-folded-slot-keeps-its-entrys-revision",
+    {"an-applied-slot-keeps-its-entrys-revision",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);

@@ -1,4 +1,4 @@
-// Slots: folding, deleting, and reading them as they were.
+// Slots: applying, deleting, and reading them as they were.
 #include "tests/contract/suite.h"
 
 #include "absl/strings/str_cat.h"
@@ -39,7 +39,7 @@ TEST_P(Contract, C100_TheCommitsOwnSlotsComeAfterTheTurns) {
   EXPECT_EQ(SlotData("planner"), "from the journal");
 }
 
-TEST_P(Contract, C101_AFoldedSlotIsOfTheCommitsRevision) {
+TEST_P(Contract, C101_AppliesSlotAtRevisionOfCommit) {
   Create();
   const TurnNumber turn = Begin();
   Append(turn, {SlotUpdate(turn, 1, MakeSlot("memory", "a", "2.1.0"))});

@@ -192,7 +192,7 @@ TEST_F(GoldenRoot, EndedAndCancelledSessionsOfTodaysAreRead) {
   const auto delta = store->LoadForDecision(Key("delta"), std::nullopt);
   ASSERT_TRUE(delta.ok());
   ASSERT_TRUE(delta->head.turn.has_value());
-  EXPECT_EQ(delta->head.turn->folded, EntryNumber(1));
+  EXPECT_EQ(delta->head.turn->applied_entry, EntryNumber(1));
   EXPECT_THAT(Texts(*store, "delta"), ElementsAre("kept"));
   ASSERT_EQ(delta->head.cancel_requests.size(), 2U);
   EXPECT_EQ(delta->head.cancel_requests[0].name, "grep");

@@ -190,7 +190,7 @@ TEST_F(PgGroupCommit, AReplyThatCountsNoMoreMakesPlace) {
   EXPECT_EQ(MessagesOf(0), 4U);
 }
 
-TEST_F(PgGroupCommit, TurnsAreFoldedForEachMemberByItself) {
+TEST_F(PgGroupCommit, AppliesEntriesOfEachMemberByItself) {
   // Each turn has a journal of its own, with slot updates of which the last counts.
   std::vector<Change> commits;
   for (int i = 0; i < kSessions; ++i) {

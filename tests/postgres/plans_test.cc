@@ -199,14 +199,14 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     });
     Judge("change", 2, [&] {
       Apply(changes().Append(token(), active_,
-                             {SlotUpdate(active_, kEntriesPerTurn + 1, MakeSlot("folded", "x"))}));
+                             {SlotUpdate(active_, kEntriesPerTurn + 1, MakeSlot("applied", "x"))}));
     });
-    // The first snapshot inside a turn folds all of it, and each further one what came since.
+    // The first snapshot inside a turn applies all of it, and each further one what came since.
     for (const int rows : {kEntriesPerTurn + 1, 1}) {
       Judge("change", rows, [&] { Apply(changes().KeepTurn(token(), active_)); });
       Apply(changes().Append(
           token(), active_,
-          {SlotUpdate(active_, kEntriesPerTurn + 1 + ++folded_, MakeSlot("folded", "x"))}));
+          {SlotUpdate(active_, kEntriesPerTurn + 1 + ++applied_, MakeSlot("applied", "x"))}));
     }
     JudgeSlotCounts();
     Judge("change_alone", 1, [&] { Apply(Changes(Key("fresh"), random()).Create()); });
@@ -375,7 +375,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
         " END "
         "$$"));
   }
-  // Changes of four sessions, each of which folds a turn, in one statement.
+  // Changes of four sessions, each of which applies a turn, in one statement.
   void WriteTogether() {
     std::vector<Change> writes;
     for (int i = 0; i < 4; ++i) {
@@ -392,7 +392,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
 
   std::set<std::string> judged_;
   TurnNumber active_;
-  uint64_t folded_ = 0;
+  uint64_t applied_ = 0;
 };
 
 TEST_F(PgPlans, APageOfMessagesThatGoesOnIsNotSearchedFor) {

@@ -55,9 +55,9 @@ void PutSlot(StoredSession& session, Revision from, Slot slot) {
 
 void StoreSlots(StoredSession& session, const Applied& applied) {
   const Revision now = applied.head.revision;
-  if (applied.folded) {
+  if (applied.applied_turn) {
     for (const JournalEntry& entry : session.entries) {
-      if (entry.turn != *applied.folded || entry.number <= applied.folded_after) continue;
+      if (entry.turn != *applied.applied_turn || entry.number <= applied.applied_after) continue;
       if (entry.slot) PutSlot(session, now, *entry.slot);
     }
   }
@@ -78,7 +78,7 @@ SlotOwners OwnersOf(const StoredSession& session) {
   if (!session.head.turn) return owners;
   for (const JournalEntry& entry : session.entries) {
     const bool pending = entry.turn == session.head.turn->number &&
-                         entry.number > session.head.turn->folded && entry.slot.has_value();
+                         entry.number > session.head.turn->applied_entry && entry.slot.has_value();
     if (pending) owners.AddPending(entry.slot->owner);
   }
   return owners;

@@ -179,7 +179,7 @@ TEST(Apply, ATurnBeginsAndEnds) {
   Change commit = EndChange(true);
   commit.request = RequestStamp{.id = *RequestId::Parse("55555555-5555-4555-8555-555555555555")};
   const Applied committed = Apply(grown.head, commit, Facts());
-  EXPECT_EQ(committed.folded, TurnNumber(1));
+  EXPECT_EQ(committed.applied_turn, TurnNumber(1));
   EXPECT_FALSE(committed.dropped.has_value());
   EXPECT_EQ(committed.receipt.last_entry, EntryNumber(3));
   EXPECT_FALSE(committed.head.turn.has_value());
@@ -189,7 +189,7 @@ TEST(Apply, ATurnBeginsAndEnds) {
   EXPECT_EQ(committed.head.ended[0].last_journal, JournalNumber(3));
   const Applied abandoned = Apply(grown.head, EndChange(false), Facts());
   EXPECT_EQ(abandoned.dropped, TurnNumber(1));
-  EXPECT_FALSE(abandoned.folded.has_value());
+  EXPECT_FALSE(abandoned.applied_turn.has_value());
   EXPECT_EQ(abandoned.receipt.abandoned_turn, TurnNumber(1));
   EXPECT_EQ(abandoned.receipt.entries_dropped, 3U);
   EXPECT_EQ(abandoned.head.committed_turns, 0U);
@@ -204,7 +204,7 @@ TEST(Apply, EndedTurnsAreKeptAsLongAsTheirJournalAndNeverTooMany) {
     head = After(head, EndChange(true));
   }
   EXPECT_EQ(head.snapshots.size(), kSnapshotsKept);
-  // The oldest snapshot folded its own turn's entry in, which is not kept.
+  // The oldest snapshot applied its own turn's entry, which is not kept.
   EXPECT_EQ(head.ended.size(), kSnapshotsKept - 1);
   EXPECT_GT(head.ended.front().last_journal, OldestKept(head).journal);
   for (size_t i = 0; i < kEndedTurnsKept + 3; ++i) {

@@ -73,7 +73,7 @@ TEST(Bounds, SlotsAreCountedByOwner) {
   owners.Take(dropped);
   owners.Take(turn);
   Applied committed;
-  committed.folded = TurnNumber(1);
+  committed.applied_turn = TurnNumber(1);
   committed.slots = {SlotOf(kStoreSlotOwner, ""), SlotOf("memory", "again"), SlotOf("new", "")};
   owners.Take(committed);
   EXPECT_EQ(owners.size(), 3U);
