@@ -5,8 +5,8 @@
 
 namespace holdfast {
 
-absl::Status CommitFailures::Judge(const SessionKey& key, TurnNumber turn,
-                                   const absl::Status& status) {
+absl::Status CommitFailures::Classify(const SessionKey& key, TurnNumber turn,
+                                      const absl::Status& status) {
   const absl::MutexLock lock(&mutex_);
   if (status.ok()) {
     counts_.erase(key);

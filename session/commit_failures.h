@@ -15,10 +15,10 @@ namespace holdfast {
 // Any thread may call.
 class CommitFailures {
  public:
-  // What the client shall be told of a commit that ended with `status`: the same, or
+  // The status for the client of a commit that ended with `status`: the same, or
   // SNAPSHOT_FAILED when this is at least the third STORE_UNAVAILABLE or STORAGE_FULL of this turn.
   // OK forgets the turn.
-  absl::Status Judge(const SessionKey& key, TurnNumber turn, const absl::Status& status);
+  absl::Status Classify(const SessionKey& key, TurnNumber turn, const absl::Status& status);
 
  private:
   struct Count {

@@ -228,7 +228,7 @@ absl::StatusOr<BeginTurnResult> Sessions::HandOut(const SessionKey& key, Mutatio
   } else if (!page->slots.empty() && !page->slots.front().damaged) {
     Slot& slot = page->slots.front().slot;
     begun.inline_omitted =
-        page->slots.front().size > kInlineBytes || !Unstage(store_, key, slot).ok();
+        page->slots.front().size > kInlineBytes || !ResolveUpload(store_, key, slot).ok();
     if (!begun.inline_omitted) begun.sm_slot = std::move(slot);
   }
   return begun;
@@ -246,7 +246,7 @@ absl::StatusOr<MutationResult> Sessions::CommitTurn(const Caller& caller,
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   absl::StatusOr<MutationResult> result = ExecuteAsked(caller, command);
-  RETURN_IF_ERROR(failures_.Judge(key, command.turn, result.status()));
+  RETURN_IF_ERROR(failures_.Classify(key, command.turn, result.status()));
   return result;
 }
 
@@ -256,9 +256,9 @@ absl::StatusOr<MutationResult> Sessions::Write(const Caller& caller, const Write
 }
 
 template <typename Command>
-absl::StatusOr<std::optional<MutationResult>> Sessions::ForeseeAs(Method method,
-                                                                  const Caller& caller,
-                                                                  const Command& command) {
+absl::StatusOr<std::optional<MutationResult>> Sessions::PrecheckAs(Method method,
+                                                                   const Caller& caller,
+                                                                   const Command& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
   ASSIGN_OR_RETURN(const LoadedSession loaded, store_.LoadForDecision(key, command.request));
@@ -273,14 +273,14 @@ absl::StatusOr<std::optional<MutationResult>> Sessions::ForeseeAs(Method method,
   return std::nullopt;
 }
 
-absl::StatusOr<std::optional<MutationResult>> Sessions::Foresee(const Caller& caller,
-                                                                const CommitTurnCommand& command) {
-  return ForeseeAs(Method::kCommitTurn, caller, command);
+absl::StatusOr<std::optional<MutationResult>> Sessions::Precheck(const Caller& caller,
+                                                                 const CommitTurnCommand& command) {
+  return PrecheckAs(Method::kCommitTurn, caller, command);
 }
 
-absl::StatusOr<std::optional<MutationResult>> Sessions::Foresee(const Caller& caller,
-                                                                const WriteCommand& command) {
-  return ForeseeAs(Method::kWrite, caller, command);
+absl::StatusOr<std::optional<MutationResult>> Sessions::Precheck(const Caller& caller,
+                                                                 const WriteCommand& command) {
+  return PrecheckAs(Method::kWrite, caller, command);
 }
 
 absl::StatusOr<MutationResult> Sessions::AbandonTurn(const Caller& caller,

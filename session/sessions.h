@@ -134,10 +134,10 @@ class Sessions {
   // What a command whose contents are still to come would be answered with: its stored reply, or a
   // refusal that stands whatever comes. Nothing otherwise. The command has no messages and slots
   // yet.
-  absl::StatusOr<std::optional<MutationResult>> Foresee(const Caller& caller,
-                                                        const CommitTurnCommand& command);
-  absl::StatusOr<std::optional<MutationResult>> Foresee(const Caller& caller,
-                                                        const WriteCommand& command);
+  absl::StatusOr<std::optional<MutationResult>> Precheck(const Caller& caller,
+                                                         const CommitTurnCommand& command);
+  absl::StatusOr<std::optional<MutationResult>> Precheck(const Caller& caller,
+                                                         const WriteCommand& command);
   absl::StatusOr<MutationResult> AbandonTurn(const Caller& caller,
                                              const AbandonTurnCommand& command);
 
@@ -226,8 +226,8 @@ class Sessions {
   template <typename Command>
   absl::StatusOr<MutationResult> ExecuteAsked(const Caller& caller, const Command& command);
   template <typename Command>
-  absl::StatusOr<std::optional<MutationResult>> ForeseeAs(Method method, const Caller& caller,
-                                                          const Command& command);
+  absl::StatusOr<std::optional<MutationResult>> PrecheckAs(Method method, const Caller& caller,
+                                                           const Command& command);
   // Of a change that was committed: `committed`, which answers the call; nullopt: it is to be
   // decided again on the head in `committed`.
   std::optional<absl::StatusOr<MutationResult>> Answer(const SessionKey& key, const Change& change,

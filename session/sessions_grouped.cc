@@ -82,7 +82,7 @@ absl::StatusOr<MutationResult> Sessions::Settle(const CommitTurnCommand& command
                                                 const PreparedChange& prepared,
                                                 absl::StatusOr<CommitResult> committed) {
   absl::StatusOr<MutationResult> result = SettleAsked(prepared, std::move(committed));
-  RETURN_IF_ERROR(failures_.Judge(prepared.key, command.turn, result.status()));
+  RETURN_IF_ERROR(failures_.Classify(prepared.key, command.turn, result.status()));
   return result;
 }
 

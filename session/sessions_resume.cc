@@ -170,7 +170,7 @@ void Inline(SessionStore& store, const SessionKey& key, SlotPage page, size_t& r
   for (SlotView& view : page.slots) {
     if (view.damaged || Rejected(resumed.report.slots, view.slot.owner)) continue;
     const bool fits = !view.data_left_out && view.size <= room;
-    if (!fits || !Unstage(store, key, view.slot).ok()) {
+    if (!fits || !ResolveUpload(store, key, view.slot).ok()) {
       resumed.inline_omitted = true;
       continue;
     }
@@ -193,7 +193,7 @@ absl::Status InlineTail(SessionStore& store, const SessionKey& key, uint32_t cou
   }
   for (Message& message : page->messages) {
     const uint64_t size = DataSize(message);
-    if (size > room || !Unstage(store, key, message).ok()) break;
+    if (size > room || !ResolveUpload(store, key, message).ok()) break;
     room -= size;
     resumed.messages.push_back(std::move(message));
   }

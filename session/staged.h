@@ -14,7 +14,7 @@ namespace holdfast {
 // Brings the bytes of a message or a slot into it, if they lie in an upload. Errors as
 // SessionStore::ReadStaged; the caller has bounded DataSize(item).
 template <typename Item>
-absl::Status Unstage(SessionStore& store, const SessionKey& key, Item& item) {
+absl::Status ResolveUpload(SessionStore& store, const SessionKey& key, Item& item) {
   if (!item.staged) return absl::OkStatus();
   absl::StatusOr<std::string> bytes = store.ReadStaged(key, *item.staged, 0, item.staged->size);
   if (!bytes.ok()) return bytes.status();

@@ -87,7 +87,7 @@ absl::StatusOr<bool> FillIn(SessionStore& store, const SessionKey& key,
       messages.resize(i);
       return true;
     }
-    RETURN_IF_ERROR(Unstage(store, key, messages[i]));
+    RETURN_IF_ERROR(ResolveUpload(store, key, messages[i]));
   }
   return false;
 }
@@ -129,7 +129,7 @@ absl::Status FillIn(SessionStore& store, const SessionKey& key, Revision revisio
     }
   }
   for (SlotView& view : slots) {
-    RETURN_IF_ERROR(Unstage(store, key, view.slot));
+    RETURN_IF_ERROR(ResolveUpload(store, key, view.slot));
   }
   return absl::OkStatus();
 }

@@ -72,15 +72,15 @@ absl::Status StagedItems::Add(const std::string& bytes) {
   item_sum_->Add(bytes);
   sum_.Add(bytes);
   bytes_ += bytes.size();
-  unstaged_ += bytes;
-  return unstaged_.size() < kChunkBytes ? absl::OkStatus() : Flush();
+  pending_ += bytes;
+  return pending_.size() < kChunkBytes ? absl::OkStatus() : Flush();
 }
 
 absl::Status StagedItems::Flush() {
-  if (unstaged_.empty()) return absl::OkStatus();
-  RETURN_IF_ERROR(store_.StageUpload(key_, upload_, staged_, unstaged_));
-  staged_ += unstaged_.size();
-  std::string().swap(unstaged_);  // its memory too, which an assignment would keep
+  if (pending_.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(store_.StageUpload(key_, upload_, staged_, pending_));
+  staged_ += pending_.size();
+  std::string().swap(pending_);  // its memory too, which an assignment would keep
   return absl::OkStatus();
 }
 

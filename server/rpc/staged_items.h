@@ -65,7 +65,7 @@ class StagedItems {
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   // What it takes in memory, about: bytes that the store does not have yet, and the list of items.
   [[nodiscard]] size_t HeldBytes() const {
-    return unstaged_.capacity() + messages_.size() * sizeof(Message) + slots_.size() * sizeof(Slot);
+    return pending_.capacity() + messages_.size() * sizeof(Message) + slots_.size() * sizeof(Slot);
   }
 
  private:
@@ -80,7 +80,7 @@ class StagedItems {
   const UploadId upload_;
   uint64_t bytes_ = 0;   // of all items
   uint64_t staged_ = 0;  // of these, how many the store has
-  std::string unstaged_;
+  std::string pending_;
   Sha256Stream sum_;
   // The item that was begun last: where it begins, and the sum of its own bytes.
   std::optional<StagedBytes>* open_ = nullptr;

@@ -109,7 +109,7 @@ class StreamedWrite {
     }
     call_.NameSession(command_.session.value());
     ASSIGN_OR_RETURN(std::optional<MutationResult> result,
-                     sessions_.Foresee(call_.caller(), command_));
+                     sessions_.Precheck(call_.caller(), command_));
     if (result) return result;
     const StagedItems::Parts parts{
         .store = sessions_.store(), .random = edge_.random, .secrets = edge_.secrets};

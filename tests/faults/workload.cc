@@ -45,13 +45,13 @@ absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key) {
   found.entries = loaded->head.journal.value();
   ASSIGN_OR_RETURN(MessagePage messages, store.ReadMessages(key, std::nullopt, MessageSeq(), kAll));
   for (Message& message : messages.messages) {
-    RETURN_IF_ERROR(Unstage(store, key, message));
+    RETURN_IF_ERROR(ResolveUpload(store, key, message));
     found.messages.push_back(message.data.str());
   }
   ASSIGN_OR_RETURN(SlotPage slots, store.ReadSlots(key, {}));
   for (SlotView& view : slots.slots) {
     if (view.slot.owner == kStoreSlotOwner) continue;
-    RETURN_IF_ERROR(Unstage(store, key, view.slot));
+    RETURN_IF_ERROR(ResolveUpload(store, key, view.slot));
     found.slots[view.slot.owner] = view.damaged ? "(damaged)" : view.slot.data;
   }
   return found;

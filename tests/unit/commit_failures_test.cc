@@ -12,7 +12,7 @@ namespace {
 const SessionKey kKey{.tenant = *TenantId::Parse("default"), .session = *SessionId::Parse("a")};
 const SessionKey kOther{.tenant = *TenantId::Parse("default"), .session = *SessionId::Parse("b")};
 
-std::string Told(const absl::Status& status) {
+std::string ReasonText(const absl::Status& status) {
   return status.ok() ? "OK" : std::string(RowOf(RefusalOf(status).reason()).name);
 }
 
@@ -20,38 +20,40 @@ TEST(CommitFailures, TheThirdOfOneTurnSaysSnapshotFailed) {
   CommitFailures failures;
   const absl::Status down = StoreUnavailable("down", Fate::kUnknown);
   const TurnNumber turn(1);
-  EXPECT_EQ(Told(failures.Judge(kKey, turn, down)), "STORE_UNAVAILABLE");
-  EXPECT_EQ(Told(failures.Judge(kKey, turn, down)), "STORE_UNAVAILABLE");
-  EXPECT_EQ(Told(failures.Judge(kOther, turn, down)), "STORE_UNAVAILABLE");
-  const absl::Status third = failures.Judge(kKey, turn, down);
-  EXPECT_EQ(Told(third), "SNAPSHOT_FAILED");
+  EXPECT_EQ(ReasonText(failures.Classify(kKey, turn, down)), "STORE_UNAVAILABLE");
+  EXPECT_EQ(ReasonText(failures.Classify(kKey, turn, down)), "STORE_UNAVAILABLE");
+  EXPECT_EQ(ReasonText(failures.Classify(kOther, turn, down)), "STORE_UNAVAILABLE");
+  const absl::Status third = failures.Classify(kKey, turn, down);
+  EXPECT_EQ(ReasonText(third), "SNAPSHOT_FAILED");
   const Refusal refusal = RefusalOf(third);
   EXPECT_EQ(refusal.facts().at("outcome"), "unknown");
   EXPECT_EQ(refusal.facts().at("cause"), "STORE_UNAVAILABLE");
   EXPECT_EQ(refusal.facts().at("failures"), "3");
   EXPECT_TRUE(refusal.retry_after().has_value());
-  EXPECT_EQ(Told(failures.Judge(kKey, turn, down)), "SNAPSHOT_FAILED");
+  EXPECT_EQ(ReasonText(failures.Classify(kKey, turn, down)), "SNAPSHOT_FAILED");
 }
 
 TEST(CommitFailures, ASuccessOrAnotherTurnBeginsAnew) {
   CommitFailures failures;
   const absl::Status full = Refusal(Reason::kStorageFull, "full");
-  for (int i = 0; i < 2; ++i) failures.Judge(kKey, TurnNumber(1), full).IgnoreError();
-  EXPECT_EQ(Told(failures.Judge(kKey, TurnNumber(1), absl::OkStatus())), "OK");
-  EXPECT_EQ(Told(failures.Judge(kKey, TurnNumber(1), full)), "STORAGE_FULL");
-  EXPECT_EQ(Told(failures.Judge(kKey, TurnNumber(1), full)), "STORAGE_FULL");
-  EXPECT_EQ(Told(failures.Judge(kKey, TurnNumber(2), full)), "STORAGE_FULL");
-  EXPECT_EQ(Told(failures.Judge(kKey, TurnNumber(2), full)), "STORAGE_FULL");
-  EXPECT_EQ(Told(failures.Judge(kKey, TurnNumber(2), full)), "SNAPSHOT_FAILED");
+  for (int i = 0; i < 2; ++i) failures.Classify(kKey, TurnNumber(1), full).IgnoreError();
+  EXPECT_EQ(ReasonText(failures.Classify(kKey, TurnNumber(1), absl::OkStatus())), "OK");
+  EXPECT_EQ(ReasonText(failures.Classify(kKey, TurnNumber(1), full)), "STORAGE_FULL");
+  EXPECT_EQ(ReasonText(failures.Classify(kKey, TurnNumber(1), full)), "STORAGE_FULL");
+  EXPECT_EQ(ReasonText(failures.Classify(kKey, TurnNumber(2), full)), "STORAGE_FULL");
+  EXPECT_EQ(ReasonText(failures.Classify(kKey, TurnNumber(2), full)), "STORAGE_FULL");
+  EXPECT_EQ(ReasonText(failures.Classify(kKey, TurnNumber(2), full)), "SNAPSHOT_FAILED");
 }
 
 TEST(CommitFailures, OtherRefusalsDoNotCount) {
   CommitFailures failures;
   for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(Told(failures.Judge(kKey, TurnNumber(1), Refusal(Reason::kFenced, "x"))), "FENCED");
+    EXPECT_EQ(ReasonText(failures.Classify(kKey, TurnNumber(1), Refusal(Reason::kFenced, "x"))),
+              "FENCED");
   }
-  EXPECT_EQ(Told(failures.Judge(kKey, TurnNumber(1), StoreUnavailable("x", Fate::kNoEffect))),
-            "STORE_UNAVAILABLE");
+  EXPECT_EQ(
+      ReasonText(failures.Classify(kKey, TurnNumber(1), StoreUnavailable("x", Fate::kNoEffect))),
+      "STORE_UNAVAILABLE");
 }
 
 }  // namespace
