@@ -206,11 +206,11 @@ absl::StatusOr<SchemaStatus> ReadSchemas(const Config& config) {
     for (const pg::ServingServer& server : serving) {
       status.lines.push_back(absl::StrCat("store ", store.name, ": ", pg::Describe(server)));
     }
-    const absl::Status judged = pg::CheckSchema(applied);
-    status.serves = status.serves && judged.ok();
+    const absl::Status checked = pg::CheckSchema(applied);
+    status.serves = status.serves && checked.ok();
     status.lines.push_back(absl::StrCat(
         "store ", store.name, ": ",
-        judged.ok() ? absl::StrCat("schema ", applied.size(), " may be served") : Words(judged)));
+        checked.ok() ? absl::StrCat("schema ", applied.size(), " may be served") : Words(checked)));
     return absl::OkStatus();
   };
   RETURN_IF_ERROR(WithEachDatabase(config, read));

@@ -123,7 +123,7 @@ FrameEnds EndsOf(const FrameHead& head, absl::Span<const std::string_view> paylo
   return ends;
 }
 
-FrameRead Judge(FrameState state) { return {.state = state, .frame = {}}; }
+FrameRead WithoutFrame(FrameState state) { return {.state = state, .frame = {}}; }
 
 bool HeadValid(const RawHead& raw, std::string_view bytes, std::optional<uint64_t> salt) {
   return raw.magic == kMagic && raw.version == kVersion && raw.length <= kFramePayloadBytes &&
@@ -185,15 +185,15 @@ EncodedFrame EncodeStart(const FileStart& start) {
 }
 
 FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt) {
-  if (offset >= journal.size()) return Judge(FrameState::kTorn);
+  if (offset >= journal.size()) return WithoutFrame(FrameState::kTorn);
   const std::string_view rest = journal.substr(offset);
-  if (AllZero(rest.substr(0, kFrameHeader))) return Judge(FrameState::kTorn);
-  if (rest.size() < kFrameHeader) return Judge(FrameState::kTorn);
+  if (AllZero(rest.substr(0, kFrameHeader))) return WithoutFrame(FrameState::kTorn);
+  if (rest.size() < kFrameHeader) return WithoutFrame(FrameState::kTorn);
   RawHead raw{};
   std::memcpy(&raw, rest.data(), sizeof raw);
-  if (!HeadValid(raw, rest, salt)) return Judge(FrameState::kDamaged);
+  if (!HeadValid(raw, rest, salt)) return WithoutFrame(FrameState::kDamaged);
   const size_t size = FrameSize(raw.length);
-  if (rest.size() < size) return Judge(FrameState::kTorn);
+  if (rest.size() < size) return WithoutFrame(FrameState::kTorn);
   const std::string_view bytes = rest.substr(0, size);
   const size_t end = kFrameHeader + raw.length;
   uint32_t checksum = 0;
@@ -202,7 +202,7 @@ FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uin
     ZeroPieces zeros(offset);
     zeros.Add(bytes);
     const bool lacks = zeros.Count() > raw.zero_pieces;
-    return Judge(lacks ? FrameState::kTorn : FrameState::kDamaged);
+    return WithoutFrame(lacks ? FrameState::kTorn : FrameState::kDamaged);
   }
   FrameRead read{.state = FrameState::kValid, .frame = {}};
   read.frame.head = {.type = static_cast<FrameType>(raw.type),

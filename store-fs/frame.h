@@ -124,7 +124,7 @@ struct FrameRead {
 // write, for no frame is written before the one before it is synced.
 bool ValidFrameFollows(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt);
 
-// Judges the frame at `offset` of a journal whose bytes are `journal`. `salt` absent: any.
+// Reads the frame at `offset` of a journal whose bytes are `journal`. `salt` absent: any.
 FrameRead ReadFrame(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt);
 
 }  // namespace holdfast::fs

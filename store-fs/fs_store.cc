@@ -266,13 +266,13 @@ class FsStore final : public SessionStore {
     return Inside([&]() -> absl::Status {
       RETURN_IF_ERROR(fail_stop_.Check());
       RETURN_IF_ERROR(space_.Check());
-      return JudgeUpload(uploads_->Stage(key, upload, offset, bytes));
+      return ClassifyUpload(uploads_->Stage(key, upload, offset, bytes));
     });
   }
   absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override {
     return Inside([&]() -> absl::Status {
       RETURN_IF_ERROR(fail_stop_.Check());
-      return JudgeUpload(uploads_->Drop(key, upload));
+      return ClassifyUpload(uploads_->Drop(key, upload));
     });
   }
   absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
@@ -383,7 +383,7 @@ class FsStore final : public SessionStore {
 
   // Nothing of an upload is acknowledged but by its link; a disk that fails under it fails all the
   // same.
-  absl::Status JudgeUpload(const absl::Status& status) {
+  absl::Status ClassifyUpload(const absl::Status& status) {
     if (status.ok() || RefusalOf(status).reason() != Reason::kInternal) return status;
     if (absl::IsResourceExhausted(status)) return space_.Ended();
     return fail_stop_.FailUnwritten(status);
@@ -410,7 +410,7 @@ class FsStore final : public SessionStore {
   // A sweep is also when what has become too much is given back.
   absl::Status Tidy() {
     if (space_.ended()) Probe().IgnoreError();
-    RETURN_IF_ERROR(JudgeUpload(uploads_->Sweep(kUploadsKept)));
+    RETURN_IF_ERROR(ClassifyUpload(uploads_->Sweep(kUploadsKept)));
     table_->CutBackIdle(kIdle);
     scanner_->Compare();
     if (options_.compact_in_sweeps) {

@@ -8,7 +8,7 @@
 namespace holdfast::fs {
 namespace {
 
-absl::Status JudgeDamage(const FsOptions& options, const absl::Status& damage) {
+absl::Status CheckDamage(const FsOptions& options, const absl::Status& damage) {
   const std::string words(damage.message());
   if (!options.adopt) {
     return StoreUnavailable("cannot serve " + options.root + ": " + words +
@@ -20,7 +20,7 @@ absl::Status JudgeDamage(const FsOptions& options, const absl::Status& damage) {
   return absl::OkStatus();
 }
 
-absl::Status Judge(const FsOptions& options, const absl::Status& restored) {
+absl::Status ClassifyRestore(const FsOptions& options, const absl::Status& restored) {
   if (!absl::IsResourceExhausted(restored)) return restored;
   return StoreUnavailable("cannot serve " + options.root +
                               ": there is no space to write to the sessions' journals what the "
@@ -38,10 +38,11 @@ absl::StatusOr<std::unique_ptr<WriteAheadLog>> StartLog(const FsOptions& options
     const absl::StatusOr<LogContents> contents =
         ReadWriteAheadLog(files, options.bounds.write_ahead);
     if (absl::IsFailedPrecondition(contents.status())) {
-      RETURN_IF_ERROR(JudgeDamage(options, contents.status()));
+      RETURN_IF_ERROR(CheckDamage(options, contents.status()));
     } else {
       RETURN_IF_ERROR(contents.status());
-      RETURN_IF_ERROR(Judge(options, RestoreJournals(files, root.record.store, contents->frames)));
+      RETURN_IF_ERROR(
+          ClassifyRestore(options, RestoreJournals(files, root.record.store, contents->frames)));
       generation = contents->generation + 1;
     }
   }

@@ -213,7 +213,7 @@ void OpenSession::Run(Batch& batch) {
   fate = Write(decisions);
   if (fate.ok()) {
     fate = FailingOnException([&] {
-      Tell(batch, decisions);
+      Notify(batch, decisions);
       return absl::OkStatus();
     });
   }
@@ -223,10 +223,10 @@ void OpenSession::Run(Batch& batch) {
   }
 }
 
-void OpenSession::Tell(const Batch& batch, const CommitBatch& decisions) {
-  const bool told = std::ranges::any_of(
+void OpenSession::Notify(const Batch& batch, const CommitBatch& decisions) {
+  const bool has_events = std::ranges::any_of(
       decisions.applied(), [](const Applied& applied) { return !applied.events.empty(); });
-  if (told) environment_.change_notifier.Notify(key_);
+  if (has_events) environment_.change_notifier.Notify(key_);
   NoteLeases(batch, decisions.applied().back());
 }
 

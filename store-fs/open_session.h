@@ -138,9 +138,9 @@ class OpenSession {
   absl::Status TakeUpload(const UploadLink& link);
   [[nodiscard]] bool SyncsEachCommit() const;
   absl::Status CheckStillThere();
-  absl::Status Bury(const Applied& applied);
+  absl::Status DeleteSession(const Applied& applied);
   void Publish(const std::vector<Applied>& applied, std::string_view payload, uint64_t offset);
-  void Tell(const Batch& batch, const CommitBatch& decisions);
+  void Notify(const Batch& batch, const CommitBatch& decisions);
   // Notes how far the journal is durable.
   void NoteDurable(const Journal& journal, Revision revision);
   void NoteLeases(const Batch& batch, const Applied& last);

@@ -42,7 +42,7 @@ GroupedResult OpenSession::FinishMember(Member& member, WriteAheadLog::Hold& hol
     absl::Status written = WriteToJournal(member.decisions->applied(), member.frame, &hold);
     if (!written.ok()) return written;
     Batch batch = {&member.waiter};
-    Tell(batch, *member.decisions);
+    Notify(batch, *member.decisions);
     return absl::OkStatus();
   });
   if (!fate.ok()) {

@@ -27,7 +27,7 @@ absl::Status JournalIsFull() {
 absl::Status OpenSession::Write(CommitBatch& batch) {
   RETURN_IF_ERROR(environment_.space.Check());
   if (batch.applied().back().tombstone) {
-    return FailingOnException([&] { return Bury(batch.applied().back()); });
+    return FailingOnException([&] { return DeleteSession(batch.applied().back()); });
   }
   return stored_ ? Append(batch) : Create(batch);
 }
@@ -239,7 +239,7 @@ void OpenSession::Publish(const std::vector<Applied>& applied, std::string_view 
 }
 
 // The tombstone is the switch; removing the directory can be finished by anybody later.
-absl::Status OpenSession::Bury(const Applied& applied) {
+absl::Status OpenSession::DeleteSession(const Applied& applied) {
   const absl::Status added = environment_.tombstones.Add(
       {.key = key_,
        .uid = applied.head.uid,
@@ -258,12 +258,12 @@ absl::Status OpenSession::Bury(const Applied& applied) {
   environment_.watermarks.Forget(key_);
   environment_.listing.Remove(key_);
   Files& files = environment_.files;
-  const std::string grave = std::string(kTmp) + "/" + applied.head.uid.value() + ".deleted";
-  absl::Status removed = files.Rename(DirectoryOf(key_), grave);
+  const std::string deleted = std::string(kTmp) + "/" + applied.head.uid.value() + ".deleted";
+  absl::Status removed = files.Rename(DirectoryOf(key_), deleted);
   if (removed.ok()) {
     removed = files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
   }
-  if (removed.ok()) removed = RemoveTree(files, grave);
+  if (removed.ok()) removed = RemoveTree(files, deleted);
   if (removed.ok()) removed = environment_.tombstones.NoteRemoved(key_);
   // What a lack leaves there is removed at the next start.
   return removed.ok() || IsLack(removed) ? absl::OkStatus() : Fail(removed);

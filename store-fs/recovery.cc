@@ -26,7 +26,7 @@ absl::Status Damaged(std::string_view what, std::string_view why) {
 
 // A file that must be there: its absence, or a link in its place, is damage; anything else is the
 // disk's.
-absl::Status Judge(const absl::Status& status, std::string_view what) {
+absl::Status ClassifyRead(const absl::Status& status, std::string_view what) {
   if (status.ok()) return status;
   if (absl::IsNotFound(status)) return Damaged(what, "it is missing");
   if (absl::IsFailedPrecondition(status)) return Damaged(what, "something else is in its place");
@@ -55,8 +55,8 @@ uint64_t LastNonZero(std::string_view bytes, uint64_t from) {
 }
 
 // What follows the last good frame: nothing, an unfinished write, or damage.
-absl::Status JudgeTail(std::string_view bytes, FrameState state, const StoreIdentity& identity,
-                       uint64_t salt, Replay& replay) {
+absl::Status ClassifyTail(std::string_view bytes, FrameState state, const StoreIdentity& identity,
+                          uint64_t salt, Replay& replay) {
   replay.cut = LastNonZero(bytes, replay.end) - replay.end;
   if (identity.unsynced || replay.cut == 0) return absl::OkStatus();
   if (state == FrameState::kDamaged) return Damaged("journal.log", "wrong checksum");
@@ -82,7 +82,7 @@ absl::StatusOr<Replay> ReplayFrames(std::string_view bytes, const Frame& start,
   for (;;) {
     const FrameRead read = ReadFrame(bytes, replay.end, salt);
     if (read.state != FrameState::kValid) {
-      RETURN_IF_ERROR(JudgeTail(bytes, read.state, identity, salt, replay));
+      RETURN_IF_ERROR(ClassifyTail(bytes, read.state, identity, salt, replay));
       return replay;
     }
     const FrameHead& head = read.frame.head;
@@ -108,7 +108,7 @@ struct JournalBytes {
 absl::StatusOr<JournalBytes> ReadJournal(Files& files, const SessionKey& key, uint64_t most) {
   const std::string path = DirectoryOf(key) + "/" + kJournalFile;
   absl::StatusOr<std::unique_ptr<File>> file = files.Open(path, OpenMode::kWrite);
-  RETURN_IF_ERROR(Judge(file.status(), kJournalFile));
+  RETURN_IF_ERROR(ClassifyRead(file.status(), kJournalFile));
   JournalBytes journal{.file = *std::move(file), .identity = {}, .bytes = {}, .start = {}};
   ASSIGN_OR_RETURN(journal.identity, Identify(files, path, *journal.file));
   ASSIGN_OR_RETURN(const uint64_t size, journal.file->Size());
@@ -210,11 +210,11 @@ absl::StatusOr<Manifest> ReadManifest(Files& files, const SessionKey& key, const
   const std::string directory = DirectoryOf(key);
   const absl::StatusOr<FileInfo> info = files.Stat(directory);
   if (absl::IsNotFound(info.status())) return SessionIsNotThere();
-  RETURN_IF_ERROR(Judge(info.status(), "directory"));
+  RETURN_IF_ERROR(ClassifyRead(info.status(), "directory"));
   if (!info->directory) return Damaged("directory", "something else is in its place");
   const absl::StatusOr<std::string> text =
       ReadWhole(files, directory + "/" + kManifestFile, kManifestFileBytes);
-  RETURN_IF_ERROR(Judge(text.status(), kManifestFile));
+  RETURN_IF_ERROR(ClassifyRead(text.status(), kManifestFile));
   return DecodeManifest(*text, key, store);
 }
 
@@ -223,7 +223,7 @@ absl::StatusOr<SessionState> ReadHeadFile(Files& files, const SessionKey& key,
   if (manifest.file == 0) return SessionState();
   const std::string name = PathOf(key, FileKind::kHead, manifest.file);
   const absl::StatusOr<std::string> bytes = ReadWhole(files, name, most);
-  RETURN_IF_ERROR(Judge(bytes.status(), "head"));
+  RETURN_IF_ERROR(ClassifyRead(bytes.status(), "head"));
   if (Sha256(*bytes) != manifest.head_digest) return Damaged("head", "wrong digest");
   std::optional<SessionState> state = DecodeSessionState(*bytes);
   if (!state) return Damaged("head", "wrong shape");

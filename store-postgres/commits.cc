@@ -208,8 +208,8 @@ absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
   for (int round = 0; round < kRounds; ++round) {
     given_up = TryOnce(change, pending);
     if (pending.answer) {
-      // Whatever a broken connection carried out has told nobody here.
-      if (pending.broken > 0 || earlier.in_doubt) Tell(change.key);
+      // Whatever a broken connection carried out has notified no watcher here.
+      if (pending.broken > 0 || earlier.in_doubt) NotifyWatchers(change.key);
       if (earlier.in_doubt) earlier_.Forget(change.key);
       return *std::move(pending.answer);
     }
@@ -472,11 +472,11 @@ void Commits::Publish(const Change& change, const CommitResult& result, Versione
     heads_.Put(change.key, std::move(known));
   }
   if (change.upload) uploads_.Forget(change.key, change.upload->id);
-  if (!result.events.empty()) Tell(change.key);
+  if (!result.events.empty()) NotifyWatchers(change.key);
   retention_.Note(change, result.head);
 }
 
-void Commits::Tell(const SessionKey& key) {
+void Commits::NotifyWatchers(const SessionKey& key) {
   change_notifier_.Notify(key);
   notifier_.Touch(key);
 }

@@ -142,8 +142,8 @@ class Commits {
                                           WritePlan& plan);
   absl::StatusOr<DecisionInput> ReadInput(const Rows& rows, size_t row, const SessionKey& key);
   void Publish(const Change& change, const CommitResult& result, VersionedHead known);
-  // Those who watch the session, here and at the other servers.
-  void Tell(const SessionKey& key);
+  // Notifies the watchers of the session, here and at the other servers.
+  void NotifyWatchers(const SessionKey& key);
 
   const Database& database_;
   HeadCache& heads_;

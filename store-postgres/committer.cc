@@ -104,7 +104,7 @@ WriteResult Committer::Write(const DecidedChange& change) {
 }
 
 bool Committer::MayJoin(const DecidedChange& change) {
-  return group_ > 1 && !MustBeAlone(change) && !spoilers_.Find(change.change->key);
+  return group_ > 1 && !MustBeAlone(change) && !poisoned_.Find(change.change->key);
 }
 
 WriterFacts Committer::Facts() const {
@@ -124,11 +124,11 @@ void Committer::Count(const WriteResult& result, std::span<const GroupedWrite> w
 }
 
 void Committer::Note(const SessionKey& key, const WriteResult& result) {
-  const bool spoils = result.failure && result.failure->effect == Effect::kNone;
-  if (spoils) {
-    spoilers_.Put(key, Spoiler(), [](const Spoiler&) { return true; });
+  const bool poisons = result.failure && result.failure->effect == Effect::kNone;
+  if (poisons) {
+    poisoned_.Put(key, PoisonedSession(), [](const PoisonedSession&) { return true; });
   } else {
-    spoilers_.Forget(key);
+    poisoned_.Forget(key);
   }
 }
 

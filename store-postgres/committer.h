@@ -66,9 +66,9 @@ class Committer {
 
  private:
   // Sessions that are written alone for a failure of before; of more the oldest is forgotten.
-  static constexpr LruBounds kSpoilersMost = {.entries = 1024, .bytes = kMiB};
-  struct Spoiler {
-    friend size_t HeapSize(const Spoiler&) { return 0; }
+  static constexpr LruBounds kPoisonedSessionsMost = {.entries = 1024, .bytes = kMiB};
+  struct PoisonedSession {
+    friend size_t HeapSize(const PoisonedSession&) { return 0; }
   };
 
   // Remembers the session of a change that the database refused to write.
@@ -83,7 +83,7 @@ class Committer {
   const size_t group_;
   // Sessions whose last change could not be written: the next one goes alone, or every group that
   // it joins would have to be written a second time.
-  LruCache<Spoiler> spoilers_{kSpoilersMost};
+  LruCache<PoisonedSession> poisoned_{kPoisonedSessionsMost};
 };
 
 }  // namespace holdfast::pg

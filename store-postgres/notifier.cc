@@ -33,13 +33,13 @@ void Notifier::Touch(const SessionKey& key) {
 
 void Notifier::Run() {
   for (Buckets touched = Take(); touched.any(); touched = Take()) {
-    bool told = false;
-    if (!guard_.Run([&] { told = Tell(touched); })) connection_.reset();
-    if (!told) {
+    bool notified = false;
+    if (!guard_.Run([&] { notified = Notify(touched); })) connection_.reset();
+    if (!notified) {
       const absl::MutexLock lock(&mutex_);
       touched_ |= touched;
     }
-    Pause(told ? kNotifyBeat : kNotifyRetry);
+    Pause(notified ? kNotifyBeat : kNotifyRetry);
   }
   connection_.reset();
 }
@@ -51,7 +51,7 @@ Buckets Notifier::Take() {
   return std::exchange(touched_, {});
 }
 
-bool Notifier::Tell(const Buckets& touched) {
+bool Notifier::Notify(const Buckets& touched) {
   if (!Connect()) return false;
   Params params;
   params.Text(ToPayload({.writer = database_.writer, .touched = touched})).Int(database_.writer);

@@ -43,7 +43,7 @@ class Notifier {
   void Run();
   // What was touched; nothing when it is to stop.
   Buckets Take();
-  bool Tell(const Buckets& touched);
+  bool Notify(const Buckets& touched);
   bool Connect();
   // Waits, unless it is to stop.
   void Pause(absl::Duration pause);

@@ -147,7 +147,7 @@ struct Connection::Received {
 void Connection::Notice(void* heard, const pg_result* notice) {
   const std::string severity = FieldOf(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
   auto* to = static_cast<Heard*>(heard);
-  if (severity == "FATAL" || severity == "PANIC") to->farewell = true;
+  if (severity == "FATAL" || severity == "PANIC") to->fatal = true;
   if (FieldOf(notice, PG_DIAG_SOURCE_FUNCTION) == "SyncRepWaitForLSN") to->standby_missed = true;
 }
 
@@ -262,11 +262,11 @@ std::optional<Failure> Connection::Try(std::string_view sql) {
 }
 
 bool Connection::LooksUsable() {
-  // Nothing is expected, so what can be read is a notice, the server's farewell, or the end.
+  // Nothing is expected, so what can be read is a notice, the server's FATAL error, or the end.
   pollfd waiting = {.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
   while (!broken_ && poll(&waiting, 1, /*timeout=*/0) > 0) {
     broken_ = PQconsumeInput(connection_.get()) == 0 || PQisBusy(connection_.get()) != 0 ||
-              heard_.farewell || PQstatus(connection_.get()) != CONNECTION_OK;
+              heard_.fatal || PQstatus(connection_.get()) != CONNECTION_OK;
   }
   return !broken_;
 }
@@ -286,7 +286,7 @@ absl::StatusOr<std::vector<std::string>> Connection::AwaitNotifications(const Wa
   if (payloads.empty() && !broken_ && waker.AwaitInput(PQsocket(connection_.get()), at_most)) {
     broken_ = PQconsumeInput(connection_.get()) == 0;
     payloads = TakeNotifications();
-    broken_ = broken_ || heard_.farewell || PQstatus(connection_.get()) != CONNECTION_OK;
+    broken_ = broken_ || heard_.fatal || PQstatus(connection_.get()) != CONNECTION_OK;
   }
   if (broken_) return absl::UnavailableError(Trimmed(PQerrorMessage(connection_.get())));
   return payloads;
@@ -332,7 +332,7 @@ std::optional<Failure> Connection::Exchange(Received& received) {
     }
     more = received.Take(PQgetResult(connection_.get()));
   }
-  return JudgeAll(received);
+  return FindFailure(received);
 }
 
 std::optional<Failure> Connection::Flush() {
@@ -345,12 +345,12 @@ std::optional<Failure> Connection::Flush() {
   return std::nullopt;
 }
 
-std::optional<Failure> Connection::JudgeAll(const Received& received) {
+std::optional<Failure> Connection::FindFailure(const Received& received) {
   if (received.result == nullptr) return Lost(PQerrorMessage(connection_.get()));
   if (received.Copies()) return Lost("COPY is not spoken here");
   const ExecStatusType status = PQresultStatus(received.result.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
-    return Judge(received.result.get());
+    return FailureFrom(received.result.get());
   }
   if (heard_.standby_missed && !Sabotaged(Saboteur::kBelieveCancelledWait)) {
     return Lost("the server stopped waiting for its standby");
@@ -385,9 +385,9 @@ Failure Connection::Lost(std::string_view why) {
   return {.effect = Effect::kUnknown, .text = Trimmed(std::string(why).c_str())};
 }
 
-// An ERROR means that the statement was rolled back. Anything graver ends the connection, and at
+// An ERROR means that the statement was rolled back. Anything worse ends the connection, and at
 // which point of the statement it came nobody can tell.
-Failure Connection::Judge(const pg_result* result) {
+Failure Connection::FailureFrom(const pg_result* result) {
   Failure failure = {.effect = Effect::kUnknown,
                      .sqlstate = FieldOf(result, PG_DIAG_SQLSTATE),
                      .text = Trimmed(PQresultErrorMessage(result))};

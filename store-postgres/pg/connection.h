@@ -129,7 +129,7 @@ class Connection {
   // What the server said beside its answers.
   struct Heard {
     bool standby_missed = false;  // it waits no longer for its standby: do not believe the answer
-    bool farewell = false;        // it ends the connection
+    bool fatal = false;           // it ends the connection
   };
 
   static void Notice(void* heard, const pg_result* notice);
@@ -139,12 +139,12 @@ class Connection {
   // Writes what is left to write and reads until the whole answer is there.
   std::optional<Failure> Exchange(Received& received);
   std::optional<Failure> Flush();
-  std::optional<Failure> JudgeAll(const Received& received);
+  std::optional<Failure> FindFailure(const Received& received);
   bool Await(int16_t events);
   std::vector<std::string> TakeNotifications();
   Failure NotSent();
   Failure Lost(std::string_view why);
-  Failure Judge(const pg_result* result);
+  Failure FailureFrom(const pg_result* result);
 
   std::unique_ptr<pg_conn, Finish> connection_;
   absl::Duration patience_;  // the longest silence of the server
