@@ -16,11 +16,11 @@
 namespace holdfast::cli {
 namespace {
 
-// Makes one call and prints its reply: as JSON, or as `write(reply)` does. `judge(reply)` answers
-// how to exit. What the server finds damaged is damage here, too.
-template <typename Reply, typename Ask, typename Write, typename Judge>
+// Makes one call and prints its reply: as JSON, or as `write(reply)` does. `classify(reply)`
+// answers how to exit. What the server finds damaged is damage here, too.
+template <typename Reply, typename Ask, typename Write, typename Classify>
 ExitCode RunStoreCall(const Invocation& invocation, const RetryPolicy& policy, Ask ask, Write write,
-                      Judge judge) {
+                      Classify classify) {
   const Connection connection(invocation.address);
   Reply reply;
   const CallResult result = Caller(policy, MachineClock()).Call([&](grpc::ClientContext& context) {
@@ -35,7 +35,7 @@ ExitCode RunStoreCall(const Invocation& invocation, const RetryPolicy& policy, A
   } else {
     write(reply);
   }
-  return judge(reply);
+  return classify(reply);
 }
 
 // "PREFIX_NAME" as "name".

@@ -50,7 +50,7 @@ void App::LookAtMemory() { memory_guard_->Look(); }
 
 void App::LookAtWorkers() {
   stall_->Look(pool_->CurrentActivity(), parts_.clock.SinceBoot());
-  health_->TellLiveness();
+  health_->NotifyLiveness();
   const bool stalled = stall_->Stalled(parts_.clock.SinceBoot());
   if (stalled == stalled_) return;
   stalled_ = stalled;

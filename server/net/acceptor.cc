@@ -109,7 +109,7 @@ Acceptor::Took Acceptor::AcceptOne(int listener) {
                                 SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (connection.valid()) {
     Prepare(connection.get());
-    Judge(listener, std::move(connection), PeerOf(address));
+    Admit(listener, std::move(connection), PeerOf(address));
     return Took::kOne;
   }
   if (errno == EAGAIN) return Took::kNone;
@@ -119,7 +119,7 @@ Acceptor::Took Acceptor::AcceptOne(int listener) {
   return Took::kNoRoom;
 }
 
-void Acceptor::Judge(int listener, Descriptor connection, const std::string& peer) {
+void Acceptor::Admit(int listener, Descriptor connection, const std::string& peer) {
   const ConnectionVerdict verdict = table_.Add(connection.get(), peer, clock_.SinceBoot());
   switch (verdict) {
     case ConnectionVerdict::kTaken:

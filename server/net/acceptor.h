@@ -64,7 +64,7 @@ class Acceptor final {
   // Accepts what waits at `listener`. False when the system has no room for a connection.
   bool AcceptAll(int listener);
   Took AcceptOne(int listener);
-  void Judge(int listener, Descriptor connection, const std::string& peer);
+  void Admit(int listener, Descriptor connection, const std::string& peer);
   void NoteNoRoom(int error);
   void NoteRefused(const std::string& peer, ConnectionVerdict verdict);
   // Waits for a listener, the end, or the time; answers whether the end has come.

@@ -94,18 +94,18 @@ ConnectionVerdict ConnectionTable::Add(int fd, const std::string& peer, absl::Du
   if (!cookie) return ConnectionVerdict::kTooMany;  // no connection at all
   const bool in_time = rate_.Take(peer, now) || Sabotaged(Saboteur::kNoConnectionLimit);
   if (!in_time) return ConnectionVerdict::kTooFast;
-  if (Judge(peer) != ConnectionVerdict::kTaken && now - looked_ >= kBetweenLooks) {
+  if (Classify(peer) != ConnectionVerdict::kTaken && now - looked_ >= kBetweenLooks) {
     looked_ = now;
     RemoveEndedLocked();
   }
-  const ConnectionVerdict verdict = Judge(peer);
+  const ConnectionVerdict verdict = Classify(peer);
   if (verdict != ConnectionVerdict::kTaken) return verdict;
   entries_[fd] = {.cookie = *cookie, .peer = peer};
   ++of_peer_[peer];
   return verdict;
 }
 
-ConnectionVerdict ConnectionTable::Judge(const std::string& peer) const {
+ConnectionVerdict ConnectionTable::Classify(const std::string& peer) const {
   if (Sabotaged(Saboteur::kNoConnectionLimit)) return ConnectionVerdict::kTaken;
   const auto of_peer = of_peer_.find(peer);
   if (of_peer != of_peer_.end() && of_peer->second >= limits_.per_peer) {

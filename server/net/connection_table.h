@@ -103,7 +103,7 @@ class ConnectionTable final {
 
   void Forget(Entries::iterator entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RemoveEndedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] ConnectionVerdict Judge(const std::string& peer) const
+  [[nodiscard]] ConnectionVerdict Classify(const std::string& peer) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   size_t DisconnectIf(absl::FunctionRef<bool(int, const Entry&)> chosen)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -81,10 +81,10 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
   // Tells the stream what happened, and begins what follows from it. Reads and writes start under
   // the lock, so that the stream does not end between the two; the transport answers on threads of
   // its own.
-  template <typename Tell>
-  JournalStream::Steps Advance(Tell tell) {
+  template <typename Report>
+  JournalStream::Steps Advance(Report report) {
     const absl::MutexLock lock(&mutex_);
-    tell(stream_);
+    report(stream_);
     const JournalStream::Steps steps = stream_.Next();
     if (steps.write) {
       response_ = ToBytes(stream_.TakeAcknowledgement());
@@ -95,9 +95,9 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     return steps;
   }
 
-  template <typename Tell>
-  void Proceed(Tell tell) {
-    Act(Advance(tell));
+  template <typename Report>
+  void Proceed(Report report) {
+    Act(Advance(report));
   }
 
   // Hands what is to be done to workers, and a small append to the batcher.

@@ -39,7 +39,7 @@ class HealthService final : public RawHealthService {
   // What is answered of the services from now on; those who watch are told. Any thread may call.
   void SetServing(bool serving) { watches_.SetServing(HealthSubject::kReadiness, serving); }
   // Tells those who watch kLiveness how it is. Any thread may call.
-  void TellLiveness() { watches_.SetServing(HealthSubject::kLiveness, Alive()); }
+  void NotifyLiveness() { watches_.SetServing(HealthSubject::kLiveness, Alive()); }
   // Ends every watch, and those to come. Any thread may call.
   void EndWatches() { watches_.End(); }
 

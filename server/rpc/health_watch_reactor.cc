@@ -28,7 +28,7 @@ class Reactor final : public HealthWatchReactor, public HealthWatch, public Open
 
   [[nodiscard]] HealthSubject subject() const override { return subject_; }
 
-  void Tell(bool serving) override {
+  void Notify(bool serving) override {
     const absl::MutexLock lock(&mutex_);
     wanted_ = serving;
     Write();
@@ -122,7 +122,7 @@ void HealthWatches::SetServing(HealthSubject subject, bool serving) {
   const absl::MutexLock lock(&mutex_);
   StateOf(subject) = serving;
   for (HealthWatch* watch : watches_) {
-    if (watch->subject() == subject) watch->Tell(serving);
+    if (watch->subject() == subject) watch->Notify(serving);
   }
 }
 
@@ -135,7 +135,7 @@ bool HealthWatches::Add(HealthWatch* watch) {
   const absl::MutexLock lock(&mutex_);
   if (watches_.size() >= kHealthWatches && !Sabotaged(Saboteur::kNoProbeBounds)) return false;
   watches_.insert(watch);
-  watch->Tell(StateOf(watch->subject()));
+  watch->Notify(StateOf(watch->subject()));
   if (ended_) watch->End();
   return true;
 }

@@ -30,7 +30,7 @@ class HealthWatch {
 
   [[nodiscard]] virtual HealthSubject subject() const = 0;
   // Called from any thread, under the lock of HealthWatches; must not call it.
-  virtual void Tell(bool serving) = 0;
+  virtual void Notify(bool serving) = 0;
   virtual void End() = 0;
 };
 

@@ -14,7 +14,7 @@ bool HasPort(std::string_view connection) { return connection.starts_with("ipv")
 void ResetCounter::Count(std::string_view call_peer, absl::Duration now, size_t resets) {
   if (!disconnect_ || Sabotaged(Saboteur::kNoResetLimit)) return;
   const std::string peer = PeerOfCall(call_peer);
-  if (!peer.empty() && CountAndJudge(peer, now, resets)) disconnect_(peer);
+  if (!peer.empty() && CountAndCheck(peer, now, resets)) disconnect_(peer);
 }
 
 void ResetCounter::Enter(const std::string& connection, absl::Duration now) {
@@ -37,7 +37,7 @@ void ResetCounter::Leave(const std::string& connection) {
   if (calls != calls_.end() && --calls->second == 0) calls_.erase(calls);
 }
 
-bool ResetCounter::CountAndJudge(const std::string& peer, absl::Duration now, size_t resets) {
+bool ResetCounter::CountAndCheck(const std::string& peer, absl::Duration now, size_t resets) {
   const absl::MutexLock lock(&mutex_);
   const bool full = counts_.size() >= kPeersRemembered && !Sabotaged(Saboteur::kNoPeerBound);
   if (now - begun_ >= kResetWindow || full) {

@@ -41,7 +41,7 @@ class ResetCounter final {
   void Leave(const std::string& connection);
 
  private:
-  [[nodiscard]] bool CountAndJudge(const std::string& peer, absl::Duration now, size_t resets);
+  [[nodiscard]] bool CountAndCheck(const std::string& peer, absl::Duration now, size_t resets);
 
   const Disconnect disconnect_;
   const size_t calls_per_connection_ = SIZE_MAX;
