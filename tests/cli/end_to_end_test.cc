@@ -486,7 +486,7 @@ TEST_F(EndToEnd, TheNewestOfAProjectIsFoundByItsRoot) {
   EXPECT_EQ(Reason({"session", "show", "no-such-session"}), "SESSION_NOT_FOUND");
 }
 
-TEST_F(EndToEnd, WhoeverKnowsMoreThanIsStoredIsToldOfDamage) {
+TEST_F(EndToEnd, ReportsDamageToClientAheadOfStore) {
   ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
   const Ran ran = Holdfast({"session", "resume", "greenhouse-x", "--known-revision", "1000"});
   EXPECT_EQ(ran.code, kDifference);

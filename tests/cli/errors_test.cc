@@ -117,7 +117,7 @@ TEST(Errors, ACallThatTheTransportResetForLackOfMemoryIsRepeated) {
   EXPECT_EQ(ExplanationOf(failure.reason).repeat, Repeat::kYes);
 }
 
-TEST(Errors, ExitCodesTellRefusedFromUnreachableFromDamaged) {
+TEST(Errors, DistinguishesRefusedUnreachableAndDamagedByExitCode) {
   const auto exit_code = [](grpc::StatusCode code, const std::string& reason) {
     return ExitCodeOf(FailureOf(Refused(code, {.reason = reason})));
   };

@@ -51,8 +51,8 @@ TEST_P(Contract, C196_AnOutcomeIsNotToldWhileNothingCanBeMadeDurable) {
   const Change begin = changes().Begin(token());
   under_test().BreakWrites();
   EXPECT_EQ(ReasonIn(store().Commit(begin)), "STORE_UNAVAILABLE");
-  const auto told = store().LoadForOutcome(key(), begin.request->id);
-  EXPECT_EQ(ReasonIn(told), "STORE_UNAVAILABLE");
+  const auto outcome = store().LoadForOutcome(key(), begin.request->id);
+  EXPECT_EQ(ReasonIn(outcome), "STORE_UNAVAILABLE");
   under_test().MendWrites();
   Reopen();
   const auto settled = store().LoadForOutcome(key(), begin.request->id);

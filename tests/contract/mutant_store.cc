@@ -21,7 +21,7 @@ ReadArgs MutantStore::Asked(ReadArgs args) {
 }
 
 template <typename T>
-absl::StatusOr<T> MutantStore::Spoilt(absl::StatusOr<T> answer) const {
+absl::StatusOr<T> MutantStore::Mutated(absl::StatusOr<T> answer) const {
   if (answer.ok() || !hooks_.error) return answer;
   absl::Status status = answer.status();
   hooks_.error(status);
@@ -72,7 +72,7 @@ absl::StatusOr<LoadedSession> MutantStore::LoadForDecision(
     const SessionKey& key, const std::optional<RequestId>& request) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key});
-  auto answer = Spoilt(store_.LoadForDecision(args.key, request));
+  auto answer = Mutated(store_.LoadForDecision(args.key, request));
   if (hooks_.load && answer.ok()) hooks_.load(stage_, args.key, *answer);
   return answer;
 }
@@ -81,7 +81,7 @@ absl::StatusOr<LoadedSession> MutantStore::LoadForOutcome(const SessionKey& key,
                                                           const RequestId& request) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key});
-  auto answer = Spoilt(store_.LoadForOutcome(args.key, request));
+  auto answer = Mutated(store_.LoadForOutcome(args.key, request));
   if (hooks_.outcome) hooks_.outcome(stage_, request, answer);
   return answer;
 }
@@ -92,7 +92,7 @@ absl::StatusOr<CommitResult> MutantStore::Commit(const Change& change) {
   if (hooks_.key) hooks_.key(asked.key);
   const ReferenceDisk before = *disk_;
   if (hooks_.change) hooks_.change(stage_, asked);
-  auto answer = Spoilt(store_.Commit(asked));
+  auto answer = Mutated(store_.Commit(asked));
   if (answer.ok() && answer->kind == CommitResult::Kind::kApplied) stage_.before = before;
   if (hooks_.committed) hooks_.committed(stage_, asked, answer);
   return answer;
@@ -107,9 +107,9 @@ std::vector<GroupedResult> MutantStore::CommitMany(const std::vector<GroupedChan
 std::shared_ptr<const Head> MutantStore::CachedHead(const SessionKey& key) {
   const std::shared_ptr<const Head> head = store_.CachedHead(key);
   if (!head || !hooks_.cached) return head;
-  Head spoilt = *head;
-  hooks_.cached(spoilt);
-  return std::make_shared<const Head>(std::move(spoilt));
+  Head mutated = *head;
+  hooks_.cached(mutated);
+  return std::make_shared<const Head>(std::move(mutated));
 }
 
 absl::Status MutantStore::StageUpload(const SessionKey& key, const UploadId& upload,
@@ -142,7 +142,7 @@ absl::StatusOr<MessagePage> MutantStore::ReadMessages(const SessionKey& key,
   const ReadArgs args =
       Asked({.key = key, .revision = revision, .after = after.value(), .limit = limit});
   auto answer =
-      Spoilt(store_.ReadMessages(args.key, args.revision, MessageSeq(args.after), args.limit));
+      Mutated(store_.ReadMessages(args.key, args.revision, MessageSeq(args.after), args.limit));
   if (hooks_.messages) hooks_.messages(args, answer);
   return answer;
 }
@@ -152,7 +152,7 @@ absl::StatusOr<SlotPage> MutantStore::ReadSlots(const SessionKey& key, const Slo
   const ReadArgs args = Asked({.key = key, .revision = query.revision, .slots = query});
   SlotQuery asked = args.slots;
   asked.revision = args.revision;
-  auto answer = Spoilt(store_.ReadSlots(args.key, asked));
+  auto answer = Mutated(store_.ReadSlots(args.key, asked));
   if (hooks_.slots) hooks_.slots(args, answer);
   return answer;
 }
@@ -162,7 +162,7 @@ absl::StatusOr<JournalPage> MutantStore::ReadJournal(const SessionKey& key,
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args =
       Asked({.key = key, .after = query.after.value(), .limit = limit, .turn = query.turn});
-  auto answer = Spoilt(store_.ReadJournal(
+  auto answer = Mutated(store_.ReadJournal(
       args.key, {.after = JournalNumber(args.after), .turn = args.turn}, args.limit));
   if (hooks_.journal) hooks_.journal(args, answer);
   return answer;
@@ -172,7 +172,7 @@ absl::StatusOr<EventPage> MutantStore::ReadEvents(const SessionKey& key, EventSe
                                                   PageLimit limit) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key, .after = after.value(), .limit = limit});
-  auto answer = Spoilt(store_.ReadEvents(args.key, EventSeq(args.after), args.limit));
+  auto answer = Mutated(store_.ReadEvents(args.key, EventSeq(args.after), args.limit));
   if (hooks_.events) hooks_.events(args, answer);
   return answer;
 }
@@ -180,7 +180,7 @@ absl::StatusOr<EventPage> MutantStore::ReadEvents(const SessionKey& key, EventSe
 absl::StatusOr<Event> MutantStore::ReadLastEvent(const SessionKey& key) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key});
-  auto answer = Spoilt(store_.ReadLastEvent(args.key));
+  auto answer = Mutated(store_.ReadLastEvent(args.key));
   if (hooks_.last_event) hooks_.last_event(stage_, args.key, answer);
   return answer;
 }
@@ -196,7 +196,7 @@ absl::StatusOr<AuditPage> MutantStore::ReadAudit(const SessionKey& key, AuditSeq
                                                  PageLimit limit) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key, .after = after.value(), .limit = limit});
-  auto answer = Spoilt(store_.ReadAudit(args.key, AuditSeq(args.after), args.limit));
+  auto answer = Mutated(store_.ReadAudit(args.key, AuditSeq(args.after), args.limit));
   if (hooks_.audit) hooks_.audit(args, answer);
   return answer;
 }

@@ -19,7 +19,7 @@
 
 namespace holdfast::test {
 
-// What a mutation may look at and spoil.
+// What a mutation may look at and change.
 struct Stage {
   ReferenceStore& store;
   ReferenceDisk& disk;
@@ -55,7 +55,7 @@ struct Chunk {
   std::string bytes;
 };
 
-// Where a mutation acts; what is unset is left alone. `change` and the `ask_` hooks spoil what is
+// Where a mutation acts; what is unset is left alone. `change` and the `ask_` hooks change what is
 // asked, the others what is answered or what is on the disk by then.
 struct Hooks {
   std::function<void(Stage&)> opened;
@@ -137,7 +137,7 @@ class MutantStore final : public SessionStore {
  private:
   ReadArgs Asked(ReadArgs args) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   template <typename T>
-  absl::StatusOr<T> Spoilt(absl::StatusOr<T> answer) const;
+  absl::StatusOr<T> Mutated(absl::StatusOr<T> answer) const;
 
   const std::shared_ptr<ReferenceDisk> disk_;
   ReferenceStore store_;

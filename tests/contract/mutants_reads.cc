@@ -16,9 +16,9 @@ void Swallow(Reason reason, absl::StatusOr<Page>& page) {
 }
 
 // The same for each kind of page that has an end.
-Hooks ForAllPages(const std::function<void(const ReadArgs&, bool& end)>& spoil) {
-  const auto hook = [spoil](const ReadArgs& args, auto& page) {
-    if (page.ok()) spoil(args, page->end);
+Hooks ForAllPages(const std::function<void(const ReadArgs&, bool& end)>& change_page) {
+  const auto hook = [change_page](const ReadArgs& args, auto& page) {
+    if (page.ok()) change_page(args, page->end);
   };
   return {.messages = hook, .journal = hook, .events = hook, .audit = hook};
 }

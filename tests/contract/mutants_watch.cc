@@ -9,7 +9,7 @@ namespace {
 using WakeupsAnswer = absl::StatusOr<Wakeups>;
 
 // A key that the suite uses, and that has no events of its own here.
-Wakeups Told(std::string_view session) { return {.sessions = {Key(session)}}; }
+Wakeups NotifiedOf(std::string_view session) { return {.sessions = {Key(session)}}; }
 
 const std::vector<Mutant> kMutants = {
     {"tells-of-one-session-at-a-time",
@@ -46,7 +46,7 @@ const std::vector<Mutant> kMutants = {
     {"tells-of-a-change-that-failed",
      {.wakeups =
           [](Stage& stage, absl::Duration, WakeupsAnswer& answer) {
-            if (answer.ok() && stage.disk.fails_writes) answer = Told("alpha");
+            if (answer.ok() && stage.disk.fails_writes) answer = NotifiedOf("alpha");
           }}},
     {"says-nothing-of-too-many",
      {.wakeups =

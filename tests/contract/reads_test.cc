@@ -62,7 +62,7 @@ void FillWithFives(SessionStore& store, Changes& changes) {
   ASSERT_TRUE(store.Commit(append).ok());
   for (int i = 0; i < 4; ++i) {
     Change update = changes.Update({{"title", "x"}});
-    update.events = {{.name = "Told", .payload = {{"text", std::string(100, 'p')}}}};
+    update.events = {{.name = "Note", .payload = {{"text", std::string(100, 'p')}}}};
     ASSERT_TRUE(store.Commit(update).ok());
   }
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr absl::Duration kPatience = absl::Seconds(10);
 
 // The ids that one call names, in order, or why it failed.
-std::vector<std::string> Told(SessionStore& store, absl::Duration at_most) {
+std::vector<std::string> Notified(SessionStore& store, absl::Duration at_most) {
   const absl::StatusOr<Wakeups> wakeups = store.WaitForEvents(at_most);
   if (!wakeups.ok()) return {ReasonIn(wakeups)};
   std::vector<std::string> ids;
@@ -26,7 +26,9 @@ std::vector<std::string> Told(SessionStore& store, absl::Duration at_most) {
   return ids;
 }
 
-std::vector<std::string> ToldNow(SessionStore& store) { return Told(store, absl::ZeroDuration()); }
+std::vector<std::string> NotifiedNow(SessionStore& store) {
+  return Notified(store, absl::ZeroDuration());
+}
 
 // Changes of different sessions, by several threads, for a disk's sake.
 void CommitAtOnce(SessionStore& store, const std::vector<Change>& changes) {
@@ -45,36 +47,36 @@ TEST_P(Contract, C150_EachSessionWithNewEventsIsToldOfOnce) {
   using ::testing::ElementsAre;
   using ::testing::IsEmpty;
   Create();
-  EXPECT_THAT(ToldNow(store()), ElementsAre("alpha"));
+  EXPECT_THAT(NotifiedNow(store()), ElementsAre("alpha"));
   Changes beta(Key("beta"), random());
   ASSERT_TRUE(store().Commit(beta.Create()).ok());
   RunTurn();
   RunTurn();
-  EXPECT_THAT(ToldNow(store()), ElementsAre("alpha", "beta"));
-  EXPECT_THAT(ToldNow(store()), IsEmpty());
+  EXPECT_THAT(NotifiedNow(store()), ElementsAre("alpha", "beta"));
+  EXPECT_THAT(NotifiedNow(store()), IsEmpty());
   LetLeaseExpire();
   Apply(changes().Delete());
-  EXPECT_THAT(ToldNow(store()), ElementsAre("alpha")) << "of a delete too";
+  EXPECT_THAT(NotifiedNow(store()), ElementsAre("alpha")) << "of a delete too";
   ASSERT_TRUE(store().Commit(beta.Resume(LeaseRule::kForce)).ok());
   Reopen();
-  EXPECT_THAT(ToldNow(store()), IsEmpty()) << "what was before is not new";
+  EXPECT_THAT(NotifiedNow(store()), IsEmpty()) << "what was before is not new";
 }
 
 TEST_P(Contract, C151_ACallThatWaitsIsToldAsSoonAsThereIsAnEvent) {
   Create();
-  ASSERT_THAT(ToldNow(store()), ::testing::ElementsAre("alpha"));
-  std::vector<std::string> told;
-  std::thread waiting([&] { told = Told(store(), kPatience); });
+  ASSERT_THAT(NotifiedNow(store()), ::testing::ElementsAre("alpha"));
+  std::vector<std::string> notified;
+  std::thread waiting([&] { notified = Notified(store(), kPatience); });
   Begin();
   waiting.join();
-  EXPECT_THAT(told, ::testing::ElementsAre("alpha"));
+  EXPECT_THAT(notified, ::testing::ElementsAre("alpha"));
 }
 
 TEST_P(Contract, C152_WithoutEventsNobodyIsTold) {
-  EXPECT_THAT(ToldNow(store()), ::testing::IsEmpty());
+  EXPECT_THAT(NotifiedNow(store()), ::testing::IsEmpty());
   Create();
-  ASSERT_THAT(ToldNow(store()), ::testing::ElementsAre("alpha"));
-  EXPECT_THAT(Told(store(), absl::Milliseconds(1)), ::testing::IsEmpty());
+  ASSERT_THAT(NotifiedNow(store()), ::testing::ElementsAre("alpha"));
+  EXPECT_THAT(Notified(store(), absl::Milliseconds(1)), ::testing::IsEmpty());
 }
 
 TEST_P(Contract, C153_WhatItTellsOfCanBeRead) {
@@ -88,18 +90,18 @@ TEST_P(Contract, C153_WhatItTellsOfCanBeRead) {
   while (seen < newest) {
     // Each of the first reads follows a wake-up, so an event that is told of too early stays
     // unseen.
-    const std::vector<std::string> told = Told(store(), kPatience);
-    if (told.empty()) break;
+    const std::vector<std::string> notified = Notified(store(), kPatience);
+    if (notified.empty()) break;
     const auto page = store().ReadEvents(key(), seen, kWholePage);
     ASSERT_EQ(ReasonIn(page), "OK");
     if (!page->events.empty()) seen = page->events.back().seq;
   }
   writer.join();
   EXPECT_EQ(seen, newest);
-  ToldNow(store());
+  NotifiedNow(store());
   under_test().BreakWrites();
   EXPECT_FALSE(store().Commit(changes().Begin(token())).ok());
-  EXPECT_THAT(ToldNow(store()), ::testing::IsEmpty()) << "of a change that failed";
+  EXPECT_THAT(NotifiedNow(store()), ::testing::IsEmpty()) << "of a change that failed";
   under_test().MendWrites();
 }
 
@@ -111,23 +113,23 @@ TEST_P(Contract, C154_OfTooManySessionsNoneIsNamed) {
   std::vector<Change> create;
   for (size_t number = 0; number < kWakeupsMost; ++number) create.push_back(many[number].Create());
   CommitAtOnce(store(), create);
-  EXPECT_EQ(ToldNow(store()).size(), kWakeupsMost);
+  EXPECT_EQ(NotifiedNow(store()).size(), kWakeupsMost);
   std::vector<Change> more = {many.back().Create()};
   for (size_t number = 0; number < kWakeupsMost; ++number) {
     more.push_back(many[number].Resume(LeaseRule::kForce));
   }
   CommitAtOnce(store(), more);
-  EXPECT_THAT(ToldNow(store()), ::testing::ElementsAre("all of them"));
-  EXPECT_THAT(ToldNow(store()), ::testing::IsEmpty());
+  EXPECT_THAT(NotifiedNow(store()), ::testing::ElementsAre("all of them"));
+  EXPECT_THAT(NotifiedNow(store()), ::testing::IsEmpty());
 }
 
 TEST_P(Contract, C155_TheEndOfTheStoreEndsACallThatWaits) {
-  std::vector<std::string> told;
-  std::thread waiting([&] { told = Told(store(), kPatience); });
+  std::vector<std::string> notified;
+  std::thread waiting([&] { notified = Notified(store(), kPatience); });
   EXPECT_TRUE(store().Deactivate().ok());
   waiting.join();
-  EXPECT_THAT(told, ::testing::ElementsAre("STORE_UNAVAILABLE"));
-  EXPECT_THAT(ToldNow(store()), ::testing::ElementsAre("STORE_UNAVAILABLE"));
+  EXPECT_THAT(notified, ::testing::ElementsAre("STORE_UNAVAILABLE"));
+  EXPECT_THAT(NotifiedNow(store()), ::testing::ElementsAre("STORE_UNAVAILABLE"));
   under_test().Open();
 }
 

@@ -124,7 +124,7 @@ class CompactionFaults : public ::testing::Test {
   }
   // What is wrong with what a fresh store finds on `disk`; empty: nothing.
   std::string Judge(MemoryDisk disk) {
-    return JudgeOpened(*Make(OnDisk(disk), reader_root_), *workload_);
+    return CheckOpened(*Make(OnDisk(disk), reader_root_), *workload_);
   }
 
   TempDir root_;

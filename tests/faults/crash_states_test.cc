@@ -75,7 +75,7 @@ class Explorer {
       const std::string digest = after.Digest();
       if (states_.insert(digest).second) LookAtNew(after, path, cut);
       // The same state means something else once more has been acknowledged.
-      if (!judged_.emplace(digest, workload_->acknowledged()).second) continue;
+      if (!checked_.emplace(digest, workload_->acknowledged()).second) continue;
       const std::string wrong = Judge(after);
       if (wrong.empty()) continue;
       violations_.push_back("before " + operation + " " + path + ", cut " +
@@ -96,7 +96,7 @@ class Explorer {
     classes_["delete"] += in("tombstones.log") || in(".deleted") ? 1 : 0;
     if (!serve_ || states_.size() % kServedOneIn != 0) return;
     ++served_;
-    const std::string wrong = JudgeServed(state, *workload_);
+    const std::string wrong = CheckServed(state, *workload_);
     if (!wrong.empty())
       violations_.push_back("served, before an operation on " + path + ": " + wrong);
   }
@@ -108,7 +108,7 @@ class Explorer {
     options.rotate_changes = kRotateChanges;
     options.bounds.write_ahead = kLogBytes;
     options.wrap_files = OnDisk(disk);
-    return JudgeOpened(*fs::MakeFsStore(std::move(options), clock_, random), *workload_);
+    return CheckOpened(*fs::MakeFsStore(std::move(options), clock_, random), *workload_);
   }
 
   const MissingSyncs missing_;
@@ -120,7 +120,7 @@ class Explorer {
   MemoryDisk disk_;
   std::unique_ptr<Workload> workload_;
   std::set<std::string> states_;
-  std::set<std::pair<std::string, size_t>> judged_;
+  std::set<std::pair<std::string, size_t>> checked_;
   std::vector<std::string> violations_;
   std::map<std::string, size_t> classes_;
   size_t served_ = 0;

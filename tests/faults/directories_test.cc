@@ -75,7 +75,7 @@ TEST_F(Directories, EverythingIsForTheOwnerAlone) {
   }
 }
 
-TEST_F(Directories, ASecondProcessIsRefusedAndToldWhoServes) {
+TEST_F(Directories, RefusesSecondProcessAndNamesTheFirst) {
   fs::FsOptions options;
   options.root = Root();
   const auto second = fs::MakeFsStore(std::move(options), clock_, random_);

@@ -113,7 +113,7 @@ TEST_F(Exceptions, EndTheCallThatMeetsThem) {
   EXPECT_TRUE(store_->Commit(AppendAgain()).ok());
 }
 
-TEST_F(Exceptions, SpoilNoOtherChangeOfTheirBatch) {
+TEST_F(Exceptions, FailNoOtherChangeOfTheirBatch) {
   const Change throws = AppendAgain();
   std::vector<absl::StatusOr<CommitResult>> results;
   CommitTogether({alpha_.Update({{"title", "before"}}), throws, alpha_.Update({{"x", "behind"}})},

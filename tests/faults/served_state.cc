@@ -36,7 +36,7 @@ absl::StatusOr<Found> FindServed(testing::WireClient& client, const SessionKey& 
 
 }  // namespace
 
-std::string JudgeServed(const MemoryDisk& disk, const Workload& workload) {
+std::string CheckServed(const MemoryDisk& disk, const Workload& workload) {
   const testing::TestFolder folder;
   disk.CopyTo(folder.File("data"));
   testing::ServerProcess server(folder);

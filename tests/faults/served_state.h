@@ -11,7 +11,7 @@ namespace holdfast::test {
 
 // Copies `disk` into a directory, has it adopted and served, and compares what a client reads with
 // what the workload knows. Empty when all is well; else what is wrong, in words.
-std::string JudgeServed(const MemoryDisk& disk, const Workload& workload);
+std::string CheckServed(const MemoryDisk& disk, const Workload& workload);
 
 }  // namespace holdfast::test
 

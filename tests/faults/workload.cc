@@ -180,7 +180,7 @@ absl::Status Workload::CommitOfEach(SessionStore& store, int round) {
   return status;
 }
 
-absl::Status Workload::Bury(SessionStore& store, Session& session) {
+absl::Status Workload::DeleteSession(SessionStore& store, Session& session) {
   Found gone;
   gone.deleted = true;
   return Do(store, session, Changes(Key(session.name), random_).Delete(), gone);
@@ -191,12 +191,12 @@ absl::Status Workload::Run(SessionStore& store) {
     sessions_.push_back({.name = name});
     RETURN_IF_ERROR(Live(store, sessions_.back(), rounds_));
   }
-  RETURN_IF_ERROR(Bury(store, sessions_[1]));
+  RETURN_IF_ERROR(DeleteSession(store, sessions_[1]));
   RETURN_IF_ERROR(LiveTogether(store));
   for (int at = 0; at < kBrief; ++at) {
     sessions_.push_back({.name = "brief" + std::to_string(at)});
     RETURN_IF_ERROR(Live(store, sessions_.back(), 1));
-    RETURN_IF_ERROR(Bury(store, sessions_.back()));
+    RETURN_IF_ERROR(DeleteSession(store, sessions_.back()));
   }
   finished_ = true;
   return absl::OkStatus();
@@ -240,7 +240,7 @@ std::string Workload::GoOn(SessionStore& store) const {
   return "";
 }
 
-std::string JudgeOpened(SessionStore& store, const Workload& workload) {
+std::string CheckOpened(SessionStore& store, const Workload& workload) {
   const absl::Status opened = store.Init();
   if (!opened.ok()) return "the store does not open: " + std::string(opened.message());
   std::string wrong = workload.Check(store);

@@ -66,7 +66,7 @@ class Workload {
   absl::Status LiveTogether(SessionStore& store);
   absl::Status CommitOfEach(SessionStore& store, int round);
   absl::Status Live(SessionStore& store, Session& session, int rounds);
-  absl::Status Bury(SessionStore& store, Session& session);
+  absl::Status DeleteSession(SessionStore& store, Session& session);
   absl::Status Turn(SessionStore& store, Session& session, int round);
   absl::Status Stage(SessionStore& store, Change& change);
   absl::Status Do(SessionStore& store, Session& session, const Change& change, const Found& after);
@@ -81,7 +81,7 @@ class Workload {
 
 // Opens `store` and disposes of it: what is wrong with what it holds of the workload, or with how
 // it goes on. Empty: nothing.
-std::string JudgeOpened(SessionStore& store, const Workload& workload);
+std::string CheckOpened(SessionStore& store, const Workload& workload);
 
 // What `store` holds of the session.
 absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key);

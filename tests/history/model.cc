@@ -25,7 +25,7 @@ Answered Model::Do(const Asked& asked, int64_t now) {
     if (answered.token != 0 && answered.epoch != epoch_) answered.token = answered.epoch = 0;
     return answered;
   }
-  const Cause cause = Judge(asked, now);
+  const Cause cause = Classify(asked, now);
   if (cause != Cause::kNone) return Refuse(cause);
   return Act(asked, now);
 }
@@ -53,7 +53,7 @@ Ending Model::End() const {
           .log = log_};
 }
 
-Cause Model::Judge(const Asked& asked, int64_t now) const {
+Cause Model::Classify(const Asked& asked, int64_t now) const {
   if (asked.method == Method::kCreate) return revision_ > 0 ? Cause::kSessionExists : Cause::kNone;
   if (revision_ == 0) return Cause::kSessionNotFound;
   const bool live = held_ && now < expires_;
@@ -68,11 +68,11 @@ Cause Model::Judge(const Asked& asked, int64_t now) const {
     case Method::kReadSlot:
       return Cause::kNone;
     default:
-      return JudgeHeld(asked);
+      return ClassifyHeld(asked);
   }
 }
 
-Cause Model::JudgeHeld(const Asked& asked) const {
+Cause Model::ClassifyHeld(const Asked& asked) const {
   if (asked.epoch < epoch_) return Cause::kFenced;
   if (!held_) return Cause::kLeaseRequired;
   const bool ends = asked.method == Method::kCommit || asked.method == Method::kAbandon;

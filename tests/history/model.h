@@ -24,8 +24,8 @@ class Model final {
  private:
   [[nodiscard]] Answered Head() const;
   // Why `asked` is refused; kNone when it is not.
-  [[nodiscard]] Cause Judge(const Asked& asked, int64_t now) const;
-  [[nodiscard]] Cause JudgeHeld(const Asked& asked) const;
+  [[nodiscard]] Cause Classify(const Asked& asked, int64_t now) const;
+  [[nodiscard]] Cause ClassifyHeld(const Asked& asked) const;
   Answered Read(const Asked& asked) const;
   Answered Act(const Asked& asked, int64_t now);
   void Grant(const Asked& asked, int64_t now, Answered& answered);

@@ -386,20 +386,20 @@ bool ChangeDigest(History& history, Random& random) {
 }
 
 bool ChangeCount(History& history, Random& random) {
-  Operation* const told = Pick(history, random, [](const Operation& operation) {
+  Operation* const answered = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kCommit) || OkFirst(operation, Method::kReadHead);
   });
-  if (told == nullptr) return false;
-  ++told->answered.messages;
+  if (answered == nullptr) return false;
+  ++answered->answered.messages;
   return true;
 }
 
 bool ChangeTurn(History& history, Random& random) {
-  Operation* const told = Pick(history, random, [](const Operation& operation) {
+  Operation* const answered = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kBegin) || OkFirst(operation, Method::kReadHead);
   });
-  if (told == nullptr) return false;
-  ++told->answered.turn;
+  if (answered == nullptr) return false;
+  ++answered->answered.turn;
   return true;
 }
 
@@ -445,14 +445,14 @@ bool AddNobodys(History& history, Random& random) {
 // Two writes, one of which had returned when the other was sent, change their places, and their
 // replies with them.
 bool SwapWrites(History& history, Random& random) {
-  const auto told_once = [](const Operation& operation) {
+  const auto is_write = [](const Operation& operation) {
     return OkFirst(operation, Method::kCommit) || OkFirst(operation, Method::kBegin);
   };
-  Operation* const one = Pick(history, random, told_once);
+  Operation* const one = Pick(history, random, is_write);
   if (one == nullptr) return false;
   LogLine* const line = LineOf(history, *one);
   Operation* const other = Pick(history, random, [&](const Operation& operation) {
-    return told_once(operation) && operation.asked.session == one->asked.session &&
+    return is_write(operation) && operation.asked.session == one->asked.session &&
            operation.answered.revision == one->answered.revision + 1 &&
            FirstSent(history, operation) > one->returned;
   });

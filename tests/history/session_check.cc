@@ -28,7 +28,7 @@ void SessionCheck::Run() {
   }
 }
 
-bool SessionCheck::TellsOf(const Operation& operation, const Request& request) const {
+bool SessionCheck::Shows(const Operation& operation, const Request& request) const {
   if (request.step == kNoStep || Reconnected(operation)) return false;
   return operation.asked.method != Method::kClose ||
          operation.answered.revision == timeline_.At(request.step).revision;
@@ -37,7 +37,7 @@ bool SessionCheck::TellsOf(const Operation& operation, const Request& request) c
 Step SessionCheck::ShownBy(size_t index) const {
   const Operation& operation = *requests_.operations()[index];
   const Request* const request = requests_.Of(index);
-  if (request != nullptr && TellsOf(operation, *request)) return request->step;
+  if (request != nullptr && Shows(operation, *request)) return request->step;
   const auto [first, last] = timeline_.OfRevision(operation.answered.revision);
   const bool given_back = operation.asked.method == Method::kReadHead && !operation.answered.held;
   return given_back && timeline_.At(first).held ? last : first;
@@ -134,7 +134,7 @@ void SessionCheck::CheckOperation(size_t index) {
       break;
   }
   const Request& request = *requests_.Of(index);
-  if (!TellsOf(operation, request)) return CheckAsItWas(operation, window);
+  if (!Shows(operation, request)) return CheckAsItWas(operation, window);
   CheckAct(operation, request);
 }
 

@@ -39,7 +39,7 @@ class SessionCheck final {
   // The step that was there for certain when the operation with this index returned.
   [[nodiscard]] Step ShownBy(size_t index) const;
   // Whether `operation`, answered with OK, says what `request` did; else it found nothing to do.
-  [[nodiscard]] bool TellsOf(const Operation& operation, const Request& request) const;
+  [[nodiscard]] bool Shows(const Operation& operation, const Request& request) const;
 
   void CheckEnding();
   void CheckRequest(const Request& request, const Window& first_sent);

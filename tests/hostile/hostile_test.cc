@@ -164,15 +164,16 @@ class Attack {
     }
     for (size_t at = plan_.seed % plan_.stride; at < bad.size(); at += plan_.stride) {
       const BadRequest request = bad[at]();
-      Judge(method, raw, request.what, ValidRequests::Opened(method, request.bytes));
+      ExpectRefused(method, raw, request.what, ValidRequests::Opened(method, request.bytes));
       if (method.client_streaming()) {
-        Judge(method, raw, "in a stream, " + request.what, valid.Followed(method, request.bytes));
+        ExpectRefused(method, raw, "in a stream, " + request.what,
+                      valid.Followed(method, request.bytes));
       }
     }
   }
 
-  void Judge(const MethodDescriptor& method, RawClient& raw, const std::string& what,
-             const std::vector<std::string>& requests) {
+  void ExpectRefused(const MethodDescriptor& method, RawClient& raw, const std::string& what,
+                     const std::vector<std::string>& requests) {
     const RawAnswer answer = raw.Send(method, requests);
     const std::string fault = FaultOf(answer);
     EXPECT_EQ(fault, "") << method.name() << " with " << what;

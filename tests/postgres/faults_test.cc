@@ -189,7 +189,7 @@ class PgFewConnections : public FaultsTest {
   }
 };
 
-TEST_F(PgFewConnections, WhoGetsNoneInTimeIsToldThatNothingHappened) {
+TEST_F(PgFewConnections, ReportsNoEffectWhenNoConnectionComesInTime) {
   const std::string two = served().Create("two");
   const std::string three = served().Create("three");
   const auto first = served().Prepare("one", token(), "waited");

@@ -68,9 +68,9 @@ class ForeignSessions : public ::testing::Test {
     ASSERT_EQ(copied.exit_code, 0) << ReadText(said);
   }
   // From now on whatever reads more than the row of the session meets damage.
-  void SpoilWhatBelongsTo(const std::string& session) {
+  void CorruptRowsOf(const std::string& session) {
     for (const char* what :
-         {"log SET acts = 'spoilt', msgs = 'spoilt'", "journal SET rec = 'spoilt'"}) {
+         {"log SET acts = 'corrupt', msgs = 'corrupt'", "journal SET rec = 'corrupt'"}) {
       here_.database.Run(
           absl::StrCat("UPDATE holdfast.", what, " WHERE session_id = ", test::Quoted(session)));
     }
@@ -98,7 +98,7 @@ class ForeignSessions : public ::testing::Test {
   // Every call on the session is refused, and its row is not touched, not even by the same values.
   void ExpectForeign(const std::string& session, const std::string& token) {
     SCOPED_TRACE(session);
-    SpoilWhatBelongsTo(session);
+    CorruptRowsOf(session);
     const std::string before = RowOf(session);
     Ask("ResumeSession", &Stub::ResumeSession, test::ForceRequest(session));
     Ask("BeginTurn", &Stub::BeginTurn, test::BeginRequest(session, token));
@@ -174,7 +174,7 @@ TEST_F(ForeignSessions, AStampThatIsMadeToFitOpensNothing) {
   ExpectForeign("stolen", token);
 }
 
-TEST_F(ForeignSessions, AClientThatRemembersAnotherStoreIsTold) {
+TEST_F(ForeignSessions, ReportsMismatchToClientOfAnotherStore) {
   const std::string theirs = elsewhere().Make("neighbour");
   const std::string before = RowOf("neighbour");
   pb::ResumeSessionRequest resume = test::ForceRequest("neighbour");

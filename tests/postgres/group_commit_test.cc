@@ -1,4 +1,4 @@
-// Changes of many sessions at once: they share a statement, and no one spoils another.
+// Changes of many sessions at once: they share a statement, and no one fails another.
 #include "session/limits.h"
 #include "store-postgres/postgres_store.h"
 #include "tests/postgres/store_fixture.h"
@@ -245,7 +245,7 @@ TEST_F(PgGroupCommit, AMemberWhoseRowIsLockedHoldsBackNobodyElse) {
   EXPECT_EQ(MessagesOf(0), 2U);
 }
 
-TEST_F(PgGroupCommit, AMemberThatCannotBeWrittenSpoilsNobody) {
+TEST_F(PgGroupCommit, WritesOthersBesideMemberThatCannotBeWritten) {
   database().Run(
       "CREATE FUNCTION holdfast.test_poison() RETURNS trigger LANGUAGE plpgsql AS $$"
       " BEGIN RAISE EXCEPTION 'poison'; END $$;"
@@ -340,7 +340,7 @@ TEST_F(PgGroupCommit, ALeaseRenewedElsewhereIsNotTakenByAMember) {
 }
 
 // A renewal moves the row and not its version: the group finds it where it is then.
-TEST_F(PgGroupCommit, LeasesRenewedWhileAGroupIsLockedSpoilNothing) {
+TEST_F(PgGroupCommit, RenewsLeasesWhileGroupIsLocked) {
   database().Run(
       "CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS timestamptz LANGUAGE plpgsql VOLATILE"
       " AS $$ BEGIN IF current_query() LIKE '%holdfast.change(p_tenants%' THEN"

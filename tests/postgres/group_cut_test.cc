@@ -74,7 +74,7 @@ class GroupCutDuringCommit : public HeldCommitTest,
         transaction + "'");
   }
   // What is there is what each caller was told, and only the group's own do not know.
-  void ExpectToldRightly(Fate fate, const std::vector<Committed>& answers) {
+  void ExpectReportedFates(Fate fate, const std::vector<Committed>& answers) {
     int64_t unknown = 0;
     for (size_t i = 0; i < kMembers; ++i) {
       const Verdict& verdict = answers[i].verdict;
@@ -107,7 +107,7 @@ TEST_P(GroupCutDuringCommit, EveryMemberActsOnce) {
     std::vector<Committed> answers;
     for (Member& member : members_) answers.push_back(member.answer.get());
     Decide(fate, Holding::kGroup);
-    ExpectToldRightly(fate, answers);
+    ExpectReportedFates(fate, answers);
     gate().Open();
     for (Member& member : members_) served().CommitAtLast(member.commit);
   } else {

@@ -44,20 +44,20 @@ TEST_F(PgInDoubt, AnExceptionBehindTheStatementIsALostAnswer) {
   EXPECT_THAT(Texts(), ElementsAre("one"));
 }
 
-TEST_F(PgInDoubt, AChangeWhoseAnswerWasLostIsToldToWatchers) {
+TEST_F(PgInDoubt, NotifiesWatchersOfChangeWhoseAnswerWasLost) {
   Create();
   ASSERT_TRUE(store().WaitForEvents(absl::ZeroDuration()).ok());
   Change change = changes().Begin(token());
   change.events = {{.name = "SessionTurnStart"}};
   statements().LoseAnswerOf("change");
   ASSERT_EQ(ReasonOf(store().Commit(change)), "OK");
-  const auto told = store().WaitForEvents(absl::ZeroDuration());
-  ASSERT_TRUE(told.ok());
-  EXPECT_THAT(told->sessions, ElementsAre(key()));
+  const auto notified = store().WaitForEvents(absl::ZeroDuration());
+  ASSERT_TRUE(notified.ok());
+  EXPECT_THAT(notified->sessions, ElementsAre(key()));
 }
 
 // Whoever asks waits for the delete, and must not answer from what was there before.
-TEST_F(PgInDoubt, AFateIsNotToldBesideADeleteUnderWay) {
+TEST_F(PgInDoubt, ReportsNoFateDuringDelete) {
   Create();
   const Change committed = changes().Begin(token());
   Apply(committed);
@@ -211,15 +211,15 @@ TEST_F(PgInDoubt, ALeaseThatWasRenewedElsewhereIsNotTakenOnAHeadFromMemory) {
   Close(other);
 }
 
-TEST_F(PgInDoubt, EventsOfAnotherServerAreTold) {
+TEST_F(PgInDoubt, NotifiesOfEventsOfAnotherServer) {
   Create();
   const auto other = AnotherServer();
   Change change = changes().Update({{"title", "x"}});
-  change.events = {{.name = "Told"}};
+  change.events = {{.name = "Note"}};
   ASSERT_EQ(ReasonOf(store().Commit(change)), "OK");
-  const auto told = other->WaitForEvents(absl::Seconds(60));
-  ASSERT_TRUE(told.ok());
-  EXPECT_THAT(told->sessions, Contains(key()));
+  const auto notified = other->WaitForEvents(absl::Seconds(60));
+  ASSERT_TRUE(notified.ok());
+  EXPECT_THAT(notified->sessions, Contains(key()));
   Close(other);
 }
 

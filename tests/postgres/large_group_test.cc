@@ -145,7 +145,7 @@ TEST_F(PgLargeGroup, AsksNothingForAMemberThatMustBeCompared) {
 }
 
 // The group that it joins first is rolled back, and from then on it joins none.
-TEST_F(PgLargeGroup, IsSpoiltOnceByAMemberThatCannotBeWritten) {
+TEST_F(PgLargeGroup, FailsOnceForMemberThatCannotBeWritten) {
   database().Run(
       absl::StrCat("CREATE FUNCTION holdfast.test_poison() RETURNS trigger LANGUAGE plpgsql AS $$"
                    " BEGIN RAISE EXCEPTION 'poison'; END $$;"

@@ -156,7 +156,7 @@ TEST(Migrations, WhereNothingIsMissingNothingNeedBeAllowed) {
   EXPECT_EQ(owner->Script("DROP OWNED BY " + role + "; DROP ROLE " + role), absl::OkStatus());
 }
 
-TEST(Migrations, ARoleThatMayNotMakeThemIsToldSo) {
+TEST(Migrations, ReportsMissingRightsOfRole) {
   const TestDatabase database(Contents::kNothing);
   ASSERT_EQ(Connect(database.dsn())->Script("CREATE ROLE " + database.name() + " LOGIN"),
             absl::OkStatus());

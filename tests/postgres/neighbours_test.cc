@@ -124,7 +124,7 @@ TEST_F(PgNeighbours, OfOneThatIsPoisonedAndOneThatIsLockedNoticeNothing) {
   });
   WriteBeside(batched);
   EXPECT_EQ(MessagesOf(kLocked), 0U);
-  // With its first try it spoilt a group at most; from then on it was written by itself.
+  // With its first try it failed one group at most; from then on it was written by itself.
   const int tries = Number("SELECT last_value::text FROM holdfast.test_poisoned");
   EXPECT_LE(tries, refused_ + 1);
   std::cout << Grouped() << " groups; " << refused_ << " refused in " << tries << " tries\n";
@@ -142,7 +142,7 @@ TEST_F(PgNeighbours, OfOneThatIsPoisonedAndOneThatIsLockedNoticeNothing) {
 
 // Thirty-one good sessions. With each round comes one that was never met before and cannot be
 // written: nothing is known of it, so that it is in the same batch.
-class PgFreshSpoilers : public PostgresStoreTest {
+class PgFreshPoisonedSessions : public PostgresStoreTest {
  protected:
   static constexpr int kGood = 31;
   static constexpr int kRounds = 12;
@@ -205,7 +205,7 @@ class PgFreshSpoilers : public PostgresStoreTest {
   std::map<std::string, Member> members_;
 };
 
-TEST_F(PgFreshSpoilers, OneInEveryBatchCostsNoGoodOne) {
+TEST_F(PgFreshPoisonedSessions, OneInEveryBatchCostsNoGoodOne) {
   for (int round = 0; round < kRounds; ++round) {
     statements().Take();
     CommitTogether(round);

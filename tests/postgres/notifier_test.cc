@@ -68,7 +68,7 @@ class Background {
 
 class PgNotifier : public ::testing::Test {
  protected:
-  PgNotifier() : writer_(Server(told_by_)), reader_(Server(heard_by_)) {}
+  PgNotifier() : writer_(Server(notifying_)), reader_(Server(heard_by_)) {}
   ~PgNotifier() override {
     Close(writer_);
     Close(reader_);
@@ -109,9 +109,9 @@ class PgNotifier : public ::testing::Test {
   // Something happens, and a notification is sent that was begun no earlier than that of what was
   // before.
   void LetNotify(const std::string& id) {
-    const int before = told_by_.notifications();
+    const int before = notifying_.notifications();
     Happen(id);
-    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return told_by_.notifications() > before; }));
+    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return notifying_.notifications() > before; }));
   }
   // What is told next, to everybody.
   pg::Notice NextNotice(pg::Connection& heard) {
@@ -127,15 +127,15 @@ class PgNotifier : public ::testing::Test {
     return notice.value_or(pg::Notice());
   }
   // What the reader is told next.
-  std::multiset<std::string> NextTold() {
-    std::multiset<std::string> told;
+  std::multiset<std::string> NextNotified() {
+    std::multiset<std::string> notified;
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
       const auto wakeups = reader_->WaitForEvents(absl::Seconds(1));
       if (!wakeups.ok()) return false;
-      for (const SessionKey& key : wakeups->sessions) told.insert(key.session.value());
-      return !told.empty();
+      for (const SessionKey& key : wakeups->sessions) notified.insert(key.session.value());
+      return !notified.empty();
     }));
-    return told;
+    return notified;
   }
   // Until the reader has been told of all that happened: the look that finds an event finds those
   // before it, and a session that was only created has one.
@@ -149,9 +149,9 @@ class PgNotifier : public ::testing::Test {
       return wakeups.ok() && absl::c_linear_search(wakeups->sessions, last);
     }));
   }
-  bool AwaitTold(std::set<std::string> ids) { return AwaitTold(std::move(ids), *reader_); }
+  bool AwaitNotified(std::set<std::string> ids) { return AwaitNotified(std::move(ids), *reader_); }
   // Waits until a server has been told of each of `ids`.
-  static bool AwaitTold(std::set<std::string> ids, SessionStore& server) {
+  static bool AwaitNotified(std::set<std::string> ids, SessionStore& server) {
     return holdfast::testing::WaitUntil([&] {
       const auto wakeups = server.WaitForEvents(absl::Seconds(1));
       if (!wakeups.ok() || wakeups->all) return wakeups.ok();
@@ -169,7 +169,7 @@ class PgNotifier : public ::testing::Test {
   StoreDatabase database_{WhoseStore::kCommon};
   FakeClock clock_;
   SeededRandom random_;
-  Background told_by_;
+  Background notifying_;
   Background heard_by_;
   std::unique_ptr<SessionStore> writer_;
   std::unique_ptr<SessionStore> reader_;
@@ -182,7 +182,7 @@ TEST_F(PgNotifier, AnEventOfTheOtherArrivesWithoutThePoll) {
   for (int i = 0; i < 3; ++i) {
     const size_t before = Read("alpha");
     Happen("alpha");
-    EXPECT_TRUE(AwaitTold({"alpha"}));
+    EXPECT_TRUE(AwaitNotified({"alpha"}));
     EXPECT_EQ(Read("alpha"), before + 1);
   }
 }
@@ -199,7 +199,7 @@ TEST_F(PgNotifier, WhatNobodyHereWaitsForIsNotLookedFor) {
   for (int i = 0; i < 10; ++i) LetNotify("alpha");
   ASSERT_TRUE(other->ReadEvents(Key("beta"), EventSeq(), kWhole).ok());
   Happen("beta");
-  EXPECT_TRUE(AwaitTold({"beta"}, *other));
+  EXPECT_TRUE(AwaitNotified({"beta"}, *other));
   EXPECT_EQ(third.looks(), 1);
   Close(other);
 }
@@ -214,16 +214,16 @@ TEST_F(PgNotifier, WhateverHappensMeanwhileIsOneNotification) {
   }
   LetNotify("s0");
   LetNotify("s0");
-  told_by_.Hold();
+  notifying_.Hold();
   Happen("s0");
-  told_by_.AwaitHeld();
+  notifying_.AwaitHeld();
   const auto heard = holdfast::testing::Connect(database_.dsn());
   ASSERT_EQ(heard->Script("LISTEN holdfast"), absl::OkStatus());
   for (int round = 0; round < 5; ++round) {
     for (const std::string& id : ids) Happen(id);
   }
-  told_by_.LetGo();
-  EXPECT_TRUE(AwaitTold(ids));
+  notifying_.LetGo();
+  EXPECT_TRUE(AwaitNotified(ids));
   EXPECT_EQ(NextNotice(*heard).touched.count(), 1U) << "the one that was held up";
   EXPECT_EQ(NextNotice(*heard).touched, buckets);
 }
@@ -240,27 +240,27 @@ TEST_F(PgNotifier, EachEventIsFoundOnceHoweverLongAnotherTransactionTakes) {
             absl::OkStatus());
   for (const char* const id : {"beta", "gamma", "beta"}) {
     Happen(id);
-    EXPECT_THAT(NextTold(), ElementsAre(id));
+    EXPECT_THAT(NextNotified(), ElementsAre(id));
   }
   ASSERT_EQ(slow->Script("COMMIT"), absl::OkStatus());
   Happen("gamma");
-  std::multiset<std::string> told;
-  while (!HasFailure() && !told.contains("gamma")) told.merge(NextTold());
-  EXPECT_THAT(told, ElementsAre("alpha", "gamma"));
+  std::multiset<std::string> notified;
+  while (!HasFailure() && !notified.contains("gamma")) notified.merge(NextNotified());
+  EXPECT_THAT(notified, ElementsAre("alpha", "gamma"));
 }
 
 // However slow the machine is: more time only allows for more.
-TEST_F(PgNotifier, AFloodIsToldOfOnceInTwentyMillisecondsAtMost) {
+TEST_F(PgNotifier, NotifiesOnceInTwentyMillisecondsAtMost) {
   constexpr int kCommits = 300;
   const Clock& real = SystemClock();
   Create("alpha");
-  const int before = told_by_.notifications();
+  const int before = notifying_.notifications();
   const absl::Duration began = real.SinceBoot();
   for (int i = 0; i < kCommits; ++i) Happen("alpha");
-  EXPECT_TRUE(AwaitTold({"alpha"}));
-  const int told = told_by_.notifications() - before;
-  EXPECT_GE(told, 1);
-  EXPECT_LE(told, (real.SinceBoot() - began) / pg::kNotifyBeat + 1);
+  EXPECT_TRUE(AwaitNotified({"alpha"}));
+  const int notified = notifying_.notifications() - before;
+  EXPECT_GE(notified, 1);
+  EXPECT_LE(notified, (real.SinceBoot() - began) / pg::kNotifyBeat + 1);
 }
 
 TEST_F(PgNotifier, NothingIsLostWhenItsConnectionsAreKilled) {
@@ -269,7 +269,7 @@ TEST_F(PgNotifier, NothingIsLostWhenItsConnectionsAreKilled) {
     const size_t before = Read("alpha");
     KillConnection(killed);
     Happen("alpha");
-    EXPECT_TRUE(AwaitTold({"alpha"})) << killed;
+    EXPECT_TRUE(AwaitNotified({"alpha"})) << killed;
     EXPECT_EQ(Read("alpha"), before + 1) << killed;
   }
 }
@@ -289,28 +289,28 @@ TEST_F(PgNotifier, ALookFollowsWhenItHearsAgain) {
   LetNotify("alpha");
   LetNotify("alpha");  // so the one before has been sent
   ASSERT_EQ(cluster->Script(connections + "true"), absl::OkStatus());
-  EXPECT_TRUE(AwaitTold({"alpha"}));
+  EXPECT_TRUE(AwaitNotified({"alpha"}));
   EXPECT_EQ(Read("alpha"), before + 2);
 }
 
-TEST_F(PgNotifier, WhoServesAloneTellsNobody) {
+TEST_F(PgNotifier, SendsNoNotificationWithoutOtherServers) {
   Create("alpha");
   Close(reader_);
-  const int before = told_by_.notifications();
+  const int before = notifying_.notifications();
   Happen("alpha");  // and what was under way has ended when this one is
-  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return told_by_.notifications() > before; }));
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return notifying_.notifications() > before; }));
   const auto heard = holdfast::testing::Connect(database_.dsn());
   ASSERT_EQ(heard->Script("LISTEN holdfast"), absl::OkStatus());
   Happen("alpha");
-  told_by_.Hold();
+  notifying_.Hold();
   Happen("alpha");
-  told_by_.AwaitHeld();
+  notifying_.AwaitHeld();
   ASSERT_EQ(heard->Script("SELECT 1"), absl::OkStatus());  // with what was told before
   const pg::Waker waker;
-  const auto told = heard->AwaitNotifications(waker, absl::ZeroDuration());
-  ASSERT_TRUE(told.ok()) << told.status();
-  EXPECT_THAT(*told, ElementsAre());
-  told_by_.LetGo();
+  const auto notified = heard->AwaitNotifications(waker, absl::ZeroDuration());
+  ASSERT_TRUE(notified.ok()) << notified.status();
+  EXPECT_THAT(*notified, ElementsAre());
+  notifying_.LetGo();
   reader_ = Server(heard_by_);
 }
 

@@ -86,7 +86,7 @@ class PausedServer : public ::testing::Test {
     ASSERT_EQ(kill(pid, SIGCONT), 0);
     writes.clear();
     std::cout << name << ": " << under_way << " writes stood still\n";
-    for (size_t i = 0; i < held_.size(); ++i) Judge(before[i], held_[i], taken[i], name);
+    for (size_t i = 0; i < held_.size(); ++i) CheckHeld(before[i], held_[i], taken[i], name);
     held_ = taken;
   }
 
@@ -113,7 +113,7 @@ class PausedServer : public ::testing::Test {
   }
 
   // `before` has the token of before, `held` the answer to its write, `taken` the new holder's.
-  void Judge(const Held& before, const Held& held, Held& taken, const std::string& name) {
+  void CheckHeld(const Held& before, const Held& held, Held& taken, const std::string& name) {
     EXPECT_TRUE(held.late == "OK" || held.late == "FENCED") << held.id << " " << held.late;
     if (held.late == "OK") taken.said.push_back("old " + name);
     taken.said.push_back("new " + name);

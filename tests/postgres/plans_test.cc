@@ -39,7 +39,7 @@ constexpr double kReadBeside = 24;
 // Tables of a few rows, whatever sessions there are.
 constexpr const char* kSmall[] = {"store", "migration", "probe", "server", "pg_database"};
 // Statements that this test does not bring about, and why none of them needs it.
-const std::map<std::string, std::string> kNotJudged = {
+const std::map<std::string, std::string> kNotChecked = {
     {"activate", "of servers that know no step behind 4: writes the one row of holdfast.store"},
     {"database_contents", "once a minute for the metrics: the sizes of files, and the few servers"},
     {"reopen", "after a failover: writes the one row of holdfast.store"},
@@ -109,7 +109,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
   PgPlans() : PostgresStoreTest(own().directory()) {}
 
   // Does `act`, which brings about the statement `name` that is about so many rows.
-  void Judge(const std::string& name, double rows, absl::FunctionRef<void()> act) {
+  void Check(const std::string& name, double rows, absl::FunctionRef<void()> act) {
     const size_t from = own().Log().size();
     act();
     int plans = 0;
@@ -126,7 +126,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       }
     }
     EXPECT_GT(plans, 0) << name << " was not carried out";
-    judged_.insert(name);
+    checked_.insert(name);
   }
 
   // A session with much of everything, as much of others, and many idle ones.
@@ -158,85 +158,85 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     CopySession("idle", kIdle);
   }
 
-  void JudgeReads() {
-    Judge("messages", kPage.items,
+  void CheckReads() {
+    Check("messages", kPage.items,
           [&] { ExpectOk(store().ReadMessages(key(), std::nullopt, MessageSeq(1500), kPage)); });
-    Judge("slots", kOwners + kSlotsPerChange, [&] { ExpectOk(store().ReadSlots(key(), {})); });
-    Judge("slots_of", 3, [&] {
+    Check("slots", kOwners + kSlotsPerChange, [&] { ExpectOk(store().ReadSlots(key(), {})); });
+    Check("slots_of", 3, [&] {
       ExpectOk(store().ReadSlots(key(), {.owners = {Owner(5), Owner(2000), "none"}}));
     });
-    Judge("journal", kPage.items,
+    Check("journal", kPage.items,
           [&] { ExpectOk(store().ReadJournal(key(), {.after = JournalNumber(1500)}, kPage)); });
     for (const uint64_t turn : {2U, 3U, 4U}) {
-      Judge("journal_of_turn", kPage.items,
+      Check("journal_of_turn", kPage.items,
             [&] { ExpectOk(store().ReadJournal(key(), {.turn = TurnNumber(turn)}, kPage)); });
     }
-    Judge("events", kPage.items, [&] { ExpectOk(store().ReadEvents(key(), EventSeq(60), kPage)); });
-    Judge("audit", kPage.items, [&] { ExpectOk(store().ReadAudit(key(), AuditSeq(60), kPage)); });
+    Check("events", kPage.items, [&] { ExpectOk(store().ReadEvents(key(), EventSeq(60), kPage)); });
+    Check("audit", kPage.items, [&] { ExpectOk(store().ReadAudit(key(), AuditSeq(60), kPage)); });
   }
 
-  void JudgeListings() {
+  void CheckListings() {
     for (const bool descending : {false, true}) {
       const std::string order = descending ? "down" : "up";
       ListQuery query{.tenant = key().tenant, .descending = descending, .limit = kPage.items};
-      Judge("list_" + order, kPage.items, [&] { ExpectOk(store().List(query)); });
+      Check("list_" + order, kPage.items, [&] { ExpectOk(store().List(query)); });
       query.lifecycles = {Lifecycle::kActive};
-      Judge("list_active_" + order, 1 + kCopies, [&] { ExpectOk(store().List(query)); });
+      Check("list_active_" + order, 1 + kCopies, [&] { ExpectOk(store().List(query)); });
       query.lifecycles = {};
       query.project_root = "/nowhere";
-      Judge("list_project_" + order, 0, [&] { ExpectOk(store().List(query)); });
+      Check("list_project_" + order, 0, [&] { ExpectOk(store().List(query)); });
     }
   }
 
-  void JudgeChanges() {
+  void CheckChanges() {
     const auto other = AnotherServer();
     const Change update = changes().Update({{"title", "y"}});
-    Judge("change", 1, [&] { Apply(update); });
-    Judge("load", 1, [&] { ExpectOk(other->LoadForDecision(key(), std::nullopt)); });
-    Judge("load_flushed", 1, [&] { ExpectOk(store().LoadForOutcome(key(), update.request->id)); });
-    Judge("entries_of", 2, [&] {
+    Check("change", 1, [&] { Apply(update); });
+    Check("load", 1, [&] { ExpectOk(other->LoadForDecision(key(), std::nullopt)); });
+    Check("load_flushed", 1, [&] { ExpectOk(store().LoadForOutcome(key(), update.request->id)); });
+    Check("entries_of", 2, [&] {
       Apply(changes().Append(token(), active_, {Note(active_, 700, "x"), Note(active_, 701, "x")}));
     });
-    Judge("change", 2, [&] {
+    Check("change", 2, [&] {
       Apply(changes().Append(token(), active_,
                              {SlotUpdate(active_, kEntriesPerTurn + 1, MakeSlot("applied", "x"))}));
     });
     // The first snapshot inside a turn applies all of it, and each further one what came since.
     for (const int rows : {kEntriesPerTurn + 1, 1}) {
-      Judge("change", rows, [&] { Apply(changes().KeepTurn(token(), active_)); });
+      Check("change", rows, [&] { Apply(changes().KeepTurn(token(), active_)); });
       Apply(changes().Append(
           token(), active_,
           {SlotUpdate(active_, kEntriesPerTurn + 1 + ++applied_, MakeSlot("applied", "x"))}));
     }
-    JudgeSlotCounts();
-    Judge("change_alone", 1, [&] { Apply(Changes(Key("fresh"), random()).Create()); });
-    Judge("renew", 1,
+    CheckSlotCounts();
+    Check("change_alone", 1, [&] { Apply(Changes(Key("fresh"), random()).Create()); });
+    Check("renew", 1,
           [&] { EXPECT_TRUE(store().RenewLeases({{.key = key(), .token = token()}})[0].ok()); });
-    Judge("change_many", 3, [&] { WriteTogether(); });
+    Check("change_many", 3, [&] { WriteTogether(); });
     Close(other);
   }
 
   // A server that does not know how many slots a session has looks at all of them, and at what the
   // turn has added since the last snapshot.
-  void JudgeSlotCounts() {
+  void CheckSlotCounts() {
     const auto other = AnotherServer();
     Change keep = changes().KeepTurn(token(), active_);
     keep.slots = {MakeSlot("counted", "x")};
-    Judge("pending_slot_owners", 1, [&] {
-      Judge("slot_owners", kOwners + 2 * kSlotsPerChange,
+    Check("pending_slot_owners", 1, [&] {
+      Check("slot_owners", kOwners + 2 * kSlotsPerChange,
             [&] { EXPECT_EQ(ReasonOf(other->Commit(keep)), "OK"); });
     });
     Close(other);
   }
 
-  void JudgeUploads() {
+  void CheckUploads() {
     const auto other = AnotherServer();
     const std::string bytes(3 * kChunkBytes, 'x');
     const UploadId linked = *UploadId::Parse(UuidText(random().Bytes(16), 4));
     const UploadId dropped = *UploadId::Parse(UuidText(random().Bytes(16), 4));
-    Judge("stage", 1, [&] { ExpectOk(store().StageUpload(key(), linked, 0, bytes)); });
+    Check("stage", 1, [&] { ExpectOk(store().StageUpload(key(), linked, 0, bytes)); });
     ExpectOk(store().StageUpload(key(), dropped, 0, "x"));
-    Judge("drop_upload", 1, [&] { ExpectOk(store().DropUpload(key(), dropped)); });
+    Check("drop_upload", 1, [&] { ExpectOk(store().DropUpload(key(), dropped)); });
     Change write = changes().Update({{"title", "z"}});
     write.upload = UploadLink{.id = linked, .bytes = bytes.size(), .sha256 = Sha256(bytes)};
     // A server that has not staged it reads it.
@@ -245,8 +245,8 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       EXPECT_EQ(ReasonOf(other->Commit(write)), "OK");
       write.upload.reset();
     };
-    Judge("unlinked_upload", 1, [&] { Judge("chunks_from", 4, apply); });
-    Judge("read_staged", 2, [&] {
+    Check("unlinked_upload", 1, [&] { Check("chunks_from", 4, apply); });
+    Check("read_staged", 2, [&] {
       ExpectOk(store().ReadStaged(
           key(), {.upload = linked, .offset = 0, .size = bytes.size(), .digest = Sha256(bytes)}, 0,
           kChunkBytes));
@@ -254,7 +254,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     Close(other);
   }
 
-  void JudgeServers() {
+  void CheckServers() {
     std::unique_ptr<SessionStore> other;
     const auto open = [&] {
       if (other == nullptr) other = AnotherServer();
@@ -262,18 +262,18 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     for (const char* name :
          {"connection_check_server", "connection_check_store", "migrations_prepared",
           "migrations_applied", "take_up", "feed_now", "probe", "take_probes_away"}) {
-      Judge(name, 8, [&] {
+      Check(name, 8, [&] {
         if (other != nullptr) Close(std::exchange(other, nullptr));
         open();
       });
     }
-    Judge("alive", 0, [&] { ExpectOk(store().CheckHealth()); });
+    Check("alive", 0, [&] { ExpectOk(store().CheckHealth()); });
     const auto connection = holdfast::testing::Connect(database().dsn());
-    Judge("serving_there", 0, [&] { ExpectOk(pg::ReadServing(*connection)); });
-    Judge("serving", 4, [&] { ExpectOk(pg::ReadServing(*connection)); });
+    Check("serving_there", 0, [&] { ExpectOk(pg::ReadServing(*connection)); });
+    Check("serving", 4, [&] { ExpectOk(pg::ReadServing(*connection)); });
     // Events of another server are notified, and found by the feed.
     for (const std::string name : {"notify", "feed"}) {
-      Judge(name, 4, [&] {
+      Check(name, 4, [&] {
         const size_t from = own().Log().size();
         Change update = changes().Update({{"title", name}});
         update.events = {{.name = "Updated"}};
@@ -284,17 +284,17 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
         }));
       });
     }
-    Judge("leave", 2, [&] { Close(other); });
+    Check("leave", 2, [&] { Close(other); });
   }
 
-  void JudgeSweeps() {
+  void CheckSweeps() {
     Change gone = Changes(Key("fresh"), random()).Delete();
     gone.guard.lease = LeaseRule::kForce;
     gone.events = {{.name = "SessionDeleted"}};
     Apply(gone);
-    Judge("last_event", 1, [&] { ExpectOk(store().ReadLastEvent(Key("fresh"))); });
+    Check("last_event", 1, [&] { ExpectOk(store().ReadLastEvent(Key("fresh"))); });
     // A prune looks at each slot of its session, since no index names those of a revision.
-    Judge("prune", kOwners + 2.0 * kEntriesPerTurn + 3 * kSlotsPerChange, [&] {
+    Check("prune", kOwners + 2.0 * kEntriesPerTurn + 3 * kSlotsPerChange, [&] {
       const size_t from = own().Log().size();
       Apply(changes().Close(token()));
       EXPECT_TRUE(holdfast::testing::WaitUntil(
@@ -319,33 +319,33 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
                                                                   {"due_abandoned", in_sight}}) {
       database().Run(
           "UPDATE holdfast.session SET sweep = true WHERE session_id IN ('fresh', 'alpha')");
-      Judge(name, rows, [&] { sweep(DueKind::kAbandoned); });
+      Check(name, rows, [&] { sweep(DueKind::kAbandoned); });
     }
-    Judge("due_cancelled", in_sight, [&] { sweep(DueKind::kCancelled); });
+    Check("due_cancelled", in_sight, [&] { sweep(DueKind::kCancelled); });
   }
 
-  void JudgeOldEvents() {
+  void CheckOldEvents() {
     Change many = changes().Update({{"title", "many"}});
     many.events = std::vector<EventDraft>(kEventsKeptLeast, EventDraft{.name = "Many"});
     Apply(many);
     clock().Advance(kEventsKept + absl::Hours(1));
-    Judge("events_before", 2, [&] {
+    Check("events_before", 2, [&] {
       EXPECT_EQ(ReasonOf(store().ReadEvents(key(), EventSeq(), kPage).status()),
                 "EVENTS_COMPACTED");
     });
   }
 
-  void JudgeOperatorsCommands() {
+  void CheckOperatorsCommands() {
     const holdfast::testing::TestDatabase empty(holdfast::testing::Contents::kNothing,
                                                 own().directory());
-    Judge("migration_note", 0,
+    Check("migration_note", 0,
           [&] { ExpectOk(pg::Migrate(*holdfast::testing::Connect(empty.dsn()))); });
     CloseStore();
-    Judge("connection_adopt", 0,
+    Check("connection_adopt", 0,
           [&] { ExpectOk(pg::Adopt(*holdfast::testing::Connect(database().dsn()))); });
   }
 
-  [[nodiscard]] const std::set<std::string>& judged() const { return judged_; }
+  [[nodiscard]] const std::set<std::string>& checked() const { return checked_; }
 
  private:
   static std::string Owner(size_t number) { return absl::StrCat("owner-", number); }
@@ -390,7 +390,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     for (const auto& result : CommitTogether(store(), writes)) EXPECT_EQ(ReasonOf(result), "OK");
   }
 
-  std::set<std::string> judged_;
+  std::set<std::string> checked_;
   TurnNumber active_;
   uint64_t applied_ = 0;
 };
@@ -415,21 +415,21 @@ TEST_F(PgPlans, APageOfMessagesThatGoesOnIsNotSearchedFor) {
 TEST_F(PgPlans, NoStatementReadsWhatItIsNotAbout) {
   Create();
   // A plan is kept for as long as its connection: these are made while the tables are empty.
-  JudgeReads();
-  JudgeListings();
+  CheckReads();
+  CheckListings();
   Fill();
-  JudgeReads();
-  JudgeListings();
-  JudgeChanges();
-  JudgeUploads();
-  JudgeServers();
-  JudgeSweeps();
-  JudgeOldEvents();
-  JudgeOperatorsCommands();
-  std::set<std::string> known = judged();
-  for (const auto& [name, why] : kNotJudged) known.insert(name);
+  CheckReads();
+  CheckListings();
+  CheckChanges();
+  CheckUploads();
+  CheckServers();
+  CheckSweeps();
+  CheckOldEvents();
+  CheckOperatorsCommands();
+  std::set<std::string> known = checked();
+  for (const auto& [name, why] : kNotChecked) known.insert(name);
   EXPECT_EQ(StatementsInSources(), known)
-      << "each statement is judged here, or listed with why not";
+      << "each statement is checked here, or listed with why not";
   std::set<std::string> seen;
   for (const Plan& plan : ReadPlans(own().Log())) seen.insert(plan.statement);
   for (const char* of_this_test : {"", "advance", "there"}) seen.erase(of_this_test);

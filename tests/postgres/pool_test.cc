@@ -112,7 +112,7 @@ TEST(PgPool, ReplacesWhatHasLivedLongEnough) {
   EXPECT_NE((*pool.Take(kSoon))->backend_pid(), pid);
 }
 
-TEST(PgPool, ReportsWhyNoneCouldBeMadeAndTellsTheCallerLess) {
+TEST(PgPool, ReportsCauseToOperatorAndLessToCaller) {
   FakeClock clock;
   std::string report;
   Pool pool({.connect = {.dsn = "host=/nonexistent dbname=x"},

@@ -20,8 +20,8 @@ using Time = std::chrono::steady_clock::time_point;
 
 Time Now() { return std::chrono::steady_clock::now(); }
 
-// A resume that was let in at last.
-struct LetIn {
+// A resume that was admitted at last.
+struct AdmittedResume {
   pb::ResumeSessionResponse reply;
   Time earliest;  // the lease ends between these two, by the first refusal's RetryInfo
   Time latest;
@@ -53,11 +53,11 @@ class DeadClient : public ::testing::Test {
     client_ = std::make_unique<WireClient>(server_.address());
   }
 
-  // Sends one resume again and again until it is let in: LEASE_HELD until the time that the first
+  // Sends one resume again and again until it is admitted: LEASE_HELD until the time that the first
   // refusal named, and never after.
-  LetIn ResumeWithPatience(const std::string& session) {
+  AdmittedResume ResumeWithPatience(const std::string& session) {
     const pb::ResumeSessionRequest request = test::ResumeRequest(session);
-    LetIn in{.earliest = Time::min(), .latest = Time::max()};
+    AdmittedResume in{.earliest = Time::min(), .latest = Time::max()};
     const bool done = WaitUntil([&] {
       const Time sent = Now();
       const auto answer = client().Ask(&Stub::ResumeSession, request);
@@ -130,7 +130,7 @@ TEST_F(DeadClient, IsFollowedAtOnceByForce) {
 TEST_F(DeadClient, IsFollowedWithoutForceWhenItsLeaseHasRunOut) {
   HoldAndDie();
   // The first is waited for; the leases of the others run out beside it.
-  const LetIn in = ResumeWithPatience(kIdle);
+  const AdmittedResume in = ResumeWithPatience(kIdle);
   ExpectTakenOver(kIdle, in.reply);
   for (const std::string state : {kFirstTurn, kResumed}) {
     SCOPED_TRACE(state);
@@ -147,7 +147,7 @@ TEST_F(DeadClient, HoldsItsSessionForOneWholeLeaseAfterARestart) {
   KillAndRestart();
   const Time serves = Now();
   EXPECT_EQ(client().Reason(&Stub::ResumeSession, test::ResumeRequest(kResumed)), "LEASE_HELD");
-  const LetIn in = ResumeWithPatience(kFirstTurn);
+  const AdmittedResume in = ResumeWithPatience(kFirstTurn);
   EXPECT_GE(in.latest, killed + lease) << "the whole lease counts from the server's start";
   EXPECT_LE(in.earliest, serves + lease) << "the whole lease counts from the server's start";
   ExpectTakenOver(kFirstTurn, in.reply);

@@ -89,7 +89,7 @@ class Ids : public ::testing::TestWithParam<On> {
   template <typename Request, typename Reply>
   void Refused(const char* method, WireClient::Method<Request, Reply> call,
                const Request& request) {
-    Judge(method, client_->Ask(call, request).verdict, "session_id");
+    ExpectRefused(method, client_->Ask(call, request).verdict, "session_id");
   }
   // A read or another call that names nothing but the session.
   template <typename Request, typename Reply>
@@ -99,7 +99,7 @@ class Ids : public ::testing::TestWithParam<On> {
     request.set_session_id(id);
     Refused(method, call, request);
   }
-  static void Judge(const char* method, const Verdict& verdict, const std::string& field) {
+  static void ExpectRefused(const char* method, const Verdict& verdict, const std::string& field) {
     EXPECT_EQ(verdict.reason, "INVALID_FIELD") << method << ": " << verdict.message;
     const auto found = verdict.facts.find("field");
     EXPECT_EQ(found == verdict.facts.end() ? "" : found->second, field) << method;
@@ -123,7 +123,7 @@ class Ids : public ::testing::TestWithParam<On> {
     Refused("CloseSession", &Stub::CloseSession, test::CloseRequest(id, token_));
     Refused("DeleteSession", &Stub::DeleteSession, test::DeleteRequest(id, token_));
     Refused("ReleaseLease", &Stub::ReleaseLease, test::ReleaseRequest(id, token_));
-    Judge("RenewLeases", client_->Renew(id, token_), "leases[0].session_id");
+    ExpectRefused("RenewLeases", client_->Renew(id, token_), "leases[0].session_id");
   }
 
   void EveryReadRefuses(const std::string& id) {
@@ -137,7 +137,7 @@ class Ids : public ::testing::TestWithParam<On> {
     outcome.set_request_id(test::NewRequestId());
     outcome.set_method(pb::METHOD_COMMIT_TURN);
     Refused("GetRequestOutcome", &Stub::GetRequestOutcome, outcome);
-    Judge("ReadSession", client_->ReadWhole(id), "session_id");
+    ExpectRefused("ReadSession", client_->ReadWhole(id), "session_id");
   }
 
   // Every file and directory of the server, and what the database has of it.

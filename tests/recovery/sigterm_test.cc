@@ -88,14 +88,14 @@ class StrictClient final {
       channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(1));
       grpc::ClientContext reading;
       pb::GetSessionResponse session;
-      Judge(stub_.GetSession(&reading, get, &session));
+      CheckStatus(stub_.GetSession(&reading, get, &session));
       grpc::ClientContext writing;
       pb::RenewLeasesResponse renewed;
-      Judge(stub_.RenewLeases(&writing, test::RenewLeaseRequest(kSession, token_), &renewed));
+      CheckStatus(stub_.RenewLeases(&writing, test::RenewLeaseRequest(kSession, token_), &renewed));
     }
   }
 
-  void Judge(const grpc::Status& status) {
+  void CheckStatus(const grpc::Status& status) {
     const Verdict verdict = VerdictOf(status);
     const auto is_reason = [&](const ReasonRow& row) { return row.name == verdict.reason; };
     if (status.ok()) {

@@ -25,9 +25,9 @@ TEST(TokenTheft, RejectsARequestIdInWhatEveryReaderSees) {
   ServerProcess server(folder);
   ASSERT_TRUE(server.Start()) << server.Log();
   WireClient client(server.address());
-  const auto create = [](auto spoil) {
+  const auto create = [](auto alter) {
     pb::CreateSessionRequest request = test::CreateRequest("session");
-    spoil(request, request.request_id());
+    alter(request, request.request_id());
     return request;
   };
   using Create = pb::CreateSessionRequest;

@@ -119,7 +119,7 @@ class Uploads : public ::testing::Test {
   std::unique_ptr<Stub> sessions_;
 };
 
-TEST_F(Uploads, WhatFitsIsTakenAndTheOthersAreToldWhen) {
+TEST_F(Uploads, AcceptsWhatFitsAndGivesOthersRetryInfo) {
   std::vector<std::unique_ptr<Upload>> taken;
   int refused = 0;
   for (int i = 0; i < kAtOnce; ++i) {

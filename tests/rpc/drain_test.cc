@@ -47,7 +47,7 @@ TEST_F(DrainRpc, HealthSaysSoBeforeCallsAreRefused) {
   EXPECT_EQ(Stop(), 0);
 }
 
-TEST_F(DrainRpc, ALateCallIsToldThatTheServerStops) {
+TEST_F(DrainRpc, RefusesLateCallAsStopping) {
   Create("one");
   script().Hold();
   std::thread running([&] { Get("one"); });

@@ -53,7 +53,7 @@ class HealthRpc : public Served {
   }
 };
 
-TEST_F(HealthRpc, AWatchTellsWhatChangesAndEndsWithTheServer) {
+TEST_F(HealthRpc, NotifiesWatchOfChangesUntilServerEnds) {
   const auto watch = StartWatch("holdfast.v1.SessionService");
   EXPECT_EQ(watch->Next(), HealthCheckResponse::SERVING);
   app().RequestStop();

@@ -12,7 +12,7 @@ namespace {
 constexpr int kRandomUuid = 4;
 constexpr absl::Duration kTtl = absl::Seconds(60);
 
-void Tell(Change& change, std::string_view event, std::vector<Given> given = {}) {
+void AddEvent(Change& change, std::string_view event, std::vector<Given> given = {}) {
   change.events.push_back(
       {.name = std::string(event), .payload = {{"from", "a case"}}, .given = std::move(given)});
 }
@@ -88,7 +88,7 @@ Change Changes::Create() {
   change.grant = NewGrant();
   change.to = Lifecycle::kIdle;
   change.snapshot = true;
-  Tell(change, "SessionStarted", {Given::kEpoch});
+  AddEvent(change, "SessionStarted", {Given::kEpoch});
   Note(change, "create");
   return change;
 }
@@ -98,7 +98,7 @@ Change Changes::Begin(const LeaseToken& token) {
   change.moves_revision = true;
   change.to = Lifecycle::kActive;
   change.begin_turn = BeginTurn{.source = TurnSource::kUser};
-  Tell(change, "SessionTurnStart", {Given::kTurn});
+  AddEvent(change, "SessionTurnStart", {Given::kTurn});
   Note(change, "turn-begin");
   return change;
 }
@@ -110,8 +110,8 @@ Change Changes::CommitTurn(const LeaseToken& token, TurnNumber turn) {
   change.end_turn = EndTurn{.outcome = TurnOutcome::kOk, .committed = true};
   change.to = Lifecycle::kPersisted;
   change.snapshot = true;
-  Tell(change, "SessionTurnEnd");
-  Tell(change, "SessionPersisted");
+  AddEvent(change, "SessionTurnEnd");
+  AddEvent(change, "SessionPersisted");
   Note(change, "persist");
   return change;
 }
@@ -123,7 +123,7 @@ Change Changes::KeepTurn(const LeaseToken& token, TurnNumber turn) {
   change.keeps_turn = true;
   change.to = Lifecycle::kActive;
   change.snapshot = true;
-  Tell(change, "SessionPersisted");
+  AddEvent(change, "SessionPersisted");
   Note(change, "save");
   return change;
 }
@@ -133,7 +133,7 @@ Change Changes::Write(const LeaseToken& token) {
   change.moves_revision = true;
   change.to = Lifecycle::kPersisted;
   change.snapshot = true;
-  Tell(change, "SessionPersisted");
+  AddEvent(change, "SessionPersisted");
   Note(change, "persist");
   return change;
 }
@@ -144,7 +144,7 @@ Change Changes::Abandon(const LeaseToken& token, TurnNumber turn) {
   change.moves_revision = true;
   change.end_turn = EndTurn{.outcome = TurnOutcome::kAbandoned};
   change.to = Lifecycle::kPersisted;
-  Tell(change, "SessionTurnEnd");
+  AddEvent(change, "SessionTurnEnd");
   Note(change, "turn-abandon");
   return change;
 }
@@ -164,8 +164,8 @@ Change Changes::Resume(LeaseRule rule) {
   change.moves_revision = true;
   change.grant = NewGrant();
   change.to = Lifecycle::kResumed;
-  Tell(change, "SessionResumeStarted");
-  Tell(change, "SessionLeaseChanged", {Given::kEpoch});
+  AddEvent(change, "SessionResumeStarted");
+  AddEvent(change, "SessionLeaseChanged", {Given::kEpoch});
   Note(change, "resume");
   return change;
 }
@@ -180,7 +180,7 @@ Change Changes::Release(const LeaseToken& token) {
   Change change = Held(Trigger::kRelease, Method::kRelease, token);
   change.renews_lease = false;
   change.ends_lease = true;
-  Tell(change, "SessionLeaseChanged", {Given::kEpoch});
+  AddEvent(change, "SessionLeaseChanged", {Given::kEpoch});
   Note(change, "release");
   return change;
 }
@@ -192,7 +192,7 @@ Change Changes::Close(const LeaseToken& token) {
   change.ends_lease = true;
   change.to = Lifecycle::kClosed;
   change.close_reason = CloseReason::kExplicit;
-  Tell(change, "SessionClosed");
+  AddEvent(change, "SessionClosed");
   Note(change, "close");
   return change;
 }
@@ -202,7 +202,7 @@ Change Changes::Delete() {
   change.guard.lease = LeaseRule::kFreeOrExpired;
   change.moves_revision = true;
   change.tombstone = true;
-  Tell(change, "SessionDeleted");
+  AddEvent(change, "SessionDeleted");
   Note(change, "delete");
   return change;
 }
@@ -221,7 +221,7 @@ Change Changes::RequestCancel(CancelScope scope, TurnNumber turn, std::string_vi
                                         .turn = turn,
                                         .name = std::string(name),
                                         .at = {}};
-  Tell(change, "SessionCancelRequested");
+  AddEvent(change, "SessionCancelRequested");
   Note(change, "cancel");
   return change;
 }
@@ -236,7 +236,7 @@ Change Changes::Recover(Epoch epoch, TurnNumber turn) {
   change.end_turn = EndTurn{.outcome = TurnOutcome::kRecovered};
   change.to = Lifecycle::kClosed;
   change.close_reason = CloseReason::kCrash;
-  Tell(change, "SessionClosed");
+  AddEvent(change, "SessionClosed");
   Note(change, "recover");
   return change;
 }

@@ -131,9 +131,9 @@ TEST(SessionsAudit, ARecordNeedsNoLeaseAndMovesNothing) {
 TEST(SessionsAudit, WhatARecordMustHave) {
   World world;
   world.Create();
-  const auto refused = [&](const std::function<void(AppendAuditCommand&)>& spoil) {
+  const auto refused = [&](const std::function<void(AppendAuditCommand&)>& invalidate) {
     AppendAuditCommand command = ToAppend(world);
-    spoil(command);
+    invalidate(command);
     const auto result = world.sessions().AppendAudit(world.caller(), command);
     return ReasonIn(result) + " " + FactIn(result.status(), "field");
   };

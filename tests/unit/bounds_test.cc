@@ -25,7 +25,7 @@ Head WithAttributes(size_t count, size_t bytes_each = 0) {
   return head;
 }
 
-std::string Judge(const Head& before, const Head& after) {
+std::string Classify(const Head& before, const Head& after) {
   const auto refusal = CheckAttributes(before, after);
   if (!refusal) return "OK";
   return ReasonIn(refusal->ToStatus()) + " " + refusal->facts().at("field") + " " +
@@ -35,19 +35,21 @@ std::string Judge(const Head& before, const Head& after) {
 TEST(Bounds, RefuseGrowthOfAttributesAlone) {
   const Head full = WithAttributes(kAttributesPerSession);
   const Head over = WithAttributes(kAttributesPerSession + 36);
-  EXPECT_EQ(Judge(Head(), full), "OK");
-  EXPECT_EQ(Judge(full, WithAttributes(kAttributesPerSession + 1)), "TOO_LARGE attributes 64 65");
+  EXPECT_EQ(Classify(Head(), full), "OK");
+  EXPECT_EQ(Classify(full, WithAttributes(kAttributesPerSession + 1)),
+            "TOO_LARGE attributes 64 65");
   // One that was written before there was a bound.
-  EXPECT_EQ(Judge(over, over), "OK");
-  EXPECT_EQ(Judge(over, WithAttributes(kAttributesPerSession + 35)), "OK");
-  EXPECT_EQ(Judge(over, WithAttributes(kAttributesPerSession + 37)), "TOO_LARGE attributes 64 101");
+  EXPECT_EQ(Classify(over, over), "OK");
+  EXPECT_EQ(Classify(over, WithAttributes(kAttributesPerSession + 35)), "OK");
+  EXPECT_EQ(Classify(over, WithAttributes(kAttributesPerSession + 37)),
+            "TOO_LARGE attributes 64 101");
 
   const Head wide = WithAttributes(20, kAttributeValueBytes);
   EXPECT_GT(AttributeBytes(wide), kAttributeBytesPerSession);
-  EXPECT_EQ(Judge(wide, wide), "OK");
-  EXPECT_EQ(Judge(wide, WithAttributes(19, kAttributeValueBytes)), "OK");
-  EXPECT_EQ(Judge(Head(), WithAttributes(15, kAttributeValueBytes)), "OK");
-  EXPECT_EQ(Judge(Head(), wide),
+  EXPECT_EQ(Classify(wide, wide), "OK");
+  EXPECT_EQ(Classify(wide, WithAttributes(19, kAttributeValueBytes)), "OK");
+  EXPECT_EQ(Classify(Head(), WithAttributes(15, kAttributeValueBytes)), "OK");
+  EXPECT_EQ(Classify(Head(), wide),
             "TOO_LARGE attributes 65536 " + std::to_string(AttributeBytes(wide)));
 }
 
@@ -136,7 +138,7 @@ Head Largest() {
 
 TEST(Bounds, TheLargestSessionFitsIntoAnyReply) {
   const Head head = Largest();
-  EXPECT_EQ(Judge(Head(), head), "OK");
+  EXPECT_EQ(Classify(Head(), head), "OK");
   pb::Session session;
   Write(*SessionId::Parse(std::string(kSessionIdBytes, 'x')), head, session);
   // Beside it a resume brings messages and slots of 1 MiB, and its report.
@@ -146,9 +148,9 @@ TEST(Bounds, TheLargestSessionFitsIntoAnyReply) {
 }
 
 TEST(Bounds, AHeadWithMoreThanIsEverWrittenIsNotRead) {
-  const auto refused = [](auto spoil) {
+  const auto refused = [](auto invalidate) {
     Head head = Largest();
-    spoil(head);
+    invalidate(head);
     return !DecodeHead(EncodeHead(head)).has_value();
   };
   EXPECT_TRUE(refused([](Head& head) { head.grants.push_back(head.grants.back()); }));

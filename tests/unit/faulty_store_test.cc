@@ -24,7 +24,7 @@ TEST(FaultyStore, FailsTheNthCallOfItsKindOnce) {
   EXPECT_TRUE(store.LoadForDecision(world.key(), std::nullopt).ok());
 }
 
-TEST(FaultyStore, FailsWithWhatItIsTold) {
+TEST(FaultyStore, FailsWithGivenError) {
   World world;
   world.Create();
   world.store().FailWith(FaultyCall::kAny, Refusal(Reason::kStorageFull, "full"));

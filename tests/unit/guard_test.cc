@@ -112,12 +112,12 @@ TEST(Guard, AMismatchComesBeforeWhatTheTokenSays) {
 }
 
 TEST(Guard, AheadIsKnownExpectedOrEpoch) {
-  for (const auto& spoil : std::vector<std::function<void(Guard&)>>{
+  for (const auto& invalidate : std::vector<std::function<void(Guard&)>>{
            [](Guard& guard) { guard.known_revision = Revision(10); },
            [](Guard& guard) { guard.expected_revision = Revision(10); },
            [](Guard& guard) { guard.token->epoch = Epoch(4); }}) {
     Guard guard = GoodCommit();
-    spoil(guard);
+    invalidate(guard);
     EXPECT_EQ(Check(ActiveHead(), guard), "REVISION_AHEAD");
   }
   Guard guard = GoodCommit();
@@ -127,7 +127,7 @@ TEST(Guard, AheadIsKnownExpectedOrEpoch) {
   EXPECT_EQ(Check(ActiveHead(), guard), "OK");
 }
 
-TEST(Guard, TheTokenIsJudgedInItsOrder) {
+TEST(Guard, ChecksTokenInOrder) {
   const auto cause = [](const Head& head, const Guard& guard) {
     const auto refusal = CheckGuard(head, guard, {});
     if (!refusal) return std::string("OK");
@@ -285,14 +285,14 @@ TEST(Guard, LastEntryOfATurn) {
 TEST(Guard, OnlyTheWholeTokenIsCurrent) {
   const Head head = ActiveHead();
   EXPECT_TRUE(IsCurrentToken(head, Token()));
-  for (const auto& spoil : std::vector<std::function<void(LeaseToken&)>>{
+  for (const auto& invalidate : std::vector<std::function<void(LeaseToken&)>>{
            [](LeaseToken& token) { token.store = kOther; },
            [](LeaseToken& token) { token.uid = *SessionUid::Parse(kOther.value()); },
            [](LeaseToken& token) { token.incarnation = Incarnation(2); },
            [](LeaseToken& token) { token.epoch = Epoch(2); },
            [](LeaseToken& token) { token.secret = ""; }}) {
     LeaseToken token = Token();
-    spoil(token);
+    invalidate(token);
     EXPECT_FALSE(IsCurrentToken(head, token));
   }
   Head released = head;

@@ -102,7 +102,7 @@ TEST(ObservedStore, ARefusedCommitIsAnAnswer) {
   EXPECT_EQ(watched.Shown(Metric::kLeaseGrants, {"none"}).value, 1) << "of the creation alone";
 }
 
-TEST(ObservedStore, TellsOfSlowCallsWithTheirFate) {
+TEST(ObservedStore, ReportsSlowCallsWithFate) {
   Watched watched(absl::Milliseconds(10));
   watched.slow.clear();
   watched.faulty->Fail(FaultyCall::kHealth);

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(SessionsKeepOpen, TheTurnGoesOnAndNothingTellsOfItsEnd) {
+TEST(SessionsKeepOpen, KeepsTurnOpenWithoutEndEvent) {
   World world;
   world.Create();
   const TurnNumber turn = world.Begin();
@@ -111,7 +111,7 @@ TEST(SessionsDrain, SaysWhetherThereIsSomethingToWaitFor) {
   EXPECT_FALSE(world.sessions().Drain(world.caller(), close)->active);
 }
 
-TEST(SessionsDrain, TellsOfEachTurnThatEnds) {
+TEST(SessionsDrain, NotifiesOfEachTurnThatEnds) {
   World world;
   std::vector<std::string> ended;
   world.sessions().OnTurnEnd([&](const SessionKey& key) { ended.push_back(key.session.value()); });

@@ -14,18 +14,18 @@ namespace holdfast::test {
 namespace {
 
 template <typename Command>
-struct Spoilt {
+struct InvalidCase {
   const char* reason;
   const char* field;
-  std::function<void(Command&)> spoil;
+  std::function<void(Command&)> invalidate;
 };
 
 template <typename Command>
-void ExpectRefusals(const Command& good, const std::vector<Spoilt<Command>>& table) {
+void ExpectRefusals(const Command& good, const std::vector<InvalidCase<Command>>& table) {
   EXPECT_EQ(ReasonIn(Validate(good)), "OK");
-  for (const Spoilt<Command>& row : table) {
+  for (const InvalidCase<Command>& row : table) {
     Command command = good;
-    row.spoil(command);
+    row.invalidate(command);
     const absl::Status status = Validate(command);
     EXPECT_EQ(ReasonIn(status), row.reason) << row.field;
     EXPECT_EQ(FactIn(status, "field"), row.field);
