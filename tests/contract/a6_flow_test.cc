@@ -97,7 +97,7 @@ TEST_P(Contract, A6_Slots_AnAbsentSlotIsNone) {
   EXPECT_EQ(SlotData("planner"), "null");
 }
 
-TEST_P(Contract, A6_Slots_TheStoredVersionAndPolicyAreTold) {
+TEST_P(Contract, A6_Slots_ReportsStoredVersionAndPolicy) {
   Create();
   Slot slot = MakeSlot("planner", "{}", "1.4.2");
   slot.policy = DriftPolicy::kReject;

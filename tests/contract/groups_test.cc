@@ -123,7 +123,7 @@ TEST_P(Contract, C233_WhatIsInDoubtIsSettledByCommit) {
   }
 }
 
-TEST_P(Contract, C234_AChangeThatIsNotAppliedSpoilsNoOther) {
+TEST_P(Contract, C234_AppliesOthersBesideChangeThatIsNotApplied) {
   Group group(under_test());
   group[kSecond].guard.expected_revision = Revision(7);
   const auto results = group.Commit();

@@ -21,7 +21,7 @@ TEST_P(Contract, C080_AnotherStoreIsAMismatch) {
   Apply(resume);
 }
 
-TEST_P(Contract, C081_WhoKnowsALaterStateIsTold) {
+TEST_P(Contract, C081_RefusesKnownRevisionAheadOfStored) {
   Create();
   RunTurn();
   Change known = changes().Resume(LeaseRule::kForce);

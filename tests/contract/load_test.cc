@@ -46,7 +46,7 @@ TEST_P(Contract, C195_AnAnswerOfAnOutcomeIsThereWhenOpenedAgain) {
   EXPECT_EQ(ReasonIn(store().LoadForOutcome(Key("nobody"), never)), "SESSION_NOT_FOUND");
 }
 
-TEST_P(Contract, C196_AnOutcomeIsNotToldWhileNothingCanBeMadeDurable) {
+TEST_P(Contract, C196_ReportsNoOutcomeWhileNothingCanBeMadeDurable) {
   Create();
   const Change begin = changes().Begin(token());
   under_test().BreakWrites();

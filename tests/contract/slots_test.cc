@@ -14,7 +14,7 @@ std::vector<std::string> Owners(const std::vector<SlotView>& slots) {
   return owners;
 }
 
-TEST_P(Contract, C035_ACommitFoldsTheTurnsSlotUpdatesInOrder) {
+TEST_P(Contract, C035_AppliesSlotUpdatesOfTurnInOrder) {
   Create();
   const TurnNumber turn = Begin();
   Append(turn, {SlotUpdate(turn, 1, MakeSlot("memory", "a"))});

@@ -43,7 +43,7 @@ void CommitAtOnce(SessionStore& store, const std::vector<Change>& changes) {
   }
 }
 
-TEST_P(Contract, C150_EachSessionWithNewEventsIsToldOfOnce) {
+TEST_P(Contract, C150_NotifiesOfSessionWithNewEventsOnce) {
   using ::testing::ElementsAre;
   using ::testing::IsEmpty;
   Create();
@@ -62,7 +62,7 @@ TEST_P(Contract, C150_EachSessionWithNewEventsIsToldOfOnce) {
   EXPECT_THAT(NotifiedNow(store()), IsEmpty()) << "what was before is not new";
 }
 
-TEST_P(Contract, C151_ACallThatWaitsIsToldAsSoonAsThereIsAnEvent) {
+TEST_P(Contract, C151_WakesWaitingCallWithEvent) {
   Create();
   ASSERT_THAT(NotifiedNow(store()), ::testing::ElementsAre("alpha"));
   std::vector<std::string> notified;
@@ -72,14 +72,14 @@ TEST_P(Contract, C151_ACallThatWaitsIsToldAsSoonAsThereIsAnEvent) {
   EXPECT_THAT(notified, ::testing::ElementsAre("alpha"));
 }
 
-TEST_P(Contract, C152_WithoutEventsNobodyIsTold) {
+TEST_P(Contract, C152_DoesNotNotifyWithoutEvents) {
   EXPECT_THAT(NotifiedNow(store()), ::testing::IsEmpty());
   Create();
   ASSERT_THAT(NotifiedNow(store()), ::testing::ElementsAre("alpha"));
   EXPECT_THAT(Notified(store(), absl::Milliseconds(1)), ::testing::IsEmpty());
 }
 
-TEST_P(Contract, C153_WhatItTellsOfCanBeRead) {
+TEST_P(Contract, C153_NotifiesOfReadableEvents) {
   constexpr int kTurns = 25;
   Create();
   const EventSeq newest(1 + 3 * kTurns);  // a turn has three, creation one

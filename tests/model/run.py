@@ -74,7 +74,7 @@ def camel(name):
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-CHECKS = {"Script.TellsVerdictsApart": check_script}
+CHECKS = {"Script.DistinguishesVerdicts": check_script}
 for model in names():
     CHECKS[f"{camel(model)}.Holds"] = lambda model=model: check_model(model)
 
