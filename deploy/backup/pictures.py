@@ -221,7 +221,7 @@ def patiently(what, look):
         time.sleep(PAUSE_SECONDS)
 
 
-def buried(file, end):
+def deleted_sessions(file, end):
     """(tenant, session) of every tombstone before `end`; what a crash left unfinished is none."""
     found = set()
     with contextlib.suppress(Unsettled):

@@ -63,8 +63,8 @@ bit day; /* a day has passed */
 /* What was said or done, for the assertions. */
 bit acted[REQUESTS], kept_acted[REQUESTS]; /* and the reply counts */
 bit acknowledged[REQUESTS];
-bit told_never;
-bit told_no_token[REQUESTS];
+bit reported_never;
+bit reported_no_token[REQUESTS];
 
 inline lock(s, holder) { locked[s] = 1; owner[s] = holder; waits[holder] = 1 }
 inline unlock(holder) {
@@ -73,16 +73,16 @@ inline unlock(holder) {
 }
 inline apply(r) {
   assert(!acted[r]);                     /* at most once while the reply counts */
-  assert(r != WRITE || !told_never);     /* `never` is final */
+  assert(r != WRITE || !reported_never);     /* `never` is final */
   row[r] = COUNTS; applied[r] = 1; acted[r] = 1;
-  if :: is_grant(r) -> grant = r; told_no_token[r] = 0 :: else fi
+  if :: is_grant(r) -> grant = r; reported_no_token[r] = 0 :: else fi
 }
 inline acknowledge(r) { assert(applied[r]); acknowledged[r] = 1 }
 inline acknowledge_repeat(r, token) {
   acknowledge(r);
   if
   :: is_grant(r) && token -> assert(grant == r)
-  :: is_grant(r) && !token -> told_no_token[r] = 1
+  :: is_grant(r) && !token -> reported_no_token[r] = 1
   :: else
   fi
 }
@@ -227,7 +227,7 @@ proctype Server(byte me) {
 inline answer() {
   if
   :: found -> acknowledge(WRITE)
-  :: else -> assert(!applied[WRITE]); told_never = 1
+  :: else -> assert(!applied[WRITE]); reported_never = 1
   fi
 }
 #ifdef SABOTAGE_NEVER_AFTER_A_DAY
@@ -266,7 +266,7 @@ inline fail_over() {
   do
   :: k < REQUESTS ->
      assert(!acknowledged[k] || kept_applied[k]);
-     assert(!told_no_token[k] || kept_grant != k);
+     assert(!reported_no_token[k] || kept_grant != k);
      row[k] = kept_row[k]; applied[k] = kept_applied[k]; acted[k] = kept_acted[k]; k++
   :: else -> break
   od;
@@ -291,7 +291,7 @@ inline pass_a_day() {
   :: k < REQUESTS ->
      if :: row[k] == COUNTS -> row[k] = OLD :: else fi;
      if :: kept_row[k] == COUNTS -> kept_row[k] = OLD :: else fi;
-     acted[k] = 0; kept_acted[k] = 0; told_no_token[k] = 0; k++
+     acted[k] = 0; kept_acted[k] = 0; reported_no_token[k] = 0; k++
   :: else -> break
   od;
   k = 0

@@ -215,7 +215,7 @@ inline replay(j, from) {
 }
 
 /* Takes the journal as it is now: everything acknowledged, in order, and no other content. */
-inline judge(j) {
+inline check_recovered(j) {
   n = 0;
   do
   :: n < SLOTS && frameC[(j) * SLOTS + n] ->
@@ -230,7 +230,7 @@ inline judge(j) {
   od;
   length[j] = n; n = 0; k = 0
 }
-inline judge_sealed() {
+inline check_sealed() {
   if
   :: dirC == 1 && manifestC ->
      assert(headC && linkC && sealed >= seen[A0]);
@@ -289,16 +289,16 @@ inline begin_recovery() {
   assert(dirC || removed);
   assert(dirC == 2 || !seen[A2]);
   dirS = dirC; manifestS = manifestC; journalS = journalC; linkS = linkC;
-  judge_sealed();
+  check_sealed();
   if
   :: dirC == 1 && manifestC && !journalC -> journalC = 1 /* sealing was interrupted */
   :: else -> assert(dirC != 1 || manifestC || !journalC) /* a journal has its manifest */
   fi;
   if
-  :: dirC -> n = current_a; f = n; n = 0; replay(f, aC[i * RECORDS + k]); judge(f); f = 0
+  :: dirC -> n = current_a; f = n; n = 0; replay(f, aC[i * RECORDS + k]); check_recovered(f); f = 0
   :: else -> skip
   fi;
-  replay(B0, bC[i * RECORDS + k]); judge(B0);
+  replay(B0, bC[i * RECORDS + k]); check_recovered(B0);
   recovery = 1
 }
 inline sync_recovered() {

@@ -110,7 +110,7 @@ def policies_hold(found):
 def configuration(found):
     """holdfastd takes every configuration that is rendered."""
 
-    def judge(case):
+    def check(case):
         files = [
             (name, text)
             for rendered in found.objects(case)
@@ -125,7 +125,7 @@ def configuration(found):
             if code != 0
         ] + ([] if files else [f"{case.name}: has no configuration"])
 
-    for problems in tools.for_each(judge, tools.cases()):
+    for problems in tools.for_each(check, tools.cases()):
         yield from problems
 
 

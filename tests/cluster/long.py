@@ -62,7 +62,7 @@ def apiserver():
     return golang.program(source, "kube-apiserver", variables), version
 
 
-def judged(name, check):
+def passes(name, check):
     """Whether the check finds nothing; says what it finds."""
     begun = time.monotonic()
     found = False
@@ -91,7 +91,7 @@ def main():
     def run(checks, *arguments):
         for name, check in checks.items():
             if not names or name in names:
-                passed.append(judged(name, lambda check=check: check(*arguments)))
+                passed.append(passes(name, lambda check=check: check(*arguments)))
 
     with Folder() as folder, Cluster(program, found.kubectl(), folder) as cluster:
         if cluster.version() != version:
@@ -100,8 +100,8 @@ def main():
         print(f"report: Kubernetes {version}, helm {helms}")
         run(BEFORE, cluster, found)
         cluster.add_definitions(golang.module)
-        judge = renderings.Judge(cluster, found)
-        run(AFTER, judge)
+        validator = renderings.Validator(cluster, found)
+        run(AFTER, validator)
     return 0 if all(passed) else 1
 
 

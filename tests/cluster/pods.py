@@ -1,6 +1,6 @@
 """Pods of the renderings in a namespace that enforces the Pod Security Standard `restricted`. A
 controller would make them of the templates; here the test does. A check is a function from
-renderings.Judge to what is wrong."""
+renderings.Validator to what is wrong."""
 import copy
 import json
 import re
@@ -29,11 +29,11 @@ def pod_of(made):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def pods_of(judge):
+def pods_of(validator):
     """Each pod of the cases once, by the case and the kind that it comes from."""
     seen, pods = set(), {}
-    for case in judge.renderings:
-        for made in judge.known(case):
+    for case in validator.renderings:
+        for made in validator.known(case):
             pod = pod_of(made)
             text = json.dumps(pod, sort_keys=True)
             if pod and text not in seen:
@@ -42,7 +42,7 @@ def pods_of(judge):
     return pods
 
 
-def answers(judge, pods):
+def answers(validator, pods):
     """What is said against each of the pods, by its name here; nothing of one that is taken."""
     named = []
     for name, pod in pods.items():
@@ -57,9 +57,9 @@ def answers(judge, pods):
         }
         for name in sorted(names)
     ]
-    judge.cluster.must("apply", "--filename", "-", objects=accounts)
-    _, out, said = judge.cluster.kubectl(*CREATE, objects=named)
-    judge.delete(accounts)
+    validator.cluster.must("apply", "--filename", "-", objects=accounts)
+    _, out, said = validator.cluster.kubectl(*CREATE, objects=named)
+    validator.delete(accounts)
     taken = set(re.findall(r"^pod/(\S+) created", out, re.MULTILINE))
     # Neither taken nor named by an error: then all that was said is about it.
     return {
@@ -69,10 +69,10 @@ def answers(judge, pods):
     } | {name: [said] for name in taken if "Warning" in said}
 
 
-def every_pod_is_admitted(judge):
+def every_pod_is_admitted(validator):
     """Every pod of every case is admitted, with its init containers, without a warning."""
-    pods = pods_of(judge)
-    for name, said in answers(judge, pods).items():
+    pods = pods_of(validator)
+    for name, said in answers(validator, pods).items():
         yield f"{name}: {said}"
     inits = sum(len(pod["spec"].get("initContainers", [])) for pod in pods.values())
     kinds = sorted({name.rpartition("-")[2] for name in pods})
@@ -140,15 +140,15 @@ SOURCES = [
 ]
 
 
-def mutants_are_refused(judge):
+def mutants_are_refused(validator):
     """A pod that asks for more than the profile allows is refused with the rule that it breaks."""
     caught = 0
     for case, kind in SOURCES:
-        sound, mutants = pod_of(one_of(judge, case, kind)), {}
+        sound, mutants = pod_of(one_of(validator, case, kind)), {}
         for number, (_, mutate) in enumerate(MUTANTS):
             mutants[f"mutant-{number}"] = copy.deepcopy(sound)
             mutate(mutants[f"mutant-{number}"])
-        said = answers(judge, mutants)
+        said = answers(validator, mutants)
         for number, (words, _) in enumerate(MUTANTS):
             about = " ".join(said.get(f"mutant-{number}", []))
             if 'violates PodSecurity "restricted:latest"' in about and words in about:

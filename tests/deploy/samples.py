@@ -24,16 +24,16 @@ def check(build):
         path = os.path.join(SAMPLES, name)
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        judge = [os.path.join(build, "bin", "holdfastd"), "--check-config", "--config"]
-        judged = run(judge + [path])
-        expect(judged.returncode == 0, f"{name}: {judged.stdout}")
+        command = [os.path.join(build, "bin", "holdfastd"), "--check-config", "--config"]
+        checked = run(command + [path])
+        expect(checked.returncode == 0, f"{name}: {checked.stdout}")
         first = text.splitlines()[0]
         if LOOPBACK.search(text):
             expect("insecure" not in text.lower(), f"{name}: nothing of it is insecure")
             continue
         expect(first.startswith("# INSECURE: "), f"{name} begins with: {first}")
         with Folder() as folder:
-            secured = run(judge + [without_insecure(text, folder)])
+            secured = run(command + [without_insecure(text, folder)])
         expect(
             secured.returncode != 0 and "server.insecure" in secured.stdout,
             f"{name} without `insecure`: {secured.stdout}",

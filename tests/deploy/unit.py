@@ -55,8 +55,8 @@ def check_valid(build):
 def check_hardened(_build):
     """Its exposure stays below the bound, and the bound is one that is judged."""
     command = ["systemd-analyze", "security", "--offline=true", "--no-pager"]
-    judged = run(command + [f"--threshold={MOST_EXPOSURE}", UNIT])
-    expect(judged.returncode == 0, judged.stdout)
+    checked = run(command + [f"--threshold={MOST_EXPOSURE}", UNIT])
+    expect(checked.returncode == 0, checked.stdout)
     with Folder() as folder:
         path = os.path.join(folder, "holdfast.service")
         with open(path, "w", encoding="utf-8") as file:

@@ -195,7 +195,7 @@ class Answers:
         return self.scene.ask("query_range", query=text, **times)
 
 
-def judge(query, series):
+def check_query(query, series):
     """What is wrong with the answer to a query."""
     shown = [found for found in series if samples(found)]
     if not shown:
@@ -212,7 +212,7 @@ def moved(series, labels):
     )
 
 
-def judge_panel(title, series):
+def check_panel(title, series):
     """What is wrong with all that a panel shows."""
     if title not in STILL and not moved(series, {}):
         yield f"{title}: nothing moved"
@@ -245,10 +245,10 @@ def check(build):
         answer, problems, panels = Answers(scene, begun), [], {}
         for query in queries:
             series = answer(query)
-            problems += judge(query, series)
+            problems += check_query(query, series)
             panels.setdefault(query.panel, []).extend(series)
         for title, series in panels.items():
-            problems += judge_panel(title, series)
+            problems += check_panel(title, series)
         for title in sorted((set(STILL) | set(MOVED)) - set(panels)):
             problems.append(f"{title}: is no panel")
         still = [title for title in STILL if moved(panels.get(title, []), {})]
