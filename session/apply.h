@@ -36,8 +36,8 @@ struct Applied {
   std::vector<Message> messages;      // numbered
   std::optional<UploadLink> upload;   // taken over
   std::vector<JournalEntry> entries;  // numbered; those that were already there are left out
-  std::optional<TurnNumber>
-      applied_turn;                   // the turn whose slot updates become part of the snapshot
+  // The turn whose slot updates become part of the snapshot.
+  std::optional<TurnNumber> applied_turn;
   EntryNumber applied_after;          // of it only the entries behind this one: the rest was before
   std::optional<TurnNumber> dropped;  // the turn whose slot updates leave no trace
   std::vector<Event> events;          // numbered

@@ -96,7 +96,7 @@ constexpr Transition Next(Lifecycle from, Trigger trigger) {
   return internal::kTable[static_cast<size_t>(trigger)][static_cast<size_t>(from)];
 }
 
-// The same under a requested_end for the session's end: the active turn may go on and end, and none
+// The same under a request for the session's end: the active turn may go on and end, and none
 // begins. From ACTIVE, EndCancelled then leads to CLOSED.
 constexpr Transition Next(Lifecycle from, Trigger trigger, RequestedEnd requested_end) {
   const bool begins = trigger == Trigger::kBeginTurn;

@@ -48,7 +48,7 @@ enum class Saboteur : uint8_t {
   kLoseOverflow,              // sessions with events that are too many to name are not named at all
   kDropErrorsToo,             // a full log drops errors as it drops other lines
   kEndThrowingWorker,         // a worker ends with the task that threw
-  kResumeImmediately,         // workers that come back from a disk do not wait for their turn
+  kResumeImmediately,         // workers that come back from a disk do not wait for a core
   kForgetDoubt,               // a call forgets that an attempt of it may have acted
   kNoConnectionLife,          // connections may stay silent, idle or open for ever
   kNoProbeBounds,             // watches and requests of health and reflection have no bound

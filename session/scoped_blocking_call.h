@@ -42,8 +42,7 @@ class ScopedBlockingCall {
   ScopedBlockingCall& operator=(const ScopedBlockingCall&) = delete;
   ~ScopedBlockingCall();
 
-  // From now on `observer`, which must outlive the thread, is called for each section of this
-  // thread.
+  // From now on `observer`, which must outlive the thread, is called for its sections.
   static void ObserveThisThread(Observer& observer);
 
  private:

@@ -241,8 +241,8 @@ class Sessions {
   absl::StatusOr<BeginTurnResult> HandOut(const SessionKey& key, MutationResult result);
   absl::StatusOr<MutationResult> CommitUntilSettled(const SessionKey& key, Change change,
                                                     const Decider& decide);
-  // Closes a marked session whose turn has ended with `result`, whose head is then the closed one.
-  // What cannot be done now is left to the next sweep.
+  // Closes a cancelled session whose turn has ended with `result`, whose head is then the closed
+  // one. What cannot be done now is left to the next sweep.
   void CloseIfCancelled(const SessionKey& key, MutationResult& result);
   absl::StatusOr<MutationResult> CreateAs(const Caller& caller, const CreateCommand& command,
                                           const SessionId& session, const RequestStamp& stamp);

@@ -284,8 +284,7 @@ class SessionStore {
   // - [C086] A second turn is CONCURRENT_TURN. [C087] Any other trigger that the table does not
   //   have is ILLEGAL_TRANSITION(from, trigger, legal).
   // - [C165] Under a cancel request of the session BeginTurn and a commit that begins the next turn
-  // are
-  //   ILLEGAL_TRANSITION.
+  //   are ILLEGAL_TRANSITION.
   // - [C088] A turn that is not the active one is STALE_TURN, [C107] for a new journal entry too.
   // - [C090] A last entry that is not there yet, [C043] and a gap, is INVALID_FIELD with the
   //   number expected.
@@ -339,11 +338,10 @@ class SessionStore {
   //   there already.
   // - [C046] Attributes are set and removed by key.
   // - [C160] A cancel request is added behind those that are there, with the time of its change,
-  // and moves no
-  //   revision by itself; [C161] one that is there already is not added again. [C162] The cancel
-  //   requests of a turn, its stages and tools end with it; [C163] a cancel request of the session
-  //   stays with the closed session and ends when it is taken up again. [C164] Cancel requests are
-  //   there when the store is opened again.
+  //   and moves no revision by itself; [C161] one that is there already is not added again. [C162]
+  //   The cancel requests of a turn, its stages and tools end with it; [C163] a cancel request of
+  //   the session stays with the closed session and ends when it is taken up again. [C164] Cancel
+  //   requests are there when the store is opened again.
   // - [C115] A tombstone is for ever: the id is never free again.
   //
   // [C047] Eight copies of one request at once have one effect and eight equal answers. [C118]
@@ -438,8 +436,8 @@ class SessionStore {
   // pages. [C133] Descending, in the opposite order. [C134] Of one project root, [C135] or of
   // some lifecycles only, if asked. [C137] A row says what the head says. [C061] A foreign
   // session is a marked row and hides nobody, [C136] and so is a damaged one. [C062] A deleted
-  // one is gone. [C171] A row says whether a cancel request asks for the end of the session or its
-  // turn.
+  // one is gone. [C171] A row says whether a cancel request asks for the end of the session or
+  // its turn.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
   // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C210] They come

@@ -38,7 +38,7 @@ class File {
   }
   // Up to `count` bytes from `offset`; fewer only at the end of the file.
   virtual absl::StatusOr<std::string> Read(uint64_t offset, size_t count) = 0;
-  // SessionState, and size, are on the disk when this is OK. After an error nothing is known of
+  // Contents, and size, are on the disk when this is OK. After an error nothing is known of
   // what was written since the last OK: never try again.
   virtual absl::Status Sync() = 0;
   // Takes space for `size` bytes, which read as zeros. RESOURCE_EXHAUSTED when there is none;

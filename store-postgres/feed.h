@@ -21,8 +21,8 @@ namespace holdfast::pg {
 // session as one with new events.
 inline constexpr absl::Duration kFeedKept = absl::Hours(1);
 
-// Notifies of each session that got events from another server. Own commits notify
-// themselves. While the database does not answer nothing is lost: the next look begins where the
+// Notifies of each session that got events from another server. Own commits notify by themselves.
+// While the database does not answer nothing is lost: the next look begins where the
 // last one that was answered ended.
 class Feed {
  public:

@@ -133,7 +133,7 @@ TEST_P(Contract, C165_BeginsNoTurnUnderCancelRequestOfSession) {
   next.guard.begins_next = true;
   next.begin_turn = BeginTurn{.source = TurnSource::kUser};
   next.to = Lifecycle::kActive;
-  const TurnNumber second = Apply(next).turn;  // a cancel_request of the turn forbids nothing
+  const TurnNumber second = Apply(next).turn;  // a cancel request of the turn forbids nothing
   EXPECT_EQ(second, TurnNumber(2));
   Apply(changes().RequestCancel(CancelScope::kSession));
   next = changes().CommitTurn(token(), second);

@@ -1,5 +1,4 @@
-// Cancelling over the wire: cancel requests in every reply, and the sweep that ends what was asked
-// to end.
+// Cancelling over the wire: cancel requests in every reply, and the sweep that carries them out.
 #include "session/limits.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"

@@ -49,8 +49,7 @@ class Changes {
   Change Close(const LeaseToken& token);
   Change Delete();
   Change Update(AttributePatch attributes);
-  // A cancel request, by somebody without a token. Of a turn, stage or tool, `turn` is not looked
-  // at.
+  // A cancel request, without a token. Of a turn, stage or tool, `turn` is not looked at.
   Change RequestCancel(CancelScope scope, TurnNumber turn = TurnNumber(),
                        std::string_view name = "");
   // The server's own close of a session whose holder is gone.
