@@ -75,7 +75,7 @@ void Served::ServeAtFile() {
 absl::Status Served::Start() {
   std::filesystem::create_directories(directory_);
   const std::string config = directory_ + "/holdfastd.yaml";
-  std::ofstream(config) << "server: {address: '" << address_ << "'}\nstores:\n"
+  std::ofstream(config) << "server: {address: '" << address_ << "', echo: true}\nstores:\n"
                         << "  - {name: bench, active: true, " << keeping_.section << "}\n"
                         << lines_ << '\n';
   const auto begin = std::chrono::steady_clock::now();

@@ -180,7 +180,8 @@ absl::Status App::Open() {
                                      ServerFacts{.version = kVersion,
                                                  .store_name = config.ActiveStore().name,
                                                  .started = parts_.clock.SinceBoot(),
-                                                 .warnings = stores_->warnings()},
+                                                 .warnings = stores_->warnings(),
+                                                 .echo = config.server.echo},
                                      [this] { return Resources(); });
   return absl::OkStatus();
 }

@@ -49,7 +49,8 @@ void ReadServer(YamlReader& reader, const YAML::Node& node, ServerConfig& out) {
               {"connection_max_age", reader.Duration(out.connection_max_age)},
               {"connection_idle", reader.Duration(out.connection_idle)},
               {"reflection", reader.Text(out.reflection)},
-              {"core_dumps", reader.Flag(out.core_dumps)}});
+              {"core_dumps", reader.Flag(out.core_dumps)},
+              {"echo", reader.Flag(out.echo)}});
 }
 
 // A text that `problem` finds nothing wrong with.

@@ -27,6 +27,7 @@ struct ServerConfig {
   absl::Duration connection_idle = kConnectionIdleDefault;
   std::string reflection = "auto";  // or "on", "off"
   bool core_dumps = false;          // may leave its memory behind, and be looked into
+  bool echo = false;                // offers AdminService.Echo, for benchmarks
   bool operator==(const ServerConfig&) const = default;
 
   // Whether gRPC's reflection service is there. Without authentication "auto" is on.

@@ -38,6 +38,7 @@ void Server(YAML::Emitter& out, const ServerConfig& server) {
   out << YAML::Key << "connection_idle" << YAML::Value << DurationText(server.connection_idle);
   Text(out, "reflection", server.reflection);
   out << YAML::Key << "core_dumps" << YAML::Value << server.core_dumps;
+  out << YAML::Key << "echo" << YAML::Value << server.echo;
   out << YAML::EndMap;
 }
 

@@ -80,7 +80,7 @@ const std::array<ReasonRow, 43> kReasonRows = {{
     {Reason::kEventsCompacted, "EVENTS_COMPACTED", StatusCode::kOutOfRange,
      "Session/EventsCompacted", Retry::kFromWhatIsKept, false},
     {Reason::kCapabilityMissing, "CAPABILITY_MISSING", StatusCode::kUnimplemented,
-     "Session/CapabilityMissing", Retry::kNever, true},
+     "Session/CapabilityMissing", Retry::kNever, false},
     {Reason::kMaxDepth, "MAX_DEPTH", StatusCode::kFailedPrecondition, "EmergencyHalt/MaxDepth",
      Retry::kNever, true},
     {Reason::kLeafDelegation, "LEAF_DELEGATION", StatusCode::kFailedPrecondition,

@@ -88,7 +88,7 @@ extern const std::array<ReasonRow, 43> kReasonRows;
 // The row of `reason`.
 const ReasonRow& RowOf(Reason reason);
 
-// Advice in words, as docs/api.md prints it.
+// Advice in words, as docs/api-reference.md prints it.
 std::string_view Words(Retry retry);
 
 }  // namespace holdfast

@@ -36,7 +36,11 @@ AdminService::Reactor* AdminService::Status(Context* context, const Bytes* reque
 AdminService::Reactor* AdminService::Echo(Context* context, const Bytes* request, Bytes* response) {
   return RunUnary<pb::EchoRequest, pb::EchoResponse>(
       edge_, {"Echo", context, request, response},
-      [](Call&, const pb::EchoRequest& in, pb::EchoResponse& out) {
+      [this](Call&, const pb::EchoRequest& in, pb::EchoResponse& out) -> absl::Status {
+        if (!facts_.echo) {
+          return Refusal(Reason::kCapabilityMissing, "server.echo is false: Echo is not offered")
+              .With("capability", "server.echo");
+        }
         out.set_payload(in.payload());
         return absl::OkStatus();
       });

@@ -20,12 +20,13 @@ namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
-// What Status says and does not change while the server runs.
+// What does not change while the server runs.
 struct ServerFacts {
   std::string version;
   std::string store_name;
   absl::Duration started;             // since boot
   std::vector<std::string> warnings;  // beside those of the store, which may change
+  bool echo = false;                  // whether Echo is offered
 };
 
 // What clients hold of this server; nothing once they have all gone.

@@ -70,7 +70,7 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
     Plain(Metric::kRpcInFlight, "holdfast_rpc_in_flight", {Label::kMethod},
           "Calls that wait, run, or whose answer is still being sent."),
     Counter(Metric::kRpcRefused, "holdfast_rpc_refused_total", {Label::kReason},
-            "Calls that were refused or failed, by reason (docs/api.md)."),
+            "Calls that were refused or failed, by reason (docs/api-reference.md)."),
     Counter(Metric::kRpcReceivedBytes, "holdfast_rpc_received_bytes_total", {},
             "Bytes of request messages that arrived whole, of all methods."),
     Counter(Metric::kRpcReplyBytes, "holdfast_rpc_unary_reply_bytes_total", {},

@@ -156,7 +156,7 @@ class Holdfastd:
 
     def start(self):
         told = json.loads(json.dumps(self.sections))
-        told.setdefault("server", {})["address"] = self.address
+        told.setdefault("server", {}).update(address=self.address, echo=True)
         told.setdefault("telemetry", {})["metrics_address"] = f"127.0.0.1:{self.metrics}"
         promtool.write(self.config, told)
         self.serving = Serving([*self.program, *self.command, self.config], self.log)

@@ -1,16 +1,14 @@
-// The service config names every method once, retries what docs/api.md says may be sent again, is
-// taken by gRPC, and is what this client follows.
+// The service config names every method once and retries what the reasons of the API allow. gRPC
+// accepts it, and the command line follows it.
 #include "cli/service_config.h"
 
 #include "cli/retry.h"
 #include "holdfast/v1/admin_service.grpc.pb.h"
-#include "holdfast/v1/session_service.grpc.pb.h"
 #include "session/limits.h"
 #include "tests/support/channel.h"
 #include "tests/support/golden.h"
+#include "tests/support/method_rules.h"
 
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "grpcpp/grpcpp.h"
@@ -18,7 +16,6 @@
 #include "nlohmann/json.hpp"
 
 #include <atomic>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -30,8 +27,6 @@ namespace {
 
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
-
-constexpr char kSameRequest[] = "with the same request id";
 
 // "holdfast.v1.SessionService/GetSession" -> the entry that names it.
 std::map<std::string, nlohmann::json> EntriesByMethod() {
@@ -49,28 +44,20 @@ std::map<std::string, nlohmann::json> EntriesByMethod() {
 
 std::map<std::string, const google::protobuf::MethodDescriptor*> Methods() {
   std::map<std::string, const google::protobuf::MethodDescriptor*> methods;
-  const auto& pool = *google::protobuf::DescriptorPool::generated_pool();
-  for (const auto& file : std::filesystem::directory_iterator("protos/holdfast/v1")) {
-    if (file.path().extension() != ".proto") continue;
-    const auto* proto = pool.FindFileByName("holdfast/v1/" + file.path().filename().string());
-    for (int s = 0; proto != nullptr && s < proto->service_count(); ++s) {
-      for (int m = 0; m < proto->service(s)->method_count(); ++m) {
-        const auto* method = proto->service(s)->method(m);
-        methods[method->service()->full_name() + "/" + method->name()] = method;
-      }
-    }
+  for (const auto* method : test::ApiMethods()) {
+    methods[method->service()->full_name() + "/" + method->name()] = method;
   }
   return methods;
 }
 
-// gRPC code -> what the table of reasons in docs/api.md tells a client to do, over its reasons.
-std::map<std::string, std::set<std::string>> AdviceByCode() {
-  std::map<std::string, std::set<std::string>> advice;
-  for (const absl::string_view line : absl::StrSplit(test::ReadProjectFile("docs/api.md"), '\n')) {
-    const std::vector<std::string> cells = absl::StrSplit(line, " | ");
-    // A reason that only a stream has comes with another advice, and streams are not retried.
-    if (cells.size() < 5 || cells[0].find("| `") != 0 || cells[3] == "from the cursor") continue;
-    advice[cells[1]].insert(cells[3]);
+// gRPC status -> the advice of all reasons that have it.
+std::map<std::string, std::set<v1::Retry>> AdviceByStatus() {
+  std::map<std::string, std::set<v1::Retry>> advice;
+  for (const ReasonRow& row : kReasonRows) {
+    const v1::ReasonRules& rules = test::RulesOf(row.reason);
+    // Only streams are refused so, and the library repeats no stream.
+    if (rules.retry() == v1::RETRY_FROM_CURSOR) continue;
+    advice[rules.status()].insert(rules.retry());
   }
   return advice;
 }
@@ -108,12 +95,12 @@ TEST(ServiceConfig, GivesACallItsDefaultDeadlineAndWhatItMayWait) {
   }
 }
 
-TEST(ServiceConfig, RetriesTheCodesThatTheApiSaysToSendAgain) {
-  auto advice = AdviceByCode();
+TEST(ServiceConfig, RetriesTheStatusesWhoseReasonsAllAllowIt) {
+  const auto advice = AdviceByStatus();
   EXPECT_GE(advice.size(), 12);
-  std::set<std::string> again;  // codes all of whose reasons may be sent again as they are
-  for (const auto& [code, words] : advice) {
-    if (words == std::set<std::string>{kSameRequest}) again.insert(code);
+  std::set<std::string> again;  // statuses all of whose reasons allow the same request again
+  for (const auto& [status, retries] : advice) {
+    if (retries == std::set<v1::Retry>{v1::RETRY_SAME_REQUEST_ID}) again.insert(status);
   }
   for (const auto& [name, entry] : EntriesByMethod()) {
     if (!entry.contains("retryPolicy")) continue;
@@ -121,8 +108,8 @@ TEST(ServiceConfig, RetriesTheCodesThatTheApiSaysToSendAgain) {
     for (const auto& code : entry["retryPolicy"]["retryableStatusCodes"]) {
       EXPECT_EQ(left.erase(code.get<std::string>()), 1) << name << " " << code;
     }
-    // Nobody waits any more for what was cancelled or came too late, and a person looks at a
-    // defect first.
+    // The caller no longer waits after CANCELLED or DEADLINE_EXCEEDED, and a defect (INTERNAL) may
+    // repeat itself.
     EXPECT_THAT(left, UnorderedElementsAre("CANCELLED", "DEADLINE_EXCEEDED", "INTERNAL")) << name;
   }
 }

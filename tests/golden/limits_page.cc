@@ -500,8 +500,8 @@ std::string LimitsPage() {
       "configuration, "
       "the log or a report; or only the *server* itself, which sizes its work by it. A refusal is "
       "one "
-      "of the reasons of [api.md](api.md) and names `field`, `limit` and `got` where there are "
-      "such.\n";
+      "of the reasons of [api-reference.md](api-reference.md#reasons) and names `field`, `limit` "
+      "and `got` where there are such.\n";
   for (const Group& group : Groups()) {
     absl::StrAppend(&page, "\n## ", group.title,
                     "\n\n| limit | value | of | met by | answer |\n|---|---|---|---|---|\n");

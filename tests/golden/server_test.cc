@@ -1,6 +1,7 @@
 // What operators read: the printed configuration, its reference page, and the shape of a log line.
 #include "server/config.h"
 #include "server/log.h"
+#include "tests/golden/api_page.h"
 #include "tests/golden/limits_page.h"
 #include "tests/golden/metrics_page.h"
 #include "tests/support/fake_clock.h"
@@ -27,22 +28,24 @@ TEST(Golden, PrintedConfig) {
       << "docs/config.md shows other defaults";
 }
 
-TEST(Golden, LimitsPage) {
-  const std::string page = LimitsPage();
+// Expects a generated file of the project to be up to date, or writes it.
+void ExpectGenerated(const std::string& path, const std::string& text) {
   if (std::getenv("HOLDFAST_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream("docs/limits.md", std::ios::binary) << page;
+    std::ofstream(path, std::ios::binary) << text;
   }
-  EXPECT_EQ(ReadProjectFile("docs/limits.md"), page)
-      << "set HOLDFAST_UPDATE_GOLDEN=1 and run this test again";
+  // Not EXPECT_EQ, which prints both texts whole.
+  EXPECT_TRUE(ReadProjectFile(path) == text)
+      << path << " is out of date: set HOLDFAST_UPDATE_GOLDEN=1 and run this test again";
 }
 
-TEST(Golden, MetricsPage) {
-  const std::string page = MetricsPage();
-  if (std::getenv("HOLDFAST_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream("docs/metrics.md", std::ios::binary) << page;
-  }
-  EXPECT_EQ(ReadProjectFile("docs/metrics.md"), page)
-      << "set HOLDFAST_UPDATE_GOLDEN=1 and run this test again";
+TEST(Golden, LimitsPage) { ExpectGenerated("docs/limits.md", LimitsPage()); }
+
+TEST(Golden, MetricsPage) { ExpectGenerated("docs/metrics.md", MetricsPage()); }
+
+TEST(Golden, ApiPage) { ExpectGenerated("docs/api-reference.md", ApiPage()); }
+
+TEST(Golden, ServiceConfig) {
+  ExpectGenerated("protos/holdfast/v1/service_config.json", ServiceConfigFile());
 }
 
 // What dashboards and alerts rely on.

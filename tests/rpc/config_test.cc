@@ -71,7 +71,8 @@ TEST(Config, WhatIsPrintedLoadsBackUnchanged) {
                    .connection_max_age = absl::Minutes(7),
                    .connection_idle = absl::Seconds(9),
                    .reflection = "off",
-                   .core_dumps = true};
+                   .core_dumps = true,
+                   .echo = true};
   config.stores = {{.name = "42",
                     .active = true,
                     .root = "/a path: with # \"signs\"",

@@ -28,6 +28,7 @@ class RefusalsRpc : public Served {
  protected:
   RefusalsRpc() {
     config().server.workers = 1;
+    config().server.echo = false;
     config().limits.queued_calls = 1;
     config().secrets.patterns = {kSecretPattern};
   }
@@ -118,6 +119,7 @@ TEST_F(RefusalsRpc, EachIsWordedAsReviewed) {
   cases.Leases();
   StoreTrouble(cases);
   cases.Sizes();
+  cases.Capabilities();
   cases.Fields();
   cases.Slots();
   cases.History();

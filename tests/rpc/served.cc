@@ -30,6 +30,7 @@ Served::Served()
           clock_) {
   config_.server.address = "127.0.0.1:0";
   config_.server.workers = 4;
+  config_.server.echo = true;
   config_.server.drain_timeout = absl::Seconds(5);
   config_.stores = {{.name = "local", .active = true, .root = "/unused"}};
   config_.recovery.sweep_interval = absl::Hours(1);

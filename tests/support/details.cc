@@ -1,10 +1,14 @@
 #include "tests/support/details.h"
 
+#include "holdfast/v1/reasons.pb.h"
+
 #include "absl/status/status.h"
+#include "gtest/gtest.h"
 #include <google/protobuf/any.pb.h>
 
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 namespace holdfast::test {
@@ -86,6 +90,18 @@ std::string Masked(std::string text) {
   return std::regex_replace(text, kLeft, "expires_in_ms=MS");
 }
 
+// Every refusal that a test reads has only the metadata keys that reasons.proto declares.
+void ExpectDeclared(const google::rpc::ErrorInfo& info) {
+  const auto* value = v1::Reason_descriptor()->FindValueByName("REASON_" + info.reason());
+  ASSERT_NE(value, nullptr) << info.reason();
+  const v1::ReasonRules& rules = value->options().GetExtension(v1::reason_rules);
+  std::set<std::string> keys(rules.metadata().begin(), rules.metadata().end());
+  if (!rules.code().empty()) keys.insert("code");
+  for (const auto& [key, fact] : info.metadata()) {
+    EXPECT_TRUE(keys.contains(key)) << info.reason() << " has " << key << "=" << fact;
+  }
+}
+
 }  // namespace
 
 google::rpc::Status DetailsOf(const grpc::Status& status) {
@@ -102,7 +118,11 @@ google::rpc::ErrorInfo ErrorInfoOf(const google::rpc::Status& details) {
   return info;
 }
 
-std::string ReasonOf(const grpc::Status& status) { return ErrorInfoOf(DetailsOf(status)).reason(); }
+std::string ReasonOf(const grpc::Status& status) {
+  const google::rpc::ErrorInfo info = ErrorInfoOf(DetailsOf(status));
+  if (info.domain() == "holdfast") ExpectDeclared(info);
+  return info.reason();
+}
 
 std::string Describe(const grpc::Status& status) {
   std::ostringstream out;

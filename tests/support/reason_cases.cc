@@ -50,6 +50,7 @@ void ReasonCases::ExpectAllSeen() const {
 void ReasonCases::Asked() {
   ServerSettings settings = store_;
   settings.more = absl::StrCat("secrets: {patterns: ['", test::kSecretPattern, "']}\n");
+  settings.echo = false;
   ReasonPlace place(settings);
   RefusalCases& cases = place.cases();
   cases.All();

@@ -65,6 +65,7 @@ void RefusalCases::All() {
   State();
   Leases();
   Sizes();
+  Capabilities();
   Fields();
   Slots();
   History();
@@ -188,6 +189,12 @@ void RefusalCases::Leases() {
   EXPECT_TRUE(Ask(&Stub::ResumeSession, force).ok());
   Refused("the token of an earlier grant", "lease",
           [&] { return AskBegin(BeginRequest("lease", token)); });
+}
+
+void RefusalCases::Capabilities() {
+  grpc::ClientContext context;
+  pb::EchoResponse unused;
+  Note("a method that is not offered", admin_.Echo(&context, {}, &unused));
 }
 
 void RefusalCases::Sizes() {

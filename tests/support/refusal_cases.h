@@ -39,6 +39,8 @@ class RefusalCases {
   void Cancels();
   void Leases();
   void Sizes();
+  // Of a server without Echo.
+  void Capabilities();
   void Fields();
   void Slots();
   void History();

@@ -34,7 +34,8 @@ TestFolder::~TestFolder() {
 
 void ServerProcess::WriteConfig() const {
   std::ofstream out(folder_.File("holdfastd.yaml"));
-  out << "server: {address: '" << address() << "'" << settings_.server << "}\nstores:\n";
+  out << "server: {echo: " << (settings_.echo ? "true" : "false") << ", address: '" << address()
+      << "'" << settings_.server << "}\nstores:\n";
   if (settings_.dsn.empty()) {
     const std::string root = settings_.root.empty() ? folder_.File("data") : settings_.root;
     out << "  - {name: local, kind: fs, active: true, root: '" << root << "'" << settings_.store

@@ -42,6 +42,7 @@ struct ServerSettings {
   std::string root;     // of the store; empty: in the folder
   std::string dsn;      // of a store in PostgreSQL instead
   std::string store;    // further keys of its store, each behind a comma: ", connections: 2"
+  bool echo = true;     // whether AdminService.Echo is offered
   int descriptors = 0;  // that the process may have, soft and hard; 0: as the test may
 };
 

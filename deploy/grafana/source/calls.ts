@@ -139,7 +139,7 @@ export function callsRow() {
     }),
     lines({
       title: "Refusals by reason",
-      description: "Calls that were refused or failed, a second; docs/api.md explains the reasons.",
+      description: "Calls that were refused or failed, a second; docs/api-reference.md explains the reasons.",
       unit: "reqps",
       width: 12,
       limits: { warning: 1, critical: 10 },

@@ -46,7 +46,7 @@ function sessionRow() {
       title: "Calls of session $session",
       description:
         "Each sampled call that named the session, with its status and, where it was refused, its" +
-        " reason in error.type (docs/api.md).",
+        " reason in error.type (docs/api-reference.md).",
       width: 12,
       query:
         `{ kind = server && ${OF_SESSION} } | select(span.${SESSION}, span.rpc.method,` +
