@@ -52,15 +52,15 @@ std::vector<std::string> InWords(const v1::RecoveryReport& report) {
   } else {
     words.emplace_back("no turn was running; nothing had to be given up");
   }
-  if (report.tail_bytes_cut() != 0) {
-    words.push_back(absl::StrCat(Count(report.tail_bytes_cut(), "byte", "bytes"),
+  if (report.tail_bytes_truncated() != 0) {
+    words.push_back(absl::StrCat(Count(report.tail_bytes_truncated(), "byte", "bytes"),
                                  " of an unfinished write were cut; no reply had acknowledged it"));
   }
   if (report.open_tool_uses_size() != 0) {
     words.push_back(absl::StrCat("tool uses that began and have no outcome: ",
                                  absl::StrJoin(report.open_tool_uses(), ", ")));
   }
-  if (report.open_tool_uses_cut()) {
+  if (report.open_tool_uses_truncated()) {
     words.emplace_back("the turn's journal is too long to say whether older tool uses are open");
   }
   if (!report.previous_holder().empty()) {

@@ -45,17 +45,17 @@ void AddTrace(const char* name, const std::string& id, std::vector<Row>& rows) {
   if (!id.empty()) rows.push_back({name, id});
 }
 
-std::string MarkText(const v1::CancelMark& mark) {
+std::string MarkText(const v1::CancelRequest& mark) {
   return absl::StrCat(ScopeText(mark.scope(), mark.name(), mark.turn()), ", asked by ",
                       Short(v1::CancelReason_Name(mark.reason()), "CANCEL_REASON_"), " at ",
                       ShortTime(mark.create_time()));
 }
 
 std::string SummaryState(const v1::SessionSummary& row) {
-  switch (row.mark()) {
-    case v1::SessionSummary::MARK_FOREIGN:
+  switch (row.condition()) {
+    case v1::SessionSummary::CONDITION_FOREIGN:
       return "foreign";
-    case v1::SessionSummary::MARK_DAMAGED:
+    case v1::SessionSummary::CONDITION_DAMAGED:
       return "damaged";
     default:
       return StateName(row.lifecycle());
@@ -118,7 +118,7 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
         {"state machine", absl::StrCat(manifest.state_machine().extension_id(), " in slot ",
                                        manifest.state_machine().slot_ref())});
   }
-  for (const v1::CancelMark& mark : session.cancel_marks()) {
+  for (const v1::CancelRequest& mark : session.cancel_requests()) {
     rows.push_back({"cancel", MarkText(mark)});
   }
   const std::map<std::string, std::string> attributes(session.attributes().begin(),

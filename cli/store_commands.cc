@@ -101,13 +101,13 @@ ExitCode RunCheck(const Invocation& invocation, const RetryPolicy& policy) {
 void WriteVerdict(std::ostream& out, const std::string& session,
                   const v1::VerifyAuditResponse& verdict) {
   out << Printable(session) << ": ";
-  if (verdict.sound()) {
+  if (verdict.valid()) {
     out << "all " << verdict.records() << " audit records are what was written; the last hash is "
         << absl::BytesToHexString(verdict.last_hash()) << '\n';
   } else {
-    out << "audit record " << verdict.first_bad_seq()
-        << " is not what was written: " << verdict.why() << "; the " << verdict.records()
-        << " before it are sound\n";
+    out << "audit record " << verdict.first_invalid_seq()
+        << " is not what was written: " << verdict.problem() << "; the " << verdict.records()
+        << " before it are valid\n";
   }
 }
 
@@ -121,7 +121,7 @@ ExitCode RunVerify(const Invocation& invocation, const RetryPolicy& policy,
         return connection.sessions().VerifyAudit(&context, request, &reply);
       },
       [&](const auto& reply) { WriteVerdict(invocation.out, session, reply); },
-      [](const auto& reply) { return reply.sound() ? kDone : kDifference; });
+      [](const auto& reply) { return reply.valid() ? kDone : kDifference; });
 }
 
 }  // namespace

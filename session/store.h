@@ -158,9 +158,9 @@ struct StoreCheck {
 
 // One row of a listing.
 struct SessionRow {
-  enum class Mark : uint8_t { kOk, kForeign, kDamaged };
+  enum class Condition : uint8_t { kOk, kForeign, kDamaged };
   SessionId id;
-  Mark mark = Mark::kOk;
+  Condition condition = Condition::kOk;
   Lifecycle lifecycle = Lifecycle::kIdle;
   Revision revision;
   std::string project_root;

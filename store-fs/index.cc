@@ -70,7 +70,9 @@ std::optional<std::vector<IndexRow>> DecodeIndex(std::string_view bytes) {
 }  // namespace
 
 absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows, size_t most) {
-  const auto known = [](const IndexRow& entry) { return entry.row.mark == SessionRow::Mark::kOk; };
+  const auto known = [](const IndexRow& entry) {
+    return entry.row.condition == SessionRow::Condition::kOk;
+  };
   Encoder body;
   body.Number(kVersion).Number(static_cast<uint64_t>(std::ranges::count_if(rows, known)));
   for (const IndexRow& entry : rows) {

@@ -10,7 +10,7 @@ namespace {
 
 bool Matches(const ListQuery& query, const SessionRow& row) {
   const bool filtered = !query.project_root.empty() || !query.lifecycles.empty();
-  if (row.mark != SessionRow::Mark::kOk) return !filtered;
+  if (row.condition != SessionRow::Condition::kOk) return !filtered;
   if (!query.project_root.empty() && row.project_root != query.project_root) return false;
   return query.lifecycles.empty() ||
          std::ranges::find(query.lifecycles, row.lifecycle) != query.lifecycles.end();
@@ -72,16 +72,16 @@ SessionRow MarkedRow(const SessionId& id, const absl::Status& refusal) {
   SessionRow row;
   row.id = id;
   const Refusal why = RefusalOf(refusal);
-  row.mark = SessionRow::Mark::kDamaged;
+  row.condition = SessionRow::Condition::kDamaged;
   if (why.reason() == Reason::kResumeMismatch) {
-    row.mark = SessionRow::Mark::kForeign;
+    row.condition = SessionRow::Condition::kForeign;
     row.foreign_store = why.facts().at("stored");
   }
   return row;
 }
 
 void Listing::Count(Tenant& tenant, const SessionRow& row, bool in) {
-  if (row.mark != SessionRow::Mark::kOk) return;
+  if (row.condition != SessionRow::Condition::kOk) return;
   size_t& count = tenant.counts.at(static_cast<size_t>(row.lifecycle));
   in ? ++count : --count;
 }
@@ -126,7 +126,7 @@ void Listing::Place(Tenant& tenant, const SessionRow& row) {
   tenant.rows.insert_or_assign(key, row);
   tenant.by_id.insert_or_assign(id, key);
   tenant.by_project[row.project_root].insert(key);
-  const bool readable = row.mark == SessionRow::Mark::kOk;
+  const bool readable = row.condition == SessionRow::Condition::kOk;
   Keep(readable && row.lifecycle == Lifecycle::kActive, id, tenant.active);
   Keep(readable && row.cancelling, id, tenant.cancelling);
 }

@@ -120,7 +120,7 @@ Params ParamsFor(const ListQuery& query) {
 SessionRow RowOf(SessionId id, const Head& head) {
   const auto title = head.attributes.find("title");
   return {.id = std::move(id),
-          .mark = SessionRow::Mark::kOk,
+          .condition = SessionRow::Condition::kOk,
           .lifecycle = head.lifecycle,
           .revision = head.revision,
           .project_root = head.project_root,
@@ -139,10 +139,10 @@ SessionRow ReadRow(const Rows& rows, size_t row, const StoreId& active) {
                                        ? ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kHeadSum))
                                        : std::nullopt;
   if (head && head->store == active) return RowOf(std::move(id), *head);
-  SessionRow marked{.id = std::move(id), .mark = SessionRow::Mark::kDamaged};
+  SessionRow marked{.id = std::move(id), .condition = SessionRow::Condition::kDamaged};
   marked.created_at = rows.Time(row, kListedAt);
   if (store == active.value() && !head) return marked;
-  marked.mark = SessionRow::Mark::kForeign;
+  marked.condition = SessionRow::Condition::kForeign;
   marked.foreign_store = head ? head->store.value() : std::string(store);
   return marked;
 }
@@ -167,7 +167,7 @@ absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery&
           ListKey{.created_at = rows.Time(row, kListedAt), .id = std::string(rows.Text(row, kId))};
       if (!wanted) continue;
       SessionRow shown = ReadRow(rows, row, database.store);
-      if (filtered && shown.mark != SessionRow::Mark::kOk) continue;
+      if (filtered && shown.condition != SessionRow::Condition::kOk) continue;
       page.rows.push_back(std::move(shown));
     }
   }

@@ -77,7 +77,7 @@ def check(arguments, restore):
         restored = time.monotonic()
         rows = served(arguments.programs, folder, arguments.timeout)
         looked = time.monotonic()
-    bad = [f"{row['session_id']} ({row['mark']})" for row in rows if row["mark"] != "MARK_OK"]
+    bad = [f"{row['session_id']} ({row['mark']})" for row in rows if row["mark"] != "CONDITION_OK"]
     if bad:
         raise Refused(f"{len(bad)} sessions cannot be served: {', '.join(bad[:10])}")
     if len(rows) != label["sessions"]:

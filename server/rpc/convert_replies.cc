@@ -104,14 +104,14 @@ void WriteReply(const BeginTurnResult& begun, pb::BeginTurnResponse& out) {
   out.set_epoch(epoch.value());
   if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_state_machine_slot());
   out.set_inline_omitted(begun.inline_omitted);
-  Write(begun.result.head.cancel_requests, *out.mutable_cancel_marks());
+  Write(begun.result.head.cancel_requests, *out.mutable_cancel_requests());
 }
 
 void WriteReply(const MutationResult& result, pb::AppendJournalResponse& out) {
   out.set_revision(result.receipt.revision.value());
   out.set_last_entry(result.receipt.last_entry.value());
   out.set_journal_number(result.head.journal.value());
-  Write(result.head.cancel_requests, *out.mutable_cancel_marks());
+  Write(result.head.cancel_requests, *out.mutable_cancel_requests());
 }
 
 void WriteReply(const MutationResult& result, pb::CommitTurnResponse& out) {
@@ -120,7 +120,7 @@ void WriteReply(const MutationResult& result, pb::CommitTurnResponse& out) {
   out.set_message_count(result.receipt.messages.value());
   out.set_next_turn(result.receipt.turn.value());
   out.set_epoch(result.receipt.epoch.value());
-  Write(result.head.cancel_requests, *out.mutable_cancel_marks());
+  Write(result.head.cancel_requests, *out.mutable_cancel_requests());
 }
 
 void WriteReply(const MutationResult& result, pb::WriteSnapshotResponse& out) {
@@ -152,11 +152,11 @@ void WriteReply(const MutationResult& result, pb::AppendAuditResponse& out) {
 }
 
 void WriteReply(const AuditVerdict& verdict, pb::VerifyAuditResponse& out) {
-  out.set_sound(verdict.sound());
+  out.set_valid(verdict.sound());
   out.set_records(verdict.records);
   if (verdict.records > 0) out.set_last_hash(std::string(View(verdict.last)));
-  if (!verdict.sound()) out.set_first_bad_seq(verdict.records + 1);
-  out.set_why(verdict.why);
+  if (!verdict.sound()) out.set_first_invalid_seq(verdict.records + 1);
+  out.set_problem(verdict.why);
   out.set_revision(verdict.revision.value());
 }
 

@@ -30,16 +30,16 @@ void WriteTurn(const TurnRecord& turn, pb::Turn& out) {
   out.set_last_entry(turn.last_entry.value());
 }
 
-pb::SessionSummary::Mark ToWire(SessionRow::Mark mark) {
-  switch (mark) {
-    case SessionRow::Mark::kOk:
-      return pb::SessionSummary::MARK_OK;
-    case SessionRow::Mark::kForeign:
-      return pb::SessionSummary::MARK_FOREIGN;
-    case SessionRow::Mark::kDamaged:
-      return pb::SessionSummary::MARK_DAMAGED;
+pb::SessionSummary::Condition ToWire(SessionRow::Condition condition) {
+  switch (condition) {
+    case SessionRow::Condition::kOk:
+      return pb::SessionSummary::CONDITION_OK;
+    case SessionRow::Condition::kForeign:
+      return pb::SessionSummary::CONDITION_FOREIGN;
+    case SessionRow::Condition::kDamaged:
+      return pb::SessionSummary::CONDITION_DAMAGED;
   }
-  return pb::SessionSummary::MARK_UNSPECIFIED;
+  return pb::SessionSummary::CONDITION_UNSPECIFIED;
 }
 
 pb::SlotReport::Status ToWire(SlotReport::Status status) {
@@ -84,10 +84,10 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   *out.mutable_update_time() = ToWire(head.updated_at);
   out.set_last_event(head.last_event.value());
   out.set_journal_number(head.journal.value());
-  Write(head.cancel_requests, *out.mutable_cancel_marks());
+  Write(head.cancel_requests, *out.mutable_cancel_requests());
 }
 
-void Write(const CancelRequest& cancel_request, pb::CancelMark& out) {
+void Write(const CancelRequest& cancel_request, pb::CancelRequest& out) {
   out.set_scope(ToWire(cancel_request.scope));
   out.set_reason(ToWire(cancel_request.reason));
   out.set_turn(cancel_request.turn.value());
@@ -96,15 +96,15 @@ void Write(const CancelRequest& cancel_request, pb::CancelMark& out) {
 }
 
 void Write(const std::vector<CancelRequest>& cancel_requests,
-           google::protobuf::RepeatedPtrField<pb::CancelMark>& out) {
+           google::protobuf::RepeatedPtrField<pb::CancelRequest>& out) {
   for (const CancelRequest& cancel_request : cancel_requests) Write(cancel_request, *out.Add());
 }
 
 void Write(const SessionRow& row, pb::SessionSummary& out) {
   out.set_session_id(row.id.value());
-  out.set_mark(ToWire(row.mark));
+  out.set_condition(ToWire(row.condition));
   out.set_store_id(row.foreign_store);
-  if (row.mark != SessionRow::Mark::kOk) return;  // nothing else of it is known
+  if (row.condition != SessionRow::Condition::kOk) return;  // nothing else of it is known
   out.set_lifecycle(ToWire(row.lifecycle));
   out.set_revision(row.revision.value());
   out.set_project_root(row.project_root);
@@ -176,7 +176,7 @@ void Write(const RecoveryReport& report, pb::RecoveryReport& out) {
   out.set_restored_revision(report.restored.value());
   out.set_snapshot_revision(report.snapshot.value());
   out.set_entries_after_snapshot(report.entries_after_snapshot);
-  out.set_tail_bytes_cut(report.tail_bytes_cut);
+  out.set_tail_bytes_truncated(report.tail_bytes_truncated);
   out.set_abandoned_turn(report.abandoned_turn.value());
   for (const std::string& use : report.open_tool_uses) out.add_open_tool_uses(use);
   out.set_previous_holder(report.previous_holder);
@@ -185,7 +185,7 @@ void Write(const RecoveryReport& report, pb::RecoveryReport& out) {
   }
   for (const SlotReport& slot : report.slots) Write(slot, *out.add_slots());
   for (const std::string& owner : report.damaged_slots) out.add_damaged_slots(owner);
-  out.set_open_tool_uses_cut(report.open_tool_uses_cut);
+  out.set_open_tool_uses_truncated(report.open_tool_uses_truncated);
 }
 
 }  // namespace holdfast

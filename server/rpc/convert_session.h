@@ -18,9 +18,9 @@ namespace holdfast {
 namespace pb = ::holdfast::v1;
 
 void Write(const SessionId& id, const Head& head, pb::Session& out);
-void Write(const CancelRequest& cancel_request, pb::CancelMark& out);
+void Write(const CancelRequest& cancel_request, pb::CancelRequest& out);
 void Write(const std::vector<CancelRequest>& cancel_requests,
-           google::protobuf::RepeatedPtrField<pb::CancelMark>& out);
+           google::protobuf::RepeatedPtrField<pb::CancelRequest>& out);
 void Write(const SessionRow& row, pb::SessionSummary& out);
 void Write(const Message& message, pb::Message& out);
 void Write(const Slot& slot, pb::Slot& out);

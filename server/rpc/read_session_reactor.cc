@@ -46,10 +46,10 @@ struct ReadKind {
   using Request = pb::ReadSnapshotRequest;
   using Response = pb::ReadSnapshotResponse;
   static constexpr char kMethod[] = "ReadSnapshot";
-  static const pb::ReadSessionRequest& What(const Request& request) { return request.what(); }
+  static const pb::ReadSessionRequest& What(const Request& request) { return request.read(); }
   static absl::StatusOr<std::vector<Bytes>> First(Sessions& sessions, const Caller& caller,
                                                   const std::string& session) {
-    ASSIGN_OR_RETURN(const SessionId id, ReadId<SessionId>("what.session_id", session));
+    ASSIGN_OR_RETURN(const SessionId id, ReadId<SessionId>("read.session_id", session));
     ASSIGN_OR_RETURN(const Head head, sessions.Get(caller, id));
     Response first;
     Write(id, head, *first.mutable_session());

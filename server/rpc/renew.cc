@@ -42,11 +42,11 @@ absl::StatusOr<RenewRequest> ReadRenewal(const Caller& caller, int index,
 void WriteCancelRequests(const std::vector<CancelRequest>& cancel_requests, size_t& room,
                          pb::RenewedLease& out) {
   const size_t before = out.ByteSizeLong();
-  Write(cancel_requests, *out.mutable_cancel_marks());
+  Write(cancel_requests, *out.mutable_cancel_requests());
   const size_t bytes = out.ByteSizeLong() - before;
   if (bytes > room) {
-    out.clear_cancel_marks();
-    out.set_cancel_marks_left_out(true);
+    out.clear_cancel_requests();
+    out.set_cancel_requests_omitted(true);
     return;
   }
   room -= bytes;

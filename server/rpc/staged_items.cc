@@ -60,12 +60,12 @@ absl::Status StagedItems::Begin(Slot slot) {
 }
 
 absl::Status StagedItems::More(const std::string& bytes) {
-  if (open_ == nullptr) return InvalidField("more", "must follow a message or a slot");
+  if (open_ == nullptr) return InvalidField("chunk", "must follow a message or a slot");
   return Add(bytes);
 }
 
 absl::Status StagedItems::Add(const std::string& bytes) {
-  if (bytes.size() > kChunkBytes) return TooLarge("more", kChunkBytes, bytes.size());
+  if (bytes.size() > kChunkBytes) return TooLarge("chunk", kChunkBytes, bytes.size());
   if (bytes.size() > most_ - bytes_) return TooLarge("data_bytes", most_, bytes_ + bytes.size());
   if (const auto offset = item_secrets_->Feed(bytes)) return SecretLeak(item_field_, *offset);
   if (item_references_) item_references_->Feed(bytes);

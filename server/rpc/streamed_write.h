@@ -52,7 +52,7 @@ template <typename Request>
 size_t BytesIn(const Request& piece) {
   if (piece.has_message()) return piece.message().data().size();
   if (piece.has_slot()) return piece.slot().data().size();
-  return piece.has_more() ? piece.more().size() : 0;
+  return piece.has_chunk() ? piece.chunk().size() : 0;
 }
 
 // Used by one thread at a time; Take and GiveUp block as the store does.
@@ -78,7 +78,7 @@ class StreamedWrite {
     absl::Status taken = InvalidField("part", "must be set");
     if (piece.has_message()) taken = TakeItem(*piece.mutable_message(), items);
     if (piece.has_slot()) taken = TakeItem(*piece.mutable_slot(), items);
-    if (piece.has_more()) taken = items.More(piece.more());
+    if (piece.has_chunk()) taken = items.More(piece.chunk());
     RETURN_IF_ERROR(taken);
     return std::nullopt;
   }

@@ -54,7 +54,7 @@ inline constexpr std::array kRepeatedLimits = {
     RepeatedLimit{"holdfast.v1.ResumeSessionRequest", "expected_slots", kSlotsPerChange},
     // Of a session that is sent back; only its attributes are looked at.
     RepeatedLimit{"holdfast.v1.Session", "attributes", kAttributesPerSession},
-    RepeatedLimit{"holdfast.v1.Session", "cancel_marks", kCancelRequestsPerSession},
+    RepeatedLimit{"holdfast.v1.Session", "cancel_requests", kCancelRequestsPerSession},
     RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "messages", kMessagesPerChange},
     RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "deleted_slots", kSlotsPerChange},

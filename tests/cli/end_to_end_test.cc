@@ -530,7 +530,7 @@ TEST_F(EndToEnd, TheStoreIsDescribedCheckedAndItsChainsVerified) {
   const std::string id =
       Json({"session", "list"}).at("sessions").at(0).at("session_id").get<std::string>();
   const auto verdict = Json({"store", "verify-audit", id});
-  EXPECT_EQ(verdict.at("sound"), true);
+  EXPECT_EQ(verdict.at("valid"), true);
   EXPECT_THAT(Holdfast({"store", "verify-audit", id}).out, HasSubstr("are what was written"));
   EXPECT_EQ(Reason({"store", "verify-audit", "nobody"}), "SESSION_NOT_FOUND");
   EXPECT_THAT(Holdfast({"completion", "bash"}).out, HasSubstr("describe check verify-audit"));

@@ -122,7 +122,7 @@ TEST_P(Contract, A6_TypedFailure_AStoreIdChangedOnDiskIsAMismatch) {
   EXPECT_EQ(ReasonIn(store().Commit(changes().Resume(LeaseRule::kForce))), "RESUME_MISMATCH");
   const auto rows = Rows({.tenant = key().tenant});
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(rows[0].mark, SessionRow::Mark::kForeign);
+  EXPECT_EQ(rows[0].condition, SessionRow::Condition::kForeign);
 }
 
 TEST_P(Contract, A6_SnapshotWriter_NoEventOfAWriteThatFailed) {

@@ -69,7 +69,7 @@ TEST_P(Contract, C137_ARowSaysWhatTheHeadSays) {
     const auto rows = Rows({.tenant = key().tenant});
     ASSERT_EQ(rows.size(), 1U);
     const Head head = LoadHead();
-    EXPECT_EQ(rows[0].mark, SessionRow::Mark::kOk);
+    EXPECT_EQ(rows[0].condition, SessionRow::Condition::kOk);
     EXPECT_EQ(rows[0].lifecycle, Lifecycle::kPersisted);
     EXPECT_EQ(rows[0].revision, head.revision);
     EXPECT_EQ(rows[0].project_root, head.project_root);
@@ -92,10 +92,10 @@ TEST_P(Contract, C061_AForeignSessionIsAMarkedRowAndHidesNobody) {
     ASSERT_EQ(rows.size(), 3U);
     // It counts as the oldest.
     EXPECT_EQ(rows[0].id.value(), "beta");
-    EXPECT_EQ(rows[0].mark, SessionRow::Mark::kForeign);
+    EXPECT_EQ(rows[0].condition, SessionRow::Condition::kForeign);
     EXPECT_EQ(rows[0].foreign_store, other.value());
     EXPECT_EQ(rows[1].id.value(), "alpha");
-    EXPECT_EQ(rows[1].mark, SessionRow::Mark::kOk);
+    EXPECT_EQ(rows[1].condition, SessionRow::Condition::kOk);
     EXPECT_EQ(rows[2].id.value(), "gamma");
   }
 }
@@ -110,9 +110,9 @@ TEST_P(Contract, C136_ADamagedSessionIsAMarkedRowAndHidesNobody) {
   const auto rows = Rows({.tenant = key().tenant});
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].id.value(), "beta");
-  EXPECT_EQ(rows[0].mark, SessionRow::Mark::kDamaged);
+  EXPECT_EQ(rows[0].condition, SessionRow::Condition::kDamaged);
   EXPECT_EQ(rows[1].id.value(), "alpha");
-  EXPECT_EQ(rows[1].mark, SessionRow::Mark::kOk);
+  EXPECT_EQ(rows[1].condition, SessionRow::Condition::kOk);
 }
 
 TEST_P(Contract, C062_ADeletedSessionIsNotListed) {

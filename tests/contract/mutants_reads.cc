@@ -122,8 +122,9 @@ const std::vector<Mutant> kListings = {
      {.list =
           [](Stage&, const ListQuery&, absl::StatusOr<ListPage>& page) {
             if (!page.ok()) return;
-            std::erase_if(page->rows,
-                          [](const SessionRow& row) { return row.mark != SessionRow::Mark::kOk; });
+            std::erase_if(page->rows, [](const SessionRow& row) {
+              return row.condition != SessionRow::Condition::kOk;
+            });
           }}},
     {"lists-by-id",
      {.list =

@@ -142,7 +142,7 @@ def expect_restored(server, before, known):
     for session, revision in before.items():
         expect(session in stored, f"{session} is missing")
         row = stored[session]
-        expect(row["mark"] == "MARK_OK", f"{session} is marked {row['mark']}")
+        expect(row["mark"] == "CONDITION_OK", f"{session} is marked {row['mark']}")
         expect(
             row["revision"] >= revision,
             f"{session} is at revision {row['revision']}, and {revision} was acknowledged",

@@ -252,7 +252,7 @@ TEST_P(DamagedParts, LeavesTheOthersWritableAndTheListingWhole) {
   })) << page.status();
   ASSERT_EQ(page->rows.size(), 2U);
   for (const SessionRow& listed : page->rows) {
-    const bool marked = listed.mark == SessionRow::Mark::kDamaged;
+    const bool marked = listed.condition == SessionRow::Condition::kDamaged;
     EXPECT_EQ(marked, listed.id == Key("alpha").session && row.writes != "OK") << listed.id.value();
   }
   EXPECT_TRUE(store->Deactivate().ok());

@@ -92,7 +92,7 @@ class Index : public ::testing::Test {
     }));
     std::vector<std::string> rows;
     for (const SessionRow& row : page.rows) {
-      const bool ok = row.mark == SessionRow::Mark::kOk;
+      const bool ok = row.condition == SessionRow::Condition::kOk;
       rows.push_back(row.id.value() + (ok ? "" : " damaged"));
     }
     std::ranges::sort(rows);

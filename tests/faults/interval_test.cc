@@ -99,7 +99,7 @@ TEST_F(Interval, AfterAPowerCutAnEarlierStateIsFoundAndTheCutIsSaid) {
       EXPECT_EQ(head.journal.value(), 8U) << "a kill alone loses nothing";
     }
     if (cut == CutKind::kTorn) {
-      EXPECT_GT(head.tail_bytes_cut, 0U);
+      EXPECT_GT(head.tail_bytes_truncated, 0U);
     }
     again->Dispose();
   }
@@ -114,7 +114,7 @@ TEST_F(Interval, WhoeverSetsItBackToSyncStillFindsTheTornOnes) {
   store->Dispose();
   auto again = Open(after, fs::Durability::kSync);
   EXPECT_EQ(again->Describe().durability, "sync");
-  EXPECT_GT(HeadIn(*again).tail_bytes_cut, 0U);
+  EXPECT_GT(HeadIn(*again).tail_bytes_truncated, 0U);
   // Only when every session has been opened does STORE say so too.
   EXPECT_TRUE(testing::WaitUntil(
       [&] { return DurabilityIn(after).find("\"durability\": \"sync\"") != std::string::npos; }));

@@ -32,7 +32,7 @@ class Painter {
     const auto loaded = store_.LoadForDecision(subject_.key, std::nullopt);
     Say("head", AnswerOf(loaded, [](const LoadedSession& found) {
           Head head = found.head;
-          head.tail_bytes_cut = 0;
+          head.tail_bytes_truncated = 0;
           return EncodeHead(head);
         }));
     for (const RequestId& id : subject_.requests) {

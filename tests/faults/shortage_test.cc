@@ -192,7 +192,7 @@ TEST_F(LastingShortage, LeavesTheListingIncompleteAndMarksNothing) {
   sweep().status().IgnoreError();
   const auto page = store_->List(all);
   ASSERT_EQ(page->rows.size(), 1U);
-  EXPECT_EQ(page->rows.front().mark, SessionRow::Mark::kOk);
+  EXPECT_EQ(page->rows.front().condition, SessionRow::Condition::kOk);
   EXPECT_TRUE(page->complete);
 }
 

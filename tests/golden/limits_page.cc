@@ -105,7 +105,7 @@ Group CountsInA() {
         "TOO_LARGE"},
        {"kRenewalCancelBytes", Bytes(kRenewalCancelBytes),
         "cancel requests in one reply to a renewal", "client",
-        "none: `cancel_marks_left_out` is set"},
+        "none: `cancel_requests_omitted` is set"},
        {"kInformingCancelRequests", Count(kInformingCancelRequests),
         "cancellation requests of stages and tools in one turn", "client", "TOO_LARGE"},
        {"kAuditFacts", Count(kAuditFacts), "facts of one audit record", "client", "TOO_LARGE"},

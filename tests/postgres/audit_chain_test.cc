@@ -116,7 +116,7 @@ class PgAuditChain : public ::testing::Test {
       client_->Must(&Stub::CommitTurn, test::CommitRequest(session, token, turn, "said"));
     }
     const pb::VerifyAuditResponse verdict = Verify(session);
-    ASSERT_TRUE(verdict.sound()) << verdict.why();
+    ASSERT_TRUE(verdict.valid()) << verdict.problem();
     ASSERT_EQ(verdict.records(), kRecords);
   }
   pb::VerifyAuditResponse Verify(const std::string& session) {
@@ -142,7 +142,7 @@ class PgAuditChain : public ::testing::Test {
   }
   void Mend() {
     for (size_t i = 0; i < acts_.size(); ++i) Write(i, acts_[i]);
-    EXPECT_TRUE(Verify("one").sound());
+    EXPECT_TRUE(Verify("one").valid());
   }
 
  private:
@@ -166,11 +166,11 @@ TEST_F(PgAuditChain, TheFirstBadRecordIsNamedWhateverWasDoneToTheRows) {
       SCOPED_TRACE(absl::StrCat(how.name, " at ", at));
       Meddle(how, at);
       const pb::VerifyAuditResponse verdict = Verify("one");
-      EXPECT_FALSE(verdict.sound());
-      EXPECT_EQ(verdict.first_bad_seq(), at + how.bad_behind);
+      EXPECT_FALSE(verdict.valid());
+      EXPECT_EQ(verdict.first_invalid_seq(), at + how.bad_behind);
       EXPECT_EQ(verdict.records(), at + how.bad_behind - 1);
-      EXPECT_NE(verdict.why(), "");
-      EXPECT_TRUE(Verify("neighbour").sound());
+      EXPECT_NE(verdict.problem(), "");
+      EXPECT_TRUE(Verify("neighbour").valid());
       if (at == 1) {
         std::string said;
         EXPECT_EQ(Ask("one", said), kDifference) << said;

@@ -127,9 +127,9 @@ class ForeignSessions : public ::testing::Test {
     for (const auto& row : list.sessions()) {
       rows[row.session_id()] = row;
     }
-    EXPECT_EQ(rows[session].mark(), pb::SessionSummary::MARK_FOREIGN);
+    EXPECT_EQ(rows[session].condition(), pb::SessionSummary::CONDITION_FOREIGN);
     EXPECT_EQ(rows[session].store_id(), elsewhere_.id);
-    EXPECT_EQ(rows["neighbour"].mark(), pb::SessionSummary::MARK_OK);
+    EXPECT_EQ(rows["neighbour"].condition(), pb::SessionSummary::CONDITION_OK);
     here_.TakeTurn("neighbour", neighbour_);
   }
 

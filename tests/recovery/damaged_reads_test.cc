@@ -205,7 +205,7 @@ class DamagedReads : public ::testing::Test {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
     pb::ReadSnapshotRequest request;
-    *request.mutable_what() = WholeOf(id);
+    *request.mutable_read() = WholeOf(id);
     const auto stream = store_->ReadSnapshot(&context, request);
     Read read;
     pb::ReadSnapshotResponse response;

@@ -73,14 +73,14 @@ class MeddledDirectories : public ::testing::Test {
   }
 
   // The marks of all sessions, once the server has looked at all of them.
-  std::map<std::string, pb::SessionSummary::Mark> Marks() {
+  std::map<std::string, pb::SessionSummary::Condition> Marks() {
     pb::ListSessionsResponse list;
     EXPECT_TRUE(WaitUntil([&] {
       list = client().Must(&Stub::ListSessions, pb::ListSessionsRequest());
       return list.complete();
     }));
-    std::map<std::string, pb::SessionSummary::Mark> marks;
-    for (const auto& row : list.sessions()) marks[row.session_id()] = row.mark();
+    std::map<std::string, pb::SessionSummary::Condition> marks;
+    for (const auto& row : list.sessions()) marks[row.session_id()] = row.condition();
     return marks;
   }
 
@@ -171,8 +171,8 @@ TEST_F(MeddledDirectories, OfSessionsThatAreInUse) {
   ExpectServing();
   Make("removed");
   const auto marks = Marks();
-  EXPECT_EQ(marks.at("removed"), pb::SessionSummary::MARK_OK);
-  EXPECT_EQ(marks.at(kNeighbour), pb::SessionSummary::MARK_OK);
+  EXPECT_EQ(marks.at("removed"), pb::SessionSummary::CONDITION_OK);
+  EXPECT_EQ(marks.at(kNeighbour), pb::SessionSummary::CONDITION_OK);
 }
 
 TEST_F(MeddledDirectories, OfSessionsThatNobodyHasTouched) {
@@ -220,10 +220,10 @@ TEST_F(MeddledDirectories, OfSessionsThatNobodyHasTouched) {
   // Whoever met a damaged session marks it, and no restart, of either kind, forgets it.
   const auto expect_marked = [&] {
     const auto marks = Marks();
-    EXPECT_EQ(marks.at(kNeighbour), pb::SessionSummary::MARK_OK);
+    EXPECT_EQ(marks.at(kNeighbour), pb::SessionSummary::CONDITION_OK);
     for (const auto& [id, reason] : reasons) {
       ASSERT_TRUE(marks.contains(id)) << id;
-      EXPECT_EQ(marks.at(id), pb::SessionSummary::MARK_DAMAGED) << id;
+      EXPECT_EQ(marks.at(id), pb::SessionSummary::CONDITION_DAMAGED) << id;
       ExpectRefused(id, reason);
     }
     EXPECT_FALSE(marks.contains("removed"));

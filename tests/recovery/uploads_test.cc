@@ -63,7 +63,7 @@ class Uploads : public ::testing::Test {
     bool Send(uint64_t chunk) {
       pb::CommitTurnStreamRequest part;
       if (chunk == 0) part.mutable_message()->set_role("user");
-      (chunk == 0 ? *part.mutable_message()->mutable_data() : *part.mutable_more()) = Chunk(chunk);
+      (chunk == 0 ? *part.mutable_message()->mutable_data() : *part.mutable_chunk()) = Chunk(chunk);
       return writer->Write(part);
     }
   };

@@ -33,7 +33,7 @@ class Painter {
     SayPages("ListAuditRecords", &Stub::ListAuditRecords);
     SayPages("ListMessages", &Stub::ListMessages);
     const auto verified = Say("VerifyAudit", &Stub::VerifyAudit, pb::VerifyAuditRequest());
-    if (picture_[Call("VerifyAudit")].front() != '!' && !verified.sound()) {
+    if (picture_[Call("VerifyAudit")].front() != '!' && !verified.valid()) {
       picture_[Call("VerifyAudit")] = kDamaged;
     }
     PaintSlots();
@@ -63,7 +63,7 @@ class Painter {
     }
     for (const pb::SessionSummary& row : listed.reply.sessions()) {
       id_ = row.session_id();
-      const bool sound = row.mark() == pb::SessionSummary::MARK_OK;
+      const bool sound = row.condition() == pb::SessionSummary::CONDITION_OK;
       picture_[Call("ListSessions")] = sound ? row.ShortDebugString() : kDamaged;
     }
   }

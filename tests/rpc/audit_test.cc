@@ -64,7 +64,7 @@ TEST_F(AuditRpc, RecordsAreAppendedReadAndVerified) {
   EXPECT_EQ(second.records(0).data().at("tool"), "rm");
   EXPECT_EQ(second.records(0).previous_hash(), first.records(0).hash());
   const pb::VerifyAuditResponse verdict = Verify("one");
-  EXPECT_TRUE(verdict.sound());
+  EXPECT_TRUE(verdict.valid());
   EXPECT_EQ(verdict.records(), 2);
   EXPECT_EQ(verdict.last_hash(), second.records(0).hash());
   Stop();
@@ -88,7 +88,7 @@ TEST_F(AuditRpc, FactsAreBoundedTogether) {
   EXPECT_NE(Describe(refused).find("field=data; got=262145; limit=262144"), std::string::npos)
       << Describe(refused);
   EXPECT_TRUE(Ask(&Stub::AppendAudit, request).ok());
-  EXPECT_TRUE(Verify("one").sound());
+  EXPECT_TRUE(Verify("one").valid());
 }
 
 TEST_F(AuditRpc, ItsOutcomeCanBeAsked) {

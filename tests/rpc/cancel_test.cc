@@ -36,18 +36,18 @@ TEST_F(CancelRpc, ShowsCancelRequestInEveryReply) {
     EXPECT_EQ(requests[0].name(), "grep");
     EXPECT_TRUE(requests[0].has_create_time());
   };
-  expect_request(cancelled.session().cancel_marks());
-  expect_request(Get("one").cancel_marks());
+  expect_request(cancelled.session().cancel_requests());
+  expect_request(Get("one").cancel_requests());
   pb::AppendJournalResponse appended;
   ASSERT_TRUE(Ask(&Stub::AppendJournal, AppendRequest("one", token, 1, 1), &appended).ok());
-  expect_request(appended.cancel_marks());
+  expect_request(appended.cancel_requests());
   pb::RenewLeasesResponse renewed;
   ASSERT_TRUE(Ask(&Stub::RenewLeases, RenewLeaseRequest("one", token), &renewed).ok());
-  expect_request(renewed.renewed(0).cancel_marks());
-  EXPECT_EQ(Commit("one", token, 1, "x").cancel_marks_size(), 0);  // it ended with its turn
-  EXPECT_EQ(Begin("one", token).cancel_marks_size(), 0);
+  expect_request(renewed.renewed(0).cancel_requests());
+  EXPECT_EQ(Commit("one", token, 1, "x").cancel_requests_size(), 0);  // it ended with its turn
+  EXPECT_EQ(Begin("one", token).cancel_requests_size(), 0);
   Cancel(CancelRequest("one", pb::CANCEL_SCOPE_SESSION));
-  EXPECT_EQ(Commit("one", token, 2, "y").cancel_marks_size(), 1);
+  EXPECT_EQ(Commit("one", token, 2, "y").cancel_requests_size(), 1);
   EXPECT_EQ(Get("one").lifecycle(), pb::LIFECYCLE_CLOSED);
 }
 
@@ -72,9 +72,9 @@ TEST_F(CancelRpc, ReportsLeasesWhoseCancelRequestsARenewalOmits) {
   size_t shown = 0;
   for (const pb::RenewedLease& result : renewed.renewed()) {
     EXPECT_TRUE(result.has_expires_in());
-    EXPECT_EQ(result.cancel_marks_size(),
-              result.cancel_marks_left_out() ? 0 : kInformingCancelRequests);
-    if (!result.cancel_marks_left_out()) ++shown;
+    EXPECT_EQ(result.cancel_requests_size(),
+              result.cancel_requests_omitted() ? 0 : kInformingCancelRequests);
+    if (!result.cancel_requests_omitted()) ++shown;
   }
   EXPECT_GT(shown, 10);
   EXPECT_LT(shown, kLeasesPerRenewal / 2);

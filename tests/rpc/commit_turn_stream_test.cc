@@ -216,10 +216,10 @@ TEST_F(CommitTurnStreamRpc, NothingIsDoneWithoutAllOfIt) {
   parts.erase(parts.begin() + 2);
   EXPECT_EQ(field(parts), "INVALID_FIELD data_bytes");
   parts = whole;
-  parts[2].mutable_more()->front() ^= 1;
+  parts[2].mutable_chunk()->front() ^= 1;
   EXPECT_EQ(field(parts), "INVALID_FIELD end.data_sha256");
   parts = whole;
-  parts[2].mutable_more()->append("x");
+  parts[2].mutable_chunk()->append("x");
   EXPECT_EQ(field(parts), "TOO_LARGE more");
   parts = whole;
   parts.insert(parts.begin() + 2, parts[2]);

@@ -32,7 +32,7 @@ TEST_F(ReadsRpc, PagesHoldEverySessionOnce) {
     EXPECT_TRUE(page.complete());
     for (const auto& row : page.sessions()) {
       EXPECT_TRUE(seen.insert(row.session_id()).second) << row.session_id();
-      EXPECT_EQ(row.mark(), pb::SessionSummary::MARK_OK);
+      EXPECT_EQ(row.condition(), pb::SessionSummary::CONDITION_OK);
     }
     request.set_page_token(page.next_page_token());
     ++pages;

@@ -170,8 +170,8 @@ TEST_F(StoreServiceRpc, AStreamedWriteIsOneWrite) {
   std::vector<pb::WriteSnapshotStreamRequest> parts = {begin};
   *parts.emplace_back().mutable_message() = MessageOf(history[0]);
   *parts.emplace_back().mutable_message() = MessageOf(history[1].substr(0, kMiB));
-  parts.emplace_back().set_more(history[1].substr(kMiB, kMiB));
-  parts.emplace_back().set_more(history[1].substr(2 * kMiB));
+  parts.emplace_back().set_chunk(history[1].substr(kMiB, kMiB));
+  parts.emplace_back().set_chunk(history[1].substr(2 * kMiB));
   parts.emplace_back().mutable_end()->set_data_sha256(
       std::string(View(Sha256(history[0] + history[1]))));
   for (const bool repeated : {false, true}) {

@@ -97,16 +97,17 @@ bool Before(const ListKey& a, const ListKey& b) {
   return std::pair(a.created_at, a.id) < std::pair(b.created_at, b.id);
 }
 
-SessionRow MarkedRow(const SessionId& id, SessionRow::Mark mark, const StoredSession& session) {
-  SessionRow row{.id = id, .mark = mark, .created_at = absl::UnixEpoch()};
-  if (mark == SessionRow::Mark::kForeign) row.foreign_store = session.head.store.value();
+SessionRow MarkedRow(const SessionId& id, SessionRow::Condition condition,
+                     const StoredSession& session) {
+  SessionRow row{.id = id, .condition = condition, .created_at = absl::UnixEpoch()};
+  if (condition == SessionRow::Condition::kForeign) row.foreign_store = session.head.store.value();
   return row;
 }
 
 SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession& session) {
   const Head& head = session.head;
-  if (head.store != store) return MarkedRow(id, SessionRow::Mark::kForeign, session);
-  if (session.damaged) return MarkedRow(id, SessionRow::Mark::kDamaged, session);
+  if (head.store != store) return MarkedRow(id, SessionRow::Condition::kForeign, session);
+  if (session.damaged) return MarkedRow(id, SessionRow::Condition::kDamaged, session);
   const auto title = head.attributes.find("title");
   return {.id = id,
           .lifecycle = head.lifecycle,
@@ -121,7 +122,7 @@ SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession&
 
 bool Matches(const SessionRow& row, const ListQuery& query) {
   if (!query.project_root.empty() && row.project_root != query.project_root) return false;
-  return query.lifecycles.empty() || (row.mark == SessionRow::Mark::kOk &&
+  return query.lifecycles.empty() || (row.condition == SessionRow::Condition::kOk &&
                                       std::ranges::count(query.lifecycles, row.lifecycle) > 0);
 }
 

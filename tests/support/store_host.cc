@@ -99,8 +99,8 @@ grpc::Status StoreHost::ReadAt(uint64_t revision) {
   messages_.clear();
   grpc::ClientContext context;
   pb::ReadSnapshotRequest request;
-  request.mutable_what()->set_session_id(id_);
-  request.mutable_what()->set_revision(revision);
+  request.mutable_read()->set_session_id(id_);
+  request.mutable_read()->set_revision(revision);
   const auto stream = store_->ReadSnapshot(&context, request);
   pb::ReadSnapshotResponse part;
   for (int at = 0; stream->Read(&part); ++at) {

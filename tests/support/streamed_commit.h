@@ -26,7 +26,7 @@ inline std::vector<pb::CommitTurnStreamRequest> PartsOf(pb::CommitTurnRequest co
     item.set_data(data.substr(0, piece));
     begin(parts.emplace_back()) = item;
     for (size_t at = piece; at < data.size(); at += piece) {
-      parts.emplace_back().set_more(data.substr(at, piece));
+      parts.emplace_back().set_chunk(data.substr(at, piece));
     }
   };
   for (pb::Message& message : *commit.mutable_messages()) {

@@ -119,15 +119,15 @@ TEST(Apply, GrantsAreRememberedForADayAndNeverTooMany) {
 TEST(Apply, AResumeHandsOverHolderCutTailAndPendingSlot) {
   Head head = Created();
   head.sm = StateMachineRef{.ext_id = "planner", .slot_ref = "slot"};
-  head.tail_bytes_cut = 77;
+  head.tail_bytes_truncated = 77;
   Change resume;
   resume.moves_revision = true;
   resume.grant = Grant{.holder = "bob", .ttl = absl::Seconds(5), .secret = kSecret};
   resume.to = Lifecycle::kResumed;
   const Applied applied = Apply(head, resume, Facts());
   EXPECT_EQ(applied.receipt.previous_holder, "ada");
-  EXPECT_EQ(applied.receipt.tail_bytes_cut, 77U);
-  EXPECT_EQ(applied.head.tail_bytes_cut, 0U);
+  EXPECT_EQ(applied.receipt.tail_bytes_truncated, 77U);
+  EXPECT_EQ(applied.head.tail_bytes_truncated, 0U);
   EXPECT_TRUE(applied.head.sm_slot_pending);
   EXPECT_EQ(applied.head.lease.epoch, Epoch(2));
   Change begin = BeginChange();

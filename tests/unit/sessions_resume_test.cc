@@ -176,7 +176,7 @@ TEST(SessionsResume, ReadsABoundedPartOfTheAbandonedTurnAndSaysSo) {
   ASSERT_EQ(open.size(), kOpenToolUsesShown);
   EXPECT_EQ(open.back(), "use-" + std::to_string(kEntries - 2));
   EXPECT_EQ(open.front(), "use-" + std::to_string(kEntries - 1 - kOpenToolUsesShown));
-  EXPECT_TRUE(resumed->report.open_tool_uses_cut);
+  EXPECT_TRUE(resumed->report.open_tool_uses_truncated);
   EXPECT_EQ(resumed->report.entries_after_snapshot, kEntries);
 }
 
@@ -197,7 +197,7 @@ TEST(SessionsResume, NamesNoToolUseWhoseOutcomeWasNotRead) {
   const auto resumed = world.other().Resume(world.caller(), world.ToResume());
   ASSERT_EQ(ReasonIn(resumed), "OK");
   EXPECT_THAT(resumed->report.open_tool_uses, IsEmpty());
-  EXPECT_TRUE(resumed->report.open_tool_uses_cut) << "the first one is open";
+  EXPECT_TRUE(resumed->report.open_tool_uses_truncated) << "the first one is open";
 }
 
 TEST(SessionsResume, NamesOpenToolUsesAmongLargeEntriesWhenNotAllCanBeRead) {
@@ -220,7 +220,7 @@ TEST(SessionsResume, NamesOpenToolUsesAmongLargeEntriesWhenNotAllCanBeRead) {
   const std::vector<std::string>& open = resumed->report.open_tool_uses;
   ASSERT_GE(open.size(), kResumeJournalBytes / kData * 3 / 4);
   EXPECT_EQ(open.back(), "use-" + std::to_string(kEntries - 2));
-  EXPECT_TRUE(resumed->report.open_tool_uses_cut);
+  EXPECT_TRUE(resumed->report.open_tool_uses_truncated);
   EXPECT_LE(world.store().Calls(FaultyCall::kRead) - reads, 12);
 }
 
@@ -238,13 +238,13 @@ TEST(SessionsResume, AListThatIsWholeIsNotCalledCut) {
   const auto resumed = world.other().Resume(world.caller(), world.ToResume());
   ASSERT_EQ(ReasonIn(resumed), "OK");
   EXPECT_EQ(resumed->report.open_tool_uses.size(), kOpenToolUsesShown);
-  EXPECT_FALSE(resumed->report.open_tool_uses_cut);
+  EXPECT_FALSE(resumed->report.open_tool_uses_truncated);
   // Without entries there is nothing that could be left out.
   world.TakeOver();
   world.Begin();
   const ResumeResult empty = world.TakeOver();
   EXPECT_THAT(empty.report.open_tool_uses, IsEmpty());
-  EXPECT_FALSE(empty.report.open_tool_uses_cut);
+  EXPECT_FALSE(empty.report.open_tool_uses_truncated);
 }
 
 TEST(SessionsResume, TheReportNamesTheLastRequestThatCommitted) {
