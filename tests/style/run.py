@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the project against one rule of the house: run.py RULE [BUILD_DIRECTORY], run.py --list.
+"""Checks the project against one of its rules: run.py RULE [BUILD_DIRECTORY], run.py --list.
 
 Before a rule is trusted with the project it must refuse every bad sample made for it and let
 every good one pass.
@@ -12,12 +12,14 @@ import tempfile
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 import documents  # noqa: E402
 import rules  # noqa: E402
+import terms  # noqa: E402
 from document_samples import DOCUMENT_SAMPLES  # noqa: E402
 from rules import Tree  # noqa: E402
 from samples import SAMPLES  # noqa: E402
+from term_samples import TERM_SAMPLES  # noqa: E402
 
-RULES = rules.RULES | documents.RULES
-SAMPLES |= DOCUMENT_SAMPLES
+RULES = rules.RULES | documents.RULES | terms.RULES
+SAMPLES |= DOCUMENT_SAMPLES | TERM_SAMPLES
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
