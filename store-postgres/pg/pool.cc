@@ -114,7 +114,7 @@ Pool::Made Pool::TryFrom(size_t host) {
   Made made = {.connection = Connection::Open(connect)};
   if (!made.connection.ok()) return made;
   absl::Status checked = options_.check ? options_.check(**made.connection) : absl::OkStatus();
-  if (checked.ok()) judged = Admit(**made.connection);
+  if (checked.ok()) checked = Admit(**made.connection);
   if (checked.ok()) return made;
   const bool broke = !(*made.connection)->usable();
   return {.connection = std::move(checked), .refused = !broke, .broke = broke};
