@@ -258,8 +258,8 @@ function(holdfast_style_tests folder)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(check ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
   set_property(DIRECTORY APPEND PROPERTY
-    CMAKE_CONFIGURE_DEPENDS ${folder}/rules.py ${folder}/documents.py
-    ${folder}/terms.py)
+    CMAKE_CONFIGURE_DEPENDS ${folder}/rules.py ${folder}/documents.py ${folder}/decisions.py
+    ${folder}/questions.py ${folder}/diagrams.py ${folder}/terms.py)
   execute_process(COMMAND ${check} --list OUTPUT_VARIABLE rules
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   foreach(rule ${rules})

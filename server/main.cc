@@ -69,7 +69,7 @@ int Printed(int code) {
 }
 
 // A commit frees several buffers of its size, and the next one wants them back: giving them to the
-// system in between costs a tenth of the processor time of a commit (docs/adr/0014).
+// system in between costs a tenth of the processor time of a commit (ADR 14).
 void KeepFreedMemory() {
   constexpr int kMebibyte = 1024 * 1024;
   // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs yet

@@ -1,7 +1,7 @@
 // Accepts connections and hands them to the transport, within limits and whatever accept(2) says.
 //
 // The transport's own listener is not used: it never accepts again after one accept that failed for
-// lack of descriptors, and it bounds nothing (docs/adr/0031-an-acceptor-of-our-own.md).
+// lack of descriptors, and it bounds nothing (ADR 31).
 #ifndef HOLDFAST_SERVER_NET_ACCEPTOR_H_
 #define HOLDFAST_SERVER_NET_ACCEPTOR_H_
 

@@ -1,6 +1,6 @@
 // grpc.health.v1.Health: SERVING or NOT_SERVING, the same for every service of this server
 // (readiness), and whether the process makes progress by the name of `liveness`, which no state of
-// the store changes (docs/adr/0037). Neither method looks at the store, needs a worker or writes a
+// the store changes (ADR 37). Neither method looks at the store, needs a worker or writes a
 // line in the log: a check is answered while every worker is busy, on the thread that brought it,
 // and therefore takes a small request alone.
 #ifndef HOLDFAST_SERVER_RPC_HEALTH_SERVICE_H_

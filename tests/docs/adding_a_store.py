@@ -100,6 +100,12 @@ def step_arrows():
     replace("scripts/lint", "session store-fs", "session store-mirror store-fs")
     replace("scripts/tidy", '"store-fs", ', '"store-fs", "store-mirror", ')
     replace("tests/style/documents.py", "session|store-fs|", "session|store-fs|store-mirror|")
+    page = "docs/ARCHITECTURE.md"
+    for arrow in (
+        "  store-fs --> session\n",
+        '  server -->|"stores.cc alone"| store-fs\n',
+    ):
+        replace(page, arrow, arrow + arrow.replace("store-fs", "store-mirror"))
 
 
 def step_server():

@@ -37,7 +37,9 @@ def links(tree):
                 yield f"{where}: {to} has no heading #{anchor}"
 
 
-FOLDERS = "session|store-fs|store-postgres|server|cli|protos|scripts|cmake|docs|tests|helm"
+FOLDERS = (
+    "session|store-fs|store-postgres|server|cli|protos|scripts|cmake|docs|tests|helm"
+)
 NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./-]*\w)(?::\d+)?`")
 
 

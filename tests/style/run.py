@@ -10,16 +10,23 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
+import decisions  # noqa: E402
+import diagrams  # noqa: E402
 import documents  # noqa: E402
+import questions  # noqa: E402
 import rules  # noqa: E402
 import terms  # noqa: E402
+from decision_samples import DECISION_SAMPLES  # noqa: E402
+from diagram_samples import DIAGRAM_SAMPLES  # noqa: E402
 from document_samples import DOCUMENT_SAMPLES  # noqa: E402
+from question_samples import QUESTION_SAMPLES  # noqa: E402
 from rules import Tree  # noqa: E402
 from samples import SAMPLES  # noqa: E402
 from term_samples import TERM_SAMPLES  # noqa: E402
 
-RULES = rules.RULES | documents.RULES | terms.RULES
-SAMPLES |= DOCUMENT_SAMPLES | TERM_SAMPLES
+MODULES = (rules, documents, decisions, questions, diagrams, terms)
+RULES = {name: rule for module in MODULES for name, rule in module.RULES.items()}
+SAMPLES |= DOCUMENT_SAMPLES | DECISION_SAMPLES | QUESTION_SAMPLES | DIAGRAM_SAMPLES | TERM_SAMPLES
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
