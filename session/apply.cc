@@ -39,7 +39,7 @@ void ApplyCreation(const Creation& creation, absl::Time now, Head& head) {
 void ApplyGrant(const Grant& grant, const StoreFacts& facts, Applied& out) {
   Head& head = out.head;
   out.receipt.previous_holder = head.lease.holder;
-  out.receipt.tail_bytes_cut = std::exchange(head.tail_bytes_cut, 0);
+  out.receipt.tail_bytes_truncated = std::exchange(head.tail_bytes_truncated, 0);
   head.lease.epoch = head.lease.epoch.Next();
   head.lease.held = true;
   head.lease.secret_hash = Sha256(grant.secret);

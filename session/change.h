@@ -75,10 +75,10 @@ struct Receipt {
   Revision before;    // the revision before this change
   Revision snapshot;  // the last snapshot's
   std::string previous_holder;
-  uint64_t tail_bytes_cut = 0;  // of an unfinished write, when the store opened the session
-  std::string token;            // of a grant; wiped when its epoch has passed
-  uint64_t drained_turns = 0;   // committed while a close waited
-  AuditSeq audit;               // the record that was written with it
+  uint64_t tail_bytes_truncated = 0;  // of an unfinished write, when the store opened the session
+  std::string token;                  // of a grant; wiped when its epoch has passed
+  uint64_t drained_turns = 0;         // committed while a close waited
+  AuditSeq audit;                     // the record that was written with it
 };
 
 // A stored request with its reply.

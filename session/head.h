@@ -74,8 +74,8 @@ struct Head {
   CloseReason close_reason = CloseReason::kNone;
   Revision revision;
   LeaseRecord lease;
-  std::vector<GrantRecord> grants;  // oldest first; a reader sees those of the last 24 hours
-  uint64_t tail_bytes_cut = 0;      // of an unfinished write, since the last grant
+  std::vector<GrantRecord> grants;    // oldest first; a reader sees those of the last 24 hours
+  uint64_t tail_bytes_truncated = 0;  // of an unfinished write, since the last grant
 
   std::optional<TurnRecord> turn;
   TurnNumber last_turn;

@@ -53,10 +53,10 @@ struct RecoveryReport {
   Revision restored;
   Revision snapshot;
   uint64_t entries_after_snapshot = 0;
-  uint64_t tail_bytes_cut = 0;
+  uint64_t tail_bytes_truncated = 0;
   TurnNumber abandoned_turn;
   std::vector<std::string> open_tool_uses;  // at most kOpenToolUsesShown, the newest ones
-  bool open_tool_uses_cut = false;          // there may be older ones
+  bool open_tool_uses_truncated = false;    // there may be older ones
   std::string previous_holder;
   std::optional<RequestId> last_committed_request;
   std::vector<SlotReport> slots;

@@ -155,12 +155,12 @@ void ReportToolUses(SessionStore& store, const SessionKey& key, const Head& head
   const auto ended = std::ranges::find(head.ended, turn, &EndedTurn::turn);
   if (ended == head.ended.end()) {
     // It had no entries, or they are no longer kept.
-    report.open_tool_uses_cut = report.entries_after_snapshot > 0;
+    report.open_tool_uses_truncated = report.entries_after_snapshot > 0;
     return;
   }
   OpenToolUses uses(store, key, *ended);
   uses.Search(JournalFloor(head));
-  report.open_tool_uses_cut = uses.cut();
+  report.open_tool_uses_truncated = uses.cut();
   report.open_tool_uses = uses.Take();
 }
 
@@ -246,7 +246,7 @@ absl::Status Sessions::Report(const SessionKey& key, const ResumeCommand& comman
   report.restored = receipt.before;
   report.snapshot = receipt.snapshot;
   report.entries_after_snapshot = receipt.entries_dropped;
-  report.tail_bytes_cut = receipt.tail_bytes_cut;
+  report.tail_bytes_truncated = receipt.tail_bytes_truncated;
   report.abandoned_turn = receipt.abandoned_turn;
   report.previous_holder = receipt.previous_holder;
   report.last_committed_request = head.last_committed_request;

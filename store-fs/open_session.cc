@@ -148,7 +148,7 @@ absl::Status OpenSession::EnsureOpen() {
     }
     return stored.status();
   }
-  const uint64_t cut = stored->state.head.tail_bytes_cut;
+  const uint64_t cut = stored->state.head.tail_bytes_truncated;
   if (cut > 0) environment_.cut_tails.Note(DirectoryOf(key_) + "/" + kJournalFile, cut);
   NoteDurable(stored->journal, stored->state.head.revision);
   if (!stored->state.sealed.empty()) environment_.compactions.Add(key_);

@@ -164,7 +164,7 @@ absl::StatusOr<UnrepairedSession> Load(Files& files, const SessionKey& key,
     return Damaged("head", "it belongs to another session");
   }
   RETURN_IF_ERROR(CheckAcknowledged(found, mark));
-  head.tail_bytes_cut = found.replay.cut;
+  head.tail_bytes_truncated = found.replay.cut;
   return found;
 }
 

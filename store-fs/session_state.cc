@@ -124,14 +124,14 @@ void SessionState::Absorb(const StoredChange& change, std::string_view payload, 
   // What the record does not hold: the store's incarnation, and what recovery cut until somebody is
   // told.
   const Incarnation incarnation = head.incarnation;
-  const uint64_t cut = head.lease.epoch == change.head.lease.epoch ? head.tail_bytes_cut : 0;
+  const uint64_t cut = head.lease.epoch == change.head.lease.epoch ? head.tail_bytes_truncated : 0;
   if (head.generation != Generation() && head.generation != change.head.generation) {
     former.push_back(
         {.generation = head.generation, .messages = std::exchange(messages, NumberedLog())});
   }
   head = change.head;
   head.incarnation = incarnation;
-  head.tail_bytes_cut = cut;
+  head.tail_bytes_truncated = cut;
   ++changes;
   const Position now{.revision = head.revision, .journal = head.journal};
   if (change.request) {

@@ -260,7 +260,7 @@ std::string EncodeRequest(const RequestRow& row) {
   out.Number(receipt.abandoned_turn.value()).Number(receipt.entries_dropped);
   out.Number(receipt.sm_slot_handed_out ? 1 : 0).Number(receipt.created ? 1 : 0);
   out.Number(receipt.before.value()).Number(receipt.snapshot.value());
-  out.Text(receipt.previous_holder).Number(receipt.tail_bytes_cut).Text(receipt.token);
+  out.Text(receipt.previous_holder).Number(receipt.tail_bytes_truncated).Text(receipt.token);
   out.Number(receipt.drained_turns).Number(receipt.audit.value());
   return out.Take();
 }
@@ -286,7 +286,7 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   receipt.before = ReadNumber<Revision>(in);
   receipt.snapshot = ReadNumber<Revision>(in);
   receipt.previous_holder = in.Text();
-  receipt.tail_bytes_cut = in.Number();
+  receipt.tail_bytes_truncated = in.Number();
   receipt.token = in.Text();
   receipt.drained_turns = in.Number();
   receipt.audit = ReadNumber<AuditSeq>(in);

@@ -4,6 +4,16 @@ import re
 
 from rules import line_of
 
+def section(text, heading):
+    """(line number, line) of everything under `## heading`."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("## "):
+            inside = line[3:].strip() == heading
+        elif inside:
+            yield number, line
+
+
 FENCED = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`[^`\n]+`")
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)|^\[[^\]\n]+\]:\s*(\S+)", re.MULTILINE)

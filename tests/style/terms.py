@@ -9,7 +9,7 @@ from rules import matches
 
 # (dropped words as a pattern, what to say instead)
 TERMS = [
-    (r"whoever|nobody|somebody|someone", "the caller, client, operator or component; or `no client`"),
+    (r"whoever|nobody|somebody|someone", "the caller, the client, the operator, or `no client`"),
     (r"tell|tells|telling|told|untold", "notify, return, report, distinguish"),
     (r"judge|judges|judged|judging|judgement|judgment", "classify, check, compare, evaluate"),
     (r"(?:let|lets|letting) in", "admit"),
@@ -29,7 +29,10 @@ TERMS = [
     (r"cancel marks?|cancellation marks?", "CancelRequest"),
     (r"known head|slot basis", "VersionedHead"),
     (r"the house", "the project"),
-    (r"design section \d+|systems md|stores md|house md", "a document of this repository"),
+    (
+        r"(?:design|stores|wire|house|figures) sections? \w+|systems md|stores md|house md",
+        "a document of this repository",
+    ),
 ]
 
 # (paths, pattern of the dropped words that may stay there, why)
