@@ -288,6 +288,12 @@ function(holdfast_document_tests folder)
     set_tests_properties(docs.Examples.${example} PROPERTIES LABELS docs TIMEOUT 600
       RESOURCE_LOCK examples)
   endforeach()
+  foreach(part grpcurl python typescript)
+    add_test(NAME docs.Guide.${part}
+      COMMAND ${DEBIAN_PYTHON} ${scripts}/guide.py ${part} ${CMAKE_BINARY_DIR})
+    set_tests_properties(docs.Guide.${part} PROPERTIES LABELS docs TIMEOUT 900
+      RESOURCE_LOCK examples)
+  endforeach()
   add_test(NAME docs.Traces.AreReadByTheProtocolsOwnDefinitions
     COMMAND ${DEBIAN_PYTHON} ${scripts}/otlp.py ${CMAKE_BINARY_DIR})
   add_test(NAME docs.Traces.ATurnOfTwoServersIsOneSpan

@@ -77,20 +77,26 @@ def python_example(build):
     return agent, environment, command
 
 
-def typescript_example(build):
+def install_typescript(build):
+    """The folder with the sources of the example and the packages that it needs."""
     source = os.path.join(ROOT, "examples", "typescript")
     folder = os.path.join(build, "examples", "typescript")
     for name in os.listdir(source):
         if name not in ("node_modules", "gen", "dist"):
             os.makedirs(folder, exist_ok=True)
             shutil.copy(os.path.join(source, name), folder)
-    environment = {"PROTOS": PROTOS}
-    here = {"cwd": folder, "env": os.environ | environment}
     lock = os.path.join(folder, "package-lock.json")
     installed = os.path.join(folder, "node_modules", ".package-lock.json")
     if not os.path.exists(installed) or os.path.getmtime(installed) < os.path.getmtime(lock):
-        run_again(["npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error"], **here)
-    run(["npm", "run", "--silent", "build"], **here)
+        run_again(["npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error"], cwd=folder)
+    return folder
+
+
+def typescript_example(build):
+    source = os.path.join(ROOT, "examples", "typescript")
+    folder = install_typescript(build)
+    environment = {"PROTOS": PROTOS}
+    run(["npm", "run", "--silent", "build"], cwd=folder, env=os.environ | environment)
     program = os.path.join(folder, "dist", "agent.js")
 
     def command(address, session, crash):

@@ -87,9 +87,10 @@ def version_of(source, path):
     return version
 
 
-def program(source, name, variables=()):
-    """The program of the directory `source`, built if it is not in the cache. `variables` are those
-    of packages that the linker sets, as PACKAGE.NAME=VALUE."""
+def program(source, name, variables=(), package="."):
+    """The program of the directory `source`, or of a package that its go.mod requires, built if it
+    is not in the cache. `variables` are those of packages that the linker sets, as
+    PACKAGE.NAME=VALUE."""
     flags = ["-trimpath", "-buildvcs=false"]
     flags += ["-ldflags", " ".join(["-s -w", *(f"-X {given}" for given in variables)])]
     digest = hashlib.sha256(" ".join(flags).encode())
@@ -102,7 +103,7 @@ def program(source, name, variables=()):
         if not os.path.exists(target):
             print(f"{name} is built, which takes minutes, and kept as {target}", flush=True)
             begun = time.monotonic()
-            run([toolchain(), "build", *flags, "-o", f"{target}.new", "."], cwd=source)
+            run([toolchain(), "build", *flags, "-o", f"{target}.new", package], cwd=source)
             os.replace(f"{target}.new", target)
             print(f"{name} was built in {time.monotonic() - begun:.0f} s", flush=True)
     return target
