@@ -24,7 +24,7 @@ CommitResult AnswerToRepeat(const RequestStamp& asked, const RequestRow& stored,
 }
 
 absl::Status RequestIdReused(const RequestStamp& asked, const RequestRow& stored) {
-  return Refusal(Reason::kRequestIdReused, "this request id stands for another request")
+  return Refusal(Reason::kRequestIdReused, "this request id was already used for another request")
       .With("request_id", asked.id.value())
       .With("method", Name(stored.stamp.method));
 }
@@ -37,7 +37,7 @@ bool SameEntry(JournalEntry stored, JournalEntry sent) {
 }
 
 absl::Status EntryReused(const JournalEntry& sent) {
-  return Refusal(Reason::kRequestIdReused, "this entry number stands for another entry")
+  return Refusal(Reason::kRequestIdReused, "this entry number was already used for another entry")
       .With("turn", sent.turn.value())
       .With("number", sent.number.value());
 }

@@ -12,16 +12,16 @@ namespace holdfast {
 
 CommitResult Refused(absl::Status refusal, const Head& head);
 
-// To a request whose id has been seen: the stored receipt, with its token while its epoch is the
-// current one; or, when the id stood for another request, RequestIdReused.
+// For a request whose id is stored: the stored receipt, with its token while its epoch is the
+// current one. RequestIdReused when the id was used for another request.
 CommitResult AnswerToRepeat(const RequestStamp& asked, const RequestRow& stored, const Head& head);
 
-// REQUEST_ID_REUSED with the id and the method that it stands for.
+// REQUEST_ID_REUSED with the id and the method that it was used for.
 absl::Status RequestIdReused(const RequestStamp& asked, const RequestRow& stored);
 
 // Whether a stored entry is the one that is sent again: what the store added does not count.
 bool SameEntry(JournalEntry stored, JournalEntry sent);
-// REQUEST_ID_REUSED with turn and number: they stand for another entry than `sent`.
+// REQUEST_ID_REUSED with turn and number, which were used for another entry than `sent`.
 absl::Status EntryReused(const JournalEntry& sent);
 
 // SESSION_EXISTS: a change would create what is there.

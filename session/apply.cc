@@ -102,7 +102,8 @@ void ApplyEndTurn(const Change& change, Applied& out) {
   }
 }
 
-// A snapshot inside the turn: what it applies is not applied again, and outlives the turn's end.
+// A snapshot inside the turn: the entries that it applies are not applied again, also when the turn
+// is abandoned.
 void ApplyKeepTurn(const Change& change, Applied& out) {
   TurnRecord& turn = *out.head.turn;
   out.applied_turn = turn.number;
@@ -198,9 +199,9 @@ void ApplyAttributes(const AttributePatch& patch, Head& head) {
   }
 }
 
-// A cancel request of the session stays with a closed session, as the reason of its end, until it
-// is taken up again.
-void ApplyMarks(const Head& before, const Change& change, absl::Time now, Head& head) {
+// A cancel request of the session stays with the closed session as the reason of its end. Reopening
+// the session removes it.
+void ApplyCancelRequests(const Head& before, const Change& change, absl::Time now, Head& head) {
   const bool reopened =
       before.lifecycle == Lifecycle::kClosed && head.lifecycle != Lifecycle::kClosed;
   if (reopened) head.cancel_requests.clear();
@@ -228,8 +229,8 @@ void ApplyEvents(const Change& change, absl::Time now, Applied& out) {
   }
 }
 
-// What the slot updates of turn 0 among the new entries did; nothing when there are none. They
-// stand in the journal by their numbers; the versions of the first ones are named here too.
+// What the slot updates of turn 0 among the new entries did; nothing when there are none. The
+// journal keeps them by number; the record also names the versions of the first ones.
 std::optional<AuditDraft> UpdatesBetweenTurns(const Applied& out) {
   AuditDraft draft{.audit_class = kLifecycleClass, .code = "slots", .data = {}};
   uint64_t updates = 0;
@@ -304,7 +305,7 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   }
   ApplyEntries(change, out);
   ApplyAttributes(change.attributes, head);
-  ApplyMarks(before, change, facts.now, head);
+  ApplyCancelRequests(before, change, facts.now, head);
   ApplyEvents(change, facts.now, out);
   ApplyAudit(change, facts.now, out);
   out.tombstone = change.tombstone;

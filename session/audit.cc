@@ -24,7 +24,7 @@ Digest AuditHash(const AuditRecord& record) {
 bool AuditChain::Take(const AuditRecord& record) {
   if (!why_.empty()) return false;
   if (record.seq != records_.Next()) {
-    Fail("another record, number " + std::to_string(record.seq.value()) + ", stands in its place");
+    Fail("another record, number " + std::to_string(record.seq.value()) + ", is in its place");
   } else if (record.hash != AuditHash(record)) {
     Fail("its content is not what its hash covers");
   } else if (record.previous != last_) {

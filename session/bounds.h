@@ -1,6 +1,5 @@
-// What a session may hold at most: judged on what a change leaves, under the session's lock, by
-// every store. A session that is over a bound already may shrink and may stay as it is; only growth
-// is refused.
+// What a session may hold at most. Every store checks the result of a change under the session's
+// lock. A session that exceeds a bound already may shrink or stay as it is; only growth is refused.
 #ifndef HOLDFAST_SESSION_BOUNDS_H_
 #define HOLDFAST_SESSION_BOUNDS_H_
 

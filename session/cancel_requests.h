@@ -24,8 +24,8 @@ bool HasCancelRequest(const Head& head, const CancelRequest& cancel_request);
 // How many cancel requests only inform: those of stages and tools.
 size_t CountInformingRequests(const Head& head);
 
-// True when the server must end what was asked to end: a session without an active turn at once, a
-// turn when it has stood under the cancel request for `grace`.
+// True when the server must end what a cancel request names: a session without an active turn at
+// once, a turn when the cancel request is at least `grace` old.
 bool EndIsDue(const Head& head, absl::Duration requested_for, absl::Duration grace);
 
 }  // namespace holdfast

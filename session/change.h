@@ -22,13 +22,13 @@
 
 namespace holdfast {
 
-// Who may make this change, as the lease stands under the lock.
+// Which lease state permits this change, evaluated under the session's lock.
 enum class LeaseRule : uint8_t {
-  kNone,           // anybody
+  kNone,           // any
   kMustHold,       // the token of the current epoch
-  kFreeOrExpired,  // nobody else's live lease
-  kHeldOrFree,     // the current token, or nobody's live lease
-  kForce,          // anybody, over a live lease too
+  kFreeOrExpired,  // no live lease of another holder
+  kHeldOrFree,     // the current token, or no live lease
+  kForce,          // any, a live lease of another holder too
 };
 
 // What must be true under the session's lock.

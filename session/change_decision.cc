@@ -11,8 +11,8 @@
 namespace holdfast {
 namespace {
 
-// The entry of `change` whose number stands for another one, or nullptr. One that is stored and
-// cannot be read cannot be compared: its number alone answers.
+// The entry of `change` whose number is stored for another entry, or nullptr. A stored entry
+// that cannot be read is compared by its number alone.
 absl::StatusOr<const JournalEntry*> FindRewritten(const Change& change, const Head& head,
                                                   DecisionReads& reads) {
   if (change.entries.empty()) return nullptr;

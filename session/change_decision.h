@@ -18,8 +18,8 @@
 
 namespace holdfast {
 
-// What a decision asks of the store, about one session as it stood in the head that is decided on.
-// An error of any of them ends the decision with this error.
+// What a decision reads from the store about one session, in the state of the head that is decided
+// on. An error of any of them ends the decision with this error.
 class DecisionReads {
  public:
   virtual ~DecisionReads() = default;

@@ -38,7 +38,7 @@ class Drawn {
     }
     left_ -= count;
     std::string taken(bytes_.data() + left_, count);
-    OPENSSL_cleanse(bytes_.data() + left_, count);  // nobody else is given them
+    OPENSSL_cleanse(bytes_.data() + left_, count);  // wiped, so that they are not handed out again
     return taken;
   }
 

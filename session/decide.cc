@@ -72,8 +72,8 @@ void Abandon(const Head& head, TurnOutcome outcome, Change& change) {
   change.events.push_back(TurnEnd(head.turn->number, outcome));
 }
 
-// Where a session stands when its turn was abandoned: PERSISTED if the last snapshot is not the one
-// it was created with.
+// The state of a session after its turn was abandoned: PERSISTED if the last snapshot is not the
+// one it was created with.
 Lifecycle LeftBy(const Head& head) {
   const bool persisted = head.snapshots.back().at.revision > Revision(1);
   return persisted ? Lifecycle::kPersisted : Lifecycle::kIdle;

@@ -42,7 +42,8 @@ Refusal Ahead(uint64_t known, uint64_t stored, std::string_view what) {
 }
 
 Refusal LeaseHeld(const Head& head) {
-  return Refusal(Reason::kLeaseHeld, "the session is held by somebody else")
+  return Refusal(Reason::kLeaseHeld,
+                 "another holder has a live lease: retry when it expires, or use force")
       .With("holder", head.lease.holder)
       .With("expires_in_ms",
             static_cast<uint64_t>(absl::ToInt64Milliseconds(head.lease.expires_in)))
@@ -109,10 +110,10 @@ Refusal StaleTurn(const Head& head, TurnNumber named) {
 }
 
 Refusal Illegal(const Head& head, Trigger trigger, RequestedEnd requested_end) {
-  const bool for_mark = Next(head.lifecycle, trigger).verdict != Verdict::kIllegal;
+  const bool by_cancel_request = Next(head.lifecycle, trigger).verdict != Verdict::kIllegal;
   return Refusal(Reason::kIllegalTransition,
-                 for_mark ? "the session is being cancelled: no turn begins any more"
-                          : "this call is not possible in the session's state")
+                 by_cancel_request ? "a cancel request of the session is pending: no turn can begin"
+                                   : "this call is not possible in the session's state")
       .With("from", Name(head.lifecycle))
       .With("trigger", Name(trigger))
       .With("legal", LegalTriggers(head.lifecycle, requested_end));

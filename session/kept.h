@@ -21,7 +21,7 @@ absl::Status CheckKept(const Head& head, std::optional<Revision> revision);
 // The last snapshot at or before `revision`, which is kept; it lives as long as `head`.
 const SnapshotRecord& SnapshotAt(const Head& head, Revision revision);
 
-// Where the session stands now.
+// The current position of the session.
 Position PositionOf(const Head& head);
 
 // DAMAGED: an item of the session cannot be read.

@@ -33,7 +33,7 @@ enum class Trigger : uint8_t {
 };
 inline constexpr size_t kTriggers = 15;
 
-// Whether somebody has asked for the session's end.
+// Whether a cancel request asks for the session's end.
 enum class RequestedEnd : uint8_t { kNone, kSession };
 
 enum class Verdict : uint8_t {
@@ -90,14 +90,14 @@ inline constexpr std::array<Row, kTriggers> kTable = {{
 
 }  // namespace internal
 
-// The cell for a session in `from`. What abandons a turn leads back to IDLE where no snapshot was
-// written since the session was created; that is the head's to know.
+// The cell for a session in `from`. A trigger that abandons a turn leads back to IDLE where no
+// snapshot was written since the session was created; the caller checks that on the head.
 constexpr Transition Next(Lifecycle from, Trigger trigger) {
   return internal::kTable[static_cast<size_t>(trigger)][static_cast<size_t>(from)];
 }
 
-// The same under a request for the session's end: the active turn may go on and end, and none
-// begins. From ACTIVE, EndCancelled then leads to CLOSED.
+// The same under a cancel request of the session: the active turn may go on and end, and no turn
+// may begin. From ACTIVE, EndCancelled then leads to CLOSED.
 constexpr Transition Next(Lifecycle from, Trigger trigger, RequestedEnd requested_end) {
   const bool begins = trigger == Trigger::kBeginTurn;
   return begins && requested_end == RequestedEnd::kSession ? internal::Never()

@@ -156,8 +156,8 @@ inline constexpr absl::Duration kWatchWriteTimeoutDefault = absl::Seconds(30);
 inline constexpr size_t kWakeupsMost = 256;
 // After which a watch that the server ended is worth starting again.
 inline constexpr absl::Duration kWatchRetry = absl::Milliseconds(500);
-// How often watchers are looked after, and how many of them are asked each time to look at their
-// events although nobody woke them: a lost wake-up costs so much latency and no event.
+// How often the server checks its watchers, and how many of them read their events each time
+// without a wake-up: a lost wake-up delays an event by that much and loses none.
 inline constexpr absl::Duration kWatchBeat = absl::Seconds(1);
 inline constexpr size_t kWatchPollsPerBeat = 64;
 
@@ -166,8 +166,8 @@ inline constexpr absl::Duration kLeaseTtlLeast = absl::Seconds(5);
 inline constexpr absl::Duration kLeaseTtlMost = absl::Hours(1);
 inline constexpr absl::Duration kLeaseTtlDefault = absl::Seconds(60);
 
-// Cancelling: how long a marked turn may still end by itself, and how often
-// marked sessions are looked at.
+// Cancelling: how long a turn with a cancel request may still end by itself, and how often the
+// server looks for such sessions.
 inline constexpr absl::Duration kCancelGraceDefault = absl::Seconds(10);
 inline constexpr absl::Duration kCancelSweepInterval = absl::Seconds(5);
 

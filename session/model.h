@@ -30,7 +30,7 @@ enum class CloseReason : uint8_t {
 enum class TurnSource : uint8_t { kUser = 1, kStateMachine, kFanOut, kSystem, kPlan };
 enum class TurnOutcome : uint8_t { kOk = 1, kError, kCancelled, kAbandoned, kRecovered };
 enum class DriftPolicy : uint8_t { kMigrate = 1, kWarn, kReject };
-// What somebody else asks to end, and why.
+// What a cancel request asks to end, and why.
 enum class CancelScope : uint8_t { kSession = 1, kTurn, kStage, kTool };
 enum class CancelReason : uint8_t { kUser = 1, kParent, kCap };
 enum class JournalKind : uint8_t { kSlotUpdate = 1, kEvent, kToolIntent, kToolOutcome, kNote };
@@ -141,8 +141,8 @@ struct AuditRecord {
   bool operator==(const AuditRecord&) const = default;
 };
 
-// A request that something ends, made by somebody who need not hold the lease. Of a stage or a tool
-// it only informs; a turn or a session that does not end by itself is ended by the server.
+// A request to end something; the requester need not hold the lease. For a stage or a tool it only
+// informs the holder; the server ends a turn or a session that does not end by itself.
 struct CancelRequest {
   CancelScope scope = CancelScope::kSession;
   CancelReason reason = CancelReason::kUser;
@@ -169,8 +169,8 @@ uint64_t DataSize(const Item& item) {
   return item.staged ? item.staged->size : item.data.size();
 }
 
-// Where a read stands: everything up to this revision, and of what moves no revision, up to this
-// entry.
+// The position of a read: everything up to this revision, and entries, which move no revision, up
+// to this one.
 struct Position {
   Revision revision;
   JournalNumber journal;

@@ -42,7 +42,7 @@ class SecretCheck final {
   void LookWithReferences(const FieldPath& path, std::string_view bytes);
 
   // OK; or SECRET_LEAK with the first place (`field`, `offset`) and all of them (`paths`); or
-  // MALFORMED_SECRET_REFERENCE with its place. Never anything of what stands there.
+  // MALFORMED_SECRET_REFERENCE with its place. Never includes the bytes at the place.
   [[nodiscard]] absl::Status ToStatus() const;
 
  private:

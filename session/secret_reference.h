@@ -71,7 +71,7 @@ class ReferenceStream final {
   Word whole_;
   bool json_ = true;
   bool in_text_ = false;
-  bool escaped_ = false;  // the next byte of the text stands for itself
+  bool escaped_ = false;  // the next byte of the text is literal
   Word text_;
   std::vector<Open> open_;
   std::optional<uint64_t> found_;

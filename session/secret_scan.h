@@ -1,6 +1,6 @@
-// Secrets that must not be stored, as the domain sees them: somebody who knows where one begins.
-// Whoever reads the configuration makes the scanner (server/secrets.h); commands are looked through
-// by session/secret_check.h, streamed bytes by SecretStream.
+// The domain's interface to the search for secrets that must not be stored. The server makes the
+// scanner from its configuration (server/secrets.h). session/secret_check.h searches commands,
+// SecretStream searches streamed bytes.
 #ifndef HOLDFAST_SESSION_SECRET_SCAN_H_
 #define HOLDFAST_SESSION_SECRET_SCAN_H_
 

@@ -49,7 +49,8 @@ absl::StatusOr<MutationResult> Repeat(const SessionKey& key, const LoadedSession
                         .repeated = true};
 }
 
-// Ids made by the server meet their own session again.
+// The session id is derived from the request, so that a repeat of the request finds its own
+// session.
 SessionId DerivedId(const TenantId& tenant, const RequestId& request) {
   const Digest digest = Sha256(tenant.value() + '\n' + request.value());
   return *SessionId::Parse(UuidText(View(digest), 8));
@@ -165,8 +166,9 @@ absl::StatusOr<Head> Sessions::Get(const Caller& caller, const SessionId& sessio
   return std::move(loaded.head);
 }
 
-// A listing is a hint: what a row says may be gone by the time it is read, and then the next one
-// counts. One that is not complete cannot say which session is the newest, nor that there is none.
+// A listing may be out of date: a session may be deleted between its row and its read, and then the
+// next row counts. An incomplete listing does not show which session is the newest, nor that there
+// is none.
 absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller,
                                                             const std::string& project_root) {
   ListQuery query{.tenant = caller.tenant,

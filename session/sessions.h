@@ -39,7 +39,7 @@ struct MutationResult {
   bool repeated = false;
 };
 
-// How a stored slot stands to what a reader expects.
+// How a stored slot compares with what a reader expects.
 struct SlotReport {
   enum class Status : uint8_t { kMatch, kMigrate, kWarn, kReject, kAbsent };
   std::string owner;
@@ -120,7 +120,7 @@ class Sessions {
   absl::StatusOr<MutationResult> Create(const Caller& caller, const CreateCommand& command);
   absl::StatusOr<Head> Get(const Caller& caller, const SessionId& session);
   // The newest session of a project root; NO_SNAPSHOT when there is none. STORE_UNAVAILABLE with
-  // RetryInfo while the store is still finding out what it holds.
+  // RetryInfo while the store's listing is not complete.
   absl::StatusOr<std::pair<SessionId, Head>> Latest(const Caller& caller,
                                                     const std::string& project_root);
   absl::StatusOr<MutationResult> Update(const Caller& caller, const UpdateCommand& command);
@@ -131,9 +131,8 @@ class Sessions {
   absl::StatusOr<MutationResult> CommitTurn(const Caller& caller, const CommitTurnCommand& command);
   // A snapshot without a turn.
   absl::StatusOr<MutationResult> Write(const Caller& caller, const WriteCommand& command);
-  // What a command whose contents are still to come would be answered with: its stored reply, or a
-  // refusal that stands whatever comes. Nothing otherwise. The command has no messages and slots
-  // yet.
+  // Decides a command whose contents have not arrived: its stored reply, or a refusal that does not
+  // depend on the contents; nullopt otherwise. The command has no messages and slots yet.
   absl::StatusOr<std::optional<MutationResult>> Precheck(const Caller& caller,
                                                          const CommitTurnCommand& command);
   absl::StatusOr<std::optional<MutationResult>> Precheck(const Caller& caller,
@@ -144,8 +143,9 @@ class Sessions {
   // The two halves of BeginTurn, AppendJournal, CommitTurn, Write and AbandonTurn, for calls whose
   // changes are committed together (SessionStore::CommitMany).
   //
-  // The change that `command` asks for on the head that the store remembers. nullopt when there is
-  // none, or when more is to be done than to commit it: the call then goes its whole way by itself.
+  // The change that `command` makes on the cached head. nullopt when the call must not join a
+  // group: there is no cached head, the command is refused, or the call does more than commit one
+  // change.
   template <typename Command>
   std::optional<PreparedChange> Prepare(const Caller& caller, const Command& command);
   // What the call is answered with, once its change was committed: `committed`.
@@ -189,9 +189,11 @@ class Sessions {
   // Reads that need no decision go straight to the store.
   [[nodiscard]] SessionStore& store() { return store_; }
 
-  // Calls `told`, on the thread that made the change, after each change by this server that ended a
-  // turn. Set once, before the first call.
-  void OnTurnEnd(std::function<void(const SessionKey&)> told) { on_turn_end_ = std::move(told); }
+  // Calls `notify`, on the thread that made the change, after each change by this server that ended
+  // a turn. Set once, before the first call.
+  void OnTurnEnd(std::function<void(const SessionKey&)> notify) {
+    on_turn_end_ = std::move(notify);
+  }
 
   // Calls `report` for each candidate of a sweep that failed, once for each reason in a row. Set
   // once, before the first sweep.
@@ -211,7 +213,8 @@ class Sessions {
   using SweepDecider = absl::StatusOr<Decision> (*)(const Head&, const SessionKey&);
   absl::StatusOr<size_t> RunSweep(Sweep& sweep, absl::Duration quiet, size_t limit,
                                   const SweepDecider& decide);
-  // A request's id, and what it stands for: asked only when there is a stored reply to compare.
+  // A request's id and its stamp. The stamp is computed only when there is a stored reply to
+  // compare.
   struct Asked {
     RequestId id;
     std::function<RequestStamp()> stamp;
@@ -241,8 +244,8 @@ class Sessions {
   absl::StatusOr<BeginTurnResult> HandOut(const SessionKey& key, MutationResult result);
   absl::StatusOr<MutationResult> CommitUntilSettled(const SessionKey& key, Change change,
                                                     const Decider& decide);
-  // Closes a cancelled session whose turn has ended with `result`, whose head is then the closed
-  // one. What cannot be done now is left to the next sweep.
+  // Closes a session with a cancel request whose turn has ended with `result`; the head of `result`
+  // is then the closed one. After a failure the next sweep closes it.
   void CloseIfCancelled(const SessionKey& key, MutationResult& result);
   absl::StatusOr<MutationResult> CreateAs(const Caller& caller, const CreateCommand& command,
                                           const SessionId& session, const RequestStamp& stamp);

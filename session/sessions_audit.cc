@@ -64,7 +64,7 @@ absl::StatusOr<AuditVerdict> Sessions::VerifyAudit(const Caller& caller, const S
     if (!chain.why().empty()) break;
     const auto behind = store_.ReadAudit(key, chain.records(), {.items = 1, .bytes = kPageBytes});
     if (behind.ok() && behind->records.empty()) break;
-    // There is more: it was added meanwhile, or nobody knows of it.
+    // There is a record behind: it was added meanwhile, or the head does not name it.
     ASSIGN_OR_RETURN(loaded, store_.LoadForDecision(key, std::nullopt));
     if (loaded.head.last_audit == chain.records()) chain.Fail("the session's head names none");
   }

@@ -214,7 +214,7 @@ absl::StatusOr<ResumeResult> Sessions::Resume(const Caller& caller, const Resume
   const bool reconnect = resumed.token.empty() && !resumed.result.repeated;
   if (reconnect) {
     resumed.token = command.token->ToText();
-    // A reconnect is a sign of life; the grant stands whatever becomes of it.
+    // A reconnect renews the lease; the grant stays valid when the renewal fails.
     store_.RenewLeases({{.key = key, .token = *command.token, .ttl = std::nullopt}}).clear();
   }
   RETURN_IF_ERROR(Report(key, command, resumed));
@@ -234,7 +234,7 @@ absl::StatusOr<MutationResult> Sessions::ResumeOrCreate(const Caller& caller,
   create.holder = command.holder;
   create.lease_ttl = command.lease_ttl;
   result = CreateAs(caller, create, command.session, asked.stamp());
-  // Somebody else created it meanwhile: then it can be resumed.
+  // Another call created it meanwhile: resume that session.
   return Is(result.status(), Reason::kSessionExists) ? Execute(key, asked, decide) : result;
 }
 
@@ -282,7 +282,7 @@ absl::StatusOr<SlotsRead> Sessions::ReadSlots(const Caller& caller, const Sessio
     if (allowed.owners.empty()) allowed.owners = {acting_owner};
     for (const std::string& owner : allowed.owners) {
       if (owner == acting_owner) continue;
-      return Refusal(Reason::kSlotAccessDenied, "this slot belongs to somebody else")
+      return Refusal(Reason::kSlotAccessDenied, "this slot belongs to another owner")
           .With("owner", owner)
           .With("acting_owner", acting_owner);
     }
@@ -309,8 +309,9 @@ absl::StatusOr<SlotsRead> Sessions::ReadSlots(const Caller& caller, const Sessio
   return SlotsRead{.page = std::move(page), .reports = std::move(reports)};
 }
 
-// Only what a token alone guards can be *never*. Whoever is
-// told so may do it in another way, so what that rests on must not be lost with a server.
+// *Never* is answered only for a method that requires the token: a later grant fences the token, so
+// the request cannot take effect any more. The client may then act in another way, so
+// LoadForOutcome shows only what survives a failover.
 absl::StatusOr<RequestOutcome> Sessions::Outcome(const Caller& caller, const OutcomeQuery& query) {
   const SessionKey key{caller.tenant, query.session};
   ASSIGN_OR_RETURN(LoadedSession loaded, store_.LoadForOutcome(key, query.request));

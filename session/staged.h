@@ -1,4 +1,4 @@
-// Bytes of items that were staged, for whoever needs them whole.
+// Reads the bytes of staged items into memory, for a caller that needs them whole.
 #ifndef HOLDFAST_SESSION_STAGED_H_
 #define HOLDFAST_SESSION_STAGED_H_
 

@@ -17,7 +17,7 @@
   }                                                                   \
   static_assert(true, "wants a semicolon")
 
-// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot be in parentheses
 #define HOLDFAST_ASSIGN_OR_RETURN(result, target, expression) \
   auto result = (expression);                                 \
   if (!(result).ok()) return std::move(result).status();      \

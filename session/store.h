@@ -1,6 +1,6 @@
-// The Session Store contract: what the domain asks of whatever remembers sessions, and what every
-// store promises. A numbered sentence has a case of the same number in
-// tests/contract, which runs over every store; no store opts out of one.
+// The Session Store contract: what the domain requires of a store, and what every store guarantees.
+// A numbered sentence has a case of the same number in tests/contract, which runs over every store;
+// no store opts out of one.
 //
 // Any thread may call any method; calls block. Results own their data; arguments are not kept.
 // Every error is a Refusal of the closed list; text of drivers and of the system never leaves a
@@ -40,7 +40,7 @@ namespace holdfast {
 struct StoreDescription {
   std::string kind;                                      // for example "fs"
   std::string contract_version;                          // of this contract
-  std::string required_core_version = ">=1.0.0 <2.0.0";  // of whoever uses the store
+  std::string required_core_version = ">=1.0.0 <2.0.0";  // of the program that uses the store
   std::string config_schema;  // JSON Schema of its options; unknown ones are forbidden
   StoreId store;
   Incarnation incarnation;
@@ -172,7 +172,7 @@ struct SessionRow {
   std::string foreign_store;
 };
 
-// Where a listing stands: behind this creation time and id.
+// The position of a listing: behind this creation time and id.
 struct ListKey {
   absl::Time created_at;
   std::string id;
@@ -191,13 +191,13 @@ struct ListPage {
   std::vector<SessionRow>
       rows;  // by creation time, then id; damaged and foreign ones count as oldest
   bool end = false;
-  bool complete = true;  // false while the store is still finding out what it holds
+  bool complete = true;  // false while the store still scans its sessions
 };
 
 // Why a session is a candidate for the server's own work.
 enum class DueKind : uint8_t {
   kAbandoned,  // ACTIVE, the lease expired, and nothing happened for `abandon_after`
-  kCancelled,  // marked, and given time to end by itself for `cancel_grace`
+  kCancelled,  // has a cancel request that is at least `cancel_grace` old
 };
 
 struct RenewRequest {
@@ -250,9 +250,9 @@ class SessionStore {
   virtual absl::StatusOr<LoadedSession> LoadForDecision(
       const SessionKey& key, const std::optional<RequestId>& request) = 0;
 
-  // [C195] The same for an answer that must stand: what it shows, and that no reply is stored,
-  // outlives whatever an acknowledged change outlives. [C196] STORE_UNAVAILABLE, with nothing
-  // shown, when the store cannot see to that.
+  // [C195] The same for an answer that must stay true: what it shows, and that no reply is stored,
+  // survives everything that an acknowledged change survives. [C196] STORE_UNAVAILABLE, with
+  // nothing shown, when the store cannot guarantee that.
   virtual absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
                                                        const RequestId& request) = 0;
 
@@ -280,11 +280,11 @@ class SessionStore {
   //   again. [C092] So is one with another secret, [C093] and one of another creation or
   //   incarnation.
   // - [C083] Another's live lease is LEASE_HELD(holder, time left), [C085] unless it is forced.
-  //   [C084] An expired lease stands in nobody's way, [C091] and refuses its holder nothing.
+  //   [C084] An expired lease blocks no other client, [C091] and its holder may still write.
   // - [C086] A second turn is CONCURRENT_TURN. [C087] Any other trigger that the table does not
   //   have is ILLEGAL_TRANSITION(from, trigger, legal).
-  // - [C165] Under a cancel request of the session BeginTurn and a commit that begins the next turn
-  //   are ILLEGAL_TRANSITION.
+  // - [C165] Under a cancel request of the session, BeginTurn and a commit that begins the next
+  //   turn are ILLEGAL_TRANSITION.
   // - [C088] A turn that is not the active one is STALE_TURN, [C107] for a new journal entry too.
   // - [C090] A last entry that is not there yet, [C043] and a gap, is INVALID_FIELD with the
   //   number expected.
@@ -340,8 +340,8 @@ class SessionStore {
   // - [C160] A cancel request is added behind those that are there, with the time of its change,
   //   and moves no revision by itself; [C161] one that is there already is not added again. [C162]
   //   The cancel requests of a turn, its stages and tools end with it; [C163] a cancel request of
-  //   the session stays with the closed session and ends when it is taken up again. [C164] Cancel
-  //   requests are there when the store is opened again.
+  //   the session stays with the closed session and ends when the session is reopened. [C164]
+  //   Cancel requests are there when the store is opened again.
   // - [C115] A tombstone is for ever: the id is never free again.
   //
   // [C047] Eight copies of one request at once have one effect and eight equal answers. [C118]
@@ -352,23 +352,23 @@ class SessionStore {
   // Commits changes together, each of another session, for callers that would else wait for each
   // other. A change in it has a request or nothing but journal entries, so that it may be sent
   // again; it creates and deletes no session and links no upload. Answers for each, in their order:
-  // [C231] what Commit would have, where it was applied, and may where it is a repeat, [C232] or
-  // that it is to be committed alone: then it has left no trace, unless it is in doubt. [C233]
-  // Commit then answers what has become of it, whatever that is. [C234] What becomes of one spoils
-  // no other.
+  // [C231] what Commit would have answered, for a change that was applied and possibly for a
+  // repeat, [C232] or that the change is to be committed alone: then it has left no trace, unless
+  // it is in doubt. [C233] Commit then answers the final outcome of a change in doubt. [C234] The
+  // outcome of one change does not affect another.
   //
   // Waits for no lock of one session. A store that does not override it commits one after the
   // other.
   virtual std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes);
 
-  // The head that this store remembers of a session, without asking a disk or a database; nullptr
-  // when it remembers none. [C235] It is one that the session has had: it may be of any age, and
-  // its lease may have ended or been renewed since. A command that is decided on it may be let
-  // through, because Commit decides again, and must not be refused for it.
+  // The cached head of a session, without access to a disk or a database; nullptr when none is
+  // cached. [C235] It is one that the session has had: it may be of any age, and its lease may have
+  // ended or been renewed since. A command that passes on it may go on to Commit, which decides
+  // again; a command must not be refused because of it.
   virtual std::shared_ptr<const Head> CachedHead(const SessionKey& key) = 0;
 
   // Uploads carry what is too large for one change: chunks first, then a small change that links
-  // them. Ids are the server's own.
+  // them. The server makes the ids.
   //
   // [C180] Keeps `bytes`, which begin at `offset` of `upload`, durably and without the session's
   // lock; nothing of the session shows them. [C181] A chunk that is there already is OK and
@@ -383,7 +383,7 @@ class SessionStore {
   //   snapshot that is kept names it. [C185] An upload that is not there, or that is not what the
   //   change says, is STORE_UNAVAILABLE with outcome known: send it again. [C186] So is one that
   //   a change has taken over, [C187] or one of another session. [C188] A refused change leaves
-  //   the upload as it was. [C189] An upload that nobody has linked an hour after its last chunk
+  //   the upload as it was. [C189] An upload that no change has linked an hour after its last chunk
   //   is swept with the next ListDue.
   // - [C190] Up to `count` bytes of `bytes` from `offset` of it on, fewer only at its end.
   //   DAMAGED when they are not what was staged.
@@ -421,23 +421,23 @@ class SessionStore {
   // [C156] The last event of a deleted session, whole, [C157] also after the store is opened again.
   // [C158] SESSION_NOT_FOUND for an id whose session was not deleted.
   virtual absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) = 0;
-  // Tells whom to wake. The events are the truth: whoever is not told finds them by reading, later.
-  // One thread calls at a time. [C150] Answers the sessions that got events since the call before,
-  // or since Activate, each once; [C151] a call that waits, as soon as one does; [C152] none after
-  // `at_most`. [C153] The events it tells of can be read by then. [C154] Of more than kWakeupsMost
-  // sessions it names none and says `all`. [C155] Deactivate ends a call that waits:
-  // STORE_UNAVAILABLE, as every later one.
+  // Waits for sessions with new events. It is a hint: a watcher that misses a notification finds
+  // the events by reading, later. One thread calls at a time. [C150] Answers the sessions that got
+  // events since the call before, or since Activate, each once; [C151] a call that waits, as soon
+  // as one does; [C152] none after `at_most`. [C153] The events of a session that it names can be
+  // read by then. [C154] Of more than kWakeupsMost sessions it names none and says `all`. [C155]
+  // Deactivate ends a call that waits: STORE_UNAVAILABLE, as every later one.
   virtual absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) = 0;
   // [C059] A page of the audit chain behind `after`, in order, from the first record on.
   virtual absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                               PageLimit limit) = 0;
 
   // [C060] Rows in key order behind `after`; every session that matches appears once over the
-  // pages. [C133] Descending, in the opposite order. [C134] Of one project root, [C135] or of
-  // some lifecycles only, if asked. [C137] A row says what the head says. [C061] A foreign
-  // session is a marked row and hides nobody, [C136] and so is a damaged one. [C062] A deleted
-  // one is gone. [C171] A row says whether a cancel request asks for the end of the session or
-  // its turn.
+  // pages. [C133] Descending, in the opposite order. [C134] Of one project root, [C135] or of some
+  // lifecycles only, if asked. [C137] A row agrees with the head. [C061] A foreign session is a row
+  // with the condition kForeign and hides no other row, [C136] and a damaged one is kDamaged
+  // likewise. [C062] A deleted session has no row. [C171] A row says whether a cancel request asks
+  // for the end of the session or its turn.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
   // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C210] They come
@@ -445,9 +445,9 @@ class SessionStore {
   // which need not be a candidate. [C139] At most `limit`. Of kAbandoned: [C138] never one whose
   // lease is live or that has no active turn. [C064] Quiet time counts from the newest of the
   // session's activity and the store's opening. Of kCancelled, whatever the lease: [C168] a session
-  // with a cancel request of its own and no active turn, and one whose turn has stood under a
-  // cancel request of either for `quiet`; [C169] counted from the first such cancel request, and
-  // from the store's opening. [C170] A cancel request of a stage or tool makes nobody a candidate.
+  // with a cancel request of its own and no active turn, and one whose turn has had a cancel
+  // request of either for `quiet`; [C169] counted from the first such cancel request, and from the
+  // store's opening. [C170] A cancel request of a stage or tool makes no session a candidate.
   virtual absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
                                                           const std::optional<SessionKey>& after,
                                                           size_t limit) = 0;
@@ -465,9 +465,9 @@ class SessionStore {
   // otherwise. [C194] That over, OK again: by itself if the store `heals`, else once opened again.
   virtual absl::Status CheckHealth() = 0;
 
-  // [C176] OK when something was just written, made durable, and taken away again; what sessions
-  // hold stays as it is. [C177] Otherwise STORE_UNAVAILABLE or STORAGE_FULL, in words that a person
-  // can act on. Says too which deleted sessions are there again, if the store can tell.
+  // [C176] OK when the store has just written something, made it durable and removed it again; what
+  // sessions hold stays as it is. [C177] Otherwise STORE_UNAVAILABLE or STORAGE_FULL, in words that
+  // a person can act on. Names the deleted sessions that exist again, if the store can find them.
   virtual absl::StatusOr<StoreCheck> Check() = 0;
 };
 

@@ -1,5 +1,5 @@
-// What a store tells of its own work, for metrics and spans. A store that has nothing to tell of a
-// kind is silent about it.
+// What a store reports of its own work, for metrics and spans. A store does not call what has no
+// meaning for it.
 #ifndef HOLDFAST_SESSION_STORE_METER_H_
 #define HOLDFAST_SESSION_STORE_METER_H_
 
@@ -51,7 +51,7 @@ struct DatabaseContents {
 struct DatabaseUse {
   int32_t schema_step = 0;                   // the newest in the database
   int32_t schema_step_known = 0;             // the newest that this program knows
-  std::optional<DatabaseContents> contents;  // nullopt: this program's schema cannot tell
+  std::optional<DatabaseContents> contents;  // nullopt: unknown to this schema
 };
 
 // A recorded span that a store works for.
@@ -68,7 +68,7 @@ struct StatementRun {
   std::string error;  // its SQLSTATE; "connection" when there was no answer; empty: it succeeded
 };
 
-// By itself it takes no notice of anything.
+// Ignores every report.
 class StoreMeter {
  public:
   StoreMeter() = default;
@@ -94,7 +94,7 @@ class StoreMeter {
   virtual void StatementEnded(const StatementRun& /*run*/,
                               const std::vector<RecordedSpan>& /*spans*/) {}
 
-  // One that takes no notice.
+  // The meter that ignores every report.
   static StoreMeter& None();
 };
 

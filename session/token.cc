@@ -39,7 +39,7 @@ std::optional<LeaseToken> LeaseToken::Parse(std::string_view text) {
   // The version and variant bits are part of the bytes, so the text comes back as it was.
   token.store = *StoreId::Parse(UuidText(store, static_cast<uint8_t>(store[6]) >> 4));
   token.uid = *SessionUid::Parse(UuidText(uid, static_cast<uint8_t>(uid[6]) >> 4));
-  // Exactly one text stands for a token: a differently padded copy is none.
+  // A token has exactly one text: a copy with other padding is not valid.
   if (token.ToText() != text) return std::nullopt;
   return token;
 }

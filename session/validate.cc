@@ -75,7 +75,7 @@ absl::Status CheckVersion(const std::string& field, const Slot& slot) {
 absl::Status CheckAccess(const std::string& owner, const std::string& acting) {
   const bool own = acting.empty() || acting == owner;
   if (own && owner != kStoreSlotOwner) return absl::OkStatus();
-  return Refusal(Reason::kSlotAccessDenied, "this slot belongs to somebody else")
+  return Refusal(Reason::kSlotAccessDenied, "this slot belongs to another owner")
       .With("owner", owner)
       .With("acting_owner", acting);
 }

@@ -144,7 +144,7 @@ void ReadCounters(Decoder& in, Head& head) {
 }
 
 // What snapshots inside the turn hold, and cancel requests.
-void PutTurnAndMarks(const Head& head, Encoder& out) {
+void PutTurnAndCancelRequests(const Head& head, Encoder& out) {
   if (head.turn) {
     out.Number(head.turn->applied_entry.value()).Number(head.turn->journal_before.value());
   }
@@ -203,7 +203,7 @@ std::string EncodeHead(const Head& head) {
   PutTurns(head, out);
   PutManifest(head, out);
   PutCounters(head, out);
-  PutTurnAndMarks(head, out);
+  PutTurnAndCancelRequests(head, out);
   PutTraces(head, out);
   return out.Take();
 }

@@ -52,7 +52,7 @@ bool ReadFlag(Decoder& in) {
   return value == 1;
 }
 
-// Each record begins with its version, so that a later one can be told apart.
+// Each record begins with its version, by which a decoder distinguishes layouts.
 Encoder Begin() {
   Encoder out;
   out.Number(kVersion);
@@ -65,8 +65,8 @@ Decoder Open(std::string_view bytes) {
   return in;
 }
 
-// A message or a slot whose bytes lie in an upload is of a version of its own: the place stands
-// where the bytes would.
+// A message or a slot whose bytes lie in an upload has a version of its own: its record contains
+// the place in the upload instead of the bytes.
 Encoder Begin(const std::optional<StagedBytes>& staged) {
   Encoder out;
   out.Number(staged ? kStagedVersion : kVersion);
