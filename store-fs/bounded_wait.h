@@ -1,4 +1,5 @@
-// A wait for a session's work that another caller does, of which a stalled session has few.
+// A wait for work on a session that another caller does. Only a few callers may wait for a session
+// that has stalled.
 #ifndef HOLDFAST_STORE_FS_BOUNDED_WAIT_H_
 #define HOLDFAST_STORE_FS_BOUNDED_WAIT_H_
 

@@ -1,5 +1,5 @@
-// How large what this store writes may become. A writer refuses what a reader would take for
-// damage, so both go by these.
+// How large what this store writes may become. Writers and readers share these bounds: a reader
+// takes a larger item for damage, so a writer refuses it.
 #ifndef HOLDFAST_STORE_FS_BOUNDS_H_
 #define HOLDFAST_STORE_FS_BOUNDS_H_
 

@@ -44,7 +44,7 @@ void PutParts(const std::vector<T>& items, Encoder& out) {
 }
 
 void PutChange(const Applied& change, Encoder& out) {
-  // The audit record is the first part: it names the act before the act stands.
+  // The audit record is the first part, before the state that its act leaves.
   out.Text(change.audit ? EncodeAudit(*change.audit) : "");
   out.Text(EncodeHead(change.head));
   out.Text(

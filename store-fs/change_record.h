@@ -1,7 +1,7 @@
 // A frame's payload: one or more whole changes, each with everything it made (docs/formats.md).
 //
-// The same bytes are taken in after a commit's sync and after a restart, so that there is one way
-// for a change to become part of a session.
+// A session applies the same bytes after a commit's sync and after a restart, so that both paths
+// lead to the same state.
 #ifndef HOLDFAST_STORE_FS_CHANGE_RECORD_H_
 #define HOLDFAST_STORE_FS_CHANGE_RECORD_H_
 
@@ -61,7 +61,7 @@ struct StoredChange {
   std::optional<LinkedUpload> upload;
 };
 
-// A change as it stands in a payload, behind `begun`.
+// A change as a payload contains it, behind `begun`.
 std::string EncodeChange(const Applied& change, std::string begun);
 // What the payload of one change begins with, behind `begun`.
 std::string BeginOnlyChange(std::string begun);

@@ -49,7 +49,7 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
       state_(state),
       journal_(journal),
       exists_(state != nullptr),
-      // As exact as a record keeps it, so that a reader sees the same before and after a restart.
+      // With the precision of a record, so that a reader sees the same before and after a restart.
       now_(absl::FromUnixMicros(absl::ToUnixMicros(environment.clock.Wall()))),
       store_now_(environment.time.Now()) {
   if (exists_) {
@@ -189,7 +189,7 @@ absl::StatusOr<std::optional<JournalEntry>> CommitBatch::StoredEntry(TurnNumber 
   const LogFiles where{.files = &environment_.files, .journal = journal_, .key = &key_};
   const auto items = ReadLog(where, state_->entries, journal->value(), 1, kPageBytes);
   if (IsShortage(items.status())) return FailStop::Short();
-  // An entry that cannot be read any more cannot be compared: its key alone answers.
+  // A stored entry that cannot be read is compared by its key alone.
   if (!items.ok() || items->empty()) return std::nullopt;
   return DecodeEntry(items->front());
 }

@@ -39,7 +39,7 @@ class CommitBatch final : private DecisionReads {
 
   // What must be written; empty when no change of the batch had an effect.
   [[nodiscard]] const std::vector<Applied>& applied() const { return applied_; }
-  // The payload of its frame, as SealFrame takes it. Called once, as the last decision stands.
+  // The payload of its frame, as SealFrame takes it. Called once, after the last decision.
   [[nodiscard]] std::string TakePayload();
   [[nodiscard]] const Head& head() const { return head_; }
 
@@ -54,7 +54,7 @@ class CommitBatch final : private DecisionReads {
                                                           EntryNumber last) override;
   absl::StatusOr<bool> HoldsUpload(const UploadLink& link) override;
   absl::StatusOr<std::optional<Refusal>> CheckSlots(const Applied& applied) override;
-  // `applied` is part of the batch: what CheckSlots has counted stands.
+  // `applied` is part of the batch: keeps what CheckSlots has counted.
   void CountSlots(const Applied& applied);
 
   const Environment& environment_;

@@ -46,7 +46,7 @@ std::vector<Candidate> CandidatesOf(const SessionState& state,
   return candidates;
 }
 
-// The oldest one, and the neighbours that fit.
+// The oldest one, and the adjacent ones that fit.
 std::set<uint64_t> MostlyDead(const std::vector<Candidate>& candidates) {
   std::set<uint64_t> chosen;
   uint64_t bytes = 0;

@@ -22,8 +22,9 @@
 
 namespace holdfast::fs {
 
-// Which sealed logs are to become one: neighbours of which more than half is dead, else a group of
-// small ones of like size. Empty when it is not worth its cost. None of `unreadable` is among them.
+// Which sealed logs are to become one: adjacent ones of which more than half is dead, else a group
+// of small ones of like size. Empty when it is not worth its cost. None of `unreadable` is among
+// them.
 std::set<uint64_t> ChooseLogs(const SessionState& state, const std::set<uint64_t>& unreadable);
 
 // The live items and slots of several sealed logs, in a log and an index of their own that nothing
@@ -50,7 +51,8 @@ class CompactedLog {
   void Adopt(uint64_t file, SessionState& state) const;
 
  private:
-  // Where a slot version or a segment stood: a file, and a place in the log or in the index.
+  // The former place of a slot version or a segment: a file, and a place in the log or in the
+  // index.
   using Origin = std::pair<uint64_t, uint64_t>;
   class Writer;
 

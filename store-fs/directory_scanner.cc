@@ -79,7 +79,7 @@ std::vector<SessionKey> DirectoryScanner::Reappeared(size_t most) {
       if (!id || found.size() == most) continue;
       SessionKey key{*tenant, *id};
       const std::optional<Tombstone> tombstone = environment_.tombstones.Find(key);
-      // One whose removal is not finished has not come back.
+      // A directory whose removal is not finished has not reappeared.
       if (tombstone && tombstone->removed) found.push_back(std::move(key));
     }
   }
@@ -115,7 +115,7 @@ bool DirectoryScanner::CompareTenant(const TenantId& tenant, const std::stop_tok
   return all;
 }
 
-// A hand on the disk changes one of these, also one that puts an older directory back.
+// A change by another program sets one of these times, also when it restores an older directory.
 bool DirectoryScanner::ChangedSince(const SessionKey& key, int64_t moment_ns) const {
   const std::string directory = DirectoryOf(key);
   const std::string paths[] = {directory, directory + "/" + kManifestFile,
@@ -131,7 +131,7 @@ bool DirectoryScanner::ScanGuarded(const SessionKey& key) {
   if (guard_.Run([&] { looked = Scan(key); })) return looked;
   // A call that opens the session replaces the row.
   listing_.PutIfUnknown(key.tenant,
-                        MarkedRow(key.session, Refusal(Reason::kDamaged, "").ToStatus()));
+                        UnreadableRow(key.session, Refusal(Reason::kDamaged, "").ToStatus()));
   return true;
 }
 
@@ -149,7 +149,7 @@ bool DirectoryScanner::Scan(const SessionKey& key) {
   if (head.ok()) {
     listing_.PutIfUnknown(key.tenant, RowOf(key.session, *head));
   } else if (!Is(status, Reason::kSessionNotFound) && !Is(status, Reason::kTombstoned)) {
-    listing_.PutIfUnknown(key.tenant, MarkedRow(key.session, status));
+    listing_.PutIfUnknown(key.tenant, UnreadableRow(key.session, status));
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// Reconciles the listing with the directories on the disk. Start opens no session; this runs
-// beside the service and marks the listing when it is complete.
+// Reconciles the listing with the directories on the disk. Start opens no session; the scanner runs
+// beside the service and declares the listing complete at its end.
 #ifndef HOLDFAST_STORE_FS_DIRECTORY_SCANNER_H_
 #define HOLDFAST_STORE_FS_DIRECTORY_SCANNER_H_
 
@@ -30,7 +30,7 @@ class DirectoryScanner {
         listing_(listing),
         guard_("directory scanner", environment.note) {}
 
-  // Finishes removals that a crash cut. Called once, before anything is served.
+  // Finishes removals that a crash interrupted. Called once, before the store serves calls.
   absl::Status FinishDeletes();
   // Looks at every session once, then declares the listing complete; where something could not be
   // looked at, Compare does once it can. `rows_of_ns`, when there were

@@ -21,17 +21,17 @@ namespace holdfast::fs {
 // Any thread may call.
 class FailStop {
  public:
-  // `report` is told the first cause in the system's words, which are for the operator alone.
+  // `report` gets the first cause in the system's words, for the operator's log alone.
   explicit FailStop(std::function<void(const std::string&)> report) : report_(std::move(report)) {}
 
-  // Reports the first cause and answers what the failed call is told: its outcome is unknown.
+  // Reports the first cause and answers the error of the failed call: its outcome is unknown.
   absl::Status Fail(const absl::Status& cause) {
     if (!failed_.exchange(true) && report_) report_(std::string(cause.message()));
     return StoreUnavailable("the store failed and stops: the server must be restarted",
                             Fate::kUnknown);
   }
-  // The same of a failure before which nothing was written: a shortage of descriptors or memory is
-  // no word about the disk, and the store goes on.
+  // The same of a failure before which nothing was written: a shortage of descriptors or memory
+  // does not mean that the disk failed, so the store continues.
   absl::Status FailUnwritten(const absl::Status& cause) {
     return IsShortage(cause) ? Short() : Fail(cause);
   }
@@ -47,7 +47,7 @@ class FailStop {
     const auto what = CatchException([&] { status = act(); });
     return what ? Fail(absl::InternalError("an exception in a write: " + *what)) : status;
   }
-  // OK, or what every later call is told: it was not tried.
+  // OK, or the error of every later call: it was not tried.
   absl::Status Check() const {
     if (!failed_.load(std::memory_order_acquire)) return absl::OkStatus();
     return StoreUnavailable("the store has failed: the server must be restarted", Fate::kNoEffect);

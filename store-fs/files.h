@@ -4,8 +4,8 @@
 // Paths are relative to the root, with '/' between names. No symbolic link is followed anywhere on
 // the way. Errors: NOT_FOUND, ALREADY_EXISTS, RESOURCE_EXHAUSTED (no space), FAILED_PRECONDITION (a
 // symbolic link or something else that must not be there), ABORTED (the process or the system has
-// no descriptor or no memory left; nothing was begun, and nothing is said of the disk), UNAVAILABLE
-// for the rest, with the system's words, which never leave the server's own log.
+// no descriptor or no memory left; nothing was begun, and the disk may be healthy), UNAVAILABLE for
+// the rest, with the system's words, which never leave the server's own log.
 #ifndef HOLDFAST_STORE_FS_FILES_H_
 #define HOLDFAST_STORE_FS_FILES_H_
 
@@ -93,12 +93,12 @@ using FilesWrapper = std::function<std::unique_ptr<Files>(std::unique_ptr<Files>
 
 // ABORTED: what was asked was not begun, and may be asked again.
 inline bool IsShortage(const absl::Status& status) { return absl::IsAborted(status); }
-// A failure that is no word about the disk, if nothing that counts was written before it: there is
-// no space, or a shortage.
+// A failure that does not mean that the disk failed, if nothing that counts was written before it:
+// there is no space, or a shortage.
 inline bool IsLack(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || IsShortage(status);
 }
-// What failed behind a write that counts: a lack is no longer harmless there.
+// The error of a failure after a write that counts: a lack is no longer harmless there.
 absl::Status AfterWriting(const absl::Status& status);
 
 // The files below `root`, an absolute path of a directory that exists.

@@ -1,5 +1,5 @@
-// Frames of the commit log. One frame is one write and one sync: it is there whole, or it is
-// provably torn (the layout stands in docs/formats.md).
+// Frames of the commit log. One frame is one write and one sync: it is whole, or it is provably
+// torn (for the layout see docs/formats.md).
 #ifndef HOLDFAST_STORE_FS_FRAME_H_
 #define HOLDFAST_STORE_FS_FRAME_H_
 
@@ -58,20 +58,20 @@ struct EncodedFrame {
   }
 };
 
-// What stands around a payload.
+// The bytes before and behind a payload.
 struct FrameEnds {
   std::string header;
   std::string trailer;  // the checksum, and padding
   uint32_t checksum = 0;
 };
 
-// The frame that will stand at `offset`, which is a multiple of kFrameAlign. TOO_LARGE for a
-// payload that ReadFrame would not take.
+// The frame to be written at `offset`, which is a multiple of kFrameAlign. TOO_LARGE for a payload
+// that ReadFrame would not take.
 absl::StatusOr<EncodedFrame> EncodeFrame(const FrameHead& head, std::string_view payload,
                                          uint64_t offset);
 // The room for a header that SealFrame takes before a payload.
 inline std::string FrameRoom() { return std::string(kFrameHeader, '\0'); }
-// The same without a copy of the payload, which stands in `bytes` behind a FrameRoom().
+// The same without a copy of the payload, which is in `bytes` behind a FrameRoom().
 absl::StatusOr<EncodedFrame> SealFrame(const FrameHead& head, std::string bytes, uint64_t offset);
 
 // A frame that is written from where its payload lies, which must outlive it.
@@ -107,7 +107,7 @@ struct FileStart {
 // The first frame of a file.
 EncodedFrame EncodeStart(const FileStart& start);
 
-// What stands at a place where a frame may begin.
+// The result of reading a place where a frame may begin.
 enum class FrameState : uint8_t {
   kValid,
   kTorn,  // an unfinished write: ends inside, has no header yet, or lacks sectors that its header
@@ -120,8 +120,8 @@ struct FrameRead {
   Frame frame;  // of a valid one
 };
 
-// True when a valid frame begins somewhere behind `offset`: then what stands there is no unfinished
-// write, for no frame is written before the one before it is synced.
+// True when a valid frame begins somewhere behind `offset`. Then the bytes at `offset` are no
+// unfinished write: a frame is written only after the one before it was synced.
 bool ValidFrameFollows(std::string_view journal, uint64_t offset, std::optional<uint64_t> salt);
 
 // Reads the frame at `offset` of a journal whose bytes are `journal`. `salt` absent: any.

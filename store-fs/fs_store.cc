@@ -144,7 +144,7 @@ class FsStore final : public SessionStore {
   }
 
   absl::Status Activate() override {
-    census_thread_ = std::jthread([this](const std::stop_token& stop) { TakeCensus(stop); });
+    scanner_thread_ = std::jthread([this](const std::stop_token& stop) { ScanDirectories(stop); });
     log_->Start();
     compaction_thread_ = std::jthread([this](const std::stop_token& stop) { CompactAll(stop); });
     if (ByInterval()) {
@@ -154,12 +154,12 @@ class FsStore final : public SessionStore {
   }
 
   absl::Status Deactivate() override {
-    change_notifier_.Shutdown();  // whoever waits for it is inside the latch
+    change_notifier_.Shutdown();  // a call that waits for it holds the latch
     latch_.Close();
     StopThreads();
     if (!table_) return absl::OkStatus();
     for (const auto& session : table_->All()) session->Close();
-    // Ended, but not in order: no clean mark.
+    // The run does not end in order: STORE does not get `clean`.
     if (!fail_stop_.Check().ok()) return absl::OkStatus();
     RETURN_IF_ERROR(Explain(log_->Empty()));
     RETURN_IF_ERROR(Explain(watermarks_->Sync()));
@@ -199,7 +199,7 @@ class FsStore final : public SessionStore {
     if (ByInterval()) return SessionStore::CommitMany(changes);
     const ShutdownLatch::Entry entry(latch_);
     if (entry.entered()) return CommitGroup(changes, *table_, *log_);
-    return std::vector<GroupedResult>(changes.size());  // each goes alone, and is refused
+    return std::vector<GroupedResult>(changes.size());  // each is then committed alone, and refused
   }
 
   std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
@@ -217,14 +217,14 @@ class FsStore final : public SessionStore {
     return WriteRootRecord(*root_.files, root_.record);
   }
 
-  // Whoever adopts a root that stands where it stood says that what lies there is to count.
+  // Adopting a root that was not moved declares its files current, whatever the watermarks say.
   [[nodiscard]] WatermarkUse WatermarksAreWorth() const {
     if (!options_.adopt) return WatermarkUse::kOfTheseFiles;
     return root_.moved && root_.was_clean ? WatermarkUse::kOfCopies : WatermarkUse::kOfNothing;
   }
 
-  // Once every session was opened, no frame of an earlier run is unsynced any more.
-  void TakeCensus(const std::stop_token& stop) {
+  // When every session was opened, no frame of an earlier run is unsynced any more.
+  void ScanDirectories(const std::stop_token& stop) {
     scanner_->Run(stop, rows_of_ns_);
     if (!root_.unsynced || ByInterval() || !listing_.complete()) return;
     const absl::MutexLock lock(&record_mutex_);
@@ -346,8 +346,8 @@ class FsStore final : public SessionStore {
   }
 
  private:
-  // What fails here says nothing of what was acknowledged, so it does not stop the store: whoever
-  // writes meets it. After the space had ended there must be some for a change.
+  // A failure here affects nothing that was acknowledged, so it does not stop the store; the next
+  // write fails by itself. After the space ended, the probe needs as much as a change.
   absl::Status Probe() {
     const size_t bytes = space_.ended() ? kProbeBytes : 1;
     const absl::Status probed = ProbeRoot(*root_.files, UuidText(random_.Bytes(16), 4), bytes);
@@ -366,7 +366,7 @@ class FsStore final : public SessionStore {
             .wrap_files = options_.wrap_files};
   }
 
-  // What a start that found no space has left to be written.
+  // Writes what a start without space has left.
   absl::Status FinishOpening() {
     const absl::MutexLock lock(&record_mutex_);
     const absl::Status finished = fs::FinishOpening(OptionsOfRoot(), root_);
@@ -381,8 +381,8 @@ class FsStore final : public SessionStore {
     return StoreUnavailable(std::string(status.message()), Fate::kNoEffect);
   }
 
-  // Nothing of an upload is acknowledged but by its link; a disk that fails under it fails all the
-  // same.
+  // An upload is acknowledged only by its link, so a lack of space fails its call alone. Any other
+  // failure of the disk stops the store.
   absl::Status ClassifyUpload(const absl::Status& status) {
     if (status.ok() || RefusalOf(status).reason() != Reason::kInternal) return status;
     if (absl::IsResourceExhausted(status)) return space_.Ended();
@@ -407,7 +407,7 @@ class FsStore final : public SessionStore {
                    .cancel_requests = std::move(head.cancel_requests)};
   }
 
-  // A sweep is also when what has become too much is given back.
+  // Sweeps also free what exceeds its bound.
   absl::Status Tidy() {
     if (space_.ended()) Probe().IgnoreError();
     RETURN_IF_ERROR(ClassifyUpload(uploads_->Sweep(kUploadsKept)));
@@ -442,14 +442,14 @@ class FsStore final : public SessionStore {
     }
   }
 
-  // What more there is to do waits behind the other sessions.
+  // Further work on the session waits behind the other sessions.
   void CompactOne(const SessionKey& key) {
     if (table_->Get(key)->Compact()) compactions_.Add(key);
   }
 
   void StopThreads() {
     compaction_thread_ = std::jthread();
-    census_thread_ = std::jthread();
+    scanner_thread_ = std::jthread();
     sync_thread_ = std::jthread();
     if (log_) log_->Stop();
   }
@@ -485,7 +485,7 @@ class FsStore final : public SessionStore {
   std::optional<DirectoryScanner> scanner_;
   std::optional<int64_t> rows_of_ns_;  // when the rows that came from the index were written
   std::jthread compaction_thread_;
-  std::jthread census_thread_;
+  std::jthread scanner_thread_;
   std::jthread sync_thread_;
 };
 

@@ -31,15 +31,15 @@ struct FsOptions {
   bool adopt = false;  // take over a root that was copied or restored: raises the incarnation
   size_t open_sessions = 512;   // at most; each costs a descriptor
   size_t rotate_changes = 512;  // a journal of so many changes is rotated; also one of 4 MiB
-  // Told, once, why the store stopped, in the system's words: for the operator's log and nobody
-  // else.
+  // Called once when the store stops, with the cause in the system's words, for the operator's log
+  // alone.
   std::function<void(const std::string& cause)> report;
-  // Told of each unfinished write that recovery has cut off.
+  // Called for each unfinished write that recovery has cut off.
   CutTails::Report report_cut_tail;
-  // Told what the operator should know of and the store goes on after: that there is no space, and
-  // that there is room again.
+  // Called with conditions for the operator's log after which the store continues: that there is no
+  // space, and that there is room again.
   std::function<void(const std::string& what)> note;
-  // Told of what is written together; outlives the store.
+  // Gets figures on what is written together; outlives the store.
   StoreMeter* meter = &StoreMeter::None();
   // For tests alone.
   Bounds bounds;

@@ -10,7 +10,7 @@
 namespace holdfast::fs {
 namespace {
 
-// What the work on one change throws is thrown to its own caller, when that change goes alone.
+// A change whose work throws is left to be committed alone, which throws to its own caller.
 std::unique_ptr<OpenSession::Member> TryLead(SessionTable& sessions, const Change& change) {
   std::unique_ptr<OpenSession::Member> member;
   CatchException([&] {

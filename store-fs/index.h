@@ -1,6 +1,6 @@
-// The file `index`: the listing's rows as they stood when the store was closed in order, so that
-// the next start lists without opening a session. A hint: without it, or without the clean mark,
-// the directory scanner builds the rows anew (docs/formats.md, "index").
+// The file `index`: the listing's rows at the time when the store was closed in order, so that the
+// next start lists without opening a session. A hint: without it, or when the run did not end in
+// order, the directory scanner builds the rows anew (docs/formats.md, "index").
 #ifndef HOLDFAST_STORE_FS_INDEX_H_
 #define HOLDFAST_STORE_FS_INDEX_H_
 
@@ -22,8 +22,8 @@ struct IndexRow {
   SessionRow row;
 };
 
-// Replaces the file durably. Rows that are marked are left out: what they say is looked at anew.
-// One that would be longer than a reader takes (`most`) is not written.
+// Replaces the file durably. Leaves out rows of foreign and damaged sessions: the next start reads
+// those sessions again. An index that would be longer than a reader takes (`most`) is not written.
 absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows,
                         size_t most = kIndexFileBytes);
 

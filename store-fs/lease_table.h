@@ -1,5 +1,5 @@
-// When leases expire and since when sessions are marked, in memory only: a restart grants each held
-// lease one full TTL from the store's opening.
+// When leases expire and since when sessions have cancel requests, in memory only: a restart grants
+// each held lease one full TTL from the store's opening.
 #ifndef HOLDFAST_STORE_FS_LEASE_TABLE_H_
 #define HOLDFAST_STORE_FS_LEASE_TABLE_H_
 
@@ -29,18 +29,18 @@ class LeaseTable {
   explicit LeaseTable(const Clock& clock, size_t most = kLeaseRows)
       : clock_(clock), opened_(clock.SinceBoot()), most_(most) {}
 
-  // Fills in the lease's state as it stands now.
+  // Fills in the lease's current state.
   void Evaluate(const SessionKey& key, Head& head);
-  // The session's holder asked that its lease runs for `ttl` from now on; `head` is what he was
-  // judged on.
+  // The session's holder renewed its lease for `ttl` from now on; the renewal was checked on
+  // `head`.
   void Renew(const SessionKey& key, const Head& head, absl::Duration ttl);
-  // A change has made `head` of the session; with `ttl` it granted or renewed its lease. Whoever
-  // leads the session calls this.
+  // A change has made `head` of the session; with `ttl` it granted or renewed its lease. The leader
+  // of the session calls this.
   void NoteChange(const SessionKey& key, const Head& head, std::optional<absl::Duration> ttl);
   void Forget(const SessionKey& key);
-  // Whether the session's head asks for an end now; counts from the first time that it does.
+  // Notes whether the session's head asks for an end; the time counts from the first such head.
   void NoteCancelRequests(const SessionKey& key, const Head& head);
-  // How long it has, counted from the opening at the earliest.
+  // How long the head has asked for an end, counted from the opening at the earliest.
   absl::Duration CancelRequestedFor(const SessionKey& key);
   // How long nothing has happened in a session with an active turn, counted from the opening at the
   // earliest.
@@ -68,7 +68,7 @@ class LeaseTable {
   absl::Mutex mutex_;
   Rows rows_ ABSL_GUARDED_BY(mutex_);  // most recently used first
   absl::flat_hash_map<SessionKey, Rows::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
-  // Since when sessions are marked; few are.
+  // Since when sessions have cancel requests; few do.
   absl::flat_hash_map<SessionKey, absl::Duration> cancel_requested_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -68,7 +68,7 @@ SessionRow RowOf(const SessionId& id, const Head& head) {
   return row;
 }
 
-SessionRow MarkedRow(const SessionId& id, const absl::Status& refusal) {
+SessionRow UnreadableRow(const SessionId& id, const absl::Status& refusal) {
   SessionRow row;
   row.id = id;
   const Refusal why = RefusalOf(refusal);

@@ -27,13 +27,13 @@ namespace holdfast::fs {
 // The row that shows `head`.
 SessionRow RowOf(const SessionId& id, const Head& head);
 // The row of a session that cannot be opened, for the reason that `refusal` gives.
-SessionRow MarkedRow(const SessionId& id, const absl::Status& refusal);
+SessionRow UnreadableRow(const SessionId& id, const absl::Status& refusal);
 
 // Any thread may call.
 class Listing {
  public:
   void Put(const TenantId& tenant, const SessionRow& row);
-  // The same, unless a row of this session is there: it comes from a commit and knows better.
+  // The same, unless the session has a row: that row comes from a commit and is newer.
   void PutIfUnknown(const TenantId& tenant, const SessionRow& row);
   void Remove(const SessionKey& key);
   // The ids of a tenant's rows.

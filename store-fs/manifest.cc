@@ -91,8 +91,8 @@ std::optional<uint64_t> NumberAt(const Json& object, const char* key) {
 // How deep a manifest is: stamp and eight keys, the history among these, and its numbers.
 constexpr int kDepth = 3;
 
-// Leaves out what is nested deeper while it is read. What somebody else has put there may be nested
-// so deep that copying it takes the stack, and rendering it a gigabyte of indentation.
+// Skips deeper values while it parses. A manifest that another program wrote may be nested so deep
+// that copying it takes the stack, and rendering it a gigabyte of indentation.
 bool IsShallow(int depth, Json::parse_event_t /*event*/, const Json& /*value*/) {
   return depth <= kDepth;
 }
@@ -136,7 +136,7 @@ absl::StatusOr<Manifest> FromJson(const Json& json, const SessionKey& key, const
 }  // namespace
 
 absl::Status CheckManifest(const Head& head) {
-  // A byte is written as "\u0000" at worst; beside the texts stand numbers, ids and digests.
+  // A byte is written as "\u0000" at worst; beside the texts are numbers, ids and digests.
   constexpr size_t kEscaped = 6;
   constexpr size_t kBesideTexts = 8 * kKiB;
   constexpr size_t kMost = (kManifestFileBytes - kBesideTexts) / kEscaped;

@@ -37,9 +37,9 @@ absl::Status CheckManifest(const Head& head);
 // The file's text: sorted keys, two spaces, a checksum over the rest. `head` gives the eight keys.
 std::string EncodeManifest(const Manifest& manifest, const Head& head);
 
-// Reads a manifest that stands in the directory of `key`. In this order: RESUME_MISMATCH when
-// another store stamped it, before its checksum is looked at; MANIFEST_DRIFT when it is unreadable,
-// has another shape or checksum, or names another session or tenant.
+// Reads a manifest in the directory of `key`. In this order: RESUME_MISMATCH when another store
+// stamped it, before its checksum is checked; MANIFEST_DRIFT when it is unreadable, has another
+// shape or checksum, or names another session or tenant.
 absl::StatusOr<Manifest> DecodeManifest(std::string_view text, const SessionKey& key,
                                         const StoreId& active);
 

@@ -27,8 +27,8 @@ absl::Status WriteOver(Files& files, const std::string& path, std::string_view b
 absl::StatusOr<Digest> WriteHead(Files& files, const SessionKey& key, uint64_t file,
                                  const SessionState& state, size_t most);
 
-// Replaces manifest.json durably. After a lack (IsLack) the old one stands; after any other error
-// it is unknown which does.
+// Replaces manifest.json durably. After a lack (IsLack) the old one is current; after any other
+// error it is unknown which one is.
 absl::Status SwitchManifest(Files& files, const Manifest& manifest, const Head& head);
 
 }  // namespace holdfast::fs

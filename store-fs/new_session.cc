@@ -7,7 +7,7 @@
 namespace holdfast::fs {
 namespace {
 
-// One of this name is left where a lack kept it from being removed.
+// A directory of this name may be left from an attempt whose removal had no resources.
 absl::Status MakeEmpty(Files& files, const std::string& path) {
   absl::Status made = files.MakeDirectory(path);
   if (!absl::IsAlreadyExists(made)) return made;

@@ -91,7 +91,7 @@ OpenSession::Batch OpenSession::TakeBatch() {
   size_t bytes = 0;
   while (!waiting_.empty() && batch.size() < kBatchMost) {
     Waiter* next = waiting_.front();
-    // A delete ends everything, so it stands alone.
+    // A delete ends the session, so it has a batch of its own.
     if (next->change->tombstone && !batch.empty()) break;
     for (const Message& message : next->change->messages) bytes += message.data.size();
     for (const Slot& slot : next->change->slots) bytes += slot.data.size();
@@ -144,7 +144,7 @@ absl::Status OpenSession::EnsureOpen() {
     if (reason == Reason::kSessionNotFound) {
       environment_.listing.Remove(key_);
     } else {
-      environment_.listing.Put(key_.tenant, MarkedRow(key_.session, stored.status()));
+      environment_.listing.Put(key_.tenant, UnreadableRow(key_.session, stored.status()));
     }
     return stored.status();
   }
@@ -158,7 +158,8 @@ absl::Status OpenSession::EnsureOpen() {
   return absl::OkStatus();
 }
 
-// Before it is shown or acknowledged, so that whoever has seen it can rely on the watermark.
+// Called before the change is shown or acknowledged, so that every change that a client has seen is
+// below the watermark.
 void OpenSession::NoteDurable(const Journal& journal, Revision revision) {
   environment_.watermarks.Note(key_,
                                {.file = journal.identity, .end = journal.end, .revision = revision},
@@ -177,8 +178,8 @@ void OpenSession::Decide(Batch& batch, CommitBatch& decisions) {
   waiting_.splice(waiting_.begin(), batch, next, batch.end());
 }
 
-// A change whose work throws spoils no other: where it may have been any of several, each is tried
-// by itself.
+// An exception in the work on one change fails no other change. After an exception in a batch each
+// change of it is tried alone.
 void OpenSession::Settle(Batch& batch) {
   if (!Throws(batch) || batch.size() == 1 || Sabotaged(Saboteur::kEndThrowingWorker)) return;
   Batch settled;
@@ -218,7 +219,7 @@ void OpenSession::Run(Batch& batch) {
     });
   }
   if (!fate.ok()) {
-    // What was refused or repeated was so on a state that never came to be.
+    // Refusals and repeats were decided on a state that did not become durable.
     for (Waiter* member : batch) member->result = fate;
   }
 }
@@ -275,7 +276,8 @@ void OpenSession::RotateIfDue() {
   absl::Status status = next.status();
   if (status.ok()) {
     rotation_.Succeed();
-    // Steps 3 and 4 need what only the leader touches; readers go on with the old files meanwhile.
+    // Steps 3 and 4 change only what the leader uses; readers continue with the old files
+    // meanwhile.
     status = ReplaceJournalAndPublish(*std::move(next));
   }
   if (!status.ok()) Fail(status).IgnoreError();
@@ -384,8 +386,7 @@ void OpenSession::ForgetInLog() {
   if (environment_.log != nullptr && stored_) environment_.log->NoteSynced(stored_->journal.file);
 }
 
-// Gives preallocated space back. Harmless if it fails: recovery takes zeros behind the end for what
-// they are.
+// Frees preallocated space. Harmless if it fails: recovery expects zeros behind the end.
 void OpenSession::CutBack() {
   if (!stored_ || stored_->journal.allocated == stored_->journal.end) return;
   if (!environment_.fail_stop.Check().ok()) return;

@@ -1,4 +1,4 @@
-// One session of the store: who waits to change it, and what of it is durable.
+// One session of the store: the queue of its changes, and its durable state.
 //
 // A commit path without a log of its own for the store: callers queue, one of them leads, decides
 // all that wait, writes one frame, syncs once, and answers everybody.
@@ -66,9 +66,9 @@ class OpenSession {
   // The same; nullptr when the session is not open. Waits for no disk.
   std::shared_ptr<const Head> CachedHead();
 
-  // Gives preallocated space back if nobody is changing the session or has for `idle`.
+  // Frees preallocated space if no call is changing the session or has changed it for `idle`.
   void CutBackIfIdle(absl::Duration idle);
-  // Makes everything durable and gives preallocated space back: nobody will use this object again.
+  // Makes everything durable and frees preallocated space. The object is not used afterwards.
   void Close();
   // With durability by interval: makes what was acknowledged since the last time durable.
   void SyncNow();

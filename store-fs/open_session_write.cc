@@ -206,7 +206,7 @@ bool OpenSession::SyncsEachCommit() const {
          !Sabotaged(Saboteur::kAcknowledgeBeforeSync);
 }
 
-// What was written is an acknowledgement only if it still stands under the session's name.
+// A change may be acknowledged only if its journal still has the session's name.
 absl::Status OpenSession::CheckStillThere() {
   const absl::StatusOr<FileInfo> info =
       environment_.files.Stat(DirectoryOf(key_) + "/" + kJournalFile);
@@ -238,7 +238,7 @@ void OpenSession::Publish(const std::vector<Applied>& applied, std::string_view 
   ShowRow(applied.back().head);
 }
 
-// The tombstone is the switch; removing the directory can be finished by anybody later.
+// The tombstone is the switch; any later start can finish the removal of the directory.
 absl::Status OpenSession::DeleteSession(const Applied& applied) {
   const absl::Status added = environment_.tombstones.Add(
       {.key = key_,

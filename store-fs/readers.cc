@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, cons
   return Damaged(what, seen.from);
 }
 
-// Leaves out what stands before the first and behind the last entry of `turn`.
+// Leaves out the entries before the first and behind the last one of `turn`.
 void NarrowTo(TurnNumber turn, const SessionState& state, LogLook& seen) {
   uint64_t first = seen.next;
   uint64_t end = 0;

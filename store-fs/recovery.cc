@@ -24,8 +24,8 @@ absl::Status Damaged(std::string_view what, std::string_view why) {
       .With("why", why);
 }
 
-// A file that must be there: its absence, or a link in its place, is damage; anything else is the
-// disk's.
+// A file that must be there: its absence, or a link in its place, is damage; any other error is a
+// failure of the disk.
 absl::Status ClassifyRead(const absl::Status& status, std::string_view what) {
   if (status.ok()) return status;
   if (absl::IsNotFound(status)) return Damaged(what, "it is missing");
@@ -33,8 +33,8 @@ absl::Status ClassifyRead(const absl::Status& status, std::string_view what) {
   return status;
 }
 
-// The birth is of the same file unless somebody replaces it at this very moment; then it is of none
-// that a watermark names.
+// The birth belongs to the same file unless the file is replaced at this moment; then it matches no
+// watermark.
 absl::StatusOr<FileIdentity> Identify(Files& files, const std::string& path, File& file) {
   FileIdentity identity;
   ASSIGN_OR_RETURN(identity.inode, file.Inode());

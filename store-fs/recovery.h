@@ -1,5 +1,5 @@
-// Opening a session: reading its manifest, head and journal, and finishing what a crash cut (STORES
-// section 2, "Recovery").
+// Opening a session: reading its manifest, head and journal, and finishing what a crash interrupted
+// (docs/formats.md).
 #ifndef HOLDFAST_STORE_FS_RECOVERY_H_
 #define HOLDFAST_STORE_FS_RECOVERY_H_
 
@@ -51,9 +51,10 @@ struct StoreIdentity {
 std::string DirectoryOf(const SessionKey& key);
 
 // Opens the session in the directory of `key`. SESSION_NOT_FOUND when there is none;
-// RESUME_MISMATCH, MANIFEST_DRIFT or DAMAGED as STORES says, with nothing written; UNAVAILABLE (no
-// refusal) when the disk fails, after which the store must stop. DAMAGED too when the journal that
-// `mark` is of, if any, ends before it or leaves an earlier revision.
+// RESUME_MISMATCH, MANIFEST_DRIFT or DAMAGED, with nothing written, when its files are another
+// store's or are not what was written; UNAVAILABLE (no refusal) when the disk fails, after which
+// the store must stop. DAMAGED too when the journal that `mark` is of, if any, ends before it or
+// leaves an earlier revision.
 absl::StatusOr<StoredSession> RecoverSession(Files& files, const SessionKey& key,
                                              const StoreIdentity& identity,
                                              const std::optional<Watermark>& mark = std::nullopt);

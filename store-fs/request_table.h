@@ -1,7 +1,7 @@
-// The request ids of one session, for as long as their replies are kept. The newest replies stand
-// here, as they do in the journal; of older ones only where they stand in the session's log of
-// requests, which costs a tenth of the memory. Those of before the session was opened are learnt
-// when the first request asks, from the ids alone (stored_request.h).
+// The request ids of one session, for as long as their replies are kept. The table holds the newest
+// replies, which the journal has too; of older ones it holds only their places in the session's log
+// of requests, which costs a tenth of the memory. The ids from before the session was opened are
+// read when the first request needs them, from the ids alone (stored_request.h).
 #ifndef HOLDFAST_STORE_FS_REQUEST_TABLE_H_
 #define HOLDFAST_STORE_FS_REQUEST_TABLE_H_
 
@@ -29,13 +29,13 @@ namespace holdfast::fs {
 using RequestKey = std::array<char, 16>;
 RequestKey KeyOf(const RequestId& id);
 
-// Costs what is added and what is dropped, never what is kept. Any thread may call; but rows are
-// added and dropped by whoever leads the session, under its lock, and `unwritten` is his.
+// The cost follows what is added and what is dropped, never what is kept. Any thread may call; but
+// only the session's leader adds and drops rows, under its lock, and reads `unwritten`.
 class RequestTable {
  public:
   // What is known of a request.
   struct Known {
-    std::optional<RequestRow> row;  // of one that stands in the journal
+    std::optional<RequestRow> row;  // of one in the journal
     uint64_t number = 0;            // of the row in the log
     bool lost = false;              // it may be the row of this number, whose id cannot be read
   };
@@ -58,11 +58,11 @@ class RequestTable {
   absl::StatusOr<std::optional<Known>> Find(const RequestId& id, const Learn& learn);
   // The number that the next row will have.
   [[nodiscard]] uint64_t next();
-  // Those that stand in the journal alone, oldest first; until the table changes.
+  // Those that are in the journal alone, oldest first; valid until the table changes.
   [[nodiscard]] const std::deque<RequestRow>& unwritten() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return unwritten_;
   }
-  // What was added so far stands in the log too, in that order, which begins with number `first`
+  // The log also has the rows that were added so far, in that order; it begins with number `first`
   // now.
   void NoteWritten(uint64_t first);
 

@@ -1,5 +1,5 @@
-// The root of a store: whose it is, that nobody else serves it, and that it is still where it was
-// made.
+// The root of a store: its owner, its lock against a second serving process, and whether it is
+// still at the place where it was made.
 #ifndef HOLDFAST_STORE_FS_ROOT_H_
 #define HOLDFAST_STORE_FS_ROOT_H_
 
@@ -62,7 +62,7 @@ struct Root {
   bool was_clean = false;
   bool moved = false;  // it was copied or restored, and has just been adopted
   // A run with durability by interval did not end in order: of any journal several of the last
-  // frames may be torn. STORE says "interval" until WriteRootRecord is told otherwise.
+  // frames may be torn. STORE says "interval" until WriteRootRecord changes it.
   bool unsynced = false;
   // There was no space for what a start writes: FinishOpening must have succeeded before anything
   // of a session is written.

@@ -74,7 +74,7 @@ class Rotation {
     return WriteNew(files_, path, bytes);
   }
 
-  // What stood in the journal stands in log.<g> now, at the same places.
+  // The items of the journal are in log.<g> now, at the same places.
   void Seal(SessionState& state, IndexBuilder& index) const {
     const std::vector<RequestKey> keys = KeysOf(*state.requests);
     for (NumberedLog* log : state.Logs()) {

@@ -13,11 +13,11 @@
 namespace holdfast::fs {
 namespace {
 
-// Neighbours that are so near are read together, and so much of a file at once.
+// Extents that are so near are read together, and so much of a file at once.
 constexpr uint64_t kGapMost = 16 * kKiB;
 constexpr uint64_t kRunMost = kMiB;
 
-// A place in an index. Behind one with a key stand the key and the checksum of both.
+// A place in an index. A place with a key is followed by the key and the checksum of both.
 struct Place {
   uint32_t offset;
   uint32_t size;
@@ -73,7 +73,7 @@ size_t HowManyFit(std::span<const Extent> extents, size_t most) {
 }
 
 // How many extents from the first on are read as one run.
-size_t HowManyNeighbours(std::span<const Extent> extents) {
+size_t CountOneRun(std::span<const Extent> extents) {
   size_t together = 1;
   for (; together < extents.size(); ++together) {
     const Extent& last = extents[together - 1];
@@ -149,7 +149,7 @@ absl::StatusOr<std::vector<std::string>> ReadExtents(File& file, std::span<const
   std::vector<std::string> items;
   items.reserve(extents.size());
   while (!extents.empty()) {
-    const std::span<const Extent> run = extents.first(HowManyNeighbours(extents));
+    const std::span<const Extent> run = extents.first(CountOneRun(extents));
     extents = extents.subspan(run.size());
     if (run.size() == 1) {
       ASSIGN_OR_RETURN(items.emplace_back(), ReadExtent(file, run.front()));

@@ -40,7 +40,7 @@ struct SegmentInfo {
   uint64_t count = 0;
   uint64_t bytes = 0;     // of the items together
   uint64_t index = 0;     // where their places begin in index.<file>
-  bool keyed = false;     // whether a request id stands beside each place
+  bool keyed = false;     // whether each place has a request id
   int64_t newest_us = 0;  // time of the rotation that sealed its newest item
 };
 
@@ -84,8 +84,8 @@ absl::StatusOr<std::vector<std::optional<RequestKey>>> ReadKeys(Files& files, co
 // The bytes at `extent`, checked. DATA_LOSS when they are not what was written.
 absl::StatusOr<std::string> ReadExtent(File& file, const Extent& extent);
 
-// The bytes at each extent, all of one file, from its beginning on. Neighbours are read together.
-// DATA_LOSS when one of them is not what was written.
+// The bytes at each extent, all of one file, from its beginning on. Adjacent extents are read
+// together. DATA_LOSS when one of them is not what was written.
 absl::StatusOr<std::vector<std::string>> ReadExtents(File& file, std::span<const Extent> extents);
 
 }  // namespace holdfast::fs

@@ -121,8 +121,8 @@ SlotVersion ReadVersion(Decoder& in) {
 }  // namespace
 
 void SessionState::Absorb(const StoredChange& change, std::string_view payload, uint64_t offset) {
-  // What the record does not hold: the store's incarnation, and what recovery cut until somebody is
-  // told.
+  // The record does not hold the store's incarnation, nor the bytes that recovery cut, which stay
+  // until the next grant reports them.
   const Incarnation incarnation = head.incarnation;
   const uint64_t cut = head.lease.epoch == change.head.lease.epoch ? head.tail_bytes_truncated : 0;
   if (head.generation != Generation() && head.generation != change.head.generation) {

@@ -1,4 +1,4 @@
-// Everything the store knows of one session while it is open, except bytes, which stay on the disk.
+// Everything the store holds of one session while it is open, except bytes, which stay on the disk.
 #ifndef HOLDFAST_STORE_FS_SESSION_STATE_H_
 #define HOLDFAST_STORE_FS_SESSION_STATE_H_
 
@@ -72,7 +72,7 @@ struct SessionState {
   std::vector<SealedLog> sealed;      // in the order of what they hold, oldest first
   size_t changes = 0;                 // since the journal began
 
-  // Takes in one change of a frame whose payload stands at `offset` of the journal.
+  // Applies one change of a frame whose payload is at `offset` of the journal.
   void Absorb(const StoredChange& change, std::string_view payload, uint64_t offset);
 
   // The messages of a generation that is kept; nullptr of any other.

@@ -43,7 +43,7 @@ std::shared_ptr<OpenSession> SessionTable::Find(const SessionKey& key) {
 
 std::list<SessionTable::Entry> SessionTable::Evict() {
   std::list<Entry> evicted;
-  // One that somebody holds stays: two objects for one directory would write past each other.
+  // A session in use is not evicted: two objects for one directory would write past each other.
   for (auto it = std::prev(by_use_.end()); by_use_.size() > most_ && it != by_use_.begin();) {
     const auto candidate = it--;
     if (candidate->second.use_count() > 1) continue;

@@ -25,21 +25,21 @@ class SessionTable {
   SessionTable(Environment& environment, size_t most) : environment_(environment), most_(most) {}
 
   // The session of `key`, which may not exist on the disk. There is never a second object for a key
-  // that somebody still uses.
+  // whose object is in use.
   std::shared_ptr<OpenSession> Get(const SessionKey& key);
   // The same of one that is there; nullptr when it is not, or is just being closed.
   std::shared_ptr<OpenSession> Find(const SessionKey& key);
   // All that are open now.
   std::vector<std::shared_ptr<OpenSession>> All();
-  // Gives the preallocated space of those back that nobody has changed for `idle`.
+  // Frees the preallocated space of sessions that have not changed for `idle`.
   void CutBackIdle(absl::Duration idle);
-  // Closes those that nobody uses.
+  // Closes the sessions that are not in use.
   void Clear();
 
  private:
   using Entry = std::pair<SessionKey, std::shared_ptr<OpenSession>>;
 
-  // Takes those out that are too many; each stands in `closing_` until it is closed.
+  // Removes the sessions beyond the bound; each is in `closing_` until it is closed.
   std::list<Entry> Evict() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Environment& environment_;

@@ -1,6 +1,6 @@
 // Whether the disk has room for what the store must write, as the last attempt found it. Without
-// room what is stored is served; the operator is told when the room ends and when there is some
-// again.
+// room the store still serves reads; it notes for the operator when the room ends and when there is
+// some again.
 #ifndef HOLDFAST_STORE_FS_SPACE_H_
 #define HOLDFAST_STORE_FS_SPACE_H_
 

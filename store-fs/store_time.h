@@ -10,9 +10,9 @@
 
 namespace holdfast::fs {
 
-// Goes on with the time since boot while the store is open and stands still while it is closed: it
-// is never ahead of the time that has passed. Each run begins where records say that the one before
-// it was, so what is kept for a day is kept for a day of service at least. Any thread may call.
+// Advances with the time since boot while the store is open and stops while it is closed: it is
+// never ahead of the time that has passed. Each run begins at the recorded time of the one before,
+// so what is kept for a day is kept for a day of service at least. Any thread may call.
 class StoreTime {
  public:
   // `recorded` is the latest time that is known of the run before; `clock` outlives this.

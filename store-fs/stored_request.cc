@@ -17,7 +17,7 @@
 namespace holdfast::fs {
 namespace {
 
-// What of a file is missing or changed fails no more than the requests that it is about.
+// Damage of a file fails only the requests whose replies it holds.
 bool IsDamage(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
 }
@@ -36,7 +36,7 @@ class RequestLog {
 
   // nullopt: it is not what was written.
   absl::StatusOr<std::optional<RequestRow>> Row(uint64_t number) const {
-    // It stood in the journal when the view was made.
+    // It was in the journal when the view was made.
     if (number >= log().next) return IsOutdated();
     const LogFiles where{.files = &source_.files, .journal = nullptr, .key = &source_.key};
     const auto items = ReadLog(where, log(), number, 1, kPageBytes);
@@ -121,7 +121,7 @@ absl::StatusOr<std::optional<RequestRow>> ReadRequest(const RequestSource& sourc
   if (known->number >= source.view.end) return IsOutdated();
   std::optional<RequestRow> row = std::move(known->row);
   if (!row) {
-    // What stands beside it is too old, and so is it.
+    // The newest row of its segment is too old, and so is it.
     if (log.NewestBeside(known->number) < oldest) return std::nullopt;
     if (!known->lost) {
       ASSIGN_OR_RETURN(row, log.Row(known->number));

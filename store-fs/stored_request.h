@@ -1,4 +1,4 @@
-// The stored reply of a request, wherever it stands.
+// Reads the stored reply of a request, from the table, the journal or a sealed log.
 #ifndef HOLDFAST_STORE_FS_STORED_REQUEST_H_
 #define HOLDFAST_STORE_FS_STORED_REQUEST_H_
 

@@ -1,4 +1,4 @@
-// Uploads that nobody has linked yet: files of tmp/, so that none of them outlives the process.
+// Uploads that no change has linked yet: files of tmp/, so that none of them outlives the process.
 //
 // An upload's file consists of blocks, each with a checksum of its own, because it is read from
 // anywhere (docs/formats.md).

@@ -46,10 +46,10 @@ struct Watermark {
   }
 };
 
-// What the watermarks of the run before are worth.
+// How far the watermarks of the run before apply.
 enum class WatermarkUse : uint8_t {
   kOfTheseFiles,  // each of the file that it names
-  kOfCopies,      // the root was copied as it stood after an orderly end: each of the file there is
+  kOfCopies,      // the root was copied after an orderly end: each of the file that is there
   kOfNothing,     // what lies there is what counts from now on
 };
 
@@ -95,7 +95,7 @@ class Watermarks {
   absl::Time recorded_ = absl::UnixEpoch();
   absl::Mutex mutex_;
   absl::flat_hash_map<Name, Row> rows_ ABSL_GUARDED_BY(mutex_);
-  std::vector<uint64_t> free_ ABSL_GUARDED_BY(mutex_);  // slots that nothing stands in
+  std::vector<uint64_t> free_ ABSL_GUARDED_BY(mutex_);  // slots without a watermark
   uint64_t slots_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

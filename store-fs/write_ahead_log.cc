@@ -90,7 +90,7 @@ WriteAheadLog::Group WriteAheadLog::TakeGroup() {
   return group;
 }
 
-// One that there is no memory for spoils no other: each is then written by itself.
+// A lack of memory for a group fails no other member: each frame is then written by itself.
 void WriteAheadLog::Settle(Group& group) {
   const absl::Status status = Write(group);
   for (Waiter* member : group) member->status = status;

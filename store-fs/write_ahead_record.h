@@ -1,5 +1,5 @@
 // What one write to the write-ahead log holds: frames of several sessions, each with the place in
-// its journal (the layout stands in docs/formats.md).
+// its journal (for the layout see docs/formats.md).
 #ifndef HOLDFAST_STORE_FS_WRITE_AHEAD_RECORD_H_
 #define HOLDFAST_STORE_FS_WRITE_AHEAD_RECORD_H_
 
@@ -46,7 +46,7 @@ class PlacedPayload {
   [[nodiscard]] size_t size() const { return size_; }
 
  private:
-  std::string beside_;  // what stands before each frame
+  std::string beside_;  // what precedes each frame
   std::vector<std::string_view> pieces_;
   size_t size_ = 0;
 };
