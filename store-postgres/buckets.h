@@ -1,5 +1,5 @@
-// What servers tell each other of: sessions by a hash of their names, since the names themselves
-// would not fit.
+// The payload of notifications between servers. It names sessions by a hash of their names, since
+// the names themselves would not fit.
 #ifndef HOLDFAST_STORE_POSTGRES_BUCKETS_H_
 #define HOLDFAST_STORE_POSTGRES_BUCKETS_H_
 
@@ -20,16 +20,16 @@ using Buckets = std::bitset<kBuckets>;
 // The same on every server, whatever built it.
 size_t BucketOf(const SessionKey& key);
 
-// What one server tells the others: where there are new events.
+// What one server notifies the others of: the buckets with new events.
 struct Notice {
-  int64_t writer = 0;  // who tells
+  int64_t writer = 0;  // the server that notifies
   Buckets touched;
 };
 
-// As the payload of a notification, which has room for 8,000 bytes: of many buckets it says that it
+// The payload of a notification, which has room for 8,000 bytes: for many buckets it says that it
 // may be any.
 std::string ToPayload(const Notice& notice);
-// nullopt for what ToPayload does not say.
+// nullopt for a payload that ToPayload does not make.
 std::optional<Notice> FromPayload(std::string_view payload);
 
 }  // namespace holdfast::pg

@@ -93,7 +93,9 @@ void PutHeads(const Members& members, Params& params) {
   params.Named("p_ttls").Ints(
       Each(members, [](const auto& m) { return absl::ToInt64Microseconds(HeadOf(m).lease.ttl); }));
   params.Named("p_renews").Bools(Each(members, [](const auto& m) { return m.row->renews; }));
-  params.Named("p_marked").Bools(Each(members, [](const auto& m) { return m.row->marked; }));
+  params.Named("p_cancelling").Bools(Each(members, [](const auto& m) {
+    return m.row->cancelling;
+  }));
   params.Named("p_sweep").Bools(Each(members, [](const auto& m) { return m.row->sweep; }));
 }
 
@@ -134,13 +136,15 @@ void PutSlots(const Members& members, Params& params) {
   }));
   params.Named("p_fresh").Bools(
       Each(members, [](const auto& m) { return m.change->moves_revision; }));
-  params.Named("p_fold_turns").Ints(Each(members, [](const auto& m) {
+  params.Named("p_applied_turns").Ints(Each(members, [](const auto& m) {
     return AppliedTurn(*m.applied);
   }));
-  params.Named("p_fold_afters").Ints(EachNumber(members, [](const auto& m) {
+  params.Named("p_applied_afters").Ints(EachNumber(members, [](const auto& m) {
     return m.applied->applied_after;
   }));
-  params.Named("p_fold_froms").Ints(Each(members, [](const auto& m) { return AppliedBehind(m); }));
+  params.Named("p_applied_froms").Ints(Each(members, [](const auto& m) {
+    return AppliedBehind(m);
+  }));
   std::vector<int32_t> places;
   SlotColumns columns;
   ForEach(members, [&](int32_t at, const DecidedChange& member) {

@@ -28,8 +28,8 @@ HeadRow::HeadRow(const Change& change, const Applied& applied)
       sum(Sha256(record)),
       raises(change.grant.has_value() || change.raises_epoch),
       renews(applied.head.lease.held && (change.grant.has_value() || change.renews_lease)),
-      marked(EndingCancelRequest(applied.head) != nullptr),
-      sweep(marked || applied.head.turn.has_value() || applied.tombstone ||
+      cancelling(EndingCancelRequest(applied.head) != nullptr),
+      sweep(cancelling || applied.head.turn.has_value() || applied.tombstone ||
             NeedsPrune(change, applied.head)) {}
 
 size_t BytesOf(const DecidedChange& change) {

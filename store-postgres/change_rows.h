@@ -19,17 +19,17 @@
 
 namespace holdfast::pg {
 
-// What of the row of the head that a change leaves is not in the head itself.
+// The columns of the row of the head that a change leaves which are not part of the head itself.
 struct HeadRow {
   HeadRow() = default;
   HeadRow(const Change& change, const Applied& applied);
 
   std::string record;
   Digest sum{};
-  bool raises = false;  // the epoch
-  bool renews = false;  // the lease runs for its whole TTL from now on
-  bool marked = false;  // somebody asks for an end
-  bool sweep = false;   // sweeps shall look at it
+  bool raises = false;      // the epoch
+  bool renews = false;      // the lease runs for its whole TTL from now on
+  bool cancelling = false;  // a cancel request asks for an end
+  bool sweep = false;       // sweeps must read it
 };
 
 // A decided change, and what it was decided on. For the length of a call: owns nothing.
@@ -64,7 +64,7 @@ int64_t AppliedTurn(const Applied& applied);
 // The number of the journal behind which they are: each entry of a turn has one of its own.
 int64_t AppliedBehind(const DecidedChange& decided);
 
-// The last word on each owner's slot: the change's own, deletions, then updates between turns. A
+// The final value of each owner's slot: the change's own, deletions, then updates between turns. A
 // null is a deletion.
 std::map<std::string_view, const Slot*> SlotsOf(const Applied& applied);
 

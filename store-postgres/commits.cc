@@ -28,8 +28,8 @@ namespace {
 constexpr int kRounds = 64;
 // Connections that may break under one change before its fate is left open.
 constexpr int kBroken = 3;
-// Times that a change is sent though it is rolled back for other transactions' sakes, and what is
-// waited between them: about so long, and then twice as long.
+// How often a change is sent again after the database rolled it back in favour of other
+// transactions, and the pause between two attempts: about so long, and then twice as long.
 constexpr int kLost = 3;
 constexpr absl::Duration kPauseAfterLoss = absl::Milliseconds(20);
 
@@ -41,8 +41,8 @@ constexpr Statement kLoad = {
     "  AND r.session_id = $2 AND r.request = $3::text::uuid AND r.at >= $4"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 // The same, and writes the session again: the answer then waits for a flush, and for the standby,
-// that come after whatever it shows. All in one statement, for two might meet two servers. A row is
-// found by its key alone: `NOT deleted` would also fit indexes that know only the tenant.
+// that come after everything it shows. All in one statement, since two might run on two servers. A
+// row is found by its key alone: `NOT deleted` would also fit indexes that know only the tenant.
 constexpr Statement kLoadFlushed = {
     "load_flushed",
     "WITH kept AS (UPDATE holdfast.session s SET active_at = s.active_at"
@@ -63,7 +63,8 @@ constexpr Statement kEntriesOf = {
     " AND number > $3 AND number <= $4 AND turn = $5 AND entry >= $6 AND entry <= $7"
     " ORDER BY number LIMIT $8"};
 
-// Lets those that a change lost against get on. They do the same, so nobody waits just as long.
+// Gives way to the transactions that a change lost against. The jitter keeps two losers from
+// retrying at the same time.
 void PauseAfterLoss(int lost) {
   thread_local std::minstd_rand generator(std::random_device{}());
   const double jitter = std::uniform_real_distribution<double>(0.5, 1.5)(generator);
@@ -175,7 +176,7 @@ absl::StatusOr<LoadedSession> Commits::LoadForOutcome(const SessionKey& key,
   return LoadedSession{.head = std::move(input.stored.head), .request = std::move(input.request)};
 }
 
-// A lease may have ended since: whether it has is asked by the write.
+// A lease may have ended since: the write checks that.
 Commits::DecisionInput Commits::InputFrom(const VersionedHead& known) {
   DecisionInput input;
   input.stored.version = known.version;
@@ -208,14 +209,14 @@ absl::StatusOr<CommitResult> Commits::Commit(const Change& change) {
   for (int round = 0; round < kRounds; ++round) {
     given_up = TryOnce(change, pending);
     if (pending.answer) {
-      // Whatever a broken connection carried out has notified no watcher here.
+      // A change that a broken connection carried out has notified no watcher here.
       if (pending.broken > 0 || earlier.in_doubt) NotifyWatchers(change.key);
       if (earlier.in_doubt) earlier_.Forget(change.key);
       return *std::move(pending.answer);
     }
     if (!given_up.ok()) break;
   }
-  // Once a connection broke under it, only an answer of the database says what became of it.
+  // Once a connection broke under it, only an answer of the database shows the outcome.
   if (pending.broken > 0) {
     return StoreUnavailable("the database went away during the change", Fate::kUnknown);
   }
@@ -358,7 +359,7 @@ absl::StatusOr<Commits::WriteOutcome> Commits::TakeAnswer(const WriteResult& res
     ASSIGN_OR_RETURN(outcome.moved, ReadInput(rows, row, change.key));
     StoredHead& now = outcome.moved->stored;
     if (known) now.head = known->head;
-    // What this server knew is gone, also where its version was a later one.
+    // The cached head is outdated, even where its version was a later one.
     if (now.refusal.ok()) {
       heads_.Replace(change.key, {.version = now.version, .sum = now.sum, .head = now.head});
     }

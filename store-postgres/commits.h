@@ -39,7 +39,7 @@ namespace holdfast::pg {
 class Commits {
  public:
   // All outlive it. `group`: as Committer's.
-  // NOLINTNEXTLINE(readability-function-size): the parts of a store that a commit meets
+  // NOLINTNEXTLINE(readability-function-size): the parts of a store that a commit uses
   Commits(const Database& database, HeadCache& heads, Uploads& uploads, Retention& retention,
           ChangeNotifier& change_notifier, Notifier& notifier, size_t group)
       : database_(database),
@@ -61,7 +61,7 @@ class Commits {
   // remembered, without a statement.
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes);
 
-  // False when the last change failed for the database's sake.
+  // False when the last change failed because of the database.
   [[nodiscard]] bool healthy() const { return healthy_; }
   void NoteHealthy() { healthy_ = true; }
 
@@ -113,13 +113,13 @@ class Commits {
   [[nodiscard]] StoreFacts Facts() const;
   // Decides, and writes what was decided. An error gives the change up.
   absl::Status TryOnce(const Change& change, PendingChange& pending);
-  // What this server remembers.
+  // The input from the cached head.
   static DecisionInput InputFrom(const VersionedHead& known);
   absl::StatusOr<DecisionInput> FindFirstInput(const Change& change);
   // The caller holds the session's lock. A stored reply in it has been flushed.
   absl::StatusOr<DecisionInput> LoadFreshInput(const SessionKey& key,
                                                const std::optional<RequestId>& request);
-  // As it stands; waits for no lock and no flush.
+  // The current row; waits for no lock and no flush.
   absl::StatusOr<DecisionInput> LoadInput(const SessionKey& key,
                                           const std::optional<RequestId>& request);
   // The caller holds the session's lock. It has been flushed and has reached the standby.
@@ -131,7 +131,7 @@ class Commits {
   bool DecideForGroup(const Change& change, Member& member);
   // What the database answered to a change of a group.
   GroupedResult Answer(const WriteResult& result, Member& member);
-  // What it answered to one that was not written for what stands now.
+  // The answer to a change that was not written because the session has changed.
   static GroupedResult AnswerMoved(const Change& change, const DecisionInput& now);
   // Remembers it for the change of `member`, which goes alone.
   void Remember(const Member& member, const Earlier& earlier);

@@ -70,7 +70,7 @@ WriteResult TrySend(const Statement& statement, const Params& params,
 }
 
 // A creation, a deletion and the taking over of an upload are written alone: they may wait for
-// others.
+// other transactions.
 bool MustBeAlone(const DecidedChange& change) {
   return change.version == 0 || change.applied->tombstone || change.applied->upload.has_value();
 }
@@ -111,7 +111,7 @@ WriterFacts Committer::Facts() const {
   return {.writer = database_.writer, .now = database_.store_clock.Now()};
 }
 
-// Tells the meter of what was written.
+// Reports to the meter what was written.
 void Committer::Count(const WriteResult& result, std::span<const GroupedWrite> writes) const {
   if (!result.rows) return;
   WrittenGroup group;
@@ -163,8 +163,9 @@ void Committer::WriteInto(std::span<const GroupedWrite> writes,
   WriteResult all = Send(one ? StatementOf<kChangeOne>(params) : StatementOf<kChangeMany>(params),
                          params, spans, database_);
   Count(all, writes);
-  // Certainly rolled back for the sake of one of them: each is tried by itself. Rolled back for the
-  // sake of another transaction, each says so, and is tried after a while.
+  // The statement was certainly rolled back because of one member: each is tried by itself. When it
+  // was rolled back in favour of another transaction, each answers that, and is tried after a
+  // while.
   if (all.failure && all.failure->effect == Effect::kNone && !LostToAnother(*all.failure)) return;
   for (; all.row < writes.size(); ++all.row) {
     const bool skipped = all.rows && all.rows->Bool(all.row, kOutcomeSkipped);

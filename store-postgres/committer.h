@@ -1,5 +1,5 @@
 // Writes decided changes: one by itself, or several of different sessions in one statement and one
-// flush. Who forms the groups is the caller's affair (server/rpc/commit_batcher.h).
+// flush. The caller forms the groups (server/rpc/commit_batcher.h).
 #ifndef HOLDFAST_STORE_POSTGRES_COMMITTER_H_
 #define HOLDFAST_STORE_POSTGRES_COMMITTER_H_
 

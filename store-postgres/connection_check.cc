@@ -46,8 +46,9 @@ enum LookColumn : size_t {
 constexpr Statement kStore = {
     "connection_check_store",
     "SELECT store_id, incarnation, system_identifier, holdfast.clock() FROM holdfast.store"};
-// Events note the transaction that wrote them, and whoever polls for new ones looks behind a
-// number. Those of another cluster may be ahead of this one's; they are put behind everything.
+// Events note the transaction that wrote them, and a server that polls for new ones reads behind a
+// number. Events of another cluster may have higher numbers than this cluster has reached; they get
+// the lowest number.
 constexpr Statement kAdopt = {
     "connection_adopt",
     "WITH passed AS (UPDATE holdfast.feed SET xid = '3' WHERE xid >= pg_current_xact_id()) "

@@ -1,4 +1,4 @@
-// What a server looks at on every new connection before it trusts it with sessions.
+// The check of every new connection before it is used for sessions.
 #ifndef HOLDFAST_STORE_POSTGRES_CONNECTION_CHECK_H_
 #define HOLDFAST_STORE_POSTGRES_CONNECTION_CHECK_H_
 
@@ -16,7 +16,7 @@
 
 namespace holdfast::pg {
 
-// Whose store a database holds.
+// The store that a database holds.
 struct Identity {
   StoreId store;
   Incarnation incarnation;
@@ -30,7 +30,7 @@ struct ConnectionCheck {
   std::vector<std::string> warnings;  // for the operator: what its settings may lose
 };
 
-// Looks at the server behind `connection`, notes its timeline there, and answers whose store it
+// Checks the server behind `connection`, notes its timeline there, and answers which store it
 // holds. STORE_UNAVAILABLE, in words for the operator, when it
 // - is older than PostgreSQL 15, or a standby: in recovery, so that it takes no writes
 // - answers this role before its log is flushed (synchronous_commit = off)
@@ -44,15 +44,16 @@ absl::StatusOr<ConnectionCheck> CheckConnection(Connection& connection,
 absl::Status CheckSame(const Identity& first, const Identity& later);
 
 // Takes over a store that was copied or restored, on this cluster and nowhere else: raises its
-// incarnation, so that tokens and cursors of before are told apart. Nothing tells a database that
-// was restored into its own cluster, so the incarnation is raised in any case; no server may serve
-// it meanwhile. STORE_UNAVAILABLE for what CheckConnection refuses apart from the cluster.
+// incarnation, which distinguishes tokens and cursors of before. A database that was restored into
+// its own cluster cannot be recognised, so the incarnation is raised in any case; no server may
+// serve the store meanwhile. STORE_UNAVAILABLE for what CheckConnection refuses apart from the
+// cluster.
 absl::StatusOr<Identity> Adopt(Connection& connection,
                                std::span<const Migration> known = Migrations());
 
-// OK, or STORE_UNAVAILABLE in words for the operator when a pooler stands between us and the server
-// that lends its connections out by the transaction: prepared statements and locks of a connection
-// would then be anybody's. Opens two connections and closes them.
+// OK, or STORE_UNAVAILABLE in words for the operator when a pooler between this program and the
+// server lends its connections out by the transaction: other clients would then share the prepared
+// statements and locks of a connection. Opens two connections and closes them.
 absl::Status CheckForPooler(const ConnectOptions& options);
 
 }  // namespace holdfast::pg

@@ -1,5 +1,5 @@
-// The database as every part of the store sees it: the connections, whose store it is, and how a
-// statement that changes nothing is asked.
+// The database as every part of the store uses it: the connections, the identity of its store, and
+// how a statement that changes nothing is asked.
 #ifndef HOLDFAST_STORE_POSTGRES_DATABASE_H_
 #define HOLDFAST_STORE_POSTGRES_DATABASE_H_
 
@@ -34,9 +34,9 @@ struct Database {
   StoreId store;
   Incarnation incarnation;
   int64_t writer = 0;  // names this server among those that serve the database
-  // Told why a statement failed, in the driver's words: for the operator's log alone.
+  // Gets the cause of a failed statement, in the driver's words: for the operator's log alone.
   std::function<void(const std::string& why)> report;
-  StoreMeter& meter = StoreMeter::None();  // told of what is written together
+  StoreMeter& meter = StoreMeter::None();  // gets figures on what is written together
 
   // What `statement` answers. It may be sent twice, on another connection, when the first one
   // broke. STORE_UNAVAILABLE with the outcome known: whatever it did, doing it again is the same.
@@ -49,14 +49,14 @@ struct Database {
   absl::StatusOr<Rows> AskWithin(absl::Duration patience, const Statement& statement,
                                  const Params& params) const;
 
-  // Sends `statement` over `connection`, and tells the meter what it took if there are `spans` that
-  // it is for. As Connection::RunWithin.
+  // Sends `statement` over `connection`, and reports its duration to the meter if it is for
+  // recorded `spans`. As Connection::RunWithin.
   Answer RunFor(const std::vector<RecordedSpan>& spans, absl::Duration patience,
                 Connection& connection, const Statement& statement, const Params& params) const;
   // The span of the calling thread, if it is recorded.
   [[nodiscard]] std::vector<RecordedSpan> CurrentSpans() const;
 
-  // Tells the operator of `failure`.
+  // Reports `failure` to the operator.
   void Report(const Statement& statement, const Failure& failure) const;
 
   // The time for people, as exact as a record keeps it. Decides nothing: see store_clock.

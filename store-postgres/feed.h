@@ -1,5 +1,5 @@
-// What other servers have committed: looked for once a second, whatever else tells of it, and as
-// soon as something does.
+// Polls for what other servers have committed: once a second, and as soon as a notification names a
+// session that is watched here.
 #ifndef HOLDFAST_STORE_POSTGRES_FEED_H_
 #define HOLDFAST_STORE_POSTGRES_FEED_H_
 
@@ -21,19 +21,19 @@ namespace holdfast::pg {
 // session as one with new events.
 inline constexpr absl::Duration kFeedKept = absl::Hours(1);
 
-// Notifies of each session that got events from another server. Own commits notify by themselves.
-// While the database does not answer nothing is lost: the next look begins where the
-// last one that was answered ended.
+// Notifies of each session that got events from another server. Own commits notify themselves.
+// While the database does not answer nothing is lost: the next poll begins where the last one that
+// was answered ended.
 class Feed {
  public:
   // Both outlive it. `beat` is how long it waits at most before it looks again.
   Feed(const Database& database, ChangeNotifier& change_notifier, absl::Duration beat)
       : database_(database), change_notifier_(change_notifier), beat_(beat) {}
 
-  // Notes where the feed stands, and looks from then on. Called once.
+  // Notes the position of the feed, and polls from then on. Called once.
   absl::Status Start();
   void Stop();
-  // There may be something: have a look soon, at most once in kNotifyBeat. Any thread may call.
+  // New events are likely: polls soon, at most once in kNotifyBeat. Any thread may call.
   void Poke();
 
  private:

@@ -1,5 +1,5 @@
-// Heads that this server has seen, each with the version of the row that it stood in. Of any age: a
-// change that is decided on one is written only if that version still stands.
+// Heads that this server has read or written, each with the version of its row. Of any age: a
+// change that is decided on one is written only if the row still has that version.
 #ifndef HOLDFAST_STORE_POSTGRES_HEAD_CACHE_H_
 #define HOLDFAST_STORE_POSTGRES_HEAD_CACHE_H_
 
@@ -40,7 +40,7 @@ class HeadCache {
     };
     heads_.Put(key, Cached(std::move(head)), later);
   }
-  // Remembers it also where a later version was known: a failover has lost that one.
+  // Remembers it also where a later version was cached: a failover has lost that one.
   void Replace(const SessionKey& key, VersionedHead head) {
     if (Sabotaged(Saboteur::kKeepOlderHead)) return Put(key, std::move(head));
     heads_.Put(key, Cached(std::move(head)), [](const Cached&) { return false; });

@@ -1,5 +1,5 @@
-// Where somebody here waits for events. Whoever watches a session reads its events again and again,
-// so what was not read for a while is watched by nobody.
+// Which events are watched on this server. A watcher reads the events of its session again and
+// again, so a bucket that was not read for a while has no watcher.
 #ifndef HOLDFAST_STORE_POSTGRES_INTEREST_H_
 #define HOLDFAST_STORE_POSTGRES_INTEREST_H_
 
@@ -16,8 +16,8 @@
 
 namespace holdfast::pg {
 
-// How long a read tells of a watcher: several of the pauses between two reads of an idle one
-// (limits.watch_progress). Where those are longer, it hears of other servers' events by the poll.
+// How long a read counts as a watcher: several of the pauses between two reads of an idle one
+// (limits.watch_progress). Where those are longer, the poll finds other servers' events.
 inline constexpr absl::Duration kInterestKept = absl::Minutes(5);
 
 // Any thread may call. Times are since boot.
@@ -27,7 +27,7 @@ class Interest {
   void Note(const SessionKey& key, absl::Duration now) {
     read_at_[BucketOf(key)] = std::max<int64_t>(absl::ToInt64Nanoseconds(now), 1);
   }
-  // Whether somebody may wait for events in one of `touched`.
+  // Whether a watcher may wait for events in one of `touched`.
   [[nodiscard]] bool In(const Buckets& touched, absl::Duration now) const {
     const int64_t since = absl::ToInt64Nanoseconds(now - kInterestKept);
     for (size_t bucket = 0; bucket < kBuckets; ++bucket) {

@@ -22,7 +22,7 @@ constexpr Statement kRenew = {
     " FROM holdfast.renew($1, $2, $3, $4, $5, $6, $7)"};
 enum Column : size_t { kRenewed = kStoredHeadColumns, kTtl, kSkipped };
 
-// Of the leases in one call whose rows somebody has locked, so many are waited for.
+// Of the leases in one call whose rows another transaction has locked, so many are waited for.
 constexpr int kAwaitedMost = 8;
 
 // What a renewal does with a row that another transaction has locked.
@@ -73,7 +73,7 @@ absl::StatusOr<Renewed> ReadRenewed(const Rows& rows, size_t row, const Database
   return StoreUnavailable("the lease was not renewed: try again", Fate::kNoEffect);
 }
 
-// Waits for a row that somebody has locked, on a connection that nobody needs for reading, and
+// Waits for a row that another transaction has locked, on a connection that reads do not use, and
 // holds no other session's row meanwhile.
 absl::StatusOr<Renewed> RenewLocked(const Database& database, const RenewRequest& request) {
   const std::span<const RenewRequest> one(&request, 1);

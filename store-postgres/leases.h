@@ -1,4 +1,4 @@
-// Renewals of leases: many in one statement that nobody waits to be flushed.
+// Renewals of leases: many in one statement, whose flush is not waited for.
 #ifndef HOLDFAST_STORE_POSTGRES_LEASES_H_
 #define HOLDFAST_STORE_POSTGRES_LEASES_H_
 

@@ -51,15 +51,15 @@ absl::StatusOr<std::unique_ptr<Connection>> Listener::Enter(const Statement& ent
 void Listener::Run(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] { waker_.Wake(); });
   while (!stop.stop_requested()) {
-    if (guard_.Run([&] { HearOrEnter(stop); })) continue;
+    if (guard_.Run([&] { ListenOrEnter(stop); })) continue;
     connection_.reset();
     waker_.Await(kNotifyRetry);
   }
 }
 
-void Listener::HearOrEnter(const std::stop_token& stop) {
+void Listener::ListenOrEnter(const std::stop_token& stop) {
   if (connection_ != nullptr) {
-    if (!Hear(stop)) connection_.reset();
+    if (!Listen(stop)) connection_.reset();
     return;
   }
   auto entered = Enter(kServe);
@@ -71,7 +71,7 @@ void Listener::HearOrEnter(const std::stop_token& stop) {
   }
 }
 
-bool Listener::Hear(const std::stop_token& stop) {
+bool Listener::Listen(const std::stop_token& stop) {
   const auto payloads = connection_->AwaitNotifications(waker_, kSilence);
   if (!payloads.ok() || connection_->timeline() < database_.pool.newest_timeline()) return false;
   const auto concerns = [this](const std::string& payload) { return Concerns(payload); };
@@ -82,14 +82,14 @@ bool Listener::Hear(const std::stop_token& stop) {
 
 bool Listener::Concerns(const std::string& payload) const {
   const std::optional<Notice> notice = FromPayload(payload);
-  if (!notice) return true;  // a newer server may say it otherwise
+  if (!notice) return true;  // the payload of a newer server
   return notice->writer != database_.writer &&
          interest_.In(notice->touched, database_.clock.SinceBoot());
 }
 
 void Listener::Leave() {
   const Answer left = connection_->Run(kLeave, Params().Int(database_.writer));
-  // What is not taken out here goes when the next server starts.
+  // A row that stays is removed when the next server starts.
   if (const auto* const failure = std::get_if<Failure>(&left)) database_.Report(kLeave, *failure);
   connection_.reset();
 }

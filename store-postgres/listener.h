@@ -1,4 +1,4 @@
-// The connection by which a server is there for the others, and hears what they tell.
+// The connection that registers a server with the others and receives their notifications.
 #ifndef HOLDFAST_STORE_POSTGRES_LISTENER_H_
 #define HOLDFAST_STORE_POSTGRES_LISTENER_H_
 
@@ -20,9 +20,9 @@
 
 namespace holdfast::pg {
 
-// Enters the server among those that serve the store (schema/0005_servers.sql), and has the feed
-// looked at when another one tells of events that somebody here may wait for. Its connection is
-// made again when it breaks; what was told meanwhile is found by the look that follows.
+// Enters the server among those that serve the store (schema/0005_servers.sql), and makes the feed
+// poll when another server notifies of events that a watcher here may wait for. A broken connection
+// is replaced; the poll that follows finds the events of the gap.
 class Listener {
  public:
   // All outlive it.
@@ -32,7 +32,7 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Takes the store up, and listens from then on. Called once. STORE_UNAVAILABLE.
+  // Registers this server, and listens from then on. Called once. STORE_UNAVAILABLE.
   absl::Status Start();
   // Leaves in order, if the database is there. More than once is harmless.
   void Stop();
@@ -41,10 +41,10 @@ class Listener {
   // Connects, listens, and enters the server by `entry`.
   absl::StatusOr<std::unique_ptr<Connection>> Enter(const Statement& entry) const;
   void Run(const std::stop_token& stop);
-  // Hears for a while, or connects again where the connection is lost.
-  void HearOrEnter(const std::stop_token& stop);
-  // Hears for a while; false when the connection is lost.
-  bool Hear(const std::stop_token& stop);
+  // Listens for a while, or connects again where the connection is lost.
+  void ListenOrEnter(const std::stop_token& stop);
+  // Listens for a while; false when the connection is lost.
+  bool Listen(const std::stop_token& stop);
   [[nodiscard]] bool Concerns(const std::string& payload) const;
   void Leave();
 

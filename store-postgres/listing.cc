@@ -23,8 +23,9 @@ namespace {
 constexpr int64_t kHeadsBytes = int64_t{8} * 1024 * 1024;
 constexpr int64_t kLooksAt = 10'000;
 
-// A page of the rows that `among` names, in one order, served by an index. Heads that would be too
-// much are left out. The last row that was looked at is told of even if nobody wants it.
+// A page of the rows that `among` names, in one order, served by an index. Heads beyond kHeadsBytes
+// are left out. The last row that was read is in the answer even if the filter excludes it, so that
+// the next statement continues behind it.
 class ListStatement {
  public:
   ListStatement(const char* name, bool descending, const char* among)
@@ -139,12 +140,12 @@ SessionRow ReadRow(const Rows& rows, size_t row, const StoreId& active) {
                                        ? ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kHeadSum))
                                        : std::nullopt;
   if (head && head->store == active) return RowOf(std::move(id), *head);
-  SessionRow marked{.id = std::move(id), .condition = SessionRow::Condition::kDamaged};
-  marked.created_at = rows.Time(row, kListedAt);
-  if (store == active.value() && !head) return marked;
-  marked.condition = SessionRow::Condition::kForeign;
-  marked.foreign_store = head ? head->store.value() : std::string(store);
-  return marked;
+  SessionRow unreadable{.id = std::move(id), .condition = SessionRow::Condition::kDamaged};
+  unreadable.created_at = rows.Time(row, kListedAt);
+  if (store == active.value() && !head) return unreadable;
+  unreadable.condition = SessionRow::Condition::kForeign;
+  unreadable.foreign_store = head ? head->store.value() : std::string(store);
+  return unreadable;
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ constexpr Statement kEventsBefore = {
     "  (extract(epoch FROM holdfast.clock() - $3::interval) * 1000000)::bigint, s.version) f"
     " CROSS JOIN LATERAL holdfast.find_row($1, $2, 1, 0, $4, s.version) g"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
-// Of a row of the log. With what a change said stands whether it is older than its events are kept.
+// The columns of a row of the log. Those of a change's acts include whether it is older than its
+// events are kept.
 enum LogColumn : size_t { kN = kStoredHeadColumns, kPart, kBefore, kPiece, kOld };
 // Of the rows of the log, which follow the head's.
 constexpr size_t kFirstLogRow = 1;
@@ -314,7 +315,7 @@ absl::StatusOr<Head> Reads::EachActs(const SessionKey& key, const ActsQuery& que
   }
 }
 
-// By what is promised, and not by what is there.
+// Checks what must be kept, and not what happens to be there.
 absl::Status Reads::CheckPromise(const SessionKey& key, const ReadFrom& from, EventSeq last) {
   const uint64_t least = last.value() - std::min<uint64_t>(last.value(), kEventsKeptLeast);
   if (from.last.value() > least || !from.old) return absl::OkStatus();

@@ -19,7 +19,7 @@
 namespace holdfast::pg {
 namespace {
 
-// "holdfast" in ASCII: whoever migrates a database holds this advisory lock of it.
+// "holdfast" in ASCII: a migration holds this advisory lock of its database.
 constexpr char kLock[] = "SELECT pg_advisory_lock(7525352680829580148)";
 constexpr char kUnlock[] = "SELECT pg_advisory_unlock(7525352680829580148)";
 
@@ -43,7 +43,8 @@ constexpr Statement kNote = {
     "INSERT INTO holdfast.migration (version, name, digest, oldest_server) "
     "VALUES ($1, $2, $3, $4)"};
 
-// Who enters a store to serve it waits for this, and whoever is entered already is seen.
+// A server that registers waits for this lock, and the servers that are registered already are
+// found.
 constexpr char kKeepOut[] = R"(
 DO $$ BEGIN
   IF to_regclass('holdfast.store') IS NOT NULL THEN
@@ -108,8 +109,9 @@ std::string Difference(std::span<const AppliedMigration> applied,
   return "";
 }
 
-// A server that runs and may not serve a database with `step` would be cut off by it.
-absl::Status CheckNobodyIsCutOff(Connection& connection, const Migration& step) {
+// Refuses a step that would exclude a running server: one that may not serve a database with
+// `step`.
+absl::Status CheckRunningServersMayServe(Connection& connection, const Migration& step) {
   ASSIGN_OR_RETURN(const std::vector<ServingServer> serving, ReadServing(connection));
   for (const ServingServer& server : serving) {
     if (server.schema >= OldestServer(step)) continue;
@@ -126,7 +128,7 @@ absl::Status TakeStep(Connection& connection, const Migration& step) {
     if (connection.usable()) connection.Try("ROLLBACK");
   };
   RETURN_IF_ERROR(Try(connection, kKeepOut));
-  RETURN_IF_ERROR(CheckNobodyIsCutOff(connection, step));
+  RETURN_IF_ERROR(CheckRunningServersMayServe(connection, step));
   RETURN_IF_ERROR(Try(connection, step.sql));
   const Digest digest = Sha256(step.sql);
   const Answer noted = connection.Run(
@@ -180,7 +182,7 @@ absl::Status CheckSchema(std::span<const AppliedMigration> applied,
 }
 
 absl::StatusOr<int> Migrate(Connection& connection, std::span<const Migration> known) {
-  // Whoever may read the schema may ask, though only its owner may change it.
+  // Every role that can read the schema may ask, though only its owner may change it.
   ASSIGN_OR_RETURN(const std::vector<AppliedMigration> before, ReadApplied(connection));
   if (before.size() >= known.size() && Difference(before, known).empty()) return 0;
   RETURN_IF_ERROR(Try(connection, kLock));

@@ -1,4 +1,4 @@
-// Tells the other servers that there are new events.
+// Notifies the other servers that there are new events.
 #ifndef HOLDFAST_STORE_POSTGRES_NOTIFIER_H_
 #define HOLDFAST_STORE_POSTGRES_NOTIFIER_H_
 
@@ -17,14 +17,14 @@
 
 namespace holdfast::pg {
 
-// How often a server tells the others of new events, and looks at what they have, at most; and how
-// soon it tries again when it could not.
+// The shortest interval between two notifications to the other servers, and between two polls of
+// their events; and the pause before a failed notification is tried again.
 inline constexpr absl::Duration kNotifyBeat = absl::Milliseconds(20);
 inline constexpr absl::Duration kNotifyRetry = absl::Seconds(1);
 
-// One thread with a connection of its own, which nobody flushes for: a NOTIFY inside of a commit
-// would hold up every other commit of the cluster. However much happens it sends at most one in
-// kNotifyBeat. What it tells is a hint: it may be late, twice or lost, and the feed finds the
+// One thread with a connection of its own, whose commits do not wait for a flush: a NOTIFY inside
+// of a commit would hold up every other commit of the cluster. It sends at most one notification in
+// kNotifyBeat. A notification is a hint: it may be late, twice or lost, and the feed finds the
 // events in any case. Nothing is sent while no other server runs. Any thread may call.
 class Notifier {
  public:

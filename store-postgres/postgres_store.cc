@@ -52,7 +52,7 @@ constexpr char kConfigSchema[] = R"({
   }
 })";
 
-// How the store is taken up by a program that knows no other servers.
+// How a program whose schema has no list of servers opens the store.
 constexpr Statement kActivate = {"activate",
                                  "UPDATE holdfast.store SET activated_at = holdfast.clock()"};
 // The same without waiting for a standby, which may be the machine that is gone.
@@ -185,7 +185,7 @@ class PostgresStore final : public SessionStore {
   absl::StatusOr<CommitResult> Commit(const Change& change) override {
     return Inside([&] { return commits_.Commit(change); });
   }
-  // What is to be committed alone meets the closed latch there.
+  // What is to be committed alone is refused there by the closed latch.
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override {
     const ShutdownLatch::Entry entry(latch_);
     if (!entry.entered()) return std::vector<GroupedResult>(changes.size());
@@ -238,7 +238,8 @@ class PostgresStore final : public SessionStore {
                                                   const std::optional<SessionKey>& after,
                                                   size_t limit) override {
     return Inside([&]() -> absl::StatusOr<std::vector<SessionKey>> {
-      // A sweep is also when the house is tidied; what cannot be is reported, and left to the next.
+      // This sweep also deletes what is no longer kept; what fails is reported, and left to the
+      // next one.
       if (kind == DueKind::kAbandoned) {
         uploads_.Sweep().IgnoreError();
         retention_.Sweep().IgnoreError();
@@ -287,8 +288,8 @@ class PostgresStore final : public SessionStore {
     return OpenAfterFailover(connection);
   }
 
-  // While a failover lasted nobody could renew: the store counts as opened anew with the first
-  // connection to the newer timeline, before anything else is asked there.
+  // During a failover no lease could be renewed: the store counts as opened anew with the first
+  // connection to the newer timeline, before any other statement runs there.
   absl::Status OpenAfterFailover(Connection& connection) {
     if (connection.timeline() <= opened_on_.load()) return absl::OkStatus();
     const Answer opened = connection.Run(kReopen, Params());
@@ -345,7 +346,7 @@ class PostgresStore final : public SessionStore {
   }
 
   void Shut() {
-    change_notifier_.Shutdown();  // whoever waits for it is inside the latch
+    change_notifier_.Shutdown();  // a call that waits for it holds the latch
     latch_.Close();
     listener_.Stop();
     notifier_.Stop();

@@ -24,10 +24,10 @@ struct PostgresOptions {
   size_t connections = PoolOptions().size;      // at most, beside the two that other servers want
   size_t group = kGroupMost;                    // changes in one statement at most; 1: one by one
   absl::Duration feed_beat = absl::Seconds(1);  // how often the feed is looked at in any case
-  // Told why a connection or a statement failed, in the driver's words: for the operator's log and
-  // nobody else. Called by several threads at once.
+  // Gets the cause of a failed connection or statement, in the driver's words: for the operator's
+  // log alone. Called by several threads at once.
   std::function<void(const std::string& why)> report;
-  // Told of what is written together, of the connections and of the database; outlives the store.
+  // Gets figures on group writes, connections and the database; outlives the store.
   StoreMeter* meter = &StoreMeter::None();
 };
 

@@ -22,9 +22,9 @@
 namespace holdfast::pg {
 namespace {
 
-// A page's first row brings the head, the further ones leave it out; the items stand behind it,
-// numbered from 1. The page ends at the limit of items, or behind the last item that keeps it
-// within the limit of bytes.
+// A page's first row brings the head, the further ones leave it out; the items follow it, numbered
+// from 1. The page ends at the limit of items, or behind the last item that keeps it within the
+// limit of bytes.
 
 // All slots, and those of owners that are named. One statement for both would have one plan, which
 // reads every slot of the session.

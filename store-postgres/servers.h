@@ -13,7 +13,7 @@
 
 namespace holdfast::pg {
 
-// The step of the schema from which on servers know of each other.
+// The step of the schema that introduced the list of servers.
 inline constexpr int32_t kServersStep = 5;
 
 // A server that runs.

@@ -15,16 +15,16 @@ namespace holdfast::pg {
 inline constexpr absl::Duration kAnswerMost = absl::Seconds(1);
 
 // How long replies and grants are kept is the same for every server, so it goes by the one clock
-// that they share. Asked with each new connection; in between it goes on with the time since boot,
-// which nobody sets. Any thread may call.
+// that they share. It is read with each new connection; in between it advances with the time since
+// boot, which cannot be set. Any thread may call.
 class StoreClock {
  public:
   // `clock` outlives it.
   explicit StoreClock(const Clock& clock) : clock_(clock) {}
 
   // It was `now` at the database, which was asked `asked` after the boot. An answer that took
-  // longer than kAnswerMost says too little, for the process or the network may have stood still:
-  // only the first one is taken all the same.
+  // longer than kAnswerMost is too inaccurate, for the process or the network may have been
+  // stopped: only the first one is taken all the same.
   void Set(absl::Time now, absl::Duration asked) {
     const absl::Duration answered = clock_.SinceBoot();
     if (booted_at_ != 0 && answered - asked > kAnswerMost) return;

@@ -27,14 +27,14 @@ struct StoredHead {
   // Why there is nothing to work with: SESSION_NOT_FOUND, RESUME_MISMATCH, TOMBSTONED or
   // MANIFEST_DRIFT.
   absl::Status refusal;
-  Head head;     // with the lease as it stood then; only if `refusal` is OK
+  Head head;     // with the lease as it was then; only if `refusal` is OK
   Digest sum{};  // of the head's record
 };
 
 // The session in the first columns of `row`; of one that is not there when there is no such row.
 StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database);
 
-// The stored reply of the change whose acts stand in `column`, and in the next one the token of the
+// The stored reply of the change whose acts are in `column`, and in the next one the token of the
 // last grant; nullopt for a null. The reply of a grant has its token unless its epoch has passed. A
 // reply that cannot be read is DAMAGED.
 absl::StatusOr<std::optional<RequestRow>> ReadRequest(const Rows& rows, size_t row, size_t column,
@@ -43,8 +43,8 @@ absl::StatusOr<std::optional<RequestRow>> ReadRequest(const Rows& rows, size_t r
 // The head behind its bytes; nullopt when they are not what was written.
 std::optional<Head> ReadHead(std::string_view bytes, std::string_view sum);
 
-// The journal entry whose record stands in `column`, and its slot's record and bytes in the next
-// two; nullopt when it cannot be read.
+// The journal entry whose record is in `column`, and its slot's record and bytes in the next two;
+// nullopt when it cannot be read.
 std::optional<JournalEntry> ReadEntry(const Rows& rows, size_t row, size_t column);
 
 // The slot behind its record and its bytes, which may be a null; nullopt when it cannot be read.
@@ -53,7 +53,7 @@ std::optional<Slot> ReadSlot(const Rows& rows, size_t row, size_t column);
 // Since when stored replies count, as it is at `now`.
 absl::Time RepliesSince(absl::Time now);
 
-// Fills in the lease's state; `left` is absent when nobody holds it.
+// Fills in the lease's state; `left` is absent when there is no lease.
 void Evaluate(std::optional<absl::Duration> left, Head& head);
 
 // The interval in `column`, or nullopt for a null.

@@ -41,9 +41,9 @@ class Uploads {
   // As SessionStore::ReadStaged.
   absl::StatusOr<std::string> Read(const SessionKey& key, const StagedBytes& bytes, uint64_t offset,
                                    size_t count);
-  // Lets go of what is remembered of an upload that was linked.
+  // Frees what is remembered of an upload that was linked.
   void Forget(const SessionKey& key, const UploadId& upload);
-  // Forgets uploads that nobody has linked since long ago.
+  // Deletes uploads that no change has linked for a long time.
   absl::Status Sweep();
 
  private:

@@ -41,7 +41,7 @@ std::string FieldOf(const PGresult* result, int field) {
   return text == nullptr ? "" : text;
 }
 
-// In PostgreSQL's settings 0 stands for no timeout.
+// In PostgreSQL's settings 0 means no timeout.
 int64_t Milliseconds(absl::Duration timeout) {
   return timeout == absl::InfiniteDuration() ? 0 : absl::ToInt64Milliseconds(timeout);
 }
@@ -144,9 +144,9 @@ struct Connection::Received {
 // Called by libpq. The wait for a standby can be cut short by a cancel or a shutdown; the
 // transaction is then committed here and nowhere else, and the answer says nothing of it. The name
 // of the server's function is not translated, as its words may be.
-void Connection::Notice(void* heard, const pg_result* notice) {
+void Connection::Notice(void* notices, const pg_result* notice) {
   const std::string severity = FieldOf(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-  auto* to = static_cast<Heard*>(heard);
+  auto* to = static_cast<Notices*>(notices);
   if (severity == "FATAL" || severity == "PANIC") to->fatal = true;
   if (FieldOf(notice, PG_DIAG_SOURCE_FUNCTION) == "SyncRepWaitForLSN") to->standby_missed = true;
 }
@@ -178,7 +178,7 @@ Connection::Connection(pg_conn* connection, const ConnectOptions& options)
       patience_(options.statement_timeout + options.silence),
       tap_(options.tap),
       broken_(PQstatus(connection) != CONNECTION_OK) {
-  PQsetNoticeReceiver(connection, Notice, &heard_);
+  PQsetNoticeReceiver(connection, Notice, &notices_);
   // The details of an error would repeat the values of rows, and these words go to a log.
   PQsetErrorVerbosity(connection, PQERRORS_TERSE);
   if (!broken_) broken_ = PQsetnonblocking(connection, 1) != 0;
@@ -266,12 +266,12 @@ bool Connection::LooksUsable() {
   pollfd waiting = {.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
   while (!broken_ && poll(&waiting, 1, /*timeout=*/0) > 0) {
     broken_ = PQconsumeInput(connection_.get()) == 0 || PQisBusy(connection_.get()) != 0 ||
-              heard_.fatal || PQstatus(connection_.get()) != CONNECTION_OK;
+              notices_.fatal || PQstatus(connection_.get()) != CONNECTION_OK;
   }
   return !broken_;
 }
 
-bool Connection::AtWorkUnheard() {
+bool Connection::IsStillAtWork() {
   if (!given_up_) return false;
   pollfd waiting = {.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
   while (given_up_ && poll(&waiting, 1, /*timeout=*/0) > 0) {
@@ -286,7 +286,7 @@ absl::StatusOr<std::vector<std::string>> Connection::AwaitNotifications(const Wa
   if (payloads.empty() && !broken_ && waker.AwaitInput(PQsocket(connection_.get()), at_most)) {
     broken_ = PQconsumeInput(connection_.get()) == 0;
     payloads = TakeNotifications();
-    broken_ = broken_ || heard_.fatal || PQstatus(connection_.get()) != CONNECTION_OK;
+    broken_ = broken_ || notices_.fatal || PQstatus(connection_.get()) != CONNECTION_OK;
   }
   if (broken_) return absl::UnavailableError(Trimmed(PQerrorMessage(connection_.get())));
   return payloads;
@@ -319,7 +319,7 @@ std::string Connection::Peer() const {
 
 std::optional<Failure> Connection::Exchange(Received& received) {
   ++counts_.round_trips;
-  heard_.standby_missed = false;
+  notices_.standby_missed = false;
   if (std::optional<Failure> failure = Flush()) return failure;
   for (bool more = true; more;) {
     while (PQisBusy(connection_.get()) != 0) {
@@ -352,7 +352,7 @@ std::optional<Failure> Connection::FindFailure(const Received& received) {
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
     return FailureFrom(received.result.get());
   }
-  if (heard_.standby_missed && !Sabotaged(Saboteur::kBelieveCancelledWait)) {
+  if (notices_.standby_missed && !Sabotaged(Saboteur::kBelieveCancelledWait)) {
     return Lost("the server stopped waiting for its standby");
   }
   return std::nullopt;
@@ -385,8 +385,8 @@ Failure Connection::Lost(std::string_view why) {
   return {.effect = Effect::kUnknown, .text = Trimmed(std::string(why).c_str())};
 }
 
-// An ERROR means that the statement was rolled back. Anything worse ends the connection, and at
-// which point of the statement it came nobody can tell.
+// An ERROR means that the statement was rolled back. Anything worse ends the connection, at an
+// unknown point of the statement.
 Failure Connection::FailureFrom(const pg_result* result) {
   Failure failure = {.effect = Effect::kUnknown,
                      .sqlstate = FieldOf(result, PG_DIAG_SQLSTATE),

@@ -99,25 +99,25 @@ class Connection {
   absl::StatusOr<std::vector<std::string>> AwaitNotifications(const Waker& waker,
                                                               absl::Duration at_most);
 
-  // False when it must not be used again. Asks nobody.
+  // False when it must not be used again. Sends nothing.
   [[nodiscard]] bool usable() const { return !broken_; }
   // True from when a statement was given up for the server's silence until the server has answered
   // it or ended the connection: a process of the server's is at work on it, as far as can be known.
-  bool AtWorkUnheard();
+  bool IsStillAtWork();
   // The same, and looks whether the server has ended it meanwhile. Sends nothing.
   bool LooksUsable();
   // True when no transaction is open.
   [[nodiscard]] bool Idle() const;
 
   [[nodiscard]] const Counts& counts() const { return counts_; }
-  // The process that serves it, as told at the start; behind a pooler a made up number.
+  // The process that serves it, as the server said at the start; behind a pooler a made up number.
   [[nodiscard]] int backend_pid() const;
-  // Which of the hosts of `dsn` it reached; nothing when that cannot be told.
+  // Which of the hosts of `dsn` it reached; nothing when that is ambiguous.
   [[nodiscard]] std::optional<size_t> Host(const std::string& dsn) const;
   // The host and the port or socket it reached, for the operator.
   [[nodiscard]] std::string Peer() const;
 
-  // The timeline of the server's history that it was last seen to be on; 0 before anybody looked.
+  // The timeline of the server's history at the last check; 0 before the first check.
   [[nodiscard]] uint32_t timeline() const { return timeline_; }
   void set_timeline(uint32_t timeline) { timeline_ = timeline; }
 
@@ -126,13 +126,13 @@ class Connection {
     void operator()(pg_conn* connection) const;
   };
   struct Received;
-  // What the server said beside its answers.
-  struct Heard {
+  // Notices of the server beside its answers.
+  struct Notices {
     bool standby_missed = false;  // it waits no longer for its standby: do not believe the answer
     bool fatal = false;           // it ends the connection
   };
 
-  static void Notice(void* heard, const pg_result* notice);
+  static void Notice(void* notices, const pg_result* notice);
   Answer RunPrepared(const Statement& statement, const Params& params);
   std::optional<Failure> Prepare(const Statement& statement, const Params& params);
   bool Send(const Statement& statement, const Params& params);
@@ -150,7 +150,7 @@ class Connection {
   absl::Duration patience_;  // the longest silence of the server
   std::shared_ptr<const Tap> tap_;
   absl::flat_hash_set<std::string_view> prepared_;  // names, which have static storage
-  Heard heard_;
+  Notices notices_;
   bool broken_ = false;
   bool given_up_ = false;  // the answer to a whole statement, for silence
   uint32_t timeline_ = 0;

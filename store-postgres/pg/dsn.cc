@@ -36,7 +36,7 @@ bool IsOnThisMachine(std::string_view host) {
 }
 
 // Of each host the address counts where there is one.
-// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, names would stand for addresses
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, names would count as addresses
 bool AreOnThisMachine(const std::string& addresses, const std::string& hosts) {
   const std::vector<std::string> address = absl::StrSplit(addresses, ',');
   const std::vector<std::string> host = absl::StrSplit(hosts, ',');
@@ -64,7 +64,7 @@ std::vector<std::string> ItemsOf(const std::string& dsn, std::string_view keywor
 }  // namespace
 
 std::string DsnProblem(const std::string& dsn) {
-  // Without a place for it libpq keeps its reason to itself, which would repeat parts of the dsn.
+  // Without room for an error text libpq writes none, which would repeat parts of the dsn.
   const std::unique_ptr<PQconninfoOption, FreeOptions> parsed(
       PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
   if (dsn.empty() || parsed == nullptr) {

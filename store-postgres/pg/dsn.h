@@ -1,4 +1,4 @@
-// The connection string of an operator, judged before anybody connects with it.
+// The connection string of an operator, checked before the first connection.
 #ifndef HOLDFAST_STORE_POSTGRES_PG_DSN_H_
 #define HOLDFAST_STORE_POSTGRES_PG_DSN_H_
 

@@ -1,4 +1,4 @@
-// What became of a statement that did not answer with rows, and the one place where that becomes a
+// The outcome of a statement that did not answer with rows, and the one place where it becomes a
 // refusal. The driver's and the server's own words are for the operator's log alone.
 #ifndef HOLDFAST_STORE_POSTGRES_PG_FAILURE_H_
 #define HOLDFAST_STORE_POSTGRES_PG_FAILURE_H_
@@ -36,7 +36,7 @@ inline constexpr std::string_view kCompletionUnknown = "40003";
 inline constexpr std::string_view kDeadlock = "40P01";
 inline constexpr std::string_view kSerialization = "40001";
 
-// Whether the server rolled the transaction back for another one's sake: the same again may
+// Whether the server rolled the transaction back in favour of another one: the same again may
 // succeed.
 bool LostToAnother(const Failure& failure);
 

@@ -18,9 +18,9 @@ namespace holdfast::pg {
 
 Pool::Pool(PoolOptions options, const Clock& clock)
     : options_(std::move(options)), hosts_(HostsIn(options_.connect.dsn)), clock_(clock) {
-  // A connection that is given back must find its place without an allocation.
+  // Returning a connection must not allocate.
   idle_.reserve(options_.size);
-  unheard_.reserve(options_.size);
+  unanswered_.reserve(options_.size);
 }
 
 absl::StatusOr<Pool::Lease> Pool::Take(absl::Duration at_most, Purpose purpose) {
@@ -135,8 +135,8 @@ void Pool::GiveBack(std::unique_ptr<Connection> connection, absl::Duration born)
   newest_timeline_ = std::max(newest_timeline_, connection->timeline());
   if (!closed_ && Keeps(*connection, born)) {
     idle_.push_back({.connection = std::move(connection), .born = born});
-  } else if (!closed_ && connection->AtWorkUnheard()) {
-    unheard_.push_back({.connection = std::move(connection), .born = born});
+  } else if (!closed_ && connection->IsStillAtWork()) {
+    unanswered_.push_back({.connection = std::move(connection), .born = born});
   } else {
     --stats_.open;
   }
@@ -154,30 +154,30 @@ uint32_t Pool::newest_timeline() const {
 
 void Pool::Close() {
   std::vector<Kept> idle;
-  std::vector<Kept> unheard;
+  std::vector<Kept> unanswered;
   const absl::MutexLock lock(&mutex_);
   closed_ = true;
-  stats_.open -= idle_.size() + unheard_.size();
+  stats_.open -= idle_.size() + unanswered_.size();
   idle.swap(idle_);
-  unheard.swap(unheard_);
+  unanswered.swap(unanswered_);
 }
 
 PoolStats Pool::stats() const {
   const absl::MutexLock lock(&mutex_);
   PoolStats stats = stats_;
   stats.idle = idle_.size();
-  stats.unheard = unheard_.size();
+  stats.unanswered = unanswered_.size();
   return stats;
 }
 
 void Pool::TakeEnded(std::vector<Kept>& ended) {
   const absl::Duration now = clock_.SinceBoot();
-  const auto first = std::partition(unheard_.begin(), unheard_.end(), [&](const Kept& kept) {
-    return now - kept.born < options_.lifetime && kept.connection->AtWorkUnheard();
+  const auto first = std::partition(unanswered_.begin(), unanswered_.end(), [&](const Kept& kept) {
+    return now - kept.born < options_.lifetime && kept.connection->IsStillAtWork();
   });
-  stats_.open -= static_cast<size_t>(unheard_.end() - first);
-  std::move(first, unheard_.end(), std::back_inserter(ended));
-  unheard_.erase(first, unheard_.end());
+  stats_.open -= static_cast<size_t>(unanswered_.end() - first);
+  std::move(first, unanswered_.end(), std::back_inserter(ended));
+  unanswered_.erase(first, unanswered_.end());
 }
 
 size_t Pool::MostFor(Purpose purpose) const {

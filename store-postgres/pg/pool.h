@@ -29,7 +29,7 @@ namespace holdfast::pg {
 
 // What a connection is wanted for.
 enum class Purpose {
-  kRead,   // its statements wait for nobody
+  kRead,   // its statements wait for no flush and no standby
   kWrite,  // its statements wait for a flush, and perhaps for a standby
 };
 
@@ -42,14 +42,15 @@ struct PoolOptions {
   // Looks at every new connection before it is used; an error closes it. Called without a lock, by
   // several threads at once.
   std::function<absl::Status(Connection&)> check;
-  // Told why a connection could not be made, for the operator's log. Called without a lock.
+  // Gets the cause when a connection could not be made, for the operator's log. Called without a
+  // lock.
   std::function<void(const std::string& why)> report;
 };
 
 struct PoolStats {
   size_t open = 0;        // connections, with those that are being made
-  size_t unheard = 0;     // of them, given up while the server is at work for them
-  size_t idle = 0;        // of them, in nobody's hands
+  size_t unanswered = 0;  // of them, given up while the server is at work for them
+  size_t idle = 0;        // of them, lent to no caller
   uint64_t opened = 0;    // ever
   uint64_t waits = 0;     // calls of Take that found none free
   uint64_t given_up = 0;  // of them, without success
@@ -59,9 +60,10 @@ struct PoolStats {
 // Any thread may call. Outlives its leases.
 class Pool {
  public:
-  // A connection in one caller's hands, given back when this goes away. It is closed then when it
-  // is broken, inside a transaction, too old, or on an older timeline; one whose statement is still
-  // at work, when that has ended or the connection is too old. For one thread at a time.
+  // A connection that is lent to one caller; its destruction returns it to the pool. It is closed
+  // then when it is broken, inside a transaction, too old, or on an older timeline; one whose
+  // statement is still at work, when that has ended or the connection is too old. For one thread at
+  // a time.
   class Lease {
    public:
     Lease(Pool& pool, std::unique_ptr<Connection> connection, absl::Duration born)
@@ -97,8 +99,8 @@ class Pool {
   absl::StatusOr<Lease> Take(absl::Duration at_most, Purpose purpose = Purpose::kRead);
 
   // A connection beside the bounded number, for a purpose of its own, which is one word, `what`,
-  // for whoever looks at the database. Made and looked at as the others are; the caller's to keep.
-  // STORE_UNAVAILABLE with the outcome known when none could be made.
+  // for an operator who lists the connections. Made and checked as the others are; the caller's to
+  // keep. STORE_UNAVAILABLE with the outcome known when none could be made.
   absl::StatusOr<std::unique_ptr<Connection>> Apart(const std::string& what);
 
   // Says that a server was seen on `timeline`: connections that were seen on an older one are
@@ -124,7 +126,7 @@ class Pool {
   // Of several hosts the next one is asked when a server was found that is not to be used.
   absl::StatusOr<std::unique_ptr<Connection>> MakeFromAny();
   // A connection; or `refused`: the server answered and is not to be used; or `broke`: it was ended
-  // while it was looked at; or none of them: there was nobody.
+  // while it was checked; or none of them: no server answered.
   struct Made {
     absl::StatusOr<std::unique_ptr<Connection>> connection;
     bool refused = false;
@@ -135,7 +137,7 @@ class Pool {
   Made TryFrom(size_t host);
   absl::Status Admit(const Connection& connection);
   void GiveBack(std::unique_ptr<Connection> connection, absl::Duration born);
-  // Moves those of `unheard_` to `ended` that nobody is at work for any more.
+  // Moves those of `unanswered_` to `ended` whose statement the server has ended.
   void TakeEnded(std::vector<Kept>& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until a connection is idle or may be made. False when that did not happen.
   bool AwaitRoom(absl::Duration at_most, Purpose purpose) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -151,7 +153,7 @@ class Pool {
   mutable absl::Mutex mutex_;
   std::vector<Kept> idle_ ABSL_GUARDED_BY(mutex_);  // the last one was used most recently
   uint32_t newest_timeline_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<Kept> unheard_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Kept> unanswered_ ABSL_GUARDED_BY(mutex_);
   size_t first_host_ ABSL_GUARDED_BY(mutex_) = 0;  // where the last usable server was found
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   PoolStats stats_ ABSL_GUARDED_BY(mutex_);

@@ -32,13 +32,13 @@ BEGIN
 END
 $$;
 
--- Written and taken away by whoever asks whether the store takes writes.
+-- Written and removed by a check whether the store takes writes.
 CREATE TABLE holdfast.probe (at timestamptz NOT NULL);
 
 -- One row for each session that exists or was deleted. The head is the record that decides.
 --
 -- No index has a column that a commit changes, so that a commit stays a HOT update; the fillfactor
--- leaves room for it. A commit never touches lease_at and expires_at of somebody else's renewal.
+-- leaves room for it. A commit never changes lease_at and expires_at of another call's renewal.
 CREATE TABLE holdfast.session (
   tenant        text COLLATE "C" NOT NULL,
   session_id    text COLLATE "C" NOT NULL,
@@ -62,9 +62,9 @@ CREATE TABLE holdfast.session (
   expires_at    timestamptz NOT NULL,
   token         text NOT NULL,                      -- of the last grant; empty: the epoch has passed
   active_at     timestamptz NOT NULL,               -- of the last change
-  marked_at     timestamptz,                        -- since when a mark asks for an end
-  -- Sweeps look at these rows alone. Set when a turn begins or a mark is made, and taken back by a
-  -- sweep, never by a commit.
+  marked_at     timestamptz,                        -- since when a cancel request asks for an end
+  -- Sweeps read these rows alone. Set when a turn begins or a cancel request is made, and cleared
+  -- by a sweep, never by a commit.
   sweep         boolean NOT NULL,
   pruned_to     bigint NOT NULL DEFAULT 0,          -- rows of the log up to here have been looked at
                                                     -- for messages that no snapshot names

@@ -1,9 +1,9 @@
 -- How sessions are changed. What runs often is in PL/pgSQL, which plans a statement once for a
 -- connection, or is one expression, which is inlined.
 --
--- A server decides on a head that it knows and says which version that
--- was; the function writes what was decided if that version still stands, and otherwise writes
--- nothing and answers what stands now. The rules themselves are the server's.
+-- A server decides on a cached head and names its version; the function writes the decision if the
+-- session still has that version, and otherwise writes nothing and answers the current row. The
+-- rules themselves are the server's.
 
 -- How long a lease still runs: nothing when there is none, zero when it has expired. A server that
 -- took the store up after the last renewal gives every lease its whole TTL from then on.
@@ -41,7 +41,7 @@ CREATE TYPE holdfast.outcome AS (
   applied    boolean,
   uploaded   boolean,   -- false: the upload is not there as the change says
   timeline   bigint,    -- of the server's history
-  skipped    boolean    -- nothing was looked at: somebody else has the row locked
+  skipped    boolean    -- nothing was read: another transaction has locked the row
 );
 
 CREATE FUNCTION holdfast.timeline() RETURNS bigint
@@ -116,10 +116,10 @@ BEGIN
 END
 $$;
 
--- Prolongs the leases whose tokens are the current ones, and says of each what stands. Need not
--- survive a crash, so nobody waits for it to be flushed. Rows that somebody else has locked are
--- skipped, so that nobody waits for the sake of another session; with p_waits they are waited for, a
--- second at most.
+-- Prolongs the leases whose tokens are the current ones, and answers the current row of each
+-- session. Need not survive a crash, so the flush is not waited for. Rows that another transaction
+-- has locked are skipped, so that no session waits for the sake of another one; with p_waits they
+-- are waited for, a second at most.
 CREATE FUNCTION holdfast.renew(p_waits boolean, p_tenants text[], p_sessions text[], p_uids text[],
                                p_epochs bigint[], p_hashes bytea[], p_ttls bigint[])
 RETURNS TABLE (renewed boolean, ttl interval, version bigint, store_id text, deleted boolean,
@@ -199,8 +199,8 @@ BEGIN
 END
 $$;
 
--- Forgets an upload that nobody has linked. Its chunks are looked for when its row is locked: one
--- that was being staged is there by then.
+-- Forgets an upload that no change has linked. Its chunks are looked for when its row is locked:
+-- one that was being staged is there by then.
 CREATE FUNCTION holdfast.drop_upload(p_tenant text, p_session text, p_upload uuid) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$

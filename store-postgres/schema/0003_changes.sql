@@ -26,7 +26,7 @@ CREATE FUNCTION holdfast.change(
   p_tokens text[],              -- of the grant
   p_held boolean[], p_secret_hashes bytea[], p_ttls bigint[],  -- microseconds
   p_renews boolean[],           -- the lease runs for its whole TTL from now on
-  p_marked boolean[], p_sweep boolean[],
+  p_cancelling boolean[], p_sweep boolean[],
   -- What they add to the log.
   p_events bigint[], p_audits bigint[],  -- events and audit records before each
   p_row_members integer[], p_row_parts integer[], p_row_messages bigint[], p_row_acts bytea[],
@@ -34,7 +34,7 @@ CREATE FUNCTION holdfast.change(
   -- Slots.
   p_revisions bigint[],         -- of the slot versions
   p_fresh boolean[],            -- nothing has this revision yet
-  p_fold_turns bigint[], p_fold_afters bigint[], p_fold_froms bigint[],
+  p_applied_turns bigint[], p_applied_afters bigint[], p_applied_froms bigint[],
   p_slot_members integer[], p_slot_owners text[], p_slot_sizes bigint[], p_slot_recs bytea[],
   p_slot_data bytea[],
   -- Entries of the journal.
@@ -83,8 +83,8 @@ BEGIN
       p_tenants[1], p_sessions[1], 1, holdfast.store_id(), p_heads[1], p_head_sums[1],
       p_lifecycles[1], p_generations[1], p_messages[1], p_project_root, p_created_at, p_uid,
       p_epochs[1], p_held[1], p_secret_hashes[1], p_ttls[1] * interval '1 microsecond', t,
-      t + p_ttls[1] * interval '1 microsecond', p_tokens[1], t, CASE WHEN p_marked[1] THEN t END,
-      p_sweep[1])
+      t + p_ttls[1] * interval '1 microsecond', p_tokens[1], t,
+      CASE WHEN p_cancelling[1] THEN t END, p_sweep[1])
     ON CONFLICT DO NOTHING;
     created := FOUND;
   END IF;
@@ -99,7 +99,7 @@ BEGIN
     -- then.
     FOR look IN 1 .. 2 LOOP
       SELECT x.ctid AS place, x.version = p_versions[i] AND x.head_sum = p_was[i] AND NOT x.deleted
-               AND x.store_id = holdfast.store_id() AS stands,
+               AND x.store_id = holdfast.store_id() AS is_current,
              holdfast.lease_left(x.held, x.lease_at, x.expires_at, x.ttl, opened) AS lease_left,
              (SELECT q.at FROM holdfast.log q
               WHERE q.tenant = p_tenants[i] AND q.session_id = p_sessions[i]
@@ -125,7 +125,7 @@ BEGIN
       FOR UPDATE;
       staged := FOUND;
     END IF;
-    IF staged AND seen.stands AND (seen.replied_at IS NULL OR seen.replied_at < p_kept_since)
+    IF staged AND seen.is_current AND (seen.replied_at IS NULL OR seen.replied_at < p_kept_since)
        AND NOT (p_needs_free[i] AND coalesce(seen.lease_left, '0') > '0'::interval) THEN
       ok := ok || i;
       places := places || seen.place;
@@ -172,7 +172,7 @@ BEGIN
                         ELSE s.expires_at END,
       token = CASE WHEN p_raises[k.n] THEN p_tokens[k.n] ELSE s.token END,
       active_at = t,
-      marked_at = CASE WHEN p_marked[k.n] THEN coalesce(s.marked_at, t) END,
+      marked_at = CASE WHEN p_cancelling[k.n] THEN coalesce(s.marked_at, t) END,
       sweep = s.sweep OR p_sweep[k.n]
     FROM unnest(ok, places) AS k (n, place)
     WHERE s.ctid = k.place;
@@ -203,11 +203,12 @@ BEGIN
 
   -- The slot updates of a turn become slot versions: of each owner the last one, but for those whose
   -- slots the change itself writes.
-  IF 0 < ANY (p_fold_turns) THEN
+  IF 0 < ANY (p_applied_turns) THEN
     INSERT INTO holdfast.slot (tenant, session_id, owner, revision, size, rec, data)
     SELECT DISTINCT ON (j.tenant, j.session_id, j.slot_owner)
            j.tenant, j.session_id, j.slot_owner, u.revision, j.slot_size, j.slot_rec, j.slot_data
-    FROM unnest(p_tenants, p_sessions, p_revisions, p_fold_turns, p_fold_afters, p_fold_froms)
+    FROM unnest(p_tenants, p_sessions, p_revisions, p_applied_turns, p_applied_afters,
+                p_applied_froms)
       WITH ORDINALITY AS u (tenant, session_id, revision, turn, after, before, n)
     CROSS JOIN LATERAL (
       SELECT x.* FROM holdfast.journal x
@@ -248,7 +249,7 @@ BEGIN
     WHERE all_ok OR u.m = ANY (ok);
   END IF;
 
-  -- It may name a member that was left out: a look at that session finds nothing new.
+  -- It may name a member that was left out: a poll of that session finds nothing new.
   IF cardinality(ok) > 0 AND cardinality(p_feed_tenants) > 0 THEN
     INSERT INTO holdfast.feed (writer, at, tenants, sessions)
     VALUES (p_writer, t, p_feed_tenants, p_feed_sessions);
@@ -266,8 +267,8 @@ BEGIN
     RETURN;
   END IF;
 
-  -- What stands now of those that were not written, read by a statement of its own, so that it sees
-  -- what the holder of a lock has left. The others are not looked up.
+  -- The current rows of those that were not written, read by a statement of its own, so that it
+  -- sees what the holder of a lock has left. The others are not looked up.
   RETURN QUERY
   SELECT CASE WHEN o.yes THEN u.version + 1 ELSE coalesce(s.version, 0) END,
          CASE WHEN o.yes THEN holdfast.store_id() ELSE s.store_id END, NOT o.yes AND s.deleted,

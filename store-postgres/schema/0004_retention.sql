@@ -1,5 +1,5 @@
--- What goes when nobody can ask for it any more. Always a bounded number of rows at a time, and
--- never one that somebody else has locked.
+-- Deletion of what no call can ask for any more. Always a bounded number of rows at a time, and
+-- never one that another transaction has locked.
 
 -- Of one session, what is behind its oldest snapshot: entries of the journal, slot versions that a
 -- later one has replaced by then, messages of histories before the oldest one that a snapshot names,

@@ -1,11 +1,11 @@
 -- oldest server: 4
--- Which servers serve the store. Each has a connection that it keeps as long as it serves, by which
--- it also hears of the others' events. That connection holds an advisory lock of the server's own
--- number, and the lock goes with the connection however it ends: nobody has to say again and again
--- that he is still there, and no clock decides that he is gone.
+-- Which servers serve the store. Each has a connection that it keeps as long as it serves, and on
+-- which it receives the others' notifications. That connection holds an advisory lock of the
+-- server's own number, and PostgreSQL frees the lock when the connection ends: a server sends no
+-- heartbeats, and no clock decides that it has ended.
 --
--- Servers that know no such step do not stand here. Where only those serve, whoever starts does what
--- they do.
+-- The table has no rows of servers that do not know this step. Where only those serve, a start
+-- behaves as theirs does.
 
 CREATE TABLE holdfast.server (
   writer     bigint PRIMARY KEY,    -- as in holdfast.feed
@@ -49,9 +49,9 @@ BEGIN
 END
 $$;
 
--- The same for a server that starts. If nobody serves the store it is opened by this: held leases
--- run for their whole TTL from now on, and quiet time counts from now. While others serve it, it is
--- open: holders could renew there, and nothing of theirs is prolonged. One at a time.
+-- The same for a server that starts. If no other server serves the store, this opens it: held
+-- leases run for their whole TTL from now on, and quiet time counts from now. While others serve
+-- it, it is open: holders could renew there, and nothing of theirs is prolonged. One at a time.
 CREATE FUNCTION holdfast.take_up(p_writer bigint, p_schema integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$

@@ -166,9 +166,9 @@ TEST(PgPool, AClosedOneHandsOutAndKeepsNothing) {
 }
 
 // Somebody else holds what the statement waits for.
-class PgPoolUnheard : public ::testing::Test {
+class PgPoolUnanswered : public ::testing::Test {
  protected:
-  PgPoolUnheard() {
+  PgPoolUnanswered() {
     EXPECT_EQ(holder_->Script("BEGIN; SELECT pg_advisory_xact_lock(20260701)"), absl::OkStatus());
   }
   // Gives a statement up that goes on to wait in the server.
@@ -189,10 +189,10 @@ class PgPoolUnheard : public ::testing::Test {
   const std::unique_ptr<pg::Connection> holder_ = Connect(DsnOf(SharedPostgres(), "postgres"));
 };
 
-TEST_F(PgPoolUnheard, WhatIsStillAtWorkCountsUntilItEnds) {
+TEST_F(PgPoolUnanswered, WhatIsStillAtWorkCountsUntilItEnds) {
   GiveOneUp();
   EXPECT_EQ(pool_.stats().open, 1U);
-  EXPECT_EQ(pool_.stats().unheard, 1U);
+  EXPECT_EQ(pool_.stats().unanswered, 1U);
   {
     const absl::StatusOr<Pool::Lease> other = pool_.Take(kSoon);
     ASSERT_TRUE(other.ok());
@@ -200,25 +200,25 @@ TEST_F(PgPoolUnheard, WhatIsStillAtWorkCountsUntilItEnds) {
     LetGo();
     EXPECT_TRUE(WaitUntil([&] { return pool_.Take(kSoon).ok(); }));
   }
-  EXPECT_EQ(pool_.stats().unheard, 0U);
+  EXPECT_EQ(pool_.stats().unanswered, 0U);
   EXPECT_EQ(pool_.stats().open, 2U);
 }
 
-TEST_F(PgPoolUnheard, ItIsClosedWhenItIsTooOld) {
+TEST_F(PgPoolUnanswered, ItIsClosedWhenItIsTooOld) {
   GiveOneUp();
   GiveOneUp();
   EXPECT_FALSE(pool_.Take(kSoon).ok());
   clock_.Advance(absl::Minutes(31));
   EXPECT_TRUE(pool_.Take(kSoon).ok());
-  EXPECT_EQ(pool_.stats().unheard, 0U);
+  EXPECT_EQ(pool_.stats().unanswered, 0U);
   LetGo();
 }
 
-TEST_F(PgPoolUnheard, AClosedPoolKeepsNone) {
+TEST_F(PgPoolUnanswered, AClosedPoolKeepsNone) {
   GiveOneUp();
   pool_.Close();
   EXPECT_EQ(pool_.stats().open, 0U);
-  EXPECT_EQ(pool_.stats().unheard, 0U);
+  EXPECT_EQ(pool_.stats().unanswered, 0U);
   LetGo();
 }
 
