@@ -37,12 +37,13 @@ constexpr absl::Duration kQuiet = absl::Milliseconds(30);
 constexpr absl::Duration kQuietWait = absl::Seconds(1);
 constexpr absl::Duration kQuietBeat = absl::Milliseconds(5);
 constexpr int kQuietBeats = 6;  // a connection is quiet for at least as long as so many beats take
-// What the transport may take to tell those who watch that their streams have ended.
+// How long the transport may take to notify watching clients that their streams have ended.
 constexpr absl::Duration kWatchesLeave = absl::Seconds(1);
 constexpr absl::Duration kStoreWatchInterval = absl::Seconds(1);
-// The transport takes more than the funnel allows, so that the refusal is ours and says why.
+// The transport takes more metadata than the server allows, so that the server itself refuses a
+// call and says why.
 constexpr int kTransportMetadataBytes = 2 * static_cast<int>(kMetadataBytes);
-// A client that is gone without a word is noticed, so that its streams end.
+// Keepalive pings detect a client that disappeared, so that its streams end.
 constexpr int kKeepaliveMs = 30'000;
 constexpr int kLeastPingMs = 10'000;
 // No name of it is among the library's public ones.

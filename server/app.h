@@ -61,7 +61,8 @@ class App {
     Metrics& metrics;
     StoreMetrics* store_metrics = nullptr;  // of the active store; may be absent
     Container container = {};               // what it leaves of the machine to this process
-    // Between saying NOT_SERVING and refusing calls, for those who look at health to look.
+    // The pause between answering NOT_SERVING and refusing calls, in which health checks see the
+    // change.
     absl::Duration not_serving_wait = absl::Milliseconds(500);
     // How many lines the sink of `log` has dropped so far; may be empty.
     std::function<uint64_t()> log_lines_dropped;
@@ -114,7 +115,7 @@ class App {
   StoreMaker ObservedMaker();
   // Serves the metrics where the configuration says so.
   absl::Status ServeMetrics();
-  // Measures what the store can tell by a statement alone. Blocks.
+  // Measures what the store can report by a statement alone. Blocks.
   void MeasureStore();
   void ReadLoad();
   void ReadConnections();

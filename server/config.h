@@ -52,7 +52,7 @@ struct StoreConfig {
   size_t connections = kConnectionsDefault;
   size_t group = kGroupMost;  // changes in one statement at most
   bool insecure = false;      // use a database on another machine without verifying it
-  // Whether HOLDFAST_POSTGRES_DSN stood in for the dsn.
+  // Whether the dsn comes from HOLDFAST_POSTGRES_DSN.
   bool dsn_of_variable = false;
   bool operator==(const StoreConfig&) const = default;
 
@@ -125,7 +125,7 @@ struct Config {
   [[nodiscard]] const StoreConfig& ActiveStore() const;
 };
 
-// The variables that stand in for keys of `telemetry`; empty is unset.
+// The variables that set keys of `telemetry`; empty is unset.
 struct TelemetryVariables {
   std::string endpoint;             // OTEL_EXPORTER_OTLP_ENDPOINT
   std::string traces_endpoint;      // OTEL_EXPORTER_OTLP_TRACES_ENDPOINT

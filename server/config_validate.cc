@@ -122,7 +122,7 @@ void CheckServer(const ServerConfig& server, Violations& out) {
               "must be at most 1h");
 }
 
-// Where the dsn of the store at `path` stands: the line of the file may hold another one.
+// The source of the dsn of the store at `path`: the line of the file may hold another one.
 std::string DsnPlace(const StoreConfig& store, const std::string& path) {
   return store.dsn_of_variable ? "HOLDFAST_POSTGRES_DSN" : path + ".dsn";
 }

@@ -48,7 +48,7 @@ void AppendValue(std::string_view text, std::string& out) {
   AppendText(std::string(text.substr(0, room)).append(kCut), out);
 }
 void AppendValue(int64_t number, std::string& out) { out += std::to_string(number); }
-// The shortest text that reads back as the number; what is none stands as null.
+// The shortest text that reads back as the number; null for a value that is no finite number.
 void AppendValue(double number, std::string& out) {
   std::array<char, 32> text{};
   const char* const end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;

@@ -98,8 +98,8 @@ absl::StatusOr<int> ServeLogged(Config config) {
                                .container = Container::OfProcess(),
                                .log_lines_dropped = [&writer] { return writer.dropped(); }}));
   const SignalWatch signals([&] { app->RequestStop(); });
-  std::cout << app->ReadyLine()
-            << std::endl;  // NOLINT(performance-avoid-endl): whoever waits for it must see it now
+  std::cout << app->ReadyLine() << std::endl;  // NOLINT(performance-avoid-endl): a process that
+                                               // waits for the line must see it now
   return app->Run();
 }
 
@@ -167,7 +167,7 @@ int ShowSchemas(const Config& config) {
 
 int RunWithConfig(const Flags& flags) {
   absl::StatusOr<Config> config = LoadConfig(flags.config, Environment::OfProcess());
-  // Whoever names the server needs no configuration to ask for its health.
+  // A request for a named server's health needs no configuration.
   if (!config.ok() && !flags.address.empty()) return Ask(flags, {});
   if (!config.ok()) return RefuseConfig(flags, config.status());
   switch (flags.action) {

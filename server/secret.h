@@ -8,7 +8,7 @@
 
 namespace holdfast {
 
-// Prints as stars; whoever needs the value has to ask for it by name.
+// Prints as stars; code that needs the value has to ask for it by name.
 class Secret final {
  public:
   explicit Secret(std::string value) : value_(std::move(value)) {}

@@ -19,7 +19,7 @@ namespace holdfast {
 // from one server by the next, without a word. The socket itself is made by ListenAtFile.
 class SocketFile {
  public:
-  // What stands behind `unix:`; nullopt for an address of another form.
+  // The path behind `unix:`; nullopt for an address of another form.
   static std::optional<std::string> PathIn(std::string_view address);
   // Why nothing can be served at the path; empty when it has the right form.
   static std::string Problem(std::string_view path);

@@ -29,7 +29,7 @@ using StoreMaker = std::function<absl::StatusOr<std::unique_ptr<SessionStore>>(
     const StoreConfig& config, const Clock& clock, Random& random)>;
 
 // The maker for every kind that is built in; INVALID_ARGUMENT for any other. What the stores report
-// to the operator goes to `log`, and what the active one tells of its work to `meter`; both must
+// to the operator goes to `log`, and what the active one reports of its work to `meter`; both must
 // outlive them.
 StoreMaker MakerOfStores(Log& log, StoreMeter& meter);
 
@@ -52,9 +52,9 @@ struct SchemaStatus {
 };
 absl::StatusOr<SchemaStatus> ReadSchemas(const Config& config);
 
-// Takes over the active store where it was copied or restored: raises its incarnation, so that
-// tokens and cursors of before are told apart. Harmless for a directory that was not; a database
-// cannot tell, and raises it in any case. Answers what the store is then.
+// Takes over the active store where it was copied or restored: raises its incarnation, which
+// distinguishes tokens and cursors of before. Harmless for a directory that was not; a database
+// cannot detect a copy, and raises it in any case. Returns the description of the store afterwards.
 absl::StatusOr<StoreDescription> AdoptStore(const Config& config, const Clock& clock,
                                             Random& random);
 

@@ -22,7 +22,7 @@ void TurnWaiters::Add(Waiter waiter) {
       return;
     }
   }
-  // The thread that would wake it may have gone.
+  // The thread that would wake it may have ended.
   waiting->waiter.wake(Woken::kStopping);
 }
 

@@ -45,7 +45,7 @@ class TurnWaiters {
   ~TurnWaiters() { Stop(); }
 
   void Add(Waiter waiter);
-  // A turn of this session has ended here: wakes whoever waits for it.
+  // A turn of this session has ended here: wakes the calls that wait for it.
   void TurnEnded(const SessionKey& key);
   // Wakes all calls with kStopping, without the pool, and returns when it has; one that is added
   // later is woken by Add itself.

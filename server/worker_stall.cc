@@ -7,9 +7,9 @@ namespace holdfast {
 
 void WorkerStall::Look(const WorkerPool::Activity& seen, absl::Duration now) {
   const absl::MutexLock lock(&mutex_);
-  const bool stands = seen.wait_for_core && seen.steps == steps_;
+  const bool stalled = seen.wait_for_core && seen.steps == steps_;
   steps_ = seen.steps;
-  if (!stands || Sabotaged(Saboteur::kNoWorkerWatch)) well_ = now;
+  if (!stalled || Sabotaged(Saboteur::kNoWorkerWatch)) well_ = now;
 }
 
 bool WorkerStall::Stalled(absl::Duration now) const {

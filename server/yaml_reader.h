@@ -51,8 +51,8 @@ class YamlReader {
   // Notes that the value at `path` is wrong.
   void Refuse(const YAML::Node& node, const std::string& path, std::string_view why);
 
-  // Notes that the value at `path`, which was read, is wrong: with the line of it or of what it
-  // would stand in. Nothing where this value, or what it stands in, was refused before.
+  // Notes that the value at `path`, which was read, is wrong: with its line, or that of the nearest
+  // value around it. Nothing where this value, or one around it, was refused before.
   void RefuseValue(const std::string& path, std::string_view why);
 
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }

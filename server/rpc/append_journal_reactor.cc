@@ -26,7 +26,7 @@ constexpr char kMethod[] = "AppendJournalStream";
 constexpr size_t kArenaBytes = kUnaryRequestBytes;
 
 // A read, a parse, an append and a write may be under way at once, each at most once; JournalStream
-// says what comes next. Whoever has taken the last step must not touch the object again.
+// gives the next steps. The thread that has taken the last step must not touch the object again.
 class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
                                    public OpenStream,
                                    private CommitBatcher::Member {
@@ -78,9 +78,9 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     Admission::Ticket memory;
   };
 
-  // Tells the stream what happened, and begins what follows from it. Reads and writes start under
-  // the lock, so that the stream does not end between the two; the transport answers on threads of
-  // its own.
+  // Reports an event to the stream, and begins the steps that follow from it. Reads and writes
+  // start under the lock, so that the stream does not end between the two; the transport answers on
+  // threads of its own.
   template <typename Report>
   JournalStream::Steps Advance(Report report) {
     const absl::MutexLock lock(&mutex_);

@@ -52,7 +52,7 @@ struct Edge {
   Random& random;
   Log& log;
   Metrics& metrics;
-  // What is found here stands in no log line and becomes no trace.
+  // A secret that is found here is kept out of log lines and traces.
   const SecretScanner& secrets = NoSecrets();
   // Of calls that were given up before their work began.
   ResetCounter* resets = nullptr;
@@ -90,7 +90,7 @@ class Call {
   // Lets the call in. TOO_LARGE for metadata or a request over their limits; OVERLOADED and
   // STORE_UNAVAILABLE as Admission says.
   absl::Status Enter();
-  // OK while somebody waits for the answer. Before any effect: CANCELLED or DEADLINE, outcome
+  // OK while a client waits for the answer. Before any effect: CANCELLED or DEADLINE, outcome
   // known. A call without a deadline has kDefaultDeadline from its entry on.
   [[nodiscard]] absl::Status StillWanted() const;
   // Whether the client ended the call itself. The transport may report the reset of a call without
@@ -113,16 +113,16 @@ class Call {
     });
     return ran.ok() ? *std::move(result) : ran;
   }
-  // Writes the log line; the answer is what the client gets. What is refused because the server
-  // stops tells the client's library when to try again. Called once, before the call is finished.
-  // The call keeps its place until it is destroyed: its answer is still to be written.
+  // Writes the log line; returns the client's status. A call that is refused because the server
+  // stops carries the retry delay for the client's library. Called once, before the call is
+  // finished. The call keeps its place until it is destroyed: its answer is still to be written.
   grpc::Status End(const absl::Status& status);
   // From now on the call holds the memory of its request and of a reply of so many bytes.
   void HoldReply(size_t bytes);
 
-  // Parses the request of this call, which is let in. Takes the memory that the request may need
-  // before, and gives back afterwards what it does not. OVERLOADED when the budget does not have
-  // it; otherwise as holdfast::Parse.
+  // Parses the request of this call, which was admitted. Takes the memory that the request may need
+  // before, and returns afterwards what it does not. OVERLOADED when the budget does not have it;
+  // otherwise as holdfast::Parse.
   template <typename Message>
   absl::Status Receive(const Bytes& bytes, Received<Message>& request) {
     const size_t most = kParsedBytesLeast + bytes.Length() * kParsedBytesPerWireByte;
@@ -133,7 +133,7 @@ class Call {
 
   // A stream has no default deadline: it lives as long as its client reads.
   void DropDefaultDeadline();
-  // A call that waits by its caller's wish has that much longer where it would have the default.
+  // A call whose caller asked it to wait has that much longer where it would have the default.
   void ProlongDefaultDeadline(absl::Duration by);
   // For the log line and the details of a refusal, when the request did not name it.
   void NameSession(std::string session);
@@ -156,9 +156,9 @@ class Call {
   // Counts a call that its client gave up before its work began; the transport cancels one that is
   // past its deadline too, which is no fault of the client.
   void CountIfReset() const;
-  // Tells gRPC's own retries, which do not read RetryInfo, how long to wait: a call that admission
-  // control rejected, and every one of a server that stops. LEASE_HELD has none, since its delay is
-  // a lease's rest.
+  // Sets the retry delay for gRPC's own retries, which do not read RetryInfo: of a call that
+  // admission control rejected, and of every call of a server that stops. LEASE_HELD has none,
+  // since its delay is the rest of a lease.
   void SetPushback(const Refusal& refusal);
 
   Edge& edge_;
@@ -182,8 +182,7 @@ class Call {
 using Work = absl::AnyInvocable<absl::Status(Call&)>;
 
 // Runs `work` on a worker and finishes the call exactly once. The call is dropped without effect,
-// before `work`, when nobody waits for it any more. OVERLOADED when the worker pool's queue is
-// full.
+// before `work`, when its client no longer waits. OVERLOADED when the worker pool's queue is full.
 grpc::ServerUnaryReactor* RunUnary(Edge& edge, grpc::CallbackServerContext* context, CallInfo info,
                                    Work work);
 

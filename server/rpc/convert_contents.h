@@ -28,7 +28,7 @@ using Repeated = google::protobuf::RepeatedPtrField<Item>;
 absl::Status CheckNoUnknown(const pb::Manifest& manifest);
 
 StateMachineRef ReadStateMachine(const pb::StateMachine& sm);
-// Items, whose texts and bytes are moved out of them. `path` is where one stands in the request.
+// Items, whose texts and bytes are moved out of them. `path` is the item's path in the request.
 absl::StatusOr<Message> ReadMessage(const std::string& path, pb::Message& message);
 absl::StatusOr<Slot> ReadSlot(const std::string& path, pb::Slot& slot);
 absl::StatusOr<std::vector<Message>> ReadMessages(Repeated<pb::Message>& messages);

@@ -1,4 +1,4 @@
-// What the domain knows of a session, for the wire.
+// Converts the domain's values of a session to messages of the wire.
 #ifndef HOLDFAST_SERVER_RPC_CONVERT_SESSION_H_
 #define HOLDFAST_SERVER_RPC_CONVERT_SESSION_H_
 

@@ -19,7 +19,7 @@
 namespace holdfast {
 namespace {
 
-// One such call. Kept alive by whoever will go on with it: a task of the pool or a waiter.
+// One such call. Its next step keeps it alive: a task of the pool or a waiter.
 class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
  public:
   DrainingClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters, const Unary& unary)

@@ -43,7 +43,7 @@ grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* cont
   auto* const reactor = MakeReactor<CheckReactor>(edge_, *context, *request);
   const auto [status, subject] = SubjectOf(*request);
   if (status.ok()) {
-    // Of liveness not what was told last: what looks at the workers may be what makes no progress.
+    // Liveness is evaluated now: the thread that notifies watches may be what makes no progress.
     *response =
         HealthResponse(subject == HealthSubject::kLiveness ? Alive() : watches_.serving(subject));
   }

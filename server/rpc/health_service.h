@@ -36,9 +36,9 @@ class HealthService final : public RawHealthService {
   HealthService(Edge& edge, std::vector<std::string> services, const WorkerStall& stall)
       : edge_(edge), services_(std::move(services)), stall_(stall) {}
 
-  // What is answered of the services from now on; those who watch are told. Any thread may call.
+  // Sets the status of the services and notifies the watches. Any thread may call.
   void SetServing(bool serving) { watches_.SetServing(HealthSubject::kReadiness, serving); }
-  // Tells those who watch kLiveness how it is. Any thread may call.
+  // Notifies the watches of kLiveness of its current status. Any thread may call.
   void NotifyLiveness() { watches_.SetServing(HealthSubject::kLiveness, Alive()); }
   // Ends every watch, and those to come. Any thread may call.
   void EndWatches() { watches_.End(); }

@@ -1,4 +1,4 @@
-// One who watches the server's health: the status at once, and each time it has changed.
+// A watch of the server's health: the status at once, and each time it has changed.
 #ifndef HOLDFAST_SERVER_RPC_HEALTH_WATCH_REACTOR_H_
 #define HOLDFAST_SERVER_RPC_HEALTH_WATCH_REACTOR_H_
 
@@ -39,7 +39,7 @@ class HealthWatches {
  public:
   void SetServing(HealthSubject subject, bool serving);
   [[nodiscard]] bool serving(HealthSubject subject);
-  // Tells `watch` how it is. False when there are kHealthWatches already.
+  // Sends `watch` the current status. False when there are kHealthWatches already.
   bool Add(HealthWatch* watch);
   void Remove(HealthWatch* watch);
   // Ends all of them, and those to come.

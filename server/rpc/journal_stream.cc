@@ -29,7 +29,9 @@ absl::StatusOr<AppendJournalCommand> JournalRequests::Read(
     acting_owner_ = request.acting_owner();
   } else if (!request.session_id().empty() || !request.lease_token().empty() ||
              !request.acting_owner().empty()) {
-    return InvalidField("session_id", "stands in the first request of a stream alone");
+    return InvalidField(
+        "session_id",
+        "must be empty after the first request, as lease_token and acting_owner must");
   }
   AppendJournalCommand command{.session = *session_, .token = token_};
   ASSIGN_OR_RETURN(command.entries, ReadEntries(*request.mutable_entries()));
@@ -44,7 +46,8 @@ bool JournalStream::Full() const {
          waiting_.size() + unparsed_ >= kWaitingEntries;
 }
 
-// An acknowledgement may stand for more of its own turn, and never hides that of another.
+// One acknowledgement may cover several entries of a turn, and must not replace that of another
+// turn.
 bool JournalStream::MayAppend() const {
   if (waiting_.empty()) return false;
   return !unsent_ || TurnNumber(unsent_->turn()) == waiting_.front().turn;

@@ -69,7 +69,7 @@ class JournalStream {
   void Written(bool ok);
   // Takes no more, and ends when what came is acknowledged.
   void Drain() { draining_ = true; }
-  // Ends as soon as no worker has anything of it; the first reason stands.
+  // Ends as soon as no worker has anything of it; the first reason is kept.
   void Fail(const absl::Status& why);
   // The same, and does not wait for the write that is under way.
   void FailWriting(const absl::Status& why);

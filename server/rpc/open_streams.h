@@ -1,5 +1,5 @@
-// The streams that are open, looked after by one beat: a client that sends nothing or reads nothing
-// does not hold a stream for ever, and when the server drains each stream is asked to end.
+// The open streams, checked on one beat: a client that sends nothing or reads nothing does not hold
+// a stream for ever, and when the server drains each stream is asked to end.
 #ifndef HOLDFAST_SERVER_RPC_OPEN_STREAMS_H_
 #define HOLDFAST_SERVER_RPC_OPEN_STREAMS_H_
 
@@ -16,7 +16,7 @@
 
 namespace holdfast {
 
-// How often streams are looked after.
+// How often streams are checked.
 inline constexpr absl::Duration kStreamBeat = absl::Seconds(1);
 
 struct StreamLimits {

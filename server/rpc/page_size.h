@@ -9,8 +9,8 @@
 
 namespace holdfast {
 
-// What a request's `page_size`, which is not negative, stands for: kPageDefault when it is 0. What
-// is above kPageMost is cut down to it, as clients of other APIs expect.
+// The number of items that a request's `page_size`, which is not negative, asks for: kPageDefault
+// when it is 0. A value above kPageMost is cut down to it, as clients of other APIs expect.
 inline uint32_t ItemsOfPage(int32_t page_size) {
   return page_size == 0 ? kPageDefault : std::min(static_cast<uint32_t>(page_size), kPageMost);
 }

@@ -28,7 +28,7 @@ std::string QuestionSum(const StoreDescription& store, const ListQuery& query) {
   return ShortSum(out.bytes());
 }
 
-// Nanoseconds, because a store may order by them; rows without a time stand before all others.
+// Nanoseconds, because a store may order by them; rows without a time come before all others.
 constexpr int64_t kInfinitePast = std::numeric_limits<int64_t>::min();
 
 uint64_t TimeNumber(absl::Time time) {

@@ -57,10 +57,10 @@ struct ReadKind {
   }
 };
 
-// While the responses of one page are written by the transport, one after the other, a worker reads
-// and packs the next page: the two go on beside each other and meet at the end of a page. The
-// stream ends when no worker reads and the transport has nothing, or no longer takes it. Each page
-// holds its own share of the memory budget.
+// While the transport writes the responses of one page, one after the other, a worker reads and
+// packs the next page: the two run in parallel and synchronize at the end of a page. The stream
+// ends when no worker reads and the transport has nothing, or no longer takes it. Each page holds
+// its own share of the memory budget.
 template <typename Kind>
 class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream {
  public:
@@ -87,7 +87,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
       edge_.streams.Add(this);
       const absl::MutexLock lock(&mutex_);
       ReadAhead();
-      ending = Meet();
+      ending = SwitchPages();
     }
     if (ending) Conclude(*ending);
   }
@@ -126,12 +126,12 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
     std::vector<Bytes> responses;
     Admission::Ticket memory;
   };
-  // The status to finish with, once the lock is given back.
+  // The status to finish with, after the lock was released.
   using Ending = std::optional<absl::Status>;
 
-  // One of the two has come to the end of its page, or to the end of all. Whoever comes second goes
-  // on for both.
-  Ending Meet() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  // The reader or the writer has come to the end of its page, or to the end of all. The one that
+  // comes second starts the next page of both.
+  Ending SwitchPages() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (ended_ || reading_ || (writing_ && !stalled_)) return std::nullopt;
     if (!broken_.ok()) return EndWith(broken_);
     if (starved_) return std::nullopt;
@@ -153,7 +153,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
       return std::nullopt;
     }
     page_ = Page();
-    return Meet();
+    return SwitchPages();
   }
 
   // Ends a stream whose client reads nothing, and cuts it off when it does not even read its end;
@@ -169,16 +169,16 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
       }
       stalled_ = true;
       broken_ = ClientReadNothing("known");
-      return Meet();
+      return SwitchPages();
     }
     if (!starved_ || reading_ || ended_) return std::nullopt;
     if (now - starved_since_ >= timeout) {
       starved_ = false;
       ahead_ = Overloaded("limits.memory_budget");
-      return Meet();
+      return SwitchPages();
     }
     ReadAhead();
-    return Meet();
+    return SwitchPages();
   }
 
   void ReadAhead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -202,7 +202,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
       } else if (*page) {
         ahead_ = **std::move(page);
       }
-      ending = Meet();
+      ending = SwitchPages();
     }
     if (ending) Conclude(*ending);
   }

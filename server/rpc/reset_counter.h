@@ -33,9 +33,9 @@ class ResetCounter final {
   void Count(std::string_view call_peer, absl::Duration now, size_t resets = 1);
 
   // A call has begun on the connection that gRPC calls `connection`. Whether a call was reset may
-  // become known after its work, but who has kResetsPerPeer more in progress than a connection may
-  // have open has reset those, and is disconnected at once. Connections to a socket file have no
-  // names of their own, and are left out.
+  // become known only after its work. A peer with kResetsPerPeer calls in progress more than a
+  // connection may have open has reset those, and is disconnected at once. Connections to a socket
+  // file have no names of their own, and are left out.
   void Enter(const std::string& connection, absl::Duration now);
   // It is done.
   void Leave(const std::string& connection);

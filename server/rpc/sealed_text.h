@@ -1,6 +1,6 @@
-// Texts that a client is given, keeps and gives back without knowing what is in them: page tokens,
-// cursors. A checksum tells what was damaged or made up by hand; it is no proof against a forger,
-// so nothing secret or decisive stands in them.
+// Opaque texts that a client gets, keeps and returns: page tokens, cursors. A checksum detects
+// damage and texts made up by hand; it is no proof against a forger, so a sealed text contains
+// nothing secret or decisive.
 #ifndef HOLDFAST_SERVER_RPC_SEALED_TEXT_H_
 #define HOLDFAST_SERVER_RPC_SEALED_TEXT_H_
 

@@ -15,7 +15,7 @@ namespace holdfast {
 
 namespace pb = ::holdfast::v1;
 
-// Every method gets bytes: what they say is read once its call is let in.
+// Every method gets bytes: they are parsed once the call is admitted.
 using RawSessionService =
     RawMethods<pb::SessionService::Service, pb::SessionService::WithRawCallbackMethod_CreateSession,
                pb::SessionService::WithRawCallbackMethod_GetSession,

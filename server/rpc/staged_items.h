@@ -34,7 +34,7 @@ struct StagedContent {
 // Used by one thread at a time; calls block as the store does. After an error only Drop may follow.
 class StagedItems {
  public:
-  // What an upload stands on; all must outlive it.
+  // What an upload uses; all must outlive it.
   struct Parts {
     SessionStore& store;
     Random& random;

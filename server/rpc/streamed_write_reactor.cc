@@ -62,9 +62,9 @@ struct WriteKind {
   }
 };
 
-// A piece is read on the transport's threads, then taken in on a worker; then the next one. At
-// every moment one of the two is under way and `state_` says which; whoever has handed on must not
-// touch the object again.
+// A piece is read on the transport's threads, then processed on a worker; then the next one. At
+// every moment one of the two is under way and `state_` says which; a thread that has handed the
+// stream on must not touch the object again.
 template <typename Kind>
 class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
  public:

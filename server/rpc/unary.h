@@ -46,7 +46,7 @@ void SetReply(const Unary& unary, Call& call, const Response& response) {
 }
 
 // Runs `serve(call, request, response)` through the funnel. The request is parsed on the worker,
-// once the call is let in.
+// once the call is admitted.
 template <typename Request, typename Response, typename Serve>
 grpc::ServerUnaryReactor* RunUnary(Edge& edge, const Unary& unary, Serve serve) {
   return RunUnary(edge, unary.context, InfoOf(unary), [unary, serve](Call& call) -> absl::Status {

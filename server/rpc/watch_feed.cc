@@ -144,7 +144,7 @@ bool WatchFeed::AtEnd(Place place) const {
 }
 
 std::shared_ptr<const WatchedEvent> WatchFeed::Find(EventSeq after) {
-  // The newest page first: that is where most stand.
+  // The newest page first: most watchers are there.
   for (auto page = pages_.rbegin(); page != pages_.rend(); ++page) {
     if (after < page->after || after >= page->last) continue;
     const auto next = std::ranges::upper_bound(page->events, after, {},

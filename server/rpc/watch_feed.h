@@ -1,6 +1,6 @@
-// The events of one session for all who watch it: each page is read from the store once, kept for a
+// The events of one session for all its watchers: each page is read from the store once, kept for a
 // moment, and delivered to every watcher that has come to its place. A message is made once and
-// shared by all that send it.
+// shared by all streams that send it.
 #ifndef HOLDFAST_SERVER_RPC_WATCH_FEED_H_
 #define HOLDFAST_SERVER_RPC_WATCH_FEED_H_
 
@@ -52,7 +52,7 @@ class WatchFeed final {
     Kind kind = Kind::kWait;
     std::shared_ptr<const WatchedEvent> event;
   };
-  // A watcher's place: behind which event it stands, and the newest one that it knows of.
+  // A watcher's place: the event that it was sent last, and the newest one that it has seen.
   struct Place {
     EventSeq after;
     EventSeq known;
@@ -65,8 +65,8 @@ class WatchFeed final {
   WatchFeed& operator=(const WatchFeed&) = delete;
   ~WatchFeed() = default;
 
-  // The session may have new events: who has come to the end from here on is answered by a read
-  // that begins after this.
+  // The session may have new events: a watcher that comes to the end from here on is answered by a
+  // read that begins after this.
   void Touch();
   // The next step behind `place`. Reads the store, which blocks, when no page at hand says it and
   // no other thread reads; else it calls Resume once, when that read has ended. EVENTS_COMPACTED

@@ -69,7 +69,7 @@ size_t WatchHub::Count() {
 absl::Duration WatchHub::Lag() {
   absl::Duration longest;
   const absl::Time now = clock_.Wall();
-  for (const auto& watcher : Everybody()) longest = std::max(longest, watcher->Lag(now));
+  for (const auto& watcher : AllWatchers()) longest = std::max(longest, watcher->Lag(now));
   return longest;
 }
 
@@ -78,7 +78,7 @@ void WatchHub::Drain(absl::Duration patience) {
     const absl::MutexLock lock(&mutex_);
     draining_ = true;
   }
-  for (const auto& watcher : Everybody()) watcher->Leave();
+  for (const auto& watcher : AllWatchers()) watcher->Leave();
   const absl::MutexLock lock(&mutex_);
   const auto gone = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return watchers_.empty(); };
   mutex_.AwaitWithTimeout(absl::Condition(&gone), patience);
@@ -122,7 +122,7 @@ void WatchHub::WakeThose(const Wakeups& wakeups) {
   Watchers woken;
   if (wakeups.all) {
     TouchFeeds();
-    woken = Everybody();
+    woken = AllWatchers();
   } else {
     const absl::MutexLock lock(&mutex_);
     for (const SessionKey& key : wakeups.sessions) {
@@ -141,7 +141,7 @@ void WatchHub::Beat() {
   if (now - last_beat_ < kWatchBeat) return;
   last_beat_ = now;
   TouchFeeds();
-  ForEach(Everybody(), [now](Watcher& watcher) { watcher.Tend(now); });
+  ForEach(AllWatchers(), [now](Watcher& watcher) { watcher.Tend(now); });
   TrimFeeds();
   ForEach(NextToPoll(), [](Watcher& watcher) { watcher.Wake(); });
 }
@@ -156,7 +156,7 @@ void WatchHub::TrimFeeds() {
   for (const auto& [key, watched] : feeds_) watched.feed->Trim();
 }
 
-WatchHub::Watchers WatchHub::Everybody() {
+WatchHub::Watchers WatchHub::AllWatchers() {
   const absl::MutexLock lock(&mutex_);
   Watchers everybody;
   everybody.reserve(watchers_.size());

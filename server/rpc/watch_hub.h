@@ -40,7 +40,7 @@ struct WatchLimits {
 // The share of `workers` that deliveries have: calls never wait behind them.
 WorkerPool::Size DeliveryShare(WorkerPool::Size workers, const WatchLimits& limits);
 
-// Any thread may call. While somebody watches, its thread waits in the store; else it only waits.
+// Any thread may call. While there are watchers, its thread waits in the store; else for a watcher.
 class WatchHub {
  public:
   struct Parts {
@@ -61,7 +61,7 @@ class WatchHub {
   // that this answers. OVERLOADED when there are too many; STORE_UNAVAILABLE when the server stops.
   absl::StatusOr<std::shared_ptr<WatchFeed>> Add(const WatchStart& start,
                                                  const std::shared_ptr<Watcher>& watcher);
-  // Harmless for one who was not added.
+  // Harmless for a watcher that was not added.
   void Remove(const SessionKey& key, const Watcher& watcher);
 
   // How many watchers there are.
@@ -73,7 +73,7 @@ class WatchHub {
   // full, as it is only where there are more tasks than watchers.
   [[nodiscard]] bool Deliver(WorkerPool::Task task) { return deliveries_.Submit(std::move(task)); }
 
-  // Lets nobody in any more, tells everybody to leave and waits until they have, at most for
+  // Admits no further watcher, asks all watchers to leave and waits until they have, at most for
   // `patience`.
   void Drain(absl::Duration patience);
 
@@ -91,19 +91,20 @@ class WatchHub {
   void Run();
   // False when the hub ends.
   bool AwaitWatchers();
-  // Waits for events in the store, and wakes those who watch them.
+  // Waits for events in the store, and wakes the watchers of their sessions.
   void AwaitEvents();
   // Waits for a beat, unless the hub ends.
   void Pause();
   // Calls `call` of each; an exception that leaves one holds back no other.
   void ForEach(const Watchers& watchers, absl::FunctionRef<void(Watcher&)> call);
   void WakeThose(const Wakeups& wakeups);
-  // What is due by the clock: looking after everybody, and waking some whom nobody woke.
+  // The periodic work: tending all watchers, and waking some without a notification.
   void Beat();
-  // Also where no wake-up came, who comes to the end of the events from here on reads once more.
+  // Watchers that come to the end of the events from here on read once more, also without a
+  // wake-up.
   void TouchFeeds();
   void TrimFeeds();
-  Watchers Everybody();
+  Watchers AllWatchers();
   Watchers NextToPoll();
 
   SessionStore& store_;

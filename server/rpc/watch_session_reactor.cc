@@ -31,11 +31,11 @@ absl::Status WatchEnded(const char* message, const char* cause, const std::strin
 }
 
 // Looks for the next event on a worker of the deliveries, writes it, looks for the next one; at the
-// end of the events it waits to be woken. What it writes is shared by all watchers of the session:
-// it holds one message, and nothing while it waits. `state_` says what is under way, and whoever
-// changes it under the lock has the right to the next step. Writing and handing to a worker are
-// begun under the lock; the stream is finished behind it, and after that the object is not touched
-// again.
+// end of the events it waits to be woken. All watchers of a session share what is written: the
+// reactor holds one message, and nothing while it waits. `state_` says what is under way. The
+// thread that changes it under the lock has the right to the next step. Writing and handing to a
+// worker are begun under the lock; the stream is finished after the lock was released, and then the
+// object is not touched again.
 class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
                                   public Watcher,
                                   public std::enable_shared_from_this<WatchSessionReactor> {
@@ -148,7 +148,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
     kIdle,     // nothing to send
     kEnded,    // the status is on its way
   };
-  // The status to finish with, once the lock is given back.
+  // The status to finish with, after the lock was released.
   using Ending = std::optional<absl::Status>;
 
   // On a worker, once.

@@ -1,4 +1,4 @@
-// Where a watch begins: the request of WatchSession, judged.
+// Where a watch begins: the request of WatchSession, checked.
 #ifndef HOLDFAST_SERVER_RPC_WATCH_START_H_
 #define HOLDFAST_SERVER_RPC_WATCH_START_H_
 
@@ -16,7 +16,7 @@ struct WatchStart {
   SessionKey key;
   WatchCursors cursors;
   EventSeq after;   // the events behind this one are wanted
-  EventSeq newest;  // of the session, when this was judged
+  EventSeq newest;  // of the session, at the time of the check
 };
 
 // INVALID_FIELD for the request's fields, REVISION_AHEAD for a start behind the newest event,

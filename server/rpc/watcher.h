@@ -1,4 +1,4 @@
-// What the hub and the feed of a session call of those who watch it.
+// The interface of a watcher for the hub and the feed of a session.
 #ifndef HOLDFAST_SERVER_RPC_WATCHER_H_
 #define HOLDFAST_SERVER_RPC_WATCHER_H_
 

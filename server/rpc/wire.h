@@ -1,4 +1,4 @@
-// Messages as they cross the wire: bytes, until their call is let in, and then parsed into no more
+// Messages as they cross the wire: bytes until their call is admitted, and then parsed into no more
 // memory than the call was given.
 #ifndef HOLDFAST_SERVER_RPC_WIRE_H_
 #define HOLDFAST_SERVER_RPC_WIRE_H_
@@ -21,16 +21,16 @@ using Bytes = grpc::ByteBuffer;
 // the bytes alone: elements without a byte of their own take neither memory nor time.
 absl::Status CheckCounts(const Bytes& bytes, const WireCounts& counts);
 
-// Parses `bytes`, whose elements were counted, into `message`, which stands in `arena`. A few bytes
-// on the wire may become a message of a hundred in memory: as soon as the arena holds more than
-// `most` bytes it is TOO_LARGE on `request`. INVALID_FIELD on `request` for what is no message of
-// this kind, for example a text that is not UTF-8.
+// Parses `bytes`, whose elements were counted, into `message`, which is allocated in `arena`. A few
+// bytes on the wire may become a message of a hundred in memory: as soon as the arena holds more
+// than `most` bytes it is TOO_LARGE on `request`. INVALID_FIELD on `request` for what is no message
+// of this kind, for example a text that is not UTF-8.
 absl::Status Parse(const Bytes& bytes, size_t most, const google::protobuf::Arena& arena,
                    google::protobuf::MessageLite& message);
 
 Bytes ToBytes(const google::protobuf::MessageLite& message);
 
-// A message of the client and the memory that it stands in.
+// A message of the client and the arena that it is allocated in.
 template <typename Message>
 class Received final {
  public:

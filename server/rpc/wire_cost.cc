@@ -47,7 +47,7 @@ size_t SizeOf(const Descriptor& type) {
   return size;
 }
 
-// Adds up what stands in one message. What is malformed ends the walk: the parser ends there too.
+// Adds up the cost of one message. What is malformed ends the walk: the parser ends there too.
 class Meter final {
  public:
   explicit Meter(const Bytes& bytes) : bytes_(bytes), reader_(&bytes_), in_(&reader_) {}

@@ -1,5 +1,5 @@
 // How many elements the repeated fields of a request have, counted on its bytes: an element may
-// take two bytes on the wire and a hundred in memory, so the count is judged before anything is
+// take two bytes on the wire and a hundred in memory, so the count is checked before anything is
 // parsed. The same walk rejects negative numbers: the wire's integers are signed, as every language
 // has them, and none of ours is below zero.
 #ifndef HOLDFAST_SERVER_RPC_WIRE_COUNTS_H_
@@ -32,7 +32,7 @@ struct RepeatedLimit {
 inline constexpr size_t kLifecyclesPerFilter = 64;
 
 // Every repeated field of every request has one row; a test compares them with the descriptors.
-// session/validate.h judges commands by the same names and bounds.
+// session/validate.h checks commands by the same names and bounds.
 inline constexpr std::array kRepeatedLimits = {
     RepeatedLimit{"google.protobuf.FieldMask", "paths", kAttributesPerSession, "update_mask"},
     RepeatedLimit{"holdfast.v1.AppendAuditRequest", "data", kAuditFacts},
@@ -63,8 +63,8 @@ inline constexpr std::array kRepeatedLimits = {
 // The row of a field, or nullptr.
 const RepeatedLimit* FindRepeatedLimit(const google::protobuf::FieldDescriptor& field);
 
-// How deep messages that hold repeated fields may stand in each other. A request that would be
-// deeper, or a message that contains itself, fails the test of kRepeatedLimits.
+// How deep messages that hold repeated fields may be nested. A request that would be deeper, or a
+// message that contains itself, fails the test of kRepeatedLimits.
 inline constexpr size_t kWireDepth = 8;
 
 // What is to be counted in one kind of request, and where: made once, from its descriptor. Any
@@ -87,7 +87,7 @@ class WireCounts final {
 
  private:
   class Walk;
-  // How the elements of a field are written, where several stand in one.
+  // How the elements of a field are written, where several form one record.
   enum class Packing : uint8_t { kNone, kVarint, kFixed32, kFixed64 };
   // The width of an integer that must not be negative.
   enum class Integer : uint8_t { kNone, k32, k64 };

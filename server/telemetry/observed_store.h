@@ -99,7 +99,7 @@ class ObservedStore final : public SessionStore {
                                        PageLimit limit) override;
   // Counts as ReadEvents.
   absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
-  // Not counted: it takes as long as there is nothing to tell.
+  // Not counted: its duration is that of the wait for an event.
   absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
   absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
                                       PageLimit limit) override;

@@ -1,4 +1,4 @@
-// The metrics and spans of what the active store tells of itself (session/store_meter.h).
+// The metrics and spans of what the active store reports of itself (session/store_meter.h).
 #ifndef HOLDFAST_SERVER_TELEMETRY_STORE_METRICS_H_
 #define HOLDFAST_SERVER_TELEMETRY_STORE_METRICS_H_
 

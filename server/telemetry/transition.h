@@ -16,7 +16,7 @@ namespace holdfast {
 // States beside those of Lifecycle, and triggers beside those of Trigger.
 inline constexpr size_t kStateAbsent = kLifecycles;       // the session did not exist: "NONE"
 inline constexpr size_t kStateDeleted = kLifecycles + 1;  // it has a tombstone: "DELETED"
-inline constexpr size_t kStateUnknown = kLifecycles + 2;  // the change does not tell: "UNKNOWN"
+inline constexpr size_t kStateUnknown = kLifecycles + 2;  // not in the change: "UNKNOWN"
 inline constexpr size_t kStates = kLifecycles + 3;
 inline constexpr size_t kTriggerCreate = kTriggers;  // "Create"
 
