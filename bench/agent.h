@@ -69,7 +69,7 @@ class Agent final : public Slot {
   UnaryCall<v1::CommitTurnResponse> call_;
 };
 
-// A request for a session that nothing else is told about.
+// A request for a session of which the bench keeps nothing else.
 v1::CreateSessionRequest NewSession(const std::string& id, FreshBytes& fresh);
 
 // `count` agents with the ids `<prefix>-1` and so on.

@@ -15,7 +15,7 @@ namespace holdfast::bench {
 struct Plan {
   std::string holdfastd;  // the binary that is measured
   std::string self;       // this program, for the opponents that are processes of their own
-  std::string directory;  // for data, and nobody else's
+  std::string directory;  // for data of this run alone
   std::string journaled;  // a directory on ext4 with a journal; empty where there is none
   std::string peers;      // where the opponents of peers-pg are installed; empty where they are not
   size_t rounds = 7;

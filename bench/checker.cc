@@ -1,4 +1,4 @@
-// checker: how fast recorded histories are judged (tests/history). No server takes part.
+// checker: how fast recorded histories are checked (tests/history). No server takes part.
 #include "tests/history/checker.h"
 
 #include "bench/benches.h"

@@ -29,7 +29,7 @@ class Slot {
   virtual absl::Status End() = 0;
 };
 
-// The slots that somebody else owns.
+// The slots of contenders that other code owns.
 template <typename T>
 std::vector<Slot*> SlotsOf(const std::vector<std::unique_ptr<T>>& owned) {
   std::vector<Slot*> slots;
@@ -37,7 +37,7 @@ std::vector<Slot*> SlotsOf(const std::vector<std::unique_ptr<T>>& owned) {
   return slots;
 }
 
-// What a round took. Absolute times are printed and never judged.
+// What a round took. Absolute times are printed and have no goal.
 struct Round {
   uint64_t count = 0;
   double seconds = 0;

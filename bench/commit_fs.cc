@@ -257,7 +257,7 @@ class CommitFs {
     figures_.Print("commit-over-rename-on-this-disk" + at,
                    MedianRatio(Of("commit", at).rates, Of("rename", at).rates));
     if (journaled_.empty()) {
-      figures_.Remark("no journaled ext4 could be made here: the goal is not judged");
+      figures_.Remark("no journaled ext4 could be made here: the goal is not checked");
       return;
     }
     figures_.Print(

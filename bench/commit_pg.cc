@@ -265,12 +265,12 @@ class CommitPg {
         figures_.Print("database-cpu-over-" + other + at,
                        Over("commit", other, width, &Results::database_us));
       }
-      const bool judged = width == kMain;
+      const bool has_goal = width == kMain;
       figures_.Print("server-cpu-over-echo" + at,
                      Over("commit", "echo", width, &Results::server_us),
-                     judged ? std::optional(kServerCpu) : std::nullopt);
+                     has_goal ? std::optional(kServerCpu) : std::nullopt);
       figures_.Print("cpu-over-echo" + at, Over("commit", "echo", width, &Results::all_us),
-                     judged ? std::optional(kAllCpu) : std::nullopt);
+                     has_goal ? std::optional(kAllCpu) : std::nullopt);
     }
   }
 

@@ -9,7 +9,7 @@
 
 namespace holdfast::bench {
 
-// Prints the medians of `results` as figures that are never judged: `<name>-per-second`, `-p50-ms`,
+// Prints the medians of `results` as figures without a goal: `<name>-per-second`, `-p50-ms`,
 // `-p99-ms`, `-cpu-us` and its parts `-client-cpu-us`, `-transport-cpu-us`, `-workers-cpu-us`,
 // `-server-cpu-us`, `-database-cpu-us`, as far as there are any. With `echo`, the results of an
 // empty call in the same rounds, each time is printed a second time in Echoes: as a multiple of all

@@ -19,7 +19,7 @@
 
 namespace holdfast::bench {
 
-// What Echo answers. As a commit brings its bytes and takes nothing back, it is judged by an Echo
+// What Echo answers. A commit sends its bytes and gets none back, so it is compared with an Echo
 // that answers nothing.
 enum class EchoReply : uint8_t { kNothing, kBytes };
 

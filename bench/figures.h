@@ -16,7 +16,7 @@
 namespace holdfast::bench {
 
 // What a figure should reach, and where it is known what it cannot exceed: measured parts added up.
-// The limit is printed and never judged.
+// The limit is printed and not checked.
 struct Goal {
   bool at_least = true;
   double bound = 0;
@@ -44,7 +44,7 @@ class Figures {
   void Keep(size_t round, std::string_view what, std::string_view unit, double value,
             std::vector<double>& values);
   // Prints `<bench>.<name> VALUE GOAL ok|short`, and `limit=BOUND` behind it where the goal has
-  // one. Without a goal it is never judged.
+  // one. A figure without a goal is printed alone.
   void Print(std::string_view name, double value, std::optional<Goal> goal = std::nullopt);
   // A remark for people, to standard error and the file.
   void Remark(std::string_view text);

@@ -1,4 +1,4 @@
-// Bytes that nobody has seen: a store that met them before could leave them out.
+// Bytes that occur once: a store that deduplicates or compresses could leave others out.
 #ifndef HOLDFAST_BENCH_FRESH_BYTES_H_
 #define HOLDFAST_BENCH_FRESH_BYTES_H_
 

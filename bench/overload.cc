@@ -1,10 +1,10 @@
 // overload: three times what the server can do, offered by another process that does not wait for
-// answers. What gets through must stay near the peak, and who is refused must be told when to try
-// again. The server has one core, and whoever offers has the others, as if they were two machines:
-// what it costs to offer three times the peak is nothing that a server could save. The calls create
-// sessions: of all mutations that costs a server most for what it costs a client. Peaks and floods
-// take turns, and each flood is judged by the peaks around it: a disk may sync half as fast a
-// minute later.
+// answers. The goodput must stay near the peak, and a rejected call must carry a retry delay. The
+// server has one core, and the load generator has the others, as if they were two machines: the
+// cost of offering three times the peak must not count as the server's. The calls create sessions:
+// of all mutations these cost a server most for what they cost a client. Peaks and floods take
+// turns, and each flood is compared with the peaks around it: a disk may sync half as fast a minute
+// later.
 #include "bench/agent.h"
 #include "bench/benches.h"
 #include "bench/served.h"
@@ -63,8 +63,8 @@ struct Ends {
   std::vector<double> refused_ms;  // how long each refusal took
 };
 
-// Calls that nobody waits for, all by one thread: to hand each answer to another one would cost
-// more than the call.
+// Calls whose answers are not waited for, all by one thread: to hand each answer to another one
+// would cost more than the call.
 class OpenLoop {
  public:
   explicit OpenLoop(Ends& ends) : ends_(ends) {}

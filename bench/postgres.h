@@ -27,7 +27,7 @@ class Postgres {
   // FAILED_PRECONDITION when it does not sync or lies in memory.
   static absl::StatusOr<std::unique_ptr<Postgres>> Start(const Plan& plan, Figures& figures);
 
-  // A cluster in `directory`, which nobody else uses; see Start.
+  // A cluster of this object's own in `directory`; see Start.
   explicit Postgres(std::string directory) : directory_(std::move(directory)) {}
   Postgres(const Postgres&) = delete;
   Postgres& operator=(const Postgres&) = delete;

@@ -1,4 +1,4 @@
-// The opponents that only insert, over connections of libpq's that stand: one row of fresh bytes in
+// The opponents that only insert, over persistent connections of libpq: one row of fresh bytes in
 // each transaction, sent as binary parameters, acknowledged when it is flushed.
 #ifndef HOLDFAST_BENCH_RAW_INSERT_H_
 #define HOLDFAST_BENCH_RAW_INSERT_H_

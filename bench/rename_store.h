@@ -1,5 +1,5 @@
 // How a session is kept without a log: each changed file is written anew, synced and renamed over
-// the old one, and the directory is synced. No server and no gRPC stand in its way.
+// the old one, and the directory is synced. Runs without a server and without gRPC.
 #ifndef HOLDFAST_BENCH_RENAME_STORE_H_
 #define HOLDFAST_BENCH_RENAME_STORE_H_
 

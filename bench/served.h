@@ -55,8 +55,8 @@ class Served {
   [[nodiscard]] v1::AdminService::Stub& admin() { return *admin_; }
   // A connection of its own to the process that runs.
   [[nodiscard]] std::shared_ptr<grpc::Channel> NewConnection() const;
-  // One whose client takes as little as it can before it is read: without this the transport goes
-  // on taking for those who do not read.
+  // A connection whose client buffers as little as possible: otherwise the transport buffers
+  // messages for clients that do not read.
   [[nodiscard]] std::shared_ptr<grpc::Channel> NewNarrowConnection() const;
   [[nodiscard]] const ChildProcess& process() const { return *process_; }
   [[nodiscard]] std::string root() const { return directory_ + "/root"; }

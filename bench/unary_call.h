@@ -16,11 +16,11 @@ class UnaryCall {
  public:
   using Reader = grpc::ClientAsyncResponseReader<Response>;
 
-  // `begin` is told a context and a queue, starts the call with them and answers its reader. `tag`
+  // `begin` gets a context and a queue, starts the call with them and returns its reader. `tag`
   // comes by the queue once, when the call has ended.
   template <typename Begin>
   void Start(grpc::CompletionQueue& queue, void* tag, Begin begin) {
-    reader_.reset();  // it stands in its context
+    reader_.reset();  // it is allocated in its context
     context_.emplace();
     reader_ = begin(&*context_, &queue);
     reader_->Finish(&response_, &status_, tag);

@@ -1,5 +1,5 @@
-// What those who never read cost those who do: the time from a commit until everybody who reads has
-// its events, with as many stuck watchers beside them and without.
+// What watchers that never read cost those that do: the time from a commit until every reading
+// watcher has its events, with as many stuck watchers beside them and without.
 #include "bench/agent.h"
 #include "bench/benches.h"
 #include "bench/rounds.h"
@@ -23,13 +23,13 @@ namespace holdfast::bench {
 namespace {
 
 constexpr char kSession[] = "watched";
-constexpr size_t kWatchers = 500;  // who read; and as many who do not
+constexpr size_t kWatchers = 500;  // that read; and as many that do not
 constexpr size_t kSmokeWatchers = 20;
 constexpr uint64_t kCommits = 100;  // of each side in each round
 constexpr uint64_t kSmokeCommits = 10;
-// Before a side is measured: until then those who do not read have been sent what they can take.
+// Before a side is measured: until then the stuck watchers have been sent what they can take.
 constexpr uint64_t kWarmUp = 100;
-// Commits before all: their events are more than the transport takes for one who does not read.
+// Commits before all: their events are more than the transport takes for a stuck watcher.
 constexpr uint64_t kBacklog = 400;
 constexpr absl::Duration kPatience = absl::Minutes(1);
 constexpr Goal kGoal = AtMost(1.1);
@@ -41,7 +41,7 @@ class Readings {
  public:
   explicit Readings(size_t count) : behind_(count) {}
 
-  // From now on everybody counts as behind who has not read `revision`.
+  // From now on every watcher counts as behind that has not read `revision`.
   void Want(uint64_t revision) {
     const absl::MutexLock lock(&mutex_);
     wanted_ = revision;
@@ -148,7 +148,7 @@ class BenchOfWatches {
   }
 
  private:
-  // One commit until everybody who reads has its events, in ms.
+  // One commit until every reading watcher has its events, in ms.
   absl::StatusOr<double> CommitAndAwait() {
     const auto begin = SteadyClock::now();
     RETURN_IF_ERROR(Drive({agent_.get()}, 1).status());

@@ -1,4 +1,4 @@
-# How a folder becomes a target. The arrows between the targets stand in the top CMakeLists.txt.
+# How a folder becomes a target. The top CMakeLists.txt has the arrows between the targets.
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_SKIP_BUILD_RPATH ON) # only system libraries are shared
@@ -70,8 +70,8 @@ function(holdfast_library target folder)
   endif()
 endfunction()
 
-# `source` alone, of all of `target`, sees the headers of `library`, whose folder is named too;
-# whoever links `target` links `library`.
+# `source` alone, of all of `target`, sees the headers of `library`, whose folder is named too; a
+# target that links `target` links `library`.
 function(holdfast_only_from source target library folder)
   target_link_libraries(${target} PRIVATE $<LINK_ONLY:${library}>)
   set_property(SOURCE ${source} APPEND PROPERTY
@@ -118,8 +118,8 @@ function(holdfast_protos target folder)
   endforeach()
   add_custom_target(holdfast_generated DEPENDS ${generated}) # all that a linter needs
   add_library(${target} STATIC ${generated})
-  # Nearly all that such a source costs are the headers that it shares with the others. What each
-  # names alike within itself is told apart by a suffix.
+  # Nearly all that such a source costs are the headers that it shares with the others. A suffix
+  # distinguishes equal names of its files.
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 13
     UNITY_BUILD_UNIQUE_ID HOLDFAST_UNITY_ID
     UNITY_BUILD_CODE_BEFORE_INCLUDE "
@@ -194,8 +194,8 @@ function(holdfast_test_headers target)
   add_dependencies(${target} ${target}_sum)
 endfunction()
 
-# Suites that judge rates, latencies or memory of a server: another test on the same cores would be
-# measured too.
+# Suites that measure rates, latencies or memory of a server: another test on the same cores would
+# be measured too.
 set(holdfast_measuring Amplified HostileClient IdleConnections KillReplay RapidReset Sigterm
   StalledLog Traffic)
 
@@ -253,7 +253,7 @@ function(holdfast_preload name source)
   endif()
 endfunction()
 
-# One test per rule of the house; the rules name themselves.
+# One test per style rule of the project; run.py lists the rules.
 function(holdfast_style_tests folder)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(check ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
@@ -268,8 +268,8 @@ function(holdfast_style_tests folder)
   endforeach()
 endfunction()
 
-# What the documents tell their reader to do, done in a clean clone: it builds once more, so it is
-# part of one preset's tests alone, and of none where there is nothing to clone.
+# Runs the instructions of the documents in a clean clone: it builds once more, so it is part of one
+# preset's tests alone, and of none where there is nothing to clone.
 function(holdfast_document_tests folder)
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/.git OR NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
     return()

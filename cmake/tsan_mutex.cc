@@ -1,7 +1,6 @@
-// Tells ThreadSanitizer what Abseil's locks order. The system's Abseil is not instrumented, so
-// without this every access that a mutex guards looks like a race. The linker sends our calls here
-// (cmake/holdfast.cmake, "tsan", which finds the symbols in this file); the real functions do the
-// work.
+// Annotates Abseil's locks for ThreadSanitizer. The system's Abseil is not instrumented, so without
+// this every access that a mutex guards looks like a race. The linker redirects our calls to this
+// file (cmake/holdfast.cmake, "tsan", which finds its symbols); the real functions do the work.
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -52,7 +51,7 @@ void NAMED(WRAP, LOCK)(absl::Mutex* mutex) {
   __tsan_acquire(mutex);
 }
 
-// Whoever unlocks asks the conditions of those who wait, still under the lock.
+// The unlocking thread evaluates the conditions of waiting threads, still under the lock.
 void NAMED(WRAP, UNLOCK)(absl::Mutex* mutex) {
   __tsan_release(mutex);
   AnnotateIgnoreReadsBegin(__FILE__, __LINE__);

@@ -27,7 +27,7 @@ sys.dont_write_bytecode = True  # of the modules beside it
 import checking
 from pictures import JOURNAL, MANIFEST, NAME_OF_TOMBSTONES, TOMBSTONES, WATERMARKS
 from pictures import Log, SessionPicture, Unsettled, Watermarks
-from pictures import deleted_sessions, name_of, open_file, patiently
+from pictures import tombstoned, name_of, open_file, patiently
 from placing import Refused, Staging, main, read_label, write_label
 
 KIND = "files"
@@ -160,7 +160,7 @@ def copy_tombstones(copy, root, watermarks):
         log = Log(file, watermarks.find(NAME_OF_TOMBSTONES))
         copy.add(TOMBSTONES, file, log.end)
         log.check_copied()
-        return deleted_sessions(file, log.end)
+        return tombstoned(file, log.end)
 
     return patiently(os.path.join(root, TOMBSTONES), look)
 
@@ -194,7 +194,7 @@ def backup(arguments):
         for key in copy_tombstones(copy, root, watermarks) & copied:
             copy.remove(os.path.join(SESSIONS, *key))
             copied.remove(key)
-        # They keep the store's time, which must not be before what it stands in.
+        # They keep the store's time, which must not be before the times in the copied files.
         if os.path.exists(os.path.join(root, WATERMARKS)):
             with open_file(os.path.join(root, WATERMARKS)) as file:
                 copy.add(WATERMARKS, file)

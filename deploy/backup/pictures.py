@@ -9,7 +9,7 @@ docs/formats.md has the formats. What is relied upon:
   named. While manifest.json stays the same, and journal.log the same file, every file that they
   name is there; and a file that is open stays readable when it is removed.
 - What a journal holds up to its watermark is durable and does not change. The watermark is written
-  before the acknowledgement. What stands behind it may be half written.
+  before the acknowledgement. Bytes behind it may be half written.
 """
 import contextlib
 import hashlib
@@ -121,7 +121,7 @@ def frames(file, end):
         header = os.pread(file.fileno(), HEADER.size, offset)
         magic, _, _, _, length = HEADER.unpack(header.ljust(HEADER.size, b"\0"))
         if magic != FRAME_MAGIC:
-            raise Unsettled(f"no frame stands at byte {offset}")
+            raise Unsettled(f"no frame begins at byte {offset}")
         yield offset + HEADER_BYTES, length
         whole = HEADER_BYTES + length + 4
         offset += (whole + HEADER_BYTES - 1) // HEADER_BYTES * HEADER_BYTES
@@ -178,7 +178,7 @@ class SessionPicture:
 
     def __init__(self, directory, name, watermarks, stack):
         """Raises Unsettled when the session rotates, and FileNotFoundError when a file, or the
-        whole session, has gone."""
+        whole session, was removed."""
         manifest = self._read(directory, MANIFEST, stack)
         self.manifest = manifest
         journal = self._open(directory, JOURNAL, stack)
@@ -221,7 +221,7 @@ def patiently(what, look):
         time.sleep(PAUSE_SECONDS)
 
 
-def deleted_sessions(file, end):
+def tombstoned(file, end):
     """(tenant, session) of every tombstone before `end`; what a crash left unfinished is none."""
     found = set()
     with contextlib.suppress(Unsettled):

@@ -1,5 +1,5 @@
 """A PostgreSQL over a data directory that nothing else can reach, so that a restored store is
-adopted before a server meets it."""
+adopted before a server uses it."""
 import ctypes
 import os
 import shutil

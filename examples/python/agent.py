@@ -57,8 +57,8 @@ class Agent:
         created = send(stub.CreateSession, rpc.CreateSessionRequest(
             request_id=self.id_of("create"), session_id=session, **lease,
             manifest=pb.Manifest(mode=pb.MODE_ASK, project_root="/home/ada/project")))
-        # With the current token a resume changes nothing and says where the session stands. Once
-        # another grant has been made the create answers none, and the resume gets a new one.
+        # With the current token a resume changes nothing and returns the state of the session. Once
+        # another grant has been made the create returns no token, and the resume gets a new one.
         resumed = send(stub.ResumeSession, rpc.ResumeSessionRequest(
             request_id=str(uuid.uuid4()), session_id=session, lease_token=created.lease_token,
             **lease))

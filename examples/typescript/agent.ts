@@ -71,8 +71,8 @@ class Agent {
     const created = await send(this.stub.createSession.bind(this.stub), { ...HOLDER,
       requestId: this.idOf("create"), sessionId: this.session,
       manifest: { mode: "MODE_ASK" as const, projectRoot: "/home/ada/project" } });
-    // With the current token a resume changes nothing and says where the session stands. Once
-    // another grant has been made the create answers none, and the resume gets a new one.
+    // With the current token a resume changes nothing and returns the state of the session. Once
+    // another grant has been made the create returns no token, and the resume gets a new one.
     const resumed = await send(this.stub.resumeSession.bind(this.stub), { ...HOLDER,
       requestId: randomUUID(), sessionId: this.session, leaseToken: created.leaseToken });
     this.token = resumed.leaseToken;

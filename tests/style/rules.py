@@ -1,4 +1,4 @@
-"""The house's rules that no compiler knows. A rule is a function from a Tree to its violations.
+"""The project's rules that no compiler checks. A rule is a function from a Tree to its violations.
 
 What may change with the project are the tables at the top.
 """

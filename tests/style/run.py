@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the project against one of its rules: run.py RULE [BUILD_DIRECTORY], run.py --list.
+"""Checks the project against one of its style rules: run.py RULE [BUILD_DIRECTORY], run.py --list.
 
-Before a rule is trusted with the project it must refuse every bad sample made for it and let
-every good one pass.
+Before a rule is applied to the project it must refuse every bad sample made for it and accept
+every good one.
 """
 import json
 import os

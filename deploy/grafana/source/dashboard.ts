@@ -13,7 +13,7 @@ import { METRICS, of, ofServers, variables } from "./selection.js";
 
 const STEP = "60s";
 
-// A server's start, at the time that the server tells.
+// A server's start, at the time that the server reports.
 function starts(): AnnotationQueryBuilder {
   return new AnnotationQueryBuilder()
     .name("Starts")

@@ -44,7 +44,7 @@ export function mean(metric: string, ...matchers: string[]): string {
   return `sum(${total}) / sum(${rate(`${metric}_count`, ...matchers)})`;
 }
 
-// A gauge that every server of a store tells alike, added up over stores. The servers of a store
+// A gauge that every server of a store reports alike, added up over stores. The servers of a store
 // have one job in common.
 export function ofStores(value: string, ...by: string[]): string {
   const outer = by.length ? `sum by (${by.join(",")})` : "sum";

@@ -55,7 +55,7 @@ store.fs.interval: goes with durability interval alone: remove it, or set store.
 store.postgres.hosts: no host is named: name the database's hosts, or enable cloudnativepg
 {{- end }}
 {{- if and (ne $database.sslmode "verify-full") (not $database.insecure) }}
-store.postgres.sslmode: with {{ $database.sslmode }} another machine can stand in for the database: set it to verify-full, or store.postgres.insecure to true
+store.postgres.sslmode: with {{ $database.sslmode }} another machine can impersonate the database: set it to verify-full, or store.postgres.insecure to true
 {{- end }}
 {{- $ca := include "holdfast.ca" . | fromYaml }}
 {{- if and (eq $database.sslmode "verify-full") (not $ca.existingSecret) (not $ca.existingConfigMap) }}
