@@ -49,7 +49,8 @@ class Changes {
   Change Close(const LeaseToken& token);
   Change Delete();
   Change Update(AttributePatch attributes);
-  // A cancel request, without a token. Of a turn, stage or tool, `turn` is not looked at.
+  // A cancel request without a lease token. Its guard names no turn: the store does not check that
+  // `turn` is the active one.
   Change RequestCancel(CancelScope scope, TurnNumber turn = TurnNumber(),
                        std::string_view name = "");
   // The server's own close of a session whose holder is gone.

@@ -9,9 +9,9 @@
 
 namespace holdfast::testing {
 
-// A channel with a connection of its own that stands. Without this all channels of a process to
-// one address share a socket, and gRPC 1.51 now and then reports a first attempt as failed with the
-// errno of another call ("No such file or directory"); it tries again by itself.
+// Returns a connected channel with a connection of its own. By default all channels of a process to
+// one address share a socket, and gRPC 1.51 sometimes reports the first attempt as failed with the
+// errno of another call ("No such file or directory"), and then retries.
 // If the server does not answer within half a minute, the channel is returned as it is.
 std::shared_ptr<grpc::Channel> Connected(const std::string& address,
                                          grpc::ChannelArguments arguments = {});

@@ -14,7 +14,7 @@ def read_document(path):
 
 
 def section(text, title):
-    """What stands below the heading `title`, up to the next heading."""
+    """Returns the text below the heading `title`, up to the next heading."""
     found = list(HEADING.finditer(FENCE.sub(lambda block: " " * len(block[0]), text)))
     for heading, after in zip(found, [*found[1:], None]):
         if heading[2] == title:

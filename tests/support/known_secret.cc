@@ -115,8 +115,8 @@ class Filler {
   std::vector<Leaf> leaves_;
 };
 
-// What an element of a map, which the wire has as key and value, is called in a refusal, and what
-// stands in the session of an update, which is called as in its mask.
+// Returns the name of a field in a refusal. A refusal names the key or value of a map entry by the
+// map, and a field of an updated session as the update mask names it.
 std::string AsRefused(std::string path) {
   if (path.starts_with(kUpdated)) path.erase(0, kUpdated.size());
   for (const auto& [wire, shown] :

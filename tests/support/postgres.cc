@@ -94,7 +94,7 @@ void StartSupervisor(const path& place) {
 std::string FindOrStart() {
   const path place = MeetingPlace();
   std::filesystem::create_directories(place);
-  // Held to the end of the process: the cluster stays while somebody holds it.
+  // Held to the end of the process. The cluster runs while any process holds this lock.
   static const FileLock kUser(place / "users", LOCK_SH);
   const FileLock starting(place / "starting", LOCK_EX);
   if (!Answers(ReadyDirectory(place))) StartSupervisor(place);
@@ -228,7 +228,7 @@ void OwnPostgres::Start() {
 }
 
 void OwnPostgres::Kill() {
-  // Stopped first, so that it neither replaces nor tells its children while they are killed.
+  // Stopped first, so that it neither restarts nor signals its children while they are killed.
   process_->Signal(SIGSTOP);
   const std::vector<pid_t> children = ChildrenOf(process_->pid());
   for (const pid_t child : children) kill(child, SIGKILL);

@@ -82,7 +82,7 @@ class PostgresGate::Pair {
   static pollfd WantedOf(const End& end, const End& other, absl::Time now) {
     const bool writes = !end.out.empty() && end.due <= now;
     const int events = (other.out.empty() ? POLLIN : 0) | (writes ? POLLOUT : 0);
-    // A socket that nothing is wanted of would tell again and again of its end.
+    // poll would report the hang-up of a socket without requested events at every call.
     return {
         .fd = events == 0 ? -1 : end.socket, .events = static_cast<int16_t>(events), .revents = 0};
   }

@@ -1,5 +1,5 @@
-// What stands between a server and PostgreSQL: it carries their bytes, and can be slow, stop, cut
-// or refuse as a network does.
+// A proxy between a server and PostgreSQL. It forwards their bytes, and can be slow, stop, cut or
+// refuse as a network does.
 #ifndef HOLDFAST_TESTS_SUPPORT_POSTGRES_GATE_H_
 #define HOLDFAST_TESTS_SUPPORT_POSTGRES_GATE_H_
 
@@ -34,15 +34,15 @@ class PostgresGate final {
   PostgresGate& operator=(const PostgresGate&) = delete;
   ~PostgresGate();
 
-  // Where the gate's own socket is: the directory that servers are told.
+  // The directory of the gate's own socket, which servers connect to.
   [[nodiscard]] std::string directory() const { return folder_.path(); }
 
-  // From now on nothing is carried, in neither direction; connections stand, and new ones are
-  // taken and get no answer.
+  // From now on the gate forwards nothing in either direction. Connections stay open, and new ones
+  // are accepted and get no answer.
   void Hold();
   // Ends every connection, and each new one at once.
   void Refuse();
-  // Ends every connection that stands; new ones are carried.
+  // Closes every open connection; new ones are forwarded.
   void Cut();
   // Carries at this pace from now on.
   void Slow(Pace pace);

@@ -30,7 +30,7 @@ class StoreDatabase {
   std::unique_ptr<SessionStore> Make(const Clock& clock, Random& random,
                                      std::shared_ptr<const pg::Tap> tap = nullptr);
 
-  // The database's clock stands still from now on, but for what is let pass.
+  // Stops the database's clock, which from now on moves by Advance alone.
   void StopClock();
   void Advance(absl::Duration passed) { database_.AdvanceClock(passed); }
   // Several statements without parameters; the test fails when one does.

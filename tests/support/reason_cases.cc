@@ -38,8 +38,8 @@ void ReasonCases::Keep(const RefusalCases& cases) {
 }
 
 void ReasonCases::ExpectAllSeen() const {
-  // Nobody reads the reason of a call that was given up: a caller's own deadline ends it first. A
-  // defect has no way to be asked for. Tests in the process see all three.
+  // A client does not receive the reason of a call that it cancelled or whose deadline passed, and
+  // no request provokes a defect. Tests in the process see all three.
   const std::set<Reason> unseen = {Reason::kCancelled, Reason::kDeadline, Reason::kInternal};
   for (const ReasonRow& row : kReasonRows) {
     if (row.reserved || unseen.contains(row.reason)) continue;

@@ -47,9 +47,9 @@ class ReasonCases {
   ReasonCases& operator=(const ReasonCases&) = delete;
   virtual ~ReasonCases() = default;
 
-  // Everything that a client meets by what it asks.
+  // Every refusal that depends on the request alone.
   void Asked();
-  // A stream that nobody reads keeps a stopping server for a while.
+  // A stream that its client does not read delays the end of a stopping server.
   void Draining();
   // More at once than one worker and a queue of one take.
   void Load();

@@ -38,7 +38,7 @@ struct StoredSession {
   std::map<UploadId, std::string> uploads;  // taken over
 };
 
-// An upload that nobody has linked yet.
+// An upload that no commit has linked yet.
 struct StagedUpload {
   SessionKey key;
   std::string bytes;

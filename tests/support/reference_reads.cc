@@ -57,7 +57,7 @@ bool FillPage(const std::vector<Item>& all, PageLimit limit, const Wanted& wante
   return true;
 }
 
-// OK when the state after `revision` can still be told.
+// Returns OK when the state after `revision` is still kept.
 absl::Status CheckKept(const Head& head, Revision revision) {
   if (revision > head.revision) {
     return Refusal(Reason::kRevisionAhead, "this revision has not been written here")

@@ -131,10 +131,10 @@ absl::Status ReferenceStore::Activate() {
   return absl::OkStatus();
 }
 
-// Nothing unlinked outlives the process that staged it.
+// Uploads that are not linked end with the process that staged them.
 absl::Status ReferenceStore::Deactivate() {
   change_notifier_.Shutdown();
-  const absl::MutexLock lock(&mutex_);  // whoever holds it finishes first
+  const absl::MutexLock lock(&mutex_);  // waits for calls in progress
   disk_->staged.clear();
   state_ = State::kClosed;
   return absl::OkStatus();
@@ -181,7 +181,7 @@ absl::StatusOr<StoredSession*> ReferenceStore::Find(const SessionKey& key) {
 }
 
 ReferenceStore::Live& ReferenceStore::LiveOf(const SessionKey& key, const StoredSession& session) {
-  // A lease that nobody has renewed since the store was opened has one full TTL from then.
+  // A lease that was not renewed since the store was opened lasts one full TTL from then.
   const Live fresh{.lease_ends = opened_at_ + session.head.lease.ttl,
                    .active_at = opened_at_,
                    .marked_at = std::nullopt};

@@ -1,5 +1,5 @@
 // The store in memory that the contract is explained by: one mutex, everything kept, decisions by
-// session/guard.h and numbers by session/apply.h. Tests of the domain and of the edge stand on it.
+// session/guard.h and numbers by session/apply.h. Tests of the domain and of the edge use it.
 //
 //   auto disk = std::make_shared<ReferenceDisk>(NewReferenceDisk(random));
 //   ReferenceStore store(disk, clock);
@@ -47,7 +47,7 @@ class ReferenceStore final : public SessionStore {
   absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
                                                const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
-  // As it stands: nothing here is old.
+  // Returns the current head: this store caches none.
   std::shared_ptr<const Head> CachedHead(const SessionKey& key) override;
   absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
                            std::string_view bytes) override;
@@ -77,7 +77,7 @@ class ReferenceStore final : public SessionStore {
  private:
   enum class State : uint8_t { kMade, kServing, kFailed, kClosed };
 
-  // What a process knows of a session and forgets with its end.
+  // State of a session that is kept in memory alone and ends with the process.
   struct Live {
     absl::Duration lease_ends;  // since boot
     absl::Duration active_at;

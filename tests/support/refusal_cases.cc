@@ -79,7 +79,7 @@ void RefusalCases::Identity() {
     request.set_expected_store_id(kOtherStore);
     return Ask(&Stub::ResumeSession, request);
   });
-  Refused("an unknown id", "", [&] { return AskGet("nobody"); });
+  Refused("an unknown id", "", [&] { return AskGet("absent"); });
   Refused("the latest of a project without sessions", "", [&] {
     pb::LookupLatestSessionRequest request;
     request.set_project_root("/elsewhere");
@@ -182,7 +182,7 @@ void RefusalCases::Cancels() {
 void RefusalCases::Leases() {
   const std::string token = Create("lease");
   Refused("no token", "lease", [&] { return AskBegin(BeginRequest("lease", "")); });
-  Refused("somebody else's lease", "lease",
+  Refused("the lease of another holder", "lease",
           [&] { return Ask(&Stub::ResumeSession, ResumeRequest("lease")); });
   pb::ResumeSessionRequest force = ResumeRequest("lease");
   force.mutable_force()->set_reason("taken over");

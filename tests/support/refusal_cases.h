@@ -1,4 +1,4 @@
-// The refusals that a client meets by what it asks alone, on whatever serves it.
+// The refusals that depend on the request alone, on any server.
 #ifndef HOLDFAST_TESTS_SUPPORT_REFUSAL_CASES_H_
 #define HOLDFAST_TESTS_SUPPORT_REFUSAL_CASES_H_
 
@@ -18,7 +18,7 @@ namespace holdfast::test {
 
 namespace pb = ::holdfast::v1;
 
-// Of what Secrets sends; a server is told to look for it.
+// Matches the secret that Secrets sends; tests configure it in `secrets.patterns`.
 inline constexpr char kSecretPattern[] = "sk-test-[a-z]{8}";
 
 // Notes each refusal as a client reads it; the session must be the same before and after.

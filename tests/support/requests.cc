@@ -6,7 +6,7 @@
 namespace holdfast::test {
 namespace {
 
-// What every mutation of a session that somebody holds begins with.
+// Returns a request with the fields that every mutation under a lease has.
 template <typename Request>
 Request Held(const std::string& id, const std::string& token) {
   Request request;

@@ -31,7 +31,7 @@ pb::ResumeSessionRequest ForceRequest(const std::string& id);
 pb::ReleaseLeaseRequest ReleaseRequest(const std::string& id, const std::string& token);
 pb::RenewLeasesRequest RenewLeaseRequest(const std::string& id, const std::string& token);
 pb::CloseSessionRequest CloseRequest(const std::string& id, const std::string& token);
-// By somebody without a token, for the user.
+// A cancel request without a lease token.
 pb::CancelSessionRequest CancelRequest(const std::string& id, pb::CancelScope scope,
                                        uint64_t turn = 0, const std::string& name = "");
 pb::DeleteSessionRequest DeleteRequest(const std::string& id, const std::string& token);

@@ -61,7 +61,7 @@ class ServerProcess final {
   // Takes the data over as an operator would who put it there (`holdfastd store adopt`).
   bool Adopt();
   // Starts it and waits until it says that it serves: each time on the same port, which nothing
-  // else gets meanwhile. False when it ended instead; the log tells why.
+  // else gets meanwhile. Returns false when it ended instead; its log has the cause.
   bool Start();
   // Where it serves.
   [[nodiscard]] const std::string& address() const {

@@ -40,7 +40,7 @@ Reply SendByEight(
   for (int i = 0; i < kTwins; ++i) {
     twins.emplace_back([&, i] {
       WireClient twin(addresses[i % addresses.size()]);
-      twin.Ask(&WireClient::Stub::GetSession, pb::GetSessionRequest());  // the connection stands
+      twin.Ask(&WireClient::Stub::GetSession, pb::GetSessionRequest());  // connects
       together.arrive_and_wait();
       answers[i] = twin.Ask(method, request);
     });
