@@ -151,7 +151,7 @@ TEST_P(Contract, A6_Gaps_WhatAFailedTurnSaidIsNotPersistedByTheNext) {
   EXPECT_EQ(SlotData("planner"), "kept");
 }
 
-TEST_P(Contract, A6_Ordering_NumbersGrowWhileTheClockStandsOrGoesBack) {
+TEST_P(Contract, A6_Ordering_NumbersGrowWhenClockStopsOrGoesBack) {
   Create();
   RunTurn();
   clock().JumpWall(-absl::Hours(3));

@@ -105,7 +105,7 @@ TEST_P(Contract, A6_RoundTrip_TimesAndMessageZeroSurvive) {
 }
 
 TEST_P(Contract, A6_TypedFailure_AnUnknownIdIsASessionError) {
-  const auto loaded = store().LoadForDecision(Key("nobody"), std::nullopt);
+  const auto loaded = store().LoadForDecision(Key("absent"), std::nullopt);
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(RowOf(RefusalOf(loaded.status()).reason()).code, "Session/NotFound");
 }

@@ -61,7 +61,7 @@ TEST_P(Contract, C032_TheTokensBeforeAGrantAreFencedForEver) {
     EXPECT_EQ(FactIn(RefusalIn(refused), "your_epoch"), std::to_string(old.epoch.value()));
     EXPECT_EQ(FactIn(RefusalIn(refused), "current_epoch"), "3");
   }
-  // Also when nobody holds the lease any more, and when the last one has long expired.
+  // Also when the lease has been released or has expired.
   Apply(changes().Release(token()));
   clock().Advance(absl::Hours(48));
   EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(first))), "FENCED");
@@ -122,7 +122,7 @@ TEST_P(Contract, C083_AnothersLiveLeaseIsHeld) {
   EXPECT_EQ(RefusalOf(RefusalIn(refused)).retry_after(), absl::Seconds(40));
 }
 
-TEST_P(Contract, C084_AnExpiredLeaseStandsInNobodysWay) {
+TEST_P(Contract, C084_GrantsLeaseWhenPreviousOneExpired) {
   Create();
   LetLeaseExpire();
   EXPECT_EQ(Apply(changes().Resume()).epoch, Epoch(2));

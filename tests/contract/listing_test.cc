@@ -81,7 +81,7 @@ TEST_P(Contract, C137_ARowSaysWhatTheHeadSays) {
   }
 }
 
-TEST_P(Contract, C061_AForeignSessionIsAMarkedRowAndHidesNobody) {
+TEST_P(Contract, C061_ListsForeignSessionBesideOthers) {
   Create();
   Apply(Changes(Key("gamma"), random()).Create());
   under_test().Close();
@@ -100,7 +100,7 @@ TEST_P(Contract, C061_AForeignSessionIsAMarkedRowAndHidesNobody) {
   }
 }
 
-TEST_P(Contract, C136_ADamagedSessionIsAMarkedRowAndHidesNobody) {
+TEST_P(Contract, C136_ListsDamagedSessionBesideOthers) {
   Create();
   const SessionKey beta = Key("beta");
   Apply(Changes(beta, random()).Create());

@@ -43,7 +43,7 @@ TEST_P(Contract, C195_AnAnswerOfAnOutcomeIsThereWhenOpenedAgain) {
     EXPECT_FALSE(absent->request.has_value());
     Reopen();
   }
-  EXPECT_EQ(ReasonIn(store().LoadForOutcome(Key("nobody"), never)), "SESSION_NOT_FOUND");
+  EXPECT_EQ(ReasonIn(store().LoadForOutcome(Key("absent"), never)), "SESSION_NOT_FOUND");
 }
 
 TEST_P(Contract, C196_ReportsNoOutcomeWhileNothingCanBeMadeDurable) {

@@ -91,7 +91,7 @@ const std::vector<Mutant> kMutants = {
               if (answer.ok()) answer->cancel_requests.clear();
             }
           }}},
-    {"whoever-holds-a-lease-is-never-cancelled",
+    {"never-cancels-a-held-session",
      {.due =
           [](Stage& stage, std::vector<SessionKey>& due) {
             std::erase_if(due, [&](const SessionKey& key) {

@@ -31,7 +31,7 @@ const std::vector<Mutant> kMutants = {
               session->head.snapshots.back().messages = session->head.messages;
             }
           }}},
-    {"tells-of-a-write-that-failed",
+    {"has-an-event-of-a-failed-write",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             if (!stage.disk.fails_writes || answer.ok()) return;

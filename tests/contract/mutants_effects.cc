@@ -204,12 +204,12 @@ const std::vector<Mutant> kMutants = {
           }}},
     {"reverses-events",
      {.change = [](Stage&, Change& change) { std::ranges::reverse(change.events); }}},
-    {"tells-of-a-turn-at-creation",
+    {"has-a-turn-event-at-creation",
      {.change =
           [](Stage&, Change& change) {
             if (change.create) change.events.push_back({.name = "SessionTurnStart"});
           }}},
-    {"tells-of-a-snapshot-twice",
+    {"repeats-the-event-of-a-snapshot",
      {.change =
           [](Stage&, Change& change) {
             if (change.snapshot && !change.events.empty()) {

@@ -57,7 +57,7 @@ const std::vector<Mutant> kMutants = {
           [](Stage&, const RequestId&, absl::StatusOr<LoadedSession>& answer) {
             if (answer.ok()) answer->request.reset();
           }}},
-    {"tells-outcomes-that-it-cannot-keep",
+    {"reports-outcomes-that-it-cannot-keep",
      {.outcome =
           [](Stage& stage, const RequestId&, absl::StatusOr<LoadedSession>& answer) {
             if (stage.disk.fails_writes) answer = LoadedSession();
@@ -194,7 +194,7 @@ const std::vector<Mutant> kMutants = {
           [](Stage&, const SessionKey&, LoadedSession& loaded) {
             if (!loaded.request) loaded.request.emplace();
           }}},
-    {"folds-case-in-ids",
+    {"ignores-case-in-ids",
      {.key =
           [](SessionKey& key) {
             std::string name = key.session.value();

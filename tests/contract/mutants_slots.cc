@@ -156,7 +156,7 @@ const std::vector<Mutant> kMutants = {
               if (found == page->slots.end()) page->slots.push_back({.slot = {.owner = owner}});
             }
           }}},
-    {"sends-data-that-nobody-asked-for",
+    {"sends-data-without-request",
      {.ask_read =
           [](Stage&, ReadArgs& args) {
             size_t& most = args.slots.most_bytes;

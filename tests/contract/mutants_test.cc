@@ -1,7 +1,7 @@
 // Runs cases of the suite against every mutant, in processes of their own: a case that no mutant
-// turns red proves nothing. Which cases a mutant must turn red stands in mutants.golden, so that a
-// run needs only those; it is made anew, from the whole suite over every mutant, with
-// HOLDFAST_UPDATE_GOLDEN set.
+// fails proves nothing. mutants.golden lists the cases that each mutant must fail, so that a run
+// needs only those. With HOLDFAST_UPDATE_GOLDEN set the test runs the whole suite over every mutant
+// and writes the file anew.
 #include "tests/contract/mutants.h"
 
 #include "tests/support/golden.h"

@@ -51,7 +51,7 @@ const std::vector<Mutant> kMutants = {
             change.upload->bytes = 8;
             change.upload->sha256 = Sha256("anything");
           }}},
-    {"an-upload-belongs-to-nobody",
+    {"accepts-an-upload-of-another-session",
      {.change =
           [](Stage& stage, Change& change) {
             if (!change.upload) return;

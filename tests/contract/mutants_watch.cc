@@ -1,4 +1,4 @@
-// Mutants of what a store tells of new events.
+// Mutants of how a store notifies of new events.
 #include "session/refusal.h"
 #include "tests/contract/mutants.h"
 #include "tests/contract/suite.h"
@@ -12,19 +12,19 @@ using WakeupsAnswer = absl::StatusOr<Wakeups>;
 Wakeups NotifiedOf(std::string_view session) { return {.sessions = {Key(session)}}; }
 
 const std::vector<Mutant> kMutants = {
-    {"tells-of-one-session-at-a-time",
+    {"notifies-of-one-session-at-a-time",
      {.wakeups =
           [](Stage&, absl::Duration, WakeupsAnswer& answer) {
             if (answer.ok() && answer->sessions.size() > 1) answer->sessions.resize(1);
           }}},
-    {"tells-twice",
+    {"notifies-twice",
      {.wakeups =
           [](Stage&, absl::Duration, WakeupsAnswer& answer) {
             if (answer.ok() && !answer->sessions.empty()) {
               answer->sessions.push_back(answer->sessions.front());
             }
           }}},
-    {"tells-of-what-was-before-it-was-opened",
+    {"notifies-of-events-before-it-was-opened",
      {.wakeups =
           [](Stage& stage, absl::Duration, WakeupsAnswer& answer) {
             if (!answer.ok() || stage.openings < 2) return;
@@ -32,18 +32,18 @@ const std::vector<Mutant> kMutants = {
               answer->sessions.push_back(key);
             }
           }}},
-    {"tells-nobody-who-waits",
+    {"does-not-wake-waiters",
      {.wakeups =
           [](Stage&, absl::Duration at_most, WakeupsAnswer& answer) {
             if (answer.ok() && at_most > absl::Seconds(1)) answer = Wakeups();
           }}},
-    {"tells-of-something-when-time-is-up",
+    {"notifies-of-everything-at-a-timeout",
      {.wakeups =
           [](Stage&, absl::Duration at_most, WakeupsAnswer& answer) {
             const bool waited = at_most == absl::Milliseconds(1);
             if (answer.ok() && waited && answer->sessions.empty()) answer->all = true;
           }}},
-    {"tells-of-a-change-that-failed",
+    {"notifies-of-a-failed-change",
      {.wakeups =
           [](Stage& stage, absl::Duration, WakeupsAnswer& answer) {
             if (answer.ok() && stage.disk.fails_writes) answer = NotifiedOf("alpha");

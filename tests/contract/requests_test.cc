@@ -34,7 +34,7 @@ TEST_P(Contract, C020_NothingIsAppliedToADeletedSession) {
   Apply(gone);
   EXPECT_EQ(ReasonIn(store().Commit(gone)), "TOMBSTONED");
   EXPECT_EQ(ReasonIn(store().Commit(changes().Update({{"title", "x"}}))), "TOMBSTONED");
-  // A late write of the last holder, and of whoever would take over.
+  // A late write of the last holder, and a forced resume.
   EXPECT_EQ(ReasonIn(store().Commit(changes().Begin(token()))), "TOMBSTONED");
   EXPECT_EQ(ReasonIn(store().Commit(changes().Resume(LeaseRule::kForce))), "TOMBSTONED");
 }
@@ -185,7 +185,7 @@ TEST_P(Contract, C024_APremiseThatNoLongerHoldsIsNoRefusal) {
   const Head seen = LoadHead();
   Change change = changes().Update({{"title", "x"}});
   change.premise = Premise{.lifecycle = seen.lifecycle, .epoch = seen.lease.epoch};
-  // Somebody takes over between the load and the commit.
+  // Another holder takes over between the load and the commit.
   TakeOver();
   const auto moved = store().Commit(change);
   ASSERT_TRUE(moved.ok());

@@ -162,8 +162,8 @@ TEST_P(Contract, C125_NamedSlotsComeAlone) {
 TEST_P(Contract, C126_AnAbsentSlotIsLeftOut) {
   Create();
   RunTurn({}, {MakeSlot("memory", "m")});
-  EXPECT_THAT(Owners(Slots({.owners = {"nobody", "memory"}})), ElementsAre("memory"));
-  EXPECT_THAT(Slots({.owners = {"nobody"}}), ::testing::IsEmpty());
+  EXPECT_THAT(Owners(Slots({.owners = {"absent", "memory"}})), ElementsAre("memory"));
+  EXPECT_THAT(Slots({.owners = {"absent"}}), ::testing::IsEmpty());
 }
 
 TEST_P(Contract, C127_WithoutDataTheSizeIsThere) {

@@ -137,7 +137,7 @@ TEST_P(Contract, C183_AChangeTakesOverWhatItLinks) {
   EXPECT_EQ(slots.front().size, bytes.size() - half);
   EXPECT_FALSE(slots.front().damaged);
   EXPECT_EQ(uploader.Read(slots), bytes.substr(half));
-  // The history's digest does not tell how the bytes came.
+  // The history's digest does not depend on how the bytes arrived.
   Message whole = Text(bytes.substr(0, half));
   EXPECT_EQ(LoadHead().history, ExtendHistory(Digest(), whole));
 }
@@ -215,7 +215,7 @@ TEST_P(Contract, C188_ARefusedChangeLeavesTheUpload) {
   Apply(Linking(changes().Write(token()), id, bytes));
 }
 
-TEST_P(Contract, C189_AnUploadThatNobodyLinksIsSwept) {
+TEST_P(Contract, C189_SweepsUploadWhenNotLinked) {
   Create();
   Uploader uploader(under_test(), key());
   const std::string bytes = Pattern(2 * kPart);

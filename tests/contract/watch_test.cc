@@ -1,4 +1,4 @@
-// What a store tells its server of new events, and the last event of a deleted session.
+// How a store notifies its server of new events, and the last event of a deleted session.
 #include "session/limits.h"
 #include "session/names.h"
 #include "tests/contract/suite.h"
@@ -88,8 +88,8 @@ TEST_P(Contract, C153_NotifiesOfReadableEvents) {
   });
   EventSeq seen;
   while (seen < newest) {
-    // Each of the first reads follows a wake-up, so an event that is told of too early stays
-    // unseen.
+    // Each of the first reads follows a wake-up, so they miss an event whose notification came
+    // before its commit.
     const std::vector<std::string> notified = Notified(store(), kPatience);
     if (notified.empty()) break;
     const auto page = store().ReadEvents(key(), seen, kWholePage);
