@@ -71,7 +71,7 @@ class CompactionFaults : public ::testing::Test {
       EXPECT_EQ(workload_->Check(*store), "") << n;
     }
     store->Dispose();
-    EXPECT_EQ(CheckAfter(disk.After(CutKind::kKilled)), "") << n << ", after a restart";
+    EXPECT_EQ(CheckState(disk.After(CutKind::kKilled)), "") << n << ", after a restart";
     return hit;
   }
   size_t FailEach(const Failure& failure, bool may_stop) {
@@ -91,7 +91,7 @@ class CompactionFaults : public ::testing::Test {
         if (!looks) break;
         const MemoryDisk after = disk.After(cut);
         if (!states.insert(after.Digest()).second) continue;
-        const std::string wrong = CheckAfter(after);
+        const std::string wrong = CheckState(after);
         if (wrong.empty()) continue;
         violations.push_back(absl::StrCat("before ", operation, " ", path, ", cut ",
                                           static_cast<int>(cut), ": ", wrong));
@@ -123,7 +123,7 @@ class CompactionFaults : public ::testing::Test {
     store.ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10).IgnoreError();
   }
   // What is wrong with what a fresh store finds on `disk`; empty: nothing.
-  std::string CheckAfter(MemoryDisk disk) {
+  std::string CheckState(MemoryDisk disk) {
     return CheckOpened(*Make(OnDisk(disk), reader_root_), *workload_);
   }
 

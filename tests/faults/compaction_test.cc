@@ -1,5 +1,5 @@
 // Compaction of sealed logs: live items are read as before, space and files follow their bytes, and
-// what stands in its way costs nothing else.
+// an obstacle to compaction impairs nothing else.
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"

@@ -128,7 +128,7 @@ TEST_F(CostSheet, AChangeIsOneSyncOfTheLog) {
   EXPECT_THAT(CostOf(changes().Abandon(token(), TurnNumber(3))), once);
   EXPECT_THAT(CostOf(changes().Write(token())), once);
   EXPECT_THAT(CostOf(changes().Update({{"title", "a title"}})), once);
-  // Space is taken ahead of the writes, and given back while nobody holds the session.
+  // The store allocates space ahead of the writes, and truncates it while no lease is held.
   EXPECT_THAT(CostOf(changes().Release(token())),
               ElementsAre(kLog, kSync, kWrite, kNote, kTruncate));
   EXPECT_THAT(CostOf(changes().Resume()), ElementsAre(kAllocate, kLog, kSync, kWrite, kNote));

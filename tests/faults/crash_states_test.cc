@@ -76,7 +76,7 @@ class Explorer {
       if (states_.insert(digest).second) LookAtNew(after, path, cut);
       // The same state means something else once more has been acknowledged.
       if (!checked_.emplace(digest, workload_->acknowledged()).second) continue;
-      const std::string wrong = CheckAfter(after);
+      const std::string wrong = CheckState(after);
       if (wrong.empty()) continue;
       violations_.push_back("before " + operation + " " + path + ", cut " +
                             std::to_string(static_cast<int>(cut)) + ": " + wrong);
@@ -101,7 +101,7 @@ class Explorer {
       violations_.push_back("served, before an operation on " + path + ": " + wrong);
   }
 
-  std::string CheckAfter(MemoryDisk& disk) {
+  std::string CheckState(MemoryDisk& disk) {
     SeededRandom random(7);
     fs::FsOptions options;
     options.root = reader_root_ / "root";

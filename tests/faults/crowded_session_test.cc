@@ -1,5 +1,5 @@
-// A crowd on one session: more callers than one frame takes, so that somebody leads who is not in
-// the first batch. Each is answered for itself, and every change is there once.
+// A crowd on one session: more callers than one frame takes, so that a caller outside the first
+// batch has to lead one. Each gets its own answer, and every change is stored once.
 #include "store-fs/fs_store.h"
 #include "tests/faults/admitted.h"
 #include "tests/support/changes.h"

@@ -187,7 +187,7 @@ class CutPlaces : public ::testing::Test {
     return all;
   }
 
-  // Of the zeros that were taken in advance a few stand for all.
+  // A few of the zeros that were allocated in advance represent all of them.
   uint64_t Used(const std::string& path) {
     const std::string bytes = disk_.Read(path);
     return std::min<uint64_t>(bytes.size(), bytes.find_last_not_of('\0') + 1 + 64);

@@ -68,7 +68,7 @@ class Damage : public ::testing::Test {
                      const std::function<std::string(std::string, size_t)>& change) {
     const std::string whole = disk_.Read(path);
     ASSERT_FALSE(whole.empty());
-    // Behind the last frame there are only zeros, of which a little stands for all.
+    // Behind the last frame there are only zeros: a few represent all of them.
     const size_t used = whole.find_last_not_of('\0') + 1;
     const size_t end = std::min(whole.size(), used + 130);
     for (size_t at = 0; at < end && !HasFailure(); ++at) {

@@ -189,7 +189,7 @@ class DamagedParts : public ::testing::TestWithParam<Row> {
     disk_.Write(path, bytes);
   }
 
-  // A request whose reply stands in the sealed log, and where the reply begins.
+  // A request whose reply is in the sealed log, and the offset of the reply.
   [[nodiscard]] const RequestId& RequestInSegment() const { return subjects_[0].requests[2]; }
   uint64_t PlaceOfReply() {
     return SealedItems(*disk_.Open(), Key("alpha"), &fs::SessionState::request_log).at(2).offset;

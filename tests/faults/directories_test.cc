@@ -146,7 +146,7 @@ TEST_F(Directories, AReplacedDirectoryIsNeverAcknowledgedTo) {
   stdfs::remove_all(PathOf(alpha_));
   stdfs::rename(directory_.path() / "backup", PathOf(alpha_));
   EXPECT_EQ(CommitReason(Changes(alpha_, random_).Begin(token)), "SESSION_NOT_FOUND");
-  // From then on it is the older state, and whoever knows more is told so.
+  // From then on the older state is served, and a resume that knows a later revision is refused.
   EXPECT_EQ(Load(alpha_), "OK");
   Change resume = Changes(alpha_, random_).Resume(LeaseRule::kForce);
   resume.guard.known_revision = Revision(5);

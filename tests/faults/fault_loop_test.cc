@@ -84,7 +84,7 @@ bool RunWithFault(size_t n, const absl::Status& status) {
         << n << ": " << ended.message();
     const bool unknown =
         Is(ended, Reason::kStoreUnavailable) && RefusalOf(ended).facts().at("outcome") == "unknown";
-    // It may also have stopped without a caller to tell: after a rotation that nobody waited for.
+    // The store may also have stopped without a failed call: after a background rotation.
     EXPECT_TRUE(!unknown || !store->CheckHealth().ok()) << n << ": it did not stop";
   } else {
     EXPECT_TRUE(Is(opened, Reason::kStoreUnavailable)) << n << ": " << opened.message();

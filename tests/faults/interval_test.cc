@@ -106,7 +106,7 @@ TEST_F(Interval, AfterAPowerCutAnEarlierStateIsFoundAndTheCutIsSaid) {
   store->Dispose();
 }
 
-TEST_F(Interval, WhoeverSetsItBackToSyncStillFindsTheTornOnes) {
+TEST_F(Interval, FindsTornFramesWhenSetBackToSync) {
   MemoryDisk disk;
   auto store = Open(disk, fs::Durability::kInterval);
   Write(*store, 8);

@@ -87,7 +87,7 @@ TEST_F(LeaseTableTest, QuietTimeOfAnActiveSessionCountsFromWhatHappenedLast) {
   EXPECT_LE(table_.rows(), kMost + 1);
 }
 
-// A renewal that was judged before a turn began must not take the row away from it.
+// A renewal that was checked before a turn began must not remove the turn's row.
 TEST_F(LeaseTableTest, ALateRenewalDoesNotHideATurn) {
   clock_.Advance(absl::Hours(5));
   table_.NoteChange(Numbered(0), Active(), absl::Seconds(60));

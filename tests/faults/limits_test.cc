@@ -276,14 +276,14 @@ TEST_F(RealLimits, ABatchOfManyHeadsFitsIntoAFrame) {
     change.audit->data["fact"] = std::string(kBytes, 'f');
     all.push_back(std::move(change));
   }
-  std::vector<absl::Status> told(kCallers);
+  std::vector<absl::Status> statuses(kCallers);
   {
     std::vector<std::jthread> callers;
     for (size_t at = 0; at < kCallers; ++at) {
-      callers.emplace_back([&, at] { told[at] = CommitAdmitted(*store_, all[at]).status(); });
+      callers.emplace_back([&, at] { statuses[at] = CommitAdmitted(*store_, all[at]).status(); });
     }
   }
-  for (const absl::Status& status : told) EXPECT_TRUE(status.ok()) << status.message();
+  for (const absl::Status& status : statuses) EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_LE(longest_, kEncodedChangeBytes + kMiB);
   store_->Dispose();
   Start();

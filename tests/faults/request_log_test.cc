@@ -57,12 +57,12 @@ class RequestTableTest : public ::testing::Test {
   static constexpr uint64_t kFirst = 11;
 
   SeededRandom random_;
-  fs::RequestTable table_{kFirst};  // ten rows stand in the log
+  fs::RequestTable table_{kFirst};  // the log has ten rows
   fs::RequestTable::Ids older_{10, fs::KeyOf(NewRequest(random_))};
   int learnt_ = 0;
 };
 
-TEST_F(RequestTableTest, HoldsTheNewestAndKnowsWhereTheOthersStand) {
+TEST_F(RequestTableTest, KeepsNewestAndLocatesOthers) {
   std::vector<RequestId> ids;
   for (int i = 0; i < 4; ++i) ids.push_back(Add());
   table_.NoteWritten(1);
@@ -347,7 +347,7 @@ TEST_F(RequestLog, TheSessionGoesOnBesideADamagedReply) {
   }
 }
 
-// Nobody knows which ids stood in it, so a new request could be one of them.
+// Without the index the store cannot distinguish a new request from a logged one.
 TEST_F(RequestLog, WithoutItsIndexNoRequestActsUntilItsTimeIsOver) {
   store_->Dispose();
   disk_.Write(IndexOf(Sealed().back()), "");

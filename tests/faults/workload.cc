@@ -223,7 +223,7 @@ std::string Workload::GoOn(SessionStore& store) const {
   for (const Session& session : sessions_) {
     const SessionKey key = Key(session.name);
     const auto loaded = store.LoadForDecision(key, std::nullopt);
-    if (!loaded.ok()) continue;  // Check has judged it
+    if (!loaded.ok()) continue;  // Check has reported it
     Changes changes(key, random_);
     const auto resumed = Applied(store.Commit(
         loaded->head.turn ? changes.ResumeActive() : changes.Resume(LeaseRule::kForce)));

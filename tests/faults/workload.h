@@ -1,7 +1,7 @@
-// A workload over one store that knows what it was told: sessions through every kind of change,
-// with rotations, some of them in groups, most of them deleted in the end. Whatever happens to the
-// store, what it acknowledged must be found again, and what it did not answer may be there whole or
-// not at all.
+// A workload over one store that records each acknowledged change: sessions through every kind of
+// change, with rotations, some of them in groups, most of them deleted in the end. After any fault
+// the store must have all that it acknowledged; a change without an answer is stored whole or not
+// at all.
 #ifndef HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
 #define HOLDFAST_TESTS_FAULTS_WORKLOAD_H_
 
