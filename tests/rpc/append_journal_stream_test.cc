@@ -137,7 +137,7 @@ TEST_F(AppendJournalStreamRpc, AStreamGoesOnWithTheNextTurn) {
   EXPECT_TRUE(open->End().ok());
 }
 
-TEST_F(AppendJournalStreamRpc, ARefusalEndsTheStreamAndWhatWasAcknowledgedStands) {
+TEST_F(AppendJournalStreamRpc, KeepsAcknowledgedEntriesWhenRefusalEndsStream) {
   ExpectAGapEndsTheStream();
 }
 
@@ -277,7 +277,7 @@ TEST_F(BatchedJournalStreamRpc, LeavesWhatMayHaveActedInDoubt) {
   EXPECT_EQ(Journal("one"), std::vector<uint64_t>({1}));
 }
 
-TEST_F(BatchedJournalStreamRpc, ARefusalEndsTheStreamAndWhatWasAcknowledgedStands) {
+TEST_F(BatchedJournalStreamRpc, KeepsAcknowledgedEntriesWhenRefusalEndsStream) {
   ExpectAGapEndsTheStream();
 }
 

@@ -139,7 +139,7 @@ TEST_F(CommitTurnStreamRpc, ARepeatIsAnsweredAtTheFirstPart) {
   EXPECT_EQ(again.message_count(), 1);
 }
 
-TEST_F(CommitTurnStreamRpc, ARefusalThatStandsComesAtTheFirstPart) {
+TEST_F(CommitTurnStreamRpc, RefusesFencedTokenAtFirstPart) {
   const std::string token = Create("one").lease_token();
   Begin("one", token);
   ASSERT_TRUE(Ask(&pb::SessionService::Stub::ResumeSession, ForceRequest("one")).ok());

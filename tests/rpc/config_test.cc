@@ -15,7 +15,7 @@
 namespace holdfast::test {
 namespace {
 
-const Environment kHome = {.home = "/someone"};
+const Environment kHome = {.home = "/user"};
 
 std::string Problems(const std::string& yaml) {
   return std::string(ParseConfig(yaml, kHome).status().message());
@@ -25,14 +25,14 @@ TEST(Config, WithoutAFileTheDefaultsServe) {
   const auto config = LoadConfig("", kHome);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->server.address, "127.0.0.1:7420");
-  EXPECT_EQ(config->ActiveStore().root, "/someone/.local/state/holdfast");
+  EXPECT_EQ(config->ActiveStore().root, "/user/.local/state/holdfast");
 }
 
 TEST(Config, TheStateDirectoryComesFromTheEnvironment) {
-  const Environment both = {.state_home = "/state", .home = "/someone"};
+  const Environment both = {.state_home = "/state", .home = "/user"};
   EXPECT_EQ(DefaultConfig(both).ActiveStore().root, "/state/holdfast");
-  const Environment relative = {.state_home = "state", .home = "/someone"};
-  EXPECT_EQ(DefaultConfig(relative).ActiveStore().root, "/someone/.local/state/holdfast");
+  const Environment relative = {.state_home = "state", .home = "/user"};
+  EXPECT_EQ(DefaultConfig(relative).ActiveStore().root, "/user/.local/state/holdfast");
   EXPECT_EQ(std::string(LoadConfig("", {}).status().message()),
             "stores[0].root: has no default here, for neither XDG_STATE_HOME nor HOME is set");
 }
@@ -117,7 +117,7 @@ absl::StatusOr<Config> Under(const TelemetryVariables& variables, const std::str
   return ParseConfig(yaml, environment);
 }
 
-TEST(Config, VariablesOfOpenTelemetryStandInForTelemetry) {
+TEST(Config, OverridesTelemetryByOpenTelemetryVariables) {
   const std::string yaml = "telemetry: {otlp_endpoint: 'a:1', sampling_ratio: 0.5}\n";
   const auto config = Under({.endpoint = "http://b:2/",
                              .sampler = "parentbased_traceidratio",
@@ -316,7 +316,7 @@ TEST(Config, NamesTheLineOfAValueOutOfRange) {
             "line 3: server.workers: must be between 1 and 1024\n"
             "line 7: stores[0].root: must be an absolute path\n"
             "line 9: recovery.sweep_interval: must be at least 1s");
-  // A value that is missing has the line of what it would stand in.
+  // A missing value has the line of the mapping that lacks it.
   EXPECT_EQ(Problems("stores:\n"
                      "  - {active: true, root: /a}\n"),
             "line 2: stores[0].name: must be 1 to 64 of A-Z a-z 0-9 . _ -");
@@ -356,7 +356,7 @@ TEST(Config, ADatabaseHasKeysOfItsOwn) {
 TEST(Config, APasswordInTheFileIsRefusedAndNotRepeated) {
   for (const char* dsn :
        {"host=db password=hunter22", "host=db password = 'hunter22'", "password=hunter22",
-        "postgresql://someone:hunter22@db/holdfast", "postgres://db/x?password=hunter22",
+        "postgresql://user:hunter22@db/holdfast", "postgres://db/x?password=hunter22",
         "postgres://db/x?passw%6frd=hunter22", "host=db sslpassword=hunter22"}) {
     const std::string why = Problems("stores: [{name: t, kind: postgres, active: true, dsn: \"" +
                                      std::string(dsn) + "\"}]");
@@ -375,7 +375,7 @@ TEST(Config, APasswordInTheFileIsRefusedAndNotRepeated) {
 }
 
 TEST(Config, TheEnvironmentMayNameTheDatabase) {
-  const Environment named = {.home = "/someone", .postgres_dsn = "host=/db"};
+  const Environment named = {.home = "/user", .postgres_dsn = "host=/db"};
   const auto alone = ParseConfig("", named);
   ASSERT_TRUE(alone.ok()) << alone.status();
   EXPECT_EQ(alone->ActiveStore().kind, "postgres");
@@ -386,7 +386,7 @@ TEST(Config, TheEnvironmentMayNameTheDatabase) {
   ASSERT_TRUE(over.ok()) << over.status();
   EXPECT_EQ(over->ActiveStore().dsn, "host=/db");
   EXPECT_EQ(over->stores[1].kind, "fs");
-  const Environment wrong = {.home = "/someone", .postgres_dsn = "host=db password=hunter22"};
+  const Environment wrong = {.home = "/user", .postgres_dsn = "host=db password=hunter22"};
   const std::string why(ParseConfig("", wrong).status().message());
   EXPECT_NE(why.find("must not hold a password"), std::string::npos);
   EXPECT_EQ(why.find("hunter22"), std::string::npos);
@@ -394,7 +394,7 @@ TEST(Config, TheEnvironmentMayNameTheDatabase) {
 
 // The file's line holds another dsn, in which nothing is wrong.
 TEST(Config, NamesTheVariableWhenItsDsnIsBad) {
-  const Environment wrong = {.home = "/someone", .postgres_dsn = "host=db.example.org"};
+  const Environment wrong = {.home = "/user", .postgres_dsn = "host=db.example.org"};
   constexpr char kWhy[] =
       "HOLDFAST_POSTGRES_DSN: leads to another machine whose identity is not verified: say "
       "sslmode=verify-full, with sslrootcert where the system does not know the issuer, or "
@@ -435,7 +435,7 @@ TEST(Config, RejectsUnverifiedDatabaseOnAnotherMachine) {
   }
 }
 
-// What the dsn leaves out libpq takes from its variables, and so does the judgement.
+// libpq takes from its variables what the dsn leaves out, and the check reads the same variables.
 TEST(Config, RejectsUnverifiedDatabaseNamedByVariable) {
   ASSERT_EQ(setenv("PGHOST", "db.example.org", 1), 0);
   EXPECT_NE(ProblemsAt("dbname=x"), "");
@@ -507,7 +507,7 @@ TEST(Config, TheFlagWinsOverTheEnvironment) {
   const TempDir folder;
   const std::string path = folder / "config.yaml";
   std::ofstream(path) << "server: {workers: 9}\n";
-  const Environment environment = {.config_file = path, .home = "/someone"};
+  const Environment environment = {.config_file = path, .home = "/user"};
   EXPECT_EQ(LoadConfig("", environment)->server.workers, 9);
   EXPECT_EQ(LoadConfig("/does/not/exist", environment).status().code(),
             absl::StatusCode::kNotFound);

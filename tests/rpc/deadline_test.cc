@@ -1,4 +1,4 @@
-// Calls that nobody waits for any more leave no effect; those handed to the store finish.
+// Calls whose client has gone leave no effect; those handed to the store finish.
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "tests/rpc/served.h"

@@ -152,9 +152,9 @@ TEST_F(DrainingCloseRpc, TheServersStopLeavesNoEffect) {
   EXPECT_TRUE(head.lease.held);
 }
 
-// A close that has looked and is about to wait when the server stops is lost otherwise: nobody
-// wakes it, and the server's end waits for it for ever.
-TEST(TurnWaiters, WhoeverComesAfterTheStopIsWokenAtOnce) {
+// A close that has checked the session may begin to wait only after the server stopped waking
+// waiters. Unless it is woken at once, the server's end waits for it for ever.
+TEST(TurnWaiters, WakesWaiterAtOnceWhenAddedAfterStop) {
   WorkerPool pool({.workers = 1, .queued = 1});
   TurnWaiters waiters(pool);
   waiters.Stop();

@@ -84,7 +84,7 @@ class MetricsRpc : public Served {
 
   void AskWhatIsNotThere() {
     pb::GetSessionRequest request;
-    request.set_session_id("nobody");
+    request.set_session_id("absent");
     EXPECT_FALSE(Ask(&Stub::GetSession, request).ok());
   }
 
@@ -233,7 +233,7 @@ TEST_F(MetricsRpc, CardinalityStaysWhenSessionsAreMany) {
       const std::string token = Create(id).lease_token();
       Commit(id, token, Begin(id, token).turn(), "said");
       pb::GetSessionRequest request;
-      request.set_session_id(absl::StrCat("nobody-", i));
+      request.set_session_id(absl::StrCat("absent-", i));
       Ask(&Stub::GetSession, request);
     }
   };

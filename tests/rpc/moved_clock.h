@@ -18,25 +18,25 @@ class MovedClock final : public Clock {
   [[nodiscard]] absl::Time Wall() const override { return SystemClock().Wall(); }
   [[nodiscard]] absl::Duration SinceBoot() const override {
     const absl::MutexLock lock(&mutex_);
-    return stands_at_.value_or(SystemClock().SinceBoot()) + moved_;
+    return stopped_at_.value_or(SystemClock().SinceBoot()) + moved_;
   }
   void Advance(absl::Duration by) {
     const absl::MutexLock lock(&mutex_);
     moved_ += by;
   }
   // Until Go the time since boot passes only by Advance.
-  void Stand() {
+  void Stop() {
     const absl::MutexLock lock(&mutex_);
-    stands_at_ = SystemClock().SinceBoot();
+    stopped_at_ = SystemClock().SinceBoot();
   }
   void Go() {
     const absl::MutexLock lock(&mutex_);
-    stands_at_.reset();
+    stopped_at_.reset();
   }
 
  private:
   mutable absl::Mutex mutex_;
-  std::optional<absl::Duration> stands_at_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Duration> stopped_at_ ABSL_GUARDED_BY(mutex_);
   absl::Duration moved_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -396,8 +396,8 @@ TEST_F(Process, FlagsThatServeNothing) {
 
   Child unknown({"--nothing"}, home());
   EXPECT_EQ(unknown.Wait(), 2);
-  Child nobody({"healthcheck", "--address", "127.0.0.1:1"}, home());
-  EXPECT_EQ(nobody.Wait(), 1);
+  Child no_server({"healthcheck", "--address", "127.0.0.1:1"}, home());
+  EXPECT_EQ(no_server.Wait(), 1);
   Child no_port({"healthcheck", "--address", "127.0.0.1:73000"}, home());
   EXPECT_EQ(no_port.Wait(), 2);
 }

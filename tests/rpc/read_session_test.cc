@@ -151,7 +151,7 @@ TEST_F(ReadSessionRpc, ARestartedStreamGoesOnAtItsPosition) {
 TEST_F(ReadSessionRpc, RefusalsOfAStreamHaveDetailsToo) {
   Fill("refused", 1);
   Items items;
-  EXPECT_EQ(ReasonOf(Read(RequestFor("nobody"), items)), "SESSION_NOT_FOUND");
+  EXPECT_EQ(ReasonOf(Read(RequestFor("absent"), items)), "SESSION_NOT_FOUND");
   EXPECT_EQ(ReasonOf(Read(RequestFor(""), items)), "INVALID_FIELD");
   pb::ReadSessionRequest request = RequestFor("refused");
   request.set_journal_number(3);

@@ -128,7 +128,7 @@ TEST_F(RefusalsRpc, EachIsWordedAsReviewed) {
   Watches(cases);
   ExpectGolden("refusals.golden", cases.Text());
   for (const ReasonRow& row : kReasonRows) {
-    // A caller that gave up reads nothing: its reason stands in the log line (cancellation_test).
+    // A caller that cancelled receives no reason: the log line has it (cancellation_test).
     if (row.reserved || row.reason == Reason::kCancelled) continue;
     EXPECT_TRUE(cases.HasSeen(row.name)) << row.name << " was not seen";
   }

@@ -40,7 +40,7 @@ class Script {
   void AwaitLoadAfter(int before);
   // How many times a page of events was read.
   int EventReads();
-  // From now on nobody is told of new events.
+  // From now on WaitForEvents reports no new events.
   void LoseWakeups();
   // The store says that changes are better committed together. To be called before the server
   // starts.

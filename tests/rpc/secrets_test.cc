@@ -18,7 +18,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr char kVariable[] = "HOLDFAST_TEST_SECRET";
-const Environment kHome = {.home = "/someone"};
+const Environment kHome = {.home = "/user"};
 
 std::optional<size_t> FindIn(const std::vector<Secret>& values,
                              const std::vector<std::string>& patterns, const std::string& text) {

@@ -108,7 +108,7 @@ TEST_F(SilentStreamsRpc, AnUploadThatPausesHoldsLittleMemoryAndGoesOn) {
   EXPECT_TRUE(ended.ok()) << ended.error_message();
 }
 
-TEST_F(SilentStreamsRpc, AJournalOnWhichNothingComesEndsAndWhatCameStands) {
+TEST_F(SilentStreamsRpc, KeepsAcknowledgedEntriesWhenSilentJournalEnds) {
   // An acknowledgement may have been read before its writer knows that it was taken.
   config().limits.stream_write_timeout = absl::Hours(1);
   const std::string token = BeginIn("one");

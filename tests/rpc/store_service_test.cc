@@ -19,7 +19,7 @@ using testing::MessageOf;
 using testing::StoreHost;
 using testing::Texts;
 
-// The running digest as docs/formats.md tells a client to compute it.
+// The running digest, computed as docs/formats.md describes it for clients.
 std::string DigestOf(const Texts& history) {
   Digest digest{};
   for (const std::string& text : history) {

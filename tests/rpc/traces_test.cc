@@ -290,7 +290,7 @@ TEST_F(TracesRpc, NoTraceBeginsHereAtARatioOfNothing) {
 TEST_F(TracesRpc, KeepsAsManyAsTheCapAndCountsTheRest) {
   config().telemetry.sampled_roots_per_second = 10;
   app();
-  clock().Stand();
+  clock().Stop();
   Call(5);
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(CreateInTrace(absl::StrCat("own", i)).ok());
   Call(45);
@@ -305,7 +305,7 @@ TEST_F(TracesRpc, ItsCountsAreMetrics) {
   config().telemetry.metrics_address = "127.0.0.1:0";
   config().telemetry.sampled_roots_per_second = 1;
   app();
-  clock().Stand();
+  clock().Stop();
   Call(3);
   clock().Go();
   const std::string exported = "holdfast_spans_total{outcome=\"exported\"}";

@@ -71,7 +71,7 @@ TEST_F(TurnEpochRpc, TheOutcomeOfARequestSaysItToo) {
   EXPECT_EQ(outcome.begin_turn().epoch(), 1);
 }
 
-// The fields of a request are judged before the session is looked at, and so before the lease.
+// The server validates the fields of a request before it loads the session and checks the lease.
 TEST_F(TurnEpochRpc, WhatIsRequiredIsAskedForBeforeTheLease) {
   Create("one");
   pb::BeginTurnRequest begin = BeginRequest("one", "");

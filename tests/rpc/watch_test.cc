@@ -142,7 +142,7 @@ TEST_F(WatchRpc, CursorsOfOthersAreRefused) {
       {"damaged", "one", damaged, "is not a cursor"},
       {"cut", "one", watch.cursor().substr(0, 12), "is not a cursor"},
       {"of another session", "two", watch.cursor(), "belongs to another session or another store"},
-      {"of another tenant", "one", made(here, Key("one", "somebody"), uid),
+      {"of another tenant", "one", made(here, Key("one", "other"), uid),
        "belongs to another session or another store"},
       {"of another creation", "one", made(here, Key("one"), other_uid),
        "belongs to another session or another store"},
@@ -161,7 +161,7 @@ TEST_F(WatchRpc, CursorsOfOthersAreRefused) {
 
 TEST_F(WatchRpc, StartsThatCannotBe) {
   Create("one");
-  EXPECT_EQ(ReasonOfWatch(WatchFrom("nobody", 0)), "SESSION_NOT_FOUND");
+  EXPECT_EQ(ReasonOfWatch(WatchFrom("absent", 0)), "SESSION_NOT_FOUND");
   EXPECT_EQ(ReasonOfWatch(WatchFrom("", 0)), "INVALID_FIELD");
   const grpc::Status ahead = Watch(sessions(), WatchFrom("one", 2)).End();
   EXPECT_EQ(ReasonOf(ahead), "REVISION_AHEAD");
@@ -273,7 +273,7 @@ TEST_F(Feed, LooksOnceMoreOnlyWhenTouched) {
   EXPECT_EQ(StepAfter(1), std::pair(Kind::kWait, uint64_t{0})) << "it read without a reason";
   const auto known = feed_.Next({.after = EventSeq(1), .known = EventSeq(2)}, waiting_);
   ASSERT_TRUE(known.ok());
-  EXPECT_EQ(known->kind, Kind::kSend) << "what a watcher knows of was not looked for";
+  EXPECT_EQ(known->kind, Kind::kSend) << "events up to `known` were not read";
 }
 
 TEST_F(Feed, WithoutMemoryForAPageSaysSo) {
