@@ -123,7 +123,7 @@ TEST(SessionsAudit, ARecordNeedsNoLeaseAndMovesNothing) {
   AppendAuditCommand other = command;
   other.data["by"] = "eve";
   EXPECT_EQ(ReasonIn(world.sessions().AppendAudit(world.caller(), other)), "REQUEST_ID_REUSED");
-  // A closed session may be told of, too.
+  // A closed session accepts audit records, too.
   ASSERT_EQ(ReasonIn(world.sessions().Close(world.caller(), world.ToClose())), "OK");
   EXPECT_EQ(ReasonIn(world.sessions().AppendAudit(world.caller(), ToAppend(world))), "OK");
 }

@@ -46,7 +46,7 @@ TEST(GrantCorrelation, MentionsFindsEachSpelling) {
   EXPECT_FALSE(Mentions("", kRequest));
 }
 
-TEST(GrantCorrelation, StandsForTheRequestOfACreateAndAResume) {
+TEST(GrantCorrelation, ReplacesRequestIdOfCreateAndResume) {
   World world;
   Caller caller = world.caller();
   CreateCommand create = world.ToCreate();
@@ -73,7 +73,7 @@ TEST(GrantCorrelation, StandsForTheRequestOfACreateAndAResume) {
   EXPECT_THAT(Shown(world), ::testing::Contains(update.request.value()));
 }
 
-TEST(GrantCorrelation, StandsForTheRequestOfAResumeThatCreates) {
+TEST(GrantCorrelation, ReplacesRequestIdWhenResumeCreates) {
   World world;
   ResumeCommand resume = world.ToResume();
   resume.create_if_missing = world.ToCreate();

@@ -210,7 +210,7 @@ TEST(Guard, AnEntrysKeyComesAfterTheLeaseAndBeforeStateAndTurn) {
   EXPECT_EQ(Check(head, Append(0), {Entry(0, 2)}), "STALE_TURN");
   EXPECT_EQ(Check(head, Append(5), {Entry(5, 1)}), "STALE_TURN");
   EXPECT_EQ(Check(head, Append(2), {Entry(2, 1)}), "STALE_TURN");
-  // A fenced holder is told so even for what is there.
+  // A fenced holder is refused even for entries that are already stored.
   Guard fenced = Append(4);
   fenced.token->epoch = Epoch(2);
   EXPECT_EQ(Check(head, fenced, {Entry(4, 1)}), "FENCED");

@@ -50,7 +50,7 @@ TEST(HistoryChecker, IsSilentAboutWhatIsRight) {
       if (operation.answered.repeated) ++repeats;
     }
   }
-  // The histories are worth judging: everything that can happen does.
+  // The histories contain every outcome and every cause of a refusal.
   EXPECT_EQ(outcomes.size(), 3);
   for (const Cause cause : {Cause::kFenced, Cause::kLeaseRequired, Cause::kLeaseHeld,
                             Cause::kConcurrentTurn, Cause::kIllegalTransition, Cause::kStaleTurn,

@@ -202,7 +202,7 @@ TEST(LogRows, WhatAChangeSaidIsReadWhole) {
   const auto acts = pg::ReadActs(rows[0].acts);
   ASSERT_TRUE(acts && acts->audit && acts->request);
   EXPECT_TRUE(acts->granted);
-  EXPECT_EQ(acts->request->receipt.token, "") << "it stands with the session alone";
+  EXPECT_EQ(acts->request->receipt.token, "") << "the token belongs in the session's row alone";
   EXPECT_EQ(acts->audit->code, "begin");
   EXPECT_EQ(rows[0].acts.find("hf1.secret"), std::string::npos);
   for (size_t size = 0; size < rows[0].acts.size(); ++size) {

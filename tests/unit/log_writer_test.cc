@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What was written, by a writer that waits before its first write until it is told to go on.
+// What was written, by a writer that waits before its first write for `go_on`.
 struct Reader {
   absl::Notification begun;
   absl::Notification go_on;

@@ -1,5 +1,4 @@
-// Secrets in what callers give: found wherever they stand and however they arrive, and named by
-// their place alone.
+// Secrets in requests: found in every field and every encoding, and reported by their place alone.
 #include "session/secret_check.h"
 #include "session/secret_reference.h"
 #include "session/secret_scan.h"
@@ -97,7 +96,7 @@ TEST(SecretReference, WhatIsValidOrNoReferenceIsLeftAlone) {
   }
 }
 
-TEST(SecretReference, NestingThatNobodyWritesIsNotFollowed) {
+TEST(SecretReference, StopsAtNestingLimit) {
   std::string text;
   for (int i = 0; i < 1'000'000; ++i) text += '[';
   EXPECT_EQ(FindMalformedReference(text + R"({"kind":"env"})"), std::nullopt);

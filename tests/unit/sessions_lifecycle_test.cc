@@ -229,7 +229,7 @@ TEST(SessionsLifecycle, ReleaseGivesTheLeaseBack) {
   EXPECT_EQ(resumed->result.receipt.epoch, Epoch(2));
 }
 
-TEST(SessionsLifecycle, RecoveryClosesWhatNobodyComesBackTo) {
+TEST(SessionsLifecycle, RecoveryClosesSessionWhenAbandoned) {
   World world;
   world.Create();
   const TurnNumber turn = world.Begin();

@@ -199,7 +199,7 @@ TEST(SessionsRepeat, TheThirdFailedCommitOfATurnSaysSnapshotFailed) {
     world.store().Fail(FaultyCall::kCommit);
     EXPECT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), command)), reason);
   }
-  // The turn is still active, nothing was told, and the same request may still act.
+  // The turn is still active, no event was appended, and the same request may still act.
   EXPECT_EQ(world.Stored().lifecycle, Lifecycle::kActive);
   EXPECT_EQ(world.EventNames().back(), "SessionTurnStart");
   EXPECT_EQ(ReasonIn(world.sessions().CommitTurn(world.caller(), command)), "OK");

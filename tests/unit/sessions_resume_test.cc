@@ -415,7 +415,8 @@ TEST(SessionsResume, ReadSlotsGuardsOwnersAndVersions) {
   const auto rejected = read({.owners = {"yours"}}, "", expected);
   EXPECT_EQ(ReasonIn(rejected), "SLOT_DRIFT_REJECTED");
   EXPECT_EQ(FactIn(rejected.status(), "stored_version"), "2.0.0");
-  // Among others a rejected slot is reported without its bytes and fails nobody else.
+  // In a read of several slots a rejected one is reported without its bytes, and the others are
+  // read.
   const auto some = read({}, "", expected);
   ASSERT_EQ(ReasonIn(some), "OK");
   EXPECT_EQ(some->page.slots.size(), 3U);

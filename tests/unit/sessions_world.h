@@ -61,7 +61,7 @@ class World {
   AbandonTurnCommand ToAbandon(TurnNumber turn);
   AppendJournalCommand ToAppend(TurnNumber turn, uint64_t first, uint64_t last);
   CloseCommand ToClose();
-  // By somebody without a token.
+  // A cancel request without a lease token.
   CancelCommand ToCancel(CancelScope scope, TurnNumber turn = TurnNumber());
   DeleteCommand ToDelete();
   ReleaseCommand ToRelease();

@@ -54,7 +54,7 @@ TEST(LeaseToken, NothingElseIsOne) {
   }
 }
 
-TEST(LeaseToken, ExactlyOneTextStandsForAToken) {
+TEST(LeaseToken, AcceptsOneTextPerToken) {
   test::SeededRandom random;
   const LeaseToken token = RandomToken(random, 4);
   const std::string text = token.ToText();

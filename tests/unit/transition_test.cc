@@ -35,7 +35,7 @@ TEST(Transition, BeginsInTheStateOfThePremise) {
 
 TEST(Transition, WithoutAPremiseBeginsWhereItsTriggerIsLegalAlone) {
   EXPECT_EQ(StateName(From(ChangeBy(Trigger::kCommitTurn, Lifecycle::kPersisted))), "ACTIVE");
-  // A write is legal in several states, and the change does not tell which one it found.
+  // A write is legal in several states, and the change does not say which one it found.
   EXPECT_EQ(StateName(From(ChangeBy(Trigger::kWrite, Lifecycle::kPersisted))), "UNKNOWN");
 }
 

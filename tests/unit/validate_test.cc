@@ -77,7 +77,7 @@ TEST(Validate, Create) {
              {"TOO_LARGE", "slots", [](C& c) { c.slots.resize(kSlotsPerChange + 1); }}});
 }
 
-TEST(Validate, NobodyWritesTheStoresSlotOrAnothersAsAnExtension) {
+TEST(Validate, RejectsWriteToSlotOfStoreOrOtherExtension) {
   World world;
   CreateCommand create = world.ToCreate();
   create.slots = {SlotOf(kStoreSlotOwner, "x")};

@@ -100,11 +100,11 @@ TEST(RepeatedLimits, AreOneForEachRepeatedFieldOfEachRequest) {
     EXPECT_NE(row, nullptr) << found.field().full_name() << " of " << found.request->full_name();
     if (row != nullptr) used.emplace(row->message, row->field);
   }
-  EXPECT_EQ(used.size(), kRepeatedLimits.size()) << "a row is of no request, or stands twice";
+  EXPECT_EQ(used.size(), kRepeatedLimits.size()) << "a row is of no request, or exists twice";
   EXPECT_GT(used.size(), 20U);
 }
 
-// A command that came without the wire is judged by the same bounds under the same names.
+// A command that did not come over the wire is checked against the same bounds, by the same names.
 void ExpectRow(const absl::Status& status, std::string_view message, std::string_view field) {
   const auto facts = RefusalOf(status).facts();
   const auto* row = std::ranges::find_if(kRepeatedLimits, [&](const RepeatedLimit& one) {
