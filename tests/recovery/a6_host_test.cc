@@ -220,13 +220,13 @@ TEST_F(A6Host, RoundTrip_WhatIsMissingOrWrongIsRefusedByName) {
 
 TEST_F(A6Host, TypedFailure_AnUnknownIdIsASessionError) {
   const std::string token = Launch().token();
-  StoreHost nobody = place().Launch("nobody");
-  EXPECT_EQ(ReasonOf(nobody.TryRead()), "SESSION_NOT_FOUND");
-  pb::WriteSnapshotRequest request = nobody.Request({"a"});
+  StoreHost absent = place().Launch("absent");
+  EXPECT_EQ(ReasonOf(absent.TryRead()), "SESSION_NOT_FOUND");
+  pb::WriteSnapshotRequest request = absent.Request({"a"});
   request.set_lease_token(token);
   pb::WriteSnapshotResponse response;
-  EXPECT_EQ(ReasonOf(nobody.Write(request, &response)), "SESSION_NOT_FOUND");
-  EXPECT_THAT(nobody.List(), Not(Contains("nobody")));
+  EXPECT_EQ(ReasonOf(absent.Write(request, &response)), "SESSION_NOT_FOUND");
+  EXPECT_THAT(absent.List(), Not(Contains("absent")));
 }
 
 TEST_F(A6Host, TypedFailure_AForeignStoreIsAMismatch) {

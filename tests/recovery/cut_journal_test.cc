@@ -1,6 +1,6 @@
-// A journal that was cut while no server ran, met by a real one: what was acknowledged is damage
-// and stays as it lies, an unfinished write is cut off and said so in the log, and nobody else
-// minds.
+// A journal that was cut while no server ran, opened by a real one. A cut in what was acknowledged
+// is damage, and the files stay unchanged; an unfinished write is truncated and logged. Other
+// sessions are not affected.
 #include "tests/support/requests.h"
 #include "tests/support/reserved_port.h"
 #include "tests/support/scrape.h"

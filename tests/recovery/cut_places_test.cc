@@ -71,7 +71,7 @@ class CutPlacesOnDisk : public ::testing::Test {
     size_t refused = 0;
     for (size_t count = 0; count < places && !HasFailure(); ++count) {
       const std::string& path = files[draw() % files.size()];
-      // Of the zeros that were taken in advance a few stand for all.
+      // A few of the zeros that were allocated in advance represent all of them.
       const std::string& bytes = kept_.at(path).bytes;
       const size_t at = draw() % std::min(bytes.size(), bytes.find_last_not_of('\0') + 1 + 64);
       const bool cut = draw() % 2 == 0;

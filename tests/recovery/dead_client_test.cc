@@ -1,5 +1,5 @@
-// A client that dies while it holds a session: whoever comes after it gets the session, by force at
-// once and by patience when the lease has run out, and whoever has its token always.
+// A client that dies while it holds a session. A forced resume takes the session at once, an
+// ordinary one when the lease has expired, and one with the client's token at any time.
 #include "tests/recovery/holder.h"
 #include "tests/support/requests.h"
 #include "tests/support/wait.h"
@@ -66,7 +66,7 @@ class DeadClient : public ::testing::Test {
         EXPECT_EQ(answer.verdict.reason, "OK") << answer.verdict.message;
         return true;
       }
-      EXPECT_LE(sent, in.latest) << "refused later than it was told";
+      EXPECT_LE(sent, in.latest) << "refused after retry_after had passed";
       if (in.latest == Time::max()) {
         EXPECT_LE(answer.verdict.retry_after, kShortLease);
         const auto wait = absl::ToChronoNanoseconds(answer.verdict.retry_after.value());
@@ -77,11 +77,11 @@ class DeadClient : public ::testing::Test {
     });
     EXPECT_TRUE(done) << session;
     EXPECT_NE(in.latest, Time::max()) << session << " was not held";
-    EXPECT_GE(Now(), in.earliest) << "let in earlier than it was told";
+    EXPECT_GE(Now(), in.earliest) << "admitted before retry_after had passed";
     return in;
   }
 
-  // The successor knows whom it follows and what was lost, and takes a whole turn.
+  // The report names the previous holder and what was lost, and the new holder takes a whole turn.
   void ExpectTakenOver(const std::string& state, const pb::ResumeSessionResponse& resumed) {
     EXPECT_EQ(resumed.report().previous_holder(), "agent");
     EXPECT_EQ(resumed.report().abandoned_turn(), state == kFirstTurn ? 1 : 0);

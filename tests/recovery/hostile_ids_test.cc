@@ -184,7 +184,7 @@ TEST_P(Ids, BytesThatAreNoTextReachNothing) {
   EXPECT_EQ(client().Get("here").revision(), 1);
 }
 
-// Each pair is one to whoever ignores case, takes a sign for a wildcard, or looks at the beginning.
+// Each pair is equal for a comparison that ignores case, expands wildcards or compares prefixes.
 TEST_P(Ids, ThatNearlyAreOneAnotherAreSessionsOfTheirOwn) {
   const std::string longest(128, 'x');
   const std::vector<std::string> ids = {"twin",

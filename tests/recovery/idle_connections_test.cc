@@ -1,5 +1,5 @@
-// Connections that nobody uses: however many there are, the server goes on, its other clients
-// notice nothing, and a new one is served.
+// Connections without calls: however many there are, the server goes on, its other clients are not
+// affected, and a new one is served.
 #include "holdfast/v1/admin_service.grpc.pb.h"
 #include "session/limits.h"
 #include "tests/support/channel.h"

@@ -1,5 +1,5 @@
-// The log of a real server: every line is JSON, whoever says it, and a reader that stalls delays no
-// call.
+// The log of a real server: every line is JSON, whichever component writes it, and a reader that
+// stalls delays no call.
 #include "server/healthcheck.h"
 #include "tests/support/channel.h"
 #include "tests/support/each_store.h"

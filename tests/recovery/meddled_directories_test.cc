@@ -1,5 +1,5 @@
-// What people do to the directories of a server that runs: each session that was meddled with says
-// so over the wire, is left as it lies, and costs nobody else anything.
+// Changes by hand to the directories of a running server. Calls on a changed session are refused
+// with the reason, its files stay unchanged, and other sessions are not affected.
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/temp_dir.h"
@@ -20,14 +20,14 @@ namespace {
 namespace stdfs = std::filesystem;
 using Stub = WireClient::Stub;
 
-constexpr char kNeighbour[] = "neighbour";
+constexpr char kUntouched[] = "untouched";
 
 class MeddledDirectories : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(server_.Start()) << server_.Log();
     client_ = std::make_unique<WireClient>(server_.address());
-    Make(kNeighbour);
+    Make(kUntouched);
   }
 
   // A session with one committed turn.
@@ -66,22 +66,22 @@ class MeddledDirectories : public ::testing::Test {
     EXPECT_EQ(Files(PathOf(id)), before);
   }
 
-  // The service as a whole does not mind.
+  // The service as a whole is not affected.
   void ExpectServing() {
     EXPECT_TRUE(server_.Serves());
-    Turn(kNeighbour);
+    Turn(kUntouched);
   }
 
-  // The marks of all sessions, once the server has looked at all of them.
-  std::map<std::string, pb::SessionSummary::Condition> Marks() {
+  // The conditions of all sessions, once the server has checked all of them.
+  std::map<std::string, pb::SessionSummary::Condition> Conditions() {
     pb::ListSessionsResponse list;
     EXPECT_TRUE(WaitUntil([&] {
       list = client().Must(&Stub::ListSessions, pb::ListSessionsRequest());
       return list.complete();
     }));
-    std::map<std::string, pb::SessionSummary::Condition> marks;
-    for (const auto& row : list.sessions()) marks[row.session_id()] = row.condition();
-    return marks;
+    std::map<std::string, pb::SessionSummary::Condition> conditions;
+    for (const auto& row : list.sessions()) conditions[row.session_id()] = row.condition();
+    return conditions;
   }
 
   // A server that has no session open and, since the last one ended in order, a listing at once.
@@ -155,7 +155,8 @@ TEST_F(MeddledDirectories, OfSessionsThatAreInUse) {
   for (const char* id : {"removed", "half", "moved", "older"}) {
     const Verdict verdict = Begin(id);
     EXPECT_EQ(verdict.reason, "SESSION_NOT_FOUND") << id;
-    EXPECT_EQ(verdict.facts.at("outcome"), "unknown") << id << ": it stands where the journal is";
+    EXPECT_EQ(verdict.facts.at("outcome"), "unknown")
+        << id << ": the change may be in the moved journal";
     ExpectServing();
   }
   const auto moved = Files(Elsewhere("moved"));
@@ -170,12 +171,12 @@ TEST_F(MeddledDirectories, OfSessionsThatAreInUse) {
 
   ExpectServing();
   Make("removed");
-  const auto marks = Marks();
-  EXPECT_EQ(marks.at("removed"), pb::SessionSummary::CONDITION_OK);
-  EXPECT_EQ(marks.at(kNeighbour), pb::SessionSummary::CONDITION_OK);
+  const auto conditions = Conditions();
+  EXPECT_EQ(conditions.at("removed"), pb::SessionSummary::CONDITION_OK);
+  EXPECT_EQ(conditions.at(kUntouched), pb::SessionSummary::CONDITION_OK);
 }
 
-TEST_F(MeddledDirectories, OfSessionsThatNobodyHasTouched) {
+TEST_F(MeddledDirectories, RefusesDamagedSessionWhenNotOpenedBefore) {
   const std::map<std::string, std::string> reasons = {
       {"cut-manifest", "MANIFEST_DRIFT"},
       {"edited-manifest", "MANIFEST_DRIFT"},
@@ -190,13 +191,13 @@ TEST_F(MeddledDirectories, OfSessionsThatNobodyHasTouched) {
   for (const auto& [id, reason] : reasons) Make(id);
   Make("removed");
   StopAndRestart();
-  ASSERT_EQ(Marks().size(), reasons.size() + 2);
+  ASSERT_EQ(Conditions().size(), reasons.size() + 2);
 
   const std::string text = test::ReadFile(PathOf("cut-manifest") / "manifest.json");
   test::WriteFile(PathOf("cut-manifest") / "manifest.json", text.substr(0, text.size() / 2));
   FlipByte(PathOf("edited-manifest") / "manifest.json", text.size() / 2);
   stdfs::remove_all(PathOf("copied"));
-  stdfs::copy(PathOf(kNeighbour), PathOf("copied"), stdfs::copy_options::recursive);
+  stdfs::copy(PathOf(kUntouched), PathOf("copied"), stdfs::copy_options::recursive);
   stdfs::remove(PathOf("no-manifest") / "manifest.json");
   stdfs::rename(PathOf("half"), Elsewhere("half"));
   HalfCopy(Elsewhere("half"), PathOf("half"));
@@ -217,23 +218,23 @@ TEST_F(MeddledDirectories, OfSessionsThatNobodyHasTouched) {
   EXPECT_EQ(Resume("removed"), "SESSION_NOT_FOUND");
   EXPECT_EQ(Files(Elsewhere("linked")), linked) << "a link was followed";
 
-  // Whoever met a damaged session marks it, and no restart, of either kind, forgets it.
-  const auto expect_marked = [&] {
-    const auto marks = Marks();
-    EXPECT_EQ(marks.at(kNeighbour), pb::SessionSummary::CONDITION_OK);
+  // A session that a call found damaged is listed so, also after a restart of either kind.
+  const auto expect_listed = [&] {
+    const auto conditions = Conditions();
+    EXPECT_EQ(conditions.at(kUntouched), pb::SessionSummary::CONDITION_OK);
     for (const auto& [id, reason] : reasons) {
-      ASSERT_TRUE(marks.contains(id)) << id;
-      EXPECT_EQ(marks.at(id), pb::SessionSummary::CONDITION_DAMAGED) << id;
+      ASSERT_TRUE(conditions.contains(id)) << id;
+      EXPECT_EQ(conditions.at(id), pb::SessionSummary::CONDITION_DAMAGED) << id;
       ExpectRefused(id, reason);
     }
-    EXPECT_FALSE(marks.contains("removed"));
+    EXPECT_FALSE(conditions.contains("removed"));
     ExpectServing();
   };
-  expect_marked();
+  expect_listed();
   StopAndRestart();
-  expect_marked();
+  expect_listed();
   KillAndRestart();
-  expect_marked();
+  expect_listed();
 }
 
 }  // namespace

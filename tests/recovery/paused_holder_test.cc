@@ -33,7 +33,8 @@ TEST(PausedHolder, WakesUpFencedOffFromEverything) {
   Holder holder(folder, server.address(), kSession, kFirstTurn);
   ASSERT_NE(holder.AwaitToken(), "") << holder.Output();
 
-  // While it renews its lease, nobody else gets in; once it is paused, the lease runs out.
+  // While the holder renews its lease, other resumes are refused; once it is paused, the lease
+  // expires.
   EXPECT_EQ(successor.Reason(&Stub::ResumeSession, test::ResumeRequest(kSession)), "LEASE_HELD");
   holder.Signal(SIGSTOP);
   ASSERT_TRUE(

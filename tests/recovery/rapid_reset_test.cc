@@ -99,7 +99,7 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
     calm_took_ = attack_begun - calm_begun;
     attack();
     const absl::Time attack_ended = absl::Now();
-    EXPECT_TRUE(others.AwaitCommits(kCommitters)) << "nobody else is served";
+    EXPECT_TRUE(others.AwaitCommits(kCommitters)) << "no other client is served";
     const std::vector<std::string> failed = others.Stop();
     EXPECT_TRUE(failed.empty()) << failed.size() << " failed, the first: " << failed.front();
     const Latencies calm = others.Between(calm_begun, attack_begun);
@@ -125,11 +125,11 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
   }
 
   // As many calls at once from one address as its connections take, until the server has closed
-  // them all. It takes a fraction of what is judged: a second, or as long as the commits before it
-  // took, where the machine is slow.
+  // them all. It takes a fraction of what is measured: a second, or as long as the commits before
+  // it took, where the machine is slow.
   void ExpectOthersUnimpaired(const Kind& kind) {
     ExpectTolerable("127.0.5.", [&](const std::string& address, const std::string& peer) {
-      const absl::Duration judged = std::max(absl::Seconds(1), calm_took_);
+      const absl::Duration measured = std::max(absl::Seconds(1), calm_took_);
       const absl::Time begun = absl::Now();
       uint32_t sent = 0;
       std::deque<Attacker> attackers;
@@ -144,7 +144,7 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
       }
       std::cout << "figure: " << sent << " resets sent in " << absl::Now() - begun
                 << " before every connection was closed\n";
-      EXPECT_TRUE(WaitUntil([&] { return absl::Now() >= begun + judged; }));
+      EXPECT_TRUE(WaitUntil([&] { return absl::Now() >= begun + measured; }));
     });
   }
 

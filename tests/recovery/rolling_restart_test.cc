@@ -91,7 +91,7 @@ TEST(RollingRestart, OfTwoServersOfADatabaseIsNotNoticedEither) {
     const Ending ending = server.StopUnderLoad();
     EXPECT_EQ(ending.exit_code, 0) << "signal " << ending.signal << "\n" << server.Log();
     ASSERT_TRUE(replay.WaitForTraffic(kCallsBetweenRestarts / 10))
-        << "nobody went on at the other server: " << replay.Errors();
+        << "no client went on at the other server: " << replay.Errors();
     ASSERT_TRUE(server.Start()) << server.Log();
   }
   EXPECT_EQ(replay.Wait(), 0) << replay.Errors();

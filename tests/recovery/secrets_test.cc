@@ -39,7 +39,7 @@ class KnownSecret : public ::testing::Test {
     token_ = client_->Must(&Stub::CreateSession, create).lease_token();
   }
 
-  // The files of the server in which `text` stands.
+  // The files of the server that contain `text`.
   std::vector<std::string> FilesWith(const std::string& text) {
     std::vector<std::string> files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
@@ -56,7 +56,7 @@ class KnownSecret : public ::testing::Test {
   std::string token_;
 };
 
-TEST_F(KnownSecret, IsRefusedInEveryFieldAndStandsNowhere) {
+TEST_F(KnownSecret, IsRefusedInEveryFieldAndStoredNowhere) {
   ExpectRefusedEverywhere(server_.address(), "here", token_);
 
   // The session goes on with what is no secret, and then all that is written is looked through.

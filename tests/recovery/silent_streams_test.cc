@@ -61,9 +61,9 @@ class SilentStreams : public ::testing::TestWithParam<StoreKind> {
   // How often each reason came of 1,000 calls of a client.
   std::map<std::string, int> AskThousandTimes() {
     std::map<std::string, int> reasons;
-    client_->Must(&Stub::CreateSession, test::CreateRequest("neighbour"));
+    client_->Must(&Stub::CreateSession, test::CreateRequest("beside"));
     pb::GetSessionRequest get;
-    get.set_session_id("neighbour");
+    get.set_session_id("beside");
     for (int i = 0; i < 1000; ++i) ++reasons[client_->Reason(&Stub::GetSession, get)];
     return reasons;
   }
@@ -85,7 +85,7 @@ class SilentStreams : public ::testing::TestWithParam<StoreKind> {
 
 const std::map<std::string, int> kAllServed = {{"OK", 1000}};
 
-TEST_P(SilentStreams, OfJournalsKeepOutNobodyElse) {
+TEST_P(SilentStreams, AdmitsOtherClientsWhenJournalsAreSilent) {
   constexpr int kStreams = 600;
   Start(kNoIdleLimit);
   const auto silent = NewClient();
@@ -104,7 +104,7 @@ TEST_P(SilentStreams, OfJournalsKeepOutNobodyElse) {
   EXPECT_EQ(AwaitCalls(0), "OK");
 }
 
-TEST_P(SilentStreams, OfCommitsKeepOutNobodyElse) {
+TEST_P(SilentStreams, AdmitsOtherClientsWhenCommitsAreSilent) {
   constexpr int kStreams = 1100;
   Start(kNoIdleLimit);
   const std::unique_ptr<Stub> silent[] = {NewClient(), NewClient()};

@@ -48,7 +48,7 @@ TEST(Traces, AStoppedServerHasExportedEverySpan) {
       {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://" + collector.address()},
        {"OTEL_SERVICE_NAME", "sessions"},
        {"OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=the%20test"}});
-  ServerProcess server(folder, {.more = "telemetry: {otlp_endpoint: 'nobody.invalid:1'}\n"});
+  ServerProcess server(folder, {.more = "telemetry: {otlp_endpoint: 'absent.invalid:1'}\n"});
   ASSERT_TRUE(server.Start());
   constexpr int kCalls = 30;
   {

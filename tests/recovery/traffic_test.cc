@@ -1,5 +1,5 @@
 // Many clients at once, leases that move between them, and a server that is killed under them again
-// and again: everything that anybody was told is what one correct store can have said.
+// and again: one correct store could have given all the answers.
 #include "tests/history/traffic.h"
 
 #include "tests/history/checker.h"
