@@ -70,7 +70,7 @@ const std::vector<Meddling>& Meddlings() {
   return kAll;
 }
 
-// The record in what a change said, which stands behind three numbers and the request.
+// The audit record in the acts of a change, where it follows three numbers and the request.
 std::string RecordIn(const std::string& acts) {
   Decoder in(acts);
   for (int i = 0; i < 3; ++i) in.Number();
@@ -98,7 +98,7 @@ class PgAuditChain : public ::testing::Test {
   void SetUp() override {
     ASSERT_TRUE(server_.Start()) << server_.Log();
     client_ = std::make_unique<WireClient>(server_.address());
-    for (const char* session : {"one", "neighbour"}) Fill(session);
+    for (const char* session : {"one", "untouched"}) Fill(session);
     acts_ =
         absl::StrSplit(database_.AskText("SELECT string_agg(encode(acts, 'hex'), ' ' ORDER BY n)"
                                          " FROM holdfast.log WHERE session_id = 'one'"),
@@ -170,12 +170,12 @@ TEST_F(PgAuditChain, TheFirstBadRecordIsNamedWhateverWasDoneToTheRows) {
       EXPECT_EQ(verdict.first_invalid_seq(), at + how.bad_behind);
       EXPECT_EQ(verdict.records(), at + how.bad_behind - 1);
       EXPECT_NE(verdict.problem(), "");
-      EXPECT_TRUE(Verify("neighbour").valid());
+      EXPECT_TRUE(Verify("untouched").valid());
       if (at == 1) {
         std::string said;
         EXPECT_EQ(Ask("one", said), kDifference) << said;
         EXPECT_THAT(said, HasSubstr(absl::StrCat("audit record ", at + how.bad_behind)));
-        EXPECT_EQ(Ask("neighbour", said), 0) << said;
+        EXPECT_EQ(Ask("untouched", said), 0) << said;
       }
       Mend();
     }

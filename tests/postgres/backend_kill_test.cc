@@ -15,7 +15,7 @@ namespace {
 
 class PgBackendKill : public HeldCommitTest {
  protected:
-  // Kills the backend that was noted, as nobody is asked who runs out of memory.
+  // Kills the backend that was noted with SIGKILL, as the kernel does when memory runs out.
   void KillBackend() {
     const auto bystander = Direct();
     ASSERT_EQ(kill(static_cast<pid_t>(backend()), SIGKILL), 0);
@@ -41,16 +41,16 @@ TEST_F(PgBackendKill, InsideCommitCostsEveryConnectionAndTheChangeActsOnce) {
   Hold(Holding::kOne);
   auto answer = served().CommitBeside(commit);
   AwaitCommit(Holding::kOne);
-  KillBackend();  // and with it whoever holds the lock
+  KillBackend();  // PostgreSQL then ends all backends, also the one that holds the lock
   Finish(answer.get(), commit);
 }
 
 // It has written its commit, and waits for a standby that is not there.
 TEST_F(PgBackendKill, BehindItsCommitRecordCostsEveryConnectionAndTheChangeIsThere) {
   const auto commit = served().Prepare("one", token(), "once");
-  Run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  Run("ALTER SYSTEM SET synchronous_standby_names = 'absent'");
   Run("SELECT pg_reload_conf()");
-  ASSERT_TRUE(WaitUntil([&] { return AskText("SHOW synchronous_standby_names") == "nobody"; }));
+  ASSERT_TRUE(WaitUntil([&] { return AskText("SHOW synchronous_standby_names") == "absent"; }));
   auto answer = served().CommitBeside(commit);
   AwaitStandbyWait();
   Run("ALTER SYSTEM RESET synchronous_standby_names");

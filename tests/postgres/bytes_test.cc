@@ -41,7 +41,7 @@ std::vector<std::string> HostileTexts() {
   };
 }
 
-// A server over a database, and whoever speaks to it.
+// A server over a database, and its clients.
 struct Served {
   explicit Served(ServerSettings settings) : server(folder, std::move(settings)) {}
   void Start() {
@@ -198,26 +198,26 @@ TEST_F(PgBytes, NamesThatPostgresqlCannotHoldAreAnsweredAsOverFiles) {
     WireClient& client = *served->client;
     const std::string token =
         client.Must(&Stub::CreateSession, test::CreateRequest("named")).lease_token();
-    std::vector<std::string>& told = answers.emplace_back();
+    std::vector<std::string>& reasons = answers.emplace_back();
     pb::ListSessionsRequest list;
     list.set_project_root(nul);
-    told.push_back(client.Reason(&Stub::ListSessions, list));
+    reasons.push_back(client.Reason(&Stub::ListSessions, list));
     pb::CreateSessionRequest create = test::CreateRequest("another");
     create.mutable_manifest()->set_project_root(nul);
-    told.push_back(client.Reason(&Stub::CreateSession, create));
+    reasons.push_back(client.Reason(&Stub::CreateSession, create));
     pb::ListSlotsRequest slots;
     slots.set_session_id("named");
     slots.add_owners(nul);
-    told.push_back(client.Reason(&Stub::ListSlots, slots));
+    reasons.push_back(client.Reason(&Stub::ListSlots, slots));
     slots.clear_owners();
     slots.set_acting_owner(nul);
-    told.push_back(client.Reason(&Stub::ListSlots, slots));
+    reasons.push_back(client.Reason(&Stub::ListSlots, slots));
     pb::GetSessionRequest get;
     get.set_session_id(nul);
-    told.push_back(client.Reason(&Stub::GetSession, get));
+    reasons.push_back(client.Reason(&Stub::GetSession, get));
     pb::BeginTurnRequest begin = test::BeginRequest("named", token);
     begin.set_request_id(nul);
-    told.push_back(client.Reason(&Stub::BeginTurn, begin));
+    reasons.push_back(client.Reason(&Stub::BeginTurn, begin));
   }
   EXPECT_EQ(answers[0], answers[1]);
   EXPECT_THAT(answers[0], ::testing::Not(::testing::Contains("STORE_UNAVAILABLE")));

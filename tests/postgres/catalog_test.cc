@@ -1,4 +1,4 @@
-// What the schema promises, read from the catalog, and what a hand in the tables meets.
+// What the schema promises, read from the catalog, and how it refuses changes by hand.
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
@@ -89,7 +89,7 @@ TEST_F(PgCatalog, ACommitIsAHotUpdate) {
   RunTurn({Text("one")});    // the first turn enters the rows that sweeps look at
   constexpr int kTurns = 3;  // so few that all versions of the row have room on its page
   for (int i = 0; i < kTurns; ++i) RunTurn({Text("more")});
-  CloseStore();  // its connections tell what they counted when they end
+  CloseStore();  // its connections report their statistics when they end
   const auto counted = [&] {
     return database().AskText(
         "SELECT n_tup_upd::text FROM pg_stat_user_tables"

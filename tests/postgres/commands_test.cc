@@ -107,10 +107,10 @@ TEST_F(CommandsTest, APasswordIsTakenByReferenceAndNeverSaid) {
   OwnPostgres postgres({"fsync=off", "hba_file=" + folder_.File("hba")});
   postgres.Start();
   ASSERT_EQ(Connect(postgres.dsn())
-                ->Script("CREATE ROLE someone LOGIN PASSWORD 'sesame'; "
-                         "GRANT CREATE ON DATABASE postgres TO someone"),
+                ->Script("CREATE ROLE app LOGIN PASSWORD 'sesame'; "
+                         "GRANT CREATE ON DATABASE postgres TO app"),
             absl::OkStatus());
-  const std::string dsn = postgres.dsn() + " user=someone";
+  const std::string dsn = postgres.dsn() + " user=app";
   EXPECT_EQ(Run({"migrate"}, dsn), 1);
   EXPECT_THAT(said_, HasSubstr("no password supplied"));
   std::ofstream(folder_.File("password")) << "open sesame\n";

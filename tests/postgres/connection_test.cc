@@ -72,7 +72,7 @@ TEST(PgConnection, ScalarsComeBackAsTheyWent) {
   EXPECT_FALSE(rows.IsNull(0, 0));
 }
 
-TEST(PgConnection, WhoeverAsksIsOffTheCoreUntilTheAnswerIsThere) {
+TEST(PgConnection, CountsAsBlockingCallUntilAnswer) {
   const auto connection = Shared();
   constexpr Statement kSleep = {"sleep", "SELECT pg_sleep(0.001)::text"};
   EXPECT_GE(WaitsOf([&] { RowsOf(connection->Run(kSleep, Params())); }), 1);
@@ -228,7 +228,7 @@ TEST(PgConnection, ACrashOfTheServerUnderAStatementLeavesTheOutcomeUnknown) {
   EXPECT_TRUE(Connect(postgres.dsn())->usable());
 }
 
-// Stopped, not ended: the connection stands, and nothing comes.
+// Stopped, not ended: the connection stays open, and nothing arrives.
 TEST(PgConnection, AServerThatFallsSilentIsGivenUp) {
   constexpr Statement kOne = {"one", "SELECT 1::bigint"};
   OwnPostgres postgres({"fsync=off"});
@@ -261,7 +261,7 @@ TEST(PgConnection, AnAnswerWithoutItsStandbyIsNotBelieved) {
   constexpr Statement kCancel = {"cancel",
                                  "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE "
                                  "wait_event = 'SyncRep'"};
-  OwnPostgres postgres({"fsync=off", "synchronous_standby_names=nobody"});
+  OwnPostgres postgres({"fsync=off", "synchronous_standby_names=absent"});
   postgres.Start();
   const auto connection = Connect(postgres.dsn());
   for (const char* sql : {"SET synchronous_commit = local", "CREATE TABLE public.things (a int)",
@@ -278,7 +278,7 @@ TEST(PgConnection, AnAnswerWithoutItsStandbyIsNotBelieved) {
   EXPECT_FALSE(connection->usable());
 }
 
-TEST(PgConnection, NobodyAnswersInAnUnreachablePlace) {
+TEST(PgConnection, HidesPasswordWhenUnreachable) {
   const auto none = Connection::Open({.dsn = "host=/nonexistent dbname=x", .password = "hush"});
   ASSERT_EQ(none.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(none.status().message().find("hush"), std::string::npos);

@@ -128,7 +128,7 @@ TEST_F(PgCost, AChangeOnAnUnknownHeadIsOneLoadMore) {
 // From here on the head alone does not say that the bound of slots holds.
 TEST_F(PgCost, CountsNoSlotsWhenACommitOfALongSessionAddsNone) {
   while (RevisionNow() <= Revision(kSlotsPerSession / kSlotsPerChange + 1)) RunTurn({Text("more")});
-  // Another server remembers nothing of the session, as one with more sessions than it remembers.
+  // Another server has no head of the session, like one with more sessions than its cache holds.
   const auto other = AnotherServer(statements().tap());
   ASSERT_EQ(ReasonOf(other->Commit(changes().Begin(token()))), "OK");
   Change commit = changes().CommitTurn(token(), *ActiveTurn());
@@ -200,7 +200,7 @@ TEST_F(PgCost, APageIsOneStatementAndWritesNothing) {
   }));
 }
 
-TEST_F(PgCost, RenewalsAreOneStatementThatNobodyFlushes) {
+TEST_F(PgCost, RenewsInOneStatementWithoutFlush) {
   Changes beta(Key("beta"), random());
   const auto created = store().Commit(beta.Create());
   ASSERT_EQ(ReasonOf(created), "OK");
@@ -213,15 +213,15 @@ TEST_F(PgCost, RenewalsAreOneStatementThatNobodyFlushes) {
   EXPECT_LT(Flushed(), Inserted());
 }
 
-TEST_F(PgCost, ANotificationIsFlushedForNobody) {
+TEST_F(PgCost, NotifiesWithoutFlush) {
   const auto other = AnotherServer();
   const auto heard = holdfast::testing::Connect(database().dsn());
   ASSERT_EQ(heard->Script("LISTEN holdfast"), absl::OkStatus());
   const pg::Waker waker;
   Begin();
   EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
-    const auto told = heard->AwaitNotifications(waker, absl::Seconds(1));
-    return told.ok() && !told->empty();
+    const auto notified = heard->AwaitNotifications(waker, absl::Seconds(1));
+    return notified.ok() && !notified->empty();
   }));
   EXPECT_LT(Flushed(), Inserted());
   Close(other);

@@ -31,7 +31,7 @@ struct CrowdReport {
 // The client as its test sees it. For one thread.
 class Crowd final {
  public:
-  // Starts the client: it takes `sessions` sessions, which must be there, from whoever has them.
+  // Starts the client: it takes `sessions` sessions, which must exist, from their holders.
   // The texts of its turns begin with `name`; its leases last for `ttl`.
   Crowd(const TestFolder& folder, const std::string& address, const std::string& name,
         size_t sessions, absl::Duration ttl);

@@ -1,5 +1,5 @@
 // The primary is lost under traffic, its synchronous standby takes its place, and the old primary
-// comes back: everything that anybody was told is what one correct store can have said.
+// comes back: one correct store could have given all the answers.
 #include "store-postgres/postgres_store.h"
 #include "tests/history/kills.h"
 #include "tests/history/record_file.h"
@@ -90,7 +90,7 @@ class PgFailoverTraffic : public PgFailover {
   Served other_{{.dsn = Dsn(new_, old_)}};
 };
 
-TEST_F(PgFailoverTraffic, NothingIsLostAndNobodyIsServedByTheOldPrimary) {
+TEST_F(PgFailoverTraffic, LosesNothingAndWritesNothingToOldPrimary) {
   const TestFolder folder;
   history::TrafficPlan plan = {.addresses = {one_.server.address(), other_.server.address()},
                                .file = folder.File("history")};
@@ -112,7 +112,7 @@ TEST_F(PgFailoverTraffic, NothingIsLostAndNobodyIsServedByTheOldPrimary) {
   const int64_t found = Number(old_, kAudit);
   EndConnections();
   Go(traffic, 1);
-  // It forgets which history it has seen.
+  // A restart loses the newest history that the server has seen.
   kills.push_back({.at = HistoryNow(), .server = 1});
   other_.server.Kill();
   ASSERT_TRUE(other_.server.Start()) << Logs();
@@ -121,7 +121,7 @@ TEST_F(PgFailoverTraffic, NothingIsLostAndNobodyIsServedByTheOldPrimary) {
   Go(traffic, 1);
   traffic.Stop();
 
-  EXPECT_EQ(Number(old_, kAudit), found) << "somebody has written to the old primary";
+  EXPECT_EQ(Number(old_, kAudit), found) << "a server has written to the old primary";
   one_.server.Kill();
   other_.server.Kill();
   Served fresh({.dsn = Dsn(new_, old_)});
@@ -158,7 +158,7 @@ TEST_F(PgFailover, AServerThatHasSeenTheNewPrimaryTakesNothingFromTheOldOne) {
   EXPECT_EQ(served.Texts("one"), (std::vector<std::string>{"before", "after"}));
 }
 
-// Nobody could renew while it lasted.
+// No server takes renewals during the failover.
 TEST_F(PgFailover, ALeaseOutlivesIt) {
   Served served({.dsn = Dsn(old_, new_)});
   served.Start();
@@ -166,7 +166,7 @@ TEST_F(PgFailover, ALeaseOutlivesIt) {
   create.mutable_lease_ttl()->set_seconds(5);
   served.client->Must(&Stub::CreateSession, create);
   old_.Kill();
-  // By the clock alone the lease has ended before anybody serves.
+  // By the clock alone the lease has ended before a primary serves.
   const std::string ended = "extract(epoch from clock_timestamp() - max(expires_at)) > 0";
   ASSERT_TRUE(WaitUntil(
       [&] { return Number(new_, "SELECT (" + ended + ")::integer FROM holdfast.session") == 1; }));
@@ -179,8 +179,8 @@ TEST_F(PgFailover, ALeaseOutlivesIt) {
   EXPECT_EQ(reason, "LEASE_HELD");
 }
 
-// One that starts now knows of no newer history, and finds a server that takes writes. But what the
-// old primary takes waits for a standby: what is written for a try at the start is never done.
+// A store that starts now has seen no newer history, and finds a primary that accepts writes. But a
+// write at the old primary waits for a standby, so the probe at the start never commits.
 TEST_F(PgFailover, AStoreIsNotOpenedAtTheOldPrimary) {
   old_.Kill();
   Promote();

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 using PgFaults = FaultsTest;
 
-TEST_F(PgFaults, BackendsThatAreTerminatedCostNobodyACall) {
+TEST_F(PgFaults, AnswersEveryCallWhenBackendsAreTerminated) {
   constexpr int kRounds = 10;
   std::vector<std::string> texts;
   std::atomic<size_t> turns = 0;
@@ -92,7 +92,7 @@ TEST_F(PgFaults, BackendsThatAreTerminatedCostNobodyACall) {
   ExpectNormal(texts);
 }
 
-TEST_F(PgFaults, ARowThatSomebodyLocksHoldsItsSessionAlone) {
+TEST_F(PgFaults, DelaysOnlyItsSessionWhenRowIsLocked) {
   const auto commit = served().Prepare("one", token(), "late");
   const std::string other = served().Create("two");
   const auto holder = Direct();
@@ -146,8 +146,8 @@ class PgTooMany : public FaultsTest {
   }
 };
 
-// The server may open eight for calls; with two, beside those by which it hears of other servers
-// and tells them, it serves everybody all the same.
+// The server may open eight connections for calls. With two, beside those of its listener and its
+// notifier, it still serves all clients.
 TEST_F(PgTooMany, FewerConnectionsThanTheServerMayOpenAreEnough) {
   constexpr int kClients = 12;
   constexpr int kTurns = 5;
@@ -220,7 +220,7 @@ TEST_F(PgFaults, AWayThatSwallowsEverythingCostsNoMoreThanTheDeadline) {
   const auto commit = served().Prepare("one", token(), "once");
   gate().Hold();
   EXPECT_EQ(served().Commit(commit, absl::Seconds(1)).verdict.reason, "code 4");
-  // A server that hears nothing says so.
+  // A server whose listener has no connection logs it.
   EXPECT_TRUE(WaitUntil([&] { return !served().server.Serves(); }));
   gate().Open();
   served().CommitAtLast(commit);

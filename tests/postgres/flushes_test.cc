@@ -22,8 +22,8 @@ class PgFlushes : public QuietPostgres, public PostgresStoreTest {
  protected:
   PgFlushes() : QuietPostgres("on"), PostgresStoreTest(QuietPostgres::directory()) {}
 
-  // How many flushes a server makes that starts, does `work`, and ends: connections tell what they
-  // counted when they end.
+  // How many flushes a server makes that starts, does `work`, and ends: connections report their
+  // statistics when they end.
   int64_t Flushes(absl::FunctionRef<void(SessionStore& server)> work) {
     const int64_t before = Counted();
     const auto server = AnotherServer(statements().tap());

@@ -1,5 +1,6 @@
 // Sessions and clients of another store, at a real server: each is refused with both stores' ids
-// before anything of the session is looked at, nothing is written, and nobody else notices.
+// before anything of the session is looked at, nothing is written, and other sessions are not
+// affected.
 #include "tests/support/child_process.h"
 #include "tests/support/postgres_store.h"
 #include "tests/support/requests.h"
@@ -51,7 +52,7 @@ class ForeignSessions : public ::testing::Test {
     elsewhere_.Start();
     ASSERT_FALSE(HasFatalFailure());
     ASSERT_NE(here_.id, elsewhere_.id);
-    neighbour_ = here_.Make("neighbour");
+    untouched_ = here_.Make("untouched");
   }
 
   // All that the other store has of its sessions, put in here as an operator would.
@@ -67,7 +68,7 @@ class ForeignSessions : public ::testing::Test {
                  said, said);
     ASSERT_EQ(copied.exit_code, 0) << ReadText(said);
   }
-  // From now on whatever reads more than the row of the session meets damage.
+  // From now on a read of more than the session's row fails as damaged.
   void CorruptRowsOf(const std::string& session) {
     for (const char* what :
          {"log SET acts = 'corrupt', msgs = 'corrupt'", "journal SET rec = 'corrupt'"}) {
@@ -120,7 +121,7 @@ class ForeignSessions : public ::testing::Test {
     EXPECT_EQ(RowOf(session), before);
     ExpectListed(session);
   }
-  // As foreign, with the store that it belongs to; and the neighbour as sound.
+  // As foreign, with the store that it belongs to; and the other session as sound.
   void ExpectListed(const std::string& session) {
     std::map<std::string, pb::SessionSummary> rows;
     const auto list = here_.client->Must(&Stub::ListSessions, pb::ListSessionsRequest());
@@ -129,8 +130,8 @@ class ForeignSessions : public ::testing::Test {
     }
     EXPECT_EQ(rows[session].condition(), pb::SessionSummary::CONDITION_FOREIGN);
     EXPECT_EQ(rows[session].store_id(), elsewhere_.id);
-    EXPECT_EQ(rows["neighbour"].condition(), pb::SessionSummary::CONDITION_OK);
-    here_.TakeTurn("neighbour", neighbour_);
+    EXPECT_EQ(rows["untouched"].condition(), pb::SessionSummary::CONDITION_OK);
+    here_.TakeTurn("untouched", untouched_);
   }
 
   // Everything of the row, by which transaction it was written and where it lies.
@@ -142,12 +143,12 @@ class ForeignSessions : public ::testing::Test {
   }
   Place& here() { return here_; }
   Place& elsewhere() { return elsewhere_; }
-  const std::string& neighbour() { return neighbour_; }
+  const std::string& untouched() { return untouched_; }
 
  private:
   Place here_;
   Place elsewhere_;
-  std::string neighbour_;
+  std::string untouched_;
 };
 
 TEST_F(ForeignSessions, CopiedWithAllItsRowsIsLeftAlone) {
@@ -175,20 +176,20 @@ TEST_F(ForeignSessions, AStampThatIsMadeToFitOpensNothing) {
 }
 
 TEST_F(ForeignSessions, ReportsMismatchToClientOfAnotherStore) {
-  const std::string theirs = elsewhere().Make("neighbour");
-  const std::string before = RowOf("neighbour");
-  pb::ResumeSessionRequest resume = test::ForceRequest("neighbour");
+  const std::string theirs = elsewhere().Make("untouched");
+  const std::string before = RowOf("untouched");
+  pb::ResumeSessionRequest resume = test::ForceRequest("untouched");
   resume.set_expected_store_id(elsewhere().id);
   Ask("expected store", &Stub::ResumeSession, resume);
   // The same name is another session there: its token opens none here.
-  Ask("token of a turn", &Stub::BeginTurn, test::BeginRequest("neighbour", theirs));
-  Ask("token of a close", &Stub::CloseSession, test::CloseRequest("neighbour", theirs));
-  ExpectMismatch(here().client->Renew("neighbour", theirs), "token of a renewal");
-  resume = test::ResumeRequest("neighbour");
+  Ask("token of a turn", &Stub::BeginTurn, test::BeginRequest("untouched", theirs));
+  Ask("token of a close", &Stub::CloseSession, test::CloseRequest("untouched", theirs));
+  ExpectMismatch(here().client->Renew("untouched", theirs), "token of a renewal");
+  resume = test::ResumeRequest("untouched");
   resume.set_lease_token(theirs);
   Ask("token of a resume", &Stub::ResumeSession, resume);
-  EXPECT_EQ(RowOf("neighbour"), before);
-  here().TakeTurn("neighbour", neighbour());
+  EXPECT_EQ(RowOf("untouched"), before);
+  here().TakeTurn("untouched", untouched());
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST_F(PgGroupCommit, NothingReadsMoreThanItsKeys) {
   EXPECT_TRUE(store().List({.tenant = key().tenant, .project_root = "/x", .limit = 2}).ok());
   EXPECT_TRUE(store().ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10).ok());
   EXPECT_TRUE(store().ListDue(DueKind::kCancelled, absl::Minutes(5), std::nullopt, 10).ok());
-  CloseStore();  // its connections tell what they counted when they end
+  CloseStore();  // its connections report their statistics when they end
   const auto counted = [&](const char* what) {
     return database().AskText(
         absl::StrCat("SELECT coalesce(string_agg(relname, ', '), 'none') FROM pg_stat_user_tables"
@@ -214,7 +214,7 @@ TEST_F(PgGroupCommit, AppliesEntriesOfEachMemberByItself) {
   }
 }
 
-TEST_F(PgGroupCommit, AMemberWhoseRowIsLockedHoldsBackNobodyElse) {
+TEST_F(PgGroupCommit, CommitsOtherMembersWhenOneRowIsLocked) {
   const auto holder = holdfast::testing::Connect(database().dsn());
   ASSERT_EQ(holder->Script("BEGIN; SELECT 1 FROM holdfast.session WHERE session_id = 's0'"
                            " FOR UPDATE"),

@@ -1,5 +1,5 @@
 // A group of changes that is cut off inside its one COMMIT: each member acts once, and each caller
-// is told what is so of his own.
+// gets the outcome of its own change.
 #include "tests/postgres/held_commit.h"
 #include "tests/support/requests.h"
 #include "tests/support/wait.h"
@@ -73,16 +73,16 @@ class GroupCutDuringCommit : public HeldCommitTest,
         " AND xmin::text = '" +
         transaction + "'");
   }
-  // What is there is what each caller was told, and only the group's own do not know.
+  // The store has what it acknowledged, and only members of the group have an unknown outcome.
   void ExpectReportedFates(Fate fate, const std::vector<Committed>& answers) {
     int64_t unknown = 0;
     for (size_t i = 0; i < kMembers; ++i) {
       const Verdict& verdict = answers[i].verdict;
-      const bool told = verdict.reason == "OK";
-      EXPECT_EQ(verdict.reason, told ? "OK" : "STORE_UNAVAILABLE");
+      const bool acknowledged = verdict.reason == "OK";
+      EXPECT_EQ(verdict.reason, acknowledged ? "OK" : "STORE_UNAVAILABLE");
       const bool in_doubt = OutcomeOf(verdict) == "unknown";
       if (in_doubt) ++unknown;
-      const bool there = told || (in_doubt && fate == Fate::kTakesPlace);
+      const bool there = acknowledged || (in_doubt && fate == Fate::kTakesPlace);
       EXPECT_EQ(There(members_.at(i)), there ? 1 : 0) << i << ": " << verdict.message;
     }
     EXPECT_GT(unknown, 1);

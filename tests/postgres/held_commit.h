@@ -27,7 +27,8 @@ class HeldCommitTest : public FaultsTest {
  protected:
   void SetUp() override;
 
-  // From now on whoever writes such a message waits inside COMMIT. Of each kind once in a test.
+  // From now on each transaction that writes such a message waits inside COMMIT. Call it once for
+  // each kind in a test.
   void Hold(Holding holding);
   // How many wait so.
   [[nodiscard]] int64_t Waiting(Holding holding) const;

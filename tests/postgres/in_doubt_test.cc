@@ -56,7 +56,7 @@ TEST_F(PgInDoubt, NotifiesWatchersOfChangeWhoseAnswerWasLost) {
   EXPECT_THAT(notified->sessions, ElementsAre(key()));
 }
 
-// Whoever asks waits for the delete, and must not answer from what was there before.
+// The read waits for the delete, and must not answer from the row before it.
 TEST_F(PgInDoubt, ReportsNoFateDuringDelete) {
   Create();
   const Change committed = changes().Begin(token());

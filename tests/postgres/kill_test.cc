@@ -26,7 +26,7 @@ class SyncedPostgres {
   holdfast::testing::OwnPostgres own_{{"fsync=on", "recovery_init_sync_method=syncfs"}};
 };
 
-// One writer's session, and what it knows of it.
+// One writer's session, with the changes that were acknowledged and the one in doubt.
 struct Writer {
   std::unique_ptr<Changes> changes;
   LeaseToken token;

@@ -1,5 +1,5 @@
-// What probes are told while the database is away: the server is not ready, and a restart would not
-// help it.
+// What the health checks answer while the database is away: the server is live and not ready, for a
+// restart would not help.
 #include "tests/postgres/faults_fixture.h"
 #include "tests/support/child_process.h"
 #include "tests/support/wait.h"

@@ -1,6 +1,6 @@
-// A standby that says nothing for long: each write that is given up leaves a process of PostgreSQL
-// behind that waits on, and nobody can be sure of it. There are never more of them than connections
-// that the store may have, and what is read is read.
+// A standby that does not answer for long: each write that the store gives up leaves a backend that
+// still waits, and whether the write commits is unknown. There are never more such backends than
+// connections that the store may have, and reads succeed.
 #include "store-postgres/migrations.h"
 #include "store-postgres/postgres_store.h"
 #include "tests/postgres/store_fixture.h"
@@ -53,7 +53,7 @@ class PgLongStall : public ::testing::Test {
     const std::string reason = ReasonOf(Create(session));
     return reason == "OK" || reason == "SESSION_EXISTS";
   }
-  // Creates sessions, whatever comes of it, until it is told to stop.
+  // Creates sessions until `stop_` is set, whether or not they succeed.
   void Write(int writer) {
     for (int i = 0; !stop_; ++i) {
       const auto created = Create(absl::StrCat("during-", writer, "-", i));

@@ -14,7 +14,7 @@ namespace {
 
 class PgLostTransactions : public FaultsTest, public ::testing::WithParamInterface<const char*> {
  protected:
-  // From now on whoever writes a message loses, until he has tried `tries` times.
+  // From now on each transaction that writes a message fails, until `tries` were made.
   void LoseUntil(int tries) {
     Run(
         absl::StrCat("CREATE SEQUENCE holdfast.test_tries;"

@@ -1,5 +1,5 @@
 // The tests of this area; or, called as `crowd ...`, the client that one of them pauses, and called
-// as `verifier ...`, the process that judges a record.
+// as `verifier ...`, the process that checks a record.
 #include "tests/postgres/crowd.h"
 #include "tests/postgres/verifier.h"
 

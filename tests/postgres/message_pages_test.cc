@@ -57,7 +57,7 @@ TEST_F(PgMessagePages, GoOnInTheHistoryThatTookTheOthersPlace) {
   EXPECT_THAT(Page(3, before), ElementsAre("message 4", "message 5"));
 }
 
-// As after a failover that lost changes: others stand in the rows of those that were read.
+// As after a failover that lost changes: the rows of the messages that were read hold other ones.
 TEST_F(PgMessagePages, GoOnWhereTheRowsHaveMoved) {
   EXPECT_THAT(Page(2), ElementsAre("message 3", "message 4"));
   // Without those of three turns that began, what the next page begins with lies before it.

@@ -1,4 +1,4 @@
-// A network that falls silent: nobody waits for an answer for ever.
+// A network that falls silent: no call waits for an answer for ever.
 #include "store-postgres/pg/connection.h"
 #include "store-postgres/postgres_store.h"
 #include "tests/support/fake_clock.h"
@@ -33,7 +33,7 @@ void LeaveTheNetwork() {
 }
 
 // Brings the loopback of this thread's network up, or takes it down: then nothing arrives any more,
-// and nobody is told.
+// and neither end gets an error.
 void SetLoopback(bool up) {
   ifreq request = {};
   const std::string name = "lo";
@@ -49,7 +49,7 @@ int64_t NumberOf(const pg::Answer& answer) {
   return rows == nullptr || rows->empty() ? -1 : rows->Int(0, 0);
 }
 
-// Without any timeout of a statement's: the transport itself must notice, while it waits for an
+// Without any timeout of a statement's: the transport itself must detect it, while it waits for an
 // answer and while it cannot get rid of a question.
 void LoseTheNetwork() {
   LeaveTheNetwork();

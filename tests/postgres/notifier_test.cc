@@ -1,5 +1,5 @@
-// Servers that tell each other of new events. Here the feed is not looked at by the clock: whatever
-// a server hears of another's events it heard by being told.
+// Servers that notify each other of new events. No timer reads the feed here: a server sees
+// another's events only after a notification.
 #include "store-postgres/notifier.h"
 
 #include "session/clock.h"
@@ -113,7 +113,7 @@ class PgNotifier : public ::testing::Test {
     Happen(id);
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return notifying_.notifications() > before; }));
   }
-  // What is told next, to everybody.
+  // The next notification that is sent to all listeners.
   pg::Notice NextNotice(pg::Connection& heard) {
     const pg::Waker waker;
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
@@ -126,7 +126,7 @@ class PgNotifier : public ::testing::Test {
     payloads_.pop_front();
     return notice.value_or(pg::Notice());
   }
-  // What the reader is told next.
+  // The sessions of the reader's next wake-up.
   std::multiset<std::string> NextNotified() {
     std::multiset<std::string> notified;
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
@@ -137,7 +137,7 @@ class PgNotifier : public ::testing::Test {
     }));
     return notified;
   }
-  // Until the reader has been told of all that happened: the look that finds an event finds those
+  // Waits until the reader was notified of all events: the look that finds an event finds those
   // before it, and a session that was only created has one.
   void Drain() {
     const SessionKey last = Key("last");
@@ -150,7 +150,7 @@ class PgNotifier : public ::testing::Test {
     }));
   }
   bool AwaitNotified(std::set<std::string> ids) { return AwaitNotified(std::move(ids), *reader_); }
-  // Waits until a server has been told of each of `ids`.
+  // Waits until `server` was notified of each of `ids`.
   static bool AwaitNotified(std::set<std::string> ids, SessionStore& server) {
     return holdfast::testing::WaitUntil([&] {
       const auto wakeups = server.WaitForEvents(absl::Seconds(1));
@@ -174,7 +174,7 @@ class PgNotifier : public ::testing::Test {
   std::unique_ptr<SessionStore> writer_;
   std::unique_ptr<SessionStore> reader_;
   std::map<std::string, LeaseToken> tokens_;
-  std::deque<std::string> payloads_;  // heard and not looked at
+  std::deque<std::string> payloads_;  // received and not yet returned
 };
 
 TEST_F(PgNotifier, AnEventOfTheOtherArrivesWithoutThePoll) {
@@ -187,8 +187,8 @@ TEST_F(PgNotifier, AnEventOfTheOtherArrivesWithoutThePoll) {
   }
 }
 
-// Notifications arrive in order: who hears of one has heard those before.
-TEST_F(PgNotifier, WhatNobodyHereWaitsForIsNotLookedFor) {
+// Notifications arrive in order: a listener that has one has those before it.
+TEST_F(PgNotifier, ReadsFeedOnlyWhenBucketIsWatched) {
   Create("alpha");
   Create("beta");
   ASSERT_NE(pg::BucketOf(Key("alpha")), pg::BucketOf(Key("beta")));
@@ -274,7 +274,7 @@ TEST_F(PgNotifier, NothingIsLostWhenItsConnectionsAreKilled) {
   }
 }
 
-// What was told while it had no connection to hear it by.
+// A notification that was sent while the listener had no connection.
 TEST_F(PgNotifier, ALookFollowsWhenItHearsAgain) {
   using holdfast::testing::Connect;
   Create("alpha");
@@ -305,7 +305,7 @@ TEST_F(PgNotifier, SendsNoNotificationWithoutOtherServers) {
   notifying_.Hold();
   Happen("alpha");
   notifying_.AwaitHeld();
-  ASSERT_EQ(heard->Script("SELECT 1"), absl::OkStatus());  // with what was told before
+  ASSERT_EQ(heard->Script("SELECT 1"), absl::OkStatus());  // with earlier notifications
   const pg::Waker waker;
   const auto notified = heard->AwaitNotifications(waker, absl::ZeroDuration());
   ASSERT_TRUE(notified.ok()) << notified.status();

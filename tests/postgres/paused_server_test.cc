@@ -1,6 +1,6 @@
-// Holders whose server stands still (SIGSTOP) with their writes in it, while their sessions are
-// taken over at another one: what comes out when it goes on has no effect under an old epoch. And a
-// server whose clock is wrong: leases end and sweeps come when the database says so.
+// Holders whose server is paused (SIGSTOP) with their writes in it, while their sessions are taken
+// over at another one: after the pause a write under an old epoch has no effect. And a server whose
+// clock is wrong: leases expire and sweeps run by the database's clock.
 #include "session/limits.h"
 #include "tests/history/checker.h"
 #include "tests/history/traffic.h"
@@ -85,7 +85,7 @@ class PausedServer : public ::testing::Test {
     ForEach(taken, [&](Held& one) { TakeOver(one, group_.client(other), "new " + name); });
     ASSERT_EQ(kill(pid, SIGCONT), 0);
     writes.clear();
-    std::cout << name << ": " << under_way << " writes stood still\n";
+    std::cout << name << ": " << under_way << " writes were paused\n";
     for (size_t i = 0; i < held_.size(); ++i) CheckHeld(before[i], held_[i], taken[i], name);
     held_ = taken;
   }
@@ -162,7 +162,7 @@ TEST_P(WrongClock, LeasesEndAndSweepsComeByTheDatabasesClock) {
     EXPECT_LE(refused.verdict.retry_after.value_or(absl::Hours(1)), absl::Seconds(kTtl));
   }
 
-  // The one that nobody renews is closed by the server with the wrong clock, which alone sweeps.
+  // The server with the wrong clock, which alone sweeps, closes the session that is not renewed.
   EXPECT_TRUE(WaitUntil([&] {
     for (size_t server = 0; server < group_.size(); ++server) {
       EXPECT_EQ(group_.client(server).Renew("held", tokens[0]).reason, "OK");

@@ -1,5 +1,5 @@
 // Each statement of the store reads the rows that it is about and no others, however large the
-// tables are: judged by the plans that PostgreSQL says it has carried out, also inside functions.
+// tables are. The test checks the plans that PostgreSQL logs, also those inside functions.
 #include "session/limits.h"
 #include "store-postgres/connection_check.h"
 #include "store-postgres/migrations.h"

@@ -165,8 +165,8 @@ TEST(PgPool, AClosedOneHandsOutAndKeepsNothing) {
   EXPECT_EQ(pool.stats().open, 0U);
 }
 
-// Somebody else holds what the statement waits for.
-class PgPoolUnanswered : public ::testing::Test {
+// Another connection holds the lock that the statement waits for.
+class PgPoolUnheard : public ::testing::Test {
  protected:
   PgPoolUnanswered() {
     EXPECT_EQ(holder_->Script("BEGIN; SELECT pg_advisory_xact_lock(20260701)"), absl::OkStatus());

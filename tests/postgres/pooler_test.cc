@@ -103,7 +103,7 @@ TEST(Pooler, RefusesPoolerThatDropsSettings) {
 }
 
 // The whole program, which a supervisor starts: it does not serve, and says what to do.
-TEST(Pooler, ServesNobodyThroughOneThatLendsByTheTransaction) {
+TEST(Pooler, RefusesToServeWhenPoolingIsByTransaction) {
   const TestDatabase database(Contents::kStore);
   const TestFolder folder;
   const Pgbouncer pooler(absl::StrCat("pool_mode=transaction\n", kTakesOptions));

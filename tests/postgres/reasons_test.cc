@@ -109,7 +109,7 @@ void DatabaseReasons::Outage() {
 TEST(PgReasons, EachIsReachedFromOutside) {
   test::StoreDatabase database(test::WhoseStore::kCommon);
   DatabaseReasons reasons(database);
-  // By these a client cannot tell which store there is.
+  // These refusals are the same over both stores.
   const std::string over_files =
       WithoutOldest(test::ReadProjectFile("tests/golden/reasons.golden"));
   for (const auto part :

@@ -1,4 +1,4 @@
-// Renewals beside somebody who has a session's row locked.
+// Renewals while another transaction has locked a session's row.
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
@@ -17,7 +17,7 @@ class PgLocked : public PostgresStoreTest {
     beta_token_ = *LeaseToken::Parse(Apply(beta_.Create()).token);
   }
 
-  // The transaction of somebody else, who has the row of `alpha`.
+  // Locks the row of `alpha` in another transaction.
   void Lock() {
     ASSERT_EQ(locker_->Script("BEGIN; SELECT FROM holdfast.session WHERE session_id = 'alpha'"
                               " FOR UPDATE"),
@@ -29,7 +29,7 @@ class PgLocked : public PostgresStoreTest {
     return store().RenewLeases(
         {{.key = beta_.key(), .token = beta_token_}, {.key = key(), .token = token()}});
   }
-  bool SomebodyWaits() {
+  bool HasLockWaiter() {
     return database().AskText(
                "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database()"
                " AND wait_event_type = 'Lock'") == "1";
@@ -41,7 +41,7 @@ class PgLocked : public PostgresStoreTest {
   LeaseToken beta_token_;
 };
 
-TEST_F(PgLocked, RenewalsWaitForNobodysLock) {
+TEST_F(PgLocked, RenewsWithoutWaitingWhenRowIsLocked) {
   Lock();
   const auto renewed = RenewBoth();
   EXPECT_EQ(ReasonOf(renewed.at(1).status()), "STORE_UNAVAILABLE");
@@ -55,7 +55,7 @@ TEST_F(PgLocked, ARenewalThatWaitsHoldsNoOtherSession) {
   Lock();
   std::vector<absl::StatusOr<Renewed>> renewed;
   std::jthread renewer([&] { renewed = RenewBoth(); });
-  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return SomebodyWaits(); }));
+  ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return HasLockWaiter(); }));
   database().Run(
       "BEGIN; SELECT FROM holdfast.session WHERE session_id = 'beta' FOR UPDATE NOWAIT;"
       " COMMIT");

@@ -1,4 +1,4 @@
-// What goes when nobody can ask for it any more, and what stays.
+// What the store deletes when no request can need it any more, and what it keeps.
 #include "session/limits.h"
 #include "store-postgres/feed.h"
 #include "tests/postgres/store_fixture.h"
@@ -211,12 +211,12 @@ TEST_F(PgRetention, RepliesCountForADay) {
 
 TEST_F(PgRetention, TheFeedGoesAfterAnHourHoweverLongItIs) {
   Create();
-  const auto tell = [this] {
+  const auto append_event = [this] {
     Change update = changes().Update({{"title", "x"}});
     update.events = {{.name = "Updated"}};
     Apply(update);
   };
-  tell();
+  append_event();
   EXPECT_EQ(Count("feed"), "2");
   database().Run(
       "INSERT INTO holdfast.feed (writer, at, tenants, sessions)"
@@ -225,7 +225,7 @@ TEST_F(PgRetention, TheFeedGoesAfterAnHourHoweverLongItIs) {
   Sweep();
   EXPECT_EQ(Count("feed"), "3002");
   clock().Advance(absl::Minutes(2));
-  tell();
+  append_event();
   Sweep();
   EXPECT_EQ(Count("feed"), "1");
 }

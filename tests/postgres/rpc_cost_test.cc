@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::ElementsAreArray;
 
-// What a server does by itself, whoever calls.
+// The statements that a server runs without a call.
 const std::set<std::string_view> kByItself = {"alive",
                                               "probe",
                                               "take_probes_away",
@@ -57,7 +57,7 @@ class RpcCost : public FaultsTest {
       : FaultsTest(
             {"fsync=off", "autovacuum=off", "log_statement=all", "log_parameter_max_length=0"}) {}
 
-  // What stands in the log until now counts for nothing.
+  // Ignores the log up to here.
   void Forget() { read_ = postgres().Log().size(); }
   // The statements of calls since then, or since the last call of this.
   std::vector<std::string> Statements() {

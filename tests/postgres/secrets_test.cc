@@ -48,11 +48,11 @@ class PgKnownSecret : public ::testing::Test {
     std::ofstream(folder_.File("password")) << kPassword << "\n";
     postgres_.Start();
     ASSERT_EQ(Connect(postgres_.dsn())
-                  ->Script(absl::StrCat("CREATE ROLE someone LOGIN PASSWORD '", kPassword,
-                                        "'; GRANT CREATE ON DATABASE postgres TO someone")),
+                  ->Script(absl::StrCat("CREATE ROLE app LOGIN PASSWORD '", kPassword,
+                                        "'; GRANT CREATE ON DATABASE postgres TO app")),
               absl::OkStatus());
     ASSERT_TRUE(
-        pg::Migrate(*Connect(absl::StrCat(postgres_.dsn(), " user=someone password=", kPassword)))
+        pg::Migrate(*Connect(absl::StrCat(postgres_.dsn(), " user=app password=", kPassword)))
             .ok());
   }
 
@@ -63,7 +63,7 @@ class PgKnownSecret : public ::testing::Test {
     EXPECT_EQ(ending.exit_code, 0) << ReadText(folder_.File("dump.err"));
     return ReadText(out);
   }
-  // Files of the server, of the cluster and of their logs in which `text` stands in some form.
+  // Files of the server, of the cluster and of their logs that contain `text` in some form.
   std::vector<std::string> FilesWith(const std::string& text) {
     std::vector<std::string> files;
     const std::filesystem::path cluster = postgres_.directory();
@@ -87,11 +87,11 @@ class PgKnownSecret : public ::testing::Test {
   OwnPostgres postgres_{{"fsync=off", "hba_file=" + folder_.File("hba")}};
   ServerProcess server_{folder_,
                         {.more = "secrets: {known: ['file:" + folder_.File("secret") + "']}\n",
-                         .dsn = postgres_.dsn() + " user=someone",
+                         .dsn = postgres_.dsn() + " user=app",
                          .store = ", password: 'file:" + folder_.File("password") + "'"}};
 };
 
-TEST_F(PgKnownSecret, StandsNowhere) {
+TEST_F(PgKnownSecret, IsStoredNowhere) {
   ASSERT_TRUE(server_.Start()) << server_.Log();
   WireClient client(server_.address());
   pb::CreateSessionRequest create = test::CreateRequest("here");

@@ -78,7 +78,7 @@ TEST_F(Servers, TheOtherGoesOnWithASessionWhoseServerWasKilled) {
   EXPECT_EQ(client().Everything("one"), other().Everything("one"));
 }
 
-// The first has the head that it made; what it remembers lets nobody in.
+// The first server's cached head is stale, and does not admit the fenced holder.
 TEST_F(Servers, ATakeOverAtOneFencesTheHolderAtTheOther) {
   TakeTurn(client(), token(), "before");
   const auto taken = other().Must(&Stub::ResumeSession, test::ForceRequest("one"));
@@ -97,7 +97,7 @@ TEST_F(Servers, ARepeatIsAnsweredByTheOtherAsByTheFirst) {
   EXPECT_EQ(other().Get("one").message_count(), 1);
 }
 
-// Long enough for the servers to notice, which then say so and neither end nor stop trying.
+// Long enough for the servers to detect it: they log it, and neither end nor stop trying.
 TEST_F(Servers, TheyGoOnWhenPostgresqlIsKilledAndComesBack) {
   TakeTurn(client(), token(), "before");
   postgres().Kill();

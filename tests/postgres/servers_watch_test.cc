@@ -1,5 +1,5 @@
-// Watchers who go from one server to another while sessions change at both. Whatever becomes of
-// what the servers tell each other, each event is seen once and in order.
+// Watchers that go from one server to another while sessions change at both. Whichever
+// notifications between the servers are lost, each event is seen once and in order.
 #include "session/limits.h"
 #include "store-postgres/pg/waker.h"
 #include "tests/support/channel.h"
@@ -134,7 +134,7 @@ class ServersWatch : public ::testing::Test {
   std::vector<std::vector<pb::Event>> seen_;
 };
 
-// Nobody may notify, from the first moment to the last: the poll alone finds what the other did.
+// No server may notify at any time: the poll alone finds the events of the other server.
 TEST_F(ServersWatch, EachEventIsSeenOnceWithTheNotifierCutOff) {
   Do("REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM PUBLIC");
   const auto anybody = Connect(postgres().dsn());
@@ -148,7 +148,7 @@ TEST_F(ServersWatch, EachEventIsSeenOnceWithTheNotifierCutOff) {
   EXPECT_TRUE(anybody->AwaitNotifications(pg::Waker(), absl::ZeroDuration())->empty());
 }
 
-// The connections by which they tell and hear are ended again and again.
+// The connections of their notifiers and listeners are ended again and again.
 TEST_F(ServersWatch, EachEventIsSeenOnceWhileTheirConnectionsAreKilled) {
   StartServers();
   std::atomic<bool> done = false;

@@ -40,7 +40,7 @@ class PgServing : public PostgresStoreTest {
   }
 };
 
-TEST_F(PgServing, EachServerStandsThereUntilItEnds) {
+TEST_F(PgServing, ListsEachServerUntilItEnds) {
   ASSERT_THAT(Serving(), SizeIs(1));
   const auto other = AnotherServer();
   const std::vector<pg::ServingServer> both = Serving();

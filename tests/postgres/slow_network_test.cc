@@ -41,7 +41,7 @@ TEST_F(PgSlowNetwork, CarriesEveryCallAndNothingTwice) {
 
 // Its bytes alone take more than twice as long as its caller has patience. It acts all the same,
 // and the repeat finds that.
-TEST_F(PgSlowNetwork, HoldsNobodyBeyondHisDeadline) {
+TEST_F(PgSlowNetwork, ReturnsByDeadlineWhenNetworkIsSlow) {
   constexpr size_t kPiece = 256;
   constexpr size_t kPieces = 1200;
   const std::string large(kPiece * kPieces, 'x');

@@ -92,7 +92,7 @@ TEST_F(PgStandbyFaults, ACancelledWaitAcknowledgesNothingThatAFailoverCouldLose)
   ExpectNormal({"once"});
 }
 
-// Neither the standby nor the client has heard of it when the primary is lost.
+// Neither the standby nor the client has got the change when the primary is lost.
 TEST_F(PgStandbyFaults, WhatWaitedForItsStandbyWhenThePrimaryWasLostActsOnce) {
   const auto commit = served().Prepare("one", token(), "once");
   standby().Pause();
@@ -147,10 +147,10 @@ TEST_F(PgStandbyFaults, NeverIsNotSaidOfWhatAFailoverCouldStillBringBack) {
   });
   CancelTheWait();
   ASSERT_EQ(served().client->Get("one").lease().epoch(), 2U);
-  const auto told =
+  const auto answer =
       other.client->Ask(&Stub::GetRequestOutcome, OutcomeOfCommit(commit), absl::Seconds(2));
-  EXPECT_EQ(told.verdict.reason, "code 4");
-  EXPECT_NE(told.reply.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_NEVER);
+  EXPECT_EQ(answer.verdict.reason, "code 4");
+  EXPECT_NE(answer.reply.outcome(), pb::GetRequestOutcomeResponse::OUTCOME_NEVER);
   standby().Kill();
   postgres().Kill();
   EXPECT_NE(taken.get(), "OK");

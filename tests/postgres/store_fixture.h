@@ -69,8 +69,8 @@ class PostgresStoreTest : public ::testing::Test {
   void CopySession(const std::string& session, int copies);
   // Ends the store and its connections.
   void CloseStore() { Close(store_); }
-  // The same; answers how many sessions its statements have looked at by an index: connections
-  // tell what they counted when they end.
+  // The same; returns how many sessions its statements have looked at by an index: connections
+  // report their statistics when they end.
   int CloseAndCountReads();
 
   // Commits a change that must be applied.

@@ -1,6 +1,6 @@
 // Three servers of one database under mixed traffic, with leases that move between clients, while
-// servers, backends and PostgreSQL itself are killed: everything that anybody was told is what one
-// correct store can have said. A run can be repeated by its seed, $HOLDFAST_SEED.
+// servers, backends and PostgreSQL itself are killed: one correct store could have given all the
+// answers. A run can be repeated by its seed, $HOLDFAST_SEED.
 #include "tests/history/traffic.h"
 
 #include "tests/history/checker.h"
@@ -94,7 +94,7 @@ class PostgresTraffic : public ::testing::Test {
     for (size_t i = 0; i < kServers && !HasFatalFailure(); ++i) group_.Add();
   }
 
-  // Kills until `kills` of them count, and judges the record.
+  // Kills until `kills` of them count, and checks the record.
   void KillUnderTraffic(size_t kills) {
     const history::TrafficPlan plan = {
         .addresses = group_.Addresses(), .file = folder_.File("history"), .seed = seed_};
@@ -218,14 +218,14 @@ class PostgresTraffic : public ::testing::Test {
     return ++databases_ % kRestartsAmong == 0 ? Victim::kRestart : victim;
   }
 
-  // PostgreSQL may still be about to notice that one of its own was killed.
+  // PostgreSQL may not have detected yet that one of its backends was killed.
   bool StartAgain(size_t server) {
     return WaitUntil([&] { return group_.server(server).Start(); });
   }
 
   // PostgreSQL then ends every other connection too, and recovers.
   void KillBackend(Killed& killed) {
-    // It may only now notice that another backend was killed.
+    // It may detect only now that another backend was killed.
     std::vector<pid_t> backends;
     ASSERT_TRUE(WaitUntil([&] {
       backends = BackendsOf(group_.postgres().dsn());

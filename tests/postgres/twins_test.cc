@@ -25,7 +25,7 @@ constexpr char kOfTwins[] = "session_id = 'twins'";
 
 class PgTwins : public ::testing::Test {
  protected:
-  // Whoever has written a session waits at the end, inside COMMIT, while the test holds a lock.
+  // A transaction that wrote a session waits inside COMMIT while the test holds a lock.
   void SetUp() override {
     database_.Run(
         "CREATE FUNCTION holdfast.test_wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"

@@ -12,7 +12,7 @@ namespace holdfast::testing {
 namespace {
 
 constexpr size_t kComplaintsShown = 20;
-// Exit codes: the record is right, is wrong, cannot be judged.
+// Exit codes: the record is right, is wrong, cannot be checked.
 constexpr int kRight = 0;
 constexpr int kWrong = 1;
 constexpr int kUnread = 2;

@@ -1,5 +1,5 @@
-// Judges a record of traffic in a process of its own, which knows the file, where the servers are
-// and what the sessions are called. The test's binary is that process too, when it is called so.
+// Checks a record of traffic in a process of its own, which gets the file, the addresses of the
+// servers and the names of the sessions. The test's binary runs as that process with `verifier`.
 #ifndef HOLDFAST_TESTS_POSTGRES_VERIFIER_H_
 #define HOLDFAST_TESTS_POSTGRES_VERIFIER_H_
 

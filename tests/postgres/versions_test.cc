@@ -1,6 +1,6 @@
-// An update without a pause: the schema is brought up to date and the servers are replaced one by
-// one while clients go on; what they were told is what one correct store can have said. The program
-// of before is this one without the newest step of the schema.
+// An update without a pause: the schema is migrated and the servers are replaced one by one while
+// clients go on; one correct store could have given all the answers. The older program is this one
+// without the newest step of the schema.
 #include "store-postgres/migrations.h"
 #include "store-postgres/servers.h"
 #include "tests/history/checker.h"

@@ -424,7 +424,7 @@ const Row kRows[] = {
     {.saboteur = "no_reply_flush",
      .area = "postgres",
      .test = "PgStandbyFaults.NeverIsNotSaidOfWhatAFailoverCouldStillBringBack",
-     .says = "told[.]reply[.]outcome[(][)]"},
+     .says = "answer[.]reply[.]outcome[(][)]"},
     {.saboteur = "no_timeline_check",
      .area = "postgres",
      .test = "PgFailover.AServerThatHasSeenTheNewPrimaryTakesNothingFromTheOldOne",
@@ -435,7 +435,7 @@ const Row kRows[] = {
      .says = "refused[.]verdict[.]reason"},
     {.saboteur = "wait_for_locked_row",
      .area = "postgres",
-     .test = "PgGroupCommit.AMemberWhoseRowIsLockedHoldsBackNobodyElse",
+     .test = "PgGroupCommit.CommitsOtherMembersWhenOneRowIsLocked",
      .says = "the others waited until it gave up"},
 };
 

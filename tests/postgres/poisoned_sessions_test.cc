@@ -1,5 +1,5 @@
-// Thirty-two sessions under steady traffic, of which one can never be written and one's row is
-// locked by somebody else: the others notice nothing.
+// Thirty-two sessions under steady traffic. The changes of one always fail, and another client has
+// locked the row of a second one: the others are not affected.
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/batched_commits.h"
 #include "tests/support/grouped_commit.h"
@@ -26,7 +26,7 @@ constexpr int kPoisoned = 7;
 constexpr int kLocked = 23;
 constexpr int kCommitsAtLeast = 20;
 
-class PgNeighbours : public PostgresStoreTest {
+class PgPoisonedSessions : public PostgresStoreTest {
  protected:
   void SetUp() override {
     for (int i = 0; i < kSessions; ++i) {
@@ -114,7 +114,7 @@ class PgNeighbours : public PostgresStoreTest {
   int refused_ = 0;
 };
 
-TEST_F(PgNeighbours, OfOneThatIsPoisonedAndOneThatIsLockedNoticeNothing) {
+TEST_F(PgPoisonedSessions, WritesOthersWhenOneIsPoisonedAndOneLocked) {
   BatchedCommits batched(store());
   absl::StatusOr<CommitResult> locked = absl::UnknownError("not yet");
   std::jthread waiter([&] {
@@ -140,8 +140,8 @@ TEST_F(PgNeighbours, OfOneThatIsPoisonedAndOneThatIsLockedNoticeNothing) {
 
 // --- A fresh one in every batch ------------------------------------------------------------------
 
-// Thirty-one good sessions. With each round comes one that was never met before and cannot be
-// written: nothing is known of it, so that it is in the same batch.
+// Thirty-one good sessions. Each round adds a new one whose changes always fail: the store has not
+// seen it fail yet, so that its change is in the same batch.
 class PgFreshPoisonedSessions : public PostgresStoreTest {
  protected:
   static constexpr int kGood = 31;
