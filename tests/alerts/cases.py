@@ -152,8 +152,8 @@ def schema(taken, known):
 def starts(times, labels=None, known=True):
     labels = labels or at()
     values = [1000 + sum(time <= minute for time in times) for minute in range(40)]
-    told = [("holdfast_build_info", {**labels, "version": "1"}, hold(1, 8) + ["stale"])]
-    return [("process_start_time_seconds", labels, values), *(told if known else [])]
+    build_info = [("holdfast_build_info", {**labels, "version": "1"}, hold(1, 8) + ["stale"])]
+    return [("process_start_time_seconds", labels, values), *(build_info if known else [])]
 
 
 GONE = hold(1, 10) + ["stale"]

@@ -121,8 +121,8 @@ def queue_full(build, folder, prometheus, seen):
     calls_meet_locks(build, folder, (prometheus, seen), "queue", alerts, sections)
 
 
-def calls_meet_locks(build, folder, told, name, alerts, sections):
-    prometheus, seen = told
+def calls_meet_locks(build, folder, scraped, name, alerts, sections):
+    prometheus, seen = scraped
     with database(build, folder, name) as cluster:
         with server_of(build, folder, cluster, name, **sections) as server:
             job = Job(prometheus, name, [server], seen)

@@ -42,8 +42,8 @@ OUR_SERIES = re.compile(r"\b(holdfast|process)_[a-z]+_[a-z_]+|:holdfast_|\bholdf
 
 
 def documented_queries():
-    """The PromQL of the runbooks: each line of a block, and what stands between backticks, that
-    names one of our series."""
+    """The PromQL of the runbooks: each line of a block, and each text between backticks, that names
+    one of our series."""
     found, inside = [], False
     with open(RUNBOOKS, encoding="utf-8") as file:
         for line in file.read().splitlines():

@@ -82,9 +82,9 @@ def series(end):
 
 def near(name, labels, value, end):
     """That one series is as large as it must be."""
-    told = promtool.selector(name, labels).replace(name, "", 1)
+    expected = promtool.selector(name, labels).replace(name, "", 1)
     asked = promtool.selector(name, {key: labels[key] for key in labels if key == "limit"})
-    return promtool.expectation(f"abs({asked} - {value}) < bool 1e-9", end, [(told, 1)])
+    return promtool.expectation(f"abs({asked} - {value}) < bool 1e-9", end, [(expected, 1)])
 
 
 def window_of(rule):
@@ -102,8 +102,8 @@ def wanted(rule, failed, turns, end):
         samples = [({**OF_A, "limit": limit}, share)]
         if limit != "open_files":  # which other programs have too
             samples.append(({"job": "other", "instance": "c", "limit": limit}, 0.9))
-        told = [(promtool.selector("", labels), share) for labels, share in samples]
-        return promtool.expectation(f'round({name}{{limit="{limit}"}} * 10) / 10', end, told)
+        expected = [(promtool.selector("", labels), share) for labels, share in samples]
+        return promtool.expectation(f'round({name}{{limit="{limit}"}} * 10) / 10', end, expected)
     window = window_of(rule)
     if "failed" in name:
         return near(name, {"job": "holdfast"}, LAST * failed / (CALLS * window), end)

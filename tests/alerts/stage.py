@@ -155,10 +155,10 @@ class Holdfastd:
         self.serving = None
 
     def start(self):
-        told = json.loads(json.dumps(self.sections))
-        told.setdefault("server", {}).update(address=self.address, echo=True)
-        told.setdefault("telemetry", {})["metrics_address"] = f"127.0.0.1:{self.metrics}"
-        promtool.write(self.config, told)
+        config = json.loads(json.dumps(self.sections))
+        config.setdefault("server", {}).update(address=self.address, echo=True)
+        config.setdefault("telemetry", {})["metrics_address"] = f"127.0.0.1:{self.metrics}"
+        promtool.write(self.config, config)
         self.serving = Serving([*self.program, *self.command, self.config], self.log)
         return self
 
