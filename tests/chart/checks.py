@@ -257,8 +257,8 @@ def dashboards(found):
                     file.write(text)
             for major in tools.HELMS:
                 over = os.path.join(tools.HERE, "base", "postgres.yaml")
-                told = ["--values", over, "--values", values]
-                ended = found.run(major, "template", "demo", chart, *told)
+                options = ["--values", over, "--values", values]
+                ended = found.run(major, "template", "demo", chart, *options)
                 maps = [one for one in tools.load_all(ended.stdout) if one["kind"] == "ConfigMap"]
                 data = [one["data"] for one in maps if one["metadata"]["labels"].get("dashboards")]
                 if {name: text for one in data for name, text in one.items()} != made:

