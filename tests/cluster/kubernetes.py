@@ -1,6 +1,6 @@
-"""A cluster without nodes: etcd and the API server of Kubernetes on loopback. It judges and keeps
-objects as any cluster does. Nothing acts on them: no controller makes pods of a Deployment, and no
-kubelet runs one."""
+"""A cluster without nodes: etcd and the API server of Kubernetes on loopback. It validates and
+stores objects as any cluster does. Nothing acts on them: no controller makes pods of a Deployment,
+and no kubelet runs one."""
 import json
 import os
 import secrets
@@ -69,7 +69,7 @@ class Cluster:
     def __init__(self, apiserver, kubectl, folder):
         self.apiserver, self.program, self.folder = apiserver, kubectl, folder
         self.kubeconfig = os.path.join(folder, "kubeconfig")
-        # The client keeps what it knows of the cluster's kinds in its home.
+        # kubectl caches the cluster's kinds in its home.
         self.environment = os.environ | {"KUBECONFIG": self.kubeconfig, "HOME": folder}
         self.processes = []
 

@@ -100,8 +100,8 @@ def main():
         print(f"report: Kubernetes {version}, helm {helms}")
         run(BEFORE, cluster, found)
         cluster.add_definitions(golang.module)
-        validator = renderings.Validator(cluster, found)
-        run(AFTER, validator)
+        checker = renderings.Checker(cluster, found)
+        run(AFTER, checker)
     return 0 if all(passed) else 1
 
 

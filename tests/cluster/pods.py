@@ -1,6 +1,6 @@
 """Pods of the renderings in a namespace that enforces the Pod Security Standard `restricted`. A
 controller would make them of the templates; here the test does. A check is a function from
-renderings.Validator to what is wrong."""
+renderings.Checker to what is wrong."""
 import copy
 import json
 import re
@@ -29,11 +29,11 @@ def pod_of(made):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def pods_of(validator):
+def pods_of(checker):
     """Each pod of the cases once, by the case and the kind that it comes from."""
     seen, pods = set(), {}
-    for case in validator.renderings:
-        for made in validator.known(case):
+    for case in checker.renderings:
+        for made in checker.known(case):
             pod = pod_of(made)
             text = json.dumps(pod, sort_keys=True)
             if pod and text not in seen:
@@ -42,7 +42,7 @@ def pods_of(validator):
     return pods
 
 
-def answers(validator, pods):
+def answers(checker, pods):
     """What is said against each of the pods, by its name here; nothing of one that is taken."""
     named = []
     for name, pod in pods.items():
@@ -57,9 +57,9 @@ def answers(validator, pods):
         }
         for name in sorted(names)
     ]
-    validator.cluster.must("apply", "--filename", "-", objects=accounts)
-    _, out, said = validator.cluster.kubectl(*CREATE, objects=named)
-    validator.delete(accounts)
+    checker.cluster.must("apply", "--filename", "-", objects=accounts)
+    _, out, said = checker.cluster.kubectl(*CREATE, objects=named)
+    checker.delete(accounts)
     taken = set(re.findall(r"^pod/(\S+) created", out, re.MULTILINE))
     # Neither taken nor named by an error: then all that was said is about it.
     return {
@@ -69,10 +69,10 @@ def answers(validator, pods):
     } | {name: [said] for name in taken if "Warning" in said}
 
 
-def every_pod_is_admitted(validator):
+def every_pod_is_admitted(checker):
     """Every pod of every case is admitted, with its init containers, without a warning."""
-    pods = pods_of(validator)
-    for name, said in answers(validator, pods).items():
+    pods = pods_of(checker)
+    for name, said in answers(checker, pods).items():
         yield f"{name}: {said}"
     inits = sum(len(pod["spec"].get("initContainers", [])) for pod in pods.values())
     kinds = sorted({name.rpartition("-")[2] for name in pods})
@@ -140,15 +140,15 @@ SOURCES = [
 ]
 
 
-def mutants_are_refused(validator):
+def mutants_are_refused(checker):
     """A pod that asks for more than the profile allows is refused with the rule that it breaks."""
     caught = 0
     for case, kind in SOURCES:
-        sound, mutants = pod_of(one_of(validator, case, kind)), {}
+        sound, mutants = pod_of(one_of(checker, case, kind)), {}
         for number, (_, mutate) in enumerate(MUTANTS):
             mutants[f"mutant-{number}"] = copy.deepcopy(sound)
             mutate(mutants[f"mutant-{number}"])
-        said = answers(validator, mutants)
+        said = answers(checker, mutants)
         for number, (words, _) in enumerate(MUTANTS):
             about = " ".join(said.get(f"mutant-{number}", []))
             if 'violates PodSecurity "restricted:latest"' in about and words in about:

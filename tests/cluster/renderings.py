@@ -1,5 +1,5 @@
 """What the API server says to the rendering of each case of tests/chart, applied both ways, and to
-mutants of renderings. A check is a function from Validator to what is wrong."""
+mutants of renderings. A check is a function from Checker to what is wrong."""
 import collections
 import copy
 import re
@@ -103,7 +103,7 @@ WRONG = [
 ]
 
 
-class Validator:
+class Checker:
     """Asks `cluster` about the renderings of `found`, the tools of tests/chart."""
 
     def __init__(self, cluster, found):
@@ -149,31 +149,31 @@ def accounts(objects):
     return rendered
 
 
-def problems(validator, objects):
+def problems(checker, objects):
     """What is said to the objects, by each way of applying them; they are gone afterwards."""
     before = accounts(objects)
     if before:
-        validator.cluster.must("apply", "--filename", "-", objects=before)
+        checker.cluster.must("apply", "--filename", "-", objects=before)
     try:
         for words in (DRY_RUN, SERVER_SIDE):
-            said = validator.apply(objects, words)
+            said = checker.apply(objects, words)
             if said:
                 yield f"kubectl {' '.join(words[:2])}: {said}"
     finally:
-        validator.delete(before + objects)
+        checker.delete(before + objects)
 
 
-def every_case_is_taken(validator):
+def every_case_is_taken(checker):
     """Each rendering is taken by both ways of applying it, without an error or a warning."""
     kinds = collections.Counter()
-    for case in validator.renderings:
-        objects = validator.known(case)
+    for case in checker.renderings:
+        objects = checker.known(case)
         kinds.update(key_of(made)[0] for made in objects)
-        for problem in problems(validator, objects):
+        for problem in problems(checker, objects):
             yield f"{case}: {problem}"
-    left_out = sum(map(len, validator.renderings.values())) - sum(kinds.values())
+    left_out = sum(map(len, checker.renderings.values())) - sum(kinds.values())
     print(
-        f"report: {len(validator.renderings)} cases, {sum(kinds.values())} objects of {len(kinds)} "
+        f"report: {len(checker.renderings)} cases, {sum(kinds.values())} objects of {len(kinds)} "
         f"kinds applied twice; {left_out} of {', '.join(sorted(UNKNOWN))} have no definition here"
     )
 
@@ -186,9 +186,9 @@ def at(made, path):
     return made, last
 
 
-def one_of(validator, case, kind):
+def one_of(checker, case, kind):
     """A copy of the first object of a kind in a case."""
-    return copy.deepcopy(next(made for made in validator.known(case) if key_of(made)[0] == kind))
+    return copy.deepcopy(next(made for made in checker.known(case) if key_of(made)[0] == kind))
 
 
 def is_unknown(field, said):
@@ -197,17 +197,17 @@ def is_unknown(field, said):
     return re.search(rf'unknown field "{name}"|{name}: field not declared in schema', said)
 
 
-def misspelt_fields_are_refused(validator):
+def misspelt_fields_are_refused(checker):
     """Of each kind that is rendered one field with another name is refused, with that name."""
-    rendered = {key_of(made)[0] for case in validator.renderings for made in validator.known(case)}
+    rendered = {key_of(made)[0] for case in checker.renderings for made in checker.known(case)}
     for kind in sorted(rendered - {kind for _, kind, _ in MISSPELT}):
         yield f"no field of {kind} is misspelt"
     for case, kind, path in MISSPELT:
-        made = one_of(validator, case, kind)
+        made = one_of(checker, case, kind)
         holder, field = at(made, path)
         wrong = field[:-1]
         holder[wrong] = holder.pop(field)
-        said = list(problems(validator, [made]))
+        said = list(problems(checker, [made]))
         if len(said) != 2 or not all(is_unknown(wrong, words) for words in said):
             yield f"{kind}: the field {wrong} is not refused: {said}"
     print(f"report: {len(MISSPELT)} misspelt fields, each refused by both ways")
@@ -217,13 +217,13 @@ def says(words, problem):
     return any(each in problem for each in words.split(" | "))
 
 
-def wrong_values_are_seen(validator):
+def wrong_values_are_seen(checker):
     """What is wrong with a value is said, and a warning counts."""
     for case, kind, path, value, words in WRONG:
-        made = one_of(validator, case, kind)
+        made = one_of(checker, case, kind)
         holder, field = at(made, path)
         holder[field] = value
-        said = list(problems(validator, [made]))
+        said = list(problems(checker, [made]))
         if len(said) != 2 or not all(says(words, problem) for problem in said):
             yield f"{kind}: {path} = {value}: '{words}' is not said: {said}"
-    print(f"report: {len(WRONG)} wrong values, each told by both ways")
+    print(f"report: {len(WRONG)} wrong values, each reported by both ways")

@@ -58,13 +58,13 @@ def fixed_by(case):
     return store_of(case) == "fs" and any(kept[name] != default[name] for name in names)
 
 
-def every_case_is_an_upgrade(validator):
+def every_case_is_an_upgrade(checker):
     """A release with the defaults becomes each case, one after the other, and what it has then is
     what was rendered. Cases that change a fixed field are refused, and the release goes on."""
     cases = [case for case in tools.cases() if case.name not in OTHERS]
     refused = 0
     for store, values in STORES.items():
-        releases = Releases(validator.cluster, validator.found, f"upgrades-{store}")
+        releases = Releases(checker.cluster, checker.found, f"upgrades-{store}")
         releases.install(4, tools.CHART, values)
         for case in cases:
             if store_of(case) != store:
