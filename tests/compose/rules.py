@@ -170,8 +170,8 @@ def insecure(found):
         path = source_of(service, "/etc/holdfast/holdfastd.yaml")
         if path is None:
             continue
-        told = yaml.safe_load(read(path)).get("server", {}).get("insecure") is True
-        if not told or not read(path).startswith("# INSECURE"):
+        is_insecure = yaml.safe_load(read(path)).get("server", {}).get("insecure") is True
+        if not is_insecure or not read(path).startswith("# INSECURE"):
             yield f"{name}: {path} does not say first that it is insecure"
 
 
@@ -225,13 +225,13 @@ def flat(value, path=""):
 def tempo_keys(found):
     """Tempo's file has keys that Tempo has, with values of their kind, and writes to its volume."""
     service = found["services"]["tempo"]
-    told = dict(flat(yaml.safe_load(read(source_of(service, "/etc/tempo/tempo.yaml")))))
-    for path, value in told.items():
+    keys = dict(flat(yaml.safe_load(read(source_of(service, "/etc/tempo/tempo.yaml")))))
+    for path, value in keys.items():
         if not re.fullmatch(TEMPO_KEYS.get(path, ""), value):
             yield f"tempo.yaml: {path}: {value}"
     volumes = [each["target"] for each in service["volumes"] if each["type"] == "volume"]
     for path in ("storage.trace.local.path", "storage.trace.wal.path"):
-        if not any(told.get(path, "").startswith(volume + "/") for volume in volumes):
+        if not any(keys.get(path, "").startswith(volume + "/") for volume in volumes):
             yield f"tempo.yaml: {path} is in no volume"
 
 

@@ -64,10 +64,10 @@ class Place:
     def copied(self, source, target):
         copy = copy_into(self.folder, source)
         if target.endswith("/holdfastd.yaml"):
-            told = read(copy)
-            expect(EVERY in told, f"{copy} does not listen as it is expected to")
+            config = read(copy)
+            expect(EVERY in config, f"{copy} does not listen as it is expected to")
             with open(copy, "w", encoding="utf-8") as file:
-                file.write(told.replace(EVERY, OWN))
+                file.write(config.replace(EVERY, OWN))
         return copy
 
     def seen(self, service, word):
@@ -78,10 +78,10 @@ class Place:
     def command(self, service, words):
         """`words`, run as the service's user with its environment alone."""
         environment = self.found[service]["environment"]
-        told = [f"{key}={self.seen(service, value)}" for key, value in environment.items()]
+        variables = [f"{key}={self.seen(service, value)}" for key, value in environment.items()]
         user, group = self.found[service]["user"].split(":")
         inside = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"]
-        inside += ["--no-new-privs", "env", "-i", f"PATH={self.programs}", *told]
+        inside += ["--no-new-privs", "env", "-i", f"PATH={self.programs}", *variables]
         if service in SERVERS:
             inside = ["ip", "netns", "exec", service, *inside]
         return [*inside, *(self.seen(service, word) for word in words)]
