@@ -3,8 +3,7 @@
 
     tests/deploy/measure.py BUILD_DIRECTORY
 
-Some minutes and 4 GB in /tmp on two cores. Nothing is judged; docs/operations.md has the
-figures.
+Some minutes and 4 GB in /tmp on two cores. It checks no figure; docs/operations.md has them.
 """
 import json
 import os

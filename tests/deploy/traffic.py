@@ -136,7 +136,7 @@ def reason(process):
 
 def expect_restored(server, before, known):
     """Of a server over a restored store: what was acknowledged `before` the backup is there, and a
-    client that knows of more is refused. The number of sessions that lost something."""
+    client with a later revision is refused. Returns the number of sessions that lost something."""
     rows = server.answer("session", "list", "--limit", "0")["sessions"]
     stored = {row["session_id"]: row for row in rows}
     for session, revision in before.items():

@@ -53,7 +53,7 @@ def check_valid(build):
 
 
 def check_hardened(_build):
-    """Its exposure stays below the bound, and the bound is one that is judged."""
+    """Its exposure stays below the bound, and a softer unit exceeds it."""
     command = ["systemd-analyze", "security", "--offline=true", "--no-pager"]
     checked = run(command + [f"--threshold={MOST_EXPOSURE}", UNIT])
     expect(checked.returncode == 0, checked.stdout)
