@@ -195,7 +195,7 @@ class Answers:
         return self.scene.ask("query_range", query=text, **times)
 
 
-def check_query(query, series):
+def check_answer(query, series):
     """What is wrong with the answer to a query."""
     shown = [found for found in series if samples(found)]
     if not shown:
@@ -245,7 +245,7 @@ def check(build):
         answer, problems, panels = Answers(scene, begun), [], {}
         for query in queries:
             series = answer(query)
-            problems += check_query(query, series)
+            problems += check_answer(query, series)
             panels.setdefault(query.panel, []).extend(series)
         for title, series in panels.items():
             problems += check_panel(title, series)

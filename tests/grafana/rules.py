@@ -20,7 +20,7 @@ OF_GRAFANA = r"^__"
 
 
 class Subject:
-    """Dashboards and what they are judged by."""
+    """Dashboards, and the data sources and the table of metrics that they are checked against."""
 
     def __init__(self, boards, sources, parser):
         self.boards, self.sources, self.parser = boards, sources, parser

@@ -90,8 +90,8 @@ class Scene:
         config = os.path.join(self.folder, f"{name}.yaml")
         with open(config, "w", encoding="utf-8") as file:
             sampled = 1 if name == "files" else 100
-            told = {"port": port, "metrics": metrics, "collector": collector, "sampled": sampled}
-            file.write(CONFIGURATION.format(store=store, **told))
+            fields = {"port": port, "metrics": metrics, "collector": collector, "sampled": sampled}
+            file.write(CONFIGURATION.format(store=store, **fields))
         holdfastd = os.path.join(self.build, "bin", "holdfastd")
         log = os.path.join(self.folder, f"{name}.log")
         self.servers[name] = Serving([holdfastd, "--config", config], log)

@@ -37,6 +37,6 @@ def source_links(subject):
             yield f"{place}: there is no data source {uid}"
     if "$${__trace.traceId}" not in tempo["tracesToLogsV2"]["query"]:
         yield "tracesToLogsV2: the query does not name the trace"
-    told = [f"{key}: '{field[key]}'" for key in ("matcherRegex", "url")]
-    if any(line not in read(OPERATIONS) for line in told):
+    lines = [f"{key}: '{field[key]}'" for key in ("matcherRegex", "url")]
+    if any(line not in read(OPERATIONS) for line in lines):
         yield "derivedFields: is not what docs/operations.md says"
