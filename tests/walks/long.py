@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Executes the commands of README.md and docs/operations.md as they stand there, with the image of
+"""Executes the commands of README.md and docs/operations.md exactly as written, with the image of
 scripts/image: the server in a container, and Compose's two over PostgreSQL.
 
     tests/walks/long.py BUILD_DIRECTORY [PROGRAMS]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Executes the commands with which the documents introduce Holdfast, as they stand there, with a
+"""Executes the commands with which the documents introduce Holdfast, exactly as written, with a
 real docker daemon in namespaces of its own.
 
     tests/walks/run.py CHECK BUILD_DIRECTORY

@@ -24,7 +24,7 @@ ARRIVES_SECONDS = 60  # spans within seconds, a scrape every 15
 
 
 def install(newcomer, build, folder):
-    """Compose as a plugin of docker's, and what stands in for images that cannot be had."""
+    """Compose as a plugin of docker's, and the replacement of images that cannot be had."""
     plugins = os.path.join(newcomer.home, ".docker", "cli-plugins")
     os.makedirs(plugins)
     os.symlink(tools.install(build), os.path.join(plugins, "docker-compose"))
