@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Follows docs/adding-a-store.md in a scratch clone: a third store, `mirror`, which is store-fs
 under another name, takes the steps of the checklist and no other; then the whole suite runs over
-it, the style tests judge it, and a server serves a recording from it.
+it, the style tests check it, and a server serves a recording from it.
 
 Writes docs/reports/adding-a-store.md.
 """

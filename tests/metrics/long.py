@@ -60,7 +60,7 @@ def check(folder, build, stack):
     address, metrics = server.address, server.facts["metrics"]
     client = [os.path.join(build, "bin", "holdfast"), "--address", address]
     subprocess.run([*client, "replay", "--run", "m", "--verify", CONVERSATION], check=True)
-    gone = subprocess.run([*client, "session", "show", "nobody"], check=False, capture_output=True)
+    gone = subprocess.run([*client, "session", "show", "absent"], check=False, capture_output=True)
     if gone.returncode == 0:
         raise SystemExit("metrics: a session that was never created is shown")
 

@@ -47,7 +47,7 @@ def sample(declaration, statement):
 
 
 def check_script():
-    """The script tells every verdict from the others."""
+    """The script distinguishes every verdict from the others."""
     for declaration, statement, line, code in SAMPLES:
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "sample.pml"), "w", encoding="utf-8") as file:
