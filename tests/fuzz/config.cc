@@ -8,7 +8,7 @@
 namespace holdfast::fuzz {
 
 void Config(std::string_view bytes) {
-  const Environment home = {.home = "/someone"};
+  const Environment home = {.home = "/user"};
   const auto config = ParseConfig(std::string(bytes), home);
   if (!config.ok()) {
     Require(!config.status().message().empty(), "a configuration is refused without a word");

@@ -1,4 +1,4 @@
-// The first byte says what the rest is: a journal as it stands on the disk; or payloads, each
+// The first byte says what the rest is: a journal as it is on the disk; or payloads, each
 // behind its length, of frames that are put around them, so that no checksum keeps the records from
 // being reached; or one record.
 #include "session/codec/records.h"

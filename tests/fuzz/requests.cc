@@ -60,7 +60,7 @@ constexpr std::array kMethods = {TakeAs<pb::CreateSessionRequest, ReadCreate>,
 }  // namespace
 
 void Requests(std::string_view bytes) {
-  // It tells of every text that is not UTF-8.
+  // Protobuf logs every text that is not UTF-8.
   static const bool kSilenced = google::protobuf::SetLogHandler(nullptr) != nullptr;
   (void)kSilenced;
   if (bytes.empty()) return;

@@ -40,7 +40,7 @@ std::string PayloadsOf(const std::string& journal) {
   return payloads;
 }
 
-// One record of each kind, in the order in which the target tells them apart.
+// One record of each kind, in the order of the target's kinds.
 void AddRecords(std::vector<Seed>& seeds, const std::string& payload) {
   const Slot slot{.owner = "memory", .version = "1.2.3", .data = "state", .revision = Revision(2)};
   const JournalEntry entry{.turn = TurnNumber(1),
@@ -75,7 +75,7 @@ void AddRecords(std::vector<Seed>& seeds, const std::string& payload) {
 void AddJournals(std::vector<Seed>& seeds) {
   const std::string journal = test::ReadProjectFile(std::string(kGoldenSession) + "journal.log");
   const std::string payloads = PayloadsOf(journal);
-  seeds.push_back({"journal", "as_it_stands", std::string(1, '\0') + journal});
+  seeds.push_back({"journal", "stored", std::string(1, '\0') + journal});
   seeds.push_back({"journal", "unsynced", std::string(1, '\1') + journal});
   seeds.push_back({"journal", "framed", std::string(1, '\2') + payloads});
   AddRecords(seeds, payloads.substr(2));
@@ -203,7 +203,7 @@ std::vector<Seed> SeedsOfRealArtefacts() {
   AddLogs(seeds);
   seeds.push_back(
       {"manifest", "golden", test::ReadProjectFile(std::string(kGoldenSession) + "manifest.json")});
-  const Environment home = {.home = "/someone"};
+  const Environment home = {.home = "/user"};
   holdfast::Config config = DefaultConfig(home);
   seeds.push_back({"config", "defaults", PrintConfig(config)});
   config.stores.push_back({.name = "second",

@@ -1,5 +1,5 @@
-// What takes bytes that nobody here made: each target takes any bytes at all, and what must hold of
-// them is checked, not only that nothing crashes.
+// Targets for code that reads untrusted bytes. Each takes any bytes, and checks what must hold of
+// them, not only that nothing crashes.
 //
 // fuzz_test replays what is stored under seeds/; with HOLDFAST_FUZZ each target is also a program
 // of libFuzzer's (cmake/holdfast.cmake, tests/fuzz/long.py).
@@ -54,7 +54,7 @@ std::vector<Seed> SeedsOfRealArtefacts();
 // Ends the program with the words when something that must hold does not.
 void Require(bool holds, const char* words);
 
-// The golden session whose manifest stands for all: `beta` of tests/golden/root.1.
+// The golden session whose manifest belongs to all journals: `beta` of tests/golden/root.1.
 inline constexpr char kGoldenSession[] = "tests/golden/root.1/t/default/beta/";
 
 }  // namespace holdfast::fuzz

@@ -13,7 +13,7 @@ namespace {
 
 void Lease(const std::string& text) {
   const auto token = LeaseToken::Parse(text);
-  if (token) Require(token->ToText() == text, "two texts stand for one lease token");
+  if (token) Require(token->ToText() == text, "one lease token has two texts");
 }
 
 void Page(const std::string& text) {

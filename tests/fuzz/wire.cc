@@ -51,7 +51,7 @@ constexpr std::array kRequests = {TakeAs<pb::CreateSessionRequest>,
 }  // namespace
 
 void Wire(std::string_view bytes) {
-  // It tells of every text that is not UTF-8.
+  // Protobuf logs every text that is not UTF-8.
   static const bool kSilenced = google::protobuf::SetLogHandler(nullptr) != nullptr;
   (void)kSilenced;
   if (bytes.empty()) return;

@@ -42,7 +42,8 @@ void AsWrite(std::string_view payload) {
   Require(frame.ok(), "a short payload has no frame");
   const auto contents = Read(start.bytes + frame->bytes);
   const auto decoded = fs::DecodePlaced(payload);
-  Require(contents.ok() == decoded.has_value(), "a write is judged twice, and otherwise");
+  Require(contents.ok() == decoded.has_value(),
+          "reader and decoder disagree whether a write is valid");
   if (!decoded) return;
   Require(contents->generation == 2 && contents->frames.size() == decoded->size(),
           "the frames of a write are not what was written");
