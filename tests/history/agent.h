@@ -1,8 +1,8 @@
-// What a client of the traffic does next, and what it makes of the answers. Knows nothing of wires
-// and servers, so that a simulation and real traffic behave alike.
+// Chooses the next request of one client of the traffic, and reads the answers. Has no wire and no
+// server, so that a simulation and real traffic behave alike.
 //
 // It works on one session for a while and then on another. Leases move: it resumes with and without
-// force, gives back, closes, walks away, and goes on with a token that somebody else has overtaken.
+// force, releases, closes, abandons a held session, and goes on with a token that was fenced.
 // It also asks for what must be refused, and repeats requests that were answered.
 #ifndef HOLDFAST_TESTS_HISTORY_AGENT_H_
 #define HOLDFAST_TESTS_HISTORY_AGENT_H_

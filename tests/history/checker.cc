@@ -27,7 +27,7 @@ Complaints Check(const History& history) {
     std::vector<const Operation*>& mine = operations[session];
     if (endings[session] == nullptr) {
       if (mine.empty()) continue;
-      complaints.push_back({Rule::kEnding, session, "nobody has read what became of it"});
+      complaints.push_back({Rule::kEnding, session, "the session was not read at the end"});
       continue;
     }
     const auto sooner = [](const Operation* a, const Operation* b) {

@@ -1,8 +1,8 @@
 // The checker: whether a history is one that a correct store can have led to.
 //
-// Each session is judged by itself. Its store gives revisions, which are a total order, and a log
-// that is read at the end says which request made which; so nothing is searched for, and the time
-// is linear but for sorting. What is checked is in complaint.h.
+// Each session is checked by itself. Its store gives revisions, which are a total order, and a log
+// that is read at the end says which request made which. So the checker needs no search, and its
+// time is linear but for sorting. complaint.h lists what is checked.
 #ifndef HOLDFAST_TESTS_HISTORY_CHECKER_H_
 #define HOLDFAST_TESTS_HISTORY_CHECKER_H_
 

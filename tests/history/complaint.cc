@@ -9,11 +9,11 @@ namespace holdfast::history {
 namespace {
 
 constexpr std::array<std::string_view, 21> kRules = {
-    "lost",     "acted twice", "nobody's",  "refused and acted",
-    "revision", "order",       "illegal",   "old epoch",
-    "grant",    "lease",       "turn",      "count",
-    "digest",   "entries",     "report",    "repeat",
-    "stale",    "early",       "unwritten", "refusal",
+    "lost",     "acted twice", "unrequested", "refused and acted",
+    "revision", "order",       "illegal",     "old epoch",
+    "grant",    "lease",       "turn",        "count",
+    "digest",   "entries",     "report",      "repeat",
+    "stale",    "early",       "unwritten",   "refusal",
     "ending"};
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace holdfast::history {
 enum class Rule : uint8_t {
   kLost,          // acknowledged, and not there at the end
   kActedTwice,    // one request acted more than once
-  kNobodys,       // a change that nobody asked for
+  kUnrequested,   // a change that no client requested
   kRefusedActed,  // every sending was refused, and it acted all the same
   kRevision,      // acknowledged under a revision that it does not have
   kOrder,         // acted before something that had returned when it began
@@ -25,7 +25,7 @@ enum class Rule : uint8_t {
   kCount,         // a number of messages that does not add up
   kDigest,        // a digest that is not that of what was written
   kEntries,       // journal entries that are missing, or were never sent
-  kReport,        // a resume or close that tells of another session than it found
+  kReport,        // a resume or close whose report differs from the session that it found
   kRepeat,        // a repeat answered otherwise than the first time
   kStale,         // read: older than what had been seen when it began
   kEarly,         // read: of a change that had not begun when it returned

@@ -1,4 +1,4 @@
-// What clients did and what they were told: the record that a checker judges.
+// The requests of clients and their answers: the record that the checker reads.
 //
 // Numbers say which client and which session; order is by one machine's monotonic clock. An
 // operation is one sending of one request: a repeat is an operation of its own with the same
@@ -102,7 +102,7 @@ struct Answered {
   Lifecycle lifecycle = Lifecycle::kIdle;  // read head
   uint64_t revision = 0;
   uint64_t epoch = 0;           // grants: that of the token in the reply; read head: the session's
-  uint64_t token = 0;           // grants: stands for the token's text; 0 without one
+  uint64_t token = 0;           // grants: a number of the token's text; 0 without one
   uint64_t turn = 0;            // begun, by Begin or by a commit's begin_next; read head: active
   uint64_t last_turn = 0;       // read head
   uint64_t messages = 0;        // commit, read head; read messages: the last one read

@@ -10,10 +10,10 @@
 
 namespace holdfast::history {
 
-// Somebody was killed.
+// A server, or what all servers depend on, was killed.
 struct Kill {
   int64_t at = 0;                  // by the history's clock
-  std::optional<uint32_t> server;  // by its place in the list; none: what all of them rest on
+  std::optional<uint32_t> server;  // by its place in the list; none: what all of them depend on
 };
 
 // Whether a mutation had been sent to what was killed and had not come back.

@@ -12,7 +12,7 @@ Answered Refuse(Cause cause) {
   return answered;
 }
 
-// Stands for the text of a token.
+// Returns a number that identifies the text of a token.
 uint64_t TokenOf(uint32_t session, uint64_t epoch) { return (uint64_t{session} << 32U) + epoch; }
 
 }  // namespace

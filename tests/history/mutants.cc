@@ -163,7 +163,7 @@ bool ReadStale(History& history, Random& random) {
            operation.invoked > early->returned;
   });
   if (late == nullptr) return false;
-  // Only a client that knows more can tell: the write that `late` had seen must have returned.
+  // The checker detects this only if the write that `late` had seen returned before it began.
   const bool known = std::any_of(
       history.operations.begin(), history.operations.end(), [&](const Operation& operation) {
         return &operation != late && Ok(operation) && !operation.answered.repeated &&
@@ -332,7 +332,7 @@ bool MayHaveActed(const History& history, const Operation& resume, const Operati
                      });
 }
 
-// Whether somebody may have taken the session over while `operation` was under way.
+// Whether another client may have taken the session over while `operation` was under way.
 bool Challenged(const History& history, const Operation& operation) {
   return std::any_of(
       history.operations.begin(), history.operations.end(), [&](const Operation& resume) {
@@ -342,7 +342,7 @@ bool Challenged(const History& history, const Operation& operation) {
       });
 }
 
-// The holder is told that somebody else is.
+// The holder is refused as fenced, without a later grant.
 bool RefuseWithoutCause(History& history, Random& random) {
   Operation* const refused = Pick(history, random, [&](const Operation& operation) {
     return OkFirst(operation, Method::kRenew) && !Challenged(history, operation);
@@ -428,8 +428,8 @@ bool MisreportResume(History& history, Random& random) {
   return true;
 }
 
-// The log has a line of a request that nobody sent.
-bool AddNobodys(History& history, Random& random) {
+// The log has a line of a request that no client sent.
+bool AddUnrequested(History& history, Random& random) {
   Ending& ending = history.endings[random() % history.endings.size()];
   if (ending.log.empty()) return false;
   LogLine line = ending.log.back();
@@ -494,7 +494,7 @@ const std::vector<Mutation>& AllMutations() {
       {"two lines of the log are swapped", Rule::kRevision, SwapLines},
       {"a read is stale", Rule::kStale, ReadStale},
       {"a read is early", Rule::kEarly, ReadEarly},
-      {"a read shows what nobody wrote", Rule::kUnwritten, ReadUnwritten},
+      {"a read shows what was not written", Rule::kUnwritten, ReadUnwritten},
       {"an epoch is granted twice", Rule::kGrant, GrantTwice},
       {"an old token is accepted", Rule::kOldEpoch, AcceptOldEpoch},
       {"an old token writes", Rule::kOldEpoch, WriteUnderOldEpoch},
@@ -508,8 +508,8 @@ const std::vector<Mutation>& AllMutations() {
       {"a count differs", Rule::kCount, ChangeCount},
       {"a turn's number differs", Rule::kTurn, ChangeTurn},
       {"a journal entry is lost", Rule::kEntries, LoseAnEntry},
-      {"a resume tells what it did not find", Rule::kReport, MisreportResume},
-      {"a change is nobody's", Rule::kNobodys, AddNobodys},
+      {"a resume reports what it did not find", Rule::kReport, MisreportResume},
+      {"a change was not requested", Rule::kUnrequested, AddUnrequested},
       {"two writes are swapped", Rule::kOrder, SwapWrites},
       {"a turn begins in a turn", Rule::kIllegal, BeginInATurn},
   };

@@ -41,7 +41,7 @@ class Requests final {
   ~Requests() = default;
 
   [[nodiscard]] const std::vector<const Operation*>& operations() const { return operations_; }
-  // Null when nobody sent it.
+  // Null when no client sent it.
   Request* Find(const Uuid& id);
   // Of the operation with this index; null when it has no request id.
   [[nodiscard]] const Request* Of(size_t operation) const {

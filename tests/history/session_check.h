@@ -1,4 +1,4 @@
-// The judgement of one session.
+// The check of one session.
 #ifndef HOLDFAST_TESTS_HISTORY_SESSION_CHECK_H_
 #define HOLDFAST_TESTS_HISTORY_SESSION_CHECK_H_
 

@@ -101,14 +101,14 @@ void Timeline::Take(Requests& requests, const LogLine& line) {
   State state;
   if (request == nullptr) {
     if (line.request != Uuid() || line.code != "end") {
-      Complain(Rule::kNobodys, absl::StrCat("line ", step, " of the log, ", line.code, ", request ",
-                                            ToText(line.request)));
+      Complain(Rule::kUnrequested, absl::StrCat("line ", step, " of the log, ", line.code,
+                                                ", request ", ToText(line.request)));
     }
     state = Recovered(before);
     earliest_.push_back(earliest_.back());
   } else {
     if (line.code != CodeOf(request->first->asked.method)) {
-      Complain(Rule::kNobodys, *request, absl::StrCat("the log calls it ", line.code));
+      Complain(Rule::kUnrequested, *request, absl::StrCat("the log calls it ", line.code));
     }
     if (request->step != kNoStep) {
       Complain(Rule::kActedTwice, *request,
@@ -175,7 +175,7 @@ State Timeline::After(const State& before, const Request& request) {
       AfterClose(request, state);
       break;
     default:
-      Complain(Rule::kNobodys, request, "this changes no session");
+      Complain(Rule::kUnrequested, request, "this changes no session");
   }
   return state;
 }
@@ -236,8 +236,8 @@ void Timeline::CheckTurn(const State& before, const Request& request) {
   }
 }
 
-// The lease ran out at the earliest one TTL after its last renewal began, and whoever took it was
-// told so after that.
+// The lease expired at the earliest one TTL after its last renewal began, and the answer to the
+// next grant came after that.
 void Timeline::CheckExpired(const State& before, const Request& request) {
   if (request.acknowledged == kNever) return;
   const int64_t free_at = before.alive + before.ttl_ns;

@@ -1,4 +1,4 @@
-// What a session went through, step by step, as its log and its clients' requests tell.
+// The states of a session, step by step, derived from its log and its clients' requests.
 #ifndef HOLDFAST_TESTS_HISTORY_TIMELINE_H_
 #define HOLDFAST_TESTS_HISTORY_TIMELINE_H_
 
@@ -36,7 +36,7 @@ struct TurnEntries {
 
 class Timeline final {
  public:
-  // Follows the log of `ending`; tells each request of `requests` its step.
+  // Follows the log of `ending`, and sets the step of each request of `requests`.
   Timeline(Requests& requests, const Ending& ending, Complaints& complaints);
 
   [[nodiscard]] Step last() const { return states_.size() - 1; }

@@ -34,9 +34,9 @@ struct TrafficPlan {
   uint64_t seed = 1;
 };
 
-// When nobody writes to the plan's record any more: reads every session as a fresh client, adds
-// that to the record, and answers all of it as it stands in the file. Of the plan it takes the
-// addresses, the file and which sessions there are; any process may call.
+// Reads every session as a fresh client, adds that to the plan's record, and returns the whole
+// record from the file. No process may write to the record any more. Of the plan it uses the
+// addresses, the file and the sessions; any process may call it.
 absl::StatusOr<History> FinishRecord(const TrafficPlan& plan);
 
 // Its own methods are for one thread.

@@ -35,7 +35,7 @@ std::string MessageOf(const Uuid& request, size_t index) {
   return text.append(kPadding, static_cast<char>('a' + request.low % 26));
 }
 
-// The number that stands for a token's text.
+// Returns a number that identifies a token's text.
 uint64_t TagOf(const std::string& token) {
   if (token.empty()) return 0;
   uint64_t tag = 0;
