@@ -47,9 +47,9 @@ TEST_P(Contract, C160_AddsCancelRequestInOrderAndMovesNoRevision) {
   const TurnNumber turn = Begin();
   Apply(changes().RequestCancel(CancelScope::kTool, turn, "grep"));
   clock().Advance(absl::Seconds(3));
-  const CommitResult marked = ApplyWhole(changes().RequestCancel(CancelScope::kSession));
-  EXPECT_EQ(marked.receipt.revision, Revision(2));
-  EXPECT_THAT(CancelRequestNames::Of(marked.head.cancel_requests),
+  const CommitResult requested = ApplyWhole(changes().RequestCancel(CancelScope::kSession));
+  EXPECT_EQ(requested.receipt.revision, Revision(2));
+  EXPECT_THAT(CancelRequestNames::Of(requested.head.cancel_requests),
               ElementsAre("tool 1 grep", "session"));
   const Head head = LoadHead();
   EXPECT_EQ(head.revision, Revision(2));
@@ -182,17 +182,17 @@ TEST_P(Contract, C168_WhatWasGivenTimeToEndIsACandidateWhateverTheLease) {
   Begin();
   Changes idle(Key("idle"), random());
   Apply(idle.Create());
-  Changes marked(Key("turn"), random());
-  const LeaseToken theirs = TokenIn(Apply(marked.Create()));
-  const TurnNumber turn = Apply(marked.Begin(theirs)).turn;
+  Changes in_turn(Key("turn"), random());
+  const LeaseToken theirs = TokenIn(Apply(in_turn.Create()));
+  const TurnNumber turn = Apply(in_turn.Begin(theirs)).turn;
   EXPECT_THAT(DueToEnd(store())(), IsEmpty());
   Apply(idle.RequestCancel(CancelScope::kSession));
   Apply(changes().RequestCancel(CancelScope::kSession));
-  Apply(marked.RequestCancel(CancelScope::kTurn, turn));
+  Apply(in_turn.RequestCancel(CancelScope::kTurn, turn));
   EXPECT_THAT(DueToEnd(store())(), ElementsAre("idle"));
   clock().Advance(kGrace);
   EXPECT_THAT(DueToEnd(store())(), ElementsAre("alpha", "idle", "turn"));
-  Apply(marked.CommitTurn(theirs, turn));
+  Apply(in_turn.CommitTurn(theirs, turn));
   Apply(changes().Close(token()));
   EXPECT_THAT(DueToEnd(store())(), ElementsAre("idle"));
 }

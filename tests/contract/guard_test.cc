@@ -173,7 +173,7 @@ TEST_P(Contract, C107_ANewEntryOfAnInactiveTurnIsStale) {
   Create();
   const TurnNumber first = Begin();
   Append(first, {Note(first, 1, "a")});
-  // An append that was sent ahead of its turn meets the turn before.
+  // An append that was sent ahead of its turn is refused while the turn before is active.
   const Change ahead = changes().Append(token(), first.Next(), {Note(first.Next(), 1, "b")});
   EXPECT_EQ(ReasonIn(store().Commit(ahead)), "STALE_TURN");
   Change commit = changes().CommitTurn(token(), first);
@@ -182,7 +182,7 @@ TEST_P(Contract, C107_ANewEntryOfAnInactiveTurnIsStale) {
   const TurnNumber second = Apply(commit).turn;
   EXPECT_EQ(second, first.Next());
   EXPECT_EQ(Apply(ahead).last_entry, EntryNumber(1));
-  // And one that comes too late meets the turn behind.
+  // So is one that comes when the next turn is active.
   EXPECT_EQ(ReasonIn(store().Commit(changes().Append(token(), first, {Note(first, 2, "c")}))),
             "STALE_TURN");
   // Entries between turns have to wait for the turn's end.

@@ -81,7 +81,7 @@ const std::vector<Mutant> kMutants = {
             change.guard.expected_store.reset();
             if (change.guard.token) change.guard.token->store = stage.disk.store;
           }}},
-    {"ignores-who-knows-more",
+    {"ignores-later-known-revisions",
      {.change =
           [](Stage& stage, Change& change) {
             const StoredSession* const session = stage.Find(change.key);
@@ -137,7 +137,7 @@ const std::vector<Mutant> kMutants = {
             LeaseRecord& lease = stage.Find(change.key)->head.lease;
             lease.epoch = Epoch(lease.epoch.value() - 1);
           }}},
-    {"forgets-who-held-before",
+    {"drops-the-previous-holder",
      {.committed =
           [](Stage&, const Change&, CommitAnswer& answer) {
             if (answer.ok()) answer->receipt.previous_holder.clear();
@@ -198,7 +198,7 @@ const std::vector<Mutant> kMutants = {
           [](Stage& stage) {
             for (auto& [key, session] : stage.disk.sessions) session.head.lease.held = true;
           }}},
-    {"renews-for-anybody",
+    {"renews-with-any-token",
      {.renewed =
           [](Stage&, std::vector<absl::StatusOr<Renewed>>& answers) {
             for (auto& answer : answers) {

@@ -118,7 +118,7 @@ const std::vector<Mutant> kListings = {
                 page = Refusal(Reason::kDamaged, "one of them is damaged").ToStatus();
             }
           }}},
-    {"hides-what-is-marked",
+    {"hides-damaged-and-foreign-sessions",
      {.list =
           [](Stage&, const ListQuery&, absl::StatusOr<ListPage>& page) {
             if (!page.ok()) return;
