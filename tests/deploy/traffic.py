@@ -142,7 +142,7 @@ def expect_restored(server, before, known):
     for session, revision in before.items():
         expect(session in stored, f"{session} is missing")
         row = stored[session]
-        expect(row["mark"] == "CONDITION_OK", f"{session} is marked {row['mark']}")
+        expect(row["condition"] == "CONDITION_OK", f"{session} has {row['condition']}")
         expect(
             row["revision"] >= revision,
             f"{session} is at revision {row['revision']}, and {revision} was acknowledged",
