@@ -1,5 +1,5 @@
-// An audit chain that was meddled with on the disk: the first bad record is named, by the chain
-// where a forger has made every checksum of the files fit, and by the checksums where he has not.
+// An audit chain that was changed on the disk: the check names the first bad record. The chain
+// finds it where all checksums of the files were forged too, and the checksums find it otherwise.
 #include "session/encoding.h"
 #include "session/refusal.h"
 #include "session/sessions.h"

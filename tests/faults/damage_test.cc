@@ -182,7 +182,7 @@ TEST_F(Damage, ADamagedMessageFailsItsOwnReadAlone) {
   store->Dispose();
 }
 
-TEST_F(Damage, ADamagedSlotIsMarkedAndTheOthersAreRead) {
+TEST_F(Damage, ReadsOtherSlotsWhenOneIsDamaged) {
   Fill(7);
   const std::string path = PathOf("state/log.1");
   const std::string bytes = disk_.Read(path);

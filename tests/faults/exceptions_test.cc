@@ -1,4 +1,4 @@
-// The work on a change throws: its own call meets the exception, and no other one does.
+// The work on a change throws: its own call fails by the exception, and no other one does.
 #include "session/exceptions.h"
 
 #include "session/scoped_blocking_call.h"
