@@ -124,7 +124,7 @@ Asked Agent::InTurn() {
   if (choice < 92) return Mutation(Method::kClose);
   if (choice < 94) return Mutation(Method::kRelease);
   if (choice < 96) {
-    hold().epoch = 0;  // walks away
+    hold().epoch = 0;  // abandons the lease without a release
     return Read();
   }
   Asked asked = Mutation(Method::kRenew);

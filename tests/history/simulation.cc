@@ -124,7 +124,7 @@ class Simulation final {
   std::vector<Model> models_;
   std::vector<Agent> agents_;
   std::priority_queue<Moment, std::vector<Moment>, std::greater<>> moments_;
-  std::vector<bool> lost_;  // by operation: its client never hears of it
+  std::vector<bool> lost_;  // by operation: its answer never arrives
   int64_t now_ = 0;
   uint64_t order_ = 0;
   History history_;

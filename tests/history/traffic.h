@@ -72,8 +72,7 @@ class Traffic final {
   std::vector<std::thread> clients_;
 };
 
-// What the traffic was made of, for a person who reads the output: a line for each method and
-// answer with their number.
+// Returns the number of operations by method and answer, one line each, for the test's output.
 std::string Summary(const History& history);
 
 // The history's clock: nanoseconds of the machine since it was started.
