@@ -76,8 +76,8 @@ class FaultsTest : public ::testing::Test {
   // Waits until `sql` answers `number`.
   [[nodiscard]] bool Await(const std::string& sql, int64_t number) const;
 
-  // The service is normal again: health says so, the session holds just `texts` and takes a turn,
-  // and there are others.
+  // Expects that the service is normal again: it is healthy, the session holds just `texts` and
+  // takes a turn, and sessions can be created.
   void ExpectNormal(std::vector<std::string> texts);
 
  private:
@@ -87,7 +87,7 @@ class FaultsTest : public ::testing::Test {
   std::string token_;
 };
 
-// Ends every backend that works for anybody else; a statement of SQL.
+// Ends every backend of other connections; a statement of SQL.
 inline constexpr char kEndOthers[] =
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
     " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";

@@ -83,7 +83,7 @@ TEST_F(PgFaults, AnswersEveryCallWhenBackendsAreTerminated) {
   });
   for (int round = 0; round < kRounds; ++round) {
     Run(kEndOthers);
-    // The turn under way and another: no call meets two rounds.
+    // The turn under way and another: no call spans two rounds.
     const size_t ended = turns;
     EXPECT_TRUE(WaitUntil([&] { return turns > ended + 1; }));
   }

@@ -272,7 +272,7 @@ TEST_F(PgGroupCommit, AMemberThatAlwaysLosesAgainstOthersIsTriedThreeTimes) {
       " RETURN NULL; END $$;"
       "CREATE TRIGGER test_lose AFTER INSERT ON holdfast.log REFERENCING NEW TABLE AS n"
       " FOR EACH STATEMENT EXECUTE FUNCTION holdfast.test_lose()");
-  // Who was written may join others.
+  // A session whose change was written may join a group.
   const auto join = [&] {
     for (int i = 0; i < kSessions; ++i) Apply(many_[i]->Update({{"title", "written"}}));
   };

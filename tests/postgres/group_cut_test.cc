@@ -40,8 +40,8 @@ class GroupCutDuringCommit : public HeldCommitTest,
     }
   }
 
-  // Lets everybody commit until some have met in one statement, which is inside COMMIT then. The
-  // first one is there alone while the others come behind it.
+  // Commits by all members until several share one statement, which is inside COMMIT then. The
+  // first commit is alone while the others queue behind it.
   void GatherInCommit() {
     constexpr int kMost = 100;
     Hold(Holding::kGroup);

@@ -20,7 +20,7 @@ enum class Way : uint8_t { kOpen, kShut };
 // For the name of a test.
 std::string NameOf(Fate fate, Way way);
 
-// Who is held: a statement that writes one change with a message, or one that writes a group.
+// The statement that is held: of one change with a message, or of a group.
 enum class Holding : uint8_t { kOne = 7, kGroup = 8 };  // the number of the lock
 
 class HeldCommitTest : public FaultsTest {

@@ -32,7 +32,7 @@ using Stub = WireClient::Stub;
 constexpr size_t kCallers = 64;  // as many as a session has attributes, and a server workers
 constexpr size_t kOthers = 8;
 // Commits of the others in each phase. Until the session counts as stalled every worker may wait
-// for it: of each of the others one call meets that, which is fewer than one in a hundred.
+// for it: that delays one call of each of the others, which is fewer than one in a hundred.
 constexpr size_t kCommits = 500;
 // Only what is slow each time is slow by itself and not by what else this machine does.
 constexpr int kTries = 5;

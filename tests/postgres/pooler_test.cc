@@ -74,7 +74,7 @@ TEST(Pooler, AlsoWhenItHasOneConnectionToLend) {
   EXPECT_THAT(Words(CheckForPooler(pooler.Options())), HasSubstr("by the transaction"));
 }
 
-// It then has several to lend, and who comes next gets the one that was idle longest.
+// The pooler then has several connections, and lends the one that was idle longest.
 TEST(Pooler, AlsoWhenItLendsInTurn) {
   constexpr size_t kToLend = 4;
   const Pgbouncer pooler(

@@ -1,4 +1,4 @@
-// Who serves a store, and what a server that starts beside others leaves alone.
+// The servers of one store, and what a server that starts beside others must not touch.
 #include "store-postgres/migrations.h"
 #include "store-postgres/servers.h"
 #include "tests/postgres/store_fixture.h"

@@ -124,7 +124,7 @@ class PostgresTraffic : public ::testing::Test {
     std::cout << takeovers << " leases went to another client, " << unanswered
               << " mutations were never answered\n";
     EXPECT_GE(takeovers, 2 * kills);
-    EXPECT_GE(unanswered, kills / 2) << "too few kills hurt anybody";
+    EXPECT_GE(unanswered, kills / 2) << "too few kills interrupted a mutation";
   }
 
   // Kills of every kind, as many as there are in a record of kKills.
