@@ -16,8 +16,8 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kKills = 12;
-// So many without a pause that a call is on its way at every moment: a kill that meets none does
-// not count.
+// So many without a pause that a call is on its way at every moment: a kill that interrupts none
+// does not count.
 constexpr int kParallel = 32;
 constexpr char kNoPause[] = "0ms";
 constexpr int kMostSignals = 3 * kKills;

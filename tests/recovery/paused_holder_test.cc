@@ -21,7 +21,7 @@ using Stub = WireClient::Stub;
 
 constexpr char kSession[] = "paused";
 
-// What is left of a token once another has been granted; see RunHolder for who wrote these lines.
+// The refusals of a token after a later grant, in lines that RunHolder writes.
 constexpr char kOvertaken[] = " FENCED: a later grant";
 constexpr char kForged[] = " FENCED: not the token of this grant";
 

@@ -73,8 +73,8 @@ TEST(RollingRestart, ClientsNoticeNothingThatARetryDoesNotMend) {
   EXPECT_EQ(server.StopUnderLoad().exit_code, 0);
 }
 
-// Two servers of one database, and clients that know of both: whichever is asked to stop, they go
-// on at the other one.
+// Two servers of one database, and clients with the addresses of both: when one stops, they go on
+// at the other one.
 TEST(RollingRestart, OfTwoServersOfADatabaseIsNotNoticedEither) {
   const Recordings recordings = FindRecordings();
   const TestDatabase database(Contents::kStore);

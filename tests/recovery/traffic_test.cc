@@ -90,7 +90,7 @@ void KillUnderTraffic(size_t kills) {
   EXPECT_TRUE(complaints.empty()) << ToText(complaints, kComplaintsShown);
   const size_t met = CountMet(*history, killed);
   EXPECT_GE(met, kills);
-  EXPECT_GE(Unanswered(*history), kills) << "too few kills hurt anybody";
+  EXPECT_GE(Unanswered(*history), kills) << "too few kills interrupted a mutation";
   std::cout << "figure: " << met << " kills\n";
   EXPECT_EQ(server.Stop().exit_code, 0) << server.Log();
 }

@@ -1,5 +1,5 @@
-// Those who watch a real server: whatever is killed, each event is seen once and in order; and
-// those who never read cost the others nothing and the server little.
+// Watchers of a real server: whichever process is killed, each event is seen once and in order.
+// Watchers that never read cost the others nothing and the server little.
 #include "session/limits.h"
 #include "tests/support/channel.h"
 #include "tests/support/child_process.h"

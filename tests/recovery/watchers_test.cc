@@ -1,5 +1,5 @@
 // Many watchers of one session that changes all the time: each change is read once or twice for all
-// of them, and the calls of everybody else are served as before.
+// of them, and the calls of other clients are served as before.
 #include "holdfast/v1/admin_service.grpc.pb.h"
 #include "holdfast/v1/session_service.grpc.pb.h"
 #include "tests/support/channel.h"
