@@ -98,7 +98,7 @@ TEST_F(CancelRpc, ItsOutcomeCanBeAsked) {
 }
 
 TEST_F(CancelRpc, AbandonsCancelledTurnInSweepAndFencesHolder) {
-  config().recovery.sweep_interval = absl::Seconds(1);  // marked sessions are looked at as often
+  config().recovery.sweep_interval = absl::Seconds(1);  // also of sessions with cancel requests
   const std::string token = Create("slow").lease_token();
   Begin("slow", token);
   Cancel(CancelRequest("slow", pb::CANCEL_SCOPE_TURN, 1));

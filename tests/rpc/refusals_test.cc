@@ -1,5 +1,5 @@
-// Every reason that a call of this version can cause, in words (tests/golden/refusals.golden): what
-// a client meets by what it asks, and what a store's troubles and load cause.
+// Every reason that a call of this version can cause, in words (tests/golden/refusals.golden):
+// refusals that depend on the request alone, and those that faults of the store and load cause.
 #include "session/limits.h"
 #include "session/reasons.h"
 #include "session/refusal.h"

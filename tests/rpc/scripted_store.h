@@ -1,4 +1,4 @@
-// A store around another one, which fails or waits when a test says so.
+// A decorator of a store, which fails or waits on command of a test.
 #ifndef HOLDFAST_TESTS_RPC_SCRIPTED_STORE_H_
 #define HOLDFAST_TESTS_RPC_SCRIPTED_STORE_H_
 

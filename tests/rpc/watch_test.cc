@@ -451,7 +451,7 @@ TEST_F(WatchRpc, OneTooManyIsOverloaded) {
     EXPECT_EQ(ReasonOf(status), "OVERLOADED");
     EXPECT_EQ(ErrorInfoOf(DetailsOf(status)).metadata().at("field"), "limits.watchers");
   }
-  // The place of one who went away is free.
+  // A watch that ended frees its place.
   EXPECT_TRUE(WaitUntil([&] {
     Watch third(sessions(), WatchFrom("one", 0));
     return third.Next().has_value();
