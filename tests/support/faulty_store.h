@@ -93,11 +93,11 @@ class FaultyStore final : public SessionStore {
   absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
                                                const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
-  // Each of the changes counts as a commit too, and meets the faults of one: it fails alone, and
+  // Each of the changes counts as a commit too, and gets the faults of one: it fails alone, and
   // where its reply is lost it is in doubt. A call that fails has done nothing, and one whose reply
   // is lost leaves all changes in doubt.
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
-  // Meets no fault.
+  // Injects no fault.
   std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
     return store_->CachedHead(key);
   }

@@ -1,5 +1,4 @@
-// Calls whose requests never arrive whole, as an attacker makes them who fills the memory of a
-// server.
+// Calls whose requests never arrive whole: an attack that fills the memory of a server.
 #ifndef HOLDFAST_TESTS_SUPPORT_HALF_SENT_CALLS_H_
 #define HOLDFAST_TESTS_SUPPORT_HALF_SENT_CALLS_H_
 

@@ -203,7 +203,7 @@ TestDatabase::~TestDatabase() {
 }
 
 OwnPostgres::OwnPostgres(std::vector<std::string> settings) : settings_(std::move(settings)) {
-  // The server runs as another user, who must come through here.
+  // PostgreSQL runs as another user, which must be able to traverse this directory.
   std::filesystem::permissions(
       folder_.path(), std::filesystem::perms::group_exec | std::filesystem::perms::others_exec,
       std::filesystem::perm_options::add);

@@ -97,8 +97,8 @@ bool Before(const ListKey& a, const ListKey& b) {
   return std::pair(a.created_at, a.id) < std::pair(b.created_at, b.id);
 }
 
-SessionRow MarkedRow(const SessionId& id, SessionRow::Condition condition,
-                     const StoredSession& session) {
+SessionRow RowWithCondition(const SessionId& id, SessionRow::Condition condition,
+                            const StoredSession& session) {
   SessionRow row{.id = id, .condition = condition, .created_at = absl::UnixEpoch()};
   if (condition == SessionRow::Condition::kForeign) row.foreign_store = session.head.store.value();
   return row;
@@ -106,8 +106,8 @@ SessionRow MarkedRow(const SessionId& id, SessionRow::Condition condition,
 
 SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession& session) {
   const Head& head = session.head;
-  if (head.store != store) return MarkedRow(id, SessionRow::Condition::kForeign, session);
-  if (session.damaged) return MarkedRow(id, SessionRow::Condition::kDamaged, session);
+  if (head.store != store) return RowWithCondition(id, SessionRow::Condition::kForeign, session);
+  if (session.damaged) return RowWithCondition(id, SessionRow::Condition::kDamaged, session);
   const auto title = head.attributes.find("title");
   return {.id = id,
           .lifecycle = head.lifecycle,
@@ -265,7 +265,7 @@ absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(
     const Live& live = LiveOf(key, session);
     const absl::Duration now = clock_.SinceBoot();
     if (kind == DueKind::kCancelled) {
-      if (EndIsDue(head, now - live.marked_at.value_or(opened_at_), quiet)) due.push_back(key);
+      if (EndIsDue(head, now - live.cancel_seen_at.value_or(opened_at_), quiet)) due.push_back(key);
       continue;
     }
     const bool held = head.lease.state == LeaseState::kLive;

@@ -184,7 +184,7 @@ ReferenceStore::Live& ReferenceStore::LiveOf(const SessionKey& key, const Stored
   // A lease that was not renewed since the store was opened lasts one full TTL from then.
   const Live fresh{.lease_ends = opened_at_ + session.head.lease.ttl,
                    .active_at = opened_at_,
-                   .marked_at = std::nullopt};
+                   .cancel_seen_at = std::nullopt};
   return live_.try_emplace(key, fresh).first->second;
 }
 
@@ -326,9 +326,9 @@ void ReferenceStore::Store(const Change& change, const Applied& applied) {
   Live& live = LiveOf(change.key, session);
   live.active_at = clock_.SinceBoot();
   if (EndingCancelRequest(session.head) == nullptr) {
-    live.marked_at.reset();
-  } else if (!live.marked_at) {
-    live.marked_at = clock_.SinceBoot();
+    live.cancel_seen_at.reset();
+  } else if (!live.cancel_seen_at) {
+    live.cancel_seen_at = clock_.SinceBoot();
   }
   if (change.grant || change.renews_lease) {
     live.lease_ends = clock_.SinceBoot() + session.head.lease.ttl;

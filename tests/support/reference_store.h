@@ -81,7 +81,7 @@ class ReferenceStore final : public SessionStore {
   struct Live {
     absl::Duration lease_ends;  // since boot
     absl::Duration active_at;
-    std::optional<absl::Duration> marked_at;  // when it was first seen to be cancelled
+    std::optional<absl::Duration> cancel_seen_at;  // of the first request to end it
   };
 
   // By which it is counted how long something is kept: a machine of its own that never stops.

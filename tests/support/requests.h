@@ -24,9 +24,9 @@ pb::CommitTurnRequest CommitRequest(const std::string& id, const std::string& to
                                     const std::string& text);
 pb::AbandonTurnRequest AbandonRequest(const std::string& id, const std::string& token,
                                       uint64_t turn);
-// By a holder who has no token.
+// A resume without a token.
 pb::ResumeSessionRequest ResumeRequest(const std::string& id);
-// The same, from a live holder too.
+// The same with force, which also takes a live lease.
 pb::ResumeSessionRequest ForceRequest(const std::string& id);
 pb::ReleaseLeaseRequest ReleaseRequest(const std::string& id, const std::string& token);
 pb::RenewLeasesRequest RenewLeaseRequest(const std::string& id, const std::string& token);

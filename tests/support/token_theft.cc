@@ -44,7 +44,7 @@ bool TakesToken(const google::protobuf::Descriptor& message,
 }
 
 // Every method whose request has a lease token anywhere in it. What has none either grants a lease
-// (CreateSession), reads, or is open to people who look after agents (TryOpen).
+// (CreateSession), reads, or is open to operators of agents (TryOpen).
 std::set<std::string> MethodsWithToken() {
   std::set<std::string> names;
   for (const auto* const file :
@@ -69,7 +69,7 @@ pb::CreateSessionRequest Unnamed(const std::string& holder) {
   return request;
 }
 
-// The owner of the sessions, who knows their tokens.
+// The owner of the sessions, which has their tokens.
 class Owner {
  public:
   explicit Owner(WireClient& client) : client_(client) {}
@@ -89,7 +89,7 @@ class Owner {
     client_.Must(&Stub::BeginTurn, BeginRequest("forced", forced.lease_token()));
     return sessions_;
   }
-  // What recovery reports said: people who look after agents have them too.
+  // The recovery reports, which operators of agents can read too.
   [[nodiscard]] const std::string& reports() const { return reports_; }
   // The request ids of its grants.
   [[nodiscard]] const std::set<std::string>& grants() const { return grants_; }
@@ -187,8 +187,8 @@ class Thief {
     return names;
   }
 
-  // Tries what takes no lease, so that people who look after agents can do it: it may write, and
-  // its answers show no token.
+  // Tries the methods that take no lease, which operators of agents use: they may write, and their
+  // answers show no token.
   void TryOpen(const std::string& id) {
     for (const std::string& session : sessions_) {
       pb::UpdateSessionRequest update;
