@@ -1,4 +1,4 @@
-// Calls that are committed together: what a batch holds, who goes alone, and what faults do.
+// Calls that are committed together: what a batch holds, which calls go alone, and what faults do.
 #include "server/rpc/commit_batcher.h"
 
 #include "session/refusal.h"

@@ -73,7 +73,7 @@ TEST(ConnectionTable, TakesNoneOfAPeerThatIsSuspended) {
   EXPECT_EQ(table.Add(made[2].fd(), "a", 2 * kResetWindow), ConnectionVerdict::kTaken);
 }
 
-// One who comes from ever new addresses makes it forget, and not grow.
+// Connections from ever new addresses evict old entries: the table does not grow.
 TEST(NewConnectionRate, RemembersAsManyPeersAsItMay) {
   NewConnectionRate rate;
   while (rate.Take("first", absl::ZeroDuration())) {

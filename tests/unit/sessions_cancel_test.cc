@@ -1,5 +1,5 @@
-// Cancelling: cancel requests by anybody, what they let a holder do, and how the server ends what
-// was asked to end.
+// Cancelling: cancel requests by any caller, what a holder may still do, and how the server ends a
+// session or a turn that has one.
 #include "tests/unit/sessions_world.h"
 
 #include <gmock/gmock.h>

@@ -151,7 +151,7 @@ TEST(SessionsLifecycle, CloseEndsTheLeaseAndClosesOnce) {
   EXPECT_EQ(result->head.lifecycle, Lifecycle::kClosed);
   EXPECT_EQ(result->head.close_reason, CloseReason::kExplicit);
   const Head closed = world.Stored();
-  // Again, by anybody, with or without the token: nothing is written.
+  // Again, by any caller, with or without the token: nothing is written.
   CloseCommand again = world.ToClose();
   EXPECT_EQ(ReasonIn(world.sessions().Close(world.caller(), again)), "OK");
   again = world.ToClose();

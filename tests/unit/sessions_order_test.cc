@@ -1,5 +1,5 @@
-// The order of checks as a client meets it, and a cache that may let a command through and never
-// refuse one.
+// The order of checks as a client sees it, and a cache that may admit a command and never refuses
+// one.
 #include "tests/unit/sessions_world.h"
 
 #include <gmock/gmock.h>
@@ -108,7 +108,7 @@ TEST(SessionsCache, AnOldHeadNeverRefuses) {
   World world;
   world.Create();
   const TurnNumber turn = world.Begin();
-  // The other server still sees the turn as active, and then meets a session that has moved on.
+  // The other server's cached head has an active turn that the store has ended.
   ASSERT_EQ(ReasonIn(world.other().Update(world.caller(), world.ToUpdate("x"))), "OK");
   world.Commit(turn);
   EXPECT_EQ(ReasonIn(world.other().BeginTurn(world.caller(), world.ToBegin())), "OK");
@@ -209,7 +209,7 @@ TEST(SessionsOrder, ReplacesACachedHeadThatTheStoreHasLost) {
   for (int i = 0; i < 5; ++i) world.RunTurn();
   world.Begin();
   world.disk() = kept;
-  TurnNumber turn = world.Begin();  // meets what was lost
+  TurnNumber turn = world.Begin();  // finds that the store has lost revisions
   const int loads = world.store().Calls(FaultyCall::kLoad);
   const int commits = world.store().Calls(FaultyCall::kCommit);
   world.Commit(turn);
