@@ -80,7 +80,7 @@ TEST_F(RequestTableTest, KeepsNewestAndLocatesOthers) {
   EXPECT_FALSE(Find(NewRequest(random_)));
 }
 
-TEST_F(RequestTableTest, LearnsOnceWhatIsOlder) {
+TEST_F(RequestTableTest, LoadsOlderIdsOnce) {
   const RequestId old = NewRequest(random_);
   const RequestId again = NewRequest(random_);
   older_[2] = fs::KeyOf(old);
@@ -92,14 +92,14 @@ TEST_F(RequestTableTest, LearnsOnceWhatIsOlder) {
   EXPECT_EQ(learnt_, 1);
 }
 
-TEST_F(RequestTableTest, AsksAgainWhenItCouldNotLearn) {
+TEST_F(RequestTableTest, RetriesLoadOfOlderIdsWhenItFailed) {
   const auto fails = [](uint64_t) { return absl::UnavailableError("the disk says nothing"); };
   EXPECT_FALSE(table_.Find(NewRequest(random_), fails).ok());
   EXPECT_FALSE(Find(NewRequest(random_)));
   EXPECT_EQ(learnt_, 1);
 }
 
-TEST_F(RequestTableTest, LeavesOutWhatLeavesTheLogWhileItLearns) {
+TEST_F(RequestTableTest, DropsRowsThatLeaveLogDuringLoad) {
   const RequestId left = NewRequest(random_);
   const RequestId kept = NewRequest(random_);
   older_[2] = fs::KeyOf(left);
@@ -118,7 +118,7 @@ TEST_F(RequestTableTest, LeavesOutWhatLeavesTheLogWhileItLearns) {
   EXPECT_EQ(learnt_, 0);
 }
 
-TEST_F(RequestTableTest, TakesNothingWhenAllOfItLeavesTheLogWhileItLearns) {
+TEST_F(RequestTableTest, KeepsNoOlderIdWhenAllLeaveLogDuringLoad) {
   const RequestId left = NewRequest(random_);
   older_[9] = fs::KeyOf(left);
   const RequestId first = Add();
@@ -134,7 +134,7 @@ TEST_F(RequestTableTest, TakesNothingWhenAllOfItLeavesTheLogWhileItLearns) {
   EXPECT_EQ(Find(second)->number, kFirst + 1);
 }
 
-TEST_F(RequestTableTest, ForgetsWhatLeavesTheLogAndNoLaterRowOfThatId) {
+TEST_F(RequestTableTest, DropsRowThatLeavesLogAndKeepsLaterRow) {
   const RequestId once = Add();
   const RequestId twice = Add();
   table_.Add(Row(twice));

@@ -141,7 +141,7 @@ TEST_F(AppendJournalStreamRpc, KeepsAcknowledgedEntriesWhenRefusalEndsStream) {
   ExpectAGapEndsTheStream();
 }
 
-TEST_F(AppendJournalStreamRpc, AHolderWhoWasOvertakenIsFenced) {
+TEST_F(AppendJournalStreamRpc, FencesHolderAfterTakeover) {
   const std::string token = Create("one").lease_token();
   Begin("one", token);
   const auto open = Start("one", token, 1, 1);

@@ -388,7 +388,7 @@ TEST_F(WatchRpc, TheLagOfAReaderIsAMetric) {
   EXPECT_TRUE(WaitUntil([&] { return lag() == 0; }));
 }
 
-TEST_F(WatchRpc, WhoNeverReadsIsCutOff) {
+TEST_F(WatchRpc, EndsWatchWhenClientNeverReads) {
   config().limits.watchers = 1;
   const std::string token = Create("one").lease_token();
   TakeTurns("one", token, 400);

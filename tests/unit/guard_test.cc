@@ -188,7 +188,7 @@ TEST(Guard, EveryLeaseRuleInEveryLeaseState) {
   }
 }
 
-TEST(Guard, AHeldLeaseSaysWhoAndHowLong) {
+TEST(Guard, ReportsHolderAndExpiryWhenLeaseIsHeld) {
   Guard guard;
   guard.trigger = Trigger::kResume;
   guard.lease = LeaseRule::kFreeOrExpired;

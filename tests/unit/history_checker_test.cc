@@ -35,7 +35,7 @@ SimulationPlan PlanOf(uint64_t seed) {
           .seed = seed};
 }
 
-TEST(HistoryChecker, IsSilentAboutWhatIsRight) {
+TEST(HistoryChecker, AcceptsCorrectHistories) {
   std::map<Cause, size_t> refused;
   std::map<Outcome, size_t> outcomes;
   size_t repeats = 0;
@@ -60,7 +60,7 @@ TEST(HistoryChecker, IsSilentAboutWhatIsRight) {
   EXPECT_GT(repeats, 100);
 }
 
-TEST(HistoryChecker, IsSilentAboutLongHistories) {
+TEST(HistoryChecker, AcceptsLongHistories) {
   for (const uint32_t clients : {3U, 40U}) {
     const History history =
         Simulate({.clients = clients, .sessions = 8, .operations = 150'000, .seed = clients});
@@ -111,15 +111,15 @@ History TakenOver(int64_t later) {
   return {.operations = {created, resumed}, .endings = {ending}};
 }
 
-TEST(HistoryChecker, KnowsHowLongALeaseLives) {
+TEST(HistoryChecker, ComplainsOfGrantBeforeLeaseExpires) {
   EXPECT_EQ(ToText(Check(TakenOver(5'000'000'000)), kComplaintsShown), "");
   const Complaints complaints = Check(TakenOver(4'999'999'999));
   ASSERT_EQ(complaints.size(), 1);
   EXPECT_EQ(complaints[0].rule, Rule::kLease) << complaints[0].text;
 }
 
-// A reconnect stores nothing: a copy of it that was given up may still arrive when its token has
-// been given back, and then it is a grant.
+// A reconnect stores nothing: a late copy of it may arrive after the release of its token, and then
+// it is a grant.
 TEST(HistoryChecker, LetsALateCopyOfAReconnectAct) {
   History history = TakenOver(100);
   Operation& late = history.operations[1];
@@ -142,7 +142,7 @@ TEST(HistoryChecker, LetsALateCopyOfAReconnectAct) {
   EXPECT_EQ(ToText(Check(history), kComplaintsShown), "");
 }
 
-TEST(HistoryChecker, WantsEverySessionRead) {
+TEST(HistoryChecker, ComplainsWhenSessionWasNotRead) {
   History history = Simulate(PlanOf(1));
   history.endings.pop_back();
   const Complaints complaints = Check(history);

@@ -102,7 +102,7 @@ class UnbegunBytesTest : public ::testing::Test {
   UnbegunBytes unbegun_{table_};
 };
 
-TEST_F(UnbegunBytesTest, ThoseWhoSentMostWithoutACallAreClosedFirst) {
+TEST_F(UnbegunBytesTest, ClosesHeaviestSenderWithoutCallFirst) {
   unbegun_.Look();
   busy_.Bring(400 * kKiB);
   headers_.Bring(200 * kKiB);
