@@ -168,7 +168,7 @@ TEST(PgConnection, WhatCannotBePreparedHadNoEffect) {
   EXPECT_TRUE(connection->usable());
 }
 
-TEST(PgConnection, AParameterOfAnotherTypeIsNoticedWhenItIsPrepared) {
+TEST(PgConnection, RejectsParameterOfAnotherTypeAtPrepare) {
   constexpr Statement kLength = {"length", "SELECT length($1)"};
   const auto connection = Shared();
   EXPECT_EQ(FailureOf(connection->Run(kLength, Params().Int(1))).sqlstate, "42883");

@@ -308,8 +308,8 @@ TEST_F(PgGroupCommit, ARepeatAmongOthersIsAnsweredWithItsReply) {
   EXPECT_THAT(sent_, ElementsAre("change_many")) << "a repeat took a statement of its own";
 }
 
-// So a client that repeats its requests costs those in the same statement nothing.
-TEST_F(PgGroupCommit, WhoIsWrittenBesideARepeatIsLookedUpOnce) {
+// So a repeat costs the other changes in its statement nothing.
+TEST_F(PgGroupCommit, LooksUpMemberOnceBesideRepeat) {
   constexpr int kRounds = 50;
   constexpr int kForTheRepeat = 3;
   const Change repeated = many_[0]->Update({{"title", "repeated"}});

@@ -118,7 +118,7 @@ TEST(Migrations, AnOlderSchemaSaysWhatToDo) {
 }
 
 // Step 3 says that servers of step 2 may go on; those of step 1 may not.
-TEST(Migrations, ANewerSchemaIsServedByThoseWhoMay) {
+TEST(Migrations, ServesNewerSchemaWhenItAllowsThisVersion) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = Connect(database.dsn());
   ASSERT_TRUE(Migrate(*connection, kAll).ok());

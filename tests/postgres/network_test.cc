@@ -82,7 +82,7 @@ void LoseTheNetwork() {
   EXPECT_EQ(NumberOf((*again)->Run(kOne, pg::Params())), 1);
 }
 
-TEST(PgNetwork, APeerThatIsGoneWithoutAWordIsNoticed) { std::thread(LoseTheNetwork).join(); }
+TEST(PgNetwork, DetectsLossOfPeerWithoutReset) { std::thread(LoseTheNetwork).join(); }
 
 TEST(PgNetwork, HealthIsAnsweredWhileTheDatabaseIsSilent) {
   const TestDatabase database(Contents::kStore);

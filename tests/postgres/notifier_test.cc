@@ -275,7 +275,7 @@ TEST_F(PgNotifier, NothingIsLostWhenItsConnectionsAreKilled) {
 }
 
 // A notification that was sent while the listener had no connection.
-TEST_F(PgNotifier, ALookFollowsWhenItHearsAgain) {
+TEST_F(PgNotifier, ReadsFeedWhenListenerReconnects) {
   using holdfast::testing::Connect;
   Create("alpha");
   Drain();
@@ -314,7 +314,7 @@ TEST_F(PgNotifier, SendsNoNotificationWithoutOtherServers) {
   reader_ = Server(heard_by_);
 }
 
-TEST(PgBuckets, APayloadSaysWhoAndWhere) {
+TEST(PgBuckets, PayloadNamesWriterAndBuckets) {
   pg::Notice notice{.writer = -12, .touched = {}};
   notice.touched.set(0).set(10).set(pg::kBuckets - 1);
   EXPECT_EQ(pg::ToPayload(notice), "-12 00000afff");

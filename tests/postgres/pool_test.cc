@@ -30,7 +30,7 @@ void EndBackend(int pid) {
   ASSERT_TRUE(std::holds_alternative<pg::Rows>(other->Run(kEndOther, pg::Params().Int4(pid))));
 }
 
-TEST(PgPool, HandsOutTheOneThatWasGivenBackLast) {
+TEST(PgPool, LendsLastReturnedConnection) {
   FakeClock clock;
   Pool pool(Options(3), clock);
   int last = 0;
@@ -75,7 +75,7 @@ TEST(PgPool, AWaitingCallerGetsWhatIsGivenBack) {
   EXPECT_TRUE(got);
 }
 
-TEST(PgPool, NeverHandsOutAConnectionThatWasEnded) {
+TEST(PgPool, NeverLendsEndedConnection) {
   FakeClock clock;
   Pool pool(Options(1), clock);
   const int pid = (*pool.Take(kSoon))->backend_pid();
@@ -153,7 +153,7 @@ TEST(PgPool, ANewerTimelineRetiresOlderConnections) {
   EXPECT_EQ(pool.newest_timeline(), 2U);
 }
 
-TEST(PgPool, AClosedOneHandsOutAndKeepsNothing) {
+TEST(PgPool, LendsAndKeepsNothingWhenClosed) {
   FakeClock clock;
   Pool pool(Options(2), clock);
   std::optional<Pool::Lease> held = *pool.Take(kSoon);

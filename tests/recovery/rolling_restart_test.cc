@@ -43,7 +43,7 @@ uint64_t EpochOf(const TestFolder& folder, const std::string& address, const std
   return nlohmann::json::parse(ReadText(out))["lease"]["epoch"];
 }
 
-TEST(RollingRestart, ClientsNoticeNothingThatARetryDoesNotMend) {
+TEST(RollingRestart, FailsNoCallWhenClientsRetry) {
   const TestFolder folder;
   const Recordings recordings = FindRecordings();
   ServerProcess server(folder);
@@ -75,7 +75,7 @@ TEST(RollingRestart, ClientsNoticeNothingThatARetryDoesNotMend) {
 
 // Two servers of one database, and clients with the addresses of both: when one stops, they go on
 // at the other one.
-TEST(RollingRestart, OfTwoServersOfADatabaseIsNotNoticedEither) {
+TEST(RollingRestart, FailsNoCallWithTwoServersOfOneDatabase) {
   const Recordings recordings = FindRecordings();
   const TestDatabase database(Contents::kStore);
   const std::array<TestFolder, 2> folders;

@@ -230,7 +230,7 @@ size_t ResidentBytes(const ServerProcess& server) {
   return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + 6, nullptr, 10) * kKiB;
 }
 
-TEST(WatchRecovery, ThoseWhoNeverReadCostTheOthersNothing) {
+TEST(WatchRecovery, ServesOthersWhenWatchersNeverRead) {
   constexpr size_t kWatchers = 1000;  // half of them never read
   constexpr int kTurns = 300;
   // A page and its messages, what the transport holds of one message, and the call itself.
