@@ -37,7 +37,7 @@ constexpr Statement kLoad = {
     "load",
     "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left,"
     " holdfast.acts_of($1, $2, r.n), s.token"
-    " FROM holdfast.standing s LEFT JOIN holdfast.log r ON r.tenant = $1"
+    " FROM holdfast.current_session s LEFT JOIN holdfast.log r ON r.tenant = $1"
     "  AND r.session_id = $2 AND r.request = $3::text::uuid AND r.at >= $4"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 // The same, and writes the session again: the answer then waits for a flush, and for the standby,
@@ -51,7 +51,7 @@ constexpr Statement kLoadFlushed = {
     "   AND s.store_id = holdfast.store_id() RETURNING s.tenant, s.session_id)"
     " SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left,"
     "  holdfast.acts_of($1, $2, r.n), s.token, EXISTS (SELECT FROM kept) AS written"
-    " FROM holdfast.standing s LEFT JOIN holdfast.log r ON r.tenant = $1"
+    " FROM holdfast.current_session s LEFT JOIN holdfast.log r ON r.tenant = $1"
     "  AND r.session_id = $2 AND r.request = $3::text::uuid AND r.at >= $4"
     " WHERE s.tenant = $1 AND s.session_id = $2"};
 constexpr size_t kWritten = kOutcomeToken + 1;

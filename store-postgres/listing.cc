@@ -74,9 +74,10 @@ constexpr Statement kCancelled = {
     "due_cancelled",
     "SELECT tenant, session_id FROM ("
     "SELECT s.tenant, s.session_id FROM holdfast.session s CROSS JOIN holdfast.opening o"
-    " WHERE s.sweep AND NOT s.deleted AND s.marked_at IS NOT NULL"
+    " WHERE s.sweep AND NOT s.deleted AND s.cancel_requested_at IS NOT NULL"
     " AND s.store_id = holdfast.store_id()"
-    " AND (s.lifecycle <> 1 OR holdfast.clock() - greatest(s.marked_at, o.opened_at) >= $1)"
+    " AND (s.lifecycle <> 1"
+    " OR holdfast.clock() - greatest(s.cancel_requested_at, o.opened_at) >= $1)"
     " OFFSET 0) due"
     " WHERE (tenant, session_id) > ($3, $4) ORDER BY tenant, session_id LIMIT $2"};
 static_assert(static_cast<int>(Lifecycle::kActive) == 1);

@@ -29,7 +29,7 @@ constexpr Statement kMessages = {
     "messages",
     "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left,"
     " NULL::bigint, NULL::integer, NULL::bigint, NULL::bytea"
-    " FROM holdfast.standing s WHERE s.tenant = $1 AND s.session_id = $2"
+    " FROM holdfast.current_session s WHERE s.tenant = $1 AND s.session_id = $2"
     " UNION ALL "
     "SELECT NULL, NULL, NULL, NULL, NULL, NULL, l.n, l.part, l.messages, l.msgs"
     " FROM (SELECT s.version, CASE WHEN $3 = 0 THEN s.generation ELSE $3 END AS generation,"
@@ -46,7 +46,7 @@ constexpr Statement kMessages = {
 constexpr char kActsText[] =
     "SELECT s.version, s.store_id, s.deleted, s.head, s.head_sum, s.lease_left,"
     " NULL::bigint, NULL::integer, NULL::bigint, NULL::bytea, NULL::boolean"
-    " FROM holdfast.standing s WHERE s.tenant = $1 AND s.session_id = $2"
+    " FROM holdfast.current_session s WHERE s.tenant = $1 AND s.session_id = $2"
     " UNION ALL "
     "SELECT NULL, NULL, NULL, NULL, NULL, NULL, l.n, l.part, l.before, l.acts,"
     "  l.at < holdfast.clock() - $8::interval"

@@ -40,7 +40,7 @@ constexpr Statement kInSight = {
     " s.head_sum"
     " FROM (SELECT x.tenant, x.session_id, x.listed_at, x.version, x.deleted, x.store_id, x.head,"
     "  x.head_sum, CASE WHEN x.deleted THEN x.active_at <= holdfast.clock() - $1::interval"
-    "   ELSE x.lifecycle <> 1 AND x.marked_at IS NULL"
+    "   ELSE x.lifecycle <> 1 AND x.cancel_requested_at IS NULL"
     "    AND x.active_at <= holdfast.clock() - $2::interval END AS due"
     "  FROM holdfast.session x"
     "  WHERE x.sweep AND (x.tenant, x.listed_at, x.session_id) > ($3, $4, $5)"

@@ -41,7 +41,7 @@ constexpr Statement kReadStaged = {
     "read_staged",
     "SELECT s.version, s.store_id, s.deleted, CASE WHEN coalesce(c.n, 1) = 1 THEN s.head END,"
     " s.head_sum, s.lease_left, u.linked, c.start, c.sum, c.bytes"
-    " FROM holdfast.standing s"
+    " FROM holdfast.current_session s"
     " LEFT JOIN holdfast.upload u ON u.tenant = s.tenant AND u.session_id = s.session_id"
     "  AND u.upload_id = $3::text::uuid AND u.linked"
     " LEFT JOIN LATERAL ("

@@ -316,7 +316,7 @@ inline finish_recovery() {
   other = FULL; recovery = 0
 }
 
-/* What was found after the last crash is judged: all that is left of it is one state. */
+/* What was found after the last crash is checked: all that is left of it is one state. */
 inline erase() {
   do
   :: k < CELLS -> frameC[k] = 0; frameS[k] = 0; truth[k] = 0; k++

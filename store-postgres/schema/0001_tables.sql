@@ -62,7 +62,7 @@ CREATE TABLE holdfast.session (
   expires_at    timestamptz NOT NULL,
   token         text NOT NULL,                      -- of the last grant; empty: the epoch has passed
   active_at     timestamptz NOT NULL,               -- of the last change
-  marked_at     timestamptz,                        -- since when a cancel request asks for an end
+  cancel_requested_at timestamptz,                  -- since when a cancel request asks for an end
   -- Sweeps read these rows alone. Set when a turn begins or a cancel request is made, and cleared
   -- by a sweep, never by a commit.
   sweep         boolean NOT NULL,

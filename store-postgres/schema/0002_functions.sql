@@ -22,7 +22,7 @@ CREATE VIEW holdfast.opening AS
   SELECT greatest(activated_at, pg_postmaster_start_time()) AS opened_at FROM holdfast.store;
 
 -- A session as a decision needs it, and where its history is.
-CREATE VIEW holdfast.standing AS
+CREATE VIEW holdfast.current_session AS
   SELECT s.tenant, s.session_id, s.version, s.store_id, s.deleted, s.head, s.head_sum,
          holdfast.lease_left(s.held, s.lease_at, s.expires_at, s.ttl, o.opened_at) AS lease_left,
          s.generation, s.messages, s.token

@@ -78,7 +78,7 @@ BEGIN
     INSERT INTO holdfast.session (
       tenant, session_id, version, store_id, head, head_sum, lifecycle, generation, messages,
       project_root, created_at, uid, epoch, held, secret_hash, ttl, lease_at, expires_at, token,
-      active_at, marked_at, sweep)
+      active_at, cancel_requested_at, sweep)
     VALUES (
       p_tenants[1], p_sessions[1], 1, holdfast.store_id(), p_heads[1], p_head_sums[1],
       p_lifecycles[1], p_generations[1], p_messages[1], p_project_root, p_created_at, p_uid,
@@ -172,7 +172,7 @@ BEGIN
                         ELSE s.expires_at END,
       token = CASE WHEN p_raises[k.n] THEN p_tokens[k.n] ELSE s.token END,
       active_at = t,
-      marked_at = CASE WHEN p_cancelling[k.n] THEN coalesce(s.marked_at, t) END,
+      cancel_requested_at = CASE WHEN p_cancelling[k.n] THEN coalesce(s.cancel_requested_at, t) END,
       sweep = s.sweep OR p_sweep[k.n]
     FROM unnest(ok, places) AS k (n, place)
     WHERE s.ctid = k.place;

@@ -126,7 +126,7 @@ class PausedServer : public ::testing::Test {
   }
 };
 
-TEST_F(PausedServer, WhatStoodStillInItHasNoEffectUnderAnOldEpoch) {
+TEST_F(PausedServer, RejectsWritesItHadPausedUnderAnOldEpoch) {
   for (int round = 0; round < kRounds && !HasFatalFailure(); ++round) {
     Round(round % 2, absl::StrCat("round ", round));
   }

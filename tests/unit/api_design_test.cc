@@ -126,7 +126,7 @@ TEST(ApiDesign, Aip0158AListHasPages) {
   }
 }
 
-// Its response wraps the session, as that of every method does: `repeated` stands beside it.
+// Its response wraps the session, as that of every method does: `repeated` is beside it.
 TEST(ApiDesign, Aip0134AnUpdateTakesTheResourceAndAMask) {
   for (const MethodDescriptor* method : MethodsNamed("Update")) {
     const Descriptor& request = *method->input_type();

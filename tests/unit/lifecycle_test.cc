@@ -60,7 +60,7 @@ TEST(Lifecycle, EveryStateAndTrigger) {
   }
 }
 
-TEST(Lifecycle, UnderAWishForTheEndNothingButATurnsBeginningIsForbidden) {
+TEST(Lifecycle, ForbidsOnlyTheBeginningOfATurnUnderACancelRequest) {
   for (const ExpectedRow& row : kExpected) {
     for (size_t from = 0; from < kLifecycles; ++from) {
       const auto state = static_cast<Lifecycle>(from);
