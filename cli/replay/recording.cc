@@ -1,6 +1,6 @@
 #include "cli/replay/recording.h"
 
-#include "cli/replay/json_spans.h"
+#include "cli/json_spans.h"
 
 #include "absl/strings/str_cat.h"
 

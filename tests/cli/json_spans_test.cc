@@ -1,4 +1,4 @@
-#include "cli/replay/json_spans.h"
+#include "cli/json_spans.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -3,8 +3,8 @@
 //
 //   std::vector<JsonMember> members = *MembersOf(R"({"a": [1,  2]})");   // members[0].value is
 //   "[1,  2]"
-#ifndef HOLDFAST_CLI_REPLAY_JSON_SPANS_H_
-#define HOLDFAST_CLI_REPLAY_JSON_SPANS_H_
+#ifndef HOLDFAST_CLI_JSON_SPANS_H_
+#define HOLDFAST_CLI_JSON_SPANS_H_
 
 #include <optional>
 #include <string>
@@ -37,4 +37,4 @@ std::optional<std::string_view> ValueOf(const std::vector<JsonMember>& members,
 
 }  // namespace holdfast::cli
 
-#endif  // HOLDFAST_CLI_REPLAY_JSON_SPANS_H_
+#endif  // HOLDFAST_CLI_JSON_SPANS_H_
