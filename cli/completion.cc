@@ -85,7 +85,8 @@ struct Script {
 
 // The values that an option may have; empty where they cannot be listed.
 std::string ValuesOf(const std::string& option) {
-  if (option == "--output") return "table json";
+  if (option == "--output") return "table json jsonl";
+  if (option == "--color") return "auto always never";
   if (option == "--state") return absl::StrJoin(StateNames(), " ");
   if (option == "--reason") return "user parent cap";
   return "";
@@ -128,8 +129,10 @@ std::string ScriptFor(const CLI::App& app, const Shell& shell) {
 
 void AddCompletionCommand(CLI::App& app, Invocation& invocation) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "Prints a script that completes commands");
-  command->add_option("SHELL", *shell, "bash or zsh")
+  CLI::App* command =
+      app.add_subcommand("completion", "Prints a shell script that completes commands and options");
+  command->add_option("SHELL", *shell, "Shell: bash or zsh")
+      ->type_name("")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh"}).description(""));
   command->footer(

@@ -1,6 +1,7 @@
 #include "cli/durations.h"
 
 #include <charconv>
+#include <limits>
 #include <system_error>
 
 namespace holdfast::cli {
@@ -24,10 +25,11 @@ CLI::Option* AddCount(CLI::App& app, const std::string& name, uint64_t& target,
                       const std::string& help) {
   const auto take = [name, &target](const std::string& text) {
     uint64_t parsed = 0;
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();  // of a field on the wire
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, parsed);
-    if (error != std::errc() || rest != end) {
-      throw CLI::ValidationError(name, "`" + text + "` is no whole number");
+    if (error != std::errc() || rest != end || parsed > kMost) {
+      throw CLI::ValidationError(name, "`" + text + "` is no whole number of 64 bits");
     }
     target = parsed;
   };

@@ -1,7 +1,7 @@
 #include "cli/errors.h"
 
 #include "cli/reasons.h"
-#include "cli/table.h"
+#include "cli/text.h"
 #include "cli/times.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"

@@ -68,7 +68,7 @@ ExitCode RunHealth(const Invocation& invocation, const RetryPolicy& policy) {
   if (invocation.json()) {
     nlohmann::ordered_json object = ToJson(health.status);
     object["serving"] = health.serving;
-    invocation.out << object.dump(2) << '\n';
+    WriteJson(invocation, object);
   } else {
     WriteHealth(invocation.out, health);
   }
@@ -81,12 +81,12 @@ void AddHealthCommand(CLI::App& app, Invocation& invocation) {
   const auto policy = std::make_shared<RetryPolicy>(
       RetryPolicy{.patience = absl::ZeroDuration(), .deadline = absl::Seconds(5)});
   CLI::App* command =
-      app.add_subcommand("health", "Says whether the server serves, and what it is");
+      app.add_subcommand("health", "Checks whether the server serves, and prints its status");
   AddDuration(*command, "--wait", policy->patience,
-              "How long to wait for a server that is not there");
+              "How long to wait for a server that cannot be reached");
   command->footer(
-      "Exits 0 when the server serves, and 3 when it does not, cannot be reached, or is not a\n"
-      "Holdfast server.\n"
+      "Exits with 0 when the server serves, and with 3 when it does not serve, cannot be reached,\n"
+      "or is not a Holdfast server.\n"
       "\nExample:\n  holdfast health --wait 30s && holdfast session list");
   command->callback([&invocation, policy] {
     invocation.command = [&invocation, policy] { return RunHealth(invocation, *policy); };

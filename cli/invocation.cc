@@ -1,17 +1,31 @@
 #include "cli/invocation.h"
 
-#include "cli/errors.h"
+#include "cli/json.h"
 #include "cli/reasons.h"
 
 namespace holdfast::cli {
 
-ExitCode Refuse(const Invocation& invocation, const grpc::Status& status) {
+void WriteJson(const Invocation& invocation, const nlohmann::ordered_json& object) {
+  const bool pretty = invocation.output == Output::kJson;
+  invocation.out << JsonText(object, pretty ? JsonLayout::kPretty : JsonLayout::kLine) << '\n';
+}
+
+void WriteNote(const Invocation& invocation, std::string_view note) {
+  if (!invocation.quiet) invocation.err << note << '\n' << std::flush;
+}
+
+Failure FailureOf(const Invocation& invocation, const grpc::Status& status) {
   Failure failure = FailureOf(status);
   if (failure.reason == kUnreachableReason || failure.reason == kNotHoldfastReason) {
     failure.metadata["address"] = invocation.address;
   }
+  return failure;
+}
+
+ExitCode Refuse(const Invocation& invocation, const grpc::Status& status) {
+  const Failure failure = FailureOf(invocation, status);
   if (invocation.json()) {
-    invocation.out << ToJson(failure).dump(2) << '\n';
+    WriteJson(invocation, ToJson(failure));
   } else {
     invocation.err << "holdfast: " << Line(failure) << '\n';
   }

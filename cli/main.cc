@@ -1,6 +1,7 @@
 // The command line `holdfast`.
 #include "cli/app.h"
 #include "cli/file_stream.h"
+#include "cli/terminal.h"
 
 #include <csignal>
 #include <iostream>
@@ -15,5 +16,6 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   holdfast::cli::FileBuffer buffer(STDOUT_FILENO);
   std::ostream out(&buffer);
-  return holdfast::cli::Run(arguments, out, std::cerr);
+  return holdfast::cli::Run(arguments, out, std::cerr,
+                            holdfast::cli::DescribeTerminal(STDOUT_FILENO));
 }

@@ -1,5 +1,7 @@
 #include "cli/session_calls.h"
 
+#include "google/protobuf/descriptor.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -53,21 +55,13 @@ grpc::Status SessionCalls::Resolve(const Target& target, std::string& session_id
   return status;
 }
 
-grpc::Status SessionCalls::List(v1::ListSessionsRequest request, uint64_t limit,
-                                Listing& listing) const {
-  do {
-    const uint64_t wanted = limit == 0 ? kPage : limit - listing.sessions.size();
-    request.set_page_size(static_cast<int32_t>(std::min(kPage, wanted)));
-    v1::ListSessionsResponse page;
-    const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
-      return connection_.sessions().ListSessions(&context, request, &page);
-    });
-    if (!result.status.ok()) return result.status;
-    listing.sessions.insert(listing.sessions.end(), page.sessions().begin(), page.sessions().end());
-    listing.complete = listing.complete && page.complete();
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty() && (limit == 0 || listing.sessions.size() < limit));
-  return grpc::Status::OK;
+int32_t SessionCalls::PageSize(uint64_t limit, uint64_t read) {
+  return static_cast<int32_t>(limit == 0 ? kPage : std::min(kPage, limit - read));
+}
+
+uint64_t SessionCalls::CountItems(const google::protobuf::Message& page) {
+  const auto* items = page.GetDescriptor()->FindFieldByNumber(1);
+  return static_cast<uint64_t>(page.GetReflection()->FieldSize(page, items));
 }
 
 grpc::Status SessionCalls::Resume(const v1::ResumeSessionRequest& request,

@@ -5,11 +5,13 @@
 #include "cli/connection.h"
 #include "cli/retry.h"
 
+#include "absl/functional/function_ref.h"
+#include "google/protobuf/message.h"
+#include "grpcpp/client_context.h"
 #include "grpcpp/support/status.h"
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace holdfast::cli {
 
@@ -22,10 +24,9 @@ struct Target {
 // A project root as the server knows it. A relative one is taken from the current directory.
 std::string AbsoluteRoot(const std::string& root);
 
-struct Listing {
-  std::vector<v1::SessionSummary> sessions;
-  bool complete = true;
-};
+// A list method of SessionService.
+template <typename Request, typename Reply>
+using ListMethod = grpc::Status (Sessions::*)(grpc::ClientContext*, const Request&, Reply*);
 
 // Each fills its result and returns OK, or returns the refusal. Any thread may call.
 class SessionCalls final {
@@ -40,8 +41,27 @@ class SessionCalls final {
   grpc::Status LookupLatest(const std::string& root, v1::Session& session) const;
   // The id of `target`: a call of its own when it is named by project root.
   grpc::Status Resolve(const Target& target, std::string& session_id) const;
-  // Up to `limit` rows, page by page; all of them when it is 0.
-  grpc::Status List(v1::ListSessionsRequest request, uint64_t limit, Listing& listing) const;
+  // Reads a list page by page, from the page token of `request` on, and gives each page to `take`.
+  // Ends with the list, behind `limit` items (0: no limit), or when `take` returns false. Holds one
+  // page. Replaces the request's page size. The items of a reply are its field 1.
+  template <typename Request, typename Reply>
+  grpc::Status ReadPages(ListMethod<Request, Reply> method, Request request, uint64_t limit,
+                         absl::FunctionRef<bool(Reply&)> take) const {
+    for (uint64_t read = 0;;) {
+      request.set_page_size(PageSize(limit, read));
+      Reply page;
+      const CallResult result = caller_.Call([&](grpc::ClientContext& context) {
+        page.Clear();
+        return (connection_.sessions().*method)(&context, request, &page);
+      });
+      if (!result.status.ok()) return result.status;
+      read += CountItems(page);
+      request.set_page_token(page.next_page_token());
+      const bool more = take(page) && !request.page_token().empty();
+      if (!more || (limit != 0 && read >= limit)) return grpc::Status::OK;
+    }
+  }
+
   grpc::Status Resume(const v1::ResumeSessionRequest& request,
                       v1::ResumeSessionResponse& reply) const;
   grpc::Status Release(const v1::ReleaseLeaseRequest& request,
@@ -53,6 +73,10 @@ class SessionCalls final {
                       v1::DeleteSessionResponse& reply) const;
 
  private:
+  // Of the next page, when `read` items of `limit` have been read.
+  static int32_t PageSize(uint64_t limit, uint64_t read);
+  static uint64_t CountItems(const google::protobuf::Message& page);
+
   const Connection& connection_;
   const Caller& caller_;
 };

@@ -1,15 +1,16 @@
 #include "cli/session_commands.h"
 
-#include "cli/clock.h"
 #include "cli/durations.h"
 #include "cli/file_stream.h"
 #include "cli/json.h"
 #include "cli/recovery_report.h"
 #include "cli/request_id.h"
 #include "cli/session_calls.h"
+#include "cli/session_command.h"
+#include "cli/session_lists.h"
 #include "cli/session_tail.h"
 #include "cli/session_view.h"
-#include "cli/table.h"
+#include "cli/text.h"
 #include "cli/times.h"
 
 #include "absl/strings/ascii.h"
@@ -26,124 +27,23 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr char kTokenHelp[] =
-    "The token that a resume gave; needed while the session's lease is live";
+constexpr char kTokenHelp[] = "Lease token from `session resume`; required while the lease is live";
 
-// One run of a session command: what all of them have in common.
-class Command final {
- public:
-  explicit Command(Invocation& invocation) : invocation_(invocation) {}
-
-  [[nodiscard]] RetryPolicy& policy() { return policy_; }
-  [[nodiscard]] Invocation& invocation() const { return invocation_; }
-
-  // Runs `body(calls)`, which returns a status, and prints why when it fails.
-  template <typename Body>
-  ExitCode Run(Body body) const {
-    const Connection connection(invocation_.address);
-    const Caller caller(policy_, MachineClock());
-    const grpc::Status status = body(SessionCalls(connection, caller));
-    return status.ok() ? kDone : Refuse(invocation_, status);
-  }
-
-  // The same for one session: `body(calls, id)`.
-  template <typename Body>
-  ExitCode RunOn(const Target& target, Body body) const {
-    return Run([&](const SessionCalls& calls) {
-      std::string id;
-      const grpc::Status found = calls.Resolve(target, id);
-      return found.ok() ? body(calls, id) : found;
-    });
-  }
-
-  void PrintJson(const nlohmann::ordered_json& object) const {
-    invocation_.out << object.dump(2) << '\n';
-  }
-
- private:
-  Invocation& invocation_;
-  RetryPolicy policy_{.wait_for_lease = true};
-};
-
-using CommandPtr = std::shared_ptr<Command>;
-
-void AddTarget(CLI::App& command, Target& target) {
-  auto* id = command.add_option("SESSION", target.session_id, "The session's id");
-  auto* latest = command.add_option("--latest", target.latest_of_project_root,
-                                    "The newest session of this project root, instead of an id");
-  latest->type_name("PROJECT_ROOT")->excludes(id);
-  command.parse_complete_callback([&target] {
-    if (target.session_id.empty() && target.latest_of_project_root.empty()) {
-      throw CLI::RequiredError("SESSION or --latest PROJECT_ROOT");
-    }
-  });
-}
-
-// --- list ---------------------------------------------------------------------------------------
-
-struct ListOptions {
-  v1::ListSessionsRequest request;
-  std::string project_root;
-  std::vector<std::string> states;
-  bool newest_first = false;
-  uint64_t limit = 50;
-};
-
-ExitCode RunList(const Command& command, const ListOptions& options) {
-  return command.Run(
-      [&](const SessionCalls& calls) {
-        v1::ListSessionsRequest request;
-        request.set_project_root(AbsoluteRoot(options.project_root));
-        request.set_order_by(options.newest_first ? "create_time desc" : "create_time");
-        for (const std::string& state : options.states) request.add_lifecycles(StateOf(state));
-        Listing listing;
-        grpc::Status status = calls.List(request, options.limit, listing);
-        if (!status.ok()) return status;
-        if (command.invocation().json()) {
-          nlohmann::ordered_json object = {{"sessions", nlohmann::ordered_json::array()},
-                                           {"complete", listing.complete}};
-          for (const auto& session : listing.sessions) {
-            object["sessions"].push_back(ToJson(session));
-          }
-          command.PrintJson(object);
-          return status;
-        }
-        WriteSessions(command.invocation().out, listing.sessions);
-        if (!listing.complete) {
-          command.invocation().err
-              << "the server is still finding out what it holds: rows may be missing\n";
-        }
-        return status;
-      });
-}
-
-void AddList(CLI::App& session, const CommandPtr& command) {
-  const auto options = std::make_shared<ListOptions>();
-  CLI::App* list = session.add_subcommand("list", "Lists sessions, oldest first");
-  list->add_option("--project", options->project_root, "Only those of this project root");
-  list->add_option("--state", options->states, "Only those in this state; may be given again")
-      ->type_name("STATE")
-      ->check(CLI::IsMember(StateNames()));
-  list->add_flag("--newest-first", options->newest_first, "Newest first");
-  AddCount(*list, "--limit", options->limit, "At most so many; 0 for all")
-      ->default_str(std::to_string(options->limit));
-  list->footer(
-      "Examples:\n  holdfast session list --state active --state idle\n"
-      "  holdfast --output json session list --limit 0 | jq -r '.sessions[].session_id'");
-  list->callback([command, options] {
-    command->invocation().command = [command, options] { return RunList(*command, *options); };
-  });
+// Says what became of a session, unless only data is wanted.
+void WriteConfirmation(const Invocation& invocation, const std::string& id,
+                       const std::string& sentence) {
+  if (!invocation.quiet) invocation.out << Printable(id) << ' ' << Printable(sentence) << '\n';
 }
 
 // --- show ---------------------------------------------------------------------------------------
 
-ExitCode RunShow(const Command& command, const Target& target) {
+ExitCode RunShow(const SessionCommand& command, const Target& target) {
   return command.RunOn(target, [&](const SessionCalls& calls, const std::string& id) {
     v1::Session session;
     grpc::Status status = calls.Get({.session_id = id}, session);
     if (!status.ok()) return status;
     if (command.invocation().json()) {
-      command.PrintJson(ToJson(session));
+      WriteJson(command.invocation(), ToJson(session));
     } else {
       WriteSession(command.invocation().out, session);
     }
@@ -151,9 +51,10 @@ ExitCode RunShow(const Command& command, const Target& target) {
   });
 }
 
-void AddShow(CLI::App& session, const CommandPtr& command) {
+void AddShow(CLI::App& session, const SessionCommandPtr& command) {
   const auto target = std::make_shared<Target>();
-  CLI::App* show = session.add_subcommand("show", "Shows where a session stands");
+  CLI::App* show =
+      session.add_subcommand("show", "Shows the state, revision, lease and turn of a session");
   AddTarget(*show, *target);
   show->footer(
       "Examples:\n  holdfast session show 4f1c2d3e\n"
@@ -165,20 +66,23 @@ void AddShow(CLI::App& session, const CommandPtr& command) {
 
 // --- tail ---------------------------------------------------------------------------------------
 
-void AddTail(CLI::App& session, const CommandPtr& command) {
+void AddTail(CLI::App& session, const SessionCommandPtr& command) {
   const auto options = std::make_shared<TailOptions>();
-  CLI::App* tail = session.add_subcommand("tail", "Prints a session's events as they come");
+  CLI::App* tail =
+      session.add_subcommand("tail", "Prints the events of a session as they become durable");
   AddTarget(*tail, options->target);
   auto* from = AddCount(*tail, "--from", options->from,
-                        "The first event; otherwise the oldest that is kept");
+                        "Begin with this event; the default is the oldest that is kept");
   from->type_name("SEQ");
-  tail->add_option("--cursor", options->cursor, "Goes on where an earlier tail ended")
+  tail->add_option("--cursor", options->cursor,
+                   "Continue behind an earlier tail, with the cursor that it printed")
+      ->type_name("CURSOR")
       ->excludes(from);
-  tail->add_flag("--once", options->once, "Ends when it has printed the newest event");
+  tail->add_flag("--once", options->once, "End after the newest event instead of waiting for more");
   tail->footer(
-      "Ends with Ctrl-C, or with the session's deletion. Goes on by itself when the server\n"
-      "restarts, without a gap and without printing an event twice. With --output json one\n"
-      "object a line, each with its cursor.\n"
+      "Ends with Ctrl-C, or when the session is deleted. Reconnects when the server restarts,\n"
+      "without a gap and without printing an event twice. --output json and jsonl both print one\n"
+      "object per line, each with its cursor.\n"
       "\nExamples:\n  holdfast session tail 4f1c2d3e\n"
       "  holdfast session tail 4f1c2d3e --from 120 --once\n"
       "  holdfast --output json session tail --latest \"$PWD\" | jq -r .name");
@@ -197,7 +101,7 @@ std::string DefaultHolder() {
   std::array<char, kLongestName> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   const char* user = std::getenv("USER");
-  return std::string(user == nullptr ? "somebody" : user) + "@" + host.data();
+  return std::string(user == nullptr ? "unknown" : user) + "@" + host.data();
 }
 
 struct ResumeOptions {
@@ -226,10 +130,10 @@ v1::ResumeSessionRequest ToRequest(const ResumeOptions& options, const std::stri
 
 // Writes the token, with JSON the whole reply, and nothing else: without it the lease that was
 // granted is of no use. False when it could not be written.
-bool WriteToken(const Command& command, const v1::ResumeSessionResponse& reply) {
+bool WriteToken(const SessionCommand& command, const v1::ResumeSessionResponse& reply) {
   std::ostream& out = command.invocation().out;
   if (command.invocation().json()) {
-    command.PrintJson(ToJson(reply));
+    WriteJson(command.invocation(), ToJson(reply));
   } else {
     out << "token     " << reply.lease_token() << '\n';
   }
@@ -244,8 +148,8 @@ void WriteReport(std::ostream& out, const v1::ResumeSessionResponse& reply) {
 
 // Gives back a lease whose token could not be written: no caller could use it, and it would keep
 // others out.
-void ReleaseUnwritten(const Command& command, const SessionCalls& calls, const std::string& id,
-                      const v1::ResumeSessionResponse& reply) {
+void ReleaseUnwritten(const SessionCommand& command, const SessionCalls& calls,
+                      const std::string& id, const v1::ResumeSessionResponse& reply) {
   v1::ReleaseLeaseRequest request;
   request.set_request_id(NewRequestId());
   request.set_session_id(id);
@@ -257,7 +161,7 @@ void ReleaseUnwritten(const Command& command, const SessionCalls& calls, const s
                            << (given_back ? "was given back" : "stays until it expires") << '\n';
 }
 
-ExitCode RunResume(const Command& command, const ResumeOptions& options) {
+ExitCode RunResume(const SessionCommand& command, const ResumeOptions& options) {
   return command.RunOn(options.target, [&](const SessionCalls& calls, const std::string& id) {
     v1::ResumeSessionResponse reply;
     grpc::Status status = calls.Resume(ToRequest(options, id), reply);
@@ -271,25 +175,35 @@ ExitCode RunResume(const Command& command, const ResumeOptions& options) {
   });
 }
 
-void AddResume(CLI::App& session, const CommandPtr& command) {
+void AddResume(CLI::App& session, const SessionCommandPtr& command) {
   const auto options = std::make_shared<ResumeOptions>();
-  CLI::App* resume = session.add_subcommand("resume", "Takes a session up and says what was found");
+  CLI::App* resume = session.add_subcommand(
+      "resume", "Resumes a session under a new lease and prints the recovery report");
   AddTarget(*resume, options->target);
-  resume->add_option("--holder", options->holder, "Who takes it: a label for others to read")
-      ->capture_default_str();
-  AddDuration(*resume, "--ttl", options->ttl, "How long the lease lasts without a sign of life");
-  resume->add_option("--token", options->token, "Your own token: a reconnect that changes nothing");
-  resume->add_option("--force", options->force_reason, "Take it from a live holder, and say why")
+  resume
+      ->add_option("--holder", options->holder,
+                   "Name of the new lease holder, which other clients see")
+      ->type_name("NAME")
+      ->default_str("USER@HOST");
+  AddDuration(*resume, "--ttl", options->ttl, "How long the lease lasts without a renewal");
+  resume
+      ->add_option("--token", options->token,
+                   "Reconnect with this lease token; the session is not changed")
+      ->type_name("TOKEN");
+  resume
+      ->add_option("--force", options->force_reason,
+                   "Take the lease from its live holder; the audit chain keeps this reason")
       ->type_name("REASON");
-  resume->add_option("--store-id", options->expected_store, "Refuse any other store");
+  resume->add_option("--store-id", options->expected_store, "Fail unless the store has this id")
+      ->type_name("ID");
   AddCount(*resume, "--known-revision", options->known_revision,
-           "Refuse a store that is behind this revision");
+           "Fail when the stored revision is older than this one");
   resume->footer(
-      "A turn that was running is abandoned; its snapshot before stands. The token that is\n"
-      "printed is what writing needs from now on.\n"
+      "An active turn is abandoned, and the session continues from its last snapshot. Writes need\n"
+      "the lease token that is printed.\n"
       "\nExamples:\n  holdfast session resume 4f1c2d3e\n"
       "  holdfast session resume --latest \"$PWD\" --force 'the old host is gone'\n"
-      "  holdfast session resume 4f1c2d3e --patience 90s   # waits for the other holder");
+      "  holdfast session resume 4f1c2d3e --patience 90s   # waits for the lease to end");
   resume->callback([command, options] {
     command->invocation().command = [command, options] { return RunResume(*command, *options); };
   });
@@ -330,8 +244,8 @@ v1::CancelSessionRequest ToRequest(const CancelOptions& options, const v1::Sessi
 std::string CancelledSentence(const v1::CancelSessionRequest& request,
                               const v1::CancelSessionResponse& reply) {
   if (request.scope() != v1::CANCEL_SCOPE_SESSION) {
-    return "was told that " + ScopeText(request.scope(), request.name(), request.turn()) +
-           " is to end";
+    return "has a cancel request: " + ScopeText(request.scope(), request.name(), request.turn()) +
+           " shall end";
   }
   if (reply.session().lifecycle() == v1::LIFECYCLE_CLOSED) {
     return "is closed at revision " + std::to_string(reply.session().revision());
@@ -339,7 +253,7 @@ std::string CancelledSentence(const v1::CancelSessionRequest& request,
   return "will be closed when turn " + std::to_string(reply.session().turn().number()) + " ends";
 }
 
-ExitCode RunCancel(const Command& command, const CancelOptions& options) {
+ExitCode RunCancel(const SessionCommand& command, const CancelOptions& options) {
   return command.Run([&](const SessionCalls& calls) {
     v1::Session session;
     grpc::Status status = calls.Get(options.target, session);
@@ -349,31 +263,37 @@ ExitCode RunCancel(const Command& command, const CancelOptions& options) {
     status = calls.Cancel(request, reply);
     if (!status.ok()) return status;
     if (command.invocation().json()) {
-      command.PrintJson(ToJson(reply));
+      WriteJson(command.invocation(), ToJson(reply));
     } else {
-      command.invocation().out << Printable(request.session_id()) << ' '
-                               << Printable(CancelledSentence(request, reply)) << '\n';
+      WriteConfirmation(command.invocation(), request.session_id(),
+                        CancelledSentence(request, reply));
     }
     return status;
   });
 }
 
-void AddCancel(CLI::App& session, const CommandPtr& command) {
+void AddCancel(CLI::App& session, const SessionCommandPtr& command) {
   const auto options = std::make_shared<CancelOptions>();
-  CLI::App* cancel =
-      session.add_subcommand("cancel", "Asks a session's holder to end it, its turn or a tool");
+  CLI::App* cancel = session.add_subcommand(
+      "cancel", "Requests that a session, its turn, a stage or a tool use be cancelled");
   AddTarget(*cancel, options->target);
-  auto* turn = cancel->add_flag("--turn", options->turn, "Only the turn that is running");
-  auto* stage = cancel->add_option("--stage", options->stage, "Only this stage of it");
-  auto* tool = cancel->add_option("--tool", options->tool, "Only this use of a tool in it");
-  stage->excludes(turn);
-  tool->excludes(turn)->excludes(stage);
-  cancel->add_option("--reason", options->reason, "Who asks: user, parent, or cap for a limit")
+  auto* turn = cancel->add_flag("--turn", options->turn, "Cancel only the active turn");
+  auto* stage =
+      cancel->add_option("--stage", options->stage, "Cancel only this stage of the active turn");
+  auto* tool =
+      cancel->add_option("--tool", options->tool, "Cancel only this tool use of the active turn");
+  stage->type_name("STAGE")->excludes(turn);
+  tool->type_name("TOOL")->excludes(turn)->excludes(stage);
+  cancel
+      ->add_option("--reason", options->reason,
+                   "Why: user, parent, or cap when a limit was reached")
+      ->type_name("REASON")
       ->check(CLI::IsMember({"user", "parent", "cap"}))
       ->capture_default_str();
   cancel->footer(
-      "Needs no token. The holder may still commit; a turn that goes on after the server's\n"
-      "recovery.cancel_grace is abandoned, and the session is closed as soon as no turn runs.\n"
+      "Needs no lease token. The lease holder sees the request and may still commit. The server\n"
+      "abandons a turn that is still active after recovery.cancel_grace, and closes a cancelled\n"
+      "session when no turn is active.\n"
       "\nExamples:\n  holdfast session cancel 4f1c2d3e\n"
       "  holdfast session cancel 4f1c2d3e --turn\n"
       "  holdfast session cancel --latest \"$PWD\" --tool grep");
@@ -391,7 +311,8 @@ struct EndOptions {
 
 // Sends `Request` for one session, and prints the reply, or `sentence(reply)` as text.
 template <typename Request, typename Response, typename Send, typename Sentence>
-ExitCode RunEnd(const Command& command, const EndOptions& options, Send send, Sentence sentence) {
+ExitCode RunEnd(const SessionCommand& command, const EndOptions& options, Send send,
+                Sentence sentence) {
   return command.RunOn(options.target, [&](const SessionCalls& calls, const std::string& id) {
     Request request;
     request.set_request_id(NewRequestId());
@@ -403,9 +324,9 @@ ExitCode RunEnd(const Command& command, const EndOptions& options, Send send, Se
     if (command.invocation().json()) {
       nlohmann::ordered_json object = ToJson(reply);
       object["session_id"] = id;
-      command.PrintJson(object);
+      WriteJson(command.invocation(), object);
     } else {
-      command.invocation().out << Printable(id) << ' ' << sentence(reply) << '\n';
+      WriteConfirmation(command.invocation(), id, sentence(reply));
     }
     return status;
   });
@@ -421,18 +342,19 @@ std::string ClosedSentence(const v1::CloseSessionResponse& reply) {
 }
 
 std::string DeletedSentence(const v1::DeleteSessionResponse& reply) {
-  return "is deleted for ever; its last revision was " + std::to_string(reply.revision());
+  return "is deleted permanently; its last revision was " + std::to_string(reply.revision());
 }
 
 std::shared_ptr<EndOptions> AddEndOptions(CLI::App& command) {
   auto options = std::make_shared<EndOptions>();
   AddTarget(command, options->target);
-  command.add_option("--token", options->token, kTokenHelp);
+  command.add_option("--token", options->token, kTokenHelp)->type_name("TOKEN");
   return options;
 }
 
-void AddClose(CLI::App& session, const CommandPtr& command) {
-  CLI::App* close = session.add_subcommand("close", "Ends a session; it can still be resumed");
+void AddClose(CLI::App& session, const SessionCommandPtr& command) {
+  CLI::App* close =
+      session.add_subcommand("close", "Closes a session; a closed session can be resumed");
   const auto options = AddEndOptions(*close);
   close->footer(
       "Examples:\n  holdfast session close 4f1c2d3e\n"
@@ -445,8 +367,8 @@ void AddClose(CLI::App& session, const CommandPtr& command) {
   });
 }
 
-void AddDelete(CLI::App& session, const CommandPtr& command) {
-  CLI::App* remove = session.add_subcommand("delete", "Deletes a session; nothing brings it back");
+void AddDelete(CLI::App& session, const SessionCommandPtr& command) {
+  CLI::App* remove = session.add_subcommand("delete", "Deletes a session permanently");
   const auto options = AddEndOptions(*remove);
   remove->footer("Example:\n  holdfast session delete 4f1c2d3e");
   remove->callback([command, options] {
@@ -460,13 +382,17 @@ void AddDelete(CLI::App& session, const CommandPtr& command) {
 }  // namespace
 
 void AddSessionCommands(CLI::App& app, Invocation& invocation) {
-  const auto command = std::make_shared<Command>(invocation);
-  CLI::App* session = app.add_subcommand(
-      "session", "Lists, shows, follows, resumes, cancels, closes, deletes sessions");
+  const auto command = std::make_shared<SessionCommand>(invocation);
+  CLI::App* session =
+      app.add_subcommand("session", "Lists, reads, resumes, cancels, closes and deletes sessions");
   AddDuration(*session, "--patience", command->policy().patience,
-              "How long to repeat a call that may be repeated");
-  AddList(*session, command);
+              "How long to retry a call that can be retried");
+  session->footer(
+      "--patience goes with every command.\n"
+      "`holdfast session COMMAND --help` prints the options of a command, with examples.");
+  AddSessionList(*session, command);
   AddShow(*session, command);
+  AddContentLists(*session, command);
   AddTail(*session, command);
   AddResume(*session, command);
   AddCancel(*session, command);

@@ -5,7 +5,7 @@
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/reasons.h"
-#include "cli/table.h"
+#include "cli/text.h"
 #include "cli/times.h"
 
 #include "absl/base/thread_annotations.h"
@@ -52,7 +52,8 @@ void WriteEvent(const Invocation& invocation, const v1::WatchSessionResponse& me
   if (invocation.json()) {
     nlohmann::ordered_json object = ToJson(event);
     object["cursor"] = message.cursor();
-    invocation.out << object.dump() << '\n' << std::flush;
+    WriteJson(invocation, object);
+    invocation.out << std::flush;
     return;
   }
   std::string line = absl::StrCat(event.seq(), "  ", ShortTime(event.create_time()), "  ",
@@ -152,8 +153,9 @@ grpc::Status FollowAll(Tail& tail, const Connection& connection, const RetryPoli
 
 }  // namespace
 
-ExitCode RunTail(const Invocation& invocation, const RetryPolicy& policy,
-                 const TailOptions& options) {
+ExitCode RunTail(Invocation& invocation, const RetryPolicy& policy, const TailOptions& options) {
+  // A stream has no end that a document could wait for.
+  if (invocation.json()) invocation.output = Output::kJsonLines;
   CurrentCall current;
   const Interrupt interrupt([&current] { current.Cancel(); });
   const Connection connection(invocation.address);
@@ -165,8 +167,7 @@ ExitCode RunTail(const Invocation& invocation, const RetryPolicy& policy,
   status = FollowAll(tail, connection, policy, current, interrupt);
   const bool ended_early = interrupt.came() || !status.ok();
   if (ended_early && !invocation.json() && !tail.cursor().empty()) {
-    invocation.err << "to go on behind the last line: --cursor " << tail.cursor() << '\n'
-                   << std::flush;
+    WriteNote(invocation, "to continue behind the last line: --cursor " + tail.cursor());
   }
   return status.ok() ? kDone : Refuse(invocation, status);
 }

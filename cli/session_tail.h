@@ -19,9 +19,9 @@ struct TailOptions {
 };
 
 // Prints one line per event until the session is deleted, Ctrl-C, or with `once` the newest event.
-// Goes on from its cursor when the server stops, restarts or finds it too slow. Blocks.
-ExitCode RunTail(const Invocation& invocation, const RetryPolicy& policy,
-                 const TailOptions& options);
+// JSON is one object a line in either form. Goes on from its cursor when the server stops, restarts
+// or finds it too slow. Blocks.
+ExitCode RunTail(Invocation& invocation, const RetryPolicy& policy, const TailOptions& options);
 
 }  // namespace holdfast::cli
 

@@ -1,6 +1,7 @@
 #include "cli/session_view.h"
 
-#include "cli/table.h"
+#include "cli/enum_text.h"
+#include "cli/text.h"
 #include "cli/times.h"
 
 #include "absl/strings/ascii.h"
@@ -18,13 +19,8 @@ constexpr size_t kTitleColumns = 80;
 constexpr size_t kProjectColumns = 120;
 constexpr size_t kAttributeColumns = 200;
 
-// "PREFIX_NAME" as "name".
-std::string Short(const std::string& name, const std::string& prefix) {
-  return absl::AsciiStrToLower(name.substr(prefix.size()));
-}
-
 std::string LeaseText(const v1::Lease& lease) {
-  std::string text = absl::StrCat(Short(v1::LeaseState_Name(lease.state()), "LEASE_STATE_"),
+  std::string text = absl::StrCat(EnumText(v1::LeaseState_Name(lease.state()), "LEASE_STATE_"),
                                   ", epoch ", lease.epoch());
   if (!lease.holder().empty()) absl::StrAppend(&text, ", holder ", lease.holder());
   if (lease.has_expires_in()) {
@@ -47,7 +43,7 @@ void AddTrace(const char* name, const std::string& id, std::vector<Row>& rows) {
 
 std::string MarkText(const v1::CancelRequest& mark) {
   return absl::StrCat(ScopeText(mark.scope(), mark.name(), mark.turn()), ", asked by ",
-                      Short(v1::CancelReason_Name(mark.reason()), "CANCEL_REASON_"), " at ",
+                      EnumText(v1::CancelReason_Name(mark.reason()), "CANCEL_REASON_"), " at ",
                       ShortTime(mark.create_time()));
 }
 
@@ -65,14 +61,14 @@ std::string SummaryState(const v1::SessionSummary& row) {
 }  // namespace
 
 std::string ScopeText(v1::CancelScope scope, const std::string& name, uint64_t turn) {
-  std::string text = Short(v1::CancelScope_Name(scope), "CANCEL_SCOPE_");
+  std::string text = EnumText(v1::CancelScope_Name(scope), "CANCEL_SCOPE_");
   if (scope == v1::CANCEL_SCOPE_SESSION) return text;
   if (scope == v1::CANCEL_SCOPE_TURN) return absl::StrCat(text, " ", turn);
   return absl::StrCat(text, " ", name, " of turn ", turn);
 }
 
 std::string StateName(v1::Lifecycle lifecycle) {
-  return Short(v1::Lifecycle_Name(lifecycle), "LIFECYCLE_");
+  return EnumText(v1::Lifecycle_Name(lifecycle), "LIFECYCLE_");
 }
 
 std::vector<std::string> StateNames() {
@@ -94,7 +90,7 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
   std::string state = StateName(session.lifecycle());
   if (session.lifecycle() == v1::LIFECYCLE_CLOSED) {
     const std::string reason = v1::CloseReason_Name(session.close_reason());
-    absl::StrAppend(&state, " (", Short(reason, "CLOSE_REASON_"), ")");
+    absl::StrAppend(&state, " (", EnumText(reason, "CLOSE_REASON_"), ")");
   }
   std::vector<Row> rows = {
       {"session", session.session_id()},
@@ -104,7 +100,7 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"messages", absl::StrCat(session.message_count())},
       {"turn", TurnText(session)},
       {"lease", LeaseText(session.lease())},
-      {"mode", Short(v1::Mode_Name(manifest.mode()), "MODE_")},
+      {"mode", EnumText(v1::Mode_Name(manifest.mode()), "MODE_")},
       {"project", manifest.project_root()},
       {"created", ShortTime(session.create_time())},
       {"updated", ShortTime(session.update_time())},
@@ -124,22 +120,24 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
   const std::map<std::string, std::string> attributes(session.attributes().begin(),
                                                       session.attributes().end());
   for (const auto& [key, value] : attributes) {
-    rows.push_back({"attribute", Cut(absl::StrCat(key, "=", value), kAttributeColumns)});
+    rows.push_back({"attribute", Cut(Printable(absl::StrCat(key, "=", value)), kAttributeColumns)});
   }
   WriteTable(out, rows);
 }
 
-void WriteSessions(std::ostream& out, const std::vector<v1::SessionSummary>& sessions) {
-  std::vector<Row> rows = {
-      {"SESSION", "STATE", "REVISION", "MESSAGES", "UPDATED", "PROJECT", "TITLE"}};
-  for (const v1::SessionSummary& row : sessions) {
-    const bool readable = row.has_update_time();
-    rows.push_back({row.session_id(), SummaryState(row), absl::StrCat(row.revision()),
-                    absl::StrCat(row.message_count()),
-                    readable ? ShortTime(row.update_time()) : "-",
-                    Cut(row.project_root(), kProjectColumns), Cut(row.title(), kTitleColumns)});
-  }
-  WriteTable(out, rows);
+Row SessionHeading() {
+  return {"SESSION", "STATE", "REVISION", "MESSAGES", "UPDATED", "PROJECT", "TITLE"};
+}
+
+Row SessionRow(const v1::SessionSummary& session) {
+  const bool readable = session.has_update_time();
+  return {session.session_id(),
+          SummaryState(session),
+          absl::StrCat(session.revision()),
+          absl::StrCat(session.message_count()),
+          readable ? ShortTime(session.update_time()) : "-",
+          Cut(Printable(session.project_root()), kProjectColumns),
+          Cut(Printable(session.title()), kTitleColumns)};
 }
 
 }  // namespace holdfast::cli

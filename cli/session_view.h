@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_CLI_SESSION_VIEW_H_
 #define HOLDFAST_CLI_SESSION_VIEW_H_
 
+#include "cli/table.h"
 #include "holdfast/v1/session.pb.h"
 
 #include <cstdint>
@@ -26,8 +27,9 @@ std::string ScopeText(v1::CancelScope scope, const std::string& name, uint64_t t
 // One session, one fact a line.
 void WriteSession(std::ostream& out, const v1::Session& session);
 
-// One session a line under a heading.
-void WriteSessions(std::ostream& out, const std::vector<v1::SessionSummary>& sessions);
+// A session of a listing as a row of a table, and the heading of its columns.
+Row SessionHeading();
+Row SessionRow(const v1::SessionSummary& session);
 
 }  // namespace holdfast::cli
 

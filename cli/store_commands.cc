@@ -2,15 +2,17 @@
 
 #include "cli/clock.h"
 #include "cli/durations.h"
+#include "cli/enum_text.h"
 #include "cli/json.h"
 #include "cli/table.h"
+#include "cli/text.h"
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::cli {
@@ -26,43 +28,79 @@ ExitCode RunStoreCall(const Invocation& invocation, const RetryPolicy& policy, A
   const CallResult result = Caller(policy, MachineClock()).Call([&](grpc::ClientContext& context) {
     return ask(connection, context, reply);
   });
-  if (!result.status.ok()) {
-    const ExitCode refused = Refuse(invocation, result.status);
-    return result.status.error_code() == grpc::StatusCode::DATA_LOSS ? kDifference : refused;
-  }
+  if (!result.status.ok()) return Refuse(invocation, result.status);
   if (invocation.json()) {
-    invocation.out << ToJson(reply).dump(2) << '\n';
+    WriteJson(invocation, ToJson(reply));
   } else {
     write(reply);
   }
   return classify(reply);
 }
 
-// "PREFIX_NAME" as "name".
-std::string Short(const std::string& name, const std::string& prefix) {
-  return absl::AsciiStrToLower(name.substr(prefix.size()));
-}
-
 std::string YesOrNo(bool value) { return value ? "yes" : "no"; }
 
-void WriteDescription(std::ostream& out, const v1::DescribeStoreResponse& store) {
+// What the store can do, as rows of a table.
+std::vector<Row> CapabilityRows(const v1::DescribeStoreResponse& store) {
   const v1::StoreCapabilities& can = store.capabilities();
-  WriteTable(out, {{"kind", store.kind()},
-                   {"store id", store.store_id()},
-                   {"incarnation", absl::StrCat(store.incarnation())},
-                   {"contract", store.contract_version()},
-                   {"core", store.required_core_version()},
-                   {"durability", store.durability()},
-                   {"journaling", YesOrNo(can.journaling())},
-                   {"snapshot limit", absl::StrCat(can.snapshot_bytes_limit(), " bytes")},
-                   {"large slots by stream", YesOrNo(can.large_slot_streaming())},
-                   {"concurrent readers", YesOrNo(can.concurrent_readers())},
-                   {"loaded", Short(v1::StoreCardinality_Name(store.loaded_cardinality()),
-                                    "STORE_CARDINALITY_")},
-                   {"active", Short(v1::StoreCardinality_Name(store.active_cardinality()),
-                                    "STORE_CARDINALITY_")},
-                   {"reload", Short(v1::StoreReloadBehavior_Name(store.reload_behavior()),
-                                    "STORE_RELOAD_BEHAVIOR_")}});
+  return {{"contract version", store.contract_version()},
+          {"required core", store.required_core_version()},
+          {"journaling", YesOrNo(can.journaling())},
+          {"snapshot limit", absl::StrCat(can.snapshot_bytes_limit(), " bytes")},
+          {"streams large slots", YesOrNo(can.large_slot_streaming())},
+          {"concurrent readers", YesOrNo(can.concurrent_readers())}};
+}
+
+void WriteDescription(std::ostream& out, const v1::DescribeStoreResponse& store) {
+  std::vector<Row> rows = {{"kind", store.kind()},
+                           {"store id", store.store_id()},
+                           {"incarnation", absl::StrCat(store.incarnation())},
+                           {"durability", store.durability()}};
+  for (Row& row : CapabilityRows(store)) rows.push_back(std::move(row));
+  const std::string loaded = v1::StoreCardinality_Name(store.loaded_cardinality());
+  const std::string active = v1::StoreCardinality_Name(store.active_cardinality());
+  const std::string reload = v1::StoreReloadBehavior_Name(store.reload_behavior());
+  rows.push_back({"stores loaded", EnumText(loaded, "STORE_CARDINALITY_")});
+  rows.push_back({"stores active", EnumText(active, "STORE_CARDINALITY_")});
+  rows.push_back({"reload", EnumText(reload, "STORE_RELOAD_BEHAVIOR_")});
+  WriteTable(out, rows);
+}
+
+void WriteStatus(std::ostream& out, const v1::StatusResponse& status,
+                 const v1::DescribeStoreResponse& store) {
+  std::vector<Row> rows = {
+      {"store", absl::StrCat(status.store_name(), " (", status.store_kind(), ")")},
+      {"store id", status.store_id()},
+      {"incarnation", absl::StrCat(status.incarnation())},
+      {"healthy", YesOrNo(status.serving())}};
+  if (!status.problem().empty()) rows.push_back({"problem", status.problem()});
+  for (const std::string& warning : status.warnings()) rows.push_back({"warning", warning});
+  rows.push_back({"durability", status.durability()});
+  rows.push_back(
+      {"listing", status.listing_incomplete() ? "incomplete: it is being rebuilt" : "complete"});
+  for (Row& row : CapabilityRows(store)) rows.push_back(std::move(row));
+  rows.push_back({"server version", status.version()});
+  WriteTable(out, rows);
+}
+
+ExitCode RunStatus(const Invocation& invocation, const RetryPolicy& policy) {
+  const Connection connection(invocation.address);
+  const Caller caller(policy, MachineClock());
+  v1::StatusResponse status;
+  CallResult result = caller.Call([&](grpc::ClientContext& context) {
+    return connection.admin().Status(&context, {}, &status);
+  });
+  if (!result.status.ok()) return Refuse(invocation, result.status);
+  v1::DescribeStoreResponse store;
+  result = caller.Call([&](grpc::ClientContext& context) {
+    return connection.store().DescribeStore(&context, {}, &store);
+  });
+  if (!result.status.ok()) return Refuse(invocation, result.status);
+  if (invocation.json()) {
+    WriteJson(invocation, {{"status", ToJson(status)}, {"store", ToJson(store)}});
+  } else {
+    WriteStatus(invocation.out, status, store);
+  }
+  return status.serving() ? kDone : kUnreachable;
 }
 
 ExitCode RunDescribe(const Invocation& invocation, const RetryPolicy& policy) {
@@ -80,7 +118,7 @@ void WriteCheck(std::ostream& out, const v1::CheckStoreResponse& check) {
                            {"writable", YesOrNo(check.writable())}};
   if (!check.diagnostic().empty()) rows.push_back({"problem", check.diagnostic()});
   for (const std::string& id : check.reappeared_session_ids()) {
-    rows.push_back({"deleted and there again", Printable(id)});
+    rows.push_back({"reappeared after delete", id});
   }
   WriteTable(out, rows);
 }
@@ -102,12 +140,13 @@ void WriteVerdict(std::ostream& out, const std::string& session,
                   const v1::VerifyAuditResponse& verdict) {
   out << Printable(session) << ": ";
   if (verdict.valid()) {
-    out << "all " << verdict.records() << " audit records are what was written; the last hash is "
+    out << "all " << verdict.records()
+        << " audit records are as they were written; the last hash is "
         << absl::BytesToHexString(verdict.last_hash()) << '\n';
   } else {
     out << "audit record " << verdict.first_invalid_seq()
-        << " is not what was written: " << verdict.problem() << "; the " << verdict.records()
-        << " before it are valid\n";
+        << " is not as it was written: " << Printable(verdict.problem()) << "; the "
+        << verdict.records() << " before it are\n";
   }
 }
 
@@ -128,29 +167,42 @@ ExitCode RunVerify(const Invocation& invocation, const RetryPolicy& policy,
 
 void AddStoreCommands(CLI::App& app, Invocation& invocation) {
   const auto policy = std::make_shared<RetryPolicy>();
-  CLI::App* store = app.add_subcommand("store", "Describes and checks the active store");
+  CLI::App* store = app.add_subcommand("store", "Describes and checks the store of the server");
   AddDuration(*store, "--patience", policy->patience,
-              "How long to repeat a call that may be repeated");
-  CLI::App* describe = store->add_subcommand("describe", "Says what the store is and can do");
+              "How long to retry a call that can be retried");
+  store->footer(
+      "--patience goes with every command.\n"
+      "`holdfast store COMMAND --help` prints the options of a command, with examples.");
+  CLI::App* status = store->add_subcommand(
+      "status", "Prints which store the server uses, its health, and what it offers");
+  status->footer(
+      "Exits with 3 when the store does not serve.\n"
+      "\nExamples:\n  holdfast store status\n"
+      "  holdfast --output json store status | jq -r .status.store_id");
+  status->callback([&invocation, policy] {
+    invocation.command = [&invocation, policy] { return RunStatus(invocation, *policy); };
+  });
+  CLI::App* describe =
+      store->add_subcommand("describe", "Prints the kind, identity and capabilities of the store");
   describe->footer("Example:\n  holdfast --output json store describe");
   describe->callback([&invocation, policy] {
     invocation.command = [&invocation, policy] { return RunDescribe(invocation, *policy); };
   });
-  CLI::App* check =
-      store->add_subcommand("check", "Writes something to the store and takes it away again");
+  CLI::App* check = store->add_subcommand(
+      "check", "Checks that the store can be written, by writing and removing a probe");
   check->footer(
-      "Also names deleted sessions whose directory is there again; such a one is never read.\n"
-      "Exits 3 when the store cannot be written, 4 when it names one.\n"
+      "Also lists deleted sessions whose directory has reappeared; the store never reads these.\n"
+      "Exits with 3 when the store cannot be read or written, and with 4 when it lists a session.\n"
       "\nExample:\n  holdfast store check");
   check->callback([&invocation, policy] {
     invocation.command = [&invocation, policy] { return RunCheck(invocation, *policy); };
   });
   const auto session = std::make_shared<std::string>();
   CLI::App* verify = store->add_subcommand(
-      "verify-audit", "Says whether every audit record of a session is what was written");
-  verify->add_option("SESSION", *session, "The session's id")->required();
+      "verify-audit", "Verifies the hash chain of the audit records of a session");
+  verify->add_option("SESSION", *session, "Session id")->type_name("")->required();
   verify->footer(
-      "Exits 4 and names the first record that is changed, missing, or in another place.\n"
+      "Exits with 4 and prints the first record that was changed, removed or moved.\n"
       "\nExample:\n  holdfast store verify-audit 4f1c2d3e");
   verify->callback([&invocation, policy, session] {
     invocation.command = [&invocation, policy, session] {

@@ -16,17 +16,17 @@ constexpr int kMostThreads = 1024;
 constexpr int kMostRepeats = 1'000'000;
 
 constexpr char kFooter[] =
-    R"(FILE holds JSON lines {"id": ..., "messages": [...]} in the OpenAI chat
-shape. Each conversation goes into the session ID-RUN, a repeated one into ID-RUN-r2, and so on.
-A message is stored byte for byte as it stands in the file; tool calls and results are journal
-entries too. A turn ends with the agent's answer.
+    R"(FILE has one JSON object per line, {"id": ..., "messages": [...]}, in the OpenAI chat shape.
+Each conversation is written to the session ID-RUN; repetitions are written to ID-RUN-r2, ID-RUN-r3
+and so on. A message is stored byte for byte as it is in the file; tool calls and results are
+journal entries too. A turn ends with the agent's answer.
 
-When the server goes away, calls are repeated under their request ids until --patience is used up.
-A replay that was itself interrupted goes on behind the last committed message when it is given the
-same --run; it takes the sessions of that run from whoever holds them.
+While the server cannot be reached, calls are retried under their request ids until --patience has
+passed. An interrupted replay continues behind the last committed message when it is run again with
+the same --run; it takes over the leases of the sessions of that run.
 
-The last line is `N sessions, N turns, N messages, N differences, N reconnects, S s`.
-Exits 4 when a stored message differs.
+The last line is `N sessions, N turns, N messages, N differences, N reconnects, S s`; --quiet
+omits it. Exits with 4 when a stored message differs.
 
 Examples:
   holdfast replay --verify recordings.jsonl
@@ -43,30 +43,41 @@ ExitCode ReadAndRun(const Invocation& invocation, const ReplayOptions& options) 
 }
 
 void AddWhatToDo(CLI::App& command, ReplayOptions& options) {
-  command.add_option("FILE", options.files, "Recorded conversations")->required();
+  command.add_option("FILE", options.files, "File of recorded conversations")
+      ->type_name("")
+      ->required();
   command
       .add_option("--run", options.run,
-                  "The run's name, part of every session id (default: the time)")
+                  "Name of the run, part of every session id (default: the time)")
       ->type_name("NAME");
-  auto* verify = command.add_flag("--verify", options.verify, "Drive, then compare every message");
-  command.add_flag("--verify-only", options.verify_only, "Only compare the sessions of --run NAME")
+  auto* verify = command.add_flag("--verify", options.verify,
+                                  "Compare every stored message with the recording afterwards");
+  command
+      .add_flag("--verify-only", options.verify_only,
+                "Write nothing; compare the sessions of --run NAME with the recording")
       ->excludes(verify)
       ->needs("--run");
 }
 
 void AddHow(CLI::App& command, ReplayOptions& options) {
-  command.add_option("--parallel", options.parallel, "How many sessions at a time")
+  command
+      .add_option("--parallel", options.parallel,
+                  "Number of sessions that are written at the same time")
       ->check(CLI::Range(1, kMostThreads).description(""))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--repeat", options.repeat, "How many times each conversation")
+  command
+      .add_option("--repeat", options.repeat,
+                  "Number of sessions that each conversation is written to")
       ->check(CLI::Range(1, kMostRepeats).description(""))
       ->type_name("N")
       ->capture_default_str();
-  AddDuration(command, "--pace", options.pace, "Pause between the turns of a session");
-  AddDuration(command, "--patience", options.patience, "How long to go on without the server");
+  AddDuration(command, "--pace", options.pace, "Pause between two turns of a session");
+  AddDuration(command, "--patience", options.patience,
+              "How long to retry while the server cannot be reached");
   command
-      .add_option("--log", options.log, "Write every mutation, sent and answered, as JSON lines")
+      .add_option("--log", options.log,
+                  "Write every changing call and its answer to this file, as JSON lines")
       ->type_name("FILE");
 }
 
@@ -74,7 +85,7 @@ void AddHow(CLI::App& command, ReplayOptions& options) {
 
 void AddReplayCommand(CLI::App& app, Invocation& invocation) {
   const auto options = std::make_shared<ReplayOptions>();
-  CLI::App* command = app.add_subcommand("replay", "Drives recorded conversations into sessions");
+  CLI::App* command = app.add_subcommand("replay", "Writes recorded conversations to sessions");
   AddWhatToDo(*command, *options);
   AddHow(*command, *options);
   command->footer(kFooter);

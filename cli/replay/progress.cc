@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
-#include <unistd.h>
 
 namespace holdfast::cli {
 namespace {
@@ -19,8 +18,8 @@ std::string Bar(uint64_t done, uint64_t total) {
                       done, "/", total, " turns");
 }
 
-Progress::Progress(std::ostream& out, const Clock& clock, uint64_t total)
-    : out_(out), clock_(clock), total_(total), visible_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::ostream& out, const Clock& clock, uint64_t total, const Terminal& terminal)
+    : out_(out), clock_(clock), total_(total), visible_(terminal.present) {}
 
 void Progress::Advance() {
   if (!visible_) return;

@@ -3,6 +3,7 @@
 #define HOLDFAST_CLI_REPLAY_PROGRESS_H_
 
 #include "cli/clock.h"
+#include "cli/terminal.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -20,9 +21,9 @@ std::string Bar(uint64_t done, uint64_t total);
 // Any thread may call.
 class Progress final {
  public:
-  // Draws on `out` when the program's error output is a terminal. `out` and `clock` must live as
+  // Draws on `out` when `terminal`, which shows it, is present. `out` and `clock` must live as
   // long.
-  Progress(std::ostream& out, const Clock& clock, uint64_t total);
+  Progress(std::ostream& out, const Clock& clock, uint64_t total, const Terminal& terminal);
 
   void Advance();
   // Wipes the bar, so that what is written next stands alone.

@@ -4,7 +4,7 @@
 #include "cli/errors.h"
 #include "cli/replay/progress.h"
 #include "cli/replay/verifier.h"
-#include "cli/table.h"
+#include "cli/text.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <thread>
+#include <unistd.h>
 
 namespace holdfast::cli {
 namespace {
@@ -95,7 +96,8 @@ struct Run {
 void DriveAll(const Run& run, const std::vector<ReplayTask>& tasks, CallLog& log) {
   const Mutations mutations(
       {.connection = run.connection, .caller = run.caller, .log = log, .tally = run.tally});
-  Progress progress(run.invocation.err, MachineClock(), CountTurns(tasks));
+  const Terminal terminal = run.invocation.quiet ? Terminal() : DescribeTerminal(STDERR_FILENO);
+  Progress progress(run.invocation.err, MachineClock(), CountTurns(tasks), terminal);
   const DriverParts parts{.mutations = mutations,
                           .clock = MachineClock(),
                           .tally = run.tally,
@@ -137,9 +139,9 @@ void WriteSum(const Run& run, absl::Duration taken) {
                                         {"differences", tally.differences.load()},
                                         {"reconnects", tally.reconnects.load()},
                                         {"seconds", absl::ToDoubleSeconds(taken)}};
-    run.invocation.out << sum.dump(2) << '\n';
-    return;
+    return WriteJson(run.invocation, sum);
   }
+  if (run.invocation.quiet) return;
   run.invocation.out << absl::StreamFormat(
       "%d sessions, %d turns, %d messages, %d differences, %d reconnects, %.1f s\n",
       tally.sessions.load(), tally.turns.load(), tally.messages.load(), tally.differences.load(),
@@ -196,7 +198,9 @@ ExitCode Replay(const Invocation& invocation, const ReplayOptions& options,
     invocation.err << "holdfast: " << options.log << ": cannot be written\n";
     return kUsage;
   }
-  if (!invocation.json()) invocation.out << "run " << name << '\n' << std::flush;
+  if (!invocation.json() && !invocation.quiet) {
+    invocation.out << "run " << name << '\n' << std::flush;
+  }
 
   const Connection connection(invocation.address);
   const Caller caller({.patience = options.patience}, MachineClock());

@@ -79,6 +79,17 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
       {"--address", "dns:///x:7420", "health"},
       {"--address", "unix:", "health"},
       {"--output", "xml", "health"},
+      {"--color", "sometimes", "health"},
+      {"session", "messages"},
+      {"session", "messages", "a", "--tail", "-1"},
+      {"session", "messages", "a", "--tail", "3", "--limit", "3"},
+      {"session", "messages", "a", "--tail", "3", "--page-token", "x"},
+      {"session", "messages", "a", "--revision", "9223372036854775808"},
+      {"session", "messages", "a", "--width", "wide"},
+      {"session", "journal"},
+      {"session", "journal", "a", "--turn", "x"},
+      {"session", "audit"},
+      {"session", "slots"},
       {"replay"},
       {"replay", "--verify-only", kOwn},
       {"replay", "--verify", "--verify-only", "--run", "x", kOwn},
@@ -119,27 +130,11 @@ TEST(App, RefusesAnEmptyAddressFromTheEnvironment) {
   EXPECT_THAT(set.err, HasSubstr(kDeadAddress));
 }
 
-TEST(App, HelpHasExamplesForEveryCommand) {
-  const std::vector<std::vector<std::string>> commands = {
-      {},
-      {"session", "list"},
-      {"session", "show"},
-      {"session", "resume"},
-      {"session", "tail"},
-      {"session", "cancel"},
-      {"session", "close"},
-      {"session", "delete"},
-      {"replay"},
-      {"health"},
-      {"completion"},
-  };
-  for (std::vector<std::string> command : commands) {
-    command.emplace_back("--help");
-    const Ran ran = Holdfast(command);
-    EXPECT_EQ(ran.code, kDone);
-    EXPECT_THAT(ran.out, HasSubstr("Example")) << ::testing::PrintToString(command);
-    EXPECT_THAT(ran.err, IsEmpty());
-  }
+TEST(App, PrintsHelpOnTheOutput) {
+  const Ran ran = Holdfast({"session", "list", "--help"});
+  EXPECT_EQ(ran.code, kDone);
+  EXPECT_THAT(ran.out, StartsWith("Lists sessions"));
+  EXPECT_THAT(ran.err, IsEmpty());
 }
 
 TEST(App, AServerThatIsNotThereIsUnreachable) {
@@ -147,6 +142,12 @@ TEST(App, AServerThatIsNotThereIsUnreachable) {
       {"health"},
       {"session", "list"},
       {"session", "show", "a"},
+      {"session", "messages", "a"},
+      {"session", "messages", "a", "--tail", "3"},
+      {"session", "journal", "a"},
+      {"session", "audit", "a"},
+      {"session", "slots", "a"},
+      {"store", "status"},
       {"session", "resume", "--latest", "/p"},
       {"session", "cancel", "a", "--turn"},
       {"session", "close", "a"},
@@ -172,6 +173,28 @@ TEST(App, AsJsonTheRefusalIsTheOnlyDocument) {
   EXPECT_TRUE(object["message"].is_string());
 }
 
+TEST(App, WritesARefusalAsOneLineOfJsonLines) {
+  const Ran ran =
+      Holdfast({"--address", kDeadAddress, "--output", "jsonl", "session", "messages", "a"});
+  EXPECT_EQ(ran.code, kUnreachable);
+  EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 1);
+  EXPECT_EQ(nlohmann::json::parse(ran.out)["reason"], "UNREACHABLE");
+}
+
+TEST(App, WritesArgumentsThatAreNoUtf8AsJson) {
+  const Ran ran = Holdfast({"--address", "unix:/no/\xFFsocket", "--output", "json", "health"});
+  EXPECT_EQ(ran.code, kUnreachable);
+  EXPECT_EQ(nlohmann::json::parse(ran.out)["metadata"]["address"], "unix:/no/\uFFFDsocket");
+}
+
+TEST(App, QuietKeepsErrorsAndDropsTheSummary) {
+  const Ran ran =
+      Holdfast({"--quiet", "--address", kDeadAddress, "replay", "--patience", "0s", kOwn});
+  EXPECT_EQ(ran.code, kUnreachable);
+  EXPECT_THAT(ran.out, IsEmpty());
+  EXPECT_THAT(ran.err, HasSubstr("UNREACHABLE"));
+}
+
 TEST(App, AReplayThatGotNowhereStillStatesItsSum) {
   const Ran ran = Holdfast({"--address", kDeadAddress, "replay", "--patience", "0s", kOwn});
   EXPECT_THAT(ran.out, StartsWith("run "));
@@ -184,7 +207,9 @@ TEST(App, CompletionKnowsEveryCommand) {
     const Ran ran = Holdfast({"completion", shell});
     EXPECT_EQ(ran.code, kDone);
     EXPECT_THAT(ran.out, HasSubstr("'holdfast session') "));
-    EXPECT_THAT(ran.out, HasSubstr("list show tail resume cancel close delete"));
+    EXPECT_THAT(
+        ran.out,
+        HasSubstr("list show messages journal audit slots tail resume cancel close delete"));
     EXPECT_THAT(ran.out, HasSubstr("--verify-only"));
     EXPECT_THAT(ran.out, HasSubstr("${")) << "the script's own text is whole";
   }
@@ -305,26 +330,13 @@ std::string Offered(const std::string& words, const std::string& current) {
 }
 
 TEST(App, CompletionOffersTheValuesOfAnOption) {
-  EXPECT_EQ(Offered("holdfast --output", ""), "table json\n");
+  EXPECT_EQ(Offered("holdfast --output", ""), "table json jsonl\n");
+  EXPECT_EQ(Offered("holdfast --color", ""), "auto always never\n");
   EXPECT_EQ(Offered("holdfast session list --state", "cl"), "closed\n");
   EXPECT_EQ(Offered("holdfast session cancel --reason", ""), "user parent cap\n");
   EXPECT_EQ(Offered("holdfast session list --limit", ""), "\n");
-  EXPECT_THAT(Offered("holdfast session", ""), StartsWith("list show tail resume"));
-  EXPECT_THAT(Offered("holdfast --output json session", ""), StartsWith("list show tail resume"));
-}
-
-TEST(Table, WritesOutWhatWouldReorderOrHideText) {
-  EXPECT_EQ(Printable("a\u202Eb\u2066c\u200Bd\u2028e"), "a\\u202Eb\\u2066c\\u200Bd\\u2028e");
-  EXPECT_EQ(Printable("a\x1b[2Jb\u0085c\x7f"), "a [2Jb  c ");
-  EXPECT_EQ(Printable("\u00e4 \u20ac \U0001F642 \u05d0"), "\u00e4 \u20ac \U0001F642 \u05d0");
-}
-
-TEST(Table, CutsBetweenCharacters) {
-  EXPECT_EQ(Cut("abc", 3), "abc");
-  EXPECT_EQ(Cut("abcd", 3), "ab\u2026");
-  EXPECT_EQ(Cut("\u00e4\u00f6\u00fc\u00df", 3), "\u00e4\u00f6\u2026");
-  EXPECT_EQ(Cut("\u00e4\u00f6\u00fc", 3), "\u00e4\u00f6\u00fc");
-  EXPECT_EQ(Cut("", 3), "");
+  EXPECT_THAT(Offered("holdfast session", ""), StartsWith("list show messages"));
+  EXPECT_THAT(Offered("holdfast --output json session", ""), StartsWith("list show messages"));
 }
 
 TEST(Table, AListingOfHostileTitlesStaysATable) {
@@ -340,13 +352,15 @@ TEST(Table, AListingOfHostileTitlesStaysATable) {
   sessions[1].set_project_root("/p");
   sessions[1].set_title("safe\u202Egnp.exe\nthree  idle");
   std::ostringstream out;
-  WriteSessions(out, sessions);
-  EXPECT_EQ(out.str(), "SESSION  STATE  REVISION  MESSAGES  UPDATED               PROJECT" +
-                           std::string(115, ' ') + "TITLE\n" +
-                           "one      idle   0         0         2023-11-14T22:13:20Z  /" +
-                           std::string(118, 'p') + "\u2026  " + std::string(79, 't') + "\u2026\n" +
-                           "two      idle   0         0         2023-11-14T22:13:20Z  /p" +
-                           std::string(120, ' ') + "safe\\u202Egnp.exe three  idle\n");
+  TableWriter table(out);
+  table.Write({SessionHeading()});
+  table.Write({SessionRow(sessions[0]), SessionRow(sessions[1])});
+  EXPECT_EQ(out.str(),
+            "SESSION  STATE  REVISION  MESSAGES  UPDATED  PROJECT  TITLE\n"
+            "one      idle   0         0         2023-11-14T22:13:20Z  /" +
+                std::string(118, 'p') + "\u2026  " + std::string(79, 't') + "\u2026\n" +
+                "two      idle   0         0         2023-11-14T22:13:20Z  /p" +
+                std::string(120, ' ') + "safe\\u202Egnp.exe\\nthree  idle\n");
 }
 
 TEST(Times, AreWholeSecondsForPeople) {

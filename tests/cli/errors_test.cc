@@ -58,7 +58,7 @@ TEST(Errors, TheLineNamesReasonMeaningFactsAndWhatToDo) {
 TEST(Errors, TheLineIsOneLineWhateverWasStored) {
   const std::string line = Line(FailureOf(
       Refused(grpc::StatusCode::ABORTED, {.reason = "X", .fact = "a\n\x1B[2Jb\xC2\x9B"})));
-  EXPECT_THAT(line, HasSubstr("holder=a  [2Jb  "));
+  EXPECT_THAT(line, HasSubstr("holder=a\\n\\x1B[2Jb\\u009B"));
   EXPECT_THAT(line, Not(HasSubstr("\n")));
 }
 

@@ -63,7 +63,7 @@ def check(build):
             adopt(build, server)
             server.start()
             within_objective(began)
-            expect(server.answer("health")["incarnation"] == 2, "adopting raises the incarnation")
+            expect(server.answer("health")["incarnation"] == "2", "adopting raises the incarnation")
             behind = expect_restored(server, before, known)
             expect(behind > 0, "no session lost anything: the drill shows nothing")
             deleted = server.client("--output", "json", "session", "show", DOOMED)
@@ -162,7 +162,7 @@ def check_volume(build):
                     if name == "here":
                         replay(server, "moved")
                     incarnation = server.answer("health")["incarnation"]
-                    expect(incarnation == 1, f"its incarnation is {incarnation}")
+                    expect(incarnation == "1", f"its incarnation is {incarnation}")
                     words = ["replay", "--run", "moved", "--verify-only", CONVERSATION]
                     done([server.cli, "--address", server.address, *words])
             finally:

@@ -80,7 +80,7 @@ def lose_everything(scene, command):
 
 def expect_good(server, before, traffic, token):
     """The restored store, served."""
-    expect(server.answer("health")["incarnation"] == 2, "adopting raises the incarnation")
+    expect(server.answer("health")["incarnation"] == "2", "adopting raises the incarnation")
     behind = expect_restored(server, before, traffic.acknowledged())
     expect(behind > 0, "no session lost anything: the drill shows nothing")
     ahead = server.client("--output", "json", "session", "close", TAKEN, "--token", token)
@@ -125,4 +125,4 @@ def check_base(build):
         os.rename(os.path.join(backup, "data"), os.path.join(raw, "data"))
         with Postgres(raw) as postgres, scene.server("raw", postgres.start()) as server:
             incarnation = server.start().answer("health")["incarnation"]
-            expect(incarnation == 1, f"a copy that was not adopted has incarnation {incarnation}")
+            expect(incarnation == "1", f"a copy that was not adopted has incarnation {incarnation}")

@@ -144,14 +144,14 @@ def expect_restored(server, before, known):
         row = stored[session]
         expect(row["condition"] == "CONDITION_OK", f"{session} has {row['condition']}")
         expect(
-            row["revision"] >= revision,
+            int(row["revision"]) >= revision,
             f"{session} is at revision {row['revision']}, and {revision} was acknowledged",
         )
         for words in (["store", "verify-audit"], ["session", "tail", "--once"]):
             read = server.client(*words, session)
             expect(read.returncode == 0, f"{' '.join(words)} {session}: {read.stdout[-500:]}")
     behind = [
-        session for session in stored if known.get(session, 0) > stored[session]["revision"]
+        session for session in stored if known.get(session, 0) > int(stored[session]["revision"])
     ]
     for session in behind:
         words = ["session", "resume", session, "--known-revision", str(known[session])]

@@ -40,7 +40,7 @@ uint64_t EpochOf(const TestFolder& folder, const std::string& address, const std
       {Program("holdfast"), "--address", address, "--output", "json", "session", "show", session},
       out, folder.File("show.err"));
   EXPECT_EQ(ending.exit_code, 0) << ReadText(out);
-  return nlohmann::json::parse(ReadText(out))["lease"]["epoch"];
+  return std::stoull(nlohmann::json::parse(ReadText(out))["lease"]["epoch"].get<std::string>());
 }
 
 TEST(RollingRestart, FailsNoCallWhenClientsRetry) {

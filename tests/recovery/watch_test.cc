@@ -197,7 +197,7 @@ TEST(WatchRecovery, AProcessThatIsKilledGoesOnFromItsLastWholeLine) {
   };
   const auto take = [&](const std::string& name) {
     for (const nlohmann::json& line : Printed((folder.path() / name).string()).Lines()) {
-      seen.push_back(line["seq"].dump() + " " + line["name"].get<std::string>());
+      seen.push_back(line["seq"].get<std::string>() + " " + line["name"].get<std::string>());
       cursor = line["cursor"].get<std::string>();
     }
   };

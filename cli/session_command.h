@@ -1,0 +1,56 @@
+// What every command about sessions has in common.
+#ifndef HOLDFAST_CLI_SESSION_COMMAND_H_
+#define HOLDFAST_CLI_SESSION_COMMAND_H_
+
+#include "cli/clock.h"
+#include "cli/invocation.h"
+#include "cli/session_calls.h"
+
+#include "CLI/CLI.hpp"
+
+#include <memory>
+#include <string>
+
+namespace holdfast::cli {
+
+// One run of a session command.
+class SessionCommand final {
+ public:
+  explicit SessionCommand(Invocation& invocation) : invocation_(invocation) {}
+
+  [[nodiscard]] RetryPolicy& policy() { return policy_; }
+  [[nodiscard]] const RetryPolicy& policy() const { return policy_; }
+  [[nodiscard]] Invocation& invocation() const { return invocation_; }
+
+  // Runs `body(calls)`, which returns a status, and prints why when it fails.
+  template <typename Body>
+  ExitCode Run(Body body) const {
+    const Connection connection(invocation_.address);
+    const Caller caller(policy_, MachineClock());
+    const grpc::Status status = body(SessionCalls(connection, caller));
+    return status.ok() ? kDone : Refuse(invocation_, status);
+  }
+
+  // The same for one session: `body(calls, id)`.
+  template <typename Body>
+  ExitCode RunOn(const Target& target, Body body) const {
+    return Run([&](const SessionCalls& calls) {
+      std::string id;
+      const grpc::Status found = calls.Resolve(target, id);
+      return found.ok() ? body(calls, id) : found;
+    });
+  }
+
+ private:
+  Invocation& invocation_;
+  RetryPolicy policy_{.wait_for_lease = true};
+};
+
+using SessionCommandPtr = std::shared_ptr<SessionCommand>;
+
+// Adds the argument SESSION and the option --latest, of which exactly one is needed.
+void AddTarget(CLI::App& command, Target& target);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLI_SESSION_COMMAND_H_
