@@ -13,7 +13,7 @@
 
 namespace holdfast::cli {
 
-// One member of an object. The value's text stands in the text it was found in.
+// One member of an object. The value's text is a part of the text it was found in.
 struct JsonMember {
   std::string key;
   std::string_view value;
@@ -27,7 +27,7 @@ std::optional<std::vector<JsonMember>> MembersOf(std::string_view text);
 // The elements of the array that is the whole of `text`; nullopt when it is no JSON array.
 std::optional<std::vector<std::string_view>> ElementsOf(std::string_view text);
 
-// The text that the JSON string `text` stands for; nullopt when it is no string. Half a surrogate
+// The text that the JSON string `text` encodes; nullopt when it is no string. Half a surrogate
 // pair becomes U+FFFD.
 std::optional<std::string> StringOf(std::string_view text);
 

@@ -43,7 +43,7 @@ constexpr std::array kExplanations = {
                 "resume the session and use the token you get", Repeat::kNo},
     Explanation{"FENCED", "the token is no longer valid; `cause` says why",
                 "resume the session to write again", Repeat::kNo},
-    Explanation{"LEASE_HELD", "somebody else holds the session",
+    Explanation{"LEASE_HELD", "another holder's lease is live",
                 "wait until the lease ends, or take it with `session resume --force REASON`",
                 Repeat::kWhenLeaseIsFree},
     Explanation{"STORE_UNAVAILABLE", "the store does not answer", kSendAgain, Repeat::kYes},

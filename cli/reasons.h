@@ -12,7 +12,7 @@ namespace holdfast::cli {
 enum class Repeat : uint8_t {
   kNo,
   kYes,
-  kWhenLeaseIsFree,  // only by somebody who means to wait for another holder
+  kWhenLeaseIsFree,  // only where the user asked to wait for another holder
 };
 
 struct Explanation {

@@ -12,8 +12,7 @@ namespace {
 
 constexpr int kMostSteps = 16;
 
-// Between a half and one: whoever was refused at the same moment does not come back at the same
-// moment.
+// Between a half and one: clients that were refused together do not repeat their calls together.
 double Jitter() {
   thread_local std::minstd_rand generator(std::random_device{}());
   return std::uniform_real_distribution<double>(0.5, 1.0)(generator);

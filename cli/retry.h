@@ -27,7 +27,7 @@ struct RetryPolicy {
   // The first pause; each further one is longer by the service config's factor, up to the longest.
   absl::Duration first_pause = ServiceBackoff().first;
   absl::Duration longest_pause = ServiceBackoff().longest;
-  // Whether to wait while somebody else holds the session's lease.
+  // Whether to wait while another holder's lease is live.
   bool wait_for_lease = false;
 };
 

@@ -1,5 +1,5 @@
-// A record of every mutation a replay sent and of what came back, so that whoever kills the server
-// can tell what had been acknowledged and what was in flight.
+// A record of every mutation that a replay sent and of its reply. A test that kills the server
+// reads from it what was acknowledged and what was in flight.
 //
 // One JSON object a line, written before the call leaves and again when it has ended:
 //   {"t_ms":812.5,"event":"send","session":"c-r","call":"CommitTurn","request_id":"…","revision":4}

@@ -92,7 +92,7 @@ grpc::Status SessionDriver::Create() {
 
 grpc::Status SessionDriver::TakeUp() {
   grpc::Status status = Resume(false);
-  // The session is this replay's own, so that nobody else can be meant to hold it.
+  // The session is this replay's own: another live lease is of an earlier run.
   if (IsRefusedFor(status, "LEASE_HELD") || LostLease(status)) status = Resume(true);
   return status;
 }
@@ -206,7 +206,7 @@ grpc::Status SessionDriver::Commit(const TurnSpan& span) {
   return status;
 }
 
-// So that whoever takes the session next need not wait for the lease to run out. The conversation
+// Then the next holder need not wait until the lease expires. The conversation
 // is committed whether this succeeds or not.
 void SessionDriver::Release() {
   v1::ReleaseLeaseRequest request;

@@ -27,7 +27,7 @@ class Mutations final {
   template <typename Request, typename Response>
   using Method = grpc::Status (Sessions::*)(grpc::ClientContext*, const Request&, Response*);
 
-  // Calls `method`; `note` says what the log shall tell. Returns OK with `response`, or the last
+  // Calls `method`; `note` says what the log records. Returns OK with `response`, or the last
   // status.
   template <typename Request, typename Response>
   grpc::Status Send(Method<Request, Response> method, const CallNote& note, const Request& request,

@@ -1,4 +1,4 @@
-// A bar for a person who waits; nothing where nobody watches.
+// A progress bar on a terminal; nothing elsewhere.
 #ifndef HOLDFAST_CLI_REPLAY_PROGRESS_H_
 #define HOLDFAST_CLI_REPLAY_PROGRESS_H_
 
@@ -26,7 +26,7 @@ class Progress final {
   Progress(std::ostream& out, const Clock& clock, uint64_t total, const Terminal& terminal);
 
   void Advance();
-  // Wipes the bar, so that what is written next stands alone.
+  // Wipes the bar, so that later output is on a line of its own.
   void Finish();
 
  private:

@@ -13,11 +13,11 @@ namespace holdfast::cli {
 // A tool use that an assistant message asks for.
 struct RecordedToolCall {
   std::string id;
-  std::string text;  // the call's own JSON, as it stands in the file
+  std::string text;  // the call's own JSON, as it is in the file
 };
 
 struct RecordedMessage {
-  std::string text;  // the message's JSON, byte for byte as it stands in the file
+  std::string text;  // the message's JSON, byte for byte as it is in the file
   std::string role;
   std::vector<RecordedToolCall> tool_calls;
   std::string tool_call_id;  // of a tool's result

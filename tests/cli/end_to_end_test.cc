@@ -62,13 +62,13 @@ TEST_F(EndToEnd, ATailPrintsEveryEventOnce) {
   const Ran rest = Holdfast({"session", "tail", "greenhouse-one", "--once", "--cursor", cursor});
   EXPECT_EQ(rest.out, table.out);
 
-  EXPECT_EQ(Reason({"session", "tail", "nobody"}), "SESSION_NOT_FOUND");
+  EXPECT_EQ(Reason({"session", "tail", "unknown"}), "SESSION_NOT_FOUND");
   EXPECT_EQ(Reason({"session", "tail", "greenhouse-one", "--cursor", "made-up"}), "INVALID_FIELD");
   EXPECT_EQ(Holdfast({"session", "tail"}).code, kUsage);
 }
 
-// The command as a process of its own: the server dies and comes back, then somebody has seen
-// enough.
+// The command as a process of its own: the server dies and comes back, then it is
+// interrupted.
 TEST_F(EndToEnd, ATailOutlivesItsServerAndEndsWithCtrlC) {
   ASSERT_EQ(Holdfast({"replay", "--run", "one", kOwn}).code, kDone);
   const std::string out = folder_.File("tail.out");
@@ -273,7 +273,7 @@ TEST_F(EndToEnd, ASessionIsResumedClosedAndDeleted) {
   EXPECT_EQ(Reason({"session", "show", id}), "TOMBSTONED");
 }
 
-TEST_F(EndToEnd, ASessionIsCancelledByWhoeverMayCall) {
+TEST_F(EndToEnd, CancelsSessionWithoutLease) {
   ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
   const std::string id = "greenhouse-x";
   EXPECT_EQ(Reason({"session", "cancel", id, "--turn"}), "STALE_TURN");
@@ -350,7 +350,7 @@ TEST_F(EndToEnd, AClosedPipeIsAFailureWithItsCause) {
   EXPECT_EQ(Holdfast({"session", "resume", "greenhouse-x"}).code, kDone) << "it was given back";
 }
 
-// A lease whose token nobody has would keep everyone out until it expires.
+// A lease without a known token would block every client until it expires.
 TEST_F(EndToEnd, AResumeWhoseTokenCannotBeWrittenGivesTheLeaseBack) {
   ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
   const Ran ran = HoldfastIntoAFullDisk({"session", "resume", "greenhouse-x"});
@@ -436,7 +436,7 @@ TEST_F(EndToEnd, AServerThatComesBackIsMet) {
   testing::ChildProcess replay({testing::Program("holdfast"), "--address", server_.address(),
                                 "replay", "--run", "x", "--log", folder_.File("calls.log"), kOwn},
                                folder_.File("out"), folder_.File("err"));
-  // It has found nobody, and asks again.
+  // It has found no server, and tries again.
   ASSERT_TRUE(testing::WaitUntil([&] {
     return testing::ReadText(folder_.File("calls.log")).find("error") != std::string::npos;
   }));
@@ -460,7 +460,7 @@ TEST_F(EndToEnd, TheStoreIsDescribedCheckedAndItsChainsVerified) {
   const auto verdict = Json({"store", "verify-audit", id});
   EXPECT_EQ(verdict.at("valid"), true);
   EXPECT_THAT(Holdfast({"store", "verify-audit", id}).out, HasSubstr("are as they were written"));
-  EXPECT_EQ(Reason({"store", "verify-audit", "nobody"}), "SESSION_NOT_FOUND");
+  EXPECT_EQ(Reason({"store", "verify-audit", "unknown"}), "SESSION_NOT_FOUND");
   EXPECT_THAT(Holdfast({"completion", "bash"}).out,
               HasSubstr("status describe check verify-audit"));
 }

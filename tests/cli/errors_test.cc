@@ -49,10 +49,9 @@ TEST(Errors, ARefusalCarriesReasonFactsAndWhenToComeAgain) {
 TEST(Errors, TheLineNamesReasonMeaningFactsAndWhatToDo) {
   const std::string line = Line(FailureOf(Refused(
       grpc::StatusCode::ABORTED, {.reason = "LEASE_HELD", .fact = "ann", .retry_seconds = 7})));
-  EXPECT_EQ(
-      line,
-      "LEASE_HELD: somebody else holds the session (what the server said) [holder=ann]; next: "
-      "wait until the lease ends, or take it with `session resume --force REASON`, in 7s");
+  EXPECT_EQ(line,
+            "LEASE_HELD: another holder's lease is live (what the server said) [holder=ann]; next: "
+            "wait until the lease ends, or take it with `session resume --force REASON`, in 7s");
 }
 
 TEST(Errors, TheLineIsOneLineWhateverWasStored) {

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(JsonSpans, AMembersValueIsItsTextAsItStands) {
+TEST(JsonSpans, KeepsTextOfMemberUnchanged) {
   const auto members = MembersOf("{ \"a\" : [1,  2.50] ,\"b\":{\"c\": \"\\u0041\\/\"}\t}\r");
   ASSERT_TRUE(members);
   ASSERT_EQ(members->size(), 2);

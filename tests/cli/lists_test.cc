@@ -143,14 +143,14 @@ TEST_F(Lists, RefuseARevisionThatIsPruned) {
 TEST_F(Lists, RefuseSessionsThatAreUnknownOrDeleted) {
   ASSERT_EQ(Holdfast({"session", "delete", "greenhouse-x"}).code, kDone);
   for (const std::string& list : kLists) {
-    EXPECT_EQ(Reason({"session", list, "nobody"}), "SESSION_NOT_FOUND") << list;
+    EXPECT_EQ(Reason({"session", list, "unknown"}), "SESSION_NOT_FOUND") << list;
     EXPECT_EQ(Reason({"session", list, "greenhouse-x"}), "TOMBSTONED") << list;
     EXPECT_EQ(Reason({"session", list, "--latest", "/elsewhere"}), "NO_SNAPSHOT") << list;
-    const Ran text = Holdfast({"session", list, "nobody"});
+    const Ran text = Holdfast({"session", list, "unknown"});
     EXPECT_EQ(text.code, kRefused) << list;
     EXPECT_THAT(text.out, IsEmpty()) << list;
     EXPECT_THAT(text.err, StartsWith("holdfast: SESSION_NOT_FOUND: ")) << list;
-    const Ran line = Holdfast({"--output", "jsonl", "session", list, "nobody"});
+    const Ran line = Holdfast({"--output", "jsonl", "session", list, "unknown"});
     EXPECT_EQ(line.code, kRefused) << list;
     EXPECT_EQ(nlohmann::json::parse(line.out)["reason"], "SESSION_NOT_FOUND") << list;
   }

@@ -78,8 +78,8 @@ TEST(Recording, OurOwnConversationsAreReadWhole) {
   EXPECT_EQ((*recordings)[0].project_root, std::filesystem::absolute("tests/data"));
 }
 
-// Every message's text must be found in the file in order, or it is not what stands there.
-TEST(Recording, EveryMessageStandsInTheFile) {
+// Every message's text must be found in the file in order, or it was changed.
+TEST(Recording, FindsTextOfEveryMessageInFile) {
   std::ifstream in(kOwn);
   std::stringstream file;
   file << in.rdbuf();

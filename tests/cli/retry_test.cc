@@ -97,7 +97,7 @@ TEST_F(RetryTest, ARefusalAfterARepeatIsAskedForOnceMore) {
   EXPECT_EQ(attempts_, 3);
 }
 
-TEST_F(RetryTest, ARefusalThatStandsAfterAllIsFinal) {
+TEST_F(RetryTest, DoesNotRepeatAfterFinalRefusal) {
   const grpc::Status stale = Refused(grpc::StatusCode::ABORTED, "STALE_REVISION");
   Call({.patience = absl::Minutes(1)}, {kGone, stale});
   EXPECT_EQ(attempts_, 3);

@@ -82,7 +82,7 @@ TEST(ServiceConfig, RetriesWhatIsNoStream) {
   }
 }
 
-// A call has its time, and one that waits by its caller's wish has that much longer.
+// A call has the default deadline, and one that waits on request has that much longer.
 TEST(ServiceConfig, GivesACallItsDefaultDeadlineAndWhatItMayWait) {
   for (const auto& [name, entry] : EntriesByMethod()) {
     if (!entry.contains("timeout")) continue;

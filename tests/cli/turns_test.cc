@@ -55,7 +55,7 @@ TEST(Turns, WhatIsLeftWithoutAnAnswerIsTheLastTurn) {
   EXPECT_THAT(Turns("s"), ElementsAre("s"));
 }
 
-TEST(Turns, AnAnswerThatNobodyAskedForIsNotSkipped) {
+TEST(Turns, KeepsAnswerWithoutQuestion) {
   EXPECT_THAT(Turns("aua"), ElementsAre("a", "ua"));
   EXPECT_THAT(Turns("uaa"), ElementsAre("ua", "a"));
 }
