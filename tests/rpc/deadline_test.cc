@@ -1,4 +1,4 @@
-// Calls whose client has gone leave no effect; those handed to the store finish.
+// Calls that were cancelled or ran out of time leave no effect; those handed to the store finish.
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "tests/rpc/served.h"
