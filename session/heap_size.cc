@@ -41,8 +41,9 @@ size_t HeapSize(const std::map<std::string, std::string>& map) {
 
 size_t HeapSize(const std::vector<CancelRequest>& cancel_requests) {
   size_t bytes = PlainSize(cancel_requests);
-  for (const CancelRequest& cancel_request : cancel_requests)
+  for (const CancelRequest& cancel_request : cancel_requests) {
     bytes += HeapSize(cancel_request.name);
+  }
   return bytes;
 }
 

@@ -30,8 +30,9 @@ std::vector<SessionKey> DueToEnd(const KnownSessions& known, const DueQuery& que
   for (const SessionKey& key : known.listing.Cancelling(query.after)) {
     if (due.size() == query.limit) break;
     const absl::StatusOr<Head> head = known.sessions.Get(key)->DurableHead();
-    if (head.ok() && EndIsDue(*head, known.leases.CancelRequestedFor(key), query.since))
+    if (head.ok() && EndIsDue(*head, known.leases.CancelRequestedFor(key), query.since)) {
       due.push_back(key);
+    }
   }
   return due;
 }

@@ -17,8 +17,9 @@ class CancelRequestNames {
     for (const CancelRequest& cancel_request : cancel_requests) {
       static const char* const kScopes[] = {"", "session", "turn", "stage", "tool"};
       std::string name = kScopes[static_cast<size_t>(cancel_request.scope)];
-      if (cancel_request.turn > TurnNumber())
+      if (cancel_request.turn > TurnNumber()) {
         name += ' ' + std::to_string(cancel_request.turn.value());
+      }
       if (!cancel_request.name.empty()) name += ' ' + cancel_request.name;
       names.push_back(name);
     }

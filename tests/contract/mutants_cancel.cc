@@ -26,8 +26,9 @@ const std::vector<Mutant> kMutants = {
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
-            if (session != nullptr && change.cancel_request)
+            if (session != nullptr && change.cancel_request) {
               std::ranges::reverse(session->head.cancel_requests);
+            }
           }}},
     {"the-same-cancel-request-is-added-again",
      {.committed =
@@ -36,8 +37,9 @@ const std::vector<Mutant> kMutants = {
             if (session == nullptr || !change.cancel_request) return;
             auto& cancel_requests = session->head.cancel_requests;
             const auto before = stage.before.sessions.find(change.key);
-            if (before->second.head.cancel_requests.size() == cancel_requests.size())
+            if (before->second.head.cancel_requests.size() == cancel_requests.size()) {
               cancel_requests.push_back(*change.cancel_request);
+            }
           }}},
     {"a-cancel-request-outlives-its-turn",
      {.committed =
@@ -51,8 +53,9 @@ const std::vector<Mutant> kMutants = {
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
-            if (session != nullptr && change.to == Lifecycle::kClosed)
+            if (session != nullptr && change.to == Lifecycle::kClosed) {
               session->head.cancel_requests.clear();
+            }
           }}},
     {"a-resume-keeps-every-cancel-request",
      {.committed =
@@ -115,8 +118,9 @@ const std::vector<Mutant> kMutants = {
           [](Stage& stage, std::vector<SessionKey>& due) {
             for (const auto& [key, session] : stage.disk.sessions) {
               const auto& cancel_requests = session.head.cancel_requests;
-              if (!cancel_requests.empty() && std::ranges::all_of(cancel_requests, Informs))
+              if (!cancel_requests.empty() && std::ranges::all_of(cancel_requests, Informs)) {
                 due.push_back(key);
+              }
             }
           }}},
     {"a-snapshot-inside-a-turn-ends-it",

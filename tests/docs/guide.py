@@ -109,9 +109,8 @@ def run_typescript(build, folder, address):
 
 def check_session(build, address, session):
     """The session is closed, with its one committed message."""
-    shown = finish(
-        [os.path.join(build, "bin", "holdfast"), "--address", address, "session", "show", session], 0
-    )
+    program = os.path.join(build, "bin", "holdfast")
+    shown = finish([program, "--address", address, "session", "show", session], 0)
     expect(re.search(r"closed", shown, re.IGNORECASE), "the session is not closed")
     expect(re.search(r"messages\s+1\b", shown), "the session has not one message")
 
