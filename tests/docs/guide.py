@@ -108,7 +108,7 @@ def run_typescript(build, folder, address):
 
 
 def check_session(build, address, session):
-    """The session is closed, with its one committed message."""
+    """The session is closed and has its one committed message."""
     program = os.path.join(build, "bin", "holdfast")
     shown = finish([program, "--address", address, "session", "show", session], 0)
     expect(re.search(r"closed", shown, re.IGNORECASE), "the session is not closed")

@@ -162,7 +162,7 @@ class PgSweeps : public ::testing::Test {
     const LeaseToken token = *LeaseToken::Parse(created->receipt.token);
     auto last = store_->Commit(changes.Begin(token));
     ASSERT_EQ(ReasonOf(last), "OK");
-    if (marked) {
+    if (cancelled) {
       last = store_->Commit(changes.RequestCancel(CancelScope::kTurn, last->receipt.turn));
     }
     ASSERT_EQ(ReasonOf(last), "OK");
