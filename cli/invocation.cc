@@ -11,7 +11,9 @@ void WriteJson(const Invocation& invocation, const nlohmann::ordered_json& objec
 }
 
 void WriteNote(const Invocation& invocation, std::string_view note) {
-  if (!invocation.quiet) invocation.err << note << '\n' << std::flush;
+  if (invocation.quiet || invocation.output == Output::kJson) return;
+  invocation.out << std::flush;
+  invocation.err << note << '\n' << std::flush;
 }
 
 Failure FailureOf(const Invocation& invocation, const grpc::Status& status) {

@@ -43,7 +43,8 @@ struct Invocation {
 // Writes `object` to `out`, as one document or as one line.
 void WriteJson(const Invocation& invocation, const nlohmann::ordered_json& object);
 
-// Writes a line to `err` that is neither data nor an error: nothing with --quiet.
+// Writes a line to `err` that is neither data nor an error, behind what was written to `out`.
+// Nothing with --quiet, nor with --output json, whose document has a field for it.
 void WriteNote(const Invocation& invocation, std::string_view note);
 
 // What `status`, which is not OK, says, with the address where it names the server.

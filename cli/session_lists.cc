@@ -55,8 +55,7 @@ struct List {
 };
 
 void WriteNextPage(const Invocation& invocation, const std::string& token) {
-  if (token.empty() || invocation.output == Output::kJson) return;
-  WriteNote(invocation, "more items follow: --page-token " + token);
+  if (!token.empty()) WriteNote(invocation, "more items follow: --page-token " + token);
 }
 
 template <typename Request, typename Reply>

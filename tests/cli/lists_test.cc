@@ -389,6 +389,21 @@ TEST(JsonList, StaysOneDocumentWhenALaterPageFails) {
   EXPECT_EQ(document["error"]["metadata"]["address"], invocation.address);
 }
 
+// Programs often read both outputs as one.
+TEST(Note, StaysOutOfADocument) {
+  std::ostringstream both;
+  Invocation invocation{.out = both, .err = both};
+  WriteNote(invocation, "table");
+  invocation.output = Output::kJsonLines;
+  WriteNote(invocation, "lines");
+  invocation.output = Output::kJson;
+  WriteNote(invocation, "document");
+  invocation.output = Output::kTable;
+  invocation.quiet = true;
+  WriteNote(invocation, "quiet");
+  EXPECT_EQ(both.str(), "table\nlines\n");
+}
+
 TEST(JsonList, EndsLinesWithTheRefusal) {
   std::ostringstream out;
   std::ostringstream err;
