@@ -2,6 +2,7 @@
 #include "server/config.h"
 #include "server/log.h"
 #include "tests/golden/api_page.h"
+#include "tests/golden/config_page.h"
 #include "tests/golden/limits_page.h"
 #include "tests/golden/metrics_page.h"
 #include "tests/support/fake_clock.h"
@@ -36,6 +37,16 @@ void ExpectGenerated(const std::string& path, const std::string& text) {
   // Not EXPECT_EQ, which prints both texts whole.
   EXPECT_TRUE(ReadProjectFile(path) == text)
       << path << " is out of date: set HOLDFAST_UPDATE_GOLDEN=1 and run this test again";
+}
+
+// The table of keys is a part of a page that is written by hand.
+TEST(Golden, ConfigTable) {
+  std::string page = ReadProjectFile("docs/config.md");
+  const size_t begin = page.find("| key | type |");
+  ASSERT_NE(begin, std::string::npos);
+  const size_t end = page.find("\n\n", begin);
+  page.replace(begin, end + 1 - begin, ConfigTable());
+  ExpectGenerated("docs/config.md", page);
 }
 
 TEST(Golden, LimitsPage) { ExpectGenerated("docs/limits.md", LimitsPage()); }
