@@ -71,7 +71,7 @@ def run_grpcurl(_build, folder, address):
     script = write(folder, "guide.sh", texts, address)
     search = os.pathsep.join([folder, os.environ["PATH"]])
     output = finish(["bash", script], 0, env=os.environ | {"PATH": search})
-    expect("SessionResumed" in output, "the watch has shown no resume")
+    expect("SessionResumeStarted" in output, "the watch has shown no resume")
     return output.split()[-1]
 
 
