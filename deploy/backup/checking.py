@@ -77,7 +77,8 @@ def check(arguments, restore):
         restored = time.monotonic()
         rows = served(arguments.programs, folder, arguments.timeout)
         looked = time.monotonic()
-    bad = [f"{row['session_id']} ({row['mark']})" for row in rows if row["mark"] != "CONDITION_OK"]
+    unusable = [row for row in rows if row["condition"] != "CONDITION_OK"]
+    bad = [f"{row['session_id']} ({row['condition']})" for row in unusable]
     if bad:
         raise Refused(f"{len(bad)} sessions cannot be served: {', '.join(bad[:10])}")
     if len(rows) != label["sessions"]:

@@ -166,7 +166,7 @@ TEST(PgPool, LendsAndKeepsNothingWhenClosed) {
 }
 
 // Another connection holds the lock that the statement waits for.
-class PgPoolUnheard : public ::testing::Test {
+class PgPoolUnanswered : public ::testing::Test {
  protected:
   PgPoolUnanswered() {
     EXPECT_EQ(holder_->Script("BEGIN; SELECT pg_advisory_xact_lock(20260701)"), absl::OkStatus());

@@ -49,7 +49,7 @@ class PgSweeps : public ::testing::Test {
   }
 
   // Sessions with an active turn whose holders have gone; in every second one the holder is there
-  // and does not end the turn, which is marked.
+  // and does not end the turn, which has a cancel request.
   void MakeSessions() {
     std::vector<std::jthread> makers;
     for (int maker = 0; maker < kMakers; ++maker) {
@@ -118,9 +118,9 @@ class PgSweeps : public ::testing::Test {
     const Head& head = loaded->head;
     EXPECT_EQ(head.lease.epoch, Epoch(2));
     EXPECT_FALSE(head.turn);
-    const bool marked = i % 2 == 1;
-    EXPECT_EQ(head.lifecycle, marked ? Lifecycle::kIdle : Lifecycle::kClosed);
-    EXPECT_EQ(CountEvents(key, marked ? "SessionTurnEnd" : "SessionClosed"), 1);
+    const bool cancelled = i % 2 == 1;
+    EXPECT_EQ(head.lifecycle, cancelled ? Lifecycle::kIdle : Lifecycle::kClosed);
+    EXPECT_EQ(CountEvents(key, cancelled ? "SessionTurnEnd" : "SessionClosed"), 1);
     const auto audit = store_->ReadAudit(key, AuditSeq(), kWhole);
     ASSERT_TRUE(audit.ok());
     EXPECT_EQ(audit->records.size(), records_[i] + 1);
@@ -154,9 +154,9 @@ class PgSweeps : public ::testing::Test {
 
   void MakeSession(int i) {
     Changes changes(KeyOf(i), random_);
-    const bool marked = i % 2 == 1;
+    const bool cancelled = i % 2 == 1;
     Change create = changes.Create();
-    if (marked) create.grant->ttl = absl::Hours(1);
+    if (cancelled) create.grant->ttl = absl::Hours(1);
     const auto created = store_->Commit(create);
     ASSERT_EQ(ReasonOf(created), "OK");
     const LeaseToken token = *LeaseToken::Parse(created->receipt.token);
