@@ -211,7 +211,7 @@ TEST_F(CommitTurnStreamRpc, NothingIsDoneWithoutAllOfIt) {
   EXPECT_EQ(field(parts), "INVALID_FIELD commit");
   parts = whole;
   parts.erase(parts.begin() + 1);
-  EXPECT_EQ(field(parts), "INVALID_FIELD more");
+  EXPECT_EQ(field(parts), "INVALID_FIELD chunk");
   parts = whole;
   parts.erase(parts.begin() + 2);
   EXPECT_EQ(field(parts), "INVALID_FIELD data_bytes");
@@ -220,7 +220,7 @@ TEST_F(CommitTurnStreamRpc, NothingIsDoneWithoutAllOfIt) {
   EXPECT_EQ(field(parts), "INVALID_FIELD end.data_sha256");
   parts = whole;
   parts[2].mutable_chunk()->append("x");
-  EXPECT_EQ(field(parts), "TOO_LARGE more");
+  EXPECT_EQ(field(parts), "TOO_LARGE chunk");
   parts = whole;
   parts.insert(parts.begin() + 2, parts[2]);
   EXPECT_EQ(field(parts), "TOO_LARGE data_bytes");
