@@ -3,6 +3,7 @@
 #include "server/quantities.h"
 #include "tests/golden/config_page.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
@@ -43,8 +44,10 @@ std::optional<std::string> Beyond(const ConfigKey& key, const std::string& bound
                                          : absl::StrCat(absl::ToInt64Milliseconds(value), "ms");
   }
   if (type == "number") return absl::StrCat(*ParseNumber(bound) + step * 0.5);
-  const auto value = static_cast<int64_t>(*ParseSize(bound)) + step;
-  return absl::StrCat(value);
+  if (type.starts_with("size")) return absl::StrCat(*ParseSize(bound) + step, "B");
+  int64_t count = 0;
+  EXPECT_TRUE(absl::SimpleAtoi(bound, &count)) << key.path;
+  return absl::StrCat(count + step);
 }
 
 TEST(ConfigRange, IsWhatAStartEnforces) {

@@ -4,6 +4,7 @@
 #include "holdfast/v1/store_service.grpc.pb.h"
 #include "session/digest.h"
 #include "tests/support/channel.h"
+#include "tests/support/method_rules.h"
 #include "tests/support/requests.h"
 #include "tests/support/streamed_commit.h"
 #include "tests/support/wire_client.h"
@@ -47,16 +48,9 @@ bool TakesToken(const google::protobuf::Descriptor& message,
 // (CreateSession), reads, or is open to operators of agents (TryOpen).
 std::set<std::string> MethodsWithToken() {
   std::set<std::string> names;
-  for (const auto* const file :
-       {pb::CreateSessionRequest::descriptor()->file(),
-        pb::DescribeStoreRequest::descriptor()->file(), pb::StatusRequest::descriptor()->file()}) {
-    for (int i = 0; i < file->service_count(); ++i) {
-      for (int j = 0; j < file->service(i)->method_count(); ++j) {
-        const auto& method = *file->service(i)->method(j);
-        std::set<const google::protobuf::Descriptor*> seen;
-        if (TakesToken(*method.input_type(), seen)) names.insert(method.name());
-      }
-    }
+  for (const auto* const method : test::ApiMethods()) {
+    std::set<const google::protobuf::Descriptor*> seen;
+    if (TakesToken(*method->input_type(), seen)) names.insert(method->name());
   }
   return names;
 }

@@ -1,14 +1,12 @@
 // The table of metrics and their cells.
 #include "server/telemetry/metrics.h"
 
-#include "holdfast/v1/admin_service.pb.h"
-#include "holdfast/v1/session_service.pb.h"
-#include "holdfast/v1/store_service.pb.h"
 #include "server/rpc/method.h"
 #include "server/telemetry/metric_table.h"
 #include "server/telemetry/observed_store.h"
 #include "server/telemetry/transition.h"
 #include "session/reasons.h"
+#include "tests/support/method_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,15 +75,7 @@ TEST(MetricTable, LabelsHaveAValueForEachIndex) {
 
 TEST(MetricTable, HasEveryMethodOfTheServices) {
   std::vector<std::string> methods;
-  for (const auto* file :
-       {v1::CreateSessionRequest::descriptor()->file(),
-        v1::DescribeStoreRequest::descriptor()->file(), v1::EchoRequest::descriptor()->file()}) {
-    for (int service = 0; service < file->service_count(); ++service) {
-      for (int method = 0; method < file->service(service)->method_count(); ++method) {
-        methods.push_back(file->service(service)->method(method)->name());
-      }
-    }
-  }
+  for (const auto* method : ApiMethods()) methods.push_back(method->name());
   EXPECT_THAT(methods, UnorderedElementsAreArray(kMethods));
 }
 

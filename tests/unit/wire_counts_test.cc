@@ -9,6 +9,7 @@
 #include "server/rpc/wire.h"
 #include "session/refusal.h"
 #include "session/validate.h"
+#include "tests/support/method_rules.h"
 
 #include "gtest/gtest.h"
 
@@ -79,16 +80,10 @@ void AddRepeated(const Descriptor& request, const Descriptor& message,
 // Of every request of every method.
 std::vector<Found> AllRepeated() {
   std::vector<Found> all;
-  for (const auto* file :
-       {pb::SessionPiece::descriptor()->file(), pb::DescribeStoreRequest::descriptor()->file(),
-        pb::EchoRequest::descriptor()->file()}) {
-    for (int s = 0; s < file->service_count(); ++s) {
-      for (int m = 0; m < file->service(s)->method_count(); ++m) {
-        const Descriptor& request = *file->service(s)->method(m)->input_type();
-        std::vector<const FieldDescriptor*> path;
-        AddRepeated(request, request, path, all);
-      }
-    }
+  for (const auto* method : ApiMethods()) {
+    const Descriptor& request = *method->input_type();
+    std::vector<const FieldDescriptor*> path;
+    AddRepeated(request, request, path, all);
   }
   return all;
 }
