@@ -19,9 +19,7 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-using google::protobuf::MethodDescriptor;
 using google::protobuf::Reflection;
-using google::protobuf::ServiceDescriptor;
 
 // Deeper than any message of the API, which would otherwise recurse without end.
 constexpr int kDepthMost = 4;
@@ -243,19 +241,6 @@ std::string Mutated(std::string text, std::mt19937_64& random) {
 }
 
 }  // namespace
-
-std::vector<const MethodDescriptor*> AllMethods() {
-  std::vector<const MethodDescriptor*> methods;
-  for (const Descriptor* const one : {holdfast::v1::CreateSessionRequest::descriptor(),
-                                      holdfast::v1::WriteSnapshotRequest::descriptor(),
-                                      holdfast::v1::StatusRequest::descriptor()}) {
-    for (int service = 0; service < one->file()->service_count(); ++service) {
-      const ServiceDescriptor& found = *one->file()->service(service);
-      for (int at = 0; at < found.method_count(); ++at) methods.push_back(found.method(at));
-    }
-  }
-  return methods;
-}
 
 std::vector<MakeBad> BadFields(const MakeRequest& make, uint64_t seed) {
   std::vector<MakeBad> bad;

@@ -25,9 +25,6 @@ using MakeRequest = std::function<std::unique_ptr<google::protobuf::Message>()>;
 // Makes the bytes of one bad request when it is to be sent.
 using MakeBad = std::function<BadRequest()>;
 
-// Every method of every service of holdfast.v1, by name.
-std::vector<const google::protobuf::MethodDescriptor*> AllMethods();
-
 // For every field of the request, at every depth: each bad value of its type, and for a repeated
 // one each count at and over a limit. `seed` decides the random bytes.
 std::vector<MakeBad> BadFields(const MakeRequest& make, uint64_t seed);

@@ -13,6 +13,7 @@
 #include "tests/support/details.h"
 #include "tests/support/each_store.h"
 #include "tests/support/field_behavior.h"
+#include "tests/support/method_rules.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
 #include "tests/support/wire_client.h"
@@ -142,7 +143,7 @@ class Attack {
   void RunClient(size_t client) {
     RawClient raw(server_.address());
     ValidRequests valid(server_.address(), "hostile" + std::to_string(client));
-    const auto methods = AllMethods();
+    const auto methods = test::ApiMethods();
     for (size_t at = client; at < methods.size(); at += kClients) {
       AttackMethod(*methods[at], raw, valid);
     }
@@ -240,7 +241,7 @@ TEST(ValidRequests, GetAReplyFromEveryMethod) {
   ASSERT_TRUE(server.Start()) << server.Log();
   RawClient raw(server.address());
   ValidRequests valid(server.address(), "honest");
-  for (const MethodDescriptor* const method : AllMethods()) {
+  for (const MethodDescriptor* const method : test::ApiMethods()) {
     valid.TakeNewSessions();
     const std::unique_ptr<google::protobuf::Message> request = valid.Make(*method);
     const RawAnswer answer =
@@ -274,7 +275,7 @@ TEST(ValidRequests, AreRefusedWithoutAFieldThatIsAnnotatedAsRequired) {
   RawClient raw(server.address());
   ValidRequests valid(server.address(), "honest");
   int fields = 0;
-  for (const MethodDescriptor* const method : AllMethods()) {
+  for (const MethodDescriptor* const method : test::ApiMethods()) {
     if (method->client_streaming()) continue;
     for (size_t at = 0;; ++at) {
       valid.TakeNewSessions();
