@@ -1,5 +1,6 @@
 #include "tests/golden/api_page.h"
 
+#include "session/limits.h"
 #include "session/reasons.h"
 #include "tests/golden/proto_comments.h"
 #include "tests/support/field_behavior.h"
@@ -10,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 
 #include <array>
 #include <map>
@@ -30,7 +32,6 @@ using google::protobuf::MethodOptions;
 using google::protobuf::ServiceDescriptor;
 
 constexpr char kNothing[] = "–";
-constexpr int kTimeoutSeconds = 30;  // of a unary call whose rules have none
 
 std::string Cell(const std::string& text) {
   return text.empty() ? kNothing : absl::StrReplaceAll(text, {{"|", "\\|"}});
@@ -80,7 +81,8 @@ std::string PermissionText(pb::Permission permission) {
 int TimeoutSeconds(const MethodDescriptor& method) {
   if (IsStream(method)) return 0;
   const pb::MethodRules& rules = RulesOf(method);
-  return rules.has_timeout() ? static_cast<int>(rules.timeout().seconds()) : kTimeoutSeconds;
+  return static_cast<int>(rules.has_timeout() ? rules.timeout().seconds()
+                                              : absl::ToInt64Seconds(kDefaultDeadline));
 }
 
 std::string KindText(const MethodDescriptor& method) {

@@ -101,7 +101,7 @@ MACHINE_PATHS = r"(?<![\w.$}])/(work|home(?!/ada\b)|root|Users)/"
 # --- The tree ---------------------------------------------------------------------------------
 
 NOT_OURS = re.compile(r"^(build|build-.*|\.git|node_modules|\.cache|__pycache__)$")
-BINARY = re.compile(r"\.(png|ico|gz|bin|golden|jsonl)$|^tests/golden/root\.\d+/")
+BINARY = re.compile(r"\.(png|ico|gz|bin|jsonl)$|^tests/golden/root\.\d+/")
 
 
 def matches(path, patterns):
