@@ -13,6 +13,7 @@ RUN scripts/deps package
 COPY CMakeLists.txt CMakePresets.json ./
 COPY cmake cmake
 COPY protos protos
+COPY platform platform
 COPY session session
 COPY store-fs store-fs
 COPY store-postgres store-postgres

@@ -1,6 +1,6 @@
 #include "bench/agent.h"
 
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <numeric>
 #include <utility>

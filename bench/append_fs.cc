@@ -3,7 +3,7 @@
 #include "bench/echo.h"
 #include "bench/journal_stream.h"
 #include "bench/rounds.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <csignal>
 #include <cstdint>

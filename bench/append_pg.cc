@@ -5,7 +5,7 @@
 #include "bench/pgbench.h"
 #include "bench/postgres.h"
 #include "bench/rounds.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <csignal>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "bench/child_process.h"
 
 #include "bench/processor_time.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include "absl/status/status.h"
 

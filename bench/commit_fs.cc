@@ -10,8 +10,8 @@
 #include "bench/rounds.h"
 #include "bench/served.h"
 #include "bench/switches.h"
+#include "platform/status_macros.h"
 #include "session/limits.h"
-#include "session/status_macros.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -10,7 +10,7 @@
 #include "bench/rounds.h"
 #include "bench/served.h"
 #include "bench/threads.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <array>
 #include <csignal>

@@ -1,7 +1,7 @@
 #include "bench/etcd.h"
 
 #include "bench/served.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>

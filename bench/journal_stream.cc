@@ -1,6 +1,6 @@
 #include "bench/journal_stream.h"
 
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "bench/langgraph.h"
 
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -3,7 +3,7 @@
 #include "bench/benches.h"
 #include "bench/echo.h"
 #include "bench/machine.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <CLI/CLI.hpp>
 

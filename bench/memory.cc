@@ -3,7 +3,7 @@
 #include "bench/postgres.h"
 #include "bench/served.h"
 #include "bench/session_maker.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"

@@ -7,7 +7,7 @@
 #include "bench/repeated_writes.h"
 #include "bench/rounds.h"
 #include "bench/served.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <grpcpp/completion_queue.h>
 

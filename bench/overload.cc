@@ -9,7 +9,7 @@
 #include "bench/benches.h"
 #include "bench/served.h"
 #include "bench/session_maker.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>

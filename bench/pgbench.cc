@@ -1,7 +1,7 @@
 #include "bench/pgbench.h"
 
 #include "bench/child_process.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include "absl/strings/escaping.h"
 

@@ -4,7 +4,7 @@
 #include "bench/figures.h"
 #include "bench/machine.h"
 #include "bench/processor_time.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 #include "store-postgres/migrations.h"
 
 #include <algorithm>

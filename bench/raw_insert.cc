@@ -1,7 +1,7 @@
 #include "bench/raw_insert.h"
 
 #include "bench/threads.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -5,7 +5,7 @@
 #include "bench/rounds.h"
 #include "bench/served.h"
 #include "bench/session_maker.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <array>
 #include <chrono>

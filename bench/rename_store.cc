@@ -2,7 +2,7 @@
 
 #include "bench/fresh_bytes.h"
 #include "bench/threads.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <array>
 #include <cstdio>

@@ -1,7 +1,7 @@
 #include "bench/repeated_writes.h"
 
 #include "bench/agent.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <utility>
 

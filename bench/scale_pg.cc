@@ -4,7 +4,7 @@
 #include "bench/postgres.h"
 #include "bench/rounds.h"
 #include "bench/served.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <csignal>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "bench/served.h"
 
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <grpc/health/v1/health.grpc.pb.h>
 #include <grpcpp/create_channel.h>

@@ -8,8 +8,8 @@
 #include "bench/scraper.h"
 #include "bench/served.h"
 #include "bench/span_sink.h"
+#include "platform/status_macros.h"
 #include "session/limits.h"
-#include "session/status_macros.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

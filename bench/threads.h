@@ -3,7 +3,7 @@
 #define HOLDFAST_BENCH_THREADS_H_
 
 #include "bench/closed_loop.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

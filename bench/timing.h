@@ -4,7 +4,7 @@
 
 #include "bench/closed_loop.h"
 #include "bench/figures.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include "absl/status/statusor.h"
 

@@ -4,7 +4,7 @@
 #include "bench/benches.h"
 #include "bench/rounds.h"
 #include "bench/served.h"
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"

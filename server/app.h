@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_SERVER_APP_H_
 #define HOLDFAST_SERVER_APP_H_
 
+#include "platform/clock.h"
 #include "server/config.h"
 #include "server/container.h"
 #include "server/log.h"
@@ -12,13 +13,13 @@
 #include "server/net/unbegun_bytes.h"
 #include "server/periodic.h"
 #include "server/rpc/admin_service.h"
-#include "server/rpc/commit_batcher.h"
+#include "server/rpc/call/commit_batcher.h"
+#include "server/rpc/call/reset_counter.h"
 #include "server/rpc/health_service.h"
 #include "server/rpc/reflection_service.h"
-#include "server/rpc/reset_counter.h"
 #include "server/rpc/session_service.h"
 #include "server/rpc/store_service.h"
-#include "server/rpc/watch_hub.h"
+#include "server/rpc/watch/watch_hub.h"
 #include "server/socket_file.h"
 #include "server/stores.h"
 #include "server/telemetry/metrics.h"
@@ -29,8 +30,7 @@
 #include "server/turn_waiters.h"
 #include "server/worker_pool.h"
 #include "server/worker_stall.h"
-#include "session/clock.h"
-#include "session/secret_scan.h"
+#include "session/secrets/secret_scan.h"
 #include "session/sessions.h"
 
 #include "absl/base/thread_annotations.h"

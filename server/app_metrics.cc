@@ -1,9 +1,9 @@
 // The metrics of the server as a whole: which of its parts a scrape reads, and where it is served.
+#include "platform/exceptions.h"
+#include "platform/status_macros.h"
 #include "server/app.h"
 #include "server/telemetry/observed_store.h"
-#include "session/exceptions.h"
 #include "session/limits.h"
-#include "session/status_macros.h"
 
 #include "absl/time/time.h"
 

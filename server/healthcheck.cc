@@ -1,6 +1,6 @@
 #include "server/healthcheck.h"
 
-#include "session/clock.h"
+#include "platform/clock.h"
 
 #include "absl/time/time.h"
 #include <grpc/health/v1/health.grpc.pb.h>

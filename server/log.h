@@ -4,7 +4,7 @@
 #ifndef HOLDFAST_SERVER_LOG_H_
 #define HOLDFAST_SERVER_LOG_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"

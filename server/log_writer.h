@@ -6,8 +6,8 @@
 #ifndef HOLDFAST_SERVER_LOG_WRITER_H_
 #define HOLDFAST_SERVER_LOG_WRITER_H_
 
+#include "platform/clock.h"
 #include "server/log.h"
-#include "session/clock.h"
 #include "session/limits.h"
 
 #include "absl/time/time.h"

@@ -1,7 +1,10 @@
 // holdfastd: reads its flags and its configuration, and serves.
+#include "platform/clock.h"
+#include "platform/status_macros.h"
 #include "server/app.h"
 #include "server/config.h"
 #include "server/container.h"
+#include "server/database_admin.h"
 #include "server/flags.h"
 #include "server/foreign_log.h"
 #include "server/healthcheck.h"
@@ -12,9 +15,7 @@
 #include "server/telemetry/metrics.h"
 #include "server/telemetry/store_metrics.h"
 #include "server/version.h"
-#include "session/clock.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
@@ -152,7 +153,7 @@ int Adopt(const Config& config) {
 }
 
 int Migrate(const Config& config) {
-  const auto lines = MigrateStores(config);
+  const auto lines = MigrateDatabases(config);
   if (!lines.ok()) return Fail(lines.status());
   for (const std::string& line : *lines) std::cout << line << "\n";
   return kDone;

@@ -1,5 +1,5 @@
+#include "platform/status_macros.h"
 #include "server/stores.h"
-#include "session/status_macros.h"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_SERVER_PERIODIC_H_
 #define HOLDFAST_SERVER_PERIODIC_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"

@@ -1,8 +1,8 @@
 #include "server/secrets.h"
 
+#include "platform/status_macros.h"
 #include "server/quantities.h"
 #include "session/limits.h"
-#include "session/status_macros.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"

@@ -5,7 +5,7 @@
 
 #include "server/config.h"
 #include "server/secret.h"
-#include "session/secret_scan.h"
+#include "session/secrets/secret_scan.h"
 
 #include "absl/status/statusor.h"
 

@@ -3,9 +3,9 @@
 #ifndef HOLDFAST_SERVER_STORES_H_
 #define HOLDFAST_SERVER_STORES_H_
 
+#include "platform/clock.h"
 #include "server/config.h"
 #include "server/log.h"
-#include "session/clock.h"
 #include "session/store.h"
 
 #include "absl/status/status.h"
@@ -39,18 +39,6 @@ std::string DatabaseProblem(const std::string& dsn);
 
 // Why the identity of the server that `dsn` leads to is not verified, empty if it is.
 std::string DatabaseTransportProblem(const std::string& dsn);
-
-// Brings the schema of every enabled store that is in a database up to date; a line for each says
-// what was done. Servers of the version before go on meanwhile. FAILED_PRECONDITION, with words for
-// the operator, when a step fails (those before it stay) or there is no such store.
-absl::StatusOr<std::vector<std::string>> MigrateStores(const Config& config);
-
-// What has been done so far.
-struct SchemaStatus {
-  std::vector<std::string> lines;
-  bool serves = true;  // false when this server may not serve one of the stores
-};
-absl::StatusOr<SchemaStatus> ReadSchemas(const Config& config);
 
 // Takes over the active store where it was copied or restored: raises its incarnation, which
 // distinguishes tokens and cursors of before. Harmless for a directory that was not; a database

@@ -2,8 +2,8 @@
 #ifndef HOLDFAST_SERVER_TURN_WAITERS_H_
 #define HOLDFAST_SERVER_TURN_WAITERS_H_
 
+#include "platform/exceptions.h"
 #include "server/worker_pool.h"
-#include "session/exceptions.h"
 #include "session/ids.h"
 
 #include "absl/base/thread_annotations.h"

@@ -1,7 +1,7 @@
 #include "server/worker_pool.h"
 
-#include "session/clock.h"
-#include "session/exceptions.h"
+#include "platform/clock.h"
+#include "platform/exceptions.h"
 #include "session/saboteur.h"
 
 #include <algorithm>

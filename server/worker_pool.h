@@ -6,8 +6,8 @@
 #ifndef HOLDFAST_SERVER_WORKER_POOL_H_
 #define HOLDFAST_SERVER_WORKER_POOL_H_
 
+#include "platform/scoped_blocking_call.h"
 #include "session/limits.h"
-#include "session/scoped_blocking_call.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"

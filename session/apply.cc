@@ -1,8 +1,8 @@
 #include "session/apply.h"
 
+#include "platform/digest.h"
 #include "session/audit.h"
 #include "session/cancel_requests.h"
-#include "session/digest.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/names.h"

@@ -1,6 +1,6 @@
 #include "session/audit.h"
 
-#include "session/encoding.h"
+#include "platform/encoding.h"
 
 #include <string>
 #include <utility>

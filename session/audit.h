@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_SESSION_AUDIT_H_
 #define HOLDFAST_SESSION_AUDIT_H_
 
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/ids.h"
 #include "session/model.h"
 

@@ -4,7 +4,7 @@
 #ifndef HOLDFAST_SESSION_CHANGE_H_
 #define HOLDFAST_SESSION_CHANGE_H_
 
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/lifecycle.h"

@@ -1,9 +1,9 @@
 #include "session/change_decision.h"
 
+#include "platform/status_macros.h"
 #include "session/answers.h"
 #include "session/bounds.h"
 #include "session/guard.h"
-#include "session/status_macros.h"
 
 #include <algorithm>
 #include <utility>

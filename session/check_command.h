@@ -7,8 +7,8 @@
 #include "session/reasons.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/secret_check.h"
-#include "session/secret_scan.h"
+#include "session/secrets/secret_check.h"
+#include "session/secrets/secret_scan.h"
 #include "session/validate.h"
 
 #include "absl/status/status.h"

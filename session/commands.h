@@ -2,8 +2,8 @@
 #ifndef HOLDFAST_SESSION_COMMANDS_H_
 #define HOLDFAST_SESSION_COMMANDS_H_
 
+#include "platform/digest.h"
 #include "session/change.h"
-#include "session/digest.h"
 #include "session/ids.h"
 #include "session/model.h"
 #include "session/token.h"

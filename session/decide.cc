@@ -1,5 +1,6 @@
 #include "session/decide.h"
 
+#include "platform/status_macros.h"
 #include "session/cancel_requests.h"
 #include "session/fingerprint.h"
 #include "session/grant_correlation.h"
@@ -7,7 +8,6 @@
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 
 #include "absl/strings/str_join.h"
 

@@ -1,7 +1,7 @@
 #include "session/fingerprint.h"
 
-#include "session/digest.h"
-#include "session/encoding.h"
+#include "platform/digest.h"
+#include "platform/encoding.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "session/grant_correlation.h"
 
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/saboteur.h"
 
 #include "absl/strings/ascii.h"

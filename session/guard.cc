@@ -1,7 +1,7 @@
 #include "session/guard.h"
 
+#include "platform/digest.h"
 #include "session/cancel_requests.h"
-#include "session/digest.h"
 #include "session/lifecycle.h"
 #include "session/saboteur.h"
 

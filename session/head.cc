@@ -1,6 +1,6 @@
 #include "session/head.h"
 
-#include "session/encoding.h"
+#include "platform/encoding.h"
 
 namespace holdfast {
 

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_SESSION_HEAD_H_
 #define HOLDFAST_SESSION_HEAD_H_
 
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/ids.h"
 #include "session/lifecycle.h"
 #include "session/model.h"

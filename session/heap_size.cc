@@ -13,12 +13,6 @@ using holdfast::HeapSize;  // the overloads below would hide them
 // Links and colour of a node of std::map.
 constexpr size_t kMapNode = 4 * sizeof(void*);
 
-// The allocator hands out whole words.
-size_t Allocated(size_t bytes) {
-  constexpr size_t kWord = sizeof(void*);
-  return bytes == 0 ? 0 : kAllocationOverhead + (bytes + kWord - 1) / kWord * kWord;
-}
-
 template <typename Tag>
 size_t HeapSize(const Id<Tag>& id) {
   return HeapSize(id.value());
@@ -27,14 +21,14 @@ size_t HeapSize(const Id<Tag>& id) {
 // Of a vector whose elements allocate nothing.
 template <typename T>
 size_t PlainSize(const std::vector<T>& items) {
-  return Allocated(items.capacity() * sizeof(T));
+  return AllocatedBytes(items.capacity() * sizeof(T));
 }
 
 size_t HeapSize(const std::map<std::string, std::string>& map) {
   using Item = std::pair<const std::string, std::string>;
   size_t bytes = 0;
   for (const auto& [name, value] : map) {
-    bytes += Allocated(kMapNode + sizeof(Item)) + HeapSize(name) + HeapSize(value);
+    bytes += AllocatedBytes(kMapNode + sizeof(Item)) + HeapSize(name) + HeapSize(value);
   }
   return bytes;
 }
@@ -61,11 +55,6 @@ size_t HeapSize(const std::optional<T>& value) {
 }
 
 }  // namespace
-
-size_t HeapSize(const std::string& text) {
-  static const size_t kInPlace = std::string().capacity();
-  return text.capacity() <= kInPlace ? 0 : Allocated(text.capacity() + 1);
-}
 
 size_t HeapSize(const SessionKey& key) { return HeapSize(key.tenant) + HeapSize(key.session); }
 

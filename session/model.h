@@ -3,9 +3,9 @@
 #ifndef HOLDFAST_SESSION_MODEL_H_
 #define HOLDFAST_SESSION_MODEL_H_
 
-#include "session/digest.h"
+#include "platform/digest.h"
+#include "platform/shared_bytes.h"
 #include "session/ids.h"
-#include "session/shared_bytes.h"
 
 #include "absl/time/time.h"
 

@@ -1,5 +1,6 @@
 #include "session/sessions.h"
 
+#include "platform/status_macros.h"
 #include "session/answers.h"
 #include "session/cancel_requests.h"
 #include "session/check_command.h"
@@ -8,9 +9,8 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/secret_check.h"
+#include "session/secrets/secret_check.h"
 #include "session/staged.h"
-#include "session/status_macros.h"
 #include "session/validate.h"
 
 namespace holdfast {

@@ -8,12 +8,12 @@
 #ifndef HOLDFAST_SESSION_SESSIONS_H_
 #define HOLDFAST_SESSION_SESSIONS_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/commands.h"
 #include "session/commit_failures.h"
 #include "session/decide.h"
 #include "session/head.h"
-#include "session/secret_scan.h"
+#include "session/secrets/secret_scan.h"
 #include "session/store.h"
 #include "session/sweep.h"
 

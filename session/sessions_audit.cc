@@ -1,11 +1,11 @@
 // Audit records of acts outside of the store, and the walk over a chain.
+#include "platform/status_macros.h"
 #include "session/audit.h"
 #include "session/check_command.h"
 #include "session/fingerprint.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/sessions.h"
-#include "session/status_macros.h"
 
 #include <utility>
 

@@ -1,10 +1,10 @@
 // The halves of the calls whose changes are committed together.
+#include "platform/status_macros.h"
 #include "session/cancel_requests.h"
 #include "session/check_command.h"
 #include "session/refusal.h"
-#include "session/secret_check.h"
+#include "session/secrets/secret_check.h"
 #include "session/sessions.h"
-#include "session/status_macros.h"
 
 #include <optional>
 #include <type_traits>

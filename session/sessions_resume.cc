@@ -1,4 +1,5 @@
 // Taking a session up again: the grant, the recovery report, and the first bytes of its contents.
+#include "platform/status_macros.h"
 #include "session/check_command.h"
 #include "session/fingerprint.h"
 #include "session/limits.h"
@@ -6,7 +7,6 @@
 #include "session/saboteur.h"
 #include "session/sessions.h"
 #include "session/staged.h"
-#include "session/status_macros.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,9 +1,9 @@
 #include "session/sweep.h"
 
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
+#include "platform/status_macros.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 
 namespace holdfast {
 namespace {

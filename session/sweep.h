@@ -4,9 +4,9 @@
 #ifndef HOLDFAST_SESSION_SWEEP_H_
 #define HOLDFAST_SESSION_SWEEP_H_
 
+#include "platform/lru_cache.h"
 #include "session/ids.h"
 #include "session/limits.h"
-#include "session/lru_cache.h"
 #include "session/reasons.h"
 #include "session/store.h"
 
@@ -58,7 +58,7 @@ class Sweep {
   const DueKind kind_;
   absl::Mutex mutex_;
   std::optional<SessionKey> position_ ABSL_GUARDED_BY(mutex_);  // the last one that was taken up
-  LruCache<Reported> reported_{kReported};
+  LruCache<SessionKey, Reported> reported_{kReported};
 };
 
 }  // namespace holdfast

@@ -1,6 +1,6 @@
 #include "session/token.h"
 
-#include "session/encoding.h"
+#include "platform/encoding.h"
 #include "session/limits.h"
 
 #include "absl/strings/escaping.h"

@@ -1,11 +1,11 @@
 #include "session/validate.h"
 
+#include "platform/status_macros.h"
 #include "session/grant_correlation.h"
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

@@ -1,7 +1,7 @@
 #include "store-fs/bounded_wait.h"
 
+#include "platform/scoped_blocking_call.h"
 #include "session/limits.h"
-#include "session/scoped_blocking_call.h"
 
 #include <cstdint>
 

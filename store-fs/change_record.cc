@@ -1,8 +1,8 @@
 #include "store-fs/change_record.h"
 
+#include "platform/encoding.h"
 #include "session/codec/records.h"
 #include "session/data_bytes.h"
-#include "session/encoding.h"
 #include "store-fs/bounds.h"
 #include "store-fs/frame.h"
 

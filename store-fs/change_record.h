@@ -5,9 +5,9 @@
 #ifndef HOLDFAST_STORE_FS_CHANGE_RECORD_H_
 #define HOLDFAST_STORE_FS_CHANGE_RECORD_H_
 
+#include "platform/encoding.h"
 #include "session/apply.h"
 #include "session/change.h"
-#include "session/encoding.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/model.h"

@@ -1,12 +1,12 @@
 #include "store-fs/commit_batch.h"
 
+#include "platform/status_macros.h"
 #include "session/answers.h"
 #include "session/codec/records.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest.h"
 #include "store-fs/stored_request.h"

@@ -1,8 +1,8 @@
 #include "store-fs/compaction.h"
 
+#include "platform/status_macros.h"
 #include "session/codec/records.h"
 #include "session/limits.h"
-#include "session/status_macros.h"
 #include "store-fs/crc32c.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest_switch.h"

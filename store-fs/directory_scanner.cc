@@ -1,7 +1,7 @@
 #include "store-fs/directory_scanner.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-fs/bounds.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest.h"

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_DIRECTORY_SCANNER_H_
 #define HOLDFAST_STORE_FS_DIRECTORY_SCANNER_H_
 
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "session/ids.h"
 #include "store-fs/environment.h"
 #include "store-fs/listing.h"

@@ -2,8 +2,8 @@
 #ifndef HOLDFAST_STORE_FS_ENVIRONMENT_H_
 #define HOLDFAST_STORE_FS_ENVIRONMENT_H_
 
+#include "platform/clock.h"
 #include "session/change_notifier.h"
-#include "session/clock.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/store_meter.h"

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_FAIL_STOP_H_
 #define HOLDFAST_STORE_FS_FAIL_STOP_H_
 
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "session/refusal.h"
 #include "store-fs/files.h"
 

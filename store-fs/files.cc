@@ -1,7 +1,7 @@
 #include "store-fs/files.h"
 
+#include "platform/status_macros.h"
 #include "session/limits.h"
-#include "session/status_macros.h"
 
 #include <algorithm>
 #include <string>

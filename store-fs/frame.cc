@@ -1,6 +1,6 @@
 #include "store-fs/frame.h"
 
-#include "session/encoding.h"
+#include "platform/encoding.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_FRAME_H_
 #define HOLDFAST_STORE_FS_FRAME_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/ids.h"
 
 #include "absl/status/statusor.h"

@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_STORE_FS_FS_STORE_H_
 #define HOLDFAST_STORE_FS_FS_STORE_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/store.h"
 #include "session/store_meter.h"
 #include "store-fs/bounds.h"

@@ -1,6 +1,6 @@
 #include "store-fs/group_commit.h"
 
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "session/refusal.h"
 #include "store-fs/open_session.h"
 

@@ -1,8 +1,8 @@
 #include "store-fs/index.h"
 
+#include "platform/encoding.h"
+#include "platform/status_macros.h"
 #include "session/codec/records.h"
-#include "session/encoding.h"
-#include "session/status_macros.h"
 #include "store-fs/bounds.h"
 #include "store-fs/crc32c.h"
 #include "store-fs/root.h"

@@ -1,7 +1,7 @@
 #include "store-fs/journal_restore.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest.h"

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_LEASE_TABLE_H_
 #define HOLDFAST_STORE_FS_LEASE_TABLE_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/limits.h"

@@ -1,7 +1,7 @@
 #include "store-fs/log_start.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-fs/journal_restore.h"
 #include "store-fs/write_ahead_files.h"
 

@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_STORE_FS_LOG_START_H_
 #define HOLDFAST_STORE_FS_LOG_START_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/fs_store.h"
 #include "store-fs/root.h"

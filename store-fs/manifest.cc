@@ -1,8 +1,8 @@
 #include "store-fs/manifest.h"
 
+#include "platform/status_macros.h"
 #include "session/names.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-fs/bounds.h"
 
 #include "absl/strings/escaping.h"

@@ -1,6 +1,6 @@
 #include "store-fs/manifest_switch.h"
 
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 #include "store-fs/layout.h"
 #include "store-fs/recovery.h"
 #include "store-fs/root.h"

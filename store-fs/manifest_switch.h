@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_MANIFEST_SWITCH_H_
 #define HOLDFAST_STORE_FS_MANIFEST_SWITCH_H_
 
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "store-fs/files.h"

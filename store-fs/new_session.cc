@@ -1,6 +1,6 @@
 #include "store-fs/new_session.h"
 
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 #include "store-fs/layout.h"
 #include "store-fs/root.h"
 

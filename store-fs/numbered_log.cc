@@ -1,6 +1,6 @@
 #include "store-fs/numbered_log.h"
 
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 
 #include <algorithm>
 #include <iterator>

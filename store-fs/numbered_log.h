@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_STORE_FS_NUMBERED_LOG_H_
 #define HOLDFAST_STORE_FS_NUMBERED_LOG_H_
 
-#include "session/encoding.h"
+#include "platform/encoding.h"
 #include "session/ids.h"
 #include "store-fs/files.h"
 #include "store-fs/segment.h"

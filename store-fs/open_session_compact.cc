@@ -1,5 +1,5 @@
 // How a session's sealed logs are written anew beside its service.
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 #include "store-fs/bounds.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest_switch.h"

@@ -1,5 +1,5 @@
 // How a session's change is committed together with those of other sessions.
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "store-fs/frame.h"
 #include "store-fs/open_session.h"
 

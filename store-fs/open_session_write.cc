@@ -1,9 +1,9 @@
 // How the leader makes a batch durable: a new session, a frame behind the others, or a tombstone.
+#include "platform/status_macros.h"
 #include "session/answers.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"

@@ -1,6 +1,6 @@
+#include "platform/scoped_blocking_call.h"
+#include "platform/status_macros.h"
 #include "session/saboteur.h"
-#include "session/scoped_blocking_call.h"
-#include "session/status_macros.h"
 #include "store-fs/files.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 #include "store-fs/readers.h"
 
+#include "platform/status_macros.h"
 #include "session/codec/records.h"
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 #include "store-fs/layout.h"
 #include "store-fs/stored_request.h"
 

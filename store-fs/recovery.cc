@@ -1,8 +1,8 @@
 #include "store-fs/recovery.h"
 
+#include "platform/status_macros.h"
 #include "session/answers.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_RECOVERY_H_
 #define HOLDFAST_STORE_FS_RECOVERY_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/ids.h"
 #include "store-fs/bounds.h"
 #include "store-fs/files.h"

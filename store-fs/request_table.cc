@@ -1,8 +1,8 @@
 #include "store-fs/request_table.h"
 
+#include "platform/status_macros.h"
+#include "platform/unlocked.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
-#include "session/unlocked.h"
 #include "store-fs/bounded_wait.h"
 
 #include "absl/cleanup/cleanup.h"

@@ -1,8 +1,8 @@
 #include "store-fs/root.h"
 
-#include "session/digest.h"
+#include "platform/digest.h"
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-fs/bounds.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/write_ahead_files.h"

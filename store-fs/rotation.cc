@@ -1,10 +1,10 @@
 #include "store-fs/rotation.h"
 
-#include "session/digest.h"
-#include "session/exceptions.h"
+#include "platform/digest.h"
+#include "platform/exceptions.h"
+#include "platform/status_macros.h"
 #include "session/limits.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest_switch.h"

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_ROTATION_H_
 #define HOLDFAST_STORE_FS_ROTATION_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "store-fs/recovery.h"
 
 #include "absl/status/status.h"

@@ -1,7 +1,7 @@
 #include "store-fs/segment.h"
 
+#include "platform/status_macros.h"
 #include "session/limits.h"
-#include "session/status_macros.h"
 #include "store-fs/crc32c.h"
 #include "store-fs/layout.h"
 

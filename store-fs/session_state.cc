@@ -1,7 +1,7 @@
 #include "store-fs/session_state.h"
 
+#include "platform/encoding.h"
 #include "session/codec/records.h"
-#include "session/encoding.h"
 #include "store-fs/crc32c.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "store-fs/session_table.h"
 
-#include "session/unlocked.h"
+#include "platform/unlocked.h"
 
 #include "absl/cleanup/cleanup.h"
 

@@ -4,7 +4,7 @@
 #ifndef HOLDFAST_STORE_FS_SPACE_H_
 #define HOLDFAST_STORE_FS_SPACE_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_FS_STORE_TIME_H_
 #define HOLDFAST_STORE_FS_STORE_TIME_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/saboteur.h"
 
 #include "absl/time/time.h"

@@ -1,10 +1,10 @@
 #include "store-fs/stored_request.h"
 
+#include "platform/status_macros.h"
 #include "session/codec/records.h"
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/layout.h"
 #include "store-fs/numbered_log.h"

@@ -1,11 +1,11 @@
 #include "store-fs/tombstones.h"
 
+#include "platform/encoding.h"
+#include "platform/exceptions.h"
+#include "platform/scoped_blocking_call.h"
+#include "platform/status_macros.h"
 #include "session/codec/records.h"
-#include "session/encoding.h"
-#include "session/exceptions.h"
 #include "session/refusal.h"
-#include "session/scoped_blocking_call.h"
-#include "session/status_macros.h"
 #include "store-fs/frame.h"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include "store-fs/uploads.h"
 
+#include "platform/status_macros.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-fs/crc32c.h"
 #include "store-fs/root.h"
 

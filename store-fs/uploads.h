@@ -5,9 +5,9 @@
 #ifndef HOLDFAST_STORE_FS_UPLOADS_H_
 #define HOLDFAST_STORE_FS_UPLOADS_H_
 
+#include "platform/clock.h"
+#include "platform/digest.h"
 #include "session/change.h"
-#include "session/clock.h"
-#include "session/digest.h"
 #include "session/ids.h"
 #include "session/model.h"
 #include "store-fs/files.h"

@@ -1,9 +1,9 @@
 #include "store-fs/watermarks.h"
 
-#include "session/digest.h"
-#include "session/encoding.h"
+#include "platform/digest.h"
+#include "platform/encoding.h"
+#include "platform/status_macros.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 #include "store-fs/crc32c.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "store-fs/write_ahead_files.h"
 
-#include "session/encoding.h"
-#include "session/status_macros.h"
+#include "platform/encoding.h"
+#include "platform/status_macros.h"
 #include "store-fs/frame.h"
 
 #include "absl/strings/str_cat.h"

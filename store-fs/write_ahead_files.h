@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_STORE_FS_WRITE_AHEAD_FILES_H_
 #define HOLDFAST_STORE_FS_WRITE_AHEAD_FILES_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "store-fs/files.h"
 #include "store-fs/write_ahead_record.h"
 

@@ -1,12 +1,12 @@
 #include "store-fs/write_ahead_log.h"
 
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
+#include "platform/scoped_blocking_call.h"
+#include "platform/status_macros.h"
+#include "platform/unlocked.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/scoped_blocking_call.h"
-#include "session/status_macros.h"
-#include "session/unlocked.h"
 #include "store-fs/frame.h"
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #ifndef HOLDFAST_STORE_FS_WRITE_AHEAD_LOG_H_
 #define HOLDFAST_STORE_FS_WRITE_AHEAD_LOG_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/files.h"
 #include "store-fs/frame.h"

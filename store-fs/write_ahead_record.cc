@@ -1,6 +1,6 @@
 #include "store-fs/write_ahead_record.h"
 
-#include "session/encoding.h"
+#include "platform/encoding.h"
 
 #include <utility>
 

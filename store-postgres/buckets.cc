@@ -1,6 +1,6 @@
 #include "store-postgres/buckets.h"
 
-#include "session/digest.h"
+#include "platform/digest.h"
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

@@ -2,9 +2,9 @@
 #ifndef HOLDFAST_STORE_POSTGRES_CHANGE_ROWS_H_
 #define HOLDFAST_STORE_POSTGRES_CHANGE_ROWS_H_
 
+#include "platform/digest.h"
 #include "session/apply.h"
 #include "session/change.h"
-#include "session/digest.h"
 #include "session/ids.h"
 #include "session/model.h"
 #include "store-postgres/pg/params.h"

@@ -1,14 +1,14 @@
 #include "store-postgres/commits.h"
 
+#include "platform/exceptions.h"
+#include "platform/scoped_blocking_call.h"
+#include "platform/status_macros.h"
 #include "session/answers.h"
 #include "session/change_decision.h"
 #include "session/codec/records.h"
-#include "session/exceptions.h"
 #include "session/guard.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/scoped_blocking_call.h"
-#include "session/status_macros.h"
 #include "store-postgres/journal_part.h"
 #include "store-postgres/pg/failure.h"
 

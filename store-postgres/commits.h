@@ -6,11 +6,11 @@
 #ifndef HOLDFAST_STORE_POSTGRES_COMMITS_H_
 #define HOLDFAST_STORE_POSTGRES_COMMITS_H_
 
+#include "platform/lru_cache.h"
 #include "session/apply.h"
 #include "session/change.h"
 #include "session/change_notifier.h"
 #include "session/limits.h"
-#include "session/lru_cache.h"
 #include "session/store.h"
 #include "store-postgres/change_rows.h"
 #include "store-postgres/committer.h"
@@ -155,7 +155,7 @@ class Commits {
   SessionQueue queue_;
   Committer committer_;
   std::atomic<bool> healthy_ = true;
-  LruCache<Earlier> earlier_{kEarlierMost};
+  LruCache<SessionKey, Earlier> earlier_{kEarlierMost};
 };
 
 }  // namespace holdfast::pg

@@ -1,6 +1,6 @@
 #include "store-postgres/committer.h"
 
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "session/limits.h"
 #include "session/saboteur.h"
 

@@ -1,11 +1,11 @@
 // Writes decided changes: one by itself, or several of different sessions in one statement and one
-// flush. The caller forms the groups (server/rpc/commit_batcher.h).
+// flush. The caller forms the groups (server/rpc/call/commit_batcher.h).
 #ifndef HOLDFAST_STORE_POSTGRES_COMMITTER_H_
 #define HOLDFAST_STORE_POSTGRES_COMMITTER_H_
 
+#include "platform/lru_cache.h"
 #include "session/ids.h"
 #include "session/limits.h"
-#include "session/lru_cache.h"
 #include "store-postgres/change_params.h"
 #include "store-postgres/database.h"
 #include "store-postgres/pg/failure.h"
@@ -83,7 +83,7 @@ class Committer {
   const size_t group_;
   // Sessions whose last change could not be written: the next one goes alone, or every group that
   // it joins would have to be written a second time.
-  LruCache<PoisonedSession> poisoned_{kPoisonedSessionsMost};
+  LruCache<SessionKey, PoisonedSession> poisoned_{kPoisonedSessionsMost};
 };
 
 }  // namespace holdfast::pg

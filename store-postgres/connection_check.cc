@@ -1,7 +1,7 @@
 #include "store-postgres/connection_check.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 
 #include "absl/strings/str_cat.h"
 

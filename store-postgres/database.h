@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_DATABASE_H_
 #define HOLDFAST_STORE_POSTGRES_DATABASE_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/ids.h"
 #include "session/store_meter.h"
 #include "store-postgres/pg/connection.h"

@@ -1,7 +1,7 @@
 #include "store-postgres/feed.h"
 
+#include "platform/status_macros.h"
 #include "session/limits.h"
-#include "session/status_macros.h"
 #include "store-postgres/notifier.h"
 
 #include <optional>

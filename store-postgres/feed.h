@@ -3,8 +3,8 @@
 #ifndef HOLDFAST_STORE_POSTGRES_FEED_H_
 #define HOLDFAST_STORE_POSTGRES_FEED_H_
 
+#include "platform/exceptions.h"
 #include "session/change_notifier.h"
-#include "session/exceptions.h"
 #include "store-postgres/database.h"
 
 #include "absl/base/thread_annotations.h"

@@ -3,11 +3,11 @@
 #ifndef HOLDFAST_STORE_POSTGRES_HEAD_CACHE_H_
 #define HOLDFAST_STORE_POSTGRES_HEAD_CACHE_H_
 
-#include "session/digest.h"
+#include "platform/digest.h"
+#include "platform/lru_cache.h"
 #include "session/head.h"
 #include "session/heap_size.h"
 #include "session/ids.h"
-#include "session/lru_cache.h"
 #include "session/saboteur.h"
 
 #include <cstddef>
@@ -64,7 +64,7 @@ class HeadCache {
     }
   };
 
-  LruCache<Cached> heads_;
+  LruCache<SessionKey, Cached> heads_;
 };
 
 }  // namespace holdfast::pg

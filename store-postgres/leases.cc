@@ -1,9 +1,9 @@
 #include "store-postgres/leases.h"
 
-#include "session/digest.h"
+#include "platform/digest.h"
+#include "platform/status_macros.h"
 #include "session/guard.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-postgres/stored_head.h"
 
 #include <cstddef>

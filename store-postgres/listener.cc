@@ -1,7 +1,7 @@
 #include "store-postgres/listener.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-postgres/migrations.h"
 #include "store-postgres/notifier.h"
 

@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_LISTENER_H_
 #define HOLDFAST_STORE_POSTGRES_LISTENER_H_
 
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "store-postgres/database.h"
 #include "store-postgres/feed.h"
 #include "store-postgres/interest.h"

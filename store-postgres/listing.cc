@@ -1,8 +1,8 @@
 #include "store-postgres/listing.h"
 
+#include "platform/status_macros.h"
 #include "session/cancel_requests.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-postgres/stored_head.h"
 
 #include "absl/strings/str_replace.h"

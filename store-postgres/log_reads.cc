@@ -1,10 +1,10 @@
 // Messages, events and audit records, which lie in pieces in the log.
+#include "platform/status_macros.h"
 #include "session/codec/records.h"
 #include "session/guard.h"
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-postgres/change_rows.h"
 #include "store-postgres/log_rows.h"
 #include "store-postgres/read_params.h"

@@ -1,7 +1,7 @@
 #include "store-postgres/log_rows.h"
 
+#include "platform/encoding.h"
 #include "session/codec/records.h"
-#include "session/encoding.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,8 +1,8 @@
 #include "store-postgres/migrations.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 #include "store-postgres/embedded_schema.h"
 #include "store-postgres/servers.h"
 

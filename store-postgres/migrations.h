@@ -6,7 +6,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_MIGRATIONS_H_
 #define HOLDFAST_STORE_POSTGRES_MIGRATIONS_H_
 
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "store-postgres/pg/connection.h"
 
 #include "absl/status/status.h"

@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_NOTIFIER_H_
 #define HOLDFAST_STORE_POSTGRES_NOTIFIER_H_
 
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "session/ids.h"
 #include "store-postgres/buckets.h"
 #include "store-postgres/database.h"

@@ -1,5 +1,5 @@
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-postgres/connection_check.h"
 
 #include "absl/strings/match.h"

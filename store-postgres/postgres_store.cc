@@ -1,10 +1,10 @@
 #include "store-postgres/postgres_store.h"
 
+#include "platform/shutdown_latch.h"
+#include "platform/status_macros.h"
 #include "session/change_notifier.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/shutdown_latch.h"
-#include "session/status_macros.h"
 #include "store-postgres/commits.h"
 #include "store-postgres/connection_check.h"
 #include "store-postgres/database.h"

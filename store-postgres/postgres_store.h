@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_
 #define HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/limits.h"
 #include "session/store.h"
 #include "session/store_meter.h"

@@ -1,11 +1,11 @@
 #include "store-postgres/reads.h"
 
+#include "platform/status_macros.h"
 #include "session/codec/records.h"
 #include "session/guard.h"
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-postgres/change_rows.h"
 #include "store-postgres/journal_part.h"
 #include "store-postgres/read_params.h"

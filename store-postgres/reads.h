@@ -2,10 +2,10 @@
 #ifndef HOLDFAST_STORE_POSTGRES_READS_H_
 #define HOLDFAST_STORE_POSTGRES_READS_H_
 
+#include "platform/lru_cache.h"
 #include "session/heap_size.h"
 #include "session/ids.h"
 #include "session/limits.h"
-#include "session/lru_cache.h"
 #include "session/model.h"
 #include "session/store.h"
 #include "store-postgres/database.h"
@@ -113,7 +113,7 @@ class Reads {
   HeadCache& heads_;
   Interest& interest_;
   // Of sessions whose messages were read last. A wrong one costs a search.
-  LruCache<PageEnd> page_ends_{kPageEndsMost};
+  LruCache<SessionKey, PageEnd> page_ends_{kPageEndsMost};
 };
 
 }  // namespace holdfast::pg

@@ -1,8 +1,8 @@
 #include "store-postgres/retention.h"
 
+#include "platform/status_macros.h"
 #include "session/limits.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 #include "store-postgres/feed.h"
 #include "store-postgres/stored_head.h"
 

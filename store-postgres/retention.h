@@ -2,8 +2,8 @@
 #ifndef HOLDFAST_STORE_POSTGRES_RETENTION_H_
 #define HOLDFAST_STORE_POSTGRES_RETENTION_H_
 
+#include "platform/exceptions.h"
 #include "session/change.h"
-#include "session/exceptions.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "store-postgres/database.h"

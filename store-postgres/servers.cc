@@ -1,7 +1,7 @@
 #include "store-postgres/servers.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -1,7 +1,7 @@
 #include "store-postgres/session_queue.h"
 
+#include "platform/scoped_blocking_call.h"
 #include "session/limits.h"
-#include "session/scoped_blocking_call.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 #include "store-postgres/slot_counts.h"
 
+#include "platform/status_macros.h"
 #include "session/bounds.h"
 #include "session/limits.h"
-#include "session/status_macros.h"
 
 #include <algorithm>
 #include <cstdint>

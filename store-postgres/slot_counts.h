@@ -3,12 +3,12 @@
 #ifndef HOLDFAST_STORE_POSTGRES_SLOT_COUNTS_H_
 #define HOLDFAST_STORE_POSTGRES_SLOT_COUNTS_H_
 
+#include "platform/digest.h"
+#include "platform/lru_cache.h"
 #include "session/apply.h"
-#include "session/digest.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/limits.h"
-#include "session/lru_cache.h"
 #include "session/refusal.h"
 #include "store-postgres/database.h"
 
@@ -61,7 +61,7 @@ class SlotCounts {
   absl::StatusOr<SlotVerdict> Count(const SlotCountInput& input, const Applied& applied);
 
   const Database& database_;
-  LruCache<Estimate> estimates_{kEstimatesKept};
+  LruCache<SessionKey, Estimate> estimates_{kEstimatesKept};
 };
 
 }  // namespace holdfast::pg

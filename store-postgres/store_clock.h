@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_STORE_CLOCK_H_
 #define HOLDFAST_STORE_POSTGRES_STORE_CLOCK_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 
 #include "absl/time/time.h"
 

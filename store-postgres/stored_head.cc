@@ -1,8 +1,8 @@
 #include "store-postgres/stored_head.h"
 
+#include "platform/digest.h"
 #include "session/answers.h"
 #include "session/codec/records.h"
-#include "session/digest.h"
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"

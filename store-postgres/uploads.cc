@@ -1,9 +1,9 @@
 #include "store-postgres/uploads.h"
 
+#include "platform/status_macros.h"
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "store-postgres/stored_head.h"
 
 #include <algorithm>

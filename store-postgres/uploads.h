@@ -3,8 +3,8 @@
 #ifndef HOLDFAST_STORE_POSTGRES_UPLOADS_H_
 #define HOLDFAST_STORE_POSTGRES_UPLOADS_H_
 
+#include "platform/digest.h"
 #include "session/change.h"
-#include "session/digest.h"
 #include "session/ids.h"
 #include "session/model.h"
 #include "store-postgres/database.h"

@@ -5,10 +5,10 @@
 #ifndef HOLDFAST_SERVER_NET_ACCEPTOR_H_
 #define HOLDFAST_SERVER_NET_ACCEPTOR_H_
 
+#include "platform/clock.h"
 #include "server/log.h"
 #include "server/net/connection_table.h"
 #include "server/net/descriptor.h"
-#include "session/clock.h"
 
 #include "absl/time/time.h"
 

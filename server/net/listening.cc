@@ -1,7 +1,7 @@
 #include "server/net/listening.h"
 
+#include "platform/status_macros.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
 
 #include "absl/status/status.h"
 

@@ -1,8 +1,8 @@
 #include "server/rpc/admin_service.h"
 
-#include "server/rpc/convert_fields.h"
-#include "server/rpc/watch_feed.h"
-#include "server/rpc/wire_counts.h"
+#include "server/rpc/call/wire_counts.h"
+#include "server/rpc/convert/fields.h"
+#include "server/rpc/watch/watch_feed.h"
 #include "session/refusal.h"
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 #define HOLDFAST_SERVER_RPC_ADMIN_SERVICE_H_
 
 #include "holdfast/v1/admin_service.grpc.pb.h"
-#include "server/rpc/raw_methods.h"
-#include "server/rpc/unary.h"
+#include "server/rpc/call/raw_methods.h"
+#include "server/rpc/call/unary.h"
 #include "session/store.h"
 
 #include "absl/functional/any_invocable.h"

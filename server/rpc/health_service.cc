@@ -1,7 +1,7 @@
 #include "server/rpc/health_service.h"
 
-#include "server/rpc/status.h"
-#include "server/rpc/unary_reactor.h"
+#include "server/rpc/call/status.h"
+#include "server/rpc/call/unary_reactor.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"

@@ -6,10 +6,10 @@
 #ifndef HOLDFAST_SERVER_RPC_HEALTH_SERVICE_H_
 #define HOLDFAST_SERVER_RPC_HEALTH_SERVICE_H_
 
-#include "server/rpc/call.h"
+#include "server/rpc/call/call.h"
+#include "server/rpc/call/raw_methods.h"
+#include "server/rpc/call/wire.h"
 #include "server/rpc/health_watch_reactor.h"
-#include "server/rpc/raw_methods.h"
-#include "server/rpc/wire.h"
 #include "server/worker_stall.h"
 
 #include <grpc/health/v1/health.grpc.pb.h>

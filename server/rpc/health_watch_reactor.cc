@@ -1,7 +1,7 @@
 #include "server/rpc/health_watch_reactor.h"
 
-#include "server/rpc/admission.h"
-#include "server/rpc/status.h"
+#include "server/rpc/call/admission.h"
+#include "server/rpc/call/status.h"
 #include "session/limits.h"
 #include "session/reasons.h"
 #include "session/refusal.h"

@@ -2,8 +2,8 @@
 #ifndef HOLDFAST_SERVER_RPC_HEALTH_WATCH_REACTOR_H_
 #define HOLDFAST_SERVER_RPC_HEALTH_WATCH_REACTOR_H_
 
-#include "server/rpc/call.h"
-#include "server/rpc/wire.h"
+#include "server/rpc/call/call.h"
+#include "server/rpc/call/wire.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"

@@ -1,13 +1,13 @@
 #include "server/rpc/reflection_reactor.h"
 
-#include "server/rpc/admission.h"
-#include "server/rpc/status.h"
-#include "server/rpc/stream_ends.h"
+#include "platform/status_macros.h"
+#include "platform/thread_check.h"
+#include "server/rpc/call/admission.h"
+#include "server/rpc/call/status.h"
+#include "server/rpc/call/stream_ends.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/status_macros.h"
-#include "session/thread_check.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"

@@ -3,9 +3,9 @@
 #ifndef HOLDFAST_SERVER_RPC_REFLECTION_SERVICE_H_
 #define HOLDFAST_SERVER_RPC_REFLECTION_SERVICE_H_
 
-#include "server/rpc/call.h"
-#include "server/rpc/raw_methods.h"
-#include "server/rpc/wire.h"
+#include "server/rpc/call/call.h"
+#include "server/rpc/call/raw_methods.h"
+#include "server/rpc/call/wire.h"
 
 #include <grpc/reflection/v1alpha/reflection.grpc.pb.h>
 #include <grpcpp/server_context.h>

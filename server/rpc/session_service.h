@@ -3,9 +3,9 @@
 #define HOLDFAST_SERVER_RPC_SESSION_SERVICE_H_
 
 #include "holdfast/v1/session_service.grpc.pb.h"
-#include "server/rpc/raw_methods.h"
-#include "server/rpc/unary.h"
-#include "server/rpc/watch_hub.h"
+#include "server/rpc/call/raw_methods.h"
+#include "server/rpc/call/unary.h"
+#include "server/rpc/watch/watch_hub.h"
 #include "server/turn_waiters.h"
 #include "session/sessions.h"
 

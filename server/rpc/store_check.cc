@@ -1,10 +1,10 @@
 #include "server/rpc/store_check.h"
 
-#include "server/rpc/admission.h"
+#include "platform/scoped_blocking_call.h"
+#include "server/rpc/call/admission.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/scoped_blocking_call.h"
 
 #include "absl/cleanup/cleanup.h"
 

@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_SERVER_RPC_STORE_CHECK_H_
 #define HOLDFAST_SERVER_RPC_STORE_CHECK_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/store.h"
 
 #include "absl/base/thread_annotations.h"

@@ -1,12 +1,12 @@
 #include "server/rpc/store_service.h"
 
-#include "server/rpc/batched_call.h"
-#include "server/rpc/convert_commands.h"
-#include "server/rpc/convert_replies.h"
-#include "server/rpc/read_session_reactor.h"
-#include "server/rpc/streamed_write_reactor.h"
+#include "platform/status_macros.h"
+#include "server/rpc/call/batched_call.h"
+#include "server/rpc/convert/commands.h"
+#include "server/rpc/convert/replies.h"
+#include "server/rpc/read/read_session_reactor.h"
+#include "server/rpc/write/streamed_write_reactor.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

@@ -3,9 +3,9 @@
 #define HOLDFAST_SERVER_RPC_STORE_SERVICE_H_
 
 #include "holdfast/v1/store_service.grpc.pb.h"
-#include "server/rpc/raw_methods.h"
+#include "server/rpc/call/raw_methods.h"
+#include "server/rpc/call/unary.h"
 #include "server/rpc/store_check.h"
-#include "server/rpc/unary.h"
 #include "session/sessions.h"
 
 namespace holdfast {

@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_EXPORT_RETRY_H_
 #define HOLDFAST_SERVER_TELEMETRY_EXPORT_RETRY_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/limits.h"
 
 #include "absl/time/time.h"

@@ -1,6 +1,6 @@
 #include "server/telemetry/metric_table.h"
 
-#include "server/rpc/method.h"
+#include "server/rpc/call/method.h"
 #include "server/telemetry/observed_store.h"
 #include "server/telemetry/transition.h"
 #include "server/version.h"

@@ -1,10 +1,10 @@
 #include "server/telemetry/observed_store.h"
 
+#include "platform/thread_check.h"
 #include "server/telemetry/active_span.h"
 #include "server/telemetry/transition.h"
 #include "session/reasons.h"
 #include "session/refusal.h"
-#include "session/thread_check.h"
 
 #include <array>
 #include <string>

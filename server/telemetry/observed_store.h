@@ -3,9 +3,9 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_OBSERVED_STORE_H_
 #define HOLDFAST_SERVER_TELEMETRY_OBSERVED_STORE_H_
 
+#include "platform/clock.h"
 #include "server/telemetry/commit_spans.h"
 #include "server/telemetry/metrics.h"
-#include "session/clock.h"
 #include "session/store.h"
 
 #include "absl/status/status.h"

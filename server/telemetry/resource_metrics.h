@@ -2,10 +2,10 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_RESOURCE_METRICS_H_
 #define HOLDFAST_SERVER_TELEMETRY_RESOURCE_METRICS_H_
 
+#include "platform/clock.h"
 #include "server/memory_guard.h"
 #include "server/periodic.h"
 #include "server/telemetry/metrics.h"
-#include "session/clock.h"
 
 #include "absl/time/time.h"
 

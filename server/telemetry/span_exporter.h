@@ -6,10 +6,10 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_SPAN_EXPORTER_H_
 #define HOLDFAST_SERVER_TELEMETRY_SPAN_EXPORTER_H_
 
+#include "platform/clock.h"
 #include "server/log.h"
 #include "server/telemetry/export_retry.h"
 #include "server/telemetry/span.h"
-#include "session/clock.h"
 #include "session/limits.h"
 
 #include "absl/base/thread_annotations.h"

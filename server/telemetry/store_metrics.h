@@ -2,9 +2,9 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_STORE_METRICS_H_
 #define HOLDFAST_SERVER_TELEMETRY_STORE_METRICS_H_
 
+#include "platform/clock.h"
 #include "server/telemetry/metrics.h"
 #include "server/telemetry/tracer.h"
-#include "session/clock.h"
 #include "session/store_meter.h"
 
 #include "absl/time/time.h"

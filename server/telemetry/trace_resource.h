@@ -2,9 +2,9 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_TRACE_RESOURCE_H_
 #define HOLDFAST_SERVER_TELEMETRY_TRACE_RESOURCE_H_
 
+#include "platform/clock.h"
 #include "server/config.h"
 #include "server/telemetry/span.h"
-#include "session/clock.h"
 
 #include <optional>
 #include <string>

@@ -4,7 +4,7 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_TRACE_SAMPLER_H_
 #define HOLDFAST_SERVER_TELEMETRY_TRACE_SAMPLER_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/limits.h"
 
 #include "absl/base/thread_annotations.h"

@@ -3,10 +3,10 @@
 #ifndef HOLDFAST_SERVER_TELEMETRY_TRACER_H_
 #define HOLDFAST_SERVER_TELEMETRY_TRACER_H_
 
+#include "platform/clock.h"
 #include "server/telemetry/span.h"
 #include "server/telemetry/span_exporter.h"
 #include "server/telemetry/trace_sampler.h"
-#include "session/clock.h"
 
 #include "absl/time/time.h"
 

@@ -1,7 +1,7 @@
 #include "server/telemetry/turn_span.h"
 
-#include "session/digest.h"
-#include "session/encoding.h"
+#include "platform/digest.h"
+#include "platform/encoding.h"
 #include "session/lifecycle.h"
 #include "session/model.h"
 #include "session/names.h"

@@ -5,8 +5,8 @@
 #ifndef HOLDFAST_SESSION_CODEC_RECORDS_H_
 #define HOLDFAST_SESSION_CODEC_RECORDS_H_
 
+#include "platform/encoding.h"
 #include "session/change.h"
-#include "session/encoding.h"
 #include "session/head.h"
 #include "session/model.h"
 

@@ -1,7 +1,7 @@
 #include "store-postgres/pg/connection.h"
 
+#include "platform/scoped_blocking_call.h"
 #include "session/saboteur.h"
-#include "session/scoped_blocking_call.h"
 #include "store-postgres/pg/dsn.h"
 #include "store-postgres/pg/waker.h"
 

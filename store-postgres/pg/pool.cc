@@ -1,9 +1,9 @@
 #include "store-postgres/pg/pool.h"
 
+#include "platform/scoped_blocking_call.h"
+#include "platform/status_macros.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"
-#include "session/scoped_blocking_call.h"
-#include "session/status_macros.h"
 #include "store-postgres/pg/dsn.h"
 
 #include "absl/cleanup/cleanup.h"

@@ -7,7 +7,7 @@
 #ifndef HOLDFAST_STORE_POSTGRES_PG_POOL_H_
 #define HOLDFAST_STORE_POSTGRES_PG_POOL_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "store-postgres/pg/connection.h"
 
 #include "absl/base/thread_annotations.h"

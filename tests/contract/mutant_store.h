@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_TESTS_CONTRACT_MUTANT_STORE_H_
 #define HOLDFAST_TESTS_CONTRACT_MUTANT_STORE_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/store.h"
 #include "tests/support/reference_disk.h"
 #include "tests/support/reference_store.h"

@@ -1,5 +1,5 @@
 // Mutants of the guard and of leases.
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/refusal.h"
 #include "tests/contract/mutants.h"
 #include "tests/contract/suite.h"

@@ -1,6 +1,6 @@
 // An audit chain that was changed on the disk: the check names the first bad record. The chain
 // finds it where all checksums of the files were forged too, and the checksums find it otherwise.
-#include "session/encoding.h"
+#include "platform/encoding.h"
 #include "session/refusal.h"
 #include "session/sessions.h"
 #include "store-fs/change_record.h"

@@ -1,6 +1,6 @@
 // Every operation of a compaction: the power is cut before it, it fails, or there is no space for
 // it. What was acknowledged is found, and the service goes on.
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"
 #include "tests/faults/workload.h"

@@ -1,7 +1,7 @@
 // The work on a change throws: its own call fails by the exception, and no other one does.
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 
-#include "session/scoped_blocking_call.h"
+#include "platform/scoped_blocking_call.h"
 #include "store-fs/fs_store.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"

@@ -1,6 +1,6 @@
 // Every file operation of a workload fails in turn, the first time alone and then for good: nothing
 // is acknowledged that is not found again, the store stops, and the restart is clean.
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"

@@ -1,9 +1,9 @@
 // Reads and syncs of one session's files that hang: calls of this session wait in a
 // ScopedBlockingCall, and the calls of all other sessions are served.
+#include "platform/scoped_blocking_call.h"
 #include "server/worker_pool.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/scoped_blocking_call.h"
 #include "store-fs/fs_store.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"

@@ -1,8 +1,8 @@
 #include "tests/faults/workload.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
 #include "session/staged.h"
-#include "session/status_macros.h"
 #include "tests/support/grouped_commit.h"
 
 #include <span>

@@ -1,8 +1,8 @@
 // The first byte says what the rest is: a journal as it is on the disk; or payloads, each
 // behind its length, of frames that are put around them, so that no checksum keeps the records from
 // being reached; or one record.
+#include "platform/encoding.h"
 #include "session/codec/records.h"
-#include "session/encoding.h"
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"

@@ -1,8 +1,8 @@
 // The first byte names the method, the rest is its request on the wire: converted, looked through
 // for secrets, checked, and given its fingerprint, as every call is before anything is loaded.
-#include "server/rpc/convert_commands.h"
+#include "server/rpc/convert/commands.h"
 #include "session/fingerprint.h"
-#include "session/secret_check.h"
+#include "session/secrets/secret_check.h"
 #include "session/validate.h"
 #include "tests/fuzz/targets.h"
 

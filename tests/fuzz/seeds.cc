@@ -1,9 +1,9 @@
 // Seeds from what the project writes itself: the golden store, the printed configuration, tokens
 // and requests that a client would send.
+#include "platform/digest.h"
 #include "server/config.h"
-#include "server/rpc/page_token.h"
+#include "server/rpc/read/page_token.h"
 #include "session/codec/records.h"
-#include "session/digest.h"
 #include "session/token.h"
 #include "store-fs/frame.h"
 #include "store-fs/write_ahead_record.h"

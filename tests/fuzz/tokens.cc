@@ -1,6 +1,6 @@
 // The first byte says what the rest is: a token as it comes; or the bytes behind one, which are
 // given the form of a token.
-#include "server/rpc/page_token.h"
+#include "server/rpc/read/page_token.h"
 #include "session/token.h"
 #include "tests/fuzz/targets.h"
 

@@ -1,7 +1,7 @@
 // What the counts on the wire say of bytes, held against the message that the library makes of
 // them.
 #include "holdfast/v1/session_service.pb.h"
-#include "server/rpc/wire_counts.h"
+#include "server/rpc/call/wire_counts.h"
 #include "session/refusal.h"
 #include "tests/fuzz/targets.h"
 

@@ -4,7 +4,7 @@
 #include "server/config_limits.h"
 #include "server/log.h"
 #include "server/log_writer.h"
-#include "server/rpc/commit_batcher.h"
+#include "server/rpc/call/commit_batcher.h"
 #include "server/rpc/reflection_service.h"
 #include "session/limits.h"
 #include "store-fs/bounds.h"
@@ -521,7 +521,7 @@ std::vector<std::string> FilesOfLimits() {
           "server/log.h",
           "server/log_writer.h",
           "store-fs/bounds.h",
-          "server/rpc/commit_batcher.h",
+          "server/rpc/call/commit_batcher.h",
           "server/rpc/reflection_service.h"};
 }
 

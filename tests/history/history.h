@@ -6,7 +6,7 @@
 #ifndef HOLDFAST_TESTS_HISTORY_HISTORY_H_
 #define HOLDFAST_TESTS_HISTORY_HISTORY_H_
 
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/lifecycle.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "tests/history/traffic.h"
 
-#include "session/clock.h"
-#include "session/status_macros.h"
+#include "platform/clock.h"
+#include "platform/status_macros.h"
 #include "tests/history/wire.h"
 
 #include "absl/status/status.h"

@@ -1,7 +1,7 @@
 #include "tests/hostile/valid_requests.h"
 
 #include "holdfast/v1/store_service.pb.h"
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "tests/support/channel.h"
 #include "tests/support/requests.h"
 #include "tests/support/watch_client.h"

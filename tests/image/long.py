@@ -31,7 +31,8 @@ MOST_BYTES = 64 * 1024 * 1024
 # Of a key there is more than its first line, which programs know too.
 KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----\s+[A-Za-z0-9+/=]{40}")
 # Directories of the build stage: /holdfast, and what lies below it.
-BUILT_IN = re.compile(rb"/holdfast/(session|server|store-fs|store-postgres|cli|build-release)\b")
+FOLDERS = rb"platform|session|server|store-fs|store-postgres|cli|build-release"
+BUILT_IN = re.compile(rb"/holdfast/(" + FOLDERS + rb")\b")
 LEFT_BEHIND = re.compile(r"(^|/)(\.\w*_history|\.ssh|\.gnupg|\.netrc|\.docker|\.git|\.cache)(/|$)")
 CONFINED = ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
 REPLAY = ["holdfast", "replay", "--run", "kept", "--verify", "/etc/holdfast/conversation.jsonl"]

@@ -1,6 +1,6 @@
 // Audit records that were edited, moved or removed in rows of holdfast.log: VerifyAudit names the
 // first bad one, and other sessions are sound.
-#include "session/encoding.h"
+#include "platform/encoding.h"
 #include "tests/support/postgres_store.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"

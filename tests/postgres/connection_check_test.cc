@@ -1,6 +1,6 @@
 #include "store-postgres/connection_check.h"
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/refusal.h"
 #include "store-postgres/pg/pool.h"
 #include "tests/support/postgres.h"

@@ -2,7 +2,7 @@
 // another's events only after a notification.
 #include "store-postgres/notifier.h"
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "store-postgres/buckets.h"
 #include "store-postgres/pg/waker.h"
 #include "store-postgres/postgres_store.h"

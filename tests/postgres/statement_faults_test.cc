@@ -1,7 +1,7 @@
 // Every statement of a conversation fails in turn: once without being carried out, once carried out
 // with its answer lost, and once each with an exception instead. The same request again acts once,
 // and nothing is left half done.
-#include "session/exceptions.h"
+#include "platform/exceptions.h"
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/grouped_commit.h"
 

@@ -3,7 +3,7 @@
 #include "holdfast/v1/admin_service.grpc.pb.h"
 #include "holdfast/v1/session_service.pb.h"
 #include "holdfast/v1/store_service.pb.h"
-#include "server/rpc/wire_counts.h"
+#include "server/rpc/call/wire_counts.h"
 #include "session/limits.h"
 #include "tests/support/channel.h"
 #include "tests/support/each_store.h"

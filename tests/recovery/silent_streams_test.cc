@@ -1,7 +1,7 @@
 // Clients that open streams and then say nothing, or announce much and send nothing, or read
 // nothing: what they hold is bounded, and other clients are served.
 #include "holdfast/v1/admin_service.grpc.pb.h"
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/limits.h"
 #include "tests/support/channel.h"
 #include "tests/support/each_store.h"

@@ -1,6 +1,6 @@
 // Commits as large as one may be, against a real server: what arrives is reserved, memory
 // stays small, and the bytes come back as they were sent.
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/limits.h"
 #include "tests/support/channel.h"
 #include "tests/support/requests.h"

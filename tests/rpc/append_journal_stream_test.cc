@@ -1,5 +1,5 @@
 // AppendJournalStream over the wire: acknowledgements by number, broken streams, refusals, drain.
-#include "server/rpc/commit_batcher.h"
+#include "server/rpc/call/commit_batcher.h"
 #include "session/refusal.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"

@@ -1,5 +1,5 @@
 // Calls whose changes are committed together, over a real socket.
-#include "server/rpc/commit_batcher.h"
+#include "server/rpc/call/commit_batcher.h"
 #include "session/refusal.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"

@@ -1,6 +1,6 @@
 // The largest batch, over a real socket, with one call in its middle whose client gives up or does
 // not read: the others are answered by the batch's one commit, as without it.
-#include "server/rpc/commit_batcher.h"
+#include "server/rpc/call/commit_batcher.h"
 #include "tests/rpc/served.h"
 #include "tests/support/raw_http2.h"
 #include "tests/support/raw_socket.h"

@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_TESTS_RPC_MOVED_CLOCK_H_
 #define HOLDFAST_TESTS_RPC_MOVED_CLOCK_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"

@@ -1,7 +1,7 @@
 #include "tests/rpc/scripted_store.h"
 
-#include "session/status_macros.h"
-#include "session/thread_check.h"
+#include "platform/status_macros.h"
+#include "platform/thread_check.h"
 
 #include <stdexcept>
 #include <utility>

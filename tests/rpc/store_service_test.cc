@@ -1,8 +1,8 @@
 // StoreService over the wire: a small host that runs its own lifecycle over it, writes by
 // difference, replaces histories, and reads what it wrote.
 #include "holdfast/v1/store_service.grpc.pb.h"
-#include "session/digest.h"
-#include "session/encoding.h"
+#include "platform/digest.h"
+#include "platform/encoding.h"
 #include "session/limits.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"

@@ -1,7 +1,7 @@
 // WatchSession over the wire: where it starts, what it sends, and every way it ends.
-#include "server/rpc/admission.h"
-#include "server/rpc/watch_cursor.h"
-#include "server/rpc/watch_feed.h"
+#include "server/rpc/call/admission.h"
+#include "server/rpc/watch/watch_cursor.h"
+#include "server/rpc/watch/watch_feed.h"
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"

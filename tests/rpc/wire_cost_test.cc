@@ -1,10 +1,10 @@
 // The size that is reserved for a message covers what its parsing takes, whatever the message is,
 // and is not many times that for one that carries its bytes as texts.
-#include "server/rpc/wire_cost.h"
+#include "server/rpc/call/wire_cost.h"
 
 #include "holdfast/v1/session_service.pb.h"
-#include "server/rpc/admission.h"
-#include "server/rpc/receive.h"
+#include "server/rpc/call/admission.h"
+#include "server/rpc/call/receive.h"
 #include "session/limits.h"
 #include "tests/support/requests.h"
 

@@ -48,7 +48,7 @@ def links(tree):
 
 
 FOLDERS = (
-    "session|store-fs|store-postgres|server|cli|protos|scripts|cmake|docs|tests|helm"
+    "platform|session|store-fs|store-postgres|server|cli|protos|scripts|cmake|docs|tests|helm"
 )
 NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./-]*\w)(?::\d+)?`")
 

@@ -15,18 +15,20 @@ STD = "std"
 POSIX = "posix"
 WIRE = ["holdfast/", "google/rpc/", "google/protobuf/", "grpc/", "grpcpp/"]
 LAYERS = {
-    "session": ["session/", "absl/", "openssl/", STD],
-    "store-fs": ["store-fs/", "session/", "absl/", "nlohmann/", STD, POSIX],
-    "store-postgres": ["store-postgres/", "session/", "absl/", STD, POSIX],
-    "server": ["server/", "session/", "absl/", "openssl/", "yaml-cpp/", "nlohmann/", STD, POSIX]
-    + ["re2/", "opentelemetry/proto/"]
+    "platform": ["platform/", "absl/", "openssl/", STD],
+    "session": ["session/", "platform/", "absl/", STD],
+    "store-fs": ["store-fs/", "session/", "platform/", "absl/", "nlohmann/", STD, POSIX],
+    "store-postgres": ["store-postgres/", "session/", "platform/", "absl/", STD, POSIX],
+    "server": ["server/", "session/", "platform/", "absl/", "openssl/", "yaml-cpp/", "nlohmann/"]
+    + [STD, POSIX, "re2/", "opentelemetry/proto/"]
     + WIRE,
     "cli": ["cli/", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
 }
-# These files may see more than their folder: the composition of the stores, the driver, and the
-# exporter of metrics.
+# These files may see more than their folder: the composition of the stores, the administration of
+# databases, the driver, and the exporter of metrics.
 LAYERS_OF_FILE = {
     "server/stores.cc": ["store-fs/", "store-postgres/"],
+    "server/database_*": ["store-postgres/"],
     "store-postgres/pg/*": ["libpq-fe.h"],
     "server/telemetry/metrics_endpoint.cc": ["prometheus/"],
 }
@@ -35,7 +37,7 @@ LINES = 500
 LINES_IN_TESTS = 800
 COLUMNS = 100
 
-CLOCKS = ["session/clock*", "cli/clock*"]  # where the machine's time is read
+CLOCKS = ["platform/clock*", "cli/clock*"]  # where the machine's time is read
 REACTORS = ["server/rpc/*reactor*"]  # objects that gRPC keeps alive and that delete themselves
 WAITS = ["tests/support/wait*"]  # the one place where a test waits for another process
 

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_BATCHED_COMMITS_H_
 #define HOLDFAST_TESTS_SUPPORT_BATCHED_COMMITS_H_
 
-#include "server/rpc/commit_batcher.h"
+#include "server/rpc/call/commit_batcher.h"
 #include "server/worker_pool.h"
 #include "session/change.h"
 #include "session/store.h"

@@ -1,6 +1,6 @@
 #include "tests/support/breaking_files.h"
 
-#include "session/status_macros.h"
+#include "platform/status_macros.h"
 #include "tests/support/pieces.h"
 
 #include "absl/types/span.h"

@@ -1,6 +1,6 @@
 #include "tests/support/changes.h"
 
-#include "session/digest.h"
+#include "platform/digest.h"
 
 #include "absl/time/time.h"
 

@@ -2,8 +2,8 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_CHANGES_H_
 #define HOLDFAST_TESTS_SUPPORT_CHANGES_H_
 
+#include "platform/clock.h"
 #include "session/change.h"
-#include "session/clock.h"
 #include "session/ids.h"
 #include "session/model.h"
 #include "session/token.h"

@@ -1,8 +1,8 @@
-// Counts the blocking calls (session/scoped_blocking_call.h) of a function.
+// Counts the blocking calls (platform/scoped_blocking_call.h) of a function.
 #ifndef HOLDFAST_TESTS_SUPPORT_COUNTED_WAITS_H_
 #define HOLDFAST_TESTS_SUPPORT_COUNTED_WAITS_H_
 
-#include "session/scoped_blocking_call.h"
+#include "platform/scoped_blocking_call.h"
 
 #include "absl/functional/function_ref.h"
 

@@ -1,7 +1,7 @@
 #include "tests/support/faulty_store.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "tests/support/grouped_commit.h"
 
 #include <algorithm>

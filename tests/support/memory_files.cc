@@ -1,7 +1,7 @@
 #include "tests/support/memory_files.h"
 
-#include "session/digest.h"
-#include "session/status_macros.h"
+#include "platform/digest.h"
+#include "platform/status_macros.h"
 #include "tests/support/pieces.h"
 
 #include "absl/types/span.h"

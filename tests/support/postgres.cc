@@ -1,6 +1,6 @@
 #include "tests/support/postgres.h"
 
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "store-postgres/migrations.h"
 #include "tests/support/wait.h"
 

@@ -1,8 +1,8 @@
 // The reads of the reference store: pages, positions, listings.
+#include "platform/status_macros.h"
 #include "session/cancel_requests.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "tests/support/reference_store.h"
 
 #include <algorithm>

@@ -1,11 +1,11 @@
 #include "tests/support/reference_store.h"
 
+#include "platform/status_macros.h"
 #include "session/bounds.h"
 #include "session/cancel_requests.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 
 #include <algorithm>
 #include <string>

@@ -8,9 +8,9 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_REFERENCE_STORE_H_
 #define HOLDFAST_TESTS_SUPPORT_REFERENCE_STORE_H_
 
+#include "platform/clock.h"
 #include "session/apply.h"
 #include "session/change_notifier.h"
-#include "session/clock.h"
 #include "session/store.h"
 #include "tests/support/reference_disk.h"
 

@@ -1,6 +1,6 @@
 // Uploads of the reference store.
+#include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/status_macros.h"
 #include "tests/support/reference_store.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "tests/support/requests.h"
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/ids.h"
 
 namespace holdfast::test {

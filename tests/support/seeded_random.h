@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_SEEDED_RANDOM_H_
 #define HOLDFAST_TESTS_SUPPORT_SEEDED_RANDOM_H_
 
-#include "session/clock.h"
+#include "platform/clock.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"

@@ -1,6 +1,6 @@
 #include "tests/support/stepped_clock.h"
 
-#include "session/clock.h"
+#include "platform/clock.h"
 #include "session/limits.h"
 #include "tests/support/requests.h"
 #include "tests/support/wait.h"

@@ -3,7 +3,7 @@
 #define HOLDFAST_TESTS_SUPPORT_STREAMED_COMMIT_H_
 
 #include "holdfast/v1/session_service.grpc.pb.h"
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/limits.h"
 
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "holdfast/v1/admin_service.grpc.pb.h"
 #include "holdfast/v1/store_service.grpc.pb.h"
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "tests/support/channel.h"
 #include "tests/support/method_rules.h"
 #include "tests/support/requests.h"

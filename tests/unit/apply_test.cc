@@ -1,8 +1,8 @@
 // What a change does to a head, effect by effect.
 #include "session/apply.h"
 
+#include "platform/digest.h"
 #include "session/audit.h"
-#include "session/digest.h"
 #include "session/limits.h"
 
 #include <gtest/gtest.h>

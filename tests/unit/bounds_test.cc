@@ -3,7 +3,7 @@
 #include "session/bounds.h"
 
 #include "holdfast/v1/session.pb.h"
-#include "server/rpc/convert_session.h"
+#include "server/rpc/convert/session.h"
 #include "session/codec/records.h"
 #include "session/limits.h"
 #include "session/refusal.h"

@@ -1,5 +1,5 @@
 // Calls that are committed together: what a batch holds, which calls go alone, and what faults do.
-#include "server/rpc/commit_batcher.h"
+#include "server/rpc/call/commit_batcher.h"
 
 #include "session/refusal.h"
 #include "tests/support/changes.h"

@@ -1,4 +1,4 @@
-#include "session/encoding.h"
+#include "platform/encoding.h"
 
 #include "absl/time/time.h"
 #include <gtest/gtest.h>

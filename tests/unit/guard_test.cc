@@ -1,7 +1,7 @@
 // The order of checks, and each check alone.
 #include "session/guard.h"
 
-#include "session/digest.h"
+#include "platform/digest.h"
 #include "session/refusal.h"
 
 #include <gtest/gtest.h>

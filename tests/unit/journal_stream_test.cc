@@ -1,5 +1,5 @@
 // What a journal stream does next: it reads on while a worker has what came before.
-#include "server/rpc/journal_stream.h"
+#include "server/rpc/write/journal_stream.h"
 
 #include "session/limits.h"
 #include "session/refusal.h"

@@ -1,8 +1,8 @@
 // What a process says before it aborts: a line of the log like any other.
+#include "platform/clock.h"
 #include "server/foreign_log.h"
 #include "server/log.h"
 #include "server/log_writer.h"
-#include "session/clock.h"
 
 #include <grpc/support/log.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The table of metrics and their cells.
 #include "server/telemetry/metrics.h"
 
-#include "server/rpc/method.h"
+#include "server/rpc/call/method.h"
 #include "server/telemetry/metric_table.h"
 #include "server/telemetry/observed_store.h"
 #include "server/telemetry/transition.h"

@@ -1,5 +1,5 @@
 // When a peer is disconnected for calls that it gives up.
-#include "server/rpc/reset_counter.h"
+#include "server/rpc/call/reset_counter.h"
 
 #include "session/limits.h"
 

@@ -1,6 +1,6 @@
 // Sections that block are reported to the thread's observer, once each: a section that is not would
 // keep a core from the transport.
-#include "session/scoped_blocking_call.h"
+#include "platform/scoped_blocking_call.h"
 
 #include "store-fs/files.h"
 #include "tests/support/counted_waits.h"

@@ -1,7 +1,7 @@
 // Secrets in requests: found in every field and every encoding, and reported by their place alone.
-#include "session/secret_check.h"
-#include "session/secret_reference.h"
-#include "session/secret_scan.h"
+#include "session/secrets/secret_check.h"
+#include "session/secrets/secret_reference.h"
+#include "session/secrets/secret_scan.h"
 #include "tests/unit/sessions_world.h"
 
 #include <gtest/gtest.h>

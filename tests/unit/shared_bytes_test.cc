@@ -1,4 +1,4 @@
-#include "session/shared_bytes.h"
+#include "platform/shared_bytes.h"
 
 #include <gtest/gtest.h>
 

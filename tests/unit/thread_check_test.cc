@@ -1,8 +1,8 @@
 // The check that the transport's threads only move bytes, as builds for tests have it.
-#include "session/thread_check.h"
+#include "platform/thread_check.h"
 
-#include "server/rpc/wire.h"
-#include "session/scoped_blocking_call.h"
+#include "platform/scoped_blocking_call.h"
+#include "server/rpc/call/wire.h"
 
 #include "google/protobuf/empty.pb.h"
 #include "gtest/gtest.h"

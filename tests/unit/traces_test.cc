@@ -1,7 +1,7 @@
 // Traces without a server: which calls are recorded, when a batch is sent again, and what becomes
 // of each span that is handed over.
 #include "server/log.h"
-#include "server/rpc/call_span.h"
+#include "server/rpc/call/call_span.h"
 #include "server/telemetry/export_retry.h"
 #include "server/telemetry/otlp.h"
 #include "server/telemetry/span_exporter.h"

@@ -1,5 +1,5 @@
 // The thread that wakes watchers goes on behind a watcher, or a wait, that throws.
-#include "server/rpc/watch_hub.h"
+#include "server/rpc/watch/watch_hub.h"
 
 #include "tests/support/wait.h"
 #include "tests/unit/sessions_world.h"

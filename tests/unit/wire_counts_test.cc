@@ -1,12 +1,12 @@
 // Counting on the wire: every repeated field of every request has a bound, and the walk finds it.
-#include "server/rpc/wire_counts.h"
+#include "server/rpc/call/wire_counts.h"
 
 #include "holdfast/v1/admin_service.pb.h"
 #include "holdfast/v1/session_service.pb.h"
 #include "holdfast/v1/store_service.pb.h"
-#include "server/rpc/admission.h"
-#include "server/rpc/receive.h"
-#include "server/rpc/wire.h"
+#include "server/rpc/call/admission.h"
+#include "server/rpc/call/receive.h"
+#include "server/rpc/call/wire.h"
 #include "session/refusal.h"
 #include "session/validate.h"
 #include "tests/support/method_rules.h"

@@ -1,8 +1,8 @@
 // When workers count as stalled: what the health service says by the name of `liveness`.
 #include "server/worker_stall.h"
 
+#include "platform/scoped_blocking_call.h"
 #include "session/limits.h"
-#include "session/scoped_blocking_call.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/wait.h"
 

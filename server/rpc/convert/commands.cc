@@ -1,0 +1,250 @@
+#include "server/rpc/convert/commands.h"
+
+#include "platform/status_macros.h"
+#include "server/rpc/convert/contents.h"
+#include "server/rpc/convert/fields.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+// Reads the three fields that every change of an existing session begins with.
+template <typename Request, typename Command>
+absl::Status ReadCommon(const Request& request, Command& command) {
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.token, ReadToken("lease_token", request.lease_token()));
+  return absl::OkStatus();
+}
+
+absl::Status ReadManifest(const pb::CreateSessionRequest& request, CreateCommand& command) {
+  if (!request.has_manifest()) return InvalidField("manifest", "must be set");
+  const pb::Manifest& manifest = request.manifest();
+  RETURN_IF_ERROR(CheckNoUnknown(manifest));
+  ASSIGN_OR_RETURN(command.mode, ReadMode("manifest.mode", manifest.mode()));
+  command.project_root = manifest.project_root();
+  if (manifest.has_state_machine()) command.sm = ReadStateMachine(manifest.state_machine());
+  return absl::OkStatus();
+}
+
+// The session that a resume creates has the resume's own request id, session id, holder and ttl.
+absl::StatusOr<CreateCommand> ReadCreateIfMissing(pb::CreateSessionRequest& create,
+                                                  const pb::ResumeSessionRequest& resume) {
+  if (!create.request_id().empty() && create.request_id() != resume.request_id()) {
+    return InvalidField("create_if_missing.request_id", "must be left out or the resume's own");
+  }
+  if (!create.session_id().empty() && create.session_id() != resume.session_id()) {
+    return InvalidField("create_if_missing.session_id", "must be left out or the resume's own");
+  }
+  create.set_request_id(resume.request_id());
+  create.set_session_id(resume.session_id());
+  if (create.holder().empty()) create.set_holder(resume.holder());
+  if (!create.has_lease_ttl() && resume.has_lease_ttl()) {
+    *create.mutable_lease_ttl() = resume.lease_ttl();
+  }
+  return ReadCreate(std::move(create));
+}
+
+absl::StatusOr<std::optional<std::string>> ReadForce(const pb::ResumeSessionRequest& request) {
+  if (!request.has_force()) return std::optional<std::string>();
+  if (request.force().reason().empty()) {
+    return InvalidField("force.reason", "must say why the session is taken over");
+  }
+  return std::optional(request.force().reason());
+}
+
+std::optional<StateMachineRef> ReadNewStateMachine(const pb::StateMachine& sm) {
+  if (sm.extension_id().empty() && sm.slot_ref().empty()) return std::nullopt;
+  return ReadStateMachine(sm);
+}
+
+absl::Status ReadAfterCommit(const pb::CommitTurnRequest& request, CommitTurnCommand& command) {
+  command.keep_open = request.has_keep_open();
+  if (!request.has_begin_next()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(command.begin_next,
+                   ReadTurnSource("begin_next.source", request.begin_next().source()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CreateCommand> ReadCreate(pb::CreateSessionRequest&& request) {
+  CreateCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadOptionalId<SessionId>("session_id", request.session_id()));
+  RETURN_IF_ERROR(ReadManifest(request, command));
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
+  command.attributes = {request.attributes().begin(), request.attributes().end()};
+  command.holder = request.holder();
+  ASSIGN_OR_RETURN(command.lease_ttl, ReadDuration("lease_ttl", request.has_lease_ttl(),
+                                                   request.lease_ttl(), kLeaseTtlDefault));
+  return command;
+}
+
+absl::StatusOr<UpdateCommand> ReadUpdate(pb::UpdateSessionRequest&& request) {
+  UpdateCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session,
+                   ReadId<SessionId>("session_id", request.session().session_id()));
+  ASSIGN_OR_RETURN(command.attributes, ReadAttributePatch(request.session().attributes(),
+                                                          request.update_mask().paths()));
+  return command;
+}
+
+absl::StatusOr<ResumeCommand> ReadResume(pb::ResumeSessionRequest&& request) {
+  ResumeCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.holder = request.holder();
+  ASSIGN_OR_RETURN(command.lease_ttl, ReadDuration("lease_ttl", request.has_lease_ttl(),
+                                                   request.lease_ttl(), kLeaseTtlDefault));
+  ASSIGN_OR_RETURN(command.force_reason, ReadForce(request));
+  ASSIGN_OR_RETURN(command.expected_store,
+                   ReadOptionalId<StoreId>("expected_store_id", request.expected_store_id()));
+  command.known_revision = ReadOptionalNumber<Revision>(request.known_revision());
+  if (request.has_create_if_missing()) {
+    ASSIGN_OR_RETURN(command.create_if_missing,
+                     ReadCreateIfMissing(*request.mutable_create_if_missing(), request));
+  }
+  ASSIGN_OR_RETURN(command.expected_slots, ReadExpectedSlots(request.expected_slots()));
+  command.tail_messages = request.tail_messages();
+  return command;
+}
+
+absl::StatusOr<BeginTurnCommand> ReadBeginTurn(pb::BeginTurnRequest&& request) {
+  BeginTurnCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  ASSIGN_OR_RETURN(command.source, ReadTurnSource("source", request.source()));
+  return command;
+}
+
+absl::StatusOr<AppendJournalCommand> ReadAppendJournal(pb::AppendJournalRequest&& request) {
+  AppendJournalCommand command;
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.token, ReadToken("lease_token", request.lease_token()));
+  ASSIGN_OR_RETURN(command.entries, ReadEntries(*request.mutable_entries()));
+  command.acting_owner = request.acting_owner();
+  return command;
+}
+
+absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request) {
+  CommitTurnCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.turn = TurnNumber(request.turn());
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  RETURN_IF_ERROR(ReadAfterCommit(request, command));
+  const bool ends = !command.keep_open || request.outcome() != pb::TURN_OUTCOME_UNSPECIFIED;
+  if (ends) {
+    ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
+  }
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
+  command.deleted_slots = ReadTexts(request.deleted_slots());
+  if (request.has_state_machine()) command.sm = ReadNewStateMachine(request.state_machine());
+  command.last_entry = ReadOptionalNumber<EntryNumber>(request.last_entry());
+  command.acting_owner = request.acting_owner();
+  return command;
+}
+
+absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request) {
+  WriteCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  if (request.has_base()) {
+    const std::string& digest = request.base().history_digest();
+    if (digest.size() != kDigestBytes) {
+      return InvalidField("base.history_digest", "must be 32 bytes");
+    }
+    command.base = HistoryBase{.count = MessageSeq(request.base().message_count()),
+                               .digest = DigestFrom(digest)};
+  }
+  command.replace_history = request.replace_history();
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
+  command.deleted_slots = ReadTexts(request.deleted_slots());
+  if (request.has_state_machine()) command.sm = ReadNewStateMachine(request.state_machine());
+  command.acting_owner = request.acting_owner();
+  return command;
+}
+
+absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(pb::AbandonTurnRequest&& request) {
+  AbandonTurnCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.turn = TurnNumber(request.turn());
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  if (request.outcome() != pb::TURN_OUTCOME_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(command.outcome, ReadTurnOutcome("outcome", request.outcome()));
+  }
+  return command;
+}
+
+absl::StatusOr<CloseCommand> ReadClose(pb::CloseSessionRequest&& request) {
+  CloseCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  if (request.reason() != pb::CLOSE_REASON_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(command.reason, ReadCloseReason("reason", request.reason()));
+  }
+  ASSIGN_OR_RETURN(command.drain, ReadDuration("drain", request.has_drain(), request.drain(),
+                                               absl::ZeroDuration()));
+  if (request.has_final_snapshot()) {
+    pb::FinalSnapshot& snapshot = *request.mutable_final_snapshot();
+    SnapshotContent content;
+    ASSIGN_OR_RETURN(content.messages, ReadMessages(*snapshot.mutable_messages()));
+    ASSIGN_OR_RETURN(content.slots, ReadSlots("slots", *snapshot.mutable_slots()));
+    content.deleted_slots = ReadTexts(snapshot.deleted_slots());
+    command.final_snapshot = std::move(content);
+  }
+  return command;
+}
+
+absl::StatusOr<CancelCommand> ReadCancel(pb::CancelSessionRequest&& request) {
+  CancelCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.scope, ReadCancelScope("scope", request.scope()));
+  if (request.reason() != pb::CANCEL_REASON_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(command.reason, ReadCancelReason("reason", request.reason()));
+  }
+  command.turn = TurnNumber(request.turn());
+  command.name = request.name();
+  return command;
+}
+
+absl::StatusOr<AppendAuditCommand> ReadAppendAudit(pb::AppendAuditRequest&& request) {
+  AppendAuditCommand command;
+  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
+  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  command.audit_class = request.audit_class();
+  command.code = request.code();
+  command.correlation_id = request.correlation_id();
+  command.data = {request.data().begin(), request.data().end()};
+  return command;
+}
+
+absl::StatusOr<DeleteCommand> ReadDelete(pb::DeleteSessionRequest&& request) {
+  DeleteCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  return command;
+}
+
+absl::StatusOr<ReleaseCommand> ReadRelease(pb::ReleaseLeaseRequest&& request) {
+  ReleaseCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  return command;
+}
+
+absl::StatusOr<OutcomeQuery> ReadOutcomeQuery(const pb::GetRequestOutcomeRequest& request) {
+  OutcomeQuery query;
+  RETURN_IF_ERROR(ReadCommon(request, query));
+  ASSIGN_OR_RETURN(query.method, ReadMethod("method", request.method()));
+  return query;
+}
+
+}  // namespace holdfast

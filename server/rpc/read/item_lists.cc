@@ -1,0 +1,261 @@
+#include "server/rpc/read/item_lists.h"
+
+#include "platform/encoding.h"
+#include "platform/status_macros.h"
+#include "server/rpc/convert/contents.h"
+#include "server/rpc/convert/fields.h"
+#include "server/rpc/convert/session.h"
+#include "server/rpc/read/page_size.h"
+#include "server/rpc/read/page_token.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/staged.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+// Of the data in a reply. A client takes 4 MiB by default, and the rest of a reply needs room too;
+// what is more is read by owner, or streamed.
+constexpr size_t kReplyBytes = kUnaryRequestBytes - 64 * kKiB;
+
+// A list of the items of one session: what is asked for, and behind which item the page begins.
+struct ItemsPage {
+  ItemsRequest request;
+  PageLimit limit;
+  std::optional<PageEnd> after;  // of the page before; nullopt for the first page
+};
+
+template <typename Request>
+absl::StatusOr<ItemsPage> ReadItemsPage(Sessions& sessions, const Call& call,
+                                        const Request& request, std::string_view method,
+                                        const Encoder& filters) {
+  ASSIGN_OR_RETURN(SessionId session, ReadId<SessionId>("session_id", request.session_id()));
+  ItemsPage page{.request = {.method = method,
+                             .key = {.tenant = call.caller().tenant, .session = std::move(session)},
+                             .filters = filters.bytes()},
+                 .limit = {.items = ItemsOfPage(request.page_size()), .bytes = kPageBytes}};
+  if (request.page_token().empty()) return page;
+  ASSIGN_OR_RETURN(page.after,
+                   ReadItemsToken(sessions.store().Describe(), page.request, request.page_token()));
+  return page;
+}
+
+// The number behind which a page begins: that of the page before, or `first` of the request.
+uint64_t After(const ItemsPage& page, int64_t first) {
+  return page.after ? page.after->number : static_cast<uint64_t>(first);
+}
+
+// Where the next page begins: behind the last of the items that are shown, whose number `number`
+// names. Nothing for a list that ends with them.
+template <typename Item, typename Number>
+std::optional<PageEnd> EndOf(Revision revision, bool end, const std::vector<Item>& shown,
+                             Number number) {
+  if (end || shown.empty()) return std::nullopt;
+  return PageEnd{
+      .revision = revision, .number = std::invoke(number, shown.back()).value(), .owner = {}};
+}
+
+template <typename Response>
+void SetNextPage(Sessions& sessions, const ItemsRequest& request, const std::optional<PageEnd>& end,
+                 Response& response) {
+  if (!end) return;
+  response.set_next_page_token(MakeItemsToken(sessions.store().Describe(), request, *end));
+}
+
+// Brings the bytes of staged messages into a page, which ends before the first one that has no
+// room: true then. TOO_LARGE when that is the first one of all.
+absl::StatusOr<bool> FillIn(SessionStore& store, const SessionKey& key,
+                            std::vector<Message>& messages) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const uint64_t size = DataSize(messages[i]);
+    if (i == 0 && messages[i].staged && size > kReplyBytes) {
+      return TooLarge("messages", kReplyBytes, size);
+    }
+    bytes += size;
+    if (i > 0 && bytes > kPageBytes) {
+      messages.resize(i);
+      return true;
+    }
+    RETURN_IF_ERROR(ResolveUpload(store, key, messages[i]));
+  }
+  return false;
+}
+
+// What was staged counts too: it is brought in from its place.
+uint64_t SizeOf(const SlotView& view) {
+  return view.data_left_out ? view.size : DataSize(view.slot);
+}
+
+// Cuts a page of slots down to what it may hold; false where slots are left for the next page. The
+// first slot has its place whatever it takes.
+bool CutSlots(const PageLimit& limit, bool with_data, std::vector<SlotView>& slots) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (with_data) bytes += SizeOf(slots[i]);
+    const bool full = i == limit.items || i == kOwnersPerRead || bytes > limit.bytes;
+    if (i == 0 || !full) continue;
+    slots.resize(i);
+    return false;
+  }
+  return true;
+}
+
+// Brings in the data that slots of a page were read without, in one read, and what was staged.
+// TOO_LARGE where no reply has room for a slot: that one is streamed.
+absl::Status FillIn(SessionStore& store, const SessionKey& key, Revision revision,
+                    std::vector<SlotView>& slots) {
+  std::vector<std::string> owners;
+  for (const SlotView& view : slots) {
+    if (SizeOf(view) > kReplyBytes) return TooLarge("slots", kReplyBytes, SizeOf(view));
+    if (view.data_left_out) owners.push_back(view.slot.owner);
+  }
+  if (!owners.empty()) {
+    ASSIGN_OR_RETURN(SlotPage read, store.ReadSlots(key, {.revision = revision, .owners = owners}));
+    for (SlotView& found : read.slots) {
+      const auto place = std::ranges::find(slots, found.slot.owner,
+                                           [](const SlotView& view) { return view.slot.owner; });
+      if (place != slots.end()) *place = std::move(found);
+    }
+  }
+  for (SlotView& view : slots) {
+    RETURN_IF_ERROR(ResolveUpload(store, key, view.slot));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ServeListMessages(Sessions& sessions, Call& call,
+                               const pb::ListMessagesRequest& request,
+                               pb::ListMessagesResponse& response) {
+  Encoder filters;
+  filters.Number(request.revision()).Number(request.after_seq());
+  ASSIGN_OR_RETURN(const ItemsPage items,
+                   ReadItemsPage(sessions, call, request, "ListMessages", filters));
+  const auto revision = items.after ? std::optional(items.after->revision)
+                                    : ReadOptionalNumber<Revision>(request.revision());
+  const MessageSeq after(After(items, request.after_seq()));
+  SessionStore& store = sessions.store();
+  ASSIGN_OR_RETURN(MessagePage page,
+                   store.ReadMessages(items.request.key, revision, after, items.limit));
+  ASSIGN_OR_RETURN(const bool cut, FillIn(store, items.request.key, page.messages));
+  for (const Message& message : page.messages) Write(message, *response.add_messages());
+  response.set_revision(page.at.revision.value());
+  response.set_message_count(page.newest.value());
+  SetNextPage(sessions, items.request,
+              EndOf(page.at.revision, page.end && !cut, page.messages, &Message::seq), response);
+  return absl::OkStatus();
+}
+
+absl::Status ServeListSlots(Sessions& sessions, Call& call, const pb::ListSlotsRequest& request,
+                            pb::ListSlotsResponse& response) {
+  Encoder filters;
+  filters.Number(request.revision()).Text(request.acting_owner());
+  filters.Number(request.without_data() ? 1 : 0);
+  for (const std::string& owner : request.owners()) filters.Text(owner);
+  ASSIGN_OR_RETURN(const ItemsPage items,
+                   ReadItemsPage(sessions, call, request, "ListSlots", filters));
+  ASSIGN_OR_RETURN(const auto expected, ReadExpectedSlots(request.expected_slots()));
+  const auto owners = static_cast<size_t>(request.owners_size());
+  if (owners > kOwnersPerRead) return TooLarge("owners", kOwnersPerRead, owners);
+  // The first page is read with its data. A later one first learns which slots are left.
+  const bool with_data = !request.without_data();
+  const SlotQuery query{.revision = items.after ? std::optional(items.after->revision)
+                                                : ReadOptionalNumber<Revision>(request.revision()),
+                        .owners = ReadTexts(request.owners()),
+                        .most_bytes = with_data && !items.after ? kReplyBytes : 0};
+  const SessionKey& key = items.request.key;
+  ASSIGN_OR_RETURN(SlotsRead read, sessions.ReadSlots(call.caller(), key.session, query,
+                                                      request.acting_owner(), expected));
+  std::vector<SlotView>& slots = read.page.slots;
+  if (items.after) {
+    std::erase_if(slots,
+                  [&](const SlotView& view) { return view.slot.owner <= items.after->owner; });
+  }
+  const bool end = CutSlots(items.limit, with_data, slots);
+  const Revision revision = read.page.at.revision;
+  if (with_data) {
+    RETURN_IF_ERROR(FillIn(sessions.store(), key, revision, slots));
+  }
+  for (const SlotView& view : slots) {
+    Write(view.slot, *response.add_slots());
+    response.add_sizes(static_cast<int64_t>(view.size));
+  }
+  response.set_revision(revision.value());
+  if (!items.after) {
+    for (const SlotReport& report : read.reports) Write(report, *response.add_reports());
+  }
+  if (end || slots.empty()) return absl::OkStatus();
+  response.set_next_page_token(
+      MakeItemsToken(sessions.store().Describe(), items.request,
+                     {.revision = revision, .number = 0, .owner = slots.back().slot.owner}));
+  return absl::OkStatus();
+}
+
+absl::Status ServeListJournalEntries(Sessions& sessions, Call& call,
+                                     const pb::ListJournalEntriesRequest& request,
+                                     pb::ListJournalEntriesResponse& response) {
+  Encoder filters;
+  filters.Number(request.after_journal_number());
+  filters.Number(request.has_turn() ? 1 : 0).Number(request.turn());
+  ASSIGN_OR_RETURN(const ItemsPage items,
+                   ReadItemsPage(sessions, call, request, "ListJournalEntries", filters));
+  JournalQuery query{.after = JournalNumber(After(items, request.after_journal_number()))};
+  if (request.has_turn()) query.turn = TurnNumber(request.turn());
+  ASSIGN_OR_RETURN(const JournalPage page,
+                   sessions.store().ReadJournal(items.request.key, query, items.limit));
+  for (const JournalEntry& entry : page.entries) Write(entry, *response.add_entries());
+  response.set_revision(page.at.revision.value());
+  response.set_journal_number(page.at.journal.value());
+  SetNextPage(sessions, items.request,
+              EndOf(page.at.revision, page.end, page.entries, &JournalEntry::journal_number),
+              response);
+  return absl::OkStatus();
+}
+
+absl::Status ServeListEvents(Sessions& sessions, Call& call, const pb::ListEventsRequest& request,
+                             pb::ListEventsResponse& response) {
+  Encoder filters;
+  filters.Number(request.after_seq());
+  ASSIGN_OR_RETURN(const ItemsPage items,
+                   ReadItemsPage(sessions, call, request, "ListEvents", filters));
+  ASSIGN_OR_RETURN(
+      const EventPage page,
+      sessions.store().ReadEvents(items.request.key, EventSeq(After(items, request.after_seq())),
+                                  items.limit));
+  for (const Event& event : page.events) Write(event, *response.add_events());
+  response.set_revision(page.revision.value());
+  SetNextPage(sessions, items.request, EndOf(page.revision, page.end, page.events, &Event::seq),
+              response);
+  return absl::OkStatus();
+}
+
+absl::Status ServeListAuditRecords(Sessions& sessions, Call& call,
+                                   const pb::ListAuditRecordsRequest& request,
+                                   pb::ListAuditRecordsResponse& response) {
+  Encoder filters;
+  filters.Number(request.after_seq());
+  ASSIGN_OR_RETURN(const ItemsPage items,
+                   ReadItemsPage(sessions, call, request, "ListAuditRecords", filters));
+  ASSIGN_OR_RETURN(
+      const AuditPage page,
+      sessions.store().ReadAudit(items.request.key, AuditSeq(After(items, request.after_seq())),
+                                 items.limit));
+  for (const AuditRecord& record : page.records) Write(record, *response.add_records());
+  SetNextPage(sessions, items.request, EndOf(Revision(), page.end, page.records, &AuditRecord::seq),
+              response);
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,122 @@
+#include "server/rpc/read/reads.h"
+
+#include "platform/status_macros.h"
+#include "server/rpc/convert/commands.h"
+#include "server/rpc/convert/fields.h"
+#include "server/rpc/convert/replies.h"
+#include "server/rpc/convert/session.h"
+#include "server/rpc/read/page_size.h"
+#include "server/rpc/read/page_token.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/saboteur.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+constexpr std::string_view kOldestFirst = "create_time";
+constexpr std::string_view kNewestFirst = "create_time desc";
+
+absl::StatusOr<SessionKey> ReadKey(const Call& call, const std::string& session_id) {
+  ASSIGN_OR_RETURN(SessionId session, ReadId<SessionId>("session_id", session_id));
+  return SessionKey{.tenant = call.caller().tenant, .session = std::move(session)};
+}
+
+absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
+                                        const pb::ListSessionsRequest& request) {
+  ListQuery query{.tenant = caller.tenant, .project_root = request.project_root()};
+  query.descending = request.order_by() == kNewestFirst;
+  if (!query.descending && !request.order_by().empty() && request.order_by() != kOldestFirst) {
+    return InvalidField("order_by", "must be `create_time` or `create_time desc`");
+  }
+  const auto count = static_cast<size_t>(request.lifecycles_size());
+  if (count > kLifecycles) return TooLarge("lifecycles", kLifecycles, count);
+  for (int i = 0; i < request.lifecycles_size(); ++i) {
+    ASSIGN_OR_RETURN(const Lifecycle lifecycle,
+                     ReadLifecycle("lifecycles[" + std::to_string(i) + "]", request.lifecycles(i)));
+    query.lifecycles.push_back(lifecycle);
+  }
+  query.limit = ItemsOfPage(request.page_size());
+  return query;
+}
+
+// Ends a page of a listing before the first row that has no room; true then.
+bool CutRows(std::vector<SessionRow>& rows) {
+  if (Sabotaged(Saboteur::kNoPageBytes)) return false;
+  size_t bytes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    bytes += rows[i].project_root.size() + rows[i].title.size() + kSessionIdBytes;
+    if (i == 0 || bytes <= kPageBytes) continue;
+    rows.resize(i);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::Status ServeGetSession(Sessions& sessions, Call& call, const pb::GetSessionRequest& request,
+                             pb::GetSessionResponse& response) {
+  ASSIGN_OR_RETURN(const SessionId id, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(const Head head, sessions.Get(call.caller(), id));
+  Write(id, head, *response.mutable_session());
+  return absl::OkStatus();
+}
+
+absl::Status ServeLookupLatestSession(Sessions& sessions, Call& call,
+                                      const pb::LookupLatestSessionRequest& request,
+                                      pb::LookupLatestSessionResponse& response) {
+  const std::string& root = request.project_root();
+  if (root.empty()) return InvalidField("project_root", "must be set");
+  if (root.front() != '/') return InvalidField("project_root", "must be an absolute path");
+  ASSIGN_OR_RETURN(const auto found, sessions.Latest(call.caller(), root));
+  Write(found.first, found.second, *response.mutable_session());
+  return absl::OkStatus();
+}
+
+absl::Status ServeListSessions(Sessions& sessions, Call& call,
+                               const pb::ListSessionsRequest& request,
+                               pb::ListSessionsResponse& response) {
+  ASSIGN_OR_RETURN(ListQuery query, ReadListQuery(call.caller(), request));
+  const StoreDescription store = sessions.store().Describe();
+  if (!request.page_token().empty()) {
+    ASSIGN_OR_RETURN(query.after, ReadPageToken(store, query, request.page_token()));
+  }
+  ASSIGN_OR_RETURN(ListPage page, sessions.store().List(query));
+  if (CutRows(page.rows)) page.end = false;
+  for (const SessionRow& row : page.rows) Write(row, *response.add_sessions());
+  response.set_complete(page.complete);
+  if (!page.end && !page.rows.empty()) {
+    const SessionRow& last = page.rows.back();
+    response.set_next_page_token(
+        MakePageToken(store, query, {.created_at = last.created_at, .id = last.id.value()}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ServeVerifyAudit(Sessions& sessions, Call& call, const pb::VerifyAuditRequest& request,
+                              pb::VerifyAuditResponse& response) {
+  ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
+  ASSIGN_OR_RETURN(
+      const AuditVerdict verdict,
+      sessions.VerifyAudit(call.caller(), key.session, [&call] { return call.StillWanted(); }));
+  WriteReply(verdict, response);
+  return absl::OkStatus();
+}
+
+absl::Status ServeGetRequestOutcome(Sessions& sessions, Call& call,
+                                    const pb::GetRequestOutcomeRequest& request,
+                                    pb::GetRequestOutcomeResponse& response) {
+  ASSIGN_OR_RETURN(const OutcomeQuery query, ReadOutcomeQuery(request));
+  ASSIGN_OR_RETURN(const RequestOutcome outcome, sessions.Outcome(call.caller(), query));
+  WriteReply(query.session, outcome, response);
+  return absl::OkStatus();
+}
+
+}  // namespace holdfast

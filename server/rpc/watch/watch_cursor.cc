@@ -1,0 +1,53 @@
+#include "server/rpc/watch/watch_cursor.h"
+
+#include "platform/encoding.h"
+#include "server/rpc/convert/sealed_text.h"
+#include "session/refusal.h"
+
+#include <optional>
+
+namespace holdfast {
+namespace {
+
+constexpr char kField[] = "cursor";
+constexpr char kNoCursor[] = "is not a cursor";
+constexpr uint64_t kVersion = 1;
+
+std::string BindingOf(const StoreDescription& store, const SessionKey& key, const SessionUid& uid) {
+  Encoder out;
+  out.Text("cursor").Text(store.store.value());
+  out.Text(key.tenant.value()).Text(key.session.value()).Text(uid.value());
+  return ShortSum(out.bytes());
+}
+
+}  // namespace
+
+WatchCursors::WatchCursors(const StoreDescription& store, const SessionKey& key,
+                           const SessionUid& uid)
+    : bound_to_(BindingOf(store, key, uid)), incarnation_(store.incarnation.value()) {}
+
+std::string WatchCursors::Make(EventSeq last) const {
+  Encoder out;
+  out.Number(kVersion).Raw(bound_to_).Number(incarnation_).Number(last.value());
+  return Seal(out.bytes());
+}
+
+absl::StatusOr<EventSeq> WatchCursors::Read(const std::string& cursor) const {
+  const std::optional<std::string> body = Unseal(cursor);
+  if (!body) return InvalidField(kField, kNoCursor);
+  Decoder in(*body);
+  const uint64_t version = in.Number();
+  const std::string bound_to(in.Raw(kShortSumBytes));
+  const uint64_t incarnation = in.Number();
+  const EventSeq last(in.Number());
+  if (!in.Done() || version != kVersion) return InvalidField(kField, kNoCursor);
+  if (bound_to != bound_to_) {
+    return InvalidField(kField, "belongs to another session or another store");
+  }
+  if (incarnation != incarnation_) return InvalidField(kField, "restored");
+  // A number has one spelling too.
+  if (Make(last) != cursor) return InvalidField(kField, kNoCursor);
+  return last;
+}
+
+}  // namespace holdfast

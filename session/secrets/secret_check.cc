@@ -1,0 +1,261 @@
+#include "session/secrets/secret_check.h"
+
+#include "platform/thread_check.h"
+#include "session/limits.h"
+#include "session/refusal.h"
+#include "session/secrets/secret_reference.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace holdfast {
+namespace {
+
+void LookAtId(SecretCheck& check, std::string_view parent, std::string_view name,
+              const std::string& id) {
+  check.Look({.parent = parent, .name = name}, id);
+}
+
+template <typename Command>
+void LookAtIds(SecretCheck& check, const Command& command) {
+  LookAtId(check, "", "request_id", command.request.value());
+  LookAtId(check, "", "session_id", command.session.value());
+}
+
+void LookAtSlot(SecretCheck& check, const FieldPath& path, const Slot& slot) {
+  const std::string parent = path.Text() + ".";
+  check.Look({.parent = parent, .name = "owner"}, slot.owner);
+  check.Look({.parent = parent, .name = "version"}, slot.version);
+  check.LookWithReferences({.parent = parent, .name = "data"}, slot.data);
+}
+
+void LookAtMessages(SecretCheck& check, std::string_view parent,
+                    const std::vector<Message>& messages) {
+  const auto at = [&](size_t i, std::string_view part) {
+    return FieldPath{.parent = parent, .name = "messages", .index = i, .part = part};
+  };
+  for (size_t i = 0; i < messages.size(); ++i) {
+    check.Look(at(i, "role"), messages[i].role);
+    check.Look(at(i, "content_type"), messages[i].content_type);
+    check.Look(at(i, "data"), messages[i].data);
+  }
+}
+
+void LookAtSlots(SecretCheck& check, std::string_view parent, const std::vector<Slot>& slots) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    LookAtSlot(check, {.parent = parent, .name = "slots", .index = i}, slots[i]);
+  }
+}
+
+void LookAtOwners(SecretCheck& check, std::string_view parent,
+                  const std::vector<std::string>& owners) {
+  for (size_t i = 0; i < owners.size(); ++i) {
+    check.Look({.parent = parent, .name = "deleted_slots", .index = i}, owners[i]);
+  }
+}
+
+void LookAtStateMachine(SecretCheck& check, std::string_view parent, const StateMachineRef& sm) {
+  const std::string path = absl::StrCat(std::string(parent), "state_machine.");
+  check.Look({.parent = path, .name = "extension_id"}, sm.ext_id);
+  check.Look({.parent = path, .name = "slot_ref"}, sm.slot_ref);
+}
+
+// The path of a value holds its key, so a key that is a secret is not made part of one.
+void LookAtAttribute(SecretCheck& check, std::string_view parent, const std::string& key,
+                     const std::string& value) {
+  const bool clean = check.Look({.parent = parent, .name = "attributes"}, key);
+  const std::string path = absl::StrCat(std::string(parent), "attributes.");
+  check.LookWithReferences(clean ? FieldPath{.parent = path, .name = key}
+                                 : FieldPath{.parent = parent, .name = "attributes"},
+                           value);
+}
+
+void LookAtCreate(SecretCheck& check, std::string_view parent, const CreateCommand& command) {
+  LookAtId(check, parent, "request_id", command.request.value());
+  if (command.session) LookAtId(check, parent, "session_id", command.session->value());
+  const std::string manifest = absl::StrCat(std::string(parent), "manifest.");
+  check.Look({.parent = manifest, .name = "project_root"}, command.project_root);
+  if (command.sm) LookAtStateMachine(check, manifest, *command.sm);
+  LookAtMessages(check, parent, command.messages);
+  LookAtSlots(check, parent, command.slots);
+  for (const auto& [key, value] : command.attributes) LookAtAttribute(check, parent, key, value);
+  check.Look({.parent = parent, .name = "holder"}, command.holder);
+}
+
+// A commit, or a write without a turn.
+template <typename Command>
+absl::Status CheckSnapshot(const SecretScanner& scanner, const Command& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  check.Look({.name = "acting_owner"}, command.acting_owner);
+  LookAtMessages(check, "", command.messages);
+  LookAtSlots(check, "", command.slots);
+  LookAtOwners(check, "", command.deleted_slots);
+  if (command.sm && *command.sm) LookAtStateMachine(check, "", **command.sm);
+  return check.ToStatus();
+}
+
+}  // namespace
+
+std::string FieldPath::Text() const {
+  std::string text = std::string(parent) + std::string(name);
+  if (index) text += "[" + std::to_string(*index) + "]";
+  if (!part.empty()) text += "." + std::string(part);
+  return text;
+}
+
+bool SecretCheck::Look(const FieldPath& path, std::string_view bytes) {
+  const std::optional<size_t> offset = scanner_.Find(bytes);
+  if (!offset) return true;
+  if (++leaks_seen_ <= kSecretPlacesShown) leaks_.push_back({path.Text(), *offset});
+  return false;
+}
+
+void SecretCheck::LookWithReferences(const FieldPath& path, std::string_view bytes) {
+  Look(path, bytes);
+  if (malformed_) return;
+  if (const auto offset = FindMalformedReference(bytes)) malformed_ = Place{path.Text(), *offset};
+}
+
+absl::Status SecretCheck::ToStatus() const {
+  AssertOffTransport("a search for secrets");
+  if (!leaks_.empty()) {
+    std::string paths;
+    for (const Place& place : leaks_) {
+      absl::StrAppend(&paths, paths.empty() ? "" : " ", place.field, "@", place.offset);
+    }
+    return Refusal(Reason::kSecretLeak, "the request holds a secret: store a reference to it")
+        .With("field", leaks_.front().field)
+        .With("offset", leaks_.front().offset)
+        .With("paths", paths)
+        .With("count", leaks_seen_);
+  }
+  return malformed_ ? MalformedReference(malformed_->field, malformed_->offset) : absl::OkStatus();
+}
+
+absl::Status SecretLeak(std::string_view field, uint64_t offset) {
+  return Refusal(Reason::kSecretLeak, "the request holds a secret: store a reference to it")
+      .With("field", field)
+      .With("offset", offset);
+}
+
+absl::Status MalformedReference(std::string_view field, uint64_t offset) {
+  return Refusal(Reason::kMalformedSecretReference, "a reference to a secret needs a name")
+      .With("field", field)
+      .With("offset", offset);
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const CreateCommand& command) {
+  SecretCheck check(scanner);
+  LookAtCreate(check, "", command);
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const UpdateCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  for (const auto& [key, value] : command.attributes) {
+    LookAtAttribute(check, "", key, value.value_or(""));
+  }
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const ResumeCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  check.Look({.name = "holder"}, command.holder);
+  check.Look({.name = "force.reason"}, command.force_reason.value_or(""));
+  if (command.expected_store) {
+    LookAtId(check, "", "expected_store_id", command.expected_store->value());
+  }
+  for (size_t i = 0; i < command.expected_slots.size(); ++i) {
+    const ExpectedSlot& slot = command.expected_slots[i];
+    check.Look({.name = "expected_slots", .index = i, .part = "owner"}, slot.owner);
+    check.Look({.name = "expected_slots", .index = i, .part = "version"}, slot.version);
+  }
+  if (command.create_if_missing) {
+    LookAtCreate(check, "create_if_missing.", *command.create_if_missing);
+  }
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const BeginTurnCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const AppendJournalCommand& command) {
+  SecretCheck check(scanner);
+  LookAtId(check, "", "session_id", command.session.value());
+  check.Look({.name = "acting_owner"}, command.acting_owner);
+  for (size_t i = 0; i < command.entries.size(); ++i) {
+    const JournalEntry& entry = command.entries[i];
+    check.Look({.name = "entries", .index = i, .part = "ref"}, entry.ref);
+    check.LookWithReferences({.name = "entries", .index = i, .part = "data"}, entry.data);
+    if (!entry.slot) continue;
+    LookAtSlot(check, {.name = "entries", .index = i, .part = "slot"}, *entry.slot);
+  }
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const CommitTurnCommand& command) {
+  return CheckSnapshot(scanner, command);
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const WriteCommand& command) {
+  return CheckSnapshot(scanner, command);
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const AbandonTurnCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const CloseCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  if (command.final_snapshot) {
+    constexpr std::string_view kParent = "final_snapshot.";
+    LookAtMessages(check, kParent, command.final_snapshot->messages);
+    LookAtSlots(check, kParent, command.final_snapshot->slots);
+    LookAtOwners(check, kParent, command.final_snapshot->deleted_slots);
+  }
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const DeleteCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const ReleaseCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const CancelCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  check.Look({.name = "name"}, command.name);
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const AppendAuditCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  check.Look({.name = "audit_class"}, command.audit_class);
+  check.Look({.name = "code"}, command.code);
+  check.Look({.name = "correlation_id"}, command.correlation_id);
+  // The path of a value holds its key, so a key that is a secret is not made part of one.
+  for (const auto& [key, value] : command.data) {
+    const bool clean = check.Look({.name = "data"}, key);
+    check.LookWithReferences(
+        clean ? FieldPath{.parent = "data.", .name = key} : FieldPath{.name = "data"}, value);
+  }
+  return check.ToStatus();
+}
+
+}  // namespace holdfast
