@@ -59,4 +59,15 @@ __attribute__((visibility("default"))) void* memcpy(void* to, const void* from, 
 __attribute__((visibility("default"))) void* memmove(void* to, const void* from, std::size_t size) {
   return CountAndCopy(real_memmove, to, from, size);
 }
+// What a fortified program calls instead where it knows how much room there is.
+__attribute__((visibility("default"))) void* __memcpy_chk(void* to, const void* from,
+                                                          std::size_t size, std::size_t room) {
+  if (size > room) std::abort();
+  return CountAndCopy(real_memcpy, to, from, size);
+}
+__attribute__((visibility("default"))) void* __memmove_chk(void* to, const void* from,
+                                                           std::size_t size, std::size_t room) {
+  if (size > room) std::abort();
+  return CountAndCopy(real_memmove, to, from, size);
+}
 }
