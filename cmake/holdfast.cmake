@@ -20,10 +20,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     "SHELL:--param ggc-min-heapsize=1000000")
 endif()
 
-if(HOLDFAST_SABOTEURS)
-  add_compile_definitions(HOLDFAST_SABOTEURS=1)
-endif()
-
 # tsan: see tsan_mutex.cc, which is compiled by every preset and linked by one.
 add_library(holdfast_tsan OBJECT ${CMAKE_SOURCE_DIR}/cmake/tsan_mutex.cc)
 if(HOLDFAST_TSAN)
@@ -49,6 +45,39 @@ function(holdfast_include target folder)
   file(MAKE_DIRECTORY ${view})
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${view}/${folder} SYMBOLIC)
   target_include_directories(${target} PUBLIC ${view})
+endfunction()
+
+# Precompiles headers of the system and generated ones for `target`, which holdfast_reuse_headers
+# gives to others with the same flags. They only save time: clang-tidy reads each source without.
+function(holdfast_precompile target)
+  if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -fpch-preprocess) # what the cache asks for
+  endif()
+  # What GCC precompiles is another file in every checkout. The cache goes by this sum of the
+  # headers instead, which is the same where they are.
+  set(headers ${CMAKE_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx)
+  add_custom_command(OUTPUT ${headers}.gch.sum DEPENDS holdfast_generated VERBATIM
+    DEPFILE ${headers}.gch.sum.d
+    COMMAND sh -c "\"$1\" -std=c++20 -w -isystem \"$2\" -MD -MF \"$3.gch.sum.d\" \
+      -MT \"$3.gch.sum\" -E -P -x c++ \"$3\" | sha256sum >\"$3.gch.sum\""
+      sh ${CMAKE_CXX_COMPILER} ${CMAKE_BINARY_DIR}/gen ${headers})
+  add_custom_target(${target}_sum DEPENDS ${headers}.gch.sum)
+  add_dependencies(${target} ${target}_sum)
+endfunction()
+
+function(holdfast_reuse_headers target from)
+  if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    return()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${from})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+  add_dependencies(${target} ${from}_sum)
 endfunction()
 
 # A static library of every source in `folder` but main.cc. Headers are included by the folder's
@@ -174,24 +203,11 @@ endfunction()
 # Sources of tests are optimised less than what they test, and share one set of precompiled headers,
 # which `target` makes, a library that they all link to.
 set(holdfast_test_options -O1)
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  list(APPEND holdfast_test_options -fpch-preprocess) # what the cache asks for
-endif()
 
 function(holdfast_test_headers target)
   target_compile_options(${target} PRIVATE ${holdfast_test_options})
-  target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h>
+  holdfast_precompile(${target} <gmock/gmock.h> <gtest/gtest.h>
     <holdfast/v1/session_service.grpc.pb.h>)
-  # What GCC precompiles is another file in every checkout. The cache goes by this sum of the
-  # headers instead, which is the same where they are.
-  set(headers ${CMAKE_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx)
-  add_custom_command(OUTPUT ${headers}.gch.sum DEPENDS holdfast_generated VERBATIM
-    DEPFILE ${headers}.gch.sum.d
-    COMMAND sh -c "\"$1\" -std=c++20 -w -isystem \"$2\" -MD -MF \"$3.gch.sum.d\" \
-      -MT \"$3.gch.sum\" -E -P -x c++ \"$3\" | sha256sum >\"$3.gch.sum\""
-      sh ${CMAKE_CXX_COMPILER} ${CMAKE_BINARY_DIR}/gen ${headers})
-  add_custom_target(${target}_sum DEPENDS ${headers}.gch.sum)
-  add_dependencies(${target} ${target}_sum)
 endfunction()
 
 # Suites that measure rates, latencies or memory of a server: another test on the same cores would
@@ -215,7 +231,7 @@ function(holdfast_tests area)
   add_executable(${target} ${sources})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_options(${target} PRIVATE ${holdfast_warnings} ${holdfast_test_options})
-  target_precompile_headers(${target} REUSE_FROM holdfast_test_support)
+  holdfast_reuse_headers(${target} holdfast_test_support)
   target_link_libraries(${target} PRIVATE ${ARGN})
   set(long "Long*:*/Long*")
   set(saboteur "Saboteur*:*/Saboteur*")

@@ -34,7 +34,7 @@ class ShutdownLatch {
   void Close() {
     absl::MutexLock lock(&mutex_);
     closed_ = true;
-    const auto empty = [this] { return in_progress_ == 0; };
+    const auto empty = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return in_progress_ == 0; };
     mutex_.Await(absl::Condition(&empty));
   }
 

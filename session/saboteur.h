@@ -88,13 +88,9 @@ enum class Saboteur : uint8_t {
   kOneStepBehind,  // the program knows the schema but for its newest step, as the one before
 };
 
-#ifdef HOLDFAST_SABOTEURS
 // The one that $HOLDFAST_SABOTEUR names ("no_file_sync"), read once. Ends the process when there is
 // none of that name: a test must not stay green for a misspelt switch. Any thread may call.
 Saboteur ActiveSaboteur();
-#else
-constexpr Saboteur ActiveSaboteur() { return Saboteur::kNone; }
-#endif
 
 inline bool Sabotaged(Saboteur by) { return ActiveSaboteur() == by; }
 

@@ -5,6 +5,7 @@
 #define HOLDFAST_SESSION_SWEEP_H_
 
 #include "platform/lru_cache.h"
+#include "session/heap_size.h"
 #include "session/ids.h"
 #include "session/limits.h"
 #include "session/reasons.h"

@@ -51,7 +51,7 @@ absl::StatusOr<CommitResult> OpenSession::Commit(const Change& change) {
 }
 
 void OpenSession::Await(Waiter& self) {
-  const auto mine = [&] { return self.done || !leading_; };
+  const auto mine = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return self.done || !leading_; };
   const ScopedBlockingCall blocking;
   for (;;) {
     const uint64_t seen = progress_.moves();
@@ -70,7 +70,7 @@ void OpenSession::Await(Waiter& self) {
 
 absl::Status OpenSession::AwaitNoLeader() {
   if (!leading_) return absl::OkStatus();
-  const auto free = [this] { return !leading_; };
+  const auto free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !leading_; };
   return AwaitBounded(mutex_, absl::Condition(&free), progress_, openers_);
 }
 

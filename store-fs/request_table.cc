@@ -55,7 +55,7 @@ void RequestTable::Take(const Ids& ids, uint64_t end) {
 }
 
 absl::Status RequestTable::EnsureLearnt(const Learn& learn) {
-  const auto free = [this] { return !learning_; };
+  const auto free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !learning_; };
   while (!learnt_ && learning_) {
     RETURN_IF_ERROR(AwaitBounded(mutex_, absl::Condition(&free), progress_, waiters_));
   }

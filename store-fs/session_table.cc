@@ -10,7 +10,9 @@ namespace holdfast::fs {
 
 std::shared_ptr<OpenSession> SessionTable::Get(const SessionKey& key) {
   absl::MutexLock lock(&mutex_);
-  const auto is_closed = [&] { return !closing_.contains(key); };
+  const auto is_closed = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !closing_.contains(key);
+  };
   mutex_.Await(absl::Condition(&is_closed));
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) {

@@ -62,7 +62,8 @@ absl::StatusOr<WriteAheadLog::Hold> WriteAheadLog::Append(const std::vector<Plac
   const absl::MutexLock lock(&mutex_);
   waiting_.push_back(&self);
   if (leading_) {
-    const auto mine = [&] { return self.done || !leading_; };
+    const auto mine = [&]()
+                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return self.done || !leading_; };
     AwaitBlocking(mutex_, absl::Condition(&mine));
   }
   while (!self.done) {
@@ -179,7 +180,7 @@ absl::Status WriteAheadLog::AwaitOtherFile() {
     const absl::MutexLock lock(&mutex_);
     if (has_thread_) {
       const ScopedBlockingCall blocking;
-      const auto free = [this] { return other_is_free_; };
+      const auto free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return other_is_free_; };
       if (mutex_.AwaitWithTimeout(absl::Condition(&free), kPatience)) return fail_stop_.Check();
       return StoreUnavailable("the disk is too slow: journals could not be synced in time",
                               Fate::kNoEffect);
@@ -209,7 +210,9 @@ void WriteAheadLog::FreeOtherFile() {
   {
     const absl::MutexLock lock(&mutex_);
     const size_t other = 1 - current_;
-    const auto is_written = [&] { return holds_[other] == 0; };
+    const auto is_written = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return holds_[other] == 0;
+    };
     AwaitBlocking(mutex_, absl::Condition(&is_written));
     journals.swap(covered_[other]);
   }
@@ -242,7 +245,9 @@ void WriteAheadLog::Start() {
     for (;;) {
       {
         const absl::MutexLock waits(&mutex_);
-        const auto is_due = [&] { return stop.stop_requested() || !other_is_free_; };
+        const auto is_due = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+          return stop.stop_requested() || !other_is_free_;
+        };
         mutex_.Await(absl::Condition(&is_due));
         if (stop.stop_requested()) return;
       }

@@ -10,6 +10,7 @@
 #include "session/apply.h"
 #include "session/change.h"
 #include "session/change_notifier.h"
+#include "session/heap_size.h"
 #include "session/limits.h"
 #include "session/store.h"
 #include "store-postgres/change_rows.h"

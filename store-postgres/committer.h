@@ -4,6 +4,7 @@
 #define HOLDFAST_STORE_POSTGRES_COMMITTER_H_
 
 #include "platform/lru_cache.h"
+#include "session/heap_size.h"
 #include "session/ids.h"
 #include "session/limits.h"
 #include "store-postgres/change_params.h"

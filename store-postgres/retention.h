@@ -75,9 +75,9 @@ class Retention {
     absl::Status first_error;
   };
 
-  absl::Status TidySessions();
+  absl::Status TidySessions() ABSL_EXCLUSIVE_LOCKS_REQUIRED(sweeping_);
   // Tidies the sessions of one look, and takes those out of sight that are done.
-  absl::Status TidyAll(const Rows& rows, Round& round);
+  absl::Status TidyAll(const Rows& rows, Round& round) ABSL_EXCLUSIVE_LOCKS_REQUIRED(sweeping_);
   // True when nothing is left to be done for the session in `row`.
   absl::StatusOr<bool> Tidy(const Rows& rows, size_t row) const;
   void Run();

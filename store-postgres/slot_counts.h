@@ -7,6 +7,7 @@
 #include "platform/lru_cache.h"
 #include "session/apply.h"
 #include "session/head.h"
+#include "session/heap_size.h"
 #include "session/ids.h"
 #include "session/limits.h"
 #include "session/refusal.h"
