@@ -216,9 +216,9 @@ set(holdfast_measuring Amplified HostileClient IdleConnections KillReplay RapidR
   StalledLog Traffic)
 
 # One test binary per area. ctest knows each test as area.Suite.Case, labelled with its area; but a
-# suite named Long... is labelled long instead, and one named Saboteur... saboteur, and neither is
-# part of the ordinary run. Suites of holdfast_measuring run while no other test does. Tests run in
-# the project's directory and find the programs in $HOLDFAST_BIN_DIR.
+# suite named Long... is labelled long instead, and is no part of the ordinary run. Suites of
+# holdfast_measuring run while no other test does. Tests run in the project's directory and find the
+# programs in $HOLDFAST_BIN_DIR.
 function(holdfast_tests area)
   file(GLOB sources CONFIGURE_DEPENDS tests/${area}/*.cc)
   if(area STREQUAL fuzz)
@@ -234,15 +234,12 @@ function(holdfast_tests area)
   holdfast_reuse_headers(${target} holdfast_test_support)
   target_link_libraries(${target} PRIVATE ${ARGN})
   set(long "Long*:*/Long*")
-  set(saboteur "Saboteur*:*/Saboteur*")
   list(TRANSFORM holdfast_measuring REPLACE "(.+)" "\\1.*:*/\\1.*" OUTPUT_VARIABLE measuring)
   list(JOIN measuring ":" measuring)
-  holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS}
-    "-${long}:${saboteur}:${measuring}")
+  holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "-${long}:${measuring}")
   holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "${measuring}"
     RUN_SERIAL TRUE)
   holdfast_discover(${target} ${area} long 3600 "${long}")
-  holdfast_discover(${target} ${area} saboteur 900 "${saboteur}")
 endfunction()
 
 # Further arguments are further properties of the tests.
@@ -282,6 +279,28 @@ function(holdfast_style_tests folder)
     add_test(NAME style.${rule} COMMAND ${check} ${rule} ${CMAKE_BINARY_DIR})
     set_tests_properties(style.${rule} PROPERTIES LABELS style TIMEOUT 60)
   endforeach()
+endfunction()
+
+# One test per mutation of the source: run.py lists those of this preset. That each is found in the
+# sources is an ordinary test.
+function(holdfast_saboteurs folder)
+  find_program(DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
+  set(mutate ${DEBIAN_PYTHON} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
+  file(GLOB tables CONFIGURE_DEPENDS ${folder}/*.toml)
+  set_property(DIRECTORY APPEND PROPERTY
+    CMAKE_CONFIGURE_DEPENDS ${folder}/run.py ${folder}/entries.py ${tables})
+  set(preset)
+  if(HOLDFAST_TSAN)
+    set(preset tsan)
+  endif()
+  execute_process(COMMAND ${mutate} --list ${preset} OUTPUT_VARIABLE names
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  foreach(name ${names})
+    add_test(NAME saboteurs.${name} COMMAND ${mutate} ${name} ${CMAKE_BINARY_DIR})
+    set_tests_properties(saboteurs.${name} PROPERTIES LABELS saboteur TIMEOUT 900)
+  endforeach()
+  add_test(NAME style.saboteurs COMMAND ${mutate} --check)
+  set_tests_properties(style.saboteurs PROPERTIES LABELS style TIMEOUT 60)
 endfunction()
 
 # Runs the instructions of the documents in a clean clone: it builds once more, so it is part of one

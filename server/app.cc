@@ -54,7 +54,6 @@ int Milliseconds(absl::Duration duration) {
 }
 
 void ConfigureConnections(grpc::ServerBuilder& builder, const ServerConfig& server) {
-  if (Sabotaged(Saboteur::kNoConnectionLife)) return;
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
                              Milliseconds(server.connection_max_age));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, Milliseconds(server.connection_idle));
@@ -73,7 +72,6 @@ std::vector<std::string> ListedServices() {
 // The transport would inflate a message whole, on its own threads, before it compares its size with
 // any limit. What is compressed is refused as UNIMPLEMENTED instead.
 void RefuseCompression(grpc::ServerBuilder& builder) {
-  if (Sabotaged(Saboteur::kInflate)) return;
   for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
     builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
   }
@@ -128,7 +126,7 @@ App::~App() {
 
 absl::Status App::Open() {
   const Config& config = parts_.config;
-  if (kTestBuild && !config.server.IsLocal() && !Sabotaged(Saboteur::kServeAnywhere)) {
+  if (kTestBuild && !config.server.IsLocal()) {
     return absl::FailedPreconditionError(
         "server.address: this is a test build, whose guarantees can be switched off: it serves "
         "this machine alone; build the preset release");
@@ -386,7 +384,6 @@ int App::Run() {
 // no connection may be left by then: each is closed when nothing is under way on it, and until then
 // calls are refused with a reason and with the time after which they may be sent again.
 void App::EndConnections() {
-  if (Sabotaged(Saboteur::kEndTransportFirst)) return;
   const absl::Duration begun = parts_.clock.SinceBoot();
   absl::Duration late_call = begun;
   uint64_t late_calls = admission_->refused_late();

@@ -1,7 +1,6 @@
 #include "server/log.h"
 
 #include "session/limits.h"
-#include "session/saboteur.h"
 
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
@@ -44,7 +43,7 @@ void AppendText(std::string_view text, std::string& out) {
 void AppendValue(std::string_view text, std::string& out) {
   const size_t used = out.size() + kFrameBytes;
   const size_t room = used < kLogLineBytes ? (kLogLineBytes - used) / kBytesPerByte : 0;
-  if (text.size() <= room || Sabotaged(Saboteur::kNoLogBound)) return AppendText(text, out);
+  if (text.size() <= room) return AppendText(text, out);
   AppendText(std::string(text.substr(0, room)).append(kCut), out);
 }
 void AppendValue(int64_t number, std::string& out) { out += std::to_string(number); }

@@ -1,7 +1,5 @@
 #include "server/log_writer.h"
 
-#include "session/saboteur.h"
-
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 
@@ -98,14 +96,12 @@ class LogWriter::Queue {
   }
 
   [[nodiscard]] bool Fits(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (Sabotaged(Saboteur::kNoLogBound)) return true;
     return Waiting() < limits_.lines && bytes_ + bytes <= limits_.bytes;
   }
 
   // Errors are dropped last: the oldest lines that are none give way to one.
   bool MakeRoom(size_t bytes, bool error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const bool makes_room = error && !Sabotaged(Saboteur::kDropErrorsToo);
-    while (makes_room && !Fits(bytes) && !others_.empty()) {
+    while (error && !Fits(bytes) && !others_.empty()) {
       bytes_ -= others_.front().text.size();
       others_.pop_front();
       NoteDropped();

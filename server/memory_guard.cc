@@ -1,7 +1,6 @@
 #include "server/memory_guard.h"
 
 #include "session/limits.h"
-#include "session/saboteur.h"
 
 #include <array>
 #include <cstdint>
@@ -37,7 +36,6 @@ size_t ProcessMemory::Held() const {
 void ProcessMemory::ReleaseFree() { malloc_trim(0); }
 
 void MemoryGuard::Look() {
-  if (Sabotaged(Saboteur::kNoMemoryGuard)) return;
   size_t held = parts_.memory.Held();
   // By the time that the limit is reached, it has been counted which connections brought the rest.
   if (held < parts_.limit / 2) {

@@ -3,7 +3,6 @@
 #include "platform/status_macros.h"
 #include "server/database_admin.h"
 #include "server/database_options.h"
-#include "session/saboteur.h"
 #include "session/store_meter.h"
 #include "store-fs/fs_store.h"
 #include "store-postgres/pg/dsn.h"
@@ -126,9 +125,7 @@ size_t DescriptorsOf(const Config& config) {
 }
 
 std::string DatabaseProblem(const std::string& dsn) { return pg::DsnProblem(dsn); }
-std::string DatabaseTransportProblem(const std::string& dsn) {
-  return Sabotaged(Saboteur::kTrustDatabase) ? "" : pg::TransportProblem(dsn);
-}
+std::string DatabaseTransportProblem(const std::string& dsn) { return pg::TransportProblem(dsn); }
 
 absl::StatusOr<StoreDescription> AdoptStore(const Config& config, const Clock& clock,
                                             Random& random) {

@@ -1,7 +1,6 @@
 #include "server/turn_waiters.h"
 
 #include "session/limits.h"
-#include "session/saboteur.h"
 
 #include <utility>
 
@@ -57,8 +56,7 @@ void TurnWaiters::Run() {
     left.swap(waiting_);
   }
   for (const auto& waiting : left) {
-    const auto wake = [waiting] { waiting->waiter.wake(Woken::kStopping); };
-    guard_.Run([&] { Sabotaged(Saboteur::kWakeByPool) ? (void)pool_.Submit(wake) : wake(); });
+    guard_.Run([&] { waiting->waiter.wake(Woken::kStopping); });
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include "platform/clock.h"
 #include "platform/exceptions.h"
-#include "session/saboteur.h"
 
 #include <algorithm>
 #include <utility>
@@ -49,9 +48,7 @@ void WorkerPool::Accept(Task task) {
   tasks_.push_back({.task = std::move(task), .since = SystemClock().SinceBoot()});
 }
 
-bool WorkerPool::IsFull() const {
-  return tasks_.size() + queued_beside_ >= most_queued_ && !Sabotaged(Saboteur::kNoQueueBound);
-}
+bool WorkerPool::IsFull() const { return tasks_.size() + queued_beside_ >= most_queued_; }
 
 bool WorkerPool::EnterQueue() {
   const absl::MutexLock lock(&mutex_);
@@ -108,7 +105,7 @@ void WorkerPool::BlockingEnded(ScopedBlockingCall::Resume resume) {
   ++steps_;
   const bool queued =
       resume == ScopedBlockingCall::Resume::kQueued && resuming_.size() < resuming_.capacity();
-  if (queued && !MayBegin() && !Sabotaged(Saboteur::kResumeImmediately)) {
+  if (queued && !MayBegin()) {
     Resuming self;
     resuming_.push_back(&self);
     while (!self.resumed && !self.given.WaitWithTimeout(&mutex_, resume_wait_most_)) {
@@ -121,17 +118,14 @@ void WorkerPool::BlockingEnded(ScopedBlockingCall::Resume resume) {
 
 void WorkerPool::Work() {
   ScopedBlockingCall::ObserveThisThread(*this);
-  while (Task task = Take()) {
-    if (!Run(std::move(task)) && Sabotaged(Saboteur::kEndThrowingWorker)) return;
-  }
+  while (Task task = Take()) Run(std::move(task));
 }
 
-bool WorkerPool::Run(Task task) {
+void WorkerPool::Run(Task task) {
   const auto what = CatchException([&] { std::move(task)(); });
-  if (!what) return true;
+  if (!what) return;
   CountException();
   if (report_) report_(*what);
-  return false;
 }
 
 WorkerPool::Task WorkerPool::Take() {

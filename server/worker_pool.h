@@ -132,9 +132,8 @@ class WorkerPool final : private ScopedBlockingCall::Observer {
   void BlockingEnded(ScopedBlockingCall::Resume resume) override;
 
   void Work();
-  // The last place where an exception is caught: the worker goes on with the next task. False when
-  // there was one.
-  bool Run(Task task);
+  // The last place where an exception is caught: the worker goes on with the next task.
+  void Run(Task task);
   // The next task, or an empty one when the pool has stopped and nothing is left.
   Task Take();
   bool MayBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return on_core_ < most_on_core_; }

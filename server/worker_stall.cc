@@ -1,7 +1,6 @@
 #include "server/worker_stall.h"
 
 #include "session/limits.h"
-#include "session/saboteur.h"
 
 namespace holdfast {
 
@@ -9,7 +8,7 @@ void WorkerStall::Look(const WorkerPool::Activity& seen, absl::Duration now) {
   const absl::MutexLock lock(&mutex_);
   const bool stalled = seen.wait_for_core && seen.steps == steps_;
   steps_ = seen.steps;
-  if (!stalled || Sabotaged(Saboteur::kNoWorkerWatch)) well_ = now;
+  if (!stalled) well_ = now;
 }
 
 bool WorkerStall::Stalled(absl::Duration now) const {

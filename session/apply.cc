@@ -6,7 +6,6 @@
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/names.h"
-#include "session/saboteur.h"
 #include "session/token.h"
 
 #include <algorithm>
@@ -25,7 +24,7 @@ constexpr uint64_t kAuditedSlots = 32;
 // Whether the oldest of `kept` goes before another one is added.
 template <typename Kept>
 bool IsFull(const Kept& kept, size_t most) {
-  return kept.size() >= most && !Sabotaged(Saboteur::kNoKeptBound);
+  return kept.size() >= most;
 }
 
 void ApplyCreation(const Creation& creation, absl::Time now, Head& head) {

@@ -6,7 +6,6 @@
 
 #include "session/reasons.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "session/secrets/secret_check.h"
 #include "session/secrets/secret_scan.h"
 #include "session/validate.h"
@@ -25,8 +24,7 @@ bool NamesSecret(const SecretScanner& secrets, const absl::Status& refusal);
 template <typename Command>
 absl::Status CheckCommand(const SecretScanner& secrets, const Command& command) {
   absl::Status valid = Validate(command);
-  const bool too_large = Is(valid, Reason::kTooLarge) && !Sabotaged(Saboteur::kSecretsFirst);
-  if (too_large && !NamesSecret(secrets, valid)) return valid;
+  if (Is(valid, Reason::kTooLarge) && !NamesSecret(secrets, valid)) return valid;
   absl::Status clean = CheckSecrets(secrets, command);
   return clean.ok() ? valid : clean;
 }

@@ -1,7 +1,6 @@
 #include "session/grant_correlation.h"
 
 #include "platform/digest.h"
-#include "session/saboteur.h"
 
 #include "absl/strings/ascii.h"
 
@@ -22,7 +21,6 @@ std::string WithoutDashes(std::string_view text) {
 }  // namespace
 
 std::string GrantCorrelation(const RequestId& request) {
-  if (Sabotaged(Saboteur::kRequestIdInEvents)) return request.value();
   const Digest digest = Sha256("grant" + request.value());
   return UuidText(View(digest), kDerivedUuid);
 }

@@ -3,7 +3,6 @@
 #include "platform/digest.h"
 #include "session/cancel_requests.h"
 #include "session/lifecycle.h"
-#include "session/saboteur.h"
 
 #include "absl/time/time.h"
 
@@ -75,7 +74,6 @@ MaybeRefusal CheckAhead(const Head& head, const Guard& guard) {
 // The checks of a token, in this order.
 MaybeRefusal CheckHeld(const Head& head, const std::optional<LeaseToken>& token) {
   if (!token) return LeaseRequired("this call needs the lease: resume the session first");
-  if (Sabotaged(Saboteur::kNoEpochCheck)) return std::nullopt;
   const Epoch epoch = token->epoch;
   if (token->uid != head.uid) return Fenced(head, epoch, "the id was created anew");
   if (token->incarnation != head.incarnation) return Fenced(head, epoch, "the store was restored");

@@ -6,7 +6,6 @@
 
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include <cstdint>
 
@@ -30,9 +29,7 @@ class QueueProgress {
   // A call lost its patience, which began when `seen` was the number of moves.
   void NoteTimeout(uint64_t seen) { still_ = still_ || seen == moves_; }
   // True until the head of the queue changes twice without a timeout between.
-  [[nodiscard]] bool stalled() const {
-    return (still_ || was_still_) && !Sabotaged(Saboteur::kNoWaiterBound);
-  }
+  [[nodiscard]] bool stalled() const { return still_ || was_still_; }
 
  private:
   uint64_t moves_ = 0;

@@ -2,7 +2,6 @@
 
 #include "platform/encoding.h"
 #include "session/limits.h"
-#include "session/saboteur.h"
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
@@ -103,7 +102,7 @@ bool OutcomeIsUnknown(const absl::Status& status) {
 }
 
 absl::Status LeaveInDoubt(const absl::Status& status) {
-  if (status.ok() || Sabotaged(Saboteur::kForgetDoubt)) return status;
+  if (status.ok()) return status;
   Refusal refusal = RefusalOf(status);
   switch (refusal.reason()) {
     case Reason::kStoreUnavailable:

@@ -8,7 +8,6 @@
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "session/secrets/secret_check.h"
 #include "session/staged.h"
 #include "session/validate.h"
@@ -97,7 +96,6 @@ absl::StatusOr<MutationResult> Sessions::Execute(const SessionKey& key,
     if (decision.ok() && decision->change) {
       return CommitUntilSettled(key, *std::move(decision->change), decide);
     }
-    if (!decision.ok() && Sabotaged(Saboteur::kRefuseFromCache)) return decision.status();
   }
   return ExecuteOnLoaded(key, asked, decide);
 }
@@ -179,7 +177,7 @@ absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller
                   .limit = 1};
   for (uint32_t looked = 0; looked < kLatestRows; ++looked) {
     ASSIGN_OR_RETURN(const ListPage page, store_.List(query));
-    if (!page.complete && !Sabotaged(Saboteur::kBelieveIncompleteListing)) {
+    if (!page.complete) {
       return StoreUnavailable("the store is still finding out what it holds: ask again",
                               Fate::kNoEffect)
           .RetryAfter(kListingRetry);

@@ -4,7 +4,6 @@
 #include "session/fingerprint.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "session/sessions.h"
 #include "session/staged.h"
 
@@ -70,8 +69,7 @@ class OpenToolUses {
   // the search.
   void Search(JournalNumber floor) {
     const uint64_t end = turn_.last_journal.value();
-    const bool bounded = end > kResumeJournalEntries && !Sabotaged(Saboteur::kNoResumeBound);
-    const uint64_t least = bounded ? end - kResumeJournalEntries : 0;
+    const uint64_t least = end > kResumeJournalEntries ? end - kResumeJournalEntries : 0;
     const uint64_t until = std::max(least, floor.value());
     uint64_t size = kFirstBlock;
     for (uint64_t last = end; last > until && !whole_ && !full_;) {
@@ -128,7 +126,7 @@ class OpenToolUses {
       if (entry->number == EntryNumber(1)) whole_ = true;
       if (entry->kind == JournalKind::kToolOutcome) ended_.insert(entry->ref);
       if (entry->kind != JournalKind::kToolIntent || ended_.contains(entry->ref)) continue;
-      full_ = open_.size() == kOpenToolUsesShown && !Sabotaged(Saboteur::kNoResumeBound);
+      full_ = open_.size() == kOpenToolUsesShown;
       if (full_) return;
       open_.push_back(entry->ref);
     }

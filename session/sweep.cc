@@ -3,7 +3,6 @@
 #include "platform/exceptions.h"
 #include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 namespace holdfast {
 namespace {
@@ -65,7 +64,7 @@ absl::StatusOr<size_t> Sweep::Run(absl::Duration quiet, size_t limit, const Act&
       done = absl::InternalError(*what);
     }
     if (IsStoreDown(done)) break;
-    if (!Sabotaged(Saboteur::kSweepFromStart)) position_ = key;
+    position_ = key;
     if (done.ok()) {
       ++changed;
       reported_.Forget(key);

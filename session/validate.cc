@@ -5,7 +5,6 @@
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -365,8 +364,7 @@ absl::Status Validate(const AppendAuditCommand& command) {
     }
     bytes += key.size() + value.size();
   }
-  const bool bounded = !Sabotaged(Saboteur::kNoBounds);
-  if (bounded && bytes > kAuditBytes) return TooLarge("data", kAuditBytes, bytes);
+  if (bytes > kAuditBytes) return TooLarge("data", kAuditBytes, bytes);
   return absl::OkStatus();
 }
 

@@ -6,7 +6,6 @@
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest.h"
 #include "store-fs/stored_request.h"
@@ -70,7 +69,7 @@ std::optional<absl::StatusOr<CommitResult>> CommitBatch::Decide(const Change& ch
 
 absl::StatusOr<CommitResult> CommitBatch::DecideOne(const Change& change) {
   std::optional<RequestRow> row;
-  if (change.request && !Sabotaged(Saboteur::kNoRequestCheck)) {
+  if (change.request) {
     ASSIGN_OR_RETURN(row, FindRequest(change.request->id));
   }
   ASSIGN_OR_RETURN(

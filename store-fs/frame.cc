@@ -3,7 +3,6 @@
 #include "platform/encoding.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-fs/crc32c.h"
 
 #include "absl/types/span.h"
@@ -149,9 +148,7 @@ absl::StatusOr<EncodedFrame> EncodeFrame(const FrameHead& head, std::string_view
 absl::StatusOr<EncodedFrame> SealFrame(const FrameHead& head, std::string bytes, uint64_t offset) {
   const std::string_view payload = std::string_view(bytes).substr(kFrameHeader);
   const size_t size = payload.size();
-  if (size > kFramePayloadBytes && !Sabotaged(Saboteur::kNoFrameBound)) {
-    return TooLarge("change", kFramePayloadBytes, size);
-  }
+  if (size > kFramePayloadBytes) return TooLarge("change", kFramePayloadBytes, size);
   const FrameEnds ends = EndsOf(head, {&payload, 1}, offset);
   bytes.replace(0, kFrameHeader, ends.header);
   bytes += ends.trailer;

@@ -6,7 +6,6 @@
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-fs/cut_tails.h"
 #include "store-fs/description.h"
 #include "store-fs/directory_scanner.h"
@@ -93,7 +92,6 @@ class FsStore final : public SessionStore {
     RETURN_IF_ERROR(CheckDescriptors(options_.open_sessions));
     ASSIGN_OR_RETURN(root_, OpenRoot(OptionsOfRoot(), random_));
     if (root_.is_put_off) {
-      if (Sabotaged(Saboteur::kNeedSpaceToStart)) return space_.Ended();
       space_.Ended().IgnoreError();
       space_.PutOff([this] { return FinishOpening(); });
     }

@@ -1,7 +1,6 @@
 #include "store-fs/lease_table.h"
 
 #include "session/cancel_requests.h"
-#include "session/saboteur.h"
 
 #include <algorithm>
 #include <iterator>
@@ -41,7 +40,6 @@ bool LeaseTable::IsNeeded(const Entry& entry, absl::Duration now) const {
 }
 
 void LeaseTable::MakeRoom(absl::Duration now) {
-  if (Sabotaged(Saboteur::kNoLeaseRowBound)) return;
   for (int looks = 0; looks < kLooks && rows_.size() > most_; ++looks) {
     const auto last = std::prev(rows_.end());
     if (IsNeeded(last->second, now)) {

@@ -7,7 +7,6 @@
 #include "session/answers.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-fs/bounded_wait.h"
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
@@ -181,7 +180,7 @@ void OpenSession::Decide(Batch& batch, CommitBatch& decisions) {
 // An exception in the work on one change fails no other change. After an exception in a batch each
 // change of it is tried alone.
 void OpenSession::Settle(Batch& batch) {
-  if (!Throws(batch) || batch.size() == 1 || Sabotaged(Saboteur::kEndThrowingWorker)) return;
+  if (!Throws(batch) || batch.size() == 1) return;
   Batch settled;
   while (!batch.empty()) {
     Batch one;

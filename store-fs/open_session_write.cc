@@ -3,7 +3,6 @@
 #include "session/answers.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-fs/change_record.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"
@@ -11,7 +10,6 @@
 #include "store-fs/open_session.h"
 #include "store-fs/root.h"
 
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -69,10 +67,8 @@ absl::Status OpenSession::PutInPlace(const Manifest& manifest, Revision revision
     return Refusal(Reason::kSessionExists, "a session of this id exists: resume it");
   }
   if (!renamed.ok()) return GiveUpCreating(renamed, manifest);
-  absl::Status synced = absl::OkStatus();
-  if (!Sabotaged(Saboteur::kNoDirectorySync)) {
-    synced = files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
-  }
+  const absl::Status synced =
+      files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
   if (!synced.ok()) return Fail(synced);
   absl::StatusOr<StoredSession> stored = RecoverSession(files, key_, environment_.identity);
   if (IsShortage(stored.status())) {
@@ -91,8 +87,7 @@ absl::Status OpenSession::PutInPlace(const Manifest& manifest, Revision revision
 
 absl::Status OpenSession::TakeSpace(uint64_t bytes) {
   Journal& journal = stored_->journal;
-  const uint64_t most = Sabotaged(Saboteur::kNoJournalBound) ? std::numeric_limits<uint64_t>::max()
-                                                             : environment_.identity.bounds.journal;
+  const uint64_t most = environment_.identity.bounds.journal;
   const uint64_t needed = journal.end + bytes;
   if (needed > most) return JournalIsFull();
   if (needed <= journal.allocated) return absl::OkStatus();
@@ -186,9 +181,7 @@ absl::Status OpenSession::WriteToJournal(const std::vector<Applied>& applied,
   Journal& journal = stored_->journal;
   const uint64_t offset = journal.end;
   const bool syncs = hold == nullptr && SyncsEachCommit();
-  absl::Status written = absl::OkStatus();
-  if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) written = journal.file->Sync();
-  if (written.ok()) written = journal.file->Write(offset, frame.bytes);
+  absl::Status written = journal.file->Write(offset, frame.bytes);
   if (written.ok() && syncs) written = journal.file->Sync();
   if (!written.ok()) return Fail(written);
   if (hold != nullptr) hold->Cover(journal.file);
@@ -201,10 +194,7 @@ absl::Status OpenSession::WriteToJournal(const std::vector<Applied>& applied,
   return absl::OkStatus();
 }
 
-bool OpenSession::SyncsEachCommit() const {
-  return !environment_.by_interval && !Sabotaged(Saboteur::kNoFileSync) &&
-         !Sabotaged(Saboteur::kAcknowledgeBeforeSync);
-}
+bool OpenSession::SyncsEachCommit() const { return !environment_.by_interval; }
 
 // A change may be acknowledged only if its journal still has the session's name.
 absl::Status OpenSession::CheckStillThere() {

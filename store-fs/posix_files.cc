@@ -1,6 +1,5 @@
 #include "platform/scoped_blocking_call.h"
 #include "platform/status_macros.h"
-#include "session/saboteur.h"
 #include "store-fs/files.h"
 
 #include <algorithm>
@@ -48,7 +47,6 @@ absl::Status Failure(const char* what, const std::string& path, int error) {
     case EMFILE:
     case ENFILE:
     case ENOMEM:
-      if (Sabotaged(Saboteur::kShortageIsFailure)) return absl::UnavailableError(text);
       return absl::AbortedError(text);
     default:
       return absl::UnavailableError(text);

@@ -5,7 +5,6 @@
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-fs/layout.h"
 #include "store-fs/stored_request.h"
 
@@ -82,7 +81,6 @@ void NarrowTo(TurnNumber turn, const SessionState& state, LogLook& seen) {
 }  // namespace
 
 absl::StatusOr<LoadedSession> Readers::Load(const std::optional<RequestId>& request) {
-  const bool asked = request && !Sabotaged(Saboteur::kNoRequestCheck);
   LoadedSession loaded;
   RequestView view;
   const auto is_current = [&] {
@@ -94,9 +92,9 @@ absl::StatusOr<LoadedSession> Readers::Load(const std::optional<RequestId>& requ
   for (int look = 0; look < kLooks; ++look) {
     RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto&) {
       loaded.head = state.head;
-      if (asked) view = ViewOf(state);
+      if (request) view = ViewOf(state);
     }));
-    if (!asked) return loaded;
+    if (!request) return loaded;
     const RequestSource source{
         .files = environment_.files, .key = key_, .view = view, .is_current = is_current};
     auto row = ReadRequest(source, *request, environment_.time.Now() - kRequestsKept);

@@ -2,7 +2,6 @@
 
 #include "platform/status_macros.h"
 #include "platform/unlocked.h"
-#include "session/saboteur.h"
 #include "store-fs/bounded_wait.h"
 
 #include "absl/cleanup/cleanup.h"
@@ -74,10 +73,6 @@ absl::Status RequestTable::EnsureLearnt(const Learn& learn) {
     ids = learn(end);
   }
   RETURN_IF_ERROR(ids.status());
-  const auto is_lost = [](const std::optional<RequestKey>& id) { return !id; };
-  if (Sabotaged(Saboteur::kLostIdFailsAll) && std::ranges::any_of(*ids, is_lost)) {
-    return absl::DataLossError("an id cannot be read");
-  }
   Take(*ids, end);
   learnt_ = true;
   return absl::OkStatus();

@@ -4,7 +4,6 @@
 #include "platform/exceptions.h"
 #include "platform/status_macros.h"
 #include "session/limits.h"
-#include "session/saboteur.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest_switch.h"

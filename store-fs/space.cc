@@ -1,7 +1,6 @@
 #include "store-fs/space.h"
 
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include <algorithm>
 
@@ -50,7 +49,6 @@ void Space::Taken() {
 }
 
 void Backoff::Fail(absl::Duration now) {
-  if (Sabotaged(Saboteur::kNoRotationBackoff)) return;
   pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
   next_ = now + pause_;
 }

@@ -4,7 +4,6 @@
 #define HOLDFAST_STORE_FS_STORE_TIME_H_
 
 #include "platform/clock.h"
-#include "session/saboteur.h"
 
 #include "absl/time/time.h"
 
@@ -22,7 +21,6 @@ class StoreTime {
   // Counted from the beginning of the epoch of Unix, which is when the store was made; as exact as
   // a record keeps it.
   [[nodiscard]] absl::Time Now() const {
-    if (Sabotaged(Saboteur::kWallClockRetention)) return clock_.Wall();
     return absl::FromUnixMicros(absl::ToInt64Microseconds(clock_.SinceBoot() + behind_));
   }
 

@@ -6,7 +6,6 @@
 #include "platform/unlocked.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-fs/frame.h"
 
 #include <algorithm>
@@ -153,13 +152,8 @@ FrameHead WriteAheadLog::NextHead() const {
 absl::Status WriteAheadLog::Put(const GatheredFrame& frame) {
   File& file = *log_files_[current_].file;
   const ScopedBlockingCall blocking;  // all members wait for this thread, which comes back at once
-  if (Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
-    RETURN_IF_ERROR(file.Sync());
-  }
   RETURN_IF_ERROR(file.WritePieces(end_, frame.pieces()));
-  if (!Sabotaged(Saboteur::kNoFileSync) && !Sabotaged(Saboteur::kAcknowledgeBeforeSync)) {
-    RETURN_IF_ERROR(file.Sync());
-  }
+  RETURN_IF_ERROR(file.Sync());
   last_checksum_ = frame.checksum();
   end_ += frame.size();
   return absl::OkStatus();
@@ -217,7 +211,6 @@ void WriteAheadLog::FreeOtherFile() {
     journals.swap(covered_[other]);
   }
   for (const std::shared_ptr<File>& journal : journals) {
-    if (Sabotaged(Saboteur::kNoJournalSync)) continue;
     const absl::Status synced = journal->Sync();
     if (synced.ok()) continue;
     fail_stop_.Fail(synced).IgnoreError();

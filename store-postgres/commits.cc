@@ -8,7 +8,6 @@
 #include "session/codec/records.h"
 #include "session/guard.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-postgres/journal_part.h"
 #include "store-postgres/pg/failure.h"
 
@@ -147,12 +146,10 @@ absl::StatusOr<Commits::DecisionInput> Commits::LoadFlushedInput(const SessionKe
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value()).Text(request.value());
   params.Time(RepliesSince(database_.store_clock.Now()));
-  const bool unflushed = Sabotaged(Saboteur::kNoReplyFlush);
   for (int look = 0; look < kFlushedLooks; ++look) {
-    ASSIGN_OR_RETURN(const Rows rows,
-                     database_.AskFlushed(unflushed ? kLoad : kLoadFlushed, params));
+    ASSIGN_OR_RETURN(const Rows rows, database_.AskFlushed(kLoadFlushed, params));
     ASSIGN_OR_RETURN(DecisionInput input, ReadInput(rows, 0, key));
-    if (!input.stored.refusal.ok() || unflushed || rows.Bool(0, kWritten)) return input;
+    if (!input.stored.refusal.ok() || rows.Bool(0, kWritten)) return input;
   }
   return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
 }
@@ -354,11 +351,8 @@ absl::StatusOr<Commits::WriteOutcome> Commits::TakeAnswer(const WriteResult& res
   const Rows& rows = *result.rows;
   const size_t row = result.row;
   if (!rows.Bool(row, kOutcomeApplied)) {
-    std::shared_ptr<const VersionedHead> known;
-    if (Sabotaged(Saboteur::kNoVersionCheck)) known = heads_.Find(change.key);
     ASSIGN_OR_RETURN(outcome.moved, ReadInput(rows, row, change.key));
     StoredHead& now = outcome.moved->stored;
-    if (known) now.head = known->head;
     // The cached head is outdated, even where its version was a later one.
     if (now.refusal.ok()) {
       heads_.Replace(change.key, {.version = now.version, .sum = now.sum, .head = now.head});

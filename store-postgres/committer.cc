@@ -2,7 +2,6 @@
 
 #include "platform/exceptions.h"
 #include "session/limits.h"
-#include "session/saboteur.h"
 
 #include <algorithm>
 #include <utility>
@@ -157,9 +156,8 @@ void Committer::WriteInto(std::span<const GroupedWrite> writes,
   changes.reserve(writes.size());
   for (const GroupedWrite& write : writes) changes.push_back(write.change);
   const bool one = writes.size() == 1;
-  const Params params =
-      one ? ParamsOfOne(*changes.front(), Facts(), Sabotaged(Saboteur::kWaitForLockedRow))
-          : ParamsOfMany(changes, Facts());
+  const Params params = one ? ParamsOfOne(*changes.front(), Facts(), /*waits=*/false)
+                            : ParamsOfMany(changes, Facts());
   WriteResult all = Send(one ? StatementOf<kChangeOne>(params) : StatementOf<kChangeMany>(params),
                          params, spans, database_);
   Count(all, writes);

@@ -8,7 +8,6 @@
 #include "session/head.h"
 #include "session/heap_size.h"
 #include "session/ids.h"
-#include "session/saboteur.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +41,6 @@ class HeadCache {
   }
   // Remembers it also where a later version was cached: a failover has lost that one.
   void Replace(const SessionKey& key, VersionedHead head) {
-    if (Sabotaged(Saboteur::kKeepOlderHead)) return Put(key, std::move(head));
     heads_.Put(key, Cached(std::move(head)), [](const Cached&) { return false; });
   }
   void Forget(const SessionKey& key) { heads_.Forget(key); }

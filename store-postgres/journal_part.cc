@@ -1,7 +1,5 @@
 #include "store-postgres/journal_part.h"
 
-#include "session/saboteur.h"
-
 #include <algorithm>
 
 namespace holdfast::pg {
@@ -24,11 +22,6 @@ JournalPart PartOf(const Head& head, std::optional<TurnNumber> turn) {
     part.began = head.turn->journal_before;
   }
   part.behind = std::max(part.behind, part.began);
-  if (Sabotaged(Saboteur::kForgottenTurnIsEmpty)) {
-    const bool known = (head.turn && head.turn->number == *turn) ||
-                       std::ranges::find(head.ended, *turn, &EndedTurn::turn) != head.ended.end();
-    if (!known) part.last = part.behind;
-  }
   return part;
 }
 

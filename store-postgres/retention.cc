@@ -2,7 +2,6 @@
 
 #include "platform/status_macros.h"
 #include "session/limits.h"
-#include "session/saboteur.h"
 #include "store-postgres/feed.h"
 #include "store-postgres/stored_head.h"
 
@@ -143,7 +142,6 @@ absl::Status Retention::Sweep() {
 }
 
 absl::Status Retention::TidySessions() {
-  if (Sabotaged(Saboteur::kLoseFailedPrunes)) return absl::OkStatus();
   Round round;
   for (int look = 0; look < kLooksMost && round.failures < kFailuresMost; ++look) {
     Params params;

@@ -6,7 +6,6 @@
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-postgres/log_rows.h"
 
 #include <string>
@@ -54,11 +53,7 @@ StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database
   head->incarnation = database.incarnation;
   const absl::Time oldest = database.store_clock.Now() - kRequestsKept;
   std::erase_if(head->grants, [&](const GrantRecord& grant) { return grant.at < oldest; });
-  std::optional<absl::Duration> left = LeaseLeft(rows, row, kLeaseLeft);
-  if (Sabotaged(Saboteur::kLeaseByOwnClock) && left && !head->grants.empty()) {
-    left = head->grants.back().at + head->lease.ttl - database.Now();
-  }
-  Evaluate(left, *head);
+  Evaluate(LeaseLeft(rows, row, kLeaseLeft), *head);
   stored.head = *std::move(head);
   stored.sum = DigestFrom(rows.Bytes(row, kHeadSum));
   return stored;
@@ -97,10 +92,7 @@ std::optional<Slot> ReadSlot(const Rows& rows, size_t row, size_t column) {
   return slot;
 }
 
-absl::Time RepliesSince(absl::Time now) {
-  if (Sabotaged(Saboteur::kNoRequestCheck)) return absl::InfiniteFuture();
-  return now - kRequestsKept;
-}
+absl::Time RepliesSince(absl::Time now) { return now - kRequestsKept; }
 
 void Evaluate(std::optional<absl::Duration> left, Head& head) {
   LeaseRecord& lease = head.lease;

@@ -2,7 +2,6 @@
 
 #include "server/net/peer.h"
 #include "session/limits.h"
-#include "session/saboteur.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -90,7 +89,7 @@ void Acceptor::Run() {
     }
     bool room = true;
     for (const Descriptor& listener : listeners_) room = AcceptAll(listener.get()) && room;
-    if (!room && (Sabotaged(Saboteur::kStopAtShortage) || Await(false, kAcceptPause))) return;
+    if (!room && Await(false, kAcceptPause)) return;
   }
 }
 

@@ -1,7 +1,5 @@
 #include "server/net/connection_table.h"
 
-#include "session/saboteur.h"
-
 #include <algorithm>
 #include <array>
 #include <linux/sockios.h>
@@ -46,7 +44,6 @@ std::optional<absl::Duration> SinceReceived(int fd) {
 // Drops what has come in and was not read yet. The transport would read it to its end, and begin
 // the calls in it, although the connection is closed. Nothing more comes in behind a shutdown.
 void DiscardReceived(int fd) {
-  if (Sabotaged(Saboteur::kReadAfterShutdown)) return;
   std::array<char, 64 * kKiB> scratch{};
   // With MSG_TRUNC nothing is copied, but from a socket file.
   while (recv(fd, scratch.data(), scratch.size(), MSG_DONTWAIT | MSG_TRUNC) > 0) {
@@ -60,7 +57,7 @@ NewConnectionRate::Bucket& NewConnectionRate::Filled(const std::string& peer, ab
   if (found == by_peer_.end()) {
     by_use_.emplace_front(peer, Bucket{.tokens = kNewConnectionsBurst, .filled = now});
     by_peer_.emplace(peer, by_use_.begin());
-    if (by_use_.size() > kPeersRemembered && !Sabotaged(Saboteur::kNoPeerBound)) {
+    if (by_use_.size() > kPeersRemembered) {
       by_peer_.erase(by_use_.back().first);
       by_use_.pop_back();
     }
@@ -92,8 +89,7 @@ ConnectionVerdict ConnectionTable::Add(int fd, const std::string& peer, absl::Du
   // The kernel gives a number out again once its last connection is closed.
   if (const auto old = entries_.find(fd); old != entries_.end()) Forget(old);
   if (!cookie) return ConnectionVerdict::kTooMany;  // no connection at all
-  const bool in_time = rate_.Take(peer, now) || Sabotaged(Saboteur::kNoConnectionLimit);
-  if (!in_time) return ConnectionVerdict::kTooFast;
+  if (!rate_.Take(peer, now)) return ConnectionVerdict::kTooFast;
   if (Classify(peer) != ConnectionVerdict::kTaken && now - looked_ >= kBetweenLooks) {
     looked_ = now;
     RemoveEndedLocked();
@@ -106,7 +102,6 @@ ConnectionVerdict ConnectionTable::Add(int fd, const std::string& peer, absl::Du
 }
 
 ConnectionVerdict ConnectionTable::Classify(const std::string& peer) const {
-  if (Sabotaged(Saboteur::kNoConnectionLimit)) return ConnectionVerdict::kTaken;
   const auto of_peer = of_peer_.find(peer);
   if (of_peer != of_peer_.end() && of_peer->second >= limits_.per_peer) {
     return ConnectionVerdict::kTooManyOfPeer;
@@ -152,7 +147,7 @@ size_t ConnectionTable::Disconnect(const std::string& peer) {
 
 size_t ConnectionTable::Suspend(const std::string& peer, absl::Duration now,
                                 absl::Duration length) {
-  if (!Sabotaged(Saboteur::kNoSuspension)) {
+  {
     const absl::MutexLock lock(&mutex_);
     rate_.Suspend(peer, now, length);
   }

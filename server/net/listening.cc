@@ -1,7 +1,6 @@
 #include "server/net/listening.h"
 
 #include "platform/status_macros.h"
-#include "session/saboteur.h"
 
 #include "absl/status/status.h"
 
@@ -156,8 +155,7 @@ absl::StatusOr<Descriptor> ListenAtFile(const std::string& path) {
   if (!made.valid()) return fail(errno);
   // The file that bind makes has the socket's own mode. The umask could do the same, but belongs to
   // all threads: a directory that a store makes meanwhile could then not be entered.
-  const mode_t mode = Sabotaged(Saboteur::kOpenSocketFile) ? 0777 : kOwnersAlone;
-  if (fchmod(made.get(), mode) != 0) return fail(errno);
+  if (fchmod(made.get(), kOwnersAlone) != 0) return fail(errno);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
@@ -165,7 +163,7 @@ absl::StatusOr<Descriptor> ListenAtFile(const std::string& path) {
     return fail(errno);
   }
   if (lstat(path.c_str(), &there) != 0) return fail(errno);
-  if ((there.st_mode & ~S_IFMT & ~mode) != 0) {
+  if ((there.st_mode & ~S_IFMT & ~kOwnersAlone) != 0) {
     unlink(path.c_str());
     return Unservable("unix:" + path, "this system lets others connect to it");
   }

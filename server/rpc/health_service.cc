@@ -4,7 +4,6 @@
 #include "server/rpc/call/unary_reactor.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include <algorithm>
 
@@ -25,7 +24,7 @@ class CheckReactor final : public UnaryReactor {
 }  // namespace
 
 HealthService::Subject HealthService::SubjectOf(const Bytes& request) const {
-  if (request.Length() > kProbeRequestBytes && !Sabotaged(Saboteur::kNoProbeBounds)) {
+  if (request.Length() > kProbeRequestBytes) {
     return {.status = ToGrpcStatus(TooLarge("request", kProbeRequestBytes, request.Length()), {})};
   }
   Received<grpc::health::v1::HealthCheckRequest> received;

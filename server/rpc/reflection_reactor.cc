@@ -7,7 +7,6 @@
 #include "server/rpc/call/stream_ends.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -32,7 +31,7 @@ class Reactor final : public grpc::ServerBidiReactor<Bytes, Bytes>, public OpenS
   void Start() {
     edge_.streams.Add(this);
     const absl::MutexLock lock(&mutex_);
-    if (streams_.fetch_add(1) < kReflectionStreams || Sabotaged(Saboteur::kNoReflectionLimit)) {
+    if (streams_.fetch_add(1) < kReflectionStreams) {
       Read();
     } else {
       End(Overloaded("reflection.streams"));
@@ -105,7 +104,7 @@ class Reactor final : public grpc::ServerBidiReactor<Bytes, Bytes>, public OpenS
   }
 
   absl::Status Reflected() {
-    if (request_.Length() > kProbeRequestBytes && !Sabotaged(Saboteur::kNoProbeBounds)) {
+    if (request_.Length() > kProbeRequestBytes) {
       return TooLarge("request", kProbeRequestBytes, request_.Length());
     }
     Received<Request> request;

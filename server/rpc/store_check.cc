@@ -4,7 +4,6 @@
 #include "server/rpc/call/admission.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include "absl/cleanup/cleanup.h"
 
@@ -57,7 +56,7 @@ void SharedStoreCheck::AwaitEnd() {
 }
 
 bool SharedStoreCheck::YoungerThan(absl::Duration most) const {
-  return last_ && !Sabotaged(Saboteur::kNoSharedCheck) && clock_.SinceBoot() - last_->at < most;
+  return last_ && clock_.SinceBoot() - last_->at < most;
 }
 
 }  // namespace holdfast

@@ -1,7 +1,6 @@
 #include "server/telemetry/trace_sampler.h"
 
 #include "server/telemetry/span.h"
-#include "session/saboteur.h"
 
 #include "absl/time/time.h"
 
@@ -40,7 +39,7 @@ bool TraceSampler::Sample(std::string_view trace_id, std::optional<uint8_t> pare
     second_ = second;
     roots_ = 0;
   }
-  if (roots_ >= options_.roots_per_second && !Sabotaged(Saboteur::kNoTraceCap)) {
+  if (roots_ >= options_.roots_per_second) {
     ++beyond_cap_;
     return false;
   }

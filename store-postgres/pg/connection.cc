@@ -1,7 +1,6 @@
 #include "store-postgres/pg/connection.h"
 
 #include "platform/scoped_blocking_call.h"
-#include "session/saboteur.h"
 #include "store-postgres/pg/dsn.h"
 #include "store-postgres/pg/waker.h"
 
@@ -352,9 +351,7 @@ std::optional<Failure> Connection::FindFailure(const Received& received) {
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK && status != PGRES_EMPTY_QUERY) {
     return FailureFrom(received.result.get());
   }
-  if (notices_.standby_missed && !Sabotaged(Saboteur::kBelieveCancelledWait)) {
-    return Lost("the server stopped waiting for its standby");
-  }
+  if (notices_.standby_missed) return Lost("the server stopped waiting for its standby");
   return std::nullopt;
 }
 

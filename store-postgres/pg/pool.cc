@@ -3,7 +3,6 @@
 #include "platform/scoped_blocking_call.h"
 #include "platform/status_macros.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 #include "store-postgres/pg/dsn.h"
 
 #include "absl/cleanup/cleanup.h"
@@ -122,7 +121,7 @@ Pool::Made Pool::TryFrom(size_t host) {
 
 absl::Status Pool::Admit(const Connection& connection) {
   const absl::MutexLock lock(&mutex_);
-  if (connection.timeline() < newest_timeline_ && !Sabotaged(Saboteur::kNoTimelineCheck)) {
+  if (connection.timeline() < newest_timeline_) {
     return absl::UnavailableError("the server is on an older timeline than one seen before");
   }
   newest_timeline_ = connection.timeline();

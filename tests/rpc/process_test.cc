@@ -1,6 +1,7 @@
 // The program itself, as a process: its flags, its life over files, its end.
 #include "server/healthcheck.h"
 #include "server/version.h"
+#include "session/saboteur.h"
 #include "tests/rpc/served.h"
 #include "tests/support/channel.h"
 #include "tests/support/child_process.h"
@@ -120,13 +121,10 @@ class Child {
       argv.push_back(const_cast<char*>(argument.c_str()));
     }
     argv.push_back(nullptr);
-    // A sanitizer's build needs its options as its parent does, and a broken one its switch.
+    // A sanitizer's build needs its options as its parent does.
     std::string asan = SameVariable("ASAN_OPTIONS");
     std::string tsan = SameVariable("TSAN_OPTIONS");
-    std::string saboteur = SameVariable("HOLDFAST_SABOTEUR");
-    std::vector<char*> environment = {home_variable.data(), asan.data(), tsan.data()};
-    if (std::getenv("HOLDFAST_SABOTEUR") != nullptr) environment.push_back(saboteur.data());
-    environment.push_back(nullptr);
+    std::vector<char*> environment = {home_variable.data(), asan.data(), tsan.data(), nullptr};
     fexecve(program, argv.data(), environment.data());
     _exit(127);
   }

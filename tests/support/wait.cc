@@ -8,7 +8,7 @@ namespace holdfast::testing {
 
 absl::Duration WaitMost() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets a variable while tests run
-  return std::getenv("HOLDFAST_SABOTEUR") == nullptr ? absl::Minutes(5) : absl::Seconds(30);
+  return std::getenv("HOLDFAST_SHORT_WAITS") == nullptr ? absl::Minutes(5) : absl::Seconds(30);
 }
 
 bool WaitUntil(absl::FunctionRef<bool()> condition, absl::Duration most) {

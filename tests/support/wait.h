@@ -8,7 +8,8 @@
 namespace holdfast::testing {
 
 // The bound of a wait for what must happen: five minutes, so that a loaded machine or a slow disk
-// fails no test. Half a minute where $HOLDFAST_SABOTEUR is set, where the wait is expected to fail.
+// fails no test. Half a minute where $HOLDFAST_SHORT_WAITS is set, as tests/saboteurs does, where
+// the wait is expected to fail.
 absl::Duration WaitMost();
 
 // Asks `condition` again and again until it holds. False when it did not within `most`.

@@ -10,7 +10,6 @@
 #include "session/limits.h"
 #include "session/reasons.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include "absl/strings/escaping.h"
 
@@ -87,7 +86,7 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
       method_(info.method),
       request_bytes_(info.request_bytes),
       held_bytes_(info.held_bytes),
-      has_request_(info.has_request || Sabotaged(Saboteur::kNoMissingRequests)),
+      has_request_(info.has_request),
       entered_(edge.clock.SinceBoot()),
       default_deadline_(!HasDeadline(context)) {
   deadline_ = entered_ + kDefaultDeadline;
@@ -178,8 +177,7 @@ absl::Status Call::Enter() {
   if (request_bytes_ > kUnaryRequestBytes) {
     return TooLarge("request", kUnaryRequestBytes, request_bytes_);
   }
-  const size_t held = Sabotaged(Saboteur::kHoldWholeShare) ? 128 * held_bytes_ : held_bytes_;
-  ASSIGN_OR_RETURN(ticket_, edge_.admission.Admit(request_bytes_ + held));
+  ASSIGN_OR_RETURN(ticket_, edge_.admission.Admit(request_bytes_ + held_bytes_));
   return absl::OkStatus();
 }
 
@@ -197,7 +195,7 @@ absl::Status Call::StillWanted() const {
 
 void Call::HoldReply(size_t bytes) {
   edge_.metrics.Add(edge_.metrics.CellOf(Metric::kRpcReplyBytes), bytes);
-  ticket_.Hold(Sabotaged(Saboteur::kForgetReplies) ? 0 : request_bytes_ + bytes);
+  ticket_.Hold(request_bytes_ + bytes);
 }
 
 void Call::DropRequest() { ticket_.Resize(held_bytes_).IgnoreError(); }

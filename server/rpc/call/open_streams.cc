@@ -1,7 +1,5 @@
 #include "server/rpc/call/open_streams.h"
 
-#include "session/saboteur.h"
-
 #include <memory>
 #include <utility>
 
@@ -26,9 +24,7 @@ void OpenStreams::DrainAll() {
 
 void OpenStreams::Tend(absl::Duration now) {
   const absl::MutexLock lock(&mutex_);
-  for (OpenStream* stream : streams_) {
-    if (!Sabotaged(Saboteur::kNoStreamLimits)) stream->Tend(now);
-  }
+  for (OpenStream* stream : streams_) stream->Tend(now);
   while (!deferred_.empty()) {
     // Shared, so that a task the pool does not take is still here.
     const auto task = std::make_shared<WorkerPool::Task>(std::move(deferred_.front()));

@@ -1,7 +1,5 @@
 #include "server/rpc/call/pending_replies.h"
 
-#include "session/saboteur.h"
-
 #include <vector>
 
 namespace holdfast {
@@ -17,7 +15,6 @@ void PendingReplies::Remove(grpc_call* call) {
 }
 
 void PendingReplies::Tend(absl::Duration now) {
-  if (Sabotaged(Saboteur::kNoStreamLimits)) return;
   std::vector<grpc_call*> late;
   {
     const absl::MutexLock lock(&mutex_);

@@ -2,7 +2,6 @@
 
 #include "server/net/peer.h"
 #include "session/limits.h"
-#include "session/saboteur.h"
 
 namespace holdfast {
 namespace {
@@ -12,7 +11,7 @@ bool HasPort(std::string_view connection) { return connection.starts_with("ipv")
 }  // namespace
 
 void ResetCounter::Count(std::string_view call_peer, absl::Duration now, size_t resets) {
-  if (!disconnect_ || Sabotaged(Saboteur::kNoResetLimit)) return;
+  if (!disconnect_) return;
   const std::string peer = PeerOfCall(call_peer);
   if (!peer.empty() && CountAndCheck(peer, now, resets)) disconnect_(peer);
 }
@@ -39,8 +38,7 @@ void ResetCounter::Leave(const std::string& connection) {
 
 bool ResetCounter::CountAndCheck(const std::string& peer, absl::Duration now, size_t resets) {
   const absl::MutexLock lock(&mutex_);
-  const bool full = counts_.size() >= kPeersRemembered && !Sabotaged(Saboteur::kNoPeerBound);
-  if (now - begun_ >= kResetWindow || full) {
+  if (now - begun_ >= kResetWindow || counts_.size() >= kPeersRemembered) {
     counts_.clear();
     begun_ = now;
   }

@@ -3,7 +3,6 @@
 #include "server/rpc/convert/fields.h"
 #include "session/limits.h"
 #include "session/reasons.h"
-#include "session/saboteur.h"
 
 #include "absl/time/time.h"
 
@@ -18,8 +17,7 @@ constexpr char kSessionType[] = "holdfast.v1.Session";
 
 // The trailer is small, and a fact may be a client's own text: cut at a character's border.
 std::string Clip(std::string_view text) {
-  const bool bounded = !Sabotaged(Saboteur::kNoFactBound);
-  if (!bounded || text.size() <= kRefusalTextBytes) return std::string(text);
+  if (text.size() <= kRefusalTextBytes) return std::string(text);
   size_t end = kRefusalTextBytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return std::string(text.substr(0, end));

@@ -3,7 +3,6 @@
 #include "platform/thread_check.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include "google/protobuf/io/zero_copy_stream.h"
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -82,7 +81,6 @@ std::vector<grpc::Slice> SlicesOf(const Bytes& bytes) {
 }  // namespace
 
 absl::Status CheckCounts(const Bytes& bytes, const WireCounts& counts) {
-  if (Sabotaged(Saboteur::kNoWireCounts)) return absl::OkStatus();
   AssertOffTransport("a walk over a message");
   absl::Status counted = counts.Check(SlicesOf(bytes));
   if (Is(counted, Reason::kTooLarge)) CountRefusedByCount();

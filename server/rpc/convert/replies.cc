@@ -2,7 +2,6 @@
 
 #include "server/rpc/convert/fields.h"
 #include "server/rpc/convert/session.h"
-#include "session/saboteur.h"
 
 namespace holdfast {
 namespace {
@@ -99,9 +98,7 @@ void WriteReply(const ResumeResult& resumed, pb::ResumeSessionResponse& out) {
 void WriteReply(const BeginTurnResult& begun, pb::BeginTurnResponse& out) {
   WriteCommon(begun.result, out);
   out.set_turn(begun.result.receipt.turn.value());
-  const bool broken = Sabotaged(Saboteur::kRepeatUnderNewEpoch);
-  const Epoch epoch = broken ? begun.result.head.lease.epoch : begun.result.receipt.epoch;
-  out.set_epoch(epoch.value());
+  out.set_epoch(begun.result.receipt.epoch.value());
   if (begun.sm_slot) Write(*begun.sm_slot, *out.mutable_state_machine_slot());
   out.set_inline_omitted(begun.inline_omitted);
   Write(begun.result.head.cancel_requests, *out.mutable_cancel_requests());

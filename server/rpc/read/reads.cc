@@ -9,7 +9,6 @@
 #include "server/rpc/read/page_token.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include <cstddef>
 #include <string>
@@ -48,7 +47,6 @@ absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
 
 // Ends a page of a listing before the first row that has no room; true then.
 bool CutRows(std::vector<SessionRow>& rows) {
-  if (Sabotaged(Saboteur::kNoPageBytes)) return false;
   size_t bytes = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     bytes += rows[i].project_root.size() + rows[i].title.size() + kSessionIdBytes;

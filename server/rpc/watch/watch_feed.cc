@@ -5,7 +5,6 @@
 #include "server/rpc/convert/session.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include <algorithm>
 #include <atomic>
@@ -81,7 +80,6 @@ absl::StatusOr<WatchFeed::Step> WatchFeed::Next(Place place,
       step = Known(place);
       // Something new since the read began: the watcher has been woken for it.
       if (step->kind == Step::Kind::kPending) step->kind = Step::Kind::kWait;
-      if (Sabotaged(Saboteur::kNoSharedReads)) pages_.clear();
     } else {
       step = outcome.status();
     }
@@ -93,13 +91,10 @@ absl::StatusOr<WatchFeed::Step> WatchFeed::Next(Place place,
 
 absl::StatusOr<WatchFeed::Outcome> WatchFeed::Read(EventSeq after) const {
   ++watch_reads;
-  absl::StatusOr<EventPage> read =
+  const absl::StatusOr<EventPage> read =
       store_.ReadEvents(key_, after, {.items = kWatchPageItems, .bytes = kWatchPageBytes});
   if (Is(read.status(), Reason::kTombstoned)) return ReadLast(after, read.status());
   RETURN_IF_ERROR(read.status());
-  if (Sabotaged(Saboteur::kSkipEvent) && read->events.size() > 1) {
-    read->events.erase(read->events.begin());
-  }
   Outcome outcome{.page = {.after = after, .last = after}, .end = read->end};
   for (const Event& event : read->events) Add(event, outcome.page);
   return outcome;

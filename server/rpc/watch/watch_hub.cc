@@ -2,7 +2,6 @@
 
 #include "server/rpc/call/admission.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include "absl/status/statusor.h"
 
@@ -11,8 +10,7 @@
 namespace holdfast {
 
 WorkerPool::Size DeliveryShare(WorkerPool::Size workers, const WatchLimits& limits) {
-  const size_t part = Sabotaged(Saboteur::kNoDeliveryBound) ? 1 : kWorkersPerDelivery;
-  const auto share = [part](size_t all) { return std::max<size_t>(1, all / part); };
+  const auto share = [](size_t all) { return std::max<size_t>(1, all / kWorkersPerDelivery); };
   return {.workers = share(workers.workers),
           .queued = limits.watchers,
           .on_core = share(workers.on_core)};
@@ -40,8 +38,7 @@ absl::StatusOr<std::shared_ptr<WatchFeed>> WatchHub::Add(const WatchStart& start
                                                          const std::shared_ptr<Watcher>& watcher) {
   const absl::MutexLock lock(&mutex_);
   if (draining_) return StoreUnavailable("this server is stopping", Fate::kNoEffect);
-  const bool full = watchers_.size() >= limits_.watchers;
-  if (full && !Sabotaged(Saboteur::kNoWatcherLimit)) return Overloaded("limits.watchers");
+  if (watchers_.size() >= limits_.watchers) return Overloaded("limits.watchers");
   Watched& watched = feeds_[start.key];
   if (watched.feed == nullptr) {
     watched.feed = std::make_shared<WatchFeed>(store_, admission_, start.key, start.cursors);

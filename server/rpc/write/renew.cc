@@ -5,7 +5,6 @@
 #include "server/rpc/convert/session.h"
 #include "session/limits.h"
 #include "session/refusal.h"
-#include "session/saboteur.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -90,7 +89,7 @@ absl::Status ServeRenewLeases(Sessions& sessions, Call& call, const pb::RenewLea
   }
   std::vector<absl::StatusOr<Renewed>> renewed;
   if (!valid.empty()) renewed = sessions.Renew(valid);
-  size_t room = Sabotaged(Saboteur::kNoRenewalBound) ? SIZE_MAX : kRenewalCancelBytes;
+  size_t room = kRenewalCancelBytes;
   size_t next = 0;  // of the valid ones
   for (int i = 0; i < request.leases_size(); ++i) {
     const std::string session = NamedSession(request.leases(i));

@@ -3,7 +3,6 @@
 #include "platform/status_macros.h"
 #include "server/rpc/call/admission.h"
 #include "session/limits.h"
-#include "session/saboteur.h"
 
 #include <algorithm>
 
@@ -12,8 +11,7 @@ namespace holdfast {
 absl::Status StagedBudget::Share::Cover(uint64_t bytes) {
   if (budget_ == nullptr || bytes <= reserved_ || bytes > announced_) return absl::OkStatus();
   const uint64_t steps = (bytes + kStagedStepBytes - 1) / kStagedStepBytes;
-  const bool all = Sabotaged(Saboteur::kReserveAnnounced);
-  const uint64_t wanted = all ? announced_ : std::min(announced_, steps * kStagedStepBytes);
+  const uint64_t wanted = std::min(announced_, steps * kStagedStepBytes);
   RETURN_IF_ERROR(budget_->Take(wanted - reserved_));
   reserved_ = wanted;
   return absl::OkStatus();

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Mutates the source as one saboteur says, and requires its tests to fail.
+
+    tests/saboteurs/run.py NAME BUILD_DIRECTORY
+    tests/saboteurs/run.py --list [PRESET]
+    tests/saboteurs/run.py --check
+
+What is mutated is compiled with the commands of the build and linked in front of its libraries, in
+BUILD_DIRECTORY/saboteurs/NAME, which stays there when something is not as it must be. The build
+must be of the sources as they are. Each test must pass without the mutation: seen here, unless
+$HOLDFAST_TESTS_PASSED says that every ordinary test has just passed. --list prints the names for
+the build preset, --check looks whether the sources have every text that is to be mutated.
+entries.py says what an entry is.
+"""
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # the project's directory stays as it was
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+import entries  # noqa: E402
+from entries import ROOT  # noqa: E402
+from programs import Failed, expect, outcome, report  # noqa: E402
+
+SERVING = ("faults", "postgres", "recovery", "rpc")  # areas whose tests start the programs
+PROGRAMS = ("bin/holdfastd", "bin/holdfast")
+# Without what the debugger needs, and optimised a little, because some tests measure.
+OPTIONS = ["-O1", "-g0", "-w"]
+RACE = "WARNING: ThreadSanitizer: data race"
+RACE_STATUS = 66
+SHOWN = 6000  # characters of an output, its last ones
+
+
+def called(command, folder):
+    """Runs a command of the build, which must succeed; what it printed."""
+    ran = subprocess.run(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    words = shlex.join(command)
+    expect(ran.returncode == 0, f"`{words}` ended with {ran.returncode}:\n{ran.stdout}")
+    return ran.stdout
+
+
+def library_of(usual):
+    """The static library with the object CMakeFiles/NAME.dir/..., if NAME is a library."""
+    return f"lib{usual.split('/')[1].removesuffix('.dir')}.a"
+
+
+class Build:
+    """The build directory, and how it makes an object and a program."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
+            commands = json.load(file)
+        self.commands = {os.path.relpath(c["file"], ROOT): c["command"] for c in commands}
+
+    def compiling(self, source, made, out):
+        """The object of the project's `source`, as the build names it, and the command that
+        compiles `made` into `out` in its place."""
+        expect(source in self.commands, f"the build does not compile {source}")
+        command = shlex.split(self.commands[source])
+        at = command.index("-o") + 1
+        usual = command[at]
+        command[at] = out
+        command[command.index("-c") + 1] = made
+        # Precompiled headers fit only the options that they were made with.
+        precompiled = any("cmake_pch" in word for word in command)
+        return usual, command + (["-w"] if precompiled else OPTIONS)
+
+    def linking(self, program):
+        """The command that links `program`."""
+        said = called(["ninja", "-t", "commands", "-s", program], self.folder)
+        for command in said.replace("\n", " && ").split(" && "):
+            words = shlex.split(command)
+            if "-o" in words and words[words.index("-o") + 1] == program:
+                return words
+        raise Failed(f"the build has no command that links {program}")
+
+
+class Mutant:
+    """A build directory of what one saboteur changes, and of links to everything else."""
+
+    def __init__(self, saboteur, build):
+        self.saboteur = saboteur
+        self.build = build
+        self.folder = os.path.join(build.folder, "saboteurs", saboteur.name)
+        self.objects = {}  # by the path of the object in whose place it is
+
+    def write(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for path, text in self.saboteur.mutated().items():
+            target = os.path.join(self.folder, "source", path)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def compile(self):
+        source = os.path.join(self.folder, "source")
+        changed = [edit.file for edit in self.saboteur.edits if edit.file.endswith(".cc")]
+        for path in dict.fromkeys([*changed, *self.saboteur.recompile]):
+            made = os.path.join(source if path in changed else ROOT, path)
+            out = os.path.join(self.folder, path.replace("/", "_") + ".o")
+            usual, command = self.build.compiling(path, made, out)
+            # Before every other directory, so that a changed header is found first.
+            first = next(i for i, word in enumerate(command) if word.startswith("-I"))
+            command.insert(first, f"-I{source}")
+            called(command, self.build.folder)
+            self.objects[usual] = out
+
+    def link(self, program):
+        """Links `program` if what is changed is part of it."""
+        words = self.build.linking(program)
+        own = [usual for usual in self.objects if usual in words]
+        members = [usual for usual in self.objects if library_of(usual) in words]
+        if not own and not members:
+            return
+        words[words.index("-o") + 1] = os.path.join(self.folder, program)
+        first = next(i for i, word in enumerate(words) if word.endswith(".o"))
+        # A member of a library is taken only for a symbol that no object before it has.
+        words[first:first] = [self.objects[usual] for usual in own + members]
+        words = [word for word in words if word not in own]
+        called(words + ["-Wl,--strip-debug"], self.build.folder)
+
+    def assemble(self):
+        """bin/ and tests/ as in the build directory, with the changed programs in them."""
+        for folder in ("bin", "tests"):
+            os.makedirs(os.path.join(self.folder, folder))
+        areas = sorted({test.area for test in self.saboteur.tests})
+        for area in areas:
+            self.link(f"tests/{area}_test")
+        if any(area in SERVING for area in areas):
+            for program in PROGRAMS:
+                self.link(program)
+        for folder in ("bin", "tests"):
+            for name in os.listdir(os.path.join(self.build.folder, folder)):
+                target = os.path.join(self.folder, folder, name)
+                if not os.path.exists(target):
+                    os.symlink(os.path.join(self.build.folder, folder, name), target)
+
+    def remove(self):
+        shutil.rmtree(self.folder)
+
+
+def run_test(test, folder, **variables):
+    """Runs one test with the programs of `folder`: its exit status, negative for a signal, and its
+    output."""
+    variables["HOLDFAST_BIN_DIR"] = os.path.join(folder, "bin")
+    program = os.path.join(folder, "tests", f"{test.area}_test")
+    ran = subprocess.run(
+        [program, f"--gtest_filter={test.test}"],
+        cwd=ROOT,
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    return ran.returncode, ran.stdout
+
+
+def require_seen(saboteur, test, folder):
+    """The test must fail, and for the reason that the entry says."""
+    for _ in range(test.times):
+        status, output = run_test(test, folder, HOLDFAST_SHORT_WAITS="1")
+        if status != 0:
+            break
+    # ThreadSanitizer ends the process with a status of its own, before the test is over.
+    race = saboteur.preset == "tsan"
+    expected = RACE_STATUS if race else 1
+    failed = RACE if race else f"[  FAILED  ] {test.test}"
+    where = f"{test.area}: {test.test}"
+    shown = f"\n{output[-SHOWN:]}"
+    expect(status == expected, f"{where} ended with {status}, not with {expected}{shown}")
+    expect(failed in output, f"{where} did not say `{failed}`{shown}")
+    matched = re.search(test.says, output, re.DOTALL)
+    expect(matched, f"{where} did not say `{test.says}`{shown}")
+    print(f"{where} sees it")
+
+
+def sabotage(saboteur, build_folder):
+    if not os.environ.get("HOLDFAST_TESTS_PASSED"):
+        for test in saboteur.tests:
+            status, output = run_test(test, build_folder)
+            where = f"{test.area}: {test.test}"
+            expect(status == 0, f"{where} fails without it, with {status}:\n{output[-SHOWN:]}")
+    mutant = Mutant(saboteur, Build(build_folder))
+    mutant.write()
+    mutant.compile()
+    mutant.assemble()
+    for test in saboteur.tests:
+        require_seen(saboteur, test, mutant.folder)
+    mutant.remove()
+
+
+def check(saboteurs):
+    sources = {}
+    for saboteur in saboteurs.values():
+        for problem in entries.problems(saboteur, sources):
+            yield f"{saboteur.table}: {saboteur.name}: {problem}"
+
+
+def main(arguments):
+    sys.stdout.reconfigure(line_buffering=True)
+    try:
+        saboteurs = entries.load()
+    except entries.Wrong as wrong:
+        return report([str(wrong)])
+    if arguments == ["--check"]:
+        return report(check(saboteurs))
+    if arguments[:1] == ["--list"] and len(arguments) <= 2:
+        preset = arguments[1] if len(arguments) == 2 else None
+        print(";".join(s.name for s in saboteurs.values() if s.preset == preset))
+        return 0
+    if len(arguments) != 2 or arguments[0] not in saboteurs:
+        print(__doc__, file=sys.stderr)
+        return 2
+    saboteur = saboteurs[arguments[0]]
+    print(f"{saboteur.name}: {saboteur.breaks}")
+    problems = list(check({saboteur.name: saboteur}))
+    if problems:
+        return report(problems)
+    return outcome(saboteur.name, lambda: sabotage(saboteur, os.path.abspath(arguments[1])))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
