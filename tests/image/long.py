@@ -104,7 +104,8 @@ def check_contents(daemon, folder):
             expect(not KEY.search(content), f"{below}: holds a private key")
         if below.startswith("usr/bin/"):
             expect(not BUILT_IN.search(content), f"{below}: names the directory it was built in")
-            expect(b"HOLDFAST_SABOTEUR" not in content, f"{below}: knows saboteurs")
+            for switch in (b"HOLDFAST_SABOTEUR", b"no_bounds", b"one_step_behind"):
+                expect(switch not in content, f"{below}: knows the switch {switch.decode()}")
     packages = run.spdx(tree)["packages"]
     names = run.files(tree)
     libraries = sum(1 for below in names if ".so" in os.path.basename(below))
@@ -218,8 +219,8 @@ def check_refusals(daemon, folder):
     report(f"an address for others without server.insecure: exit 1, {said.splitlines()[-1]}")
 
 
-def check_saboteurs(daemon, folder):
-    """A test build ends at a name that it does not know; the image knows none at all."""
+def check_switches(daemon, folder):
+    """A test build ends at a switch that it does not know; the image knows none at all."""
     environment = os.environ | {"HOLDFAST_SABOTEUR": "of_no_name", "XDG_STATE_HOME": folder}
     program = os.path.join(run.PROGRAMS, "holdfastd")
     config = os.path.join(folder, "etc", "free.yaml")
@@ -228,8 +229,8 @@ def check_saboteurs(daemon, folder):
     test_build = subprocess.run(
         [program, "--config", config], env=environment, capture_output=True, timeout=WAIT_SECONDS
     )
-    expect(test_build.returncode != 0, "a test build takes a saboteur of no name")
-    for name in ("of_no_name", "no_request_check", "no_epoch_check"):
+    expect(test_build.returncode != 0, "a test build takes a switch of no name")
+    for name in ("of_no_name", "no_bounds", "one_step_behind"):
         with Container(daemon, folder, "--env", f"HOLDFAST_SABOTEUR={name}") as container:
             container.await_health()
             require_replay(container)
@@ -254,7 +255,7 @@ def check(folder):
         daemon.docker("volume", "rm", "--force", "kept")
         check_serving(daemon, folder)
         check_refusals(daemon, folder)
-        check_saboteurs(daemon, folder)
+        check_switches(daemon, folder)
 
 
 def main():
