@@ -10,7 +10,6 @@
 #include "cli/replay/command.h"
 #include "cli/session_commands.h"
 #include "cli/store_commands.h"
-#include "cli/version.h"
 
 #include "CLI/CLI.hpp"
 
@@ -97,10 +96,10 @@ void LetOptionsStandAnywhere(CLI::App& app) {
   }
 }
 
-void AddEverything(CLI::App& app, Invocation& invocation) {
+void AddEverything(CLI::App& app, Invocation& invocation, const std::string& version) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer(kFooter);
-  app.set_version_flag("--version", std::string("holdfast ") + kVersion)
+  app.set_version_flag("--version", "holdfast " + version)
       ->description("Print the version and exit");
   app.set_help_flag("-h,--help", "Print this help and exit");
   AddGlobalOptions(app, invocation);
@@ -151,10 +150,10 @@ int Finish(int code, const Invocation& invocation) {
 }  // namespace
 
 int Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
-        const Terminal& terminal) {
+        const Terminal& terminal, const std::string& version) {
   Invocation invocation{.out = out, .err = err, .terminal = terminal};
   CLI::App app(kAbout, "holdfast");
-  AddEverything(app, invocation);
+  AddEverything(app, invocation, version);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     if (!invocation.command) throw CLI::RequiredError("A command");
@@ -169,7 +168,7 @@ std::vector<CommandHelp> AllHelp() {
   std::ostringstream unused;
   Invocation invocation{.out = unused, .err = unused};
   CLI::App app(kAbout, "holdfast");
-  AddEverything(app, invocation);
+  AddEverything(app, invocation, kVersion);
   std::vector<CommandHelp> collected;
   CollectHelp(app, "", collected);
   return collected;

@@ -3,6 +3,7 @@
 #define HOLDFAST_CLI_APP_H_
 
 #include "cli/terminal.h"
+#include "holdfast/version.h"
 
 #include <ostream>
 #include <string>
@@ -11,10 +12,10 @@
 namespace holdfast::cli {
 
 // Runs the command that `arguments` (without the program's name) ask for. Results go to `out`,
-// which is shown by `terminal`; everything else to `err`. Returns the exit code; see
-// cli/exit_code.h.
+// which is shown by `terminal`; everything else to `err`. --version prints `version`. Returns the
+// exit code; see cli/exit_code.h.
 int Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
-        const Terminal& terminal = {});
+        const Terminal& terminal = {}, const std::string& version = kVersion);
 
 struct CommandHelp {
   std::string command;  // for example "holdfast session list"

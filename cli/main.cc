@@ -2,6 +2,7 @@
 #include "cli/app.h"
 #include "cli/file_stream.h"
 #include "cli/terminal.h"
+#include "holdfast/version.h"
 
 #include <csignal>
 #include <iostream>
@@ -17,5 +18,6 @@ int main(int argc, char** argv) {
   holdfast::cli::FileBuffer buffer(STDOUT_FILENO);
   std::ostream out(&buffer);
   return holdfast::cli::Run(arguments, out, std::cerr,
-                            holdfast::cli::DescribeTerminal(STDOUT_FILENO));
+                            holdfast::cli::DescribeTerminal(STDOUT_FILENO),
+                            holdfast::BuildVersion());
 }

@@ -201,7 +201,7 @@ int Main(std::span<char* const> arguments) {
     return Printed(kDone);
   }
   if (flags->action == Flags::Action::kVersion) {
-    std::cout << "holdfastd " << kVersion << (kTestBuild ? " (test build)" : "") << "\n";
+    std::cout << "holdfastd " << BuildVersion() << (kTestBuild ? " (test build)" : "") << "\n";
     return Printed(kDone);
   }
   const int code = RunWithConfig(*flags);

@@ -1,10 +1,10 @@
-// The version of this build; CMakeLists.txt states the same.
+// What this build is: its version, and whether it is one for tests.
 #ifndef HOLDFAST_SERVER_VERSION_H_
 #define HOLDFAST_SERVER_VERSION_H_
 
-namespace holdfast {
+#include "holdfast/version.h"
 
-inline constexpr char kVersion[] = "0.1.0";
+namespace holdfast {
 
 }  // namespace holdfast
 

@@ -231,6 +231,9 @@ TEST(App, VersionIsThatOfTheServer) {
   const Ran ran = Holdfast({"--version"});
   EXPECT_EQ(ran.code, kDone);
   EXPECT_EQ(ran.out, "holdfast " + std::string(holdfast::kVersion) + "\n");
+  std::ostringstream out, err;
+  EXPECT_EQ(Run({"--version"}, out, err, {}, "0.0.0+0123456789ab"), kDone);
+  EXPECT_EQ(out.str(), "holdfast 0.0.0+0123456789ab\n");
 }
 
 // The transport's words are for its developers.

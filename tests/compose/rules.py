@@ -5,7 +5,7 @@ import re
 
 import yaml
 
-from programs import ROOT
+from programs import ROOT, project_version
 from tools import FOLDER, RULE_FILES, example_variables, read
 
 GRAFANA = os.path.join(ROOT, "deploy", "grafana")
@@ -64,9 +64,7 @@ def confined(found):
 
 def images(found):
     """Every image has a version, and Holdfast's is that of the source."""
-    (version,) = re.findall(
-        r'kVersion\[\] = "(.*)"', read(os.path.join(ROOT, "server", "version.h"))
-    )
+    version = project_version()
     for name, service in services(found):
         image, _, tag = service["image"].partition(":")
         if not re.match(r"v?\d+\.\d+", tag):

@@ -1,5 +1,6 @@
 #include "tests/golden/api_page.h"
 
+#include "holdfast/version.h"
 #include "session/limits.h"
 #include "session/reasons.h"
 #include "tests/golden/proto_comments.h"
@@ -295,7 +296,8 @@ std::string TypesText(const ProtoComments& comments) {
 std::string ApiPage() {
   const ProtoComments comments("protos");
   std::string page = absl::StrCat(
-      "# API reference\n\nGenerated from `protos/holdfast/v1` by the test Golden.ApiPage. "
+      "# API reference\n\nOf version ", kVersion,
+      ". Generated from `protos/holdfast/v1` by the test Golden.ApiPage. "
       "[api.md](api.md) explains the rules that several methods share.\n\n## Methods\n\n",
       MethodsTable(),
       "\n*Repeat*: a method that reads changes nothing; an idempotent one takes effect once, "

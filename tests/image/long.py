@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True  # the project's directory stays as it was
 import run  # noqa: E402
 from built import DATA, build_image  # noqa: E402
 from daemon import DOCKER, Daemon  # noqa: E402
-from programs import expect, outcome  # noqa: E402
+from programs import expect, outcome, project_version  # noqa: E402
 from run import ROOT, USER  # noqa: E402
 
 TAG = "holdfast:long"
@@ -48,8 +48,7 @@ def report(text):
 
 
 def check_configuration(daemon):
-    with open(os.path.join(ROOT, "server", "version.h"), encoding="utf-8") as file:
-        version = re.search(r'kVersion\[\] = "(.+)"', file.read())[1]
+    version = project_version()
     image = daemon.inspect(TAG)
     config, labels = image["Config"], image["Config"]["Labels"]
     expect(config["User"] == f"{USER}:{USER}", f"the user is {config['User']}")

@@ -1,6 +1,7 @@
 """What tests in Python share: real servers, clients and databases, bounded waits, named checks."""
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -17,6 +18,12 @@ WAIT_SECONDS = 120
 # of the schema but the newest.
 PRESENT = ()
 FORMER = ("env", "HOLDFAST_SABOTEUR=one_step_behind")
+
+
+def project_version():
+    """MAJOR.MINOR.PATCH of this checkout."""
+    with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
+        return re.search(r"^project\(holdfast VERSION (\S+) ", file.read(), re.MULTILINE)[1]
 
 
 class Failed(Exception):
