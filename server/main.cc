@@ -86,6 +86,10 @@ absl::StatusOr<int> ServeLogged(Config config) {
   const FlushOnAbort flush(writer);
   Log log(writer.sink(), SystemClock(), LogSettingsOf(config.telemetry));
   const ForeignLog foreign(log);
+  if (kTestBuild) {
+    log.Warn("TEST BUILD: made for tests, not for sessions; the preset release makes what is shipped",
+             {{"version", BuildVersion()}});
+  }
   Metrics metrics;
   StoreMetrics store_metrics(metrics, SystemClock());
   ASSIGN_OR_RETURN(const std::unique_ptr<App> app,
