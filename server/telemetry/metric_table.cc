@@ -1,10 +1,10 @@
 #include "server/telemetry/metric_table.h"
 
 #include "server/rpc/call/method.h"
-#include "server/telemetry/observed_store.h"
 #include "server/telemetry/transition.h"
 #include "server/version.h"
 #include "session/reasons.h"
+#include "session/store_call.h"
 
 #include <algorithm>
 
