@@ -1,16 +1,22 @@
 #include "tests/contract/mutant_store.h"
 
+#include "tests/support/reference_store.h"
+
+#include <memory>
 #include <utility>
 
 namespace holdfast::test {
 
 MutantStore::MutantStore(std::shared_ptr<ReferenceDisk> disk, const Clock& clock,
                          const Hooks& hooks, int openings)
-    : disk_(std::move(disk)),
-      store_(disk_, clock),
+    : ForwardingStore(std::make_unique<ReferenceStore>(disk, clock)),
+      disk_(std::move(disk)),
       hooks_(hooks),
-      stage_{
-          .store = store_, .disk = *disk_, .clock = clock, .openings = openings, .before = *disk_} {
+      stage_{.store = store(),
+             .disk = *disk_,
+             .clock = clock,
+             .openings = openings,
+             .before = *disk_} {
   if (hooks_.opened) hooks_.opened(stage_);
 }
 
@@ -20,49 +26,52 @@ ReadArgs MutantStore::Asked(ReadArgs args) {
   return args;
 }
 
-template <typename T>
-absl::StatusOr<T> MutantStore::Mutated(absl::StatusOr<T> answer) const {
-  if (answer.ok() || !hooks_.error) return answer;
-  absl::Status status = answer.status();
-  hooks_.error(status);
+absl::Status MutantStore::Around(StoreCall call, absl::FunctionRef<absl::Status()> act) {
+  absl::Status status = act();
+  switch (call) {
+    case StoreCall::kInit:
+      if (hooks_.init) hooks_.init(status);
+      break;
+    case StoreCall::kCheckHealth:
+      if (hooks_.health) hooks_.health(status);
+      break;
+    case StoreCall::kLoadForDecision:
+    case StoreCall::kLoadForOutcome:
+    case StoreCall::kCommit:
+    case StoreCall::kReadMessages:
+    case StoreCall::kReadSlots:
+    case StoreCall::kReadJournal:
+    case StoreCall::kReadEvents:
+    case StoreCall::kReadAudit:
+      if (hooks_.error && !status.ok()) hooks_.error(status);
+      break;
+    default:
+      break;
+  }
   return status;
 }
 
 StoreDescription MutantStore::Describe() const {
-  StoreDescription description = store_.Describe();
+  StoreDescription description = ForwardingStore::Describe();
   if (hooks_.describe) hooks_.describe(description);
   return description;
 }
-
-absl::Status MutantStore::Init() {
-  absl::Status status = store_.Init();
-  if (hooks_.init) hooks_.init(status);
-  return status;
-}
-
-absl::Status MutantStore::Activate() { return store_.Activate(); }
 
 absl::Status MutantStore::Deactivate() {
   const absl::MutexLock lock(&mutex_);
   if (hooks_.closing && !stage_.closed) hooks_.closing(stage_);
   stage_.closed = true;
-  return store_.Deactivate();
+  return ForwardingStore::Deactivate();
 }
 
 void MutantStore::Dispose() {
   const absl::MutexLock lock(&mutex_);
   if (hooks_.disposed) hooks_.disposed(stage_, ++disposals_);
-  store_.Dispose();
-}
-
-absl::Status MutantStore::CheckHealth() {
-  absl::Status status = store_.CheckHealth();
-  if (hooks_.health) hooks_.health(status);
-  return status;
+  ForwardingStore::Dispose();
 }
 
 absl::StatusOr<StoreCheck> MutantStore::Check() {
-  absl::StatusOr<StoreCheck> check = store_.Check();
+  absl::StatusOr<StoreCheck> check = ForwardingStore::Check();
   const absl::MutexLock lock(&mutex_);
   if (hooks_.check) hooks_.check(stage_, check);
   return check;
@@ -72,7 +81,7 @@ absl::StatusOr<LoadedSession> MutantStore::LoadForDecision(
     const SessionKey& key, const std::optional<RequestId>& request) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key});
-  auto answer = Mutated(store_.LoadForDecision(args.key, request));
+  auto answer = ForwardingStore::LoadForDecision(args.key, request);
   if (hooks_.load && answer.ok()) hooks_.load(stage_, args.key, *answer);
   return answer;
 }
@@ -81,7 +90,7 @@ absl::StatusOr<LoadedSession> MutantStore::LoadForOutcome(const SessionKey& key,
                                                           const RequestId& request) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key});
-  auto answer = Mutated(store_.LoadForOutcome(args.key, request));
+  auto answer = ForwardingStore::LoadForOutcome(args.key, request);
   if (hooks_.outcome) hooks_.outcome(stage_, request, answer);
   return answer;
 }
@@ -92,20 +101,21 @@ absl::StatusOr<CommitResult> MutantStore::Commit(const Change& change) {
   if (hooks_.key) hooks_.key(asked.key);
   const ReferenceDisk before = *disk_;
   if (hooks_.change) hooks_.change(stage_, asked);
-  auto answer = Mutated(store_.Commit(asked));
+  auto answer = ForwardingStore::Commit(asked);
   if (answer.ok() && answer->kind == CommitResult::Kind::kApplied) stage_.before = before;
   if (hooks_.committed) hooks_.committed(stage_, asked, answer);
   return answer;
 }
 
 std::vector<GroupedResult> MutantStore::CommitMany(const std::vector<GroupedChange>& changes) {
+  // NOLINTNEXTLINE(bugprone-parent-virtual-call): each change passes through Commit of this class
   std::vector<GroupedResult> results = SessionStore::CommitMany(changes);
   if (hooks_.grouped) hooks_.grouped(results);
   return results;
 }
 
 std::shared_ptr<const Head> MutantStore::CachedHead(const SessionKey& key) {
-  const std::shared_ptr<const Head> head = store_.CachedHead(key);
+  const std::shared_ptr<const Head> head = ForwardingStore::CachedHead(key);
   if (!head || !hooks_.cached) return head;
   Head mutated = *head;
   hooks_.cached(mutated);
@@ -117,20 +127,20 @@ absl::Status MutantStore::StageUpload(const SessionKey& key, const UploadId& upl
   const absl::MutexLock lock(&mutex_);
   Chunk chunk{.key = key, .upload = upload, .offset = offset, .bytes = std::string(bytes)};
   if (hooks_.ask_stage) hooks_.ask_stage(stage_, chunk);
-  return store_.StageUpload(chunk.key, chunk.upload, chunk.offset, chunk.bytes);
+  return ForwardingStore::StageUpload(chunk.key, chunk.upload, chunk.offset, chunk.bytes);
 }
 
 absl::Status MutantStore::DropUpload(const SessionKey& key, const UploadId& upload) {
   const absl::MutexLock lock(&mutex_);
   absl::Status answer = absl::OkStatus();
-  if (!hooks_.drop || hooks_.drop(answer)) answer = store_.DropUpload(key, upload);
+  if (!hooks_.drop || hooks_.drop(answer)) answer = ForwardingStore::DropUpload(key, upload);
   return answer;
 }
 
 absl::StatusOr<std::string> MutantStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
                                                     uint64_t offset, size_t count) {
   const absl::MutexLock lock(&mutex_);
-  auto answer = store_.ReadStaged(key, bytes, offset, count);
+  auto answer = ForwardingStore::ReadStaged(key, bytes, offset, count);
   if (hooks_.staged) hooks_.staged(offset, answer);
   return answer;
 }
@@ -142,7 +152,7 @@ absl::StatusOr<MessagePage> MutantStore::ReadMessages(const SessionKey& key,
   const ReadArgs args =
       Asked({.key = key, .revision = revision, .after = after.value(), .limit = limit});
   auto answer =
-      Mutated(store_.ReadMessages(args.key, args.revision, MessageSeq(args.after), args.limit));
+      ForwardingStore::ReadMessages(args.key, args.revision, MessageSeq(args.after), args.limit);
   if (hooks_.messages) hooks_.messages(args, answer);
   return answer;
 }
@@ -152,7 +162,7 @@ absl::StatusOr<SlotPage> MutantStore::ReadSlots(const SessionKey& key, const Slo
   const ReadArgs args = Asked({.key = key, .revision = query.revision, .slots = query});
   SlotQuery asked = args.slots;
   asked.revision = args.revision;
-  auto answer = Mutated(store_.ReadSlots(args.key, asked));
+  auto answer = ForwardingStore::ReadSlots(args.key, asked);
   if (hooks_.slots) hooks_.slots(args, answer);
   return answer;
 }
@@ -162,8 +172,8 @@ absl::StatusOr<JournalPage> MutantStore::ReadJournal(const SessionKey& key,
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args =
       Asked({.key = key, .after = query.after.value(), .limit = limit, .turn = query.turn});
-  auto answer = Mutated(store_.ReadJournal(
-      args.key, {.after = JournalNumber(args.after), .turn = args.turn}, args.limit));
+  auto answer = ForwardingStore::ReadJournal(
+      args.key, {.after = JournalNumber(args.after), .turn = args.turn}, args.limit);
   if (hooks_.journal) hooks_.journal(args, answer);
   return answer;
 }
@@ -172,7 +182,7 @@ absl::StatusOr<EventPage> MutantStore::ReadEvents(const SessionKey& key, EventSe
                                                   PageLimit limit) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key, .after = after.value(), .limit = limit});
-  auto answer = Mutated(store_.ReadEvents(args.key, EventSeq(args.after), args.limit));
+  auto answer = ForwardingStore::ReadEvents(args.key, EventSeq(args.after), args.limit);
   if (hooks_.events) hooks_.events(args, answer);
   return answer;
 }
@@ -180,13 +190,13 @@ absl::StatusOr<EventPage> MutantStore::ReadEvents(const SessionKey& key, EventSe
 absl::StatusOr<Event> MutantStore::ReadLastEvent(const SessionKey& key) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key});
-  auto answer = Mutated(store_.ReadLastEvent(args.key));
+  auto answer = ForwardingStore::ReadLastEvent(args.key);
   if (hooks_.last_event) hooks_.last_event(stage_, args.key, answer);
   return answer;
 }
 
 absl::StatusOr<Wakeups> MutantStore::WaitForEvents(absl::Duration at_most) {
-  auto answer = store_.WaitForEvents(at_most);  // others act while it waits
+  auto answer = ForwardingStore::WaitForEvents(at_most);  // others act while it waits
   const absl::MutexLock lock(&mutex_);
   if (hooks_.wakeups) hooks_.wakeups(stage_, at_most, answer);
   return answer;
@@ -196,7 +206,7 @@ absl::StatusOr<AuditPage> MutantStore::ReadAudit(const SessionKey& key, AuditSeq
                                                  PageLimit limit) {
   const absl::MutexLock lock(&mutex_);
   const ReadArgs args = Asked({.key = key, .after = after.value(), .limit = limit});
-  auto answer = Mutated(store_.ReadAudit(args.key, AuditSeq(args.after), args.limit));
+  auto answer = ForwardingStore::ReadAudit(args.key, AuditSeq(args.after), args.limit);
   if (hooks_.audit) hooks_.audit(args, answer);
   return answer;
 }
@@ -205,7 +215,7 @@ absl::StatusOr<ListPage> MutantStore::List(const ListQuery& query) {
   const absl::MutexLock lock(&mutex_);
   ListQuery asked = query;
   if (hooks_.ask_list) hooks_.ask_list(asked);
-  auto answer = store_.List(asked);
+  auto answer = ForwardingStore::List(asked);
   if (hooks_.list) hooks_.list(stage_, asked, answer);
   return answer;
 }
@@ -216,7 +226,7 @@ absl::StatusOr<std::vector<SessionKey>> MutantStore::ListDue(DueKind kind, absl:
   const absl::MutexLock lock(&mutex_);
   std::optional<SessionKey> asked = after;
   if (hooks_.ask_due) hooks_.ask_due(asked);
-  auto answer = store_.ListDue(kind, quiet, asked, limit);
+  auto answer = ForwardingStore::ListDue(kind, quiet, asked, limit);
   if (hooks_.due && answer.ok()) hooks_.due(stage_, *answer);
   return answer;
 }
@@ -226,7 +236,7 @@ std::vector<absl::StatusOr<Renewed>> MutantStore::RenewLeases(
   const absl::MutexLock lock(&mutex_);
   std::vector<RenewRequest> asked = requests;
   if (hooks_.ask_renew) hooks_.ask_renew(stage_, asked);
-  auto answers = store_.RenewLeases(asked);
+  auto answers = ForwardingStore::RenewLeases(asked);
   if (hooks_.renewed) hooks_.renewed(stage_, answers);
   return answers;
 }

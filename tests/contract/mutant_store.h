@@ -4,11 +4,14 @@
 #define HOLDFAST_TESTS_CONTRACT_MUTANT_STORE_H_
 
 #include "platform/clock.h"
+#include "session/forwarding_store.h"
 #include "session/store.h"
+#include "session/store_call.h"
 #include "tests/support/reference_disk.h"
-#include "tests/support/reference_store.h"
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 
 #include <functional>
@@ -21,7 +24,7 @@ namespace holdfast::test {
 
 // What a mutation may look at and change.
 struct Stage {
-  ReferenceStore& store;
+  SessionStore& store;
   ReferenceDisk& disk;
   const Clock& clock;
   int openings = 1;      // of this disk, this one included
@@ -92,14 +95,12 @@ struct Hooks {
   std::function<void(Stage&, std::vector<absl::StatusOr<Renewed>>&)> renewed;
 };
 
-class MutantStore final : public SessionStore {
+class MutantStore final : public ForwardingStore {
  public:
   MutantStore(std::shared_ptr<ReferenceDisk> disk, const Clock& clock, const Hooks& hooks,
               int openings);
 
   [[nodiscard]] StoreDescription Describe() const override;
-  absl::Status Init() override;
-  absl::Status Activate() override;
   absl::Status Deactivate() override;
   void Dispose() override;
   absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
@@ -131,16 +132,13 @@ class MutantStore final : public SessionStore {
                                                   size_t limit) override;
   std::vector<absl::StatusOr<Renewed>> RenewLeases(
       const std::vector<RenewRequest>& requests) override;
-  absl::Status CheckHealth() override;
   absl::StatusOr<StoreCheck> Check() override;
 
  private:
   ReadArgs Asked(ReadArgs args) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  template <typename T>
-  absl::StatusOr<T> Mutated(absl::StatusOr<T> answer) const;
+  absl::Status Around(StoreCall call, absl::FunctionRef<absl::Status()> act) override;
 
   const std::shared_ptr<ReferenceDisk> disk_;
-  ReferenceStore store_;
   const Hooks hooks_;
   absl::Mutex mutex_;  // a mutation touches the disk: one call at a time
   Stage stage_ ABSL_GUARDED_BY(mutex_);

@@ -40,34 +40,9 @@ void Script::AwaitWaiting(int count) {
   mutex_.Await(absl::Condition(&enough));
 }
 
-int Script::Commits() {
+int Script::Calls(StoreCall call) {
   const absl::MutexLock lock(&mutex_);
-  return commits_;
-}
-
-void Script::CountCommit() {
-  const absl::MutexLock lock(&mutex_);
-  ++commits_;
-}
-
-void Script::CountCheck() {
-  const absl::MutexLock lock(&mutex_);
-  ++checks_;
-}
-
-int Script::Checks() {
-  const absl::MutexLock lock(&mutex_);
-  return checks_;
-}
-
-int Script::Drops() {
-  const absl::MutexLock lock(&mutex_);
-  return drops_;
-}
-
-void Script::CountDrop() {
-  const absl::MutexLock lock(&mutex_);
-  ++drops_;
+  return calls_[call];
 }
 
 int Script::Loads() {
@@ -123,9 +98,25 @@ bool Script::LosesWakeups() {
   return loses_wakeups_;
 }
 
-absl::Status Script::Enter() {
+absl::Status Script::Before(StoreCall call) {
+  switch (call) {
+    case StoreCall::kInit:
+    case StoreCall::kCheckHealth:
+      return Health();
+    case StoreCall::kActivate:
+    case StoreCall::kDeactivate:
+    case StoreCall::kListDue:
+    case StoreCall::kRenewLeases:
+      return absl::OkStatus();
+    default:
+      return Enter(call);
+  }
+}
+
+absl::Status Script::Enter(StoreCall call) {
   AssertOffTransport("a call of the store");
   const absl::MutexLock lock(&mutex_);
+  ++calls_[call];
   ++waiting_;
   const auto free = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !held_; };
   mutex_.Await(absl::Condition(&free));
@@ -139,136 +130,51 @@ absl::Status Script::Health() {
   return health_;
 }
 
-absl::Status ScriptedStore::Init() {
-  RETURN_IF_ERROR(script_.Health());
-  return store_->Init();
+absl::Status ScriptedStore::Around(StoreCall call, absl::FunctionRef<absl::Status()> act) {
+  RETURN_IF_ERROR(script_.Before(call));
+  return act();
 }
 
 absl::StatusOr<LoadedSession> ScriptedStore::LoadForDecision(
     const SessionKey& key, const std::optional<RequestId>& request) {
-  RETURN_IF_ERROR(script_.Enter());
-  absl::StatusOr<LoadedSession> loaded = store_->LoadForDecision(key, request);
-  script_.CountLoad();
-  return loaded;
-}
-
-absl::StatusOr<LoadedSession> ScriptedStore::LoadForOutcome(const SessionKey& key,
-                                                            const RequestId& request) {
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->LoadForOutcome(key, request);
+  return Surrounded(StoreCall::kLoadForDecision, [&] {
+    absl::StatusOr<LoadedSession> loaded = store().LoadForDecision(key, request);
+    script_.CountLoad();
+    return loaded;
+  });
 }
 
 StoreDescription ScriptedStore::Describe() const {
-  StoreDescription description = store_->Describe();
+  StoreDescription description = store().Describe();
   if (script_.offers_groups_) description.groups_at_once = 1;
   return description;
 }
 
 std::vector<GroupedResult> ScriptedStore::CommitMany(const std::vector<GroupedChange>& changes) {
   ++script_.groups_;
+  // NOLINTNEXTLINE(bugprone-parent-virtual-call): each change passes through Commit of this class
   std::vector<GroupedResult> results = SessionStore::CommitMany(changes);
   if (!script_.loses_groups_) return results;
   for (GroupedResult& result : results) result.kind = GroupedResult::Kind::kInDoubt;
   return results;
 }
 
-absl::StatusOr<CommitResult> ScriptedStore::Commit(const Change& change) {
-  script_.CountCommit();
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->Commit(change);
-}
-
 std::shared_ptr<const Head> ScriptedStore::CachedHead(const SessionKey& key) {
-  auto head = store_->CachedHead(key);
+  auto head = store().CachedHead(key);
   script_.CountLookup();
   return head;
-}
-
-absl::Status ScriptedStore::StageUpload(const SessionKey& key, const UploadId& upload,
-                                        uint64_t offset, std::string_view bytes) {
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->StageUpload(key, upload, offset, bytes);
-}
-
-absl::Status ScriptedStore::DropUpload(const SessionKey& key, const UploadId& upload) {
-  script_.CountDrop();
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->DropUpload(key, upload);
-}
-
-absl::StatusOr<std::string> ScriptedStore::ReadStaged(const SessionKey& key,
-                                                      const StagedBytes& bytes, uint64_t offset,
-                                                      size_t count) {
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->ReadStaged(key, bytes, offset, count);
-}
-
-absl::StatusOr<MessagePage> ScriptedStore::ReadMessages(const SessionKey& key,
-                                                        std::optional<Revision> revision,
-                                                        MessageSeq after, PageLimit limit) {
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->ReadMessages(key, revision, after, limit);
-}
-
-absl::StatusOr<SlotPage> ScriptedStore::ReadSlots(const SessionKey& key, const SlotQuery& query) {
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->ReadSlots(key, query);
-}
-
-absl::StatusOr<JournalPage> ScriptedStore::ReadJournal(const SessionKey& key,
-                                                       const JournalQuery& query, PageLimit limit) {
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->ReadJournal(key, query, limit);
 }
 
 absl::StatusOr<EventPage> ScriptedStore::ReadEvents(const SessionKey& key, EventSeq after,
                                                     PageLimit limit) {
   script_.CountEventRead();
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->ReadEvents(key, after, limit);
-}
-
-absl::StatusOr<Event> ScriptedStore::ReadLastEvent(const SessionKey& key) {
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->ReadLastEvent(key);
+  return ForwardingStore::ReadEvents(key, after, limit);
 }
 
 absl::StatusOr<Wakeups> ScriptedStore::WaitForEvents(absl::Duration at_most) {
-  auto wakeups = store_->WaitForEvents(at_most);
+  auto wakeups = ForwardingStore::WaitForEvents(at_most);
   if (wakeups.ok() && script_.LosesWakeups()) return Wakeups();
   return wakeups;
-}
-
-absl::StatusOr<AuditPage> ScriptedStore::ReadAudit(const SessionKey& key, AuditSeq after,
-                                                   PageLimit limit) {
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->ReadAudit(key, after, limit);
-}
-
-absl::StatusOr<ListPage> ScriptedStore::List(const ListQuery& query) {
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->List(query);
-}
-
-absl::StatusOr<std::vector<SessionKey>> ScriptedStore::ListDue(
-    DueKind kind, absl::Duration quiet, const std::optional<SessionKey>& after, size_t limit) {
-  return store_->ListDue(kind, quiet, after, limit);
-}
-
-std::vector<absl::StatusOr<Renewed>> ScriptedStore::RenewLeases(
-    const std::vector<RenewRequest>& requests) {
-  return store_->RenewLeases(requests);
-}
-
-absl::StatusOr<StoreCheck> ScriptedStore::Check() {
-  script_.CountCheck();
-  RETURN_IF_ERROR(script_.Enter());
-  return store_->Check();
-}
-
-absl::Status ScriptedStore::CheckHealth() {
-  RETURN_IF_ERROR(script_.Health());
-  return store_->CheckHealth();
 }
 
 }  // namespace holdfast::test

@@ -9,7 +9,43 @@
 
 namespace holdfast::test {
 
-FaultyStore::FaultyStore(std::unique_ptr<SessionStore> store) : store_(std::move(store)) {}
+namespace {
+
+// The faults that concern `call`, if there are any.
+std::optional<FaultyCall> FaultsOf(StoreCall call) {
+  switch (call) {
+    case StoreCall::kInit:
+    case StoreCall::kActivate:
+    case StoreCall::kDeactivate:
+      return std::nullopt;
+    case StoreCall::kLoadForDecision:
+    case StoreCall::kLoadForOutcome:
+      return FaultyCall::kLoad;
+    case StoreCall::kCommit:
+      return FaultyCall::kCommit;
+    case StoreCall::kStageUpload:
+    case StoreCall::kDropUpload:
+      return FaultyCall::kStage;
+    case StoreCall::kReadStaged:
+    case StoreCall::kReadMessages:
+    case StoreCall::kReadSlots:
+    case StoreCall::kReadJournal:
+    case StoreCall::kReadEvents:
+    case StoreCall::kReadAudit:
+      return FaultyCall::kRead;
+    case StoreCall::kList:
+    case StoreCall::kListDue:
+      return FaultyCall::kList;
+    case StoreCall::kRenewLeases:
+      return FaultyCall::kRenew;
+    case StoreCall::kCheckHealth:
+    case StoreCall::kCheck:
+      return FaultyCall::kHealth;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 void FaultyStore::Arm(Fault fault) {
   const absl::MutexLock lock(&mutex_);
@@ -70,43 +106,38 @@ FaultyStore::Fault FaultyStore::Take(FaultyCall call) {
   return due;
 }
 
-template <typename Act>
-auto FaultyStore::Through(FaultyCall call, const Act& act) -> decltype(act()) {
+absl::Status FaultyStore::Through(FaultyCall call, absl::FunctionRef<absl::Status()> act) {
   const Fault fault = Take(call);
   if (fault.held) fault.held->Wait();
   if (!fault.before.ok()) return fault.before;
-  auto answer = act();
+  absl::Status status = act();
   if (!fault.after.ok()) return fault.after;
-  return answer;
+  return status;
+}
+
+absl::Status FaultyStore::Around(StoreCall call, absl::FunctionRef<absl::Status()> act) {
+  const std::optional<FaultyCall> faults = FaultsOf(call);
+  return faults ? Through(*faults, act) : act();
 }
 
 StoreDescription FaultyStore::Describe() const {
-  StoreDescription description = store_->Describe();
+  StoreDescription description = store().Describe();
   description.groups_at_once = std::max(description.groups_at_once, groups_at_once_);
   return description;
 }
-absl::Status FaultyStore::Init() { return store_->Init(); }
-absl::Status FaultyStore::Activate() { return store_->Activate(); }
-absl::Status FaultyStore::Deactivate() { return store_->Deactivate(); }
-void FaultyStore::Dispose() { store_->Dispose(); }
 
 absl::StatusOr<LoadedSession> FaultyStore::LoadForDecision(
     const SessionKey& key, const std::optional<RequestId>& request) {
-  return Through(FaultyCall::kLoad, [&]() -> absl::StatusOr<LoadedSession> {
+  return Surrounded(StoreCall::kLoadForDecision, [&]() -> absl::StatusOr<LoadedSession> {
     RETURN_IF_ERROR(RunInjected(key));
-    return store_->LoadForDecision(key, request);
+    return store().LoadForDecision(key, request);
   });
 }
 
-absl::StatusOr<LoadedSession> FaultyStore::LoadForOutcome(const SessionKey& key,
-                                                          const RequestId& request) {
-  return Through(FaultyCall::kLoad, [&] { return store_->LoadForOutcome(key, request); });
-}
-
 absl::StatusOr<CommitResult> FaultyStore::Commit(const Change& change) {
-  return Through(FaultyCall::kCommit, [&]() -> absl::StatusOr<CommitResult> {
+  return Surrounded(StoreCall::kCommit, [&]() -> absl::StatusOr<CommitResult> {
     RETURN_IF_ERROR(RunInjected(change.key));
-    return grouped_ ? CommitInGroup(*store_, change) : store_->Commit(change);
+    return grouped_ ? CommitInGroup(store(), change) : store().Commit(change);
   });
 }
 
@@ -126,7 +157,7 @@ std::vector<GroupedResult> FaultyStore::CommitMany(const std::vector<GroupedChan
     places.push_back(place);
     faults.push_back(std::move(fault));
   }
-  std::vector<GroupedResult> answers = store_->CommitMany(passed);
+  std::vector<GroupedResult> answers = store().CommitMany(passed);
   for (size_t i = 0; i < answers.size(); ++i) {
     const bool lost = !of_all.after.ok() || !faults[i].after.ok();
     GroupedResult& result = results[places[i]];
@@ -139,53 +170,13 @@ std::vector<GroupedResult> FaultyStore::CommitMany(const std::vector<GroupedChan
   return results;
 }
 
-absl::Status FaultyStore::StageUpload(const SessionKey& key, const UploadId& upload,
-                                      uint64_t offset, std::string_view bytes) {
-  return Through(FaultyCall::kStage,
-                 [&] { return store_->StageUpload(key, upload, offset, bytes); });
-}
-
-absl::Status FaultyStore::DropUpload(const SessionKey& key, const UploadId& upload) {
-  return Through(FaultyCall::kStage, [&] { return store_->DropUpload(key, upload); });
-}
-
-absl::StatusOr<std::string> FaultyStore::ReadStaged(const SessionKey& key, const StagedBytes& bytes,
-                                                    uint64_t offset, size_t count) {
-  return Through(FaultyCall::kRead, [&] { return store_->ReadStaged(key, bytes, offset, count); });
-}
-
-absl::StatusOr<MessagePage> FaultyStore::ReadMessages(const SessionKey& key,
-                                                      std::optional<Revision> revision,
-                                                      MessageSeq after, PageLimit limit) {
-  return Through(FaultyCall::kRead,
-                 [&] { return store_->ReadMessages(key, revision, after, limit); });
-}
-
-absl::StatusOr<SlotPage> FaultyStore::ReadSlots(const SessionKey& key, const SlotQuery& query) {
-  return Through(FaultyCall::kRead, [&] { return store_->ReadSlots(key, query); });
-}
-
-absl::StatusOr<JournalPage> FaultyStore::ReadJournal(const SessionKey& key,
-                                                     const JournalQuery& query, PageLimit limit) {
-  return Through(FaultyCall::kRead, [&] { return store_->ReadJournal(key, query, limit); });
-}
-
-absl::StatusOr<EventPage> FaultyStore::ReadEvents(const SessionKey& key, EventSeq after,
-                                                  PageLimit limit) {
-  return Through(FaultyCall::kRead, [&] { return store_->ReadEvents(key, after, limit); });
-}
-
-absl::StatusOr<Event> FaultyStore::ReadLastEvent(const SessionKey& key) {
-  return Through(FaultyCall::kRead, [&] { return store_->ReadLastEvent(key); });
-}
-
 absl::StatusOr<Wakeups> FaultyStore::WaitForEvents(absl::Duration at_most) {
-  return Through(FaultyCall::kWait, [&] { return store_->WaitForEvents(at_most); });
-}
-
-absl::StatusOr<AuditPage> FaultyStore::ReadAudit(const SessionKey& key, AuditSeq after,
-                                                 PageLimit limit) {
-  return Through(FaultyCall::kRead, [&] { return store_->ReadAudit(key, after, limit); });
+  absl::StatusOr<Wakeups> wakeups;
+  RETURN_IF_ERROR(Through(FaultyCall::kWait, [&] {
+    wakeups = store().WaitForEvents(at_most);
+    return wakeups.status();
+  }));
+  return wakeups;
 }
 
 void FaultyStore::ListIncompletely() {
@@ -194,36 +185,10 @@ void FaultyStore::ListIncompletely() {
 }
 
 absl::StatusOr<ListPage> FaultyStore::List(const ListQuery& query) {
-  auto page = Through(FaultyCall::kList, [&] { return store_->List(query); });
+  auto page = ForwardingStore::List(query);
   const absl::MutexLock lock(&mutex_);
   if (page.ok() && std::exchange(incomplete_, false)) page->complete = false;
   return page;
-}
-
-absl::StatusOr<std::vector<SessionKey>> FaultyStore::ListDue(DueKind kind, absl::Duration quiet,
-                                                             const std::optional<SessionKey>& after,
-                                                             size_t limit) {
-  return Through(FaultyCall::kList, [&] { return store_->ListDue(kind, quiet, after, limit); });
-}
-
-std::vector<absl::StatusOr<Renewed>> FaultyStore::RenewLeases(
-    const std::vector<RenewRequest>& requests) {
-  const Fault fault = Take(FaultyCall::kRenew);
-  if (fault.held) fault.held->Wait();
-  const auto failed = [&](const absl::Status& error) {
-    return std::vector<absl::StatusOr<Renewed>>(requests.size(), error);
-  };
-  if (!fault.before.ok()) return failed(fault.before);
-  auto answers = store_->RenewLeases(requests);
-  return fault.after.ok() ? std::move(answers) : failed(fault.after);
-}
-
-absl::StatusOr<StoreCheck> FaultyStore::Check() {
-  return Through(FaultyCall::kHealth, [&] { return store_->Check(); });
-}
-
-absl::Status FaultyStore::CheckHealth() {
-  return Through(FaultyCall::kHealth, [&] { return store_->CheckHealth(); });
 }
 
 }  // namespace holdfast::test

@@ -1,17 +1,19 @@
 // A store that fails on command. Unarmed it passes every call on and passes the suite.
 //
 //   FaultyStore store(std::move(inner));
-//   store.LoseReply(FaultyCall::kCommit);          // the next commit acts and says it does not
-//   know store.Fail(FaultyCall::kLoad, 2);              // the second load from now does nothing
-//   and fails auto held = store.Hold(FaultyCall::kCommit);   // the next commit waits before it
-//   acts
+//   store.LoseReply(FaultyCall::kCommit);         // the next commit: acts, outcome unknown
+//   store.Fail(FaultyCall::kLoad, 2);             // the second load from now: no effect
+//   auto held = store.Hold(FaultyCall::kCommit);  // the next commit: waits before it acts
 //   ... held->WaitUntilReached(); ... held->Open();
 #ifndef HOLDFAST_TESTS_SUPPORT_FAULTY_STORE_H_
 #define HOLDFAST_TESTS_SUPPORT_FAULTY_STORE_H_
 
+#include "session/forwarding_store.h"
 #include "session/store.h"
+#include "session/store_call.h"
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -23,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -58,9 +61,9 @@ class HeldCall {
 };
 
 // Any thread may call.
-class FaultyStore final : public SessionStore {
+class FaultyStore final : public ForwardingStore {
  public:
-  explicit FaultyStore(std::unique_ptr<SessionStore> store);
+  explicit FaultyStore(std::unique_ptr<SessionStore> store) : ForwardingStore(std::move(store)) {}
 
   // The `nth` call of that kind from now (1: the next) fails without acting: STORE_UNAVAILABLE,
   // outcome known. Several faults may be armed; each happens once.
@@ -84,47 +87,15 @@ class FaultyStore final : public SessionStore {
   [[nodiscard]] int Calls(FaultyCall call) const;
 
   [[nodiscard]] StoreDescription Describe() const override;
-  absl::Status Init() override;
-  absl::Status Activate() override;
-  absl::Status Deactivate() override;
-  void Dispose() override;
   absl::StatusOr<LoadedSession> LoadForDecision(const SessionKey& key,
                                                 const std::optional<RequestId>& request) override;
-  absl::StatusOr<LoadedSession> LoadForOutcome(const SessionKey& key,
-                                               const RequestId& request) override;
   absl::StatusOr<CommitResult> Commit(const Change& change) override;
   // Each of the changes counts as a commit too, and gets the faults of one: it fails alone, and
   // where its reply is lost it is in doubt. A call that fails has done nothing, and one whose reply
   // is lost leaves all changes in doubt.
   std::vector<GroupedResult> CommitMany(const std::vector<GroupedChange>& changes) override;
-  // Injects no fault.
-  std::shared_ptr<const Head> CachedHead(const SessionKey& key) override {
-    return store_->CachedHead(key);
-  }
-  absl::Status StageUpload(const SessionKey& key, const UploadId& upload, uint64_t offset,
-                           std::string_view bytes) override;
-  absl::Status DropUpload(const SessionKey& key, const UploadId& upload) override;
-  absl::StatusOr<std::string> ReadStaged(const SessionKey& key, const StagedBytes& bytes,
-                                         uint64_t offset, size_t count) override;
-  absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key, std::optional<Revision> revision,
-                                           MessageSeq after, PageLimit limit) override;
-  absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
-  absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
-                                          PageLimit limit) override;
-  absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
-                                       PageLimit limit) override;
-  absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;
   absl::StatusOr<Wakeups> WaitForEvents(absl::Duration at_most) override;
-  absl::StatusOr<AuditPage> ReadAudit(const SessionKey& key, AuditSeq after,
-                                      PageLimit limit) override;
   absl::StatusOr<ListPage> List(const ListQuery& query) override;
-  absl::StatusOr<std::vector<SessionKey>> ListDue(DueKind kind, absl::Duration quiet,
-                                                  const std::optional<SessionKey>& after,
-                                                  size_t limit) override;
-  std::vector<absl::StatusOr<Renewed>> RenewLeases(
-      const std::vector<RenewRequest>& requests) override;
-  absl::Status CheckHealth() override;
-  absl::StatusOr<StoreCheck> Check() override;
 
  private:
   struct Fault {
@@ -139,10 +110,9 @@ class FaultyStore final : public SessionStore {
   absl::Status RunInjected(const SessionKey& key) const;
   // Counts a call and takes the fault that is due on it.
   Fault Take(FaultyCall call);
-  template <typename Act>
-  auto Through(FaultyCall call, const Act& act) -> decltype(act());
+  absl::Status Through(FaultyCall call, absl::FunctionRef<absl::Status()> act);
+  absl::Status Around(StoreCall call, absl::FunctionRef<absl::Status()> act) override;
 
-  const std::unique_ptr<SessionStore> store_;
   bool grouped_ = false;
   size_t groups_at_once_ = 0;
   mutable absl::Mutex mutex_;

@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_SERVER_VIEW_H_
 #define HOLDFAST_TESTS_SUPPORT_SERVER_VIEW_H_
 
-#include "tests/support/forwarding_store.h"
+#include "session/forwarding_store.h"
 
 #include <map>
 #include <memory>

@@ -35,9 +35,9 @@ Slot SlotOf(const std::string& owner, const std::string& data, const std::string
 
 World::World()
     : disk_(std::make_shared<ReferenceDisk>(NewReferenceDisk(random_))),
-      store_(std::make_unique<FaultyStore>(std::make_unique<ReferenceStore>(disk_, clock_))),
-      view_(*store_),
-      other_view_(*store_),
+      store_(std::make_shared<FaultyStore>(std::make_unique<ReferenceStore>(disk_, clock_))),
+      view_(store_),
+      other_view_(store_),
       sessions_(std::make_unique<Sessions>(view_, random_)),
       other_(std::make_unique<Sessions>(other_view_, random_)),
       caller_{.tenant = *TenantId::Parse("default"),

@@ -86,7 +86,7 @@ class World {
   FakeClock clock_;
   SeededRandom random_;
   std::shared_ptr<ReferenceDisk> disk_;
-  std::unique_ptr<FaultyStore> store_;
+  std::shared_ptr<FaultyStore> store_;
   ServerView view_;
   ServerView other_view_;
   std::unique_ptr<Sessions> sessions_;
