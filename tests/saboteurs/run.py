@@ -65,10 +65,11 @@ class Build:
         compiles `made` into `out` in its place."""
         expect(source in self.commands, f"the build does not compile {source}")
         command = shlex.split(self.commands[source])
-        at = command.index("-o") + 1
-        usual = command[at]
-        command[at] = out
-        command[command.index("-c") + 1] = made
+        usual = command[command.index("-o") + 1]
+        # The command of the build has the compiler's cache, too.
+        command = shlex.split(called(["ninja", "-t", "commands", "-s", usual], self.folder))
+        for option, value in (("-c", made), ("-o", out), ("-MF", f"{out}.d")):
+            command[command.index(option) + 1] = value
         # Precompiled headers fit only the options that they were made with.
         precompiled = any("cmake_pch" in word for word in command)
         return usual, command + (["-w"] if precompiled else OPTIONS)
