@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace holdfast {
 
@@ -25,17 +26,20 @@ struct Flags {
   std::string address;  // healthcheck --address
   std::string service;  // healthcheck --service
   bool status = false;  // migrate --status
+  std::string help;     // of kHelp: the text to print
 };
 
-inline constexpr char kUsage[] =
-    "usage: holdfastd [--config FILE] [--check-config | --print-config | --version]\n"
-    "       holdfastd healthcheck [--config FILE] [--address ADDRESS] [--service NAME]\n"
-    "       holdfastd migrate [--config FILE] [--status]   brings the schema of databases up to "
-    "date\n"
-    "       holdfastd store adopt [--config FILE]   takes over a copied or restored store\n";
-
-// The flags in `arguments`, the program's name left out. INVALID_ARGUMENT says what is wrong.
+// The flags in `arguments`, the program's name left out. INVALID_ARGUMENT names the argument that
+// is wrong, and the --help of its command.
 absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments);
+
+struct CommandHelp {
+  std::string command;  // for example "holdfastd migrate"
+  std::string text;
+};
+
+// What --help prints of the program and of every command.
+std::vector<CommandHelp> HelpOfCommands();
 
 }  // namespace holdfast
 

@@ -197,11 +197,11 @@ int RunWithConfig(const Flags& flags) {
 int Main(std::span<char* const> arguments) {
   const absl::StatusOr<Flags> flags = ParseFlags(arguments);
   if (!flags.ok()) {
-    std::cerr << "holdfastd: " << std::string(flags.status().message()) << "\n" << kUsage;
+    std::cerr << "holdfastd: " << std::string(flags.status().message()) << "\n";
     return kUsageError;
   }
   if (flags->action == Flags::Action::kHelp) {
-    std::cout << kUsage;
+    std::cout << flags->help;
     return Printed(kDone);
   }
   if (flags->action == Flags::Action::kVersion) {

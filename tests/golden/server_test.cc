@@ -1,5 +1,6 @@
 // What operators read: the printed configuration, its reference page, and the shape of a log line.
 #include "server/config.h"
+#include "server/flags.h"
 #include "server/log.h"
 #include "tests/golden/api_page.h"
 #include "tests/golden/config_page.h"
@@ -8,6 +9,8 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/golden.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include <gtest/gtest.h>
 
@@ -52,6 +55,18 @@ TEST(Golden, ConfigTable) {
 TEST(Golden, LimitsPage) { ExpectGenerated("docs/limits.md", LimitsPage()); }
 
 TEST(Golden, MetricsPage) { ExpectGenerated("docs/metrics.md", MetricsPage()); }
+
+TEST(Golden, ProgramPage) {
+  std::string page =
+      "# The server program\n\n"
+      "What `holdfastd --help` and `holdfastd COMMAND --help` print. A test compares this page with"
+      " the program; `HOLDFAST_UPDATE_GOLDEN=1 build/tests/golden_test` writes it.\n";
+  for (const CommandHelp& help : HelpOfCommands()) {
+    absl::StrAppend(&page, "\n## ", help.command, "\n\n```text\n",
+                    absl::StripTrailingAsciiWhitespace(help.text), "\n```\n");
+  }
+  ExpectGenerated("docs/holdfastd.md", page);
+}
 
 TEST(Golden, ApiPage) { ExpectGenerated("docs/api-reference.md", ApiPage()); }
 

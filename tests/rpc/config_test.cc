@@ -5,6 +5,7 @@
 #include "server/quantities.h"
 #include "tests/support/temp_dir.h"
 
+#include "absl/strings/str_split.h"
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -539,25 +540,98 @@ absl::StatusOr<Flags> FlagsOf(std::vector<std::string> words) {
 TEST(Flags, AreRead) {
   EXPECT_EQ(FlagsOf({})->action, Flags::Action::kServe);
   EXPECT_EQ(FlagsOf({"--config", "a"})->config, "a");
+  EXPECT_EQ(FlagsOf({"--config=a", "--config", "b"})->config, "b");
   EXPECT_EQ(FlagsOf({"--config=a", "--check-config"})->action, Flags::Action::kCheckConfig);
+  EXPECT_EQ(FlagsOf({"--print-config"})->action, Flags::Action::kPrintConfig);
   EXPECT_EQ(FlagsOf({"healthcheck", "--address", "h:1"})->address, "h:1");
   EXPECT_EQ(FlagsOf({"healthcheck", "--service", "liveness"})->service, "liveness");
   EXPECT_EQ(FlagsOf({"migrate"})->action, Flags::Action::kMigrate);
   EXPECT_FALSE(FlagsOf({"migrate"})->status);
   EXPECT_TRUE(FlagsOf({"migrate", "--config", "a", "--status"})->status);
+  EXPECT_EQ(FlagsOf({"store", "adopt", "--config", "a"})->action, Flags::Action::kAdopt);
 }
 
-TEST(Flags, WhatIsNotKnownIsRefused) {
-  for (const auto& words : std::vector<std::vector<std::string>>{{"--nothing"},
-                                                                 {"serve"},
-                                                                 {"--config"},
-                                                                 {"--config="},
-                                                                 {"--address", "h:1"},
-                                                                 {"--service", "liveness"},
-                                                                 {"--status"},
-                                                                 {"store", "adopt", "--status"},
-                                                                 {"--version", "--help"}}) {
-    EXPECT_FALSE(FlagsOf(words).ok()) << words.front();
+TEST(Flags, TheConfigurationIsNamedBeforeOrBehindACommand) {
+  for (const auto& words :
+       std::vector<std::vector<std::string>>{{"--config", "a=b", "migrate"},
+                                             {"migrate", "--config=a=b"},
+                                             {"--config", "c", "healthcheck", "--config", "a=b"},
+                                             {"store", "adopt", "--config", "a=b"}}) {
+    const absl::StatusOr<Flags> flags = FlagsOf(words);
+    ASSERT_TRUE(flags.ok()) << flags.status();
+    EXPECT_EQ(flags->config, "a=b") << ::testing::PrintToString(words);
+  }
+}
+
+TEST(Flags, TheVersionIsPrintedWhateverElseIsRequested) {
+  EXPECT_EQ(FlagsOf({"--version"})->action, Flags::Action::kVersion);
+  EXPECT_EQ(FlagsOf({"--help", "--version"})->action, Flags::Action::kVersion);
+  EXPECT_EQ(FlagsOf({"--check-config", "--version"})->action, Flags::Action::kVersion);
+}
+
+TEST(Flags, HelpIsThatOfTheCommand) {
+  for (const CommandHelp& help : HelpOfCommands()) {
+    std::vector<std::string> words = absl::StrSplit(help.command, ' ');
+    words.erase(words.begin());
+    words.emplace_back("--help");
+    const absl::StatusOr<Flags> flags = FlagsOf(words);
+    ASSERT_TRUE(flags.ok()) << flags.status();
+    EXPECT_EQ(flags->action, Flags::Action::kHelp);
+    EXPECT_EQ(flags->help, help.text);
+    EXPECT_NE(help.text.find("Usage: " + help.command + " [OPTIONS]"), std::string::npos);
+    if (help.command == "holdfastd store") continue;  // it only groups commands
+    for (const char* section : {"Options:", "Exit status:", "Environment:", "Example"}) {
+      EXPECT_NE(help.text.find(section), std::string::npos) << help.command << ": " << section;
+    }
+  }
+  EXPECT_EQ(FlagsOf({"-h"})->help, HelpOfCommands().front().text);
+}
+
+TEST(Flags, WhatIsWrongIsNamedWithTheHelpOfItsCommand) {
+  struct Wrong {
+    std::vector<std::string> words;
+    std::string named;
+    std::string command = "holdfastd";
+  };
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {.words = {"--nothing"}, .named = "--nothing: unknown argument"},
+           {.words = {"serve"}, .named = "serve"},
+           {.words = {"--config"}, .named = "--config"},
+           {.words = {"--config="}, .named = "--config: needs a value"},
+           {.words = {"--config=", "migrate"}, .named = "--config: needs a value"},
+           {.words = {"--config", ""}, .named = "--config: needs a value"},
+           {.words = {"--address", "h:1"}, .named = "--address: unknown argument"},
+           {.words = {"--service", "liveness"}, .named = "--service"},
+           {.words = {"--status"}, .named = "--status"},
+           {.words = {"--check-config=no"}, .named = "check-config"},
+           {.words = {"--check-config", "--print-config"}, .named = "--print-config"},
+           {.words = {"--check-config", "migrate"},
+           .named = "--check-config",
+           .command = "holdfastd migrate"},
+           {.words = {"migrate", "--print-config"},
+           .named = "--print-config",
+           .command = "holdfastd migrate"},
+           {.words = {"migrate", "healthcheck"},
+           .named = "healthcheck",
+           .command = "holdfastd migrate"},
+           {.words = {"healthcheck", "--address", "h:73000"},
+           .named = "--address: must be HOST:PORT",
+           .command = "holdfastd healthcheck"},
+           {.words = {"healthcheck", "--service", ""},
+           .named = "--service: needs a value",
+           .command = "holdfastd healthcheck"},
+           {.words = {"store"}, .named = "subcommand", .command = "holdfastd store"},
+           {.words = {"store", "check"},
+           .named = "check: unknown argument",
+           .command = "holdfastd store"},
+           {.words = {"store", "adopt", "--status"},
+           .named = "--status",
+           .command = "holdfastd store adopt"}}) {
+    const absl::Status refused = FlagsOf(wrong.words).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    const std::string message(refused.message());
+    EXPECT_NE(message.find(wrong.named), std::string::npos) << message;
+    EXPECT_NE(message.find("\nRun `" + wrong.command + " --help`"), std::string::npos) << message;
   }
 }
 

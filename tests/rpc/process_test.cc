@@ -395,6 +395,12 @@ TEST_F(Process, FlagsThatServeNothing) {
 
   Child unknown({"--nothing"}, home());
   EXPECT_EQ(unknown.Wait(), 2);
+  EXPECT_EQ(unknown.Errors(),
+            "holdfastd: --nothing: unknown argument\n"
+            "Run `holdfastd --help` for the usage.\n");
+  Child help({"migrate", "--help"}, home());
+  EXPECT_EQ(help.Wait(), 0);
+  EXPECT_EQ(help.Line(), "Brings the schema of databases up to date, and ends");
   Child no_server({"healthcheck", "--address", "127.0.0.1:1"}, home());
   EXPECT_EQ(no_server.Wait(), 1);
   Child no_port({"healthcheck", "--address", "127.0.0.1:73000"}, home());
