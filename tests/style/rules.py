@@ -40,6 +40,19 @@ LAYERS_OF_FILE = {
     "store-postgres/pg/*": ["libpq-fe.h"],
     "server/telemetry/metrics_endpoint.cc": ["prometheus/"],
 }
+# The reference store shares no decision with the stores that are compared with it.
+MUST_NOT_INCLUDE = {
+    "tests/support/reference_*": [
+        "session/answers.h",
+        "session/apply.h",
+        "session/bounds.h",
+        "session/cancel_requests.h",
+        "session/change_decision.h",
+        "session/decide.h",
+        "session/guard.h",
+        "session/kept.h",
+    ],
+}
 
 LINES = 500
 LINES_IN_TESTS = 800
@@ -92,6 +105,12 @@ BANNED_CODE = [
     ),
     (r"\bGTEST_SKIP\s*\(\s*\)(?!\s*<<)", "a skip says why", TESTS, []),
     (r"\bDISABLED_", "a test runs, or it goes", TESTS, []),
+    (
+        r"\bLegalTriggers\b|(?<![.\w])Next\(",
+        "the reference store has a table of the lifecycle of its own",
+        ["tests/support/reference_*"],
+        [],
+    ),
     (r"^\s*#\s*if\s+0\b", "code that is not compiled goes", CODE, []),
 ]
 # The same for the whole text, comments too, of every file but this folder's.
@@ -204,6 +223,11 @@ def layering(tree):
             ):
                 continue
             yield f"{path}:{line}: {path.split('/')[0]}/ must not include {header}"
+    for pattern, headers in MUST_NOT_INCLUDE.items():
+        for path, text in tree.select([pattern]):
+            for line, _, header in includes(text):
+                if header in headers:
+                    yield f"{path}:{line}: {pattern} must not include {header}"
 
 
 def sizes(tree):

@@ -1,8 +1,8 @@
 // The reads of the reference store: pages, positions, listings.
 #include "platform/status_macros.h"
-#include "session/cancel_requests.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "tests/support/reference_rules.h"
 #include "tests/support/reference_store.h"
 
 #include <algorithm>
@@ -115,7 +115,7 @@ SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession&
           .project_root = head.project_root,
           .title = title == head.attributes.end() ? "" : title->second,
           .messages = head.messages,
-          .cancelling = EndingCancelRequest(head) != nullptr,
+          .cancelling = EndIsRequested(head),
           .created_at = head.created_at,
           .updated_at = head.updated_at};
 }
@@ -265,7 +265,8 @@ absl::StatusOr<std::vector<SessionKey>> ReferenceStore::ListDue(
     const Live& live = LiveOf(key, session);
     const absl::Duration now = clock_.SinceBoot();
     if (kind == DueKind::kCancelled) {
-      if (EndIsDue(head, now - live.cancel_seen_at.value_or(opened_at_), quiet)) due.push_back(key);
+      if (EndIsOverdue(head, now - live.cancel_seen_at.value_or(opened_at_), quiet))
+        due.push_back(key);
       continue;
     }
     const bool held = head.lease.state == LeaseState::kLive;

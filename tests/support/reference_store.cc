@@ -1,11 +1,11 @@
 #include "tests/support/reference_store.h"
 
 #include "platform/status_macros.h"
-#include "session/bounds.h"
-#include "session/cancel_requests.h"
-#include "session/guard.h"
 #include "session/limits.h"
+#include "session/names.h"
 #include "session/refusal.h"
+#include "tests/support/reference_bounds.h"
+#include "tests/support/reference_rules.h"
 
 #include <algorithm>
 #include <string>
@@ -23,74 +23,25 @@ Refusal Foreign(const StoreId& stored, const StoreId& active) {
       .With("active", active.value());
 }
 
-Refusal Reused() { return {Reason::kRequestIdReused, "this id has been used for something else"}; }
+Refusal Reused(const RequestStamp& by) {
+  return Refusal(Reason::kRequestIdReused, "this id has been used for something else")
+      .With("request_id", by.id.value())
+      .With("method", Name(by.method));
+}
 
 bool SameMeaning(const RequestStamp& a, const RequestStamp& b) {
   return a.method == b.method && a.fingerprint == b.fingerprint;
 }
 
-// An entry without what the store adds to it.
-JournalEntry AsGiven(JournalEntry entry) {
-  entry.journal_number = JournalNumber();
-  if (entry.slot) entry.slot->revision = Revision();
-  return entry;
+// A refusal on `head`, which stays as it is.
+CommitResult Refuse(const Refusal& refusal, const Head& head) {
+  return {.kind = CommitResult::Kind::kRefused, .head = head, .refusal = refusal.ToStatus()};
 }
 
-// The first entry of `entries` that is there already with another content, or nullptr.
-const JournalEntry* FindRewritten(const StoredSession& session,
-                                  const std::vector<JournalEntry>& entries) {
-  const auto found = std::ranges::find_if(entries, [&](const JournalEntry& entry) {
-    const auto there = std::ranges::find_if(session.entries, [&](const JournalEntry& kept) {
-      return kept.turn == entry.turn && kept.number == entry.number;
-    });
-    return there != session.entries.end() && AsGiven(*there) != AsGiven(entry);
-  });
-  return found == entries.end() ? nullptr : &*found;
-}
-
-void PutSlot(StoredSession& session, Revision from, Slot slot) {
-  slot.revision = from;
-  session.slots[slot.owner].push_back({.from = from, .slot = slot});
-}
-
-void StoreSlots(StoredSession& session, const Applied& applied) {
-  const Revision now = applied.head.revision;
-  if (applied.applied_turn) {
-    for (const JournalEntry& entry : session.entries) {
-      if (entry.turn != *applied.applied_turn || entry.number <= applied.applied_after) continue;
-      if (entry.slot) PutSlot(session, now, *entry.slot);
-    }
-  }
-  for (const Slot& slot : applied.slots) PutSlot(session, now, slot);
-  for (const std::string& owner : applied.deleted_slots) {
-    session.slots[owner].push_back({.from = now, .slot = std::nullopt});
-  }
-  for (const JournalEntry& entry : applied.entries) {
-    if (entry.turn == TurnNumber() && entry.slot) PutSlot(session, now, *entry.slot);
-  }
-}
-
-SlotOwners OwnersOf(const StoredSession& session) {
-  SlotOwners owners;
-  for (const auto& [owner, versions] : session.slots) {
-    if (versions.back().slot) owners.Add(owner);
-  }
-  if (!session.head.turn) return owners;
-  for (const JournalEntry& entry : session.entries) {
-    const bool pending = entry.turn == session.head.turn->number &&
-                         entry.number > session.head.turn->applied_entry && entry.slot.has_value();
-    if (pending) owners.AddPending(entry.slot->owner);
-  }
-  return owners;
-}
-
-std::optional<Refusal> CheckBounds(const StoredSession* session, const Head& before,
-                                   const Applied& applied) {
-  if (auto refusal = CheckAttributes(before, applied.head)) return refusal;
-  SlotOwners owners = session == nullptr ? SlotOwners() : OwnersOf(*session);
-  const size_t there = owners.size();
-  owners.Take(applied);
-  return CheckSlotCount(there, owners.size());
+// A session of which nothing is there.
+const StoredSession& NoSession() {
+  static const StoredSession session;
+  return session;
 }
 
 template <typename Item>
@@ -241,7 +192,7 @@ absl::StatusOr<std::optional<CommitResult>> ReferenceStore::AnswerEarly(const Ch
   }
   const auto id = change.request ? std::optional(change.request->id) : std::nullopt;
   if (const auto row = KeptRequest(*session, id)) {
-    if (!SameMeaning(row->stamp, *change.request)) return Reused();
+    if (!SameMeaning(row->stamp, *change.request)) return Reused(row->stamp);
     return CommitResult{.kind = CommitResult::Kind::kRepeated,
                         .receipt = row->receipt,
                         .head = HeadNow(change.key, *session)};
@@ -262,70 +213,60 @@ absl::StatusOr<CommitResult> ReferenceStore::Commit(const Change& change) {
 }
 
 absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, StoredSession* session) {
-  const StoreFacts facts{.store = disk_->store,
-                         .incarnation = disk_->incarnation,
-                         .now = clock_.Wall(),
-                         .clock = Now()};
-  const Head before = session == nullptr ? EmptyHead(facts) : HeadNow(change.key, *session);
-  if (const auto refusal = CheckGuard(before, change.guard, change.entries)) {
-    return CommitResult{
-        .kind = CommitResult::Kind::kRefused, .head = before, .refusal = refusal->ToStatus()};
-  }
-  const JournalEntry* const rewritten =
-      session == nullptr ? nullptr : FindRewritten(*session, change.entries);
-  if (rewritten != nullptr) {
-    return CommitResult{.kind = CommitResult::Kind::kRefused,
-                        .head = before,
-                        .refusal = Reused()
-                                       .With("turn", rewritten->turn.value())
-                                       .With("number", rewritten->number.value())};
-  }
-  if (change.premise && session != nullptr && !Holds(*change.premise, before)) {
+  const Moment moment{.store = disk_->store,
+                      .incarnation = disk_->incarnation,
+                      .wall = clock_.Wall(),
+                      .clock = Now()};
+  const StoredSession& stored = session == nullptr ? NoSession() : *session;
+  const Head before = session == nullptr ? HeadOfNone(moment) : HeadNow(change.key, stored);
+  const Demand demand{
+      .head = before, .journal = stored.entries, .guard = change.guard, .entries = change.entries};
+  if (const auto refusal = FirstBrokenRule(demand)) return Refuse(*refusal, before);
+  if (change.premise && session != nullptr && !IsStillTrue(*change.premise, before)) {
     return CommitResult{.kind = CommitResult::Kind::kMoved, .head = before};
   }
   if (change.upload && !HasStaged(change.key, *change.upload)) {
-    return CommitResult{.kind = CommitResult::Kind::kRefused,
-                        .head = before,
-                        .refusal = StoreUnavailable("the upload is not there", Fate::kNoEffect)};
+    return Refuse(StoreUnavailable("the upload is not there", Fate::kNoEffect), before);
   }
-  const Applied applied = Apply(before, change, facts);
-  if (auto refusal = CheckBounds(session, before, applied)) {
-    return CommitResult{
-        .kind = CommitResult::Kind::kRefused, .head = before, .refusal = refusal->ToStatus()};
+  const Effects effects = EffectsOf(stored, before, change, moment);
+  if (const auto refusal = CheckWhatIsLeft(stored, before, effects)) {
+    return Refuse(*refusal, before);
   }
   if (disk_->fails_writes) {
     state_ = State::kFailed;
     return StoreUnavailable("the write failed: start again", Fate::kUnknown);
   }
-  Store(change, applied);
-  return CommitResult{.receipt = applied.receipt, .head = applied.head, .events = applied.events};
+  Store(change, effects);
+  return CommitResult{.receipt = effects.receipt, .head = effects.head, .events = effects.events};
 }
 
-void ReferenceStore::Store(const Change& change, const Applied& applied) {
+void ReferenceStore::Store(const Change& change, const Effects& effects) {
   StoredSession& session = disk_->sessions[change.key];
-  if (applied.tombstone) session = StoredSession();  // nothing of it stays but that it was
+  if (change.tombstone) session = StoredSession();  // nothing of it stays but that it was
   if (change.replaces_history) {
     session.former[session.head.generation] = std::exchange(session.messages, {});
   }
-  session.head = applied.head;
-  session.tombstone = applied.tombstone;
-  StoreSlots(session, applied);
-  Append(session.messages, applied.messages);
-  Append(session.entries, applied.entries);
-  Append(session.events, applied.events);
-  if (!applied.events.empty()) change_notifier_.Notify(change.key);
-  if (applied.audit) session.audit.push_back(*applied.audit);
-  if (applied.upload) {
-    session.uploads[applied.upload->id] = std::move(disk_->staged[applied.upload->id].bytes);
-    disk_->staged.erase(applied.upload->id);
+  session.head = effects.head;
+  session.tombstone = change.tombstone;
+  for (const SlotWrite& write : effects.slots) {
+    session.slots[write.owner].push_back({.from = effects.head.revision, .slot = write.slot});
   }
-  if (applied.request) {
-    session.requests[applied.request->id] = {
-        .stamp = *applied.request, .receipt = applied.receipt, .at = Now()};
+  Append(session.messages, effects.messages);
+  Append(session.entries, effects.entries);
+  Append(session.events, effects.events);
+  if (!effects.events.empty()) change_notifier_.Notify(change.key);
+  if (effects.audit) session.audit.push_back(*effects.audit);
+  if (change.upload) {
+    session.uploads[change.upload->id] = std::move(disk_->staged[change.upload->id].bytes);
+    disk_->staged.erase(change.upload->id);
+  }
+  if (change.request) {
+    session.requests[change.request->id] = {
+        .stamp = *change.request, .receipt = effects.receipt, .at = Now()};
   }
   Live& live = LiveOf(change.key, session);
   live.active_at = clock_.SinceBoot();
-  if (EndingCancelRequest(session.head) == nullptr) {
+  if (!EndIsRequested(session.head)) {
     live.cancel_seen_at.reset();
   } else if (!live.cancel_seen_at) {
     live.cancel_seen_at = clock_.SinceBoot();
@@ -340,7 +281,9 @@ absl::StatusOr<Renewed> ReferenceStore::Renew(const RenewRequest& request) {
   const Head head = HeadNow(request.key, *session);
   const Guard guard{
       .trigger = Trigger::kRenew, .lease = LeaseRule::kMustHold, .token = request.token};
-  if (const auto refusal = CheckGuard(head, guard, {})) return refusal->ToStatus();
+  const std::vector<JournalEntry> none;
+  const Demand demand{.head = head, .journal = session->entries, .guard = guard, .entries = none};
+  if (const auto refusal = FirstBrokenRule(demand)) return refusal->ToStatus();
   const absl::Duration ttl = request.ttl.value_or(head.lease.ttl);
   LiveOf(request.key, *session).lease_ends = clock_.SinceBoot() + ttl;
   return Renewed{

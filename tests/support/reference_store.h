@@ -1,5 +1,6 @@
-// The store in memory that the contract is explained by: one mutex, everything kept, decisions by
-// session/guard.h and numbers by session/apply.h. Tests of the domain and of the edge use it.
+// The store in memory with which the others are compared: one mutex, everything kept, and rules of
+// its own (reference_rules.h, reference_effects.h, reference_bounds.h), so that it does not share
+// the mistakes of the product's. Tests of the domain and of the edge use it.
 //
 //   auto disk = std::make_shared<ReferenceDisk>(NewReferenceDisk(random));
 //   ReferenceStore store(disk, clock);
@@ -9,10 +10,10 @@
 #define HOLDFAST_TESTS_SUPPORT_REFERENCE_STORE_H_
 
 #include "platform/clock.h"
-#include "session/apply.h"
 #include "session/change_notifier.h"
 #include "session/store.h"
 #include "tests/support/reference_disk.h"
+#include "tests/support/reference_effects.h"
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -105,7 +106,7 @@ class ReferenceStore final : public SessionStore {
   // Whether all that `link` says is staged for this session.
   bool HasStaged(const SessionKey& key, const UploadLink& link)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Store(const Change& change, const Applied& applied) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Store(const Change& change, const Effects& effects) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<Renewed> Renew(const RenewRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<ReferenceDisk> disk_;
