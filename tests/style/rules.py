@@ -24,19 +24,12 @@ LAYERS = {
     + WIRE,
     "cli": ["cli/", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
 }
-<<<<<<< HEAD
 # These files may see more than their folder: the composition of the stores, the administration of
-# databases, the driver, and the exporter of metrics.
+# databases, the command line, the driver, and the exporter of metrics.
 LAYERS_OF_FILE = {
     "server/stores.cc": ["store-fs/", "store-postgres/"],
     "server/database_*": ["store-postgres/"],
-=======
-# These files may see more than their folder: the composition of the stores, the command line, the
-# driver, and the exporter of metrics.
-LAYERS_OF_FILE = {
-    "server/stores.cc": ["store-fs/", "store-postgres/"],
     "server/flags.cc": ["CLI/"],
->>>>>>> 0cf17f9 (server: parse the command line with CLI11)
     "store-postgres/pg/*": ["libpq-fe.h"],
     "server/telemetry/metrics_endpoint.cc": ["prometheus/"],
 }
