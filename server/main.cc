@@ -87,7 +87,7 @@ absl::StatusOr<int> ServeLogged(Config config) {
   Log log(writer.sink(), SystemClock(), LogSettingsOf(config.telemetry));
   const ForeignLog foreign(log);
   if (kTestBuild) {
-    log.Warn("TEST BUILD: made for tests, not for sessions; the preset release makes what is shipped",
+    log.Warn("TEST BUILD: for tests, not for sessions; the preset release makes what is shipped",
              {{"version", BuildVersion()}});
   }
   Metrics metrics;
