@@ -3,10 +3,11 @@ import os
 import re
 
 import promtool
+from inventory import FENCE, Printed, read_document
 from metric_table import MetricTable
-from programs import ROOT, Folder, run
+from programs import Folder, run
 
-RUNBOOKS = os.path.join(ROOT, "docs", "runbooks.md")
+RUNBOOKS = "docs/runbooks.md"
 TARGET = {"job", "namespace", "instance"}  # labels that Prometheus gives
 SELECTOR = re.compile(r"\b([a-z][a-z_]*:?[a-z_]*:?\w*)(?:\{([^}]*)\})?(?=[\s)\[]|$)")
 MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
@@ -42,16 +43,12 @@ OUR_SERIES = re.compile(r"\b(holdfast|process)_[a-z]+_[a-z_]+|:holdfast_|\bholdf
 
 
 def documented_queries():
-    """The PromQL of the runbooks: each line of a block, and each text between backticks, that names
+    """The PromQL of the runbooks: each line of a block, and each text between backticks that names
     one of our series."""
-    found, inside = [], False
-    with open(RUNBOOKS, encoding="utf-8") as file:
-        for line in file.read().splitlines():
-            if line.startswith("```"):
-                inside = not inside
-            else:
-                found += [line] if inside else re.findall(r"`([^`]+)`", line)
-    return [query for query in found if OUR_SERIES.search(query)]
+    printed = Printed("alerts.Rules.NameMetricsThatExist")
+    found = "".join(printed.take(RUNBOOKS, "Alerts", "promql")).splitlines()
+    between = re.findall(r"`([^`\n]+)`", FENCE.sub("", read_document(RUNBOOKS)))
+    return found + [query for query in between if OUR_SERIES.search(query)]
 
 
 def every_query_is_valid(queries):

@@ -18,26 +18,20 @@ sys.dont_write_bytecode = True  # the project's directory stays as it was
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 import golang  # noqa: E402
-from api import PROTOS, generate_stubs  # noqa: E402
+from api import PROTOS  # noqa: E402
 from examples import Server, install_typescript, run  # noqa: E402
+from inventory import Printed  # noqa: E402
 from programs import ROOT, expect  # noqa: E402
 
-GUIDE = os.path.join(ROOT, "docs", "guide.md")
+GUIDE = "docs/guide.md"
 HERE = os.path.dirname(os.path.abspath(__file__))
 ADDRESS = "127.0.0.1:7420"  # in the text
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = 120
 
 
-def blocks(part, language):
-    """(heading, text) of the blocks in a language below the heading of a part."""
-    with open(GUIDE, encoding="utf-8") as file:
-        text = file.read()
-    (section,) = re.findall(rf"^## {part}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    found = []
-    for piece in re.split(r"^### ", section, flags=re.MULTILINE):
-        heading = piece.split("\n", 1)[0]
-        found += [(heading, body) for name, body in BLOCK.findall(piece) if name == language]
+def blocks(printed, part, language):
+    """The blocks in a language below the heading of a part."""
+    found = printed.take(GUIDE, part, language)
     expect(len(found) >= 6, f"{part} has {len(found)} blocks of {language}")
     return found
 
@@ -60,14 +54,14 @@ def finish(command, wanted, **options):
     return ended.stdout
 
 
-def run_grpcurl(_build, folder, address):
+def run_grpcurl(_build, folder, address, printed):
     program = golang.program(
         os.path.join(HERE, "grpcurl"),
         "grpcurl",
         package="github.com/fullstorydev/grpcurl/cmd/grpcurl",
     )
     os.symlink(program, os.path.join(folder, "grpcurl"))
-    texts = ["set -euo pipefail", *(body for _, body in blocks("grpcurl", "sh")), 'echo "$session"']
+    texts = ["set -euo pipefail", *blocks(printed, "grpcurl", "sh"), 'echo "$session"']
     script = write(folder, "guide.sh", texts, address)
     search = os.pathsep.join([folder, os.environ["PATH"]])
     output = finish(["bash", script], 0, env=os.environ | {"PATH": search})
@@ -75,14 +69,22 @@ def run_grpcurl(_build, folder, address):
     return output.split()[-1]
 
 
-def run_python(_build, folder, address):
-    stubs = os.path.join(folder, "stubs")
-    generate_stubs(stubs)
-    found = blocks("Python", "python")
-    again = [number for number, (heading, _) in enumerate(found) if heading.startswith("Resume")][0]
-    texts = [body for _, body in found]
+def make_stubs(folder, printed):
+    """The folder of the stubs, made as the text says, in a clone with no more than the protos."""
+    clone = os.path.join(folder, "clone")
+    os.makedirs(clone)
+    os.symlink(PROTOS, os.path.join(clone, "protos"))
+    (block,) = printed.take(GUIDE, "Python")
+    shown = block + 'echo "$PYTHONPATH"'
+    said = finish(["bash", "-euo", "pipefail", "-c", shown], 0, cwd=clone)
+    return os.path.join(clone, said.split()[-1])
+
+
+def run_python(_build, folder, address, printed):
+    texts = blocks(printed, "Python", "python")
+    again = [number for number, text in enumerate(texts) if "ResumeSession(" in text][0]
     session = f"guide-python-{uuid.uuid4()}"
-    environment = os.environ | {"PYTHONPATH": stubs, "SESSION": session}
+    environment = os.environ | {"PYTHONPATH": make_stubs(folder, printed), "SESSION": session}
     options = {"env": environment, "cwd": ROOT}
     first = write(folder, "first.py", texts[:again], address)
     finish([sys.executable, first], -signal.SIGKILL, **options)
@@ -92,9 +94,9 @@ def run_python(_build, folder, address):
     return session
 
 
-def run_typescript(build, folder, address):
+def run_typescript(build, folder, address, printed):
     installed = install_typescript(build)
-    texts = [body for _, body in blocks("TypeScript", "typescript")]
+    texts = blocks(printed, "TypeScript", "typescript")
     source = write(installed, "guide.ts", texts, address)
     compiled = os.path.join(installed, "dist-guide")
     checks = ["--strict", "--esModuleInterop", "--target", "es2022", "--module", "commonjs"]
@@ -122,7 +124,9 @@ def main():
         server = Server(os.path.join(build, "bin", "holdfastd"), folder)
         try:
             server.start()
-            session = parts[part](build, folder, server.address)
+            printed = Printed(f"docs.Guide.{part}")
+            session = parts[part](build, folder, server.address, printed)
+            printed.expect_all_taken()
             check_session(build, server.address, session)
         finally:
             server.kill()

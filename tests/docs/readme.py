@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs every ```sh block of README.md, in order, in a clean clone of what is committed. The block
-that needs the image is left to tests/walks.
+"""Runs the blocks of README.md, in order, in a clean clone of what is committed. The block that
+needs the image is left to tests/walks.
 
 What is not committed is not tested. The clone lies in a directory with a space in its name, and
 another server may run on the default port.
@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True  # the project's directory stays as it was
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 import programs  # noqa: E402
-from documents import blocks  # noqa: E402
+from inventory import Printed  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PASTE_SECONDS = 60
@@ -97,18 +97,19 @@ def second_paste(folder, block):
         first.kill()
 
 
-def blocks_of(path):
-    with open(path, encoding="utf-8") as file:
-        found = blocks(file.read(), "sh")
-    return [block for block in found if not block.startswith("docker ")]
-
-
-def typed_by_hand(found):
-    return [block for block in found if "holdfastd" in block][-1]
+def blocks_of(folder):
+    """What README.md in the folder says to type: the demonstration, and the commands by hand."""
+    with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+        text = file.read()
+    printed = Printed("docs.Readme.BlocksRun")
+    words = ("scripts/run", "build/quick-start")
+    found = [printed.take("README.md", "Quick start", "sh", word, text) for word in words]
+    printed.expect_all_taken()
+    return [block for blocks in found for block in blocks]
 
 
 def second_paste_of_build(build):
-    block = typed_by_hand(blocks_of(os.path.join(ROOT, "README.md")))
+    *_, block = blocks_of(ROOT)
     with tempfile.TemporaryDirectory(prefix="holdfast readme ") as folder:
         programs = os.path.join(folder, "build", "bin")
         os.makedirs(programs)
@@ -120,17 +121,14 @@ def second_paste_of_build(build):
 def run_readme(folder):
     clone = os.path.join(folder, "clean clone")
     subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
-    found = blocks_of(os.path.join(clone, "README.md"))
-    if not found:
-        print("readme: README.md has no block of sh")
-        return 1
+    found = blocks_of(clone)
     for number, block in enumerate(found, 1):
         print(f"readme: block {number} of {len(found)}:\n{block}", flush=True)
         code = run(block, clone, os.environ)
         if code != 0:
             print(f"readme: block {number} failed with {code}")
             return 1
-    if not second_paste(clone, typed_by_hand(found)):
+    if not second_paste(clone, found[-1]):
         print("readme: a second paste does not fail as it should")
         return 1
     return 0

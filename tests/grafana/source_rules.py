@@ -1,6 +1,10 @@
 """What holds of the data sources that Grafana is given. A rule is a function of a Subject that
 yields what is wrong."""
-from metric_table import OPERATIONS, read, span_attributes
+import yaml
+from inventory import Printed
+from metric_table import span_attributes
+
+OPERATIONS = "docs/operations.md"
 
 
 def source_queries(subject):
@@ -37,6 +41,6 @@ def source_links(subject):
             yield f"{place}: there is no data source {uid}"
     if "$${__trace.traceId}" not in tempo["tracesToLogsV2"]["query"]:
         yield "tracesToLogsV2: the query does not name the trace"
-    lines = [f"{key}: '{field[key]}'" for key in ("matcherRegex", "url")]
-    if any(line not in read(OPERATIONS) for line in lines):
-        yield "derivedFields: is not what docs/operations.md says"
+    (block,) = Printed("grafana.Dashboards.KeepTheRules").take(OPERATIONS, "The log", "yaml")
+    if yaml.safe_load(block)["jsonData"]["derivedFields"] != [field]:
+        yield f"derivedFields: is not what {OPERATIONS} says"

@@ -2,30 +2,24 @@
 and lists its sessions, within two minutes."""
 import os
 
-from documents import blocks, read_document, section
 from imported import import_image
+from inventory import Printed, read_document
 from newcomer import IMAGE, SESSIONS, require_refused, require_sessions, with_image
 from programs import expect
 
 SECONDS = 120
 PUBLISHED, OWN = "0.0.0.0:7420", "127.0.0.1:7420"
 README, OPERATIONS = "README.md", "docs/operations.md"
+PRINTED = Printed("walks.LongLaptop.ServesByTheImage")
 
 
 def texts():
     return {README: read_document(README), OPERATIONS: read_document(OPERATIONS)}
 
 
-def quick_start(text):
-    """The block of README.md that runs the image."""
-    found = [block for block in blocks(section(text, "Quick start"), "sh") if "docker " in block]
-    expect(len(found) == 1, f"README.md runs the image in {len(found)} blocks")
-    return found[0]
-
-
 def check_quick_start(newcomer, text):
     """Nothing is left but the volume, and its sessions are served again by the first line."""
-    block = quick_start(text)
+    (block,) = PRINTED.take(README, "Quick start", "sh", "docker run", text)
     said = newcomer.type(block, SECONDS)
     newcomer.report("README.md, the image")
     require_sessions(said)
@@ -40,7 +34,8 @@ def check_quick_start(newcomer, text):
 def check_confined(newcomer, text, published):
     """Under the strictest umask. `published`: clients outside of the container are served; a test
     build serves its own machine alone, so that its address is the one thing that differs."""
-    serve, stop = blocks(section(text, "In a container"))[:2]
+    words = ("docker run", "docker rm")
+    serve, stop = (PRINTED.take(OPERATIONS, "In a container", "sh", w, text)[0] for w in words)
     expect(serve.count(PUBLISHED) == 1, f"the configuration does not name {PUBLISHED}")
     served = serve if published else serve.replace(PUBLISHED, OWN)
     said = newcomer.type(served, SECONDS, umask=0o077)
@@ -108,4 +103,5 @@ def check(build):
     with with_image(build, provide) as newcomer:
         test_build = "(test build)" in newcomer.docker("run", "--rm", IMAGE, "--version")
         check_documents(newcomer, published=not test_build)
+        PRINTED.expect_all_taken()
         check_mutants(newcomer)

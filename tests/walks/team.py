@@ -7,7 +7,7 @@ import urllib.parse
 
 import spans
 import tools
-from documents import blocks, read_document, section
+from inventory import Printed, read_document
 from newcomer import SESSIONS, require_refused, require_sessions
 from programs import ROOT, expect, wait_for
 from prometheus import fetch
@@ -15,6 +15,7 @@ from stand_in import build_stand_in
 
 SECONDS = 600
 OPERATIONS = "docs/operations.md"
+PRINTED = Printed("walks.LongWalks.TakeMinutes")
 ADDRESSES = ["127.0.0.1:7420", "127.0.0.1:7421"]
 TRACE = re.compile(r"^trace of turn +([0-9a-f]{32})$", re.MULTILINE)
 # What the trace of a turn has: the turn, the call that began it, and what that did.
@@ -36,7 +37,8 @@ def install(newcomer, build, folder):
 
 
 def block_of(text):
-    return blocks(section(text, "With Compose"))[0]
+    (block,) = PRINTED.take(OPERATIONS, "With Compose", "sh", "", text)
+    return block
 
 
 def check_servers(newcomer, text):
@@ -75,6 +77,7 @@ def check(newcomer):
     newcomer.clean()
     text = read_document(OPERATIONS)
     check_servers(newcomer, text)
+    PRINTED.expect_all_taken()
     newcomer.clean()
     for words, others in MUTANTS:
         expect(words in block_of(text), f"the block does not have `{words}`")

@@ -7,7 +7,7 @@ import sys
 
 from programs import done
 
-INSIDE = "HOLDFAST_WALKS_INSIDE"
+INSIDE = "HOLDFAST_TEST_INSIDE"
 
 
 def inside():
