@@ -329,6 +329,9 @@ function(holdfast_document_tests folder)
     set_tests_properties(docs.Guide.${part} PROPERTIES LABELS docs TIMEOUT 900
       RESOURCE_LOCK examples)
   endforeach()
+  add_test(NAME docs.Inline.CommandsExist
+    COMMAND ${DEBIAN_PYTHON} ${scripts}/inline.py ${CMAKE_BINARY_DIR})
+  set_tests_properties(docs.Inline.CommandsExist PROPERTIES LABELS docs TIMEOUT 300)
   add_test(NAME docs.Reference.ExamplesRun
     COMMAND ${DEBIAN_PYTHON} ${scripts}/reference.py ${CMAKE_BINARY_DIR})
   set_tests_properties(docs.Reference.ExamplesRun PROPERTIES LABELS docs TIMEOUT 300)

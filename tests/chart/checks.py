@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 import policies
+import readme_blocks
 import serving
 import tools
 import types_of_objects
@@ -307,5 +308,6 @@ CHECKS = {
     "Files": files,
     "Dashboards": dashboards,
     "Notes": notes,
+    "Readme": readme_blocks.blocks_run,
     "Serves": serving.serves,
 }

@@ -20,6 +20,7 @@ NAMES = [
     "Files",
     "Dashboards",
     "Notes",
+    "Readme",
     "Serves",
 ]
 
