@@ -13,7 +13,7 @@
 namespace holdfast::cli {
 namespace {
 
-// Both shells walk the words before the cursor; those that are commands make up the path, whose
+// Each shell walks the words before the cursor; those that are commands make up the path, whose
 // words are offered. Behind an option that takes a value its values are, and where those are not
 // known, files.
 constexpr char kBash[] = R"(# Completion of holdfast for bash: source <(holdfast completion bash)
@@ -49,13 +49,49 @@ _holdfast() {
 @VALUES@  esac
   compadd -- ${=words_here} || _files
 }
-compdef _holdfast holdfast
+# As a file of $fpath this is called to complete; read by a shell it is registered.
+if [[ ${funcstack[1]} == _holdfast ]]; then
+  _holdfast "$@"
+else
+  compdef _holdfast holdfast
+fi
 )";
 
+constexpr char kFish[] = R"(# Completion of holdfast for fish: holdfast completion fish | source
+function __holdfast_words
+  set -l before (commandline --tokenize --cut-at-cursor --current-process)
+  set -l path holdfast
+  set -l words
+  for word in $before[2..-1]
+    switch "$path $word"
+@PATHS@        set path "$path $word"
+    end
+  end
+  switch $path
+@WORDS@  end
+  switch $before[-1]
+@VALUES@  end
+  if test -z "$words"
+    __fish_complete_path (commandline --current-token)
+  else
+    string split --no-empty ' ' -- $words
+  end
+end
+complete --command holdfast --no-files --arguments '(__holdfast_words)'
+)";
+
+// How a shell says that the words at a path, or behind an option, are these: @AT@ and @THESE@.
 struct Shell {
   const char* script;
-  const char* words_variable;
+  const char* case_form;
+  const char* paths_form;  // of all paths, which `separator` parts
+  const char* separator;
 };
+
+constexpr Shell kBashShell = {kBash, "    @AT@) words='@THESE@' ;;\n", "      @PATHS@)\n", "|"};
+constexpr Shell kZshShell = {kZsh, "    @AT@) words_here='@THESE@' ;;\n", "      @PATHS@)\n", "|"};
+constexpr Shell kFishShell = {kFish, "    case @AT@\n      set words '@THESE@'\n",
+                              "      case @PATHS@\n", " "};
 
 // What may stand behind `command`: its subcommands and options, and the options of those above it.
 std::string WordsOf(const CLI::App& command) {
@@ -72,7 +108,7 @@ std::string WordsOf(const CLI::App& command) {
     }
   }
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_name() == "SHELL") words += "bash zsh ";
+    if (option->get_name() == "SHELL") words += "bash zsh fish ";
   }
   return words;
 }
@@ -100,14 +136,17 @@ void NoteValues(const CLI::App& command, Script& script) {
   }
 }
 
+std::string Case(const Shell& shell, const std::string& at, const std::string& words) {
+  return absl::StrReplaceAll(shell.case_form, {{"@AT@", at}, {"@THESE@", words}});
+}
+
 void Describe(const CLI::App& command, const std::string& path, const Shell& shell,
               Script& script) {
-  absl::StrAppend(&script.words, "    '", path, "') ", shell.words_variable, "='", WordsOf(command),
-                  "' ;;\n");
+  script.words += Case(shell, absl::StrCat("'", path, "'"), WordsOf(command));
   NoteValues(command, script);
   for (const CLI::App* below : command.get_subcommands({})) {
     const std::string longer = absl::StrCat(path, " ", below->get_name());
-    absl::StrAppend(&script.paths, script.paths.empty() ? "" : "|", "'", longer, "'");
+    absl::StrAppend(&script.paths, script.paths.empty() ? "" : shell.separator, "'", longer, "'");
     Describe(*below, longer, shell, script);
   }
 }
@@ -117,12 +156,13 @@ std::string ScriptFor(const CLI::App& app, const Shell& shell) {
   Describe(app, "holdfast", shell, script);
   std::string values;
   for (const auto& [option, words] : script.values) {
-    absl::StrAppend(&values, "    ", option, ") ", shell.words_variable, "='", words, "' ;;\n");
+    values += Case(shell, option, words);
   }
-  return absl::StrReplaceAll(shell.script,
-                             {{"@PATHS@", absl::StrCat("      ", script.paths, ")\n")},
-                              {"@WORDS@", script.words},
-                              {"@VALUES@", values}});
+  return absl::StrReplaceAll(
+      shell.script,
+      {{"@PATHS@", absl::StrReplaceAll(shell.paths_form, {{"@PATHS@", script.paths}})},
+       {"@WORDS@", script.words},
+       {"@VALUES@", values}});
 }
 
 }  // namespace
@@ -131,17 +171,19 @@ void AddCompletionCommand(CLI::App& app, Invocation& invocation) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("completion", "Prints a shell script that completes commands and options");
-  command->add_option("SHELL", *shell, "Shell: bash or zsh")
+  command->add_option("SHELL", *shell, "Shell: bash, zsh or fish")
       ->type_name("")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh"}).description(""));
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
   command->footer(
       "Examples:\n  source <(holdfast completion bash)\n"
-      "  holdfast completion zsh > \"${fpath[1]}/_holdfast\"");
+      "  holdfast completion zsh > \"${fpath[1]}/_holdfast\"\n"
+      "  holdfast completion fish | source");
   command->callback([&app, &invocation, shell] {
     invocation.command = [&app, &invocation, shell] {
-      const bool bash = *shell == "bash";
-      invocation.out << ScriptFor(app, bash ? Shell{kBash, "words"} : Shell{kZsh, "words_here"});
+      const std::map<std::string, Shell> shells = {
+          {"bash", kBashShell}, {"zsh", kZshShell}, {"fish", kFishShell}};
+      invocation.out << ScriptFor(app, shells.at(*shell));
       return kDone;
     };
   });

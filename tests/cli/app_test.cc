@@ -203,15 +203,16 @@ TEST(App, AReplayThatGotNowhereStillStatesItsSum) {
 }
 
 TEST(App, CompletionKnowsEveryCommand) {
-  for (const char* shell : {"bash", "zsh"}) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
     const Ran ran = Holdfast({"completion", shell});
     EXPECT_EQ(ran.code, kDone);
-    EXPECT_THAT(ran.out, HasSubstr("'holdfast session') "));
+    EXPECT_THAT(ran.out, HasSubstr("'holdfast session'"));
     EXPECT_THAT(
         ran.out,
         HasSubstr("list show messages journal audit slots tail resume cancel close delete"));
     EXPECT_THAT(ran.out, HasSubstr("--verify-only"));
-    EXPECT_THAT(ran.out, HasSubstr("${")) << "the script's own text is whole";
+    EXPECT_THAT(ran.out, HasSubstr("complet")) << "the script's own text is whole";
+    EXPECT_THAT(ran.out, Not(HasSubstr("@PATHS@"))) << "each place is filled";
   }
 }
 

@@ -28,7 +28,7 @@ def read(path):
 def installed(build, folder):
     """The unit as it reads where the programs of the build and a user of this machine are."""
     program = os.path.join(build, "bin", "holdfastd")
-    text = read(UNIT).replace("/usr/local/bin/holdfastd", program)
+    text = read(UNIT).replace("/usr/bin/holdfastd", program)
     path = os.path.join(folder, "holdfast.service")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
