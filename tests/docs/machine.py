@@ -5,6 +5,7 @@ import shutil
 import stat
 
 import namespaces
+from inventory import blocks_of, read_document
 from programs import ROOT, Serving, done, expect, run
 
 # Directories that the commands write to: each is another one inside of the namespaces, a copy of
@@ -22,6 +23,7 @@ CLONED = ["deploy", os.path.join("tests", "data")]
 SHELL = ["bash", "-euo", "pipefail", "-c"]
 PROGRAMS = ("holdfastd", "holdfast")
 SECONDS = 120
+UNIT = "deploy/systemd/holdfast.service"
 # No systemd runs in the namespaces. This one starts what the unit says, as its user.
 SYSTEMCTL = os.path.join(ROOT, "tests", "docs", "systemctl.py")
 
@@ -56,6 +58,11 @@ class Machine:
         """As another test has installed them."""
         for name in PROGRAMS:
             os.symlink(os.path.join(self.build, "bin", name), f"/usr/local/bin/{name}")
+
+    def install_unit(self):
+        """The service runs, as the comment of its unit says."""
+        for block in blocks_of(UNIT, read_document(UNIT)):
+            self.type(block.body)
 
     def install_systemctl(self):
         program = self.write("/usr/local/bin/systemctl", f'#!/bin/sh\nexec "{SYSTEMCTL}" "$@"\n')

@@ -48,6 +48,11 @@ RUN = {
     "golden.Golden.PrintedConfig": [
         ("docs/config.md", "Configuration of holdfastd", "yaml", "server:"),
     ],
+    "chart.Readme": [
+        ("helm/holdfast/README.md", "Install", "sh", ""),
+        ("helm/holdfast/README.md", "Install", "yaml", ""),
+    ],
+    "docs.Runbooks.CommandsRun": [("docs/runbooks.md", "Alerts", "sql", "")],
     "alerts.Rules.NameMetricsThatExist": [("docs/runbooks.md", "Alerts", "promql", "")],
     "grafana.Dashboards.KeepTheRules": [("docs/operations.md", "The log", "yaml", "")],
     "docs.Guide.grpcurl": [("docs/guide.md", "grpcurl", "sh", "")],
