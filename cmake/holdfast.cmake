@@ -272,7 +272,7 @@ function(holdfast_style_tests folder)
   set(check ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
   set_property(DIRECTORY APPEND PROPERTY
     CMAKE_CONFIGURE_DEPENDS ${folder}/rules.py ${folder}/documents.py ${folder}/decisions.py
-    ${folder}/questions.py ${folder}/diagrams.py ${folder}/terms.py)
+    ${folder}/questions.py ${folder}/diagrams.py ${folder}/terms.py ${folder}/commands.py)
   execute_process(COMMAND ${check} --list OUTPUT_VARIABLE rules
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   foreach(rule ${rules})
