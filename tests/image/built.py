@@ -2,6 +2,7 @@
 import os
 import subprocess
 
+from debian import make_system
 from programs import ROOT
 
 DATA = os.path.join(ROOT, "build", "image")  # where a daemon keeps the layers for the next time
@@ -12,16 +13,8 @@ def make_base(daemon, folder):
     """Debian's minimal system of the packages' own archive, security updates included."""
     if daemon.docker("image", "inspect", BASE, check=False).returncode == 0:
         return
-    keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    form = f'deb [signed-by="{keys}"] $(REPO_URI) $(RELEASE) $(COMPONENT)'
-    asked = ["apt-get", "indextargets", "--format", form, "Created-By: Packages", "ORIGIN: Debian"]
-    lines = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines()
-    sources, archive = os.path.join(folder, "sources"), os.path.join(folder, "base.tar")
-    with open(sources, "w", encoding="utf-8") as file:
-        file.write("\n".join(sorted(set(lines))) + "\n")
-    subprocess.run(
-        ["mmdebstrap", "--quiet", "--variant=minbase", "bookworm", archive, sources], check=True
-    )
+    archive = os.path.join(folder, "base.tar")
+    make_system(archive, "minbase")
     daemon.docker("import", "--change", 'CMD ["bash"]', archive, BASE)
     os.remove(archive)
 
