@@ -338,7 +338,7 @@ function(holdfast_document_tests folder)
   add_test(NAME docs.Runbooks.CommandsRun
     COMMAND ${DEBIAN_PYTHON} ${scripts}/runbooks.py ${CMAKE_BINARY_DIR})
   set_tests_properties(docs.Runbooks.CommandsRun PROPERTIES LABELS docs TIMEOUT 300)
-  foreach(part Start Service Samples Rights Rules)
+  foreach(part Start Service Samples Commands Rights Rules)
     add_test(NAME docs.Operations.${part}
       COMMAND ${DEBIAN_PYTHON} ${scripts}/operations.py ${part} ${CMAKE_BINARY_DIR})
     set_tests_properties(docs.Operations.${part} PROPERTIES LABELS docs TIMEOUT 300)

@@ -11,7 +11,7 @@ from inventory import Printed
 
 README = "helm/holdfast/README.md"
 VALUES = "values.yaml"
-# What the text tells the reader to write before.
+# What the reader writes before, by the text.
 WRITTEN = ["serving.txt", "owner.txt", "ca.crt"]
 SHELL = ["bash", "-euo", "pipefail", "-c"]
 SECONDS = 120

@@ -24,7 +24,7 @@ from programs import Folder, Postgres, expect, run  # noqa: E402
 from prometheus import fetch  # noqa: E402
 
 OPERATIONS, CONFIG = "docs/operations.md", "docs/config.md"
-UNIT = "deploy/systemd/holdfast.service"
+COMMANDS, COMMANDS_TITLE = "docs/holdfastd.md", "The server program"
 TEAM, AVAILABLE = "deploy/config/team.yaml", "deploy/config/high-availability.yaml"
 SAMPLE = "deploy/config/laptop.yaml"
 CONFIGURED = "/etc/holdfast/holdfastd.yaml"
@@ -99,11 +99,9 @@ def check_rules(machine, printed):
 
 
 def check_service(machine, printed):
-    """The unit is installed as its comment says, and serves. The store is backed up while it
-    serves, lost, and restored: the sessions are there, in the next incarnation."""
-    machine.install_systemctl()
-    for block in printed.take(UNIT, ""):
-        machine.type(block)
+    """The store of the service is backed up while it serves, lost, and restored: the sessions are
+    there, in the next incarnation."""
+    machine.install_service()
     expect(mode_of("/etc/holdfast/holdfastd.env") == 0o600, "others read the secrets")
     expect(mode_of("/var/lib/holdfast") == 0o700, "others read the sessions")
     expect_replay(machine, "holdfast health")
@@ -230,7 +228,45 @@ def check_rights(machine, printed):
         machine.type(f'psql --dbname "{dsn}app" --command "SELECT * FROM holdfast.later"\n')
 
 
+# The examples of `holdfastd --help` and of its commands -> what they print, in the order in which
+# they are run here. None: it serves, and the next ones find it.
+GIVEN = f"--config {CONFIGURED}"
+TEAM_STORE = "stores: [{name: team, kind: postgres, active: true, dsn: '%s'}]\n"
+EXAMPLES = {
+    f"holdfastd migrate {GIVEN}": r"(?m)^store team: schema \d+, \d+ steps taken$",
+    f"holdfastd migrate --status {GIVEN}": r"(?m)^store team: schema \d+ may be served$",
+    f"holdfastd store adopt {GIVEN}": r"^adopted: store [0-9a-f-]{36}, incarnation 2$",
+    "holdfastd --check-config --config holdfastd.yaml": "^the configuration is valid$",
+    f"holdfastd {GIVEN}": None,
+    "holdfastd healthcheck --address 127.0.0.1:7420": "^serving$",
+    "holdfastd healthcheck --service liveness": "^serving$",
+}
+
+
+def check_commands(machine, printed):
+    """Each example of holdfastd's help does what it says, with a store in a database."""
+    machine.install_programs()
+    config = TEAM_STORE % "host=/run/postgresql dbname=holdfast user=postgres"
+    machine.write(CONFIGURED, config)
+    machine.write(os.path.join(machine.clone, "holdfastd.yaml"), config)
+    blocks = printed.take(COMMANDS, COMMANDS_TITLE)
+    lines = [line for block in blocks for line in block.splitlines()]
+    expect(sorted(lines) == sorted(EXAMPLES), f"the page has other examples: {lines}")
+    server = None
+    with Database(machine) as database:
+        database.sql("CREATE DATABASE holdfast")
+        for line, promised in EXAMPLES.items():
+            if promised is None:
+                server = machine.serve(line + "\n")
+                continue
+            said = machine.type(line + "\n")
+            expect(re.search(promised, said), f"`{line}` prints {said}")
+        ended = server.stop()
+    expect(ended == 0, f"the server ended with {ended}")
+
+
 CHECKS = {
+    "docs.Operations.Commands": check_commands,
     "docs.Operations.Start": check_start,
     "docs.Operations.Service": check_service,
     "docs.Operations.Samples": check_samples,

@@ -61,8 +61,8 @@ class System:
 
     def holdfast(self, *words):
         """What the installed client says as a user without rights."""
-        return self.done("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
-                         "holdfast", *words)
+        unprivileged = ("--reuid=65534", "--regid=65534", "--clear-groups")
+        return self.done("setpriv", *unprivileged, "holdfast", *words)
 
 
 def settings(unit):

@@ -33,7 +33,6 @@ RUN = {
         ("docs/operations.md", "Metrics", "yaml", ""),
     ],
     "docs.Operations.Service": [
-        ("deploy/systemd/holdfast.service", "", "sh", ""),
         ("docs/operations.md", "Backup", "sh", "files.py backup"),
         ("docs/operations.md", "Restoring", "sh", "files.py restore"),
     ],
@@ -42,6 +41,7 @@ RUN = {
         ("deploy/config/high-availability.yaml", "", "sh", ""),
         ("docs/config.md", "A store in PostgreSQL", "yaml", ""),
     ],
+    "docs.Operations.Commands": [("docs/holdfastd.md", "The server program", "sh", "")],
     "docs.Operations.Rights": [("docs/operations.md", "A store in PostgreSQL", "sql", "")],
     "docs.Operations.Rules": [("docs/runbooks.md", "Runbooks", "yaml", "")],
     "docs.Reference.ExamplesRun": [("docs/cli.md", "Command line", "sh", "")],

@@ -147,7 +147,7 @@ Refusal Fenced(const Demand& demand) {
       .With("current_epoch", demand.head.lease.epoch.value());
 }
 
-// C083, C084: a live lease is in the way of everyone but its holder; an expired one of nobody.
+// C083, C084: a live lease is in the way of everyone but its holder; an expired one of no client.
 MaybeRefused NoLiveLeaseOfAnother(const Demand& demand, Worth worth) {
   const LeaseRecord& lease = demand.head.lease;
   if (worth == Worth::kCurrent || lease.state != LeaseState::kLive) return std::nullopt;
@@ -277,7 +277,7 @@ MaybeRefused ExpectsThisRevision(const Demand& demand) {
 
 using Rule = MaybeRefused (*)(const Demand&);
 
-// In the order of checks of docs/api.md. An append that adds nothing is judged by the first ones
+// In the order of checks of docs/api.md. An append that adds nothing is checked by the first ones
 // alone.
 constexpr std::array<Rule, 4> kOfEveryChange = {IsOfThisStore, KnowsNothingLater, MayWrite,
                                                 RewritesNoEntry};
