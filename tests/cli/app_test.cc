@@ -233,7 +233,7 @@ TEST(App, VersionIsThatOfTheServer) {
   EXPECT_EQ(ran.code, kDone);
   EXPECT_EQ(ran.out, "holdfast " + std::string(holdfast::kVersion) + "\n");
   std::ostringstream out, err;
-  EXPECT_EQ(Run({"--version"}, out, err, {}, "0.0.0+0123456789ab"), kDone);
+  EXPECT_EQ(cli::Run({"--version"}, out, err, {}, "0.0.0+0123456789ab"), kDone);
   EXPECT_EQ(out.str(), "holdfast 0.0.0+0123456789ab\n");
 }
 

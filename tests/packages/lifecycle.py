@@ -8,12 +8,14 @@ import built
 from programs import CONVERSATION, Folder, Serving, done, expect, project_version, run
 
 UNIT = "lib/systemd/system/holdfast.service"
+ENABLED = "etc/systemd/system/multi-user.target.wants/holdfast.service"
 STATE, CONFIGURATION = "var/lib/holdfast", "etc/holdfast/holdfastd.yaml"
 ENVIRONMENT = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive"]
 # What the unit asks of systemd, as far as it can be had without: a read-only system, in which the
 # directories of its own can be written.
 CONFINED = """set -e
-mount --bind "$1" "$1"
+mount --rbind "$1" "$1"
+mount -t tmpfs tmpfs "$1/tmp"
 for own in var/lib/holdfast run/holdfast; do mount --bind "$1/$own" "$1/$own"; done
 mount -o remount,bind,ro "$1"
 root=$1
@@ -44,9 +46,6 @@ class System:
     def read(self, below):
         with open(self.path(below), encoding="utf-8") as file:
             return file.read()
-
-    def run(self, *words):
-        return run(["chroot", self.root, *ENVIRONMENT, *words])
 
     def done(self, *words):
         return done(["chroot", self.root, *ENVIRONMENT, *words])
@@ -95,10 +94,9 @@ def sessions(system):
 
 def expect_installed(system):
     """What the maintainer's script did: a user, and a unit that is enabled and not started."""
-    expect(re.search(r"^holdfast:x:\d+:\d+:.*:/var/lib/holdfast:", system.read("etc/passwd"), re.M),
-           "there is no user holdfast")
-    wanted = system.path("etc/systemd/system/multi-user.target.wants/holdfast.service")
-    expect(os.path.islink(wanted), "the unit is not enabled")
+    user = re.search(r"^holdfast:x:\d+:\d+:.*:/var/lib/holdfast:", system.read("etc/passwd"), re.M)
+    expect(user, "there is no user holdfast")
+    expect(os.path.islink(system.path(ENABLED)), "the unit is not enabled")
     secrets = os.stat(system.path("etc/holdfast/holdfastd.env"))
     expect(secrets.st_mode & 0o777 == 0o600 and secrets.st_uid == 0, "holdfastd.env can be read")
 
@@ -167,8 +165,5 @@ def expect_removed(system):
     expect(os.listdir(system.path(STATE)), "removing took the sessions")
     expect(os.path.exists(system.path(CONFIGURATION)), "removing took the configuration")
     system.done("dpkg", "--purge", "holdfast-server", "holdfast")
-    for gone in (STATE, "etc/holdfast", "etc/systemd/system/multi-user.target.wants"):
-        place = system.path(gone)
-        kept = os.path.exists(place) and (gone != "etc/systemd/system/multi-user.target.wants"
-                                          or "holdfast.service" in os.listdir(place))
-        expect(not kept, f"purging left /{gone}")
+    for gone in (STATE, "etc/holdfast", ENABLED, "etc/systemd/system/holdfast.service"):
+        expect(not os.path.lexists(system.path(gone)), f"purging left /{gone}")

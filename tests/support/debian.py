@@ -15,7 +15,7 @@ def sources():
 
 def make_system(archive, variant, packages=()):
     """A tar of Debian's system of that variant with these packages, at the path `archive`."""
-    listed = f"{archive}.sources"
+    listed = f"{archive}.list"
     with open(listed, "w", encoding="utf-8") as file:
         file.write(sources())
     included = [f"--include={','.join(packages)}"] if packages else []
