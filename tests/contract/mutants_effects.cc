@@ -200,7 +200,9 @@ const std::vector<Mutant> kMutants = {
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
             StoredSession* const session = Changed(stage, change, answer);
-            if (session != nullptr) session->head.last_event = session->head.last_event.Next();
+            if (session == nullptr || session->events.empty() || change.events.empty()) return;
+            session->head.last_event = session->head.last_event.Next();
+            session->events.back().seq = session->head.last_event;
           }}},
     {"reverses-events",
      {.change = [](Stage&, Change& change) { std::ranges::reverse(change.events); }}},
