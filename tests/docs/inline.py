@@ -4,7 +4,8 @@ program takes: its subcommand, its flags and the names behind them exist.
 
     tests/docs/inline.py BUILD_DIRECTORY
 
-The programs of the build say what they take in their help, scripts in their first comment.
+The programs of the build say what they take in their help: in a page for each command, or in a line
+of the usage. Scripts say it in their first comment.
 """
 import functools
 import os
@@ -47,8 +48,8 @@ def require(condition, problem):
         raise Wrong(problem)
 
 
-class Holdfast:
-    """What `holdfast` takes, by the help of each command."""
+class Pages:
+    """What a program takes whose every command has a page of help."""
 
     def __init__(self, program):
         self.program = program
@@ -65,7 +66,7 @@ class Holdfast:
         return names, flags, {flag: flags[flag] for flag in inherited}
 
     def check(self, words):
-        path, more, left = (), {}, list(words)
+        path, more, left = (), {}, [word.strip("[]") for word in words]
         while left:
             names, flags, inherited = self._page(path)
             more = more | inherited
@@ -86,8 +87,8 @@ class Holdfast:
                 require("Positionals:" in usage, f"{' '.join(path)} takes no `{word}`")
 
 
-class Holdfastd:
-    """What `holdfastd` takes, by its usage: a line for each command."""
+class UsageLines:
+    """What a program takes whose usage has a line for each command."""
 
     def __init__(self, program):
         self.lines = []
@@ -103,9 +104,16 @@ class Holdfastd:
         left = [word.strip("[]") for word in words[len(path) :]]
         while left:
             word = left.pop(0)
-            require(word in flags, f"no argument {word} of holdfastd {' '.join(path)}")
+            kind = "flag" if word.startswith("-") else "command"
+            require(word in flags, f"no {kind} {word}")
             if flags[word]:
                 left = left[1:]
+
+
+def help_of(program):
+    """Its help, in the one or the other form."""
+    has_pages = run([program, "--help"]).stdout.count("\nSubcommands:\n") == 1
+    return Pages(program) if has_pages else UsageLines(program)
 
 
 class Backup:
@@ -180,8 +188,7 @@ class BenchNames(TestNames):
 class Programs:
     def __init__(self, build):
         binary = functools.partial(os.path.join, os.path.abspath(build), "bin")
-        self.known = {"holdfast": Holdfast(binary("holdfast"))}
-        self.known["holdfastd"] = Holdfastd(binary("holdfastd"))
+        self.known = {name: help_of(binary(name)) for name in ("holdfast", "holdfastd")}
         names = {"scripts/test": TestNames(), "scripts/bench": BenchNames(binary("holdfast-bench"))}
         for name in os.listdir(os.path.join(ROOT, "scripts")):
             if not name.endswith(".txt"):
@@ -237,9 +244,9 @@ WRONG = {
     "holdfast session show ID --tail 3": "no flag --tail",
     "holdfast --adress HOST:PORT health": "no flag --adress",
     "holdfast health now": "takes no `now`",
-    "holdfastd migrate --state": "no argument --state",
-    "holdfastd adopt --config FILE": "no argument adopt",
-    "holdfastd --config FILE --verbose": "no argument --verbose",
+    "holdfastd migrate --state": "no flag --state",
+    "holdfastd adopt --config FILE": "no command adopt",
+    "holdfastd --config FILE --verbose": "no flag --verbose",
     "scripts/tests --long": "there is no scripts/tests",
     "scripts/test --longer": "scripts/test has no --longer",
     "scripts/test --long LongAbsence": "knows no LongAbsence",
