@@ -141,10 +141,8 @@ MaybeRefusal CheckState(const Head& head, const Guard& guard) {
   return Illegal(head, trigger, requested_end);
 }
 
-Refusal Gap(EntryNumber expected, EntryNumber got) {
-  return std::move(InvalidField("entries.number", "entry numbers of a turn have no gap"))
-      .With("expected", expected.value())
-      .With("got", got.value());
+Refusal Unexpected(Refusal refusal, EntryNumber expected, EntryNumber got) {
+  return std::move(refusal).With("expected", expected.value()).With("got", got.value());
 }
 
 MaybeRefusal CheckTurn(const Head& head, const Guard& guard,
@@ -154,10 +152,12 @@ MaybeRefusal CheckTurn(const Head& head, const Guard& guard,
   if (*guard.turn != active) return StaleTurn(head, *guard.turn);
   const EntryNumber last = LastEntryOf(head, *guard.turn).value_or(EntryNumber());
   if (!entries.empty() && entries.front().number > last.Next()) {
-    return Gap(last.Next(), entries.front().number);
+    return Unexpected(InvalidField("entries[0].number", "entry numbers of a turn have no gap"),
+                      last.Next(), entries.front().number);
   }
   if (guard.last_entry && *guard.last_entry > last) {
-    return Gap(last.Next(), guard.last_entry->Next());
+    return Unexpected(InvalidField("last_entry", "this entry of the turn is not stored"),
+                      last.Next(), *guard.last_entry);
   }
   return std::nullopt;
 }

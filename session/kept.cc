@@ -11,6 +11,7 @@ absl::Status CheckKept(const Head& head, std::optional<Revision> revision) {
   if (!revision) return absl::OkStatus();
   if (*revision > head.revision) {
     return Refusal(Reason::kRevisionAhead, "this revision is not stored here")
+        .With("what", "revision")
         .With("known", revision->value())
         .With("stored", head.revision.value());
   }

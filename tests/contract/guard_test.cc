@@ -199,7 +199,9 @@ TEST_P(Contract, C090_ACommitThatMissesAnEntryIsRefused) {
   change.guard.last_entry = EntryNumber(3);
   const auto refused = store().Commit(change);
   EXPECT_EQ(ReasonIn(refused), "INVALID_FIELD");
+  EXPECT_EQ(FactIn(RefusalIn(refused), "field"), "last_entry");
   EXPECT_EQ(FactIn(RefusalIn(refused), "expected"), "2");
+  EXPECT_EQ(FactIn(RefusalIn(refused), "got"), "3");
   EXPECT_EQ(LoadHead().lifecycle, Lifecycle::kActive);
   Append(turn, {Note(turn, 2, "b"), Note(turn, 3, "c")});
   EXPECT_EQ(Apply(change).last_entry, EntryNumber(3));
@@ -211,6 +213,7 @@ TEST_P(Contract, C043_AGapIsRefusedWithTheNumberExpected) {
   Append(turn, {Note(turn, 1, "a")});
   const auto refused = store().Commit(changes().Append(token(), turn, {Note(turn, 3, "c")}));
   EXPECT_EQ(ReasonIn(refused), "INVALID_FIELD");
+  EXPECT_EQ(FactIn(RefusalIn(refused), "field"), "entries[0].number");
   EXPECT_EQ(FactIn(RefusalIn(refused), "expected"), "2");
   EXPECT_EQ(FactIn(RefusalIn(refused), "got"), "3");
   EXPECT_EQ(Journal().size(), 1U);

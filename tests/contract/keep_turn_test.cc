@@ -24,6 +24,7 @@ TEST_P(Contract, C172_ASnapshotInsideATurnHoldsWhatTheTurnHasSoFar) {
     EXPECT_EQ(head.turn->number, turn);
     EXPECT_EQ(head.turn->last_entry, EntryNumber(2));
     EXPECT_EQ(head.committed_turns, 0U);
+    EXPECT_EQ(head.last_committed_request, keep.request->id);
     EXPECT_EQ(SlotData("memory"), "a");
     EXPECT_EQ(SlotData("plan"), "half");
     EXPECT_THAT(MessageTexts(), ElementsAre("so far"));

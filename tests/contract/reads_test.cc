@@ -224,6 +224,9 @@ TEST_P(Contract, C053_APositionAboveTheCurrentOneIsAhead) {
   Create();
   const auto ahead = store().ReadMessages(key(), Revision(2), MessageSeq(), kWholePage);
   EXPECT_EQ(ReasonIn(ahead), "REVISION_AHEAD");
+  EXPECT_EQ(FactIn(ahead.status(), "what"), "revision");
+  EXPECT_EQ(FactIn(ahead.status(), "known"), "2");
+  EXPECT_EQ(FactIn(ahead.status(), "stored"), "1");
   EXPECT_EQ(ReasonIn(store().ReadSlots(key(), {.revision = Revision(2)})), "REVISION_AHEAD");
 }
 

@@ -124,6 +124,7 @@ class Applying {
     TurnRecord& turn = *out_.head.turn;
     TakeSlotUpdates(EntriesOf(turn.number, turn.applied_entry));
     turn.applied_entry = turn.last_entry;
+    if (change_.request) out_.head.last_committed_request = change_.request->id;
     out_.receipt.last_entry = turn.last_entry;
   }
 
