@@ -207,7 +207,7 @@ class Programs:
         while words and VARIABLE.match(words[0]):
             words = words[1:]
         name = words[0] if words else ""
-        name = name.removeprefix("build/bin/")
+        name = name.removeprefix("build-release/bin/").removeprefix("build/bin/")
         if re.match(r"scripts/\w", name):
             return name, words[1:]
         return (name, words[1:]) if name in self.known else None

@@ -65,20 +65,20 @@ def trusted():
 
 
 def second_paste(folder, block):
-    """Whether the block fails loudly in `folder`, whose build/bin has the programs, while another
+    """Whether the block fails loudly in `folder`, whose build-release/bin has the programs, while another
     server has its directory, and calls no server then."""
-    here = os.path.join(folder, "build", "quick-start")
+    here = os.path.join(folder, "build-release", "quick-start")
     os.makedirs(here, exist_ok=True)
     config = os.path.join(here, "first.yaml")
     with open(config, "w", encoding="utf-8") as file:
         file.write('server: {address: "127.0.0.1:0"}\n')
     called = os.path.join(here, "called")
-    program = os.path.join(folder, "build", "bin", "holdfast")
+    program = os.path.join(folder, "build-release", "bin", "holdfast")
     os.remove(program)
     with open(program, "w", encoding="utf-8") as file:
         file.write(f'#!/bin/sh\necho "$HOLDFAST_ADDRESS" "$@" >>"{called}"\n')
     os.chmod(program, 0o755)
-    command = [os.path.join(folder, "build", "bin", "holdfastd"), "--config", config]
+    command = [os.path.join(folder, "build-release", "bin", "holdfastd"), "--config", config]
     log = os.path.join(here, "first.log")
     first = programs.Serving(command, log, env=os.environ | {"XDG_STATE_HOME": here})
     try:
@@ -102,7 +102,7 @@ def blocks_of(folder):
     with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
         text = file.read()
     printed = Printed("docs.Readme.BlocksRun")
-    words = ("scripts/run", "build/quick-start")
+    words = ("scripts/run", "build-release/quick-start")
     found = [printed.take("README.md", "Quick start", "sh", word, text) for word in words]
     printed.expect_all_taken()
     return [block for blocks in found for block in blocks]
@@ -111,7 +111,7 @@ def blocks_of(folder):
 def second_paste_of_build(build):
     *_, block = blocks_of(ROOT)
     with tempfile.TemporaryDirectory(prefix="holdfast readme ") as folder:
-        programs = os.path.join(folder, "build", "bin")
+        programs = os.path.join(folder, "build-release", "bin")
         os.makedirs(programs)
         for name in ("holdfastd", "holdfast"):
             os.symlink(os.path.join(build, "bin", name), os.path.join(programs, name))

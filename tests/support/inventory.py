@@ -20,7 +20,7 @@ SHOWN_LANGUAGES = ("text", "mermaid")
 RUN = {
     "docs.Readme.BlocksRun": [
         ("README.md", "Quick start", "sh", "scripts/run"),
-        ("README.md", "Quick start", "sh", "build/quick-start"),
+        ("README.md", "Quick start", "sh", "build-release/quick-start"),
     ],
     "walks.LongLaptop.ServesByTheImage": [
         ("README.md", "Quick start", "sh", "docker run"),
