@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 
 import built
@@ -84,7 +85,11 @@ def serve(system, log):
     command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", CONFINED, "sh"]
     command += [system.root, *as_user, *ENVIRONMENT, unit["Environment"]]
     command += unit["ExecStart"].split()
-    return Serving(command, log, env=os.environ | {"NOFILE": unit["LimitNOFILE"]})
+    # A container may hold its root to fewer files, which the server must do with.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    files = int(unit["LimitNOFILE"])
+    files = files if most == resource.RLIM_INFINITY else min(files, most)
+    return Serving(command, log, env=os.environ | {"NOFILE": str(files)})
 
 
 def sessions(system):
