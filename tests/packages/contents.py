@@ -75,13 +75,22 @@ def check_manual(build):
             shown[name] = " ".join(done(page).split())
     for heading in re.findall(r"^## (holdfast .+)$", read(os.path.join(ROOT, "docs/cli.md")), re.M):
         expect(f" {heading} " in shown["holdfast.1"], f"holdfast.1 has no `{heading}`")
-    usage = done([os.path.join(bin_folder, "holdfastd"), "--help"])
     completion = read(os.path.join(ROOT, "deploy", "completions", "holdfastd"))
-    words = set(re.findall(r"(?<!\w)--[a-z-]+|(?<=holdfastd )[a-z]+", usage))
+    words = words_of(os.path.join(bin_folder, "holdfastd"))
     for word in sorted(words):
         expect(word in shown["holdfastd.8"], f"holdfastd.8 has no `{word}`")
         expect(re.search(rf"(?<![\w-]){word}(?![\w-])", completion), f"no completion of `{word}`")
-    expect({"migrate", "--config"} <= words, f"the usage has the words {sorted(words)} alone")
+    expect({"migrate", "adopt", "--config"} <= words, f"--help has the words {sorted(words)} alone")
+
+
+def words_of(program, *command):
+    """Commands and long options that --help names, of the commands below too."""
+    said = done([program, *command, "--help"])
+    found = set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", said, re.MULTILINE))
+    _, _, below = said.partition("\nSubcommands:\n")
+    for word in re.findall(r"^  ([a-z]+)\b", below.partition("\n\n")[0], re.MULTILINE):
+        found |= {word} | words_of(program, *command, word)
+    return found
 
 
 def check_lintian(build):

@@ -61,8 +61,8 @@ class System:
 
     def holdfast(self, *words):
         """What the installed client says as a user without rights."""
-        unprivileged = ("--reuid=65534", "--regid=65534", "--clear-groups")
-        return self.done("setpriv", *unprivileged, "holdfast", *words)
+        as_other = ["setpriv", "--reuid=daemon", "--regid=daemon", "--clear-groups"]
+        return self.done(*as_other, "holdfast", *words)
 
 
 def settings(unit):
