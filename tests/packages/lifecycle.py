@@ -167,7 +167,8 @@ def expect_removed(system):
     """Removed, the sessions and the configuration are kept; purged, they are gone."""
     system.done("dpkg", "--remove", "holdfast-server", "holdfast")
     expect(not os.path.exists(system.path("usr/bin/holdfastd")), "the program is still there")
-    expect(os.listdir(system.path(STATE)), "removing took the sessions")
+    kept = os.path.isdir(system.path(STATE)) and os.listdir(system.path(STATE))
+    expect(kept, "removing took the sessions")
     expect(os.path.exists(system.path(CONFIGURATION)), "removing took the configuration")
     system.done("dpkg", "--purge", "holdfast-server", "holdfast")
     for gone in (STATE, "etc/holdfast", ENABLED, "etc/systemd/system/holdfast.service"):
