@@ -192,6 +192,7 @@ class Applying {
       message.seq = head.messages;
       out_.messages.push_back(std::move(message));
     }
+    if (out_.messages.empty() && !change_.replaces_history) return;
     head.history = Digest{};
     for (const std::vector<Message>* const messages : {&there, &std::as_const(out_.messages)}) {
       for (const Message& message : *messages) {
