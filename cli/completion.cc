@@ -57,7 +57,7 @@ else
 fi
 )";
 
-constexpr char kFish[] = R"(# Completion of holdfast for fish: holdfast completion fish | source
+constexpr char kFish[] = R"(# Completion of holdfast for fish
 function __holdfast_words
   set -l before (commandline --tokenize --cut-at-cursor --current-process)
   set -l path holdfast
@@ -178,7 +178,7 @@ void AddCompletionCommand(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Examples:\n  source <(holdfast completion bash)\n"
       "  holdfast completion zsh > \"${fpath[1]}/_holdfast\"\n"
-      "  holdfast completion fish | source");
+      "  holdfast completion fish > ~/.config/fish/completions/holdfast.fish");
   command->callback([&app, &invocation, shell] {
     invocation.command = [&app, &invocation, shell] {
       const std::map<std::string, Shell> shells = {

@@ -86,10 +86,6 @@ absl::StatusOr<int> ServeLogged(Config config) {
   const FlushOnAbort flush(writer);
   Log log(writer.sink(), SystemClock(), LogSettingsOf(config.telemetry));
   const ForeignLog foreign(log);
-  if (kTestBuild) {
-    log.Warn("TEST BUILD: for tests, not for sessions; the preset release makes what is shipped",
-             {{"version", BuildVersion()}});
-  }
   Metrics metrics;
   StoreMetrics store_metrics(metrics, SystemClock());
   ASSIGN_OR_RETURN(const std::unique_ptr<App> app,
@@ -102,6 +98,10 @@ absl::StatusOr<int> ServeLogged(Config config) {
                                .store_metrics = &store_metrics,
                                .container = Container::OfProcess(),
                                .log_lines_dropped = [&writer] { return writer.dropped(); }}));
+  if (kTestBuild) {
+    log.Warn("TEST BUILD: for tests, not for sessions; the preset release makes what is shipped",
+             {{"version", BuildVersion()}});
+  }
   const SignalWatch signals([&] { app->RequestStop(); });
   std::cout << app->ReadyLine() << std::endl;  // NOLINT(performance-avoid-endl): a process that
                                                // waits for the line must see it now

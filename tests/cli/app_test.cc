@@ -98,7 +98,7 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
       {"replay", "no/such/file"},
       {"replay", "--run", "a/b", kOwn},
       {"replay", "--log", "no/such/folder/log", kOwn},
-      {"completion", "fish"},
+      {"completion", "powershell"},
   };
   for (const auto& arguments : wrong) {
     const Ran ran = Holdfast(arguments);

@@ -246,7 +246,7 @@ EXAMPLES = {
 def check_commands(machine, printed):
     """Each example of holdfastd's help does what it says, with a store in a database."""
     machine.install_programs()
-    config = TEAM_STORE % "host=/run/postgresql dbname=holdfast user=postgres"
+    config = TEAM_STORE % "host=/run/postgresql dbname=holdfast user=holdfast"
     machine.write(CONFIGURED, config)
     machine.write(os.path.join(machine.clone, "holdfastd.yaml"), config)
     blocks = printed.take(COMMANDS, COMMANDS_TITLE)

@@ -65,8 +65,8 @@ def trusted():
 
 
 def second_paste(folder, block):
-    """Whether the block fails loudly in `folder`, whose build-release/bin has the programs, while another
-    server has its directory, and calls no server then."""
+    """Whether the block fails loudly in `folder`, whose build-release/bin has the programs, while
+    another server has its directory, and calls no server then."""
     here = os.path.join(folder, "build-release", "quick-start")
     os.makedirs(here, exist_ok=True)
     config = os.path.join(here, "first.yaml")

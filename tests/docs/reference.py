@@ -28,7 +28,7 @@ PAGE, TITLE = "docs/cli.md", "Command line"
 # What the examples name, beside "$PWD", the directory in which they run.
 SESSION, OWNER, TOOL, RECORDINGS = "4f1c2d3e", "planner", "grep", "recordings.jsonl"
 TURNS, MORE_TURNS = 3, 40  # three events each
-PRELUDE = "set -euo pipefail; fpath=(zsh zsh); mkdir -p zsh\n"
+PRELUDE = "set -euo pipefail; HOME=$PWD; fpath=(zsh zsh); mkdir -p zsh .config/fish/completions\n"
 SECONDS, AT_ONCE = 60, 4
 # The first words of examples -> what their output has.
 PROMISED = {
@@ -62,6 +62,7 @@ PROMISED = {
     "holdfast replay": "3 sessions, .* 0 differences",
     "source <(holdfast completion bash)": "^$",
     "holdfast completion zsh": "^$",
+    "holdfast completion fish": "^$",
 }
 
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -444,7 +445,10 @@ TEST_F(Process, TheLogHasTheLinesThatTheConfigurationWants) {
   const std::string none = log("calls: none");
   EXPECT_EQ(CallsIn(none), 0) << none;
   EXPECT_NE(none.find("\"message\":\"serving\""), std::string::npos) << none;
-  EXPECT_EQ(log("log_level: warning"), "");
+  // A test build warns that it is one.
+  const std::string warnings = log("log_level: warning");
+  EXPECT_EQ(std::ranges::count(warnings, '\n'), kTestBuild ? 1 : 0) << warnings;
+  EXPECT_EQ(warnings.find("TEST BUILD") != std::string::npos, kTestBuild) << warnings;
   EXPECT_EQ(log("log_level: error"), "");
 }
 
