@@ -72,7 +72,9 @@ bool CommitBatcher::RunBatch() {
 
 bool CommitBatcher::Fill(Batch& batch) {
   const absl::MutexLock lock(&mutex_);
-  const auto begins = [this] { return !filling_ && (stopping_ || !queue_.empty()); };
+  const auto begins = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !filling_ && (stopping_ || !queue_.empty());
+  };
   AwaitBlocking(mutex_, absl::Condition(&begins));
   if (queue_.empty()) return false;
   filling_ = true;
@@ -80,7 +82,9 @@ bool CommitBatcher::Fill(Batch& batch) {
     mutex_.AssertHeld();
     filling_ = false;
   };
-  const auto moves = [&] { return MayTake(batch) || StoreIsFree(); };
+  const auto moves = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return MayTake(batch) || StoreIsFree();
+  };
   for (;;) {
     while (MayTake(batch)) TakeOne(batch);
     if (batch.members.empty()) return true;
