@@ -4,11 +4,13 @@
 #include "tests/support/postgres.h"
 #include "tests/support/wait.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace holdfast::testing {
@@ -165,18 +167,21 @@ TEST(PgPool, LendsAndKeepsNothingWhenClosed) {
   EXPECT_EQ(pool.stats().open, 0U);
 }
 
-// Another connection holds the lock that the statement waits for.
+// Another connection holds the lock that the statement waits for, which is of this process: tests
+// that run at the same time share the database.
 class PgPoolUnanswered : public ::testing::Test {
  protected:
   PgPoolUnanswered() {
-    EXPECT_EQ(holder_->Script("BEGIN; SELECT pg_advisory_xact_lock(20260701)"), absl::OkStatus());
+    EXPECT_EQ(holder_->Script(absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", getpid(), ")")),
+              absl::OkStatus());
   }
   // Gives a statement up that goes on to wait in the server.
   void GiveOneUp() {
-    constexpr pg::Statement kLock = {"lock", "SELECT pg_advisory_xact_lock(20260701) IS NOT NULL"};
+    constexpr pg::Statement kLock = {"lock",
+                                     "SELECT pg_advisory_xact_lock($1::bigint) IS NOT NULL"};
     absl::StatusOr<Pool::Lease> lease = pool_.Take(kSoon);
     ASSERT_TRUE(lease.ok());
-    const pg::Answer answer = (*lease)->RunWithin(kSoon, kLock, pg::Params());
+    const pg::Answer answer = (*lease)->RunWithin(kSoon, kLock, pg::Params().Int(getpid()));
     ASSERT_TRUE(std::holds_alternative<pg::Failure>(answer));
     EXPECT_EQ(std::get<pg::Failure>(answer).effect, pg::Effect::kUnknown);
   }
