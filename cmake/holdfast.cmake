@@ -62,7 +62,8 @@ function(holdfast_precompile target)
   set(headers ${CMAKE_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx)
   add_custom_command(OUTPUT ${headers}.gch.sum DEPENDS holdfast_generated VERBATIM
     DEPFILE ${headers}.gch.sum.d
-    COMMAND sh -c "\"$1\" -std=c++20 -w -fmacro-prefix-map=\"$2\"/= -isystem \"$2\" -MD -MF \"$3.gch.sum.d\" \
+    COMMAND sh -c "\"$1\" -std=c++20 -w -fmacro-prefix-map=\"$2\"/= \
+      -isystem \"$2\" -MD -MF \"$3.gch.sum.d\" \
       -MT \"$3.gch.sum\" -E -P -x c++ \"$3\" | sha256sum >\"$3.gch.sum\""
       sh ${CMAKE_CXX_COMPILER} ${CMAKE_BINARY_DIR}/gen ${headers})
   add_custom_target(${target}_sum DEPENDS ${headers}.gch.sum)

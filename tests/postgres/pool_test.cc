@@ -22,6 +22,7 @@ using test::FakeClock;
 
 constexpr pg::Statement kEndOther = {"end_other", "SELECT pg_terminate_backend($1, 10000)"};
 constexpr absl::Duration kSoon = absl::Milliseconds(20);
+constexpr absl::Duration kSent = absl::Seconds(2);  // after it a statement is on its way
 
 PoolOptions Options(size_t size) {
   return {.connect = {.dsn = DsnOf(SharedPostgres(), "postgres")}, .size = size};
@@ -181,7 +182,7 @@ class PgPoolUnanswered : public ::testing::Test {
                                      "SELECT pg_advisory_xact_lock($1::bigint) IS NOT NULL"};
     absl::StatusOr<Pool::Lease> lease = pool_.Take(kSoon);
     ASSERT_TRUE(lease.ok());
-    const pg::Answer answer = (*lease)->RunWithin(kSoon, kLock, pg::Params().Int(getpid()));
+    const pg::Answer answer = (*lease)->RunWithin(kSent, kLock, pg::Params().Int(getpid()));
     ASSERT_TRUE(std::holds_alternative<pg::Failure>(answer));
     EXPECT_EQ(std::get<pg::Failure>(answer).effect, pg::Effect::kUnknown);
   }
