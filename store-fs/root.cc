@@ -46,7 +46,7 @@ absl::Status Failed(const std::string& root, const absl::Status& status) {
 }
 
 absl::Status RefusedFormat(const std::string& root, int64_t format) {
-  return Refused(root, "its files have format " + std::to_string(format) +
+  return Refused(root, "STORE says that its files have format " + std::to_string(format) +
                            ", and this version serves format " + std::to_string(kFormat) +
                            ": serve them with the version that wrote them, or name an empty "
                            "directory");

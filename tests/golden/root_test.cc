@@ -247,7 +247,7 @@ TEST_F(GoldenRoot, AFormerOneIsRefusedInWords) {
     EXPECT_TRUE(Is(opened, Reason::kStoreUnavailable)) << opened;
     const std::string format = from.extension().string().substr(1);
     EXPECT_THAT(std::string(opened.message()),
-                EndsWith(": its files have format " + format +
+                EndsWith(": STORE says that its files have format " + format +
                          ", and this version serves format 4: serve them with the version that "
                          "wrote them, or name an empty directory"));
     auto after = FilesOf(root);

@@ -138,6 +138,11 @@ class Mutant:
         if any(area in SERVING for area in areas):
             for program in PROGRAMS:
                 self.link(program)
+        # The tests' PostgreSQL is found from here, and shared with those of the build.
+        os.makedirs(os.path.join(self.build.folder, "postgres"), exist_ok=True)
+        os.symlink(
+            os.path.join(self.build.folder, "postgres"), os.path.join(self.folder, "postgres")
+        )
         for folder in ("bin", "tests"):
             for name in os.listdir(os.path.join(self.build.folder, folder)):
                 target = os.path.join(self.folder, folder, name)
