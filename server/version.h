@@ -4,8 +4,6 @@
 
 #include "holdfast/version.h"
 
-namespace holdfast {
-
-}  // namespace holdfast
+namespace holdfast {}  // namespace holdfast
 
 #endif  // HOLDFAST_SERVER_VERSION_H_
