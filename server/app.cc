@@ -1,12 +1,12 @@
 #include "server/app.h"
 
+#include "holdfast/version.h"
 #include "platform/exceptions.h"
 #include "platform/status_macros.h"
 #include "server/net/descriptors.h"
 #include "server/net/grpc_connections.h"
 #include "server/net/listening.h"
 #include "server/secrets.h"
-#include "server/version.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/saboteur.h"

@@ -1,6 +1,6 @@
 // What of the machine the server uses, and how it watches that.
+#include "holdfast/version.h"
 #include "server/app.h"
-#include "server/version.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -232,7 +232,7 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
     flags.action = Action::kHelp;
     flags.help = app.help();
   } catch (const CLI::CallForVersion&) {
-    flags.action = Action::kVersion;
+    flags.action = Action::kPrintVersion;
   } catch (const CLI::ParseError& error) {
     // The library finds a missing command before an unknown argument.
     const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);

@@ -15,7 +15,7 @@ struct Flags {
     kServe,
     kCheckConfig,
     kPrintConfig,
-    kVersion,
+    kPrintVersion,
     kHelp,
     kHealthcheck,
     kAdopt,

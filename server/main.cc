@@ -1,4 +1,5 @@
 // holdfastd: reads its flags and its configuration, and serves.
+#include "holdfast/version.h"
 #include "platform/clock.h"
 #include "platform/status_macros.h"
 #include "server/app.h"
@@ -14,7 +15,6 @@
 #include "server/stores.h"
 #include "server/telemetry/metrics.h"
 #include "server/telemetry/store_metrics.h"
-#include "server/version.h"
 #include "session/saboteur.h"
 
 #include "absl/strings/str_split.h"
@@ -204,7 +204,7 @@ int Main(std::span<char* const> arguments) {
     std::cout << flags->help;
     return Printed(kDone);
   }
-  if (flags->action == Flags::Action::kVersion) {
+  if (flags->action == Flags::Action::kPrintVersion) {
     std::cout << "holdfastd " << BuildVersion() << (kTestBuild ? " (test build)" : "") << "\n";
     return Printed(kDone);
   }

@@ -1,8 +1,8 @@
 #include "server/telemetry/metric_table.h"
 
+#include "holdfast/version.h"
 #include "server/rpc/call/method.h"
 #include "server/telemetry/transition.h"
-#include "server/version.h"
 #include "session/reasons.h"
 #include "session/store_call.h"
 

@@ -1,6 +1,6 @@
 #include "server/telemetry/otlp.h"
 
-#include "server/version.h"
+#include "holdfast/version.h"
 
 #include "absl/strings/escaping.h"
 

@@ -1,7 +1,7 @@
 #include "server/telemetry/otlp_receiver.h"
 
+#include "holdfast/version.h"
 #include "server/telemetry/otlp.h"
-#include "server/version.h"
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>

@@ -1,7 +1,7 @@
 #include "server/telemetry/trace_resource.h"
 
+#include "holdfast/version.h"
 #include "server/utf8.h"
-#include "server/version.h"
 #include "session/ids.h"
 #include "session/limits.h"
 

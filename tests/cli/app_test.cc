@@ -6,7 +6,7 @@
 #include "cli/session_view.h"
 #include "cli/table.h"
 #include "cli/times.h"
-#include "server/version.h"
+#include "holdfast/version.h"
 #include "tests/support/temp_dir.h"
 
 #include "absl/strings/str_split.h"

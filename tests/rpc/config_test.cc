@@ -564,9 +564,9 @@ TEST(Flags, TheConfigurationIsNamedBeforeOrBehindACommand) {
 }
 
 TEST(Flags, TheVersionIsPrintedWhateverElseIsRequested) {
-  EXPECT_EQ(FlagsOf({"--version"})->action, Flags::Action::kVersion);
-  EXPECT_EQ(FlagsOf({"--help", "--version"})->action, Flags::Action::kVersion);
-  EXPECT_EQ(FlagsOf({"--check-config", "--version"})->action, Flags::Action::kVersion);
+  EXPECT_EQ(FlagsOf({"--version"})->action, Flags::Action::kPrintVersion);
+  EXPECT_EQ(FlagsOf({"--help", "--version"})->action, Flags::Action::kPrintVersion);
+  EXPECT_EQ(FlagsOf({"--check-config", "--version"})->action, Flags::Action::kPrintVersion);
 }
 
 TEST(Flags, HelpIsThatOfTheCommand) {

@@ -1,6 +1,6 @@
 // The program itself, as a process: its flags, its life over files, its end.
+#include "holdfast/version.h"
 #include "server/healthcheck.h"
-#include "server/version.h"
 #include "session/saboteur.h"
 #include "tests/rpc/served.h"
 #include "tests/support/channel.h"

@@ -1,6 +1,6 @@
 // What the server offers: every method answers, reflection shows it, health says it.
+#include "holdfast/version.h"
 #include "server/healthcheck.h"
-#include "server/version.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
 #include "tests/support/golden.h"
