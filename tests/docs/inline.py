@@ -4,8 +4,8 @@ program takes: its subcommand, its flags and the names behind them exist.
 
     tests/docs/inline.py BUILD_DIRECTORY
 
-The programs of the build say what they take in their help: in a page for each command, or in a line
-of the usage. Scripts say it in their first comment.
+The programs of the build say what they take in a page of help for each command, scripts in their
+first comment.
 """
 import functools
 import os
@@ -87,35 +87,6 @@ class Pages:
                 require("Positionals:" in usage, f"{' '.join(path)} takes no `{word}`")
 
 
-class UsageLines:
-    """What a program takes whose usage has a line for each command."""
-
-    def __init__(self, program):
-        self.lines = []
-        for line in run([program, "--help"]).stdout.splitlines():
-            found = re.search(r"holdfastd((?: [a-z]+)*) (\[.*\])", line)
-            if found:
-                flags = re.findall(r"(--[a-z-]+)( [A-Z]+)?", found[2])
-                self.lines.append((found[1].split(), {flag: bool(value) for flag, value in flags}))
-        self.lines.sort(key=lambda line: -len(line[0]))
-
-    def check(self, words):
-        path, flags = next(line for line in self.lines if words[: len(line[0])] == line[0])
-        left = [word.strip("[]") for word in words[len(path) :]]
-        while left:
-            word = left.pop(0)
-            kind = "flag" if word.startswith("-") else "command"
-            require(word in flags, f"no {kind} {word}")
-            if flags[word]:
-                left = left[1:]
-
-
-def help_of(program):
-    """Its help, in the one or the other form."""
-    has_pages = run([program, "--help"]).stdout.count("\nSubcommands:\n") == 1
-    return Pages(program) if has_pages else UsageLines(program)
-
-
 class Backup:
     """What a script of deploy/backup takes, by argparse's help."""
 
@@ -188,7 +159,7 @@ class BenchNames(TestNames):
 class Programs:
     def __init__(self, build):
         binary = functools.partial(os.path.join, os.path.abspath(build), "bin")
-        self.known = {name: help_of(binary(name)) for name in ("holdfast", "holdfastd")}
+        self.known = {name: Pages(binary(name)) for name in ("holdfast", "holdfastd")}
         names = {"scripts/test": TestNames(), "scripts/bench": BenchNames(binary("holdfast-bench"))}
         for name in os.listdir(os.path.join(ROOT, "scripts")):
             if not name.endswith(".txt"):
