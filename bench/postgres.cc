@@ -5,7 +5,8 @@
 #include "bench/machine.h"
 #include "bench/processor_time.h"
 #include "platform/status_macros.h"
-#include "store-postgres/migrations.h"
+#include "store-postgres/admin/connection.h"
+#include "store-postgres/admin/migrate.h"
 
 #include <algorithm>
 #include <array>
@@ -111,7 +112,9 @@ absl::Status Postgres::MakeDatabase(const std::string& name) {
 
 absl::Status Postgres::MakeStore(const std::string& name) {
   RETURN_IF_ERROR(MakeDatabase(name));
-  ASSIGN_OR_RETURN(const auto connection, Connect(name));
+  ASSIGN_OR_RETURN(
+      const auto connection,
+      pg::AdminConnection::Open({.dsn = dsn(name), .statement_timeout = absl::InfiniteDuration()}));
   return pg::Migrate(*connection).status();
 }
 

@@ -2,9 +2,12 @@
 
 #include "platform/status_macros.h"
 #include "server/database_options.h"
+#include "store-postgres/admin/adopt.h"
+#include "store-postgres/admin/connection.h"
+#include "store-postgres/admin/migrate.h"
+#include "store-postgres/admin/schema_status.h"
 #include "store-postgres/connection_check.h"
 #include "store-postgres/migrations.h"
-#include "store-postgres/pg/connection.h"
 #include "store-postgres/servers.h"
 
 #include "absl/strings/str_cat.h"
@@ -23,22 +26,22 @@ namespace {
 std::string Words(const absl::Status& status) { return std::string(status.message()); }
 
 // A connection for an operator's command, which may take long.
-absl::StatusOr<std::unique_ptr<pg::Connection>> ConnectTo(const StoreConfig& config) {
+absl::StatusOr<std::unique_ptr<pg::AdminConnection>> ConnectTo(const StoreConfig& config) {
   ASSIGN_OR_RETURN(pg::ConnectOptions options, DatabaseOptionsOf(config));
   options.statement_timeout = absl::InfiniteDuration();
   RETURN_IF_ERROR(pg::CheckForPooler(options));
-  return pg::Connection::Open(options);
+  return pg::AdminConnection::Open(options);
 }
 
 // Calls `act` for each enabled store that is in a database, with a connection to it.
 absl::Status WithEachDatabase(
     const Config& config,
-    const std::function<absl::Status(const StoreConfig&, pg::Connection&)>& act) {
+    const std::function<absl::Status(const StoreConfig&, pg::AdminConnection&)>& act) {
   size_t databases = 0;
   for (const StoreConfig& store : config.stores) {
     if (!store.enabled || store.kind != "postgres") continue;
     ++databases;
-    absl::StatusOr<std::unique_ptr<pg::Connection>> connection = ConnectTo(store);
+    absl::StatusOr<std::unique_ptr<pg::AdminConnection>> connection = ConnectTo(store);
     const absl::Status done = connection.ok() ? act(store, **connection) : connection.status();
     if (!done.ok()) {
       return absl::FailedPreconditionError(absl::StrCat("store ", store.name, ": ", Words(done)));
@@ -52,7 +55,8 @@ absl::Status WithEachDatabase(
 
 absl::StatusOr<std::vector<std::string>> MigrateDatabases(const Config& config) {
   std::vector<std::string> lines;
-  const auto migrate = [&](const StoreConfig& store, pg::Connection& connection) -> absl::Status {
+  const auto migrate = [&](const StoreConfig& store,
+                           pg::AdminConnection& connection) -> absl::Status {
     ASSIGN_OR_RETURN(const int taken, pg::Migrate(connection));
     lines.push_back(absl::StrCat("store ", store.name, ": schema ", pg::NeededSchema(), ", ", taken,
                                  taken == 1 ? " step" : " steps", " taken"));
@@ -64,7 +68,7 @@ absl::StatusOr<std::vector<std::string>> MigrateDatabases(const Config& config) 
 
 absl::StatusOr<SchemaStatus> ReadSchemas(const Config& config) {
   SchemaStatus status;
-  const auto read = [&](const StoreConfig& store, pg::Connection& connection) -> absl::Status {
+  const auto read = [&](const StoreConfig& store, pg::AdminConnection& connection) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<pg::AppliedMigration> applied, pg::ReadApplied(connection));
     for (const pg::AppliedMigration& step : applied) {
       status.lines.push_back(absl::StrCat("store ", store.name, ": step ", step.version, " ",
@@ -86,7 +90,7 @@ absl::StatusOr<SchemaStatus> ReadSchemas(const Config& config) {
 }
 
 absl::StatusOr<StoreDescription> AdoptDatabase(const StoreConfig& config) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<pg::Connection> connection, ConnectTo(config));
+  ASSIGN_OR_RETURN(const std::unique_ptr<pg::AdminConnection> connection, ConnectTo(config));
   ASSIGN_OR_RETURN(const pg::Identity identity, pg::Adopt(*connection));
   StoreDescription description;
   description.store = identity.store;

@@ -2,9 +2,9 @@
 #ifndef HOLDFAST_STORE_POSTGRES_CONNECTION_CHECK_H_
 #define HOLDFAST_STORE_POSTGRES_CONNECTION_CHECK_H_
 
-#include "session/ids.h"
 #include "store-postgres/migrations.h"
 #include "store-postgres/pg/connection.h"
+#include "store-postgres/server_facts.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,13 +15,6 @@
 #include <vector>
 
 namespace holdfast::pg {
-
-// The store that a database holds.
-struct Identity {
-  StoreId store;
-  Incarnation incarnation;
-  bool operator==(const Identity&) const = default;
-};
 
 // What a check of a connection found.
 struct ConnectionCheck {
@@ -42,14 +35,6 @@ absl::StatusOr<ConnectionCheck> CheckConnection(Connection& connection,
 // OK when a later connection leads to the same store as the first: STORE_UNAVAILABLE, in words for
 // the operator, for another store, and for one that was adopted since.
 absl::Status CheckSame(const Identity& first, const Identity& later);
-
-// Takes over a store that was copied or restored, on this cluster and nowhere else: raises its
-// incarnation, which distinguishes tokens and cursors of before. A database that was restored into
-// its own cluster cannot be recognised, so the incarnation is raised in any case; no server may
-// serve the store meanwhile. STORE_UNAVAILABLE for what CheckConnection refuses apart from the
-// cluster.
-absl::StatusOr<Identity> Adopt(Connection& connection,
-                               std::span<const Migration> known = Migrations());
 
 // OK, or STORE_UNAVAILABLE in words for the operator when a pooler between this program and the
 // server lends its connections out by the transaction: other clients would then share the prepared

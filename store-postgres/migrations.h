@@ -1,5 +1,6 @@
-// The schema of the database, as numbered steps that are taken once and never taken back. The steps
-// are the files of store-postgres/schema, which are built into the program.
+// The schema of the database, as numbered steps that are taken once and never taken back
+// (admin/migrate.h). The steps are the files of store-postgres/schema, which are built into the
+// program.
 //
 // A step's first line may say `-- oldest server: N`: servers that know no step behind N may go on
 // while this one is there. Without it only servers that know the step may.
@@ -31,6 +32,9 @@ struct Migration {
 // The steps of this program, in order: 1, 2, and so on.
 std::span<const Migration> Migrations();
 
+// Servers that know at least this step may serve a database with `step`.
+int32_t OldestServer(const Migration& step);
+
 // The schema that this program needs at least: the last step it knows.
 int32_t NeededSchema();
 
@@ -43,22 +47,23 @@ struct AppliedMigration {
   absl::Time at;
 };
 
+// Whether any step was taken, and the columns of AppliedMigration, the time in microseconds.
+extern const Statement kMigrationsPrepared;
+extern const Statement kMigrationsApplied;
+
 // The steps that were taken, in order; none in an empty database. STORE_UNAVAILABLE when that
 // cannot be read.
 absl::StatusOr<std::vector<AppliedMigration>> ReadApplied(Connection& connection);
+
+// What `applied` has that `known` has not in the same way, for the operator; empty when there is
+// nothing.
+std::string Difference(std::span<const AppliedMigration> applied, std::span<const Migration> known);
 
 // OK when a program that knows `known` may serve a database with `applied`. STORE_UNAVAILABLE, in
 // words for the operator, when the schema is older, newer than these servers may serve, or was
 // made by other steps of the same numbers.
 absl::Status CheckSchema(std::span<const AppliedMigration> applied,
                          std::span<const Migration> known = Migrations());
-
-// Takes every step of `known` that is missing, each in a transaction, one caller at a time in a
-// database; `connection` must have no statement timeout. Answers how many were taken; of a step
-// that fails nothing stays, and those before it do. STORE_UNAVAILABLE, in words for the operator,
-// also for a step that a server which runs now may not serve.
-absl::StatusOr<int> Migrate(Connection& connection,
-                            std::span<const Migration> known = Migrations());
 
 }  // namespace holdfast::pg
 

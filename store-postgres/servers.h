@@ -2,31 +2,23 @@
 #ifndef HOLDFAST_STORE_POSTGRES_SERVERS_H_
 #define HOLDFAST_STORE_POSTGRES_SERVERS_H_
 
-#include "store-postgres/pg/connection.h"
-
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace holdfast::pg {
 
 // The step of the schema that introduced the list of servers.
 inline constexpr int32_t kServersStep = 5;
 
-// A server that runs.
+// A server that runs; those that know no kServersStep are not listed.
 struct ServingServer {
   int64_t writer = 0;   // its number, as in holdfast.feed
   int32_t schema = 0;   // the newest step that it knows
   int32_t backend = 0;  // the process of PostgreSQL that its lasting connection leads to
   absl::Time since;
 };
-
-// The servers that run now, in the order in which they started; those that know no kServersStep are
-// not among them. STORE_UNAVAILABLE when that cannot be read.
-absl::StatusOr<std::vector<ServingServer>> ReadServing(Connection& connection);
 
 // For people.
 std::string Describe(const ServingServer& server);

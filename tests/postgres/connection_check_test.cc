@@ -2,6 +2,7 @@
 
 #include "platform/clock.h"
 #include "session/refusal.h"
+#include "store-postgres/admin/adopt.h"
 #include "store-postgres/pg/pool.h"
 #include "tests/support/postgres.h"
 
@@ -38,9 +39,8 @@ std::string Words(const absl::Status& status) {
 }
 
 std::unique_ptr<pg::Connection> Migrated(const std::string& dsn) {
-  auto connection = Connect(dsn);
-  EXPECT_EQ(*pg::Migrate(*connection, kSteps), 1);
-  return connection;
+  EXPECT_EQ(*pg::Migrate(*ConnectAdmin(dsn), kSteps), 1);
+  return Connect(dsn);
 }
 
 TEST(ConnectionCheck, ReturnsIdentityAndNotesTimeline) {
@@ -106,7 +106,7 @@ TEST(ConnectionCheck, RefusesCopyInAnotherClusterUntilAdopted) {
       absl::OkStatus());
   EXPECT_THAT(Words(CheckConnection(*connection, kSteps).status()),
               HasSubstr("run: holdfastd store adopt"));
-  const auto adopted = Adopt(*connection, kSteps);
+  const auto adopted = Adopt(*ConnectAdmin(database.dsn()), kSteps);
   ASSERT_TRUE(adopted.ok()) << adopted.status();
   EXPECT_EQ(adopted->store, before.store);
   EXPECT_EQ(adopted->incarnation, Incarnation(2));
@@ -125,7 +125,8 @@ TEST(ConnectionCheck, RefusesOtherStoreOrIncarnation) {
   const Identity other = CheckConnection(*Migrated(two.dsn()), kSteps)->identity;
   EXPECT_EQ(CheckSame(first, first), absl::OkStatus());
   EXPECT_THAT(Words(CheckSame(first, other)), HasSubstr("another store"));
-  EXPECT_THAT(Words(CheckSame(first, *Adopt(*connection, kSteps))), HasSubstr("restarted"));
+  EXPECT_THAT(Words(CheckSame(first, *Adopt(*ConnectAdmin(one.dsn()), kSteps))),
+              HasSubstr("restarted"));
 }
 
 // A standby of its own, made by a base backup.

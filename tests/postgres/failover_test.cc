@@ -34,7 +34,7 @@ class PgFailover : public ::testing::Test {
     old_.Start();
     new_.CopyFrom(old_);
     new_.Start();
-    ASSERT_TRUE(pg::Migrate(*Connect(old_.dsn())).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(old_.dsn())).ok());
   }
 
   // How a server finds both, the one that `first` names first.

@@ -1,6 +1,6 @@
 #include "tests/postgres/faults_fixture.h"
 
-#include "store-postgres/migrations.h"
+#include "store-postgres/admin/migrate.h"
 #include "tests/support/requests.h"
 #include "tests/support/wait.h"
 
@@ -70,7 +70,7 @@ std::vector<std::string> Served::Texts(const std::string& session) const {
 
 void FaultsTest::SetUp() {
   postgres_.Start();
-  ASSERT_TRUE(pg::Migrate(*Direct()).ok());
+  ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres().dsn())).ok());
   Serve({.dsn = DsnOf(gate_.directory(), "postgres")});
 }
 

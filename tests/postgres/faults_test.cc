@@ -131,7 +131,7 @@ class PgTooMany : public FaultsTest {
   // A role that is held to its number of connections, as every role but a superuser is.
   void SetUp() override {
     postgres().Start();
-    ASSERT_TRUE(pg::Migrate(*Direct()).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres().dsn())).ok());
     Run("CREATE ROLE app LOGIN; GRANT USAGE ON SCHEMA holdfast TO app;"
         "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA holdfast TO app");
     Serve({.dsn = "host='" + gate().directory() + "' user=app dbname=postgres"});
@@ -183,7 +183,7 @@ class PgFewConnections : public FaultsTest {
  protected:
   void SetUp() override {
     postgres().Start();
-    ASSERT_TRUE(pg::Migrate(*Direct()).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres().dsn())).ok());
     // One of them is for reads.
     Serve({.dsn = DsnOf(gate().directory(), "postgres"), .store = ", connections: 3"});
   }

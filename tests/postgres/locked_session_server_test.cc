@@ -40,7 +40,7 @@ constexpr int kTries = 5;
 class LockedSessionServer : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(pg::Migrate(*Connect(database_.dsn())).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(database_.dsn())).ok());
     ASSERT_TRUE(server_.Start()) << server_.Log();
     client_ = std::make_unique<WireClient>(server_.address());
     client_->Must(&Stub::CreateSession, test::CreateRequest("locked"));

@@ -1,7 +1,7 @@
 // A standby that does not answer for long: each write that the store gives up leaves a backend that
 // still waits, and whether the write commits is unknown. There are never more such backends than
 // connections that the store may have, and reads succeed.
-#include "store-postgres/migrations.h"
+#include "store-postgres/admin/migrate.h"
 #include "store-postgres/postgres_store.h"
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/postgres.h"
@@ -33,7 +33,7 @@ class PgLongStall : public ::testing::Test {
     standby_.CopyFrom(primary_);
     standby_.Start();
     watching_ = Connect(primary_.dsn());
-    ASSERT_TRUE(pg::Migrate(*Connect(primary_.dsn())).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(primary_.dsn())).ok());
     store_ = pg::MakePostgresStore({.connect = {.dsn = primary_.dsn(),
                                                 .statement_timeout = absl::Milliseconds(500),
                                                 .silence = absl::Milliseconds(250)},

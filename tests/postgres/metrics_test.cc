@@ -1,5 +1,6 @@
 // The metrics of a server over PostgreSQL: those that such a store alone has, and what a scrape
 // costs the database.
+#include "store-postgres/admin/migrate.h"
 #include "store-postgres/migrations.h"
 #include "tests/postgres/faults_fixture.h"
 #include "tests/support/requests.h"
@@ -24,7 +25,7 @@ class PgMetrics : public FaultsTest {
 
   void SetUp() override {
     postgres().Start();
-    ASSERT_TRUE(pg::Migrate(*Direct()).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres().dsn())).ok());
     // One of them is for reads.
     Serve({.more = absl::StrCat("telemetry: {metrics_address: \"", port_.address(), "\"}\n"),
            .dsn = DsnOf(gate().directory(), "postgres"),

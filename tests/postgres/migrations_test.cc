@@ -1,6 +1,6 @@
-#include "store-postgres/migrations.h"
-
 #include "session/refusal.h"
+#include "store-postgres/admin/migrate.h"
+#include "store-postgres/admin/schema_status.h"
 #include "tests/support/postgres.h"
 #include "tests/support/wait.h"
 
@@ -38,12 +38,12 @@ std::string Words(const absl::Status& status) {
 
 TEST(Migrations, AnEmptyDatabaseTakesEveryStepOnce) {
   const TestDatabase database(Contents::kNothing);
-  const auto connection = Connect(database.dsn());
+  const auto connection = ConnectAdmin(database.dsn());
   EXPECT_THAT(*ReadApplied(*connection), ::testing::IsEmpty());
   EXPECT_EQ(*Migrate(*connection, kAll.first(2)), 2);
   EXPECT_EQ(*Migrate(*connection, kAll.first(2)), 0);
   EXPECT_EQ(*Migrate(*connection, kAll), 1);
-  EXPECT_EQ(CountA(*connection), 2);
+  EXPECT_EQ(CountA(*Connect(database.dsn())), 2);
   const std::vector<AppliedMigration> applied = *ReadApplied(*connection);
   ASSERT_EQ(applied.size(), 3U);
   EXPECT_EQ(applied[2].version, 3);
@@ -58,11 +58,10 @@ TEST(Migrations, OfAStepThatFailsNothingStaysAndThoseBeforeDo) {
       {{1, "first", "CREATE TABLE public.a (b int)"},
        {2, "broken", "INSERT INTO public.a VALUES (1); SELECT 1 / 0"}}};
   const TestDatabase database(Contents::kNothing);
-  const auto connection = Connect(database.dsn());
+  const auto connection = ConnectAdmin(database.dsn());
   EXPECT_THAT(Words(Migrate(*connection, steps).status()), HasSubstr("division by zero"));
-  EXPECT_TRUE(connection->Idle());
   EXPECT_EQ(ReadApplied(*connection)->size(), 1U);
-  EXPECT_EQ(CountA(*connection), 0);
+  EXPECT_EQ(CountA(*Connect(database.dsn())), 0);
   EXPECT_EQ(*Migrate(*connection, kAll), 2) << "and it goes on from there";
 }
 
@@ -81,7 +80,8 @@ TEST(Migrations, FourAtOnceTakeEachStepOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> taken = 0;
   for (int i = 0; i < kAtOnce; ++i) {
-    threads.emplace_back([&] { taken += Migrate(*Connect(postgres.dsn()), steps).value_or(-100); });
+    threads.emplace_back(
+        [&] { taken += Migrate(*ConnectAdmin(postgres.dsn()), steps).value_or(-100); });
   }
   EXPECT_TRUE(WaitUntil([&] {
     const pg::Answer answer = holder->Run(kWaiting, pg::Params());
@@ -100,15 +100,15 @@ TEST(Migrations, AStepThatCannotBeNotedLeavesNothing) {
         "INSERT INTO public.a VALUES (1); "
         "INSERT INTO holdfast.migration VALUES (2, 'already', '', 2)"}}};
   const TestDatabase database(Contents::kNothing);
-  const auto connection = Connect(database.dsn());
+  const auto connection = ConnectAdmin(database.dsn());
   EXPECT_FALSE(Migrate(*connection, steps).ok());
-  EXPECT_EQ(CountA(*connection), 0);
+  EXPECT_EQ(CountA(*Connect(database.dsn())), 0);
   EXPECT_EQ(ReadApplied(*connection)->size(), 1U);
 }
 
 TEST(Migrations, AnOlderSchemaSaysWhatToDo) {
   const TestDatabase database(Contents::kNothing);
-  const auto connection = Connect(database.dsn());
+  const auto connection = ConnectAdmin(database.dsn());
   EXPECT_THAT(Words(CheckSchema(*ReadApplied(*connection), kAll)),
               HasSubstr("at version 0, and this server needs 3: run holdfastd migrate"));
   ASSERT_TRUE(Migrate(*connection, kAll.first(2)).ok());
@@ -120,7 +120,7 @@ TEST(Migrations, AnOlderSchemaSaysWhatToDo) {
 // Step 3 says that servers of step 2 may go on; those of step 1 may not.
 TEST(Migrations, ServesNewerSchemaWhenItAllowsThisVersion) {
   const TestDatabase database(Contents::kNothing);
-  const auto connection = Connect(database.dsn());
+  const auto connection = ConnectAdmin(database.dsn());
   ASSERT_TRUE(Migrate(*connection, kAll).ok());
   const std::vector<AppliedMigration> applied = *ReadApplied(*connection);
   EXPECT_EQ(CheckSchema(applied, kAll.first(2)), absl::OkStatus());
@@ -133,7 +133,7 @@ TEST(Migrations, AStepOfTheSameNumberButAnotherTextIsRefused) {
   std::array<Migration, 3> other = kSteps;
   other[1].sql = "INSERT INTO public.a VALUES (7)";
   const TestDatabase database(Contents::kNothing);
-  const auto connection = Connect(database.dsn());
+  const auto connection = ConnectAdmin(database.dsn());
   ASSERT_TRUE(Migrate(*connection, kAll).ok());
   EXPECT_THAT(Words(CheckSchema(*ReadApplied(*connection), other)),
               HasSubstr("step 2 (second) is not the one"));
@@ -144,12 +144,12 @@ TEST(Migrations, WhereNothingIsMissingNothingNeedBeAllowed) {
   const TestDatabase database(Contents::kNothing);
   const std::string role = database.name();
   const auto owner = Connect(database.dsn());
-  ASSERT_TRUE(Migrate(*owner, kAll).ok());
+  ASSERT_TRUE(Migrate(*ConnectAdmin(database.dsn()), kAll).ok());
   ASSERT_EQ(owner->Script("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA holdfast TO " +
                           role + "; GRANT SELECT ON holdfast.migration TO " + role),
             absl::OkStatus());
   {
-    const auto connection = Connect(database.dsn() + " user=" + role);
+    const auto connection = ConnectAdmin(database.dsn() + " user=" + role);
     EXPECT_EQ(*Migrate(*connection, kAll), 0);
     EXPECT_EQ(*Migrate(*connection, kAll.first(1)), 0);
   }
@@ -161,7 +161,7 @@ TEST(Migrations, ReportsMissingRightsOfRole) {
   ASSERT_EQ(Connect(database.dsn())->Script("CREATE ROLE " + database.name() + " LOGIN"),
             absl::OkStatus());
   {
-    const auto connection = Connect(database.dsn() + " user=" + database.name());
+    const auto connection = ConnectAdmin(database.dsn() + " user=" + database.name());
     EXPECT_THAT(Words(Migrate(*connection, kAll).status()), HasSubstr("permission denied"));
   }
   EXPECT_EQ(Connect(database.dsn())->Script("DROP ROLE " + database.name()), absl::OkStatus());

@@ -1,9 +1,9 @@
 // Each statement of the store reads the rows that it is about and no others, however large the
 // tables are. The test checks the plans that PostgreSQL logs, also those inside functions.
 #include "session/limits.h"
-#include "store-postgres/connection_check.h"
-#include "store-postgres/migrations.h"
-#include "store-postgres/servers.h"
+#include "store-postgres/admin/adopt.h"
+#include "store-postgres/admin/migrate.h"
+#include "store-postgres/admin/schema_status.h"
 #include "tests/postgres/plan_log.h"
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/grouped_commit.h"
@@ -268,7 +268,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       });
     }
     Check("alive", 0, [&] { ExpectOk(store().CheckHealth()); });
-    const auto connection = holdfast::testing::Connect(database().dsn());
+    const auto connection = holdfast::testing::ConnectAdmin(database().dsn());
     Check("serving_there", 0, [&] { ExpectOk(pg::ReadServing(*connection)); });
     Check("serving", 4, [&] { ExpectOk(pg::ReadServing(*connection)); });
     // Events of another server are notified, and found by the feed.
@@ -339,10 +339,10 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     const holdfast::testing::TestDatabase empty(holdfast::testing::Contents::kNothing,
                                                 own().directory());
     Check("migration_note", 0,
-          [&] { ExpectOk(pg::Migrate(*holdfast::testing::Connect(empty.dsn()))); });
+          [&] { ExpectOk(pg::Migrate(*holdfast::testing::ConnectAdmin(empty.dsn()))); });
     CloseStore();
     Check("connection_adopt", 0,
-          [&] { ExpectOk(pg::Adopt(*holdfast::testing::Connect(database().dsn()))); });
+          [&] { ExpectOk(pg::Adopt(*holdfast::testing::ConnectAdmin(database().dsn()))); });
   }
 
   [[nodiscard]] const std::set<std::string>& checked() const { return checked_; }

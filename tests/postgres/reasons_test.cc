@@ -92,7 +92,7 @@ void DatabaseReasons::FullDisk() {
 void DatabaseReasons::Outage() {
   OwnPostgres postgres({"fsync=off"});
   postgres.Start();
-  ASSERT_TRUE(pg::Migrate(*Connect(postgres.dsn())).ok());
+  ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres.dsn())).ok());
   ReasonPlace place({.dsn = postgres.dsn()});
   RefusalCases& cases = place.cases();
   const std::string token = cases.Create("unreached");

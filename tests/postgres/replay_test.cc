@@ -1,5 +1,5 @@
 // Recorded conversations through two servers at once, while PostgreSQL is restarted under them.
-#include "store-postgres/migrations.h"
+#include "store-postgres/admin/migrate.h"
 #include "tests/support/call_history.h"
 #include "tests/support/child_process.h"
 #include "tests/support/postgres.h"
@@ -68,7 +68,7 @@ struct Half {
 TEST(PgReplay, ThroughTwoServersWhilePostgresqlIsRestarted) {
   OwnPostgres postgres({"fsync=off"});
   postgres.Start();
-  ASSERT_TRUE(pg::Migrate(*Connect(postgres.dsn())).ok());
+  ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres.dsn())).ok());
   Half left(postgres.dsn());
   Half right(postgres.dsn());
   left.Start("left");

@@ -1,6 +1,6 @@
 // A secret that the server knows, and the database's password, are nowhere: not in a dump of the
 // database, not in its files and its log of changes, and not in what the server and PostgreSQL log.
-#include "store-postgres/migrations.h"
+#include "store-postgres/admin/migrate.h"
 #include "tests/support/known_secret.h"
 #include "tests/support/postgres.h"
 #include "tests/support/requests.h"
@@ -52,7 +52,7 @@ class PgKnownSecret : public ::testing::Test {
                                         "'; GRANT CREATE ON DATABASE postgres TO app")),
               absl::OkStatus());
     ASSERT_TRUE(
-        pg::Migrate(*Connect(absl::StrCat(postgres_.dsn(), " user=app password=", kPassword)))
+        pg::Migrate(*ConnectAdmin(absl::StrCat(postgres_.dsn(), " user=app password=", kPassword)))
             .ok());
   }
 

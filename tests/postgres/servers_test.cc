@@ -46,7 +46,7 @@ class Servers : public ::testing::Test {
  protected:
   void SetUp() override {
     postgres_.Start();
-    ASSERT_TRUE(pg::Migrate(*Connect(postgres_.dsn())).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres_.dsn())).ok());
     ASSERT_NO_FATAL_FAILURE(first_.Start());
     ASSERT_NO_FATAL_FAILURE(second_.Start());
     token_ = client().Must(&Stub::CreateSession, test::CreateRequest("one")).lease_token();
@@ -127,7 +127,7 @@ TEST(Failover, LosesNothingAndTheOldPrimaryIsLeftAlone) {
   primary.Start();
   standby.CopyFrom(primary);
   standby.Start();
-  ASSERT_TRUE(pg::Migrate(*Connect(primary.dsn())).ok());
+  ASSERT_TRUE(pg::Migrate(*ConnectAdmin(primary.dsn())).ok());
   Served served("host=" + primary.directory() + "," + standby.directory() +
                 " user=holdfast dbname=postgres");
   served.Start();

@@ -40,7 +40,7 @@ class ServersWatch : public ::testing::Test {
  protected:
   void SetUp() override {
     postgres_.Start();
-    ASSERT_TRUE(pg::Migrate(*Connect(postgres_.dsn())).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres_.dsn())).ok());
     // As an operator would have it: not the owner of the schema.
     Do("CREATE ROLE server LOGIN; GRANT USAGE ON SCHEMA holdfast TO server;"
        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA holdfast TO server");

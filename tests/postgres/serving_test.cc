@@ -1,6 +1,6 @@
 // The servers of one store, and what a server that starts beside others must not touch.
-#include "store-postgres/migrations.h"
-#include "store-postgres/servers.h"
+#include "store-postgres/admin/migrate.h"
+#include "store-postgres/admin/schema_status.h"
 #include "tests/postgres/store_fixture.h"
 #include "tests/support/wait.h"
 
@@ -21,7 +21,7 @@ class PgServing : public PostgresStoreTest {
   PgServing() { database().StopClock(); }
 
   std::vector<pg::ServingServer> Serving() {
-    const auto serving = pg::ReadServing(*holdfast::testing::Connect(database().dsn()));
+    const auto serving = pg::ReadServing(*holdfast::testing::ConnectAdmin(database().dsn()));
     EXPECT_TRUE(serving.ok()) << serving.status();
     return serving.value_or(std::vector<pg::ServingServer>());
   }
@@ -111,7 +111,7 @@ class PgServingMoves : public PgServing {
     return std::async(std::launch::async, [this, sql] {
       std::vector<pg::Migration> steps(pg::Migrations().begin(), pg::Migrations().end());
       steps.push_back({.version = pg::NeededSchema() + 1, .name = "newer", .sql = sql});
-      return pg::Migrate(*holdfast::testing::Connect(database().dsn()), steps);
+      return pg::Migrate(*holdfast::testing::ConnectAdmin(database().dsn()), steps);
     });
   }
   bool AwaitWaiting(const std::string& lock) {

@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_TESTS_POSTGRES_SMALL_DATABASE_H_
 #define HOLDFAST_TESTS_POSTGRES_SMALL_DATABASE_H_
 
-#include "store-postgres/migrations.h"
+#include "store-postgres/admin/migrate.h"
 #include "tests/support/postgres.h"
 #include "tests/support/small_disk.h"
 
@@ -57,7 +57,7 @@ class SmallDatabase final {
     ASSERT_EQ(connection->Script("CREATE TABLESPACE small LOCATION '" + space.string() + "'"),
               absl::OkStatus());
     ASSERT_EQ(connection->Script("CREATE DATABASE small TABLESPACE small"), absl::OkStatus());
-    ASSERT_TRUE(pg::Migrate(*Connect(postgres.dsn(kName))).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres.dsn(kName))).ok());
   }
   [[nodiscard]] std::filesystem::path disk() const { return disk_.path(); }
 

@@ -1,7 +1,7 @@
 // A standby that every commit waits for, and what can happen to it: it falls silent, the wait is
 // cancelled, the primary is lost meanwhile. What was acknowledged is there afterwards, and what was
 // not acts once when it is sent again.
-#include "store-postgres/migrations.h"
+#include "store-postgres/admin/migrate.h"
 #include "tests/postgres/faults_fixture.h"
 #include "tests/support/requests.h"
 #include "tests/support/wait.h"
@@ -32,7 +32,7 @@ class PgStandbyFaults : public FaultsTest {
     postgres().Start();
     standby_.CopyFrom(postgres());
     standby_.Start();
-    ASSERT_TRUE(pg::Migrate(*Direct()).ok());
+    ASSERT_TRUE(pg::Migrate(*ConnectAdmin(postgres().dsn())).ok());
     Serve({.dsn = BothHosts()});
   }
 

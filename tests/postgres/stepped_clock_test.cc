@@ -12,7 +12,7 @@ class PgSteppedClock : public ::testing::TestWithParam<int> {};
 
 TEST_P(PgSteppedClock, NoRetryActsTwiceAndNoLeaseEndsEarly) {
   const TestDatabase database(Contents::kNothing);
-  ASSERT_TRUE(pg::Migrate(*Connect(database.dsn())).ok());
+  ASSERT_TRUE(pg::Migrate(*ConnectAdmin(database.dsn())).ok());
   const TestFolder folder;
   ServerProcess server(folder, {.dsn = database.dsn()});
   ExpectTheStepChangesNothing(server, folder, GetParam());

@@ -1,8 +1,8 @@
 // An update without a pause: the schema is migrated and the servers are replaced one by one while
 // clients go on; one correct store could have given all the answers. The older program is this one
 // without the newest step of the schema.
-#include "store-postgres/migrations.h"
-#include "store-postgres/servers.h"
+#include "store-postgres/admin/migrate.h"
+#include "store-postgres/admin/schema_status.h"
 #include "tests/history/checker.h"
 #include "tests/history/traffic.h"
 #include "tests/postgres/server_group.h"
@@ -85,7 +85,7 @@ TEST_F(PgVersions, ServersOfBothServeWhileTheSchemaMovesOn) {
   EXPECT_TRUE(complaints.empty()) << ToText(complaints, kComplaintsShown);
   EXPECT_EQ(group_.Migrate(said_, {"--status"}), 0) << said_;
   const std::string knows = absl::StrCat(", knows schema ", NewestStep(), ", backend ");
-  EXPECT_EQ(pg::ReadServing(*Connect(group_.postgres().dsn()))->size(), 2U);
+  EXPECT_EQ(pg::ReadServing(*ConnectAdmin(group_.postgres().dsn()))->size(), 2U);
   EXPECT_THAT(said_, HasSubstr(knows));
 }
 
@@ -121,7 +121,7 @@ TEST_F(PgVersions, AStepThatEndsAServerIsNotTakenWhileItRuns) {
   const std::string fits = absl::StrCat("-- oldest server: ", NewestStep(), "\nSELECT 1");
   steps.push_back({.version = next, .name = "fits", .sql = fits});
   steps.push_back({.version = next + 1, .name = "ends_them", .sql = "SELECT 1"});
-  const auto connection = Connect(group_.postgres().dsn());
+  const auto connection = ConnectAdmin(group_.postgres().dsn());
   const auto refused = pg::Migrate(*connection, steps);
   EXPECT_THAT(std::string(refused.status().message()),
               HasSubstr(absl::StrCat("step ", next + 1,

@@ -25,12 +25,13 @@ LAYERS = {
     "cli": ["cli/", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
 }
 # These files may see more than their folder: the composition of the stores, the administration of
-# databases, the command line, the driver, and the exporter of metrics.
+# databases, the command line, the drivers, and the exporter of metrics.
 LAYERS_OF_FILE = {
     "server/stores.cc": ["store-fs/", "store-postgres/"],
     "server/database_*": ["store-postgres/"],
     "server/flags.cc": ["CLI/"],
     "store-postgres/pg/*": ["libpq-fe.h"],
+    "store-postgres/admin/*": ["pqxx/"],
     "server/telemetry/metrics_endpoint.cc": ["prometheus/"],
 }
 # The reference store shares no decision with the stores that are compared with it.

@@ -144,10 +144,10 @@ std::string TemplateIn(const std::string& directory, pg::Connection& connection)
     Do(connection, absl::StrCat("DROP DATABASE IF EXISTS ", fresh));
     Do(connection, absl::StrCat("CREATE DATABASE ", fresh));
     {
-      const auto made = Connect(DsnOf(directory, fresh));
-      const auto migrated = pg::Migrate(*made);
+      const std::string dsn = DsnOf(directory, fresh);
+      const auto migrated = pg::Migrate(*ConnectAdmin(dsn));
       if (!migrated.ok()) GiveUp(std::string(migrated.status().message()));
-      Do(*made, kOwnClock);
+      Do(*Connect(dsn), kOwnClock);
     }
     Do(connection, absl::StrCat("ALTER DATABASE ", fresh, " RENAME TO ", name));
   }
@@ -169,6 +169,13 @@ const std::string& SharedPostgres() {
 
 std::unique_ptr<pg::Connection> Connect(const std::string& dsn) {
   absl::StatusOr<std::unique_ptr<pg::Connection>> made = pg::Connection::Open({.dsn = dsn});
+  if (!made.ok()) GiveUp(std::string(made.status().message()));
+  return *std::move(made);
+}
+
+std::unique_ptr<pg::AdminConnection> ConnectAdmin(const std::string& dsn) {
+  absl::StatusOr<std::unique_ptr<pg::AdminConnection>> made =
+      pg::AdminConnection::Open({.dsn = dsn, .statement_timeout = absl::InfiniteDuration()});
   if (!made.ok()) GiveUp(std::string(made.status().message()));
   return *std::move(made);
 }

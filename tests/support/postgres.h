@@ -3,7 +3,8 @@
 #ifndef HOLDFAST_TESTS_SUPPORT_POSTGRES_H_
 #define HOLDFAST_TESTS_SUPPORT_POSTGRES_H_
 
-#include "store-postgres/migrations.h"
+#include "store-postgres/admin/connection.h"
+#include "store-postgres/admin/migrate.h"
 #include "store-postgres/pg/connection.h"
 #include "tests/support/child_process.h"
 #include "tests/support/server_process.h"
@@ -24,6 +25,8 @@ const std::string& SharedPostgres();
 
 // A connection to `dsn`; the test ends when there is none.
 std::unique_ptr<pg::Connection> Connect(const std::string& dsn);
+// The same for an operator's command, without a statement timeout.
+std::unique_ptr<pg::AdminConnection> ConnectAdmin(const std::string& dsn);
 
 // How the database `name` of the cluster in `directory` is reached.
 std::string DsnOf(const std::string& directory, const std::string& name);

@@ -1,6 +1,6 @@
 #include "tests/support/postgres_store.h"
 
-#include "store-postgres/migrations.h"
+#include "store-postgres/admin/migrate.h"
 #include "store-postgres/postgres_store.h"
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +19,7 @@ StoreDatabase::StoreDatabase(WhoseStore whose, const std::string& directory)
     : database_(whose == WhoseStore::kCommon ? Contents::kStore : Contents::kNothing, directory),
       connection_(holdfast::testing::Connect(database_.dsn())) {
   if (whose == WhoseStore::kCommon) return;
-  EXPECT_EQ(pg::Migrate(*connection_).status(), absl::OkStatus());
+  EXPECT_EQ(pg::Migrate(*holdfast::testing::ConnectAdmin(dsn())).status(), absl::OkStatus());
 }
 
 std::unique_ptr<SessionStore> StoreDatabase::Make(const Clock& clock, Random& random,
