@@ -94,7 +94,9 @@ absl::Status AdminConnection::Do(const std::string& what,
   } catch (const pqxx::statement_completion_unknown& error) {
     return InDoubt(what, error.what());
   } catch (const pqxx::pqxx_exception& error) {
-    return StoreUnavailable(absl::StrCat(what, ": ", Trimmed(error.base().what())),
+    // Of a connection that broke libpqxx may report only what it could not do afterwards.
+    const char* const broke = driver_->connection.is_open() ? "" : "the connection broke: ";
+    return StoreUnavailable(absl::StrCat(what, ": ", broke, Trimmed(error.base().what())),
                             Fate::kNoEffect);
   }
 }

@@ -16,7 +16,9 @@
 
 #include <array>
 #include <future>
+#include <span>
 #include <string>
+#include <variant>
 
 namespace holdfast::testing {
 namespace {
@@ -86,7 +88,9 @@ TEST(AdminConnectionMigrates, OnceAndIsNotReopenedWhenItsBackendIsKilled) {
   const std::array<Migration, 2> harmless = {{deadly[0], {2, "harmless", "SELECT 1"}}};
   const TestDatabase database(Contents::kNothing);
   const auto connection = ConnectAdmin(database.dsn());
-  EXPECT_EQ(OutcomeIn(Migrate(*connection, deadly).status()), "known");
+  const absl::Status killed = Migrate(*connection, deadly).status();
+  EXPECT_EQ(OutcomeIn(killed), "known");
+  EXPECT_THAT(std::string(killed.message()), HasSubstr("the connection broke"));
   EXPECT_FALSE(Migrate(*connection, harmless).ok());
   const auto fresh = ConnectAdmin(database.dsn());
   EXPECT_THAT(*ReadApplied(*fresh), SizeIs(1));
