@@ -19,6 +19,7 @@ namespace holdfast::test {
 namespace {
 
 using holdfast::testing::Connect;
+using holdfast::testing::ConnectAdmin;
 using holdfast::testing::OwnPostgres;
 using holdfast::testing::WaitUntil;
 
