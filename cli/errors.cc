@@ -66,17 +66,18 @@ std::string ReasonWithoutDetails(const grpc::Status& status) {
 }
 
 // What the transport's words, which are for its developers, mean to a person. The first that is
-// found counts.
+// found counts. Of an address that is no file a missing one says nothing.
 struct TransportWords {
   std::string_view found;
   std::string_view meaning;
 };
+constexpr std::string_view kNoSuchFile = "No such file or directory";
 constexpr std::array<TransportWords, 15> kTransportWords = {{
     {"DNS resolution failed", "the host name cannot be resolved"},
     {"C-ares", "the host name cannot be resolved"},
     {"ARES_", "the host name cannot be resolved"},
     {"Connection refused", "the connection was refused"},
-    {"No such file or directory", "there is no such socket"},
+    {kNoSuchFile, "there is no such socket"},
     {"Permission denied", "the socket may not be opened: permission denied"},
     {"No route to host", "there is no route to the host"},
     {"Network is unreachable", "the network cannot be reached"},
@@ -95,7 +96,9 @@ std::string MessageWithoutDetails(const grpc::Status& status) {
   const bool exhausted = status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
   if (!exhausted && !IsFromTransport(status)) return status.error_message();
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return "no answer came in time";
+  const bool is_file = absl::StrContains(status.error_message(), "unix:");
   for (const TransportWords& words : kTransportWords) {
+    if (words.found == kNoSuchFile && !is_file) continue;
     if (absl::StrContains(status.error_message(),
                           absl::string_view(words.found.data(), words.found.size()))) {
       return std::string(words.meaning);
