@@ -10,6 +10,7 @@
 #include "cli/replay/command.h"
 #include "cli/session_commands.h"
 #include "cli/store_commands.h"
+#include "platform/option_arguments.h"
 
 #include "CLI/CLI.hpp"
 
@@ -155,6 +156,9 @@ int Run(const std::vector<std::string>& arguments, std::ostream& out, std::ostre
   CLI::App app(kAbout, "holdfast");
   AddEverything(app, invocation, version);
   try {
+    if (const auto name = FindOptionWithoutValue(arguments)) {
+      throw CLI::ValidationError(*name, "needs a value");
+    }
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     if (!invocation.command) throw CLI::RequiredError("A command");
     RefuseEmptyVariable(app);

@@ -1,10 +1,12 @@
 #include "server/flags.h"
 
+#include "platform/option_arguments.h"
 #include "server/config.h"
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -184,16 +186,6 @@ void AddEverything(CLI::App& app, Flags& flags) {
   app.footer(Footer(kServeFooter, kServeExamples));
 }
 
-// The library would take the next argument as the value of `--config=`.
-std::optional<std::string> FindOptionWithoutValue(std::span<char* const> arguments) {
-  for (const std::string_view argument : arguments) {
-    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) {
-      return std::string(argument.substr(0, argument.size() - 1));
-    }
-  }
-  return std::nullopt;
-}
-
 // The command that was parsed, for example "holdfastd migrate".
 std::string CommandOf(const CLI::App& app) {
   std::string words = app.get_name();
@@ -223,11 +215,13 @@ absl::StatusOr<Flags> ParseFlags(std::span<char* const> arguments) {
   Flags flags;
   CLI::App app(kAbout, kProgram);
   AddEverything(app, flags);
-  if (const auto name = FindOptionWithoutValue(arguments)) {
+  std::vector<std::string> words(arguments.begin(), arguments.end());
+  if (const auto name = FindOptionWithoutValue(words)) {
     return WrongUsage(*name + ": needs a value", app);
   }
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    std::ranges::reverse(words);
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     flags.action = Action::kHelp;
     flags.help = app.help();

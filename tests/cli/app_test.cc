@@ -78,6 +78,8 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
       {"--address", "::1:7420", "health"},
       {"--address", "dns:///x:7420", "health"},
       {"--address", "unix:", "health"},
+      {"--address=", "health"},
+      {"--address=", "health", "health"},
       {"--output", "xml", "health"},
       {"--color", "sometimes", "health"},
       {"session", "messages"},
@@ -111,6 +113,8 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
 TEST(App, WhatWasNotUnderstoodIsNamed) {
   EXPECT_THAT(Holdfast({"nonsense"}).err, HasSubstr("nonsense"));
   EXPECT_THAT(Holdfast({"replay", "--pace", "soon", kOwn}).err, HasSubstr("`soon` is no duration"));
+  // The word behind is not the value.
+  EXPECT_THAT(Holdfast({"--address=", "health"}).err, HasSubstr("--address: needs a value"));
 }
 
 // A script whose server did not start leaves it empty; the default would be another server.

@@ -22,7 +22,7 @@ LAYERS = {
     "server": ["server/", "session/", "platform/", "absl/", "openssl/", "yaml-cpp/", "nlohmann/"]
     + [STD, POSIX, "re2/", "opentelemetry/proto/"]
     + WIRE,
-    "cli": ["cli/", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
+    "cli": ["cli/", "platform/option_arguments.h", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
 }
 # These files may see more than their folder: the composition of the stores, the administration of
 # databases, the command line, the drivers, and the exporter of metrics.
