@@ -2,6 +2,7 @@
 
 #include "cli/session_view.h"
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"

@@ -1,5 +1,7 @@
 #include "cli/durations.h"
 
+#include "CLI/CLI.hpp"
+
 #include <charconv>
 #include <limits>
 #include <system_error>

@@ -2,7 +2,8 @@
 #ifndef HOLDFAST_CLI_DURATIONS_H_
 #define HOLDFAST_CLI_DURATIONS_H_
 
-#include "CLI/CLI.hpp"
+#include "cli/cli11_names.h"
+
 #include "absl/time/time.h"
 
 #include <cstdint>

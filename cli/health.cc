@@ -5,6 +5,8 @@
 #include "cli/table.h"
 #include "cli/times.h"
 
+#include "CLI/CLI.hpp"
+
 #include <memory>
 #include <string>
 #include <vector>

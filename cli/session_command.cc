@@ -1,5 +1,7 @@
 #include "cli/session_command.h"
 
+#include "CLI/CLI.hpp"
+
 namespace holdfast::cli {
 
 void AddTarget(CLI::App& command, Target& target) {

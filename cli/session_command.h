@@ -2,11 +2,10 @@
 #ifndef HOLDFAST_CLI_SESSION_COMMAND_H_
 #define HOLDFAST_CLI_SESSION_COMMAND_H_
 
+#include "cli/cli11_names.h"
 #include "cli/clock.h"
 #include "cli/invocation.h"
 #include "cli/session_calls.h"
-
-#include "CLI/CLI.hpp"
 
 #include <memory>
 #include <string>

@@ -13,6 +13,7 @@
 #include "cli/text.h"
 #include "cli/times.h"
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
 
 #include <array>

@@ -7,6 +7,7 @@
 #include "cli/session_view.h"
 #include "cli/table.h"
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 
+#include "CLI/CLI.hpp"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 

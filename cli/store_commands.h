@@ -2,9 +2,8 @@
 #ifndef HOLDFAST_CLI_STORE_COMMANDS_H_
 #define HOLDFAST_CLI_STORE_COMMANDS_H_
 
+#include "cli/cli11_names.h"
 #include "cli/invocation.h"
-
-#include "CLI/CLI.hpp"
 
 namespace holdfast::cli {
 

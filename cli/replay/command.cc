@@ -4,6 +4,8 @@
 #include "cli/replay/recording.h"
 #include "cli/replay/replay.h"
 
+#include "CLI/CLI.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>
