@@ -185,7 +185,7 @@ def libraries_are_those_of_listed_packages(folder):
         name = owners[f"./{below}"]
         expect(digest(f"/{below}") == digest(os.path.join(tree, below)), f"{below}: was changed")
         place = re.escape(below.removeprefix("usr"))
-        of = rf"^{re.escape(name)}:\S+: (/usr)?{place}$"
+        of = rf"^{re.escape(name)}(:\S+)?: (/usr)?{place}$"
         expect(re.search(of, brought, re.M), f"{below}: is not of {name}")
     for name in names:
         path = os.path.join(tree, "usr", "share", "doc", name, "copyright")
