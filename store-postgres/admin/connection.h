@@ -14,8 +14,10 @@
 #include <string>
 
 namespace pqxx {
+// NOLINTBEGIN(readability-identifier-naming): the library's own
 class connection_base;
 class transaction_base;
+// NOLINTEND(readability-identifier-naming)
 }  // namespace pqxx
 
 namespace holdfast::pg {
