@@ -216,10 +216,19 @@ endfunction()
 set(holdfast_measuring Amplified HostileClient IdleConnections KillReplay RapidReset Sigterm
   StalledLog Traffic)
 
+# Suites whose cases change what their process keeps until its end: each case has its own.
+set(holdfast_own_process)
+
+# Areas whose cases share a process by suite. Those of the others start servers, which take longer
+# than a process does.
+set(holdfast_by_suite unit contract postgres rpc faults golden cli fuzz)
+
 # One test binary per area. ctest knows each test as area.Suite.Case, labelled with its area; but a
 # suite named Long... is labelled long instead, and is no part of the ordinary run. Suites of
-# holdfast_measuring run while no other test does. Tests run in the project's directory and find the
-# programs in $HOLDFAST_BIN_DIR.
+# holdfast_measuring run while no other test does. Of the areas in holdfast_by_suite ctest also
+# knows each suite as area.Suite, with the further label `suite`, and its cases are labelled `case`:
+# scripts/test runs whole suites, or the cases that it is asked for. Tests run in the project's
+# directory and find the programs in $HOLDFAST_BIN_DIR.
 function(holdfast_tests area)
   file(GLOB sources CONFIGURE_DEPENDS tests/${area}/*.cc)
   if(area STREQUAL fuzz)
@@ -235,16 +244,34 @@ function(holdfast_tests area)
   holdfast_reuse_headers(${target} holdfast_test_support)
   target_link_libraries(${target} PRIVATE ${ARGN})
   set(long "Long*:*/Long*")
-  list(TRANSFORM holdfast_measuring REPLACE "(.+)" "\\1.*:*/\\1.*" OUTPUT_VARIABLE measuring)
-  list(JOIN measuring ":" measuring)
-  holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "-${long}:${measuring}")
+  holdfast_filter(measuring ${holdfast_measuring})
+  holdfast_filter(own ${holdfast_own_process})
   holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "${measuring}"
     RUN_SERIAL TRUE)
   holdfast_discover(${target} ${area} long 3600 "${long}")
+  set(ordinary "-${long}:${measuring}")
+  if(area IN_LIST holdfast_by_suite)
+    holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "${own}")
+    set(ordinary "${ordinary}:${own}")
+    holdfast_discover(${target} ${area} case ${HOLDFAST_TEST_SECONDS} "${ordinary}")
+    holdfast_discover_suites(${target} ${area} "${ordinary}")
+  else()
+    holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "${ordinary}")
+  endif()
+endfunction()
+
+# Sets `result` to a filter of GoogleTest for these suites, with and without parameters.
+function(holdfast_filter result)
+  list(TRANSFORM ARGN REPLACE "(.+)" "\\1.*:*/\\1.*")
+  list(JOIN ARGN ":" filter)
+  set(${result} "${filter}" PARENT_SCOPE)
 endfunction()
 
 # Further arguments are further properties of the tests.
 function(holdfast_discover target area label seconds filter)
+  if(filter STREQUAL "")
+    return()
+  endif()
   gtest_discover_tests(${target} NO_PRETTY_TYPES NO_PRETTY_VALUES
     TEST_FILTER "${filter}"
     TEST_PREFIX "${area}."
@@ -252,6 +279,23 @@ function(holdfast_discover target area label seconds filter)
     DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS ${label} TIMEOUT ${seconds}
       ENVIRONMENT "HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin" ${ARGN})
+endfunction()
+
+function(holdfast_discover_suites target area filter)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(discover ${CMAKE_SOURCE_DIR}/tests/support/suites.py)
+  set(found ${CMAKE_BINARY_DIR}/tests/${target}_suites.cmake)
+  math(EXPR seconds "2 * ${HOLDFAST_TEST_SECONDS}")
+  add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${found} VERBATIM
+    COMMAND ${Python3_EXECUTABLE} ${discover} $<TARGET_FILE:${target}> ${found} ${area} ${seconds}
+      ${CMAKE_SOURCE_DIR} HOLDFAST_BIN_DIR=${CMAKE_BINARY_DIR}/bin "${filter}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${discover})
+  set(included ${CMAKE_BINARY_DIR}/tests/${target}_include.cmake)
+  file(CONFIGURE OUTPUT ${included} @ONLY CONTENT "if(EXISTS [=[@found@]=])
+  include([=[@found@]=])
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${included})
 endfunction()
 
 # tests/libNAME.so, which a test preloads into a process. It brings no sanitizer of its own along.
@@ -280,6 +324,9 @@ function(holdfast_style_tests folder)
     add_test(NAME style.${rule} COMMAND ${check} ${rule} ${CMAKE_BINARY_DIR})
     set_tests_properties(style.${rule} PROPERTIES LABELS style TIMEOUT 60)
   endforeach()
+  add_test(NAME style.summary
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/summary.py)
+  set_tests_properties(style.summary PROPERTIES LABELS style TIMEOUT 60)
 endfunction()
 
 # One test per mutation of the source: run.py lists those of this preset. That each is found in the
@@ -305,7 +352,8 @@ function(holdfast_saboteurs folder)
 endfunction()
 
 # Runs the instructions of the documents in a clean clone: it builds once more, so it is part of one
-# preset's tests alone, and of none where there is nothing to clone.
+# preset's tests alone, and of none where there is nothing to clone. What installs packages of other
+# languages, or builds, is labelled `documents`, and is no part of the ordinary run.
 function(holdfast_document_tests folder)
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/.git OR NOT CMAKE_BINARY_DIR STREQUAL ${CMAKE_SOURCE_DIR}/build)
     return()
@@ -313,7 +361,7 @@ function(holdfast_document_tests folder)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(scripts ${CMAKE_SOURCE_DIR}/${folder})
   add_test(NAME docs.Readme.BlocksRun COMMAND ${Python3_EXECUTABLE} ${scripts}/readme.py)
-  set_tests_properties(docs.Readme.BlocksRun PROPERTIES LABELS docs TIMEOUT 1500 PROCESSORS 2)
+  set_tests_properties(docs.Readme.BlocksRun PROPERTIES LABELS documents TIMEOUT 1500 PROCESSORS 2)
   add_test(NAME docs.LongAddingAStore.TheChecklistIsEnough
     COMMAND ${Python3_EXECUTABLE} ${scripts}/adding_a_store.py)
   # Debian's own interpreter is the one that its packages are for.
@@ -321,13 +369,13 @@ function(holdfast_document_tests folder)
   foreach(example python typescript)
     add_test(NAME docs.Examples.${example}
       COMMAND ${DEBIAN_PYTHON} ${scripts}/examples.py ${example} ${CMAKE_BINARY_DIR})
-    set_tests_properties(docs.Examples.${example} PROPERTIES LABELS docs TIMEOUT 600
+    set_tests_properties(docs.Examples.${example} PROPERTIES LABELS documents TIMEOUT 600
       RESOURCE_LOCK examples)
   endforeach()
   foreach(part grpcurl python typescript)
     add_test(NAME docs.Guide.${part}
       COMMAND ${DEBIAN_PYTHON} ${scripts}/guide.py ${part} ${CMAKE_BINARY_DIR})
-    set_tests_properties(docs.Guide.${part} PROPERTIES LABELS docs TIMEOUT 900
+    set_tests_properties(docs.Guide.${part} PROPERTIES LABELS documents TIMEOUT 900
       RESOURCE_LOCK examples)
   endforeach()
   add_test(NAME docs.Inline.CommandsExist
