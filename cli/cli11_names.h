@@ -3,7 +3,7 @@
 #ifndef HOLDFAST_CLI_CLI11_NAMES_H_
 #define HOLDFAST_CLI_CLI11_NAMES_H_
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 class Option;
 }  // namespace CLI

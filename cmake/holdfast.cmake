@@ -322,11 +322,11 @@ function(holdfast_style_tests folder)
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   foreach(rule ${rules})
     add_test(NAME style.${rule} COMMAND ${check} ${rule} ${CMAKE_BINARY_DIR})
-    set_tests_properties(style.${rule} PROPERTIES LABELS style TIMEOUT 60)
+    set_tests_properties(style.${rule} PROPERTIES LABELS style TIMEOUT 300)
   endforeach()
   add_test(NAME style.summary
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/summary.py)
-  set_tests_properties(style.summary PROPERTIES LABELS style TIMEOUT 60)
+  set_tests_properties(style.summary PROPERTIES LABELS style TIMEOUT 300)
 endfunction()
 
 # One test per mutation of the source: run.py lists those of this preset. That each is found in the
@@ -348,7 +348,7 @@ function(holdfast_saboteurs folder)
     set_tests_properties(saboteurs.${name} PROPERTIES LABELS saboteur TIMEOUT 900)
   endforeach()
   add_test(NAME style.saboteurs COMMAND ${mutate} --check)
-  set_tests_properties(style.saboteurs PROPERTIES LABELS style TIMEOUT 60)
+  set_tests_properties(style.saboteurs PROPERTIES LABELS style TIMEOUT 300)
 endfunction()
 
 # Runs the instructions of the documents in a clean clone: it builds once more, so it is part of one

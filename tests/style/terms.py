@@ -61,7 +61,8 @@ def terms(tree):
     """No text and no name has a word that was dropped for a term of the field."""
     rows = [(re.compile(rf"\b(?:{pattern})\b"), instead) for pattern, instead in TERMS]
     for path, text in tree.select(["*"]):
-        if not any(row.search(words_of(text)) for row, _ in rows):
+        whole = words_of(text)
+        if not any(row.search(whole) for row, _ in rows):
             continue
         for number, line in enumerate(text.splitlines(), 1):
             words = words_of(line)
