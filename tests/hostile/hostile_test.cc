@@ -7,15 +7,15 @@
 #include "session/limits.h"
 #include "session/reasons.h"
 #include "tests/hostile/bad_requests.h"
-#include "tests/hostile/raw_client.h"
-#include "tests/hostile/valid_requests.h"
 #include "tests/support/channel.h"
 #include "tests/support/details.h"
 #include "tests/support/each_store.h"
 #include "tests/support/field_behavior.h"
 #include "tests/support/method_rules.h"
+#include "tests/support/raw_client.h"
 #include "tests/support/requests.h"
 #include "tests/support/server_process.h"
+#include "tests/support/valid_requests.h"
 #include "tests/support/wire_client.h"
 
 #include "absl/synchronization/mutex.h"
@@ -37,7 +37,10 @@ namespace holdfast::hostile {
 namespace {
 
 using google::protobuf::MethodDescriptor;
+using testing::RawAnswer;
+using testing::RawClient;
 using testing::ServerProcess;
+using testing::ValidRequests;
 using testing::WireClient;
 
 constexpr size_t kBudget = 400 * kMiB;

@@ -1,4 +1,4 @@
-#include "tests/hostile/raw_client.h"
+#include "tests/support/raw_client.h"
 
 #include "tests/support/channel.h"
 
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace holdfast::hostile {
+namespace holdfast::testing {
 namespace {
 
 // After which a call counts as never answered.
@@ -35,12 +35,13 @@ bool Next(grpc::CompletionQueue& queue) {
 RawClient::RawClient(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  stub_ = std::make_unique<grpc::GenericStub>(testing::Connected(address, arguments));
+  stub_ = std::make_unique<grpc::GenericStub>(Connected(address, arguments));
 }
 
 RawAnswer RawClient::Send(const google::protobuf::MethodDescriptor& method,
-                          const std::vector<std::string>& requests) {
+                          const std::vector<std::string>& requests, const std::string& metadata) {
   grpc::ClientContext context;
+  if (!metadata.empty()) context.AddMetadata("x-sent", metadata);
   context.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
   grpc::CompletionQueue queue;
   const absl::Time begun = absl::Now();
@@ -48,6 +49,10 @@ RawAnswer RawClient::Send(const google::protobuf::MethodDescriptor& method,
       &context, "/" + method.service()->full_name() + "/" + method.name(), &queue);
   call->StartCall(nullptr);
   bool going = Next(queue);
+  if (going && requests.empty()) {
+    call->WritesDone(nullptr);
+    Next(queue);
+  }
   for (size_t at = 0; going && at < requests.size(); ++at) {
     const grpc::Slice slice(requests[at]);
     grpc::WriteOptions options;
@@ -74,4 +79,4 @@ RawAnswer RawClient::Send(const google::protobuf::MethodDescriptor& method,
   return answer;
 }
 
-}  // namespace holdfast::hostile
+}  // namespace holdfast::testing

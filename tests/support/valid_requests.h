@@ -1,6 +1,6 @@
-// Requests that act, as an honest agent would send them: what a hostile one begins with.
-#ifndef HOLDFAST_TESTS_HOSTILE_VALID_REQUESTS_H_
-#define HOLDFAST_TESTS_HOSTILE_VALID_REQUESTS_H_
+// Requests that act, as an honest agent would send them: what one that is refused begins with.
+#ifndef HOLDFAST_TESTS_SUPPORT_VALID_REQUESTS_H_
+#define HOLDFAST_TESTS_SUPPORT_VALID_REQUESTS_H_
 
 #include "tests/support/wire_client.h"
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::hostile {
+namespace holdfast::testing {
 
 // Sessions of its own, and requests about them. For one thread.
 class ValidRequests final {
@@ -46,8 +46,8 @@ class ValidRequests final {
   void FillText(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field);
   [[nodiscard]] std::string TextFor(const google::protobuf::FieldDescriptor& field);
 
-  testing::WireClient client_;
-  const std::unique_ptr<testing::WireClient::Stub> sessions_;  // for streams
+  WireClient client_;
+  const std::unique_ptr<WireClient::Stub> sessions_;  // for streams
   const std::string prefix_;
   int names_ = 0;
   Session in_turn_;                   // with a turn under way
@@ -57,6 +57,6 @@ class ValidRequests final {
   std::string cursor_;  // of in_turn_
 };
 
-}  // namespace holdfast::hostile
+}  // namespace holdfast::testing
 
-#endif  // HOLDFAST_TESTS_HOSTILE_VALID_REQUESTS_H_
+#endif  // HOLDFAST_TESTS_SUPPORT_VALID_REQUESTS_H_

@@ -1,4 +1,4 @@
-#include "tests/hostile/valid_requests.h"
+#include "tests/support/valid_requests.h"
 
 #include "holdfast/v1/store_service.pb.h"
 #include "platform/digest.h"
@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-namespace holdfast::hostile {
+namespace holdfast::testing {
 namespace {
 
 using google::protobuf::FieldDescriptor;
@@ -21,8 +21,7 @@ using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
-using Stub = testing::WireClient::Stub;
-namespace pb = ::holdfast::v1;
+using Stub = WireClient::Stub;
 
 constexpr int kDepthMost = 4;
 constexpr char kProjectRoot[] = "/srv/";
@@ -99,7 +98,7 @@ std::string EndOfBody(const MethodDescriptor& method) {
 
 ValidRequests::ValidRequests(const std::string& address, std::string prefix)
     : client_(address),
-      sessions_(pb::SessionService::NewStub(testing::Connected(address))),
+      sessions_(pb::SessionService::NewStub(Connected(address))),
       prefix_(std::move(prefix)) {
   TakeNewSessions();
   pb::ListSessionsRequest list;
@@ -124,7 +123,7 @@ void ValidRequests::TakeNewSessions() {
 }
 
 std::string ValidRequests::CursorOf(const Session& session) {
-  testing::Watch watch(*sessions_, testing::WatchFrom(session.id, 0));
+  Watch watch(*sessions_, WatchFrom(session.id, 0));
   EXPECT_EQ(watch.Events(1).size(), 1U) << session.id;
   return watch.cursor();
 }
@@ -208,4 +207,4 @@ std::string ValidRequests::TextFor(const FieldDescriptor& field) {
   return found == Texts().end() ? "" : found->second;
 }
 
-}  // namespace holdfast::hostile
+}  // namespace holdfast::testing

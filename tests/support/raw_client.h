@@ -1,6 +1,6 @@
 // A client that sends bytes to any method and says how it was answered.
-#ifndef HOLDFAST_TESTS_HOSTILE_RAW_CLIENT_H_
-#define HOLDFAST_TESTS_HOSTILE_RAW_CLIENT_H_
+#ifndef HOLDFAST_TESTS_SUPPORT_RAW_CLIENT_H_
+#define HOLDFAST_TESTS_SUPPORT_RAW_CLIENT_H_
 
 #include "absl/time/time.h"
 #include "google/protobuf/descriptor.h"
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast::hostile {
+namespace holdfast::testing {
 
 // The first answer of a call: a message, or the status that ended it.
 struct RawAnswer {
@@ -27,14 +27,14 @@ class RawClient final {
   explicit RawClient(const std::string& address);
 
   // Sends `requests` as those of one call of `method`, and waits for the first answer. A stream
-  // that goes on is cancelled then.
+  // that goes on is cancelled then. `metadata` is the value of a header that no server knows.
   RawAnswer Send(const google::protobuf::MethodDescriptor& method,
-                 const std::vector<std::string>& requests);
+                 const std::vector<std::string>& requests, const std::string& metadata = "");
 
  private:
   std::unique_ptr<grpc::GenericStub> stub_;
 };
 
-}  // namespace holdfast::hostile
+}  // namespace holdfast::testing
 
-#endif  // HOLDFAST_TESTS_HOSTILE_RAW_CLIENT_H_
+#endif  // HOLDFAST_TESTS_SUPPORT_RAW_CLIENT_H_
