@@ -34,19 +34,17 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
   void Start(UnaryReactor& reactor) {
     const TransportThread here;
     reactor_ = &reactor;
-    if (const absl::Status entered = call_.Enter(); !entered.ok()) {
-      Finish(entered);
-    } else if (!edge_.pool.Submit([self = shared_from_this()] { self->Begin(); })) {
-      Finish(Overloaded("limits.queued_calls"));
-    }
+    if (!reactor.Enter(call_)) return;
+    if (edge_.pool.Submit([self = shared_from_this()] { self->Begin(); })) return;
+    Finish(Overloaded("limits.queued_calls"));
   }
 
  private:
   void Begin() {
     bool drains = false;
-    const absl::Status begun = call_.Run([&]() -> absl::Status {
+    const absl::Status begun = call_.RunIfWanted([&]() -> absl::Status {
       ASSIGN_OR_RETURN(drains, Receive());
-      return drains ? absl::OkStatus() : CloseIfWanted();
+      return drains ? absl::OkStatus() : Close(0);
     });
     if (!begun.ok() || !drains) return Finish(begun);
     call_.ProlongDefaultDeadline(command_.drain);
@@ -62,11 +60,6 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
     const bool drains = (*request).has_drain();
     ASSIGN_OR_RETURN(command_, ReadClose(std::move(*request)));
     return drains;
-  }
-
-  absl::Status CloseIfWanted() {
-    RETURN_IF_ERROR(call_.StillWanted());
-    return Close(0);
   }
 
   void Look(TurnWaiters::Woken woken) {
