@@ -3,8 +3,8 @@
 // tests/postgres/reasons_test.cc has those of a database.
 #include "session/reasons.h"
 
-#include "store-fs/crc32c.h"
 #include "store-fs/recovery.h"
+#include "tests/support/aged_store.h"
 #include "tests/support/changes.h"
 #include "tests/support/golden.h"
 #include "tests/support/reason_cases.h"
@@ -15,11 +15,8 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-#include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace holdfast::testing {
@@ -43,24 +40,9 @@ class FileReasons : public ReasonCases {
   void LetEightDaysPass(ReasonPlace& place) override;
 };
 
-// The store's own clock goes on from the latest time that its watermarks have recorded.
 void FileReasons::LetEightDaysPass(ReasonPlace& place) {
-  constexpr size_t kSlot = 64;
-  constexpr size_t kSummed = 8;  // what is before it are the magic and the checksum of the rest
-  constexpr size_t kTime = 56;
   place.Stop();
-  const stdfs::path path = place.folder().path() / "data" / "watermarks";
-  std::string bytes = test::ReadFile(path);
-  ASSERT_GE(bytes.size(), kSlot);
-  for (size_t at = 0; at + kSlot <= bytes.size(); at += kSlot) {
-    int64_t time = 0;
-    std::memcpy(&time, bytes.data() + at + kTime, sizeof time);
-    time += absl::ToInt64Microseconds(8 * absl::Hours(24));
-    std::memcpy(bytes.data() + at + kTime, &time, sizeof time);
-    const uint32_t sum = fs::Crc32c(std::string_view(bytes).substr(at + kSummed, kSlot - kSummed));
-    std::memcpy(bytes.data() + at + kSummed - sizeof sum, &sum, sizeof sum);
-  }
-  test::WriteFile(path, bytes);
+  LetTimePass(place.folder().path() / "data", 8 * absl::Hours(24));
   place.Start();
 }
 
