@@ -39,9 +39,9 @@ RawClient::RawClient(const std::string& address) {
 }
 
 RawAnswer RawClient::Send(const google::protobuf::MethodDescriptor& method,
-                          const std::vector<std::string>& requests, const std::string& metadata) {
+                          const std::vector<std::string>& requests, const RawCall& how) {
   grpc::ClientContext context;
-  if (!metadata.empty()) context.AddMetadata("x-sent", metadata);
+  if (!how.metadata.empty()) context.AddMetadata("x-sent", how.metadata);
   context.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
   grpc::CompletionQueue queue;
   const absl::Time begun = absl::Now();
@@ -62,8 +62,11 @@ RawAnswer RawClient::Send(const google::protobuf::MethodDescriptor& method,
   }
   RawAnswer answer;
   grpc::ByteBuffer reply;
-  call->Read(&reply, nullptr);
-  answer.message = Next(queue);
+  for (size_t at = 0; at <= how.replies_past; ++at) {
+    call->Read(&reply, nullptr);
+    answer.message = Next(queue);
+    if (!answer.message) break;
+  }
   answer.took = absl::Now() - begun;
   if (answer.message) {
     answer.reply = TextOf(reply);

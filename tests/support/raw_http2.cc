@@ -64,6 +64,12 @@ std::string Headers(uint32_t stream, const std::string& path) {
   return Framed(kHeaders, kEndHeaders, stream, Fields(path));
 }
 
+std::string HeadersWithTimeout(uint32_t stream, const std::string& path,
+                               const std::string& timeout) {
+  return Framed(kHeaders, kEndHeaders, stream,
+                Fields(path) + std::string(1, '\0') + Text("grpc-timeout") + Text(timeout));
+}
+
 std::string LastHeaders(uint32_t stream, const std::string& path) {
   return Framed(kHeaders, kEndHeaders | kEndStream, stream, Fields(path));
 }

@@ -15,6 +15,9 @@ std::string Opening();
 std::string OpeningWithoutWindow();
 // The headers of a gRPC call of `path` ("/package.Service/Method") on `stream`.
 std::string Headers(uint32_t stream, const std::string& path);
+// The same of a call that has so much time, as grpc-timeout says it: "50m" is 50 ms.
+std::string HeadersWithTimeout(uint32_t stream, const std::string& path,
+                               const std::string& timeout);
 // The same of a call that ends with its headers: it has no message.
 std::string LastHeaders(uint32_t stream, const std::string& path);
 // The headers of a call of `path` with one more header of `bytes`, in as many frames as it takes.
