@@ -12,7 +12,6 @@
 #include "tests/support/wire_client.h"
 
 #include "absl/synchronization/blocking_counter.h"
-#include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
 
 #include <cstdint>
@@ -208,7 +207,8 @@ TEST_P(SilentStreams, AReaderThatStallsIsEndedAndCutOff) {
 }
 
 // Requests of nearly the largest size take what they need and not what the worst of their length
-// would.
+// would: none is refused for the budget. A database that is too slow for all of them at once may
+// leave some in doubt, which then act under the same request id.
 TEST_P(SilentStreams, ManyLargeCommitsAtOnceFitTheBudget) {
   constexpr int kClients = 48;
   Start();
@@ -217,6 +217,7 @@ TEST_P(SilentStreams, ManyLargeCommitsAtOnceFitTheBudget) {
     grpc::ClientContext context;
     pb::CommitTurnRequest request;
     pb::CommitTurnResponse response;
+    std::string reason;
   };
   std::deque<Sent> sent;
   for (int i = 0; i < kClients; ++i) {
@@ -227,20 +228,24 @@ TEST_P(SilentStreams, ManyLargeCommitsAtOnceFitTheBudget) {
     one.context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Minutes(5)));
   }
   absl::BlockingCounter left(kClients);
-  absl::Mutex mutex;
-  std::map<std::string, int> reasons;
   for (Sent& one : sent) {
     one.stub->async()->CommitTurn(&one.context, &one.request, &one.response,
-                                  [&](const grpc::Status& status) {
-                                    {
-                                      const absl::MutexLock lock(&mutex);
-                                      ++reasons[VerdictOf(status).reason];
-                                    }
+                                  [&one, &left](const grpc::Status& status) {
+                                    one.reason = VerdictOf(status).reason;
                                     left.DecrementCount();
                                   });
   }
   left.Wait();
-  EXPECT_EQ(reasons["OK"], kClients) << "OVERLOADED: " << reasons["OVERLOADED"];
+  for (Sent& one : sent) {
+    if (GetParam() == StoreKind::kPostgres && one.reason == "STORE_UNAVAILABLE") {
+      EXPECT_TRUE(WaitUntil([&one] {
+        grpc::ClientContext context;
+        return one.stub->CommitTurn(&context, one.request, &one.response).ok();
+      }));
+    } else {
+      EXPECT_EQ(one.reason, "OK");
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, SilentStreams, EachStore(), NameOfStore);
