@@ -68,6 +68,14 @@ struct StatementRun {
   std::string error;  // its SQLSTATE; "connection" when there was no answer; empty: it succeeded
 };
 
+// Work of a store of files beside the writes of changes.
+enum class FileWork : uint8_t {
+  kLogSwitch,   // the write-ahead log continues in its other file
+  kRotation,    // the journal of a session is sealed, and a new one begins
+  kCompaction,  // sealed journals of a session are written anew as one
+};
+inline constexpr size_t kFileWorks = 3;
+
 // Ignores every report.
 class StoreMeter {
  public:
@@ -80,6 +88,8 @@ class StoreMeter {
   virtual void GroupWritten(const WrittenGroup& /*group*/) {}
   // An unfinished write was cut off the end of a file. Called by several threads at once.
   virtual void TailCut() {}
+  // The work was done. Called by several threads at once.
+  virtual void FileWorkDone(FileWork /*work*/) {}
   // How to read the connections: `read` is quick and causes no statement. Called once, before the
   // store is initialised; `read` may be called until the store is destroyed.
   virtual void OnConnections(const std::function<ConnectionUse()>& /*read*/) {}

@@ -46,8 +46,9 @@ absl::StatusOr<std::unique_ptr<WriteAheadLog>> StartLog(const FsOptions& options
       generation = contents->generation + 1;
     }
   }
-  return WriteAheadLog::Open(files, fail_stop, random,
-                             {.generation = generation, .most = options.bounds.write_ahead});
+  return WriteAheadLog::Open(
+      files, fail_stop, random,
+      {.generation = generation, .most = options.bounds.write_ahead, .meter = *options.meter});
 }
 
 }  // namespace holdfast::fs

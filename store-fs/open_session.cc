@@ -275,6 +275,7 @@ void OpenSession::RotateIfDue() {
   absl::Status status = next.status();
   if (status.ok()) {
     rotation_.Succeed();
+    environment_.meter.FileWorkDone(FileWork::kRotation);
     // Steps 3 and 4 change only what the leader uses; readers continue with the old files
     // meanwhile.
     status = ReplaceJournalAndPublish(*std::move(next));

@@ -33,7 +33,10 @@ bool OpenSession::Compact() {
   }
   const absl::Status status =
       compacted.ok() ? SwitchToCompacted(*compacted, *from) : compacted.status();
-  if (status.ok()) return true;
+  if (status.ok()) {
+    environment_.meter.FileWorkDone(FileWork::kCompaction);
+    return true;
+  }
   // A rotation or the session's end has taken a log away: nothing was lost, and nothing is gained.
   const bool given_up = WasPutOff(status) || absl::IsNotFound(status);
   if (!given_up) Fail(status).IgnoreError();

@@ -163,6 +163,7 @@ absl::Status WriteAheadLog::Switch() {
   RETURN_IF_ERROR(AwaitOtherFile());
   const size_t next = 1 - current_;
   RETURN_IF_ERROR(Begin(next));
+  meter_.FileWorkDone(FileWork::kLogSwitch);
   const absl::MutexLock lock(&mutex_);
   current_ = next;
   other_is_free_ = false;

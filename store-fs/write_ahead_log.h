@@ -12,6 +12,7 @@
 #define HOLDFAST_STORE_FS_WRITE_AHEAD_LOG_H_
 
 #include "platform/clock.h"
+#include "session/store_meter.h"
 #include "store-fs/fail_stop.h"
 #include "store-fs/files.h"
 #include "store-fs/frame.h"
@@ -37,8 +38,9 @@
 namespace holdfast::fs {
 
 struct WriteAheadOptions {
-  uint64_t generation = 0;  // of the file that is begun first
-  uint64_t most = 0;        // bytes of each file
+  uint64_t generation = 0;                 // of the file that is begun first
+  uint64_t most = 0;                       // bytes of each file
+  StoreMeter& meter = StoreMeter::None();  // outlives the log
 };
 
 // Any thread may call.
@@ -74,6 +76,7 @@ class WriteAheadLog {
       : fail_stop_(fail_stop),
         random_(random),
         most_(options.most),
+        meter_(options.meter),
         generation_(options.generation) {}
   WriteAheadLog(const WriteAheadLog&) = delete;
   WriteAheadLog& operator=(const WriteAheadLog&) = delete;
@@ -135,6 +138,7 @@ class WriteAheadLog {
   FailStop& fail_stop_;
   Random& random_;
   const uint64_t most_;
+  StoreMeter& meter_;
 
   // The leader's alone.
   std::array<LogFile, kWriteAheadFiles> log_files_;

@@ -152,6 +152,9 @@ const std::array<MetricRow, kMetrics> kMetricRows = {{
     Counter(Metric::kStoreTailsCut, "holdfast_store_tails_cut_total", {},
             "Unfinished writes that a store of files has cut off the end of a file; nothing of "
             "them was acknowledged."),
+    Counter(Metric::kFileWorkDone, "holdfast_files_maintenance_total", {Label::kFileWork},
+            "Work of a store of files beside writing changes: continuing in the other file of the "
+            "write-ahead log, sealing the journal of a session, writing sealed ones anew."),
     Gauge(Metric::kStoreWarnings, "holdfast_store_warnings", {},
           "Warnings about the stores, as AdminService.Status lists them."),
     Gauge(Metric::kStoreHealthy, "holdfast_store_healthy", {},

@@ -71,8 +71,8 @@ struct LabelRow {
 };
 
 // In the order of Label.
-const std::array<LabelRow, 19>& Labels() {
-  static const std::array<LabelRow, 19> kRows = {
+const std::array<LabelRow, 20>& Labels() {
+  static const std::array<LabelRow, 20> kRows = {
       {{"", {""}},
        {"method", {kMethods.begin(), kMethods.end()}},
        {"code", kCodes},
@@ -86,6 +86,7 @@ const std::array<LabelRow, 19>& Labels() {
        {"cause", {"resets", "memory"}},
        {"cause", {"rate", "queue"}},
        {"previous_holder", {"none", "same", "other"}},
+       {"work", {"log_switch", "rotation", "compaction"}},
        {"sweep", {"abandoned", "cancelled"}},
        {"outcome", {"ok", "failed"}},
        {"state", {"idle", "in_use"}},

@@ -58,6 +58,7 @@ enum class Metric : uint8_t {
   kStoreGroupChanges,
   kStoreGroupBytes,
   kStoreTailsCut,
+  kFileWorkDone,
   kStoreWarnings,
   kStoreHealthy,
   kSessions,
@@ -89,7 +90,7 @@ enum class Metric : uint8_t {
   kProcessThreads,
   kProcessStart,
 };
-inline constexpr size_t kMetrics = 69;
+inline constexpr size_t kMetrics = 70;
 
 enum class MetricType : uint8_t { kCounter, kGauge, kHistogram };
 
@@ -108,6 +109,7 @@ enum class Label : uint8_t {
   kConnectionCause,  // ConnectionCause
   kLogCause,         // LogCause
   kGrant,            // GrantKind
+  kFileWork,         // FileWork
   kSweep,            // SweepKind
   kOutcome,          // Outcome
   kPoolState,        // PoolState

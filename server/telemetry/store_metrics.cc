@@ -20,6 +20,10 @@ void StoreMetrics::GroupWritten(const WrittenGroup& group) {
 
 void StoreMetrics::TailCut() { metrics_.Add(metrics_.CellOf(Metric::kStoreTailsCut)); }
 
+void StoreMetrics::FileWorkDone(FileWork work) {
+  metrics_.Add(metrics_.CellOf(Metric::kFileWorkDone, {static_cast<size_t>(work)}));
+}
+
 void StoreMetrics::OnConnections(const std::function<ConnectionUse()>& read) {
   const auto show = [&](Metric metric, double (*value)(const ConnectionUse&)) {
     metrics_.Read(metric, {}, [read, value] { return value(read()); });

@@ -28,6 +28,7 @@ class StoreMetrics final : public StoreMeter {
 
   void GroupWritten(const WrittenGroup& group) override;
   void TailCut() override;
+  void FileWorkDone(FileWork work) override;
   void OnConnections(const std::function<ConnectionUse()>& read) override;
   void OnDatabase(const std::function<absl::StatusOr<DatabaseUse>()>& measure) override;
 

@@ -9,6 +9,7 @@
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/file_work_meter.h"
 #include "tests/support/memory_files.h"
 #include "tests/support/sealed_items.h"
 #include "tests/support/seeded_random.h"
@@ -48,6 +49,7 @@ class Compaction : public ::testing::Test {
     options.rotate_changes = kRotateChanges;
     options.compact_in_sweeps = true;
     options.durability = durability_;
+    options.meter = &meter_;
     options.note = [this](const std::string& what) { notes_.push_back(what); };
     options.wrap_files = BreakBy(disk_, [this](const FileOperation& asked) {
       const bool of_compaction = asked.path.starts_with("tmp/") && !asked.path.ends_with("probe");
@@ -137,6 +139,7 @@ class Compaction : public ::testing::Test {
   SeededRandom random_;
   MemoryDisk disk_;
   std::vector<std::string> notes_;
+  FileWorkMeter meter_;
   fs::Durability durability_ = fs::Durability::kSync;
   std::string fails_;
   std::string fails_at_;
@@ -159,6 +162,21 @@ TEST_F(Compaction, WhatIsKeptIsReadAsBefore) {
     Restart();
     EXPECT_EQ(LookAt(), before) << "round " << round << ", after a restart";
   }
+}
+
+TEST_F(Compaction, IsCountedAndSoAreRotations) {
+  Turn();
+  EXPECT_EQ(meter_.Done(FileWork::kRotation), 0U);
+  for (int turn = 0; turn < 30; ++turn) Turn();
+  EXPECT_EQ(meter_.Done(FileWork::kRotation), FilesOf("log.").size());
+  EXPECT_EQ(meter_.Done(FileWork::kCompaction), 0U);
+  Sweep();
+  const size_t done = meter_.Done(FileWork::kCompaction);
+  EXPECT_GT(done, 0U);
+  for (int turn = 0; turn < 30; ++turn) Turn();
+  FailAt("create", ".log", absl::ResourceExhaustedError("injected"));
+  Sweep();
+  EXPECT_EQ(meter_.Done(FileWork::kCompaction), done) << "it could not be done";
 }
 
 // A history that is replaced while the compaction of its log is under way moves to another place.

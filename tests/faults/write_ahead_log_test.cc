@@ -8,6 +8,7 @@
 #include "store-fs/write_ahead_files.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
+#include "tests/support/file_work_meter.h"
 #include "tests/support/memory_files.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/wait.h"
@@ -72,7 +73,7 @@ class WriteAheadLogs : public ::testing::Test {
 
   void Open() {
     auto opened = WriteAheadLog::Open(*files_, fail_stop_, random_,
-                                      {.generation = generation_, .most = kMost});
+                                      {.generation = generation_, .most = kMost, .meter = meter_});
     ASSERT_TRUE(opened.ok()) << opened.status();
     generation_ += 2;
     log_ = *std::move(opened);
@@ -107,6 +108,7 @@ class WriteAheadLogs : public ::testing::Test {
     return asked.name == "allocate" ? answer_ : absl::OkStatus();
   })(nullptr);
   SeededRandom random_;
+  FileWorkMeter meter_;
   fs::FailStop fail_stop_{nullptr};
   const SessionKey key_ = Key("alpha");
   uint64_t generation_ = 2;
@@ -137,6 +139,15 @@ TEST_F(WriteAheadLogs, HoldNothingOnceTheyAreBegunAnew) {
   ASSERT_TRUE(contents.ok()) << contents.status();
   EXPECT_TRUE(contents->frames.empty());
   EXPECT_EQ(contents->generation + 1, generation_);
+}
+
+TEST_F(WriteAheadLogs, CountTheirSwitches) {
+  AppendCovered(1);
+  EXPECT_EQ(meter_.Done(FileWork::kLogSwitch), 0U);
+  AppendCovered(kFull);
+  EXPECT_EQ(meter_.Done(FileWork::kLogSwitch), 1U);
+  while (operations_.Count("write wal/0") < 2 * kFull) AppendCovered(1);
+  EXPECT_GT(meter_.Done(FileWork::kLogSwitch), 1U);
 }
 
 TEST_F(WriteAheadLogs, LeaveOutAnUnfinishedWrite) {

@@ -41,6 +41,7 @@ const std::map<std::string, std::string> kMovedElsewhere = {
     {"holdfast_store_group_changes", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
     {"holdfast_store_group_bytes", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
     {"holdfast_store_tails_cut_total", "recovery.CutJournal.AnUnfinishedWriteIsCutOffAndSaidSo"},
+    {"holdfast_files_maintenance_total", "recovery.FileWork.OfARealServerIsCounted"},
     {"holdfast_store_warnings", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
     {"holdfast_files_size_bytes", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},
     {"holdfast_files_available_bytes", "rpc.MetricsProcess.ShowsWhatOnlyAProgramHas"},

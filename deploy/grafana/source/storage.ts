@@ -88,6 +88,16 @@ export function storageRow() {
       queries: [[of("holdfast_store_tails_cut_total"), "{{instance}}"]],
     }),
     lines({
+      title: "Maintenance of the files",
+      description:
+        "Over files: a log_switch for each filled file of the write-ahead log, a rotation for each" +
+        " journal that is sealed, a compaction for sealed journals that are written anew. They come" +
+        " with the bytes that are written; rotations without compactions fill the disk.",
+      unit: "ops",
+      width: 8,
+      queries: [[`sum by (work) (${rate("holdfast_files_maintenance_total")})`, "{{work}}"]],
+    }),
+    lines({
       title: "Free part of the disk",
       description:
         "Over files: what the server's user may still write, of the whole file system. At zero" +
