@@ -68,6 +68,7 @@ CallResult Caller::Call(Attempt attempt) const {
     if (repeat > 0) left -= clock_.Monotonic() - start;
     left -= pause;
     if (left <= absl::ZeroDuration()) return result;
+    if (repeat == 0 && policy_.on_first_repeat) policy_.on_first_repeat(failure);
     clock_.Sleep(pause);
   }
 }

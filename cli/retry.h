@@ -17,7 +17,13 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/status.h"
 
+#include <functional>
+#include <utility>
+
 namespace holdfast::cli {
+
+// What failed before a call's first repeat; any thread may be the caller.
+using RepeatNotice = std::function<void(const Failure&)>;
 
 struct RetryPolicy {
   // How long one call may go on failing; zero: it is sent once.
@@ -29,6 +35,7 @@ struct RetryPolicy {
   absl::Duration longest_pause = ServiceBackoff().longest;
   // Whether to wait while another holder's lease is live.
   bool wait_for_lease = false;
+  RepeatNotice on_first_repeat = nullptr;  // null: none
 };
 
 struct CallResult {
@@ -41,7 +48,7 @@ struct CallResult {
 class Caller final {
  public:
   // `clock` must live as long as the caller.
-  Caller(const RetryPolicy& policy, const Clock& clock) : policy_(policy), clock_(clock) {}
+  Caller(RetryPolicy policy, const Clock& clock) : policy_(std::move(policy)), clock_(clock) {}
 
   using Attempt = absl::FunctionRef<grpc::Status(grpc::ClientContext&)>;
 

@@ -24,8 +24,9 @@ and so on. A message is stored byte for byte as it is in the file; tool calls an
 journal entries too. A turn ends with the agent's answer.
 
 While the server cannot be reached, calls are retried under their request ids until --patience has
-passed. An interrupted replay continues behind the last committed message when it is run again with
-the same --run; it takes over the leases of the sessions of that run.
+passed; then the sessions that have not begun are left out. An interrupted replay continues behind
+the last committed message when it is run again with the same --run; it takes over the leases of the
+sessions of that run.
 
 The last line is `N sessions, N turns, N messages, N differences, N reconnects, S s`; --quiet
 omits it. Exits with 4 when a stored message differs.

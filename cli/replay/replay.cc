@@ -2,6 +2,7 @@
 
 #include "cli/clock.h"
 #include "cli/errors.h"
+#include "cli/reasons.h"
 #include "cli/replay/progress.h"
 #include "cli/replay/verifier.h"
 #include "cli/text.h"
@@ -20,6 +21,7 @@
 #include <functional>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace holdfast::cli {
 namespace {
@@ -30,12 +32,34 @@ constexpr size_t kMostLinesShown = 20;
 // What went wrong, in the words of all threads; the first lines are shown as they come.
 class Troubles final {
  public:
-  explicit Troubles(std::ostream& err) : err_(err) {}
+  // `patience` is how long each call is repeated.
+  Troubles(std::ostream& err, absl::Duration patience) : err_(err), patience_(patience) {}
+
+  // Shows once that the server cannot be reached.
+  void Repeats(const Failure& failure) {
+    if (failure.reason != kUnreachableReason) return;
+    const absl::MutexLock lock(&mutex_);
+    if (std::exchange(repeats_, true)) return;
+    err_ << "holdfast: " << Printable(Line(failure)) << "\nholdfast: calls are repeated for "
+         << absl::FormatDuration(patience_) << '\n'
+         << std::flush;
+  }
+
+  // Whether a call was repeated in vain: so would be those of every other session.
+  bool Unreachable() {
+    const absl::MutexLock lock(&mutex_);
+    return unreachable_;
+  }
+  void LeaveOut() {
+    const absl::MutexLock lock(&mutex_);
+    ++left_out_;
+  }
 
   void Failed(const ReplayTask& task, const grpc::Status& status) {
     const Failure failure = FailureOf(status);
     const absl::MutexLock lock(&mutex_);
     if (first_exit_ == kDone) first_exit_ = ExitCodeOf(failure);
+    if (failure.reason == kUnreachableReason) unreachable_ = true;
     Show("failed: " + task.session_id + ": " + Line(failure));
   }
 
@@ -44,9 +68,12 @@ class Troubles final {
     for (const std::string& difference : differences) Show("difference: " + difference);
   }
 
-  // How the first failure exits; kDone without one. Says how many lines were not shown.
+  // How the first failure exits; kDone without one. Says what was not shown, and not done.
   ExitCode Finish() {
     const absl::MutexLock lock(&mutex_);
+    if (left_out_ > 0) {
+      err_ << "holdfast: sessions left out, for no server could be reached: " << left_out_ << '\n';
+    }
     if (lines_ > kMostLinesShown) err_ << "and " << lines_ - kMostLinesShown << " more\n";
     return first_exit_;
   }
@@ -58,23 +85,13 @@ class Troubles final {
 
   absl::Mutex mutex_;
   std::ostream& err_ ABSL_GUARDED_BY(mutex_);
+  const absl::Duration patience_;
+  bool repeats_ ABSL_GUARDED_BY(mutex_) = false;
+  bool unreachable_ ABSL_GUARDED_BY(mutex_) = false;
+  size_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t lines_ ABSL_GUARDED_BY(mutex_) = 0;
   ExitCode first_exit_ ABSL_GUARDED_BY(mutex_) = kDone;
 };
-
-// Calls `work` for every task, in `threads` threads.
-void ForEach(const std::vector<ReplayTask>& tasks, int threads,
-             const std::function<void(const ReplayTask&)>& work) {
-  std::atomic<size_t> next = 0;
-  std::vector<std::jthread> pool;
-  const size_t wanted = std::min(tasks.size(), static_cast<size_t>(threads));
-  pool.reserve(wanted);
-  for (size_t i = 0; i < wanted; ++i) {
-    pool.emplace_back([&] {
-      for (size_t at = next++; at < tasks.size(); at = next++) work(tasks[at]);
-    });
-  }
-}
 
 uint64_t CountTurns(const std::vector<ReplayTask>& tasks) {
   uint64_t turns = 0;
@@ -93,6 +110,27 @@ struct Run {
   Troubles& troubles;
 };
 
+// Calls `work` for every task, in as many threads as the options say, until no server can be
+// reached.
+void ForEach(const Run& run, const std::vector<ReplayTask>& tasks,
+             const std::function<void(const ReplayTask&)>& work) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::jthread> pool;
+  const size_t wanted = std::min(tasks.size(), static_cast<size_t>(run.options.parallel));
+  pool.reserve(wanted);
+  for (size_t i = 0; i < wanted; ++i) {
+    pool.emplace_back([&] {
+      for (size_t at = next++; at < tasks.size(); at = next++) {
+        if (run.troubles.Unreachable()) {
+          run.troubles.LeaveOut();
+        } else {
+          work(tasks[at]);
+        }
+      }
+    });
+  }
+}
+
 void DriveAll(const Run& run, const std::vector<ReplayTask>& tasks, CallLog& log) {
   const Mutations mutations(
       {.connection = run.connection, .caller = run.caller, .log = log, .tally = run.tally});
@@ -104,7 +142,7 @@ void DriveAll(const Run& run, const std::vector<ReplayTask>& tasks, CallLog& log
                           .pace = run.options.pace,
                           .run = run.name,
                           .after_turn = [&] { progress.Advance(); }};
-  ForEach(tasks, run.options.parallel, [&](const ReplayTask& task) {
+  ForEach(run, tasks, [&](const ReplayTask& task) {
     const grpc::Status status = SessionDriver(parts, task).Run();
     if (!status.ok()) run.troubles.Failed(task, status);
   });
@@ -119,7 +157,7 @@ void CountAsDone(const ReplayTask& task, Tally& tally) {
 }
 
 void VerifyAll(const Run& run, const std::vector<ReplayTask>& tasks) {
-  ForEach(tasks, run.options.parallel, [&](const ReplayTask& task) {
+  ForEach(run, tasks, [&](const ReplayTask& task) {
     std::vector<std::string> differences;
     const grpc::Status status = Verify(run.connection, run.caller, task, differences);
     if (!status.ok()) return run.troubles.Failed(task, status);
@@ -203,13 +241,17 @@ ExitCode Replay(const Invocation& invocation, const ReplayOptions& options,
   }
 
   const Connection connection(invocation.address);
-  const Caller caller({.patience = options.patience}, MachineClock());
   Tally tally;
-  Troubles troubles(invocation.err);
+  Troubles troubles(invocation.err, options.patience);
+  const auto show = [&troubles](const Failure& failure) { troubles.Repeats(failure); };
+  const Caller caller({.patience = options.patience,
+                       .on_first_repeat = invocation.quiet ? nullptr : RepeatNotice(show)},
+                      MachineClock());
   const Run run{invocation, options, name, connection, caller, tally, troubles};
   const absl::Duration start = MachineClock().Monotonic();
   if (!options.verify_only) DriveAll(run, tasks, log);
-  if (options.verify || options.verify_only) VerifyAll(run, tasks);
+  const bool verifies = options.verify || options.verify_only;
+  if (verifies && !troubles.Unreachable()) VerifyAll(run, tasks);
   const ExitCode failed = troubles.Finish();
   WriteSum(run, MachineClock().Monotonic() - start);
   return tally.differences > 0 ? kDifference : failed;

@@ -263,6 +263,21 @@ TEST(App, SaysInItsOwnWordsWhyNoServerAnswered) {
   }
 }
 
+// Every further session would be waited for just as long.
+TEST(App, AReplayEndsWhenNoServerCanBeReached) {
+  const std::vector<std::string> replay = {"--address",  kDeadAddress, "replay", "--verify",
+                                           "--patience", "500ms",      kOwn};
+  const Ran ran = Holdfast(replay);
+  EXPECT_EQ(ran.code, kUnreachable);
+  EXPECT_THAT(ran.err, HasSubstr("holdfast: UNREACHABLE: no server answered"));
+  EXPECT_THAT(ran.err, HasSubstr("holdfast: calls are repeated for 500ms\n"));
+  EXPECT_THAT(ran.err, HasSubstr("sessions left out, for no server could be reached: 2\n"));
+  EXPECT_THAT(ran.out, HasSubstr("0 sessions, 0 turns"));
+  std::vector<std::string> quiet = {"--quiet"};
+  quiet.insert(quiet.end(), replay.begin(), replay.end());
+  EXPECT_THAT(Holdfast(quiet).err, Not(HasSubstr("calls are repeated")));
+}
+
 // A gRPC server that knows none of our services but the health of all.
 TEST(App, AnotherGrpcServerIsNamedAsThat) {
   grpc::EnableDefaultHealthCheckService(true);
