@@ -216,9 +216,6 @@ endfunction()
 set(holdfast_measuring Amplified HostileClient IdleConnections KillReplay RapidReset Sigterm
   StalledLog Traffic)
 
-# Suites whose cases change what their process keeps until its end: each case has its own.
-set(holdfast_own_process)
-
 # Areas whose cases share a process by suite. Those of the others start servers, which take longer
 # than a process does.
 set(holdfast_by_suite unit contract postgres rpc faults golden cli fuzz)
@@ -244,15 +241,13 @@ function(holdfast_tests area)
   holdfast_reuse_headers(${target} holdfast_test_support)
   target_link_libraries(${target} PRIVATE ${ARGN})
   set(long "Long*:*/Long*")
-  holdfast_filter(measuring ${holdfast_measuring})
-  holdfast_filter(own ${holdfast_own_process})
+  list(TRANSFORM holdfast_measuring REPLACE "(.+)" "\\1.*:*/\\1.*" OUTPUT_VARIABLE measuring)
+  list(JOIN measuring ":" measuring)
   holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "${measuring}"
     RUN_SERIAL TRUE)
   holdfast_discover(${target} ${area} long 3600 "${long}")
   set(ordinary "-${long}:${measuring}")
   if(area IN_LIST holdfast_by_suite)
-    holdfast_discover(${target} ${area} ${area} ${HOLDFAST_TEST_SECONDS} "${own}")
-    set(ordinary "${ordinary}:${own}")
     holdfast_discover(${target} ${area} case ${HOLDFAST_TEST_SECONDS} "${ordinary}")
     holdfast_discover_suites(${target} ${area} "${ordinary}")
   else()
@@ -260,18 +255,8 @@ function(holdfast_tests area)
   endif()
 endfunction()
 
-# Sets `result` to a filter of GoogleTest for these suites, with and without parameters.
-function(holdfast_filter result)
-  list(TRANSFORM ARGN REPLACE "(.+)" "\\1.*:*/\\1.*")
-  list(JOIN ARGN ":" filter)
-  set(${result} "${filter}" PARENT_SCOPE)
-endfunction()
-
 # Further arguments are further properties of the tests.
 function(holdfast_discover target area label seconds filter)
-  if(filter STREQUAL "")
-    return()
-  endif()
   gtest_discover_tests(${target} NO_PRETTY_TYPES NO_PRETTY_VALUES
     TEST_FILTER "${filter}"
     TEST_PREFIX "${area}."

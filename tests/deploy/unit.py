@@ -3,6 +3,7 @@ import os
 import re
 
 from programs import CONVERSATION, ROOT, Failed, Folder, Postgres, Server, done, expect, run
+from units import allowed, settings
 
 UNIT = os.path.join(ROOT, "deploy", "systemd", "holdfast.service")
 USERS = os.path.join(ROOT, "deploy", "systemd", "holdfast.sysusers.conf")
@@ -10,14 +11,6 @@ USERS = os.path.join(ROOT, "deploy", "systemd", "holdfast.sysusers.conf")
 # what is left.
 MOST_EXPOSURE = 13
 SLACK_SECONDS = 10
-
-
-def settings(text):
-    """key -> its values, of the unit's every section."""
-    found = {}
-    for key, value in re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE):
-        found.setdefault(key, []).append(value)
-    return found
 
 
 def read(path):
@@ -65,25 +58,6 @@ def check_hardened(_build):
         expect(softer.returncode != 0, "a softer unit passes too")
 
 
-def members(name):
-    """The system calls of a set, of those that are in it too, and of a call itself."""
-    if not name.startswith("@"):
-        return {name}
-    lines = done(["systemd-analyze", "syscall-filter", name]).splitlines()
-    words = [line.strip() for line in lines[1:] if not line.strip().startswith("#")]
-    return set().union(*(members(word) for word in words if word))
-
-
-def allowed():
-    """What the unit's SystemCallFilter leaves."""
-    calls = set()
-    for line in settings(read(UNIT))["SystemCallFilter"]:
-        expect(calls or not line.startswith("~"), "the filter must begin with an allow list")
-        named = set().union(*(members(word) for word in line.lstrip("~").split()))
-        calls = calls - named if line.startswith("~") else calls | named
-    return calls
-
-
 def trace_of(build, folder, name, **store):
     """What strace writes of a server that starts, serves a replay, and drains."""
     trace = os.path.join(folder, f"{name}.trace")
@@ -110,7 +84,7 @@ def forbidden(trace):
 
 def check_system_calls(build):
     """Every system call of a server over each store is allowed."""
-    permitted = allowed()
+    permitted = allowed(settings(read(UNIT)))
     with Folder() as folder, Postgres(os.path.join(folder, "pg")) as postgres:
         postgres.start()
         dsn = postgres.dsn("holdfast")

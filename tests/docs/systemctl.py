@@ -15,6 +15,7 @@ import sys
 sys.dont_write_bytecode = True  # the project's directory stays as it was
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+import units  # noqa: E402
 from programs import wait_for  # noqa: E402
 
 UNITS = "/etc/systemd/system"
@@ -22,11 +23,8 @@ UNITS = "/etc/systemd/system"
 
 def settings(name):
     """key -> values of the unit's file."""
-    found = {}
     with open(os.path.join(UNITS, f"{name}.service"), encoding="utf-8") as file:
-        for key, value in re.findall(r"^(\w+)=(.*)$", file.read(), re.MULTILINE):
-            found.setdefault(key, []).append(value)
-    return found
+        return units.settings(file.read())
 
 
 def paths(name):

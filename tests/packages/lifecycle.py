@@ -7,6 +7,7 @@ import shutil
 
 import built
 from programs import CONVERSATION, Folder, Serving, done, expect, project_version, run
+from units import settings
 
 UNIT = "lib/systemd/system/holdfast.service"
 ENABLED = "etc/systemd/system/multi-user.target.wants/holdfast.service"
@@ -66,14 +67,9 @@ class System:
         return self.done(*as_other, "holdfast", *words)
 
 
-def settings(unit):
-    """key -> its last value."""
-    return dict(re.findall(r"^(\w+)=(.*)$", unit, re.MULTILINE))
-
-
 def serve(system, log):
     """The server as its unit says, with its user, directories, rights and limits."""
-    unit = settings(system.read(UNIT))
+    unit = {key: values[-1] for key, values in settings(system.read(UNIT)).items()}
     for kind, base in (("StateDirectory", "var/lib"), ("RuntimeDirectory", "run")):
         folder = system.path(os.path.join(base, unit[kind]))
         os.makedirs(folder, exist_ok=True)

@@ -19,7 +19,7 @@ def case(name, *lines):
     return BEGIN.format(name) + "".join(lines).format(name)
 
 
-# What an entry of ctest is called, how it ended and printed, and what is said of it in the end.
+# The name of an entry of ctest, its status, its output, and lines of the summary.
 SAMPLES = [
     (
         "unit.A",
