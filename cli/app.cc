@@ -27,7 +27,7 @@ constexpr char kAbout[] = "holdfast: command line client of a Holdfast server.";
 
 constexpr char kAddressVariable[] = "HOLDFAST_ADDRESS";
 
-constexpr char kFooter[] = R"(Examples:
+constexpr char kExamples[] = R"(Examples:
   holdfast health
   holdfast session list --project "$PWD" --newest-first
   holdfast session show 4f1c2d3e
@@ -99,7 +99,7 @@ void LetOptionsStandAnywhere(CLI::App& app) {
 
 void AddEverything(CLI::App& app, Invocation& invocation, const std::string& version) {
   app.formatter(std::make_shared<HelpFormatter>());
-  app.footer(kFooter);
+  app.footer(kExamples);
   app.set_version_flag("--version", "holdfast " + version)
       ->description("Print the version and exit");
   app.set_help_flag("-h,--help", "Print this help and exit");

@@ -9,7 +9,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr uint64_t kPage = 200;
+constexpr uint64_t kListedPage = 200;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ grpc::Status SessionCalls::Resolve(const Target& target, std::string& session_id
 }
 
 int32_t SessionCalls::PageSize(uint64_t limit, uint64_t read) {
-  return static_cast<int32_t>(limit == 0 ? kPage : std::min(kPage, limit - read));
+  return static_cast<int32_t>(limit == 0 ? kListedPage : std::min(kListedPage, limit - read));
 }
 
 uint64_t SessionCalls::CountItems(const google::protobuf::Message& page) {

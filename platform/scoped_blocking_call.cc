@@ -6,19 +6,19 @@ namespace holdfast {
 namespace {
 
 thread_local ScopedBlockingCall::Observer* observer_of_this_thread = nullptr;
-thread_local int depth = 0;
+thread_local int depth_of_this_thread = 0;
 
 }  // namespace
 
 ScopedBlockingCall::ScopedBlockingCall(Resume resume) : resume_(resume) {
   AssertOffTransport("a wait");
-  if (depth++ == 0 && observer_of_this_thread != nullptr) {
+  if (depth_of_this_thread++ == 0 && observer_of_this_thread != nullptr) {
     observer_of_this_thread->BlockingStarted();
   }
 }
 
 ScopedBlockingCall::~ScopedBlockingCall() {
-  if (--depth > 0 || observer_of_this_thread == nullptr) return;
+  if (--depth_of_this_thread > 0 || observer_of_this_thread == nullptr) return;
   observer_of_this_thread->BlockingEnded(resume_);
 }
 

@@ -30,8 +30,6 @@ bool IsInsecure(const Config& config) {
   return insecure;
 }
 
-size_t Index(auto value) { return static_cast<size_t>(value); }
-
 }  // namespace
 
 StoreMaker App::ObservedMaker() {
@@ -66,8 +64,9 @@ absl::Status App::ServeMetrics() {
 
 void App::CountSweep(SweepKind kind, const absl::StatusOr<size_t>& changed) {
   const Outcome outcome = changed.ok() ? Outcome::kOk : Outcome::kFailed;
-  parts_.metrics.Add(parts_.metrics.CellOf(Metric::kSweeps, {Index(kind), Index(outcome)}));
-  parts_.metrics.Add(parts_.metrics.CellOf(Metric::kSweptSessions, {Index(kind)}),
+  parts_.metrics.Add(
+      parts_.metrics.CellOf(Metric::kSweeps, {LabelIndex(kind), LabelIndex(outcome)}));
+  parts_.metrics.Add(parts_.metrics.CellOf(Metric::kSweptSessions, {LabelIndex(kind)}),
                      changed.value_or(0));
 }
 
@@ -110,7 +109,7 @@ void App::ReadConnections() {
     parts_.metrics.Read(metric, {}, std::move(value));
   };
   const auto refused = [this](ConnectionLimit limit, uint64_t AcceptCounts::*count) {
-    parts_.metrics.Read(Metric::kConnectionsRefused, {Index(limit)},
+    parts_.metrics.Read(Metric::kConnectionsRefused, {LabelIndex(limit)},
                         [this, count] { return AsDouble(acceptor_->counts().*count); });
   };
   read(Metric::kConnections, [this] { return AsDouble(connections_->size()); });
@@ -120,15 +119,15 @@ void App::ReadConnections() {
   refused(ConnectionLimit::kPeer, &AcceptCounts::too_many_of_peer);
   refused(ConnectionLimit::kServer, &AcceptCounts::too_many);
   read(Metric::kAcceptPauses, [this] { return AsDouble(acceptor_->counts().pauses); });
-  parts_.metrics.Read(Metric::kConnectionsClosed, {Index(ConnectionCause::kMemory)},
+  parts_.metrics.Read(Metric::kConnectionsClosed, {LabelIndex(ConnectionCause::kMemory)},
                       [this] { return AsDouble(memory_guard_->closed()); });
-  parts_.metrics.Read(Metric::kConnectionsClosed, {Index(ConnectionCause::kResets)},
+  parts_.metrics.Read(Metric::kConnectionsClosed, {LabelIndex(ConnectionCause::kResets)},
                       [this] { return AsDouble(closed_for_resets_.load()); });
 }
 
 void App::ReadTraces() {
   const auto spans = [this](SpanOutcome outcome, uint64_t SpanCounts::*count) {
-    parts_.metrics.Read(Metric::kSpans, {Index(outcome)},
+    parts_.metrics.Read(Metric::kSpans, {LabelIndex(outcome)},
                         [this, count] { return AsDouble(tracer_->Counts().spans.*count); });
   };
   spans(SpanOutcome::kExported, &SpanCounts::exported);
@@ -150,10 +149,10 @@ void App::ReadFacts() {
   const auto fixed = [&read](Metric metric, double value) {
     read(metric, [value] { return value; });
   };
-  parts_.metrics.Read(Metric::kLogLinesLeftOut, {Index(LogCause::kRate)},
+  parts_.metrics.Read(Metric::kLogLinesLeftOut, {LabelIndex(LogCause::kRate)},
                       [this] { return AsDouble(parts_.log.left_out()); });
   if (parts_.log_lines_dropped) {
-    parts_.metrics.Read(Metric::kLogLinesLeftOut, {Index(LogCause::kQueue)},
+    parts_.metrics.Read(Metric::kLogLinesLeftOut, {LabelIndex(LogCause::kQueue)},
                         [this] { return AsDouble(parts_.log_lines_dropped()); });
   }
   read(Metric::kServing, [this] { return serving_ ? 1 : 0; });

@@ -14,7 +14,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::string_view kPlain = "http://";
+constexpr std::string_view kPlainScheme = "http://";
 constexpr char kEndpointForm[] =
     "must be HOST:PORT or http://HOST:PORT, for example http://127.0.0.1:4317: spans are sent over "
     "gRPC and without TLS";
@@ -24,8 +24,8 @@ constexpr char kRatioForm[] = "must be a number from 0 to 1";
 
 // HOST:PORT of an endpoint; empty when it is of another form.
 std::string AddressOf(std::string_view endpoint) {
-  if (endpoint.starts_with(kPlain)) {
-    endpoint.remove_prefix(kPlain.size());
+  if (endpoint.starts_with(kPlainScheme)) {
+    endpoint.remove_prefix(kPlainScheme.size());
     if (endpoint.ends_with('/')) endpoint.remove_suffix(1);
   }
   const std::string address(endpoint);

@@ -22,7 +22,7 @@ constexpr size_t kProcBytesMost = 4 * kMiB;
 // Of a file with a limit, which has two numbers at most.
 constexpr size_t kLimitBytesMost = 128;
 // Cgroups above one another; the kernel's own default is more than any system nests.
-constexpr int kDepthMost = 64;
+constexpr int kCgroupDepthMost = 64;
 // Of the container's memory, what the process may hold.
 constexpr size_t kProcessQuarters = 3;
 
@@ -136,7 +136,7 @@ Container Container::OfProcess(const std::string& root) {
   const auto mount = MountOf(ReadStart(root + "/proc/self/mountinfo", kProcBytesMost));
   if (!cgroup || !mount) return found;
   std::string below = BelowPoint(*mount, *cgroup);
-  for (int depth = 0; depth < kDepthMost; ++depth) {
+  for (int depth = 0; depth < kCgroupDepthMost; ++depth) {
     const std::string folder = absl::StrCat(root, mount->point, below);
     const std::string memory = ReadStart(folder + "/memory.max", kLimitBytesMost);
     TakeSmaller(ParseMemoryMax(memory), found.memory_bytes);

@@ -23,7 +23,7 @@
 namespace holdfast {
 namespace {
 
-std::string Words(const absl::Status& status) { return std::string(status.message()); }
+std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
 // A connection for an operator's command, which may take long.
 absl::StatusOr<std::unique_ptr<pg::AdminConnection>> ConnectTo(const StoreConfig& config) {
@@ -44,7 +44,8 @@ absl::Status WithEachDatabase(
     absl::StatusOr<std::unique_ptr<pg::AdminConnection>> connection = ConnectTo(store);
     const absl::Status done = connection.ok() ? act(store, **connection) : connection.status();
     if (!done.ok()) {
-      return absl::FailedPreconditionError(absl::StrCat("store ", store.name, ": ", Words(done)));
+      return absl::FailedPreconditionError(
+          absl::StrCat("store ", store.name, ": ", MessageOf(done)));
     }
   }
   if (databases > 0) return absl::OkStatus();
@@ -80,9 +81,10 @@ absl::StatusOr<SchemaStatus> ReadSchemas(const Config& config) {
     }
     const absl::Status checked = pg::CheckSchema(applied);
     status.serves = status.serves && checked.ok();
-    status.lines.push_back(absl::StrCat(
-        "store ", store.name, ": ",
-        checked.ok() ? absl::StrCat("schema ", applied.size(), " may be served") : Words(checked)));
+    status.lines.push_back(
+        absl::StrCat("store ", store.name, ": ",
+                     checked.ok() ? absl::StrCat("schema ", applied.size(), " may be served")
+                                  : MessageOf(checked)));
     return absl::OkStatus();
   };
   RETURN_IF_ERROR(WithEachDatabase(config, read));

@@ -27,7 +27,7 @@ void Say(LogLevel level, std::string_view source, std::string_view text) {
 }
 
 // "server_chttp2.cc:25", without the folders of the machine it was built on.
-std::string Place(std::string_view file, int line) {
+std::string SourcePlace(std::string_view file, int line) {
   return absl::StrCat(std::string(file.substr(file.rfind('/') + 1)), ":", line, ": ");
 }
 
@@ -36,14 +36,14 @@ void SayOfGrpc(gpr_log_func_args* said) {
   if (said->severity == GPR_LOG_SEVERITY_ERROR) level = LogLevel::kWarning;
   // GPR_ASSERT ends the process behind this.
   if (std::string_view(said->message).starts_with(kGrpcAssertion)) level = LogLevel::kError;
-  Say(level, "grpc", Place(said->file, said->line) + said->message);
+  Say(level, "grpc", SourcePlace(said->file, said->line) + said->message);
 }
 
 void SayOfProtobuf(google::protobuf::LogLevel severity, const char* file, int line,
                    const std::string& message) {
   // What is fatal to protobuf ends the process behind this.
   const bool fatal = severity == google::protobuf::LOGLEVEL_FATAL;
-  Say(fatal ? LogLevel::kError : LogLevel::kWarning, "protobuf", Place(file, line) + message);
+  Say(fatal ? LogLevel::kError : LogLevel::kWarning, "protobuf", SourcePlace(file, line) + message);
 }
 
 // Called with whole lines, but for one that is longer than the stream's buffer.

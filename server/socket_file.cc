@@ -14,9 +14,9 @@ namespace holdfast {
 namespace {
 
 constexpr std::string_view kScheme = "unix:";
-constexpr mode_t kOwnersAlone = 0600;
+constexpr mode_t kLockFileMode = 0600;
 
-absl::Status Unservable(const std::string& path, const std::string& why) {
+absl::Status UnservablePath(const std::string& path, const std::string& why) {
   return absl::UnavailableError("server.address: unix:" + path + " cannot be served: " + why);
 }
 
@@ -65,23 +65,23 @@ std::string SocketFile::Problem(std::string_view path) {
 
 absl::StatusOr<std::unique_ptr<SocketFile>> SocketFile::Take(const std::string& path) {
   if (const std::string problem = DirectoryProblem(path); !problem.empty()) {
-    return Unservable(path, problem);
+    return UnservablePath(path, problem);
   }
   const std::string lock = path + ".lock";
   // Neither through a link nor waiting for the other end of a pipe.
   Descriptor fd(
-      open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, kOwnersAlone));
+      open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, kLockFileMode));
   if (!fd.valid()) {
     const std::string why =
         errno == ELOOP ? "is a symbolic link: remove it" : std::generic_category().message(errno);
-    return Unservable(path, lock + ": " + why);
+    return UnservablePath(path, lock + ": " + why);
   }
   struct stat found {};
   if (fstat(fd.get(), &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid()) {
-    return Unservable(path, lock + ": is no file of the server's own user: remove it");
+    return UnservablePath(path, lock + ": is no file of the server's own user: remove it");
   }
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Unservable(path, "another server serves there");
+    return UnservablePath(path, "another server serves there");
   }
   return std::make_unique<SocketFile>(path, std::move(fd));
 }

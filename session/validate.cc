@@ -154,7 +154,7 @@ absl::Status CheckHidden(const std::string& field, std::string_view text,
                       "must not contain the request id, by which others could get the token");
 }
 
-absl::Status CheckLease(const std::string& holder, absl::Duration ttl) {
+absl::Status CheckHolderAndTtl(const std::string& holder, absl::Duration ttl) {
   RETURN_IF_ERROR(CheckText("holder", holder, kHolderBytes));
   if (ttl < kLeaseTtlLeast || ttl > kLeaseTtlMost) {
     return InvalidField("lease_ttl", "must be between 5s and 1h");
@@ -233,7 +233,7 @@ absl::Status Validate(const CreateCommand& command) {
   }
   RETURN_IF_ERROR(CheckText("manifest.project_root", command.project_root, kProjectRootBytes));
   RETURN_IF_ERROR(CheckStateMachine(command.sm));
-  RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
+  RETURN_IF_ERROR(CheckHolderAndTtl(command.holder, command.lease_ttl));
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
   for (const auto& [key, value] : command.attributes) {
     RETURN_IF_ERROR(CheckAttribute(key, value.size()));
@@ -253,7 +253,7 @@ absl::Status Validate(const UpdateCommand& command) {
 }
 
 absl::Status Validate(const ResumeCommand& command) {
-  RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
+  RETURN_IF_ERROR(CheckHolderAndTtl(command.holder, command.lease_ttl));
   if (command.force_reason) {
     RETURN_IF_ERROR(CheckName("force.reason", *command.force_reason, kReasonTextBytes));
     RETURN_IF_ERROR(CheckHidden("force.reason", *command.force_reason, command.request));

@@ -13,7 +13,7 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kVersion = 3;
+constexpr uint64_t kChangeVersion = 3;
 
 void PutTurn(const std::optional<TurnNumber>& turn, Encoder& out) {
   out.Number(turn ? turn->value() + 1 : 0);
@@ -77,7 +77,7 @@ class ChangeReader {
   explicit ChangeReader(std::string_view payload) : in_(payload) {}
 
   std::optional<std::vector<StoredChange>> ReadAll() {
-    if (in_.Number() != kVersion) in_.Fail();
+    if (in_.Number() != kChangeVersion) in_.Fail();
     std::vector<StoredChange> changes;
     for (size_t left = in_.Count(); left > 0; --left) changes.push_back(ReadOne());
     if (!in_.Done()) return std::nullopt;
@@ -156,14 +156,14 @@ std::string EncodeChange(const Applied& change, std::string begun) {
 
 std::string BeginOnlyChange(std::string begun) {
   const size_t room = begun.size() + kPayloadHeadBytes;
-  return Encoder(std::move(begun), room).Number(kVersion).Number(1).Take();
+  return Encoder(std::move(begun), room).Number(kChangeVersion).Number(1).Take();
 }
 
 std::string JoinChanges(std::string begun, const std::vector<std::string_view>& changes) {
   size_t room = begun.size() + kPayloadHeadBytes;
   for (const std::string_view change : changes) room += change.size();
   Encoder out(std::move(begun), FrameSize(room));
-  out.Number(kVersion).Number(changes.size());
+  out.Number(kChangeVersion).Number(changes.size());
   for (const std::string_view change : changes) out.Raw(change);
   return out.Take();
 }

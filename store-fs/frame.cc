@@ -18,8 +18,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "the journal is written as it lies in memory");
 
-constexpr uint32_t kMagic = 0x4a464c48;  // "HLFJ"
-constexpr uint8_t kVersion = 1;
+constexpr uint32_t kFrameMagic = 0x4a464c48;  // "HLFJ"
+constexpr uint8_t kFrameVersion = 1;
 constexpr size_t kChecksumBytes = 4;
 
 // The header as it lies on disk.
@@ -97,8 +97,8 @@ FrameEnds EndsOf(const FrameHead& head, absl::Span<const std::string_view> paylo
                  uint64_t offset) {
   const size_t size = SizeOf(payload);
   RawHead raw{};
-  raw.magic = kMagic;
-  raw.version = kVersion;
+  raw.magic = kFrameMagic;
+  raw.version = kFrameVersion;
   raw.type = static_cast<uint8_t>(head.type);
   raw.length = static_cast<uint32_t>(size);
   raw.salt = head.salt;
@@ -125,8 +125,9 @@ FrameEnds EndsOf(const FrameHead& head, absl::Span<const std::string_view> paylo
 FrameRead WithoutFrame(FrameState state) { return {.state = state, .frame = {}}; }
 
 bool HeadValid(const RawHead& raw, std::string_view bytes, std::optional<uint64_t> salt) {
-  return raw.magic == kMagic && raw.version == kVersion && raw.length <= kFramePayloadBytes &&
-         raw.header_crc == Crc32c(bytes.substr(0, kCrcAt)) && (!salt || raw.salt == *salt);
+  return raw.magic == kFrameMagic && raw.version == kFrameVersion &&
+         raw.length <= kFramePayloadBytes && raw.header_crc == Crc32c(bytes.substr(0, kCrcAt)) &&
+         (!salt || raw.salt == *salt);
 }
 
 }  // namespace

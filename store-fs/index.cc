@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kIndexFile[] = "index";
 constexpr size_t kChecksumMost = 10;  // bytes of a number
-constexpr uint64_t kVersion = 2;
+constexpr uint64_t kIndexVersion = 2;
 
 std::string EncodeRow(const IndexRow& entry) {
   const SessionRow& row = entry.row;
@@ -56,7 +56,7 @@ std::optional<std::vector<IndexRow>> DecodeIndex(std::string_view bytes) {
   Decoder in(bytes);
   const uint64_t checksum = in.Number();
   if (!in.ok() || Crc32c(bytes.substr(in.position())) != checksum) return std::nullopt;
-  if (in.Number() != kVersion) return std::nullopt;
+  if (in.Number() != kIndexVersion) return std::nullopt;
   std::vector<IndexRow> rows;
   for (size_t left = in.Count(); left > 0; --left) {
     std::optional<IndexRow> row = DecodeRow(in.Text());
@@ -74,7 +74,7 @@ absl::Status WriteIndex(Files& files, const std::vector<IndexRow>& rows, size_t 
     return entry.row.condition == SessionRow::Condition::kOk;
   };
   Encoder body;
-  body.Number(kVersion).Number(static_cast<uint64_t>(std::ranges::count_if(rows, known)));
+  body.Number(kIndexVersion).Number(static_cast<uint64_t>(std::ranges::count_if(rows, known)));
   for (const IndexRow& entry : rows) {
     if (known(entry)) body.Text(EncodeRow(entry));
     if (body.size() + kChecksumMost > most) return absl::OkStatus();

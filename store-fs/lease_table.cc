@@ -10,7 +10,7 @@ namespace {
 
 // Rows that are looked at for each one that is added: enough for what is not needed to go sooner
 // than it comes.
-constexpr int kLooks = 4;
+constexpr int kRowsLookedAt = 4;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ bool LeaseTable::IsNeeded(const Entry& entry, absl::Duration now) const {
 }
 
 void LeaseTable::MakeRoom(absl::Duration now) {
-  for (int looks = 0; looks < kLooks && rows_.size() > most_; ++looks) {
+  for (int looks = 0; looks < kRowsLookedAt && rows_.size() > most_; ++looks) {
     const auto last = std::prev(rows_.end());
     if (IsNeeded(last->second, now)) {
       rows_.splice(rows_.begin(), rows_, last);

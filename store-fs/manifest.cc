@@ -21,10 +21,10 @@ namespace {
 
 using Json = nlohmann::json;  // an ordered map: keys come out sorted
 
-constexpr int kFormat = 1;
+constexpr int kManifestFormat = 1;
 constexpr char kStamp[] = "holdfast";
 constexpr char kEight[] = "manifest";
-constexpr char kChecksum[] = "checksum";
+constexpr char kStampChecksum[] = "checksum";
 
 std::string Hex(std::string_view bytes) { return absl::BytesToHexString(std::string(bytes)); }
 
@@ -52,13 +52,13 @@ Json EightKeys(const Manifest& manifest, const Head& head) {
   return eight;
 }
 
-std::string Render(const Json& json) {
+std::string RenderManifest(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string ChecksumOf(Json json) {
-  json[kStamp][kChecksum] = "";
-  return HexOf(Sha256(Render(json)));
+std::string ManifestChecksum(Json json) {
+  json[kStamp][kStampChecksum] = "";
+  return HexOf(Sha256(RenderManifest(json)));
 }
 
 absl::Status Drift(std::string_view why) {
@@ -101,7 +101,7 @@ bool RightShape(const Json& json) {
   return HasExactly(json, {kStamp, kEight}, "") &&
          HasExactly(json[kStamp],
                     {"format", "tenant", "session_uid", "revision", "generation", "journal_salt",
-                     "previous_salt", "head_digest", kChecksum},
+                     "previous_salt", "head_digest", kStampChecksum},
                     "") &&
          HasExactly(
              json[kEight],
@@ -111,7 +111,7 @@ bool RightShape(const Json& json) {
 
 absl::StatusOr<Manifest> FromJson(const Json& json, const SessionKey& key, const StoreId& store) {
   const Json& stamp = json[kStamp];
-  if (!stamp["format"].is_number_integer() || stamp["format"].get<int64_t>() != kFormat) {
+  if (!stamp["format"].is_number_integer() || stamp["format"].get<int64_t>() != kManifestFormat) {
     return Drift("another format");
   }
   if (TextAt(json[kEight], "sessionId") != key.session.value()) return Drift("another session id");
@@ -148,7 +148,7 @@ absl::Status CheckManifest(const Head& head) {
 std::string EncodeManifest(const Manifest& manifest, const Head& head) {
   Json json = {{kEight, EightKeys(manifest, head)},
                {kStamp,
-                {{"format", kFormat},
+                {{"format", kManifestFormat},
                  {"tenant", manifest.key.tenant.value()},
                  {"session_uid", manifest.uid.value()},
                  {"revision", head.revision.value()},
@@ -156,8 +156,8 @@ std::string EncodeManifest(const Manifest& manifest, const Head& head) {
                  {"journal_salt", Salt(manifest.salt)},
                  {"previous_salt", Salt(manifest.previous_salt)},
                  {"head_digest", HexOf(manifest.head_digest)}}}};
-  json[kStamp][kChecksum] = ChecksumOf(json);
-  return Render(json);
+  json[kStamp][kStampChecksum] = ManifestChecksum(json);
+  return RenderManifest(json);
 }
 
 absl::StatusOr<Manifest> DecodeManifest(std::string_view text, const SessionKey& key,
@@ -173,7 +173,8 @@ absl::StatusOr<Manifest> DecodeManifest(std::string_view text, const SessionKey&
         .With("active", active.value());
   }
   if (!RightShape(json)) return Drift("wrong shape");
-  if (TextAt(json[kStamp], kChecksum) != ChecksumOf(json)) return Drift("wrong checksum");
+  if (TextAt(json[kStamp], kStampChecksum) != ManifestChecksum(json))
+    return Drift("wrong checksum");
   return FromJson(json, key, active);
 }
 

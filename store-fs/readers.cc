@@ -21,7 +21,7 @@ namespace {
 
 // A rotation may replace a segment between looking and reading; then a second look finds the new
 // one.
-constexpr int kLooks = 3;
+constexpr int kReadAttempts = 3;
 
 // What is needed of a log to read it without the session's lock.
 struct LogLook {
@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, cons
                                                   std::string_view what, PageLimit limit,
                                                   Look look) {
   LogLook seen;
-  for (int attempt = 0; attempt < kLooks; ++attempt) {
+  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
     RETURN_IF_ERROR(look(seen));
     const uint64_t from = seen.from;
     if (from >= seen.next) return std::vector<std::string>();
@@ -89,7 +89,7 @@ absl::StatusOr<LoadedSession> Readers::Load(const std::optional<RequestId>& requ
         [&](const SessionState& state, const auto&) { same = ViewOf(state).HasFilesOf(view); });
     return same && looked.ok();
   };
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0; look < kReadAttempts; ++look) {
     RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto&) {
       loaded.head = state.head;
       if (request) view = ViewOf(state);
@@ -150,7 +150,7 @@ absl::StatusOr<SlotPage> Readers::Slots(const SlotQuery& query) {
   for (int attempt = 1;; ++attempt) {
     ASSIGN_OR_RETURN(SlotPage page, SlotsOnce(query));
     const bool damaged = std::ranges::any_of(page.slots, &SlotView::damaged);
-    if (!damaged || attempt == kLooks) return page;
+    if (!damaged || attempt == kReadAttempts) return page;
   }
 }
 

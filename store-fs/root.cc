@@ -33,8 +33,8 @@ using Json = nlohmann::json;
 
 constexpr char kStoreFile[] = "STORE";
 constexpr char kLockFile[] = "lock";
-constexpr int64_t kFormat = 4;
-constexpr char kChecksum[] = "checksum";
+constexpr int64_t kRootFormat = 4;
+constexpr char kRootChecksum[] = "checksum";
 constexpr uint32_t kOthers = 077;
 
 absl::Status Refused(const std::string& root, const std::string& why) {
@@ -47,7 +47,7 @@ absl::Status Failed(const std::string& root, const absl::Status& status) {
 
 absl::Status RefusedFormat(const std::string& root, int64_t format) {
   return Refused(root, "STORE says that its files have format " + std::to_string(format) +
-                           ", and this version serves format " + std::to_string(kFormat) +
+                           ", and this version serves format " + std::to_string(kRootFormat) +
                            ": serve them with the version that wrote them, or name an empty "
                            "directory");
 }
@@ -146,11 +146,11 @@ absl::Status CheckCase(const std::string& root, Files& files) {
   return absl::OkStatus();
 }
 
-std::string Render(const Json& json) { return json.dump(2) + "\n"; }
+std::string RenderRoot(const Json& json) { return json.dump(2) + "\n"; }
 
-std::string ChecksumOf(Json json) {
-  json[kChecksum] = "";
-  return absl::BytesToHexString(std::string(View(Sha256(Render(json)))));
+std::string RootChecksum(Json json) {
+  json[kRootChecksum] = "";
+  return absl::BytesToHexString(std::string(View(Sha256(RenderRoot(json)))));
 }
 
 // The format that the file says it has, whatever else is in it.
@@ -161,9 +161,9 @@ std::optional<int64_t> FormatOf(const Json& json) {
   return format->get<int64_t>();
 }
 
-std::optional<RootRecord> Decode(const Json& json) {
-  const auto checksum = json.find(kChecksum);
-  if (checksum == json.end() || *checksum != ChecksumOf(json)) return std::nullopt;
+std::optional<RootRecord> DecodeRoot(const Json& json) {
+  const auto checksum = json.find(kRootChecksum);
+  if (checksum == json.end() || *checksum != RootChecksum(json)) return std::nullopt;
   const auto text_at = [&](const char* key) {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
   };
@@ -204,8 +204,8 @@ absl::StatusOr<RootRecord> LoadOrMake(const RootOptions& options, Files& files,
   if (!text.ok()) return text.status();
   const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   const std::optional<int64_t> format = FormatOf(json);
-  if (format && *format != kFormat) return RefusedFormat(options.path, *format);
-  std::optional<RootRecord> record = format ? Decode(json) : std::nullopt;
+  if (format && *format != kRootFormat) return RefusedFormat(options.path, *format);
+  std::optional<RootRecord> record = format ? DecodeRoot(json) : std::nullopt;
   if (!record) return Refused(options.path, "its STORE file is damaged");
   moved = !SamePlace(*record, info);
   if (moved) {
@@ -292,7 +292,7 @@ absl::Status ReplaceRootFile(Files& files, const std::string& name, std::string_
 }
 
 absl::Status WriteRootRecord(Files& files, const RootRecord& record) {
-  Json json = {{"format", kFormat},
+  Json json = {{"format", kRootFormat},
                {"store_id", record.store.value()},
                {"incarnation", record.incarnation.value()},
                {"inode", record.inode},
@@ -300,8 +300,8 @@ absl::Status WriteRootRecord(Files& files, const RootRecord& record) {
                {"durability", record.durability},
                {"clean", record.clean},
                {"time_us", absl::ToUnixMicros(record.time)}};
-  json[kChecksum] = ChecksumOf(json);
-  return ReplaceRootFile(files, kStoreFile, Render(json));
+  json[kRootChecksum] = RootChecksum(json);
+  return ReplaceRootFile(files, kStoreFile, RenderRoot(json));
 }
 
 }  // namespace holdfast::fs

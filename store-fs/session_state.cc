@@ -10,7 +10,7 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kVersion = 4;
+constexpr uint64_t kStateVersion = 4;
 
 Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
   return {.file = 0,
@@ -233,7 +233,7 @@ bool SessionState::IsNamed(const LinkedUpload& upload) const {
 
 std::string EncodeSessionState(const SessionState& state) {
   Encoder out;
-  out.Number(kVersion);
+  out.Number(kStateVersion);
   out.Text(EncodeHead(state.head));
   for (const auto* versions : {&state.slots, &state.pending}) {
     out.Number(versions->size());
@@ -262,7 +262,7 @@ std::string EncodeSessionState(const SessionState& state) {
 
 std::optional<SessionState> DecodeSessionState(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Number() != kVersion) in.Fail();
+  if (in.Number() != kStateVersion) in.Fail();
   SessionState state;
   std::optional<Head> head = DecodeHead(in.Text());
   if (!head) return std::nullopt;

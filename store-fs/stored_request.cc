@@ -22,7 +22,7 @@ bool IsDamage(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
 }
 
-absl::Status Unreadable(const absl::Status& why) {
+absl::Status UnreadableReply(const absl::Status& why) {
   if (IsShortage(why)) return FailStop::Short();
   return StoreUnavailable("a stored reply could not be read: try again", Fate::kUnknown);
 }
@@ -40,7 +40,7 @@ class RequestLog {
     if (number >= log().next) return IsOutdated();
     const LogFiles where{.files = &source_.files, .journal = nullptr, .key = &source_.key};
     const auto items = ReadLog(where, log(), number, 1, kPageBytes);
-    if (!items.ok() && !IsDamage(items.status())) return Unreadable(items.status());
+    if (!items.ok() && !IsDamage(items.status())) return UnreadableReply(items.status());
     if (!items.ok()) {
       RETURN_IF_ERROR(CheckCurrent());
     }
@@ -72,7 +72,7 @@ class RequestLog {
   absl::Status AddIdsOf(const SegmentInfo& info, RequestTable::Ids& ids) const {
     auto keys = ReadKeys(source_.files, source_.key, info);
     if (!keys.ok()) {
-      if (!IsDamage(keys.status())) return Unreadable(keys.status());
+      if (!IsDamage(keys.status())) return UnreadableReply(keys.status());
       RETURN_IF_ERROR(CheckCurrent());
       keys.emplace(info.count);
     }

@@ -15,7 +15,7 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kVersion = 2;
+constexpr uint64_t kTombstoneVersion = 2;
 constexpr uint64_t kSalt = 0;  // the file is never replaced, so that no stale frame can be in it
 
 absl::Status Damage() {
@@ -24,7 +24,9 @@ absl::Status Damage() {
 
 std::string Encode(const Tombstone& tombstone) {
   Encoder out;
-  out.Number(kVersion).Text(tombstone.key.tenant.value()).Text(tombstone.key.session.value());
+  out.Number(kTombstoneVersion)
+      .Text(tombstone.key.tenant.value())
+      .Text(tombstone.key.session.value());
   out.Text(tombstone.uid.value()).Number(tombstone.revision.value());
   out.Text(EncodeEvent(tombstone.last_event));
   out.Text(tombstone.request ? tombstone.request->value() : "").Number(tombstone.removed ? 1 : 0);
@@ -37,9 +39,9 @@ Event ReadLastEvent(Decoder& in) {
   return event.value_or(Event());
 }
 
-std::optional<Tombstone> Decode(std::string_view bytes) {
+std::optional<Tombstone> DecodeTombstone(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Number() != kVersion) in.Fail();
+  if (in.Number() != kTombstoneVersion) in.Fail();
   Tombstone tombstone;
   tombstone.key.tenant = ReadId<TenantId>(in);
   tombstone.key.session = ReadId<SessionId>(in);
@@ -74,7 +76,7 @@ absl::Status Tombstones::Load() {
   ASSIGN_OR_RETURN(const std::string bytes, file_->Read(0, size));
   FrameRead read = ReadFrame(bytes, end_, kSalt);
   for (; read.state == FrameState::kValid; read = ReadFrame(bytes, end_, kSalt)) {
-    const auto tombstone = Decode(read.frame.payload);
+    const auto tombstone = DecodeTombstone(read.frame.payload);
     if (!tombstone || read.frame.head.previous != last_checksum_) return Damage();
     by_key_.insert_or_assign(tombstone->key, *tombstone);
     end_ += read.frame.size;

@@ -34,7 +34,7 @@ void PutBlock(std::string_view bytes, std::string& out) {
 }
 
 // The bytes of a block; nothing when they are not what its checksum says.
-std::string_view BytesOf(std::string_view block) {
+std::string_view CheckedBytes(std::string_view block) {
   if (block.size() <= kSum) return {};
   uint32_t crc = 0;
   std::memcpy(&crc, block.data(), kSum);
@@ -144,7 +144,7 @@ absl::StatusOr<std::string> ReadBlocks(File& file, uint64_t offset, size_t count
                    file.Read(first * kWhole, (last - first + 1) * kWhole));
   std::string bytes;
   for (size_t at = 0; at < blocks.size(); at += kWhole) {
-    const std::string_view block = BytesOf(std::string_view(blocks).substr(at, kWhole));
+    const std::string_view block = CheckedBytes(std::string_view(blocks).substr(at, kWhole));
     if (block.empty()) return absl::DataLossError("a block of an upload is not what was staged");
     bytes.append(block);
   }

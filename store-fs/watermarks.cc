@@ -15,7 +15,7 @@ namespace holdfast::fs {
 namespace {
 
 constexpr char kFile[] = "watermarks";
-constexpr uint32_t kMagic = 0x314d5748;  // "HWM1": the version is its last letter
+constexpr uint32_t kSlotMagic = 0x314d5748;  // "HWM1": the version is its last letter
 
 static_assert(std::endian::native == std::endian::little,
               "watermarks are written as they lie in memory");
@@ -40,7 +40,7 @@ uint32_t SumOf(const Slot& slot) {
   return Crc32c(std::string_view(bytes, sizeof slot).substr(kSummed));
 }
 
-std::string BytesOf(const Slot& slot) {
+std::string BytesOfSlot(const Slot& slot) {
   return {reinterpret_cast<const char*>(&slot), sizeof slot};
 }
 
@@ -73,7 +73,7 @@ absl::Status Watermarks::Load(WatermarkUse use) {
   for (uint64_t at = 0; at < slots_; ++at) {
     Slot slot{};
     std::memcpy(&slot, bytes.data() + at * sizeof slot, sizeof slot);
-    if (slot.magic != kMagic || slot.crc != SumOf(slot)) {
+    if (slot.magic != kSlotMagic || slot.crc != SumOf(slot)) {
       free_.push_back(at);  // free, or not what was written: then nothing is known
       continue;
     }
@@ -112,7 +112,7 @@ void Watermarks::NoteNamed(const Name& name, const Watermark& mark, absl::Time n
     row->second.mark = mark;
     at = row->second.slot;
   }
-  Slot slot{.magic = kMagic,
+  Slot slot{.magic = kSlotMagic,
             .crc = 0,
             .name = name,
             .inode = mark.file.inode,
@@ -121,7 +121,7 @@ void Watermarks::NoteNamed(const Name& name, const Watermark& mark, absl::Time n
             .revision = mark.revision.value(),
             .time_us = absl::ToUnixMicros(now)};
   slot.crc = SumOf(slot);
-  Write(at, BytesOf(slot));
+  Write(at, BytesOfSlot(slot));
 }
 
 // An older watermark, or none, is true too: a failure costs what could have been known, and nothing

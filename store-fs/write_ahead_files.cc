@@ -14,7 +14,7 @@
 namespace holdfast::fs {
 namespace {
 
-absl::Status Damaged(size_t file, uint64_t at, std::string_view why) {
+absl::Status DamagedAt(size_t file, uint64_t at, std::string_view why) {
   return absl::FailedPreconditionError(
       absl::StrCat(WriteAheadPath(file), " is damaged at byte ", at, ": ", std::string(why)));
 }
@@ -27,26 +27,26 @@ struct FileContents {
 absl::StatusOr<FileContents> ReadFile(size_t file, std::string_view bytes) {
   const FrameRead start = ReadFrame(bytes, 0, std::nullopt);
   if (start.state != FrameState::kValid || start.frame.head.type != FrameType::kStart) {
-    return Damaged(file, 0, "it does not begin as a log");
+    return DamagedAt(file, 0, "it does not begin as a log");
   }
   FileContents contents;
   Decoder in(start.frame.payload);
   contents.generation = in.Number();
-  if (!in.Done()) return Damaged(file, 0, "it does not begin as a log");
+  if (!in.Done()) return DamagedAt(file, 0, "it does not begin as a log");
   const uint64_t salt = start.frame.head.salt;
   uint32_t previous = start.frame.checksum;
   for (uint64_t at = start.frame.size;;) {
     const FrameRead read = ReadFrame(bytes, at, salt);
     if (read.state != FrameState::kValid) {
       // A write begins when the one before is synced, so only the last can be unfinished.
-      if (ValidFrameFollows(bytes, at, salt)) return Damaged(file, at, "wrong checksum");
+      if (ValidFrameFollows(bytes, at, salt)) return DamagedAt(file, at, "wrong checksum");
       return contents;
     }
     if (read.frame.head.previous != previous || read.frame.head.type != FrameType::kPlaced) {
-      return Damaged(file, at, "a write is not the next one");
+      return DamagedAt(file, at, "a write is not the next one");
     }
     std::optional<std::vector<StoredFrame>> frames = DecodePlaced(read.frame.payload);
-    if (!frames) return Damaged(file, at, "wrong shape");
+    if (!frames) return DamagedAt(file, at, "wrong shape");
     std::ranges::move(*frames, std::back_inserter(contents.frames));
     previous = read.frame.checksum;
     at += read.frame.size;
@@ -75,7 +75,7 @@ absl::StatusOr<LogContents> ReadWriteAheadLog(Files& files, uint64_t most) {
   std::array<FileContents, kWriteAheadFiles> read;
   for (size_t file = 0; file < kWriteAheadFiles; ++file) {
     absl::StatusOr<std::string> bytes = ReadWhole(files, WriteAheadPath(file), most);
-    if (absl::IsNotFound(bytes.status())) return Damaged(file, 0, "it is missing");
+    if (absl::IsNotFound(bytes.status())) return DamagedAt(file, 0, "it is missing");
     RETURN_IF_ERROR(bytes.status());
     contents.bytes[file] = *std::move(bytes);
     ASSIGN_OR_RETURN(read[file], ReadFile(file, contents.bytes[file]));

@@ -20,7 +20,7 @@ constexpr size_t kGroupBytes = 8 * kMiB;
 // How long an append waits for the other file at most.
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-size_t BytesOf(const std::vector<PlacedFrame>& frames) {
+size_t TotalBytes(const std::vector<PlacedFrame>& frames) {
   size_t bytes = 0;
   for (const PlacedFrame& placed : frames) bytes += placed.frame.size() + kBesideFrameBytes;
   return bytes;
@@ -56,7 +56,8 @@ size_t WriteAheadLog::longest_frame() const { return std::min<uint64_t>(kLongest
 size_t WriteAheadLog::longest_group() const { return std::min<uint64_t>(kGroupBytes, most_ / 2); }
 
 absl::StatusOr<WriteAheadLog::Hold> WriteAheadLog::Append(const std::vector<PlacedFrame>& frames) {
-  Waiter self{.frames = &frames, .bytes = BytesOf(frames), .status = {}, .file = 0, .done = false};
+  Waiter self{
+      .frames = &frames, .bytes = TotalBytes(frames), .status = {}, .file = 0, .done = false};
   if (self.bytes > longest_group()) return TooLarge("group", longest_group(), self.bytes);
   const absl::MutexLock lock(&mutex_);
   waiting_.push_back(&self);

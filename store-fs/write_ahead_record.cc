@@ -7,7 +7,7 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kWriteAheadVersion = 1;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ PlacedPayload::PlacedPayload(const std::vector<PlacedFrame>& frames) {
   std::vector<size_t> ends;  // in `beside_`, where each frame comes
   ends.reserve(frames.size());
   Encoder out;
-  out.Number(kVersion).Number(frames.size());
+  out.Number(kWriteAheadVersion).Number(frames.size());
   for (const PlacedFrame& placed : frames) {
     out.Text(placed.key->tenant.value()).Text(placed.key->session.value());
     out.Number(placed.salt).Number(placed.offset).Number(placed.frame.size());
@@ -36,7 +36,7 @@ PlacedPayload::PlacedPayload(const std::vector<PlacedFrame>& frames) {
 
 std::optional<std::vector<StoredFrame>> DecodePlaced(std::string_view payload) {
   Decoder in(payload);
-  if (in.Number() != kVersion) return std::nullopt;
+  if (in.Number() != kWriteAheadVersion) return std::nullopt;
   std::vector<StoredFrame> frames;
   const size_t count = in.Count();
   frames.reserve(count);

@@ -11,14 +11,14 @@ namespace {
 // Of more it is not said which; each takes three digits.
 constexpr size_t kNamedMost = 1024;
 constexpr size_t kDigitBits = 4;
-constexpr size_t kDigits = 3;
-static_assert(kBuckets == size_t{1} << (kDigits * kDigitBits));
+constexpr size_t kBucketDigits = 3;
+static_assert(kBuckets == size_t{1} << (kBucketDigits * kDigitBits));
 
 constexpr char kHex[] = "0123456789abcdef";
 constexpr std::string_view kAny = "*";
 
 void Append(size_t bucket, std::string& to) {
-  for (size_t digit = kDigits; digit > 0; --digit) {
+  for (size_t digit = kBucketDigits; digit > 0; --digit) {
     to += kHex[(bucket >> ((digit - 1) * kDigitBits)) & 0xF];
   }
 }
@@ -26,10 +26,10 @@ void Append(size_t bucket, std::string& to) {
 // The buckets that `digits` name; nullopt when they name none.
 std::optional<Buckets> ReadNamed(std::string_view digits) {
   Buckets buckets;
-  if (digits.empty() || digits.size() % kDigits != 0) return std::nullopt;
-  for (size_t at = 0; at < digits.size(); at += kDigits) {
+  if (digits.empty() || digits.size() % kBucketDigits != 0) return std::nullopt;
+  for (size_t at = 0; at < digits.size(); at += kBucketDigits) {
     size_t bucket = 0;
-    for (const char digit : digits.substr(at, kDigits)) {
+    for (const char digit : digits.substr(at, kBucketDigits)) {
       const size_t value = std::string_view(kHex).find(digit);
       if (value == std::string_view::npos) return std::nullopt;
       bucket = bucket << kDigitBits | value;

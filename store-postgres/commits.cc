@@ -81,9 +81,9 @@ struct EntryRange {
 };
 
 // Those that are kept and can be read.
-absl::StatusOr<std::vector<JournalEntry>> ReadEntries(const Database& database,
-                                                      const SessionKey& key, const Head& head,
-                                                      const EntryRange& range) {
+absl::StatusOr<std::vector<JournalEntry>> ReadEntryRange(const Database& database,
+                                                         const SessionKey& key, const Head& head,
+                                                         const EntryRange& range) {
   const JournalPart part = PartOf(head, range.turn);
   const uint64_t behind =
       std::max(part.behind.value(), part.began.value() + range.first.value() - 1);
@@ -281,8 +281,8 @@ class Commits::ReadsOf final : public DecisionReads {
   absl::StatusOr<std::vector<JournalEntry>> StoredEntries(TurnNumber turn, EntryNumber first,
                                                           EntryNumber last) override {
     if (reads_ == Reads::kMayNot) return MayNotRead();
-    return ReadEntries(commits_.database_, change_.key, stored_.head,
-                       {.turn = turn, .first = first, .last = last});
+    return ReadEntryRange(commits_.database_, change_.key, stored_.head,
+                          {.turn = turn, .first = first, .last = last});
   }
   absl::StatusOr<bool> HoldsUpload(const UploadLink& link) override {
     if (reads_ == Reads::kMayNot) return MayNotRead();

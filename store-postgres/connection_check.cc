@@ -11,7 +11,7 @@
 namespace holdfast::pg {
 namespace {
 
-absl::StatusOr<Rows> Ask(Connection& connection, const Statement& statement) {
+absl::StatusOr<Rows> AskServer(Connection& connection, const Statement& statement) {
   Answer answer = connection.Run(statement, Params());
   if (const auto* failure = std::get_if<Failure>(&answer)) {
     return RefusedAt(connection.Peer(), failure->text);
@@ -53,13 +53,13 @@ std::vector<std::string> WarningsOf(const ServerFacts& server) {
 
 absl::StatusOr<ConnectionCheck> CheckConnection(Connection& connection,
                                                 std::span<const Migration> known) {
-  ASSIGN_OR_RETURN(const Rows looked, Ask(connection, kServerFacts));
+  ASSIGN_OR_RETURN(const Rows looked, AskServer(connection, kServerFacts));
   const ServerFacts server = FactsFrom(looked);
   RETURN_IF_ERROR(CheckServer(connection.Peer(), server));
   connection.set_timeline(static_cast<uint32_t>(server.timeline));
   ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied, ReadApplied(connection));
   RETURN_IF_ERROR(CheckSchema(applied, known));
-  ASSIGN_OR_RETURN(const Rows rows, Ask(connection, kStoreFacts));
+  ASSIGN_OR_RETURN(const Rows rows, AskServer(connection, kStoreFacts));
   if (rows.size() != 1) return NoStore(connection.Peer());
   ASSIGN_OR_RETURN(const Identity identity,
                    IdentityFrom(connection.Peer(), rows.Text(0, 0), rows.Int(0, 1)));

@@ -20,7 +20,7 @@ constexpr Statement kRenew = {
     "renew",
     "SELECT version, store_id, deleted, head, head_sum, lease_left, renewed, ttl, skipped"
     " FROM holdfast.renew($1, $2, $3, $4, $5, $6, $7)"};
-enum Column : size_t { kRenewed = kStoredHeadColumns, kTtl, kSkipped };
+enum RenewalColumn : size_t { kRenewed = kStoredHeadColumns, kTtl, kSkipped };
 
 // Of the leases in one call whose rows another transaction has locked, so many are waited for.
 constexpr int kAwaitedMost = 8;
@@ -28,8 +28,8 @@ constexpr int kAwaitedMost = 8;
 // What a renewal does with a row that another transaction has locked.
 enum class WhenLocked : uint8_t { kWait, kSkip };
 
-Params ParamsFor(const Database& database, WhenLocked when_locked,
-                 std::span<const RenewRequest> requests) {
+Params RenewalParams(const Database& database, WhenLocked when_locked,
+                     std::span<const RenewRequest> requests) {
   std::vector<std::string> tenants;
   std::vector<std::string> sessions;
   std::vector<std::string> uids;
@@ -78,7 +78,7 @@ absl::StatusOr<Renewed> ReadRenewed(const Rows& rows, size_t row, const Database
 absl::StatusOr<Renewed> RenewLocked(const Database& database, const RenewRequest& request) {
   const std::span<const RenewRequest> one(&request, 1);
   ASSIGN_OR_RETURN(const Rows rows,
-                   database.AskFlushed(kRenew, ParamsFor(database, WhenLocked::kWait, one)));
+                   database.AskFlushed(kRenew, RenewalParams(database, WhenLocked::kWait, one)));
   return ReadRenewed(rows, 0, database, request.token);
 }
 
@@ -87,7 +87,7 @@ absl::StatusOr<Renewed> RenewLocked(const Database& database, const RenewRequest
 std::vector<absl::StatusOr<Renewed>> Renew(const Database& database,
                                            const std::vector<RenewRequest>& requests) {
   const absl::StatusOr<Rows> rows =
-      database.Ask(kRenew, ParamsFor(database, WhenLocked::kSkip, requests));
+      database.Ask(kRenew, RenewalParams(database, WhenLocked::kSkip, requests));
   std::vector<absl::StatusOr<Renewed>> answers;
   answers.reserve(requests.size());
   int awaited = 0;

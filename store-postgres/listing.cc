@@ -56,7 +56,15 @@ class ListStatement {
   std::string sql_;
   Statement statement_;
 };
-enum Column : size_t { kId, kStore, kHead, kHeadSum, kListedAt, kWanted, kLast };
+enum ListingColumn : size_t {
+  kListedId,
+  kListedStore,
+  kListedHead,
+  kListedHeadSum,
+  kListedAt,
+  kListedWanted,
+  kListedLast
+};
 
 // Lifecycle 1 is ACTIVE; a cancel request has a time exactly while it asks for an end. The inner
 // query, which OFFSET keeps apart, is served by the index of what sweeps look at: the order of the
@@ -100,7 +108,7 @@ const Statement& StatementFor(const ListQuery& query) {
   return (only_active ? kActive : kAll)[order].statement();
 }
 
-Params ParamsFor(const ListQuery& query) {
+Params ListingParams(const ListQuery& query) {
   Params params;
   params.Text(query.tenant.value());
   if (query.after) {
@@ -135,11 +143,12 @@ SessionRow RowOf(SessionId id, const Head& head) {
 }
 
 SessionRow ReadRow(const Rows& rows, size_t row, const StoreId& active) {
-  SessionId id = SessionId::Parse(rows.Text(row, kId)).value_or(SessionId());
-  const std::string_view store = rows.Text(row, kStore);
-  const std::optional<Head> head = store == active.value()
-                                       ? ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kHeadSum))
-                                       : std::nullopt;
+  SessionId id = SessionId::Parse(rows.Text(row, kListedId)).value_or(SessionId());
+  const std::string_view store = rows.Text(row, kListedStore);
+  const std::optional<Head> head =
+      store == active.value()
+          ? ReadHead(rows.Bytes(row, kListedHead), rows.Bytes(row, kListedHeadSum))
+          : std::nullopt;
   if (head && head->store == active) return RowOf(std::move(id), *head);
   SessionRow unreadable{.id = std::move(id), .condition = SessionRow::Condition::kDamaged};
   unreadable.created_at = rows.Time(row, kListedAt);
@@ -157,16 +166,17 @@ absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery&
   ListQuery rest = query;
   // A filter leaves out rows, also those that cannot be read: a page is empty only at the end.
   while (page.rows.empty() && !page.end) {
-    ASSIGN_OR_RETURN(const Rows rows, database.Ask(StatementFor(rest), ParamsFor(rest)));
-    page.end = rows.size() <= query.limit && (rows.empty() || !rows.Bool(rows.size() - 1, kLast));
+    ASSIGN_OR_RETURN(const Rows rows, database.Ask(StatementFor(rest), ListingParams(rest)));
+    page.end =
+        rows.size() <= query.limit && (rows.empty() || !rows.Bool(rows.size() - 1, kListedLast));
     for (size_t row = 0; row < rows.size() && row < query.limit; ++row) {
-      const bool wanted = rows.Bool(row, kWanted);
-      if (wanted && row > 0 && rows.IsNull(row, kHead)) {
+      const bool wanted = rows.Bool(row, kListedWanted);
+      if (wanted && row > 0 && rows.IsNull(row, kListedHead)) {
         page.end = false;
         break;
       }
-      rest.after =
-          ListKey{.created_at = rows.Time(row, kListedAt), .id = std::string(rows.Text(row, kId))};
+      rest.after = ListKey{.created_at = rows.Time(row, kListedAt),
+                           .id = std::string(rows.Text(row, kListedId))};
       if (!wanted) continue;
       SessionRow shown = ReadRow(rows, row, database.store);
       if (filtered && shown.condition != SessionRow::Condition::kOk) continue;

@@ -16,12 +16,12 @@
 namespace holdfast::pg {
 namespace {
 
-Refusal Refused(std::string_view why) {
+Refusal SchemaRefused(std::string_view why) {
   return StoreUnavailable(absl::StrCat("the database's schema: ", std::string(why)),
                           Fate::kNoEffect);
 }
 
-Refusal Refused(const Failure& failure) { return Refused(failure.text); }
+Refusal SchemaRefused(const Failure& failure) { return SchemaRefused(failure.text); }
 
 // "0001_tables" is step 1, "tables".
 std::vector<Migration> ReadSteps() {
@@ -39,9 +39,9 @@ std::vector<Migration> ReadSteps() {
   return steps;
 }
 
-absl::StatusOr<Rows> Ask(Connection& connection, const Statement& statement) {
+absl::StatusOr<Rows> AskSchema(Connection& connection, const Statement& statement) {
   Answer answer = connection.Run(statement, Params());
-  if (const auto* failure = std::get_if<Failure>(&answer)) return Refused(*failure);
+  if (const auto* failure = std::get_if<Failure>(&answer)) return SchemaRefused(*failure);
   return std::get<Rows>(std::move(answer));
 }
 
@@ -85,9 +85,9 @@ std::string Difference(std::span<const AppliedMigration> applied,
 
 absl::StatusOr<std::vector<AppliedMigration>> ReadApplied(Connection& connection) {
   std::vector<AppliedMigration> applied;
-  ASSIGN_OR_RETURN(const Rows prepared, Ask(connection, kMigrationsPrepared));
+  ASSIGN_OR_RETURN(const Rows prepared, AskSchema(connection, kMigrationsPrepared));
   if (!prepared.Bool(0, 0)) return applied;
-  ASSIGN_OR_RETURN(const Rows rows, Ask(connection, kMigrationsApplied));
+  ASSIGN_OR_RETURN(const Rows rows, AskSchema(connection, kMigrationsApplied));
   for (size_t row = 0; row < rows.size(); ++row) {
     applied.push_back({.version = rows.Int4(row, 0),
                        .name = std::string(rows.Text(row, 1)),
@@ -100,17 +100,18 @@ absl::StatusOr<std::vector<AppliedMigration>> ReadApplied(Connection& connection
 
 absl::Status CheckSchema(std::span<const AppliedMigration> applied,
                          std::span<const Migration> known) {
-  if (const std::string why = Difference(applied, known); !why.empty()) return Refused(why);
+  if (const std::string why = Difference(applied, known); !why.empty()) return SchemaRefused(why);
   const auto newest_known = static_cast<int32_t>(known.size());
   if (applied.size() < known.size()) {
-    return Refused(absl::StrCat("it is at version ", applied.size(), ", and this server needs ",
-                                newest_known, ": run holdfastd migrate"));
+    return SchemaRefused(absl::StrCat("it is at version ", applied.size(),
+                                      ", and this server needs ", newest_known,
+                                      ": run holdfastd migrate"));
   }
   for (const AppliedMigration& step : applied.subspan(known.size())) {
     if (step.oldest_server > newest_known) {
-      return Refused(absl::StrCat("it is at version ", applied.size(),
-                                  ", which servers of version ", newest_known,
-                                  " may not serve: start a newer holdfastd"));
+      return SchemaRefused(absl::StrCat("it is at version ", applied.size(),
+                                        ", which servers of version ", newest_known,
+                                        " may not serve: start a newer holdfastd"));
     }
   }
   return absl::OkStatus();

@@ -26,12 +26,12 @@ constexpr char kMustNotKnow[] = R"(DO $$ BEGIN
 END $$)";
 constexpr std::string_view kAnotherProcess = "HF001";
 
-Refusal Refused(std::string_view why) {
+Refusal PoolerRefused(std::string_view why) {
   return StoreUnavailable(absl::StrCat("the database: ", std::string(why)), Fate::kNoEffect);
 }
 
 Refusal ByTheTransaction() {
-  return Refused(
+  return PoolerRefused(
       "a pooler lends its connections out by the transaction, as pgbouncer does with "
       "pool_mode=transaction: connect to PostgreSQL itself");
 }
@@ -42,16 +42,16 @@ absl::StatusOr<std::unique_ptr<Connection>> Open(const ConnectOptions& options) 
   const std::string why(made.status().message());
   // pgbouncer's words, which are in no other language; PostgreSQL takes the parameter.
   if (absl::StrContains(why, "unsupported startup parameter")) {
-    return Refused(absl::StrCat(
+    return PoolerRefused(absl::StrCat(
         "a pooler in between does not take the settings that a connection begins with: ", why));
   }
-  return Refused(why);
+  return PoolerRefused(why);
 }
 
-absl::Status Ask(Connection& connection, std::string_view sql) {
+absl::Status Probe(Connection& connection, std::string_view sql) {
   const std::optional<Failure> failure = connection.Try(sql);
   if (!failure) return absl::OkStatus();
-  return failure->sqlstate == kAnotherProcess ? ByTheTransaction() : Refused(failure->text);
+  return failure->sqlstate == kAnotherProcess ? ByTheTransaction() : PoolerRefused(failure->text);
 }
 
 }  // namespace
@@ -60,14 +60,14 @@ absl::Status CheckForPooler(const ConnectOptions& options) {
   // More than once, for a pooler may give the same process back by chance.
   constexpr int kLooks = 4;
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> first, Open(options));
-  RETURN_IF_ERROR(Ask(*first, kSay));
+  RETURN_IF_ERROR(Probe(*first, kSay));
   // Inside a transaction the other one has a process of its own. That must not be the one that the
   // first spoke to, and the first must still have its own.
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> other, Open(options));
-  RETURN_IF_ERROR(Ask(*other, "BEGIN"));
-  RETURN_IF_ERROR(Ask(*other, kMustNotKnow));
+  RETURN_IF_ERROR(Probe(*other, "BEGIN"));
+  RETURN_IF_ERROR(Probe(*other, kMustNotKnow));
   for (int look = 0; look < kLooks; ++look) {
-    RETURN_IF_ERROR(Ask(*first, kMustRemember));
+    RETURN_IF_ERROR(Probe(*first, kMustRemember));
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include "platform/status_macros.h"
 #include "session/limits.h"
+#include "store-postgres/change_rows.h"
 #include "store-postgres/feed.h"
 #include "store-postgres/stored_head.h"
 
@@ -45,7 +46,16 @@ constexpr Statement kInSight = {
     "  WHERE x.sweep AND (x.tenant, x.listed_at, x.session_id) > ($3, $4, $5)"
     "  ORDER BY x.tenant, x.listed_at, x.session_id LIMIT $6) s"
     " ORDER BY s.tenant, s.listed_at, s.session_id"};
-enum SightColumn : size_t { kTenant, kSession, kListedAt, kVersion, kDeleted, kDue, kHead, kSum };
+enum SightColumn : size_t {
+  kSightTenant,
+  kSightSession,
+  kSightListedAt,
+  kSightVersion,
+  kSightDeleted,
+  kSightDue,
+  kSightHead,
+  kSightSum
+};
 // Takes sessions out of sight that are still as they were looked at. A row that is locked is left
 // for later.
 constexpr Statement kSettle = {
@@ -58,8 +68,6 @@ constexpr Statement kSettle = {
     "  FOR NO KEY UPDATE SKIP LOCKED) l"
     " WHERE l.version = u.version))"};
 static_assert(static_cast<int>(Lifecycle::kActive) == 1);
-
-int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
 
 // Asks until nothing is left to be done, or it was asked often enough for now. True when nothing
 // is: the statement answered less than `enough`.
@@ -127,8 +135,8 @@ void Retention::Run() {
 absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const PruneBounds& bounds) const {
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
-  params.Int(Signed(bounds.journal.value())).Int(Signed(bounds.oldest.value()));
-  params.Int(Signed(bounds.generation.value())).Int(kRowsMost);
+  params.Int(Signed(bounds.journal)).Int(Signed(bounds.oldest));
+  params.Int(Signed(bounds.generation)).Int(kRowsMost);
   return AskUntilDone(database_, kPrune, params, kRowsMost);
 }
 
@@ -163,17 +171,17 @@ absl::Status Retention::TidyAll(const Rows& rows, Round& round) {
   std::vector<std::string> sessions;
   std::vector<int64_t> versions;
   for (size_t row = 0; row < rows.size() && round.failures < kFailuresMost; ++row) {
-    tidied_to_ = {.tenant = std::string(rows.Text(row, kTenant)),
-                  .listed_at = rows.Time(row, kListedAt),
-                  .session = std::string(rows.Text(row, kSession))};
-    if (!rows.Bool(row, kDue)) continue;
+    tidied_to_ = {.tenant = std::string(rows.Text(row, kSightTenant)),
+                  .listed_at = rows.Time(row, kSightListedAt),
+                  .session = std::string(rows.Text(row, kSightSession))};
+    if (!rows.Bool(row, kSightDue)) continue;
     const absl::StatusOr<bool> done = Tidy(rows, row);
     if (!done.ok()) {
       if (++round.failures == 1) round.first_error = done.status();
     } else if (*done) {
       tenants.push_back(tidied_to_.tenant);
       sessions.push_back(tidied_to_.session);
-      versions.push_back(rows.Int(row, kVersion));
+      versions.push_back(rows.Int(row, kSightVersion));
     }
   }
   if (tenants.empty()) return absl::OkStatus();
@@ -182,15 +190,16 @@ absl::Status Retention::TidyAll(const Rows& rows, Round& round) {
 }
 
 absl::StatusOr<bool> Retention::Tidy(const Rows& rows, size_t row) const {
-  const auto tenant = TenantId::Parse(rows.Text(row, kTenant));
-  const auto session = SessionId::Parse(rows.Text(row, kSession));
+  const auto tenant = TenantId::Parse(rows.Text(row, kSightTenant));
+  const auto session = SessionId::Parse(rows.Text(row, kSightSession));
   if (!tenant || !session) return true;
-  if (rows.Bool(row, kDeleted)) {
+  if (rows.Bool(row, kSightDeleted)) {
     const Params params = Params().Text(tenant->value()).Text(session->value()).Int(kRowsMost);
     return AskUntilDone(database_, kPurgeOne, params, 1);
   }
-  if (rows.IsNull(row, kHead)) return true;  // another store's
-  const std::optional<Head> head = ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kSum));
+  if (rows.IsNull(row, kSightHead)) return true;  // another store's
+  const std::optional<Head> head =
+      ReadHead(rows.Bytes(row, kSightHead), rows.Bytes(row, kSightSum));
   if (!head) return true;  // what a damaged session needs is not known
   return Prune({.tenant = *tenant, .session = *session}, PruneBoundsOf(*head));
 }

@@ -14,7 +14,14 @@
 namespace holdfast::pg {
 namespace {
 
-enum Column : size_t { kVersion, kStore, kDeleted, kHead, kHeadSum, kLeaseLeft };
+enum StoredHeadColumn : size_t {
+  kStoredVersion,
+  kStoredStore,
+  kStoredDeleted,
+  kStoredHead,
+  kStoredHeadSum,
+  kStoredLeaseLeft
+};
 
 absl::Status Foreign(std::string_view stored, const StoreId& active) {
   return Refusal(Reason::kResumeMismatch, "this session belongs to another store")
@@ -26,21 +33,23 @@ absl::Status Foreign(std::string_view stored, const StoreId& active) {
 
 StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database) {
   StoredHead stored;
-  if (row < rows.size() && !rows.IsNull(row, kVersion)) stored.version = rows.Int(row, kVersion);
+  if (row < rows.size() && !rows.IsNull(row, kStoredVersion))
+    stored.version = rows.Int(row, kStoredVersion);
   if (stored.version == 0) {
     stored.refusal = SessionIsNotThere();
     return stored;
   }
-  const std::string_view store = rows.Text(row, kStore);
+  const std::string_view store = rows.Text(row, kStoredStore);
   if (store != database.store.value()) {
     stored.refusal = Foreign(store, database.store);
     return stored;
   }
-  if (rows.Bool(row, kDeleted)) {
+  if (rows.Bool(row, kStoredDeleted)) {
     stored.refusal = Refusal(Reason::kTombstoned, "this session was deleted");
     return stored;
   }
-  std::optional<Head> head = ReadHead(rows.Bytes(row, kHead), rows.Bytes(row, kHeadSum));
+  std::optional<Head> head =
+      ReadHead(rows.Bytes(row, kStoredHead), rows.Bytes(row, kStoredHeadSum));
   if (!head) {
     stored.refusal = Refusal(Reason::kManifestDrift, "the session's record cannot be read")
                          .With("why", "wrong checksum or shape");
@@ -53,9 +62,9 @@ StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database
   head->incarnation = database.incarnation;
   const absl::Time oldest = database.store_clock.Now() - kRequestsKept;
   std::erase_if(head->grants, [&](const GrantRecord& grant) { return grant.at < oldest; });
-  Evaluate(LeaseLeft(rows, row, kLeaseLeft), *head);
+  Evaluate(LeaseLeft(rows, row, kStoredLeaseLeft), *head);
   stored.head = *std::move(head);
-  stored.sum = DigestFrom(rows.Bytes(row, kHeadSum));
+  stored.sum = DigestFrom(rows.Bytes(row, kStoredHeadSum));
   return stored;
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kMostThreads = 1024;
 constexpr int kMostRepeats = 1'000'000;
 
-constexpr char kFooter[] =
+constexpr char kReplayFooter[] =
     R"(FILE has one JSON object per line, {"id": ..., "messages": [...]}, in the OpenAI chat shape.
 Each conversation is written to the session ID-RUN; repetitions are written to ID-RUN-r2, ID-RUN-r3
 and so on. A message is stored byte for byte as it is in the file; tool calls and results are
@@ -91,7 +91,7 @@ void AddReplayCommand(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("replay", "Writes recorded conversations to sessions");
   AddWhatToDo(*command, *options);
   AddHow(*command, *options);
-  command->footer(kFooter);
+  command->footer(kReplayFooter);
   command->callback([&invocation, options] {
     invocation.command = [&invocation, options] { return ReadAndRun(invocation, *options); };
   });

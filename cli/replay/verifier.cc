@@ -11,7 +11,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr uint32_t kPage = 1000;
+constexpr uint32_t kVerifiedPage = 1000;
 
 class Comparison final {
  public:
@@ -77,7 +77,7 @@ grpc::Status Verify(const Connection& connection, const Caller& caller, const Re
   Comparison comparison(task, differences);
   v1::ListMessagesRequest request;
   request.set_session_id(task.session_id);
-  request.set_page_size(kPage);
+  request.set_page_size(kVerifiedPage);
   v1::ListMessagesResponse page;
   do {
     grpc::Status status = ReadPage(connection, caller, request, page);

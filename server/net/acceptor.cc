@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <optional>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

@@ -20,16 +20,16 @@ namespace {
 
 constexpr mode_t kOwnersAlone = 0600;
 
-struct Place {
+struct SocketAddress {
   sockaddr_storage address{};
   socklen_t size = 0;
 };
 
-absl::Status Unservable(const std::string& address, const std::string& why) {
+absl::Status UnservableAddress(const std::string& address, const std::string& why) {
   return absl::UnavailableError("server.address: " + address + " cannot be served: " + why);
 }
 
-std::string Words(int error) { return std::generic_category().message(error); }
+std::string TextOfError(int error) { return std::generic_category().message(error); }
 
 in_port_t* PortOf(sockaddr_storage& address) {
   if (address.ss_family == AF_INET) return &reinterpret_cast<sockaddr_in&>(address).sin_port;
@@ -37,28 +37,29 @@ in_port_t* PortOf(sockaddr_storage& address) {
 }
 
 // Any address of this machine, of both families.
-Place Everywhere() {
-  Place place{.size = sizeof(sockaddr_in6)};
+SocketAddress Everywhere() {
+  SocketAddress place{.size = sizeof(sockaddr_in6)};
   auto& in = reinterpret_cast<sockaddr_in6&>(place.address);
   in.sin6_family = AF_INET6;
   in.sin6_addr = in6addr_any;
   return place;
 }
 
-Place EverywhereOfIpv4() {
-  Place place{.size = sizeof(sockaddr_in)};
+SocketAddress EverywhereOfIpv4() {
+  SocketAddress place{.size = sizeof(sockaddr_in)};
   auto& in = reinterpret_cast<sockaddr_in&>(place.address);
   in.sin_family = AF_INET;
   in.sin_addr.s_addr = htonl(INADDR_ANY);
   return place;
 }
 
-struct Endpoint {
+struct HostAndPort {
   std::string host;
   std::string port;
 };
 
-absl::StatusOr<std::vector<Place>> Resolve(const std::string& address, const Endpoint& endpoint) {
+absl::StatusOr<std::vector<SocketAddress>> Resolve(const std::string& address,
+                                                   const HostAndPort& endpoint) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -66,13 +67,13 @@ absl::StatusOr<std::vector<Place>> Resolve(const std::string& address, const End
   addrinfo* found = nullptr;
   if (const int error = getaddrinfo(endpoint.host.c_str(), endpoint.port.c_str(), &hints, &found);
       error != 0) {
-    return Unservable(address, std::string("its host is not found: ") + gai_strerror(error));
+    return UnservableAddress(address, std::string("its host is not found: ") + gai_strerror(error));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
-  std::vector<Place> places;
+  std::vector<SocketAddress> places;
   for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
     if (each->ai_family != AF_INET && each->ai_family != AF_INET6) continue;
-    Place place{.size = each->ai_addrlen};
+    SocketAddress place{.size = each->ai_addrlen};
     std::memcpy(&place.address, each->ai_addr, each->ai_addrlen);
     places.push_back(place);
   }
@@ -80,7 +81,7 @@ absl::StatusOr<std::vector<Place>> Resolve(const std::string& address, const End
 }
 
 // The errno of what failed, or 0. Where `place` has port 0, it gets the one that was free.
-int Listen(Place& place, Descriptor& out) {
+int Listen(SocketAddress& place, Descriptor& out) {
   const int family = place.address.ss_family;
   Descriptor made(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.valid()) return errno;
@@ -106,7 +107,7 @@ bool IsWildcard(const std::string& host) { return host == "0.0.0.0" || host == "
 
 std::string UnderstandableError(int error) {
   if (error == EADDRINUSE) return "another server is using it";
-  return Words(error);
+  return TextOfError(error);
 }
 
 }  // namespace
@@ -116,16 +117,17 @@ absl::StatusOr<Listening> ListenAt(const std::string& address) {
   std::string host = address.substr(0, colon);
   const std::string port = address.substr(colon + 1);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  ASSIGN_OR_RETURN(std::vector<Place> places, Resolve(address, {.host = host, .port = port}));
+  ASSIGN_OR_RETURN(std::vector<SocketAddress> places,
+                   Resolve(address, {.host = host, .port = port}));
   if (IsWildcard(host) && !places.empty()) {
     const in_port_t wanted = *PortOf(places.front().address);
     places = {Everywhere(), EverywhereOfIpv4()};
-    for (Place& place : places) *PortOf(place.address) = wanted;
+    for (SocketAddress& place : places) *PortOf(place.address) = wanted;
   }
   Listening listening;
   in_port_t bound = 0;
   int last_error = EADDRNOTAVAIL;
-  for (Place& place : places) {
+  for (SocketAddress& place : places) {
     if (bound != 0) *PortOf(place.address) = bound;
     Descriptor made;
     last_error = Listen(place, made);
@@ -134,20 +136,22 @@ absl::StatusOr<Listening> ListenAt(const std::string& address) {
       listening.sockets.push_back(std::move(made));
       if (IsWildcard(host)) break;  // the first one serves both families
     } else if (!IsOfNoFamilyHere(last_error)) {
-      return Unservable(address, UnderstandableError(last_error));
+      return UnservableAddress(address, UnderstandableError(last_error));
     }
   }
-  if (listening.sockets.empty()) return Unservable(address, UnderstandableError(last_error));
+  if (listening.sockets.empty()) return UnservableAddress(address, UnderstandableError(last_error));
   listening.address = address.substr(0, colon + 1) + std::to_string(ntohs(bound));
   return listening;
 }
 
 absl::StatusOr<Descriptor> ListenAtFile(const std::string& path) {
-  const auto fail = [&](int error) { return Unservable("unix:" + path, Words(error)); };
+  const auto fail = [&](int error) {
+    return UnservableAddress("unix:" + path, TextOfError(error));
+  };
   struct stat there {};
   if (lstat(path.c_str(), &there) == 0) {
     if (!S_ISSOCK(there.st_mode)) {
-      return Unservable("unix:" + path, "there is a file that is no socket: remove it");
+      return UnservableAddress("unix:" + path, "there is a file that is no socket: remove it");
     }
     if (unlink(path.c_str()) != 0) return fail(errno);
   }
@@ -165,7 +169,7 @@ absl::StatusOr<Descriptor> ListenAtFile(const std::string& path) {
   if (lstat(path.c_str(), &there) != 0) return fail(errno);
   if ((there.st_mode & ~S_IFMT & ~kOwnersAlone) != 0) {
     unlink(path.c_str());
-    return Unservable("unix:" + path, "this system lets others connect to it");
+    return UnservableAddress("unix:" + path, "this system lets others connect to it");
   }
   if (listen(made.get(), SOMAXCONN) != 0) return fail(errno);
   return made;

@@ -40,7 +40,7 @@ std::string PeerOf(in6_addr address) {
 }
 
 // HOST of HOST:PORT, without brackets and zone.
-std::string HostOf(std::string_view address) {
+std::string HostBeforePort(std::string_view address) {
   std::string host(address.substr(0, address.rfind(':')));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   return host.substr(0, host.find('%'));
@@ -84,14 +84,14 @@ std::string PeerOfCall(std::string_view peer) {
   if (peer.starts_with(kUnixPeer)) return kUnixPeer;
   if (peer.starts_with(kIpv4)) {
     in_addr address{};
-    const std::string host = HostOf(peer.substr(kIpv4.size()));
+    const std::string host = HostBeforePort(peer.substr(kIpv4.size()));
     return inet_pton(AF_INET, host.c_str(), &address) == 1 ? PeerOf(address) : "";
   }
   if (peer.starts_with(kIpv6)) {
     in6_addr address{};
     const std::string plain = absl::StrReplaceAll(std::string(peer.substr(kIpv6.size())),
                                                   {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
-    return inet_pton(AF_INET6, HostOf(plain).c_str(), &address) == 1 ? PeerOf(address) : "";
+    return inet_pton(AF_INET6, HostBeforePort(plain).c_str(), &address) == 1 ? PeerOf(address) : "";
   }
   return "";
 }

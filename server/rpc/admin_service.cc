@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-pb::ResourceUse ToWire(const ResourceUse& use) {
+pb::ResourceUse ResourcesToWire(const ResourceUse& use) {
   pb::ResourceUse wire;
   wire.set_memory_bytes(use.memory_bytes);
   wire.set_staged_bytes(use.staged_bytes);
@@ -60,7 +60,7 @@ absl::Status AdminService::Describe(pb::StatusResponse& response) {
   response.set_durability(store.durability);
   const ResourceUse use = resources_();
   response.set_calls_in_progress(static_cast<uint32_t>(use.calls));
-  *response.mutable_resources() = ToWire(use);
+  *response.mutable_resources() = ResourcesToWire(use);
   response.set_workers(static_cast<uint32_t>(edge_.pool.workers()));
   ListQuery any{.limit = 1};
   any.tenant = *TenantId::Parse("default");

@@ -14,10 +14,10 @@ namespace holdfast {
 namespace {
 
 // A write may be under way; what changes meanwhile is written after it, the newest alone.
-class Reactor final : public HealthWatchReactor, public HealthWatch, public OpenStream {
+class HealthStreamReactor final : public HealthWatchReactor, public HealthWatch, public OpenStream {
  public:
-  Reactor(Edge& edge, grpc::CallbackServerContext& context, HealthWatches& watches,
-          HealthSubject subject)
+  HealthStreamReactor(Edge& edge, grpc::CallbackServerContext& context, HealthWatches& watches,
+                      HealthSubject subject)
       : edge_(edge), context_(context), watches_(watches), subject_(subject) {}
 
   void Start() {
@@ -152,7 +152,7 @@ void HealthWatches::End() {
 
 HealthWatchReactor* StartHealthWatch(Edge& edge, grpc::CallbackServerContext& context,
                                      HealthWatches& watches, HealthSubject subject) {
-  auto* reactor = new Reactor(edge, context, watches, subject);
+  auto* reactor = new HealthStreamReactor(edge, context, watches, subject);
   reactor->Start();
   return reactor;
 }

@@ -22,10 +22,11 @@ using Request = grpc::reflection::v1alpha::ServerReflectionRequest;
 constexpr size_t kParsedBytes = kMiB;
 
 // A read, the work of a worker and a write follow one another.
-class Reactor final : public grpc::ServerBidiReactor<Bytes, Bytes>, public OpenStream {
+class ReflectionStreamReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
+                                      public OpenStream {
  public:
-  Reactor(Edge& edge, grpc::CallbackServerContext& context,
-          const std::vector<std::string>& services, std::atomic<size_t>& streams)
+  ReflectionStreamReactor(Edge& edge, grpc::CallbackServerContext& context,
+                          const std::vector<std::string>& services, std::atomic<size_t>& streams)
       : edge_(edge), context_(context), services_(services), streams_(streams) {}
 
   void Start() {
@@ -142,7 +143,7 @@ grpc::ServerBidiReactor<Bytes, Bytes>* StartReflection(Edge& edge,
                                                        grpc::CallbackServerContext& context,
                                                        const std::vector<std::string>& services,
                                                        std::atomic<size_t>& streams) {
-  auto* const reactor = new Reactor(edge, context, services, streams);
+  auto* const reactor = new ReflectionStreamReactor(edge, context, services, streams);
   reactor->Start();
   return reactor;
 }

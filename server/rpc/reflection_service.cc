@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-using google::protobuf::Descriptor;
+using MessageDescriptor = google::protobuf::Descriptor;
 using google::protobuf::DescriptorPool;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
@@ -38,14 +38,14 @@ void AnswerFile(const FileDescriptor* file, const char* otherwise, Response& out
 }
 
 void AnswerExtension(const grpc::reflection::v1alpha::ExtensionRequest& asked, Response& out) {
-  const Descriptor* type = Pool().FindMessageTypeByName(asked.containing_type());
+  const MessageDescriptor* type = Pool().FindMessageTypeByName(asked.containing_type());
   const FieldDescriptor* extension =
       type == nullptr ? nullptr : Pool().FindExtensionByNumber(type, asked.extension_number());
   AnswerFile(extension == nullptr ? nullptr : extension->file(), "there is no such extension", out);
 }
 
 void AnswerExtensionsOf(const std::string& name, Response& out) {
-  const Descriptor* type = Pool().FindMessageTypeByName(name);
+  const MessageDescriptor* type = Pool().FindMessageTypeByName(name);
   if (type == nullptr) return NotFound("there is no such message", out);
   std::vector<const FieldDescriptor*> extensions;
   Pool().FindAllExtensions(type, &extensions);

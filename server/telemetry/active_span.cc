@@ -5,19 +5,21 @@
 namespace holdfast {
 namespace {
 
-thread_local const Span* active = nullptr;
+thread_local const Span* span_of_this_thread = nullptr;
 thread_local int operations = 0;  // that are under way
 
 }  // namespace
 
-ActiveSpan::ActiveSpan(const Span* span) : before_(std::exchange(active, span)) { ++operations; }
+ActiveSpan::ActiveSpan(const Span* span) : before_(std::exchange(span_of_this_thread, span)) {
+  ++operations;
+}
 
 ActiveSpan::~ActiveSpan() {
-  active = before_;
+  span_of_this_thread = before_;
   --operations;
 }
 
-const Span* ActiveSpan::OfThisThread() { return active; }
+const Span* ActiveSpan::OfThisThread() { return span_of_this_thread; }
 
 bool ActiveSpan::InOperation() { return operations > 0; }
 

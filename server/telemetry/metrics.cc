@@ -13,7 +13,7 @@ constexpr double kNanoseconds = 1e9;
 
 double ScaleOf(Buckets buckets) { return buckets == Buckets::kSeconds ? kNanoseconds : 1; }
 
-size_t Index(Metric metric) { return static_cast<size_t>(metric); }
+size_t RowIndex(Metric metric) { return static_cast<size_t>(metric); }
 
 }  // namespace
 
@@ -26,11 +26,11 @@ Metrics::Metrics() {
   }
   size_t end = 0;
   for (const MetricRow& row : kMetricRows) {
-    Place& place = places_.at(Index(row.metric));
+    Place& place = places_.at(RowIndex(row.metric));
     place.begin = end;
     for (size_t label = 0; label < kMetricLabelsMost; ++label) {
       const size_t size = ValuesOf(row.labels.at(label)).size();
-      sizes_.at(Index(row.metric)).at(label) = size;
+      sizes_.at(RowIndex(row.metric)).at(label) = size;
       place.series *= size;
     }
     if (row.type == MetricType::kHistogram) place.cells = BoundsOf(row.buckets).size() + 2;
@@ -43,13 +43,13 @@ Metrics::Metrics() {
 
 size_t Metrics::SeriesOf(Metric metric, std::initializer_list<size_t> values) const {
   size_t series = 0;
-  const auto* size = sizes_[Index(metric)].begin();
+  const auto* size = sizes_[RowIndex(metric)].begin();
   for (const size_t value : values) series = series * *size++ + value;
   return series;
 }
 
 Metrics::Cell Metrics::CellOf(Metric metric, std::initializer_list<size_t> values) const {
-  const Place& place = places_[Index(metric)];
+  const Place& place = places_[RowIndex(metric)];
   return {place.begin + SeriesOf(metric, values) * place.cells};
 }
 
@@ -84,7 +84,7 @@ void Metrics::FillHistogram(const MetricRow& row, size_t begin, Series& out) con
 }
 
 bool Metrics::Fill(const MetricRow& row, size_t series, Series& out) const {
-  const Place& place = places_.at(Index(row.metric));
+  const Place& place = places_.at(RowIndex(row.metric));
   const size_t cell = place.begin + series * place.cells;
   bool moved = false;
   if (row.type == MetricType::kHistogram) {
@@ -108,7 +108,7 @@ std::vector<MetricFamily> Metrics::Collect() const {
   std::vector<MetricFamily> families;
   for (const MetricRow& row : kMetricRows) {
     MetricFamily family{.row = &row};
-    for (size_t index = 0; index < places_.at(Index(row.metric)).series; ++index) {
+    for (size_t index = 0; index < places_.at(RowIndex(row.metric)).series; ++index) {
       Series series;
       if (!Fill(row, index, series)) continue;
       size_t rest = index;

@@ -36,6 +36,9 @@ struct MetricFamily {
   std::vector<Series> series;
 };
 
+// The index of an enumerator among the values of its label, as Metrics::CellOf takes it.
+constexpr size_t LabelIndex(auto value) { return static_cast<size_t>(value); }
+
 // Any thread may call, except Read.
 class Metrics final {
  public:

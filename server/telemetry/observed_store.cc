@@ -12,8 +12,6 @@
 namespace holdfast {
 namespace {
 
-size_t Index(auto value) { return static_cast<size_t>(value); }
-
 GrantKind KindOf(const std::string& previous_holder, const std::string& holder) {
   if (previous_holder.empty()) return GrantKind::kFirst;
   return previous_holder == holder ? GrantKind::kSame : GrantKind::kTakeover;
@@ -35,10 +33,10 @@ ObservedStore::ObservedStore(std::unique_ptr<SessionStore> store, const Clock& c
       options_(std::move(options)) {}
 
 void ObservedStore::Record(StoreCall call, absl::Duration took, const absl::Status& status) {
-  metrics_.Observe(metrics_.CellOf(Metric::kStoreCallDuration, {Index(call)}), took);
+  metrics_.Observe(metrics_.CellOf(Metric::kStoreCallDuration, {LabelIndex(call)}), took);
   if (!status.ok()) {
     const Reason reason = RefusalOf(status).reason();
-    metrics_.Add(metrics_.CellOf(Metric::kStoreErrors, {Index(call), Index(reason)}));
+    metrics_.Add(metrics_.CellOf(Metric::kStoreErrors, {LabelIndex(call), LabelIndex(reason)}));
   }
   if (options_.on_slow && took >= options_.slow) {
     options_.on_slow({.call = call, .took = took, .code = status.code()});
@@ -48,7 +46,7 @@ void ObservedStore::Record(StoreCall call, absl::Duration took, const absl::Stat
 void ObservedStore::CountApplied(const Change& change, const CommitResult& result) {
   if (change.grant) {
     const GrantKind kind = KindOf(result.receipt.previous_holder, change.grant->holder);
-    metrics_.Add(metrics_.CellOf(Metric::kLeaseGrants, {Index(kind)}));
+    metrics_.Add(metrics_.CellOf(Metric::kLeaseGrants, {LabelIndex(kind)}));
   }
   if (const auto transition = TransitionOf(change, result.head)) {
     metrics_.Add(metrics_.CellOf(Metric::kTransitions,
@@ -85,7 +83,7 @@ absl::StatusOr<CommitResult> ObservedStore::Commit(const Change& change) {
 
 void ObservedStore::CountAnswer(const Change& change, const absl::StatusOr<CommitResult>& answer) {
   if (!answer.ok()) return;
-  metrics_.Add(metrics_.CellOf(Metric::kStoreCommits, {Index(answer->kind)}));
+  metrics_.Add(metrics_.CellOf(Metric::kStoreCommits, {LabelIndex(answer->kind)}));
   if (answer->kind == CommitResult::Kind::kApplied) CountApplied(change, *answer);
 }
 

@@ -7,11 +7,6 @@
 #include <utility>
 
 namespace holdfast {
-namespace {
-
-size_t Index(PoolState state) { return static_cast<size_t>(state); }
-
-}  // namespace
 
 void StoreMetrics::GroupWritten(const WrittenGroup& group) {
   metrics_.Observe(metrics_.CellOf(Metric::kStoreGroupChanges), uint64_t{group.changes});
@@ -21,7 +16,7 @@ void StoreMetrics::GroupWritten(const WrittenGroup& group) {
 void StoreMetrics::TailCut() { metrics_.Add(metrics_.CellOf(Metric::kStoreTailsCut)); }
 
 void StoreMetrics::FileWorkDone(FileWork work) {
-  metrics_.Add(metrics_.CellOf(Metric::kFileWorkDone, {static_cast<size_t>(work)}));
+  metrics_.Add(metrics_.CellOf(Metric::kFileWorkDone, {LabelIndex(work)}));
 }
 
 void StoreMetrics::OnConnections(const std::function<ConnectionUse()>& read) {
@@ -29,7 +24,7 @@ void StoreMetrics::OnConnections(const std::function<ConnectionUse()>& read) {
     metrics_.Read(metric, {}, [read, value] { return value(read()); });
   };
   const auto count = [&](PoolState state, double (*value)(const ConnectionUse&)) {
-    metrics_.Read(Metric::kPoolConnections, {Index(state)},
+    metrics_.Read(Metric::kPoolConnections, {LabelIndex(state)},
                   [read, value] { return value(read()); });
   };
   using Use = const ConnectionUse&;
@@ -50,7 +45,7 @@ void StoreMetrics::OnDatabase(const std::function<absl::StatusOr<DatabaseUse>()>
   metrics_.Read(Metric::kDatabaseServers, {}, [this] { return servers_.load(); });
   metrics_.Read(Metric::kSchemaStep, {}, [this] { return schema_step_.load(); });
   metrics_.Read(Metric::kSchemaStepKnown, {}, [this] { return schema_step_known_.load(); });
-  metrics_.Read(Metric::kSessions, {static_cast<size_t>(Lifecycle::kActive)},
+  metrics_.Read(Metric::kSessions, {LabelIndex(Lifecycle::kActive)},
                 [this] { return active_.load(); });
 }
 

@@ -39,7 +39,7 @@ std::optional<std::string> Unescaped(std::string_view text) {
   return plain;
 }
 
-std::string_view Stripped(std::string_view text) {
+std::string_view WithoutSpaces(std::string_view text) {
   const size_t first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') + 1 - first);
@@ -56,8 +56,8 @@ std::optional<TraceResource> ParseResourceAttributes(std::string_view text) {
     at = comma + 1;
     const size_t equals = member.find('=');
     if (equals == std::string_view::npos) return std::nullopt;
-    const std::string key(Stripped(member.substr(0, equals)));
-    const auto value = Unescaped(Stripped(member.substr(equals + 1)));
+    const std::string key(WithoutSpaces(member.substr(0, equals)));
+    const auto value = Unescaped(WithoutSpaces(member.substr(equals + 1)));
     if (key.empty() || !IsUtf8(key) || !value || !IsUtf8(*value)) return std::nullopt;
     attributes.emplace_back(key, *value);
   }

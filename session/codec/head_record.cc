@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr uint64_t kVersion = 3;
+constexpr uint64_t kHeadVersion = 3;
 
 // The length of a list that never has more than `most`. Attributes have no such bound here: a
 // session from before there was one is still read.
@@ -196,7 +196,7 @@ void ReadTraces(Decoder& in, Head& head) {
 
 std::string EncodeHead(const Head& head) {
   Encoder out;
-  out.Number(kVersion).Text(head.store.value()).Text(head.uid.value());
+  out.Number(kHeadVersion).Text(head.store.value()).Text(head.uid.value());
   out.Number(static_cast<uint64_t>(head.lifecycle));
   out.Number(static_cast<uint64_t>(head.close_reason)).Number(head.revision.value());
   PutLease(head, out);
@@ -210,7 +210,7 @@ std::string EncodeHead(const Head& head) {
 
 std::optional<Head> DecodeHead(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Number() != kVersion) in.Fail();
+  if (in.Number() != kHeadVersion) in.Fail();
   Head head;
   head.store = ReadId<StoreId>(in);
   head.uid = ReadId<SessionUid>(in);

@@ -7,7 +7,7 @@
 namespace holdfast {
 namespace {
 
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kRecordVersion = 1;
 constexpr uint64_t kStagedVersion = 2;
 // Of requests: the turns a close waited for, the audit record.
 constexpr uint64_t kRequestVersion = 2;
@@ -53,29 +53,29 @@ bool ReadFlag(Decoder& in) {
 }
 
 // Each record begins with its version, by which a decoder distinguishes layouts.
-Encoder Begin() {
+Encoder BeginRecord() {
   Encoder out;
-  out.Number(kVersion);
+  out.Number(kRecordVersion);
   return out;
 }
 
 Decoder Open(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Number() != kVersion) in.Fail();
+  if (in.Number() != kRecordVersion) in.Fail();
   return in;
 }
 
 // A message or a slot whose bytes lie in an upload has a version of its own: its record contains
 // the place in the upload instead of the bytes.
-Encoder Begin(const std::optional<StagedBytes>& staged) {
+Encoder BeginRecord(const std::optional<StagedBytes>& staged) {
   Encoder out;
-  out.Number(staged ? kStagedVersion : kVersion);
+  out.Number(staged ? kStagedVersion : kRecordVersion);
   return out;
 }
 
 bool IsStaged(Decoder& in) {
   const uint64_t version = in.Number();
-  if (version != kVersion && version != kStagedVersion) in.Fail();
+  if (version != kRecordVersion && version != kStagedVersion) in.Fail();
   return version == kStagedVersion;
 }
 
@@ -119,7 +119,7 @@ std::optional<T> Finish(const Decoder& in, T value) {
 }  // namespace
 
 RecordParts PartsOf(const Message& message) {
-  Encoder out = Begin(message.staged);
+  Encoder out = BeginRecord(message.staged);
   out.Number(message.seq.value()).Text(message.role).Text(message.content_type);
   return EndWithData(message, std::move(out));
 }
@@ -138,7 +138,7 @@ std::optional<Message> DecodeMessage(std::string_view bytes) {
 }
 
 RecordParts PartsOf(const Slot& slot) {
-  Encoder out = Begin(slot.staged);
+  Encoder out = BeginRecord(slot.staged);
   out.Text(slot.owner).Text(slot.version).Number(slot.revision.value());
   PutEnum(slot.policy, out);
   return EndWithData(slot, std::move(out));
@@ -159,7 +159,7 @@ std::optional<Slot> DecodeSlot(std::string_view bytes) {
 }
 
 std::string EncodeEntry(const JournalEntry& entry) {
-  Encoder out = Begin();
+  Encoder out = BeginRecord();
   out.Number(entry.turn.value()).Number(entry.number.value());
   PutEnum(entry.kind, out);
   out.Text(entry.ref).Text(entry.data).Number(entry.journal_number.value());
@@ -197,7 +197,7 @@ std::string_view SlotRecordIn(std::string_view entry) {
 }
 
 std::string EncodeEvent(const Event& event) {
-  Encoder out = Begin();
+  Encoder out = BeginRecord();
   out.Number(event.seq.value()).Text(event.name).Number(event.revision.value());
   out.Text(event.correlation_id).Text(event.trace_id).Time(event.time);
   PutTexts(event.payload, out);

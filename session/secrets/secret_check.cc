@@ -83,7 +83,7 @@ void LookAtCreate(SecretCheck& check, std::string_view parent, const CreateComma
 
 // A commit, or a write without a turn.
 template <typename Command>
-absl::Status CheckSnapshot(const SecretScanner& scanner, const Command& command) {
+absl::Status LookAtSnapshot(const SecretScanner& scanner, const Command& command) {
   SecretCheck check(scanner);
   LookAtIds(check, command);
   check.Look({.name = "acting_owner"}, command.acting_owner);
@@ -199,11 +199,11 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const AppendJournalComma
 }
 
 absl::Status CheckSecrets(const SecretScanner& scanner, const CommitTurnCommand& command) {
-  return CheckSnapshot(scanner, command);
+  return LookAtSnapshot(scanner, command);
 }
 
 absl::Status CheckSecrets(const SecretScanner& scanner, const WriteCommand& command) {
-  return CheckSnapshot(scanner, command);
+  return LookAtSnapshot(scanner, command);
 }
 
 absl::Status CheckSecrets(const SecretScanner& scanner, const AbandonTurnCommand& command) {

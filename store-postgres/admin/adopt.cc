@@ -22,7 +22,7 @@ constexpr Statement kAdopt = {
     "WITH passed AS (UPDATE holdfast.feed SET xid = '3' WHERE xid >= pg_current_xact_id()) "
     "UPDATE holdfast.store SET incarnation = incarnation + 1, system_identifier = $1"};
 
-ServerFacts FactsFrom(const pqxx::row& row) {
+ServerFacts FactsFromRow(const pqxx::row& row) {
   const auto server = [&](ServerFactsColumn column) { return row[static_cast<int>(column)]; };
   return {.version_number = server(kVersionNumber).as<int32_t>(),
           .is_standby = server(kIsStandby).as<bool>(),
@@ -42,7 +42,7 @@ struct Found {
 
 absl::StatusOr<Found> Look(AdminConnection& connection, std::span<const Migration> known) {
   pqxx::nontransaction transaction(connection.driver());
-  const ServerFacts server = FactsFrom(Execute(transaction, kServerFacts)[0]);
+  const ServerFacts server = FactsFromRow(Execute(transaction, kServerFacts)[0]);
   RETURN_IF_ERROR(CheckServer(connection.Peer(), server));
   RETURN_IF_ERROR(CheckSchema(AppliedIn(transaction), known));
   const pqxx::result rows = Execute(transaction, kStoreFacts);

@@ -31,7 +31,7 @@ class Notices final : public pqxx::errorhandler {
 };
 
 // The driver ends its messages with a line break.
-std::string Trimmed(std::string_view text) {
+std::string WithoutLineBreak(std::string_view text) {
   return std::string(text.substr(0, text.find_last_not_of("\n ") + 1));
 }
 
@@ -39,7 +39,7 @@ std::string Trimmed(std::string_view text) {
 Refusal InDoubt(const std::string& what, std::string_view why) {
   return StoreUnavailable(
       absl::StrCat(what, ": the database did not confirm a commit, so its outcome is unknown: ",
-                   "run the command again (", Trimmed(why), ")"),
+                   "run the command again (", WithoutLineBreak(why), ")"),
       Fate::kUnknown);
 }
 
@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<AdminConnection>> AdminConnection::Open(
   try {
     return std::make_unique<AdminConnection>(std::make_unique<Driver>(words));
   } catch (const pqxx::pqxx_exception& error) {
-    return absl::UnavailableError(Trimmed(error.base().what()));
+    return absl::UnavailableError(WithoutLineBreak(error.base().what()));
   }
 }
 
@@ -96,7 +96,7 @@ absl::Status AdminConnection::Do(const std::string& what,
   } catch (const pqxx::pqxx_exception& error) {
     // Of a connection that broke libpqxx may report only what it could not do afterwards.
     const char* const broke = driver_->connection.is_open() ? "" : "the connection broke: ";
-    return StoreUnavailable(absl::StrCat(what, ": ", broke, Trimmed(error.base().what())),
+    return StoreUnavailable(absl::StrCat(what, ": ", broke, WithoutLineBreak(error.base().what())),
                             Fate::kNoEffect);
   }
 }

@@ -46,7 +46,7 @@ DO $$ BEGIN
   END IF;
 END $$)";
 
-Refusal Refused(std::string_view why) {
+Refusal MigrationRefused(std::string_view why) {
   return StoreUnavailable(absl::StrCat(kWhat, ": ", std::string(why)), Fate::kNoEffect);
 }
 
@@ -56,7 +56,7 @@ absl::Status CheckRunningServersMayServe(pqxx::transaction_base& transaction,
                                          const Migration& step) {
   for (const ServingServer& server : ServingIn(transaction)) {
     if (server.schema >= OldestServer(step)) continue;
-    return Refused(absl::StrCat(
+    return MigrationRefused(absl::StrCat(
         "step ", step.version, " would cut off a running server that knows only steps up to ",
         server.schema, ": update it to a version between, or stop it (", Describe(server), ")"));
   }
@@ -92,7 +92,8 @@ absl::StatusOr<int> Migrate(AdminConnection& connection, std::span<const Migrati
   const absl::Cleanup unlock = [&] { Run(connection, kUnlock).IgnoreError(); };
   RETURN_IF_ERROR(Run(connection, kPrepare));
   ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied, ReadApplied(connection));
-  if (const std::string why = Difference(applied, known); !why.empty()) return Refused(why);
+  if (const std::string why = Difference(applied, known); !why.empty())
+    return MigrationRefused(why);
   int taken = 0;
   for (size_t next = applied.size(); next < known.size(); ++next) {
     RETURN_IF_ERROR(connection.Do(kWhat, [&] { return TakeStep(connection, known[next]); }));

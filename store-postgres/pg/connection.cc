@@ -3,6 +3,7 @@
 #include "platform/scoped_blocking_call.h"
 #include "store-postgres/pg/dsn.h"
 #include "store-postgres/pg/keywords.h"
+#include "store-postgres/pg/libpq.h"
 #include "store-postgres/pg/waker.h"
 
 #include "absl/strings/str_cat.h"
@@ -24,13 +25,6 @@ namespace {
 struct FreeMemory {
   void operator()(PGnotify* notification) const { PQfreemem(notification); }
 };
-
-// libpq ends its messages with a line break.
-std::string Trimmed(const char* message) {
-  std::string text = message == nullptr ? "" : message;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
-}
 
 std::string FieldOf(const PGresult* result, int field) {
   const char* text = PQresultErrorField(result, field);

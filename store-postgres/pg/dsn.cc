@@ -1,23 +1,18 @@
 #include "store-postgres/pg/dsn.h"
 
+#include "store-postgres/pg/libpq.h"
+
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 #include <algorithm>
 #include <libpq-fe.h>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace holdfast::pg {
 namespace {
-
-struct FreeOptions {
-  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
-};
-
-using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
 
 // The value under `keyword`, empty when there is none.
 std::string ValueIn(const PQconninfoOption* options, std::string_view keyword) {
@@ -50,8 +45,7 @@ bool AreOnThisMachine(const std::string& addresses, const std::string& hosts) {
 
 // The items of the list that `dsn` has under `keyword`.
 std::vector<std::string> ItemsOf(const std::string& dsn, std::string_view keyword) {
-  const std::unique_ptr<PQconninfoOption, FreeOptions> parsed(
-      PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
+  const ConninfoOptions parsed(PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
   if (parsed == nullptr) return {};
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
     if (option->val != nullptr && keyword == option->keyword) {
@@ -65,8 +59,7 @@ std::vector<std::string> ItemsOf(const std::string& dsn, std::string_view keywor
 
 std::string DsnProblem(const std::string& dsn) {
   // Without room for an error text libpq writes none, which would repeat parts of the dsn.
-  const std::unique_ptr<PQconninfoOption, FreeOptions> parsed(
-      PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
+  const ConninfoOptions parsed(PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
   if (dsn.empty() || parsed == nullptr) {
     return "must be a connection string of libpq, for example host=/run/postgresql "
            "dbname=holdfast, or postgresql://db/holdfast";
@@ -81,8 +74,8 @@ std::string DsnProblem(const std::string& dsn) {
 }
 
 std::string TransportProblem(const std::string& dsn) {
-  const Options said(PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
-  const Options defaults(PQconndefaults());
+  const ConninfoOptions said(PQconninfoParse(dsn.c_str(), /*errmsg=*/nullptr));
+  const ConninfoOptions defaults(PQconndefaults());
   if (said == nullptr || defaults == nullptr) return "";  // refused as a dsn
   // What a service file says is known to libpq alone.
   const bool service = !ValueIn(said.get(), "service").empty();

@@ -2,6 +2,7 @@
 
 #include "platform/status_macros.h"
 #include "store-postgres/pg/dsn.h"
+#include "store-postgres/pg/libpq.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -11,22 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <libpq-fe.h>
-#include <memory>
 #include <string_view>
 
 namespace holdfast::pg {
 namespace {
-
-struct FreeOptions {
-  void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
-};
-
-// libpq ends its messages with a line break.
-std::string Trimmed(const char* message) {
-  std::string text = message == nullptr ? "" : message;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
-}
 
 // In PostgreSQL's settings 0 means no timeout.
 int64_t Milliseconds(absl::Duration timeout) {
@@ -62,8 +51,7 @@ std::string Quoted(const std::string& value) {
 // The dsn's own keywords, then ours, of which a later one wins; the dsn's `options` stay.
 absl::StatusOr<Keywords> KeywordsOf(const ConnectOptions& options) {
   char* error = nullptr;
-  const std::unique_ptr<PQconninfoOption, FreeOptions> parsed(
-      PQconninfoParse(options.dsn.c_str(), &error));
+  const ConninfoOptions parsed(PQconninfoParse(options.dsn.c_str(), &error));
   if (parsed == nullptr) {
     const std::string why = Trimmed(error);
     PQfreemem(error);

@@ -44,7 +44,7 @@ bool IsStateValue(std::string_view value) {
                              [](char c) { return c >= ' ' && c <= '~' && c != ',' && c != '='; });
 }
 
-std::string_view Stripped(std::string_view text) {
+std::string_view WithoutBlanks(std::string_view text) {
   constexpr std::string_view kBlank = " \t";
   const size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
@@ -75,7 +75,7 @@ std::string ParseTraceState(std::string_view text) {
   std::set<std::string_view> keys;
   for (size_t at = 0; at <= text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string_view member = Stripped(text.substr(at, comma - at));
+    const std::string_view member = WithoutBlanks(text.substr(at, comma - at));
     at = comma + 1;
     if (member.empty()) continue;
     const size_t equals = member.find('=');

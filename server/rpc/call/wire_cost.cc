@@ -13,7 +13,7 @@
 namespace holdfast {
 namespace {
 
-using google::protobuf::Descriptor;
+using MessageDescriptor = google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
@@ -33,11 +33,11 @@ constexpr size_t kUnknownFieldBytes = 112;
 // One in so many bytes of the arena is the rest of a block.
 constexpr size_t kBytesPerRest = 16;
 // Deeper messages are not parsed.
-constexpr int kDepthMost = 100;
+constexpr int kMessageDepthMost = 100;
 
 // The size of an empty message.
-size_t SizeOf(const Descriptor& type) {
-  thread_local absl::flat_hash_map<const Descriptor*, size_t> known;
+size_t EmptySizeOf(const MessageDescriptor& type) {
+  thread_local absl::flat_hash_map<const MessageDescriptor*, size_t> known;
   size_t& size = known[&type];
   if (size == 0) {
     const google::protobuf::Message* const prototype =
@@ -52,16 +52,16 @@ class Meter final {
  public:
   explicit Meter(const Bytes& bytes) : bytes_(bytes), reader_(&bytes_), in_(&reader_) {}
 
-  ParsedSize Measure(const Descriptor& type) {
-    size_.arena += SizeOf(type);
+  ParsedSize Measure(const MessageDescriptor& type) {
+    size_.arena += EmptySizeOf(type);
     (void)Walk(type, 0);
     return size_;
   }
 
  private:
   // Up to the end of the message. False for what is malformed.
-  bool Walk(const Descriptor& type, int depth) {
-    if (depth > kDepthMost) return false;
+  bool Walk(const MessageDescriptor& type, int depth) {
+    if (depth > kMessageDepthMost) return false;
     int groups = 0;
     while (const uint32_t tag = in_.ReadTagNoLastTag()) {
       const bool group_ends =
@@ -116,8 +116,8 @@ class Meter final {
   }
 
   bool TakeMessage(uint32_t length, const FieldDescriptor& field, int depth) {
-    const Descriptor& type = *field.message_type();
-    size_.arena += SizeOf(type) + kArrayPlaceBytes + (field.is_map() ? kMapEntryBytes : 0);
+    const MessageDescriptor& type = *field.message_type();
+    size_.arena += EmptySizeOf(type) + kArrayPlaceBytes + (field.is_map() ? kMapEntryBytes : 0);
     const auto limit = in_.PushLimit(static_cast<int>(length));
     const bool whole = Walk(type, depth + 1) && in_.BytesUntilLimit() == 0;
     in_.PopLimit(limit);
@@ -132,7 +132,7 @@ class Meter final {
 
 }  // namespace
 
-ParsedSize SizeWhenParsed(const Bytes& bytes, const Descriptor& type) {
+ParsedSize SizeWhenParsed(const Bytes& bytes, const MessageDescriptor& type) {
   const size_t length = bytes.Valid() ? bytes.Length() : 0;
   if (length <= kUnmeasuredBytes) {
     return {.arena = kParsedBytesLeast + length * kParsedBytesPerWireByte, .heap = length};

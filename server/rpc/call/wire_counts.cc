@@ -13,7 +13,7 @@
 namespace holdfast {
 namespace {
 
-using google::protobuf::Descriptor;
+using MessageDescriptor = google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
 // Of the wire format.
@@ -93,9 +93,11 @@ const RepeatedLimit* FindRepeatedLimit(const FieldDescriptor& field) {
   return found == kRepeatedLimits.end() ? nullptr : found;
 }
 
-WireCounts::WireCounts(const Descriptor& request) { AddPlace(request, "", 0, /*element=*/false); }
+WireCounts::WireCounts(const MessageDescriptor& request) {
+  AddPlace(request, "", 0, /*element=*/false);
+}
 
-size_t WireCounts::AddPlace(const Descriptor& message, const std::string& path, size_t depth,
+size_t WireCounts::AddPlace(const MessageDescriptor& message, const std::string& path, size_t depth,
                             bool element) {
   const size_t place = places_.size();
   places_.emplace_back();

@@ -20,7 +20,7 @@ void WriteSession(const MutationResult& result, Reply& out) {
   out.set_repeated(result.repeated);
 }
 
-pb::GetRequestOutcomeResponse::Outcome ToWire(RequestOutcome::Kind kind) {
+pb::GetRequestOutcomeResponse::Outcome OutcomeToWire(RequestOutcome::Kind kind) {
   switch (kind) {
     case RequestOutcome::Kind::kCommitted:
       return pb::GetRequestOutcomeResponse::OUTCOME_COMMITTED;
@@ -167,7 +167,7 @@ void WriteReply(const MutationResult& result, pb::ReleaseLeaseResponse& out) {
 
 void WriteReply(const SessionId& session, const RequestOutcome& outcome,
                 pb::GetRequestOutcomeResponse& out) {
-  out.set_outcome(ToWire(outcome.kind));
+  out.set_outcome(OutcomeToWire(outcome.kind));
   out.set_revision(outcome.head.revision.value());
   if (!outcome.request) return;
   *out.mutable_commit_time() = ToWire(outcome.request->at);

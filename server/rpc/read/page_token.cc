@@ -15,8 +15,8 @@
 namespace holdfast {
 namespace {
 
-constexpr char kField[] = "page_token";
-constexpr uint64_t kVersion = 1;
+constexpr char kPageTokenField[] = "page_token";
+constexpr uint64_t kPageTokenVersion = 1;
 
 // What makes two questions the same: store, tenant, filters and direction.
 std::string QuestionSum(const StoreDescription& store, const ListQuery& query) {
@@ -57,23 +57,25 @@ struct Binding {
 // The position in a token that `binding` fits.
 absl::StatusOr<std::string> Open(const Binding& binding, const std::string& token) {
   const std::optional<std::string> body = Unseal(token);
-  if (!body) return InvalidField(kField, "is not a page token");
+  if (!body) return InvalidField(kPageTokenField, "is not a page token");
   Decoder in(*body);
   const uint64_t version = in.Number();
   const std::string sum(in.Raw(kShortSumBytes));
   const uint64_t incarnation = in.Number();
   std::string position(in.Text());
-  if (!in.Done() || version != kVersion) return InvalidField(kField, "is not a page token");
+  if (!in.Done() || version != kPageTokenVersion)
+    return InvalidField(kPageTokenField, "is not a page token");
   if (sum != binding.sum) {
-    return InvalidField(kField, "belongs to another request or another store");
+    return InvalidField(kPageTokenField, "belongs to another request or another store");
   }
-  if (incarnation != binding.store.incarnation.value()) return InvalidField(kField, "restored");
+  if (incarnation != binding.store.incarnation.value())
+    return InvalidField(kPageTokenField, "restored");
   return position;
 }
 
 std::string Close(const Binding& binding, const Encoder& position) {
   Encoder out;
-  out.Number(kVersion).Raw(binding.sum).Number(binding.store.incarnation.value());
+  out.Number(kPageTokenVersion).Raw(binding.sum).Number(binding.store.incarnation.value());
   return Seal(out.Text(position.bytes()).bytes());
 }
 
@@ -93,7 +95,7 @@ absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQ
   ListKey last{.created_at = TimeOf(in.Number()), .id = std::string(in.Text())};
   // A number has one spelling too.
   if (!in.Done() || MakePageToken(store, query, last) != token) {
-    return InvalidField(kField, "is not a page token");
+    return InvalidField(kPageTokenField, "is not a page token");
   }
   return last;
 }
@@ -112,7 +114,7 @@ absl::StatusOr<PageEnd> ReadItemsToken(const StoreDescription& store, const Item
   PageEnd end{.revision = Revision(in.Number()), .number = in.Number()};
   end.owner = in.Text();
   if (!in.Done() || MakeItemsToken(store, request, end) != token) {
-    return InvalidField(kField, "is not a page token");
+    return InvalidField(kPageTokenField, "is not a page token");
   }
   return end;
 }

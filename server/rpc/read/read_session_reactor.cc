@@ -28,7 +28,7 @@ namespace holdfast {
 namespace {
 
 // A page while it is read: as the store answers it, and once more as responses.
-constexpr size_t kReadBytes = 2 * kPageBytes;
+constexpr size_t kHeldPagesBytes = 2 * kPageBytes;
 
 // ReadSession: the pieces alone.
 struct ReadSessionKind {
@@ -62,10 +62,10 @@ struct ReadKind {
 // ends when no worker reads and the transport has nothing, or no longer takes it. Each page holds
 // its own share of the memory budget.
 template <typename Kind>
-class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream {
+class ReadStreamReactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream {
  public:
-  Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
-          const Bytes& request)
+  ReadStreamReactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
+                    const Bytes& request)
       : edge_(edge),
         sessions_(sessions),
         context_(*context),
@@ -215,7 +215,7 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
     if (first) {
       RETURN_IF_ERROR(Open());
     }
-    absl::StatusOr<Admission::Ticket> memory = edge_.admission.AdmitBytes(kReadBytes);
+    absl::StatusOr<Admission::Ticket> memory = edge_.admission.AdmitBytes(kHeldPagesBytes);
     if (!memory.ok() && first) return memory.status();
     if (!memory.ok()) return std::nullopt;
     Page page{.memory = *std::move(memory)};
@@ -300,11 +300,11 @@ class Reactor final : public grpc::ServerWriteReactor<Bytes>, public OpenStream 
 };
 
 template <typename Kind>
-grpc::ServerWriteReactor<Bytes>* StartAs(Edge& edge, Sessions& sessions,
-                                         grpc::CallbackServerContext* context,
-                                         const Bytes& request) {
+grpc::ServerWriteReactor<Bytes>* StartReading(Edge& edge, Sessions& sessions,
+                                              grpc::CallbackServerContext* context,
+                                              const Bytes& request) {
   const TransportThread here;
-  auto* reactor = new Reactor<Kind>(edge, sessions, context, request);
+  auto* reactor = new ReadStreamReactor<Kind>(edge, sessions, context, request);
   reactor->Start();
   return reactor;
 }
@@ -314,13 +314,13 @@ grpc::ServerWriteReactor<Bytes>* StartAs(Edge& edge, Sessions& sessions,
 grpc::ServerWriteReactor<Bytes>* StartReadSession(Edge& edge, Sessions& sessions,
                                                   grpc::CallbackServerContext* context,
                                                   const Bytes& request) {
-  return StartAs<ReadSessionKind>(edge, sessions, context, request);
+  return StartReading<ReadSessionKind>(edge, sessions, context, request);
 }
 
 grpc::ServerWriteReactor<Bytes>* StartRead(Edge& edge, Sessions& sessions,
                                            grpc::CallbackServerContext* context,
                                            const Bytes& request) {
-  return StartAs<ReadKind>(edge, sessions, context, request);
+  return StartReading<ReadKind>(edge, sessions, context, request);
 }
 
 }  // namespace holdfast

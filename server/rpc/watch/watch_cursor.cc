@@ -9,9 +9,9 @@
 namespace holdfast {
 namespace {
 
-constexpr char kField[] = "cursor";
+constexpr char kCursorField[] = "cursor";
 constexpr char kNoCursor[] = "is not a cursor";
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kCursorVersion = 1;
 
 std::string BindingOf(const StoreDescription& store, const SessionKey& key, const SessionUid& uid) {
   Encoder out;
@@ -28,25 +28,25 @@ WatchCursors::WatchCursors(const StoreDescription& store, const SessionKey& key,
 
 std::string WatchCursors::Make(EventSeq last) const {
   Encoder out;
-  out.Number(kVersion).Raw(bound_to_).Number(incarnation_).Number(last.value());
+  out.Number(kCursorVersion).Raw(bound_to_).Number(incarnation_).Number(last.value());
   return Seal(out.bytes());
 }
 
 absl::StatusOr<EventSeq> WatchCursors::Read(const std::string& cursor) const {
   const std::optional<std::string> body = Unseal(cursor);
-  if (!body) return InvalidField(kField, kNoCursor);
+  if (!body) return InvalidField(kCursorField, kNoCursor);
   Decoder in(*body);
   const uint64_t version = in.Number();
   const std::string bound_to(in.Raw(kShortSumBytes));
   const uint64_t incarnation = in.Number();
   const EventSeq last(in.Number());
-  if (!in.Done() || version != kVersion) return InvalidField(kField, kNoCursor);
+  if (!in.Done() || version != kCursorVersion) return InvalidField(kCursorField, kNoCursor);
   if (bound_to != bound_to_) {
-    return InvalidField(kField, "belongs to another session or another store");
+    return InvalidField(kCursorField, "belongs to another session or another store");
   }
-  if (incarnation != incarnation_) return InvalidField(kField, "restored");
+  if (incarnation != incarnation_) return InvalidField(kCursorField, "restored");
   // A number has one spelling too.
-  if (Make(last) != cursor) return InvalidField(kField, kNoCursor);
+  if (Make(last) != cursor) return InvalidField(kCursorField, kNoCursor);
   return last;
 }
 

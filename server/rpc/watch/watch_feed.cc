@@ -15,7 +15,7 @@ namespace holdfast {
 namespace {
 
 // One page as the store answers it and once more as messages.
-constexpr size_t kReadBytes = 2 * kWatchPageBytes;
+constexpr size_t kFeedReadBytes = 2 * kWatchPageBytes;
 // An event beside its message.
 constexpr size_t kEventBytes = 256;
 
@@ -23,7 +23,7 @@ std::atomic<uint64_t> watch_reads = 0;
 
 // Takes only what a page has turned out to need.
 void Shrink(Admission& admission, size_t bytes, Admission::Ticket& memory) {
-  if (bytes >= kReadBytes) return;
+  if (bytes >= kFeedReadBytes) return;
   absl::StatusOr<Admission::Ticket> less = admission.AdmitBytes(bytes);
   if (less.ok()) memory = *std::move(less);
 }
@@ -54,7 +54,7 @@ absl::StatusOr<WatchFeed::Step> WatchFeed::Next(Place place,
       pending_.push_back(watcher);
       return step;
     }
-    memory = admission_.AdmitBytes(kReadBytes);
+    memory = admission_.AdmitBytes(kFeedReadBytes);
     // A watch that began is not ended by load.
     if (!memory.ok()) return Step{.kind = Step::Kind::kNoRoom, .event = nullptr};
     reading_ = true;

@@ -21,7 +21,7 @@
 namespace holdfast {
 namespace {
 
-constexpr char kMethod[] = "WatchSession";
+constexpr char kWatchMethod[] = "WatchSession";
 
 absl::Status WatchEnded(const char* message, const char* cause, const std::string& cursor) {
   return Refusal(Reason::kWatchEnded, message)
@@ -46,7 +46,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
         hub_(hub),
         context_(*context),
         call_(edge, *context,
-              {.method = kMethod,
+              {.method = kWatchMethod,
                .session = "",
                .request_bytes = request.Length(),
                .has_request = request.Valid()}),

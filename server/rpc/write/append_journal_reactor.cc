@@ -21,9 +21,9 @@
 namespace holdfast {
 namespace {
 
-constexpr char kMethod[] = "AppendJournalStream";
+constexpr char kAppendMethod[] = "AppendJournalStream";
 // What the messages of one request may take, beside its texts.
-constexpr size_t kArenaBytes = kUnaryRequestBytes;
+constexpr size_t kBatchArenaBytes = kUnaryRequestBytes;
 
 // A read, a parse, an append and a write may be under way at once, each at most once; JournalStream
 // gives the next steps. The thread that has taken the last step must not touch the object again.
@@ -35,7 +35,8 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
       : edge_(edge),
         sessions_(sessions),
         context_(*context),
-        call_(edge, *context, {.method = kMethod, .session = "", .held_bytes = kIdleStreamBytes}),
+        call_(edge, *context,
+              {.method = kAppendMethod, .session = "", .held_bytes = kIdleStreamBytes}),
         requests_(edge.secrets),
         active_at_(edge.clock.SinceBoot()) {
     call_.DropDefaultDeadline();
@@ -173,7 +174,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     const size_t bytes = arrived.bytes.Length();
     if (bytes > kUnaryRequestBytes) return TooLarge("request", kUnaryRequestBytes, bytes);
     Received<pb::AppendJournalStreamRequest> request;
-    RETURN_IF_ERROR(Receive(arrived.bytes, kArenaBytes, arrived.memory, request));
+    RETURN_IF_ERROR(Receive(arrived.bytes, kBatchArenaBytes, arrived.memory, request));
     ASSIGN_OR_RETURN(AppendJournalCommand command, requests_.Read(std::move(*request)));
     if (call_.facts().session.empty()) call_.NameSession(command.session.value());
     return command;

@@ -129,9 +129,9 @@ class DrainingClose final : public std::enable_shared_from_this<DrainingClose> {
   std::optional<uint64_t> committed_before_;
 };
 
-class Reactor final : public UnaryReactor {
+class DrainingCloseReactor final : public UnaryReactor {
  public:
-  Reactor(Edge& edge, const Unary& unary, std::shared_ptr<DrainingClose> close)
+  DrainingCloseReactor(Edge& edge, const Unary& unary, std::shared_ptr<DrainingClose> close)
       : UnaryReactor(edge, *unary.context), close_(std::move(close)) {}
 
  private:
@@ -143,7 +143,7 @@ class Reactor final : public UnaryReactor {
 grpc::ServerUnaryReactor* StartClose(Edge& edge, Sessions& sessions, TurnWaiters& waiters,
                                      const Unary& unary) {
   auto close = std::make_shared<DrainingClose>(edge, sessions, waiters, unary);
-  auto* const reactor = MakeReactor<Reactor>(edge, unary, close);
+  auto* const reactor = MakeReactor<DrainingCloseReactor>(edge, unary, close);
   close->Start(*reactor);
   return reactor;
 }

@@ -24,7 +24,7 @@ namespace holdfast {
 namespace {
 
 // What the messages of one piece may take, beside its texts.
-constexpr size_t kArenaBytes = kChunkBytes;
+constexpr size_t kPieceArenaBytes = kChunkBytes;
 
 struct CommitTurnKind {
   using Request = pb::CommitTurnStreamRequest;
@@ -66,9 +66,10 @@ struct WriteKind {
 // every moment one of the two is under way and `state_` says which; a thread that has handed the
 // stream on must not touch the object again.
 template <typename Kind>
-class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
+class WriteStreamReactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
  public:
-  Reactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context, Bytes* response)
+  WriteStreamReactor(Edge& edge, Sessions& sessions, grpc::CallbackServerContext* context,
+                     Bytes* response)
       : edge_(edge),
         response_(response),
         context_(*context),
@@ -159,7 +160,7 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
       return TooLarge("request", kUnaryRequestBytes, piece_.Length());
     }
     Received<typename Kind::Request> piece;
-    RETURN_IF_ERROR(Receive(piece_, kArenaBytes, piece_memory_, piece));
+    RETURN_IF_ERROR(Receive(piece_, kPieceArenaBytes, piece_memory_, piece));
     ASSIGN_OR_RETURN(std::optional<MutationResult> result, write_.Take(*piece));
     if (result) return result;
     // The piece is handed over; what the upload keeps of it goes on counting.
@@ -247,10 +248,11 @@ class Reactor final : public grpc::ServerReadReactor<Bytes>, public OpenStream {
 };
 
 template <typename Kind>
-grpc::ServerReadReactor<Bytes>* StartAs(Edge& edge, Sessions& sessions,
-                                        grpc::CallbackServerContext* context, Bytes* response) {
+grpc::ServerReadReactor<Bytes>* StartWriting(Edge& edge, Sessions& sessions,
+                                             grpc::CallbackServerContext* context,
+                                             Bytes* response) {
   const TransportThread here;
-  auto* reactor = new Reactor<Kind>(edge, sessions, context, response);
+  auto* reactor = new WriteStreamReactor<Kind>(edge, sessions, context, response);
   reactor->Start();
   return reactor;
 }
@@ -260,13 +262,13 @@ grpc::ServerReadReactor<Bytes>* StartAs(Edge& edge, Sessions& sessions,
 grpc::ServerReadReactor<Bytes>* StartCommitTurnStream(Edge& edge, Sessions& sessions,
                                                       grpc::CallbackServerContext* context,
                                                       Bytes* response) {
-  return StartAs<CommitTurnKind>(edge, sessions, context, response);
+  return StartWriting<CommitTurnKind>(edge, sessions, context, response);
 }
 
 grpc::ServerReadReactor<Bytes>* StartWriteStream(Edge& edge, Sessions& sessions,
                                                  grpc::CallbackServerContext* context,
                                                  Bytes* response) {
-  return StartAs<WriteKind>(edge, sessions, context, response);
+  return StartWriting<WriteKind>(edge, sessions, context, response);
 }
 
 }  // namespace holdfast
