@@ -82,7 +82,8 @@ function(holdfast_reuse_headers target from)
 endfunction()
 
 # A static library of every source in `folder` but main.cc. Headers are included by the folder's
-# name ("session/head.h"), or by the name given with INCLUDE_AS.
+# name ("session/head.h"), or, where the folder is a part of the tests, by the name given with
+# INCLUDE_AS. What is no test is compiled in batches.
 function(holdfast_library target folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "INCLUDE_AS" "")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
@@ -90,6 +91,8 @@ function(holdfast_library target folder)
   if(NOT sources) # a folder that has only headers so far
     set(sources ${CMAKE_BINARY_DIR}/empty.cc)
     file(TOUCH ${sources})
+  elseif(NOT arg_INCLUDE_AS)
+    holdfast_batches(sources ${folder} ${sources})
   endif()
   add_library(${target} STATIC ${sources})
   target_compile_options(${target} PRIVATE ${holdfast_warnings})
@@ -101,7 +104,7 @@ function(holdfast_library target folder)
 endfunction()
 
 # `source` alone, of all of `target`, sees the headers of `library`, whose folder is named too; a
-# target that links `target` links `library`.
+# target that links `target` links `library`. It must be compiled alone.
 function(holdfast_only_from source target library folder)
   target_link_libraries(${target} PRIVATE $<LINK_ONLY:${library}>)
   set_property(SOURCE ${source} APPEND PROPERTY
@@ -301,8 +304,9 @@ function(holdfast_style_tests folder)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(check ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/${folder}/run.py)
   set_property(DIRECTORY APPEND PROPERTY
-    CMAKE_CONFIGURE_DEPENDS ${folder}/rules.py ${folder}/documents.py ${folder}/decisions.py
-    ${folder}/questions.py ${folder}/diagrams.py ${folder}/terms.py ${folder}/commands.py)
+    CMAKE_CONFIGURE_DEPENDS ${folder}/rules.py ${folder}/batches.py ${folder}/documents.py
+    ${folder}/decisions.py ${folder}/questions.py ${folder}/diagrams.py ${folder}/terms.py
+    ${folder}/commands.py)
   execute_process(COMMAND ${check} --list OUTPUT_VARIABLE rules
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   foreach(rule ${rules})

@@ -5,14 +5,13 @@
     tests/saboteurs/run.py --list [PRESET]
     tests/saboteurs/run.py --check
 
-What is mutated is compiled with the commands of the build and linked in front of its libraries, in
-BUILD_DIRECTORY/saboteurs/NAME, which stays there when something is not as it must be. The build
-must be of the sources as they are. Each test must pass without the mutation: seen here, unless
-$HOLDFAST_TESTS_PASSED says that every ordinary test has just passed. --list prints the names for
-the build preset, --check looks whether the sources have every text that is to be mutated.
-entries.py says what an entry is.
+What is mutated is compiled with the commands of the build, a source of a batch with the rest of its
+batch, and linked in front of the libraries, in BUILD_DIRECTORY/saboteurs/NAME, which stays there
+when something is not as it must be. The build must be of the sources as they are. Each test must
+pass without the mutation: seen here, unless $HOLDFAST_TESTS_PASSED says that every ordinary test
+has just passed. --list prints the names for the build preset, --check looks whether the sources
+have every text that is to be mutated. entries.py says what an entry is.
 """
-import json
 import os
 import re
 import shlex
@@ -24,6 +23,7 @@ sys.dont_write_bytecode = True  # the project's directory stays as it was
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 import entries  # noqa: E402
+from compile_commands import commands_in  # noqa: E402
 from entries import ROOT  # noqa: E402
 from programs import Failed, expect, outcome, report  # noqa: E402
 
@@ -56,23 +56,29 @@ class Build:
 
     def __init__(self, folder):
         self.folder = folder
-        with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
-            commands = json.load(file)
-        self.commands = {os.path.relpath(c["file"], ROOT): c["command"] for c in commands}
+        self.commands = {
+            os.path.relpath(source, ROOT): command
+            for command in commands_in(os.path.join(folder, "compile_commands.json"))
+            for source in command.sources()
+        }
 
-    def compiling(self, source, made, out):
-        """The object of the project's `source`, as the build names it, and the command that
-        compiles `made` into `out` in its place."""
-        expect(source in self.commands, f"the build does not compile {source}")
-        command = shlex.split(self.commands[source])
-        usual = command[command.index("-o") + 1]
+    def commands_for(self, sources):
+        """The commands that compile the project's `sources`, each once."""
+        for source in sources:
+            expect(source in self.commands, f"the build does not compile {source}")
+        return dict.fromkeys(self.commands[source] for source in sources)
+
+    def compiling(self, command, made, out):
+        """The object that `command` makes, as the build names it, and the command that compiles
+        `made` into `out` in its place."""
+        usual = command.words[command.words.index("-o") + 1]
         # The command of the build has the compiler's cache, too.
-        command = shlex.split(called(["ninja", "-t", "commands", "-s", usual], self.folder))
+        words = shlex.split(called(["ninja", "-t", "commands", "-s", usual], self.folder))
         for option, value in (("-c", made), ("-o", out), ("-MF", f"{out}.d")):
-            command[command.index(option) + 1] = value
+            words[words.index(option) + 1] = value
         # Precompiled headers fit only the options that they were made with.
-        precompiled = any("cmake_pch" in word for word in command)
-        return usual, command + (["-w"] if precompiled else OPTIONS)
+        precompiled = any("cmake_pch" in word for word in words)
+        return usual, words + (["-w"] if precompiled else OPTIONS)
 
     def linking(self, program):
         """The command that links `program`."""
@@ -91,27 +97,29 @@ class Mutant:
         self.saboteur = saboteur
         self.build = build
         self.folder = os.path.join(build.folder, "saboteurs", saboteur.name)
+        self.source = os.path.join(self.folder, "source")
         self.objects = {}  # by the path of the object in whose place it is
 
     def write(self):
         shutil.rmtree(self.folder, ignore_errors=True)
         for path, text in self.saboteur.mutated().items():
-            target = os.path.join(self.folder, "source", path)
+            target = os.path.join(self.source, path)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "w", encoding="utf-8") as file:
                 file.write(text)
 
     def compile(self):
-        source = os.path.join(self.folder, "source")
-        changed = [edit.file for edit in self.saboteur.edits if edit.file.endswith(".cc")]
-        for path in dict.fromkeys([*changed, *self.saboteur.recompile]):
-            made = os.path.join(source if path in changed else ROOT, path)
+        edited = [edit.file for edit in self.saboteur.edits if edit.file.endswith(".cc")]
+        for command in self.build.commands_for([*edited, *self.saboteur.recompile]):
+            path = os.path.relpath(command.compiled, ROOT)
+            made = os.path.join(self.source if path in edited else ROOT, path)
             out = os.path.join(self.folder, path.replace("/", "_") + ".o")
-            usual, command = self.build.compiling(path, made, out)
-            # Before every other directory, so that a changed header is found first.
-            first = next(i for i, word in enumerate(command) if word.startswith("-I"))
-            command.insert(first, f"-I{source}")
-            called(command, self.build.folder)
+            usual, words = self.build.compiling(command, made, out)
+            # Before every other directory, so that a changed header, or source of a batch, is
+            # found first.
+            first = next(i for i, word in enumerate(words) if word.startswith("-I"))
+            words.insert(first, f"-I{self.source}")
+            called(words, self.build.folder)
             self.objects[usual] = out
 
     def link(self, program):

@@ -4,9 +4,13 @@ What may change with the project are the tables at the top.
 """
 import fnmatch
 import functools
-import json
 import os
 import re
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+from compile_commands import commands_in  # noqa: E402
 
 # --- Tables -----------------------------------------------------------------------------------
 
@@ -160,12 +164,11 @@ class Tree:
 
     @functools.cached_property
     def compiled(self):
-        """The sources that some target compiles, as the build directory states them."""
-        with open(self._compiled, encoding="utf-8") as file:
-            entries = json.load(file)
+        """The sources that some target compiles, alone or in a batch."""
         return {
-            os.path.relpath(os.path.join(entry["directory"], entry["file"]), self.root)
-            for entry in entries
+            os.path.relpath(source, self.root)
+            for command in commands_in(self._compiled)
+            for source in command.sources()
         }
 
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the project's directory stays as it was
+import batches  # noqa: E402
 import commands  # noqa: E402
 import decisions  # noqa: E402
 import diagrams  # noqa: E402
@@ -17,6 +18,7 @@ import documents  # noqa: E402
 import questions  # noqa: E402
 import rules  # noqa: E402
 import terms  # noqa: E402
+from batch_samples import BATCH_SAMPLES  # noqa: E402
 from command_samples import COMMAND_SAMPLES  # noqa: E402
 from decision_samples import DECISION_SAMPLES  # noqa: E402
 from diagram_samples import DIAGRAM_SAMPLES  # noqa: E402
@@ -26,10 +28,10 @@ from rules import Tree  # noqa: E402
 from samples import SAMPLES  # noqa: E402
 from term_samples import TERM_SAMPLES  # noqa: E402
 
-MODULES = (rules, documents, decisions, questions, diagrams, terms, commands)
+MODULES = (rules, batches, documents, decisions, questions, diagrams, terms, commands)
 RULES = {name: rule for module in MODULES for name, rule in module.RULES.items()}
 SAMPLES |= DOCUMENT_SAMPLES | DECISION_SAMPLES | QUESTION_SAMPLES | DIAGRAM_SAMPLES | TERM_SAMPLES
-SAMPLES |= COMMAND_SAMPLES
+SAMPLES |= BATCH_SAMPLES | COMMAND_SAMPLES
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

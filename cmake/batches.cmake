@@ -1,0 +1,56 @@
+# How the sources of a library are compiled in batches (a unity build, docs/adr/0056): a generated
+# source includes several of the project's, so that what they all instantiate is instantiated and
+# optimised once. It names them as headers are named, below the project, so that the compiler's
+# cache has one entry for it, in whichever checkout or directory of a preset.
+option(HOLDFAST_UNITY "Compile the sources of the libraries in batches" ON)
+
+# GCC takes the sources of a batch for headers, in which a class that others see must have no member
+# of an anonymous namespace. clang-tidy refuses such namespaces in real headers.
+set(holdfast_batch_begin "#ifndef __clang__
+#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"
+#endif
+")
+
+# How many sources, in the order of their names, make a batch that holdfast_batch does not name.
+set(holdfast_batch_size 8)
+
+# Makes the given sources, which are of one folder, a batch of this name.
+function(holdfast_batch name)
+  set_property(SOURCE ${ARGN} PROPERTY HOLDFAST_BATCH ${name})
+endfunction()
+
+# The given sources are in no batch.
+function(holdfast_compile_alone)
+  set_property(SOURCE ${ARGN} PROPERTY HOLDFAST_ALONE ON)
+endfunction()
+
+# Sets `compiled` to what is compiled for the given sources of `folder`: generated batches, and the
+# sources that are compiled alone.
+function(holdfast_batches compiled folder)
+  set(alone)
+  set(names)
+  set(index 0)
+  foreach(source ${ARGN})
+    get_property(is_alone SOURCE ${source} PROPERTY HOLDFAST_ALONE)
+    get_property(name SOURCE ${source} PROPERTY HOLDFAST_BATCH)
+    if(is_alone OR NOT HOLDFAST_UNITY)
+      list(APPEND alone ${source})
+      continue()
+    endif()
+    if(NOT name)
+      math(EXPR name "${index} / ${holdfast_batch_size}")
+      math(EXPR index "${index} + 1")
+    endif()
+    list(APPEND names ${name})
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
+    string(APPEND text_${name} "#include \"${path}\"\n")
+  endforeach()
+  list(REMOVE_DUPLICATES names)
+  set(files)
+  foreach(name ${names})
+    set(file ${CMAKE_BINARY_DIR}/batches/${folder}/${name}.cc)
+    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "${holdfast_batch_begin}${text_${name}}")
+    list(APPEND files ${file})
+  endforeach()
+  set(${compiled} ${files} ${alone} PARENT_SCOPE)
+endfunction()
