@@ -1,7 +1,7 @@
-# How the sources of a library are compiled in batches (a unity build, docs/adr/0056): a generated
-# source includes several of the project's, so that what they all instantiate is instantiated and
-# optimised once. It names them as headers are named, below the project, so that the compiler's
-# cache has one entry for it, in whichever checkout or directory of a preset.
+# How sources are compiled in batches (a unity build, docs/adr/0056): a generated source includes
+# several others, so that what they all instantiate is instantiated and optimised once. It names them
+# as headers are named, without the checkout's path, so that the compiler's cache has one entry for
+# it, in whichever checkout or directory of a preset.
 option(HOLDFAST_UNITY "Compile the sources of the libraries in batches" ON)
 
 # GCC takes the sources of a batch for headers, in which a class that others see must have no member
@@ -13,6 +13,8 @@ set(holdfast_batch_begin "#ifndef __clang__
 
 # How many sources, in the order of their names, make a batch that holdfast_batch does not name.
 set(holdfast_batch_size 8)
+# How many generated sources make a batch: nearly all that one costs are the headers that it shares.
+set(holdfast_generated_batch_size 13)
 
 # Makes the given sources, which are of one folder, a batch of this name.
 function(holdfast_batch name)
@@ -42,15 +44,45 @@ function(holdfast_batches compiled folder)
       math(EXPR index "${index} + 1")
     endif()
     list(APPEND names ${name})
+    if(NOT DEFINED text_${name})
+      set(text_${name} "${holdfast_batch_begin}")
+    endif()
     file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
     string(APPEND text_${name} "#include \"${path}\"\n")
   endforeach()
-  list(REMOVE_DUPLICATES names)
-  set(files)
-  foreach(name ${names})
-    set(file ${CMAKE_BINARY_DIR}/batches/${folder}/${name}.cc)
-    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "${holdfast_batch_begin}${text_${name}}")
-    list(APPEND files ${file})
+  holdfast_write_batches(batches ${folder} ${names})
+  set(${compiled} ${batches} ${alone} PARENT_SCOPE)
+endfunction()
+
+# Sets `compiled` to the batches that are compiled for the given sources, which protoc writes below
+# `folder`. A number distinguishes the names that each of them has for itself.
+function(holdfast_generated_batches compiled folder)
+  set(names)
+  set(index 0)
+  foreach(source ${ARGN})
+    math(EXPR name "${index} / ${holdfast_generated_batch_size}")
+    list(APPEND names ${name})
+    file(RELATIVE_PATH path ${folder} ${source})
+    string(APPEND text_${name} "#define schemas schemas_${index}
+#define file_default_instances file_default_instances_${index}
+#include \"${path}\"
+#undef schemas
+#undef file_default_instances
+")
+    math(EXPR index "${index} + 1")
   endforeach()
-  set(${compiled} ${files} ${alone} PARENT_SCOPE)
+  holdfast_write_batches(batches generated ${names})
+  set(${compiled} ${batches} PARENT_SCOPE)
+endfunction()
+
+# Sets `files` to the sources of these batches of `folder`, each of which has the text in text_NAME.
+function(holdfast_write_batches files folder)
+  set(written)
+  list(REMOVE_DUPLICATES ARGN)
+  foreach(name ${ARGN})
+    set(file ${CMAKE_BINARY_DIR}/batches/${folder}/${name}.cc)
+    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "${text_${name}}")
+    list(APPEND written ${file})
+  endforeach()
+  set(${files} ${written} PARENT_SCOPE)
 endfunction()
