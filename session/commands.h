@@ -42,6 +42,7 @@ struct UpdateCommand {
   RequestId request;
   SessionId session;
   AttributePatch attributes;
+  ExpectedAttributes expected;
 };
 
 struct ExpectedSlot {

@@ -1,6 +1,7 @@
 #include "session/decide.h"
 
 #include "platform/status_macros.h"
+#include "session/audit_facts.h"
 #include "session/cancel_requests.h"
 #include "session/fingerprint.h"
 #include "session/grant_correlation.h"
@@ -206,6 +207,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const UpdateCommand& command) {
   Guard guard;
   guard.trigger = Trigger::kUpdate;
+  guard.attributes = command.expected;
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
   change.attributes = command.attributes;
   std::map<std::string, std::string> facts;
@@ -466,7 +468,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   guard.trigger = Trigger::kAppendAudit;
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
   change.correlation_id = command.correlation_id;
-  change.audit = AuditDraft{command.audit_class, command.code, command.data};
+  change.audit = AuditDraft{command.audit_class, command.code, CutLongFacts(command.data)};
   return Checked(head, std::move(change));
 }
 

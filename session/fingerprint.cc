@@ -95,7 +95,10 @@ RequestStamp StampOf(const CreateCommand& command) {
 }
 
 RequestStamp StampOf(const UpdateCommand& command) {
-  return Meaning().Attributes(command.attributes).Stamp(command.request, Method::kUpdate);
+  return Meaning()
+      .Attributes(command.attributes)
+      .Attributes(command.expected)
+      .Stamp(command.request, Method::kUpdate);
 }
 
 RequestStamp StampOf(const ResumeCommand& command) {

@@ -170,6 +170,19 @@ MaybeRefusal CheckRevision(const Head& head, const Guard& guard) {
       .With("writer", head.lease.holder);
 }
 
+MaybeRefusal CheckAttributes(const Head& head, const Guard& guard) {
+  for (const auto& [name, expected] : guard.attributes) {
+    const auto stored = head.attributes.find(name);
+    const std::string_view value = stored == head.attributes.end() ? "" : stored->second;
+    if (value == expected) continue;
+    return Refusal(Reason::kStaleRevision, "an attribute has another value than expected")
+        .With("what", "attributes")
+        .With("attribute", name)
+        .With("actual", head.revision.value());
+  }
+  return std::nullopt;
+}
+
 bool AllThere(const Head& head, const Guard& guard, const std::vector<JournalEntry>& entries) {
   if (entries.empty() || !guard.turn) return false;
   const auto last = LastEntryOf(head, *guard.turn);
@@ -187,7 +200,8 @@ std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
   if (AllThere(head, guard, entries)) return std::nullopt;
   if (auto refusal = CheckState(head, guard)) return refusal;
   if (auto refusal = CheckTurn(head, guard, entries)) return refusal;
-  return CheckRevision(head, guard);
+  if (auto refusal = CheckRevision(head, guard)) return refusal;
+  return CheckAttributes(head, guard);
 }
 
 bool NeedsFreeLease(const Head& head, const Guard& guard) {

@@ -105,7 +105,6 @@ struct MessagePage {
   Position at;        // the page is of this position
   MessageSeq newest;  // of the history at that position
   Generation generation;
-  Digest history{};  // of the current position only, else zero
   bool end = false;  // reaches the newest
 };
 
@@ -294,7 +293,8 @@ class SessionStore {
   //   turn or of turn 0. The store's own slot does not count. [C202] A change that leaves no more
   //   than there was is never refused for it.
   // - [C089] An expected revision below the stored one is STALE_REVISION(expected, actual,
-  //   writer).
+  //   writer). [C239] So is an attribute with another value than expected (what, attribute,
+  //   actual); [C240] one that is expected to be empty may be absent.
   //
   // What an applied change does:
   // - [C030] The revision moves by one exactly if the change says so, [C094] and `updated_at`
@@ -315,7 +315,8 @@ class SessionStore {
   //   turn's entries leave no trace in slots, [C102] and stay in the journal. [C037] A slot
   //   update of turn 0 applies at once. [C038] A slot that is not written stays as it is, over
   //   any number of snapshots. [C039] A deleted slot is gone from this snapshot on, [C103] and
-  //   still there in the ones before. [C040] The store's own slot is part of every snapshot.
+  //   still there in the ones before. [C040] The store's own slot is part of every snapshot,
+  //   [C236] and describes it (session/snapshot_description.h).
   // - [C172] A snapshot inside the turn holds what the turn has so far, and the turn goes on.
   //   [C173] What it applied is not applied again, [C174] and stays when the turn is abandoned:
   //   only what came after leaves no trace. [C175] The turn's entries stay readable over any number
@@ -400,7 +401,9 @@ class SessionStore {
   // [C050] A page of the history behind `after`, in order, at `revision` (absent: now), without
   // gaps. [C051] A position that was seen stays readable and the same while it is kept; [C052]
   // before the oldest one kept it is REVISION_PRUNED(oldest), [C053] above the current one
-  // REVISION_AHEAD.
+  // REVISION_AHEAD. [C237] As many of the newest snapshots are kept as the store is configured for
+  // (session/retention.h), [C238] where it is configured for fewer than there are, from the next
+  // snapshot on.
   virtual absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key,
                                                    std::optional<Revision> revision,
                                                    MessageSeq after, PageLimit limit) = 0;

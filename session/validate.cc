@@ -1,6 +1,7 @@
 #include "session/validate.h"
 
 #include "platform/status_macros.h"
+#include "session/audit_facts.h"
 #include "session/grant_correlation.h"
 #include "session/limits.h"
 #include "session/names.h"
@@ -137,11 +138,11 @@ absl::Status CheckStateMachine(const std::optional<StateMachineRef>& sm) {
   return CheckName("state_machine.slot_ref", sm->slot_ref, kSlotOwnerBytes);
 }
 
-absl::Status CheckAttribute(const std::string& key, size_t value_bytes) {
-  const std::string field = "attributes." + key;
-  RETURN_IF_ERROR(CheckName("attributes", key, kAttributeKeyBytes));
+// An entry of the map `field`.
+absl::Status CheckAttribute(const std::string& field, const std::string& key, size_t value_bytes) {
+  RETURN_IF_ERROR(CheckName(field, key, kAttributeKeyBytes));
   if (value_bytes > kAttributeValueBytes) {
-    return TooLarge(field, kAttributeValueBytes, value_bytes);
+    return TooLarge(field + "." + key, kAttributeValueBytes, value_bytes);
   }
   return absl::OkStatus();
 }
@@ -236,7 +237,7 @@ absl::Status Validate(const CreateCommand& command) {
   RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
   for (const auto& [key, value] : command.attributes) {
-    RETURN_IF_ERROR(CheckAttribute(key, value.size()));
+    RETURN_IF_ERROR(CheckAttribute("attributes", key, value.size()));
   }
   RETURN_IF_ERROR(CheckHidden(command));
   return CheckContent({.messages = command.messages, .slots = command.slots, .deleted_slots = {}},
@@ -247,7 +248,12 @@ absl::Status Validate(const UpdateCommand& command) {
   if (command.attributes.empty()) return InvalidField("update_mask", "must name what to change");
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
   for (const auto& [key, value] : command.attributes) {
-    RETURN_IF_ERROR(CheckAttribute(key, value.value_or("").size()));
+    RETURN_IF_ERROR(CheckAttribute("attributes", key, value.value_or("").size()));
+  }
+  RETURN_IF_ERROR(
+      CheckCount("expected_attributes", command.expected.size(), kAttributesPerSession));
+  for (const auto& [key, value] : command.expected) {
+    RETURN_IF_ERROR(CheckAttribute("expected_attributes", key, value.size()));
   }
   return absl::OkStatus();
 }
@@ -356,14 +362,14 @@ absl::Status Validate(const AppendAuditCommand& command) {
   RETURN_IF_ERROR(CheckAuditName("code", command.code, kAuditCodeBytes));
   RETURN_IF_ERROR(CheckName("correlation_id", command.correlation_id, kCorrelationIdBytes));
   RETURN_IF_ERROR(CheckCount("data", command.data.size(), kAuditFacts));
-  size_t bytes = 0;
   for (const auto& [key, value] : command.data) {
     RETURN_IF_ERROR(CheckName("data", key, kAuditKeyBytes));
-    if (value.size() > kAuditValueBytes) {
-      return TooLarge("data." + key, kAuditValueBytes, value.size());
+    if (key.starts_with(kOwnFactPrefix)) {
+      return InvalidField("data", "names that begin with `holdfast.` are the server's own");
     }
-    bytes += key.size() + value.size();
   }
+  size_t bytes = 0;
+  for (const auto& [key, value] : CutLongFacts(command.data)) bytes += key.size() + value.size();
   if (bytes > kAuditBytes) return TooLarge("data", kAuditBytes, bytes);
   return absl::OkStatus();
 }

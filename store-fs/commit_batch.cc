@@ -79,7 +79,8 @@ absl::StatusOr<CommitResult> CommitBatch::DecideOne(const Change& change) {
   const StoreFacts facts{.store = environment_.identity.store,
                          .incarnation = environment_.identity.incarnation,
                          .now = now_,
-                         .clock = store_now_};
+                         .clock = store_now_,
+                         .snapshots_kept = environment_.retention.snapshots};
   ASSIGN_OR_RETURN(ChangeDecision decision, DecideOnHead(change, head_, facts, *this));
   if (decision.answer) return *std::move(decision.answer);
   return Accept(change, std::move(decision.applied));

@@ -122,15 +122,11 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
       page.at = PositionOf(head);
       page.newest = head.messages;
       page.generation = head.generation;
-      page.history = head.history;
       if (revision && *revision < head.revision) {
         const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
         page.at = {.revision = *revision, .journal = snapshot.at.journal};
         page.newest = snapshot.messages;
         page.generation = snapshot.generation;
-        const bool same =
-            snapshot.messages == head.messages && snapshot.generation == head.generation;
-        if (!same) page.history = Digest{};
       }
       // A generation is kept as long as a snapshot that is kept names it.
       seen = {.log = *state.MessagesOf(page.generation),

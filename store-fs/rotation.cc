@@ -108,7 +108,7 @@ class Rotation {
   // Drops what has been kept for its time.
   void Retire(SessionState& state) const {
     DropOld(state.request_log, now_ - kRequestsKept, 0);
-    DropOld(state.events, now_ - kEventsKept, kEventsKeptLeast);
+    DropOld(state.events, now_ - place_.events_kept, kEventsKeptLeast);
     const uint64_t floor = JournalFloor(state.head).value();
     std::erase_if(state.entries.segments,
                   [&](const SegmentInfo& info) { return info.first + info.count - 1 <= floor; });

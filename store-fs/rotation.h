@@ -19,7 +19,8 @@ struct RotationPlace {
   Files& files;
   const SessionKey& key;
   Random& random;
-  size_t head_most = 0;  // bytes of head.<g>
+  size_t head_most = 0;        // bytes of head.<g>
+  absl::Duration events_kept;  // beside the newest kEventsKeptLeast
 };
 
 // Whether a rotation or a compaction ended with nothing switched, so that the old files go on: by a

@@ -123,7 +123,7 @@ void PutCounters(const Head& head, Encoder& out) {
 }
 
 void ReadCounters(Decoder& in, Head& head) {
-  for (size_t left = ReadCount(in, kSnapshotsKept); left > 0; --left) {
+  for (size_t left = ReadCount(in, kSnapshotsKeptMost); left > 0; --left) {
     SnapshotRecord snapshot;
     snapshot.at.revision = Revision(in.Number());
     snapshot.at.journal = JournalNumber(in.Number());

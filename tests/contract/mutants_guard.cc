@@ -124,6 +124,18 @@ const std::vector<Mutant> kMutants = {
           }}},
     {"ignores-the-expected-revision",
      {.change = [](Stage&, Change& change) { change.guard.expected_revision.reset(); }}},
+    {"ignores-expected-attributes",
+     {.change = [](Stage&, Change& change) { change.guard.attributes.clear(); }}},
+    {"takes-an-absent-attribute-for-another-value",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            const StoredSession& before = stage.before.sessions[change.key];
+            for (const auto& [name, expected] : change.guard.attributes) {
+              if (before.head.attributes.contains(name) || !answer.ok()) continue;
+              answer->kind = CommitResult::Kind::kRefused;
+              answer->refusal = Refusal(Reason::kStaleRevision, "absent");
+            }
+          }}},
     {"refuses-without-facts",
      {.committed =
           [](Stage&, const Change&, CommitAnswer& answer) {

@@ -81,7 +81,7 @@ Group IdsAndTexts() {
        {"kAuditKeyBytes", Bytes(kAuditKeyBytes), "the key of a fact in an audit record", "client",
         "TOO_LARGE"},
        {"kAuditValueBytes", Bytes(kAuditValueBytes), "the value of a fact in an audit record",
-        "client", "TOO_LARGE"},
+        "client", "what is more is cut, and counted in another fact"},
        {"kTokenBytes", Bytes(kTokenBytes), "a lease token, cursor or page token", "client",
         "INVALID_FIELD"}}};
 }
@@ -284,11 +284,14 @@ Group LeasesCancellingAnd() {
 
 Group Retention() {
   return {"Retention",
-          {{"kSnapshotsKept", Count(kSnapshotsKept), "snapshots of a session", "client",
-            "REVISION_PRUNED"},
+          {{"kSnapshotsKeptDefault", Count(kSnapshotsKeptDefault), "snapshots of a session",
+            "client", "REVISION_PRUNED", "retention.snapshots"},
+           {"kSnapshotsKeptMost", Count(kSnapshotsKeptMost), "the most of them", "operator",
+            "the configuration is refused", "retention.snapshots"},
            {"kRequestsKept", Time(kRequestsKept), "replies by request id", "client",
             "the request may act again"},
-           {"kEventsKept", Time(kEventsKept), "events", "client", "EVENTS_COMPACTED"},
+           {"kEventsKeptDefault", Time(kEventsKeptDefault), "events", "client", "EVENTS_COMPACTED",
+            "retention.events"},
            {"kEventsKeptLeast", Count(kEventsKeptLeast),
             "events of a session that are kept however old they are", "client", ""},
            {"kGrantsKept", Count(kGrantsKept), "grants of a session that are remembered", "client",

@@ -328,7 +328,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     Change many = changes().Update({{"title", "many"}});
     many.events = std::vector<EventDraft>(kEventsKeptLeast, EventDraft{.name = "Many"});
     Apply(many);
-    clock().Advance(kEventsKept + absl::Hours(1));
+    clock().Advance(kEventsKeptDefault + absl::Hours(1));
     Check("events_before", 2, [&] {
       EXPECT_EQ(ReasonOf(store().ReadEvents(key(), EventSeq(), kPage).status()),
                 "EVENTS_COMPACTED");

@@ -51,7 +51,7 @@ class Sessions final {
     deleted = Created("deleted");
     client_.Must(&Stub::DeleteSession, test::DeleteRequest(deleted.id, deleted.token));
     long_lived = Created("long-lived");
-    for (uint64_t turn = 1; turn <= kSnapshotsKept + 2; ++turn) TakeTurn(long_lived, turn);
+    for (uint64_t turn = 1; turn <= kSnapshotsKeptDefault + 2; ++turn) TakeTurn(long_lived, turn);
   }
 
   // The id of the request that created the session.
@@ -233,6 +233,9 @@ class Requests final {
   Calls StaleRevision(const MethodDescriptor& method) {
     const Request request = Legal(method);
     SetNumbers(*request, "expected_revision", 1);
+    if (auto* update = dynamic_cast<pb::UpdateSessionRequest*>(request.get())) {
+      (*update->mutable_expected_attributes())["title"] = "another";
+    }
     return Alone(request);
   }
   Calls StaleTurn(const MethodDescriptor& method) {

@@ -148,6 +148,34 @@ TEST_F(ReadSessionRpc, ARestartedStreamGoesOnAtItsPosition) {
   for (const auto& item : rest) EXPECT_FALSE(item.has_slot());
 }
 
+TEST_F(ReadSessionRpc, AnOlderSnapshotIsDescribedByItself) {
+  const std::string token = Create("older").lease_token();
+  Begin("older", token);
+  pb::CommitTurnRequest attach = CommitRequest("older", token, 1, "one");
+  attach.mutable_state_machine()->set_extension_id("planner");
+  attach.mutable_state_machine()->set_slot_ref("plan-1");
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::CommitTurn, attach).ok());
+  const pb::Session attached = Get("older");
+  Begin("older", token);
+  pb::CommitTurnRequest detach = CommitRequest("older", token, 2, "two");
+  detach.mutable_state_machine();
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::CommitTurn, detach).ok());
+
+  pb::ReadSessionRequest request = RequestFor("older");
+  request.set_revision(attached.revision());
+  Items items;
+  ASSERT_TRUE(Read(request, items).ok());
+  const pb::ReadPosition& then = items.front().position();
+  EXPECT_EQ(then.state_machine().extension_id(), "planner");
+  EXPECT_EQ(then.state_machine().slot_ref(), "plan-1");
+  EXPECT_EQ(then.history_digest(), attached.history_digest());
+  items.clear();
+  ASSERT_TRUE(Read(RequestFor("older"), items).ok());
+  const pb::ReadPosition& now = items.front().position();
+  EXPECT_FALSE(now.has_state_machine());
+  EXPECT_EQ(now.history_digest(), Get("older").history_digest());
+}
+
 TEST_F(ReadSessionRpc, RefusalsOfAStreamHaveDetailsToo) {
   Fill("refused", 1);
   Items items;

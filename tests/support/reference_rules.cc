@@ -275,15 +275,29 @@ MaybeRefused ExpectsThisRevision(const Demand& demand) {
       .With("writer", demand.head.lease.holder);
 }
 
+// C239, C240.
+MaybeRefused ExpectsTheseAttributes(const Demand& demand) {
+  for (const auto& [name, expected] : demand.guard.attributes) {
+    std::string stored;
+    if (demand.head.attributes.contains(name)) stored = demand.head.attributes.at(name);
+    if (stored == expected) continue;
+    return Refusal(Reason::kStaleRevision, "the attribute is another")
+        .With("what", "attributes")
+        .With("attribute", name)
+        .With("actual", demand.head.revision.value());
+  }
+  return std::nullopt;
+}
+
 using Rule = MaybeRefused (*)(const Demand&);
 
 // In the order of checks of docs/api.md. An append that adds nothing is checked by the first ones
 // alone.
 constexpr std::array<Rule, 4> kOfEveryChange = {IsOfThisStore, KnowsNothingLater, MayWrite,
                                                 RewritesNoEntry};
-constexpr std::array<Rule, 5> kOfWhatActs = {IsLegalInThisState, NamesTheActiveTurn,
-                                             AppendLeavesNoGap, EveryEntryIsThere,
-                                             ExpectsThisRevision};
+constexpr std::array<Rule, 6> kOfWhatActs = {IsLegalInThisState,  NamesTheActiveTurn,
+                                             AppendLeavesNoGap,   EveryEntryIsThere,
+                                             ExpectsThisRevision, ExpectsTheseAttributes};
 
 }  // namespace
 

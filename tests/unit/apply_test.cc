@@ -198,14 +198,14 @@ TEST(Apply, ATurnBeginsAndEnds) {
 
 TEST(Apply, EndedTurnsAreKeptAsLongAsTheirJournalAndNeverTooMany) {
   Head head = Created();
-  for (size_t i = 0; i < kSnapshotsKept + 3; ++i) {
+  for (size_t i = 0; i < kSnapshotsKeptDefault + 3; ++i) {
     head = After(head, BeginChange());
     head = After(head, Entries(head.last_turn.value(), 1, 1));
     head = After(head, EndChange(true));
   }
-  EXPECT_EQ(head.snapshots.size(), kSnapshotsKept);
+  EXPECT_EQ(head.snapshots.size(), kSnapshotsKeptDefault);
   // The oldest snapshot applied its own turn's entry, which is not kept.
-  EXPECT_EQ(head.ended.size(), kSnapshotsKept - 1);
+  EXPECT_EQ(head.ended.size(), kSnapshotsKeptDefault - 1);
   EXPECT_GT(head.ended.front().last_journal, OldestKept(head).journal);
   for (size_t i = 0; i < kEndedTurnsKept + 3; ++i) {
     head = After(head, BeginChange());

@@ -117,7 +117,7 @@ Head Largest() {
                             .slot_ref = std::string(kSlotOwnerBytes, 'x')};
   head.created_at = head.updated_at = absl::Now();
   head.messages = MessageSeq(kMost);
-  head.snapshots.resize(kSnapshotsKept,
+  head.snapshots.resize(kSnapshotsKeptMost,
                         {.at = {.revision = Revision(kMost), .journal = JournalNumber(kMost)},
                          .generation = Generation(kMost),
                          .messages = MessageSeq(kMost)});

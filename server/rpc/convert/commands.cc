@@ -94,6 +94,8 @@ absl::StatusOr<UpdateCommand> ReadUpdate(pb::UpdateSessionRequest&& request) {
                    ReadId<SessionId>("session_id", request.session().session_id()));
   ASSIGN_OR_RETURN(command.attributes, ReadAttributePatch(request.session().attributes(),
                                                           request.update_mask().paths()));
+  const auto& expected = request.expected_attributes();
+  command.expected = {expected.begin(), expected.end()};
   return command;
 }
 

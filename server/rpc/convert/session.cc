@@ -10,9 +10,7 @@ namespace {
 void WriteManifest(const Head& head, pb::Manifest& out) {
   out.set_mode(ToWire(head.mode));
   out.set_project_root(head.project_root);
-  if (!head.sm) return;
-  out.mutable_state_machine()->set_extension_id(head.sm->ext_id);
-  out.mutable_state_machine()->set_slot_ref(head.sm->slot_ref);
+  if (head.sm) Write(*head.sm, *out.mutable_state_machine());
 }
 
 void WriteLease(const LeaseRecord& lease, pb::Lease& out) {
@@ -113,6 +111,11 @@ void Write(const SessionRow& row, pb::SessionSummary& out) {
   out.set_cancelling(row.cancelling);
   *out.mutable_create_time() = ToWire(row.created_at);
   *out.mutable_update_time() = ToWire(row.updated_at);
+}
+
+void Write(const StateMachineRef& sm, pb::StateMachine& out) {
+  out.set_extension_id(sm.ext_id);
+  out.set_slot_ref(sm.slot_ref);
 }
 
 void Write(const Message& message, pb::Message& out) {

@@ -5,6 +5,7 @@
 #include "server/rpc/convert/session.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/snapshot_description.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -192,8 +193,25 @@ absl::Status SessionReader::ReadPosition() {
   position.set_journal_number(at_.journal.value());
   position.set_message_count(newest);
   position.set_generation(none.generation.value());
-  if (none.history != Digest{}) position.set_history_digest(std::string(View(none.history)));
+  RETURN_IF_ERROR(DescribePosition(head, position));
   phase_ = after_message_.value() < newest ? Phase::kMessages : Phase::kSlots;
+  return absl::OkStatus();
+}
+
+absl::Status SessionReader::DescribePosition(const Head& head, pb::ReadPosition& position) {
+  std::optional<SnapshotDescription> snapshot;
+  if (at_.revision == head.revision) {
+    snapshot = DescribeSnapshot(head, TurnNumber());
+  } else {
+    ASSIGN_OR_RETURN(
+        const SlotPage own,
+        sessions_.store().ReadSlots(key_, {.revision = at_.revision, .owners = {kStoreSlotOwner}}));
+    if (own.slots.empty() || own.slots.front().damaged) return absl::OkStatus();
+    snapshot = DecodeSnapshotDescription(own.slots.front().slot.data.str());
+  }
+  if (!snapshot) return absl::OkStatus();
+  position.set_history_digest(std::string(View(snapshot->digest)));
+  if (snapshot->sm) Write(*snapshot->sm, *position.mutable_state_machine());
   return absl::OkStatus();
 }
 

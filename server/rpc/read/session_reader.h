@@ -71,6 +71,8 @@ class SessionReader {
   absl::StatusOr<std::string> TakeBytes(Item& item);
 
   absl::Status FixPosition(const Head& head);
+  // Fills in what the snapshot at the position says of itself, if that can be read.
+  absl::Status DescribePosition(const Head& head, pb::ReadPosition& position);
   absl::Status ListSlots();
   // Owners of the next page of slots.
   std::vector<std::string> TakeOwners();
