@@ -100,6 +100,7 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"messages", absl::StrCat(session.message_count())},
       {"turn", TurnText(session)},
       {"lease", LeaseText(session.lease())},
+      {"kind", EnumText(v1::SessionKind_Name(session.kind()), "SESSION_KIND_")},
       {"mode", EnumText(v1::Mode_Name(manifest.mode()), "MODE_")},
       {"project", manifest.project_root()},
       {"created", ShortTime(session.create_time())},
@@ -107,6 +108,7 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"store", session.store_id()},
       {"digest", absl::BytesToHexString(session.history_digest())},
   };
+  if (!session.group().empty()) rows.push_back({"group", session.group()});
   AddTrace("trace of turn", session.last_turn_trace_id(), rows);
   AddTrace("trace of snapshot", session.snapshot_trace_id(), rows);
   if (manifest.has_state_machine()) {

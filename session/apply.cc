@@ -32,6 +32,8 @@ void ApplyCreation(const Creation& creation, absl::Time now, Head& head) {
   head.uid = creation.uid;
   head.mode = creation.mode;
   head.project_root = creation.project_root;
+  head.kind = creation.kind;
+  head.group = creation.group;
   head.created_at = now;
   head.generation = Generation(1);
 }

@@ -97,6 +97,8 @@ struct Creation {
   SessionUid uid;
   Mode mode = Mode::kAsk;
   std::string project_root;
+  SessionKind kind = SessionKind::kLeased;
+  std::string group;
 };
 
 // A staged upload that a change takes over: its messages and slots may lie in it.

@@ -34,8 +34,10 @@ struct CreateCommand {
   std::vector<Message> messages;
   std::vector<Slot> slots;
   std::map<std::string, std::string> attributes;
-  std::string holder;
-  absl::Duration lease_ttl;
+  SessionKind kind = SessionKind::kLeased;
+  std::string group;
+  std::string holder;        // of a leased session
+  absl::Duration lease_ttl;  // the same
 };
 
 struct UpdateCommand {

@@ -164,12 +164,25 @@ absl::Status TakeHistory(const Head& head, const WriteCommand& command, Change& 
     change.messages = command.messages;
     return absl::OkStatus();
   }
+  if (head.kind == SessionKind::kOpen) {
+    change.messages = command.messages;
+    return absl::OkStatus();
+  }
   std::optional<std::vector<Message>> following = Following(head, command.messages);
   if (!following) {
     return InvalidField("messages", "must begin with the stored history, or say replace_history");
   }
   change.messages = *std::move(following);
   return absl::OkStatus();
+}
+
+// Of several writers to an open session none may undo what it has not seen: all but messages that
+// follow the history, whatever that is, must say what they build on. A leased session has one
+// writer.
+absl::Status CheckBuildsOn(const Head& head, bool says, bool appends) {
+  if (head.kind != SessionKind::kOpen || says || appends) return absl::OkStatus();
+  return InvalidField("expected_revision",
+                      "must be set for anything but messages in a session of kind OPEN");
 }
 
 }  // namespace
@@ -189,17 +202,26 @@ Guard GuardOf(const WriteCommand& command) {
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const Fresh& fresh) {
   Change change = Start(caller, key, stamp, Guard());
-  HideGrant(stamp, change);
-  change.create =
-      Creation{.uid = fresh.uid, .mode = command.mode, .project_root = command.project_root};
+  if (command.kind == SessionKind::kLeased) HideGrant(stamp, change);
+  change.create = Creation{.uid = fresh.uid,
+                           .mode = command.mode,
+                           .project_root = command.project_root,
+                           .kind = command.kind,
+                           .group = command.group};
   change.moves_revision = true;
-  change.grant = Grant{.holder = command.holder, .ttl = command.lease_ttl, .secret = fresh.secret};
+  if (command.kind == SessionKind::kLeased) {
+    change.grant =
+        Grant{.holder = command.holder, .ttl = command.lease_ttl, .secret = fresh.secret};
+  }
   change.to = Lifecycle::kIdle;
   Snapshot({.messages = command.messages, .slots = command.slots, .deleted_slots = {}}, change);
   change.sm = command.sm;
   for (const auto& [name, value] : command.attributes) change.attributes[name] = value;
-  change.events = {Plain(kSessionStarted)};
-  change.audit = AuditDraft{kLifecycleClass, "start", {{"holder", command.holder}}};
+  std::map<std::string, std::string> facts = {{"kind", Name(command.kind)}};
+  if (!command.group.empty()) facts["group"] = command.group;
+  change.events = {{.name = kSessionStarted, .payload = facts, .given = {}}};
+  if (change.grant) facts["holder"] = command.holder;
+  change.audit = AuditDraft{kLifecycleClass, "start", std::move(facts)};
   return change;
 }
 
@@ -305,9 +327,14 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   Change change =
       Start(caller, {caller.tenant, command.session}, StampOf(command), GuardOf(command));
   if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();
+  const bool says = command.base || command.expected_revision;
+  const bool appends = command.slots.empty() && command.deleted_slots.empty() && !command.sm &&
+                       !command.replace_history;
+  RETURN_IF_ERROR(CheckBuildsOn(head, says, appends));
   RETURN_IF_ERROR(TakeHistory(head, command, change));
   change.premise = PremiseOf(head);
-  change.premise->history = head.history;
+  // What is appended to an open session follows whatever history it has by then.
+  if (head.kind == SessionKind::kLeased || says) change.premise->history = head.history;
   change.moves_revision = true;
   change.renews_lease = true;
   change.snapshot = true;
@@ -358,7 +385,10 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.moves_revision = true;
   Abandon(head, TurnOutcome::kAbandoned, change);
   if (command.final_snapshot) {
-    Snapshot(*command.final_snapshot, change);
+    const SnapshotContent& last = *command.final_snapshot;
+    RETURN_IF_ERROR(CheckBuildsOn(head, command.expected_revision.has_value(),
+                                  last.slots.empty() && last.deleted_slots.empty()));
+    Snapshot(last, change);
     change.events.push_back(Plain(kSessionPersisted));
   }
   change.ends_lease = true;

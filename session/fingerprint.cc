@@ -84,6 +84,8 @@ Meaning MeaningOf(const CreateCommand& command) {
       .Machine(command.sm)
       .Content(command.messages, command.slots, {})
       .Attributes(command.attributes)
+      .Enum(command.kind)
+      .Text(command.group)
       .Text(command.holder);
   return meaning;
 }

@@ -17,6 +17,7 @@ inline constexpr size_t kMiB = 1024 * kKiB;
 inline constexpr size_t kTenantIdBytes = 64;
 inline constexpr size_t kSessionIdBytes = 128;
 inline constexpr size_t kProjectRootBytes = 4096;
+inline constexpr size_t kGroupBytes = 256;
 inline constexpr size_t kHolderBytes = 256;
 inline constexpr size_t kReasonTextBytes = 1024;
 inline constexpr size_t kSlotOwnerBytes = 256;

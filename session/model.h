@@ -18,6 +18,11 @@
 namespace holdfast {
 
 enum class Mode : uint8_t { kAsk = 1, kYolo, kAllowlist };
+// Who writes to a session.
+enum class SessionKind : uint8_t {
+  kLeased = 1,  // one holder of a lease, in turns
+  kOpen,        // any number of writers without a lease: each says what it builds on
+};
 enum class CloseReason : uint8_t {
   kNone,
   kExplicit,

@@ -292,6 +292,8 @@ class SessionStore {
   //   one that would leave more slots than kSlotsPerSession, [C201] also by the slot updates of its
   //   turn or of turn 0. The store's own slot does not count. [C202] A change that leaves no more
   //   than there was is never refused for it.
+  // - [C242] In a session of kind OPEN no change needs a token, [C243] and one that is sent is
+  //   INVALID_FIELD(lease_token). [C244] What is of a lease or a turn is ILLEGAL_TRANSITION there.
   // - [C089] An expected revision below the stored one is STALE_REVISION(expected, actual,
   //   writer). [C239] So is an attribute with another value than expected (what, attribute,
   //   actual); [C240] one that is expected to be empty may be absent.
@@ -304,6 +306,9 @@ class SessionStore {
   //   [C049] The token is wiped from the stored reply once its epoch has passed, [C119] and
   //   answered to a repeat until then. [C143] A change that renews gives the lease its whole TTL
   //   again.
+  // - [C241] A session has the kind and the group that it was created with; one of kind OPEN has
+  //   never had a lease. [C245] Messages that several writers add to it at once are all there, each
+  //   once.
   // - [C033] A release keeps the epoch, [C097] ends the lease, [C114] and so does a close. [C113]
   //   Raising the epoch without a grant fences the holder and leaves the lease free.
   // - [C111] A turn gets the number behind the last one that was begun. [C112] A commit that

@@ -163,6 +163,27 @@ absl::Status CheckLease(const std::string& holder, absl::Duration ttl) {
   return absl::OkStatus();
 }
 
+// The lease that a new session of this kind begins with.
+absl::Status CheckKind(const CreateCommand& command) {
+  if (command.kind == SessionKind::kLeased) return CheckLease(command.holder, command.lease_ttl);
+  if (!command.holder.empty()) {
+    return InvalidField("holder", "must be left out: a session of kind OPEN has no lease");
+  }
+  if (command.lease_ttl != absl::ZeroDuration()) {
+    return InvalidField("lease_ttl", "must be left out: a session of kind OPEN has no lease");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckGroup(const std::string& group) {
+  if (group.size() > kGroupBytes) return TooLarge("group", kGroupBytes, group.size());
+  const bool plain = std::ranges::all_of(group, [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '/' ||
+           c == '%' || c == '-';
+  });
+  return plain ? absl::OkStatus() : InvalidField("group", "must be of A-Z a-z 0-9 . _ / % -");
+}
+
 absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
                         const std::string& acting) {
   RETURN_IF_ERROR(CheckText(path + ".ref", entry.ref, kEntryRefBytes));
@@ -207,6 +228,7 @@ absl::Status CheckHidden(const CreateCommand& command) {
   }
   RETURN_IF_ERROR(CheckHidden("manifest.project_root", command.project_root, request));
   RETURN_IF_ERROR(CheckHidden("holder", command.holder, request));
+  RETURN_IF_ERROR(CheckHidden("group", command.group, request));
   for (const auto& [key, value] : command.attributes) {
     RETURN_IF_ERROR(CheckHidden("attributes", key, request));
     RETURN_IF_ERROR(CheckHidden("attributes." + key, value, request));
@@ -234,7 +256,8 @@ absl::Status Validate(const CreateCommand& command) {
   }
   RETURN_IF_ERROR(CheckText("manifest.project_root", command.project_root, kProjectRootBytes));
   RETURN_IF_ERROR(CheckStateMachine(command.sm));
-  RETURN_IF_ERROR(CheckLease(command.holder, command.lease_ttl));
+  RETURN_IF_ERROR(CheckKind(command));
+  RETURN_IF_ERROR(CheckGroup(command.group));
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
   for (const auto& [key, value] : command.attributes) {
     RETURN_IF_ERROR(CheckAttribute("attributes", key, value.size()));
@@ -270,6 +293,9 @@ absl::Status Validate(const ResumeCommand& command) {
     return TooLarge("tail_messages", kPageMost, command.tail_messages);
   }
   if (command.create_if_missing) {
+    if (command.create_if_missing->kind != SessionKind::kLeased) {
+      return InvalidField("create_if_missing.kind", "must be LEASED: no other kind is resumed");
+    }
     RETURN_IF_ERROR(Validate(*command.create_if_missing));
   }
   return ValidateExpected(command.expected_slots);

@@ -79,6 +79,7 @@ void LookAtCreate(SecretCheck& check, std::string_view parent, const CreateComma
   for (const auto& [key, value] : command.attributes) {
     LookAtAttribute(check, {.parent = parent, .name = "attributes"}, key, value);
   }
+  check.Look({.parent = parent, .name = "group"}, command.group);
   check.Look({.parent = parent, .name = "holder"}, command.holder);
 }
 

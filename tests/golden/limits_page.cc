@@ -54,6 +54,7 @@ Group IdsAndTexts() {
        {"kSessionIdBytes", Bytes(kSessionIdBytes), "a session's id", "client", "INVALID_FIELD"},
        {"kProjectRootBytes", Bytes(kProjectRootBytes), "the path of a project", "client",
         "TOO_LARGE"},
+       {"kGroupBytes", Bytes(kGroupBytes), "the group of a session", "client", "TOO_LARGE"},
        {"kHolderBytes", Bytes(kHolderBytes), "the label of a lease's holder", "client",
         "TOO_LARGE"},
        {"kReasonTextBytes", Bytes(kReasonTextBytes), "the reason of a forced resume", "client",

@@ -58,6 +58,8 @@ class Applying {
     out_.head.uid = change_.create->uid;
     out_.head.mode = change_.create->mode;
     out_.head.project_root = change_.create->project_root;
+    out_.head.kind = change_.create->kind;
+    out_.head.group = change_.create->group;
     out_.head.created_at = moment_.wall;
     out_.head.generation = Generation(1);
     out_.receipt.created = true;

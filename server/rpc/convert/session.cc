@@ -72,6 +72,8 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   out.set_message_count(head.messages.value());
   out.set_generation(head.generation.value());
   out.set_history_digest(std::string(View(head.history)));
+  out.set_kind(ToWire(head.kind));
+  out.set_group(head.group);
   if (head.turn) WriteTurn(*head.turn, *out.mutable_turn());
   out.set_last_turn(head.last_turn.value());
   out.set_last_turn_trace_id(head.turn ? head.turn->trace.id : head.ended_turn_trace.id);
