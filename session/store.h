@@ -162,6 +162,8 @@ struct SessionRow {
   Condition condition = Condition::kOk;
   Lifecycle lifecycle = Lifecycle::kIdle;
   Revision revision;
+  SessionKind kind = SessionKind::kLeased;
+  std::string group;
   std::string project_root;
   std::string title;
   MessageSeq messages;
@@ -171,16 +173,21 @@ struct SessionRow {
   std::string foreign_store;
 };
 
-// The position of a listing: behind this creation time and id.
+// The position of a listing: behind this creation time and id. In a listing of the groups that
+// begin with a prefix, behind this group first.
 struct ListKey {
   absl::Time created_at;
   std::string id;
+  std::string group = {};
 };
 
 struct ListQuery {
   TenantId tenant;
   std::string project_root;           // empty: any
   std::vector<Lifecycle> lifecycles;  // empty: any
+  std::vector<SessionKind> kinds;     // empty: any
+  std::string group;                  // empty: any, and none
+  bool group_is_prefix = false;       // ... or each that begins with `group`
   bool descending = false;
   std::optional<ListKey> after;
   uint32_t limit = 0;
@@ -442,10 +449,11 @@ class SessionStore {
 
   // [C060] Rows in key order behind `after`; every session that matches appears once over the
   // pages. [C133] Descending, in the opposite order. [C134] Of one project root, [C135] or of some
-  // lifecycles only, if asked. [C137] A row agrees with the head. [C061] A foreign session is a row
-  // with the condition kForeign and hides no other row, [C136] and a damaged one is kDamaged
-  // likewise. [C062] A deleted session has no row. [C171] A row says whether a cancel request asks
-  // for the end of the session or its turn.
+  // lifecycles only, if asked, [C246] or of one group, [C247] or of each group that begins with a
+  // prefix, by group first, [C248] or of some kinds. [C137] A row agrees with the head. [C061] A
+  // foreign session is a row with the condition kForeign and hides no other row, [C136] and a
+  // damaged one is kDamaged likewise. [C062] A deleted session has no row. [C171] A row says
+  // whether a cancel request asks for the end of the session or its turn.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
   // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C210] They come

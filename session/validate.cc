@@ -175,15 +175,6 @@ absl::Status CheckKind(const CreateCommand& command) {
   return absl::OkStatus();
 }
 
-absl::Status CheckGroup(const std::string& group) {
-  if (group.size() > kGroupBytes) return TooLarge("group", kGroupBytes, group.size());
-  const bool plain = std::ranges::all_of(group, [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '/' ||
-           c == '%' || c == '-';
-  });
-  return plain ? absl::OkStatus() : InvalidField("group", "must be of A-Z a-z 0-9 . _ / % -");
-}
-
 absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
                         const std::string& acting) {
   RETURN_IF_ERROR(CheckText(path + ".ref", entry.ref, kEntryRefBytes));
@@ -257,7 +248,7 @@ absl::Status Validate(const CreateCommand& command) {
   RETURN_IF_ERROR(CheckText("manifest.project_root", command.project_root, kProjectRootBytes));
   RETURN_IF_ERROR(CheckStateMachine(command.sm));
   RETURN_IF_ERROR(CheckKind(command));
-  RETURN_IF_ERROR(CheckGroup(command.group));
+  RETURN_IF_ERROR(ValidateGroup("group", command.group));
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
   for (const auto& [key, value] : command.attributes) {
     RETURN_IF_ERROR(CheckAttribute("attributes", key, value.size()));
@@ -398,6 +389,15 @@ absl::Status Validate(const AppendAuditCommand& command) {
   for (const auto& [key, value] : CutLongFacts(command.data)) bytes += key.size() + value.size();
   if (bytes > kAuditBytes) return TooLarge("data", kAuditBytes, bytes);
   return absl::OkStatus();
+}
+
+absl::Status ValidateGroup(std::string_view field, const std::string& group) {
+  if (group.size() > kGroupBytes) return TooLarge(field, kGroupBytes, group.size());
+  const bool plain = std::ranges::all_of(group, [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '/' ||
+           c == '%' || c == '-';
+  });
+  return plain ? absl::OkStatus() : InvalidField(field, "must be of A-Z a-z 0-9 . _ / % -");
 }
 
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected) {

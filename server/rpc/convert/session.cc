@@ -111,6 +111,8 @@ void Write(const SessionRow& row, pb::SessionSummary& out) {
   out.set_title(row.title);
   out.set_message_count(row.messages.value());
   out.set_cancelling(row.cancelling);
+  out.set_kind(ToWire(row.kind));
+  out.set_group(row.group);
   *out.mutable_create_time() = ToWire(row.created_at);
   *out.mutable_update_time() = ToWire(row.updated_at);
 }
