@@ -160,9 +160,8 @@ void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& ou
 }
 
 void ReadRetention(YamlReader& reader, const YAML::Node& node, Retention& out) {
-  reader.Map(
-      node, "retention",
-      {{"snapshots", reader.Number(out.snapshots)}, {"events", reader.Duration(out.events)}});
+  reader.Map(node, "retention",
+             {{"snapshots", reader.Count(out.snapshots)}, {"events", reader.Duration(out.events)}});
 }
 
 void ReadTelemetry(YamlReader& reader, const YAML::Node& node, TelemetryConfig& out) {

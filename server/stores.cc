@@ -88,11 +88,11 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakePostgres(const StoreConfig& co
   const pg::PostgresOptions options = {.connect = std::move(connect),
                                        .connections = config.connections,
                                        .group = config.group,
+                                       .retention = around.retention,
                                        .report =
                                            [&log = around.log](const std::string& why) {
                                              log.Warn("postgres", {{"problem", why}});
                                            },
-                                       .retention = around.retention,
                                        .meter = &around.meter};
   return pg::MakePostgresStore(options, clock, random);
 }

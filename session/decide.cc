@@ -6,6 +6,7 @@
 #include "session/fingerprint.h"
 #include "session/grant_correlation.h"
 #include "session/guard.h"
+#include "session/history_base.h"
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
@@ -134,55 +135,6 @@ Guard Held(Trigger trigger, const std::optional<LeaseToken>& token,
   guard.token = token;
   guard.expected_revision = expected;
   return guard;
-}
-
-// What of `messages` follows the stored history; nullopt when they do not begin with it.
-std::optional<std::vector<Message>> Following(const Head& head,
-                                              const std::vector<Message>& messages) {
-  const size_t stored = head.messages.value();
-  if (messages.size() < stored) return std::nullopt;
-  Digest digest{};
-  for (size_t i = 0; i < stored; ++i) digest = ExtendHistory(digest, messages[i]);
-  if (digest != head.history) return std::nullopt;
-  return std::vector<Message>(messages.begin() + static_cast<ptrdiff_t>(stored), messages.end());
-}
-
-absl::Status TakeHistory(const Head& head, const WriteCommand& command, Change& change) {
-  if (command.replace_history) {
-    change.replaces_history = true;
-    change.messages = command.messages;
-    return absl::OkStatus();
-  }
-  if (command.base) {
-    const HistoryBase& base = *command.base;
-    if (base.count != head.messages || base.digest != head.history) {
-      return Refusal(Reason::kStaleRevision, "the stored history is not the one you build on")
-          .With("what", "history")
-          .With("expected", base.count.value())
-          .With("actual", head.messages.value());
-    }
-    change.messages = command.messages;
-    return absl::OkStatus();
-  }
-  if (head.kind == SessionKind::kOpen) {
-    change.messages = command.messages;
-    return absl::OkStatus();
-  }
-  std::optional<std::vector<Message>> following = Following(head, command.messages);
-  if (!following) {
-    return InvalidField("messages", "must begin with the stored history, or say replace_history");
-  }
-  change.messages = *std::move(following);
-  return absl::OkStatus();
-}
-
-// Of several writers to an open session none may undo what it has not seen: all but messages that
-// follow the history, whatever that is, must say what they build on. A leased session has one
-// writer.
-absl::Status CheckBuildsOn(const Head& head, bool says, bool appends) {
-  if (head.kind != SessionKind::kOpen || says || appends) return absl::OkStatus();
-  return InvalidField("expected_revision",
-                      "must be set for anything but messages in a session of kind OPEN");
 }
 
 }  // namespace

@@ -123,7 +123,9 @@ TEST_P(Contract, C245_SeveralWritersAddMessagesAtOnce) {
       for (const Change& change : of_writer) {
         const auto result = store().Commit(change);
         EXPECT_EQ(ReasonIn(result), "OK");
-        if (result.ok()) EXPECT_EQ(result->kind, CommitResult::Kind::kApplied);
+        if (result.ok()) {
+          EXPECT_EQ(result->kind, CommitResult::Kind::kApplied);
+        }
       }
     });
   }

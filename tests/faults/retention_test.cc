@@ -17,7 +17,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr PageLimit kPage{.items = 10, .bytes = 1 << 20};
-constexpr size_t kEventsOfAChange = 600;
+constexpr size_t kEventsOfAChange = 100;
 constexpr size_t kRotateChanges = 4;
 
 const SessionKey kAlpha = Key("alpha");

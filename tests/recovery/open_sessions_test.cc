@@ -45,8 +45,8 @@ class Writer final {
     Verdict verdict;
     WaitUntil([&] {
       verdict = Write(request);
-      return verdict.reason != "UNAVAILABLE" && verdict.reason != "CANCELLED" &&
-             verdict.reason != "STORE_UNAVAILABLE";
+      const bool gone = verdict.reason == absl::StrCat("code ", grpc::StatusCode::UNAVAILABLE);
+      return !gone && verdict.reason != "STORE_UNAVAILABLE";
     });
     return verdict;
   }
@@ -92,15 +92,18 @@ class OpenSessions : public ::testing::TestWithParam<StoreKind> {
     EXPECT_EQ(created.session().kind(), pb::SESSION_KIND_OPEN);
   }
 
-  // Lets `writers` write `messages` messages each, all at once.
+  // Lets `writers` write `messages` messages each, all at once. None is refused, unless the server
+  // is killed meanwhile.
   void Append(int writers, int messages) {
+    const bool killed = kills_left_ > 0;
     std::vector<std::thread> threads;
     for (int writer = 0; writer < writers; ++writer) {
-      threads.emplace_back([this, writer, messages] {
+      threads.emplace_back([this, writer, messages, killed] {
         Writer own(server_.address());
         for (int number = 0; number < messages; ++number) {
           const auto request = Appending(absl::StrCat(writer, "/", number));
-          EXPECT_EQ(own.WriteWithPatience(request).reason, "OK");
+          const Verdict verdict = killed ? own.WriteWithPatience(request) : own.Write(request);
+          EXPECT_EQ(verdict.reason, "OK") << verdict.message;
           ++acknowledged_;
         }
       });

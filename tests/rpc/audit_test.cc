@@ -82,7 +82,10 @@ TEST_F(AuditRpc, LongFactIsCutAndItsRestCounted) {
   (*request.mutable_data())["whole"] = begin + "v";
   ASSERT_TRUE(Ask(&Stub::AppendAudit, request).ok());
   EXPECT_TRUE(Ask(&Stub::AppendAudit, request).ok());
-  const pb::ListAuditRecordsResponse records = Records("one");
+  pb::ListAuditRecordsRequest list;
+  list.set_session_id("one");
+  pb::ListAuditRecordsResponse records;
+  ASSERT_TRUE(Ask(&Stub::ListAuditRecords, list, &records).ok());
   ASSERT_EQ(records.records_size(), 2);
   const auto& data = records.records(1).data();
   EXPECT_EQ(data.size(), 3U);

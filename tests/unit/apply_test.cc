@@ -4,6 +4,7 @@
 #include "platform/digest.h"
 #include "session/audit.h"
 #include "session/limits.h"
+#include "session/snapshot_description.h"
 
 #include <gtest/gtest.h>
 
@@ -247,7 +248,8 @@ TEST(Apply, ASnapshotWritesTheStoresSlotFirst) {
   const Applied applied = Apply(head, commit, Facts());
   ASSERT_EQ(applied.slots.size(), 2U);
   EXPECT_EQ(applied.slots[0].owner, kStoreSlotOwner);
-  EXPECT_EQ(applied.slots[0].data, R"({"snapshot":3,"messages":2,"journal":0})");
+  EXPECT_EQ(applied.slots[0].data,
+            EncodeSnapshotDescription(DescribeSnapshot(applied.head, TurnNumber(1))));
   EXPECT_EQ(applied.slots[1].revision, Revision(3));
   EXPECT_EQ(applied.deleted_slots, std::vector<std::string>{"b"});
   ASSERT_EQ(applied.messages.size(), 2U);

@@ -83,7 +83,7 @@ absl::StatusOr<CreateCommand> ReadCreate(pb::CreateSessionRequest&& request) {
   command.attributes = {request.attributes().begin(), request.attributes().end()};
   command.group = request.group();
   if (request.kind() != pb::SESSION_KIND_UNSPECIFIED) {
-    ASSIGN_OR_RETURN(command.kind, ReadSessionKind("kind", request.kind()));
+    ASSIGN_OR_RETURN(command.kind, ReadKindOfSession("kind", request.kind()));
   }
   command.holder = request.holder();
   const bool leased = command.kind == SessionKind::kLeased;

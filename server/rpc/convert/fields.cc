@@ -129,7 +129,7 @@ absl::StatusOr<absl::Duration> ReadDuration(std::string_view field, bool present
 absl::StatusOr<Mode> ReadMode(std::string_view field, pb::Mode value) {
   return ReadEnum<Mode>(field, value);
 }
-absl::StatusOr<SessionKind> ReadSessionKind(std::string_view field, pb::SessionKind value) {
+absl::StatusOr<SessionKind> ReadKindOfSession(std::string_view field, pb::SessionKind value) {
   return ReadEnum<SessionKind>(field, value);
 }
 absl::StatusOr<TurnSource> ReadTurnSource(std::string_view field, pb::TurnSource value) {

@@ -57,7 +57,7 @@ absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
   if (kinds > kSessionKinds) return TooLarge("kinds", kSessionKinds, kinds);
   for (int i = 0; i < request.kinds_size(); ++i) {
     ASSIGN_OR_RETURN(const SessionKind kind,
-                     ReadSessionKind("kinds[" + std::to_string(i) + "]", request.kinds(i)));
+                     ReadKindOfSession("kinds[" + std::to_string(i) + "]", request.kinds(i)));
     query.kinds.push_back(kind);
   }
   RETURN_IF_ERROR(ReadGroup(request, query));
