@@ -190,8 +190,8 @@ MaybeRefusal CheckRevision(const Head& head, const Guard& guard) {
 MaybeRefusal CheckAttributes(const Head& head, const Guard& guard) {
   for (const auto& [name, expected] : guard.attributes) {
     const auto stored = head.attributes.find(name);
-    const std::string_view value = stored == head.attributes.end() ? "" : stored->second;
-    if (value == expected) continue;
+    const bool absent = stored == head.attributes.end();
+    if (absent ? expected.empty() : stored->second == expected) continue;
     return Refusal(Reason::kStaleRevision, "an attribute has another value than expected")
         .With("what", "attributes")
         .With("attribute", name)

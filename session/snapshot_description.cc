@@ -77,7 +77,7 @@ std::string EncodeSnapshotDescription(const SnapshotDescription& description) {
   std::string data = absl::StrCat("{\"snapshot\":", description.snapshot.value(),
                                   ",\"turn\":", description.turn.value(),
                                   ",\"generation\":", description.generation.value());
-  absl::StrAppend(&data, ",\"messages\":", description.messages.value(), ",\"digest\":\"",
+  absl::StrAppend(&data, ",\"messages\":", description.messages.value(), R"(,"digest":")",
                   Hexadecimal(description.digest), "\"");
   absl::StrAppend(&data, ",\"journal\":", description.journal.value(), ",\"state_machine\":", sm,
                   "}");
