@@ -16,6 +16,15 @@ inline constexpr size_t kManifestFileBytes = 64 * kKiB;
 inline constexpr size_t kWriteAheadFileBytes = 16 * kMiB;
 inline constexpr size_t kRootFileBytes = 4 * kKiB;
 
+// The sorted index of a session. Of a run: a key and a value of an entry, a block, how many blocks,
+// the filter, and the directory with the filter.
+inline constexpr size_t kIndexKeyBytes = 2 * kKiB;
+inline constexpr size_t kIndexValueBytes = 4 * kKiB;
+inline constexpr size_t kRunBlockBytes = 64 * kKiB;
+inline constexpr size_t kRunBlocks = 16384;
+inline constexpr size_t kRunFilterBytes = 4 * kMiB;
+inline constexpr size_t kRunDirectoryBytes = 40 * kMiB;
+
 // Those that a test may lower.
 struct Bounds {
   size_t change = kEncodedChangeBytes;  // also of all changes of one frame together

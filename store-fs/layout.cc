@@ -9,8 +9,8 @@ namespace holdfast::fs {
 namespace {
 
 std::string Relative(FileKind kind, uint64_t file) {
-  static constexpr std::array<const char*, 3> kNames = {"state/head.", "state/log.",
-                                                        "state/index."};
+  static constexpr std::array<const char*, 4> kNames = {"state/head.", "state/log.", "state/index.",
+                                                        "state/run."};
   return kNames.at(static_cast<size_t>(kind)) + std::to_string(file);
 }
 
