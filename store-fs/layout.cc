@@ -33,6 +33,9 @@ std::set<std::string> NamedFiles(const SessionState& state, uint64_t file) {
     names.insert(Relative(FileKind::kLog, sealed.file));
     names.insert(Relative(FileKind::kIndex, sealed.file));
   }
+  for (const auto& run : state.slots.runs()) {
+    names.insert(Relative(FileKind::kRun, run->info().file));
+  }
   for (const LinkedUpload& upload : state.uploads) names.insert(RelativeOf(upload.id));
   return names;
 }

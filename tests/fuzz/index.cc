@@ -1,11 +1,13 @@
-// The first byte says what the rest is: a block of a run; the directory of one; or a whole run, its
-// directory behind two bytes of its length, as it is or with checksums that are right.
+// The first byte says what the rest is: a block of a run; the directory of one; a whole run, its
+// directory behind two bytes of its length, as it is or with checksums that are right; or a head
+// file, which names runs and has entries of its own.
 #include "platform/encoding.h"
 #include "store-fs/crc32c.h"
 #include "store-fs/layout.h"
 #include "store-fs/recovery.h"
 #include "store-fs/run_block.h"
 #include "store-fs/run_directory.h"
+#include "store-fs/session_state.h"
 #include "store-fs/sorted_run.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/memory_files.h"
@@ -113,21 +115,32 @@ void Run(std::string_view bytes, bool fix) {
   }
 }
 
+void HeadFile(std::string_view bytes) {
+  const std::optional<fs::SessionState> state = fs::DecodeSessionState(bytes);
+  if (!state) return;
+  const std::string text = fs::EncodeSessionState(*state);
+  const std::optional<fs::SessionState> again = fs::DecodeSessionState(text);
+  Require(again.has_value(), "a head file that was written back cannot be read");
+  Require(fs::EncodeSessionState(*again) == text, "a head file changes when it is written back");
+}
+
 }  // namespace
 
 void Index(std::string_view bytes) {
   if (bytes.empty()) return;
   const char mode = bytes.front();
   bytes.remove_prefix(1);
-  switch (static_cast<uint8_t>(mode) % 4) {
+  switch (static_cast<uint8_t>(mode) % 5) {
     case 0:
       return Block(bytes);
     case 1:
       return Directory(bytes);
     case 2:
       return Run(bytes, false);
-    default:
+    case 3:
       return Run(bytes, true);
+    default:
+      return HeadFile(bytes);
   }
 }
 

@@ -29,6 +29,7 @@ namespace {
 
 namespace pb = ::holdfast::v1;
 
+constexpr char kGoldenHead[] = "tests/golden/root.5/t/default/alpha/state/head.2";
 constexpr char kUuid[] = "11111111-2222-4333-8444-555555555555";
 
 // The payloads of a journal's commits, each behind its length.
@@ -128,6 +129,7 @@ void AddRuns(std::vector<Seed>& seeds) {
   seeds.push_back({"index", "directory", std::string(1, '\1') + size.bytes() + text});
   seeds.push_back({"index", "run", std::string(1, '\2') + run});
   seeds.push_back({"index", "run_of_any_blocks", std::string(1, '\3') + run});
+  seeds.push_back({"index", "head", std::string(1, '\4') + test::ReadProjectFile(kGoldenHead)});
 }
 
 void AddTokens(std::vector<Seed>& seeds) {
