@@ -436,20 +436,37 @@ Group PartsOfTheServer() {
 }
 
 Group FilesOfAStore() {
-  return {"Files of a store",
-          {{"kHeadFileBytes", Bytes(fs::kHeadFileBytes), "the head of a session", "server",
-            "the journal is not rotated and grows up to `kJournalFileBytes`"},
-           {"kIndexFileBytes", Bytes(fs::kIndexFileBytes), "the index of all sessions", "server",
-            "not written: the next start reads each session"},
-           {"kManifestFileBytes", Bytes(fs::kManifestFileBytes), "`manifest.json` of a session",
-            "client", "TOO_LARGE"},
-           {"kWriteAheadFileBytes", Bytes(fs::kWriteAheadFileBytes),
-            "each of the two files of the write-ahead log", "server",
-            "the other file is used once its journals are synced; commits wait for that"},
-           {"kRootFileBytes", Bytes(fs::kRootFileBytes), "the file that names the store",
-            "operator", "refused at start"},
-           {"kPayloadHeadBytes", Bytes(fs::kPayloadHeadBytes),
-            "what a frame of a journal has beside its changes", "server", ""}}};
+  return {
+      "Files of a store",
+      {{"kHeadFileBytes", Bytes(fs::kHeadFileBytes), "the head of a session", "server",
+        "the journal is not rotated and grows up to `kJournalFileBytes`"},
+       {"kIndexFileBytes", Bytes(fs::kIndexFileBytes), "the index of all sessions", "server",
+        "not written: the next start reads each session"},
+       {"kManifestFileBytes", Bytes(fs::kManifestFileBytes), "`manifest.json` of a session",
+        "client", "TOO_LARGE"},
+       {"kWriteAheadFileBytes", Bytes(fs::kWriteAheadFileBytes),
+        "each of the two files of the write-ahead log", "server",
+        "the other file is used once its journals are synced; commits wait for that"},
+       {"kIndexKeyBytes", Bytes(fs::kIndexKeyBytes), "a key in the sorted index of a session",
+        "server", ""},
+       {"kIndexValueBytes", Bytes(fs::kIndexValueBytes), "the value of such a key", "server", ""},
+       {"kRunBlockBytes", Bytes(fs::kRunBlockBytes), "a block of a run of that index", "server",
+        "the next entry begins another block"},
+       {"kRunBlocks", Count(fs::kRunBlocks), "blocks of a run", "server",
+        "larger runs are not merged"},
+       {"kRunFilterBytes", Bytes(fs::kRunFilterBytes), "the Bloom filter of a run", "server",
+        "with more keys it excludes fewer reads"},
+       {"kRunDirectoryBytes", Bytes(fs::kRunDirectoryBytes),
+        "the directory of a run, with the filter", "server", "the run is not written"},
+       {"kRunsPerSpace", Count(fs::kRunsPerSpace), "runs of one kind of records", "server",
+        "further entries stay in the head of the session"},
+       {"kInlineEntryBytes", Bytes(fs::kInlineEntryBytes),
+        "entries of the index in the head of a session", "server",
+        "the next rotation writes them as a run"},
+       {"kRootFileBytes", Bytes(fs::kRootFileBytes), "the file that names the store", "operator",
+        "refused at start"},
+       {"kPayloadHeadBytes", Bytes(fs::kPayloadHeadBytes),
+        "what a frame of a journal has beside its changes", "server", ""}}};
 }
 
 Group ValuesOfTheConfiguration() {

@@ -40,6 +40,7 @@ class GoldenRoot : public ::testing::Test {
     options.root = root;
     options.adopt = disk == nullptr;  // it was copied
     options.rotate_changes = 6;
+    options.bounds.inline_entries = 512;  // so that one session has a run
     if (disk != nullptr) options.wrap_files = OnDisk(*disk);
     auto store = fs::MakeFsStore(std::move(options), clock_, random_);
     EXPECT_TRUE(store->Init().ok());

@@ -86,6 +86,18 @@ TEST(Bounds, SlotsAreCountedByOwner) {
   EXPECT_EQ(owners.size(), 3U);
 }
 
+TEST(Bounds, SlotsWhoseOwnersAreNotNamedCountToo) {
+  SlotOwners owners(10);
+  EXPECT_EQ(owners.size(), 10U);
+  for (const char* owner : {"memory", "planner", kStoreSlotOwner}) owners.Name(owner);
+  EXPECT_EQ(owners.size(), 10U);
+  Applied change;
+  change.deleted_slots = {"planner", "never there"};
+  change.slots = {SlotOf("memory", "again"), SlotOf("new", "")};
+  owners.Take(change);
+  EXPECT_EQ(owners.size(), 10U);
+}
+
 // Every part of a head at its bound.
 Head Largest() {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
