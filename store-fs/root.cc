@@ -33,7 +33,7 @@ using Json = nlohmann::json;
 
 constexpr char kStoreFile[] = "STORE";
 constexpr char kLockFile[] = "lock";
-constexpr int64_t kFormat = 5;
+constexpr int64_t kFormat = 6;
 constexpr char kChecksum[] = "checksum";
 constexpr uint32_t kOthers = 077;
 

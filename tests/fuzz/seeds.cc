@@ -29,7 +29,7 @@ namespace {
 
 namespace pb = ::holdfast::v1;
 
-constexpr char kGoldenHead[] = "tests/golden/root.5/t/default/alpha/state/head.2";
+constexpr char kGoldenHead[] = "tests/golden/root.6/t/default/alpha/state/head.2";
 constexpr char kUuid[] = "11111111-2222-4333-8444-555555555555";
 
 // The payloads of a journal's commits, each behind its length.
