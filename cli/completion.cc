@@ -125,6 +125,7 @@ std::string ValuesOf(const std::string& option) {
   if (option == "--output") return "table json jsonl";
   if (option == "--color") return "auto always never";
   if (option == "--state") return absl::StrJoin(StateNames(), " ");
+  if (option == "--kind") return absl::StrJoin(KindNames(), " ");
   if (option == "--reason") return "user parent cap";
   return "";
 }

@@ -110,6 +110,9 @@ class Rows final {
 
 struct ListOptions {
   std::string project_root;
+  std::string group;
+  std::string group_prefix;
+  std::vector<std::string> kinds;
   std::vector<std::string> states;
   bool newest_first = false;
   PageOptions page;
@@ -124,6 +127,9 @@ ExitCode RunSessions(const SessionCommand& command, const ListOptions& options) 
       .prepare =
           [&](const SessionCalls&, v1::ListSessionsRequest& request) {
             request.set_project_root(AbsoluteRoot(options.project_root));
+            request.set_group(options.group);
+            request.set_group_prefix(options.group_prefix);
+            for (const std::string& kind : options.kinds) request.add_kinds(KindOf(kind));
             request.set_order_by(options.newest_first ? "create_time desc" : "create_time");
             for (const std::string& state : options.states) request.add_lifecycles(StateOf(state));
             return grpc::Status::OK;
@@ -387,6 +393,15 @@ void AddSessionList(CLI::App& session, const SessionCommandPtr& command) {
   CLI::App* list = session.add_subcommand("list", "Lists sessions, oldest first");
   list->add_option("--project", options->project_root, "List only sessions of this project root")
       ->type_name("PROJECT_ROOT");
+  auto* group = list->add_option("--group", options->group, "List only sessions of this group");
+  group->type_name("GROUP");
+  list->add_option("--group-prefix", options->group_prefix,
+                   "List only sessions of groups that begin with this, by group")
+      ->type_name("PREFIX")
+      ->excludes(group);
+  list->add_option("--kind", options->kinds, "List only sessions of this kind; repeatable")
+      ->type_name("KIND")
+      ->check(CLI::IsMember(KindNames()));
   list->add_option("--state", options->states, "List only sessions in this state; repeatable")
       ->type_name("STATE")
       ->check(CLI::IsMember(StateNames()));
@@ -395,6 +410,7 @@ void AddSessionList(CLI::App& session, const SessionCommandPtr& command) {
   list->footer(
       "Examples:\n  holdfast session list --state active --state idle\n"
       "  holdfast session list --newest-first --limit 10\n"
+      "  holdfast session list --kind open --group-prefix app/\n"
       "  holdfast --output jsonl session list | jq -r .session_id");
   list->callback([command, options] {
     command->invocation().command = [command, options] { return RunSessions(*command, *options); };

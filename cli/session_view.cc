@@ -79,6 +79,24 @@ std::vector<std::string> StateNames() {
   return names;
 }
 
+std::string KindName(v1::SessionKind kind) {
+  return EnumText(v1::SessionKind_Name(kind), "SESSION_KIND_");
+}
+
+std::vector<std::string> KindNames() {
+  std::vector<std::string> names;
+  for (int value = v1::SessionKind_MIN + 1; value <= v1::SessionKind_MAX; ++value) {
+    names.push_back(KindName(static_cast<v1::SessionKind>(value)));
+  }
+  return names;
+}
+
+v1::SessionKind KindOf(const std::string& name) {
+  v1::SessionKind kind = v1::SESSION_KIND_UNSPECIFIED;
+  v1::SessionKind_Parse("SESSION_KIND_" + absl::AsciiStrToUpper(name), &kind);
+  return kind;
+}
+
 v1::Lifecycle StateOf(const std::string& name) {
   v1::Lifecycle lifecycle = v1::LIFECYCLE_UNSPECIFIED;
   v1::Lifecycle_Parse("LIFECYCLE_" + absl::AsciiStrToUpper(name), &lifecycle);
@@ -100,6 +118,7 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"messages", absl::StrCat(session.message_count())},
       {"turn", TurnText(session)},
       {"lease", LeaseText(session.lease())},
+      {"kind", KindName(session.kind())},
       {"mode", EnumText(v1::Mode_Name(manifest.mode()), "MODE_")},
       {"project", manifest.project_root()},
       {"created", ShortTime(session.create_time())},
@@ -107,6 +126,7 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"store", session.store_id()},
       {"digest", absl::BytesToHexString(session.history_digest())},
   };
+  if (!session.group().empty()) rows.push_back({"group", session.group()});
   AddTrace("trace of turn", session.last_turn_trace_id(), rows);
   AddTrace("trace of snapshot", session.snapshot_trace_id(), rows);
   if (manifest.has_state_machine()) {

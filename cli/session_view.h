@@ -21,6 +21,12 @@ std::vector<std::string> StateNames();
 // The state `name` names; LIFECYCLE_UNSPECIFIED when there is none.
 v1::Lifecycle StateOf(const std::string& name);
 
+// The kind's name as people write it, for example "open"; all of them; the kind that `name` names,
+// SESSION_KIND_UNSPECIFIED when there is none.
+std::string KindName(v1::SessionKind kind);
+std::vector<std::string> KindNames();
+v1::SessionKind KindOf(const std::string& name);
+
 // What is asked to end, for example "tool grep of turn 3".
 std::string ScopeText(v1::CancelScope scope, const std::string& name, uint64_t turn);
 

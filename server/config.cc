@@ -159,6 +159,11 @@ void ReadRecovery(YamlReader& reader, const YAML::Node& node, RecoveryConfig& ou
               {"cancel_grace", reader.Duration(out.cancel_grace)}});
 }
 
+void ReadRetention(YamlReader& reader, const YAML::Node& node, Retention& out) {
+  reader.Map(node, "retention",
+             {{"snapshots", reader.Count(out.snapshots)}, {"events", reader.Duration(out.events)}});
+}
+
 void ReadTelemetry(YamlReader& reader, const YAML::Node& node, TelemetryConfig& out) {
   reader.Map(node, "telemetry",
              {{"log_level", reader.Text(out.log_level)},
@@ -231,6 +236,8 @@ std::vector<std::string> ReadDocument(const YAML::Node& root, const Environment&
                       const std::string&) { ReadLimits(reader, node, config.limits); }},
        {"recovery", [&](const YAML::Node& node,
                         const std::string&) { ReadRecovery(reader, node, config.recovery); }},
+       {"retention", [&](const YAML::Node& node,
+                         const std::string&) { ReadRetention(reader, node, config.retention); }},
        {"telemetry", [&](const YAML::Node& node,
                          const std::string&) { ReadTelemetry(reader, node, config.telemetry); }},
        {"secrets", [&](const YAML::Node& node, const std::string&) {

@@ -3,6 +3,7 @@
 #define HOLDFAST_SERVER_CONFIG_H_
 
 #include "session/limits.h"
+#include "session/retention.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -117,6 +118,7 @@ struct Config {
   std::vector<StoreConfig> stores;
   LimitsConfig limits;
   RecoveryConfig recovery;
+  Retention retention;
   TelemetryConfig telemetry;
   SecretsConfig secrets;
   bool operator==(const Config&) const = default;

@@ -19,6 +19,9 @@ inline constexpr absl::Duration kDrainTimeoutMost = absl::Hours(1);
 // Between two syncs of a store of files with `durability: interval`.
 inline constexpr absl::Duration kSyncIntervalMost = absl::Minutes(1);
 
+inline constexpr absl::Duration kEventsKeptShortest = absl::Hours(1);
+inline constexpr absl::Duration kEventsKeptLongest = absl::Hours(24 * 3650);
+
 }  // namespace holdfast
 
 #endif  // HOLDFAST_SERVER_CONFIG_LIMITS_H_

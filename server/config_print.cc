@@ -121,6 +121,10 @@ std::string PrintConfig(const Config& config) {
   out << YAML::Key << "abandon_after" << YAML::Value << DurationText(config.recovery.abandon_after);
   out << YAML::Key << "cancel_grace" << YAML::Value << DurationText(config.recovery.cancel_grace);
   out << YAML::EndMap;
+  out << YAML::Key << "retention" << YAML::Value << YAML::BeginMap;
+  out << YAML::Key << "snapshots" << YAML::Value << config.retention.snapshots;
+  out << YAML::Key << "events" << YAML::Value << DurationText(config.retention.events);
+  out << YAML::EndMap;
   Telemetry(out, config.telemetry);
   Secrets(out, config.secrets);
   out << YAML::EndMap;

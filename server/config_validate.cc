@@ -202,6 +202,13 @@ void CheckStreams(const LimitsConfig& limits, Violations& out) {
   check(limits.stream_write_timeout, "limits.stream_write_timeout");
 }
 
+void CheckRetention(const Retention& retention, Violations& out) {
+  out.Require(retention.snapshots >= 1 && retention.snapshots <= kSnapshotsKeptMost,
+              "retention.snapshots", "must be between 1 and " + std::to_string(kSnapshotsKeptMost));
+  out.Require(retention.events >= kEventsKeptShortest && retention.events <= kEventsKeptLongest,
+              "retention.events", "must be between 1h and 87600h");
+}
+
 void CheckTelemetry(const TelemetryConfig& telemetry, Violations& out) {
   const std::string& level = telemetry.log_level;
   out.Require(level == "info" || level == "warning" || level == "error", "telemetry.log_level",
@@ -247,6 +254,7 @@ std::vector<ConfigProblem> FindProblems(const Config& config) {
               "must be at least 1s");
   out.Require(config.recovery.cancel_grace >= absl::Seconds(1), "recovery.cancel_grace",
               "must be at least 1s");
+  CheckRetention(config.retention, out);
   CheckTelemetry(config.telemetry, out);
   CheckMetrics(config, out);
   out.Add(FindProblems(config.telemetry));

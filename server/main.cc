@@ -88,9 +88,10 @@ absl::StatusOr<int> ServeLogged(Config config) {
   const ForeignLog foreign(log);
   Metrics metrics;
   StoreMetrics store_metrics(metrics, SystemClock());
+  StoreMaker make_store = MakerOfStores(config.retention, log, store_metrics);
   ASSIGN_OR_RETURN(const std::unique_ptr<App> app,
                    App::Start({.config = std::move(config),
-                               .make_store = MakerOfStores(log, store_metrics),
+                               .make_store = std::move(make_store),
                                .clock = SystemClock(),
                                .random = SystemRandom(),
                                .log = log,

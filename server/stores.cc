@@ -21,8 +21,9 @@
 namespace holdfast {
 namespace {
 
-// Whom a store reports to.
-struct Listeners {
+// What a store is made with beside its own configuration.
+struct Surroundings {
+  Retention retention;
   Log& log;
   StoreMeter& meter;
 };
@@ -32,7 +33,7 @@ struct Kind {
   std::string_view name;
   absl::StatusOr<std::unique_ptr<SessionStore>> (*make)(const StoreConfig& config,
                                                         const Clock& clock, Random& random,
-                                                        Listeners listeners);
+                                                        Surroundings around);
 };
 
 fs::FsOptions FsOptionsOf(const StoreConfig& config) {
@@ -46,13 +47,14 @@ fs::FsOptions FsOptionsOf(const StoreConfig& config) {
 }
 
 absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, const Clock& clock,
-                                                     Random& random, Listeners listeners) {
-  Log& log = listeners.log;
+                                                     Random& random, Surroundings around) {
+  Log& log = around.log;
   fs::FsOptions options = FsOptionsOf(config);
+  options.retention = around.retention;
   options.report = [&log](const std::string& cause) {
     log.Error("the store stops", {{"problem", cause}});
   };
-  options.report_cut_tail = [&log, &meter = listeners.meter](const fs::CutTail& tail) {
+  options.report_cut_tail = [&log, &meter = around.meter](const fs::CutTail& tail) {
     meter.TailCut();
     log.Warn("an unfinished write was cut off the end of a file; nothing of it was acknowledged",
              {{"file", tail.file},
@@ -60,7 +62,7 @@ absl::StatusOr<std::unique_ptr<SessionStore>> MakeFs(const StoreConfig& config, 
               {"tails_cut", static_cast<int64_t>(tail.count)}});
   };
   options.note = [&log](const std::string& what) { log.Warn("the store", {{"problem", what}}); };
-  options.meter = &listeners.meter;
+  options.meter = &around.meter;
   return fs::MakeFsStore(std::move(options), clock, random);
 }
 
@@ -81,16 +83,17 @@ absl::StatusOr<StoreDescription> AdoptDirectory(const StoreConfig& config, const
 
 absl::StatusOr<std::unique_ptr<SessionStore>> MakePostgres(const StoreConfig& config,
                                                            const Clock& clock, Random& random,
-                                                           Listeners listeners) {
+                                                           Surroundings around) {
   ASSIGN_OR_RETURN(pg::ConnectOptions connect, DatabaseOptionsOf(config));
   const pg::PostgresOptions options = {.connect = std::move(connect),
                                        .connections = config.connections,
                                        .group = config.group,
+                                       .retention = around.retention,
                                        .report =
-                                           [&log = listeners.log](const std::string& why) {
+                                           [&log = around.log](const std::string& why) {
                                              log.Warn("postgres", {{"problem", why}});
                                            },
-                                       .meter = &listeners.meter};
+                                       .meter = &around.meter};
   return pg::MakePostgresStore(options, clock, random);
 }
 
@@ -102,16 +105,22 @@ constexpr std::array<Kind, 2> kKinds = {{{"fs", MakeFs}, {"postgres", MakePostgr
 
 }  // namespace
 
-StoreMaker MakerOfStores(Log& log, StoreMeter& meter) {
-  return [&log, &meter](const StoreConfig& config, const Clock& clock,
-                        Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
-    for (const Kind& kind : kKinds) {
-      if (kind.name == config.kind) {
-        return kind.make(config, clock, random, {log, config.active ? meter : StoreMeter::None()});
-      }
-    }
-    return absl::InvalidArgumentError("there is no store of this kind in this server");
-  };
+StoreMaker MakerOfStores(const Retention& retention, Log& log, StoreMeter& meter) {
+  return
+      [retention, &log, &meter](const StoreConfig& config, const Clock& clock,
+                                Random& random) -> absl::StatusOr<std::unique_ptr<SessionStore>> {
+        for (const Kind& kind : kKinds) {
+          if (kind.name == config.kind) {
+            const Surroundings around = {
+                .retention = retention,
+                .log = log,
+                .meter = config.active ? meter : StoreMeter::None(),
+            };
+            return kind.make(config, clock, random, around);
+          }
+        }
+        return absl::InvalidArgumentError("there is no store of this kind in this server");
+      };
 }
 
 size_t DescriptorsOf(const Config& config) {

@@ -28,10 +28,10 @@ size_t DescriptorsOf(const Config& config);
 using StoreMaker = std::function<absl::StatusOr<std::unique_ptr<SessionStore>>(
     const StoreConfig& config, const Clock& clock, Random& random)>;
 
-// The maker for every kind that is built in; INVALID_ARGUMENT for any other. What the stores report
-// to the operator goes to `log`, and what the active one reports of its work to `meter`; both must
-// outlive them.
-StoreMaker MakerOfStores(Log& log, StoreMeter& meter);
+// The maker for every kind that is built in; INVALID_ARGUMENT for any other. Each store keeps what
+// `retention` says. What the stores report to the operator goes to `log`, and what the active one
+// reports of its work to `meter`; both must outlive them.
+StoreMaker MakerOfStores(const Retention& retention, Log& log, StoreMeter& meter);
 
 // Why `dsn` names no database that a store may be in, empty if it does. Never says what it is, for
 // it may hold a secret.

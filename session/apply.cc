@@ -6,6 +6,7 @@
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/names.h"
+#include "session/snapshot_description.h"
 #include "session/token.h"
 
 #include <algorithm>
@@ -31,6 +32,8 @@ void ApplyCreation(const Creation& creation, absl::Time now, Head& head) {
   head.uid = creation.uid;
   head.mode = creation.mode;
   head.project_root = creation.project_root;
+  head.kind = creation.kind;
+  head.group = creation.group;
   head.created_at = now;
   head.generation = Generation(1);
 }
@@ -111,14 +114,12 @@ void ApplyKeepTurn(const Change& change, Applied& out) {
   if (change.request) out.head.last_committed_request = change.request->id;
 }
 
-// The store's own bookkeeping slot: what the snapshot holds.
-Slot StoreSlot(const Head& head) {
+// The store's own slot: what the snapshot holds.
+Slot StoreSlot(const Head& head, TurnNumber turn) {
   return {.owner = kStoreSlotOwner,
-          .version = "1.0.0",
+          .version = kSnapshotDescriptionVersion,
           .policy = DriftPolicy::kReject,
-          .data = "{\"snapshot\":" + std::to_string(head.revision.value()) +
-                  ",\"messages\":" + std::to_string(head.messages.value()) +
-                  ",\"journal\":" + std::to_string(head.journal.value()) + "}",
+          .data = EncodeSnapshotDescription(DescribeSnapshot(head, turn)),
           .revision = head.revision};
 }
 
@@ -137,7 +138,9 @@ void ApplyContents(const Change& change, Applied& out) {
   }
   out.upload = change.upload;
   if (change.sm) head.sm = *change.sm;
-  if (change.snapshot) out.slots.push_back(StoreSlot(head));
+  if (change.snapshot) {
+    out.slots.push_back(StoreSlot(head, out.applied_turn.value_or(TurnNumber())));
+  }
   for (Slot slot : change.slots) {
     slot.revision = head.revision;
     out.slots.push_back(std::move(slot));
@@ -145,8 +148,9 @@ void ApplyContents(const Change& change, Applied& out) {
   out.deleted_slots = change.deleted_slots;
 }
 
-void ApplySnapshot(const TraceRef& trace, Head& head) {
-  if (IsFull(head.snapshots, kSnapshotsKept)) head.snapshots.erase(head.snapshots.begin());
+void ApplySnapshot(const TraceRef& trace, size_t kept, Head& head) {
+  // More than one goes where fewer are kept than before.
+  while (IsFull(head.snapshots, kept)) head.snapshots.erase(head.snapshots.begin());
   head.snapshots.push_back({.at = {.revision = head.revision, .journal = head.journal},
                             .generation = head.generation,
                             .messages = head.messages});
@@ -296,7 +300,7 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
     head.close_reason = change.close_reason;
   }
   ApplyContents(change, out);
-  if (change.snapshot) ApplySnapshot(change.trace, head);
+  if (change.snapshot) ApplySnapshot(change.trace, facts.snapshots_kept, head);
   if (change.begin_turn) ApplyBeginTurn(*change.begin_turn, facts.now, out);
   if (change.hands_out_sm_slot) {
     out.receipt.sm_slot_handed_out = true;

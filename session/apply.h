@@ -6,10 +6,12 @@
 #include "session/change.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/limits.h"
 #include "session/model.h"
 
 #include "absl/time/time.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +24,7 @@ struct StoreFacts {
   Incarnation incarnation;
   absl::Time now;    // for people
   absl::Time clock;  // by which it is counted how long grants and replies are kept
+  size_t snapshots_kept = kSnapshotsKeptDefault;  // of each session, the newest
 };
 
 // The result of a change: everything that must become durable together.

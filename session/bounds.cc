@@ -49,6 +49,11 @@ void SlotOwners::Add(const std::string& owner) {
   if (owner != kStoreSlotOwner) owners_.insert(owner);
 }
 
+void SlotOwners::Name(const std::string& owner) {
+  if (owner == kStoreSlotOwner || unnamed_ == 0) return;
+  if (owners_.insert(owner).second) --unnamed_;
+}
+
 void SlotOwners::AddPending(const std::string& owner) { pending_.insert(owner); }
 
 void SlotOwners::Take(const Applied& applied) {

@@ -34,18 +34,24 @@ std::optional<Refusal> CheckSlotCount(size_t before, size_t after);
 size_t SlotsAddedAtMost(const Head& before, const Applied& applied);
 
 // Whose slots a session has, from change to change, the store's own left out. The caller says what
-// is there before the first change.
+// is there before the first change, and names an owner at the latest before a change of its slot.
 class SlotOwners {
  public:
-  // A slot that the session has.
+  // Of a session with so many slots whose owners are not named.
+  explicit SlotOwners(size_t unnamed = 0) : unnamed_(unnamed) {}
+
+  // A slot that the session has beside those.
   void Add(const std::string& owner);
+  // One of those that are not named is this owner's.
+  void Name(const std::string& owner);
   // A slot update of the active turn that no snapshot holds yet.
   void AddPending(const std::string& owner);
-  [[nodiscard]] size_t size() const { return owners_.size(); }
+  [[nodiscard]] size_t size() const { return owners_.size() + unnamed_; }
   // What `applied` leaves.
   void Take(const Applied& applied);
 
  private:
+  size_t unnamed_;
   std::set<std::string, std::less<>> owners_;
   std::set<std::string, std::less<>> pending_;
 };

@@ -31,6 +31,9 @@ enum class LeaseRule : uint8_t {
   kForce,          // any, a live lease of another holder too
 };
 
+// Values that attributes must have; an empty one: the attribute is absent or empty.
+using ExpectedAttributes = std::map<std::string, std::string>;
+
 // What must be true under the session's lock.
 struct Guard {
   Trigger trigger = Trigger::kUpdate;
@@ -42,6 +45,7 @@ struct Guard {
   std::optional<TurnNumber> turn;             // of an entry, commit or abandon; 0 is between turns
   std::optional<EntryNumber> last_entry;      // of the turn, which must all be there
   bool begins_next = false;                   // a commit that also begins a turn
+  ExpectedAttributes attributes;
 };
 
 // What the decision was made on. If it no longer holds, the decision is made again: never a
@@ -93,6 +97,8 @@ struct Creation {
   SessionUid uid;
   Mode mode = Mode::kAsk;
   std::string project_root;
+  SessionKind kind = SessionKind::kLeased;
+  std::string group;
 };
 
 // A staged upload that a change takes over: its messages and slots may lie in it.

@@ -34,14 +34,17 @@ struct CreateCommand {
   std::vector<Message> messages;
   std::vector<Slot> slots;
   std::map<std::string, std::string> attributes;
-  std::string holder;
-  absl::Duration lease_ttl;
+  SessionKind kind = SessionKind::kLeased;
+  std::string group;
+  std::string holder;        // of a leased session
+  absl::Duration lease_ttl;  // the same
 };
 
 struct UpdateCommand {
   RequestId request;
   SessionId session;
   AttributePatch attributes;
+  ExpectedAttributes expected;
 };
 
 struct ExpectedSlot {

@@ -1,10 +1,12 @@
 #include "session/decide.h"
 
 #include "platform/status_macros.h"
+#include "session/audit_facts.h"
 #include "session/cancel_requests.h"
 #include "session/fingerprint.h"
 #include "session/grant_correlation.h"
 #include "session/guard.h"
+#include "session/history_base.h"
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/refusal.h"
@@ -135,42 +137,6 @@ Guard Held(Trigger trigger, const std::optional<LeaseToken>& token,
   return guard;
 }
 
-// What of `messages` follows the stored history; nullopt when they do not begin with it.
-std::optional<std::vector<Message>> Following(const Head& head,
-                                              const std::vector<Message>& messages) {
-  const size_t stored = head.messages.value();
-  if (messages.size() < stored) return std::nullopt;
-  Digest digest{};
-  for (size_t i = 0; i < stored; ++i) digest = ExtendHistory(digest, messages[i]);
-  if (digest != head.history) return std::nullopt;
-  return std::vector<Message>(messages.begin() + static_cast<ptrdiff_t>(stored), messages.end());
-}
-
-absl::Status TakeHistory(const Head& head, const WriteCommand& command, Change& change) {
-  if (command.replace_history) {
-    change.replaces_history = true;
-    change.messages = command.messages;
-    return absl::OkStatus();
-  }
-  if (command.base) {
-    const HistoryBase& base = *command.base;
-    if (base.count != head.messages || base.digest != head.history) {
-      return Refusal(Reason::kStaleRevision, "the stored history is not the one you build on")
-          .With("what", "history")
-          .With("expected", base.count.value())
-          .With("actual", head.messages.value());
-    }
-    change.messages = command.messages;
-    return absl::OkStatus();
-  }
-  std::optional<std::vector<Message>> following = Following(head, command.messages);
-  if (!following) {
-    return InvalidField("messages", "must begin with the stored history, or say replace_history");
-  }
-  change.messages = *std::move(following);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 Guard GuardOf(const CommitTurnCommand& command) {
@@ -188,17 +154,26 @@ Guard GuardOf(const WriteCommand& command) {
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const Fresh& fresh) {
   Change change = Start(caller, key, stamp, Guard());
-  HideGrant(stamp, change);
-  change.create =
-      Creation{.uid = fresh.uid, .mode = command.mode, .project_root = command.project_root};
+  if (command.kind == SessionKind::kLeased) HideGrant(stamp, change);
+  change.create = Creation{.uid = fresh.uid,
+                           .mode = command.mode,
+                           .project_root = command.project_root,
+                           .kind = command.kind,
+                           .group = command.group};
   change.moves_revision = true;
-  change.grant = Grant{.holder = command.holder, .ttl = command.lease_ttl, .secret = fresh.secret};
+  if (command.kind == SessionKind::kLeased) {
+    change.grant =
+        Grant{.holder = command.holder, .ttl = command.lease_ttl, .secret = fresh.secret};
+  }
   change.to = Lifecycle::kIdle;
   Snapshot({.messages = command.messages, .slots = command.slots, .deleted_slots = {}}, change);
   change.sm = command.sm;
   for (const auto& [name, value] : command.attributes) change.attributes[name] = value;
-  change.events = {Plain(kSessionStarted)};
-  change.audit = AuditDraft{kLifecycleClass, "start", {{"holder", command.holder}}};
+  std::map<std::string, std::string> facts = {{"kind", Name(command.kind)}};
+  if (!command.group.empty()) facts["group"] = command.group;
+  change.events = {{.name = kSessionStarted, .payload = facts, .given = {}}};
+  if (change.grant) facts["holder"] = command.holder;
+  change.audit = AuditDraft{kLifecycleClass, "start", std::move(facts)};
   return change;
 }
 
@@ -206,6 +181,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const UpdateCommand& command) {
   Guard guard;
   guard.trigger = Trigger::kUpdate;
+  guard.attributes = command.expected;
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
   change.attributes = command.attributes;
   std::map<std::string, std::string> facts;
@@ -303,9 +279,14 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   Change change =
       Start(caller, {caller.tenant, command.session}, StampOf(command), GuardOf(command));
   if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();
+  const bool says = command.base || command.expected_revision;
+  const bool appends = command.slots.empty() && command.deleted_slots.empty() && !command.sm &&
+                       !command.replace_history;
+  RETURN_IF_ERROR(CheckBuildsOn(head, says, appends));
   RETURN_IF_ERROR(TakeHistory(head, command, change));
   change.premise = PremiseOf(head);
-  change.premise->history = head.history;
+  // What is appended to an open session follows whatever history it has by then.
+  if (head.kind == SessionKind::kLeased || says) change.premise->history = head.history;
   change.moves_revision = true;
   change.renews_lease = true;
   change.snapshot = true;
@@ -356,7 +337,10 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.moves_revision = true;
   Abandon(head, TurnOutcome::kAbandoned, change);
   if (command.final_snapshot) {
-    Snapshot(*command.final_snapshot, change);
+    const SnapshotContent& last = *command.final_snapshot;
+    RETURN_IF_ERROR(CheckBuildsOn(head, command.expected_revision.has_value(),
+                                  last.slots.empty() && last.deleted_slots.empty()));
+    Snapshot(last, change);
     change.events.push_back(Plain(kSessionPersisted));
   }
   change.ends_lease = true;
@@ -466,7 +450,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   guard.trigger = Trigger::kAppendAudit;
   Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
   change.correlation_id = command.correlation_id;
-  change.audit = AuditDraft{command.audit_class, command.code, command.data};
+  change.audit = AuditDraft{command.audit_class, command.code, CutLongFacts(command.data)};
   return Checked(head, std::move(change));
 }
 

@@ -84,6 +84,8 @@ Meaning MeaningOf(const CreateCommand& command) {
       .Machine(command.sm)
       .Content(command.messages, command.slots, {})
       .Attributes(command.attributes)
+      .Enum(command.kind)
+      .Text(command.group)
       .Text(command.holder);
   return meaning;
 }
@@ -95,7 +97,10 @@ RequestStamp StampOf(const CreateCommand& command) {
 }
 
 RequestStamp StampOf(const UpdateCommand& command) {
-  return Meaning().Attributes(command.attributes).Stamp(command.request, Method::kUpdate);
+  return Meaning()
+      .Attributes(command.attributes)
+      .Attributes(command.expected)
+      .Stamp(command.request, Method::kUpdate);
 }
 
 RequestStamp StampOf(const ResumeCommand& command) {

@@ -65,7 +65,8 @@ MaybeRefusal CheckAhead(const Head& head, const Guard& guard) {
       return Ahead(known->value(), head.revision.value(), "revision");
     }
   }
-  if (guard.token && guard.token->epoch > head.lease.epoch) {
+  const bool leased = head.kind == SessionKind::kLeased;
+  if (leased && guard.token && guard.token->epoch > head.lease.epoch) {
     return Ahead(guard.token->epoch.value(), head.lease.epoch.value(), "epoch");
   }
   return std::nullopt;
@@ -107,27 +108,36 @@ Refusal StaleTurn(const Head& head, TurnNumber named) {
       .With("last_turn", head.last_turn.value());
 }
 
-Refusal Illegal(const Head& head, Trigger trigger, RequestedEnd requested_end) {
+// What of `head` decides, beside its state, which triggers are legal.
+Condition ConditionOf(const Head& head) {
+  const bool ends = SessionCancelRequest(head) != nullptr && head.lifecycle != Lifecycle::kClosed;
+  return {.kind = head.kind, .requested_end = ends ? RequestedEnd::kSession : RequestedEnd::kNone};
+}
+
+std::string_view WhyIllegal(const Head& head, Trigger trigger) {
+  if (head.kind == SessionKind::kOpen && NeedsLeasedSession(trigger)) {
+    return "a session of kind OPEN has no lease and no turns";
+  }
   const bool by_cancel_request = Next(head.lifecycle, trigger).verdict != Verdict::kIllegal;
-  return Refusal(Reason::kIllegalTransition,
-                 by_cancel_request ? "a cancel request of the session is pending: no turn can begin"
-                                   : "this call is not possible in the session's state")
+  return by_cancel_request ? "a cancel request of the session is pending: no turn can begin"
+                           : "this call is not possible in the session's state";
+}
+
+Refusal Illegal(const Head& head, Trigger trigger) {
+  return Refusal(Reason::kIllegalTransition, WhyIllegal(head, trigger))
       .With("from", Name(head.lifecycle))
       .With("trigger", Name(trigger))
-      .With("legal", LegalTriggers(head.lifecycle, requested_end));
+      .With("legal", LegalTriggers(head.lifecycle, ConditionOf(head)));
 }
 
 MaybeRefusal CheckState(const Head& head, const Guard& guard) {
   const Trigger trigger = guard.trigger;
-  const RequestedEnd requested_end =
-      SessionCancelRequest(head) == nullptr || head.lifecycle == Lifecycle::kClosed
-          ? RequestedEnd::kNone
-          : RequestedEnd::kSession;
-  if (guard.begins_next && requested_end == RequestedEnd::kSession &&
+  const Condition condition = ConditionOf(head);
+  if (guard.begins_next && condition.requested_end == RequestedEnd::kSession &&
       Next(head.lifecycle, trigger).verdict == Verdict::kLegal) {
-    return Illegal(head, Trigger::kBeginTurn, requested_end);
+    return Illegal(head, Trigger::kBeginTurn);
   }
-  switch (Next(head.lifecycle, trigger, requested_end).verdict) {
+  switch (Next(head.lifecycle, trigger, condition).verdict) {
     case Verdict::kLegal:
       return std::nullopt;
     case Verdict::kConcurrentTurn:
@@ -138,7 +148,14 @@ MaybeRefusal CheckState(const Head& head, const Guard& guard) {
     case Verdict::kIllegal:
       break;
   }
-  return Illegal(head, trigger, requested_end);
+  return Illegal(head, trigger);
+}
+
+// What an open session, which has no lease, takes of what a leased one needs: nothing.
+MaybeRefusal CheckOpen(const Head& head, const Guard& guard) {
+  if (auto refusal = CheckState(head, guard)) return refusal;
+  if (!guard.token) return std::nullopt;
+  return InvalidField("lease_token", "a session of kind OPEN has no lease");
 }
 
 Refusal Unexpected(Refusal refusal, EntryNumber expected, EntryNumber got) {
@@ -170,6 +187,19 @@ MaybeRefusal CheckRevision(const Head& head, const Guard& guard) {
       .With("writer", head.lease.holder);
 }
 
+MaybeRefusal CheckAttributes(const Head& head, const Guard& guard) {
+  for (const auto& [name, expected] : guard.attributes) {
+    const auto stored = head.attributes.find(name);
+    const bool absent = stored == head.attributes.end();
+    if (absent ? expected.empty() : stored->second == expected) continue;
+    return Refusal(Reason::kStaleRevision, "an attribute has another value than expected")
+        .With("what", "attributes")
+        .With("attribute", name)
+        .With("actual", head.revision.value());
+  }
+  return std::nullopt;
+}
+
 bool AllThere(const Head& head, const Guard& guard, const std::vector<JournalEntry>& entries) {
   if (entries.empty() || !guard.turn) return false;
   const auto last = LastEntryOf(head, *guard.turn);
@@ -182,12 +212,17 @@ std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
                                   const std::vector<JournalEntry>& entries) {
   if (auto refusal = CheckStore(head, guard)) return refusal;
   if (auto refusal = CheckAhead(head, guard)) return refusal;
-  const bool live = head.lease.held && head.lease.state == LeaseState::kLive;
-  if (auto refusal = CheckLease(head, guard, live)) return refusal;
-  if (AllThere(head, guard, entries)) return std::nullopt;
-  if (auto refusal = CheckState(head, guard)) return refusal;
+  if (head.kind == SessionKind::kOpen) {
+    if (auto refusal = CheckOpen(head, guard)) return refusal;
+  } else {
+    const bool live = head.lease.held && head.lease.state == LeaseState::kLive;
+    if (auto refusal = CheckLease(head, guard, live)) return refusal;
+    if (AllThere(head, guard, entries)) return std::nullopt;
+    if (auto refusal = CheckState(head, guard)) return refusal;
+  }
   if (auto refusal = CheckTurn(head, guard, entries)) return refusal;
-  return CheckRevision(head, guard);
+  if (auto refusal = CheckRevision(head, guard)) return refusal;
+  return CheckAttributes(head, guard);
 }
 
 bool NeedsFreeLease(const Head& head, const Guard& guard) {

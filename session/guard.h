@@ -1,6 +1,6 @@
 // The order of checks, the same in the domain and in every store that runs our
-// code: store id, revision ahead, lease and epoch, an entry's key, state, turn, revision. Tombstone
-// and request id come before and are the caller's to look up.
+// code: store id, revision ahead, lease and epoch, an entry's key, state, turn, revision,
+// attributes. Tombstone and request id come before and are the caller's to look up.
 #ifndef HOLDFAST_SESSION_GUARD_H_
 #define HOLDFAST_SESSION_GUARD_H_
 

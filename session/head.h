@@ -85,6 +85,9 @@ struct Head {
   std::vector<EndedTurn> ended;
   TraceRef ended_turn_trace;  // of the last turn that has ended
 
+  SessionKind kind = SessionKind::kLeased;
+  std::string group;  // by which sessions are listed; empty: in none
+
   // The manifest.
   Mode mode = Mode::kAsk;
   std::string project_root;

@@ -62,8 +62,8 @@ size_t HeapSize(const Head& head) {
   return HeapSize(head.store) + HeapSize(head.uid) + HeapSize(head.lease.holder) +
          PlainSize(head.grants) + HeapSize(head.turn) + HeapSize(head.last_committed_request) +
          PlainSize(head.ended) + HeapSize(head.ended_turn_trace) + HeapSize(head.snapshot_trace) +
-         HeapSize(head.project_root) + HeapSize(head.sm) + PlainSize(head.snapshots) +
-         HeapSize(head.attributes) + HeapSize(head.cancel_requests);
+         HeapSize(head.group) + HeapSize(head.project_root) + HeapSize(head.sm) +
+         PlainSize(head.snapshots) + HeapSize(head.attributes) + HeapSize(head.cancel_requests);
 }
 
 }  // namespace holdfast

@@ -45,11 +45,11 @@ std::string_view Name(Trigger trigger) {
   return kNames.at(static_cast<size_t>(trigger));
 }
 
-std::string LegalTriggers(Lifecycle from, RequestedEnd requested_end) {
+std::string LegalTriggers(Lifecycle from, const Condition& condition) {
   std::string names;
   for (size_t index = 0; index < kTriggers; ++index) {
     const auto trigger = static_cast<Trigger>(index);
-    if (Next(from, trigger, requested_end).verdict != Verdict::kLegal) continue;
+    if (Next(from, trigger, condition).verdict != Verdict::kLegal) continue;
     if (!names.empty()) names += ',';
     names += Name(trigger);
   }

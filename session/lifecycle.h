@@ -3,6 +3,8 @@
 #ifndef HOLDFAST_SESSION_LIFECYCLE_H_
 #define HOLDFAST_SESSION_LIFECYCLE_H_
 
+#include "session/model.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +34,23 @@ enum class Trigger : uint8_t {
   kAppendAudit,
 };
 inline constexpr size_t kTriggers = 15;
+
+// Whether `trigger` is of a lease or of a turn, which a session of kind OPEN has not.
+constexpr bool NeedsLeasedSession(Trigger trigger) {
+  switch (trigger) {
+    case Trigger::kBeginTurn:
+    case Trigger::kCommitTurn:
+    case Trigger::kAbandonTurn:
+    case Trigger::kAppendJournal:
+    case Trigger::kResume:
+    case Trigger::kRecover:
+    case Trigger::kRenew:
+    case Trigger::kRelease:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // Whether a cancel request asks for the session's end.
 enum class RequestedEnd : uint8_t { kNone, kSession };
@@ -96,12 +115,19 @@ constexpr Transition Next(Lifecycle from, Trigger trigger) {
   return internal::kTable[static_cast<size_t>(trigger)][static_cast<size_t>(from)];
 }
 
-// The same under a cancel request of the session: the active turn may go on and end, and no turn
-// may begin. From ACTIVE, EndCancelled then leads to CLOSED.
-constexpr Transition Next(Lifecycle from, Trigger trigger, RequestedEnd requested_end) {
+// What of a session, beside its state, decides which triggers are legal.
+struct Condition {
+  SessionKind kind = SessionKind::kLeased;
+  RequestedEnd requested_end = RequestedEnd::kNone;
+};
+
+// The same for a session of `kind`, and under a cancel request of the session: the active turn may
+// go on and end, and no turn may begin. From ACTIVE, EndCancelled then leads to CLOSED.
+constexpr Transition Next(Lifecycle from, Trigger trigger, const Condition& condition) {
+  if (condition.kind == SessionKind::kOpen && NeedsLeasedSession(trigger)) return internal::Never();
   const bool begins = trigger == Trigger::kBeginTurn;
-  return begins && requested_end == RequestedEnd::kSession ? internal::Never()
-                                                           : Next(from, trigger);
+  return begins && condition.requested_end == RequestedEnd::kSession ? internal::Never()
+                                                                     : Next(from, trigger);
 }
 
 // The names on the wire: "ACTIVE", "BeginTurn".
@@ -109,7 +135,7 @@ std::string_view Name(Lifecycle lifecycle);
 std::string_view Name(Trigger trigger);
 
 // The triggers that are legal in `from`, joined by commas, for a refusal's metadata.
-std::string LegalTriggers(Lifecycle from, RequestedEnd requested_end);
+std::string LegalTriggers(Lifecycle from, const Condition& condition);
 
 }  // namespace holdfast
 

@@ -17,6 +17,7 @@ inline constexpr size_t kMiB = 1024 * kKiB;
 inline constexpr size_t kTenantIdBytes = 64;
 inline constexpr size_t kSessionIdBytes = 128;
 inline constexpr size_t kProjectRootBytes = 4096;
+inline constexpr size_t kGroupBytes = 256;
 inline constexpr size_t kHolderBytes = 256;
 inline constexpr size_t kReasonTextBytes = 1024;
 inline constexpr size_t kSlotOwnerBytes = 256;
@@ -178,9 +179,10 @@ inline constexpr absl::Duration kDrainBeat = absl::Milliseconds(100);
 inline constexpr int kDrainBeatsPerLook = 10;
 
 // Retention.
-inline constexpr size_t kSnapshotsKept = 10;
+inline constexpr size_t kSnapshotsKeptDefault = 10;
+inline constexpr size_t kSnapshotsKeptMost = 64;
 inline constexpr absl::Duration kRequestsKept = absl::Hours(24);
-inline constexpr absl::Duration kEventsKept = absl::Hours(24 * 7);
+inline constexpr absl::Duration kEventsKeptDefault = absl::Hours(24 * 7);
 inline constexpr uint64_t kEventsKeptLeast = 1000;
 inline constexpr size_t kGrantsKept = 256;
 // Ended turns whose last entry number is remembered; more only pile up when turns are abandoned in

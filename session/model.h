@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,12 @@
 namespace holdfast {
 
 enum class Mode : uint8_t { kAsk = 1, kYolo, kAllowlist };
+// Who writes to a session.
+enum class SessionKind : uint8_t {
+  kLeased = 1,  // one holder of a lease, in turns
+  kOpen,        // any number of writers without a lease: each says what it builds on
+};
+inline constexpr size_t kSessionKinds = 2;
 enum class CloseReason : uint8_t {
   kNone,
   kExplicit,

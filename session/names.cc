@@ -37,6 +37,11 @@ std::string Name(Mode mode) {
   return Pick(kNames, mode);
 }
 
+std::string Name(SessionKind kind) {
+  static constexpr std::array<const char*, 3> kNames = {"", "leased", "open"};
+  return Pick(kNames, kind);
+}
+
 std::string Name(Method method) {
   static constexpr std::array<const char*, 13> kNames = {
       "",           "CreateSession", "UpdateSession", "ResumeSession", "BeginTurn",

@@ -24,11 +24,12 @@ inline constexpr char kSessionCancelRequested[] = "SessionCancelRequested";
 inline constexpr char kLifecycleClass[] = "SessionLifecycle";
 inline constexpr char kTurnClass[] = "Turn";
 
-// "ok", "user", "explicit", "ask", "CommitTurn".
+// "ok", "user", "explicit", "ask", "open", "CommitTurn".
 std::string Name(TurnOutcome outcome);
 std::string Name(TurnSource source);
 std::string Name(CloseReason reason);
 std::string Name(Mode mode);
+std::string Name(SessionKind kind);
 std::string Name(Method method);
 std::string Name(CancelScope scope);
 std::string Name(CancelReason reason);

@@ -172,6 +172,7 @@ absl::StatusOr<std::pair<SessionId, Head>> Sessions::Latest(const Caller& caller
   ListQuery query{.tenant = caller.tenant,
                   .project_root = project_root,
                   .lifecycles = {},
+                  .kinds = {SessionKind::kLeased},
                   .descending = true,
                   .after = std::nullopt,
                   .limit = 1};

@@ -105,7 +105,6 @@ struct MessagePage {
   Position at;        // the page is of this position
   MessageSeq newest;  // of the history at that position
   Generation generation;
-  Digest history{};  // of the current position only, else zero
   bool end = false;  // reaches the newest
 };
 
@@ -163,6 +162,8 @@ struct SessionRow {
   Condition condition = Condition::kOk;
   Lifecycle lifecycle = Lifecycle::kIdle;
   Revision revision;
+  SessionKind kind = SessionKind::kLeased;
+  std::string group;
   std::string project_root;
   std::string title;
   MessageSeq messages;
@@ -172,16 +173,21 @@ struct SessionRow {
   std::string foreign_store;
 };
 
-// The position of a listing: behind this creation time and id.
+// The position of a listing: behind this creation time and id. In a listing of the groups that
+// begin with a prefix, behind this group first.
 struct ListKey {
   absl::Time created_at;
   std::string id;
+  std::string group = {};
 };
 
 struct ListQuery {
   TenantId tenant;
   std::string project_root;           // empty: any
   std::vector<Lifecycle> lifecycles;  // empty: any
+  std::vector<SessionKind> kinds;     // empty: any
+  std::string group;                  // empty: any, and none
+  bool group_is_prefix = false;       // ... or each that begins with `group`
   bool descending = false;
   std::optional<ListKey> after;
   uint32_t limit = 0;
@@ -293,8 +299,11 @@ class SessionStore {
   //   one that would leave more slots than kSlotsPerSession, [C201] also by the slot updates of its
   //   turn or of turn 0. The store's own slot does not count. [C202] A change that leaves no more
   //   than there was is never refused for it.
+  // - [C242] In a session of kind OPEN no change needs a token, [C243] and one that is sent is
+  //   INVALID_FIELD(lease_token). [C244] What is of a lease or a turn is ILLEGAL_TRANSITION there.
   // - [C089] An expected revision below the stored one is STALE_REVISION(expected, actual,
-  //   writer).
+  //   writer). [C239] So is an attribute with another value than expected (what, attribute,
+  //   actual); [C240] one that is expected to be empty may be absent.
   //
   // What an applied change does:
   // - [C030] The revision moves by one exactly if the change says so, [C094] and `updated_at`
@@ -304,6 +313,9 @@ class SessionStore {
   //   [C049] The token is wiped from the stored reply once its epoch has passed, [C119] and
   //   answered to a repeat until then. [C143] A change that renews gives the lease its whole TTL
   //   again.
+  // - [C241] A session has the kind and the group that it was created with; one of kind OPEN has
+  //   never had a lease. [C245] Messages that several writers add to it at once are all there, each
+  //   once.
   // - [C033] A release keeps the epoch, [C097] ends the lease, [C114] and so does a close. [C113]
   //   Raising the epoch without a grant fences the holder and leaves the lease free.
   // - [C111] A turn gets the number behind the last one that was begun. [C112] A commit that
@@ -315,7 +327,8 @@ class SessionStore {
   //   turn's entries leave no trace in slots, [C102] and stay in the journal. [C037] A slot
   //   update of turn 0 applies at once. [C038] A slot that is not written stays as it is, over
   //   any number of snapshots. [C039] A deleted slot is gone from this snapshot on, [C103] and
-  //   still there in the ones before. [C040] The store's own slot is part of every snapshot.
+  //   still there in the ones before. [C040] The store's own slot is part of every snapshot,
+  //   [C236] and describes it (session/snapshot_description.h).
   // - [C172] A snapshot inside the turn holds what the turn has so far, and the turn goes on.
   //   [C173] What it applied is not applied again, [C174] and stays when the turn is abandoned:
   //   only what came after leaves no trace. [C175] The turn's entries stay readable over any number
@@ -400,7 +413,9 @@ class SessionStore {
   // [C050] A page of the history behind `after`, in order, at `revision` (absent: now), without
   // gaps. [C051] A position that was seen stays readable and the same while it is kept; [C052]
   // before the oldest one kept it is REVISION_PRUNED(oldest), [C053] above the current one
-  // REVISION_AHEAD.
+  // REVISION_AHEAD. [C237] As many of the newest snapshots are kept as the store is configured for
+  // (session/retention.h), [C238] where it is configured for fewer than there are, from the next
+  // snapshot on.
   virtual absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key,
                                                    std::optional<Revision> revision,
                                                    MessageSeq after, PageLimit limit) = 0;
@@ -434,10 +449,11 @@ class SessionStore {
 
   // [C060] Rows in key order behind `after`; every session that matches appears once over the
   // pages. [C133] Descending, in the opposite order. [C134] Of one project root, [C135] or of some
-  // lifecycles only, if asked. [C137] A row agrees with the head. [C061] A foreign session is a row
-  // with the condition kForeign and hides no other row, [C136] and a damaged one is kDamaged
-  // likewise. [C062] A deleted session has no row. [C171] A row says whether a cancel request asks
-  // for the end of the session or its turn.
+  // lifecycles only, if asked, [C246] or of one group, [C247] or of each group that begins with a
+  // prefix, by group first, [C248] or of some kinds. [C137] A row agrees with the head. [C061] A
+  // foreign session is a row with the condition kForeign and hides no other row, [C136] and a
+  // damaged one is kDamaged likewise. [C062] A deleted session has no row. [C171] A row says
+  // whether a cancel request asks for the end of the session or its turn.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
   // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C210] They come

@@ -1,6 +1,7 @@
 #include "session/validate.h"
 
 #include "platform/status_macros.h"
+#include "session/audit_facts.h"
 #include "session/grant_correlation.h"
 #include "session/limits.h"
 #include "session/names.h"
@@ -137,11 +138,11 @@ absl::Status CheckStateMachine(const std::optional<StateMachineRef>& sm) {
   return CheckName("state_machine.slot_ref", sm->slot_ref, kSlotOwnerBytes);
 }
 
-absl::Status CheckAttribute(const std::string& key, size_t value_bytes) {
-  const std::string field = "attributes." + key;
-  RETURN_IF_ERROR(CheckName("attributes", key, kAttributeKeyBytes));
+// An entry of the map `field`.
+absl::Status CheckAttribute(const std::string& field, const std::string& key, size_t value_bytes) {
+  RETURN_IF_ERROR(CheckName(field, key, kAttributeKeyBytes));
   if (value_bytes > kAttributeValueBytes) {
-    return TooLarge(field, kAttributeValueBytes, value_bytes);
+    return TooLarge(field + "." + key, kAttributeValueBytes, value_bytes);
   }
   return absl::OkStatus();
 }
@@ -158,6 +159,18 @@ absl::Status CheckHolderAndTtl(const std::string& holder, absl::Duration ttl) {
   RETURN_IF_ERROR(CheckText("holder", holder, kHolderBytes));
   if (ttl < kLeaseTtlLeast || ttl > kLeaseTtlMost) {
     return InvalidField("lease_ttl", "must be between 5s and 1h");
+  }
+  return absl::OkStatus();
+}
+
+// The lease that a new session of this kind begins with.
+absl::Status CheckKind(const CreateCommand& command) {
+  if (command.kind == SessionKind::kLeased) return CheckHolderAndTtl(command.holder, command.lease_ttl);
+  if (!command.holder.empty()) {
+    return InvalidField("holder", "must be left out: a session of kind OPEN has no lease");
+  }
+  if (command.lease_ttl != absl::ZeroDuration()) {
+    return InvalidField("lease_ttl", "must be left out: a session of kind OPEN has no lease");
   }
   return absl::OkStatus();
 }
@@ -206,6 +219,7 @@ absl::Status CheckHidden(const CreateCommand& command) {
   }
   RETURN_IF_ERROR(CheckHidden("manifest.project_root", command.project_root, request));
   RETURN_IF_ERROR(CheckHidden("holder", command.holder, request));
+  RETURN_IF_ERROR(CheckHidden("group", command.group, request));
   for (const auto& [key, value] : command.attributes) {
     RETURN_IF_ERROR(CheckHidden("attributes", key, request));
     RETURN_IF_ERROR(CheckHidden("attributes." + key, value, request));
@@ -233,10 +247,11 @@ absl::Status Validate(const CreateCommand& command) {
   }
   RETURN_IF_ERROR(CheckText("manifest.project_root", command.project_root, kProjectRootBytes));
   RETURN_IF_ERROR(CheckStateMachine(command.sm));
-  RETURN_IF_ERROR(CheckHolderAndTtl(command.holder, command.lease_ttl));
+  RETURN_IF_ERROR(CheckKind(command));
+  RETURN_IF_ERROR(ValidateGroup("group", command.group));
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
   for (const auto& [key, value] : command.attributes) {
-    RETURN_IF_ERROR(CheckAttribute(key, value.size()));
+    RETURN_IF_ERROR(CheckAttribute("attributes", key, value.size()));
   }
   RETURN_IF_ERROR(CheckHidden(command));
   return CheckContent({.messages = command.messages, .slots = command.slots, .deleted_slots = {}},
@@ -247,7 +262,12 @@ absl::Status Validate(const UpdateCommand& command) {
   if (command.attributes.empty()) return InvalidField("update_mask", "must name what to change");
   RETURN_IF_ERROR(CheckCount("attributes", command.attributes.size(), kAttributesPerSession));
   for (const auto& [key, value] : command.attributes) {
-    RETURN_IF_ERROR(CheckAttribute(key, value.value_or("").size()));
+    RETURN_IF_ERROR(CheckAttribute("attributes", key, value.value_or("").size()));
+  }
+  RETURN_IF_ERROR(
+      CheckCount("expected_attributes", command.expected.size(), kAttributesPerSession));
+  for (const auto& [key, value] : command.expected) {
+    RETURN_IF_ERROR(CheckAttribute("expected_attributes", key, value.size()));
   }
   return absl::OkStatus();
 }
@@ -264,6 +284,9 @@ absl::Status Validate(const ResumeCommand& command) {
     return TooLarge("tail_messages", kPageMost, command.tail_messages);
   }
   if (command.create_if_missing) {
+    if (command.create_if_missing->kind != SessionKind::kLeased) {
+      return InvalidField("create_if_missing.kind", "must be LEASED: no other kind is resumed");
+    }
     RETURN_IF_ERROR(Validate(*command.create_if_missing));
   }
   return ValidateExpected(command.expected_slots);
@@ -356,16 +379,25 @@ absl::Status Validate(const AppendAuditCommand& command) {
   RETURN_IF_ERROR(CheckAuditName("code", command.code, kAuditCodeBytes));
   RETURN_IF_ERROR(CheckName("correlation_id", command.correlation_id, kCorrelationIdBytes));
   RETURN_IF_ERROR(CheckCount("data", command.data.size(), kAuditFacts));
-  size_t bytes = 0;
   for (const auto& [key, value] : command.data) {
     RETURN_IF_ERROR(CheckName("data", key, kAuditKeyBytes));
-    if (value.size() > kAuditValueBytes) {
-      return TooLarge("data." + key, kAuditValueBytes, value.size());
+    if (key.starts_with(kOwnFactPrefix)) {
+      return InvalidField("data", "names that begin with `holdfast.` are the server's own");
     }
-    bytes += key.size() + value.size();
   }
+  size_t bytes = 0;
+  for (const auto& [key, value] : CutLongFacts(command.data)) bytes += key.size() + value.size();
   if (bytes > kAuditBytes) return TooLarge("data", kAuditBytes, bytes);
   return absl::OkStatus();
+}
+
+absl::Status ValidateGroup(std::string_view field, const std::string& group) {
+  if (group.size() > kGroupBytes) return TooLarge(field, kGroupBytes, group.size());
+  const bool plain = std::ranges::all_of(group, [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '/' ||
+           c == '%' || c == '-';
+  });
+  return plain ? absl::OkStatus() : InvalidField(field, "must be of A-Z a-z 0-9 . _ / % -");
 }
 
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected) {

@@ -7,6 +7,9 @@
 
 #include "absl/status/status.h"
 
+#include <string>
+#include <string_view>
+
 namespace holdfast {
 
 // Each answers OK, or INVALID_FIELD, TOO_LARGE, SLOT_VERSION_MISSING or SLOT_ACCESS_DENIED for the
@@ -21,6 +24,8 @@ absl::Status Validate(const AbandonTurnCommand& command);
 absl::Status Validate(const CloseCommand& command);
 absl::Status Validate(const CancelCommand& command);
 absl::Status Validate(const AppendAuditCommand& command);
+// INVALID_FIELD and TOO_LARGE for a text that is no group, nor the beginning of one.
+absl::Status ValidateGroup(std::string_view field, const std::string& group);
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected);
 
 }  // namespace holdfast

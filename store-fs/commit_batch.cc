@@ -23,20 +23,26 @@ bool AllThere(const Change& change, const Head& head) {
   return last && change.entries.back().number <= *last;
 }
 
-// At least as many as there are slots; exact where the versions that are kept may be too many.
-size_t SlotsAtMost(const SessionState& state) {
-  if (state.slots.size() <= kSlotsPerSession) return state.slots.size();
-  return static_cast<size_t>(std::ranges::count_if(
-      state.slots, [](const SlotVersion& version) { return !version.until; }));
+// Whether the index has room for the key and the value of a slot.
+absl::Status CheckSlotKey(const Slot& slot) {
+  if (slot.owner.size() > kSlotOwnerBytes) {
+    return TooLarge("owner", kSlotOwnerBytes, slot.owner.size());
+  }
+  if (slot.version.size() > kSlotVersionBytes) {
+    return TooLarge("version", kSlotVersionBytes, slot.version.size());
+  }
+  return absl::OkStatus();
 }
 
-SlotOwners OwnersOf(const SessionState& state) {
-  SlotOwners owners;
-  for (const SlotVersion& version : state.slots) {
-    if (!version.until) owners.Add(version.meta.owner);
+absl::Status CheckSlotKeys(const Applied& applied) {
+  for (const Slot& slot : applied.slots) {
+    RETURN_IF_ERROR(CheckSlotKey(slot));
   }
-  for (const SlotVersion& version : state.pending) owners.AddPending(version.meta.owner);
-  return owners;
+  for (const JournalEntry& entry : applied.entries) {
+    if (!entry.slot) continue;
+    RETURN_IF_ERROR(CheckSlotKey(*entry.slot));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -47,13 +53,13 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
       key_(key),
       state_(state),
       journal_(journal),
+      slots_({.files = environment.files, .key = key}, state),
       exists_(state != nullptr),
       // With the precision of a record, so that a reader sees the same before and after a restart.
       now_(absl::FromUnixMicros(absl::ToUnixMicros(environment.clock.Wall()))),
       store_now_(environment.time.Now()) {
   if (exists_) {
     head_ = state->head;
-    slots_at_most_ = SlotsAtMost(*state);
     environment.leases.Evaluate(key, head_);
   } else {
     head_.store = environment.identity.store;
@@ -79,7 +85,8 @@ absl::StatusOr<CommitResult> CommitBatch::DecideOne(const Change& change) {
   const StoreFacts facts{.store = environment_.identity.store,
                          .incarnation = environment_.identity.incarnation,
                          .now = now_,
-                         .clock = store_now_};
+                         .clock = store_now_,
+                         .snapshots_kept = environment_.retention.snapshots};
   ASSIGN_OR_RETURN(ChangeDecision decision, DecideOnHead(change, head_, facts, *this));
   if (decision.answer) return *std::move(decision.answer);
   return Accept(change, std::move(decision.applied));
@@ -107,7 +114,7 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change, Applied a
                       .refusal = absl::OkStatus(),
                       .events = applied.events};
   if (is_done || has_no_room_) return result;
-  CountSlots(applied);
+  slots_.Take(head_, applied);
   bytes_ += bytes;
   encoded_.push_back(std::move(encoded));
   head_ = applied.head;
@@ -133,26 +140,15 @@ absl::Status CommitBatch::CheckRoom(const Applied& applied, size_t bytes) {
   const size_t most = environment_.identity.bounds.change;
   if (bytes > most) return TooLarge("change", most, bytes);
   RETURN_IF_ERROR(CheckManifest(applied.head));
+  RETURN_IF_ERROR(CheckSlotKeys(applied));
   has_no_room_ = bytes_ + bytes > most;
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<Refusal>> CommitBatch::CheckSlots(const Applied& applied) {
-  if (!owners_ && slots_at_most_ + SlotsAddedAtMost(head_, applied) <= kSlotsPerSession) {
-    return std::nullopt;
-  }
-  if (!owners_) {
-    owners_ = state_ == nullptr ? SlotOwners() : OwnersOf(*state_);
-    for (const Applied& before : applied_) owners_->Take(before);
-  }
-  SlotOwners after = *owners_;
-  after.Take(applied);
-  return CheckSlotCount(owners_->size(), after.size());
-}
-
-void CommitBatch::CountSlots(const Applied& applied) {
-  slots_at_most_ += SlotsAddedAtMost(head_, applied);
-  if (owners_) owners_->Take(applied);
+  absl::StatusOr<std::optional<Refusal>> checked = slots_.Check(head_, applied, applied_);
+  if (!checked.ok()) return environment_.fail_stop.FailUnwritten(checked.status());
+  return checked;
 }
 
 absl::StatusOr<std::optional<RequestRow>> CommitBatch::FindRequest(const RequestId& id) const {

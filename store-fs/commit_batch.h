@@ -3,7 +3,6 @@
 #define HOLDFAST_STORE_FS_COMMIT_BATCH_H_
 
 #include "session/apply.h"
-#include "session/bounds.h"
 #include "session/change.h"
 #include "session/change_decision.h"
 #include "session/refusal.h"
@@ -12,6 +11,7 @@
 #include "store-fs/environment.h"
 #include "store-fs/frame.h"
 #include "store-fs/session_state.h"
+#include "store-fs/slot_counter.h"
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -54,20 +54,17 @@ class CommitBatch final : private DecisionReads {
                                                           EntryNumber last) override;
   absl::StatusOr<bool> HoldsUpload(const UploadLink& link) override;
   absl::StatusOr<std::optional<Refusal>> CheckSlots(const Applied& applied) override;
-  // `applied` is part of the batch: keeps what CheckSlots has counted.
-  void CountSlots(const Applied& applied);
 
   const Environment& environment_;
   const SessionKey& key_;
   const SessionState* state_;
   File* journal_;
+  SlotCounter slots_;
   bool exists_;
   Head head_;
   absl::Time now_;        // for people
   absl::Time store_now_;  // by which it is counted how long something is kept
   std::vector<Applied> applied_;
-  size_t slots_at_most_ = 0;          // slots of the session, with those of this batch
-  std::optional<SlotOwners> owners_;  // the same, counted: once there may be too many
   std::vector<std::string> encoded_;  // of `applied_`; the first one as if it were the only one
   size_t bytes_ = 0;                  // of these
   bool has_no_room_ = false;          // for the change that was asked about last

@@ -3,15 +3,15 @@
 #include "platform/status_macros.h"
 #include "session/codec/records.h"
 #include "session/limits.h"
+#include "store-fs/bounds.h"
 #include "store-fs/crc32c.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest_switch.h"
-#include "store-fs/root.h"
+#include "store-fs/run_writer.h"
+#include "store-fs/slot_lookup.h"
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -84,12 +84,6 @@ std::set<uint64_t> SmallOnes(const std::vector<Candidate>& candidates) {
   return chosen;
 }
 
-std::string TmpPathOf(const Manifest& manifest, const char* what) {
-  return std::string(kTmp) + "/" + manifest.uid.value() + what;
-}
-std::string LogInTmp(const Manifest& manifest) { return TmpPathOf(manifest, ".log"); }
-std::string IndexInTmp(const Manifest& manifest) { return TmpPathOf(manifest, ".index"); }
-
 }  // namespace
 
 std::set<uint64_t> ChooseLogs(const SessionState& state, const std::set<uint64_t>& unreadable) {
@@ -104,19 +98,18 @@ class CompactedLog::Writer {
   Writer(Files& files, const SessionKey& key, CompactedLog& out)
       : files_(files), key_(key), out_(out) {}
 
-  // The log that was being read.
-  [[nodiscard]] uint64_t source() const { return source_; }
+  // The logs without which the rest can be copied: that which was being read, or those that have
+  // slots which runs name.
+  [[nodiscard]] const std::set<uint64_t>& unreadable() const { return unreadable_; }
 
   absl::Status Copy(const SessionState& state) {
     for (const NumberedLog* log : state.Logs()) {
       RETURN_IF_ERROR(CopyLog(*log));
     }
-    for (const auto* versions : {&state.slots, &state.pending}) {
-      for (const SlotVersion& version : *versions) {
-        RETURN_IF_ERROR(CopySlot(version.where));
-      }
+    for (const auto& [owner, version] : state.pending) {
+      RETURN_IF_ERROR(CopySlot(version.where));
     }
-    return absl::OkStatus();
+    return CopySlots(state);
   }
 
   absl::Status Write(const Manifest& manifest) const {
@@ -147,7 +140,7 @@ class CompactedLog::Writer {
 
   absl::Status CopyItems(const SegmentInfo& info, std::vector<Extent>& places,
                          std::vector<RequestKey>& keys) {
-    source_ = info.file;
+    unreadable_ = {info.file};
     ASSIGN_OR_RETURN(const std::vector<Extent> from, ReadPlaces(files_, key_, info));
     ASSIGN_OR_RETURN(File * log, Open(info.file));
     ASSIGN_OR_RETURN(const std::vector<std::string> items, ReadExtents(*log, from));
@@ -161,9 +154,43 @@ class CompactedLog::Writer {
     return absl::OkStatus();
   }
 
+  // The versions that a kept snapshot shows.
+  absl::Status CopySlots(const SessionState& state) {
+    ASSIGN_OR_RETURN(const std::vector<SlotEntry> entries, FindSlots(state));
+    for (const SlotEntry& entry : entries) {
+      RETURN_IF_ERROR(CopySlot(entry.version->where));
+      const std::string key = SlotKey(entry.owner, entry.from);
+      const bool is_newer = state.slots.newer().entries().contains(key);
+      out_.moved_.push_back({.entry = entry, .was_in_run = !is_newer});
+    }
+    return absl::OkStatus();
+  }
+
+  // Those that have their records in the sources.
+  absl::StatusOr<std::vector<SlotEntry>> FindSlots(const SessionState& state) {
+    IndexView view = state.slots.ViewOf({});
+    unreadable_.clear();
+    for (const uint64_t source : out_.sources_) {
+      if (state.slots.account().BytesIn(source) > 0) unreadable_.insert(source);
+    }
+    if (unreadable_.empty()) view.runs.clear();
+    const Position oldest = OldestKept(state.head);
+    std::vector<SlotEntry> found;
+    const absl::Status read =
+        VisitSlots({.files = files_, .key = key_}, view,
+                   [&](const SlotEntry& entry, std::optional<Position> until) {
+                     const bool is_kept = entry.version && (!until || *until > oldest);
+                     if (is_kept && out_.sources_.contains(entry.version->where.file))
+                       found.push_back(entry);
+                   });
+    if (absl::IsNotFound(read)) return absl::DataLossError(read.message());
+    RETURN_IF_ERROR(read);
+    return found;
+  }
+
   absl::Status CopySlot(const Extent& from) {
     if (!out_.sources_.contains(from.file)) return absl::OkStatus();
-    source_ = from.file;
+    unreadable_ = {from.file};
     ASSIGN_OR_RETURN(File * log, Open(from.file));
     ASSIGN_OR_RETURN(const std::string slot, ReadExtent(*log, from));
     out_.slots_[{from.file, from.offset}] = Append(slot);
@@ -187,54 +214,92 @@ class CompactedLog::Writer {
   Files& files_;
   const SessionKey& key_;
   CompactedLog& out_;
-  uint64_t source_ = 0;
+  std::set<uint64_t> unreadable_;
   std::map<uint64_t, std::unique_ptr<File>> open_;
   std::string log_;
   IndexBuilder index_;
 };
 
-absl::StatusOr<CompactedLog> CompactedLog::Write(Files& files, const Manifest& manifest,
-                                                 const SessionState& state,
-                                                 const std::set<uint64_t>& sources,
-                                                 std::set<uint64_t>& unreadable) {
-  CompactedLog compacted;
-  compacted.sources_ = sources;
-  Writer writer(files, manifest.key, compacted);
+absl::StatusOr<std::unique_ptr<Replacement>> CompactedLog::Write(Files& files,
+                                                                 const Manifest& manifest,
+                                                                 const SessionState& state,
+                                                                 const std::set<uint64_t>& sources,
+                                                                 std::set<uint64_t>& unreadable) {
+  auto compacted = std::make_unique<CompactedLog>();
+  compacted->sources_ = sources;
+  Writer writer(files, manifest.key, *compacted);
   const absl::Status copied = writer.Copy(state);
   if (!copied.ok() && !IsLack(copied) && !absl::IsNotFound(copied)) {
-    unreadable.insert(writer.source());
+    unreadable.insert(writer.unreadable().begin(), writer.unreadable().end());
     return absl::DataLossError(copied.message());
   }
   RETURN_IF_ERROR(copied);
   RETURN_IF_ERROR(writer.Write(manifest));
-  compacted.bytes_ = writer.bytes();
+  compacted->bytes_ = writer.bytes();
   return compacted;
 }
 
-absl::Status CompactedLog::PutInPlace(Files& files, const Manifest& manifest, uint64_t file) {
+absl::Status CompactedLog::PutInPlace(const SwitchPlace& place, const SessionState& state) {
+  const auto& [files, manifest] = place;
   for (const auto& [from, kind] : {std::pair(LogInTmp(manifest), FileKind::kLog),
                                    std::pair(IndexInTmp(manifest), FileKind::kIndex)}) {
-    const std::string to = PathOf(manifest.key, kind, file);
+    const std::string to = PathOf(manifest.key, kind, manifest.file);
     RETURN_IF_ERROR(RemoveTree(files, to));
     RETURN_IF_ERROR(files.Rename(from, to));
   }
+  const RunFiles where{.files = files, .key = manifest.key};
+  ASSIGN_OR_RETURN(const std::vector<IndexEntry> moved, MovedEntries(where, manifest.file, state));
+  if (moved.empty()) return absl::OkStatus();
+  if (state.slots.runs().size() >= kRunsPerSpace) {
+    return absl::OutOfRangeError("the slots of a session would have too many runs");
+  }
+  ASSIGN_OR_RETURN(RunWriter writer,
+                   RunWriter::Create(files, PathOf(manifest.key, FileKind::kRun, manifest.file),
+                                     kSlotKeySuffix));
+  for (const IndexEntry& entry : moved) {
+    RETURN_IF_ERROR(writer.Add(entry));
+  }
+  ASSIGN_OR_RETURN(run_, writer.Finish());
+  run_->file = manifest.file;
+  run_->is_later = false;
   return absl::OkStatus();
 }
 
-absl::Status CompactedLog::Discard(Files& files, const Manifest& manifest) {
-  RETURN_IF_ERROR(RemoveTree(files, LogInTmp(manifest)));
-  return RemoveTree(files, IndexInTmp(manifest));
+// A rotation since may have written newer entries as a run, or dropped them.
+absl::StatusOr<std::vector<IndexEntry>> CompactedLog::MovedEntries(
+    const RunFiles& where, uint64_t file, const SessionState& state) const {
+  std::vector<IndexEntry> entries;
+  const IndexView runs{.newer = {}, .runs = state.slots.runs()};
+  for (const MovedSlot& moved : moved_) {
+    SlotEntry entry = moved.entry;
+    const std::string key = SlotKey(entry.owner, entry.from);
+    if (state.slots.newer().entries().contains(key)) continue;
+    if (!moved.was_in_run) {
+      const auto found = FindEntry(where, runs, key);
+      if (IsLack(found.status())) return found.status();
+      if (!found.ok() || !*found) continue;
+    }
+    entry.version->where = *PlaceOf(entry.version->where, file);
+    entries.push_back(EncodeSlotEntry(entry));
+  }
+  return entries;
+}
+
+std::optional<Extent> CompactedLog::PlaceOf(const Extent& from, uint64_t file) const {
+  const auto moved = slots_.find({from.file, from.offset});
+  if (moved == slots_.end()) return std::nullopt;
+  Extent to = moved->second;
+  to.file = file;
+  return to;
 }
 
 void CompactedLog::Adopt(uint64_t file, SessionState& state) const {
   for (NumberedLog* log : state.Logs()) AdoptSegments(file, *log);
-  for (auto* versions : {&state.slots, &state.pending}) {
-    for (SlotVersion& version : *versions) {
-      const auto moved = slots_.find({version.where.file, version.where.offset});
-      if (moved == slots_.end()) continue;
-      version.where = moved->second;
-      version.where.file = file;
-    }
+  state.slots.Move([&](const Extent& from) { return PlaceOf(from, file); });
+  state.slots.MoveLogs(sources_, file);
+  if (run_) state.slots.AddRun(*run_);
+  for (auto& [owner, version] : state.pending) {
+    version.where = PlaceOf(version.where, file).value_or(version.where);
   }
   // In the place of the oldest of those that it was made of.
   const auto is_source = [&](const SealedLog& log) { return sources_.contains(log.file); };
@@ -243,6 +308,15 @@ void CompactedLog::Adopt(uint64_t file, SessionState& state) const {
   *place = {.file = file, .bytes = bytes_};
   state.sealed.erase(std::remove_if(std::next(place), state.sealed.end(), is_source),
                      state.sealed.end());
+}
+
+std::vector<std::string> CompactedLog::Replaced(const SessionKey& key) const {
+  std::vector<std::string> paths;
+  for (const uint64_t file : sources_) {
+    paths.push_back(PathOf(key, FileKind::kLog, file));
+    paths.push_back(PathOf(key, FileKind::kIndex, file));
+  }
+  return paths;
 }
 
 // What has been dropped since the copy was made was dropped from the oldest segment on.

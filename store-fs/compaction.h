@@ -6,15 +6,23 @@
 
 #include "session/ids.h"
 #include "store-fs/files.h"
+#include "store-fs/index_entry.h"
 #include "store-fs/manifest.h"
+#include "store-fs/replacement.h"
+#include "store-fs/run_directory.h"
 #include "store-fs/segment.h"
 #include "store-fs/session_state.h"
+#include "store-fs/slot_version.h"
+#include "store-fs/sorted_run.h"
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,40 +37,51 @@ std::set<uint64_t> ChooseLogs(const SessionState& state, const std::set<uint64_t
 
 // The live items and slots of several sealed logs, in a log and an index of their own that nothing
 // names yet.
-class CompactedLog {
+class CompactedLog final : public Replacement {
  public:
+  // Of nothing: see Write.
+  CompactedLog() = default;
+
   // Writes both to tmp/, durably, from the state in a head file, which is all that any later
-  // ones name of these logs. DATA_LOSS when an item cannot
-  // be read, whatever the disk says of it: its log joins `unreadable`. NOT_FOUND when one of the
-  // logs is no longer there.
-  static absl::StatusOr<CompactedLog> Write(Files& files, const Manifest& manifest,
-                                            const SessionState& state,
-                                            const std::set<uint64_t>& sources,
-                                            std::set<uint64_t>& unreadable);
+  // ones name of these logs. DATA_LOSS when an item cannot be read, whatever the disk says of it:
+  // its log joins `unreadable`; and when a run cannot be read that may name slots of them: the logs
+  // that have such slots do. NOT_FOUND when one of the logs is no longer there.
+  static absl::StatusOr<std::unique_ptr<Replacement>> Write(Files& files, const Manifest& manifest,
+                                                            const SessionState& state,
+                                                            const std::set<uint64_t>& sources,
+                                                            std::set<uint64_t>& unreadable);
 
-  // Gives both files the names of log.<file> and index.<file>.
-  static absl::Status PutInPlace(Files& files, const Manifest& manifest, uint64_t file);
-  // Removes both from tmp/.
-  static absl::Status Discard(Files& files, const Manifest& manifest);
-
-  // The logs that it takes the place of.
-  [[nodiscard]] const std::set<uint64_t>& sources() const { return sources_; }
-  // Lets `state`, of that moment or a later one, name log.<file> in place of the sources.
-  void Adopt(uint64_t file, SessionState& state) const;
+  // Also writes the run of the slot versions that runs have, with their new places. OUT_OF_RANGE
+  // when there are too many runs.
+  absl::Status PutInPlace(const SwitchPlace& place, const SessionState& state) override;
+  void Adopt(uint64_t file, SessionState& state) const override;
+  [[nodiscard]] std::vector<std::string> Replaced(const SessionKey& key) const override;
 
  private:
   // The former place of a slot version or a segment: a file, and a place in the log or in the
   // index.
   using Origin = std::pair<uint64_t, uint64_t>;
   class Writer;
+  // A slot version whose record was copied.
+  struct MovedSlot {
+    SlotEntry entry;  // with its former place
+    bool was_in_run = false;
+  };
 
   void AdoptSegments(uint64_t file, NumberedLog& log) const;
+  // The new place of a slot record; nullopt of one that was not copied.
+  [[nodiscard]] std::optional<Extent> PlaceOf(const Extent& from, uint64_t file) const;
+  // The entries of slot versions that runs name at their former places.
+  [[nodiscard]] absl::StatusOr<std::vector<IndexEntry>> MovedEntries(
+      const RunFiles& where, uint64_t file, const SessionState& state) const;
 
   std::set<uint64_t> sources_;
   uint64_t bytes_ = 0;
   std::vector<SegmentInfo> joined_;  // one for each log of items
   std::map<Origin, size_t> joined_by_source_;
   std::map<Origin, Extent> slots_;
+  std::vector<MovedSlot> moved_;  // in the order of their keys
+  std::optional<RunInfo> run_;    // of the moved ones
 };
 
 }  // namespace holdfast::fs

@@ -6,6 +6,7 @@
 #include "session/change_notifier.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/retention.h"
 #include "session/store_meter.h"
 #include "store-fs/compaction_queue.h"
 #include "store-fs/cut_tails.h"
@@ -45,6 +46,7 @@ struct Environment {
   bool by_interval = false;      // an acknowledgement does not wait for the disk
   WriteAheadLog* log = nullptr;  // none by the interval
   size_t rotate_changes = 0;
+  Retention retention;
   Listing& listing;
   ChangeNotifier& change_notifier;
   Space& space;

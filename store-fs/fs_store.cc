@@ -128,6 +128,7 @@ class FsStore final : public SessionStore {
                                      .by_interval = ByInterval(),
                                      .log = ByInterval() ? nullptr : log_.get(),
                                      .rotate_changes = options_.rotate_changes,
+                                     .retention = options_.retention,
                                      .listing = listing_,
                                      .change_notifier = change_notifier_,
                                      .space = space_,

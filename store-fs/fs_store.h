@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_FS_FS_STORE_H_
 
 #include "platform/clock.h"
+#include "session/retention.h"
 #include "session/store.h"
 #include "session/store_meter.h"
 #include "store-fs/bounds.h"
@@ -29,7 +30,8 @@ struct FsOptions {
   absl::Duration interval = absl::Milliseconds(100);
   bool allow_network_file_system = false;
   bool adopt = false;  // take over a root that was copied or restored: raises the incarnation
-  size_t open_sessions = 512;   // at most; each costs a descriptor
+  size_t open_sessions = 512;  // at most; each costs a descriptor
+  Retention retention;
   size_t rotate_changes = 512;  // a journal of so many changes is rotated; also one of 4 MiB
   // Called once when the store stops, with the cause in the system's words, for the operator's log
   // alone.

@@ -14,7 +14,7 @@ namespace holdfast::fs {
 inline constexpr char kJournalFile[] = "journal.log";
 inline constexpr char kStateDirectory[] = "state";
 
-enum class FileKind : uint8_t { kHead, kLog, kIndex };
+enum class FileKind : uint8_t { kHead, kLog, kIndex, kRun };
 
 // "t/<tenant>/<session>/state/head.<file>" and so on.
 std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file);

@@ -4,16 +4,23 @@
 #include "session/refusal.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace holdfast::fs {
 namespace {
 
+// Whether a filter, which is empty for any value, takes `value`.
+template <typename Value>
+bool Wants(const std::vector<Value>& filter, Value value) {
+  return filter.empty() || std::ranges::find(filter, value) != filter.end();
+}
+
 bool Matches(const ListQuery& query, const SessionRow& row) {
-  const bool filtered = !query.project_root.empty() || !query.lifecycles.empty();
+  const bool filtered = !query.project_root.empty() || !query.lifecycles.empty() ||
+                        !query.kinds.empty() || !query.group.empty();
   if (row.condition != SessionRow::Condition::kOk) return !filtered;
   if (!query.project_root.empty() && row.project_root != query.project_root) return false;
-  return query.lifecycles.empty() ||
-         std::ranges::find(query.lifecycles, row.lifecycle) != query.lifecycles.end();
+  return Wants(query.lifecycles, row.lifecycle) && Wants(query.kinds, row.kind);
 }
 
 // Takes rows from `it` on until the page is full; true when the end was reached.
@@ -42,6 +49,19 @@ void FillFrom(const Container& container, const ListQuery& query, const std::opt
   }
 }
 
+// Behind every group that begins with `prefix`: no letter of a group is as large.
+std::string EndOfGroups(const std::string& prefix) { return prefix + '\x7f'; }
+
+// Removes `key` from the set of `name`, and the set when nothing else is in it.
+template <typename Key>
+void EraseFrom(std::map<std::string, std::set<Key>>& sets, const std::string& name,
+               const Key& key) {
+  const auto found = sets.find(name);
+  if (found == sets.end()) return;
+  found->second.erase(key);
+  if (found->second.empty()) sets.erase(found);
+}
+
 // Has `id` in the set or not.
 void Keep(bool wanted, const std::string& id, std::set<std::string>& ids) {
   if (wanted) {
@@ -58,6 +78,8 @@ SessionRow RowOf(const SessionId& id, const Head& head) {
   row.id = id;
   row.lifecycle = head.lifecycle;
   row.revision = head.revision;
+  row.kind = head.kind;
+  row.group = head.group;
   row.project_root = head.project_root;
   const auto title = head.attributes.find("title");
   if (title != head.attributes.end()) row.title = title->second;
@@ -99,9 +121,8 @@ void Listing::Take(Tenant& tenant, const std::string& id) {
   const auto found = tenant.by_id.find(id);
   if (found == tenant.by_id.end()) return;
   const auto row = tenant.rows.find(found->second);
-  const auto project = tenant.by_project.find(row->second.project_root);
-  project->second.erase(found->second);
-  if (project->second.empty()) tenant.by_project.erase(project);
+  EraseFrom(tenant.by_project, row->second.project_root, found->second);
+  EraseFrom(tenant.by_group, row->second.group, found->second);
   Count(tenant, row->second, false);
   tenant.rows.erase(row);
   tenant.active.erase(id);
@@ -115,8 +136,9 @@ void Listing::Place(Tenant& tenant, const SessionRow& row) {
   const auto known = tenant.by_id.find(id);
   if (known != tenant.by_id.end()) {
     SessionRow& stored = tenant.rows.find(known->second)->second;
-    // Both are fixed for the life of a session, but a damaged one that was mended gets new ones.
-    if (known->second != key || stored.project_root != row.project_root) {
+    // They are fixed for the life of a session, but a damaged one that was mended gets new ones.
+    if (known->second != key || stored.project_root != row.project_root ||
+        stored.group != row.group) {
       Take(tenant, id);
     } else {
       Count(tenant, stored, false);
@@ -126,6 +148,7 @@ void Listing::Place(Tenant& tenant, const SessionRow& row) {
   tenant.rows.insert_or_assign(key, row);
   tenant.by_id.insert_or_assign(id, key);
   tenant.by_project[row.project_root].insert(key);
+  if (!row.group.empty()) tenant.by_group[row.group].insert(key);
   const bool readable = row.condition == SessionRow::Condition::kOk;
   Keep(readable && row.lifecycle == Lifecycle::kActive, id, tenant.active);
   Keep(readable && row.cancelling, id, tenant.cancelling);
@@ -167,6 +190,10 @@ ListPage Listing::Page(const ListQuery& query) const {
   const auto found = tenants_.find(query.tenant.value());
   if (found == tenants_.end()) return page;
   const Tenant& tenant = found->second;
+  if (!query.group.empty()) {
+    FillGroups(tenant, query, after, page);
+    return page;
+  }
   if (query.project_root.empty()) {
     FillFrom(
         tenant.rows, query, after, [](const auto& it) -> const SessionRow& { return it->second; },
@@ -179,6 +206,32 @@ ListPage Listing::Page(const ListQuery& query) const {
       project->second, query, after,
       [&](const auto& it) -> const SessionRow& { return tenant.rows.at(*it); }, page);
   return page;
+}
+
+void Listing::FillGroups(const Tenant& tenant, const ListQuery& query,
+                         const std::optional<Key>& after, ListPage& page) {
+  const auto& groups = tenant.by_group;
+  // Adds what of one group follows the position; false when the page is full.
+  const auto add = [&](const auto& group) {
+    const bool within = after && (!query.group_is_prefix || group.first == query.after->group);
+    FillFrom(
+        group.second, query, within ? after : std::nullopt,
+        [&](const auto& it) -> const SessionRow& { return tenant.rows.at(*it); }, page);
+    return page.end;
+  };
+  if (!query.group_is_prefix) {
+    const auto group = groups.find(query.group);
+    if (group != groups.end()) add(*group);
+  } else if (query.descending) {
+    const auto first = groups.lower_bound(query.group);
+    auto it = after ? groups.upper_bound(query.after->group)
+                    : groups.lower_bound(EndOfGroups(query.group));
+    while (it != first && add(*std::prev(it))) --it;
+  } else {
+    const auto end = groups.lower_bound(EndOfGroups(query.group));
+    auto it = groups.lower_bound(after ? query.after->group : query.group);
+    while (it != end && add(*it)) ++it;
+  }
 }
 
 std::vector<IndexRow> Listing::All() const {

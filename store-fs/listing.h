@@ -58,6 +58,8 @@ class Listing {
     std::map<std::string, Key> by_id;
     // By project root, so that a page of one project costs what it shows.
     std::map<std::string, std::set<Key>> by_project;
+    // The same by group, of the sessions that are in one.
+    std::map<std::string, std::set<Key>> by_group;
     std::set<std::string> active;
     std::set<std::string> cancelling;
     SessionCounts counts{};
@@ -65,6 +67,9 @@ class Listing {
 
   std::vector<SessionKey> KeysIn(std::set<std::string> Tenant::*ids,
                                  const std::optional<SessionKey>& after) const;
+  // The rows of the groups that begin with that of the query, by group first.
+  static void FillGroups(const Tenant& tenant, const ListQuery& query,
+                         const std::optional<Key>& after, ListPage& page);
   static void Take(Tenant& tenant, const std::string& id);
   // Counts a row in or out.
   static void Count(Tenant& tenant, const SessionRow& row, bool in);

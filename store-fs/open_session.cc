@@ -269,7 +269,8 @@ void OpenSession::RotateIfDue() {
   const RotationPlace place{.files = environment_.files,
                             .key = key_,
                             .random = environment_.random,
-                            .head_most = environment_.identity.bounds.head};
+                            .bounds = environment_.identity.bounds,
+                            .events_kept = environment_.retention.events};
   absl::StatusOr<StoredSession> next = SwitchFiles(place, old, environment_.time.Now());
   if (WasPutOff(next.status())) return PutOffRotation(next.status(), now);
   absl::Status status = next.status();

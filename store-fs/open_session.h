@@ -9,9 +9,9 @@
 #include "session/queue_progress.h"
 #include "session/store.h"
 #include "store-fs/commit_batch.h"
-#include "store-fs/compaction.h"
 #include "store-fs/environment.h"
 #include "store-fs/recovery.h"
+#include "store-fs/replacement.h"
 #include "store-fs/session_state.h"
 #include "store-fs/space.h"
 #include "store-fs/write_ahead_log.h"
@@ -31,6 +31,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace holdfast::fs {
@@ -154,11 +155,10 @@ class OpenSession {
   void CutBack();
   // What a compaction starts from; nullopt when there is nothing to do.
   std::optional<Manifest> ManifestToCompact();
-  absl::Status SwitchToCompacted(const CompactedLog& compacted, const Manifest& from);
-  absl::Status PublishCompacted(const CompactedLog& compacted);
-  // Removes head.<head> and these logs with their indexes. What a lack leaves there is removed by
-  // the next rotation.
-  absl::Status RemoveFiles(const std::set<uint64_t>& logs, uint64_t head);
+  absl::Status SwitchTo(Replacement& replacement, const Manifest& from);
+  absl::Status PublishReplacement(Replacement& replacement);
+  // What a lack leaves there is removed by the next rotation.
+  absl::Status RemoveFiles(const std::vector<std::string>& paths);
   absl::Status Unwritten(const absl::Status& cause);
   absl::Status FailingOnException(absl::FunctionRef<absl::Status()> act) {
     return environment_.fail_stop.FailingOnException(act);
@@ -179,6 +179,7 @@ class OpenSession {
   std::optional<StoredSession> stored_;
   Backoff rotation_;                                // the leader's alone
   std::set<uint64_t> unreadable_;                   // sealed logs that Compact leaves as they are
+  std::set<uint64_t> unreadable_runs_;              // the same of runs
   bool dirty_ ABSL_GUARDED_BY(mutex_) = false;      // acknowledged and not yet synced
   Watermark written_ ABSL_GUARDED_BY(mutex_);       // up to where, then
   absl::Duration changed_ ABSL_GUARDED_BY(mutex_);  // when, by the boot clock

@@ -1,8 +1,10 @@
 // How a session's sealed logs are written anew beside its service.
 #include "platform/status_macros.h"
 #include "store-fs/bounds.h"
+#include "store-fs/compaction.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest_switch.h"
+#include "store-fs/merged_run.h"
 #include "store-fs/open_session.h"
 #include "store-fs/rotation.h"
 
@@ -21,18 +23,22 @@ bool OpenSession::Compact() {
   // memory is less: later changes have ended slots and histories.
   const auto state = ReadHeadFile(files, key_, *from, environment_.identity.bounds.head);
   if (!state.ok()) return false;
-  const std::set<uint64_t> sources = ChooseLogs(*state, unreadable_);
-  if (sources.empty()) return false;
-  // A damaged item keeps its damage: its log is left as it is, and the others are tried again.
-  const auto compacted = CompactedLog::Write(files, *from, *state, sources, unreadable_);
-  const bool damaged = absl::IsDataLoss(compacted.status());
+  const std::set<uint64_t> logs = ChooseLogs(*state, unreadable_);
+  const std::set<uint64_t> runs = ChooseSlotRuns(*state, unreadable_runs_);
+  if (logs.empty() && runs.empty()) return false;
+  // A damaged item keeps its damage: its log or run is left as it is, and the others are tried
+  // again.
+  const auto replacement = logs.empty()
+                               ? MergedRun::Write(files, *from, *state, runs, unreadable_runs_)
+                               : CompactedLog::Write(files, *from, *state, logs, unreadable_);
+  const bool damaged = absl::IsDataLoss(replacement.status());
   if (damaged && environment_.note) {
     environment_.note(
-        "a sealed log of " + DirectoryOf(key_) +
-        " cannot be read and is not compacted: " + std::string(compacted.status().message()));
+        (logs.empty() ? "a run of the slots of " : "a sealed log of ") + DirectoryOf(key_) +
+        " cannot be read and is not compacted: " + std::string(replacement.status().message()));
   }
   const absl::Status status =
-      compacted.ok() ? SwitchToCompacted(*compacted, *from) : compacted.status();
+      replacement.ok() ? SwitchTo(**replacement, *from) : replacement.status();
   if (status.ok()) {
     environment_.meter.FileWorkDone(FileWork::kCompaction);
     return true;
@@ -40,7 +46,7 @@ bool OpenSession::Compact() {
   // A rotation or the session's end has taken a log away: nothing was lost, and nothing is gained.
   const bool given_up = WasPutOff(status) || absl::IsNotFound(status);
   if (!given_up) Fail(status).IgnoreError();
-  if (given_up) CompactedLog::Discard(files, *from).IgnoreError();
+  if (given_up) DiscardReplacement(files, *from).IgnoreError();
   return damaged;
 }
 
@@ -51,7 +57,7 @@ std::optional<Manifest> OpenSession::ManifestToCompact() {
 }
 
 // Nothing of what the session holds changes, so it does not matter what was committed meanwhile.
-absl::Status OpenSession::SwitchToCompacted(const CompactedLog& compacted, const Manifest& from) {
+absl::Status OpenSession::SwitchTo(Replacement& replacement, const Manifest& from) {
   absl::MutexLock lock(&mutex_);
   RETURN_IF_ERROR(AwaitNoLeader());
   // Another session may have taken the name.
@@ -60,43 +66,43 @@ absl::Status OpenSession::SwitchToCompacted(const CompactedLog& compacted, const
   }
   return DoLeading([&] {
     return FailingOnException([&] {
-      absl::Status published = PublishCompacted(compacted);
+      absl::Status published = PublishReplacement(replacement);
       if (!WasPutOff(published)) return published;
       // What was written for a switch that did not come would take the space that it lacked.
-      const uint64_t unswitched = stored_->manifest.file + 1;
-      const absl::Status removed = RemoveFiles({unswitched}, unswitched);
+      std::vector<std::string> unswitched;
+      for (const FileKind kind :
+           {FileKind::kHead, FileKind::kLog, FileKind::kIndex, FileKind::kRun}) {
+        unswitched.push_back(PathOf(key_, kind, stored_->manifest.file + 1));
+      }
+      const absl::Status removed = RemoveFiles(unswitched);
       return removed.ok() ? published : removed;
     });
   });
 }
 
-absl::Status OpenSession::PublishCompacted(const CompactedLog& compacted) {
+absl::Status OpenSession::PublishReplacement(Replacement& replacement) {
   Files& files = environment_.files;
   const size_t most = environment_.identity.bounds.head;
-  const uint64_t replaced = stored_->manifest.file;
+  std::vector<std::string> replaced = replacement.Replaced(key_);
+  replaced.push_back(PathOf(key_, FileKind::kHead, stored_->manifest.file));
   Manifest manifest = stored_->manifest;
   ASSIGN_OR_RETURN(SessionState state, ReadHeadFile(files, key_, manifest, most));
   ++manifest.file;
-  compacted.Adopt(manifest.file, state);
-  RETURN_IF_ERROR(CompactedLog::PutInPlace(files, manifest, manifest.file));
+  RETURN_IF_ERROR(replacement.PutInPlace({.files = files, .manifest = manifest}, state));
+  replacement.Adopt(manifest.file, state);
   ASSIGN_OR_RETURN(manifest.head_digest, WriteHead(files, key_, manifest.file, state, most));
   RETURN_IF_ERROR(files.SyncDirectory(DirectoryOf(key_) + "/" + kStateDirectory));
   RETURN_IF_ERROR(SwitchManifest(files, manifest, stored_->state.head));
   {
     const absl::MutexLock lock(&mutex_);
-    compacted.Adopt(manifest.file, stored_->state);
+    replacement.Adopt(manifest.file, stored_->state);
     stored_->manifest = std::move(manifest);
   }
   // These files alone: an upload that only the journal names stays.
-  return RemoveFiles(compacted.sources(), replaced);
+  return RemoveFiles(replaced);
 }
 
-absl::Status OpenSession::RemoveFiles(const std::set<uint64_t>& logs, uint64_t head) {
-  std::vector<std::string> paths = {PathOf(key_, FileKind::kHead, head)};
-  for (const uint64_t log : logs) {
-    paths.push_back(PathOf(key_, FileKind::kLog, log));
-    paths.push_back(PathOf(key_, FileKind::kIndex, log));
-  }
+absl::Status OpenSession::RemoveFiles(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     const absl::Status removed = RemoveTree(environment_.files, path);
     if (!IsLack(removed)) {

@@ -6,12 +6,15 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "store-fs/layout.h"
+#include "store-fs/slot_lookup.h"
 #include "store-fs/stored_request.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,15 +125,11 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
       page.at = PositionOf(head);
       page.newest = head.messages;
       page.generation = head.generation;
-      page.history = head.history;
       if (revision && *revision < head.revision) {
         const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
         page.at = {.revision = *revision, .journal = snapshot.at.journal};
         page.newest = snapshot.messages;
         page.generation = snapshot.generation;
-        const bool same =
-            snapshot.messages == head.messages && snapshot.generation == head.generation;
-        if (!same) page.history = Digest{};
       }
       // A generation is kept as long as a snapshot that is kept names it.
       seen = {.log = *state.MessagesOf(page.generation),
@@ -148,15 +147,17 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
 
 absl::StatusOr<SlotPage> Readers::Slots(const SlotQuery& query) {
   for (int attempt = 1;; ++attempt) {
-    ASSIGN_OR_RETURN(SlotPage page, SlotsOnce(query));
-    const bool damaged = std::ranges::any_of(page.slots, &SlotView::damaged);
-    if (!damaged || attempt == kReadAttempts) return page;
+    ASSIGN_OR_RETURN(std::optional<SlotPage> page, SlotsOnce(query));
+    const bool damaged = !page || std::ranges::any_of(page->slots, &SlotView::damaged);
+    if (damaged && attempt < kReadAttempts) continue;
+    if (!page) return Damaged("slots", 0);
+    return *std::move(page);
   }
 }
 
-absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
+absl::StatusOr<std::optional<SlotPage>> Readers::SlotsOnce(const SlotQuery& query) {
   SlotPage page;
-  std::vector<SlotVersion> versions;
+  IndexView index;
   std::shared_ptr<File> journal;
   absl::Status checked;
   RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& file) {
@@ -166,26 +167,54 @@ absl::StatusOr<SlotPage> Readers::SlotsOnce(const SlotQuery& query) {
       page.at = {.revision = *query.revision,
                  .journal = JournalNumber(std::numeric_limits<uint64_t>::max())};
     }
-    for (const SlotVersion& version : state.slots) {
-      const bool named = query.owners.empty() ||
-                         std::ranges::find(query.owners, version.meta.owner) != query.owners.end();
-      if (named && version.VisibleAt(page.at)) versions.push_back(version);
-    }
+    index = state.slots.ViewOf(query.owners);
     journal = file;
   }));
   RETURN_IF_ERROR(checked);
-  std::ranges::sort(versions, {}, [](const SlotVersion& version) { return version.meta.owner; });
+  ASSIGN_OR_RETURN(const std::optional<std::vector<FoundSlot>> found,
+                   FindSlots(index, query.owners, page.at));
+  if (!found) return std::nullopt;
   uint64_t bytes = 0;
-  for (const SlotVersion& version : versions) {
-    SlotView view{.slot = version.meta, .size = version.size};
-    if (!version.meta.staged) bytes += version.size;
-    view.data_left_out = bytes > query.most_bytes && !version.meta.staged && version.size > 0;
+  for (const auto& [owner, version] : *found) {
+    SlotView& view = page.slots.emplace_back();
+    view.slot.owner = owner;
+    view.damaged = !version;
+    if (!version) continue;
+    view.slot = version->meta;
+    view.size = version->size;
+    if (!version->meta.staged) bytes += version->size;
+    view.data_left_out = bytes > query.most_bytes && !version->meta.staged && version->size > 0;
     if (!view.data_left_out) {
-      RETURN_IF_ERROR(ReadSlotData(version, *journal, view));
+      RETURN_IF_ERROR(ReadSlotData(*version, *journal, view));
     }
-    page.slots.push_back(std::move(view));
   }
   return page;
+}
+
+absl::StatusOr<std::optional<std::vector<Readers::FoundSlot>>> Readers::FindSlots(
+    const IndexView& index, const std::vector<std::string>& owners, Position at) const {
+  const RunFiles where{.files = environment_.files, .key = key_};
+  std::vector<FoundSlot> found;
+  if (owners.empty()) {
+    absl::StatusOr<std::vector<SlotVersion>> all = SlotsAt(where, index, at);
+    if (IsUnreadable(all.status())) return std::nullopt;
+    if (!all.ok()) return environment_.fail_stop.FailUnwritten(all.status());
+    for (SlotVersion& version : *all) {
+      std::string owner = version.meta.owner;
+      found.push_back({.owner = std::move(owner), .version = std::move(version)});
+    }
+    return found;
+  }
+  for (const std::string& owner : std::set<std::string>(owners.begin(), owners.end())) {
+    absl::StatusOr<std::optional<SlotEntry>> one = FindSlot(where, index, SlotKey(owner, at));
+    if (IsUnreadable(one.status())) {
+      found.push_back({.owner = owner, .version = std::nullopt});
+      continue;
+    }
+    if (!one.ok()) return environment_.fail_stop.FailUnwritten(one.status());
+    if (*one && (*one)->version) found.push_back({.owner = owner, .version = (*one)->version});
+  }
+  return found;
 }
 
 // Leaves `view` marked as damaged when the bytes cannot be read: only this slot is lost.

@@ -4,12 +4,16 @@
 
 #include "session/store.h"
 #include "store-fs/environment.h"
+#include "store-fs/index_view.h"
 #include "store-fs/open_session.h"
+#include "store-fs/slot_version.h"
 
 #include "absl/status/statusor.h"
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace holdfast::fs {
 
@@ -31,7 +35,18 @@ class Readers {
   absl::StatusOr<AuditPage> Audits(AuditSeq after, PageLimit limit);
 
  private:
-  absl::StatusOr<SlotPage> SlotsOnce(const SlotQuery& query);
+  // A slot of an owner, or that a run which may have it cannot be read.
+  struct FoundSlot {
+    std::string owner;
+    std::optional<SlotVersion> version;
+  };
+
+  // nullopt as of FindSlots.
+  absl::StatusOr<std::optional<SlotPage>> SlotsOnce(const SlotQuery& query);
+  // The slots of these owners, or of all, at a position, by owner; nullopt when all are asked for
+  // and a run cannot be read.
+  absl::StatusOr<std::optional<std::vector<FoundSlot>>> FindSlots(
+      const IndexView& index, const std::vector<std::string>& owners, Position at) const;
   absl::StatusOr<JournalPage> EntriesOnce(const JournalQuery& query, PageLimit limit);
   absl::Status ReadSlotData(const SlotVersion& version, File& journal, SlotView& view);
 

@@ -46,10 +46,11 @@ class Rotation {
     Retire(next.state);
     IndexBuilder index;
     Seal(next.state, index);
+    RETURN_IF_ERROR(IndexSlots(next.state));
     next.state.ForgetEmptyLogs();
     RETURN_IF_ERROR(WriteOver(files_, PathOf(place_.key, FileKind::kIndex, file_), index.bytes()));
     ASSIGN_OR_RETURN(next.manifest.head_digest,
-                     WriteHead(files_, place_.key, file_, next.state, place_.head_most));
+                     WriteHead(files_, place_.key, file_, next.state, place_.bounds.head));
     return files_.SyncDirectory(DirectoryOf(place_.key) + "/" + kStateDirectory);
   }
 
@@ -90,12 +91,18 @@ class Rotation {
                                .newest_us = absl::ToUnixMicros(now_)});
       log->tail.clear();
     }
-    for (auto* versions : {&state.slots, &state.pending}) {
-      for (SlotVersion& version : *versions) {
-        if (version.where.file == 0) version.where.file = file_;
-      }
+    state.slots.Seal(file_);
+    for (auto& [owner, version] : state.pending) {
+      if (version.where.file == 0) version.where.file = file_;
     }
     state.sealed.push_back({.file = file_, .bytes = old_.journal.end});
+  }
+
+  absl::Status IndexSlots(SessionState& state) const {
+    const RunFiles where{.files = files_, .key = place_.key};
+    RETURN_IF_ERROR(state.slots.Settle(where, state.head));
+    if (state.slots.newer().bytes() <= place_.bounds.inline_entries) return absl::OkStatus();
+    return state.slots.WriteRun(where, file_, state.head);
   }
 
   // One for each row in the journal.
@@ -108,7 +115,7 @@ class Rotation {
   // Drops what has been kept for its time.
   void Retire(SessionState& state) const {
     DropOld(state.request_log, now_ - kRequestsKept, 0);
-    DropOld(state.events, now_ - kEventsKept, kEventsKeptLeast);
+    DropOld(state.events, now_ - place_.events_kept, kEventsKeptLeast);
     const uint64_t floor = JournalFloor(state.head).value();
     std::erase_if(state.entries.segments,
                   [&](const SegmentInfo& info) { return info.first + info.count - 1 <= floor; });

@@ -4,13 +4,12 @@
 #define HOLDFAST_STORE_FS_ROTATION_H_
 
 #include "platform/clock.h"
+#include "store-fs/bounds.h"
 #include "store-fs/recovery.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-
-#include <cstddef>
 
 namespace holdfast::fs {
 
@@ -19,7 +18,8 @@ struct RotationPlace {
   Files& files;
   const SessionKey& key;
   Random& random;
-  size_t head_most = 0;  // bytes of head.<g>
+  const Bounds& bounds;
+  absl::Duration events_kept;  // beside the newest kEventsKeptLeast
 };
 
 // Whether a rotation or a compaction ended with nothing switched, so that the old files go on: by a

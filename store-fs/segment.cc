@@ -26,7 +26,7 @@ struct Place {
 static_assert(sizeof(Place) == kPlaceBytes);
 static_assert(kPlaceBytes + sizeof(RequestKey) + sizeof(uint32_t) == kKeyedPlaceBytes);
 
-absl::Status Unreadable() { return absl::DataLossError("an item is not what was written"); }
+absl::Status UnreadableItem() { return absl::DataLossError("an item is not what was written"); }
 
 size_t PlaceBytesOf(const SegmentInfo& info) { return info.keyed ? kKeyedPlaceBytes : kPlaceBytes; }
 
@@ -44,7 +44,7 @@ absl::StatusOr<std::string> ReadIndex(Files& files, const SessionKey& key, const
                    files.Open(PathOf(key, FileKind::kIndex, info.file), OpenMode::kRead));
   const size_t each = PlaceBytesOf(info);
   ASSIGN_OR_RETURN(std::string bytes, file->Read(info.index + at * each, count * each));
-  if (bytes.size() != count * each) return Unreadable();
+  if (bytes.size() != count * each) return UnreadableItem();
   return bytes;
 }
 
@@ -139,9 +139,9 @@ absl::StatusOr<std::vector<std::optional<RequestKey>>> ReadKeys(Files& files, co
 
 absl::StatusOr<std::string> ReadExtent(File& file, const Extent& extent) {
   // No item is larger than what a frame may hold: a place that says so is damaged.
-  if (extent.size > kFramePayloadBytes) return Unreadable();
+  if (extent.size > kFramePayloadBytes) return UnreadableItem();
   ASSIGN_OR_RETURN(std::string bytes, file.Read(extent.offset, extent.size));
-  if (bytes.size() != extent.size || Crc32c(bytes) != extent.crc) return Unreadable();
+  if (bytes.size() != extent.size || Crc32c(bytes) != extent.crc) return UnreadableItem();
   return bytes;
 }
 
@@ -160,9 +160,9 @@ absl::StatusOr<std::vector<std::string>> ReadExtents(File& file, std::span<const
                      file.Read(begin, run.back().offset + run.back().size - begin));
     for (const Extent& extent : run) {
       const uint64_t at = extent.offset - begin;
-      if (at + extent.size > bytes.size()) return Unreadable();
+      if (at + extent.size > bytes.size()) return UnreadableItem();
       const std::string_view item = std::string_view(bytes).substr(at, extent.size);
-      if (Crc32c(item) != extent.crc) return Unreadable();
+      if (Crc32c(item) != extent.crc) return UnreadableItem();
       items.emplace_back(item);
     }
   }

@@ -10,7 +10,7 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kStateVersion = 4;
+constexpr uint64_t kStateVersion = 5;
 
 Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
   return {.file = 0,
@@ -29,22 +29,6 @@ SlotVersion VersionOf(const Slot& slot) {
                   .revision = slot.revision,
                   .staged = slot.staged};
   return version;
-}
-
-// Ends the version that is current at `at`; one that began there is as if it had never been.
-void End(std::vector<SlotVersion>& slots, const std::string& owner, Position at) {
-  std::erase_if(slots, [&](const SlotVersion& version) {
-    return version.meta.owner == owner && version.from == at;
-  });
-  for (SlotVersion& version : slots) {
-    if (version.meta.owner == owner && !version.until) version.until = at;
-  }
-}
-
-void Begin(std::vector<SlotVersion>& slots, SlotVersion version, Position at) {
-  End(slots, version.meta.owner, at);
-  version.from = at;
-  slots.push_back(std::move(version));
 }
 
 void AddRun(const JournalEntry& entry, std::vector<EntryRun>& runs) {
@@ -75,47 +59,35 @@ void AbsorbEntry(const Placed<JournalEntry>& placed, const Extent& slot, Session
   SlotVersion version = VersionOf(*entry.slot);
   version.where = slot;
   if (entry.turn == TurnNumber()) {
-    Begin(state.slots, std::move(version),
-          {.revision = state.head.revision, .journal = entry.journal_number});
+    state.slots.Put(std::move(version),
+                    {.revision = state.head.revision, .journal = entry.journal_number});
   } else {
-    state.pending.push_back(std::move(version));
+    state.pending.insert_or_assign(entry.slot->owner, std::move(version));
   }
 }
 
-void PutPosition(Position at, Encoder& out) {
-  out.Number(at.revision.value()).Number(at.journal.value());
-}
-
-Position ReadPosition(Decoder& in) {
-  const Revision revision(in.Number());
-  return {.revision = revision, .journal = JournalNumber(in.Number())};
-}
-
-void PutVersion(const SlotVersion& version, Encoder& out) {
-  out.Text(EncodeSlot(version.meta)).Number(version.size);
-  PutPosition(version.from, out);
-  out.Number(version.until ? 1 : 0);
-  if (version.until) PutPosition(*version.until, out);
-  out.Number(version.where.file).Number(version.where.offset).Number(version.where.size);
-  out.Number(version.where.crc);
-}
-
-SlotVersion ReadVersion(Decoder& in) {
-  SlotVersion version;
-  std::optional<Slot> meta = DecodeSlot(in.Text());
-  if (meta) {
-    version.meta = *std::move(meta);
-  } else {
-    in.Fail();
+// An update has no position yet.
+void PutPending(const std::map<std::string, SlotVersion>& pending, Encoder& out) {
+  out.Number(pending.size());
+  for (const auto& [owner, version] : pending) {
+    const IndexEntry entry =
+        EncodeSlotEntry({.owner = owner, .from = Position(), .version = version});
+    out.Text(entry.key).Text(entry.value.value_or(""));
   }
-  version.size = in.Number();
-  version.from = ReadPosition(in);
-  if (in.Number() == 1) version.until = ReadPosition(in);
-  version.where.file = in.Number();
-  version.where.offset = in.Number();
-  version.where.size = in.Number();
-  version.where.crc = static_cast<uint32_t>(in.Number());
-  return version;
+}
+
+std::map<std::string, SlotVersion> ReadPending(Decoder& in) {
+  std::map<std::string, SlotVersion> pending;
+  for (size_t left = in.Count(); left > 0; --left) {
+    const std::string key(in.Text());
+    std::optional<SlotEntry> entry = DecodeSlotEntry({.key = key, .value = std::string(in.Text())});
+    if (entry && entry->version) {
+      pending.insert_or_assign(entry->owner, *std::move(entry->version));
+    } else {
+      in.Fail();
+    }
+  }
+  return pending;
 }
 
 }  // namespace
@@ -140,17 +112,17 @@ void SessionState::Absorb(const StoredChange& change, std::string_view payload, 
   }
   if (change.audit) audits.Add(ExtentOf(*change.audit, payload, offset));
   if (change.applied_turn) {
-    for (SlotVersion& version : pending) {
+    for (auto& [owner, version] : pending) {
       version.meta.revision = head.revision;
-      Begin(slots, std::move(version), now);
+      slots.Put(std::move(version), now);
     }
   }
   if (change.applied_turn || change.dropped) pending.clear();
-  for (const std::string& owner : change.deleted_slots) End(slots, owner, now);
+  for (const std::string& owner : change.deleted_slots) slots.Delete(owner, now);
   for (const Placed<Slot>& slot : change.slots) {
     SlotVersion version = VersionOf(slot.item);
     version.where = ExtentOf(slot.span, payload, offset);
-    Begin(slots, std::move(version), now);
+    slots.Put(std::move(version), now);
   }
   if (change.upload) uploads.push_back(*change.upload);
   for (const Span& span : change.messages) messages.Add(ExtentOf(span, payload, offset));
@@ -172,9 +144,7 @@ std::optional<JournalNumber> SessionState::FindEntry(TurnNumber turn, EntryNumbe
 }
 
 void SessionState::Prune() {
-  const Position oldest = OldestKept(head);
-  std::erase_if(
-      slots, [&](const SlotVersion& version) { return version.until && *version.until <= oldest; });
+  slots.Prune(OldestKept(head));
   std::erase_if(runs, [&](const EntryRun& run) {
     return run.journal.value() + run.count - 1 <= JournalFloor(head).value();
   });
@@ -205,10 +175,9 @@ std::map<uint64_t, uint64_t> SessionState::LiveBytes() const {
   for (const NumberedLog* log : Logs()) {
     for (const SegmentInfo& info : log->segments) live[info.file] += info.bytes;
   }
-  for (const auto* versions : {&slots, &pending}) {
-    for (const SlotVersion& version : *versions) {
-      if (version.where.file > 0) live[version.where.file] += version.where.size;
-    }
+  slots.AddLiveBytes(live);
+  for (const auto& [owner, version] : pending) {
+    if (version.where.file > 0) live[version.where.file] += version.where.size;
   }
   return live;
 }
@@ -226,19 +195,15 @@ const NumberedLog* SessionState::MessagesOf(Generation generation) const {
 
 bool SessionState::IsNamed(const LinkedUpload& upload) const {
   if (upload.messages != Generation() && IsNamed(upload.messages)) return true;
-  return std::ranges::any_of(slots, [&](const SlotVersion& version) {
-    return version.meta.staged && version.meta.staged->upload == upload.id;
-  });
+  return slots.Names(upload.id);
 }
 
 std::string EncodeSessionState(const SessionState& state) {
   Encoder out;
   out.Number(kStateVersion);
   out.Text(EncodeHead(state.head));
-  for (const auto* versions : {&state.slots, &state.pending}) {
-    out.Number(versions->size());
-    for (const SlotVersion& version : *versions) PutVersion(version, out);
-  }
+  state.slots.Put(out);
+  PutPending(state.pending, out);
   out.Number(state.runs.size());
   for (const EntryRun& run : state.runs) {
     out.Number(run.turn.value()).Number(run.first.value());
@@ -267,9 +232,8 @@ std::optional<SessionState> DecodeSessionState(std::string_view bytes) {
   std::optional<Head> head = DecodeHead(in.Text());
   if (!head) return std::nullopt;
   state.head = *std::move(head);
-  for (auto* versions : {&state.slots, &state.pending}) {
-    for (size_t left = in.Count(); left > 0; --left) versions->push_back(ReadVersion(in));
-  }
+  state.slots = SlotVersions::Read(in);
+  state.pending = ReadPending(in);
   for (size_t left = in.Count(); left > 0; --left) {
     EntryRun run;
     run.turn = TurnNumber(in.Number());

@@ -10,6 +10,8 @@
 #include "store-fs/numbered_log.h"
 #include "store-fs/request_table.h"
 #include "store-fs/segment.h"
+#include "store-fs/slot_version.h"
+#include "store-fs/slot_versions.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,19 +23,6 @@
 #include <vector>
 
 namespace holdfast::fs {
-
-// One version of a slot. Its bytes are a slot record at `where`.
-struct SlotVersion {
-  Slot meta;  // without data
-  uint64_t size = 0;
-  Position from;
-  std::optional<Position> until;
-  Extent where;
-
-  [[nodiscard]] bool VisibleAt(Position position) const {
-    return from <= position && (!until || position < *until);
-  }
-};
 
 // Journal numbers that belong to one turn without a gap.
 struct EntryRun {
@@ -59,8 +48,9 @@ struct SessionState {
   Head head;
   // Shared with a copy that a rotation makes, which would else cost as much as is kept.
   std::shared_ptr<RequestTable> requests = std::make_shared<RequestTable>();
-  std::vector<SlotVersion> slots;
-  std::vector<SlotVersion> pending;  // slot updates of the active turn, not yet part of anything
+  SlotVersions slots;
+  // Slot updates of the active turn, by owner, not yet part of anything.
+  std::map<std::string, SlotVersion> pending;
   std::vector<EntryRun> runs;
   NumberedLog messages;  // of the head's generation
   NumberedLog events;

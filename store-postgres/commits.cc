@@ -107,7 +107,8 @@ StoreFacts Commits::Facts() const {
   return {.store = database_.store,
           .incarnation = database_.incarnation,
           .now = database_.Now(),
-          .clock = database_.store_clock.Now()};
+          .clock = database_.store_clock.Now(),
+          .snapshots_kept = database_.retention.snapshots};
 }
 
 absl::StatusOr<Commits::DecisionInput> Commits::ReadInput(const Rows& rows, size_t row,

@@ -5,6 +5,8 @@
 #include "session/refusal.h"
 #include "store-postgres/stored_head.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace holdfast::pg {
 namespace {
@@ -23,28 +26,44 @@ namespace {
 constexpr int64_t kHeadsBytes = int64_t{8} * 1024 * 1024;
 constexpr int64_t kLooksAt = 10'000;
 
-// A page of the rows that `among` names, in one order, served by an index. Heads beyond kHeadsBytes
-// are left out. The last row that was read is in the answer even if the filter excludes it, so that
-// the next statement continues behind it.
+// Which rows a listing is of, and in which order.
+struct Listed {
+  const char* among = "";
+  const char* also = "";  // what else must hold of a row that is wanted
+  std::vector<std::string> order = {"listed_at", "session_id"};
+  const char* after = "($2, $3)";  // the position, as the order has it
+};
+
+// `columns` as a list; `direction` behind each of them.
+std::string List(const std::vector<std::string>& columns, const char* direction) {
+  return absl::StrCat(absl::StrJoin(columns, absl::StrCat(direction, ", ")), direction);
+}
+
+// A page of the rows of a listing, in one order, served by an index. Heads beyond kHeadsBytes are
+// left out. The last row that was read is in the answer even if the filter excludes it, so that the
+// next statement continues behind it.
 class ListStatement {
  public:
-  ListStatement(const char* name, bool descending, const char* among)
+  ListStatement(const char* name, bool descending, const Listed& listed)
       : sql_(absl::StrReplaceAll(
             "SELECT session_id, store_id,"
             " CASE WHEN wanted AND sum(octet_length(head)) FILTER (WHERE wanted) OVER w <= $6"
-            "  THEN head END, head_sum, listed_at, wanted, n = $7 FROM ("
-            "  SELECT session_id, store_id, head, head_sum, listed_at,"
-            "   $4::integer[] IS NULL OR lifecycle = ANY ($4) AS wanted, row_number() OVER v AS n"
+            "  THEN head END, head_sum, listed_at, wanted, n = $7, session_group FROM ("
+            "  SELECT session_id, store_id, head, head_sum, listed_at, session_group,"
+            "   ($4::integer[] IS NULL OR lifecycle = ANY ($4))"
+            "   AND ($8::integer[] IS NULL OR kind = ANY ($8)){also} AS wanted,"
+            "   row_number() OVER v AS n"
             "  FROM holdfast.session"
-            "  WHERE tenant = $1 AND NOT deleted{among}"
-            "   AND (listed_at, session_id) {behind} ($2, $3)"
+            "  WHERE tenant = $1 AND NOT deleted{among} AND ({columns}) {behind} {after}"
             "  WINDOW v AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $7) s"
             " WHERE wanted OR n = $7"
             " WINDOW w AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING) ORDER BY {order} LIMIT $5",
-            {{"{among}", among},
+            {{"{among}", listed.among},
+             {"{also}", listed.also},
+             {"{columns}", List(listed.order, "")},
              {"{behind}", descending ? "<" : ">"},
-             {"{order}",
-              descending ? "listed_at DESC, session_id DESC" : "listed_at, session_id"}})),
+             {"{after}", listed.after},
+             {"{order}", List(listed.order, descending ? " DESC" : "")}})),
         statement_{.name = name, .sql = sql_.c_str()} {}
   ListStatement(const ListStatement&) = delete;
   ListStatement& operator=(const ListStatement&) = delete;
@@ -63,7 +82,8 @@ enum ListingColumn : size_t {
   kListedHeadSum,
   kListedAt,
   kListedWanted,
-  kListedLast
+  kListedLast,
+  kListedGroup
 };
 
 // Lifecycle 1 is ACTIVE; a cancel request has a time exactly while it asks for an end. The inner
@@ -91,22 +111,50 @@ constexpr Statement kCancelled = {
 static_assert(static_cast<int>(Lifecycle::kActive) == 1);
 
 const Statement& StatementFor(const ListQuery& query) {
-  static const ListStatement kAll[] = {{"list_up", false, ""}, {"list_down", true, ""}};
-  static constexpr const char* kOfProject =
-      " AND md5(project_root) = md5($8) AND project_root = $8";
+  static const Listed kAny;
+  static const ListStatement kAll[] = {{"list_up", false, kAny}, {"list_down", true, kAny}};
+  static const Listed kOfProject = {.among =
+                                        " AND md5(project_root) = md5($9)"
+                                        " AND project_root = $9"};
   static const ListStatement kProject[] = {{"list_project_up", false, kOfProject},
                                            {"list_project_down", true, kOfProject}};
+  static constexpr const char* kAlsoOfProject = " AND ($9 = '' OR project_root = $9)";
+  static const Listed kOfGroup = {.among = " AND session_group <> '' AND session_group = $10",
+                                  .also = kAlsoOfProject};
+  static const ListStatement kGroup[] = {{"list_group_up", false, kOfGroup},
+                                         {"list_group_down", true, kOfGroup}};
+  static const Listed kOfGroups = {.among =
+                                       " AND session_group <> '' AND session_group >= $10"
+                                       " AND session_group < $11",
+                                   .also = kAlsoOfProject,
+                                   .order = {"session_group", "listed_at", "session_id"},
+                                   .after = "($12, $2, $3)"};
+  static const ListStatement kGroups[] = {{"list_groups_up", false, kOfGroups},
+                                          {"list_groups_down", true, kOfGroups}};
   // Each active session is one that a sweep looks at, and few others are.
-  static constexpr const char* kSwept = " AND sweep";
+  static const Listed kSwept = {.among = " AND sweep"};
   static const ListStatement kActive[] = {{"list_active_up", false, kSwept},
                                           {"list_active_down", true, kSwept}};
   const size_t order = query.descending ? 1 : 0;
+  if (!query.group.empty()) return (query.group_is_prefix ? kGroups : kGroup)[order].statement();
   if (!query.project_root.empty()) return kProject[order].statement();
   const bool only_active =
       !query.lifecycles.empty() &&
       std::ranges::count(query.lifecycles, Lifecycle::kActive) == std::ssize(query.lifecycles);
   return (only_active ? kActive : kAll)[order].statement();
 }
+
+// A filter by numbers; null where there is none.
+template <typename Value>
+void PutFilter(const std::vector<Value>& filter, Params& params) {
+  std::vector<int32_t> numbers;
+  numbers.reserve(filter.size());
+  for (const Value value : filter) numbers.push_back(static_cast<int32_t>(value));
+  numbers.empty() ? params.Null() : params.Int4s(numbers);
+}
+
+// A text behind each group that begins with `prefix`: no letter of a group is as large.
+std::string BehindGroups(const std::string& prefix) { return prefix + '~'; }
 
 Params ListingParams(const ListQuery& query) {
   Params params;
@@ -116,14 +164,21 @@ Params ListingParams(const ListQuery& query) {
   } else {
     params.Time(query.descending ? absl::InfiniteFuture() : absl::InfinitePast()).Text("");
   }
-  std::vector<int32_t> lifecycles;
-  lifecycles.reserve(query.lifecycles.size());
-  for (const Lifecycle lifecycle : query.lifecycles) {
-    lifecycles.push_back(static_cast<int32_t>(lifecycle));
-  }
-  lifecycles.empty() ? params.Null() : params.Int4s(lifecycles);
+  PutFilter(query.lifecycles, params);
   params.Int(int64_t{query.limit} + 1).Int(kHeadsBytes).Int(kLooksAt);
-  if (!query.project_root.empty()) params.Text(query.project_root);
+  PutFilter(query.kinds, params);
+  if (query.group.empty()) {
+    if (!query.project_root.empty()) params.Text(query.project_root);
+    return params;
+  }
+  params.Text(query.project_root).Text(query.group);
+  if (!query.group_is_prefix) return params;
+  params.Text(BehindGroups(query.group));
+  if (query.after) {
+    params.Text(query.after->group);
+  } else {
+    params.Text(query.descending ? BehindGroups(query.group) : "");
+  }
   return params;
 }
 
@@ -133,6 +188,8 @@ SessionRow RowOf(SessionId id, const Head& head) {
           .condition = SessionRow::Condition::kOk,
           .lifecycle = head.lifecycle,
           .revision = head.revision,
+          .kind = head.kind,
+          .group = head.group,
           .project_root = head.project_root,
           .title = title == head.attributes.end() ? "" : title->second,
           .messages = head.messages,
@@ -161,7 +218,8 @@ SessionRow ReadRow(const Rows& rows, size_t row, const StoreId& active) {
 }  // namespace
 
 absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery& query) {
-  const bool filtered = !query.project_root.empty() || !query.lifecycles.empty();
+  const bool filtered = !query.project_root.empty() || !query.lifecycles.empty() ||
+                        !query.kinds.empty() || !query.group.empty();
   ListPage page;
   ListQuery rest = query;
   // A filter leaves out rows, also those that cannot be read: a page is empty only at the end.
@@ -176,7 +234,8 @@ absl::StatusOr<ListPage> ListSessions(const Database& database, const ListQuery&
         break;
       }
       rest.after = ListKey{.created_at = rows.Time(row, kListedAt),
-                           .id = std::string(rows.Text(row, kListedId))};
+                           .id = std::string(rows.Text(row, kListedId)),
+                           .group = std::string(rows.Text(row, kListedGroup))};
       if (!wanted) continue;
       SessionRow shown = ReadRow(rows, row, database.store);
       if (filtered && shown.condition != SessionRow::Condition::kOk) continue;

@@ -98,14 +98,11 @@ void Describe(const Head& head, std::optional<Revision> revision, MessagePage& p
   page.at = PositionOf(head);
   page.newest = head.messages;
   page.generation = head.generation;
-  page.history = head.history;
   if (!revision || *revision == head.revision) return;
   const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
   page.at = {.revision = *revision, .journal = snapshot.at.journal};
   page.newest = snapshot.messages;
   page.generation = snapshot.generation;
-  const bool same = page.newest == head.messages && page.generation == head.generation;
-  if (!same) page.history = Digest{};
 }
 
 // What a page still takes: its first item in any case.
@@ -296,7 +293,7 @@ absl::StatusOr<Head> Reads::EachActs(const SessionKey& key, const ActsQuery& que
   for (;;) {
     Params params = KeyParams(key);
     params.Int4(query.kind.number).Int(Clamped(first)).Int(from.n).Int4(from.part).Int(most);
-    params.Interval(kEventsKept);
+    params.Interval(database_.retention.events);
     ASSIGN_OR_RETURN(const Rows rows, database_.Ask(query.kind.statement, params));
     ASSIGN_OR_RETURN(Head head, HeadIn(rows, key));
     for (size_t row = kFirstLogRow; row < rows.size(); ++row) {
@@ -320,7 +317,7 @@ absl::Status Reads::CheckPromise(const SessionKey& key, const ReadFrom& from, Ev
   const uint64_t least = last.value() - std::min<uint64_t>(last.value(), kEventsKeptLeast);
   if (from.last.value() > least || !from.old) return absl::OkStatus();
   Params params = KeyParams(key);
-  params.Interval(kEventsKept).Int(Clamped(least + 1));
+  params.Interval(database_.retention.events).Int(Clamped(least + 1));
   ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kEventsBefore, params));
   const uint64_t gone = rows.empty() ? least : static_cast<uint64_t>(rows.Int(0, 0));
   return Refusal(Reason::kEventsCompacted, "these events are no longer kept")

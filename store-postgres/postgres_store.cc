@@ -106,6 +106,7 @@ class PostgresStore final : public SessionStore {
                   .store = {},
                   .incarnation = {},
                   .report = options.report,
+                  .retention = options.retention,
                   .meter = *options.meter},
         feed_(database_, change_notifier_, options.feed_beat) {
     options.meter->OnConnections([this] { return UseOf(pool_, connections_); });

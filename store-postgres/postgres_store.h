@@ -4,6 +4,7 @@
 
 #include "platform/clock.h"
 #include "session/limits.h"
+#include "session/retention.h"
 #include "session/store.h"
 #include "session/store_meter.h"
 #include "store-postgres/pg/connection.h"
@@ -20,9 +21,10 @@
 namespace holdfast::pg {
 
 struct PostgresOptions {
-  ConnectOptions connect;                       // how the database is reached
-  size_t connections = PoolOptions().size;      // at most, beside the two that other servers want
-  size_t group = kGroupMost;                    // changes in one statement at most; 1: one by one
+  ConnectOptions connect;                   // how the database is reached
+  size_t connections = PoolOptions().size;  // at most, beside the two that other servers want
+  size_t group = kGroupMost;                // changes in one statement at most; 1: one by one
+  Retention retention;
   absl::Duration feed_beat = absl::Seconds(1);  // how often the feed is looked at in any case
   // Gets the cause of a failed connection or statement, in the driver's words: for the operator's
   // log alone. Called by several threads at once.

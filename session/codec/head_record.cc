@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr uint64_t kHeadVersion = 3;
+constexpr uint64_t kHeadVersion = 4;
 
 // The length of a list that never has more than `most`. Attributes have no such bound here: a
 // session from before there was one is still read.
@@ -123,7 +123,7 @@ void PutCounters(const Head& head, Encoder& out) {
 }
 
 void ReadCounters(Decoder& in, Head& head) {
-  for (size_t left = ReadCount(in, kSnapshotsKept); left > 0; --left) {
+  for (size_t left = ReadCount(in, kSnapshotsKeptMost); left > 0; --left) {
     SnapshotRecord snapshot;
     snapshot.at.revision = Revision(in.Number());
     snapshot.at.journal = JournalNumber(in.Number());
@@ -205,6 +205,7 @@ std::string EncodeHead(const Head& head) {
   PutCounters(head, out);
   PutTurnAndCancelRequests(head, out);
   PutTraces(head, out);
+  out.Number(static_cast<uint64_t>(head.kind)).Text(head.group);
   return out.Take();
 }
 
@@ -225,6 +226,10 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   ReadCounters(in, head);
   ReadTurnAndMarks(in, head);
   ReadTraces(in, head);
+  const uint64_t kind = in.Number();
+  if (kind < 1 || kind > static_cast<uint64_t>(SessionKind::kOpen)) in.Fail();
+  head.kind = static_cast<SessionKind>(kind);
+  head.group = in.Text();
   if (!in.Done()) return std::nullopt;
   return head;
 }

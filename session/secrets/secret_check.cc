@@ -59,14 +59,13 @@ void LookAtStateMachine(SecretCheck& check, std::string_view parent, const State
   check.Look({.parent = path, .name = "slot_ref"}, sm.slot_ref);
 }
 
-// The path of a value holds its key, so a key that is a secret is not made part of one.
-void LookAtAttribute(SecretCheck& check, std::string_view parent, const std::string& key,
+// An entry of the map `map`. The path of a value holds its key, so a key that is a secret is not
+// made part of one.
+void LookAtAttribute(SecretCheck& check, const FieldPath& map, const std::string& key,
                      const std::string& value) {
-  const bool clean = check.Look({.parent = parent, .name = "attributes"}, key);
-  const std::string path = absl::StrCat(std::string(parent), "attributes.");
-  check.LookWithReferences(clean ? FieldPath{.parent = path, .name = key}
-                                 : FieldPath{.parent = parent, .name = "attributes"},
-                           value);
+  const bool clean = check.Look(map, key);
+  const std::string path = map.Text() + ".";
+  check.LookWithReferences(clean ? FieldPath{.parent = path, .name = key} : map, value);
 }
 
 void LookAtCreate(SecretCheck& check, std::string_view parent, const CreateCommand& command) {
@@ -77,7 +76,10 @@ void LookAtCreate(SecretCheck& check, std::string_view parent, const CreateComma
   if (command.sm) LookAtStateMachine(check, manifest, *command.sm);
   LookAtMessages(check, parent, command.messages);
   LookAtSlots(check, parent, command.slots);
-  for (const auto& [key, value] : command.attributes) LookAtAttribute(check, parent, key, value);
+  for (const auto& [key, value] : command.attributes) {
+    LookAtAttribute(check, {.parent = parent, .name = "attributes"}, key, value);
+  }
+  check.Look({.parent = parent, .name = "group"}, command.group);
   check.Look({.parent = parent, .name = "holder"}, command.holder);
 }
 
@@ -154,7 +156,10 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const UpdateCommand& com
   SecretCheck check(scanner);
   LookAtIds(check, command);
   for (const auto& [key, value] : command.attributes) {
-    LookAtAttribute(check, "", key, value.value_or(""));
+    LookAtAttribute(check, {.name = "attributes"}, key, value.value_or(""));
+  }
+  for (const auto& [key, value] : command.expected) {
+    LookAtAttribute(check, {.name = "expected_attributes"}, key, value);
   }
   return check.ToStatus();
 }

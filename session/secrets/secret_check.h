@@ -61,7 +61,8 @@ class SecretCheck final {
 absl::Status SecretLeak(std::string_view field, uint64_t offset);
 absl::Status MalformedReference(std::string_view field, uint64_t offset);
 
-// Each looks through every text and all bytes of the command that would be stored.
+// Each looks through every text and all bytes of the command that would be stored, or compared with
+// what is stored.
 absl::Status CheckSecrets(const SecretScanner& scanner, const CreateCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const UpdateCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const ResumeCommand& command);

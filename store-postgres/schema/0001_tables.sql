@@ -51,6 +51,8 @@ CREATE TABLE holdfast.session (
   lifecycle     integer NOT NULL,
   generation    bigint NOT NULL,                    -- of the history
   messages      bigint NOT NULL,                    -- in it
+  kind          integer NOT NULL,
+  session_group text COLLATE "C" NOT NULL,          -- empty: in none
   project_root  text NOT NULL,
   created_at    timestamptz NOT NULL,
   uid           text NOT NULL,
@@ -87,6 +89,8 @@ CREATE INDEX session_listed ON holdfast.session (tenant, listed_at, session_id)
   WHERE NOT deleted;
 CREATE INDEX session_of_project ON holdfast.session
   (tenant, md5(project_root), listed_at, session_id) WHERE NOT deleted;
+CREATE INDEX session_of_group ON holdfast.session
+  (tenant, session_group, listed_at, session_id) WHERE NOT deleted AND session_group <> '';
 CREATE INDEX session_to_sweep ON holdfast.session (tenant, listed_at, session_id) WHERE sweep;
 
 -- One row for each change, or several where its records have no room in one: what it said (the

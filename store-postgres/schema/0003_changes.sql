@@ -47,6 +47,7 @@ CREATE FUNCTION holdfast.change(
   -- Of the only member.
   p_creates boolean DEFAULT false,
   p_project_root text DEFAULT NULL, p_created_at timestamptz DEFAULT NULL,
+  p_kind integer DEFAULT NULL, p_group text DEFAULT NULL,
   p_uid text DEFAULT NULL,          -- of a session that it creates
   p_last_event bytea DEFAULT NULL,  -- of a session that it deletes
   p_upload uuid DEFAULT NULL, p_upload_bytes bigint DEFAULT NULL,  -- that it takes over
@@ -77,11 +78,12 @@ BEGIN
     t := holdfast.clock();
     INSERT INTO holdfast.session (
       tenant, session_id, version, store_id, head, head_sum, lifecycle, generation, messages,
-      project_root, created_at, uid, epoch, held, secret_hash, ttl, lease_at, expires_at, token,
+      kind, session_group, project_root, created_at, uid, epoch, held, secret_hash, ttl, lease_at, expires_at, token,
       active_at, cancel_requested_at, sweep)
     VALUES (
       p_tenants[1], p_sessions[1], 1, holdfast.store_id(), p_heads[1], p_head_sums[1],
-      p_lifecycles[1], p_generations[1], p_messages[1], p_project_root, p_created_at, p_uid,
+      p_lifecycles[1], p_generations[1], p_messages[1], p_kind, p_group,
+      p_project_root, p_created_at, p_uid,
       p_epochs[1], p_held[1], p_secret_hashes[1], p_ttls[1] * interval '1 microsecond', t,
       t + p_ttls[1] * interval '1 microsecond', p_tokens[1], t,
       CASE WHEN p_cancelling[1] THEN t END, p_sweep[1])

@@ -233,5 +233,36 @@ TEST_P(Contract, C089_AnOldExpectedRevisionIsStale) {
   Apply(change);
 }
 
+TEST_P(Contract, C239_AttributeWithAnotherValueThanExpectedIsStale) {
+  Create();
+  Apply(changes().Update({{"title", "first"}, {"agent", "a"}}));
+  Change change = changes().Update({{"title", "second"}});
+  change.guard.attributes = {{"agent", "a"}, {"title", "other"}};
+  const auto refused = store().Commit(change);
+  EXPECT_EQ(ReasonIn(refused), "STALE_REVISION");
+  EXPECT_EQ(FactIn(RefusalIn(refused), "what"), "attributes");
+  EXPECT_EQ(FactIn(RefusalIn(refused), "attribute"), "title");
+  EXPECT_EQ(FactIn(RefusalIn(refused), "actual"), std::to_string(LoadHead().revision.value()));
+  EXPECT_EQ(LoadHead().attributes.at("title"), "first");
+  change.guard.attributes = {{"agent", "a"}, {"title", "first"}};
+  Apply(change);
+  EXPECT_EQ(LoadHead().attributes.at("title"), "second");
+}
+
+TEST_P(Contract, C240_AttributeExpectedToBeEmptyMayBeAbsent) {
+  Create();
+  Change set = changes().Update({{"title", "set"}});
+  set.guard.attributes = {{"title", ""}};
+  Apply(set);
+  Change again = changes().Update({{"title", "set again"}});
+  again.guard.attributes = {{"title", ""}};
+  EXPECT_EQ(ReasonIn(store().Commit(again)), "STALE_REVISION");
+  Apply(changes().Update({{"title", ""}}));
+  again = changes().Update({{"title", "set again"}});
+  again.guard.attributes = {{"title", ""}};
+  Apply(again);
+  EXPECT_EQ(LoadHead().attributes.at("title"), "set again");
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -1,6 +1,10 @@
 // Listings and candidates for recovery.
 #include "tests/contract/suite.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace holdfast::test {
 namespace {
 
@@ -60,6 +64,73 @@ TEST_P(Contract, C135_AListingOfSomeLifecycles) {
               ElementsAre("alpha", "beta"));
 }
 
+// Sessions of several groups, whose creation is not in the order of the groups.
+std::vector<Change> CreateInGroups(Random& random) {
+  std::vector<Change> changes;
+  const std::vector<std::pair<const char*, const char*>> sessions = {
+      {"e", "app/two"}, {"d", "app/one"}, {"c", "app"}, {"b", "app/one"},
+      {"a", ""},        {"f", "apps"},    {"g", "ap"},  {"h", "app/one/more"}};
+  for (const auto& [id, group] : sessions) {
+    Change create = Changes(Key(id), random).Create();
+    create.create->group = group;
+    changes.push_back(create);
+  }
+  return changes;
+}
+
+TEST_P(Contract, C246_ListsOneGroup) {
+  for (const Change& create : CreateInGroups(random())) {
+    Apply(create);
+    clock().Advance(absl::Seconds(1));
+  }
+  for (int opened = 0; opened < 2; ++opened) {
+    for (const uint32_t limit : {1, 100}) {
+      ListQuery query{.tenant = key().tenant, .group = "app/one", .limit = limit};
+      EXPECT_THAT(Ids(query), ElementsAre("d", "b"));
+      query.descending = true;
+      EXPECT_THAT(Ids(query), ElementsAre("b", "d"));
+      query.group = "app/";
+      EXPECT_THAT(Ids(query), IsEmpty());
+      query = {.tenant = key().tenant, .project_root = "/elsewhere", .group = "app/one"};
+      EXPECT_THAT(Ids(query), IsEmpty());
+    }
+    Reopen();
+  }
+}
+
+TEST_P(Contract, C247_ListsGroupsOfPrefixByGroup) {
+  for (const Change& create : CreateInGroups(random())) {
+    Apply(create);
+    clock().Advance(absl::Seconds(1));
+  }
+  for (const uint32_t limit : {1, 2, 3, 100}) {
+    ListQuery query{.tenant = key().tenant, .group = "app", .group_is_prefix = true};
+    query.limit = limit;
+    EXPECT_THAT(Ids(query), ElementsAre("c", "d", "b", "h", "e", "f"));
+    query.descending = true;
+    EXPECT_THAT(Ids(query), ElementsAre("f", "e", "h", "b", "d", "c"));
+    query = {.tenant = key().tenant, .group = "app/", .group_is_prefix = true, .limit = limit};
+    EXPECT_THAT(Ids(query), ElementsAre("d", "b", "h", "e"));
+  }
+}
+
+TEST_P(Contract, C248_ListsSomeKinds) {
+  Create();
+  Change open = Changes(Key("beta"), random()).Create();
+  open.grant.reset();
+  open.create->kind = SessionKind::kOpen;
+  Apply(open);
+  const auto ids = [&](std::vector<SessionKind> kinds) {
+    return Ids({.tenant = key().tenant, .kinds = std::move(kinds)});
+  };
+  for (int opened = 0; opened < 2; ++opened) {
+    EXPECT_THAT(ids({SessionKind::kOpen}), ElementsAre("beta"));
+    EXPECT_THAT(ids({SessionKind::kLeased}), ElementsAre("alpha"));
+    EXPECT_THAT(ids({SessionKind::kLeased, SessionKind::kOpen}), ElementsAre("alpha", "beta"));
+    Reopen();
+  }
+}
+
 TEST_P(Contract, C137_ARowSaysWhatTheHeadSays) {
   Create();
   clock().Advance(absl::Seconds(3));
@@ -72,6 +143,8 @@ TEST_P(Contract, C137_ARowSaysWhatTheHeadSays) {
     EXPECT_EQ(rows[0].condition, SessionRow::Condition::kOk);
     EXPECT_EQ(rows[0].lifecycle, Lifecycle::kPersisted);
     EXPECT_EQ(rows[0].revision, head.revision);
+    EXPECT_EQ(rows[0].kind, head.kind);
+    EXPECT_EQ(rows[0].group, head.group);
     EXPECT_EQ(rows[0].project_root, head.project_root);
     EXPECT_EQ(rows[0].title, "A talk");
     EXPECT_EQ(rows[0].messages, MessageSeq(2));

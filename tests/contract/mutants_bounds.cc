@@ -66,6 +66,8 @@ const std::vector<Mutant> kMutants = {
             answer =
                 TooLarge("attributes", kAttributesPerSession, kAttributesPerSession).ToStatus();
           }}},
+    {"keeps-ten-snapshots-whatever-is-configured",
+     {.change = [](Stage& stage, Change&) { stage.disk.retention = Retention(); }}},
     {"keeps-no-record-of-updates-between-turns",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {

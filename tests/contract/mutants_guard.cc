@@ -29,6 +29,10 @@ void Renumber(const StoredSession& session, TurnNumber turn, Change& change) {
   }
 }
 
+bool IsOpen(const StoredSession* session) {
+  return session != nullptr && session->head.kind == SessionKind::kOpen;
+}
+
 const std::vector<Mutant> kMutants = {
     {"needs-no-lease",
      {.change = [](Stage&, Change& change) { change.guard.lease = LeaseRule::kNone; }}},
@@ -124,6 +128,39 @@ const std::vector<Mutant> kMutants = {
           }}},
     {"ignores-the-expected-revision",
      {.change = [](Stage&, Change& change) { change.guard.expected_revision.reset(); }}},
+    {"creates-every-session-leased",
+     {.change =
+          [](Stage&, Change& change) {
+            if (change.create) change.create->kind = SessionKind::kLeased;
+          }}},
+    {"forgets-the-group",
+     {.change =
+          [](Stage&, Change& change) {
+            if (change.create) change.create->group.clear();
+          }}},
+    {"ignores-a-token-of-an-open-session",
+     {.change =
+          [](Stage& stage, Change& change) {
+            if (IsOpen(stage.Find(change.key))) change.guard.token.reset();
+          }}},
+    {"an-open-session-is-resumed",
+     {.change =
+          [](Stage& stage, Change& change) {
+            const bool resumes = change.guard.trigger == Trigger::kResume;
+            if (resumes && IsOpen(stage.Find(change.key))) change.guard.trigger = Trigger::kUpdate;
+          }}},
+    {"ignores-expected-attributes",
+     {.change = [](Stage&, Change& change) { change.guard.attributes.clear(); }}},
+    {"takes-an-absent-attribute-for-another-value",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            const StoredSession& before = stage.before.sessions[change.key];
+            for (const auto& [name, expected] : change.guard.attributes) {
+              if (before.head.attributes.contains(name) || !answer.ok()) continue;
+              answer->kind = CommitResult::Kind::kRefused;
+              answer->refusal = Refusal(Reason::kStaleRevision, "absent");
+            }
+          }}},
     {"refuses-without-facts",
      {.committed =
           [](Stage&, const Change&, CommitAnswer& answer) {

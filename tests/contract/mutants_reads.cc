@@ -139,6 +139,12 @@ const std::vector<Mutant> kListings = {
           }}},
     {"always-lists-upwards", {.ask_list = [](ListQuery& query) { query.descending = false; }}},
     {"lists-every-project", {.ask_list = [](ListQuery& query) { query.project_root.clear(); }}},
+    {"lists-every-kind", {.ask_list = [](ListQuery& query) { query.kinds.clear(); }}},
+    {"lists-every-group", {.ask_list = [](ListQuery& query) { query.group.clear(); }}},
+    {"lists-the-group-alone-that-is-a-prefix",
+     {.ask_list = [](ListQuery& query) { query.group_is_prefix = false; }}},
+    {"lists-each-group-that-begins-so",
+     {.ask_list = [](ListQuery& query) { query.group_is_prefix = !query.group.empty(); }}},
     {"lists-every-lifecycle", {.ask_list = [](ListQuery& query) { query.lifecycles.clear(); }}},
     {"rows-know-nothing",
      {.list =

@@ -115,6 +115,15 @@ const std::vector<Mutant> kMutants = {
             StoredSession* const session = Changed(stage, change, answer);
             if (session != nullptr) session->slots.erase(kStoreSlotOwner);
           }}},
+    {"describes-each-snapshot-by-the-one-before",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            StoredSession* const session = Changed(stage, change, answer);
+            if (session == nullptr || !change.snapshot) return;
+            auto& versions = session->slots[kStoreSlotOwner];
+            if (versions.size() < 2) return;
+            versions.back().slot->data = versions[versions.size() - 2].slot->data;
+          }}},
     {"an-applied-slot-keeps-its-entrys-revision",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {

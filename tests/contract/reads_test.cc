@@ -1,4 +1,4 @@
-// Pages and positions.
+// Pages, positions, and how many of them are kept.
 #include "tests/contract/suite.h"
 
 #include <functional>
@@ -255,6 +255,41 @@ TEST_P(Contract, C059_TheAuditChainIsThereFromItsFirstRecordOn) {
   ASSERT_EQ(ReasonIn(page), "OK");
   ASSERT_EQ(page->records.size(), 1U);
   EXPECT_EQ(page->records[0], records[80]);
+}
+
+TEST_P(Contract, C237_KeepsAsManySnapshotsAsConfigured) {
+  constexpr size_t kMany = 30;
+  under_test().SetRetention({.snapshots = kMany});
+  Reopen();
+  std::vector<Revision> revisions = {Create().revision};
+  while (revisions.size() <= kMany) {
+    revisions.push_back(RunTurn({Text("a")}, {MakeSlot("memory", "m")}).revision);
+  }
+  EXPECT_EQ(ReasonIn(store().ReadSlots(key(), {.revision = revisions[0]})), "REVISION_PRUNED");
+  for (size_t turn = 1; turn <= kMany; ++turn) {
+    EXPECT_EQ(MessageTexts(revisions[turn]).size(), turn);
+    EXPECT_EQ(SlotData("memory", revisions[turn]), "m");
+  }
+  Reopen();
+  EXPECT_EQ(LoadHead().snapshots.size(), kMany);
+  EXPECT_EQ(MessageTexts(revisions[1]).size(), 1U);
+}
+
+TEST_P(Contract, C238_KeepsFewerSnapshotsFromTheNextOneOn) {
+  Create();
+  const Revision first = RunTurn({Text("a")}).revision;
+  const Revision second = RunTurn({Text("b")}).revision;
+  under_test().SetRetention({.snapshots = 1});
+  Reopen();
+  EXPECT_EQ(MessageTexts(first).size(), 1U);
+  const Revision third = RunTurn({Text("c")}).revision;
+  for (const Revision pruned : {first, second}) {
+    const auto slots = store().ReadSlots(key(), {.revision = pruned});
+    EXPECT_EQ(ReasonIn(slots), "REVISION_PRUNED");
+    EXPECT_EQ(FactIn(slots.status(), "oldest"), std::to_string(third.value()));
+  }
+  EXPECT_EQ(LoadHead().snapshots.size(), 1U);
+  EXPECT_EQ(MessageTexts(third).size(), 3U);
 }
 
 }  // namespace

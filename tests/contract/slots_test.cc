@@ -1,7 +1,10 @@
 // Slots: applying, deleting, and reading them as they were.
+#include "session/snapshot_description.h"
 #include "tests/contract/suite.h"
 
 #include "absl/strings/str_cat.h"
+
+#include <utility>
 
 namespace holdfast::test {
 namespace {
@@ -127,6 +130,37 @@ TEST_P(Contract, C040_TheStoresOwnSlotIsPartOfEverySnapshot) {
     EXPECT_EQ(slots[0].slot.revision, revision);
     EXPECT_THAT(slots[0].slot.data,
                 ::testing::HasSubstr("\"snapshot\":" + std::to_string(revision.value())));
+  }
+}
+
+TEST_P(Contract, C236_SnapshotDescribesItself) {
+  Change create = changes().Create();
+  create.messages = {Text("a")};
+  TakeToken(Apply(create));
+  const Head first = LoadHead();
+  const TurnNumber turn = Begin();
+  Append(turn, {Note(turn, 1, "n")});
+  Change inside = changes().KeepTurn(token(), turn);
+  inside.messages = {Text("b")};
+  inside.sm.emplace(StateMachineRef{.ext_id = "plan\"ner", .slot_ref = "slot-1"});
+  Apply(inside);
+  const Head second = LoadHead();
+  CommitTurn(turn, {Text("c")});
+  const Head third = LoadHead();
+  Change replace = changes().Write(token());
+  replace.replaces_history = true;
+  replace.messages = {Text("x")};
+  replace.sm.emplace(std::nullopt);
+  Apply(replace);
+  const Head fourth = LoadHead();
+  Reopen();
+  const std::vector<std::pair<Head, TurnNumber>> snapshots = {
+      {first, TurnNumber()}, {second, turn}, {third, turn}, {fourth, TurnNumber()}};
+  for (const auto& [head, of_turn] : snapshots) {
+    const auto slots = Slots({.revision = head.revision, .owners = {kStoreSlotOwner}});
+    ASSERT_EQ(slots.size(), 1U);
+    EXPECT_EQ(slots[0].slot.version, kSnapshotDescriptionVersion);
+    EXPECT_EQ(DecodeSnapshotDescription(slots[0].slot.data.str()), DescribeSnapshot(head, of_turn));
   }
 }
 

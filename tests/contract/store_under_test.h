@@ -5,6 +5,7 @@
 #define HOLDFAST_TESTS_CONTRACT_STORE_UNDER_TEST_H_
 
 #include "session/ids.h"
+#include "session/retention.h"
 #include "session/store.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/seeded_random.h"
@@ -53,8 +54,12 @@ class StoreUnderTest {
   // What the store and the case are given; both obey the case.
   [[nodiscard]] FakeClock& clock() { return clock_; }
   [[nodiscard]] SeededRandom& random() { return random_; }
+  // What a store that Make makes from now on keeps.
+  [[nodiscard]] const Retention& retention() const { return retention_; }
+  void SetRetention(const Retention& retention) { retention_ = retention; }
 
  private:
+  Retention retention_;
   FakeClock clock_;
   SeededRandom random_;
   std::unique_ptr<SessionStore> store_;

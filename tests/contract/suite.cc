@@ -220,7 +220,9 @@ std::vector<SessionRow> Contract::Rows(ListQuery query) {
     if (!page.ok()) return all;
     all.insert(all.end(), page->rows.begin(), page->rows.end());
     if (page->end || page->rows.empty()) return all;
-    query.after = ListKey{.created_at = all.back().created_at, .id = all.back().id.value()};
+    const SessionRow& last = all.back();
+    query.after =
+        ListKey{.created_at = last.created_at, .id = last.id.value(), .group = last.group};
   }
   ADD_FAILURE() << "the listing has no end";
   return all;

@@ -156,7 +156,7 @@ TEST_P(Contract, C184_WhatWasTakenOverIsKept) {
   const auto slots = Slots({.revision = then, .owners = {"memory"}});
   ASSERT_EQ(slots.size(), 1U);
   EXPECT_EQ(uploader.Read(slots), first.substr(kPart));
-  for (size_t turn = 0; turn < 2 * kSnapshotsKept; ++turn) RunTurn();
+  for (size_t turn = 0; turn < 2 * kSnapshotsKeptDefault; ++turn) RunTurn();
   Reopen();
   EXPECT_EQ(uploader.ReadFirst(Messages()), first.substr(0, kPart));
   EXPECT_EQ(uploader.Read(Slots({.owners = {"memory"}})), second.substr(second.size() / 2));

@@ -34,6 +34,7 @@ SECONDS, AT_ONCE = 60, 4
 PROMISED = {
     "holdfast health": r"(?m)^serving +yes$",
     "holdfast session list": rf"(?m)^{SESSION} +persisted ",
+    "holdfast session list --kind open": r"(?m)^shared +persisted ",
     "holdfast session list --state active": r"^SESSION .*\n$",  # none is
     "holdfast --output jsonl session list": rf"(?m)^{SESSION}$",
     "holdfast session show": rf"(?m)^session +{SESSION}$",
@@ -125,10 +126,21 @@ class Scene:
 
     def _create(self):
         import grpc
+        from holdfast.v1 import session_pb2, snapshots_pb2
         from holdfast.v1 import session_service_pb2 as rpc
         from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
+        from holdfast.v1.store_service_pb2_grpc import StoreServiceStub
 
-        self.stub = SessionServiceStub(grpc.insecure_channel(self.server.address))
+        channel = grpc.insecure_channel(self.server.address)
+        self.stub = SessionServiceStub(channel)
+        shared = api.create("shared")
+        shared.kind, shared.group = session_pb2.SESSION_KIND_OPEN, "app/one"
+        shared.ClearField("holder")
+        self.stub.CreateSession(shared)
+        write = snapshots_pb2.WriteSnapshotRequest(
+            request_id=api.new_id(), session_id="shared", messages=[api.message(b"{}")]
+        )
+        StoreServiceStub(channel).WriteSnapshot(write)
         request = api.create(SESSION)
         request.manifest.project_root = self.project
         token = self.stub.CreateSession(request).lease_token

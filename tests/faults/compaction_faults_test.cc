@@ -115,6 +115,7 @@ class CompactionFaults : public ::testing::Test {
     options.root = root / "root";  // only its lock is real
     options.rotate_changes = kRotateChanges;
     options.compact_in_sweeps = true;
+    options.bounds.inline_entries = inline_entries_;
     options.wrap_files = std::move(files);
     return fs::MakeFsStore(std::move(options), clock_, random_);
   }
@@ -133,6 +134,15 @@ class CompactionFaults : public ::testing::Test {
   SeededRandom random_;
   MemoryDisk disk_;
   std::unique_ptr<Workload> workload_;
+
+ protected:
+  size_t inline_entries_ = fs::kInlineEntryBytes;
+};
+
+// The slots lie in runs: a compaction writes one of those that it moves, and runs are merged.
+class MergeFaults : public CompactionFaults {
+ protected:
+  MergeFaults() { inline_entries_ = 0; }
 };
 
 TEST_F(CompactionFaults, APowerCutKeepsWhatWasAcknowledged) {
@@ -143,6 +153,43 @@ TEST_F(CompactionFaults, APowerCutKeepsWhatWasAcknowledged) {
   }
   EXPECT_GE(states.size(), kLeastStates);
   std::printf("figure: %zu distinct crash states of a compaction\n", states.size());
+}
+
+TEST_F(MergeFaults, APowerCutKeepsWhatWasAcknowledged) {
+  std::set<std::string> states;
+  for (const int rounds : {kRounds, kRounds + 9}) {
+    Fill(rounds);
+    for (const std::string& violation : Explore({}, states)) ADD_FAILURE() << violation;
+  }
+  EXPECT_GE(states.size(), kLeastStates);
+  std::printf("figure: %zu distinct crash states of a merge\n", states.size());
+}
+
+TEST_F(MergeFaults, AnyOperationMayFail) {
+  const size_t points =
+      FailEach([](const FileOperation&) { return absl::UnavailableError("injected"); }, true);
+  EXPECT_GE(points, kLeastPoints);
+  std::printf("figure: %zu fault points of a merge\n", points);
+}
+
+TEST_F(MergeFaults, AnyOperationMayThrow) {
+  const Failure failure = [](const FileOperation&) -> absl::Status { throw std::bad_alloc(); };
+  EXPECT_GE(FailEach(failure, true), kLeastPoints);
+}
+
+TEST_F(MergeFaults, SpaceMayEndAtAnyOperation) {
+  const Failure failure = [](const FileOperation&) {
+    return absl::ResourceExhaustedError("injected");
+  };
+  EXPECT_GE(FailEach(failure, true), kLeastPoints);
+}
+
+TEST_F(MergeFaults, AShortageWhereAFileIsOpenedStopsNoStore) {
+  const Failure failure = [](const FileOperation& asked) {
+    const bool opens = asked.name == "open" || asked.name == "create";
+    return opens ? absl::AbortedError("injected") : absl::OkStatus();
+  };
+  EXPECT_GE(FailEach(failure, false), kLeastPoints);
 }
 
 TEST_F(CompactionFaults, AMissingFileSyncIsFound) {

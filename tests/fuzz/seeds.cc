@@ -1,11 +1,17 @@
 // Seeds from what the project writes itself: the golden store, the printed configuration, tokens
 // and requests that a client would send.
 #include "platform/digest.h"
+#include "platform/encoding.h"
 #include "server/config.h"
 #include "server/rpc/read/page_token.h"
 #include "session/codec/records.h"
 #include "session/token.h"
+#include "store-fs/crc32c.h"
 #include "store-fs/frame.h"
+#include "store-fs/index_entry.h"
+#include "store-fs/key_filter.h"
+#include "store-fs/run_block.h"
+#include "store-fs/run_directory.h"
 #include "store-fs/write_ahead_record.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/golden.h"
@@ -14,6 +20,7 @@
 
 #include "absl/strings/escaping.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,6 +29,7 @@ namespace {
 
 namespace pb = ::holdfast::v1;
 
+constexpr char kGoldenHead[] = "tests/golden/root.6/t/default/alpha/state/head.2";
 constexpr char kUuid[] = "11111111-2222-4333-8444-555555555555";
 
 // The payloads of a journal's commits, each behind its length.
@@ -96,6 +104,32 @@ void AddLogs(std::vector<Seed>& seeds) {
   const std::string frame = fs::EncodeFrame(head, payload, start.bytes.size())->bytes;
   seeds.push_back({"write_ahead", "file", std::string(1, '\0') + start.bytes + frame});
   seeds.push_back({"write_ahead", "write", std::string(1, '\1') + payload});
+}
+
+// A run of three entries, one of them a deletion.
+void AddRuns(std::vector<Seed>& seeds) {
+  Encoder block;
+  for (const fs::IndexEntry& entry : {fs::IndexEntry{.key = "a key", .value = "a value"},
+                                      fs::IndexEntry{.key = "deleted", .value = std::nullopt},
+                                      fs::IndexEntry{.key = "empty", .value = ""}}) {
+    fs::PutEntry(entry, block);
+  }
+  const std::string bytes = block.Take();
+  const fs::RunDirectory directory{
+      .suffix = 0,
+      .blocks = {{.offset = 0, .size = bytes.size(), .crc = fs::Crc32c(bytes), .first = "a key"}},
+      .last = "empty",
+      .filter = fs::KeyFilter::Of(
+          {fs::HashOfKey("a key"), fs::HashOfKey("deleted"), fs::HashOfKey("empty")})};
+  const std::string text = fs::EncodeDirectory(directory);
+  Encoder size;
+  size.Number(bytes.size());
+  const std::string run = std::string(1, static_cast<char>(text.size())) + '\0' + bytes + text;
+  seeds.push_back({"index", "block", std::string(1, '\0') + bytes});
+  seeds.push_back({"index", "directory", std::string(1, '\1') + size.bytes() + text});
+  seeds.push_back({"index", "run", std::string(1, '\2') + run});
+  seeds.push_back({"index", "run_of_any_blocks", std::string(1, '\3') + run});
+  seeds.push_back({"index", "head", std::string(1, '\4') + test::ReadProjectFile(kGoldenHead)});
 }
 
 void AddTokens(std::vector<Seed>& seeds) {
@@ -201,6 +235,7 @@ std::vector<Seed> SeedsOfRealArtefacts() {
   std::vector<Seed> seeds;
   AddJournals(seeds);
   AddLogs(seeds);
+  AddRuns(seeds);
   seeds.push_back(
       {"manifest", "golden", test::ReadProjectFile(std::string(kGoldenSession) + "manifest.json")});
   const Environment home = {.home = "/user"};

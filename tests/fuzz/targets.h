@@ -17,6 +17,8 @@ namespace holdfast::fuzz {
 void Journal(std::string_view bytes);
 // A file of the write-ahead log, and what one write of it holds.
 void WriteAhead(std::string_view bytes);
+// A run of a session's sorted index, and the parts of it.
+void Index(std::string_view bytes);
 // manifest.json.
 void Manifest(std::string_view bytes);
 // The configuration's YAML.
@@ -32,8 +34,9 @@ struct Target {
   const char* name;  // also the folder of its seeds
   void (*run)(std::string_view bytes);
 };
-inline constexpr std::array<Target, 7> kTargets = {{{"journal", Journal},
+inline constexpr std::array<Target, 8> kTargets = {{{"journal", Journal},
                                                     {"write_ahead", WriteAhead},
+                                                    {"index", Index},
                                                     {"manifest", Manifest},
                                                     {"config", Config},
                                                     {"tokens", Tokens},

@@ -161,6 +161,15 @@ std::vector<ConfigKey> RecoveryKeys() {
            "or every `sweep_interval` if that is shorter"}};
 }
 
+std::vector<ConfigKey> RetentionKeys() {
+  return {{"retention.snapshots", "number", "1", std::to_string(kSnapshotsKeptMost),
+           "How many of its newest snapshots each session keeps, with the slots, the history and "
+           "the journal entries that they need. What is older is REVISION_PRUNED. A smaller number "
+           "takes effect with the next snapshot of a session"},
+          {"retention.events", "duration", Text(kEventsKeptShortest), Text(kEventsKeptLongest),
+           "How long events are kept. The newest 1,000 of a session are kept whatever their age"}};
+}
+
 std::vector<ConfigKey> TelemetryKeys() {
   return {{"telemetry.log_level", "`info`, `warning` or `error`", "", "",
            "The least level of lines in the log: `info`, `warning` or `error`. At `warning` no "
@@ -233,7 +242,7 @@ std::string Range(const ConfigKey& key) {
 std::vector<ConfigKey> ConfigKeys() {
   std::vector<ConfigKey> keys = ServerKeys();
   for (const auto& section :
-       {StoreKeys(), LimitKeys(), RecoveryKeys(), TelemetryKeys(), SecretKeys()}) {
+       {StoreKeys(), LimitKeys(), RecoveryKeys(), RetentionKeys(), TelemetryKeys(), SecretKeys()}) {
     keys.insert(keys.end(), section.begin(), section.end());
   }
   return keys;

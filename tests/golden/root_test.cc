@@ -28,9 +28,10 @@ using ::testing::EndsWith;
 
 namespace stdfs = std::filesystem;
 
-constexpr char kToday[] = "tests/golden/root.4";
+constexpr char kToday[] = "tests/golden/root.6";
 constexpr const char* kFormer[] = {"tests/golden/root.1", "tests/golden/root.2",
-                                   "tests/golden/root.3"};
+                                   "tests/golden/root.3", "tests/golden/root.4",
+                                   "tests/golden/root.5"};
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 20};
 
 class GoldenRoot : public ::testing::Test {
@@ -40,6 +41,7 @@ class GoldenRoot : public ::testing::Test {
     options.root = root;
     options.adopt = disk == nullptr;  // it was copied
     options.rotate_changes = 6;
+    options.bounds.inline_entries = 512;  // so that one session has a run
     if (disk != nullptr) options.wrap_files = OnDisk(*disk);
     auto store = fs::MakeFsStore(std::move(options), clock_, random_);
     EXPECT_TRUE(store->Init().ok());
@@ -248,7 +250,7 @@ TEST_F(GoldenRoot, AFormerOneIsRefusedInWords) {
     const std::string format = from.extension().string().substr(1);
     EXPECT_THAT(std::string(opened.message()),
                 EndsWith(": STORE says that its files have format " + format +
-                         ", and this version serves format 4: serve them with the version that "
+                         ", and this version serves format 6: serve them with the version that "
                          "wrote them, or name an empty directory"));
     auto after = FilesOf(root);
     after.erase("lock");

@@ -70,8 +70,8 @@ TEST_F(PgCatalog, NoIndexHasWhatACommitChanges) {
                 "  SELECT FROM pg_depend d JOIN pg_attribute a"
                 "   ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid"
                 "  WHERE d.objid = i.indexrelid AND d.refobjid = i.indrelid"
-                "   AND a.attname NOT IN ('tenant', 'session_id', 'listed_at', 'project_root',"
-                "    'deleted', 'sweep'))"),
+                "   AND a.attname NOT IN ('tenant', 'session_id', 'listed_at', 'session_group',"
+                "    'project_root', 'deleted', 'sweep'))"),
             "none");
 }
 

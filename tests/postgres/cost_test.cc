@@ -243,7 +243,7 @@ TEST_F(PgCost, ACommitOfALongSessionCostsWhatOneOfAShortOneDoes) {
 
 TEST_F(PgCost, ACommitWithSlotsCostsWhatOneWithoutDoes) {
   // As many as are kept, so that each one more takes another away.
-  for (size_t i = 0; i < kSnapshotsKept; ++i) Apply(EightKilobytesWithSlots(Begin()));
+  for (size_t i = 0; i < kSnapshotsKeptDefault; ++i) Apply(EightKilobytesWithSlots(Begin()));
   const uint64_t bytes =
       BytesPerCommit([this](TurnNumber turn) { return EightKilobytesWithSlots(turn); });
   std::cout << "WAL per commit of 8 KiB, of them 6 in two slots: " << bytes << "\n";

@@ -60,6 +60,7 @@ constexpr PageLimit kPage{.items = 20, .bytes = kPageBytes};
 // read as a whole, and no count of rows shows that.
 const std::map<std::string, std::vector<std::string>> kConditions = {
     {"session_listed", {"tenant", "listed_at"}},
+    {"session_of_group", {"tenant", "session_group"}},
     {"session_of_project", {"tenant", "md5"}},
     {"session_to_sweep", {}},  // reads all of it, or behind a place
     {"feed_order", {"xid"}},
@@ -185,6 +186,10 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       query.lifecycles = {};
       query.project_root = "/nowhere";
       Check("list_project_" + order, 0, [&] { ExpectOk(store().List(query)); });
+      query.group = "nowhere";
+      Check("list_group_" + order, 0, [&] { ExpectOk(store().List(query)); });
+      query.group_is_prefix = true;
+      Check("list_groups_" + order, 0, [&] { ExpectOk(store().List(query)); });
     }
   }
 
@@ -328,7 +333,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     Change many = changes().Update({{"title", "many"}});
     many.events = std::vector<EventDraft>(kEventsKeptLeast, EventDraft{.name = "Many"});
     Apply(many);
-    clock().Advance(kEventsKept + absl::Hours(1));
+    clock().Advance(kEventsKeptDefault + absl::Hours(1));
     Check("events_before", 2, [&] {
       EXPECT_EQ(ReasonOf(store().ReadEvents(key(), EventSeq(), kPage).status()),
                 "EVENTS_COMPACTED");

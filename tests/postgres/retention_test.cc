@@ -113,7 +113,7 @@ class PgFailedPrunes : public PgRetention {
   std::string InSight() { return Count("session WHERE sweep"); }
 
   static constexpr int kTurns = 12;
-  static constexpr int kKept = kSnapshotsKept - 1;
+  static constexpr int kKept = kSnapshotsKeptDefault - 1;
 };
 
 TEST_F(PgFailedPrunes, AreTriedAgainForAClosedSession) {
@@ -154,7 +154,7 @@ TEST_F(PgFailedPrunes, AreFoundWhereTheServerEndedBeforeThem) {
   clock().Advance(absl::Minutes(11));
   const auto next = AnotherServer();
   EXPECT_TRUE(next->ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10).ok());
-  EXPECT_EQ(Count("slot WHERE owner = 'plan'"), absl::StrCat(kSnapshotsKept));
+  EXPECT_EQ(Count("slot WHERE owner = 'plan'"), absl::StrCat(kSnapshotsKeptDefault));
   Close(next);
 }
 
@@ -301,13 +301,18 @@ TEST_F(PgRetention, ADeletedSessionIsEmptiedButForItsTombstone) {
 TEST_F(PgRetention, OldEventsGoButNeverTheLastThousand) {
   constexpr PageLimit kPage{.items = 10, .bytes = 1 << 20};
   constexpr size_t kOfAChange = 500;
+  const absl::Duration kept = absl::Hours(2);
+  database().SetRetention({.events = kept});
+  Reopen();
   Create();
   for (size_t made = 0; made < kEventsKeptLeast + kOfAChange; made += kOfAChange) {
     Change many = changes().Update({{"title", "x"}});
     many.events = std::vector<EventDraft>(kOfAChange, EventDraft{.name = "Many"});
     Apply(many);
   }
-  clock().Advance(kEventsKept + absl::Hours(1));
+  clock().Advance(kept - absl::Hours(1));
+  EXPECT_TRUE(store().ReadEvents(key(), EventSeq(1), kPage).ok());
+  clock().Advance(absl::Hours(2));
   Apply(changes().Close(token()));
   absl::Status pruned;
   ASSERT_TRUE(holdfast::testing::WaitUntil([&] {

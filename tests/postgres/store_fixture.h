@@ -67,6 +67,11 @@ class PostgresStoreTest : public ::testing::Test {
   static void Close(const std::unique_ptr<SessionStore>& store);
   // Makes so many more of a session, `s1`, `s2` and so on of `s`: rows alone, to be looked at.
   void CopySession(const std::string& session, int copies);
+  // Ends the store and opens it again, with what the database's stores keep by then.
+  void Reopen() {
+    Close(store_);
+    store_ = AnotherServer(statements_.tap());
+  }
   // Ends the store and its connections.
   void CloseStore() { Close(store_); }
   // The same; returns how many sessions its statements have looked at by an index: connections

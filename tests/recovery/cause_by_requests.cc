@@ -48,10 +48,16 @@ class Sessions final {
     client_.Must(&Stub::ResumeSession, test::ForceRequest(lost.id));
     closed = Created("closed");
     client_.Must(&Stub::CloseSession, test::CloseRequest(closed.id, closed.token));
+    pb::CreateSessionRequest create = test::CreateRequest(closed_open.id);
+    create.set_kind(pb::SESSION_KIND_OPEN);
+    create.clear_holder();
+    create.clear_lease_ttl();
+    client_.Must(&Stub::CreateSession, create);
+    client_.Must(&Stub::CloseSession, test::CloseRequest(closed_open.id, closed_open.token));
     deleted = Created("deleted");
     client_.Must(&Stub::DeleteSession, test::DeleteRequest(deleted.id, deleted.token));
     long_lived = Created("long-lived");
-    for (uint64_t turn = 1; turn <= kSnapshotsKept + 2; ++turn) TakeTurn(long_lived, turn);
+    for (uint64_t turn = 1; turn <= kSnapshotsKeptDefault + 2; ++turn) TakeTurn(long_lived, turn);
   }
 
   // The id of the request that created the session.
@@ -64,6 +70,7 @@ class Sessions final {
   Held ending;   // a cancel request of the session waits for its turn to end
   Held lost;     // its token is not the last one
   Held closed;
+  Held closed_open{.id = "closed-open", .token = {}};  // of kind OPEN
   Held deleted;
   Held long_lived;  // its first snapshots are no longer kept
 
@@ -175,8 +182,10 @@ class Requests final {
   }
   Calls Illegal(const MethodDescriptor& method) {
     if (method.name() == "BeginTurn") return Alone(On(sessions_.ending, method));
-    const bool cancels = method.name() == "CancelSession";
-    return Alone(On(cancels ? sessions_.closed : sessions_.between, method));
+    if (method.name() == "CancelSession") return Alone(On(sessions_.closed, method));
+    const bool ends_turn =
+        method.name().starts_with("CommitTurn") || method.name() == "AbandonTurn";
+    return Alone(On(ends_turn ? sessions_.between : sessions_.closed_open, method));
   }
   Calls Immutable(const MethodDescriptor& method) {
     pb::UpdateSessionRequest update;
@@ -233,6 +242,9 @@ class Requests final {
   Calls StaleRevision(const MethodDescriptor& method) {
     const Request request = Legal(method);
     SetNumbers(*request, "expected_revision", 1);
+    if (auto* update = dynamic_cast<pb::UpdateSessionRequest*>(request.get())) {
+      (*update->mutable_expected_attributes())["title"] = "another";
+    }
     return Alone(request);
   }
   Calls StaleTurn(const MethodDescriptor& method) {

@@ -3,7 +3,6 @@
 #include "holdfast/v1/store_service.grpc.pb.h"
 #include "session/limits.h"
 #include "store-fs/files.h"
-#include "store-fs/layout.h"
 #include "store-fs/numbered_log.h"
 #include "store-fs/session_state.h"
 #include "tests/support/changes.h"
@@ -142,15 +141,7 @@ class DamagedReads : public ::testing::Test {
       items.resize(std::min<size_t>(items.size(), 1));
       return items;
     }
-    std::vector<test::ItemPlace> places;
-    const fs::SessionState state = test::SealedState(**files, key);
-    for (const fs::SlotVersion& version : state.slots) {
-      if (version.meta.owner != "memory") continue;
-      places.push_back({.path = fs::PathOf(key, fs::FileKind::kLog, version.where.file),
-                        .offset = version.where.offset,
-                        .size = version.where.size});
-    }
-    return places;
+    return test::SealedSlots(**files, key, "memory");
   }
 
   // A byte in the middle.

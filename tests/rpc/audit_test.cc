@@ -72,6 +72,38 @@ TEST_F(AuditRpc, RecordsAreAppendedReadAndVerified) {
   EXPECT_EQ(disk().sessions.begin()->second.audit.size(), 2U);
 }
 
+TEST_F(AuditRpc, LongFactIsCutAndItsRestCounted) {
+  Create("one");
+  pb::AppendAuditRequest request = Approval("one");
+  request.clear_data();
+  // The character that begins one byte before the limit goes whole.
+  const std::string begin(kAuditValueBytes - 1, 'v');
+  (*request.mutable_data())["output"] = begin + "\u00fc and so on";
+  (*request.mutable_data())["whole"] = begin + "v";
+  ASSERT_TRUE(Ask(&Stub::AppendAudit, request).ok());
+  EXPECT_TRUE(Ask(&Stub::AppendAudit, request).ok());
+  pb::ListAuditRecordsRequest list;
+  list.set_session_id("one");
+  pb::ListAuditRecordsResponse records;
+  ASSERT_TRUE(Ask(&Stub::ListAuditRecords, list, &records).ok());
+  ASSERT_EQ(records.records_size(), 2);
+  const auto& data = records.records(1).data();
+  EXPECT_EQ(data.size(), 3U);
+  EXPECT_EQ(data.at("output"), begin);
+  EXPECT_EQ(data.at("holdfast.cut.output"), "12");
+  EXPECT_EQ(data.at("whole"), begin + "v");
+  EXPECT_TRUE(Verify("one").valid());
+}
+
+TEST_F(AuditRpc, NamesOfServersOwnFactsAreRefused) {
+  Create("one");
+  pb::AppendAuditRequest request = Approval("one");
+  (*request.mutable_data())["holdfast.cut.output"] = "12";
+  const grpc::Status refused = Ask(&Stub::AppendAudit, request);
+  EXPECT_EQ(ReasonOf(refused), "INVALID_FIELD");
+  EXPECT_NE(Describe(refused).find("field=data"), std::string::npos) << Describe(refused);
+}
+
 TEST_F(AuditRpc, FactsAreBoundedTogether) {
   Create("one");
   constexpr size_t kFacts = kAuditBytes / kAuditValueBytes;

@@ -148,6 +148,77 @@ TEST_F(ReadSessionRpc, ARestartedStreamGoesOnAtItsPosition) {
   for (const auto& item : rest) EXPECT_FALSE(item.has_slot());
 }
 
+TEST_F(ReadSessionRpc, StreamsThePartsAndSlotsThatAreAskedFor) {
+  const std::string token = Fill("parts", 2);
+  Begin("parts", token);
+  pb::CommitTurnRequest commit = CommitRequest("parts", token, 3, "with slots");
+  for (const char* owner : {"memory", "plan", "tools"}) {
+    pb::Slot& slot = *commit.add_slots();
+    slot.set_owner(owner);
+    slot.set_version("1.0.0");
+    slot.set_drift_policy(pb::DRIFT_POLICY_WARN);
+    slot.set_data(std::string("of ") + owner);
+  }
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::CommitTurn, commit).ok());
+  Begin("parts", token);
+  Note("parts", token, 4, 1);
+  const auto order = [&](const pb::ReadSessionRequest& request) {
+    Items items;
+    EXPECT_TRUE(Read(request, items).ok());
+    std::string seen;
+    for (const auto& item : items) {
+      seen += item.has_position() ? "p" : item.has_message() ? "m" : item.has_slot() ? "s" : "j";
+      if (item.has_slot()) seen += "(" + item.slot().owner() + ")";
+    }
+    return seen;
+  };
+  pb::ReadSessionRequest request = RequestFor("parts");
+  request.add_owners("tools");
+  request.add_owners("absent");
+  request.add_owners("memory");
+  EXPECT_EQ(order(request), "pmmms(memory)s(tools)j");
+  request.add_parts(pb::SESSION_PART_SLOTS);
+  EXPECT_EQ(order(request), "ps(memory)s(tools)");
+  request.clear_parts();
+  request.add_parts(pb::SESSION_PART_JOURNAL);
+  EXPECT_EQ(order(request), "pj");
+  request.add_parts(pb::SESSION_PART_MESSAGES);
+  EXPECT_EQ(order(request), "pmmmj");
+  Items items;
+  request.set_parts(0, static_cast<pb::SessionPart>(9));
+  const grpc::Status refused = Read(request, items);
+  EXPECT_EQ(ReasonOf(refused), "INVALID_FIELD");
+  EXPECT_NE(Describe(refused).find("field=parts[0]"), std::string::npos) << Describe(refused);
+}
+
+TEST_F(ReadSessionRpc, AnOlderSnapshotIsDescribedByItself) {
+  const std::string token = Create("older").lease_token();
+  Begin("older", token);
+  pb::CommitTurnRequest attach = CommitRequest("older", token, 1, "one");
+  attach.mutable_state_machine()->set_extension_id("planner");
+  attach.mutable_state_machine()->set_slot_ref("plan-1");
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::CommitTurn, attach).ok());
+  const pb::Session attached = Get("older");
+  Begin("older", token);
+  pb::CommitTurnRequest detach = CommitRequest("older", token, 2, "two");
+  detach.mutable_state_machine();
+  ASSERT_TRUE(Ask(&pb::SessionService::Stub::CommitTurn, detach).ok());
+
+  pb::ReadSessionRequest request = RequestFor("older");
+  request.set_revision(attached.revision());
+  Items items;
+  ASSERT_TRUE(Read(request, items).ok());
+  const pb::ReadPosition& then = items.front().position();
+  EXPECT_EQ(then.state_machine().extension_id(), "planner");
+  EXPECT_EQ(then.state_machine().slot_ref(), "plan-1");
+  EXPECT_EQ(then.history_digest(), attached.history_digest());
+  items.clear();
+  ASSERT_TRUE(Read(RequestFor("older"), items).ok());
+  const pb::ReadPosition& now = items.front().position();
+  EXPECT_FALSE(now.has_state_machine());
+  EXPECT_EQ(now.history_digest(), Get("older").history_digest());
+}
+
 TEST_F(ReadSessionRpc, RefusalsOfAStreamHaveDetailsToo) {
   Fill("refused", 1);
   Items items;

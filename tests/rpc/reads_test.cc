@@ -280,5 +280,29 @@ TEST_F(ReadsRpc, WithoutAMaskTheAttributesThatAreGivenAreSet) {
   EXPECT_EQ(response.session().attributes().at("purpose"), "a test");
 }
 
+// A title set by a person is not overwritten by a generator of titles that has seen none.
+TEST_F(ReadsRpc, AttributesAreSetOnlyWhereTheyAreAsExpected) {
+  Create("titled");
+  pb::UpdateSessionRequest generated;
+  generated.set_request_id(NewRequestId());
+  generated.mutable_session()->set_session_id("titled");
+  (*generated.mutable_session()->mutable_attributes())["title"] = "generated";
+  (*generated.mutable_expected_attributes())["title.source"] = "";
+  pb::UpdateSessionRequest manual = generated;
+  manual.set_request_id(NewRequestId());
+  (*manual.mutable_session()->mutable_attributes())["title"] = "by hand";
+  (*manual.mutable_session()->mutable_attributes())["title.source"] = "manual";
+  ASSERT_TRUE(Ask(&Stub::UpdateSession, manual).ok());
+  const grpc::Status stale = Ask(&Stub::UpdateSession, generated);
+  EXPECT_EQ(ReasonOf(stale), "STALE_REVISION");
+  EXPECT_NE(Describe(stale).find("attribute=title.source"), std::string::npos) << Describe(stale);
+  EXPECT_NE(Describe(stale).find("what=attributes"), std::string::npos) << Describe(stale);
+  EXPECT_EQ(Get("titled").attributes().at("title"), "by hand");
+  // A repeat is answered as the first time, although the attribute has another value by now.
+  pb::UpdateSessionResponse repeated;
+  ASSERT_TRUE(Ask(&Stub::UpdateSession, manual, &repeated).ok());
+  EXPECT_TRUE(repeated.repeated());
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -29,11 +29,12 @@ LAYERS = {
     "cli": ["cli/", "platform/option_arguments.h", "absl/", "CLI/", "nlohmann/", STD, POSIX] + WIRE,
 }
 # These files may see more than their folder: the composition of the stores, the administration of
-# databases, the command line, the drivers, and the exporter of metrics.
+# databases, the command line, the drivers, the exporter of metrics, and what is stored as JSON.
 LAYERS_OF_FILE = {
     "server/stores.cc": ["store-fs/", "store-postgres/"],
     "server/database_*": ["store-postgres/"],
     "server/flags.cc": ["CLI/"],
+    "session/snapshot_description.cc": ["nlohmann/"],
     "store-postgres/pg/*": ["libpq-fe.h"],
     "store-postgres/admin/*": ["pqxx/"],
     "server/telemetry/metrics_endpoint.cc": ["prometheus/"],

@@ -3,6 +3,7 @@
 #define HOLDFAST_TESTS_SUPPORT_POSTGRES_STORE_H_
 
 #include "session/ids.h"
+#include "session/retention.h"
 #include "session/store.h"
 #include "store-postgres/pg/connection.h"
 #include "tests/support/fake_clock.h"
@@ -30,6 +31,9 @@ class StoreDatabase {
   std::unique_ptr<SessionStore> Make(const Clock& clock, Random& random,
                                      std::shared_ptr<const pg::Tap> tap = nullptr);
 
+  // What a store that is made from now on keeps.
+  void SetRetention(const Retention& retention) { retention_ = retention; }
+
   // Stops the database's clock, which from now on moves by Advance alone.
   void StopClock();
   void Advance(absl::Duration passed) { database_.AdvanceClock(passed); }
@@ -45,6 +49,7 @@ class StoreDatabase {
  private:
   holdfast::testing::TestDatabase database_;
   std::unique_ptr<pg::Connection> connection_;
+  Retention retention_;
 };
 
 // `text` as a literal of SQL.

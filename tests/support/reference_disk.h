@@ -7,6 +7,7 @@
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/model.h"
+#include "session/retention.h"
 
 #include "absl/time/time.h"
 
@@ -51,6 +52,7 @@ struct ReferenceDisk {
   Incarnation incarnation = Incarnation(1);
   std::map<SessionKey, StoredSession> sessions;
   std::map<UploadId, StagedUpload> staged;
+  Retention retention;        // of the store over it
   bool writable = true;       // false: Init refuses
   bool fails_writes = false;  // true: the next write is lost, and the store takes no more
 };

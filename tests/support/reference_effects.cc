@@ -7,7 +7,9 @@
 #include "session/token.h"
 #include "tests/support/reference_rules.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -56,6 +58,8 @@ class Applying {
     out_.head.uid = change_.create->uid;
     out_.head.mode = change_.create->mode;
     out_.head.project_root = change_.create->project_root;
+    out_.head.kind = change_.create->kind;
+    out_.head.group = change_.create->group;
     out_.head.created_at = moment_.wall;
     out_.head.generation = Generation(1);
     out_.receipt.created = true;
@@ -225,15 +229,27 @@ class Applying {
     out_.receipt.last_entry = LastKnownEntry(head, turn);
   }
 
-  // The store's own slot: what the snapshot holds (C040).
+  // The store's own slot: what the snapshot holds (C040, C236).
   [[nodiscard]] Slot StoreSlot() const {
     const Head& head = out_.head;
+    const bool committed = change_.end_turn && change_.end_turn->committed;
+    const bool in_turn = (committed || change_.keeps_turn) && before_.turn;
+    nlohmann::ordered_json json = {
+        {"snapshot", head.revision.value()},
+        {"turn", in_turn ? before_.turn->number.value() : 0},
+        {"generation", head.generation.value()},
+        {"messages", head.messages.value()},
+        {"digest", absl::BytesToHexString(std::string(View(head.history)))},
+        {"journal", head.journal.value()},
+        {"state_machine", nullptr},
+    };
+    if (head.sm) {
+      json["state_machine"] = {{"extension_id", head.sm->ext_id}, {"slot_ref", head.sm->slot_ref}};
+    }
     return {.owner = kStoreSlotOwner,
-            .version = "1.0.0",
+            .version = "1.1.0",
             .policy = DriftPolicy::kReject,
-            .data = absl::StrCat("{\"snapshot\":", head.revision.value(),
-                                 ",\"messages\":", head.messages.value(),
-                                 ",\"journal\":", head.journal.value(), "}")};
+            .data = json.dump()};
   }
 
   // C035, C100, C039.
@@ -250,7 +266,9 @@ class Applying {
                               .generation = head.generation,
                               .messages = head.messages});
     head.snapshot_trace = change_.trace;
-    if (head.snapshots.size() > kSnapshotsKept) head.snapshots.erase(head.snapshots.begin());
+    while (head.snapshots.size() > moment_.snapshots_kept) {  // C237, C238
+      head.snapshots.erase(head.snapshots.begin());
+    }
   }
 
   // C037.

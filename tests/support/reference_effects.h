@@ -24,6 +24,7 @@ struct Moment {
   Incarnation incarnation;
   absl::Time wall;   // for people
   absl::Time clock;  // by which it is counted how long grants are kept
+  size_t snapshots_kept = kSnapshotsKeptDefault;
 };
 
 // A version of a slot from this change on; nullopt: it is deleted.

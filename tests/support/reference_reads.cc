@@ -90,11 +90,16 @@ const Slot* SlotAt(const std::vector<SlotVersion>& versions, Revision revision) 
 }
 
 ListKey KeyOf(const SessionRow& row) {
-  return {.created_at = row.created_at, .id = row.id.value()};
+  return {.created_at = row.created_at, .id = row.id.value(), .group = row.group};
 }
 
 bool Before(const ListKey& a, const ListKey& b) {
   return std::pair(a.created_at, a.id) < std::pair(b.created_at, b.id);
+}
+
+// C247.
+bool BeforeByGroup(const ListKey& a, const ListKey& b) {
+  return a.group == b.group ? Before(a, b) : a.group < b.group;
 }
 
 SessionRow RowWithCondition(const SessionId& id, SessionRow::Condition condition,
@@ -112,6 +117,8 @@ SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession&
   return {.id = id,
           .lifecycle = head.lifecycle,
           .revision = head.revision,
+          .kind = head.kind,
+          .group = head.group,
           .project_root = head.project_root,
           .title = title == head.attributes.end() ? "" : title->second,
           .messages = head.messages,
@@ -122,6 +129,13 @@ SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession&
 
 bool Matches(const SessionRow& row, const ListQuery& query) {
   if (!query.project_root.empty() && row.project_root != query.project_root) return false;
+  const bool in_group =
+      query.group_is_prefix ? row.group.starts_with(query.group) : row.group == query.group;
+  if (!query.group.empty() && !in_group) return false;
+  const bool readable = row.condition == SessionRow::Condition::kOk;
+  if (!query.kinds.empty() && (!readable || std::ranges::count(query.kinds, row.kind) == 0)) {
+    return false;
+  }
   return query.lifecycles.empty() || (row.condition == SessionRow::Condition::kOk &&
                                       std::ranges::count(query.lifecycles, row.lifecycle) > 0);
 }
@@ -140,8 +154,7 @@ absl::StatusOr<MessagePage> ReferenceStore::ReadMessages(const SessionKey& key,
   const bool now = at == head.revision;
   MessagePage page{.at = {.revision = at, .journal = now ? head.journal : snapshot.at.journal},
                    .newest = snapshot.messages,
-                   .generation = snapshot.generation,
-                   .history = now ? head.history : Digest{}};
+                   .generation = snapshot.generation};
   const auto former = session->former.find(snapshot.generation);
   page.end = FillPage(
       former == session->former.end() ? session->messages : former->second, limit,
@@ -236,7 +249,8 @@ absl::StatusOr<ListPage> ReferenceStore::List(const ListQuery& query) {
     if (Matches(row, query)) rows.push_back(std::move(row));
   }
   const auto order = [&](const ListKey& a, const ListKey& b) {
-    return query.descending ? Before(b, a) : Before(a, b);
+    const auto before = query.group_is_prefix ? BeforeByGroup : Before;
+    return query.descending ? before(b, a) : before(a, b);
   };
   std::ranges::sort(rows, order, KeyOf);
   ListPage page{.end = true};

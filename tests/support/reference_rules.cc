@@ -20,25 +20,27 @@ namespace {
 using MaybeRefused = std::optional<Refusal>;
 
 // The lifecycle, written out a second time. Of each trigger, in the states IDLE, ACTIVE, PERSISTED,
-// RESUMED and CLOSED: '+' is legal, '-' is not, 't' is not because a turn is active.
+// RESUMED and CLOSED: '+' is legal, '-' is not, 't' is not because a turn is active. `open`:
+// whether an open session knows the trigger at all.
 struct TriggerRow {
   Trigger trigger;
   std::string_view in_state;
+  bool open = true;
 };
 
 constexpr std::array<TriggerRow, kTriggers> kLifecycleTable = {{
-    {Trigger::kBeginTurn, "+t++-"},
-    {Trigger::kCommitTurn, "-+---"},
-    {Trigger::kAbandonTurn, "-+---"},
-    {Trigger::kAppendJournal, "+++++"},
+    {Trigger::kBeginTurn, "+t++-", false},
+    {Trigger::kCommitTurn, "-+---", false},
+    {Trigger::kAbandonTurn, "-+---", false},
+    {Trigger::kAppendJournal, "+++++", false},
     {Trigger::kWrite, "+t++-"},
-    {Trigger::kResume, "+++++"},
+    {Trigger::kResume, "+++++", false},
     {Trigger::kClose, "+++++"},
-    {Trigger::kRecover, "-+---"},
+    {Trigger::kRecover, "-+---", false},
     {Trigger::kDelete, "+++++"},
     {Trigger::kUpdate, "+++++"},
-    {Trigger::kRenew, "+++++"},
-    {Trigger::kRelease, "+++++"},
+    {Trigger::kRenew, "+++++", false},
+    {Trigger::kRelease, "+++++", false},
     {Trigger::kCancel, "++++-"},
     {Trigger::kEndCancelled, "++++-"},
     {Trigger::kAppendAudit, "+++++"},
@@ -65,8 +67,9 @@ bool SessionEndIsRequested(const Head& head) {
 }
 
 // The mark of `row` in the head's state. Under a cancel request of the session no turn begins
-// (C165).
+// (C165); of an open session see C244.
 char MarkOf(const TriggerRow& row, const Head& head) {
+  if (head.kind == SessionKind::kOpen && !row.open) return '-';
   if (row.trigger == Trigger::kBeginTurn && SessionEndIsRequested(head)) return '-';
   return row.in_state[ColumnOf(head.lifecycle)];
 }
@@ -116,7 +119,8 @@ MaybeRefused KnowsNothingLater(const Demand& demand) {
   const auto known_as_revision = [&](const std::optional<Revision>& known) {
     return Known{known.value_or(Revision()).value(), revision, "revision"};
   };
-  const Epoch epoch = demand.guard.token ? demand.guard.token->epoch : Epoch();
+  const bool open = demand.head.kind == SessionKind::kOpen;  // C243: a token is never valid there
+  const Epoch epoch = demand.guard.token && !open ? demand.guard.token->epoch : Epoch();
   for (const Known& each : {known_as_revision(demand.guard.known_revision),
                             known_as_revision(demand.guard.expected_revision),
                             Known{epoch.value(), demand.head.lease.epoch.value(), "epoch"}}) {
@@ -157,8 +161,9 @@ MaybeRefused NoLiveLeaseOfAnother(const Demand& demand, Worth worth) {
       .RetryAfter(lease.expires_in);
 }
 
-// C082 to C085, C091.
+// C082 to C085, C091. C242: an open session has no lease.
 MaybeRefused MayWrite(const Demand& demand) {
+  if (demand.head.kind == SessionKind::kOpen) return std::nullopt;
   const Worth worth = WorthOf(demand.guard.token, demand.head);
   switch (demand.guard.lease) {
     case LeaseRule::kNone:
@@ -229,6 +234,12 @@ MaybeRefused IsLegalInThisState(const Demand& demand) {
   return std::nullopt;
 }
 
+// C243.
+MaybeRefused NamesNoTokenOfAnOpenSession(const Demand& demand) {
+  if (demand.head.kind != SessionKind::kOpen || !demand.guard.token) return std::nullopt;
+  return InvalidField("lease_token", "an open session knows no token");
+}
+
 // C088, C107: between turns the number is 0.
 MaybeRefused NamesTheActiveTurn(const Demand& demand) {
   if (!demand.guard.turn || *demand.guard.turn == ActiveTurn(demand.head)) return std::nullopt;
@@ -275,15 +286,29 @@ MaybeRefused ExpectsThisRevision(const Demand& demand) {
       .With("writer", demand.head.lease.holder);
 }
 
+// C239, C240.
+MaybeRefused ExpectsTheseAttributes(const Demand& demand) {
+  for (const auto& [name, expected] : demand.guard.attributes) {
+    std::string stored;
+    if (demand.head.attributes.contains(name)) stored = demand.head.attributes.at(name);
+    if (stored == expected) continue;
+    return Refusal(Reason::kStaleRevision, "the attribute is another")
+        .With("what", "attributes")
+        .With("attribute", name)
+        .With("actual", demand.head.revision.value());
+  }
+  return std::nullopt;
+}
+
 using Rule = MaybeRefused (*)(const Demand&);
 
 // In the order of checks of docs/api.md. An append that adds nothing is checked by the first ones
 // alone.
 constexpr std::array<Rule, 4> kOfEveryChange = {IsOfThisStore, KnowsNothingLater, MayWrite,
                                                 RewritesNoEntry};
-constexpr std::array<Rule, 5> kOfWhatActs = {IsLegalInThisState, NamesTheActiveTurn,
-                                             AppendLeavesNoGap, EveryEntryIsThere,
-                                             ExpectsThisRevision};
+constexpr std::array<Rule, 7> kOfWhatActs = {
+    IsLegalInThisState, NamesNoTokenOfAnOpenSession, NamesTheActiveTurn,    AppendLeavesNoGap,
+    EveryEntryIsThere,  ExpectsThisRevision,         ExpectsTheseAttributes};
 
 }  // namespace
 

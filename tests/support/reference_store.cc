@@ -216,7 +216,8 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
   const Moment moment{.store = disk_->store,
                       .incarnation = disk_->incarnation,
                       .wall = clock_.Wall(),
-                      .clock = Now()};
+                      .clock = Now(),
+                      .snapshots_kept = disk_->retention.snapshots};
   const StoredSession& stored = session == nullptr ? NoSession() : *session;
   const Head before = session == nullptr ? HeadOfNone(moment) : HeadNow(change.key, stored);
   const Demand demand{

@@ -332,7 +332,7 @@ void RefusalCases::Secrets() {
 
 void RefusalCases::History() {
   const std::string token = Create("old");
-  for (uint64_t turn = 1; turn <= kSnapshotsKept + 1; ++turn) {
+  for (uint64_t turn = 1; turn <= kSnapshotsKeptDefault + 1; ++turn) {
     Begin("old", token);
     Commit("old", token, turn);
   }

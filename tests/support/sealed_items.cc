@@ -4,6 +4,7 @@
 #include "store-fs/layout.h"
 #include "store-fs/recovery.h"
 #include "store-fs/segment.h"
+#include "store-fs/slot_lookup.h"
 
 #include <gtest/gtest.h>
 
@@ -44,6 +45,23 @@ std::vector<ItemPlace> SealedItems(fs::Files& files, const SessionKey& key,
     }
   }
   return items;
+}
+
+std::vector<ItemPlace> SealedSlots(fs::Files& files, const SessionKey& key,
+                                   const std::string& owner) {
+  const fs::SessionState state = SealedState(files, key);
+  std::vector<ItemPlace> places;
+  const absl::Status visited =
+      fs::VisitSlots({.files = files, .key = key}, state.slots.ViewOf({}),
+                     [&](const fs::SlotEntry& entry, std::optional<Position>) {
+                       if (entry.owner != owner || !entry.version) return;
+                       const fs::Extent& where = entry.version->where;
+                       places.push_back({.path = fs::PathOf(key, fs::FileKind::kLog, where.file),
+                                         .offset = where.offset,
+                                         .size = where.size});
+                     });
+  EXPECT_TRUE(visited.ok()) << visited;
+  return places;
 }
 
 }  // namespace holdfast::test

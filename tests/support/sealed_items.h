@@ -25,6 +25,10 @@ fs::SessionState SealedState(fs::Files& files, const SessionKey& key);
 std::vector<ItemPlace> SealedItems(fs::Files& files, const SessionKey& key,
                                    fs::NumberedLog fs::SessionState::*log);
 
+// The sealed records of an owner's slot, of each version that the head file names or its runs have.
+std::vector<ItemPlace> SealedSlots(fs::Files& files, const SessionKey& key,
+                                   const std::string& owner);
+
 }  // namespace holdfast::test
 
 #endif  // HOLDFAST_TESTS_SUPPORT_SEALED_ITEMS_H_

@@ -171,7 +171,9 @@ void ValidRequests::Fill(Message& message, int depth) {
     } else if (number == Numbers().end()) {
       continue;
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
-      reflection.SetEnumValue(&message, &field, number->second);
+      // Two enums may be named alike; the first value of each is one that every server takes.
+      const bool known = field.enum_type()->FindValueByNumber(number->second) != nullptr;
+      reflection.SetEnumValue(&message, &field, known ? number->second : 1);
     } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
       reflection.SetInt64(&message, &field, number->second);
     }

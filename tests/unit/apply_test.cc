@@ -4,6 +4,7 @@
 #include "platform/digest.h"
 #include "session/audit.h"
 #include "session/limits.h"
+#include "session/snapshot_description.h"
 
 #include <gtest/gtest.h>
 
@@ -198,14 +199,14 @@ TEST(Apply, ATurnBeginsAndEnds) {
 
 TEST(Apply, EndedTurnsAreKeptAsLongAsTheirJournalAndNeverTooMany) {
   Head head = Created();
-  for (size_t i = 0; i < kSnapshotsKept + 3; ++i) {
+  for (size_t i = 0; i < kSnapshotsKeptDefault + 3; ++i) {
     head = After(head, BeginChange());
     head = After(head, Entries(head.last_turn.value(), 1, 1));
     head = After(head, EndChange(true));
   }
-  EXPECT_EQ(head.snapshots.size(), kSnapshotsKept);
+  EXPECT_EQ(head.snapshots.size(), kSnapshotsKeptDefault);
   // The oldest snapshot applied its own turn's entry, which is not kept.
-  EXPECT_EQ(head.ended.size(), kSnapshotsKept - 1);
+  EXPECT_EQ(head.ended.size(), kSnapshotsKeptDefault - 1);
   EXPECT_GT(head.ended.front().last_journal, OldestKept(head).journal);
   for (size_t i = 0; i < kEndedTurnsKept + 3; ++i) {
     head = After(head, BeginChange());
@@ -247,7 +248,8 @@ TEST(Apply, ASnapshotWritesTheStoresSlotFirst) {
   const Applied applied = Apply(head, commit, Facts());
   ASSERT_EQ(applied.slots.size(), 2U);
   EXPECT_EQ(applied.slots[0].owner, kStoreSlotOwner);
-  EXPECT_EQ(applied.slots[0].data, R"({"snapshot":3,"messages":2,"journal":0})");
+  EXPECT_EQ(applied.slots[0].data,
+            EncodeSnapshotDescription(DescribeSnapshot(applied.head, TurnNumber(1))));
   EXPECT_EQ(applied.slots[1].revision, Revision(3));
   EXPECT_EQ(applied.deleted_slots, std::vector<std::string>{"b"});
   ASSERT_EQ(applied.messages.size(), 2U);

@@ -86,6 +86,18 @@ TEST(Bounds, SlotsAreCountedByOwner) {
   EXPECT_EQ(owners.size(), 3U);
 }
 
+TEST(Bounds, SlotsWhoseOwnersAreNotNamedCountToo) {
+  SlotOwners owners(10);
+  EXPECT_EQ(owners.size(), 10U);
+  for (const char* owner : {"memory", "planner", kStoreSlotOwner}) owners.Name(owner);
+  EXPECT_EQ(owners.size(), 10U);
+  Applied change;
+  change.deleted_slots = {"planner", "never there"};
+  change.slots = {SlotOf("memory", "again"), SlotOf("new", "")};
+  owners.Take(change);
+  EXPECT_EQ(owners.size(), 10U);
+}
+
 // Every part of a head at its bound.
 Head Largest() {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
@@ -117,7 +129,7 @@ Head Largest() {
                             .slot_ref = std::string(kSlotOwnerBytes, 'x')};
   head.created_at = head.updated_at = absl::Now();
   head.messages = MessageSeq(kMost);
-  head.snapshots.resize(kSnapshotsKept,
+  head.snapshots.resize(kSnapshotsKeptMost,
                         {.at = {.revision = Revision(kMost), .journal = JournalNumber(kMost)},
                          .generation = Generation(kMost),
                          .messages = MessageSeq(kMost)});

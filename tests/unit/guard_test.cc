@@ -250,7 +250,7 @@ TEST(Guard, StateRefusalsSayFromTriggerAndLegal) {
   ASSERT_TRUE(illegal.has_value());
   EXPECT_EQ(illegal->facts().at("from"), "CLOSED");
   EXPECT_EQ(illegal->facts().at("trigger"), "BeginTurn");
-  EXPECT_EQ(illegal->facts().at("legal"), LegalTriggers(Lifecycle::kClosed, RequestedEnd::kNone));
+  EXPECT_EQ(illegal->facts().at("legal"), LegalTriggers(Lifecycle::kClosed, Condition()));
 }
 
 TEST(Guard, APremiseIsLifecycleTurnAndEpoch) {

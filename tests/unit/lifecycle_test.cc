@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -60,19 +61,36 @@ TEST(Lifecycle, EveryStateAndTrigger) {
   }
 }
 
+constexpr Condition kEnding = {.requested_end = RequestedEnd::kSession};
+constexpr Condition kOpen = {.kind = SessionKind::kOpen};
+
+TEST(Lifecycle, AnOpenSessionHasTheSameTableWithoutLeaseAndTurns) {
+  const std::set<Trigger> of_leases = {
+      Trigger::kBeginTurn, Trigger::kCommitTurn, Trigger::kAbandonTurn, Trigger::kAppendJournal,
+      Trigger::kResume,    Trigger::kRecover,    Trigger::kRenew,       Trigger::kRelease};
+  for (const ExpectedRow& row : kExpected) {
+    for (size_t from = 0; from < kLifecycles; ++from) {
+      const auto state = static_cast<Lifecycle>(from);
+      EXPECT_EQ(Said(Next(state, row.trigger, kOpen)),
+                of_leases.contains(row.trigger) ? "no" : row.to.at(from))
+          << row.name << " from " << Name(state);
+    }
+  }
+  EXPECT_EQ(LegalTriggers(Lifecycle::kClosed, kOpen), "Close,Delete,Update,AppendAudit");
+}
+
 TEST(Lifecycle, ForbidsOnlyTheBeginningOfATurnUnderACancelRequest) {
   for (const ExpectedRow& row : kExpected) {
     for (size_t from = 0; from < kLifecycles; ++from) {
       const auto state = static_cast<Lifecycle>(from);
-      EXPECT_EQ(Said(Next(state, row.trigger, RequestedEnd::kNone)), row.to.at(from));
-      EXPECT_EQ(Said(Next(state, row.trigger, RequestedEnd::kSession)),
+      EXPECT_EQ(Said(Next(state, row.trigger, Condition())), row.to.at(from));
+      EXPECT_EQ(Said(Next(state, row.trigger, kEnding)),
                 row.trigger == Trigger::kBeginTurn ? "no" : row.to.at(from))
           << row.name << " from " << Name(state);
     }
   }
-  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, RequestedEnd::kNone).find("BeginTurn,"), 0);
-  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, RequestedEnd::kSession).find("BeginTurn"),
-            std::string::npos);
+  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, Condition()).find("BeginTurn,"), 0);
+  EXPECT_EQ(LegalTriggers(Lifecycle::kIdle, kEnding).find("BeginTurn"), std::string::npos);
 }
 
 TEST(Lifecycle, SaysWhatIsLegal) {
@@ -82,7 +100,7 @@ TEST(Lifecycle, SaysWhatIsLegal) {
       if (row.to.at(from) == "no" || row.to.at(from) == "busy") continue;
       expected += (expected.empty() ? "" : ",") + std::string(row.name);
     }
-    EXPECT_EQ(LegalTriggers(static_cast<Lifecycle>(from), RequestedEnd::kNone), expected);
+    EXPECT_EQ(LegalTriggers(static_cast<Lifecycle>(from), Condition()), expected);
   }
 }
 

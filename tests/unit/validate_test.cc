@@ -146,8 +146,20 @@ TEST(Validate, TheOthers) {
   ExpectRefusals<UpdateCommand>(
       world.ToUpdate("x"),
       {{"INVALID_FIELD", "update_mask", [](UpdateCommand& c) { c.attributes.clear(); }},
-       {"INVALID_FIELD", "attributes", [](UpdateCommand& c) {
+       {"INVALID_FIELD", "attributes",
+        [](UpdateCommand& c) {
           c.attributes = {{"", "x"}};
+        }},
+       {"INVALID_FIELD", "expected_attributes",
+        [](UpdateCommand& c) {
+          c.expected = {{"", "x"}};
+        }},
+       {"TOO_LARGE", "expected_attributes.title",
+        [](UpdateCommand& c) {
+          c.expected = {{"title", std::string(kAttributeValueBytes + 1, 'x')}};
+        }},
+       {"TOO_LARGE", "expected_attributes", [](UpdateCommand& c) {
+          for (size_t i = 0; i <= kAttributesPerSession; ++i) c.expected[std::to_string(i)] = "";
         }}});
   ExpectRefusals<AbandonTurnCommand>(
       world.ToAbandon(TurnNumber(1)),

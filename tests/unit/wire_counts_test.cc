@@ -130,6 +130,10 @@ TEST(RepeatedLimits, AreThoseOfTheCommands) {
     update.attributes[std::to_string(i)] = "value";
   }
   ExpectRow(Validate(update), "holdfast.v1.Session", "attributes");
+  update.expected = {};
+  for (const auto& [name, value] : update.attributes) update.expected[name] = *value;
+  update.attributes = {{"title", "x"}};
+  ExpectRow(Validate(update), "holdfast.v1.UpdateSessionRequest", "expected_attributes");
   AppendAuditCommand audit{.audit_class = "Class", .code = "code", .correlation_id = "id"};
   for (size_t i = 0; i < kAuditFacts + kMore; ++i) audit.data[std::to_string(i)] = "value";
   ExpectRow(Validate(audit), "holdfast.v1.AppendAuditRequest", "data");
@@ -164,7 +168,7 @@ const WireCounts& OfListing() {
 
 TEST(WireCounts, CountPackedElements) {
   constexpr int kLifecycles = 4;
-  std::string packed(kLifecyclesPerFilter, '\x01');
+  std::string packed(kValuesPerFilter, '\x01');
   EXPECT_TRUE(OfListing().Check(Delimited(kLifecycles, packed)).ok());
   EXPECT_TRUE(Is(OfListing().Check(Delimited(kLifecycles, packed + "\x01")), Reason::kTooLarge));
   EXPECT_TRUE(
@@ -172,7 +176,7 @@ TEST(WireCounts, CountPackedElements) {
          Reason::kTooLarge));
   // Elements of two bytes each.
   std::string longer;
-  for (size_t i = 0; i < kLifecyclesPerFilter; ++i) longer += Varint(300);
+  for (size_t i = 0; i < kValuesPerFilter; ++i) longer += Varint(300);
   EXPECT_TRUE(OfListing().Check(Delimited(kLifecycles, longer)).ok());
 }
 
@@ -184,7 +188,7 @@ TEST(WireCounts, PassByWhatTheyDoNotKnow) {
   EXPECT_TRUE(OfListing().Check(unknown).ok());
   // A known number with another type is unknown too.
   std::string other;
-  for (size_t i = 0; i <= kLifecyclesPerFilter; ++i) other += Tag(4, 5) + std::string(4, 'x');
+  for (size_t i = 0; i <= kValuesPerFilter; ++i) other += Tag(4, 5) + std::string(4, 'x');
   EXPECT_TRUE(OfListing().Check(other + unknown).ok());
   EXPECT_TRUE(OfListing().Check("").ok());
 }

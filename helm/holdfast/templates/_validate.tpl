@@ -158,7 +158,8 @@ resources.requests.memory: {{ $request }} MiB is more than the limit of {{ $limi
     "limits.stream_write_timeout" (list 1 3600 "between 1s and 1h")
     "recovery.sweep_interval" (list 1 1000000000 "at least 1s")
     "recovery.abandon_after" (list 1 1000000000 "at least 1s")
-    "recovery.cancel_grace" (list 1 1000000000 "at least 1s") -}}
+    "recovery.cancel_grace" (list 1 1000000000 "at least 1s")
+    "retention.events" (list 3600 315360000 "between 1h and 87600h") -}}
 {{- range $path, $bound := $bounds }}
 {{- $parts := splitList "." $path }}
 {{- $value := index $config (first $parts) | dig (last $parts) "" }}

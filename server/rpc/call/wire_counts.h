@@ -29,7 +29,7 @@ struct RepeatedLimit {
   std::string_view named = {};  // in a refusal, if not as the field
 };
 
-inline constexpr size_t kLifecyclesPerFilter = 64;
+inline constexpr size_t kValuesPerFilter = 64;
 
 // Every repeated field of every request has one row; a test compares them with the descriptors.
 // session/validate.h checks commands by the same names and bounds.
@@ -47,14 +47,18 @@ inline constexpr std::array kRepeatedLimits = {
     RepeatedLimit{"holdfast.v1.FinalSnapshot", "messages", kMessagesPerChange},
     RepeatedLimit{"holdfast.v1.FinalSnapshot", "slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.FinalSnapshot", "deleted_slots", kSlotsPerChange},
-    RepeatedLimit{"holdfast.v1.ListSessionsRequest", "lifecycles", kLifecyclesPerFilter},
+    RepeatedLimit{"holdfast.v1.ListSessionsRequest", "lifecycles", kValuesPerFilter},
+    RepeatedLimit{"holdfast.v1.ListSessionsRequest", "kinds", kValuesPerFilter},
     RepeatedLimit{"holdfast.v1.ListSlotsRequest", "owners", kOwnersPerRead},
     RepeatedLimit{"holdfast.v1.ListSlotsRequest", "expected_slots", kSlotsPerChange},
+    RepeatedLimit{"holdfast.v1.ReadSessionRequest", "owners", kOwnersPerRead},
+    RepeatedLimit{"holdfast.v1.ReadSessionRequest", "parts", kValuesPerFilter},
     RepeatedLimit{"holdfast.v1.RenewLeasesRequest", "leases", kLeasesPerRenewal},
     RepeatedLimit{"holdfast.v1.ResumeSessionRequest", "expected_slots", kSlotsPerChange},
     // Of a session that is sent back; only its attributes are looked at.
     RepeatedLimit{"holdfast.v1.Session", "attributes", kAttributesPerSession},
     RepeatedLimit{"holdfast.v1.Session", "cancel_requests", kCancelRequestsPerSession},
+    RepeatedLimit{"holdfast.v1.UpdateSessionRequest", "expected_attributes", kAttributesPerSession},
     RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "messages", kMessagesPerChange},
     RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.WriteSnapshotRequest", "deleted_slots", kSlotsPerChange},

@@ -81,9 +81,15 @@ absl::StatusOr<CreateCommand> ReadCreate(pb::CreateSessionRequest&& request) {
   ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
   command.attributes = {request.attributes().begin(), request.attributes().end()};
+  command.group = request.group();
+  if (request.kind() != pb::SESSION_KIND_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(command.kind, ReadKindOfSession("kind", request.kind()));
+  }
   command.holder = request.holder();
-  ASSIGN_OR_RETURN(command.lease_ttl, ReadDuration("lease_ttl", request.has_lease_ttl(),
-                                                   request.lease_ttl(), kLeaseTtlDefault));
+  const bool leased = command.kind == SessionKind::kLeased;
+  ASSIGN_OR_RETURN(command.lease_ttl,
+                   ReadDuration("lease_ttl", request.has_lease_ttl(), request.lease_ttl(),
+                                leased ? kLeaseTtlDefault : absl::ZeroDuration()));
   return command;
 }
 
@@ -94,6 +100,8 @@ absl::StatusOr<UpdateCommand> ReadUpdate(pb::UpdateSessionRequest&& request) {
                    ReadId<SessionId>("session_id", request.session().session_id()));
   ASSIGN_OR_RETURN(command.attributes, ReadAttributePatch(request.session().attributes(),
                                                           request.update_mask().paths()));
+  const auto& expected = request.expected_attributes();
+  command.expected = {expected.begin(), expected.end()};
   return command;
 }
 

@@ -24,6 +24,10 @@ template <>
 struct RowOfEnum<Mode> : Row<Mode, Mode::kAsk, Mode::kAllowlist, pb::Mode, pb::MODE_ASK,
                              pb::MODE_ALLOWLIST, pb::Mode_MAX> {};
 template <>
+struct RowOfEnum<SessionKind>
+    : Row<SessionKind, SessionKind::kLeased, SessionKind::kOpen, pb::SessionKind,
+          pb::SESSION_KIND_LEASED, pb::SESSION_KIND_OPEN, pb::SessionKind_MAX> {};
+template <>
 struct RowOfEnum<TurnSource> : Row<TurnSource, TurnSource::kUser, TurnSource::kPlan, pb::TurnSource,
                                    pb::TURN_SOURCE_USER, pb::TURN_SOURCE_PLAN, pb::TurnSource_MAX> {
 };
@@ -125,6 +129,9 @@ absl::StatusOr<absl::Duration> ReadDuration(std::string_view field, bool present
 absl::StatusOr<Mode> ReadMode(std::string_view field, pb::Mode value) {
   return ReadEnum<Mode>(field, value);
 }
+absl::StatusOr<SessionKind> ReadKindOfSession(std::string_view field, pb::SessionKind value) {
+  return ReadEnum<SessionKind>(field, value);
+}
 absl::StatusOr<TurnSource> ReadTurnSource(std::string_view field, pb::TurnSource value) {
   return ReadEnum<TurnSource>(field, value);
 }
@@ -154,6 +161,7 @@ absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle va
 }
 
 pb::Mode ToWire(Mode value) { return WriteEnum(value); }
+pb::SessionKind ToWire(SessionKind value) { return WriteEnum(value); }
 pb::TurnSource ToWire(TurnSource value) { return WriteEnum(value); }
 pb::CloseReason ToWire(CloseReason value) { return WriteEnum(value); }
 pb::CancelScope ToWire(CancelScope value) { return WriteEnum(value); }

@@ -61,6 +61,7 @@ absl::StatusOr<absl::Duration> ReadDuration(std::string_view field, bool present
 
 // Enums: the unspecified value and one that this server does not know are refused.
 absl::StatusOr<Mode> ReadMode(std::string_view field, pb::Mode value);
+absl::StatusOr<SessionKind> ReadKindOfSession(std::string_view field, pb::SessionKind value);
 absl::StatusOr<TurnSource> ReadTurnSource(std::string_view field, pb::TurnSource value);
 absl::StatusOr<TurnOutcome> ReadTurnOutcome(std::string_view field, pb::TurnOutcome value);
 absl::StatusOr<CloseReason> ReadCloseReason(std::string_view field, pb::CloseReason value);
@@ -72,6 +73,7 @@ absl::StatusOr<Method> ReadMethod(std::string_view field, pb::Method value);
 absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle value);
 
 pb::Mode ToWire(Mode value);
+pb::SessionKind ToWire(SessionKind value);
 pb::TurnSource ToWire(TurnSource value);
 pb::CloseReason ToWire(CloseReason value);
 pb::CancelScope ToWire(CancelScope value);

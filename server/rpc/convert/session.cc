@@ -10,9 +10,7 @@ namespace {
 void WriteManifest(const Head& head, pb::Manifest& out) {
   out.set_mode(ToWire(head.mode));
   out.set_project_root(head.project_root);
-  if (!head.sm) return;
-  out.mutable_state_machine()->set_extension_id(head.sm->ext_id);
-  out.mutable_state_machine()->set_slot_ref(head.sm->slot_ref);
+  if (head.sm) Write(*head.sm, *out.mutable_state_machine());
 }
 
 void WriteLease(const LeaseRecord& lease, pb::Lease& out) {
@@ -74,6 +72,8 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   out.set_message_count(head.messages.value());
   out.set_generation(head.generation.value());
   out.set_history_digest(std::string(View(head.history)));
+  out.set_kind(ToWire(head.kind));
+  out.set_group(head.group);
   if (head.turn) WriteTurn(*head.turn, *out.mutable_turn());
   out.set_last_turn(head.last_turn.value());
   out.set_last_turn_trace_id(head.turn ? head.turn->trace.id : head.ended_turn_trace.id);
@@ -111,8 +111,15 @@ void Write(const SessionRow& row, pb::SessionSummary& out) {
   out.set_title(row.title);
   out.set_message_count(row.messages.value());
   out.set_cancelling(row.cancelling);
+  out.set_kind(ToWire(row.kind));
+  out.set_group(row.group);
   *out.mutable_create_time() = ToWire(row.created_at);
   *out.mutable_update_time() = ToWire(row.updated_at);
+}
+
+void Write(const StateMachineRef& sm, pb::StateMachine& out) {
+  out.set_extension_id(sm.ext_id);
+  out.set_slot_ref(sm.slot_ref);
 }
 
 void Write(const Message& message, pb::Message& out) {

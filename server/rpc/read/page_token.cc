@@ -25,6 +25,9 @@ std::string QuestionSum(const StoreDescription& store, const ListQuery& query) {
   out.Text(store.store.value()).Text(query.tenant.value()).Text(query.project_root);
   out.Number(query.descending ? 1 : 0);
   for (const Lifecycle lifecycle : lifecycles) out.Number(static_cast<uint64_t>(lifecycle));
+  const std::set<SessionKind> kinds(query.kinds.begin(), query.kinds.end());
+  out.Text(query.group).Number(query.group_is_prefix ? 1 : 0);
+  for (const SessionKind kind : kinds) out.Number(static_cast<uint64_t>(kind));
   return ShortSum(out.bytes());
 }
 
@@ -84,7 +87,7 @@ std::string Close(const Binding& binding, const Encoder& position) {
 std::string MakePageToken(const StoreDescription& store, const ListQuery& query,
                           const ListKey& last) {
   Encoder position;
-  position.Number(TimeNumber(last.created_at)).Text(last.id);
+  position.Number(TimeNumber(last.created_at)).Text(last.id).Text(last.group);
   return Close({store, QuestionSum(store, query)}, position);
 }
 
@@ -93,6 +96,7 @@ absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQ
   ASSIGN_OR_RETURN(const std::string body, Open({store, QuestionSum(store, query)}, token));
   Decoder in(body);
   ListKey last{.created_at = TimeOf(in.Number()), .id = std::string(in.Text())};
+  last.group = in.Text();
   // A number has one spelling too.
   if (!in.Done() || MakePageToken(store, query, last) != token) {
     return InvalidField(kPageTokenField, "is not a page token");

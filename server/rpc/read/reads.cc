@@ -9,6 +9,7 @@
 #include "server/rpc/read/page_token.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/validate.h"
 
 #include <cstddef>
 #include <string>
@@ -27,6 +28,17 @@ absl::StatusOr<SessionKey> ReadKey(const Call& call, const std::string& session_
   return SessionKey{.tenant = call.caller().tenant, .session = std::move(session)};
 }
 
+absl::Status ReadGroup(const pb::ListSessionsRequest& request, ListQuery& query) {
+  if (request.group_prefix().empty()) {
+    query.group = request.group();
+    return ValidateGroup("group", query.group);
+  }
+  if (!request.group().empty()) return InvalidField("group_prefix", "does not go with group");
+  query.group = request.group_prefix();
+  query.group_is_prefix = true;
+  return ValidateGroup("group_prefix", query.group);
+}
+
 absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
                                         const pb::ListSessionsRequest& request) {
   ListQuery query{.tenant = caller.tenant, .project_root = request.project_root()};
@@ -41,6 +53,14 @@ absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
                      ReadLifecycle("lifecycles[" + std::to_string(i) + "]", request.lifecycles(i)));
     query.lifecycles.push_back(lifecycle);
   }
+  const auto kinds = static_cast<size_t>(request.kinds_size());
+  if (kinds > kSessionKinds) return TooLarge("kinds", kSessionKinds, kinds);
+  for (int i = 0; i < request.kinds_size(); ++i) {
+    ASSIGN_OR_RETURN(const SessionKind kind,
+                     ReadKindOfSession("kinds[" + std::to_string(i) + "]", request.kinds(i)));
+    query.kinds.push_back(kind);
+  }
+  RETURN_IF_ERROR(ReadGroup(request, query));
   query.limit = ItemsOfPage(request.page_size());
   return query;
 }
@@ -49,7 +69,8 @@ absl::StatusOr<ListQuery> ReadListQuery(const Caller& caller,
 bool CutRows(std::vector<SessionRow>& rows) {
   size_t bytes = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    bytes += rows[i].project_root.size() + rows[i].title.size() + kSessionIdBytes;
+    bytes +=
+        rows[i].project_root.size() + rows[i].title.size() + rows[i].group.size() + kSessionIdBytes;
     if (i == 0 || bytes <= kPageBytes) continue;
     rows.resize(i);
     return true;
@@ -92,8 +113,10 @@ absl::Status ServeListSessions(Sessions& sessions, Call& call,
   response.set_complete(page.complete);
   if (!page.end && !page.rows.empty()) {
     const SessionRow& last = page.rows.back();
-    response.set_next_page_token(
-        MakePageToken(store, query, {.created_at = last.created_at, .id = last.id.value()}));
+    response.set_next_page_token(MakePageToken(store, query,
+                                               {.created_at = last.created_at,
+                                                .id = last.id.value(),
+                                                .group = query.group_is_prefix ? last.group : ""}));
   }
   return absl::OkStatus();
 }

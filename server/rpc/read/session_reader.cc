@@ -5,6 +5,7 @@
 #include "server/rpc/convert/session.h"
 #include "session/limits.h"
 #include "session/refusal.h"
+#include "session/snapshot_description.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -154,6 +155,26 @@ absl::StatusOr<size_t> SessionReader::TakePiece(PieceSink& out) {
   return size;
 }
 
+absl::Status SessionReader::CheckChoice() const {
+  const auto owners = static_cast<size_t>(request_.owners_size());
+  if (owners > kOwnersPerRead) return TooLarge("owners", kOwnersPerRead, owners);
+  const auto parts = static_cast<size_t>(request_.parts_size());
+  constexpr size_t kParts = pb::SessionPart_MAX;
+  if (parts > kParts) return TooLarge("parts", kParts, parts);
+  for (int i = 0; i < request_.parts_size(); ++i) {
+    const int part = request_.parts(i);
+    if (part <= pb::SESSION_PART_UNSPECIFIED || part > pb::SessionPart_MAX) {
+      return InvalidField("parts[" + std::to_string(i) + "]", "is not a part of a session");
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool SessionReader::Wants(pb::SessionPart part) const {
+  const auto& parts = request_.parts();
+  return parts.empty() || std::ranges::find(parts, part) != parts.end();
+}
+
 absl::Status SessionReader::FixPosition(const Head& head) {
   if (request_.revision() == 0) {
     if (request_.journal_number() != 0) {
@@ -174,6 +195,7 @@ absl::Status SessionReader::FixPosition(const Head& head) {
 absl::Status SessionReader::ReadPosition() {
   ASSIGN_OR_RETURN(SessionId session, ReadId<SessionId>("session_id", request_.session_id()));
   key_ = {.tenant = caller_.tenant, .session = std::move(session)};
+  RETURN_IF_ERROR(CheckChoice());
   ASSIGN_OR_RETURN(const Head head, sessions_.Get(caller_, key_.session));
   RETURN_IF_ERROR(FixPosition(head));
   // An empty page says how many there are at this position: no message has to be sound for that.
@@ -192,8 +214,26 @@ absl::Status SessionReader::ReadPosition() {
   position.set_journal_number(at_.journal.value());
   position.set_message_count(newest);
   position.set_generation(none.generation.value());
-  if (none.history != Digest{}) position.set_history_digest(std::string(View(none.history)));
-  phase_ = after_message_.value() < newest ? Phase::kMessages : Phase::kSlots;
+  RETURN_IF_ERROR(DescribePosition(head, position));
+  const bool messages = after_message_.value() < newest && Wants(pb::SESSION_PART_MESSAGES);
+  phase_ = messages ? Phase::kMessages : Phase::kSlots;
+  return absl::OkStatus();
+}
+
+absl::Status SessionReader::DescribePosition(const Head& head, pb::ReadPosition& position) {
+  std::optional<SnapshotDescription> snapshot;
+  if (at_.revision == head.revision) {
+    snapshot = DescribeSnapshot(head, TurnNumber());
+  } else {
+    ASSIGN_OR_RETURN(
+        const SlotPage own,
+        sessions_.store().ReadSlots(key_, {.revision = at_.revision, .owners = {kStoreSlotOwner}}));
+    if (own.slots.empty() || own.slots.front().damaged) return absl::OkStatus();
+    snapshot = DecodeSnapshotDescription(own.slots.front().slot.data.str());
+  }
+  if (!snapshot) return absl::OkStatus();
+  position.set_history_digest(std::string(View(snapshot->digest)));
+  if (snapshot->sm) Write(*snapshot->sm, *position.mutable_state_machine());
   return absl::OkStatus();
 }
 
@@ -210,10 +250,11 @@ absl::Status SessionReader::ReadMessagePage() {
 
 absl::Status SessionReader::ListSlots() {
   slots_listed_ = true;
-  if (request_.skip_slots()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(
-      const SlotPage listed,
-      sessions_.store().ReadSlots(key_, {.revision = at_.revision, .owners = {}, .most_bytes = 0}));
+  if (request_.skip_slots() || !Wants(pb::SESSION_PART_SLOTS)) return absl::OkStatus();
+  const std::vector<std::string> owners(request_.owners().begin(), request_.owners().end());
+  ASSIGN_OR_RETURN(const SlotPage listed,
+                   sessions_.store().ReadSlots(
+                       key_, {.revision = at_.revision, .owners = owners, .most_bytes = 0}));
   std::ranges::transform(listed.slots, std::back_inserter(unread_slots_), [](const SlotView& view) {
     return Unread{.owner = view.slot.owner, .bytes = view.size};
   });
@@ -249,7 +290,7 @@ absl::Status SessionReader::ReadSlotPage() {
 }
 
 absl::Status SessionReader::ReadJournalPage() {
-  if (after_journal_ >= at_.journal) {
+  if (after_journal_ >= at_.journal || !Wants(pb::SESSION_PART_JOURNAL)) {
     phase_ = Phase::kEnd;
     return absl::OkStatus();
   }

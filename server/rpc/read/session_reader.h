@@ -70,7 +70,13 @@ class SessionReader {
   // The next bytes of `item`. DAMAGED when they are not all there.
   absl::StatusOr<std::string> TakeBytes(Item& item);
 
+  // INVALID_FIELD and TOO_LARGE for what the request chooses of the content.
+  [[nodiscard]] absl::Status CheckChoice() const;
+  // Whether `part` is to be streamed.
+  [[nodiscard]] bool Wants(pb::SessionPart part) const;
   absl::Status FixPosition(const Head& head);
+  // Fills in what the snapshot at the position says of itself, if that can be read.
+  absl::Status DescribePosition(const Head& head, pb::ReadPosition& position);
   absl::Status ListSlots();
   // Owners of the next page of slots.
   std::vector<std::string> TakeOwners();

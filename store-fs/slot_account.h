@@ -1,0 +1,63 @@
+// What the slot versions in runs keep: bytes of sealed logs, and uploads. It is counted, so that
+// no run is read for it.
+#ifndef HOLDFAST_STORE_FS_SLOT_ACCOUNT_H_
+#define HOLDFAST_STORE_FS_SLOT_ACCOUNT_H_
+
+#include "platform/encoding.h"
+#include "session/head.h"
+#include "session/ids.h"
+#include "session/model.h"
+#include "store-fs/slot_version.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace holdfast::fs {
+
+// Used by one thread at a time.
+class SlotAccount {
+ public:
+  // A version that a run has.
+  void Add(const SlotVersion& version);
+  // One of those has ended at `until`: it is kept as long as a snapshot of `head`, or one to come,
+  // shows it.
+  void End(const SlotVersion& version, Position until, const Head& head);
+  // Drops the versions that no position from `oldest` on shows.
+  void Prune(Position oldest);
+  // The records in these sealed logs are in log.<file> now.
+  void Move(const std::set<uint64_t>& sources, uint64_t file);
+
+  [[nodiscard]] bool Names(const UploadId& upload) const { return uploads_.contains(upload); }
+  // Adds the bytes of slot records to those of each sealed log.
+  void AddLiveBytes(std::map<uint64_t, uint64_t>& live) const;
+  // Bytes of slot records in one of them.
+  [[nodiscard]] uint64_t BytesIn(uint64_t file) const;
+
+  void Put(Encoder& out) const;
+  // Fails `in` for counts that contradict each other.
+  static SlotAccount Read(Decoder& in);
+
+ private:
+  struct Share {
+    uint64_t versions = 0;
+    uint64_t bytes = 0;
+  };
+  // When they end, the sealed log that has their records, and the upload that has their bytes.
+  using Ending = std::tuple<Position, uint64_t, std::optional<UploadId>>;
+
+  // Takes the versions of an ending off.
+  bool Drop(const Ending& ending, const Share& share);
+
+  std::map<uint64_t, uint64_t> bytes_;    // of slot records in each sealed log
+  std::map<UploadId, uint64_t> uploads_;  // how many versions name each
+  // Which part of both ends when. There are no more points of time than snapshots are kept, and one
+  // to come.
+  std::map<Ending, Share> endings_;
+};
+
+}  // namespace holdfast::fs
+
+#endif  // HOLDFAST_STORE_FS_SLOT_ACCOUNT_H_
