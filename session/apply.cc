@@ -202,6 +202,32 @@ void ApplyAttributes(const AttributePatch& patch, Head& head) {
   }
 }
 
+// The version that a put gets, as a key: in the order of versions.
+std::string AppendedKey(ItemVersion version) {
+  constexpr int kByteBits = 8;
+  std::string key;
+  for (int shift = 7 * kByteBits; shift >= 0; shift -= kByteBits) {
+    key.push_back(static_cast<char>(version.value() >> shift & 0xFF));
+  }
+  return key;
+}
+
+void ApplyItems(const ItemWrites& writes, absl::Time now, Applied& out) {
+  if (writes.empty()) return;
+  Head& head = out.head;
+  out.items = writes;
+  if (!writes.deletes.empty()) head.items_version = head.items_version.Next();
+  for (ItemPut& put : out.items.puts) {
+    head.items_version = head.items_version.Next();
+    Item& item = put.item;
+    item.version = head.items_version;
+    if (item.name.key.empty()) item.name.key = AppendedKey(item.version);
+    item.created_at = now;
+    item.updated_at = now;
+  }
+  out.receipt.items_version = head.items_version;
+}
+
 // A cancel request of the session stays with the closed session as the reason of its end. Reopening
 // the session removes it.
 void ApplyCancelRequests(const Head& before, const Change& change, absl::Time now, Head& head) {
@@ -308,6 +334,7 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   }
   ApplyEntries(change, out);
   ApplyAttributes(change.attributes, head);
+  ApplyItems(change.items, facts.now, out);
   ApplyCancelRequests(before, change, facts.now, head);
   ApplyEvents(change, facts.now, out);
   ApplyAudit(change, facts.now, out);

@@ -6,6 +6,7 @@
 #include "session/change.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/item_writes.h"
 #include "session/limits.h"
 #include "session/model.h"
 
@@ -43,6 +44,8 @@ struct Applied {
   std::optional<TurnNumber> applied_turn;
   EntryNumber applied_after;          // of it only the entries behind this one: the rest was before
   std::optional<TurnNumber> dropped;  // the turn whose slot updates leave no trace
+  ItemWrites items;                   // numbered
+  ItemEffects item_effects;           // of a store that resolves them (DecisionReads)
   std::vector<Event> events;          // numbered
   bool tombstone = false;
 };

@@ -7,6 +7,7 @@
 #include "platform/digest.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/item_writes.h"
 #include "session/lifecycle.h"
 #include "session/model.h"
 #include "session/token.h"
@@ -83,6 +84,9 @@ struct Receipt {
   std::string token;                  // of a grant; wiped when its epoch has passed
   uint64_t drained_turns = 0;         // committed while a close waited
   AuditSeq audit;                     // the record that was written with it
+  ItemVersion items_version;          // of a change that writes items, like the two below
+  std::vector<PutResult> puts;
+  uint64_t items_deleted = 0;
 };
 
 // A stored request with its reply.
@@ -182,6 +186,7 @@ struct Change {
   bool hands_out_sm_slot = false;
   std::vector<JournalEntry> entries;
   AttributePatch attributes;
+  ItemWrites items;
   std::optional<CancelRequest> cancel_request;  // added unless it is there already
   std::vector<EventDraft> events;
   std::optional<AuditDraft> audit;

@@ -45,10 +45,15 @@ absl::StatusOr<std::optional<CommitResult>> Refuse(const Change& change, const H
   return Refused(UploadIsGone(), head);
 }
 
-absl::StatusOr<std::optional<Refusal>> CheckBounds(const Head& before, const Applied& applied,
-                                                   DecisionReads& reads) {
+absl::StatusOr<std::optional<Refusal>> CheckContents(const Head& before, DecisionReads& reads,
+                                                     Applied& applied) {
   if (auto refusal = CheckAttributes(before, applied.head)) return refusal;
-  return reads.CheckSlots(applied);
+  ASSIGN_OR_RETURN(std::optional<Refusal> refusal, reads.CheckSlots(applied));
+  if (refusal || applied.items.empty()) return refusal;
+  ASSIGN_OR_RETURN(refusal, reads.ResolveItemWrites(applied));
+  applied.receipt.puts = applied.item_effects.results;
+  applied.receipt.items_deleted = applied.item_effects.deleted.size();
+  return refusal;
 }
 
 }  // namespace
@@ -72,7 +77,7 @@ absl::StatusOr<ChangeDecision> DecideOnHead(const Change& change, const Head& he
   if (decision.answer) return decision;
   decision.applied = Apply(head, change, facts);
   ASSIGN_OR_RETURN(const std::optional<Refusal> refusal,
-                   CheckBounds(head, decision.applied, reads));
+                   CheckContents(head, reads, decision.applied));
   if (refusal) decision.answer = Refused(refusal->ToStatus(), head);
   return decision;
 }

@@ -32,6 +32,9 @@ class DecisionReads {
   virtual absl::StatusOr<bool> HoldsUpload(const UploadLink& link) = 0;
   // TOO_LARGE when `applied` leaves more slots than a session may have, and than it had.
   virtual absl::StatusOr<std::optional<Refusal>> CheckSlots(const Applied& applied) = 0;
+  // Sets `applied.item_effects` to what ResolveItems answers, or answers its refusal. A store that
+  // resolves `applied.items` as it writes them does neither here.
+  virtual absl::StatusOr<std::optional<Refusal>> ResolveItemWrites(Applied& applied) = 0;
 };
 
 struct ChangeDecision {

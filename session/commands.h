@@ -5,6 +5,7 @@
 #include "platform/digest.h"
 #include "session/change.h"
 #include "session/ids.h"
+#include "session/item_writes.h"
 #include "session/model.h"
 #include "session/token.h"
 
@@ -178,6 +179,14 @@ struct AppendAuditCommand {
   std::string code;
   std::string correlation_id;
   std::map<std::string, std::string> data;
+};
+
+struct PutItemsCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;  // compared where it is sent; needed by none
+  ItemWrites writes;
+  std::optional<CreateCommand> create_if_missing;
 };
 
 struct OutcomeQuery {

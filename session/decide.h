@@ -66,6 +66,12 @@ Guard GuardOf(const WriteCommand& command);
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AppendAuditCommand& command);
 
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const PutItemsCommand& command);
+// The creation that the command asks for, with what it writes.
+Change DecideCreate(const Caller& caller, const SessionKey& key, const PutItemsCommand& command,
+                    const Fresh& fresh);
+
 // The server's own act on a session whose holder is gone: the turn is abandoned, the epoch is
 // raised and the session closed with CRASH.
 absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key);

@@ -2,10 +2,12 @@
 
 #include "platform/digest.h"
 #include "platform/encoding.h"
+#include "session/codec/item_facts.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace holdfast {
@@ -68,6 +70,7 @@ class Meaning {
     for (const auto& [key, value] : attributes) Text(key).MaybeText(value);
     return *this;
   }
+  Meaning& Range(const KeyRange& range) { return Text(range.start).Text(range.end); }
   [[nodiscard]] RequestStamp Stamp(const RequestId& id, Method method) const {
     return {.id = id, .method = method, .fingerprint = Sha256(out_.bytes())};
   }
@@ -187,6 +190,31 @@ RequestStamp StampOf(const AppendAuditCommand& command) {
   meaning.Number(command.data.size());
   for (const auto& [name, value] : command.data) meaning.Text(name).Text(value);
   return meaning.Stamp(command.request, Method::kAppendAudit);
+}
+
+RequestStamp StampOf(const PutItemsCommand& command) {
+  Meaning meaning;
+  if (command.create_if_missing) meaning = MeaningOf(*command.create_if_missing);
+  const ItemWrites& writes = command.writes;
+  meaning.Number(writes.expected_last ? 1 : 0);
+  if (writes.expected_last) {
+    const ExpectedLast& expected = *writes.expected_last;
+    meaning.Text(expected.collection).Range(expected.range).Text(expected.key);
+  }
+  meaning.Number(writes.deletes.size());
+  for (const ItemDelete& wanted : writes.deletes) {
+    meaning.Text(wanted.collection).Number(wanted.keys.index());
+    const auto* key = std::get_if<std::string>(&wanted.keys);
+    key != nullptr ? meaning.Text(*key) : meaning.Range(std::get<KeyRange>(wanted.keys));
+  }
+  meaning.Number(writes.puts.size());
+  for (const ItemPut& put : writes.puts) {
+    const Item& item = put.item;
+    meaning.Enum(put.condition).Number(put.expected.value());
+    meaning.Text(item.name.collection).Text(item.name.key).Text(EncodeItemFacts(item));
+    meaning.Raw(item.data.digest());
+  }
+  return meaning.Stamp(command.request, Method::kPutItems);
 }
 
 RequestStamp StampOf(const ReleaseCommand& command) {

@@ -11,6 +11,7 @@ namespace holdfast {
 
 RequestStamp StampOf(const CreateCommand& command);
 RequestStamp StampOf(const UpdateCommand& command);
+RequestStamp StampOf(const PutItemsCommand& command);
 RequestStamp StampOf(const ResumeCommand& command);
 RequestStamp StampOf(const BeginTurnCommand& command);
 RequestStamp StampOf(const CommitTurnCommand& command);

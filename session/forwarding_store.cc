@@ -81,6 +81,11 @@ absl::StatusOr<JournalPage> ForwardingStore::ReadJournal(const SessionKey& key,
                     [&] { return store_->ReadJournal(key, query, limit); });
 }
 
+absl::StatusOr<ItemPage> ForwardingStore::ReadItems(const SessionKey& key, const ItemQuery& query,
+                                                    PageLimit limit) {
+  return Surrounded(StoreCall::kReadItems, [&] { return store_->ReadItems(key, query, limit); });
+}
+
 absl::StatusOr<EventPage> ForwardingStore::ReadEvents(const SessionKey& key, EventSeq after,
                                                       PageLimit limit) {
   return Surrounded(StoreCall::kReadEvents, [&] { return store_->ReadEvents(key, after, limit); });

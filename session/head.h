@@ -107,6 +107,8 @@ struct Head {
   Digest audit_chain{};
 
   std::map<std::string, std::string> attributes;
+  // Raised by each put of an item, and by each change that deletes items; never reused.
+  ItemVersion items_version;
 
   // Of the active turn, and of the session until it is taken up again after its close; in the order
   // they were set.

@@ -94,6 +94,7 @@ using EventSeq = Number<struct EventTag>;
 using AuditSeq = Number<struct AuditTag>;
 using Generation = Number<struct GenerationTag>;
 using Incarnation = Number<struct IncarnationTag>;
+using ItemVersion = Number<struct ItemTag>;
 
 // Names one session of one tenant.
 struct SessionKey {

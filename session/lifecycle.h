@@ -32,8 +32,9 @@ enum class Trigger : uint8_t {
   kCancel,
   kEndCancelled,  // the server ends what a cancel request asked to end
   kAppendAudit,
+  kPutItems,
 };
-inline constexpr size_t kTriggers = 15;
+inline constexpr size_t kTriggers = 16;
 
 // Whether `trigger` is of a lease or of a turn, which a session of kind OPEN has not.
 constexpr bool NeedsLeasedSession(Trigger trigger) {
@@ -105,6 +106,7 @@ inline constexpr std::array<Row, kTriggers> kTable = {{
     {To(Lifecycle::kClosed), To(Lifecycle::kPersisted), To(Lifecycle::kClosed),
      To(Lifecycle::kClosed), Never()},
     /* AppendAudit   */ Stays(),
+    /* PutItems      */ Stays(),
 }};
 
 }  // namespace internal

@@ -34,6 +34,10 @@ inline constexpr size_t kCorrelationIdBytes = 256;
 inline constexpr size_t kAuditKeyBytes = 64;
 inline constexpr size_t kAuditValueBytes = 64 * kKiB;
 inline constexpr size_t kTokenBytes = 512;
+inline constexpr size_t kItemCollectionBytes = 64;
+inline constexpr size_t kItemKeyBytes = 512;
+inline constexpr size_t kItemLabelNameBytes = 64;
+inline constexpr size_t kItemLabelValueBytes = 1 * kKiB;
 
 // Counts.
 inline constexpr size_t kMessagesPerChange = 4096;
@@ -54,6 +58,19 @@ inline constexpr size_t kInformingCancelRequests = 64;
 inline constexpr size_t kAuditFacts = 64;
 // Facts of one audit record together.
 inline constexpr size_t kAuditBytes = 256 * kKiB;
+
+// Items: of one item, of one call, and of one session.
+inline constexpr size_t kItemLabels = 64;
+inline constexpr size_t kItemRefs = 1024;
+inline constexpr size_t kItemPutsPerChange = 4096;
+inline constexpr size_t kItemDeletesPerChange = 4096;
+inline constexpr size_t kItemKeysPerRead = 1000;
+inline constexpr uint64_t kItemsPerSession = 1'000'000;
+inline constexpr uint64_t kItemBytesPerSession = 16 * 1024 * uint64_t{kMiB};
+// Items that the deletes of one change find.
+inline constexpr uint64_t kItemsPerDelete = 100'000;
+// Items that one page of a read by labels looks at.
+inline constexpr uint32_t kItemsLookedAt = 10'000;
 
 // Bytes on the wire and in memory.
 inline constexpr size_t kUnaryRequestBytes = 4 * kMiB;

@@ -54,9 +54,10 @@ enum class Method : uint8_t {
   kWrite,
   kCancel,
   kAppendAudit,
+  kPutItems,
 };
 // The one with the highest number.
-inline constexpr Method kLastMethod = Method::kAppendAudit;
+inline constexpr Method kLastMethod = Method::kPutItems;
 
 // The slot that is the store's own; no client may write it.
 inline constexpr char kStoreSlotOwner[] = "holdfast.store";

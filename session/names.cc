@@ -43,10 +43,10 @@ std::string Name(SessionKind kind) {
 }
 
 std::string Name(Method method) {
-  static constexpr std::array<const char*, 13> kNames = {
+  static constexpr std::array<const char*, 14> kNames = {
       "",           "CreateSession", "UpdateSession", "ResumeSession", "BeginTurn",
       "CommitTurn", "AbandonTurn",   "CloseSession",  "DeleteSession", "ReleaseLease",
-      "Write",      "CancelSession", "AppendAudit"};
+      "Write",      "CancelSession", "AppendAudit",   "PutItems"};
   return Pick(kNames, method);
 }
 

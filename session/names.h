@@ -23,6 +23,7 @@ inline constexpr char kSessionCancelRequested[] = "SessionCancelRequested";
 // Audit classes of the store's own acts.
 inline constexpr char kLifecycleClass[] = "SessionLifecycle";
 inline constexpr char kTurnClass[] = "Turn";
+inline constexpr char kItemsClass[] = "Items";
 
 // "ok", "user", "explicit", "ask", "open", "CommitTurn".
 std::string Name(TurnOutcome outcome);

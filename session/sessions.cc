@@ -147,14 +147,17 @@ absl::StatusOr<MutationResult> Sessions::Create(const Caller& caller,
   return CreateAs(caller, command, session, StampOf(command));
 }
 
+Fresh Sessions::FreshCreation() {
+  return {.uid = *SessionUid::Parse(UuidText(random_.Bytes(16), 4)),
+          .secret = random_.Bytes(kSecretBytes)};
+}
+
 absl::StatusOr<MutationResult> Sessions::CreateAs(const Caller& caller,
                                                   const CreateCommand& command,
                                                   const SessionId& session,
                                                   const RequestStamp& stamp) {
   const SessionKey key{caller.tenant, session};
-  const Fresh fresh{.uid = *SessionUid::Parse(UuidText(random_.Bytes(16), 4)),
-                    .secret = random_.Bytes(kSecretBytes)};
-  Change change = DecideCreate(caller, key, command, stamp, fresh);
+  Change change = DecideCreate(caller, key, command, stamp, FreshCreation());
   return CommitUntilSettled(key, change, [&](const Head&) { return Decision{.change = change}; });
 }
 

@@ -178,6 +178,10 @@ class Sessions {
   // each page; what it refuses ends the walk.
   absl::StatusOr<AuditVerdict> VerifyAudit(const Caller& caller, const SessionId& session,
                                            const std::function<absl::Status()>& go_on);
+  // Writes items, and creates the session where it is missing and the command says how.
+  absl::StatusOr<MutationResult> PutItems(const Caller& caller, const PutItemsCommand& command);
+  absl::StatusOr<ItemPage> ReadItems(const Caller& caller, const SessionId& session,
+                                     const ItemQuery& query, PageLimit limit);
   absl::StatusOr<MutationResult> Release(const Caller& caller, const ReleaseCommand& command);
   std::vector<absl::StatusOr<Renewed>> Renew(const std::vector<RenewRequest>& requests);
   absl::StatusOr<RequestOutcome> Outcome(const Caller& caller, const OutcomeQuery& query);
@@ -247,6 +251,7 @@ class Sessions {
   // Closes a session with a cancel request whose turn has ended with `result`; the head of `result`
   // is then the closed one. After a failure the next sweep closes it.
   void CloseIfCancelled(const SessionKey& key, MutationResult& result);
+  Fresh FreshCreation();
   absl::StatusOr<MutationResult> CreateAs(const Caller& caller, const CreateCommand& command,
                                           const SessionId& session, const RequestStamp& stamp);
   absl::StatusOr<MutationResult> ResumeOrCreate(const Caller& caller, const ResumeCommand& command);

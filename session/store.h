@@ -18,8 +18,10 @@
 #include "session/change.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/item_query.h"
 #include "session/model.h"
 #include "session/store_meter.h"
+#include "session/store_reads.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,7 +29,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,110 +95,10 @@ struct GroupedResult {
   absl::StatusOr<CommitResult> result = CommitResult();
 };
 
-// What bounds one page.
-struct PageLimit {
-  uint32_t items = 0;  // at least 1
-  size_t bytes = 0;    // a first item larger than this is a page of its own
-};
-
-struct MessagePage {
-  std::vector<Message> messages;
-  Position at;        // the page is of this position
-  MessageSeq newest;  // of the history at that position
-  Generation generation;
-  bool end = false;  // reaches the newest
-};
-
-struct SlotQuery {
-  std::optional<Revision> revision;  // absent: the current position
-  std::vector<std::string> owners;   // empty: all
-  // Of data, of all slots together; 0 for what is said of them without it.
-  size_t most_bytes = std::numeric_limits<size_t>::max();
-};
-
-struct SlotView {
-  Slot slot;
-  uint64_t size = 0;
-  bool damaged = false;        // its bytes cannot be read; `slot.data` is empty
-  bool data_left_out = false;  // they had no room in `most_bytes`; the same
-};
-
-struct SlotPage {
-  std::vector<SlotView> slots;  // by owner, the store's own included
-  Position at;
-};
-
-struct JournalQuery {
-  JournalNumber after;
-  std::optional<TurnNumber> turn;
-};
-
-struct JournalPage {
-  std::vector<JournalEntry> entries;
-  Position at;
-  bool end = false;
-};
-
-struct EventPage {
-  std::vector<Event> events;
-  Revision revision;
-  bool end = false;
-};
-
-struct AuditPage {
-  std::vector<AuditRecord> records;
-  bool end = false;
-};
-
 // What a store found when it looked at itself.
 struct StoreCheck {
   // Deleted sessions whose place is there again; at most kReappearedShown.
   std::vector<SessionKey> reappeared;
-};
-
-// One row of a listing.
-struct SessionRow {
-  enum class Condition : uint8_t { kOk, kForeign, kDamaged };
-  SessionId id;
-  Condition condition = Condition::kOk;
-  Lifecycle lifecycle = Lifecycle::kIdle;
-  Revision revision;
-  SessionKind kind = SessionKind::kLeased;
-  std::string group;
-  std::string project_root;
-  std::string title;
-  MessageSeq messages;
-  bool cancelling = false;  // a cancel request asks for the end of it or of its turn
-  absl::Time created_at;
-  absl::Time updated_at;
-  std::string foreign_store;
-};
-
-// The position of a listing: behind this creation time and id. In a listing of the groups that
-// begin with a prefix, behind this group first.
-struct ListKey {
-  absl::Time created_at;
-  std::string id;
-  std::string group = {};
-};
-
-struct ListQuery {
-  TenantId tenant;
-  std::string project_root;           // empty: any
-  std::vector<Lifecycle> lifecycles;  // empty: any
-  std::vector<SessionKind> kinds;     // empty: any
-  std::string group;                  // empty: any, and none
-  bool group_is_prefix = false;       // ... or each that begins with `group`
-  bool descending = false;
-  std::optional<ListKey> after;
-  uint32_t limit = 0;
-};
-
-struct ListPage {
-  std::vector<SessionRow>
-      rows;  // by creation time, then id; damaged and foreign ones count as oldest
-  bool end = false;
-  bool complete = true;  // false while the store still scans its sessions
 };
 
 // Why a session is a candidate for the server's own work.
@@ -304,6 +205,10 @@ class SessionStore {
   // - [C089] An expected revision below the stored one is STALE_REVISION(expected, actual,
   //   writer). [C239] So is an attribute with another value than expected (what, attribute,
   //   actual); [C240] one that is expected to be empty may be absent.
+  // - [C249] A put of an item that has another version than expected, [C250] and a last key of a
+  //   range other than expected, is STALE_REVISION(what=item, field, actual), and nothing of the
+  //   change is written. [C251] More items, [C252] or more bytes of them, than the session may have
+  //   (ItemBounds) is TOO_LARGE, [C253] and so is a change that deletes more than it may.
   //
   // What an applied change does:
   // - [C030] The revision moves by one exactly if the change says so, [C094] and `updated_at`
@@ -350,6 +255,19 @@ class SessionStore {
   //   turn 0 leave a record of the entries that were added, [C204] and none when all of them were
   //   there already.
   // - [C046] Attributes are set and removed by key.
+  // - [C254] Each put of an item gets the next number of a counter of the session as its version,
+  //   [C255] also one whose condition does not hold, and no number is given twice. Items move no
+  //   revision by themselves. [C256] A put without a key appends: its key is behind those of the
+  //   appends before it.
+  // - [C257] A put of kIfAbsent where there is an item changes nothing and answers the version that
+  //   is there; [C258] one of kIfVersion writes on that version, 0 being none.
+  // - [C259] A put keeps the time at which its item was created, and moves that of its change.
+  // - [C260] Deletes come before the puts of their change. [C261] Of a key, [C262] and of a range,
+  //   they take what is in it and nothing else. [C263] The receipt counts those that were there.
+  // - [C264] Items stay as they are while histories are replaced, and snapshots written and pruned;
+  //   [C265] they are there when the store is opened again, [C266] those that were deleted are not.
+  //   [C267] A change that creates a session may bring items. [C268] Those that several writers
+  //   append at once are all there, each once. [C269] A session of another id has none of them.
   // - [C160] A cancel request is added behind those that are there, with the time of its change,
   //   and moves no revision by itself; [C161] one that is there already is not added again. [C162]
   //   The cancel requests of a turn, its stages and tools end with it; [C163] a cancel request of
@@ -430,6 +348,14 @@ class SessionStore {
   // ended since. [C057] From before that, unless from 0, it is REVISION_PRUNED.
   virtual absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
                                                   PageLimit limit) = 0;
+  // [C270] A page of the items of one collection, ascending by key, bytewise, behind `after`,
+  // [C271] or descending; [C272] of a range only, or [C273] those of the named keys that are there.
+  // [C274] Only items that have all of the labels, with type and value; such a page looks at no more
+  // than kItemsLookedAt items, [C275] says where it stopped, and may be empty before the end. [C276]
+  // Items come as they were written, [C277] their data only if asked, and their size always. [C278]
+  // A page shows one state of the session. It counts the data that it brings.
+  virtual absl::StatusOr<ItemPage> ReadItems(const SessionKey& key, const ItemQuery& query,
+                                             PageLimit limit) = 0;
   // [C058] A page of events behind `after`, in order.
   virtual absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                                PageLimit limit) = 0;

@@ -22,6 +22,7 @@ enum class StoreCall : uint8_t {
   kReadSlots,
   kReadJournal,
   kReadEvents,  // ReadLastEvent too
+  kReadItems,
   kReadAudit,
   kList,
   kListDue,
@@ -29,7 +30,7 @@ enum class StoreCall : uint8_t {
   kCheckHealth,
   kCheck,
 };
-inline constexpr size_t kStoreCalls = 19;
+inline constexpr size_t kStoreCalls = 20;
 
 // "Commit", "ReadMessages": a label of metrics and of the slow log.
 std::string_view Name(StoreCall call);

@@ -192,7 +192,8 @@ absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
 }
 
 // What only acts of the store itself are recorded as.
-constexpr std::array<std::string_view, 2> kOwnAuditClasses = {kLifecycleClass, kTurnClass};
+constexpr std::array<std::string_view, 3> kOwnAuditClasses = {kLifecycleClass, kTurnClass,
+                                                              kItemsClass};
 
 bool IsOwnAuditClass(const std::string& name) {
   return std::ranges::any_of(kOwnAuditClasses, [&](std::string_view own) {

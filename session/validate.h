@@ -4,6 +4,7 @@
 #define HOLDFAST_SESSION_VALIDATE_H_
 
 #include "session/commands.h"
+#include "session/item_query.h"
 
 #include "absl/status/status.h"
 
@@ -24,6 +25,8 @@ absl::Status Validate(const AbandonTurnCommand& command);
 absl::Status Validate(const CloseCommand& command);
 absl::Status Validate(const CancelCommand& command);
 absl::Status Validate(const AppendAuditCommand& command);
+absl::Status Validate(const PutItemsCommand& command);
+absl::Status Validate(const ItemQuery& query);
 // INVALID_FIELD and TOO_LARGE for a text that is no group, nor the beginning of one.
 absl::Status ValidateGroup(std::string_view field, const std::string& group);
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected);

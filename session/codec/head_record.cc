@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr uint64_t kHeadVersion = 4;
+constexpr uint64_t kHeadVersion = 5;
 
 // The length of a list that never has more than `most`. Attributes have no such bound here: a
 // session from before there was one is still read.
@@ -206,6 +206,7 @@ std::string EncodeHead(const Head& head) {
   PutTurnAndCancelRequests(head, out);
   PutTraces(head, out);
   out.Number(static_cast<uint64_t>(head.kind)).Text(head.group);
+  out.Number(head.items_version.value());
   return out.Take();
 }
 
@@ -230,6 +231,7 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   if (kind < 1 || kind > static_cast<uint64_t>(SessionKind::kOpen)) in.Fail();
   head.kind = static_cast<SessionKind>(kind);
   head.group = in.Text();
+  head.items_version = ItemVersion(in.Number());
   if (!in.Done()) return std::nullopt;
   return head;
 }

@@ -1,5 +1,7 @@
 #include "session/codec/records.h"
 
+#include "session/limits.h"
+
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -9,8 +11,9 @@ namespace {
 
 constexpr uint64_t kRecordVersion = 1;
 constexpr uint64_t kStagedVersion = 2;
-// Of requests: the turns a close waited for, the audit record.
+// Of requests: those of writes of items say what became of each.
 constexpr uint64_t kRequestVersion = 2;
+constexpr uint64_t kItemsRequestVersion = 3;
 
 using Texts = std::map<std::string, std::string>;
 
@@ -50,6 +53,26 @@ bool ReadFlag(Decoder& in) {
   const uint64_t value = in.Number();
   if (value > 1) in.Fail();
   return value == 1;
+}
+
+void PutItemResults(const Receipt& receipt, Encoder& out) {
+  out.Number(receipt.items_version.value()).Number(receipt.items_deleted);
+  out.Number(receipt.puts.size());
+  for (const PutResult& put : receipt.puts) {
+    out.Number(put.version.value()).Number(put.existed ? 1 : 0);
+  }
+}
+
+void ReadItemResults(Decoder& in, Receipt& receipt) {
+  receipt.items_version = ReadNumber<ItemVersion>(in);
+  receipt.items_deleted = in.Number();
+  const size_t puts = in.Count();
+  if (puts > kItemPutsPerChange) return in.Fail();
+  receipt.puts.reserve(puts);
+  for (size_t left = puts; left > 0; --left) {
+    const auto version = ReadNumber<ItemVersion>(in);
+    receipt.puts.push_back({.version = version, .existed = ReadFlag(in)});
+  }
 }
 
 // Each record begins with its version, by which a decoder distinguishes layouts.
@@ -250,11 +273,12 @@ std::optional<AuditRecord> DecodeAudit(std::string_view bytes) {
 
 std::string EncodeRequest(const RequestRow& row) {
   Encoder out;
-  out.Number(kRequestVersion);
+  const Receipt& receipt = row.receipt;
+  const bool of_items = receipt.items_version > ItemVersion();
+  out.Number(of_items ? kItemsRequestVersion : kRequestVersion);
   out.Text(row.stamp.id.value());
   PutEnum(row.stamp.method, out);
   out.Raw(View(row.stamp.fingerprint)).Time(row.at);
-  const Receipt& receipt = row.receipt;
   out.Number(receipt.revision.value()).Number(receipt.epoch.value()).Number(receipt.turn.value());
   out.Number(receipt.last_entry.value()).Number(receipt.messages.value());
   out.Number(receipt.abandoned_turn.value()).Number(receipt.entries_dropped);
@@ -262,12 +286,14 @@ std::string EncodeRequest(const RequestRow& row) {
   out.Number(receipt.before.value()).Number(receipt.snapshot.value());
   out.Text(receipt.previous_holder).Number(receipt.tail_bytes_truncated).Text(receipt.token);
   out.Number(receipt.drained_turns).Number(receipt.audit.value());
+  if (of_items) PutItemResults(receipt, out);
   return out.Take();
 }
 
 std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   Decoder in(bytes);
-  if (in.Number() != kRequestVersion) in.Fail();
+  const uint64_t version = in.Number();
+  if (version != kRequestVersion && version != kItemsRequestVersion) in.Fail();
   RequestRow row;
   row.stamp.id = ReadId<RequestId>(in);
   row.stamp.method = ReadEnum(in, kLastMethod);
@@ -290,6 +316,7 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   receipt.token = in.Text();
   receipt.drained_turns = in.Number();
   receipt.audit = ReadNumber<AuditSeq>(in);
+  if (version == kItemsRequestVersion) ReadItemResults(in, receipt);
   return Finish(in, std::move(row));
 }
 

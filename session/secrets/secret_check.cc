@@ -83,6 +83,21 @@ void LookAtCreate(SecretCheck& check, std::string_view parent, const CreateComma
   check.Look({.parent = parent, .name = "holder"}, command.holder);
 }
 
+void LookAtItem(SecretCheck& check, std::string_view parent, const Item& item) {
+  check.Look({.parent = parent, .name = "key"}, item.name.key);
+  check.Look({.parent = parent, .name = "content_type"}, item.content_type);
+  check.Look({.parent = parent, .name = "parent_key"}, item.parent_key);
+  const FieldPath labels{.parent = parent, .name = "labels"};
+  for (const auto& [name, value] : item.labels) {
+    const auto* text = std::get_if<std::string>(&value);
+    LookAtAttribute(check, labels, name, text == nullptr ? "" : *text);
+  }
+  for (size_t i = 0; i < item.refs.size(); ++i) {
+    check.Look({.parent = parent, .name = "refs", .index = i, .part = "key"}, item.refs[i].key);
+  }
+  check.LookWithReferences({.parent = parent, .name = "data"}, item.data);
+}
+
 // A commit, or a write without a turn.
 template <typename Command>
 absl::Status LookAtSnapshot(const SecretScanner& scanner, const Command& command) {
@@ -245,6 +260,19 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const CancelCommand& com
   SecretCheck check(scanner);
   LookAtIds(check, command);
   check.Look({.name = "name"}, command.name);
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const PutItemsCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  for (size_t i = 0; i < command.writes.puts.size(); ++i) {
+    const std::string path = "puts[" + std::to_string(i) + "].";
+    LookAtItem(check, path + "item.", command.writes.puts[i].item);
+  }
+  if (command.create_if_missing) {
+    LookAtCreate(check, "create_if_missing.", *command.create_if_missing);
+  }
   return check.ToStatus();
 }
 

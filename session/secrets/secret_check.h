@@ -76,6 +76,7 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const DeleteCommand& com
 absl::Status CheckSecrets(const SecretScanner& scanner, const ReleaseCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const CancelCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const AppendAuditCommand& command);
+absl::Status CheckSecrets(const SecretScanner& scanner, const PutItemsCommand& command);
 
 }  // namespace holdfast
 

@@ -31,6 +31,7 @@ std::optional<FaultyCall> FaultsOf(StoreCall call) {
     case StoreCall::kReadSlots:
     case StoreCall::kReadJournal:
     case StoreCall::kReadEvents:
+    case StoreCall::kReadItems:
     case StoreCall::kReadAudit:
       return FaultyCall::kRead;
     case StoreCall::kList:
