@@ -28,7 +28,8 @@ namespace {
 // Health is overall, and per service.
 const std::vector<std::string>& Services() {
   static const std::vector<std::string> kServices = {
-      "", "holdfast.v1.SessionService", "holdfast.v1.StoreService", "holdfast.v1.AdminService"};
+      "", "holdfast.v1.SessionService", "holdfast.v1.StoreService", "holdfast.v1.ItemService",
+      "holdfast.v1.AdminService"};
   return kServices;
 }
 // A connection is closed when nothing came in for so long. Clients that heed a refusal are silent
@@ -174,6 +175,7 @@ absl::Status App::Open() {
   sessions_->OnTurnEnd([this](const SessionKey& key) { waiters_->TurnEnded(key); });
   session_service_ = std::make_unique<SessionService>(*edge_, *sessions_, *watches_, *waiters_);
   store_service_ = std::make_unique<StoreService>(*edge_, *sessions_);
+  item_service_ = std::make_unique<ItemService>(*edge_, *sessions_);
   admin_service_ =
       std::make_unique<AdminService>(*edge_, stores_->active(),
                                      ServerFacts{.version = kVersion,
@@ -250,6 +252,7 @@ absl::Status App::Listen() {
   builder.RegisterService(health_.get());
   builder.RegisterService(session_service_.get());
   builder.RegisterService(store_service_.get());
+  builder.RegisterService(item_service_.get());
   builder.RegisterService(admin_service_.get());
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return absl::InternalError("the transport does not start");

@@ -16,6 +16,7 @@
 #include "server/rpc/call/commit_batcher.h"
 #include "server/rpc/call/reset_counter.h"
 #include "server/rpc/health_service.h"
+#include "server/rpc/item_service.h"
 #include "server/rpc/reflection_service.h"
 #include "server/rpc/session_service.h"
 #include "server/rpc/store_service.h"
@@ -164,6 +165,7 @@ class App {
   std::unique_ptr<TurnWaiters> waiters_;
   std::unique_ptr<SessionService> session_service_;
   std::unique_ptr<StoreService> store_service_;
+  std::unique_ptr<ItemService> item_service_;
   std::unique_ptr<AdminService> admin_service_;
   std::unique_ptr<HealthService> health_;
   std::unique_ptr<ReflectionService> reflection_;  // if it is wanted

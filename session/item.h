@@ -17,8 +17,8 @@
 namespace holdfast {
 
 // A typed value that reads filter by. Values of different types are never equal.
-using Label = std::variant<std::string, int64_t, double, bool>;
-using Labels = std::map<std::string, Label>;
+using LabelValue = std::variant<std::string, int64_t, double, bool>;
+using Labels = std::map<std::string, LabelValue>;
 
 // Names one item of a session. The order is that of collections, then of keys, bytewise.
 struct ItemName {

@@ -143,7 +143,12 @@ absl::Status Validate(const ItemQuery& query) {
     RETURN_IF_ERROR(CheckLength(path, query.keys[i].size(), kItemKeyBytes));
     if (query.keys[i].empty()) return InvalidField(path, "must name an item");
   }
-  if (query.keys.empty()) RETURN_IF_ERROR(CheckRange("range", query.range));
+  if (query.keys.empty() && query.range.empty()) {
+    return InvalidField("range", "must begin before its end");
+  }
+  if (!query.keys.empty() && !query.labels.empty()) {
+    return InvalidField("labels", "belong to a range, and not to keys");
+  }
   return CheckLabels("labels", query.labels);
 }
 

@@ -28,12 +28,12 @@ struct PutLabelValue {
   void operator()(bool flag) const { out.Number(kBoolLabel).Number(flag ? 1 : 0); }
 };
 
-void PutLabel(const std::string& name, const Label& value, Encoder& out) {
+void PutLabel(const std::string& name, const LabelValue& value, Encoder& out) {
   out.Text(name);
   std::visit(PutLabelValue{out}, value);
 }
 
-Label ReadLabelValue(Decoder& in) {
+LabelValue ReadLabelValue(Decoder& in) {
   const uint64_t type = in.Number();
   if (type == kTextLabel) return std::string(in.Text());
   const uint64_t bits = in.Number();
@@ -88,7 +88,7 @@ bool DecodeItemFacts(std::string_view bytes, Item& item) {
   return in.Done();
 }
 
-std::string EncodeLabel(const std::string& name, const Label& value) {
+std::string EncodeLabel(const std::string& name, const LabelValue& value) {
   Encoder out;
   PutLabel(name, value, out);
   return out.Take();

@@ -16,7 +16,7 @@ std::string EncodeItemFacts(const Item& item);
 bool DecodeItemFacts(std::string_view bytes, Item& item);
 
 // A label as bytes: equal bytes exactly for equal names, types and values.
-std::string EncodeLabel(const std::string& name, const Label& value);
+std::string EncodeLabel(const std::string& name, const LabelValue& value);
 
 }  // namespace holdfast
 

@@ -167,6 +167,18 @@ absl::StatusOr<SlotPage> MutantStore::ReadSlots(const SessionKey& key, const Slo
   return answer;
 }
 
+absl::StatusOr<ItemPage> MutantStore::ReadItems(const SessionKey& key, const ItemQuery& query,
+                                                PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  const ReadArgs args = Asked({.key = key, .limit = limit});
+  ItemQuery asked = query;
+  PageLimit wanted = args.limit;
+  if (hooks_.ask_items) hooks_.ask_items(asked, wanted);
+  auto answer = ForwardingStore::ReadItems(args.key, asked, wanted);
+  if (hooks_.items) hooks_.items(stage_, args.key, asked, answer);
+  return answer;
+}
+
 absl::StatusOr<JournalPage> MutantStore::ReadJournal(const SessionKey& key,
                                                      const JournalQuery& query, PageLimit limit) {
   const absl::MutexLock lock(&mutex_);

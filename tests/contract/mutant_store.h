@@ -82,6 +82,8 @@ struct Hooks {
   std::function<void(Stage&, ReadArgs&)> ask_read;
   std::function<void(const ReadArgs&, absl::StatusOr<MessagePage>&)> messages;
   std::function<void(const ReadArgs&, absl::StatusOr<SlotPage>&)> slots;
+  std::function<void(ItemQuery&, PageLimit&)> ask_items;
+  std::function<void(Stage&, const SessionKey&, const ItemQuery&, absl::StatusOr<ItemPage>&)> items;
   std::function<void(const ReadArgs&, absl::StatusOr<JournalPage>&)> journal;
   std::function<void(const ReadArgs&, absl::StatusOr<EventPage>&)> events;
   std::function<void(Stage&, const SessionKey&, absl::StatusOr<Event>&)> last_event;
@@ -120,6 +122,8 @@ class MutantStore final : public ForwardingStore {
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
   absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
                                           PageLimit limit) override;
+  absl::StatusOr<ItemPage> ReadItems(const SessionKey& key, const ItemQuery& query,
+                                     PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
   absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;

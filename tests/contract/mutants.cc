@@ -10,7 +10,7 @@ std::vector<Mutant> AllMutants() {
   std::vector<Mutant> all;
   for (const auto& mutants : {RequestMutants(), GuardMutants(), EffectMutants(), SlotMutants(),
                               ReadMutants(), ListingMutants(), DurabilityMutants(), WatchMutants(),
-                              CancelMutants(), UploadMutants(), BoundMutants()}) {
+                              CancelMutants(), UploadMutants(), BoundMutants(), ItemMutants()}) {
     all.insert(all.end(), mutants.begin(), mutants.end());
   }
   return all;

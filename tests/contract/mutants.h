@@ -27,6 +27,7 @@ const std::vector<Mutant>& WatchMutants();
 const std::vector<Mutant>& CancelMutants();
 const std::vector<Mutant>& UploadMutants();
 const std::vector<Mutant>& BoundMutants();
+const std::vector<Mutant>& ItemMutants();
 
 std::vector<Mutant> AllMutants();
 

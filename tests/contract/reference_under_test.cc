@@ -24,6 +24,7 @@ class ReferenceUnderTest final : public StoreUnderTest {
   std::unique_ptr<SessionStore> Make() override {
     ++openings_;
     disk_->retention = retention();
+    disk_->item_bounds = item_bounds();
     if (const Mutant* const mutant = MutantOfThisRun()) {
       return std::make_unique<MutantStore>(disk_, clock(), mutant->hooks, openings_);
     }

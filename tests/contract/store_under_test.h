@@ -5,6 +5,7 @@
 #define HOLDFAST_TESTS_CONTRACT_STORE_UNDER_TEST_H_
 
 #include "session/ids.h"
+#include "session/item_writes.h"
 #include "session/retention.h"
 #include "session/store.h"
 #include "tests/support/fake_clock.h"
@@ -57,9 +58,13 @@ class StoreUnderTest {
   // What a store that Make makes from now on keeps.
   [[nodiscard]] const Retention& retention() const { return retention_; }
   void SetRetention(const Retention& retention) { retention_ = retention; }
+  // What sessions of that store may have in items.
+  [[nodiscard]] const ItemBounds& item_bounds() const { return item_bounds_; }
+  void SetItemBounds(const ItemBounds& bounds) { item_bounds_ = bounds; }
 
  private:
   Retention retention_;
+  ItemBounds item_bounds_;
   FakeClock clock_;
   SeededRandom random_;
   std::unique_ptr<SessionStore> store_;

@@ -155,6 +155,30 @@ std::vector<SlotView> Contract::Slots(const SlotQuery& query) {
   return page.ok() ? page->slots : std::vector<SlotView>();
 }
 
+Receipt Contract::PutItems(std::vector<ItemPut> puts, std::vector<ItemDelete> deletes) {
+  return Apply(changes_.PutItems({.deletes = std::move(deletes), .puts = std::move(puts)}));
+}
+
+absl::Status Contract::RefusedItems(ItemWrites writes) {
+  return RefusalIn(store().Commit(changes_.PutItems(std::move(writes))));
+}
+
+ItemPage Contract::Items(ItemQuery query, PageLimit limit) {
+  if (query.collection.empty()) query.collection = "notes";
+  query.data = true;
+  const auto page = store().ReadItems(key(), query, limit);
+  EXPECT_TRUE(page.ok()) << page.status();
+  return page.ok() ? *page : ItemPage();
+}
+
+std::vector<std::string> Contract::ItemTexts() {
+  std::vector<std::string> texts;
+  for (const ItemView& view : Items().items) {
+    texts.push_back(view.item.name.key + "=" + view.item.data.str());
+  }
+  return texts;
+}
+
 std::optional<std::string> Contract::SlotData(const std::string& owner,
                                               std::optional<Revision> revision) {
   const auto slots = Slots({.revision = revision, .owners = {owner}});

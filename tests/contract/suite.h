@@ -79,6 +79,14 @@ class Contract : public ::testing::TestWithParam<StoreFactory> {
   std::vector<Message> Messages(std::optional<Revision> revision = std::nullopt);
   std::vector<std::string> MessageTexts(std::optional<Revision> revision = std::nullopt);
   std::vector<SlotView> Slots(const SlotQuery& query = {});
+  // A change of items alone, which must be applied.
+  Receipt PutItems(std::vector<ItemPut> puts, std::vector<ItemDelete> deletes = {});
+  // The refusal of one.
+  absl::Status RefusedItems(ItemWrites writes);
+  // The whole page that a query asks for; of the collection `notes` unless it names one.
+  ItemPage Items(ItemQuery query = {}, PageLimit limit = kWholePage);
+  // "key=data" of each item of the collection `notes`.
+  std::vector<std::string> ItemTexts();
   // The bytes of one slot; nullopt when it is absent.
   std::optional<std::string> SlotData(const std::string& owner,
                                       std::optional<Revision> revision = std::nullopt);

@@ -89,8 +89,8 @@ class SurfaceRpc : public Served {
 
 TEST_F(SurfaceRpc, EveryMethodOfEveryServiceAnswers) {
   int methods = 0;
-  for (const char* name :
-       {"holdfast.v1.SessionService", "holdfast.v1.StoreService", "holdfast.v1.AdminService"}) {
+  for (const char* name : {"holdfast.v1.SessionService", "holdfast.v1.StoreService",
+                           "holdfast.v1.ItemService", "holdfast.v1.AdminService"}) {
     const auto* service =
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
     ASSERT_NE(service, nullptr);

@@ -40,6 +40,26 @@ Message Text(std::string_view data) {
   return {.role = "user", .content_type = "text/plain", .data = std::string(data)};
 }
 
+ItemPut Put(std::string_view key, std::string_view data) {
+  ItemPut put;
+  put.item.name = {.collection = "notes", .key = std::string(key)};
+  put.item.data = data;
+  return put;
+}
+
+ItemPut PutIfAbsent(std::string_view key, std::string_view data) {
+  ItemPut put = Put(key, data);
+  put.condition = PutCondition::kIfAbsent;
+  return put;
+}
+
+ItemPut PutOnVersion(std::string_view key, std::string_view data, ItemVersion expected) {
+  ItemPut put = Put(key, data);
+  put.condition = PutCondition::kIfVersion;
+  put.expected = expected;
+  return put;
+}
+
 Slot MakeSlot(std::string_view owner, std::string_view data, std::string_view version) {
   return {.owner = std::string(owner), .version = std::string(version), .data = std::string(data)};
 }
@@ -204,6 +224,13 @@ Change Changes::Delete() {
   change.tombstone = true;
   AddEvent(change, "SessionDeleted");
   Note(change, "delete");
+  return change;
+}
+
+Change Changes::PutItems(ItemWrites writes) {
+  Change change = Start(Trigger::kPutItems, Method::kPutItems);
+  change.items = std::move(writes);
+  Note(change, "put");
   return change;
 }
 

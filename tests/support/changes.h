@@ -5,6 +5,7 @@
 #include "platform/clock.h"
 #include "session/change.h"
 #include "session/ids.h"
+#include "session/item_writes.h"
 #include "session/model.h"
 #include "session/token.h"
 
@@ -20,6 +21,10 @@ RequestId NewRequest(Random& random);
 RequestStamp Stamp(Random& random, Method method, std::string_view meaning = "");
 
 Message Text(std::string_view data);
+// Puts on the collection `notes`: whatever is there, and where nothing is.
+ItemPut Put(std::string_view key, std::string_view data);
+ItemPut PutIfAbsent(std::string_view key, std::string_view data);
+ItemPut PutOnVersion(std::string_view key, std::string_view data, ItemVersion expected);
 Slot MakeSlot(std::string_view owner, std::string_view data, std::string_view version = "1.0.0");
 // Entry `number` of `turn`: a note, or the update of a slot.
 JournalEntry Note(TurnNumber turn, uint64_t number, std::string_view data);
@@ -49,6 +54,8 @@ class Changes {
   Change Close(const LeaseToken& token);
   Change Delete();
   Change Update(AttributePatch attributes);
+  // Writes of items, without a token.
+  Change PutItems(ItemWrites writes);
   // A cancel request without a lease token. Its guard names no turn: the store does not check that
   // `turn` is the active one.
   Change RequestCancel(CancelScope scope, TurnNumber turn = TurnNumber(),

@@ -19,7 +19,7 @@ std::string NameOf(pb::Reason reason) {
 
 std::vector<const ServiceDescriptor*> ApiServices() {
   std::vector<const ServiceDescriptor*> services;
-  for (const char* name : {"SessionService", "StoreService", "AdminService"}) {
+  for (const char* name : {"SessionService", "StoreService", "ItemService", "AdminService"}) {
     services.push_back(google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
         absl::StrCat("holdfast.v1.", name)));
   }

@@ -6,6 +6,8 @@
 #include "session/change.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/item.h"
+#include "session/item_writes.h"
 #include "session/model.h"
 #include "session/retention.h"
 
@@ -37,6 +39,7 @@ struct StoredSession {
   std::vector<Event> events;
   std::vector<AuditRecord> audit;
   std::map<UploadId, std::string> uploads;  // taken over
+  std::map<ItemName, Item> items;
 };
 
 // An upload that no commit has linked yet.
@@ -53,6 +56,7 @@ struct ReferenceDisk {
   std::map<SessionKey, StoredSession> sessions;
   std::map<UploadId, StagedUpload> staged;
   Retention retention;        // of the store over it
+  ItemBounds item_bounds;     // the same
   bool writable = true;       // false: Init refuses
   bool fails_writes = false;  // true: the next write is lost, and the store takes no more
 };

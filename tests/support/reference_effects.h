@@ -9,6 +9,7 @@
 #include "session/ids.h"
 #include "session/model.h"
 #include "tests/support/reference_disk.h"
+#include "tests/support/reference_items.h"
 
 #include "absl/time/time.h"
 
@@ -42,6 +43,7 @@ struct Effects {
   std::vector<SlotWrite> slots;       // one after the other
   std::vector<Event> events;
   std::optional<AuditRecord> audit;
+  std::optional<ItemMap> items;  // all of them, where the change writes some
 };
 
 // The head of a session that is not there yet.

@@ -208,6 +208,15 @@ absl::StatusOr<JournalPage> ReferenceStore::ReadJournal(const SessionKey& key,
   return page;
 }
 
+absl::StatusOr<ItemPage> ReferenceStore::ReadItems(const SessionKey& key, const ItemQuery& query,
+                                                   PageLimit limit) {
+  const absl::MutexLock lock(&mutex_);
+  ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
+  ItemPage page = PageOfItems(session->items, query, limit);
+  page.items_version = session->head.items_version;
+  return page;
+}
+
 absl::StatusOr<EventPage> ReferenceStore::ReadEvents(const SessionKey& key, EventSeq after,
                                                      PageLimit limit) {
   const absl::MutexLock lock(&mutex_);

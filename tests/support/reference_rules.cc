@@ -44,6 +44,7 @@ constexpr std::array<TriggerRow, kTriggers> kLifecycleTable = {{
     {Trigger::kCancel, "++++-"},
     {Trigger::kEndCancelled, "++++-"},
     {Trigger::kAppendAudit, "+++++"},
+    {Trigger::kPutItems, "+++++"},
 }};
 
 size_t ColumnOf(Lifecycle state) {

@@ -38,6 +38,14 @@ CommitResult Refuse(const Refusal& refusal, const Head& head) {
   return {.kind = CommitResult::Kind::kRefused, .head = head, .refusal = refusal.ToStatus()};
 }
 
+void TakeItems(ItemsAfter written, Effects& effects) {
+  effects.head.items_version = written.version;
+  effects.receipt.items_version = written.version;
+  effects.receipt.puts = std::move(written.puts);
+  effects.receipt.items_deleted = written.deleted;
+  effects.items = std::move(written.items);
+}
+
 // A session of which nothing is there.
 const StoredSession& NoSession() {
   static const StoredSession session;
@@ -229,9 +237,15 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
   if (change.upload && !HasStaged(change.key, *change.upload)) {
     return Refuse(StoreUnavailable("the upload is not there", Fate::kNoEffect), before);
   }
-  const Effects effects = EffectsOf(stored, before, change, moment);
+  Effects effects = EffectsOf(stored, before, change, moment);
   if (const auto refusal = CheckWhatIsLeft(stored, before, effects)) {
     return Refuse(*refusal, before);
+  }
+  if (!change.items.empty()) {
+    auto written = WriteItems(stored.items, before.items_version, change.items, disk_->item_bounds,
+                              moment.wall);
+    if (const auto* refusal = std::get_if<Refusal>(&written)) return Refuse(*refusal, before);
+    TakeItems(std::get<ItemsAfter>(std::move(written)), effects);
   }
   if (disk_->fails_writes) {
     state_ = State::kFailed;
@@ -257,6 +271,7 @@ void ReferenceStore::Store(const Change& change, const Effects& effects) {
   Append(session.events, effects.events);
   if (!effects.events.empty()) change_notifier_.Notify(change.key);
   if (effects.audit) session.audit.push_back(*effects.audit);
+  if (effects.items) session.items = *effects.items;
   if (change.upload) {
     session.uploads[change.upload->id] = std::move(disk_->staged[change.upload->id].bytes);
     disk_->staged.erase(change.upload->id);

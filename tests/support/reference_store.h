@@ -60,6 +60,8 @@ class ReferenceStore final : public SessionStore {
   absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) override;
   absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
                                           PageLimit limit) override;
+  absl::StatusOr<ItemPage> ReadItems(const SessionKey& key, const ItemQuery& query,
+                                     PageLimit limit) override;
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override;
   absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override;

@@ -31,7 +31,7 @@ void AddMessages(const Descriptor& message, std::set<const Descriptor*>& all) {
 TEST(FieldBehavior, IsSaidOfEveryFieldOfARequest) {
   const auto& pool = *google::protobuf::DescriptorPool::generated_pool();
   std::set<const Descriptor*> messages;
-  for (const char* const name : {"AdminService", "SessionService", "StoreService"}) {
+  for (const char* const name : {"AdminService", "ItemService", "SessionService", "StoreService"}) {
     const ServiceDescriptor* const service =
         pool.FindServiceByName(std::string("holdfast.v1.") + name);
     ASSERT_NE(service, nullptr) << name;

@@ -36,6 +36,7 @@ constexpr std::array<ExpectedRow, kTriggers> kExpected = {{
     {Trigger::kCancel, "Cancel", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "no"}},
     {Trigger::kEndCancelled, "EndCancelled", {"CLOSED", "PERSISTED", "CLOSED", "CLOSED", "no"}},
     {Trigger::kAppendAudit, "AppendAudit", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
+    {Trigger::kPutItems, "PutItems", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
 }};
 
 std::string_view Said(Transition transition) {

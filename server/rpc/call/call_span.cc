@@ -20,8 +20,8 @@ using google::protobuf::ServiceDescriptor;
 // A method's name is that of one service alone.
 std::map<std::string, std::string, std::less<>> ServicesByMethod() {
   std::map<std::string, std::string, std::less<>> services;
-  for (const char* name :
-       {"holdfast.v1.SessionService", "holdfast.v1.StoreService", "holdfast.v1.AdminService"}) {
+  for (const char* name : {"holdfast.v1.SessionService", "holdfast.v1.StoreService",
+                           "holdfast.v1.ItemService", "holdfast.v1.AdminService"}) {
     const ServiceDescriptor* service = DescriptorPool::generated_pool()->FindServiceByName(name);
     for (int i = 0; i < service->method_count(); ++i) services[service->method(i)->name()] = name;
   }

@@ -3,6 +3,7 @@
 #include "platform/status_macros.h"
 #include "server/rpc/convert/contents.h"
 #include "server/rpc/convert/fields.h"
+#include "server/rpc/convert/items.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 
@@ -32,21 +33,18 @@ absl::Status ReadManifest(const pb::CreateSessionRequest& request, CreateCommand
   return absl::OkStatus();
 }
 
-// The session that a resume creates has the resume's own request id, session id, holder and ttl.
+// A session that another call creates has the ids of that call.
+template <typename Request>
 absl::StatusOr<CreateCommand> ReadCreateIfMissing(pb::CreateSessionRequest& create,
-                                                  const pb::ResumeSessionRequest& resume) {
-  if (!create.request_id().empty() && create.request_id() != resume.request_id()) {
-    return InvalidField("create_if_missing.request_id", "must be left out or the resume's own");
+                                                  const Request& request) {
+  if (!create.request_id().empty() && create.request_id() != request.request_id()) {
+    return InvalidField("create_if_missing.request_id", "must be left out or the request's own");
   }
-  if (!create.session_id().empty() && create.session_id() != resume.session_id()) {
-    return InvalidField("create_if_missing.session_id", "must be left out or the resume's own");
+  if (!create.session_id().empty() && create.session_id() != request.session_id()) {
+    return InvalidField("create_if_missing.session_id", "must be left out or the request's own");
   }
-  create.set_request_id(resume.request_id());
-  create.set_session_id(resume.session_id());
-  if (create.holder().empty()) create.set_holder(resume.holder());
-  if (!create.has_lease_ttl() && resume.has_lease_ttl()) {
-    *create.mutable_lease_ttl() = resume.lease_ttl();
-  }
+  create.set_request_id(request.request_id());
+  create.set_session_id(request.session_id());
   return ReadCreate(std::move(create));
 }
 
@@ -116,8 +114,12 @@ absl::StatusOr<ResumeCommand> ReadResume(pb::ResumeSessionRequest&& request) {
                    ReadOptionalId<StoreId>("expected_store_id", request.expected_store_id()));
   command.known_revision = ReadOptionalNumber<Revision>(request.known_revision());
   if (request.has_create_if_missing()) {
-    ASSIGN_OR_RETURN(command.create_if_missing,
-                     ReadCreateIfMissing(*request.mutable_create_if_missing(), request));
+    pb::CreateSessionRequest& create = *request.mutable_create_if_missing();
+    if (create.holder().empty()) create.set_holder(request.holder());
+    if (!create.has_lease_ttl() && request.has_lease_ttl()) {
+      *create.mutable_lease_ttl() = request.lease_ttl();
+    }
+    ASSIGN_OR_RETURN(command.create_if_missing, ReadCreateIfMissing(create, request));
   }
   ASSIGN_OR_RETURN(command.expected_slots, ReadExpectedSlots(request.expected_slots()));
   command.tail_messages = request.tail_messages();
@@ -233,6 +235,17 @@ absl::StatusOr<AppendAuditCommand> ReadAppendAudit(pb::AppendAuditRequest&& requ
   command.code = request.code();
   command.correlation_id = request.correlation_id();
   command.data = {request.data().begin(), request.data().end()};
+  return command;
+}
+
+absl::StatusOr<PutItemsCommand> ReadPutItems(pb::PutItemsRequest&& request) {
+  PutItemsCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  ASSIGN_OR_RETURN(command.writes, ReadItemWrites(request));
+  if (request.has_create_if_missing()) {
+    ASSIGN_OR_RETURN(command.create_if_missing,
+                     ReadCreateIfMissing(*request.mutable_create_if_missing(), request));
+  }
   return command;
 }
 

@@ -4,6 +4,7 @@
 #ifndef HOLDFAST_SERVER_RPC_CONVERT_COMMANDS_H_
 #define HOLDFAST_SERVER_RPC_CONVERT_COMMANDS_H_
 
+#include "holdfast/v1/item_service.pb.h"
 #include "holdfast/v1/session_service.pb.h"
 #include "holdfast/v1/store_service.pb.h"
 #include "session/commands.h"
@@ -25,6 +26,7 @@ absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(pb::AbandonTurnRequest&& requ
 absl::StatusOr<CloseCommand> ReadClose(pb::CloseSessionRequest&& request);
 absl::StatusOr<CancelCommand> ReadCancel(pb::CancelSessionRequest&& request);
 absl::StatusOr<AppendAuditCommand> ReadAppendAudit(pb::AppendAuditRequest&& request);
+absl::StatusOr<PutItemsCommand> ReadPutItems(pb::PutItemsRequest&& request);
 absl::StatusOr<DeleteCommand> ReadDelete(pb::DeleteSessionRequest&& request);
 absl::StatusOr<ReleaseCommand> ReadRelease(pb::ReleaseLeaseRequest&& request);
 absl::StatusOr<OutcomeQuery> ReadOutcomeQuery(const pb::GetRequestOutcomeRequest& request);

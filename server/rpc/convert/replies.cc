@@ -63,6 +63,8 @@ void WriteStored(Method method, MutationResult result, pb::GetRequestOutcomeResp
       return WriteReply(result, *out.mutable_close_session());
     case Method::kAppendAudit:
       return WriteReply(result, *out.mutable_append_audit());
+    case Method::kPutItems:
+      return WriteReply(result, *out.mutable_put_items());
     case Method::kCancel:
       return WriteReply(result, *out.mutable_cancel_session());
     case Method::kRelease:
@@ -146,6 +148,18 @@ void WriteReply(const MutationResult& result, pb::CancelSessionResponse& out) {
 void WriteReply(const MutationResult& result, pb::AppendAuditResponse& out) {
   WriteCommon(result, out);
   out.set_seq(result.receipt.audit.value());
+}
+
+void WriteReply(const MutationResult& result, pb::PutItemsResponse& out) {
+  WriteCommon(result, out);
+  for (const PutResult& put : result.receipt.puts) {
+    pb::ItemPutResult& to = *out.add_results();
+    to.set_version(put.version.value());
+    to.set_existed(put.existed);
+  }
+  out.set_deleted(result.receipt.items_deleted);
+  out.set_items_version(result.receipt.items_version.value());
+  out.set_created(result.receipt.created);
 }
 
 void WriteReply(const AuditVerdict& verdict, pb::VerifyAuditResponse& out) {

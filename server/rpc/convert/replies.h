@@ -22,6 +22,7 @@ void WriteReply(const MutationResult& result, pb::CloseSessionResponse& out);
 void WriteReply(const MutationResult& result, pb::CancelSessionResponse& out);
 void WriteReply(const MutationResult& result, pb::AppendAuditResponse& out);
 void WriteReply(const AuditVerdict& verdict, pb::VerifyAuditResponse& out);
+void WriteReply(const MutationResult& result, pb::PutItemsResponse& out);
 void WriteReply(const MutationResult& result, pb::DeleteSessionResponse& out);
 void WriteReply(const MutationResult& result, pb::ReleaseLeaseResponse& out);
 

@@ -74,6 +74,7 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   out.set_history_digest(std::string(View(head.history)));
   out.set_kind(ToWire(head.kind));
   out.set_group(head.group);
+  out.set_items_version(head.items_version.value());
   if (head.turn) WriteTurn(*head.turn, *out.mutable_turn());
   out.set_last_turn(head.last_turn.value());
   out.set_last_turn_trace_id(head.turn ? head.turn->trace.id : head.ended_turn_trace.id);

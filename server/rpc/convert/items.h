@@ -1,0 +1,29 @@
+// Items between the wire and the domain.
+#ifndef HOLDFAST_SERVER_RPC_CONVERT_ITEMS_H_
+#define HOLDFAST_SERVER_RPC_CONVERT_ITEMS_H_
+
+#include "holdfast/v1/item_service.pb.h"
+#include "session/item.h"
+#include "session/item_query.h"
+#include "session/item_writes.h"
+
+#include "absl/status/statusor.h"
+
+namespace holdfast {
+
+namespace pb = ::holdfast::v1;
+
+// Texts and bytes are moved out of the request. INVALID_FIELD for a put without an item, a delete
+// without keys, a label without a value, and a condition that this server does not know.
+absl::StatusOr<ItemWrites> ReadItemWrites(pb::PutItemsRequest& request);
+
+// The page that is asked for, without where it begins. INVALID_FIELD for keys beside a range;
+// TOO_LARGE for a key of the range over kItemKeyBytes; as above for labels.
+absl::StatusOr<ItemQuery> ReadItemQuery(const pb::ReadItemsRequest& request);
+
+// All but the data.
+void Write(const Item& item, pb::Item& out);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SERVER_RPC_CONVERT_ITEMS_H_

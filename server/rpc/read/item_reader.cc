@@ -1,0 +1,126 @@
+#include "server/rpc/read/item_reader.h"
+
+#include "platform/encoding.h"
+#include "platform/status_macros.h"
+#include "server/rpc/convert/fields.h"
+#include "server/rpc/convert/items.h"
+#include "server/rpc/read/page_size.h"
+#include "server/rpc/read/page_token.h"
+#include "session/codec/item_facts.h"
+#include "session/limits.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+// About what an item takes beside its name and its data.
+constexpr size_t kItemShellBytes = 128;
+
+// What distinguishes the pages of one request from those of another.
+std::string FiltersOf(const ItemQuery& query) {
+  Encoder out;
+  out.Text(query.collection).Text(query.range.start).Text(query.range.end);
+  out.Number(query.descending ? 1 : 0).Number(query.data ? 1 : 0).Number(query.keys.size());
+  for (const std::string& key : query.keys) out.Text(key);
+  for (const auto& [name, value] : query.labels) out.Text(EncodeLabel(name, value));
+  return out.Take();
+}
+
+}  // namespace
+
+ItemReader::ItemReader(Sessions& sessions, Caller caller, pb::ReadItemsRequest request)
+    : sessions_(sessions), caller_(std::move(caller)), request_(std::move(request)) {}
+
+absl::StatusOr<std::vector<Bytes>> ItemReader::Next() {
+  std::vector<Bytes> responses;
+  if (phase_ == Phase::kEnd) return responses;
+  if (phase_ == Phase::kPage) {
+    RETURN_IF_ERROR(ReadPage());
+    phase_ = Phase::kItems;
+  }
+  size_t bytes = 0;
+  while (!AllTaken() && bytes < kPageBytes) {
+    pb::ReadItemsResponse response;
+    size_t in_response = 0;
+    while (!AllTaken() && in_response < kReadResponseBytes) in_response += AddPiece(response);
+    bytes += in_response;
+    responses.push_back(ToBytes(response));
+  }
+  if (AllTaken()) {
+    page_.items.clear();
+    next_ = 0;
+    responses.push_back(ToBytes(end_));
+    phase_ = Phase::kEnd;
+  }
+  return responses;
+}
+
+size_t ItemReader::HeldBytes() const {
+  size_t bytes = 0;
+  for (size_t i = next_; i < page_.items.size(); ++i) {
+    bytes += sizeof(ItemView) + kItemShellBytes + page_.items[i].item.data.size();
+  }
+  return bytes;
+}
+
+absl::Status ItemReader::ReadPage() {
+  ASSIGN_OR_RETURN(const SessionId session, ReadId<SessionId>("session_id", request_.session_id()));
+  ASSIGN_OR_RETURN(ItemQuery query, ReadItemQuery(request_));
+  const ItemsRequest asked{.method = "ReadItems",
+                           .key = {.tenant = caller_.tenant, .session = session},
+                           .filters = FiltersOf(query)};
+  const StoreDescription store = sessions_.store().Describe();
+  if (!request_.page_token().empty()) {
+    ASSIGN_OR_RETURN(PageEnd before, ReadItemsToken(store, asked, request_.page_token()));
+    query.after = std::move(before.owner);
+  }
+  const PageLimit limit{.items = ItemsOfPage(request_.page_size()), .bytes = kPageBytes};
+  ASSIGN_OR_RETURN(page_, sessions_.ReadItems(caller_, session, query, limit));
+  FindMissing(query);
+  end_.set_items_version(page_.items_version.value());
+  if (!page_.end && page_.last) {
+    end_.set_next_page_token(
+        MakeItemsToken(store, asked, {.revision = Revision(), .number = 0, .owner = *page_.last}));
+  }
+  return absl::OkStatus();
+}
+
+void ItemReader::FindMissing(const ItemQuery& query) {
+  for (const std::string& key : query.keys) {
+    const bool before = query.after && key <= *query.after;
+    const bool behind = !page_.end && (!page_.last || key > *page_.last);
+    if (before || behind) continue;
+    const bool found = std::ranges::any_of(
+        page_.items, [&](const ItemView& view) { return view.item.name.key == key; });
+    if (!found) end_.add_missing_keys(key);
+  }
+}
+
+size_t ItemReader::AddPiece(pb::ReadItemsResponse& out) {
+  ItemView& view = page_.items[next_];
+  const std::string& data = view.item.data.str();
+  const size_t size = std::min<uint64_t>(data.size() - sent_, kChunkBytes);
+  pb::ItemPiece& piece = *out.add_pieces();
+  if (sent_ == 0) {
+    Write(view.item, *piece.mutable_item());
+  } else {
+    piece.mutable_item()->set_collection(view.item.name.collection);
+    piece.mutable_item()->set_key(view.item.name.key);
+  }
+  piece.mutable_item()->set_data(data.substr(sent_, size));
+  piece.set_chunk_offset(sent_);
+  piece.set_total_bytes(view.size);
+  piece.set_damaged(view.damaged);
+  sent_ += size;
+  if (sent_ == data.size()) {
+    view = ItemView();
+    ++next_;
+    sent_ = 0;
+  }
+  return size + kItemShellBytes + piece.item().key().size();
+}
+
+}  // namespace holdfast
