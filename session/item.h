@@ -18,7 +18,7 @@ namespace holdfast {
 
 // A typed value that reads filter by. Values of different types are never equal.
 using LabelValue = std::variant<std::string, int64_t, double, bool>;
-using Labels = std::map<std::string, LabelValue>;
+using ItemLabels = std::map<std::string, LabelValue>;
 
 // Names one item of a session. The order is that of collections, then of keys, bytewise.
 struct ItemName {
@@ -29,7 +29,7 @@ struct ItemName {
 
 struct Item {
   ItemName name;
-  Labels labels;
+  ItemLabels labels;
   std::string content_type;
   std::string parent_key;      // of the same collection; need not be there; empty: none
   std::vector<ItemName> refs;  // need not be there

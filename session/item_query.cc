@@ -4,7 +4,7 @@
 
 namespace holdfast {
 
-bool HasLabels(const Item& item, const Labels& wanted) {
+bool HasLabels(const Item& item, const ItemLabels& wanted) {
   return std::ranges::all_of(wanted, [&](const auto& label) {
     const auto found = item.labels.find(label.first);
     return found != item.labels.end() && found->second == label.second;

@@ -19,7 +19,7 @@ struct ItemQuery {
   KeyRange range;
   bool descending = false;           // the order of the pages, and of the items in them
   std::optional<std::string> after;  // only behind this key, in that order
-  Labels labels;                     // only items that have all of them
+  ItemLabels labels;                 // only items that have all of them
   bool data = false;                 // else only its size
 };
 
@@ -38,7 +38,7 @@ struct ItemPage {
 };
 
 // Whether an item has all of these labels, with type and value.
-bool HasLabels(const Item& item, const Labels& wanted);
+bool HasLabels(const Item& item, const ItemLabels& wanted);
 
 }  // namespace holdfast
 

@@ -36,7 +36,7 @@ absl::Status CheckCollection(const std::string& field, const std::string& name) 
   return absl::OkStatus();
 }
 
-absl::Status CheckLabels(const std::string& path, const Labels& labels) {
+absl::Status CheckLabels(const std::string& path, const ItemLabels& labels) {
   RETURN_IF_ERROR(CheckLength(path, labels.size(), kItemLabels));
   for (const auto& [name, value] : labels) {
     RETURN_IF_ERROR(CheckLength(path, name.size(), kItemLabelNameBytes));

@@ -10,7 +10,7 @@
 
 namespace holdfast {
 
-// Labels, content type, parent key and references.
+// ItemLabels, content type, parent key and references.
 std::string EncodeItemFacts(const Item& item);
 // Sets these in `item`. False, with `item` unspecified, for bytes that EncodeItemFacts never wrote.
 bool DecodeItemFacts(std::string_view bytes, Item& item);

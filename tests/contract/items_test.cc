@@ -27,7 +27,7 @@ ItemPut PutIn(const std::string& collection, const std::string& key, const std::
   return put;
 }
 
-ItemPut Labelled(const std::string& key, Labels labels) {
+ItemPut Labelled(const std::string& key, ItemLabels labels) {
   ItemPut put = Put(key, key);
   put.item.labels = std::move(labels);
   return put;

@@ -10,40 +10,19 @@
 namespace holdfast {
 
 // By service and in the order of its file in protos/.
-inline constexpr std::array<std::string_view, 34> kMethods = {"CreateSession",
-                                                              "GetSession",
-                                                              "LookupLatestSession",
-                                                              "UpdateSession",
-                                                              "ListSessions",
-                                                              "ResumeSession",
-                                                              "ReadSession",
-                                                              "BeginTurn",
-                                                              "AppendJournal",
-                                                              "AppendJournalStream",
-                                                              "CommitTurn",
-                                                              "CommitTurnStream",
-                                                              "AbandonTurn",
-                                                              "CancelSession",
-                                                              "CloseSession",
-                                                              "DeleteSession",
-                                                              "RenewLeases",
-                                                              "ReleaseLease",
-                                                              "ListMessages",
-                                                              "ListSlots",
-                                                              "ListJournalEntries",
-                                                              "ListEvents",
-                                                              "WatchSession",
-                                                              "AppendAudit",
-                                                              "ListAuditRecords",
-                                                              "VerifyAudit",
-                                                              "GetRequestOutcome",
-                                                              "DescribeStore",
-                                                              "CheckStore",
-                                                              "WriteSnapshot",
-                                                              "WriteSnapshotStream",
-                                                              "ReadSnapshot",
-                                                              "Status",
-                                                              "Echo"};
+inline constexpr std::array<std::string_view, 36> kMethods = {
+    "CreateSession",       "GetSession",    "LookupLatestSession",
+    "UpdateSession",       "ListSessions",  "ResumeSession",
+    "ReadSession",         "BeginTurn",     "AppendJournal",
+    "AppendJournalStream", "CommitTurn",    "CommitTurnStream",
+    "AbandonTurn",         "CancelSession", "CloseSession",
+    "DeleteSession",       "RenewLeases",   "ReleaseLease",
+    "ListMessages",        "ListSlots",     "ListJournalEntries",
+    "ListEvents",          "WatchSession",  "AppendAudit",
+    "ListAuditRecords",    "VerifyAudit",   "GetRequestOutcome",
+    "DescribeStore",       "CheckStore",    "WriteSnapshot",
+    "WriteSnapshotStream", "ReadSnapshot",  "PutItems",
+    "ReadItems",           "Status",        "Echo"};
 
 // One of kMethods, by its name as a literal: `MethodName method = "CommitTurn"`.
 class MethodName {

@@ -30,9 +30,9 @@ absl::StatusOr<LabelValue> ReadLabel(const std::string& path, const pb::Label& l
   return InvalidField(path, "must have a value of a type that this server knows");
 }
 
-absl::StatusOr<Labels> ReadLabels(const std::string& path,
-                                  const google::protobuf::Map<std::string, pb::Label>& labels) {
-  Labels read;
+absl::StatusOr<ItemLabels> ReadLabels(const std::string& path,
+                                      const google::protobuf::Map<std::string, pb::Label>& labels) {
+  ItemLabels read;
   for (const auto& [name, label] : labels) {
     ASSIGN_OR_RETURN(read[name], ReadLabel(path + "." + name, label));
   }
