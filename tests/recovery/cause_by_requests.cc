@@ -1,3 +1,4 @@
+#include "holdfast/v1/item_service.pb.h"
 #include "session/limits.h"
 #include "session/model.h"
 #include "session/token.h"
@@ -54,6 +55,8 @@ class Sessions final {
     create.clear_lease_ttl();
     client_.Must(&Stub::CreateSession, create);
     client_.Must(&Stub::CloseSession, test::CloseRequest(closed_open.id, closed_open.token));
+    released = Created("released");
+    client_.Must(&Stub::ReleaseLease, test::ReleaseRequest(released.id, released.token));
     deleted = Created("deleted");
     client_.Must(&Stub::DeleteSession, test::DeleteRequest(deleted.id, deleted.token));
     long_lived = Created("long-lived");
@@ -71,6 +74,7 @@ class Sessions final {
   Held lost;     // its token is not the last one
   Held closed;
   Held closed_open{.id = "closed-open", .token = {}};  // of kind OPEN
+  Held released;                                       // its lease was given back
   Held deleted;
   Held long_lived;  // its first snapshots are no longer kept
 
@@ -199,6 +203,7 @@ class Requests final {
     return Alone(request);
   }
   Calls LeaseRequired(const MethodDescriptor& method) {
+    if (method.name() == "PutItems") return Alone(On(sessions_.released, method));
     const Request request = WithFinalSnapshot(Legal(method));
     SetTexts(*request, "lease_token", "");
     return Alone(request);
@@ -244,6 +249,10 @@ class Requests final {
     SetNumbers(*request, "expected_revision", 1);
     if (auto* update = dynamic_cast<pb::UpdateSessionRequest*>(request.get())) {
       (*update->mutable_expected_attributes())["title"] = "another";
+    }
+    if (auto* put = dynamic_cast<pb::PutItemsRequest*>(request.get())) {
+      put->mutable_puts(0)->set_condition(pb::PUT_CONDITION_IF_VERSION);
+      put->mutable_puts(0)->set_expected_version(kFarAhead);
     }
     return Alone(request);
   }

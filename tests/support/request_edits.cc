@@ -1,5 +1,6 @@
 #include "tests/support/request_edits.h"
 
+#include "holdfast/v1/item_service.pb.h"
 #include "holdfast/v1/session_service.pb.h"
 #include "holdfast/v1/store_service.pb.h"
 #include "platform/digest.h"
@@ -86,6 +87,11 @@ void Put(const pb::Slot& slot, Message& message) {
     list->add_owners(slot.owner());
   } else if (auto* update = dynamic_cast<pb::UpdateSessionRequest*>(&message)) {
     (*update->mutable_session()->mutable_attributes())["title"] = slot.data();
+  } else if (auto* put = dynamic_cast<pb::PutItemsRequest*>(&message)) {
+    pb::CreateSessionRequest& missing = *put->mutable_create_if_missing();
+    *missing.mutable_manifest() = test::CreateRequest("").manifest();
+    missing.set_kind(pb::SESSION_KIND_OPEN);
+    *missing.add_slots() = slot;
   } else if (auto* audit = dynamic_cast<pb::AppendAuditRequest*>(&message)) {
     (*audit->mutable_data())["noted"] = slot.data();
   }

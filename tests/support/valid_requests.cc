@@ -1,5 +1,6 @@
 #include "tests/support/valid_requests.h"
 
+#include "holdfast/v1/item_service.pb.h"
 #include "holdfast/v1/store_service.pb.h"
 #include "platform/digest.h"
 #include "tests/support/channel.h"
@@ -38,12 +39,13 @@ const std::map<std::string, int>& Numbers() {
 // Texts by the name of their field.
 const std::map<std::string, std::string>& Texts() {
   static const std::map<std::string, std::string> kTexts = {
-      {"holder", "hostile"}, {"role", "user"},
-      {"owner", "ext"},      {"version", "1.0.0"},
-      {"data", "{}"},        {"audit_class", "Approval"},
-      {"code", "given"},     {"name", "stage"},
-      {"payload", "x"},      {"paths", "attributes.title"},
-      {"reason", "hostile"}, {"correlation_id", "act-1"}};
+      {"holder", "hostile"},   {"role", "user"},
+      {"owner", "ext"},        {"version", "1.0.0"},
+      {"data", "{}"},          {"audit_class", "Approval"},
+      {"code", "given"},       {"name", "stage"},
+      {"payload", "x"},        {"paths", "attributes.title"},
+      {"reason", "hostile"},   {"correlation_id", "act-1"},
+      {"collection", "notes"}, {"key", "k"}};
   return kTexts;
 }
 
@@ -57,6 +59,7 @@ const FieldDescriptor* ChosenOf(const OneofDescriptor& choice) {
 // What a request is valid without, or is valid only with more beside it.
 bool IsLeftOut(const FieldDescriptor& field) {
   static const std::set<std::string> kNames = {"create_if_missing",
+                                               "expected_last",
                                                "base",
                                                "final_snapshot",
                                                "drain",
