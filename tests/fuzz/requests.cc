@@ -55,7 +55,8 @@ constexpr std::array kMethods = {TakeAs<pb::CreateSessionRequest, ReadCreate>,
                                  TakeAs<pb::CloseSessionRequest, ReadClose>,
                                  TakeAs<pb::DeleteSessionRequest, ReadDelete>,
                                  TakeAs<pb::ReleaseLeaseRequest, ReadRelease>,
-                                 TakeAs<pb::GetRequestOutcomeRequest, ReadOutcomeQuery>};
+                                 TakeAs<pb::GetRequestOutcomeRequest, ReadOutcomeQuery>,
+                                 TakeAs<pb::PutItemsRequest, ReadPutItems>};
 
 }  // namespace
 
