@@ -130,6 +130,7 @@ struct WriteCommand {
   std::optional<std::optional<StateMachineRef>> sm;
   std::string acting_owner;
   std::optional<UploadLink> upload;  // that messages and slots lie in
+  std::optional<CreateCommand> create_if_missing;
 };
 
 struct SnapshotContent {

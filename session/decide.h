@@ -30,6 +30,13 @@ struct Fresh {
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
                     const RequestStamp& stamp, const Fresh& fresh);
 
+// The creation that a write asks for, with what it writes; nullopt for one that asks for none, or
+// that builds on what would have to be there.
+std::optional<Change> DecideCreate(const Caller& caller, const SessionKey& key,
+                                   const WriteCommand& command, const Fresh& fresh);
+std::optional<Change> DecideCreate(const Caller& caller, const SessionKey& key,
+                                   const PutItemsCommand& command, const Fresh& fresh);
+
 // Each of the others answers the first refusal of session/guard.h that holds on `head`.
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const UpdateCommand& command);
@@ -68,9 +75,6 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const PutItemsCommand& command);
-// The creation that the command asks for, with what it writes.
-Change DecideCreate(const Caller& caller, const SessionKey& key, const PutItemsCommand& command,
-                    const Fresh& fresh);
 
 // The server's own act on a session whose holder is gone: the turn is abandoned, the epoch is
 // raised and the session closed with CRASH.

@@ -41,8 +41,9 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   return Decision{.change = std::move(change)};
 }
 
-Change DecideCreate(const Caller& caller, const SessionKey& key, const PutItemsCommand& command,
-                    const Fresh& fresh) {
+std::optional<Change> DecideCreate(const Caller& caller, const SessionKey& key,
+                                   const PutItemsCommand& command, const Fresh& fresh) {
+  if (!command.create_if_missing) return std::nullopt;
   const RequestStamp stamp = StampOf(command);
   Change change = DecideCreate(caller, key, *command.create_if_missing, stamp, fresh);
   change.items = command.writes;

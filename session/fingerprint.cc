@@ -142,6 +142,7 @@ RequestStamp StampOf(const CommitTurnCommand& command) {
 
 RequestStamp StampOf(const WriteCommand& command) {
   Meaning meaning;
+  if (command.create_if_missing) meaning = MeaningOf(*command.create_if_missing);
   meaning.Maybe(command.expected_revision).Number(command.base ? 1 : 0);
   if (command.base) meaning.Number(command.base->count.value()).Raw(command.base->digest);
   meaning.Number(command.replace_history ? 1 : 0)

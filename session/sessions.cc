@@ -147,6 +147,20 @@ absl::StatusOr<MutationResult> Sessions::Create(const Caller& caller,
   return CreateAs(caller, command, session, StampOf(command));
 }
 
+template <typename Command>
+absl::StatusOr<MutationResult> Sessions::OrCreateMissing(const Caller& caller,
+                                                         const Command& command,
+                                                         absl::StatusOr<MutationResult> result) {
+  if (!command.create_if_missing || !Is(result.status(), Reason::kSessionNotFound)) return result;
+  const SessionKey key{caller.tenant, command.session};
+  const std::optional<Change> change = DecideCreate(caller, key, command, FreshCreation());
+  if (!change) return result;
+  result =
+      CommitUntilSettled(key, *change, [&](const Head&) { return Decision{.change = *change}; });
+  // Another call created it meanwhile: write to that session.
+  return Is(result.status(), Reason::kSessionExists) ? ExecuteAsked(caller, command) : result;
+}
+
 Fresh Sessions::FreshCreation() {
   return {.uid = *SessionUid::Parse(UuidText(random_.Bytes(16), 4)),
           .secret = random_.Bytes(kSecretBytes)};
@@ -256,7 +270,21 @@ absl::StatusOr<MutationResult> Sessions::CommitTurn(const Caller& caller,
 
 absl::StatusOr<MutationResult> Sessions::Write(const Caller& caller, const WriteCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
-  return ExecuteAsked(caller, command);
+  absl::StatusOr<MutationResult> result = ExecuteAsked(caller, command);
+  return OrCreateMissing(caller, command, std::move(result));
+}
+
+absl::StatusOr<MutationResult> Sessions::PutItems(const Caller& caller,
+                                                  const PutItemsCommand& command) {
+  RETURN_IF_ERROR(CheckCommand(secrets_, command));
+  absl::StatusOr<MutationResult> result = ExecuteAsked(caller, command);
+  return OrCreateMissing(caller, command, std::move(result));
+}
+
+absl::StatusOr<ItemPage> Sessions::ReadItems(const Caller& caller, const SessionId& session,
+                                             const ItemQuery& query, PageLimit limit) {
+  RETURN_IF_ERROR(Validate(query));
+  return store_.ReadItems({caller.tenant, session}, query, limit);
 }
 
 template <typename Command>

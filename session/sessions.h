@@ -252,6 +252,11 @@ class Sessions {
   // is then the closed one. After a failure the next sweep closes it.
   void CloseIfCancelled(const SessionKey& key, MutationResult& result);
   Fresh FreshCreation();
+  // `result` of a call that has found its session; else the session is created, if `command` says
+  // how.
+  template <typename Command>
+  absl::StatusOr<MutationResult> OrCreateMissing(const Caller& caller, const Command& command,
+                                                 absl::StatusOr<MutationResult> result);
   absl::StatusOr<MutationResult> CreateAs(const Caller& caller, const CreateCommand& command,
                                           const SessionId& session, const RequestStamp& stamp);
   absl::StatusOr<MutationResult> ResumeOrCreate(const Caller& caller, const ResumeCommand& command);

@@ -330,9 +330,24 @@ absl::Status Validate(const CommitTurnCommand& command) {
   return CheckSnapshot(command);
 }
 
+absl::Status ValidateMissing(const CreateCommand& command) {
+  if (command.kind != SessionKind::kOpen) {
+    return InvalidField("create_if_missing.kind", "must be OPEN: this call grants no lease");
+  }
+  return Validate(command);
+}
+
 absl::Status Validate(const WriteCommand& command) {
   if (command.base && command.replace_history) {
     return InvalidField("base", "must be left out where the history is replaced");
+  }
+  if (command.create_if_missing) {
+    const CreateCommand& create = *command.create_if_missing;
+    RETURN_IF_ERROR(ValidateMissing(create));
+    if (!create.messages.empty() || !create.slots.empty()) {
+      return InvalidField("create_if_missing",
+                          "must have no messages and slots: the write has them");
+    }
   }
   return CheckSnapshot(command);
 }

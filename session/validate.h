@@ -27,6 +27,9 @@ absl::Status Validate(const CancelCommand& command);
 absl::Status Validate(const AppendAuditCommand& command);
 absl::Status Validate(const PutItemsCommand& command);
 absl::Status Validate(const ItemQuery& query);
+// Of a session that is created where it is missing, by a call that grants no lease. INVALID_FIELD
+// on `create_if_missing.kind` for another kind than OPEN.
+absl::Status ValidateMissing(const CreateCommand& command);
 // INVALID_FIELD and TOO_LARGE for a text that is no group, nor the beginning of one.
 absl::Status ValidateGroup(std::string_view field, const std::string& group);
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected);

@@ -129,10 +129,7 @@ absl::Status Validate(const PutItemsCommand& command) {
     RETURN_IF_ERROR(CheckLength("expected_last.key", expected.key.size(), kItemKeyBytes));
   }
   if (!command.create_if_missing) return absl::OkStatus();
-  if (command.create_if_missing->kind != SessionKind::kOpen) {
-    return InvalidField("create_if_missing.kind", "must be OPEN: no lease is granted with items");
-  }
-  return Validate(*command.create_if_missing);
+  return ValidateMissing(*command.create_if_missing);
 }
 
 absl::Status Validate(const ItemQuery& query) {

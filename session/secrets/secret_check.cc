@@ -100,15 +100,17 @@ void LookAtItem(SecretCheck& check, std::string_view parent, const Item& item) {
 
 // A commit, or a write without a turn.
 template <typename Command>
-absl::Status LookAtSnapshot(const SecretScanner& scanner, const Command& command) {
-  SecretCheck check(scanner);
+void LookAtSnapshot(SecretCheck& check, const Command& command) {
   LookAtIds(check, command);
   check.Look({.name = "acting_owner"}, command.acting_owner);
   LookAtMessages(check, "", command.messages);
   LookAtSlots(check, "", command.slots);
   LookAtOwners(check, "", command.deleted_slots);
   if (command.sm && *command.sm) LookAtStateMachine(check, "", **command.sm);
-  return check.ToStatus();
+}
+
+void LookAtMissing(SecretCheck& check, const std::optional<CreateCommand>& create) {
+  if (create) LookAtCreate(check, "create_if_missing.", *create);
 }
 
 }  // namespace
@@ -192,9 +194,7 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const ResumeCommand& com
     check.Look({.name = "expected_slots", .index = i, .part = "owner"}, slot.owner);
     check.Look({.name = "expected_slots", .index = i, .part = "version"}, slot.version);
   }
-  if (command.create_if_missing) {
-    LookAtCreate(check, "create_if_missing.", *command.create_if_missing);
-  }
+  LookAtMissing(check, command.create_if_missing);
   return check.ToStatus();
 }
 
@@ -219,11 +219,16 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const AppendJournalComma
 }
 
 absl::Status CheckSecrets(const SecretScanner& scanner, const CommitTurnCommand& command) {
-  return LookAtSnapshot(scanner, command);
+  SecretCheck check(scanner);
+  LookAtSnapshot(check, command);
+  return check.ToStatus();
 }
 
 absl::Status CheckSecrets(const SecretScanner& scanner, const WriteCommand& command) {
-  return LookAtSnapshot(scanner, command);
+  SecretCheck check(scanner);
+  LookAtSnapshot(check, command);
+  LookAtMissing(check, command.create_if_missing);
+  return check.ToStatus();
 }
 
 absl::Status CheckSecrets(const SecretScanner& scanner, const AbandonTurnCommand& command) {
@@ -270,9 +275,7 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const PutItemsCommand& c
     const std::string path = "puts[" + std::to_string(i) + "].";
     LookAtItem(check, path + "item.", command.writes.puts[i].item);
   }
-  if (command.create_if_missing) {
-    LookAtCreate(check, "create_if_missing.", *command.create_if_missing);
-  }
+  LookAtMissing(check, command.create_if_missing);
   return check.ToStatus();
 }
 

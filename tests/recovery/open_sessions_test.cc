@@ -201,6 +201,39 @@ TEST_P(OpenSessions, AnythingButMessagesSaysWhatItBuildsOn) {
   EXPECT_EQ(client().Get(kSession).lifecycle(), pb::LIFECYCLE_PERSISTED);
 }
 
+TEST_P(OpenSessions, AWriteCreatesTheSessionThatIsMissing) {
+  constexpr int kWriters = 6;
+  pb::WriteSnapshotRequest write = Appending("first");
+  write.set_session_id("missing");
+  Writer writer(address());
+  EXPECT_EQ(writer.Write(write).reason, "SESSION_NOT_FOUND");
+  pb::CreateSessionRequest& create = *write.mutable_create_if_missing();
+  *create.mutable_manifest() = test::CreateRequest("missing").manifest();
+  EXPECT_EQ(writer.Write(write).facts.at("field"), "create_if_missing.kind");
+  create.set_kind(pb::SESSION_KIND_OPEN);
+  create.add_messages()->set_role("user");
+  EXPECT_EQ(writer.Write(write).facts.at("field"), "create_if_missing");
+  create.clear_messages();
+  // What would have to be there is not made up.
+  write.set_expected_revision(3);
+  EXPECT_EQ(writer.Write(write).reason, "SESSION_NOT_FOUND");
+  write.clear_expected_revision();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kWriters; ++i) {
+    threads.emplace_back([&, i] {
+      pb::WriteSnapshotRequest own = write;
+      own.set_request_id(test::NewRequestId());
+      own.mutable_messages(0)->set_data(absl::StrCat(i));
+      Writer other(address());
+      EXPECT_EQ(other.Write(own).reason, "OK");
+      EXPECT_EQ(other.Write(own).reason, "OK");  // a repeat
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(client().Get("missing").message_count(), kWriters);
+  EXPECT_EQ(client().Get("missing").kind(), pb::SESSION_KIND_OPEN);
+}
+
 TEST_P(OpenSessions, TakesNoLeaseAndNoTurn) {
   Writer writer(address());
   pb::CreateSessionRequest leased = test::CreateRequest("leased");

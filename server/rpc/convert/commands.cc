@@ -180,6 +180,10 @@ absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request) {
   command.deleted_slots = ReadTexts(request.deleted_slots());
   if (request.has_state_machine()) command.sm = ReadNewStateMachine(request.state_machine());
   command.acting_owner = request.acting_owner();
+  if (request.has_create_if_missing()) {
+    ASSIGN_OR_RETURN(command.create_if_missing,
+                     ReadCreateIfMissing(*request.mutable_create_if_missing(), request));
+  }
   return command;
 }
 

@@ -57,8 +57,7 @@ struct RowOfEnum<JournalKind>
           pb::JOURNAL_KIND_SLOT_UPDATE, pb::JOURNAL_KIND_NOTE, pb::JournalKind_MAX> {};
 template <>
 struct RowOfEnum<Method> : Row<Method, Method::kCreate, kLastMethod, pb::Method,
-                               pb::METHOD_CREATE_SESSION, pb::METHOD_APPEND_AUDIT, pb::Method_MAX> {
-};
+                               pb::METHOD_CREATE_SESSION, pb::METHOD_PUT_ITEMS, pb::Method_MAX> {};
 template <>
 struct RowOfEnum<Lifecycle> : Row<Lifecycle, Lifecycle::kIdle, Lifecycle::kClosed, pb::Lifecycle,
                                   pb::LIFECYCLE_IDLE, pb::LIFECYCLE_CLOSED, pb::Lifecycle_MAX> {};

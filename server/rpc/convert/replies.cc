@@ -125,6 +125,7 @@ void WriteReply(const MutationResult& result, pb::CommitTurnResponse& out) {
 void WriteReply(const MutationResult& result, pb::WriteSnapshotResponse& out) {
   WriteCommon(result, out);
   out.set_message_count(result.receipt.messages.value());
+  out.set_created(result.receipt.created);
   if (result.head.revision != result.receipt.revision) return;
   out.set_history_digest(std::string(View(result.head.history)));
   out.set_generation(result.head.generation.value());

@@ -54,6 +54,9 @@ struct WriteKind {
     return piece.has_write() ? piece.mutable_write() : nullptr;
   }
   static absl::StatusOr<Command> Read(pb::StreamedWrite& begin) {
+    if (begin.write().has_create_if_missing()) {
+      return InvalidField("create_if_missing", "must be left out of a stream");
+    }
     return ReadWrite(std::move(*begin.mutable_write()));
   }
   static absl::StatusOr<MutationResult> Do(Sessions& sessions, const Caller& caller,
