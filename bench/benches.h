@@ -42,6 +42,8 @@ absl::Status BenchSpaceFs(const Plan& plan, Figures& figures);
 absl::Status BenchWatch(const Plan& plan, Figures& figures);
 absl::Status BenchAppendFs(const Plan& plan, Figures& figures);
 absl::Status BenchResumeFs(const Plan& plan, Figures& figures);
+absl::Status BenchItemsFs(const Plan& plan, Figures& figures);
+absl::Status BenchItemsPg(const Plan& plan, Figures& figures);
 absl::Status BenchListFs(const Plan& plan, Figures& figures);
 absl::Status BenchMemoryFs(const Plan& plan, Figures& figures);
 absl::Status BenchOverload(const Plan& plan, Figures& figures);

@@ -23,11 +23,12 @@ struct Bench {
   std::string_view name;
   absl::Status (*run)(const Plan& plan, Figures& figures);
 };
-constexpr std::array<Bench, 20> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
+constexpr std::array<Bench, 22> kBenches = {{{.name = "commit-fs", .run = BenchCommitFs},
                                              {.name = "append-fs", .run = BenchAppendFs},
                                              {.name = "recover-fs", .run = BenchRecoverFs},
                                              {.name = "resume-fs", .run = BenchResumeFs},
                                              {.name = "list-fs", .run = BenchListFs},
+                                             {.name = "items-fs", .run = BenchItemsFs},
                                              {.name = "memory-fs", .run = BenchMemoryFs},
                                              {.name = "space-fs", .run = BenchSpaceFs},
                                              {.name = "overload", .run = BenchOverload},
@@ -38,6 +39,7 @@ constexpr std::array<Bench, 20> kBenches = {{{.name = "commit-fs", .run = BenchC
                                              {.name = "append-pg", .run = BenchAppendPg},
                                              {.name = "resume-pg", .run = BenchResumePg},
                                              {.name = "list-pg", .run = BenchListPg},
+                                             {.name = "items-pg", .run = BenchItemsPg},
                                              {.name = "memory-pg", .run = BenchMemoryPg},
                                              {.name = "space-pg", .run = BenchSpacePg},
                                              {.name = "scale-pg", .run = BenchScalePg},
