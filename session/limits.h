@@ -71,6 +71,8 @@ inline constexpr uint64_t kItemBytesPerSession = 16 * 1024 * uint64_t{kMiB};
 inline constexpr uint64_t kItemsPerDelete = 100'000;
 // Items that one page of a read by labels looks at.
 inline constexpr uint32_t kItemsLookedAt = 10'000;
+// Items of a page that is no range, when each of them brings those that are attached to it.
+inline constexpr uint32_t kItemsWithAttached = 16;
 
 // Bytes on the wire and in memory.
 inline constexpr size_t kUnaryRequestBytes = 4 * kMiB;
@@ -96,6 +98,8 @@ inline constexpr int kMemoryBeatsOver = 20;
 inline constexpr size_t kInlineBytes = 1 * kMiB;
 // Of slots that one read of a store brings into memory.
 inline constexpr size_t kReadAtOnceBytes = 16 * kMiB;
+// Of items that are read beside those of a page because they belong to them.
+inline constexpr size_t kRelatedItemBytes = 8 * kMiB;
 // What a resume reads of the journal of a turn that it abandons, and how many open tool uses its
 // report lists.
 inline constexpr size_t kResumeJournalEntries = 4096;
