@@ -281,10 +281,10 @@ absl::StatusOr<MutationResult> Sessions::PutItems(const Caller& caller,
   return OrCreateMissing(caller, command, std::move(result));
 }
 
-absl::StatusOr<ItemPage> Sessions::ReadItems(const Caller& caller, const SessionId& session,
-                                             const ItemQuery& query, PageLimit limit) {
+absl::StatusOr<RelatedPage> Sessions::ReadItems(const Caller& caller, const SessionId& session,
+                                                const RelatedQuery& query, PageLimit limit) {
   RETURN_IF_ERROR(Validate(query));
-  return store_.ReadItems({caller.tenant, session}, query, limit);
+  return ReadRelatedItems(store_, {caller.tenant, session}, query, limit);
 }
 
 template <typename Command>

@@ -13,6 +13,7 @@
 #include "session/commit_failures.h"
 #include "session/decide.h"
 #include "session/head.h"
+#include "session/related_items.h"
 #include "session/secrets/secret_scan.h"
 #include "session/store.h"
 #include "session/sweep.h"
@@ -180,8 +181,8 @@ class Sessions {
                                            const std::function<absl::Status()>& go_on);
   // Writes items, and creates the session where it is missing and the command says how.
   absl::StatusOr<MutationResult> PutItems(const Caller& caller, const PutItemsCommand& command);
-  absl::StatusOr<ItemPage> ReadItems(const Caller& caller, const SessionId& session,
-                                     const ItemQuery& query, PageLimit limit);
+  absl::StatusOr<RelatedPage> ReadItems(const Caller& caller, const SessionId& session,
+                                        const RelatedQuery& query, PageLimit limit);
   absl::StatusOr<MutationResult> Release(const Caller& caller, const ReleaseCommand& command);
   std::vector<absl::StatusOr<Renewed>> Renew(const std::vector<RenewRequest>& requests);
   absl::StatusOr<RequestOutcome> Outcome(const Caller& caller, const OutcomeQuery& query);

@@ -353,7 +353,8 @@ class SessionStore {
   // [C274] Only items that have all of the labels, with type and value; such a page looks at no
   // more than kItemsLookedAt items, [C275] says where it stopped, and may be empty before the end.
   // [C276] Items come as they were written, [C277] their data only if asked, and their size always.
-  // [C278] A page shows one state of the session. It counts the data that it brings.
+  // [C278] A page shows one state of the session. Its bytes are those of the items as it brings
+  // them, by ItemBytes.
   virtual absl::StatusOr<ItemPage> ReadItems(const SessionKey& key, const ItemQuery& query,
                                              PageLimit limit) = 0;
   // [C058] A page of events behind `after`, in order.

@@ -132,8 +132,19 @@ absl::Status Validate(const PutItemsCommand& command) {
   return ValidateMissing(*command.create_if_missing);
 }
 
-absl::Status Validate(const ItemQuery& query) {
+absl::Status Validate(const RelatedQuery& related) {
+  const ItemQuery& query = related.page;
   RETURN_IF_ERROR(CheckCollection("collection", query.collection));
+  if (!related.attached.empty()) {
+    RETURN_IF_ERROR(CheckCollection("include_attached", related.attached));
+  }
+  if (related.ancestors_of) {
+    RETURN_IF_ERROR(CheckLength("ancestors_of", related.ancestors_of->size(), kItemKeyBytes));
+    if (!query.keys.empty()) return InvalidField("keys", "must be left out beside ancestors_of");
+    if (!query.labels.empty()) {
+      return InvalidField("labels", "must be left out beside ancestors_of");
+    }
+  }
   RETURN_IF_ERROR(CheckLength("keys", query.keys.size(), kItemKeysPerRead));
   for (size_t i = 0; i < query.keys.size(); ++i) {
     const std::string path = "keys[" + std::to_string(i) + "]";

@@ -178,6 +178,8 @@ Group BytesOfRequests() {
         "client", "`inline_omitted` in the reply"},
        {"kReadAtOnceBytes", Bytes(kReadAtOnceBytes), "slots that one read brings into memory",
         "client", "TOO_LARGE"},
+       {"kRelatedItemBytes", Bytes(kRelatedItemBytes),
+        "items that are read because they belong to those of a page", "client", "TOO_LARGE"},
        {"kResumeJournalEntries", Count(kResumeJournalEntries),
         "journal entries of an abandoned turn that a resume looks at", "client",
         "the recovery report says so"},

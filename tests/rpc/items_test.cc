@@ -267,6 +267,97 @@ TEST_F(ItemsRpc, LargeItemsComeInParts) {
   EXPECT_EQ(sizes.items[0].data(), "");
 }
 
+TEST_F(ItemsRpc, WhatBelongsToAnItemComesBehindIt) {
+  Create("one");
+  pb::PutItemsRequest request = PutRequest("one");
+  const auto add = [&](const std::string& collection, const std::string& key) -> pb::Item& {
+    pb::Item& item = *AddPut(request, key, "data of " + key).mutable_item();
+    item.set_collection(collection);
+    return item;
+  };
+  const auto refer = [](pb::Item& item, const std::string& key) {
+    pb::ItemRef& ref = *item.add_refs();
+    ref.set_collection("values");
+    ref.set_key(key);
+  };
+  const std::string attached("\0w", 2);
+  refer(add("notes", "a"), "v1");
+  pb::Item& b = add("notes", "b");
+  refer(b, "v1");
+  refer(b, "v2");
+  refer(b, "missing");
+  b.set_parent_key("a");
+  add("notes", "c").set_parent_key("b");
+  add("values", "v1");
+  add("values", "v2");
+  for (const char* key : {"a", "b", "bb", "c"}) add("writes", key + attached);
+  add("writes", "b");
+  MustPut(request);
+
+  pb::ReadItemsRequest asked = ReadRequest("one");
+  asked.set_include_refs(true);
+  asked.set_include_attached("writes");
+  EXPECT_THAT(KeysOf(asked), ElementsAre("a", "v1", "a" + attached, "b", "v2", "b" + attached, "c",
+                                         "c" + attached));
+  asked.mutable_range()->set_descending(true);
+  EXPECT_THAT(KeysOf(asked), ElementsAre("c", "c" + attached, "b", "v1", "v2", "b" + attached, "a",
+                                         "a" + attached));
+  asked.clear_range();
+  asked.add_keys("b");
+  EXPECT_THAT(KeysOf(asked), ElementsAre("b", "v1", "v2", "b" + attached));
+  EXPECT_EQ(Read(asked).items[1].data(), "data of v1");
+  asked.clear_keys();
+  asked.set_ancestors_of("c");
+  asked.clear_include_refs();
+  asked.set_page_size(2);
+  const ReadItems first = Read(asked);
+  EXPECT_THAT(first.keys, ElementsAre("c", "c" + attached, "b", "b" + attached));
+  asked.set_page_token(first.end.next_page_token());
+  const ReadItems second = Read(asked);
+  EXPECT_THAT(second.keys, ElementsAre("a", "a" + attached));
+  EXPECT_EQ(second.end.next_page_token(), "");
+  asked.clear_page_token();
+  asked.add_keys("c");
+  EXPECT_EQ(FactOf(Read(asked).status, "field"), "keys");
+}
+
+TEST_F(ItemsRpc, WhatBelongsToAPageIsBounded) {
+  constexpr int kItems = 6;
+  constexpr size_t kEach = 3 * kMiB;
+  Create("one");
+  for (int i = 0; i < kItems; ++i) {
+    const std::string key(1, static_cast<char>('a' + i));
+    MustPut("one", key, "");
+    pb::PutItemsRequest request = PutRequest("one");
+    AddPut(request, key + std::string("\0x", 2), std::string(kEach, key[0]))
+        .mutable_item()
+        ->set_collection("writes");
+    MustPut(request);
+  }
+  pb::ReadItemsRequest asked = ReadRequest("one");
+  asked.set_include_attached("writes");
+  std::vector<std::string> keys;
+  do {
+    const ReadItems page = Read(asked);
+    ASSERT_TRUE(page.status.ok()) << page.status.error_message();
+    EXPECT_LE(page.items.size(), 4U);
+    keys.insert(keys.end(), page.keys.begin(), page.keys.end());
+    asked.set_page_token(page.end.next_page_token());
+  } while (!asked.page_token().empty());
+  EXPECT_EQ(keys.size(), size_t{2} * kItems);
+  // What belongs to one item alone is not cut.
+  for (int i = 0; i < 3; ++i) {
+    pb::PutItemsRequest request = PutRequest("one");
+    AddPut(request, std::string("a\0y", 3) + std::to_string(i), std::string(kEach, 'y'))
+        .mutable_item()
+        ->set_collection("writes");
+    MustPut(request);
+  }
+  const ReadItems refused = Read(asked);
+  EXPECT_EQ(ReasonOf(refused.status), "TOO_LARGE");
+  EXPECT_EQ(FactOf(refused.status, "field"), "include_attached");
+}
+
 TEST_F(ItemsRpc, LabelsAreComparedWithTheirType) {
   Create("one");
   pb::PutItemsRequest request = PutRequest("one");

@@ -128,7 +128,7 @@ ItemPage PageOfItems(const ItemMap& items, const ItemQuery& query, PageLimit lim
         !query.after || (query.descending ? key < *query.after : key > *query.after);
     if (!behind) continue;
     const bool shown = HasLabels(*item, query.labels);
-    bytes += shown && query.data ? item->data.size() : 0;
+    if (shown) bytes += ItemBytes(*item) - (query.data ? 0 : item->data.size());
     const bool full = page.items.size() == limit.items || looked_at == kItemsLookedAt ||
                       (bytes > limit.bytes && !page.items.empty());
     if (full) {

@@ -138,19 +138,23 @@ absl::StatusOr<ItemWrites> ReadItemWrites(pb::PutItemsRequest& request) {
   return writes;
 }
 
-absl::StatusOr<ItemQuery> ReadItemQuery(const pb::ReadItemsRequest& request) {
-  ItemQuery query;
+absl::StatusOr<RelatedQuery> ReadItemQuery(const pb::ReadItemsRequest& request) {
+  RelatedQuery related;
+  ItemQuery& query = related.page;
   query.collection = request.collection();
   const std::set<std::string> keys(request.keys().begin(), request.keys().end());
   query.keys.assign(keys.begin(), keys.end());
-  if (!query.keys.empty() && request.has_range()) {
-    return InvalidField("range", "must be left out beside keys");
+  if (!request.ancestors_of().empty()) related.ancestors_of = request.ancestors_of();
+  if (request.has_range() && (!query.keys.empty() || related.ancestors_of)) {
+    return InvalidField("range", "must be left out beside keys and ancestors_of");
   }
   ASSIGN_OR_RETURN(query.range, ReadRange(request.range()));
   query.descending = request.range().descending();
   ASSIGN_OR_RETURN(query.labels, ReadLabels("labels", request.labels()));
   query.data = !request.omit_data();
-  return query;
+  related.refs = request.include_refs();
+  related.attached = request.include_attached();
+  return related;
 }
 
 void Write(const Item& item, pb::Item& out) {

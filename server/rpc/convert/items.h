@@ -6,6 +6,7 @@
 #include "session/item.h"
 #include "session/item_query.h"
 #include "session/item_writes.h"
+#include "session/related_items.h"
 
 #include "absl/status/statusor.h"
 
@@ -17,9 +18,10 @@ namespace pb = ::holdfast::v1;
 // without keys, a label without a value, and a condition that this server does not know.
 absl::StatusOr<ItemWrites> ReadItemWrites(pb::PutItemsRequest& request);
 
-// The page that is asked for, without where it begins. INVALID_FIELD for keys beside a range;
-// TOO_LARGE for a key of the range over kItemKeyBytes; as above for labels.
-absl::StatusOr<ItemQuery> ReadItemQuery(const pb::ReadItemsRequest& request);
+// The page that is asked for, without where it begins. INVALID_FIELD for keys or an item's
+// ancestors beside a range; TOO_LARGE for a key of the range over kItemKeyBytes; as above for
+// labels.
+absl::StatusOr<RelatedQuery> ReadItemQuery(const pb::ReadItemsRequest& request);
 
 // All but the data.
 void Write(const Item& item, pb::Item& out);

@@ -10,6 +10,7 @@
 #include "session/limits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -20,8 +21,10 @@ namespace {
 constexpr size_t kItemShellBytes = 128;
 
 // What distinguishes the pages of one request from those of another.
-std::string FiltersOf(const ItemQuery& query) {
+std::string FiltersOf(const RelatedQuery& related) {
+  const ItemQuery& query = related.page;
   Encoder out;
+  out.Text(related.ancestors_of.value_or("")).Number(related.refs ? 1 : 0).Text(related.attached);
   out.Text(query.collection).Text(query.range.start).Text(query.range.end);
   out.Number(query.descending ? 1 : 0).Number(query.data ? 1 : 0).Number(query.keys.size());
   for (const std::string& key : query.keys) out.Text(key);
@@ -50,7 +53,7 @@ absl::StatusOr<std::vector<Bytes>> ItemReader::Next() {
     responses.push_back(ToBytes(response));
   }
   if (AllTaken()) {
-    page_.items.clear();
+    items_.clear();
     next_ = 0;
     responses.push_back(ToBytes(end_));
     phase_ = Phase::kEnd;
@@ -60,47 +63,51 @@ absl::StatusOr<std::vector<Bytes>> ItemReader::Next() {
 
 size_t ItemReader::HeldBytes() const {
   size_t bytes = 0;
-  for (size_t i = next_; i < page_.items.size(); ++i) {
-    bytes += sizeof(ItemView) + kItemShellBytes + page_.items[i].item.data.size();
+  for (size_t i = next_; i < items_.size(); ++i) {
+    bytes += sizeof(ItemView) + kItemShellBytes + items_[i].item.data.size();
   }
   return bytes;
 }
 
 absl::Status ItemReader::ReadPage() {
   ASSIGN_OR_RETURN(const SessionId session, ReadId<SessionId>("session_id", request_.session_id()));
-  ASSIGN_OR_RETURN(ItemQuery query, ReadItemQuery(request_));
+  ASSIGN_OR_RETURN(RelatedQuery query, ReadItemQuery(request_));
   const ItemsRequest asked{.method = "ReadItems",
                            .key = {.tenant = caller_.tenant, .session = session},
                            .filters = FiltersOf(query)};
   const StoreDescription store = sessions_.store().Describe();
   if (!request_.page_token().empty()) {
     ASSIGN_OR_RETURN(PageEnd before, ReadItemsToken(store, asked, request_.page_token()));
-    query.after = std::move(before.owner);
+    query.page.after = std::move(before.owner);
   }
   const PageLimit limit{.items = ItemsOfPage(request_.page_size()), .bytes = kPageBytes};
-  ASSIGN_OR_RETURN(page_, sessions_.ReadItems(caller_, session, query, limit));
-  FindMissing(query);
-  end_.set_items_version(page_.items_version.value());
-  if (!page_.end && page_.last) {
-    end_.set_next_page_token(
-        MakeItemsToken(store, asked, {.revision = Revision(), .number = 0, .owner = *page_.last}));
+  ASSIGN_OR_RETURN(RelatedPage read, sessions_.ReadItems(caller_, session, query, limit));
+  FindMissing(query.page, read.page);
+  end_.set_items_version(read.page.items_version.value());
+  if (!read.page.end && read.page.last) {
+    end_.set_next_page_token(MakeItemsToken(
+        store, asked, {.revision = Revision(), .number = 0, .owner = *read.page.last}));
+  }
+  for (size_t i = 0; i < read.page.items.size(); ++i) {
+    items_.push_back(std::move(read.page.items[i]));
+    std::ranges::move(read.related[i], std::back_inserter(items_));
   }
   return absl::OkStatus();
 }
 
-void ItemReader::FindMissing(const ItemQuery& query) {
+void ItemReader::FindMissing(const ItemQuery& query, const ItemPage& page) {
   for (const std::string& key : query.keys) {
     const bool before = query.after && key <= *query.after;
-    const bool behind = !page_.end && (!page_.last || key > *page_.last);
+    const bool behind = !page.end && (!page.last || key > *page.last);
     if (before || behind) continue;
     const bool found = std::ranges::any_of(
-        page_.items, [&](const ItemView& view) { return view.item.name.key == key; });
+        page.items, [&](const ItemView& view) { return view.item.name.key == key; });
     if (!found) end_.add_missing_keys(key);
   }
 }
 
 size_t ItemReader::AddPiece(pb::ReadItemsResponse& out) {
-  ItemView& view = page_.items[next_];
+  ItemView& view = items_[next_];
   const std::string& data = view.item.data.str();
   const size_t size = std::min<uint64_t>(data.size() - sent_, kChunkBytes);
   pb::ItemPiece& piece = *out.add_pieces();

@@ -36,18 +36,18 @@ class ItemReader {
 
   absl::Status ReadPage();
   // The keys of the request, up to the end of the page, that have no item.
-  void FindMissing(const ItemQuery& query);
+  void FindMissing(const ItemQuery& query, const ItemPage& page);
   // Adds the next part of the next item.
   size_t AddPiece(pb::ReadItemsResponse& out);
-  [[nodiscard]] bool AllTaken() const { return next_ == page_.items.size(); }
+  [[nodiscard]] bool AllTaken() const { return next_ == items_.size(); }
 
   Sessions& sessions_;
   const Caller caller_;
   const pb::ReadItemsRequest request_;
   Phase phase_ = Phase::kPage;
-  ItemPage page_;
-  size_t next_ = 0;    // of its items
-  uint64_t sent_ = 0;  // of that item's data
+  std::vector<ItemView> items_;  // in the order in which they are sent
+  size_t next_ = 0;              // of its items
+  uint64_t sent_ = 0;            // of that item's data
   pb::ReadItemsResponse end_;
 };
 
