@@ -1,19 +1,27 @@
 #include "store-fs/change_record.h"
 
 #include "platform/encoding.h"
+#include "session/codec/item_facts.h"
 #include "session/codec/records.h"
 #include "session/data_bytes.h"
 #include "store-fs/bounds.h"
 #include "store-fs/frame.h"
+#include "store-fs/item_entry.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kChangeVersion = 3;
+constexpr uint64_t kChangeVersion = 4;
+
+// What a change has beside the rest, in the number behind its events.
+constexpr uint64_t kTakesUpload = 1;
+constexpr uint64_t kWritesItems = 2;
+constexpr uint64_t kAllParts = kTakesUpload | kWritesItems;
 
 void PutTurn(const std::optional<TurnNumber>& turn, Encoder& out) {
   out.Number(turn ? turn->value() + 1 : 0);
@@ -72,6 +80,57 @@ LinkedUpload UploadOf(const Applied& change) {
           .messages = holds_messages ? change.head.generation : Generation()};
 }
 
+bool HasItemEffects(const Applied& change) {
+  return !change.item_effects.deleted.empty() || !change.item_effects.written.empty();
+}
+
+// In the order of names, and without what a name has in common with the one before: those that a
+// range has deleted are many and begin alike.
+void PutNames(const std::vector<ItemName>& names, Encoder& out) {
+  out.Number(names.size());
+  std::string before;
+  for (const ItemName& name : names) {
+    const std::string key = ItemKey(name);
+    const size_t same =
+        static_cast<size_t>(std::distance(key.begin(), std::ranges::mismatch(key, before).in1));
+    out.Number(same).Text(std::string_view(key).substr(same));
+    before = key;
+  }
+}
+
+std::vector<ItemName> ReadNames(Decoder& in) {
+  std::vector<ItemName> names;
+  std::string key;
+  for (size_t left = in.Count(); left > 0; --left) {
+    const uint64_t same = in.Number();
+    if (same > key.size()) in.Fail();
+    key.resize(std::min<uint64_t>(same, key.size()));
+    key.append(in.Text());
+    std::optional<ItemName> name = NameOfItemKey(key);
+    if (!name) in.Fail();
+    names.push_back(std::move(name).value_or(ItemName()));
+  }
+  return names;
+}
+
+void PutItems(const ItemEffects& effects, Encoder& out) {
+  out.Number(effects.totals.items).Number(effects.totals.bytes);
+  PutNames(effects.deleted, out);
+  out.Number(effects.written.size());
+  for (const Item& item : effects.written) {
+    out.Text(item.name.collection).Text(item.name.key).Number(item.version.value());
+    out.Time(item.created_at).Time(item.updated_at).Number(ItemBytes(item));
+    out.Text(EncodeItemFacts(item)).Text(item.data);
+  }
+}
+
+size_t RoomForItems(const ItemEffects& effects) {
+  constexpr size_t kBesideItem = 64;
+  size_t room = 0;
+  for (const Item& item : effects.written) room += item.data.size() + kBesideItem;
+  return room;
+}
+
 class ChangeReader {
  public:
   explicit ChangeReader(std::string_view payload) : in_(payload) {}
@@ -101,8 +160,30 @@ class ChangeReader {
     ReadSpans(change.messages);
     ReadPlaced(DecodeEntry, change.entries);
     ReadSpans(change.events);
-    if (in_.Number() == 1) change.upload = ReadUpload(in_);
+    const uint64_t parts = in_.Number();
+    if (parts > kAllParts) in_.Fail();
+    if ((parts & kTakesUpload) != 0) change.upload = ReadUpload(in_);
+    if ((parts & kWritesItems) != 0) change.items = ReadItems();
     return change;
+  }
+
+  StoredItems ReadItems() {
+    StoredItems items;
+    items.totals.items = in_.Number();
+    items.totals.bytes = in_.Number();
+    items.deleted = ReadNames(in_);
+    for (size_t left = in_.Count(); left > 0; --left) {
+      PlacedItem& item = items.written.emplace_back();
+      item.name.collection = in_.Text();
+      item.name.key = in_.Text();
+      item.version = ItemVersion(in_.Number());
+      item.created_at = in_.Time();
+      item.updated_at = in_.Time();
+      item.bytes = in_.Number();
+      item.facts = Record().second;
+      item.data = Record().second;
+    }
+    return items;
   }
 
   std::pair<std::string_view, Span> Record() {
@@ -146,11 +227,14 @@ LinkedUpload ReadUpload(Decoder& in) {
 }
 
 std::string EncodeChange(const Applied& change, std::string begun) {
-  const size_t room = begun.size() + DataBytes(change) + kBesideData;
+  const bool writes_items = HasItemEffects(change);
+  const size_t room =
+      begun.size() + DataBytes(change) + RoomForItems(change.item_effects) + kBesideData;
   Encoder out(std::move(begun), FrameSize(room));
   PutChange(change, out);
-  out.Number(change.upload ? 1 : 0);
+  out.Number((change.upload ? kTakesUpload : 0) | (writes_items ? kWritesItems : 0));
   if (change.upload) PutUpload(UploadOf(change), out);
+  if (writes_items) PutItems(change.item_effects, out);
   return out.Take();
 }
 

@@ -10,7 +10,11 @@
 #include "session/change.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/item.h"
+#include "session/item_writes.h"
 #include "session/model.h"
+
+#include "absl/time/time.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +49,24 @@ struct Placed {
   Span span;
 };
 
+// An item that a change has put, without its data.
+struct PlacedItem {
+  ItemName name;
+  ItemVersion version;
+  absl::Time created_at;
+  absl::Time updated_at;
+  uint64_t bytes = 0;  // by ItemBytes
+  Span facts;          // as EncodeItemFacts makes them
+  Span data;
+};
+
+// What a change does to the items of a session.
+struct StoredItems {
+  ItemTotals totals;  // behind it
+  std::vector<ItemName> deleted;
+  std::vector<PlacedItem> written;  // behind the deletes
+};
+
 // What a payload says of one change. Messages and audit records are not decoded: only their place
 // counts.
 struct StoredChange {
@@ -59,6 +81,7 @@ struct StoredChange {
   std::vector<Placed<JournalEntry>> entries;
   std::vector<Span> events;
   std::optional<LinkedUpload> upload;
+  std::optional<StoredItems> items;
 };
 
 // A change as a payload contains it, behind `begun`.

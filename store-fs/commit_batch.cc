@@ -4,6 +4,7 @@
 #include "session/answers.h"
 #include "session/codec/records.h"
 #include "session/guard.h"
+#include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "store-fs/layout.h"
@@ -45,6 +46,18 @@ absl::Status CheckSlotKeys(const Applied& applied) {
   return absl::OkStatus();
 }
 
+// The same of the key of an item: its value has a bound of its own.
+absl::Status CheckItemKeys(const Applied& applied) {
+  for (const Item& item : applied.item_effects.written) {
+    const ItemName& name = item.name;
+    if (name.collection.size() > kItemCollectionBytes) {
+      return TooLarge("collection", kItemCollectionBytes, name.collection.size());
+    }
+    if (name.key.size() > kItemKeyBytes) return TooLarge("key", kItemKeyBytes, name.key.size());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
@@ -54,6 +67,7 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
       state_(state),
       journal_(journal),
       slots_({.files = environment.files, .key = key}, state),
+      items_({.files = environment.files, .key = key}, state, environment.item_bounds),
       exists_(state != nullptr),
       // With the precision of a record, so that a reader sees the same before and after a restart.
       now_(absl::FromUnixMicros(absl::ToUnixMicros(environment.clock.Wall()))),
@@ -115,6 +129,7 @@ absl::StatusOr<CommitResult> CommitBatch::Accept(const Change& change, Applied a
                       .events = applied.events};
   if (is_done || has_no_room_) return result;
   slots_.Take(head_, applied);
+  items_.Take(applied);
   bytes_ += bytes;
   encoded_.push_back(std::move(encoded));
   head_ = applied.head;
@@ -141,6 +156,7 @@ absl::Status CommitBatch::CheckRoom(const Applied& applied, size_t bytes) {
   if (bytes > most) return TooLarge("change", most, bytes);
   RETURN_IF_ERROR(CheckManifest(applied.head));
   RETURN_IF_ERROR(CheckSlotKeys(applied));
+  RETURN_IF_ERROR(CheckItemKeys(applied));
   has_no_room_ = bytes_ + bytes > most;
   return absl::OkStatus();
 }
@@ -149,6 +165,14 @@ absl::StatusOr<std::optional<Refusal>> CommitBatch::CheckSlots(const Applied& ap
   absl::StatusOr<std::optional<Refusal>> checked = slots_.Check(head_, applied, applied_);
   if (!checked.ok()) return environment_.fail_stop.FailUnwritten(checked.status());
   return checked;
+}
+
+absl::StatusOr<std::optional<Refusal>> CommitBatch::ResolveItemWrites(Applied& applied) {
+  absl::StatusOr<std::optional<Refusal>> resolved = items_.Resolve(applied);
+  if (resolved.ok()) return resolved;
+  // What cannot be read may be what the change names.
+  if (IsUnreadable(resolved.status())) return Damaged("items", 0);
+  return environment_.fail_stop.FailUnwritten(resolved.status());
 }
 
 absl::StatusOr<std::optional<RequestRow>> CommitBatch::FindRequest(const RequestId& id) const {

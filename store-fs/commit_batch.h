@@ -7,6 +7,7 @@
 #include "session/change_decision.h"
 #include "session/refusal.h"
 #include "session/store.h"
+#include "store-fs/batch_items.h"
 #include "store-fs/change_record.h"
 #include "store-fs/environment.h"
 #include "store-fs/frame.h"
@@ -54,12 +55,14 @@ class CommitBatch final : private DecisionReads {
                                                           EntryNumber last) override;
   absl::StatusOr<bool> HoldsUpload(const UploadLink& link) override;
   absl::StatusOr<std::optional<Refusal>> CheckSlots(const Applied& applied) override;
+  absl::StatusOr<std::optional<Refusal>> ResolveItemWrites(Applied& applied) override;
 
   const Environment& environment_;
   const SessionKey& key_;
   const SessionState* state_;
   File* journal_;
   SlotCounter slots_;
+  BatchItems items_;
   bool exists_;
   Head head_;
   absl::Time now_;        // for people

@@ -107,9 +107,10 @@ class CompactedLog::Writer {
       RETURN_IF_ERROR(CopyLog(*log));
     }
     for (const auto& [owner, version] : state.pending) {
-      RETURN_IF_ERROR(CopySlot(version.where));
+      RETURN_IF_ERROR(CopyBytes(version.where));
     }
-    return CopySlots(state);
+    RETURN_IF_ERROR(CopySlots(state));
+    return CopyItems(state.items);
   }
 
   absl::Status Write(const Manifest& manifest) const {
@@ -126,7 +127,7 @@ class CompactedLog::Writer {
     std::vector<RequestKey> keys;
     for (const SegmentInfo& info : log.segments) {
       if (!out_.sources_.contains(info.file)) continue;
-      RETURN_IF_ERROR(CopyItems(info, places, keys));
+      RETURN_IF_ERROR(CopySegment(info, places, keys));
       out_.joined_by_source_[{info.file, info.index}] = out_.joined_.size();
       if (!first) first = info;
     }
@@ -138,8 +139,8 @@ class CompactedLog::Writer {
     return absl::OkStatus();
   }
 
-  absl::Status CopyItems(const SegmentInfo& info, std::vector<Extent>& places,
-                         std::vector<RequestKey>& keys) {
+  absl::Status CopySegment(const SegmentInfo& info, std::vector<Extent>& places,
+                           std::vector<RequestKey>& keys) {
     unreadable_ = {info.file};
     ASSIGN_OR_RETURN(const std::vector<Extent> from, ReadPlaces(files_, key_, info));
     ASSIGN_OR_RETURN(File * log, Open(info.file));
@@ -158,7 +159,7 @@ class CompactedLog::Writer {
   absl::Status CopySlots(const SessionState& state) {
     ASSIGN_OR_RETURN(const std::vector<SlotEntry> entries, FindSlots(state));
     for (const SlotEntry& entry : entries) {
-      RETURN_IF_ERROR(CopySlot(entry.version->where));
+      RETURN_IF_ERROR(CopyBytes(entry.version->where));
       const std::string key = SlotKey(entry.owner, entry.from);
       const bool is_newer = state.slots.newer().entries().contains(key);
       out_.moved_.push_back({.entry = entry, .was_in_run = !is_newer});
@@ -188,12 +189,50 @@ class CompactedLog::Writer {
     return found;
   }
 
-  absl::Status CopySlot(const Extent& from) {
-    if (!out_.sources_.contains(from.file)) return absl::OkStatus();
+  // The items that are there, as far as their bytes lie in the sources.
+  absl::Status CopyItems(const SessionItems& items) {
+    for (const auto& run : items.runs()) out_.item_runs_.insert(run->info().file);
+    ASSIGN_OR_RETURN(std::vector<ItemEntry> entries, FindItems(items));
+    for (ItemEntry& entry : entries) {
+      RETURN_IF_ERROR(CopyBytes(entry.data));
+      RETURN_IF_ERROR(CopyBytes(entry.facts_at));
+      const bool is_newer = items.newer().Find(ItemKey(entry.name)) != nullptr;
+      out_.moved_items_.push_back({.entry = std::move(entry), .was_in_run = !is_newer});
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] bool IsOfSources(const Extent& place) const {
+    return place.size > 0 && out_.sources_.contains(place.file);
+  }
+
+  absl::StatusOr<std::vector<ItemEntry>> FindItems(const SessionItems& items) {
+    unreadable_.clear();
+    for (const uint64_t source : out_.sources_) {
+      if (items.BytesInRuns(source) > 0) unreadable_.insert(source);
+    }
+    std::vector<ItemEntry> found;
+    const RunFiles where{.files = files_, .key = key_};
+    IndexCursor cursor(where, {&items.newer()}, unreadable_.empty() ? Runs() : items.runs(),
+                       IndexScan());
+    for (;;) {
+      const absl::StatusOr<std::optional<IndexEntry>> entry = cursor.Next();
+      if (absl::IsNotFound(entry.status())) return absl::DataLossError(entry.status().message());
+      RETURN_IF_ERROR(entry.status());
+      if (!*entry) return found;
+      std::optional<ItemEntry> item = DecodeItemEntry(**entry);
+      if (!item) return absl::DataLossError("an entry of a run is no item");
+      const bool is_moved = IsOfSources(item->data) || IsOfSources(item->facts_at);
+      if (is_moved) found.push_back(*std::move(item));
+    }
+  }
+
+  absl::Status CopyBytes(const Extent& from) {
+    if (!IsOfSources(from)) return absl::OkStatus();
     unreadable_ = {from.file};
     ASSIGN_OR_RETURN(File * log, Open(from.file));
-    ASSIGN_OR_RETURN(const std::string slot, ReadExtent(*log, from));
-    out_.slots_[{from.file, from.offset}] = Append(slot);
+    ASSIGN_OR_RETURN(const std::string bytes, ReadExtent(*log, from));
+    out_.copies_[{from.file, from.offset}] = Append(bytes);
     return absl::OkStatus();
   }
 
@@ -249,20 +288,38 @@ absl::Status CompactedLog::PutInPlace(const SwitchPlace& place, const SessionSta
   }
   const RunFiles where{.files = files, .key = manifest.key};
   ASSIGN_OR_RETURN(const std::vector<IndexEntry> moved, MovedEntries(where, manifest.file, state));
-  if (moved.empty()) return absl::OkStatus();
-  if (state.slots.runs().size() >= kRunsPerSpace) {
-    return absl::OutOfRangeError("the slots of a session would have too many runs");
+  ASSIGN_OR_RETURN(
+      run_,
+      WriteMoved(place,
+                 {.kind = FileKind::kRun, .suffix = kSlotKeySuffix, .runs = state.slots.runs()},
+                 moved));
+  // Earlier ones may have later versions of the same slots.
+  if (run_) run_->is_later = false;
+  ASSIGN_OR_RETURN(const std::vector<IndexEntry> items,
+                   MovedItems(where, manifest.file, state.items));
+  ASSIGN_OR_RETURN(
+      items_run_,
+      WriteMoved(place, {.kind = FileKind::kItemsRun, .suffix = 0, .runs = state.items.runs()},
+                 items));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<RunInfo>> CompactedLog::WriteMoved(
+    const SwitchPlace& place, const MovedRun& run, const std::vector<IndexEntry>& moved) {
+  if (moved.empty()) return std::nullopt;
+  if (run.runs.size() >= kRunsPerSpace) {
+    return absl::OutOfRangeError("the index of a session would have too many runs");
   }
-  ASSIGN_OR_RETURN(RunWriter writer,
-                   RunWriter::Create(files, PathOf(manifest.key, FileKind::kRun, manifest.file),
-                                     kSlotKeySuffix));
+  const Manifest& manifest = place.manifest;
+  ASSIGN_OR_RETURN(
+      RunWriter writer,
+      RunWriter::Create(place.files, PathOf(manifest.key, run.kind, manifest.file), run.suffix));
   for (const IndexEntry& entry : moved) {
     RETURN_IF_ERROR(writer.Add(entry));
   }
-  ASSIGN_OR_RETURN(run_, writer.Finish());
-  run_->file = manifest.file;
-  run_->is_later = false;
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(RunInfo info, writer.Finish());
+  info.file = manifest.file;
+  return info;
 }
 
 // A rotation since may have written newer entries as a run, or dropped them.
@@ -285,9 +342,41 @@ absl::StatusOr<std::vector<IndexEntry>> CompactedLog::MovedEntries(
   return entries;
 }
 
+// Both the moved items and the runs are in the order of keys. A put gives an item a version of its
+// own, so that an entry of the same version is the one that was copied.
+absl::StatusOr<std::vector<IndexEntry>> CompactedLog::MovedItems(const RunFiles& where,
+                                                                 uint64_t file,
+                                                                 const SessionItems& items) const {
+  Runs since;
+  std::ranges::copy_if(items.runs(), std::back_inserter(since),
+                       [&](const auto& run) { return !item_runs_.contains(run->info().file); });
+  const IndexView view{.newer = {}, .runs = since};
+  IndexCursor cursor(where, view, {.range = {}, .deleted = Deleted::kShow});
+  ASSIGN_OR_RETURN(std::optional<IndexEntry> written, cursor.Next());
+  std::vector<IndexEntry> entries;
+  for (const MovedItem& moved : moved_items_) {
+    ItemEntry entry = moved.entry;
+    const std::string key = ItemKey(entry.name);
+    while (written && written->key < key) {
+      ASSIGN_OR_RETURN(written, cursor.Next());
+    }
+    if (items.newer().Find(key) != nullptr) continue;
+    if (written && written->key == key) {
+      const std::optional<ItemEntry> newest = DecodeItemEntry(*written);
+      if (!newest || newest->version != entry.version) continue;
+    } else if (!moved.was_in_run) {
+      continue;
+    }
+    entry.data = PlaceOf(entry.data, file).value_or(entry.data);
+    entry.facts_at = PlaceOf(entry.facts_at, file).value_or(entry.facts_at);
+    entries.push_back(EncodeItemEntry(entry));
+  }
+  return entries;
+}
+
 std::optional<Extent> CompactedLog::PlaceOf(const Extent& from, uint64_t file) const {
-  const auto moved = slots_.find({from.file, from.offset});
-  if (moved == slots_.end()) return std::nullopt;
+  const auto moved = copies_.find({from.file, from.offset});
+  if (from.size == 0 || moved == copies_.end()) return std::nullopt;
   Extent to = moved->second;
   to.file = file;
   return to;
@@ -298,6 +387,9 @@ void CompactedLog::Adopt(uint64_t file, SessionState& state) const {
   state.slots.Move([&](const Extent& from) { return PlaceOf(from, file); });
   state.slots.MoveLogs(sources_, file);
   if (run_) state.slots.AddRun(*run_);
+  state.items.Move([&](const Extent& from) { return PlaceOf(from, file); });
+  state.items.MoveLogs(sources_, file);
+  if (items_run_) state.items.AddRun(*items_run_);
   for (auto& [owner, version] : state.pending) {
     version.where = PlaceOf(version.where, file).value_or(version.where);
   }

@@ -1,12 +1,16 @@
 // Compaction: sealed logs of which most is dead, or that are many and small, are written anew as
-// one log of their live items and slots (docs/formats.md). It reads and writes without the
+// one log of what is live of them: slots, items of the session, and the numbered logs' entries
+// (docs/formats.md). It reads and writes without the
 // session's lock; only the switch to the new log needs it.
 #ifndef HOLDFAST_STORE_FS_COMPACTION_H_
 #define HOLDFAST_STORE_FS_COMPACTION_H_
 
 #include "session/ids.h"
+#include "store-fs/file_kind.h"
 #include "store-fs/files.h"
 #include "store-fs/index_entry.h"
+#include "store-fs/index_view.h"
+#include "store-fs/item_entry.h"
 #include "store-fs/manifest.h"
 #include "store-fs/replacement.h"
 #include "store-fs/run_directory.h"
@@ -51,8 +55,8 @@ class CompactedLog final : public Replacement {
                                                             const std::set<uint64_t>& sources,
                                                             std::set<uint64_t>& unreadable);
 
-  // Also writes the run of the slot versions that runs have, with their new places. OUT_OF_RANGE
-  // when there are too many runs.
+  // Also writes the runs of the slot versions and items that runs have, with their new places.
+  // OUT_OF_RANGE when there are too many runs.
   absl::Status PutInPlace(const SwitchPlace& place, const SessionState& state) override;
   void Adopt(uint64_t file, SessionState& state) const override;
   [[nodiscard]] std::vector<std::string> Replaced(const SessionKey& key) const override;
@@ -68,8 +72,31 @@ class CompactedLog final : public Replacement {
     bool was_in_run = false;
   };
 
+  // An item some of whose bytes were copied.
+  struct MovedItem {
+    ItemEntry entry;  // with the former places
+    bool was_in_run = false;
+  };
+  // A run of entries with new places.
+  struct MovedRun {
+    FileKind kind;
+    size_t suffix;
+    const Runs& runs;  // that the space has
+  };
+
   void AdoptSegments(uint64_t file, NumberedLog& log) const;
-  // The new place of a slot record; nullopt of one that was not copied.
+  // Writes `moved` as the newest run of a space; nullopt when there are none. OUT_OF_RANGE when the
+  // space has too many runs.
+  static absl::StatusOr<std::optional<RunInfo>> WriteMoved(const SwitchPlace& place,
+                                                           const MovedRun& run,
+                                                           const std::vector<IndexEntry>& moved);
+  // The entries of items that runs name at their former places. An item that was put or deleted
+  // since the copy was made is not among them: its newer entry may be in a run, which these must
+  // not outrank.
+  [[nodiscard]] absl::StatusOr<std::vector<IndexEntry>> MovedItems(const RunFiles& where,
+                                                                   uint64_t file,
+                                                                   const SessionItems& items) const;
+  // The new place of a slot record or of bytes of an item; nullopt of what was not copied.
   [[nodiscard]] std::optional<Extent> PlaceOf(const Extent& from, uint64_t file) const;
   // The entries of slot versions that runs name at their former places.
   [[nodiscard]] absl::StatusOr<std::vector<IndexEntry>> MovedEntries(
@@ -79,9 +106,12 @@ class CompactedLog final : public Replacement {
   uint64_t bytes_ = 0;
   std::vector<SegmentInfo> joined_;  // one for each log of items
   std::map<Origin, size_t> joined_by_source_;
-  std::map<Origin, Extent> slots_;
-  std::vector<MovedSlot> moved_;  // in the order of their keys
-  std::optional<RunInfo> run_;    // of the moved ones
+  std::map<Origin, Extent> copies_;  // of slot records and bytes of items
+  std::vector<MovedSlot> moved_;     // in the order of their keys
+  std::optional<RunInfo> run_;       // of the moved ones
+  std::vector<MovedItem> moved_items_;
+  std::optional<RunInfo> items_run_;
+  std::set<uint64_t> item_runs_;  // that were there when the copy was made
 };
 
 }  // namespace holdfast::fs

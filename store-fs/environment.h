@@ -6,6 +6,7 @@
 #include "session/change_notifier.h"
 #include "session/head.h"
 #include "session/ids.h"
+#include "session/item_writes.h"
 #include "session/retention.h"
 #include "session/store_meter.h"
 #include "store-fs/compaction_queue.h"
@@ -47,6 +48,7 @@ struct Environment {
   WriteAheadLog* log = nullptr;  // none by the interval
   size_t rotate_changes = 0;
   Retention retention;
+  ItemBounds item_bounds;  // of each session
   Listing& listing;
   ChangeNotifier& change_notifier;
   Space& space;

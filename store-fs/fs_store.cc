@@ -129,6 +129,7 @@ class FsStore final : public SessionStore {
                                      .log = ByInterval() ? nullptr : log_.get(),
                                      .rotate_changes = options_.rotate_changes,
                                      .retention = options_.retention,
+                                     .item_bounds = options_.item_bounds,
                                      .listing = listing_,
                                      .change_notifier = change_notifier_,
                                      .space = space_,
@@ -289,6 +290,10 @@ class FsStore final : public SessionStore {
   absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
                                           PageLimit limit) override {
     return Read(key, [&](Readers readers) { return readers.Entries(query, limit); });
+  }
+  absl::StatusOr<ItemPage> ReadItems(const SessionKey& key, const ItemQuery& query,
+                                     PageLimit limit) override {
+    return Read(key, [&](Readers readers) { return readers.Items(query, limit); });
   }
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override {

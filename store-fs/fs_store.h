@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_FS_FS_STORE_H_
 
 #include "platform/clock.h"
+#include "session/item_writes.h"
 #include "session/retention.h"
 #include "session/store.h"
 #include "session/store_meter.h"
@@ -45,6 +46,7 @@ struct FsOptions {
   StoreMeter* meter = &StoreMeter::None();
   // For tests alone.
   Bounds bounds;
+  ItemBounds item_bounds;
   FilesWrapper wrap_files;
   bool compact_in_sweeps = false;  // by the caller of ListDue, instead of a thread beside it
 };

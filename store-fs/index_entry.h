@@ -4,6 +4,7 @@
 #define HOLDFAST_STORE_FS_INDEX_ENTRY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,12 +18,18 @@ struct IndexEntry {
   bool operator==(const IndexEntry&) const = default;
 };
 
+// The order in which entries are read.
+enum class Direction : uint8_t { kAscending, kDescending };
+
 // Keys from `from` on that are less than `to`; an empty `to` has no end.
 struct KeyRange {
   std::string from;
   std::string to;
 
   [[nodiscard]] bool EndsBefore(std::string_view key) const { return !to.empty() && key >= to; }
+  [[nodiscard]] bool Contains(std::string_view key) const {
+    return key >= from && !EndsBefore(key);
+  }
 };
 
 // The part of a key that a filter holds. A space may give its keys a suffix of fixed length, which

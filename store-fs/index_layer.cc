@@ -1,5 +1,6 @@
 #include "store-fs/index_layer.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -39,13 +40,39 @@ const IndexLayer::Entries::value_type* IndexLayer::FindAtOrBelow(const std::stri
   return found.first.starts_with(part) ? &found : nullptr;
 }
 
+const std::optional<std::string>* IndexLayer::Find(const std::string& key) const {
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
 std::vector<IndexEntry> IndexLayer::EntriesIn(const KeyRange& range) const {
+  return SomeIn(range, Direction::kAscending, entries_.size());
+}
+
+std::vector<IndexEntry> IndexLayer::SomeIn(const KeyRange& range, Direction direction,
+                                           size_t most) const {
   std::vector<IndexEntry> found;
-  for (auto at = entries_.lower_bound(range.from); at != entries_.end(); ++at) {
-    if (range.EndsBefore(at->first)) break;
-    found.push_back({.key = at->first, .value = at->second});
+  IndexLayerCursor cursor(*this, range, direction);
+  while (found.size() < most) {
+    std::optional<IndexEntry> entry = cursor.Next();
+    if (!entry) break;
+    found.push_back(*std::move(entry));
   }
+  if (direction == Direction::kDescending) std::ranges::reverse(found);
   return found;
+}
+
+IndexLayerCursor::IndexLayerCursor(const IndexLayer& layer, const KeyRange& range,
+                                   Direction direction)
+    : direction_(direction),
+      begin_(layer.entries().lower_bound(range.from)),
+      end_(range.to.empty() ? layer.entries().end() : layer.entries().lower_bound(range.to)),
+      ended_(!range.to.empty() && range.to <= range.from) {}
+
+std::optional<IndexEntry> IndexLayerCursor::Next() {
+  if (ended_ || begin_ == end_) return std::nullopt;
+  const auto at = direction_ == Direction::kAscending ? begin_++ : --end_;
+  return IndexEntry{.key = at->first, .value = at->second};
 }
 
 }  // namespace holdfast::fs

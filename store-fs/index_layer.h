@@ -30,8 +30,14 @@ class IndexLayer {
   // when there is none. Valid until the layer changes.
   [[nodiscard]] const Entries::value_type* FindAtOrBelow(const std::string& key,
                                                          std::string_view part) const;
+  // The value of an entry, absent where it says that the key is deleted; nullptr when there is no
+  // entry. Valid until the layer changes.
+  [[nodiscard]] const std::optional<std::string>* Find(const std::string& key) const;
   // Copies of the entries in a range, in the order of their keys.
   [[nodiscard]] std::vector<IndexEntry> EntriesIn(const KeyRange& range) const;
+  // The same of `most` at most, the last ones if it descends; in the order of their keys.
+  [[nodiscard]] std::vector<IndexEntry> SomeIn(const KeyRange& range, Direction direction,
+                                               size_t most) const;
   [[nodiscard]] const Entries& entries() const { return entries_; }
   // Of keys and values together.
   [[nodiscard]] size_t bytes() const { return bytes_; }
@@ -39,6 +45,22 @@ class IndexLayer {
  private:
   Entries entries_;
   size_t bytes_ = 0;
+};
+
+// Reads the entries of a layer in the order of their keys, or in the opposite one. The layer must
+// not change meanwhile.
+class IndexLayerCursor {
+ public:
+  IndexLayerCursor(const IndexLayer& layer, const KeyRange& range, Direction direction);
+
+  // The next entry; nullopt at the end of the range.
+  std::optional<IndexEntry> Next();
+
+ private:
+  const Direction direction_;
+  IndexLayer::Entries::const_iterator begin_;
+  IndexLayer::Entries::const_iterator end_;
+  const bool ended_;
 };
 
 }  // namespace holdfast::fs

@@ -5,6 +5,7 @@
 #define HOLDFAST_STORE_FS_INDEX_VIEW_H_
 
 #include "store-fs/index_entry.h"
+#include "store-fs/index_layer.h"
 #include "store-fs/sorted_run.h"
 
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +28,24 @@ struct IndexView {
   Runs runs;
 };
 
+// Looks keys up in runs. A block of a run that was read for the key before is not read again. Used
+// by one thread.
+class RunLookup {
+ public:
+  // `where` must outlive it.
+  RunLookup(const RunFiles& where, const Runs& runs)
+      : where_(where), runs_(runs), memos_(runs.size()) {}
+
+  // The newest entry with `key`, which may say that it is deleted; nullopt when there is none. Of
+  // each run whose range and filter match one block is read. Errors as of SortedRun.
+  absl::StatusOr<std::optional<IndexEntry>> Find(const std::string& key);
+
+ private:
+  const RunFiles& where_;
+  const Runs runs_;
+  std::vector<SortedRun::BlockMemo> memos_;  // one of each run
+};
+
 // The newest entry with `key`; nullopt when there is none or the key is deleted. Of each run whose
 // range and filter match one block is read. Errors as of SortedRun.
 absl::StatusOr<std::optional<IndexEntry>> FindEntry(const RunFiles& where, const IndexView& view,
@@ -33,12 +53,22 @@ absl::StatusOr<std::optional<IndexEntry>> FindEntry(const RunFiles& where, const
 
 enum class Deleted : uint8_t { kHide, kShow };
 
-// The entries of a view in a range, in the order of their keys, the newest of each key. Used by one
-// thread.
+// What a cursor reads.
+struct IndexScan {
+  KeyRange range;
+  Deleted deleted = Deleted::kHide;
+  Direction direction = Direction::kAscending;
+};
+
+// The entries in a range, in the order of their keys or in the opposite one, the newest of each
+// key. Used by one thread.
 class IndexCursor {
  public:
-  // `where` and `view` must outlive it.
-  IndexCursor(const RunFiles& where, const IndexView& view, const KeyRange& range, Deleted deleted);
+  // Of a view. `where` and `view` must outlive it.
+  IndexCursor(const RunFiles& where, const IndexView& view, IndexScan scan);
+  // Of layers, the newest one first, over runs. All must outlive it, and the layers not change.
+  IndexCursor(const RunFiles& where, const std::vector<const IndexLayer*>& layers, const Runs& runs,
+              IndexScan scan);
   IndexCursor(const IndexCursor&) = delete;
   IndexCursor& operator=(const IndexCursor&) = delete;
   ~IndexCursor() = default;
@@ -48,19 +78,18 @@ class IndexCursor {
   absl::StatusOr<std::optional<IndexEntry>> Next();
 
  private:
-  // A layer or a run, and the entry of it that comes next.
+  // Newer entries or a run, and the entry of it that comes next.
   struct Source {
-    std::unique_ptr<RunCursor> run;  // nullptr: the newer entries
+    std::function<absl::StatusOr<std::optional<IndexEntry>>()> read;
     std::optional<IndexEntry> next;
   };
 
-  absl::Status Advance(Source& source);
+  void AddRuns(const RunFiles& where, const Runs& runs);
+  static absl::Status Advance(Source& source);
   absl::StatusOr<std::optional<IndexEntry>> Step();
+  [[nodiscard]] bool IsBefore(const IndexEntry& one, const IndexEntry& other) const;
 
-  const IndexView& view_;
-  const KeyRange range_;
-  const Deleted deleted_;
-  size_t newer_at_ = 0;
+  const IndexScan scan_;
   std::vector<Source> sources_;  // newest first
   bool begun_ = false;
   bool ended_ = false;

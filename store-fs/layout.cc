@@ -9,8 +9,8 @@ namespace holdfast::fs {
 namespace {
 
 std::string Relative(FileKind kind, uint64_t file) {
-  static constexpr std::array<const char*, 4> kNames = {"state/head.", "state/log.", "state/index.",
-                                                        "state/run."};
+  static constexpr std::array<const char*, 5> kNames = {"state/head.", "state/log.", "state/index.",
+                                                        "state/run.", "state/items."};
   return kNames.at(static_cast<size_t>(kind)) + std::to_string(file);
 }
 
@@ -35,6 +35,9 @@ std::set<std::string> NamedFiles(const SessionState& state, uint64_t file) {
   }
   for (const auto& run : state.slots.runs()) {
     names.insert(Relative(FileKind::kRun, run->info().file));
+  }
+  for (const auto& run : state.items.runs()) {
+    names.insert(Relative(FileKind::kItemsRun, run->info().file));
   }
   for (const LinkedUpload& upload : state.uploads) names.insert(RelativeOf(upload.id));
   return names;

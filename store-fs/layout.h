@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_FS_LAYOUT_H_
 
 #include "session/ids.h"
+#include "store-fs/file_kind.h"
 #include "store-fs/session_state.h"
 
 #include <cstdint>
@@ -13,8 +14,6 @@ namespace holdfast::fs {
 
 inline constexpr char kJournalFile[] = "journal.log";
 inline constexpr char kStateDirectory[] = "state";
-
-enum class FileKind : uint8_t { kHead, kLog, kIndex, kRun };
 
 // "t/<tenant>/<session>/state/head.<file>" and so on.
 std::string PathOf(const SessionKey& key, FileKind kind, uint64_t file);

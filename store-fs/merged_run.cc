@@ -28,10 +28,15 @@ absl::Status FindUnreadable(const RunFiles& where, const Runs& runs,
   return absl::OkStatus();
 }
 
-}  // namespace
+const Runs& RunsOf(const SessionState& state, Space space) {
+  return space == Space::kItems ? state.items.runs() : state.slots.runs();
+}
 
-std::set<uint64_t> ChooseSlotRuns(const SessionState& state, const std::set<uint64_t>& unreadable) {
-  const Runs& runs = state.slots.runs();
+FileKind KindOf(Space space) {
+  return space == Space::kItems ? FileKind::kItemsRun : FileKind::kRun;
+}
+
+std::set<uint64_t> ChooseIn(const Runs& runs, const std::set<uint64_t>& unreadable) {
   std::vector<RunSize> sizes;
   for (const auto& run : runs) {
     sizes.push_back(
@@ -45,25 +50,42 @@ std::set<uint64_t> ChooseSlotRuns(const SessionState& state, const std::set<uint
   return chosen;
 }
 
+}  // namespace
+
+ChosenRuns ChooseRunsToMerge(const SessionState& state, const UnreadableRuns& unreadable) {
+  for (const Space space : {Space::kSlots, Space::kItems}) {
+    const auto known = unreadable.find(space);
+    ChosenRuns chosen{
+        .space = space,
+        .files = ChooseIn(RunsOf(state, space),
+                          known == unreadable.end() ? std::set<uint64_t>() : known->second)};
+    if (!chosen.files.empty()) return chosen;
+  }
+  return {};
+}
+
 absl::StatusOr<std::unique_ptr<Replacement>> MergedRun::Write(Files& files,
                                                               const Manifest& manifest,
                                                               const SessionState& state,
-                                                              const std::set<uint64_t>& sources,
-                                                              std::set<uint64_t>& unreadable) {
+                                                              const ChosenRuns& sources,
+                                                              UnreadableRuns& unreadable) {
+  const Runs& all = RunsOf(state, sources.space);
   Runs runs;
-  std::ranges::copy_if(state.slots.runs(), std::back_inserter(runs),
-                       [&](const auto& run) { return sources.contains(run->info().file); });
+  std::ranges::copy_if(all, std::back_inserter(runs),
+                       [&](const auto& run) { return sources.files.contains(run->info().file); });
+  const bool of_items = sources.space == Space::kItems;
   const Position oldest = OldestKept(state.head);
-  const bool is_whole = runs.size() == state.slots.runs().size();
+  const bool is_whole = runs.size() == all.size();
+  const bool has_oldest_run = runs.front() == all.front();
   const RunFiles where{.files = files, .key = manifest.key};
   const std::string path = RunInTmp(manifest);
-  absl::StatusOr<std::optional<RunInfo>> merged =
-      MergeRuns(where, runs, {.path = path, .suffix = kSlotKeySuffix},
-                [&](const IndexEntry& entry, const IndexEntry* next) {
-                  return IsKept(entry, next, oldest, is_whole);
-                });
+  absl::StatusOr<std::optional<RunInfo>> merged = MergeRuns(
+      where, runs, {.path = path, .suffix = of_items ? 0 : kSlotKeySuffix},
+      [&](const IndexEntry& entry, const IndexEntry* next) {
+        return of_items ? IsItemKept(entry, has_oldest_run) : IsKept(entry, next, oldest, is_whole);
+      });
   if (IsUnreadable(merged.status())) {
-    RETURN_IF_ERROR(FindUnreadable(where, runs, unreadable));
+    RETURN_IF_ERROR(FindUnreadable(where, runs, unreadable[sources.space]));
     return absl::DataLossError(merged.status().message());
   }
   RETURN_IF_ERROR(merged.status());
@@ -71,16 +93,16 @@ absl::StatusOr<std::unique_ptr<Replacement>> MergedRun::Write(Files& files,
   written->run_ = *merged;
   if (written->run_) {
     // Where no run is earlier, none has a greater key.
-    written->run_->is_later =
-        runs.front() == state.slots.runs().front() ||
-        std::ranges::all_of(runs, [](const auto& run) { return run->info().is_later; });
+    written->run_->is_later = has_oldest_run || std::ranges::all_of(runs, [](const auto& run) {
+                                return run->info().is_later;
+                              });
   }
   return written;
 }
 
 absl::Status MergedRun::PutInPlace(const SwitchPlace& place, const SessionState& /*state*/) {
   if (!run_) return absl::OkStatus();
-  const std::string path = PathOf(place.manifest.key, FileKind::kRun, place.manifest.file);
+  const std::string path = PathOf(place.manifest.key, KindOf(sources_.space), place.manifest.file);
   RETURN_IF_ERROR(RemoveTree(place.files, path));
   return place.files.Rename(RunInTmp(place.manifest), path);
 }
@@ -88,12 +110,18 @@ absl::Status MergedRun::PutInPlace(const SwitchPlace& place, const SessionState&
 void MergedRun::Adopt(uint64_t file, SessionState& state) const {
   std::optional<RunInfo> run = run_;
   if (run) run->file = file;
-  state.slots.ReplaceRuns(sources_, run);
+  if (sources_.space == Space::kItems) {
+    state.items.ReplaceRuns(sources_.files, run);
+  } else {
+    state.slots.ReplaceRuns(sources_.files, run);
+  }
 }
 
 std::vector<std::string> MergedRun::Replaced(const SessionKey& key) const {
   std::vector<std::string> paths;
-  for (const uint64_t file : sources_) paths.push_back(PathOf(key, FileKind::kRun, file));
+  for (const uint64_t file : sources_.files) {
+    paths.push_back(PathOf(key, KindOf(sources_.space), file));
+  }
   return paths;
 }
 

@@ -1,4 +1,4 @@
-// Merges of the runs that hold slot versions, beside the session's service.
+// Merges of the runs of a space of the index, beside the session's service.
 #ifndef HOLDFAST_STORE_FS_MERGED_RUN_H_
 #define HOLDFAST_STORE_FS_MERGED_RUN_H_
 
@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,29 +21,42 @@
 
 namespace holdfast::fs {
 
-// The numbers of the runs that are to become one, see ChooseRuns. Empty when there are none. None
-// of `unreadable` is among them.
-std::set<uint64_t> ChooseSlotRuns(const SessionState& state, const std::set<uint64_t>& unreadable);
+// The spaces of a session's index.
+enum class Space : uint8_t { kSlots, kItems };
 
-// Adjacent runs as one, without the versions that no kept snapshot shows.
+// Runs of one space, by their numbers.
+struct ChosenRuns {
+  Space space = Space::kSlots;
+  std::set<uint64_t> files;
+};
+
+// Those of each space that a merge leaves as they are, since they cannot be read.
+using UnreadableRuns = std::map<Space, std::set<uint64_t>>;
+
+// The runs that are to become one, see ChooseRuns. None when nothing is to be merged. None of
+// `unreadable` is among them.
+ChosenRuns ChooseRunsToMerge(const SessionState& state, const UnreadableRuns& unreadable);
+
+// Adjacent runs as one, without slot versions that no kept snapshot shows, and without deletions of
+// items that no earlier run has.
 class MergedRun final : public Replacement {
  public:
   // Of these runs, without a result: see Write.
-  explicit MergedRun(const std::set<uint64_t>& sources) : sources_(sources) {}
+  explicit MergedRun(const ChosenRuns& sources) : sources_(sources) {}
 
   // Writes it to tmp/, durably, of the state in a head file. DATA_LOSS when a run cannot be read:
   // it joins `unreadable`. Else errors as of MergeRuns.
   static absl::StatusOr<std::unique_ptr<Replacement>> Write(Files& files, const Manifest& manifest,
                                                             const SessionState& state,
-                                                            const std::set<uint64_t>& sources,
-                                                            std::set<uint64_t>& unreadable);
+                                                            const ChosenRuns& sources,
+                                                            UnreadableRuns& unreadable);
 
   absl::Status PutInPlace(const SwitchPlace& place, const SessionState& state) override;
   void Adopt(uint64_t file, SessionState& state) const override;
   [[nodiscard]] std::vector<std::string> Replaced(const SessionKey& key) const override;
 
  private:
-  std::set<uint64_t> sources_;
+  ChosenRuns sources_;
   std::optional<RunInfo> run_;  // nullopt: nothing of them is needed
 };
 

@@ -95,6 +95,7 @@ OpenSession::Batch OpenSession::TakeBatch() {
     for (const Message& message : next->change->messages) bytes += message.data.size();
     for (const Slot& slot : next->change->slots) bytes += slot.data.size();
     for (const JournalEntry& entry : next->change->entries) bytes += entry.data.size();
+    for (const ItemPut& put : next->change->items.puts) bytes += put.item.data.size();
     if (!batch.empty() && bytes > kChangeBytes) break;
     batch.splice(batch.end(), waiting_, waiting_.begin());
     if (next->change->tombstone) break;

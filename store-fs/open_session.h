@@ -10,6 +10,7 @@
 #include "session/store.h"
 #include "store-fs/commit_batch.h"
 #include "store-fs/environment.h"
+#include "store-fs/merged_run.h"
 #include "store-fs/recovery.h"
 #include "store-fs/replacement.h"
 #include "store-fs/session_state.h"
@@ -179,7 +180,7 @@ class OpenSession {
   std::optional<StoredSession> stored_;
   Backoff rotation_;                                // the leader's alone
   std::set<uint64_t> unreadable_;                   // sealed logs that Compact leaves as they are
-  std::set<uint64_t> unreadable_runs_;              // the same of runs
+  UnreadableRuns unreadable_runs_;                  // the same of runs
   bool dirty_ ABSL_GUARDED_BY(mutex_) = false;      // acknowledged and not yet synced
   Watermark written_ ABSL_GUARDED_BY(mutex_);       // up to where, then
   absl::Duration changed_ ABSL_GUARDED_BY(mutex_);  // when, by the boot clock

@@ -24,8 +24,8 @@ bool OpenSession::Compact() {
   const auto state = ReadHeadFile(files, key_, *from, environment_.identity.bounds.head);
   if (!state.ok()) return false;
   const std::set<uint64_t> logs = ChooseLogs(*state, unreadable_);
-  const std::set<uint64_t> runs = ChooseSlotRuns(*state, unreadable_runs_);
-  if (logs.empty() && runs.empty()) return false;
+  const ChosenRuns runs = ChooseRunsToMerge(*state, unreadable_runs_);
+  if (logs.empty() && runs.files.empty()) return false;
   // A damaged item keeps its damage: its log or run is left as it is, and the others are tried
   // again.
   const auto replacement = logs.empty()
@@ -34,7 +34,7 @@ bool OpenSession::Compact() {
   const bool damaged = absl::IsDataLoss(replacement.status());
   if (damaged && environment_.note) {
     environment_.note(
-        (logs.empty() ? "a run of the slots of " : "a sealed log of ") + DirectoryOf(key_) +
+        (logs.empty() ? "a run of the index of " : "a sealed log of ") + DirectoryOf(key_) +
         " cannot be read and is not compacted: " + std::string(replacement.status().message()));
   }
   const absl::Status status =
@@ -70,8 +70,8 @@ absl::Status OpenSession::SwitchTo(Replacement& replacement, const Manifest& fro
       if (!WasPutOff(published)) return published;
       // What was written for a switch that did not come would take the space that it lacked.
       std::vector<std::string> unswitched;
-      for (const FileKind kind :
-           {FileKind::kHead, FileKind::kLog, FileKind::kIndex, FileKind::kRun}) {
+      for (const FileKind kind : {FileKind::kHead, FileKind::kLog, FileKind::kIndex, FileKind::kRun,
+                                  FileKind::kItemsRun}) {
         unswitched.push_back(PathOf(key_, kind, stored_->manifest.file + 1));
       }
       const absl::Status removed = RemoveFiles(unswitched);

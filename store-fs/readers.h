@@ -32,6 +32,7 @@ class Readers {
   absl::StatusOr<JournalPage> Entries(const JournalQuery& query, PageLimit limit);
   absl::StatusOr<EventPage> Events(EventSeq after, PageLimit limit);
   absl::StatusOr<std::string> Staged(const StagedBytes& bytes, uint64_t offset, size_t count);
+  absl::StatusOr<ItemPage> Items(const ItemQuery& query, PageLimit limit);
   absl::StatusOr<AuditPage> Audits(AuditSeq after, PageLimit limit);
 
  private:

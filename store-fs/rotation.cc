@@ -47,6 +47,7 @@ class Rotation {
     IndexBuilder index;
     Seal(next.state, index);
     RETURN_IF_ERROR(IndexSlots(next.state));
+    RETURN_IF_ERROR(IndexItems(next.state));
     next.state.ForgetEmptyLogs();
     RETURN_IF_ERROR(WriteOver(files_, PathOf(place_.key, FileKind::kIndex, file_), index.bytes()));
     ASSIGN_OR_RETURN(next.manifest.head_digest,
@@ -92,6 +93,7 @@ class Rotation {
       log->tail.clear();
     }
     state.slots.Seal(file_);
+    state.items.Seal(file_);
     for (auto& [owner, version] : state.pending) {
       if (version.where.file == 0) version.where.file = file_;
     }
@@ -103,6 +105,13 @@ class Rotation {
     RETURN_IF_ERROR(state.slots.Settle(where, state.head));
     if (state.slots.newer().bytes() <= place_.bounds.inline_entries) return absl::OkStatus();
     return state.slots.WriteRun(where, file_, state.head);
+  }
+
+  absl::Status IndexItems(SessionState& state) const {
+    const RunFiles where{.files = files_, .key = place_.key};
+    RETURN_IF_ERROR(state.items.Settle(where));
+    if (state.items.newer().bytes() <= place_.bounds.inline_entries) return absl::OkStatus();
+    return state.items.WriteRun(where, file_);
   }
 
   // One for each row in the journal.

@@ -44,7 +44,7 @@ RunRange ChooseRuns(std::span<const RunSize> runs) {
 absl::StatusOr<std::optional<RunInfo>> MergeRuns(const RunFiles& where, const Runs& runs,
                                                  const MergeTarget& target, KeepEntry keep) {
   const IndexView view{.newer = {}, .runs = runs};
-  IndexCursor cursor(where, view, KeyRange(), Deleted::kShow);
+  IndexCursor cursor(where, view, {.range = {}, .deleted = Deleted::kShow});
   ASSIGN_OR_RETURN(RunWriter writer, RunWriter::Create(where.files, target.path, target.suffix));
   ASSIGN_OR_RETURN(std::optional<IndexEntry> entry, cursor.Next());
   while (entry) {

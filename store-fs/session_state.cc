@@ -2,6 +2,7 @@
 
 #include "platform/encoding.h"
 #include "session/codec/records.h"
+#include "store-fs/bounds.h"
 #include "store-fs/crc32c.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kStateVersion = 5;
+constexpr uint64_t kStateVersion = 6;
 
 Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
   return {.file = 0,
@@ -64,6 +65,29 @@ void AbsorbEntry(const Placed<JournalEntry>& placed, const Extent& slot, Session
   } else {
     state.pending.insert_or_assign(entry.slot->owner, std::move(version));
   }
+}
+
+void AbsorbItems(const StoredItems& changed, std::string_view payload, uint64_t offset,
+                 SessionItems& items) {
+  for (const ItemName& name : changed.deleted) items.Delete(name);
+  for (const PlacedItem& put : changed.written) {
+    ItemEntry entry{.name = put.name,
+                    .version = put.version,
+                    .created_at = put.created_at,
+                    .updated_at = put.updated_at,
+                    .bytes = put.bytes,
+                    .facts = {},
+                    .facts_at = {},
+                    .data = {}};
+    if (put.data.size > 0) entry.data = ExtentOf(put.data, payload, offset);
+    if (put.facts.size > kItemFactsInlineBytes) {
+      entry.facts_at = ExtentOf(put.facts, payload, offset);
+    } else {
+      entry.facts = payload.substr(put.facts.offset, put.facts.size);
+    }
+    items.Put(entry);
+  }
+  items.SetTotals(changed.totals);
 }
 
 // An update has no position yet.
@@ -130,6 +154,7 @@ void SessionState::Absorb(const StoredChange& change, std::string_view payload, 
     AbsorbEntry(entry, ExtentOf(SlotIn(entry.span, payload), payload, offset), *this);
     entries.Add(ExtentOf(entry.span, payload, offset));
   }
+  if (change.items) AbsorbItems(*change.items, payload, offset, items);
   for (const Span& span : change.events) events.Add(ExtentOf(span, payload, offset));
   Prune();
 }
@@ -176,6 +201,7 @@ std::map<uint64_t, uint64_t> SessionState::LiveBytes() const {
     for (const SegmentInfo& info : log->segments) live[info.file] += info.bytes;
   }
   slots.AddLiveBytes(live);
+  items.AddLiveBytes(live);
   for (const auto& [owner, version] : pending) {
     if (version.where.file > 0) live[version.where.file] += version.where.size;
   }
@@ -203,6 +229,7 @@ std::string EncodeSessionState(const SessionState& state) {
   out.Number(kStateVersion);
   out.Text(EncodeHead(state.head));
   state.slots.Put(out);
+  state.items.Put(out);
   PutPending(state.pending, out);
   out.Number(state.runs.size());
   for (const EntryRun& run : state.runs) {
@@ -233,6 +260,7 @@ std::optional<SessionState> DecodeSessionState(std::string_view bytes) {
   if (!head) return std::nullopt;
   state.head = *std::move(head);
   state.slots = SlotVersions::Read(in);
+  state.items = SessionItems::Read(in);
   state.pending = ReadPending(in);
   for (size_t left = in.Count(); left > 0; --left) {
     EntryRun run;

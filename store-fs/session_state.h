@@ -10,6 +10,7 @@
 #include "store-fs/numbered_log.h"
 #include "store-fs/request_table.h"
 #include "store-fs/segment.h"
+#include "store-fs/session_items.h"
 #include "store-fs/slot_version.h"
 #include "store-fs/slot_versions.h"
 
@@ -49,6 +50,7 @@ struct SessionState {
   // Shared with a copy that a rotation makes, which would else cost as much as is kept.
   std::shared_ptr<RequestTable> requests = std::make_shared<RequestTable>();
   SlotVersions slots;
+  SessionItems items;
   // Slot updates of the active turn, by owner, not yet part of anything.
   std::map<std::string, SlotVersion> pending;
   std::vector<EntryRun> runs;
@@ -77,7 +79,7 @@ struct SessionState {
   // Every log of items that is kept.
   [[nodiscard]] std::vector<NumberedLog*> Logs();
   [[nodiscard]] std::vector<const NumberedLog*> Logs() const;
-  // How many bytes of each sealed log are of items and slots that are kept.
+  // How many bytes of each sealed log are of what is kept.
   [[nodiscard]] std::map<uint64_t, uint64_t> LiveBytes() const;
   // Drops the sealed logs of which nothing is kept.
   void ForgetEmptyLogs();

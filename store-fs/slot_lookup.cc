@@ -47,7 +47,7 @@ absl::StatusOr<std::optional<SlotEntry>> FindSlot(const RunFiles& where, const I
 }
 
 absl::Status VisitSlots(const RunFiles& where, const IndexView& view, VisitSlot visit) {
-  IndexCursor cursor(where, view, KeyRange(), Deleted::kHide);
+  IndexCursor cursor(where, view, IndexScan());
   std::optional<SlotEntry> entry;
   for (;;) {
     ASSIGN_OR_RETURN(const std::optional<IndexEntry> read, cursor.Next());

@@ -1,9 +1,6 @@
 #include "store-fs/slot_versions.h"
 
 #include "platform/status_macros.h"
-#include "store-fs/bounds.h"
-#include "store-fs/layout.h"
-#include "store-fs/run_writer.h"
 #include "store-fs/slot_lookup.h"
 
 #include <algorithm>
@@ -23,7 +20,7 @@ SlotEntry DecodedInMemory(const IndexLayer::Entries::value_type& entry) {
 }  // namespace
 
 std::optional<SlotEntry> SlotVersions::NewestOf(const std::string& owner) const {
-  const auto* found = newer_.FindAtOrBelow(LastSlotKey(owner), SlotKeyPart(owner));
+  const auto* found = space_.newer().FindAtOrBelow(LastSlotKey(owner), SlotKeyPart(owner));
   if (found == nullptr) return std::nullopt;
   return DecodedInMemory(*found);
 }
@@ -39,15 +36,15 @@ void SlotVersions::CountUpload(const SlotEntry& entry, bool is_there) {
 void SlotVersions::Insert(const SlotEntry& entry) {
   IndexEntry encoded = EncodeSlotEntry(entry);
   Erase(encoded.key);
-  newer_.Put(std::move(encoded));
+  space_.newer().Put(std::move(encoded));
   CountUpload(entry, true);
 }
 
 void SlotVersions::Erase(const std::string& key) {
-  const auto found = newer_.entries().find(key);
-  if (found == newer_.entries().end()) return;
+  const auto found = space_.newer().entries().find(key);
+  if (found == space_.newer().entries().end()) return;
   CountUpload(DecodedInMemory(*found), false);
-  newer_.Remove(key);
+  space_.newer().Remove(key);
 }
 
 void SlotVersions::NoteChanged(const std::string& owner, bool had, bool has) {
@@ -62,7 +59,7 @@ void SlotVersions::NoteChanged(const std::string& owner, bool had, bool has) {
 void SlotVersions::Put(SlotVersion version, Position at) {
   SlotEntry entry{.owner = version.meta.owner, .from = at, .version = std::move(version)};
   const std::optional<SlotEntry> before = NewestOf(entry.owner);
-  if (!before && !runs_.empty()) unsettled_.insert(entry.owner);
+  if (!before && !space_.runs().empty()) unsettled_.insert(entry.owner);
   if (before && before->from != at) {
     ended_.push_back({.at = at, .key = SlotKey(entry.owner, before->from)});
   }
@@ -72,7 +69,7 @@ void SlotVersions::Put(SlotVersion version, Position at) {
 
 void SlotVersions::Delete(const std::string& owner, Position at) {
   const std::optional<SlotEntry> before = NewestOf(owner);
-  const bool has = before ? before->version.has_value() : !runs_.empty();
+  const bool has = before ? before->version.has_value() : !space_.runs().empty();
   if (!has) return;
   if (!before) unsettled_.insert(owner);
   if (before && before->from != at) {
@@ -87,12 +84,12 @@ void SlotVersions::Delete(const std::string& owner, Position at) {
 void SlotVersions::Prune(Position oldest) {
   for (; !ended_.empty() && ended_.front().at <= oldest; ended_.pop_front()) {
     const Ended& ended = ended_.front();
-    const auto found = newer_.entries().find(ended.key);
-    if (found == newer_.entries().end()) continue;
+    const auto found = space_.newer().entries().find(ended.key);
+    if (found == space_.newer().entries().end()) continue;
     const SlotEntry entry = DecodedInMemory(*found);
     const bool has_ended = entry.from < ended.at;
     // A deletion hides what runs have of the owner, and is needed as long as there are any.
-    const bool hides_nothing = !entry.version && runs_.empty();
+    const bool hides_nothing = !entry.version && space_.runs().empty();
     if (has_ended || hides_nothing) Erase(ended.key);
   }
   account_.Prune(oldest);
@@ -102,7 +99,7 @@ absl::StatusOr<bool> SlotVersions::HasInRuns(const RunFiles& where,
                                              const std::string& owner) const {
   const auto known = in_runs_->find(owner);
   if (known != in_runs_->end()) return known->second;
-  const auto found = FindSlot(where, {.newer = {}, .runs = runs_}, LastSlotKey(owner));
+  const auto found = FindSlot(where, {.newer = {}, .runs = space_.runs()}, LastSlotKey(owner));
   if (!found.ok() && !IsUnreadable(found.status())) return found.status();
   const bool has = !found.ok() || (*found && (*found)->version);
   in_runs_->emplace(owner, has);
@@ -122,7 +119,7 @@ absl::StatusOr<size_t> SlotVersions::Count(const RunFiles& where) const {
 absl::StatusOr<bool> SlotVersions::Has(const RunFiles& where, const std::string& owner) const {
   const std::optional<SlotEntry> newest = NewestOf(owner);
   if (newest) return newest->version.has_value();
-  if (runs_.empty()) return false;
+  if (space_.runs().empty()) return false;
   return HasInRuns(where, owner);
 }
 
@@ -132,7 +129,7 @@ bool SlotVersions::Names(const UploadId& upload) const {
 
 void SlotVersions::AddLiveBytes(std::map<uint64_t, uint64_t>& live) const {
   account_.AddLiveBytes(live);
-  for (const auto& entry : newer_.entries()) {
+  for (const auto& entry : space_.newer().entries()) {
     const SlotEntry slot = DecodedInMemory(entry);
     if (slot.version && slot.version->where.file > 0) {
       live[slot.version->where.file] += slot.version->where.size;
@@ -141,10 +138,10 @@ void SlotVersions::AddLiveBytes(std::map<uint64_t, uint64_t>& live) const {
 }
 
 IndexView SlotVersions::ViewOf(const std::vector<std::string>& owners) const {
-  IndexView view{.newer = {}, .runs = runs_};
-  if (owners.empty()) view.newer = newer_.EntriesIn(KeyRange());
+  IndexView view{.newer = {}, .runs = space_.runs()};
+  if (owners.empty()) view.newer = space_.newer().EntriesIn(KeyRange());
   for (const std::string& owner : owners) {
-    auto found = newer_.EntriesIn({.from = SlotKeyPart(owner), .to = LastSlotKey(owner)});
+    auto found = space_.newer().EntriesIn({.from = SlotKeyPart(owner), .to = LastSlotKey(owner)});
     std::ranges::move(found, std::back_inserter(view.newer));
   }
   if (owners.size() > 1) std::ranges::sort(view.newer, {}, &IndexEntry::key);
@@ -153,7 +150,7 @@ IndexView SlotVersions::ViewOf(const std::vector<std::string>& owners) const {
 
 void SlotVersions::Move(absl::FunctionRef<std::optional<Extent>(const Extent& from)> place) {
   std::vector<SlotEntry> moved;
-  for (const auto& entry : newer_.entries()) {
+  for (const auto& entry : space_.newer().entries()) {
     SlotEntry slot = DecodedInMemory(entry);
     const std::optional<Extent> to =
         slot.version ? place(slot.version->where) : std::optional<Extent>();
@@ -161,7 +158,7 @@ void SlotVersions::Move(absl::FunctionRef<std::optional<Extent>(const Extent& fr
     slot.version->where = *to;
     moved.push_back(std::move(slot));
   }
-  for (const SlotEntry& slot : moved) newer_.Put(EncodeSlotEntry(slot));
+  for (const SlotEntry& slot : moved) space_.newer().Put(EncodeSlotEntry(slot));
 }
 
 void SlotVersions::Seal(uint64_t file) {
@@ -175,11 +172,12 @@ void SlotVersions::Seal(uint64_t file) {
 
 void SlotVersions::VisitNewer(
     absl::FunctionRef<void(const SlotEntry& entry, std::optional<Position> until)> visit) const {
-  for (auto at = newer_.entries().begin(); at != newer_.entries().end(); ++at) {
+  for (auto at = space_.newer().entries().begin(); at != space_.newer().entries().end(); ++at) {
     const SlotEntry entry = DecodedInMemory(*at);
     const auto next = std::next(at);
     std::optional<Position> until;
-    if (next != newer_.entries().end() && next->first.starts_with(SlotKeyPart(entry.owner))) {
+    if (next != space_.newer().entries().end() &&
+        next->first.starts_with(SlotKeyPart(entry.owner))) {
       until = DecodedInMemory(*next).from;
     }
     visit(entry, until);
@@ -187,11 +185,11 @@ void SlotVersions::VisitNewer(
 }
 
 absl::Status SlotVersions::Settle(const RunFiles& where, const Head& head) {
-  const IndexView below{.newer = {}, .runs = runs_};
+  const IndexView below{.newer = {}, .runs = space_.runs()};
   for (const std::string& owner : unsettled_) {
     const auto newest = NewestOf(owner);
-    const auto first = newer_.entries().lower_bound(SlotKeyPart(owner));
-    if (!newest || first == newer_.entries().end()) continue;
+    const auto first = space_.newer().entries().lower_bound(SlotKeyPart(owner));
+    if (!newest || first == space_.newer().entries().end()) continue;
     auto had = FindSlot(where, below, LastSlotKey(owner));
     if (!had.ok() && !IsUnreadable(had.status())) return had.status();
     if (had.ok() && *had && (*had)->version) {
@@ -208,57 +206,34 @@ absl::Status SlotVersions::Settle(const RunFiles& where, const Head& head) {
 }
 
 absl::Status SlotVersions::WriteRun(const RunFiles& where, uint64_t file, const Head& head) {
-  if (newer_.entries().empty() || runs_.size() >= kRunsPerSpace) return absl::OkStatus();
-  ASSIGN_OR_RETURN(
-      RunWriter writer,
-      RunWriter::Create(where.files, PathOf(where.key, FileKind::kRun, file), kSlotKeySuffix));
-  for (const auto& [key, value] : newer_.entries()) {
-    RETURN_IF_ERROR(writer.Add({.key = key, .value = value}));
-  }
-  ASSIGN_OR_RETURN(RunInfo info, writer.Finish());
-  info.file = file;
+  ASSIGN_OR_RETURN(const std::optional<RunInfo> info, space_.WriteNewer(where, file));
+  if (!info) return absl::OkStatus();
   VisitNewer([&](const SlotEntry& entry, std::optional<Position> until) {
     if (!entry.version) return;
     account_.Add(*entry.version);
     if (until) account_.End(*entry.version, *until, head);
   });
-  AddRun(info);
+  space_.AddRun(*info);
   in_runs_ = std::make_shared<std::map<std::string, bool>>();
-  newer_.Clear();
+  space_.newer().Clear();
   ended_.clear();
   uploads_.clear();
   return absl::OkStatus();
 }
 
-void SlotVersions::AddRun(const RunInfo& info) {
-  runs_.push_back(std::make_shared<const SortedRun>(info));
-}
-
-void SlotVersions::ReplaceRuns(const std::set<uint64_t>& files, const std::optional<RunInfo>& by) {
-  const auto is_source = [&](const auto& run) { return files.contains(run->info().file); };
-  const auto place = std::ranges::find_if(runs_, is_source);
-  if (place == runs_.end()) return;
-  const auto at = std::distance(runs_.begin(), place);
-  std::erase_if(runs_, is_source);
-  if (by) runs_.insert(runs_.begin() + at, std::make_shared<const SortedRun>(*by));
-}
-
 void SlotVersions::Put(Encoder& out) const {
   out.Number(count_);
   account_.Put(out);
-  out.Number(runs_.size());
-  for (const auto& run : runs_) PutRun(run->info(), out);
-  out.Number(newer_.entries().size());
-  for (const auto& [key, value] : newer_.entries()) out.Text(key).Text(value.value_or(""));
+  space_.PutRuns(out);
+  out.Number(space_.newer().entries().size());
+  for (const auto& [key, value] : space_.newer().entries()) out.Text(key).Text(value.value_or(""));
 }
 
 SlotVersions SlotVersions::Read(Decoder& in) {
   SlotVersions slots;
   slots.count_ = in.Number();
   slots.account_ = SlotAccount::Read(in);
-  const size_t runs = in.Count();
-  if (runs > kRunsPerSpace) in.Fail();
-  for (size_t left = runs; left > 0 && in.ok(); --left) slots.AddRun(ReadRun(in));
+  slots.space_.ReadRuns(in);
   for (size_t left = in.Count(); left > 0; --left) {
     const std::string key(in.Text());
     const std::optional<SlotEntry> entry =

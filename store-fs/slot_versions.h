@@ -10,6 +10,7 @@
 #include "session/ids.h"
 #include "session/model.h"
 #include "store-fs/index_layer.h"
+#include "store-fs/index_space.h"
 #include "store-fs/index_view.h"
 #include "store-fs/segment.h"
 #include "store-fs/slot_account.h"
@@ -57,8 +58,8 @@ class SlotVersions {
   // Adds the bytes of slot records to those of each sealed log.
   void AddLiveBytes(std::map<uint64_t, uint64_t>& live) const;
 
-  [[nodiscard]] const Runs& runs() const { return runs_; }
-  [[nodiscard]] const IndexLayer& newer() const { return newer_; }
+  [[nodiscard]] const Runs& runs() const { return space_.runs(); }
+  [[nodiscard]] const IndexLayer& newer() const { return space_.newer(); }
   [[nodiscard]] const SlotAccount& account() const { return account_; }
   // For reads of these owners, or of all when none is named.
   [[nodiscard]] IndexView ViewOf(const std::vector<std::string>& owners) const;
@@ -78,9 +79,10 @@ class SlotVersions {
   // The records in these sealed logs are in log.<file> now, as the newer entries and the newest run
   // say.
   void MoveLogs(const std::set<uint64_t>& sources, uint64_t file) { account_.Move(sources, file); }
-  void AddRun(const RunInfo& info);
-  // Puts a run, if any, in the place of adjacent ones.
-  void ReplaceRuns(const std::set<uint64_t>& files, const std::optional<RunInfo>& by);
+  void AddRun(const RunInfo& info) { space_.AddRun(info); }
+  void ReplaceRuns(const std::set<uint64_t>& files, const std::optional<RunInfo>& by) {
+    space_.ReplaceRuns(files, by);
+  }
 
   void Put(Encoder& out) const;
   static SlotVersions Read(Decoder& in);
@@ -104,8 +106,7 @@ class SlotVersions {
   void VisitNewer(
       absl::FunctionRef<void(const SlotEntry& entry, std::optional<Position> until)> visit) const;
 
-  IndexLayer newer_;
-  Runs runs_;
+  IndexSpace space_{FileKind::kRun, kSlotKeySuffix};
   std::deque<Ended> ended_;               // of newer entries, in the order of positions
   std::map<UploadId, uint64_t> uploads_;  // how many newer versions name each
   SlotAccount account_;                   // of the versions in runs

@@ -9,10 +9,6 @@ namespace {
 
 absl::Status UnreadableRun() { return absl::DataLossError("a run is not what was written"); }
 
-absl::StatusOr<std::unique_ptr<File>> OpenRun(const RunFiles& where, const RunInfo& info) {
-  return where.files.Open(PathOf(where.key, FileKind::kRun, info.file), OpenMode::kRead);
-}
-
 // Bytes of the file whose checksum and length are known.
 absl::StatusOr<std::string> ReadChecked(File& file, uint64_t offset, uint64_t size, uint32_t crc) {
   ASSIGN_OR_RETURN(std::string bytes, file.Read(offset, size));
@@ -26,13 +22,17 @@ absl::StatusOr<std::string> ReadBlockOf(File& file, const RunBlock& block) {
 
 }  // namespace
 
+absl::StatusOr<std::unique_ptr<File>> SortedRun::Open(const RunFiles& where) const {
+  return where.files.Open(PathOf(where.key, kind_, info_.file), OpenMode::kRead);
+}
+
 // Two callers may read it at the same moment: both read the same.
 absl::StatusOr<SortedRun::Directory> SortedRun::LoadDirectory(const RunFiles& where) const {
   {
     const absl::MutexLock lock(&mutex_);
     if (directory_ != nullptr) return directory_;
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, OpenRun(where, info_));
+  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, Open(where));
   ASSIGN_OR_RETURN(
       const std::string bytes,
       ReadChecked(*file, info_.blocks_bytes, info_.directory_bytes, info_.directory_crc));
@@ -45,7 +45,8 @@ absl::StatusOr<SortedRun::Directory> SortedRun::LoadDirectory(const RunFiles& wh
 }
 
 absl::StatusOr<std::optional<IndexEntry>> SortedRun::FindAtOrBelow(const RunFiles& where,
-                                                                   std::string_view key) const {
+                                                                   std::string_view key,
+                                                                   BlockMemo* memo) const {
   ASSIGN_OR_RETURN(const Directory directory, LoadDirectory(where));
   const std::string_view part = FilterPart(key, directory->suffix);
   const RunBlock* const block = directory->Find(key);
@@ -53,9 +54,15 @@ absl::StatusOr<std::optional<IndexEntry>> SortedRun::FindAtOrBelow(const RunFile
     return std::nullopt;
   }
   if (!directory->filter.MayHold(HashOfKey(part))) return std::nullopt;
-  ASSIGN_OR_RETURN(const std::unique_ptr<File> file, OpenRun(where, info_));
-  ASSIGN_OR_RETURN(const std::string bytes, ReadBlockOf(*file, *block));
-  BlockReader reader(bytes);
+  BlockMemo own;
+  BlockMemo& read = memo == nullptr ? own : *memo;
+  if (read.offset != block->offset) {
+    read.offset.reset();
+    ASSIGN_OR_RETURN(const std::unique_ptr<File> file, Open(where));
+    ASSIGN_OR_RETURN(read.bytes, ReadBlockOf(*file, *block));
+    read.offset = block->offset;
+  }
+  BlockReader reader(read.bytes);
   std::optional<BlockReader::Entry> found;
   for (;;) {
     ASSIGN_OR_RETURN(const std::optional<BlockReader::Entry> entry, reader.Next());
@@ -69,7 +76,7 @@ absl::StatusOr<std::optional<IndexEntry>> SortedRun::FindAtOrBelow(const RunFile
 
 absl::StatusOr<std::optional<IndexEntry>> RunCursor::Next() {
   if (ended_) return std::nullopt;
-  auto entry = Step();
+  auto entry = direction_ == Direction::kAscending ? Step() : StepBack();
   ended_ = !entry.ok() || !*entry;
   return entry;
 }
@@ -91,11 +98,38 @@ absl::StatusOr<std::optional<IndexEntry>> RunCursor::Step() {
   }
 }
 
+absl::StatusOr<std::optional<IndexEntry>> RunCursor::StepBack() {
+  if (directory_ == nullptr) {
+    RETURN_IF_ERROR(Open());
+    RETURN_IF_ERROR(ListBlock());
+  }
+  while (behind_.empty()) {
+    if (at_ == 0 || directory_->blocks[at_].first <= range_.from) return std::nullopt;
+    --at_;
+    RETURN_IF_ERROR(ReadBlock());
+    RETURN_IF_ERROR(ListBlock());
+  }
+  IndexEntry entry = behind_.back().Copy();
+  behind_.pop_back();
+  return entry;
+}
+
+absl::Status RunCursor::ListBlock() {
+  behind_.clear();
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::optional<BlockReader::Entry> entry, block_->Next());
+    if (!entry) return absl::OkStatus();
+    if (range_.Contains(entry->key)) behind_.push_back(*entry);
+  }
+}
+
 absl::Status RunCursor::Open() {
   ASSIGN_OR_RETURN(directory_, run_.LoadDirectory(where_));
-  const RunBlock* const block = directory_->Find(range_.from);
+  const bool from_end = direction_ == Direction::kDescending;
+  const RunBlock* const block = directory_->Find(from_end ? range_.to : range_.from);
   at_ = block == nullptr ? 0 : static_cast<size_t>(block - directory_->blocks.data());
-  ASSIGN_OR_RETURN(file_, OpenRun(where_, run_.info()));
+  if (from_end && range_.to.empty()) at_ = directory_->blocks.size() - 1;
+  ASSIGN_OR_RETURN(file_, run_.Open(where_));
   return ReadBlock();
 }
 

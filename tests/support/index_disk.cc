@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<fs::IndexEntry>> EntriesOf(const fs::RunFiles& where,
 absl::StatusOr<std::vector<fs::IndexEntry>> EntriesIn(const fs::RunFiles& where,
                                                       const fs::IndexView& view,
                                                       const fs::KeyRange& range) {
-  fs::IndexCursor cursor(where, view, range, fs::Deleted::kHide);
+  fs::IndexCursor cursor(where, view, {.range = range});
   return ReadAll(cursor);
 }
 
