@@ -2,6 +2,7 @@
 
 #include "session/codec/records.h"
 #include "session/limits.h"
+#include "store-postgres/item_params.h"
 #include "store-postgres/log_rows.h"
 #include "store-postgres/stored_head.h"
 
@@ -261,6 +262,12 @@ Params ParamsOfAlone(const DecidedChange& change, const WriterFacts& facts) {
   Params params = ParamsOfOne(change, facts, true);
   PutLife(change, params);
   PutUpload(*change.applied, params);
+  return params;
+}
+
+Params ParamsOfItems(const DecidedChange& change, const WriterFacts& facts) {
+  Params params = ParamsOfAlone(change, facts);
+  PutItems(*change.applied, facts.item_bounds, params);
   return params;
 }
 

@@ -36,6 +36,7 @@ size_t BytesOf(const DecidedChange& change) {
   const Applied& applied = *change.applied;
   size_t bytes = change.row->record.size() + DataBytes(applied);
   for (const Event& event : applied.events) bytes += static_cast<size_t>(SizeOf(event));
+  for (const ItemPut& put : applied.items.puts) bytes += put.item.data.size();
   if (applied.audit) bytes += static_cast<size_t>(SizeOf(*applied.audit));
   return bytes;
 }

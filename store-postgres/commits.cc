@@ -8,6 +8,7 @@
 #include "session/codec/records.h"
 #include "session/guard.h"
 #include "session/refusal.h"
+#include "store-postgres/item_answers.h"
 #include "store-postgres/journal_part.h"
 #include "store-postgres/pg/failure.h"
 
@@ -99,6 +100,12 @@ absl::StatusOr<std::vector<JournalEntry>> ReadEntryRange(const Database& databas
     if (stored) entries.push_back(*std::move(stored));
   }
   return entries;
+}
+
+std::optional<absl::Status> ItemRefusalOf(const WriteResult& result, const ItemWrites& writes,
+                                          const ItemBounds& bounds) {
+  if (writes.empty()) return std::nullopt;
+  return ReadItemRefusal(*result.rows, result.row, kOutcomeItems, writes, bounds);
 }
 
 }  // namespace
@@ -300,6 +307,11 @@ class Commits::ReadsOf final : public DecisionReads {
     }
     return slots_.refusal;
   }
+  // The database resolves them as it writes them.
+  absl::StatusOr<std::optional<Refusal>> ResolveItemWrites(Applied& /*applied*/) override {
+    if (reads_ == Reads::kMayNot) return MayNotRead();
+    return std::nullopt;
+  }
 
   // What was found of the slots.
   [[nodiscard]] SlotVerdict TakeSlots() { return std::move(slots_); }
@@ -358,12 +370,18 @@ absl::StatusOr<Commits::WriteOutcome> Commits::TakeAnswer(const WriteResult& res
     if (now.refusal.ok()) {
       heads_.Replace(change.key, {.version = now.version, .sum = now.sum, .head = now.head});
     }
-    if (rows.Bool(row, kOutcomeUploaded)) return outcome;
-    outcome.applied = Refused(UploadIsGone(), outcome.moved->stored.head);
+    if (!rows.Bool(row, kOutcomeUploaded)) {
+      outcome.applied = Refused(UploadIsGone(), now.head);
+    } else if (auto refusal = ItemRefusalOf(result, plan.applied.items, database_.item_bounds)) {
+      outcome.applied = Refused(*std::move(refusal), change.create ? EmptyHead(Facts()) : now.head);
+    }
     return outcome;
   }
   healthy_ = true;
   Applied& applied = plan.applied;
+  if (!applied.items.empty() && !ReadItemResults(rows, row, kOutcomeItems, applied.receipt)) {
+    return Refusal(Reason::kInternal, "the results of writes of items are not in their form");
+  }
   Evaluate(LeaseLeft(rows, row, kStoredHeadColumns - 1), applied.head);
   outcome.applied = CommitResult{.kind = CommitResult::Kind::kApplied,
                                  .receipt = std::move(applied.receipt),

@@ -2,6 +2,7 @@
 
 #include "platform/exceptions.h"
 #include "session/limits.h"
+#include "store-postgres/item_answers.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,14 +14,16 @@ namespace {
 constexpr char kChangeMany[] = "change_many";
 constexpr char kChangeOne[] = "change";
 constexpr char kChangeAlone[] = "change_alone";
+constexpr char kChangeItems[] = "change_items";
 
-// The three kinds of calls of holdfast.change. The statement is made of the names that the first
+// The four kinds of calls of holdfast.change. The statement is made of the names that the first
 // call of its kind gives its parameters, as every later one does.
 template <const char* kName>
 const Statement& StatementOf(const Params& params) {
   static const std::string kSql =
       "SELECT version, store_id, deleted, head, head_sum, lease_left, request, token, applied,"
-      " uploaded, timeline, skipped FROM holdfast.change(" +
+      " uploaded, timeline, skipped" +
+      std::string(kName == kChangeItems ? kItemColumns : "") + " FROM holdfast.change(" +
       params.NamedArguments() + ")";
   static const Statement kStatement = {kName, kSql.c_str()};
   return kStatement;
@@ -69,9 +72,29 @@ WriteResult TrySend(const Statement& statement, const Params& params,
 }
 
 // A creation, a deletion and the taking over of an upload are written alone: they may wait for
-// other transactions.
+// other transactions. So are items, which the database decides on.
 bool MustBeAlone(const DecidedChange& change) {
-  return change.version == 0 || change.applied->tombstone || change.applied->upload.has_value();
+  const Applied& applied = *change.applied;
+  return change.version == 0 || applied.tombstone || applied.upload.has_value() ||
+         !applied.items.empty();
+}
+
+// A call that writes one change, whatever it does, and waits where its row is locked.
+struct Call {
+  const Statement& statement;
+  Params params;
+};
+Call CallFor(const DecidedChange& change, const WriterFacts& facts) {
+  if (!change.applied->items.empty()) {
+    Params params = ParamsOfItems(change, facts);
+    return {.statement = StatementOf<kChangeItems>(params), .params = std::move(params)};
+  }
+  if (MustBeAlone(change)) {
+    Params params = ParamsOfAlone(change, facts);
+    return {.statement = StatementOf<kChangeAlone>(params), .params = std::move(params)};
+  }
+  Params params = ParamsOfOne(change, facts, /*waits=*/true);
+  return {.statement = StatementOf<kChangeOne>(params), .params = std::move(params)};
 }
 
 Failure FailureFor(const std::string& exception) {
@@ -89,13 +112,8 @@ WriteResult Send(const Statement& statement, const Params& params,
 }  // namespace
 
 WriteResult Committer::Write(const DecidedChange& change) {
-  const WriterFacts facts = Facts();
-  const bool alone = MustBeAlone(change);
-  const Params params =
-      alone ? ParamsOfAlone(change, facts) : ParamsOfOne(change, facts, /*waits=*/true);
-  WriteResult result =
-      Send(alone ? StatementOf<kChangeAlone>(params) : StatementOf<kChangeOne>(params), params,
-           database_.CurrentSpans(), database_);
+  const Call call = CallFor(change, Facts());
+  WriteResult result = Send(call.statement, call.params, database_.CurrentSpans(), database_);
   const GroupedWrite write{.change = &change, .bytes = BytesOf(change), .span = {}};
   Count(result, std::span(&write, 1));
   Note(change.change->key, result);
@@ -107,7 +125,9 @@ bool Committer::MayJoin(const DecidedChange& change) {
 }
 
 WriterFacts Committer::Facts() const {
-  return {.writer = database_.writer, .now = database_.store_clock.Now()};
+  return {.writer = database_.writer,
+          .now = database_.store_clock.Now(),
+          .item_bounds = database_.item_bounds};
 }
 
 // Reports to the meter what was written.

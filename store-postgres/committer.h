@@ -45,6 +45,7 @@ enum OutcomeColumn : size_t {
   kOutcomeUploaded,
   kOutcomeTimeline,
   kOutcomeSkipped,
+  kOutcomeItems,  // and those behind it: of a change that writes items (item_answers.h)
 };
 
 // Any thread may call.

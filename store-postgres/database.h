@@ -5,6 +5,7 @@
 
 #include "platform/clock.h"
 #include "session/ids.h"
+#include "session/item_writes.h"
 #include "session/retention.h"
 #include "session/store_meter.h"
 #include "store-postgres/pg/connection.h"
@@ -38,6 +39,7 @@ struct Database {
   // Gets the cause of a failed statement, in the driver's words: for the operator's log alone.
   std::function<void(const std::string& why)> report;
   Retention retention;
+  ItemBounds item_bounds = {};             // of each session
   StoreMeter& meter = StoreMeter::None();  // gets figures on what is written together
 
   // What `statement` answers. It may be sent twice, on another connection, when the first one

@@ -2,6 +2,7 @@
 
 #include "platform/encoding.h"
 #include "session/codec/records.h"
+#include "store-postgres/item_answers.h"
 
 #include <algorithm>
 #include <utility>
@@ -87,10 +88,10 @@ size_t LogRows::Room() const {
 std::string_view LogRows::Own(std::string bytes) { return own_.emplace_back(std::move(bytes)); }
 
 std::optional<Acts> ReadActs(std::string_view pieces) {
-  Decoder in(pieces);
-  if (in.Number() != pieces.size() - in.position() || in.Number() != kActsVersion) {
-    return std::nullopt;
-  }
+  Decoder whole(pieces);
+  const auto bytes = static_cast<size_t>(whole.Number());
+  Decoder in(whole.Raw(bytes));
+  if (!whole.ok() || in.Number() != kActsVersion) return std::nullopt;
   Acts acts;
   acts.granted = in.Number() != 0;
   const std::string_view request = in.Text();
@@ -109,6 +110,10 @@ std::optional<Acts> ReadActs(std::string_view pieces) {
     acts.events.push_back(*std::move(event));
   }
   if (!in.Done()) return std::nullopt;
+  const bool of_items = acts.request && acts.request->receipt.items_version > ItemVersion();
+  const std::string_view results = pieces.substr(whole.position());
+  if (of_items != !results.empty()) return std::nullopt;
+  if (of_items && !ReadItemResults(results, acts.request->receipt)) return std::nullopt;
   return acts;
 }
 

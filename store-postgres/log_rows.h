@@ -3,9 +3,10 @@
 //
 // `acts` of a change, its pieces one behind the other: the bytes that follow (number), version,
 // whether the request was a grant (flag), request record without its token (text, or empty), audit
-// record (text, or empty), list of events. `msgs` of a row: how many of its bytes belong to a
-// message that began before it (number), and then records of messages, each as a text; the last one
-// goes on in the next row.
+// record (text, or empty), list of events. Behind that, of a request that wrote items, what became
+// of them: the database adds it, and the receipt in the record is without it. `msgs` of a row: how
+// many of its bytes belong to a message that began before it (number), and then records of
+// messages, each as a text; the last one goes on in the next row.
 #ifndef HOLDFAST_STORE_POSTGRES_LOG_ROWS_H_
 #define HOLDFAST_STORE_POSTGRES_LOG_ROWS_H_
 

@@ -107,6 +107,7 @@ class PostgresStore final : public SessionStore {
                   .incarnation = {},
                   .report = options.report,
                   .retention = options.retention,
+                  .item_bounds = options.item_bounds,
                   .meter = *options.meter},
         feed_(database_, change_notifier_, options.feed_beat) {
     options.meter->OnConnections([this] { return UseOf(pool_, connections_); });
@@ -217,6 +218,10 @@ class PostgresStore final : public SessionStore {
   absl::StatusOr<JournalPage> ReadJournal(const SessionKey& key, const JournalQuery& query,
                                           PageLimit limit) override {
     return Inside([&] { return reads_.Journal(key, query, limit); });
+  }
+  absl::StatusOr<ItemPage> ReadItems(const SessionKey& key, const ItemQuery& query,
+                                     PageLimit limit) override {
+    return Inside([&] { return reads_.Items(key, query, limit); });
   }
   absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                        PageLimit limit) override {

@@ -3,6 +3,7 @@
 #define HOLDFAST_STORE_POSTGRES_POSTGRES_STORE_H_
 
 #include "platform/clock.h"
+#include "session/item_writes.h"
 #include "session/limits.h"
 #include "session/retention.h"
 #include "session/store.h"
@@ -25,6 +26,7 @@ struct PostgresOptions {
   size_t connections = PoolOptions().size;  // at most, beside the two that other servers want
   size_t group = kGroupMost;                // changes in one statement at most; 1: one by one
   Retention retention;
+  ItemBounds item_bounds;                       // of each session
   absl::Duration feed_beat = absl::Seconds(1);  // how often the feed is looked at in any case
   // Gets the cause of a failed connection or statement, in the driver's words: for the operator's
   // log alone. Called by several threads at once.

@@ -5,6 +5,7 @@
 #include "platform/lru_cache.h"
 #include "session/heap_size.h"
 #include "session/ids.h"
+#include "session/item_query.h"
 #include "session/limits.h"
 #include "session/model.h"
 #include "session/store.h"
@@ -44,6 +45,7 @@ class Reads {
   absl::StatusOr<SlotPage> Slots(const SessionKey& key, const SlotQuery& query);
   absl::StatusOr<JournalPage> Journal(const SessionKey& key, const JournalQuery& query,
                                       PageLimit limit);
+  absl::StatusOr<ItemPage> Items(const SessionKey& key, const ItemQuery& query, PageLimit limit);
   absl::StatusOr<EventPage> Events(const SessionKey& key, EventSeq after, PageLimit limit);
   absl::StatusOr<Event> LastEvent(const SessionKey& key);
   absl::StatusOr<AuditPage> Audit(const SessionKey& key, AuditSeq after, PageLimit limit);

@@ -70,6 +70,8 @@ CREATE TABLE holdfast.session (
   sweep         boolean NOT NULL,
   pruned_to     bigint NOT NULL DEFAULT 0,          -- rows of the log up to here have been looked at
                                                     -- for messages that no snapshot names
+  items         bigint NOT NULL DEFAULT 0,          -- how many it has
+  item_bytes    bigint NOT NULL DEFAULT 0,          -- and the sum of theirs
   PRIMARY KEY (tenant, session_id)
 ) WITH (fillfactor = 50, toast_tuple_target = 4064, autovacuum_vacuum_scale_factor = 0.05);
 
@@ -98,8 +100,9 @@ CREATE INDEX session_to_sweep ON holdfast.session (tenant, listed_at, session_id
 -- store-postgres/log_rows.h says how the records lie in the pieces.
 --
 -- A row is at most a third of a page, so that no page has room left that only a vacuum finds; nothing
--- is compressed or moved out of it. The counters say what was there before the row, and grow with
--- (n, part): the row of a number is found by bisection (holdfast.find_row).
+-- is compressed or moved out of it, but the results of writes of items, which the change itself adds
+-- to what it said, may make a row larger. The counters say what was there before the row, and grow
+-- with (n, part): the row of a number is found by bisection (holdfast.find_row).
 CREATE TABLE holdfast.log (
   tenant     text COLLATE "C" NOT NULL,
   session_id text COLLATE "C" NOT NULL,
@@ -158,6 +161,24 @@ CREATE TABLE holdfast.journal (
   slot_data  bytea COMPRESSION lz4,
   PRIMARY KEY (tenant, session_id, number)
 );
+
+-- Items, found by their keys alone: labels are compared row by row. The data of a larger row lies
+-- outside of it, and is read only where it is asked for.
+CREATE TABLE holdfast.item (
+  tenant     text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  collection text COLLATE "C" NOT NULL,
+  key        bytea NOT NULL,
+  version    bigint NOT NULL,
+  created_at timestamptz NOT NULL,
+  updated_at timestamptz NOT NULL,
+  bytes      bigint NOT NULL,                 -- of its name, facts and data
+  facts      bytea COMPRESSION lz4 NOT NULL,  -- the record of all but its name and data
+  labels     bytea[],                         -- of the facts, each as bytes; null: none
+  data       bytea NOT NULL,
+  PRIMARY KEY (tenant, session_id, collection, key)
+);
+ALTER TABLE holdfast.item ALTER COLUMN data SET STORAGE EXTERNAL;
 
 -- Uploads, and their bytes as they came. Chunks follow each other without a gap.
 CREATE TABLE holdfast.upload (

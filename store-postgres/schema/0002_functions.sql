@@ -41,7 +41,13 @@ CREATE TYPE holdfast.outcome AS (
   applied    boolean,
   uploaded   boolean,   -- false: the upload is not there as the change says
   timeline   bigint,    -- of the server's history
-  skipped    boolean    -- nothing was read: another transaction has locked the row
+  skipped    boolean,   -- nothing was read: another transaction has locked the row
+  -- Of a change that writes items: as holdfast.write_items answers them.
+  item_refusal integer,
+  item_put     integer,
+  item_actual  bigint,
+  item_last    bytea,
+  item_results bytea
 );
 
 CREATE FUNCTION holdfast.timeline() RETURNS bigint

@@ -1,7 +1,146 @@
+-- Writes items of a session whose row is locked: the deletes and then the puts, or nothing where one
+-- of them is refused. The order of the checks is that of session/item_writes.cc.
+--
+-- The keys that are deleted are spans that do not overlap, from a key on and before another one. Each
+-- put is looked up along its key, and each row is then changed at its place, which cannot change
+-- under the lock.
+CREATE FUNCTION holdfast.write_items(
+  p_tenant text, p_session text,
+  -- The last key of a span, as the change expects it (empty: there is none); all null: it does not.
+  p_last_collection text, p_last_start bytea, p_last_end bytea, p_last_key bytea,
+  p_delete_collections text[], p_delete_starts bytea[], p_delete_ends bytea[],
+  p_put_collections text[], p_put_keys bytea[],
+  p_put_conditions integer[],   -- as PutCondition
+  p_put_expected bigint[],      -- the version of kIfVersion
+  p_put_versions bigint[],      -- that they give
+  p_put_new boolean[],          -- the deletes take what is there
+  p_put_bytes bigint[], p_put_facts bytea[],
+  p_put_labels text[],          -- arrays of bytea as texts, or null
+  p_put_data bytea[],
+  p_put_at timestamptz,
+  -- What the session may have, and what one change may delete.
+  p_most_items bigint, p_most_bytes bigint, p_most_deletes bigint,
+  OUT refusal integer,          -- 1: of the last key, 2: of the deletes, 3: of a put's version,
+                                -- 4: of the number of items, 5: of their bytes
+  OUT put integer,              -- of 3: which one, from 1
+  OUT actual bigint,            -- of 2, 4 and 5: how many; of 3: the version, 0 for none
+  OUT last bytea,               -- of 1: the key, or empty
+  OUT results bytea,            -- numbers of 8 bytes: how many items were deleted, and of each put
+                                -- twice the version that its name has now, and one more where it
+                                -- had an item
+  OUT added bigint, OUT added_bytes bigint  -- what the session has more than before
+)
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+  had    record;
+  gone   tid[];            -- the places of what is deleted
+  freed  bigint := 0;      -- its bytes
+  lost   bigint := 0;      -- how many
+  places tid[];            -- where there is an item, by put
+  before bigint[];         -- and its version, or 0
+  fresh  bigint := 0;      -- puts of names that have no item
+BEGIN
+  added_bytes := 0;
+  IF p_last_collection IS NOT NULL THEN
+    last := coalesce(
+      (SELECT x.key FROM holdfast.item x
+       WHERE x.tenant = p_tenant AND x.session_id = p_session
+         AND x.collection = p_last_collection AND x.key >= p_last_start AND x.key < p_last_end
+       ORDER BY x.key DESC LIMIT 1), '');
+    IF last <> p_last_key THEN
+      refusal := 1;
+      RETURN;
+    END IF;
+  END IF;
+
+  IF cardinality(p_delete_starts) > 0 THEN
+    SELECT array_agg(f.place), count(*), coalesce(sum(f.bytes), 0) INTO gone, lost, freed
+    FROM (SELECT i.place, i.bytes
+          FROM unnest(p_delete_collections, p_delete_starts, p_delete_ends)
+            AS d (collection, start, until)
+          CROSS JOIN LATERAL (
+            SELECT x.ctid AS place, x.bytes FROM holdfast.item x
+            WHERE x.tenant = p_tenant AND x.session_id = p_session
+              AND x.collection = d.collection AND x.key >= d.start AND x.key < d.until
+            ORDER BY x.key LIMIT p_most_deletes + 1) i
+          LIMIT p_most_deletes + 1) f;
+    IF lost > p_most_deletes THEN
+      refusal := 2;
+      actual := lost;
+      RETURN;
+    END IF;
+  END IF;
+
+  results := int8send(lost);
+  IF cardinality(p_put_keys) > 0 THEN
+    SELECT min(u.n) FILTER (WHERE u.condition = 3 AND u.expected <> coalesce(i.version, 0)),
+           array_agg(i.place ORDER BY u.n), array_agg(coalesce(i.version, 0) ORDER BY u.n),
+           count(*) FILTER (WHERE i.place IS NULL),
+           coalesce(sum(u.bytes - coalesce(i.bytes, 0))
+                      FILTER (WHERE u.condition <> 2 OR i.place IS NULL), 0),
+           results || string_agg(int8send(
+             2 * CASE WHEN u.condition = 2 AND i.place IS NOT NULL THEN i.version ELSE u.version END
+             + (i.place IS NOT NULL)::integer), '' ORDER BY u.n)
+    INTO put, places, before, fresh, added_bytes, results
+    FROM unnest(p_put_collections, p_put_keys, p_put_conditions, p_put_expected, p_put_versions,
+                p_put_new, p_put_bytes)
+      WITH ORDINALITY AS u (collection, key, condition, expected, version, new, bytes, n)
+    LEFT JOIN LATERAL (
+      SELECT x.ctid AS place, x.version, x.bytes FROM holdfast.item x
+      WHERE NOT u.new AND x.tenant = p_tenant AND x.session_id = p_session
+        AND x.collection = u.collection AND x.key = u.key OFFSET 0) i ON true;
+    IF put IS NOT NULL THEN
+      refusal := 3;
+      actual := before[put];
+      RETURN;
+    END IF;
+  END IF;
+
+  added := fresh - lost;
+  added_bytes := added_bytes - freed;
+  SELECT s.items, s.item_bytes AS bytes INTO had FROM holdfast.session s
+  WHERE s.tenant = p_tenant AND s.session_id = p_session;
+  IF added > 0 AND had.items + added > p_most_items THEN
+    refusal := 4;
+    actual := had.items + added;
+    RETURN;
+  END IF;
+  IF added_bytes > 0 AND had.bytes + added_bytes > p_most_bytes THEN
+    refusal := 5;
+    actual := had.bytes + added_bytes;
+    RETURN;
+  END IF;
+
+  IF lost > 0 THEN
+    DELETE FROM holdfast.item WHERE ctid = ANY (gone);
+  END IF;
+  IF fresh > 0 THEN
+    INSERT INTO holdfast.item (tenant, session_id, collection, key, version, created_at, updated_at,
+                               bytes, facts, labels, data)
+    SELECT p_tenant, p_session, u.collection, u.key, u.version, p_put_at, p_put_at, u.bytes,
+           u.facts, u.labels::bytea[], u.data
+    FROM unnest(p_put_collections, p_put_keys, p_put_versions, p_put_bytes, p_put_facts,
+                p_put_labels, p_put_data, places)
+      AS u (collection, key, version, bytes, facts, labels, data, place)
+    WHERE u.place IS NULL;
+  END IF;
+  IF fresh < cardinality(p_put_keys) THEN
+    UPDATE holdfast.item i SET
+      version = u.version, updated_at = p_put_at, bytes = u.bytes, facts = u.facts,
+      labels = u.labels::bytea[], data = u.data
+    FROM unnest(p_put_conditions, p_put_versions, p_put_bytes, p_put_facts, p_put_labels,
+                p_put_data, places)
+      AS u (condition, version, bytes, facts, labels, data, place)
+    WHERE u.condition <> 2 AND i.ctid = u.place;
+  END IF;
+END
+$$;
+
 -- How sessions are changed: changes of several sessions in one call, and so in one flush, or one
 -- alone. A row that another transaction has locked is left out, so that no member waits for the sake
--- of another one, unless the call says that it waits. A change that creates its session, deletes it
--- or takes over an upload is the only member of its call, and waits.
+-- of another one, unless the call says that it waits. A change that creates its session, deletes it,
+-- takes over an upload or writes items is the only member of its call, and waits.
 --
 -- A plan is kept for as long as its connection, and where it was made for few sessions it would
 -- rather read all of them than look each member up. Hence each member is looked up by a subquery of
@@ -51,8 +190,21 @@ CREATE FUNCTION holdfast.change(
   p_uid text DEFAULT NULL,          -- of a session that it creates
   p_last_event bytea DEFAULT NULL,  -- of a session that it deletes
   p_upload uuid DEFAULT NULL, p_upload_bytes bigint DEFAULT NULL,  -- that it takes over
-  p_upload_messages boolean DEFAULT NULL, p_upload_owners text[] DEFAULT NULL
+  p_upload_messages boolean DEFAULT NULL, p_upload_owners text[] DEFAULT NULL,
                                     -- what of the change lies in it
+  -- Items, as of holdfast.write_items; without keys, not even none, it writes none.
+  p_last_collection text DEFAULT NULL, p_last_start bytea DEFAULT NULL,
+  p_last_end bytea DEFAULT NULL, p_last_key bytea DEFAULT NULL,
+  p_delete_collections text[] DEFAULT NULL, p_delete_starts bytea[] DEFAULT NULL,
+  p_delete_ends bytea[] DEFAULT NULL,
+  p_put_collections text[] DEFAULT NULL, p_put_keys bytea[] DEFAULT NULL,
+  p_put_conditions integer[] DEFAULT NULL, p_put_expected bigint[] DEFAULT NULL,
+  p_put_versions bigint[] DEFAULT NULL, p_put_new boolean[] DEFAULT NULL,
+  p_put_bytes bigint[] DEFAULT NULL, p_put_facts bytea[] DEFAULT NULL,
+  p_put_labels text[] DEFAULT NULL, p_put_data bytea[] DEFAULT NULL,
+  p_put_at timestamptz DEFAULT NULL,
+  p_most_items bigint DEFAULT NULL, p_most_bytes bigint DEFAULT NULL,
+  p_most_deletes bigint DEFAULT NULL
 ) RETURNS SETOF holdfast.outcome
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -71,6 +223,15 @@ DECLARE
   t       timestamptz;
   line    bigint := holdfast.timeline();
   opened  timestamptz := (SELECT o.opened_at FROM holdfast.opening o);
+  -- Of the items: what holdfast.write_items answers, and the part of the log that keeps it.
+  refusal integer;
+  put     integer;
+  actual  bigint;
+  last    bytea;
+  results bytea;
+  kept_in integer;
+  more_items bigint := 0;
+  more_bytes bigint := 0;
 BEGIN
   IF p_creates THEN
     -- A transaction that is about to create the same session is waited for.
@@ -137,6 +298,33 @@ BEGIN
       END IF;
     END IF;
   END LOOP;
+  IF p_put_keys IS NOT NULL AND cardinality(ok) > 0 THEN
+    SELECT w.refusal, w.put, w.actual, w.last, w.results, coalesce(w.added, 0),
+           coalesce(w.added_bytes, 0)
+    INTO refusal, put, actual, last, results, more_items, more_bytes
+    FROM holdfast.write_items(
+      p_tenants[1], p_sessions[1], p_last_collection, p_last_start, p_last_end, p_last_key,
+      p_delete_collections, p_delete_starts, p_delete_ends, p_put_collections, p_put_keys,
+      p_put_conditions, p_put_expected, p_put_versions, p_put_new, p_put_bytes, p_put_facts,
+      p_put_labels, p_put_data, p_put_at, p_most_items, p_most_bytes, p_most_deletes) w;
+    IF refusal IS NOT NULL THEN
+      IF created THEN
+        DELETE FROM holdfast.session s
+        WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1];
+        created := false;
+        locked := '{}';
+      END IF;
+      ok := '{}';
+      places := '{}';
+    ELSIF created THEN
+      UPDATE holdfast.session s SET items = more_items, item_bytes = more_bytes
+      WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1];
+    END IF;
+    IF p_requests[1] IS NOT NULL THEN
+      kept_in := (SELECT max(u.part) FROM unnest(p_row_parts, p_row_acts) AS u (part, acts)
+                  WHERE u.acts IS NOT NULL);
+    END IF;
+  END IF;
   all_ok := cardinality(ok) = cardinality(p_tenants);
 
   -- What is answered to a repeat waits for the same flush, and the same standby, as the first answer
@@ -175,7 +363,8 @@ BEGIN
       token = CASE WHEN p_raises[k.n] THEN p_tokens[k.n] ELSE s.token END,
       active_at = t,
       cancel_requested_at = CASE WHEN p_cancelling[k.n] THEN coalesce(s.cancel_requested_at, t) END,
-      sweep = s.sweep OR p_sweep[k.n]
+      sweep = s.sweep OR p_sweep[k.n],
+      items = s.items + more_items, item_bytes = s.item_bytes + more_bytes
     FROM unnest(ok, places) AS k (n, place)
     WHERE s.ctid = k.place;
     GET DIAGNOSTICS written = ROW_COUNT;
@@ -198,7 +387,8 @@ BEGIN
                             request, acts, msgs)
   SELECT p_tenants[u.m], p_sessions[u.m], p_versions[u.m] + 1, p_generations[u.m], u.messages,
          p_events[u.m], p_audits[u.m], p_at, u.part,
-         CASE WHEN u.part = 0 THEN p_requests[u.m]::uuid END, u.acts, u.msgs
+         CASE WHEN u.part = 0 THEN p_requests[u.m]::uuid END,
+         CASE WHEN u.part = kept_in THEN u.acts || results ELSE u.acts END, u.msgs
   FROM unnest(p_row_members, p_row_parts, p_row_messages, p_row_acts, p_row_msgs)
     AS u (m, part, messages, acts, msgs)
   WHERE all_ok OR u.m = ANY (ok);
@@ -262,7 +452,8 @@ BEGIN
     SELECT u.version + 1, holdfast.store_id(), false, NULL::bytea, NULL::bytea,
            CASE WHEN NOT u.held THEN NULL
                 WHEN u.renews THEN u.ttl * interval '1 microsecond' ELSE u.lease_left END,
-           NULL::bytea, NULL::text, true, true, line, false
+           NULL::bytea, NULL::text, true, true, line, false,
+           refusal, put, actual, last, results
     FROM unnest(p_versions, p_held, p_renews, p_ttls, lefts)
       WITH ORDINALITY AS u (version, held, renews, ttl, lease_left, n)
     ORDER BY u.n;
@@ -280,7 +471,7 @@ BEGIN
               WHEN u.renews THEN u.ttl * interval '1 microsecond' ELSE u.lease_left END,
          s.request, s.token, o.yes,
          staged OR coalesce(s.version, 0) <> u.version OR s.request IS NOT NULL, line,
-         s.version IS NOT NULL AND u.n <> ALL (locked)
+         s.version IS NOT NULL AND u.n <> ALL (locked), refusal, put, actual, last, results
   FROM unnest(p_tenants, p_sessions, p_requests, p_versions, p_held, p_renews, p_ttls, lefts)
     WITH ORDINALITY AS u (tenant, session_id, request, version, held, renews, ttl, lease_left, n)
   CROSS JOIN LATERAL (SELECT u.n = ANY (ok) AS yes) o

@@ -88,7 +88,7 @@ END
 $$;
 
 -- Of one deleted session, whatever is left of it but its tombstone. A chunk of an upload, which is
--- 1 MiB, counts as much as 64 rows.
+-- 1 MiB, counts as much as 64 rows, and an item's data by the same measure.
 CREATE FUNCTION holdfast.purge_one(p_tenant text, p_session text, p_most bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -108,6 +108,19 @@ BEGIN
     GET DIAGNOSTICS n = ROW_COUNT;
     total := total + n * weight;
   END LOOP;
+  IF total < p_most THEN
+    DELETE FROM holdfast.item WHERE ctid = ANY (ARRAY(
+      SELECT w.place
+      FROM (SELECT i.place, sum(1 + i.bytes / 16384) OVER (
+                     ORDER BY i.collection, i.key
+                     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+            FROM (SELECT x.ctid AS place, x.collection, x.key, x.bytes FROM holdfast.item x
+                  WHERE x.tenant = p_tenant AND x.session_id = p_session
+                  ORDER BY x.collection, x.key LIMIT p_most - total) i) w
+      WHERE coalesce(w.before, 0) < p_most - total));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    total := total + n;
+  END IF;
   RETURN total;
 END
 $$;
