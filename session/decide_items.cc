@@ -13,7 +13,7 @@ namespace holdfast {
 namespace {
 
 // What an audit record says of writes: how many, and the digest of the whole request.
-std::map<std::string, std::string> FactsOf(const ItemWrites& writes, const RequestStamp& stamp) {
+std::map<std::string, std::string> FactsOfWrites(const ItemWrites& writes, const RequestStamp& stamp) {
   const Digest& digest = stamp.fingerprint;
   return {{"puts", std::to_string(writes.puts.size())},
           {"deletes", std::to_string(writes.deletes.size())},
@@ -34,7 +34,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   if (command.token) change.guard.lease = LeaseRule::kMustHold;
   change.items = command.writes;
   change.audit =
-      AuditDraft{.audit_class = kItemsClass, .code = "put", .data = FactsOf(command.writes, stamp)};
+      AuditDraft{.audit_class = kItemsClass, .code = "put", .data = FactsOfWrites(command.writes, stamp)};
   change.trace = caller.trace;
   change.correlation_id = stamp.id.value();
   if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();
@@ -47,7 +47,7 @@ std::optional<Change> DecideCreate(const Caller& caller, const SessionKey& key,
   const RequestStamp stamp = StampOf(command);
   Change change = DecideCreate(caller, key, *command.create_if_missing, stamp, fresh);
   change.items = command.writes;
-  change.audit->data.merge(FactsOf(command.writes, stamp));
+  change.audit->data.merge(FactsOfWrites(command.writes, stamp));
   return change;
 }
 

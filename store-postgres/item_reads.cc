@@ -50,7 +50,7 @@ std::string SqlOf(const char* rows, const char* order) {
             {"{of}", "x.tenant = $1 AND x.session_id = $2 AND x.collection = $3"}});
 }
 
-const Statement& StatementFor(const ItemQuery& query) {
+const Statement& ItemStatementFor(const ItemQuery& query) {
   static constexpr char kRange[] =
       "SELECT {columns} FROM holdfast.item x WHERE {of} AND x.key >= $9 AND x.key < $10";
   static constexpr char kNamed[] =
@@ -66,7 +66,7 @@ const Statement& StatementFor(const ItemQuery& query) {
   return query.descending ? kDown : kUp;
 }
 
-enum ItemColumn : size_t {
+enum ReadItemColumn : size_t {
   kItemKey = kStoredHeadColumns,
   kItemVersion,
   kItemCreated,
@@ -142,7 +142,7 @@ ItemView ReadItem(const Rows& rows, size_t row, const std::string& collection) {
 absl::StatusOr<ItemPage> Reads::Items(const SessionKey& key, const ItemQuery& query,
                                       PageLimit limit) {
   ASSIGN_OR_RETURN(const Rows rows,
-                   database_.Ask(StatementFor(query), ItemParams(key, query, limit)));
+                   database_.Ask(ItemStatementFor(query), ItemParams(key, query, limit)));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
   ItemPage page;
   page.items_version = head.items_version;

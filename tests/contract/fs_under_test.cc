@@ -79,6 +79,7 @@ class FsUnderTest final : public StoreUnderTest {
     fs::FsOptions options;
     options.root = root;
     options.retention = retention();
+    options.item_bounds = item_bounds();
     options.wrap_files = BreakBy([this](const FileOperation& asked) {
       return broken_ && asked.name == "sync" ? absl::UnavailableError("broken") : absl::OkStatus();
     });
