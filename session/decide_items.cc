@@ -13,7 +13,8 @@ namespace holdfast {
 namespace {
 
 // What an audit record says of writes: how many, and the digest of the whole request.
-std::map<std::string, std::string> FactsOfWrites(const ItemWrites& writes, const RequestStamp& stamp) {
+std::map<std::string, std::string> FactsOfWrites(const ItemWrites& writes,
+                                                 const RequestStamp& stamp) {
   const Digest& digest = stamp.fingerprint;
   return {{"puts", std::to_string(writes.puts.size())},
           {"deletes", std::to_string(writes.deletes.size())},
@@ -33,8 +34,8 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.guard.token = command.token;
   if (command.token) change.guard.lease = LeaseRule::kMustHold;
   change.items = command.writes;
-  change.audit =
-      AuditDraft{.audit_class = kItemsClass, .code = "put", .data = FactsOfWrites(command.writes, stamp)};
+  change.audit = AuditDraft{
+      .audit_class = kItemsClass, .code = "put", .data = FactsOfWrites(command.writes, stamp)};
   change.trace = caller.trace;
   change.correlation_id = stamp.id.value();
   if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();

@@ -33,7 +33,7 @@ class ItemResolution {
                        lookup_.Find({.collection = wanted.collection, .key = *key}));
       if (found) NoteDeleted(wanted.collection, *found);
     } else {
-      // One more than may be deleted tells that there are too many.
+      // One more than may be deleted shows that there are too many.
       ASSIGN_OR_RETURN(const std::vector<StoredItem> found,
                        lookup_.FindRange(wanted.collection, std::get<KeyRange>(wanted.keys),
                                          /*only_last=*/false, bounds_.deletes + 1));

@@ -20,7 +20,7 @@
 namespace holdfast::pg {
 namespace {
 
-// Of the rows that `rows` gives in this order it looks at up to $5, and one more, which tells
+// Of the rows that `rows` gives in this order it looks at up to $5, and one more, which shows
 // whether there is any behind them. It answers those with all of the labels $4, up to $6 of them:
 // the first one, and others while their data has room in $7 bytes together, if data is asked for
 // ($8). A row that ends the look is answered also without these labels, so that the next page

@@ -475,7 +475,7 @@ TEST_F(ItemsRpc, PutsLeaveAnAuditRecordAndNoEvent) {
 struct BadField {
   std::string field;
   std::string reason;
-  std::function<void(pb::PutItemsRequest&)> spoil;
+  std::function<void(pb::PutItemsRequest&)> edit;
 };
 
 TEST_F(ItemsRpc, RefusalsNameTheField) {
@@ -530,7 +530,7 @@ TEST_F(ItemsRpc, RefusalsNameTheField) {
   for (const BadField& bad : cases) {
     pb::PutItemsRequest request = PutRequest("one");
     AddPut(request, "a", "1");
-    bad.spoil(request);
+    bad.edit(request);
     const grpc::Status status = Put(request);
     EXPECT_EQ(ReasonOf(status), bad.reason) << bad.field;
     EXPECT_EQ(FactOf(status, "field"), bad.field);
