@@ -91,7 +91,7 @@ std::vector<std::string_view> KeysOf(const ItemQuery& query) {
   return keys;
 }
 
-void PutLabels(const Labels& labels, Params& params) {
+void PutLabels(const ItemLabels& labels, Params& params) {
   std::vector<std::string> encoded;
   for (const auto& [name, value] : labels) encoded.push_back(EncodeLabel(name, value));
   if (encoded.empty()) {
