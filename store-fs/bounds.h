@@ -29,8 +29,8 @@ inline constexpr size_t kRunsPerSpace = 1024;
 // Newer entries that head.<g> holds itself: a rotation writes them as a run once they are more.
 inline constexpr size_t kInlineEntryBytes = 8 * kKiB;
 
-// Labels, content type, parent key and references of an item that its entry in the index has itself:
-// what is more stays where its data is.
+// Labels, content type, parent key and references of an item that its entry in the index has
+// itself: what is more stays where its data is.
 inline constexpr size_t kItemFactsInlineBytes = 1 * kKiB;
 
 // Those that a test may lower.

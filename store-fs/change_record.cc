@@ -232,7 +232,8 @@ std::string EncodeChange(const Applied& change, std::string begun) {
       begun.size() + DataBytes(change) + RoomForItems(change.item_effects) + kBesideData;
   Encoder out(std::move(begun), FrameSize(room));
   PutChange(change, out);
-  out.Number((change.upload ? kTakesUpload : 0) | (writes_items ? kWritesItems : 0));
+  out.Number((change.upload ? kTakesUpload : uint64_t{0}) |
+             (writes_items ? kWritesItems : uint64_t{0}));
   if (change.upload) PutUpload(UploadOf(change), out);
   if (writes_items) PutItems(change.item_effects, out);
   return out.Take();

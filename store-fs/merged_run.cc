@@ -28,12 +28,12 @@ absl::Status FindUnreadable(const RunFiles& where, const Runs& runs,
   return absl::OkStatus();
 }
 
-const Runs& RunsOf(const SessionState& state, Space space) {
-  return space == Space::kItems ? state.items.runs() : state.slots.runs();
+const Runs& RunsOf(const SessionState& state, RunSpace space) {
+  return space == RunSpace::kItems ? state.items.runs() : state.slots.runs();
 }
 
-FileKind KindOf(Space space) {
-  return space == Space::kItems ? FileKind::kItemsRun : FileKind::kRun;
+FileKind KindOf(RunSpace space) {
+  return space == RunSpace::kItems ? FileKind::kItemsRun : FileKind::kRun;
 }
 
 std::set<uint64_t> ChooseIn(const Runs& runs, const std::set<uint64_t>& unreadable) {
@@ -53,7 +53,7 @@ std::set<uint64_t> ChooseIn(const Runs& runs, const std::set<uint64_t>& unreadab
 }  // namespace
 
 ChosenRuns ChooseRunsToMerge(const SessionState& state, const UnreadableRuns& unreadable) {
-  for (const Space space : {Space::kSlots, Space::kItems}) {
+  for (const RunSpace space : {RunSpace::kSlots, RunSpace::kItems}) {
     const auto known = unreadable.find(space);
     ChosenRuns chosen{
         .space = space,
@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Replacement>> MergedRun::Write(Files& files,
   Runs runs;
   std::ranges::copy_if(all, std::back_inserter(runs),
                        [&](const auto& run) { return sources.files.contains(run->info().file); });
-  const bool of_items = sources.space == Space::kItems;
+  const bool of_items = sources.space == RunSpace::kItems;
   const Position oldest = OldestKept(state.head);
   const bool is_whole = runs.size() == all.size();
   const bool has_oldest_run = runs.front() == all.front();
@@ -110,7 +110,7 @@ absl::Status MergedRun::PutInPlace(const SwitchPlace& place, const SessionState&
 void MergedRun::Adopt(uint64_t file, SessionState& state) const {
   std::optional<RunInfo> run = run_;
   if (run) run->file = file;
-  if (sources_.space == Space::kItems) {
+  if (sources_.space == RunSpace::kItems) {
     state.items.ReplaceRuns(sources_.files, run);
   } else {
     state.slots.ReplaceRuns(sources_.files, run);

@@ -22,16 +22,16 @@
 namespace holdfast::fs {
 
 // The spaces of a session's index.
-enum class Space : uint8_t { kSlots, kItems };
+enum class RunSpace : uint8_t { kSlots, kItems };
 
 // Runs of one space, by their numbers.
 struct ChosenRuns {
-  Space space = Space::kSlots;
+  RunSpace space = RunSpace::kSlots;
   std::set<uint64_t> files;
 };
 
 // Those of each space that a merge leaves as they are, since they cannot be read.
-using UnreadableRuns = std::map<Space, std::set<uint64_t>>;
+using UnreadableRuns = std::map<RunSpace, std::set<uint64_t>>;
 
 // The runs that are to become one, see ChooseRuns. None when nothing is to be merged. None of
 // `unreadable` is among them.
