@@ -78,6 +78,7 @@ class FsUnderTest final : public StoreUnderTest {
   std::unique_ptr<SessionStore> MakeAt(const std::filesystem::path& root) {
     fs::FsOptions options;
     options.root = root;
+    options.item_bounds = item_bounds();
     options.retention = retention();
     options.item_bounds = item_bounds();
     options.wrap_files = BreakBy([this](const FileOperation& asked) {

@@ -1,5 +1,6 @@
 #include "tests/faults/session_picture.h"
 
+#include "session/codec/item_facts.h"
 #include "session/codec/records.h"
 #include "session/refusal.h"
 
@@ -44,6 +45,7 @@ class Painter {
     // What the whole one has is asked of every other, also when its head cannot be read.
     for (uint64_t at = 0; at < kAsked; ++at) PaintAfter(at);
     PaintSlots();
+    PaintItems();
     for (const StagedBytes& bytes : subject_.staged) {
       Say("staged " + bytes.upload.value() + " at " + std::to_string(bytes.offset),
           AnswerOf(store_.ReadStaged(subject_.key, bytes, 0, bytes.size),
@@ -82,6 +84,20 @@ class Painter {
     if (!page.ok()) return;
     for (const SlotView& view : page->slots) {
       Say("slot " + view.slot.owner, view.damaged ? "! DAMAGED" : EncodeSlot(view.slot));
+    }
+  }
+
+  void PaintItems() {
+    const auto page = store_.ReadItems(subject_.key, {.collection = kPaintedItems, .data = true},
+                                       {.items = 1000, .bytes = size_t{1} << 24});
+    Say("items", AnswerOf(page, [](const ItemPage&) { return std::string("there"); }));
+    if (!page.ok()) return;
+    for (const ItemView& view : page->items) {
+      const Item& item = view.item;
+      Say("item " + item.name.key, view.damaged
+                                       ? "! DAMAGED"
+                                       : std::to_string(item.version.value()) + " " +
+                                             EncodeItemFacts(item) + " " + item.data.str());
     }
   }
 

@@ -22,6 +22,9 @@ struct Subject {
       }};
 };
 
+// The collection whose items are read.
+inline constexpr char kPaintedItems[] = "notes";
+
 // By call ("alpha messages behind 3"): the answer as text, or "! REASON".
 using Picture = std::map<std::string, std::string>;
 

@@ -31,6 +31,8 @@ std::string Words(const Found& found) {
   std::string words = std::to_string(found.messages.size()) + " messages, " +
                       std::to_string(found.entries) + " entries, slots";
   for (const auto& [owner, data] : found.slots) words += " " + owner + "=" + data;
+  words += ", items";
+  for (const auto& [key, data] : found.items) words += " " + key + "=" + data;
   return words;
 }
 
@@ -54,6 +56,11 @@ absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key) {
     RETURN_IF_ERROR(ResolveUpload(store, key, view.slot));
     found.slots[view.slot.owner] = view.damaged ? "(damaged)" : view.slot.data;
   }
+  ASSIGN_OR_RETURN(const ItemPage items,
+                   store.ReadItems(key, {.collection = kWorkItems, .data = true}, kAll));
+  for (const ItemView& view : items.items) {
+    found.items[view.item.name.key] = view.damaged ? "(damaged)" : view.item.data.str();
+  }
   return found;
 }
 
@@ -74,7 +81,9 @@ absl::Status Workload::Do(SessionStore& store, Session& session, const Change& c
 absl::Status Workload::Turn(SessionStore& store, Session& session, int round) {
   Changes changes(Key(session.name), random_);
   Found after = session.acknowledged;
-  RETURN_IF_ERROR(Do(store, session, changes.Begin(session.token), after));
+  Change begin = changes.Begin(session.token);
+  WriteItems(round, begin, after);
+  RETURN_IF_ERROR(Do(store, session, begin, after));
   after.entries += 2;
   RETURN_IF_ERROR(Do(store, session,
                      changes.Append(session.token, session.turn,
@@ -98,6 +107,20 @@ absl::Status Workload::Turn(SessionStore& store, Session& session, int round) {
   after.slots.erase("scratch");
   if (round % 2 == 0) after.slots["scratch"] = Big(round);
   return Do(store, session, commit, after);
+}
+
+// An item that is replaced, one that stays, and one that a later round deletes.
+void Workload::WriteItems(int round, Change& change, Found& after) {
+  const std::string name = std::to_string(round);
+  const std::string before = "of " + std::to_string(round - 2);
+  change.items.deletes = {{.collection = kWorkItems, .keys = KeysWithPrefix(before)}};
+  std::erase_if(after.items, [&](const auto& item) { return item.first.starts_with(before); });
+  const std::vector<std::pair<std::string, std::string>> written = {
+      {"latest", Big(round)}, {"of " + name, name}, {"stays " + name, ""}};
+  for (const auto& [key, data] : written) {
+    change.items.puts.push_back(Put(key, data));
+    after.items[key] = data;
+  }
 }
 
 // The same change as a client streams it: its last message and its first slot lie in an upload.
@@ -163,6 +186,7 @@ absl::Status Workload::CommitOfEach(SessionStore& store, int round) {
     change.messages = {Text(session.name + " " + Big(round))};
     session.in_flight = session.acknowledged;
     session.in_flight->messages.push_back(change.messages.front().data.str());
+    WriteItems(round, change, *session.in_flight);
     changes.push_back(std::move(change));
   }
   audited_ = false;

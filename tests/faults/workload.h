@@ -18,12 +18,16 @@
 
 namespace holdfast::test {
 
+// The collection that the workload writes to.
+inline constexpr char kWorkItems[] = "notes";
+
 // What a reader finds of a session.
 struct Found {
   bool exists = false;
   bool deleted = false;
   std::vector<std::string> messages;
   std::map<std::string, std::string> slots;  // without the store's own
+  std::map<std::string, std::string> items;  // of kWorkItems, by key
   uint64_t entries = 0;                      // ever accepted
   bool operator==(const Found&) const = default;
 };
@@ -68,6 +72,7 @@ class Workload {
   absl::Status Live(SessionStore& store, Session& session, int rounds);
   absl::Status DeleteSession(SessionStore& store, Session& session);
   absl::Status Turn(SessionStore& store, Session& session, int round);
+  static void WriteItems(int round, Change& change, Found& after);
   absl::Status Stage(SessionStore& store, Change& change);
   absl::Status Do(SessionStore& store, Session& session, const Change& change, const Found& after);
 

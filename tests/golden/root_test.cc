@@ -55,7 +55,7 @@ class GoldenRoot : public ::testing::Test {
   }
 
   // One of every record: turns with entries, a rotation and changes after it, a resume, an
-  // abandoned turn, a closed session, a deleted one, one that is being cancelled.
+  // abandoned turn, items, a closed session, a deleted one, one that is being cancelled.
   void Fill(SessionStore& store) {
     Changes alpha(Key("alpha"), random_);
     Change create = alpha.Create();
@@ -71,6 +71,16 @@ class GoldenRoot : public ::testing::Test {
       commit.slots = {MakeSlot("memory", word)};
       Do(store, commit);
     }
+    ItemPut labelled = Put("labelled", "data of an item");
+    labelled.item.labels = {
+        {"kind", "plan"}, {"round", int64_t{3}}, {"weight", 0.5}, {"done", true}};
+    labelled.item.content_type = "text/plain";
+    labelled.item.parent_key = "overwritten";
+    labelled.item.refs = {{.collection = "notes", .key = "deleted"}};
+    Do(store, alpha.PutItems({.puts = {labelled, Put("overwritten", "before"), Put("deleted", "x"),
+                                       Put("", "appended")}}));
+    Do(store, alpha.PutItems({.deletes = {{.collection = "notes", .keys = std::string("deleted")}},
+                              .puts = {Put("overwritten", "after"), Put("empty", "")}}));
     Do(store, alpha.Update({{"title", "a golden one"}}));
     Do(store, alpha.Release(token));
     token = *LeaseToken::Parse(Do(store, alpha.Resume()).token);
@@ -178,6 +188,24 @@ TEST_F(GoldenRoot, TodaysIsRead) {
   const auto audits = store->ReadAudit(Key("alpha"), AuditSeq(), kAll);
   ASSERT_TRUE(audits.ok());
   EXPECT_EQ(audits->records.size(), alpha->head.last_audit.value());
+  store->Dispose();
+}
+
+TEST_F(GoldenRoot, ItemsOfTodaysAreRead) {
+  const auto store = OpenCopy();
+  const auto page = store->ReadItems(Key("alpha"), {.collection = "notes", .data = true}, kAll);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_TRUE(page->end);
+  EXPECT_EQ(page->items_version, ItemVersion(7));
+  std::vector<std::string> texts;
+  for (const ItemView& view : page->items) texts.push_back(view.item.data.str());
+  EXPECT_THAT(texts, ElementsAre("appended", "", "data of an item", "after"));
+  const Item& labelled = page->items[2].item;
+  EXPECT_EQ(labelled.labels,
+            (ItemLabels{{"kind", "plan"}, {"round", int64_t{3}}, {"weight", 0.5}, {"done", true}}));
+  EXPECT_EQ(labelled.content_type, "text/plain");
+  EXPECT_EQ(labelled.parent_key, "overwritten");
+  EXPECT_EQ(labelled.refs, (std::vector<ItemName>{{.collection = "notes", .key = "deleted"}}));
   store->Dispose();
 }
 
