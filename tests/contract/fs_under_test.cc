@@ -80,7 +80,6 @@ class FsUnderTest final : public StoreUnderTest {
     options.root = root;
     options.item_bounds = item_bounds();
     options.retention = retention();
-    options.item_bounds = item_bounds();
     options.wrap_files = BreakBy([this](const FileOperation& asked) {
       return broken_ && asked.name == "sync" ? absl::UnavailableError("broken") : absl::OkStatus();
     });
