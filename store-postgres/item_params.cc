@@ -94,7 +94,7 @@ void PutItems(const Applied& applied, const ItemBounds& bounds, Params& params) 
   params.Named("p_most_deletes").Int(Signed(bounds.deletes));
 }
 
-std::string LabelArray(const Labels& labels) {
+std::string LabelArray(const ItemLabels& labels) {
   std::string array;
   for (const auto& [name, value] : labels) {
     // The backslash of the element is escaped in the array's text.

@@ -15,7 +15,7 @@ namespace holdfast::pg {
 void PutItems(const Applied& applied, const ItemBounds& bounds, Params& params);
 
 // The labels, each as EncodeLabel writes it, as the text of an array of bytea.
-std::string LabelArray(const Labels& labels);
+std::string LabelArray(const ItemLabels& labels);
 
 }  // namespace holdfast::pg
 

@@ -20,7 +20,7 @@
 namespace holdfast::pg {
 namespace {
 
-// Of the rows that `rows` gives in this order it looks at up to $5, and one more, which tells
+// Of the rows that `rows` gives in this order it looks at up to $5, and one more, which shows
 // whether there is any behind them. It answers those with all of the labels $4, up to $6 of them:
 // the first one, and others while their data has room in $7 bytes together, if data is asked for
 // ($8). A row that ends the look is answered also without these labels, so that the next page
@@ -50,7 +50,7 @@ std::string SqlOf(const char* rows, const char* order) {
             {"{of}", "x.tenant = $1 AND x.session_id = $2 AND x.collection = $3"}});
 }
 
-const Statement& StatementFor(const ItemQuery& query) {
+const Statement& ItemStatementFor(const ItemQuery& query) {
   static constexpr char kRange[] =
       "SELECT {columns} FROM holdfast.item x WHERE {of} AND x.key >= $9 AND x.key < $10";
   static constexpr char kNamed[] =
@@ -66,7 +66,7 @@ const Statement& StatementFor(const ItemQuery& query) {
   return query.descending ? kDown : kUp;
 }
 
-enum ItemColumn : size_t {
+enum ItemRowColumn : size_t {
   kItemKey = kStoredHeadColumns,
   kItemVersion,
   kItemCreated,
@@ -91,7 +91,7 @@ std::vector<std::string_view> KeysOf(const ItemQuery& query) {
   return keys;
 }
 
-void PutLabels(const Labels& labels, Params& params) {
+void PutLabels(const ItemLabels& labels, Params& params) {
   std::vector<std::string> encoded;
   for (const auto& [name, value] : labels) encoded.push_back(EncodeLabel(name, value));
   if (encoded.empty()) {
@@ -142,7 +142,7 @@ ItemView ReadItem(const Rows& rows, size_t row, const std::string& collection) {
 absl::StatusOr<ItemPage> Reads::Items(const SessionKey& key, const ItemQuery& query,
                                       PageLimit limit) {
   ASSIGN_OR_RETURN(const Rows rows,
-                   database_.Ask(StatementFor(query), ItemParams(key, query, limit)));
+                   database_.Ask(ItemStatementFor(query), ItemParams(key, query, limit)));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
   ItemPage page;
   page.items_version = head.items_version;

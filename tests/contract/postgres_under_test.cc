@@ -27,6 +27,7 @@ class PostgresUnderTest final : public StoreUnderTest {
 
   std::unique_ptr<SessionStore> Make() override {
     database_.SetRetention(retention());
+    database_.SetItemBounds(item_bounds());
     std::unique_ptr<SessionStore> store = database_.Make(clock(), random());
     if (!grouped_) return store;
     auto in_groups = std::make_unique<FaultyStore>(std::move(store));

@@ -28,6 +28,7 @@ std::unique_ptr<SessionStore> StoreDatabase::Make(const Clock& clock, Random& ra
   options.connect.dsn = dsn();
   options.connect.tap = std::move(tap);
   options.retention = retention_;
+  options.item_bounds = item_bounds_;
   options.report = [](const std::string& why) { std::cerr << "postgres: " << why << '\n'; };
   return pg::MakePostgresStore(options, clock, random);
 }

@@ -3,6 +3,7 @@
 #define HOLDFAST_TESTS_SUPPORT_POSTGRES_STORE_H_
 
 #include "session/ids.h"
+#include "session/item_writes.h"
 #include "session/retention.h"
 #include "session/store.h"
 #include "store-postgres/pg/connection.h"
@@ -33,6 +34,8 @@ class StoreDatabase {
 
   // What a store that is made from now on keeps.
   void SetRetention(const Retention& retention) { retention_ = retention; }
+  // What its sessions may have of items.
+  void SetItemBounds(const ItemBounds& bounds) { item_bounds_ = bounds; }
 
   // Stops the database's clock, which from now on moves by Advance alone.
   void StopClock();
@@ -50,6 +53,7 @@ class StoreDatabase {
   holdfast::testing::TestDatabase database_;
   std::unique_ptr<pg::Connection> connection_;
   Retention retention_;
+  ItemBounds item_bounds_;
 };
 
 // `text` as a literal of SQL.
