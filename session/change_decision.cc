@@ -50,6 +50,7 @@ absl::StatusOr<std::optional<Refusal>> CheckContents(const Head& before, Decisio
   if (auto refusal = CheckAttributes(before, applied.head)) return refusal;
   ASSIGN_OR_RETURN(std::optional<Refusal> refusal, reads.CheckSlots(applied));
   if (refusal || applied.items.empty()) return refusal;
+  if (auto twice = CheckAppendedKeys(applied.items)) return twice;
   ASSIGN_OR_RETURN(refusal, reads.ResolveItemWrites(applied));
   applied.receipt.puts = applied.item_effects.results;
   applied.receipt.items_deleted = applied.item_effects.deleted.size();

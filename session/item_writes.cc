@@ -9,6 +9,9 @@
 namespace holdfast {
 namespace {
 
+// A refusal that is a value: by itself it would become an error of the StatusOr.
+using Resolution = std::variant<ItemEffects, Refusal>;
+
 // The writes of one change, one after the other.
 class ItemResolution {
  public:
@@ -23,7 +26,7 @@ class ItemResolution {
                      lookup_.FindRange(expected.collection, expected.range, /*only_last=*/true, 1));
     const std::string actual = last.empty() ? "" : last.front().key;
     if (actual == expected.key) return std::nullopt;
-    return StaleLast(actual);
+    return std::optional(StaleLast(actual));
   }
 
   absl::StatusOr<std::optional<Refusal>> Delete(const ItemDelete& wanted) {
@@ -40,7 +43,7 @@ class ItemResolution {
       for (const StoredItem& item : found) NoteDeleted(wanted.collection, item);
     }
     if (deleted_.size() <= bounds_.deletes) return std::nullopt;
-    return TooManyDeletes(bounds_.deletes, deleted_.size());
+    return std::optional(TooManyDeletes(bounds_.deletes, deleted_.size()));
   }
 
   absl::StatusOr<std::optional<Refusal>> Put(size_t index, const ItemPut& put) {
@@ -50,7 +53,7 @@ class ItemResolution {
     }
     const ItemVersion actual = stored ? stored->version : ItemVersion();
     if (put.condition == PutCondition::kIfVersion && put.expected != actual) {
-      return StaleItem(index, put, actual);
+      return std::optional(StaleItem(index, put, actual));
     }
     if (put.condition == PutCondition::kIfAbsent && stored) {
       effects_.results.push_back({.version = actual, .existed = true});
@@ -108,19 +111,29 @@ absl::StatusOr<std::variant<ItemEffects, Refusal>> ResolveItems(const ItemWrites
   std::optional<Refusal> refusal;
   if (writes.expected_last) {
     ASSIGN_OR_RETURN(refusal, resolution.Compare(*writes.expected_last));
-    if (refusal) return *std::move(refusal);
+    if (refusal) return Resolution(*std::move(refusal));
   }
   for (const ItemDelete& wanted : writes.deletes) {
     ASSIGN_OR_RETURN(refusal, resolution.Delete(wanted));
-    if (refusal) return *std::move(refusal);
+    if (refusal) return Resolution(*std::move(refusal));
   }
   for (size_t index = 0; index < writes.puts.size(); ++index) {
     ASSIGN_OR_RETURN(refusal, resolution.Put(index, writes.puts[index]));
-    if (refusal) return *std::move(refusal);
+    if (refusal) return Resolution(*std::move(refusal));
   }
   refusal = resolution.CheckTotals();
-  if (refusal) return *std::move(refusal);
-  return resolution.TakeEffects();
+  if (refusal) return Resolution(*std::move(refusal));
+  return Resolution(resolution.TakeEffects());
+}
+
+std::optional<Refusal> CheckAppendedKeys(const ItemWrites& writes) {
+  std::set<ItemName> seen;
+  for (size_t i = 0; i < writes.puts.size(); ++i) {
+    if (seen.insert(writes.puts[i].item.name).second) continue;
+    return InvalidField("puts[" + std::to_string(i) + "].item.key",
+                        "is the key that an append of this request gets");
+  }
+  return std::nullopt;
 }
 
 Refusal StaleItem(size_t index, const ItemPut& put, ItemVersion actual) {

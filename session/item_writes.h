@@ -76,6 +76,10 @@ struct ItemBounds {
   uint64_t deletes = kItemsPerDelete;
 };
 
+// INVALID_FIELD where a put names the key that an append of the same writes was given. They are
+// numbered (session/apply.h).
+std::optional<Refusal> CheckAppendedKeys(const ItemWrites& writes);
+
 // What a store has of an item, without its data.
 struct StoredItem {
   std::string key;

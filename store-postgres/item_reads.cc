@@ -66,7 +66,7 @@ const Statement& ItemStatementFor(const ItemQuery& query) {
   return query.descending ? kDown : kUp;
 }
 
-enum ReadItemColumn : size_t {
+enum ItemRowColumn : size_t {
   kItemKey = kStoredHeadColumns,
   kItemVersion,
   kItemCreated,

@@ -194,6 +194,14 @@ TEST_P(Contract, C256_APutWithoutKeyAppends) {
     }
   }
   EXPECT_EQ(KeysOf(Items({.collection = "log"})), expected);
+  // One change does not write one item twice.
+  std::string taken(sizeof(uint64_t), '\0');
+  taken.back() = static_cast<char>(LoadHead().items_version.value() + 1);
+  const absl::Status refused =
+      RefusedItems({.puts = {PutIn("log", "", "x"), PutIn("log", taken, "y")}});
+  EXPECT_EQ(ReasonIn(refused), "INVALID_FIELD");
+  EXPECT_EQ(FactIn(refused, "field"), "puts[1].item.key");
+  EXPECT_EQ(KeysOf(Items({.collection = "log"})), expected);
 }
 
 TEST_P(Contract, C257_IfAbsentChangesNothingWhereThereIsAnItem) {
@@ -395,6 +403,7 @@ TEST_P(Contract, C269_AnotherSessionHasNoneOfThem) {
     EXPECT_THAT(page->items, IsEmpty());
     EXPECT_EQ(page->items_version, ItemVersion());
   }
+  Apply(changes().Release(token()));
   Apply(changes().Delete());
   EXPECT_EQ(ReasonIn(store().ReadItems(key(), {.collection = "notes"}, kWholePage)), "TOMBSTONED");
 }

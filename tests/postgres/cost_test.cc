@@ -65,12 +65,15 @@ class PgCost : public QuietPostgres, public PostgresStoreTest {
     return change;
   }
 
-  // The median of what such commits add to the log.
-  uint64_t BytesPerCommit(absl::FunctionRef<Change(TurnNumber)> commit) {
+  // The median of what such changes add to the log.
+  uint64_t BytesPerChange(absl::FunctionRef<Change()> make) {
     std::vector<uint64_t> bytes;
-    for (int i = 0; i < 21; ++i) bytes.push_back(BytesOf(commit(Begin())));
+    for (int i = 0; i < 21; ++i) bytes.push_back(BytesOf(make()));
     std::ranges::sort(bytes);
     return bytes[bytes.size() / 2];
+  }
+  uint64_t BytesPerCommit(absl::FunctionRef<Change(TurnNumber)> commit) {
+    return BytesPerChange([&] { return commit(Begin()); });
   }
 
   // A page of everything there is.
@@ -80,6 +83,11 @@ class PgCost : public QuietPostgres, public PostgresStoreTest {
     EXPECT_TRUE(store().ReadMessages(key(), Revision(3), MessageSeq(), kPage).ok());
     EXPECT_TRUE(store().ReadSlots(key(), {}).ok());
     EXPECT_TRUE(store().ReadJournal(key(), {}, kPage).ok());
+    for (const bool descending : {false, true}) {
+      EXPECT_TRUE(
+          store().ReadItems(key(), {.collection = "notes", .descending = descending}, kPage).ok());
+    }
+    EXPECT_TRUE(store().ReadItems(key(), {.collection = "notes", .keys = {"a"}}, kPage).ok());
     EXPECT_TRUE(store().ReadEvents(key(), EventSeq(), kPage).ok());
     EXPECT_TRUE(store().ReadAudit(key(), AuditSeq(), kPage).ok());
     EXPECT_TRUE(store().List({.tenant = key().tenant, .limit = 50}).ok());
@@ -152,6 +160,49 @@ TEST_F(PgCost, ACreationIsOneStatement) {
   EXPECT_THAT(statements().Take(), ElementsAre("change_alone"));
 }
 
+TEST_F(PgCost, AWriteOfItemsIsOneStatementAndOneFlush) {
+  for (const ItemWrites& writes : std::vector<ItemWrites>{
+           {.puts = {Put("a", "1"), Put("b", "2"), Put("", "3")}},
+           {.expected_last = ExpectedLast{.collection = "notes", .range = {}, .key = "b"},
+           .deletes = {{.collection = "notes", .keys = "a"},
+                       {.collection = "notes", .keys = KeysWithPrefix("b")}},
+           .puts = {PutIfAbsent("a", "4"), PutOnVersion("c", "5", ItemVersion())}}}) {
+    Apply(changes().PutItems(writes));
+    EXPECT_THAT(statements().Take(), ElementsAre("change_items"));
+    EXPECT_GE(Flushed(), Inserted());
+  }
+  // Nor does a refusal take another one.
+  EXPECT_EQ(ReasonOf(store().Commit(
+                changes().PutItems({.puts = {PutOnVersion("a", "6", ItemVersion(1))}}))),
+            "STALE_REVISION");
+  EXPECT_THAT(statements().Take(), ElementsAre("change_items"));
+}
+
+TEST_F(PgCost, ACreationWithItemsIsOneStatement) {
+  Change create = Changes(Key("beta"), random()).Create();
+  create.items.puts = {Put("a", "1"), Put("b", "2"), Put("c", "3")};
+  ASSERT_EQ(ReasonOf(store().Commit(create)), "OK");
+  EXPECT_THAT(statements().Take(), ElementsAre("change_items"));
+}
+
+TEST_F(PgCost, AWriteOfItemsCostsTheSameBesideManyOthers) {
+  const auto put = [this] {
+    return changes().PutItems(
+        {.puts = {Put("a", random().Bytes(1000)), Put("b", random().Bytes(1000)),
+                  Put("", random().Bytes(1000))}});
+  };
+  const uint64_t beside_few = BytesPerChange(put);
+  database().Run(
+      "INSERT INTO holdfast.item SELECT tenant, session_id, 'notes',"
+      " convert_to('key-' || n, 'UTF8'), n, now(), now(), 100, '\\x0100000000', NULL, 'data'"
+      " FROM holdfast.session, generate_series(1, 100000) n WHERE session_id = 'alpha'");
+  const uint64_t beside_many = BytesPerChange(put);
+  std::cout << "WAL per write of three items of 1,000 bytes: " << beside_few << " beside few, "
+            << beside_many << " beside 100,000\n";
+  EXPECT_LE(beside_few, 6 * kKiB);
+  EXPECT_LE(beside_many, beside_few + beside_few / 20);
+}
+
 TEST_F(PgCost, AResumeIsAtMostThreeStatements) {
   const Caller caller{.tenant = key().tenant};
   ResumeCommand resume{.request = NewRequest(random()),
@@ -194,8 +245,9 @@ TEST_F(PgCost, APageIsOneStatementAndWritesNothing) {
   EXPECT_TRUE(holdfast::testing::WaitUntil([this] {
     const uint64_t before = Inserted();
     ReadEachPage();
-    EXPECT_THAT(statements().Take(), ElementsAre("messages", "messages", "slots", "journal",
-                                                 "events", "audit", "list_up"));
+    EXPECT_THAT(statements().Take(),
+                ElementsAre("messages", "messages", "slots", "journal", "items_up", "items_down",
+                            "items_of", "events", "audit", "list_up"));
     return Inserted() == before || HasFailure();
   }));
 }

@@ -54,6 +54,7 @@ constexpr int kMessages = 3000;
 constexpr int kUpdates = 150;
 constexpr int kCopies = 6;
 constexpr int kIdle = 4000;
+constexpr int kItems = 20'000;  // and as many of each copy
 constexpr PageLimit kPage{.items = 20, .bytes = kPageBytes};
 
 // What the condition on an index must name: an index that is entered without its first columns is
@@ -152,7 +153,14 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       Apply(update);
     }
     CopySession("alpha", kCopies);
-    for (const char* table : {"log", "slot", "journal"}) {
+    database().Run(
+        absl::StrCat("INSERT INTO holdfast.item SELECT tenant, session_id, 'notes',"
+                     " convert_to(to_char((n * 7919) % ",
+                     kItems,
+                     ", 'FM000000'), 'UTF8'), n, now(), now(), 100, '\\x0100000000',"
+                     " ARRAY['\\x01'::bytea], 'data' FROM holdfast.session, generate_series(1, ",
+                     kItems, ") n WHERE session_id = 'alpha'"));
+    for (const char* table : {"log", "slot", "journal", "item"}) {
       CopyRows(table);
     }
     Apply(Changes(Key("idle"), random()).Create());
@@ -174,6 +182,37 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     }
     Check("events", kPage.items, [&] { ExpectOk(store().ReadEvents(key(), EventSeq(60), kPage)); });
     Check("audit", kPage.items, [&] { ExpectOk(store().ReadAudit(key(), AuditSeq(60), kPage)); });
+  }
+
+  void CheckItemReads() {
+    ItemQuery query{.collection = "notes", .range = {.start = "010000"}, .data = true};
+    const auto read = [&] { ExpectOk(store().ReadItems(key(), query, kPage)); };
+    Check("items_up", kPage.items, read);
+    query.descending = true;
+    Check("items_down", kPage.items, read);
+    query.after = "015000";
+    Check("items_down", kPage.items, read);
+    query.range = {.start = "01", .end = "012"};
+    Check("items_down", kPage.items, read);
+    query.keys = {"000001", "010000", "nothing"};
+    Check("items_of", 3, read);
+    // Of labels that no item has it looks at as many as one call may.
+    query = {.collection = "notes", .labels = {{"none", true}}};
+    Check("items_up", kItemsLookedAt, read);
+  }
+
+  void CheckItemWrites() {
+    const auto write = [this](ItemWrites writes) {
+      return [this, writes] { Apply(changes().PutItems(writes)); };
+    };
+    Check("change_items", 3,
+          write({.puts = {Put("010000", "x"), PutIfAbsent("010001", "x"), Put("new", "x")}}));
+    Check("change_items", 12,
+          write({.expected_last =
+                     ExpectedLast{.collection = "notes", .range = {.end = "01"}, .key = "009999"},
+                 .deletes = {{.collection = "notes", .keys = "010002"},
+                             {.collection = "notes", .keys = KeysWithPrefix("01500")}},
+                 .puts = {Put("010002", "x")}}));
   }
 
   void CheckListings() {
@@ -218,6 +257,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     Check("renew", 1,
           [&] { EXPECT_TRUE(store().RenewLeases({{.key = key(), .token = token()}})[0].ok()); });
     Check("change_many", 3, [&] { WriteTogether(); });
+    CheckItemWrites();
     Close(other);
   }
 
@@ -421,9 +461,11 @@ TEST_F(PgPlans, NoStatementReadsWhatItIsNotAbout) {
   Create();
   // A plan is kept for as long as its connection: these are made while the tables are empty.
   CheckReads();
+  CheckItemReads();
   CheckListings();
   Fill();
   CheckReads();
+  CheckItemReads();
   CheckListings();
   CheckChanges();
   CheckUploads();

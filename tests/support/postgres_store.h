@@ -34,7 +34,7 @@ class StoreDatabase {
 
   // What a store that is made from now on keeps.
   void SetRetention(const Retention& retention) { retention_ = retention; }
-  // What sessions of such a store may have in items.
+  // What its sessions may have of items.
   void SetItemBounds(const ItemBounds& bounds) { item_bounds_ = bounds; }
 
   // Stops the database's clock, which from now on moves by Advance alone.

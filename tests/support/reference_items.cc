@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace holdfast::test {
@@ -64,6 +65,10 @@ class ItemWriter {
     if (item.name.key.empty()) item.name.key = KeyOfAppend(item.version);
     item.created_at = now_;
     item.updated_at = now_;
+    if (!named_.insert(item.name).second) {
+      return InvalidField("puts[" + std::to_string(index) + "].item.key",
+                          "is the key that an append of this request gets");
+    }
     const auto there = after_.items.find(item.name);
     const bool existed = there != after_.items.end();
     const ItemVersion actual = existed ? there->second.version : ItemVersion();
@@ -85,6 +90,7 @@ class ItemWriter {
  private:
   const absl::Time now_;
   ItemsAfter after_;
+  std::set<ItemName> named_;  // by the puts so far
 };
 
 }  // namespace
