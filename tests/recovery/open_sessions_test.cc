@@ -259,8 +259,8 @@ TEST_P(OpenSessions, TakesNoLeaseAndNoTurn) {
 TEST_P(OpenSessions, ACancelledOneIsClosedAndTakesNoMore) {
   Writer writer(address());
   EXPECT_EQ(writer.Write(Appending("before")).reason, "OK");
-  const auto cancelled = client().Must(&Stub::CancelSession,
-                                       test::CancelRequest(kOpenSession, pb::CANCEL_SCOPE_SESSION));
+  const auto cancelled = client().Must(
+      &Stub::CancelSession, test::SessionCancelRequest(kOpenSession, pb::CANCEL_SCOPE_SESSION));
   EXPECT_EQ(cancelled.session().lifecycle(), pb::LIFECYCLE_CLOSED);
   EXPECT_EQ(writer.Write(Appending("after")).reason, "ILLEGAL_TRANSITION");
 }
