@@ -1,8 +1,8 @@
 # How sources are compiled in batches (a unity build, docs/adr/0056): a generated source includes
-# several others, so that what they all instantiate is instantiated and optimised once. It names them
-# as headers are named, without the checkout's path, so that the compiler's cache has one entry for
-# it, in whichever checkout or directory of a preset.
-option(HOLDFAST_UNITY "Compile the sources of the libraries in batches" ON)
+# several others, so that what they all instantiate is instantiated and optimised once. It names
+# them as headers are named, without the checkout's path, so that the compiler's cache has one entry
+# for it, in whichever checkout or directory of a preset.
+option(HOLDFAST_UNITY "Compile the sources of libraries and tests in batches" ON)
 
 # GCC takes the sources of a batch for headers, in which a class that others see must have no member
 # of an anonymous namespace. clang-tidy refuses such namespaces in real headers.
@@ -13,6 +13,9 @@ set(holdfast_batch_begin "#ifndef __clang__
 
 # How many sources, in the order of their names, make a batch that holdfast_batch does not name.
 set(holdfast_batch_size 8)
+# The same of sources of tests. It is smaller because tests are edited most often, and an edit
+# compiles its whole batch again.
+set(holdfast_test_batch_size 4)
 # How many generated sources make a batch: nearly all that one costs are the headers that it shares.
 set(holdfast_generated_batch_size 13)
 
@@ -26,21 +29,21 @@ function(holdfast_compile_alone)
   set_property(SOURCE ${ARGN} PROPERTY HOLDFAST_ALONE ON)
 endfunction()
 
-# Sets `compiled` to what is compiled for the given sources of `folder`: generated batches, and the
-# sources that are compiled alone.
-function(holdfast_batches compiled folder)
+# Sets `compiled` to what is compiled for the given sources: batches of `size` sources, generated in
+# a directory of the name `folder`, and the sources that are compiled alone, like each main.cc.
+function(holdfast_batches compiled folder size)
   set(alone)
   set(names)
   set(index 0)
   foreach(source ${ARGN})
     get_property(is_alone SOURCE ${source} PROPERTY HOLDFAST_ALONE)
     get_property(name SOURCE ${source} PROPERTY HOLDFAST_BATCH)
-    if(is_alone OR NOT HOLDFAST_UNITY)
+    if(is_alone OR NOT HOLDFAST_UNITY OR source MATCHES "/main\\.cc$")
       list(APPEND alone ${source})
       continue()
     endif()
     if(NOT name)
-      math(EXPR name "${index} / ${holdfast_batch_size}")
+      math(EXPR name "${index} / ${size}")
       math(EXPR index "${index} + 1")
     endif()
     list(APPEND names ${name})

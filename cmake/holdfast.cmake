@@ -78,7 +78,7 @@ endfunction()
 
 # A static library of every source in `folder` but main.cc. Headers are included by the folder's
 # name ("session/head.h"), or, where the folder is a part of the tests, by the name given with
-# INCLUDE_AS. What is no test is compiled in batches.
+# INCLUDE_AS.
 function(holdfast_library target folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "INCLUDE_AS" "")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cc)
@@ -86,8 +86,10 @@ function(holdfast_library target folder)
   if(NOT sources) # a folder that has only headers so far
     set(sources ${CMAKE_BINARY_DIR}/empty.cc)
     file(TOUCH ${sources})
-  elseif(NOT arg_INCLUDE_AS)
-    holdfast_batches(sources ${folder} ${sources})
+  elseif(arg_INCLUDE_AS)
+    holdfast_batches(sources ${folder} ${holdfast_test_batch_size} ${sources})
+  else()
+    holdfast_batches(sources ${folder} ${holdfast_batch_size} ${sources})
   endif()
   add_library(${target} STATIC ${sources})
   target_compile_options(${target} PRIVATE ${holdfast_warnings})
@@ -194,8 +196,10 @@ inline constexpr std::array<SchemaFile, @count@> kSchemaFiles = {{
 endfunction()
 
 # Sources of tests are optimised less than what they test, and share one set of precompiled headers,
-# which `target` makes, a library that they all link to.
-set(holdfast_test_options -O1)
+# which `target` makes, a library that they all link to. A batch includes them by a directory of the
+# build; what a test prints when it fails has their paths below the project.
+set(holdfast_test_options -O1 "-ffile-prefix-map=${CMAKE_BINARY_DIR}/include/tests/="
+  -ffile-prefix-map=include/tests/=)
 
 function(holdfast_test_headers target)
   target_compile_options(${target} PRIVATE ${holdfast_test_options})
@@ -227,6 +231,7 @@ function(holdfast_tests area)
     return()
   endif()
   set(target ${area}_test)
+  holdfast_batches(sources ${target} ${holdfast_test_batch_size} ${sources})
   add_executable(${target} ${sources})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_compile_options(${target} PRIVATE ${holdfast_warnings} ${holdfast_test_options})
@@ -426,6 +431,7 @@ endfunction()
 function(holdfast_fuzz_targets library)
   file(GLOB sources CONFIGURE_DEPENDS tests/fuzz/*.cc)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  holdfast_batches(sources tests/fuzz ${holdfast_test_batch_size} ${sources})
   add_library(${library} STATIC ${sources})
   target_compile_options(${library} PRIVATE ${holdfast_warnings})
   foreach(target ${ARGN})

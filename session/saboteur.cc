@@ -11,7 +11,7 @@ namespace holdfast {
 
 namespace {
 
-constexpr std::pair<std::string_view, Saboteur> kNames[] = {
+constexpr std::pair<std::string_view, Saboteur> kSaboteurNames[] = {
     {"", Saboteur::kNone},
     {"no_bounds", Saboteur::kNoBounds},
     {"one_step_behind", Saboteur::kOneStepBehind},
@@ -21,7 +21,7 @@ Saboteur FromEnvironment() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the process writes to the environment
   const char* set = std::getenv("HOLDFAST_SABOTEUR");
   const std::string_view wanted = set == nullptr ? "" : set;
-  for (const auto& [name, saboteur] : kNames) {
+  for (const auto& [name, saboteur] : kSaboteurNames) {
     if (name == wanted) return saboteur;
   }
   std::abort();

@@ -39,15 +39,15 @@ using ::testing::StartsWith;
 
 // Port 1 of this machine: nothing listens there.
 constexpr char kDeadAddress[] = "127.0.0.1:1";
-constexpr char kOwn[] = "tests/data/conversation.jsonl";
+constexpr char kConversation[] = "tests/data/conversation.jsonl";
 
-struct Ran {
+struct Finished {
   int code = 0;
   std::string out;
   std::string err;
 };
 
-Ran Holdfast(const std::vector<std::string>& arguments) {
+Finished Holdfast(const std::vector<std::string>& arguments) {
   std::ostringstream out;
   std::ostringstream err;
   const int code = Run(arguments, out, err);
@@ -93,17 +93,17 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
       {"session", "audit"},
       {"session", "slots"},
       {"replay"},
-      {"replay", "--verify-only", kOwn},
-      {"replay", "--verify", "--verify-only", "--run", "x", kOwn},
-      {"replay", "--parallel", "0", kOwn},
-      {"replay", "--pace", "-1s", kOwn},
+      {"replay", "--verify-only", kConversation},
+      {"replay", "--verify", "--verify-only", "--run", "x", kConversation},
+      {"replay", "--parallel", "0", kConversation},
+      {"replay", "--pace", "-1s", kConversation},
       {"replay", "no/such/file"},
-      {"replay", "--run", "a/b", kOwn},
-      {"replay", "--log", "no/such/folder/log", kOwn},
+      {"replay", "--run", "a/b", kConversation},
+      {"replay", "--log", "no/such/folder/log", kConversation},
       {"completion", "powershell"},
   };
   for (const auto& arguments : wrong) {
-    const Ran ran = Holdfast(arguments);
+    const Finished ran = Holdfast(arguments);
     EXPECT_EQ(ran.code, kUsage) << ::testing::PrintToString(arguments);
     EXPECT_FALSE(ran.err.empty()) << ::testing::PrintToString(arguments);
     EXPECT_THAT(ran.out, IsEmpty()) << ::testing::PrintToString(arguments);
@@ -112,7 +112,8 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
 
 TEST(App, WhatWasNotUnderstoodIsNamed) {
   EXPECT_THAT(Holdfast({"nonsense"}).err, HasSubstr("nonsense"));
-  EXPECT_THAT(Holdfast({"replay", "--pace", "soon", kOwn}).err, HasSubstr("`soon` is no duration"));
+  EXPECT_THAT(Holdfast({"replay", "--pace", "soon", kConversation}).err,
+              HasSubstr("`soon` is no duration"));
   // The word behind is not the value.
   EXPECT_THAT(Holdfast({"--address=", "health"}).err, HasSubstr("--address: needs a value"));
 }
@@ -120,11 +121,11 @@ TEST(App, WhatWasNotUnderstoodIsNamed) {
 // A script whose server did not start leaves it empty; the default would be another server.
 TEST(App, RefusesAnEmptyAddressFromTheEnvironment) {
   ASSERT_EQ(setenv("HOLDFAST_ADDRESS", "", 1), 0);
-  const Ran ran = Holdfast({"health"});
-  const Ran named = Holdfast({"--address", kDeadAddress, "health"});
-  const Ran help = Holdfast({"--help"});
+  const Finished ran = Holdfast({"health"});
+  const Finished named = Holdfast({"--address", kDeadAddress, "health"});
+  const Finished help = Holdfast({"--help"});
   ASSERT_EQ(setenv("HOLDFAST_ADDRESS", kDeadAddress, 1), 0);
-  const Ran set = Holdfast({"health"});
+  const Finished set = Holdfast({"health"});
   ASSERT_EQ(unsetenv("HOLDFAST_ADDRESS"), 0);
   EXPECT_EQ(ran.code, kUsage);
   EXPECT_THAT(ran.err, HasSubstr("HOLDFAST_ADDRESS: is set and empty"));
@@ -135,7 +136,7 @@ TEST(App, RefusesAnEmptyAddressFromTheEnvironment) {
 }
 
 TEST(App, PrintsHelpOnTheOutput) {
-  const Ran ran = Holdfast({"session", "list", "--help"});
+  const Finished ran = Holdfast({"session", "list", "--help"});
   EXPECT_EQ(ran.code, kDone);
   EXPECT_THAT(ran.out, StartsWith("Lists sessions"));
   EXPECT_THAT(ran.err, IsEmpty());
@@ -156,19 +157,20 @@ TEST(App, AServerThatIsNotThereIsUnreachable) {
       {"session", "cancel", "a", "--turn"},
       {"session", "close", "a"},
       {"session", "delete", "a"},
-      {"replay", "--patience", "0s", kOwn},
-      {"replay", "--patience", "0s", "--run", "x", "--verify-only", kOwn},
+      {"replay", "--patience", "0s", kConversation},
+      {"replay", "--patience", "0s", "--run", "x", "--verify-only", kConversation},
   };
   for (std::vector<std::string> command : commands) {
     command.insert(command.end(), {"--address", kDeadAddress});
-    const Ran ran = Holdfast(command);
+    const Finished ran = Holdfast(command);
     EXPECT_EQ(ran.code, kUnreachable) << ::testing::PrintToString(command);
     EXPECT_THAT(ran.err, HasSubstr("UNREACHABLE: no server answered"));
   }
 }
 
 TEST(App, AsJsonTheRefusalIsTheOnlyDocument) {
-  const Ran ran = Holdfast({"--address", kDeadAddress, "--output", "json", "session", "show", "a"});
+  const Finished ran =
+      Holdfast({"--address", kDeadAddress, "--output", "json", "session", "show", "a"});
   EXPECT_EQ(ran.code, kUnreachable);
   EXPECT_THAT(ran.err, IsEmpty());
   const auto object = nlohmann::json::parse(ran.out);
@@ -178,7 +180,7 @@ TEST(App, AsJsonTheRefusalIsTheOnlyDocument) {
 }
 
 TEST(App, WritesARefusalAsOneLineOfJsonLines) {
-  const Ran ran =
+  const Finished ran =
       Holdfast({"--address", kDeadAddress, "--output", "jsonl", "session", "messages", "a"});
   EXPECT_EQ(ran.code, kUnreachable);
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 1);
@@ -186,21 +188,22 @@ TEST(App, WritesARefusalAsOneLineOfJsonLines) {
 }
 
 TEST(App, WritesArgumentsThatAreNoUtf8AsJson) {
-  const Ran ran = Holdfast({"--address", "unix:/no/\xFFsocket", "--output", "json", "health"});
+  const Finished ran = Holdfast({"--address", "unix:/no/\xFFsocket", "--output", "json", "health"});
   EXPECT_EQ(ran.code, kUnreachable);
   EXPECT_EQ(nlohmann::json::parse(ran.out)["metadata"]["address"], "unix:/no/\uFFFDsocket");
 }
 
 TEST(App, QuietKeepsErrorsAndDropsTheSummary) {
-  const Ran ran =
-      Holdfast({"--quiet", "--address", kDeadAddress, "replay", "--patience", "0s", kOwn});
+  const Finished ran =
+      Holdfast({"--quiet", "--address", kDeadAddress, "replay", "--patience", "0s", kConversation});
   EXPECT_EQ(ran.code, kUnreachable);
   EXPECT_THAT(ran.out, IsEmpty());
   EXPECT_THAT(ran.err, HasSubstr("UNREACHABLE"));
 }
 
 TEST(App, AReplayThatGotNowhereStillStatesItsSum) {
-  const Ran ran = Holdfast({"--address", kDeadAddress, "replay", "--patience", "0s", kOwn});
+  const Finished ran =
+      Holdfast({"--address", kDeadAddress, "replay", "--patience", "0s", kConversation});
   EXPECT_THAT(ran.out, StartsWith("run "));
   EXPECT_THAT(ran.out,
               HasSubstr("\n0 sessions, 0 turns, 0 messages, 0 differences, 0 reconnects, "));
@@ -208,7 +211,7 @@ TEST(App, AReplayThatGotNowhereStillStatesItsSum) {
 
 TEST(App, CompletionKnowsEveryCommand) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
-    const Ran ran = Holdfast({"completion", shell});
+    const Finished ran = Holdfast({"completion", shell});
     EXPECT_EQ(ran.code, kDone);
     EXPECT_THAT(ran.out, HasSubstr("'holdfast session'"));
     EXPECT_THAT(
@@ -233,7 +236,7 @@ TEST(App, AddressesHaveTheirForms) {
 }
 
 TEST(App, VersionIsThatOfTheServer) {
-  const Ran ran = Holdfast({"--version"});
+  const Finished ran = Holdfast({"--version"});
   EXPECT_EQ(ran.code, kDone);
   EXPECT_EQ(ran.out, "holdfast " + std::string(holdfast::kVersion) + "\n");
   std::ostringstream out, err;
@@ -251,10 +254,10 @@ TEST(App, SaysInItsOwnWordsWhyNoServerAnswered) {
       {"unix:/no/such/socket", "no server answered (there is no such socket)"},
   };
   for (const auto& [address, words] : servers) {
-    const Ran ran = Holdfast({"--address", address, "health"});
+    const Finished ran = Holdfast({"--address", address, "health"});
     EXPECT_EQ(ran.code, kUnreachable) << address;
     EXPECT_THAT(ran.err, HasSubstr(words));
-    const Ran json = Holdfast({"--address", address, "--output", "json", "health"});
+    const Finished json = Holdfast({"--address", address, "--output", "json", "health"});
     for (const std::string& said : {ran.err, json.out}) {
       for (const char* word : {"ares", "ARES", "DNS", "ipv4:", "UNKNOWN", "addresses"}) {
         EXPECT_THAT(said, Not(HasSubstr(word))) << address;
@@ -265,9 +268,9 @@ TEST(App, SaysInItsOwnWordsWhyNoServerAnswered) {
 
 // Every further session would be waited for just as long.
 TEST(App, AReplayEndsWhenNoServerCanBeReached) {
-  const std::vector<std::string> replay = {"--address",  kDeadAddress, "replay", "--verify",
-                                           "--patience", "500ms",      kOwn};
-  const Ran ran = Holdfast(replay);
+  const std::vector<std::string> replay = {"--address",  kDeadAddress, "replay",     "--verify",
+                                           "--patience", "500ms",      kConversation};
+  const Finished ran = Holdfast(replay);
   EXPECT_EQ(ran.code, kUnreachable);
   EXPECT_THAT(ran.err, HasSubstr("holdfast: UNREACHABLE: no server answered"));
   EXPECT_THAT(ran.err, HasSubstr("holdfast: calls are repeated for 500ms\n"));
@@ -292,7 +295,7 @@ TEST(App, AnotherGrpcServerIsNamedAsThat) {
        {std::vector<std::string>{"health"}, {"session", "list"}, {"store", "describe"}}) {
     std::vector<std::string> arguments = {"--address", address};
     arguments.insert(arguments.end(), command.begin(), command.end());
-    const Ran ran = Holdfast(arguments);
+    const Finished ran = Holdfast(arguments);
     EXPECT_EQ(ran.code, kUnreachable);
     EXPECT_EQ(ran.err,
               "holdfast: NOT_HOLDFAST: what answered does not know this call: it is no "
@@ -304,7 +307,7 @@ TEST(App, AnotherGrpcServerIsNamedAsThat) {
 }
 
 // Runs a command whose output goes where nothing can be written.
-Ran HoldfastIntoAFullDisk(const std::vector<std::string>& arguments) {
+Finished HoldfastIntoAFullDisk(const std::vector<std::string>& arguments) {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   FileBuffer buffer(full);
   std::ostream out(&buffer);
@@ -321,10 +324,10 @@ TEST(App, OutputThatCannotBeWrittenIsAFailureWithItsCause) {
       {"session", "--help"},
       {"completion", "bash"},
       {"--output", "json", "--address", kDeadAddress, "health"},
-      {"--address", kDeadAddress, "replay", "--patience", "0s", kOwn},
+      {"--address", kDeadAddress, "replay", "--patience", "0s", kConversation},
   };
   for (const auto& command : commands) {
-    const Ran ran = HoldfastIntoAFullDisk(command);
+    const Finished ran = HoldfastIntoAFullDisk(command);
     EXPECT_EQ(ran.code, kRefused) << ::testing::PrintToString(command);
     EXPECT_THAT(ran.err,
                 HasSubstr("holdfast: the output could not be written: No space left on device\n"))

@@ -22,7 +22,7 @@ struct Details {
   int retry_seconds = 0;
 };
 
-grpc::Status Refused(grpc::StatusCode code, const Details& details) {
+grpc::Status RefusedWithDetails(grpc::StatusCode code, const Details& details) {
   google::rpc::ErrorInfo info;
   info.set_reason(details.reason);
   (*info.mutable_metadata())["holder"] = details.fact;
@@ -38,7 +38,7 @@ grpc::Status Refused(grpc::StatusCode code, const Details& details) {
 }
 
 TEST(Errors, ARefusalCarriesReasonFactsAndWhenToComeAgain) {
-  const Failure failure = FailureOf(Refused(
+  const Failure failure = FailureOf(RefusedWithDetails(
       grpc::StatusCode::ABORTED, {.reason = "LEASE_HELD", .fact = "ann", .retry_seconds = 7}));
   EXPECT_EQ(failure.reason, "LEASE_HELD");
   EXPECT_EQ(failure.message, "what the server said");
@@ -47,7 +47,7 @@ TEST(Errors, ARefusalCarriesReasonFactsAndWhenToComeAgain) {
 }
 
 TEST(Errors, TheLineNamesReasonMeaningFactsAndWhatToDo) {
-  const std::string line = Line(FailureOf(Refused(
+  const std::string line = Line(FailureOf(RefusedWithDetails(
       grpc::StatusCode::ABORTED, {.reason = "LEASE_HELD", .fact = "ann", .retry_seconds = 7})));
   EXPECT_EQ(line,
             "LEASE_HELD: another holder's lease is live (what the server said) [holder=ann]; next: "
@@ -55,15 +55,15 @@ TEST(Errors, TheLineNamesReasonMeaningFactsAndWhatToDo) {
 }
 
 TEST(Errors, TheLineIsOneLineWhateverWasStored) {
-  const std::string line = Line(FailureOf(
-      Refused(grpc::StatusCode::ABORTED, {.reason = "X", .fact = "a\n\x1B[2Jb\xC2\x9B"})));
+  const std::string line = Line(FailureOf(RefusedWithDetails(
+      grpc::StatusCode::ABORTED, {.reason = "X", .fact = "a\n\x1B[2Jb\xC2\x9B"})));
   EXPECT_THAT(line, HasSubstr("holder=a\\n\\x1B[2Jb\\u009B"));
   EXPECT_THAT(line, Not(HasSubstr("\n")));
 }
 
 TEST(Errors, TheObjectIsReasonMessageMetadata) {
-  const nlohmann::ordered_json object = ToJson(
-      FailureOf(Refused(grpc::StatusCode::ABORTED, {.reason = "STALE_REVISION", .fact = "bob"})));
+  const nlohmann::ordered_json object = ToJson(FailureOf(
+      RefusedWithDetails(grpc::StatusCode::ABORTED, {.reason = "STALE_REVISION", .fact = "bob"})));
   EXPECT_EQ(object.dump(), R"({"reason":"STALE_REVISION","message":"what the server said",)"
                            R"("metadata":{"holder":"bob"}})");
 }
@@ -118,7 +118,7 @@ TEST(Errors, ACallThatTheTransportResetForLackOfMemoryIsRepeated) {
 
 TEST(Errors, DistinguishesRefusedUnreachableAndDamagedByExitCode) {
   const auto exit_code = [](grpc::StatusCode code, const std::string& reason) {
-    return ExitCodeOf(FailureOf(Refused(code, {.reason = reason})));
+    return ExitCodeOf(FailureOf(RefusedWithDetails(code, {.reason = reason})));
   };
   EXPECT_EQ(exit_code(grpc::StatusCode::NOT_FOUND, "SESSION_NOT_FOUND"), kRefused);
   EXPECT_EQ(exit_code(grpc::StatusCode::INVALID_ARGUMENT, "TOO_LARGE"), kRefused);

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr char kOwn[] = "tests/data/conversation.jsonl";
+constexpr char kRecorded[] = "tests/data/conversation.jsonl";
 
 std::string WhyRefused(const std::string& line) {
   return std::string(ParseConversation(line).status().message());
@@ -64,7 +64,7 @@ TEST(Recording, MalformedLinesSayWhy) {
 }
 
 TEST(Recording, OurOwnConversationsAreReadWhole) {
-  const auto recordings = ReadRecordings({kOwn});
+  const auto recordings = ReadRecordings({kRecorded});
   ASSERT_TRUE(recordings.ok()) << recordings.status();
   size_t turns = 0;
   size_t messages = 0;
@@ -80,12 +80,12 @@ TEST(Recording, OurOwnConversationsAreReadWhole) {
 
 // Every message's text must be found in the file in order, or it was changed.
 TEST(Recording, FindsTextOfEveryMessageInFile) {
-  std::ifstream in(kOwn);
+  std::ifstream in(kRecorded);
   std::stringstream file;
   file << in.rdbuf();
   const std::string text = file.str();
   size_t at = 0;
-  const auto recordings = ReadRecordings({kOwn});
+  const auto recordings = ReadRecordings({kRecorded});
   ASSERT_TRUE(recordings.ok()) << recordings.status();
   for (const Conversation& conversation : *recordings) {
     for (const RecordedMessage& message : conversation.messages) {
@@ -97,7 +97,7 @@ TEST(Recording, FindsTextOfEveryMessageInFile) {
 }
 
 TEST(Recording, AnIdThatOccursTwiceIsRefusedByFileAndLine) {
-  const auto recordings = ReadRecordings({kOwn, kOwn});
+  const auto recordings = ReadRecordings({kRecorded, kRecorded});
   EXPECT_EQ(recordings.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(recordings.status().message()),
               HasSubstr("conversation.jsonl:1: the id greenhouse occurs twice"));
@@ -115,7 +115,7 @@ TEST(Recording, WhatComesThroughAPipeIsOfTheWorkingDirectory) {
   const test::TempDir directory;
   const std::string pipe = directory / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const std::jthread writer([&] { std::ofstream(pipe) << std::ifstream(kOwn).rdbuf(); });
+  const std::jthread writer([&] { std::ofstream(pipe) << std::ifstream(kRecorded).rdbuf(); });
   const auto recordings = ReadRecordings({pipe});
   ASSERT_TRUE(recordings.ok()) << recordings.status();
   ASSERT_EQ(recordings->size(), 3);

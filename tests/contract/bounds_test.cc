@@ -12,7 +12,7 @@ namespace {
 using ::testing::SizeIs;
 
 // Attributes with these numbers and values of so many bytes each.
-AttributePatch Numbered(size_t first, size_t last, size_t bytes = 0) {
+AttributePatch NumberedAttributes(size_t first, size_t last, size_t bytes = 0) {
   AttributePatch patch;
   for (size_t i = first; i < last; ++i) patch[absl::StrCat("key-", i)] = std::string(bytes, 'x');
   return patch;
@@ -45,8 +45,8 @@ std::vector<Change> Filling(Changes& changes, const LeaseToken& token, size_t co
 
 TEST_P(Contract, C198_AttributesAreBoundedInNumberOnTheResult) {
   Create();
-  Apply(changes().Update(Numbered(0, kAttributesPerSession / 2)));
-  Apply(changes().Update(Numbered(kAttributesPerSession / 2, kAttributesPerSession)));
+  Apply(changes().Update(NumberedAttributes(0, kAttributesPerSession / 2)));
+  Apply(changes().Update(NumberedAttributes(kAttributesPerSession / 2, kAttributesPerSession)));
   const std::string before = Picture();
   const auto refused = store().Commit(changes().Update({{"another", ""}}));
   EXPECT_EQ(FactsOf(RefusalIn(refused)),
@@ -54,7 +54,7 @@ TEST_P(Contract, C198_AttributesAreBoundedInNumberOnTheResult) {
   EXPECT_EQ(Picture(), before);
   Changes beta(Key("beta"), random());
   Change create = beta.Create();
-  create.attributes = Numbered(0, kAttributesPerSession + 1);
+  create.attributes = NumberedAttributes(0, kAttributesPerSession + 1);
   EXPECT_EQ(ReasonIn(store().Commit(create)), "TOO_LARGE");
   EXPECT_EQ(ReasonIn(store().LoadForDecision(beta.key(), std::nullopt)), "SESSION_NOT_FOUND");
 }
@@ -64,9 +64,11 @@ TEST_P(Contract, C199_AttributesAreBoundedInBytesOnTheResult) {
   constexpr size_t kEach = kAttributeValueBytes;
   // Their keys leave no room for the last one.
   constexpr size_t kFitting = kAttributeBytesPerSession / kEach - 1;
-  for (size_t i = 0; i < kFitting; ++i) Apply(changes().Update(Numbered(i, i + 1, kEach)));
+  for (size_t i = 0; i < kFitting; ++i)
+    Apply(changes().Update(NumberedAttributes(i, i + 1, kEach)));
   const std::string before = Picture();
-  const auto refused = store().Commit(changes().Update(Numbered(kFitting, kFitting + 1, kEach)));
+  const auto refused =
+      store().Commit(changes().Update(NumberedAttributes(kFitting, kFitting + 1, kEach)));
   ASSERT_EQ(ReasonIn(refused), "TOO_LARGE");
   EXPECT_EQ(FactIn(RefusalIn(refused), "field"), "attributes");
   EXPECT_EQ(FactIn(RefusalIn(refused), "limit"), absl::StrCat(kAttributeBytesPerSession));
@@ -117,7 +119,7 @@ TEST_P(Contract, C201_SlotUpdatesAreBoundedOnTheResult) {
 
 TEST_P(Contract, C202_WhatLeavesNoMoreThanThereWasIsNeverRefusedForIt) {
   Create();
-  Apply(changes().Update(Numbered(0, kAttributesPerSession)));
+  Apply(changes().Update(NumberedAttributes(0, kAttributesPerSession)));
   Apply(changes().Update({{"key-0", "another value"}}));
   Apply(changes().Update({{"key-1", std::nullopt}, {"instead", ""}}));
   RunTurn();

@@ -10,7 +10,7 @@
 namespace holdfast::test {
 namespace {
 
-using Kind = GroupedResult::Kind;
+using GroupedKind = GroupedResult::Kind;
 
 constexpr size_t kSessions = 5;
 constexpr size_t kSecond = 1;
@@ -62,7 +62,7 @@ TEST_P(Contract, C231_WhatIsAppliedTogetherIsAnsweredAsByItself) {
   const auto results = group.Commit();
   ASSERT_EQ(results.size(), kSessions);
   for (size_t i = 0; i < kSessions; ++i) {
-    if (results[i].kind != Kind::kDone) continue;
+    if (results[i].kind != GroupedKind::kDone) continue;
     ASSERT_EQ(ReasonIn(results[i].result), "OK");
     const CommitResult& result = *results[i].result;
     EXPECT_EQ(result.kind, CommitResult::Kind::kApplied);
@@ -88,16 +88,16 @@ TEST_P(Contract, C232_WhatMustBeCommittedAloneHasLeftNoTrace) {
   ASSERT_EQ(ReasonIn(stored), "OK");
   const auto results = group.Commit();
   ASSERT_EQ(results.size(), kSessions);
-  EXPECT_EQ(results[0].kind, Kind::kAlone);
-  EXPECT_EQ(results[1].kind, Kind::kAlone);
-  if (results[2].kind != Kind::kAlone) {
+  EXPECT_EQ(results[0].kind, GroupedKind::kAlone);
+  EXPECT_EQ(results[1].kind, GroupedKind::kAlone);
+  if (results[2].kind != GroupedKind::kAlone) {
     ASSERT_EQ(ReasonIn(results[2].result), "OK");
     EXPECT_EQ(results[2].result->kind, CommitResult::Kind::kRepeated) << "its request is stored";
     EXPECT_EQ(results[2].result->receipt.revision, stored->receipt.revision);
   }
   EXPECT_EQ(group.TextsOf(2), "of 2;");
   for (size_t i = 0; i < kSessions; ++i) {
-    if (results[i].kind != Kind::kAlone || i == 2) continue;
+    if (results[i].kind != GroupedKind::kAlone || i == 2) continue;
     EXPECT_EQ(group.RevisionOf(i), i == 0 ? 2U : 1U) << i;
     EXPECT_EQ(group.TextsOf(i), "") << i;
   }
@@ -112,8 +112,8 @@ TEST_P(Contract, C233_WhatIsInDoubtIsSettledByCommit) {
   const auto results = group.Commit();
   ASSERT_EQ(results.size(), kSessions);
   for (const GroupedResult& result : results) {
-    const bool failed = result.kind == Kind::kDone && !result.result.ok();
-    EXPECT_TRUE(failed || result.kind != Kind::kDone);
+    const bool failed = result.kind == GroupedKind::kDone && !result.result.ok();
+    EXPECT_TRUE(failed || result.kind != GroupedKind::kDone);
   }
   under_test().MendWrites();
   Reopen();
@@ -130,7 +130,7 @@ TEST_P(Contract, C234_AppliesOthersBesideChangeThatIsNotApplied) {
   ASSERT_EQ(results.size(), kSessions);
   for (size_t i = 0; i < kSessions; ++i) {
     if (i == kSecond) continue;
-    if (results[i].kind == Kind::kDone) {
+    if (results[i].kind == GroupedKind::kDone) {
       EXPECT_EQ(ReasonIn(results[i].result), "OK");
     } else {
       EXPECT_EQ(ReasonIn(store().Commit(group[i])), "OK");

@@ -40,6 +40,13 @@ struct Stage {
 
 using CommitAnswer = absl::StatusOr<CommitResult>;
 
+// The session that `change` was applied to, as it is by now; nullptr after any other answer.
+inline StoredSession* ChangedSession(Stage& stage, const Change& change,
+                                     const CommitAnswer& answer) {
+  if (!answer.ok() || answer->kind != CommitResult::Kind::kApplied) return nullptr;
+  return stage.Find(change.key);
+}
+
 // What a read asks: only what its call has is set.
 struct ReadArgs {
   SessionKey key;

@@ -10,17 +10,12 @@
 namespace holdfast::test {
 namespace {
 
-StoredSession* Changed(Stage& stage, const Change& change, const CommitAnswer& answer) {
-  if (!answer.ok() || answer->kind != CommitResult::Kind::kApplied) return nullptr;
-  return stage.Find(change.key);
-}
-
 size_t SlotsOf(const StoredSession& session) {
   return static_cast<size_t>(std::ranges::count_if(
       session.slots, [](const auto& owner) { return owner.second.back().slot.has_value(); }));
 }
 
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kBoundMutants = {
     {"leaves-out-attributes-for-which-there-is-no-number",
      {.change =
           [](Stage& stage, Change& change) {
@@ -58,7 +53,7 @@ const std::vector<Mutant> kMutants = {
     {"refuses-whatever-a-full-session-is-asked",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            const StoredSession* const session = Changed(stage, change, answer);
+            const StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || change.attributes.empty()) return;
             if (stage.before.sessions[change.key].head.attributes.size() < kAttributesPerSession) {
               return;
@@ -71,14 +66,14 @@ const std::vector<Mutant> kMutants = {
     {"keeps-no-record-of-updates-between-turns",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || change.entries.empty() || session->audit.empty()) return;
             if (session->audit.back().code == "slots") session->audit.pop_back();
           }}},
     {"records-updates-that-are-there-already",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || change.entries.empty() || session->audit.empty()) return;
             AuditRecord& last = session->audit.back();
             if (last.code == "slots") last.data["first_entry"] = "1";
@@ -87,6 +82,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& BoundMutants() { return kMutants; }
+const std::vector<Mutant>& BoundMutants() { return kBoundMutants; }
 
 }  // namespace holdfast::test

@@ -7,14 +7,9 @@
 namespace holdfast::test {
 namespace {
 
-StoredSession* Changed(Stage& stage, const Change& change, const CommitAnswer& answer) {
-  if (!answer.ok() || answer->kind != CommitResult::Kind::kApplied) return nullptr;
-  return stage.Find(change.key);
-}
-
 bool Informs(const CancelRequest& cancel_request) { return !cancel_request.name.empty(); }
 
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kCancelMutants = {
     {"a-cancel-request-is-not-kept",
      {.change = [](Stage&, Change& change) { change.cancel_request.reset(); }}},
     {"a-cancel-request-moves-the-revision",
@@ -25,7 +20,7 @@ const std::vector<Mutant> kMutants = {
     {"the-newest-cancel-request-comes-first",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr && change.cancel_request) {
               std::ranges::reverse(session->head.cancel_requests);
             }
@@ -33,7 +28,7 @@ const std::vector<Mutant> kMutants = {
     {"the-same-cancel-request-is-added-again",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !change.cancel_request) return;
             auto& cancel_requests = session->head.cancel_requests;
             const auto before = stage.before.sessions.find(change.key);
@@ -44,7 +39,7 @@ const std::vector<Mutant> kMutants = {
     {"a-cancel-request-outlives-its-turn",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !change.end_turn) return;
             session->head.cancel_requests =
                 stage.before.sessions.at(change.key).head.cancel_requests;
@@ -52,7 +47,7 @@ const std::vector<Mutant> kMutants = {
     {"a-close-ends-every-cancel-request",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr && change.to == Lifecycle::kClosed) {
               session->head.cancel_requests.clear();
             }
@@ -60,7 +55,7 @@ const std::vector<Mutant> kMutants = {
     {"a-resume-keeps-every-cancel-request",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !change.grant || change.create) return;
             session->head.cancel_requests =
                 stage.before.sessions.at(change.key).head.cancel_requests;
@@ -134,7 +129,7 @@ const std::vector<Mutant> kMutants = {
     {"applies-entries-again",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !change.end_turn || !change.end_turn->committed) return;
             for (const JournalEntry& entry : session->entries) {
               if (!entry.slot || entry.turn != change.guard.turn) continue;
@@ -145,7 +140,7 @@ const std::vector<Mutant> kMutants = {
     {"an-abandoned-turn-takes-its-snapshot-with-it",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || answer->receipt.abandoned_turn == TurnNumber()) return;
             const Revision last = session->head.snapshots.back().at.revision;
             if (last == Revision(1)) return;
@@ -156,7 +151,7 @@ const std::vector<Mutant> kMutants = {
     {"snapshots-inside-a-turn-hide-its-entries",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !change.keeps_turn) return;
             session->head.turn->journal_before = session->head.journal;
           }}},
@@ -179,6 +174,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& CancelMutants() { return kMutants; }
+const std::vector<Mutant>& CancelMutants() { return kCancelMutants; }
 
 }  // namespace holdfast::test

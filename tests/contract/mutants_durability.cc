@@ -6,7 +6,7 @@
 namespace holdfast::test {
 namespace {
 
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kDurabilityMutants = {
     {"loses-the-last-change-at-its-end",
      {.closing = [](Stage& stage) { stage.disk.sessions = stage.before.sessions; }}},
     {"forgets-the-turn-when-opened-again",
@@ -87,6 +87,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& DurabilityMutants() { return kMutants; }
+const std::vector<Mutant>& DurabilityMutants() { return kDurabilityMutants; }
 
 }  // namespace holdfast::test

@@ -9,12 +9,6 @@
 namespace holdfast::test {
 namespace {
 
-// The session after a change that was applied; nullptr after any other.
-StoredSession* Changed(Stage& stage, const Change& change, const CommitAnswer& answer) {
-  if (!answer.ok() || answer->kind != CommitResult::Kind::kApplied) return nullptr;
-  return stage.Find(change.key);
-}
-
 const StoredSession* Before(Stage& stage, const SessionKey& key) {
   const auto found = stage.before.sessions.find(key);
   return found == stage.before.sessions.end() ? nullptr : &found->second;
@@ -27,19 +21,19 @@ const JournalEntry* Kept(const StoredSession& session, const JournalEntry& entry
   return found == session.entries.end() ? nullptr : &*found;
 }
 
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kEffectMutants = {
     {"every-change-is-a-revision",
      {.change = [](Stage&, Change& change) { change.moves_revision = true; }}},
     {"updated-at-stays",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr) session->head.updated_at = session->head.created_at;
           }}},
     {"created-at-moves",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr) session->head.created_at = stage.clock.Wall();
           }}},
     {"the-mode-is-always-ask",
@@ -55,7 +49,7 @@ const std::vector<Mutant> kMutants = {
     {"reuses-the-number-of-an-abandoned-turn",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || answer->receipt.abandoned_turn == TurnNumber()) return;
             session->head.last_turn = TurnNumber(session->head.last_turn.value() - 1);
           }}},
@@ -64,7 +58,7 @@ const std::vector<Mutant> kMutants = {
     {"a-replaced-history-is-gone",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr) session->former.clear();
           }}},
     {"histories-end-with-the-process",
@@ -97,7 +91,7 @@ const std::vector<Mutant> kMutants = {
     {"an-abandoned-turn-counts-as-committed",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || answer->receipt.abandoned_turn == TurnNumber()) return;
             ++session->head.committed_turns;
           }}},
@@ -125,7 +119,7 @@ const std::vector<Mutant> kMutants = {
     {"skips-a-message-number",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || change.messages.empty()) return;
             session->messages.back().seq = session->messages.back().seq.Next();
             session->head.messages = session->head.messages.Next();
@@ -134,26 +128,26 @@ const std::vector<Mutant> kMutants = {
     {"hashes-the-last-message-only",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || session->messages.empty()) return;
             session->head.history = ExtendHistory(Digest(), session->messages.back());
           }}},
     {"loses-the-state-machine-with-every-snapshot",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr && change.snapshot && !change.create) session->head.sm.reset();
           }}},
     {"hands-the-state-machines-slot-out-again",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr) session->head.sm_slot_pending = true;
           }}},
     {"appends-an-entry-again",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             const StoredSession* const before = Before(stage, change.key);
             if (session == nullptr || before == nullptr) return;
             for (const JournalEntry& entry : change.entries) {
@@ -174,7 +168,7 @@ const std::vector<Mutant> kMutants = {
     {"forgets-the-entries-of-ended-turns",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr) session->head.ended.clear();
           }}},
     {"answers-a-rewritten-entry-as-done",
@@ -199,7 +193,7 @@ const std::vector<Mutant> kMutants = {
     {"skips-an-event-number",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || session->events.empty() || change.events.empty()) return;
             session->head.last_event = session->head.last_event.Next();
             session->events.back().seq = session->head.last_event;
@@ -221,7 +215,7 @@ const std::vector<Mutant> kMutants = {
     {"events-are-of-the-revision-before",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr) return;
             for (Event& event : session->events) {
               if (event.revision == answer->receipt.revision) {
@@ -232,7 +226,7 @@ const std::vector<Mutant> kMutants = {
     {"numbers-events-by-the-clock",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr) std::ranges::stable_sort(session->events, {}, &Event::time);
           }}},
     {"loses-the-correlation",
@@ -251,7 +245,7 @@ const std::vector<Mutant> kMutants = {
     {"the-audit-says-what-was-before",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || session->audit.empty()) return;
             session->audit.back().revision = answer->receipt.before;
           }}},
@@ -264,6 +258,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& EffectMutants() { return kMutants; }
+const std::vector<Mutant>& EffectMutants() { return kEffectMutants; }
 
 }  // namespace holdfast::test

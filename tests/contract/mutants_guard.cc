@@ -33,7 +33,7 @@ bool IsOpen(const StoredSession* session) {
   return session != nullptr && session->head.kind == SessionKind::kOpen;
 }
 
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kGuardMutants = {
     {"needs-no-lease",
      {.change = [](Stage&, Change& change) { change.guard.lease = LeaseRule::kNone; }}},
     {"takes-any-secret",
@@ -273,6 +273,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& GuardMutants() { return kMutants; }
+const std::vector<Mutant>& GuardMutants() { return kGuardMutants; }
 
 }  // namespace holdfast::test

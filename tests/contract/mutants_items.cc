@@ -10,12 +10,7 @@
 namespace holdfast::test {
 namespace {
 
-StoredSession* Changed(Stage& stage, const Change& change, const CommitAnswer& answer) {
-  if (!answer.ok() || answer->kind != CommitResult::Kind::kApplied) return nullptr;
-  return stage.Find(change.key);
-}
-
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kItemMutants = {
     {"puts-items-whatever-their-version",
      {.change =
           [](Stage&, Change& change) {
@@ -35,7 +30,7 @@ const std::vector<Mutant> kMutants = {
     {"moves-the-revision-with-items",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || change.items.empty() || change.create) return;
             session->head.revision = session->head.revision.Next();
             answer->receipt.revision = session->head.revision;
@@ -75,14 +70,14 @@ const std::vector<Mutant> kMutants = {
     {"creates-items-anew-with-each-put",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr) return;
             for (auto& [name, item] : session->items) item.created_at = item.updated_at;
           }}},
     {"deletes-behind-the-puts",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr) return;
             for (const ItemDelete& wanted : change.items.deletes) {
               if (const auto* key = std::get_if<std::string>(&wanted.keys))
@@ -107,7 +102,7 @@ const std::vector<Mutant> kMutants = {
     {"counts-what-was-to-be-deleted",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            if (Changed(stage, change, answer) == nullptr) return;
+            if (ChangedSession(stage, change, answer) == nullptr) return;
             answer->receipt.items_deleted = change.items.deletes.size();
           }}},
     {"a-repeat-forgets-the-puts",
@@ -119,7 +114,7 @@ const std::vector<Mutant> kMutants = {
     {"a-new-history-takes-the-items",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr && change.replaces_history) session->items.clear();
           }}},
     {"items-are-gone-when-opened-again",
@@ -146,7 +141,7 @@ const std::vector<Mutant> kMutants = {
     {"loses-every-fifth-append",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || change.items.puts.size() != 1) return;
             if (session->head.items_version.value() % 5 == 0 &&
                 change.items.puts.front().item.name.key.empty())
@@ -224,6 +219,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& ItemMutants() { return kMutants; }
+const std::vector<Mutant>& ItemMutants() { return kItemMutants; }
 
 }  // namespace holdfast::test

@@ -23,7 +23,7 @@ absl::Status Instead(Reason reason) { return Refusal(reason, "another word for i
 
 bool IsDone(const GroupedResult& result) { return result.kind == GroupedResult::Kind::kDone; }
 
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kRequestMutants = {
     {"answers-each-change-of-a-group-with-the-next-ones-result",
      {.grouped =
           [](std::vector<GroupedResult>& results) {
@@ -205,6 +205,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& RequestMutants() { return kMutants; }
+const std::vector<Mutant>& RequestMutants() { return kRequestMutants; }
 
 }  // namespace holdfast::test

@@ -9,11 +9,6 @@
 namespace holdfast::test {
 namespace {
 
-StoredSession* Changed(Stage& stage, const Change& change, const CommitAnswer& answer) {
-  if (!answer.ok() || answer->kind != CommitResult::Kind::kApplied) return nullptr;
-  return stage.Find(change.key);
-}
-
 bool CommitsATurn(const Change& change) { return change.end_turn && change.end_turn->committed; }
 
 // The slot updates of the turn that `change` ends, in order.
@@ -39,7 +34,7 @@ std::set<std::string> WrittenBy(const StoredSession& session, const Change& chan
   return owners;
 }
 
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kSlotMutants = {
     {"applies-no-entries",
      {.change =
           [](Stage& stage, Change& change) {
@@ -52,7 +47,7 @@ const std::vector<Mutant> kMutants = {
     {"applies-entries-backwards",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !CommitsATurn(change)) return;
             auto updates = UpdatesOf(*session, change);
             std::ranges::reverse(updates);
@@ -61,21 +56,21 @@ const std::vector<Mutant> kMutants = {
     {"applies-entries-after-the-commits-own-slots",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !CommitsATurn(change)) return;
             PutLast(*session, UpdatesOf(*session, change));
           }}},
     {"applies-an-abandoned-turn",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !change.end_turn || change.end_turn->committed) return;
             PutLast(*session, UpdatesOf(*session, change));
           }}},
     {"an-abandoned-turn-takes-its-journal-along",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !change.end_turn || change.end_turn->committed) return;
             std::erase_if(session->entries, [&](const JournalEntry& entry) {
               return entry.turn == answer->receipt.abandoned_turn;
@@ -84,7 +79,7 @@ const std::vector<Mutant> kMutants = {
     {"a-slot-update-between-turns-waits",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr) return;
             for (const JournalEntry& entry : change.entries) {
               if (entry.slot && entry.turn == TurnNumber()) session->slots.erase(entry.slot->owner);
@@ -93,7 +88,7 @@ const std::vector<Mutant> kMutants = {
     {"a-snapshot-holds-only-what-it-writes",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !change.snapshot) return;
             const auto written = WrittenBy(*session, change);
             for (auto& [owner, versions] : session->slots) {
@@ -105,20 +100,20 @@ const std::vector<Mutant> kMutants = {
     {"deletes-a-slots-past-too",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr) return;
             for (const std::string& owner : change.deleted_slots) session->slots.erase(owner);
           }}},
     {"has-no-slot-of-its-own",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session != nullptr) session->slots.erase(kStoreSlotOwner);
           }}},
     {"describes-each-snapshot-by-the-one-before",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !change.snapshot) return;
             auto& versions = session->slots[kStoreSlotOwner];
             if (versions.size() < 2) return;
@@ -127,7 +122,7 @@ const std::vector<Mutant> kMutants = {
     {"an-applied-slot-keeps-its-entrys-revision",
      {.committed =
           [](Stage& stage, const Change& change, CommitAnswer& answer) {
-            StoredSession* const session = Changed(stage, change, answer);
+            StoredSession* const session = ChangedSession(stage, change, answer);
             if (session == nullptr || !CommitsATurn(change)) return;
             for (const JournalEntry& entry : UpdatesOf(*session, change)) {
               session->slots[entry.slot->owner].back().slot->revision = entry.slot->revision;
@@ -186,6 +181,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& SlotMutants() { return kMutants; }
+const std::vector<Mutant>& SlotMutants() { return kSlotMutants; }
 
 }  // namespace holdfast::test

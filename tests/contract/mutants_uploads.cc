@@ -10,7 +10,7 @@ void StageAsLinked(Stage& stage, const Change& change, const std::string& bytes)
       .key = change.key, .bytes = bytes, .touched = stage.clock.SinceBoot()};
 }
 
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kUploadMutants = {
     {"a-chunk-is-a-message",
      {.ask_stage =
           [](Stage& stage, Chunk& chunk) {
@@ -79,6 +79,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& UploadMutants() { return kMutants; }
+const std::vector<Mutant>& UploadMutants() { return kUploadMutants; }
 
 }  // namespace holdfast::test

@@ -11,7 +11,7 @@ using WakeupsAnswer = absl::StatusOr<Wakeups>;
 // A key that the suite uses, and that has no events of its own here.
 Wakeups NotifiedOf(std::string_view session) { return {.sessions = {Key(session)}}; }
 
-const std::vector<Mutant> kMutants = {
+const std::vector<Mutant> kWatchMutants = {
     {"notifies-of-one-session-at-a-time",
      {.wakeups =
           [](Stage&, absl::Duration, WakeupsAnswer& answer) {
@@ -78,6 +78,6 @@ const std::vector<Mutant> kMutants = {
 
 }  // namespace
 
-const std::vector<Mutant>& WatchMutants() { return kMutants; }
+const std::vector<Mutant>& WatchMutants() { return kWatchMutants; }
 
 }  // namespace holdfast::test

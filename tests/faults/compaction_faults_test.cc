@@ -26,8 +26,8 @@
 namespace holdfast::test {
 namespace {
 
-constexpr size_t kRotateChanges = 7;
-constexpr int kRounds = 20;  // more than there are snapshots, so that slots die
+constexpr size_t kFaultyRotateChanges = 7;
+constexpr int kCompactionRounds = 20;  // more than there are snapshots, so that slots die
 constexpr size_t kLeastStates = 200;
 constexpr size_t kLeastPoints = 50;
 
@@ -75,7 +75,7 @@ class CompactionFaults : public ::testing::Test {
     return hit;
   }
   size_t FailEach(const Failure& failure, bool may_stop) {
-    Fill(kRounds);
+    Fill(kCompactionRounds);
     size_t n = 1;
     while (!HasFailure() && FailOperation(n, failure, may_stop)) ++n;
     return n - 1;
@@ -113,7 +113,7 @@ class CompactionFaults : public ::testing::Test {
   std::unique_ptr<SessionStore> Make(fs::FilesWrapper files, const TempDir& root) {
     fs::FsOptions options;
     options.root = root / "root";  // only its lock is real
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kFaultyRotateChanges;
     options.compact_in_sweeps = true;
     options.bounds.inline_entries = inline_entries_;
     options.wrap_files = std::move(files);
@@ -147,7 +147,8 @@ class MergeFaults : public CompactionFaults {
 
 TEST_F(CompactionFaults, APowerCutKeepsWhatWasAcknowledged) {
   std::set<std::string> states;
-  for (const int rounds : {kRounds, kRounds + 4, kRounds + 8, kRounds + 12}) {
+  for (const int rounds :
+       {kCompactionRounds, kCompactionRounds + 4, kCompactionRounds + 8, kCompactionRounds + 12}) {
     Fill(rounds);
     for (const std::string& violation : Explore({}, states)) ADD_FAILURE() << violation;
   }
@@ -157,7 +158,7 @@ TEST_F(CompactionFaults, APowerCutKeepsWhatWasAcknowledged) {
 
 TEST_F(MergeFaults, APowerCutKeepsWhatWasAcknowledged) {
   std::set<std::string> states;
-  for (const int rounds : {kRounds, kRounds + 9}) {
+  for (const int rounds : {kCompactionRounds, kCompactionRounds + 9}) {
     Fill(rounds);
     for (const std::string& violation : Explore({}, states)) ADD_FAILURE() << violation;
   }
@@ -193,14 +194,14 @@ TEST_F(MergeFaults, AShortageWhereAFileIsOpenedStopsNoStore) {
 }
 
 TEST_F(CompactionFaults, AMissingFileSyncIsFound) {
-  Fill(kRounds);
+  Fill(kCompactionRounds);
   std::set<std::string> states;
   EXPECT_FALSE(Explore({.of_files = true}, states).empty());
 }
 
 // Of the new files' names. Where all names are lost alike the old files are found, as they should.
 TEST_F(CompactionFaults, AMissingDirectorySyncIsFound) {
-  Fill(kRounds);
+  Fill(kCompactionRounds);
   std::set<std::string> states;
   const MissingSyncs missing{.of_directories = true, .directories_ending = "/state"};
   EXPECT_FALSE(Explore(missing, states).empty());

@@ -33,7 +33,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr size_t kRotateChanges = 8;
+constexpr size_t kCompactedRotateChanges = 8;
 
 class Compaction : public ::testing::Test {
  protected:
@@ -46,7 +46,7 @@ class Compaction : public ::testing::Test {
   void Open() {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kCompactedRotateChanges;
     options.compact_in_sweeps = true;
     options.durability = durability_;
     options.meter = &meter_;
@@ -312,7 +312,7 @@ TEST_F(Compaction, WhereAFileHasOneNameARotationCopiesTheJournal) {
   store_->Dispose();
   fs::FsOptions options;
   options.root = root_ / "root";
-  options.rotate_changes = kRotateChanges;
+  options.rotate_changes = kCompactedRotateChanges;
   options.wrap_files = BreakBy(disk_, [](const FileOperation& asked) {
     return asked.name == "link" ? absl::UnimplementedError("injected") : absl::OkStatus();
   });

@@ -22,9 +22,9 @@
 namespace holdfast::test {
 namespace {
 
-constexpr int kRounds = 8;
-constexpr size_t kRotateChanges = 7;       // so that rotations meet every kind of change
-constexpr uint64_t kLogBytes = 16 * kKiB;  // so that the write-ahead log changes its files
+constexpr int kCrashRounds = 8;
+constexpr size_t kCrashRotateChanges = 7;       // so that rotations meet every kind of change
+constexpr uint64_t kCrashLogBytes = 16 * kKiB;  // so that the write-ahead log changes its files
 // What counts as a crash state.
 constexpr size_t kServedOneIn = 100;
 constexpr size_t kLeastOfAClass = 200;
@@ -44,7 +44,7 @@ class Explorer {
     };
     const auto store = MakeStore(disk_, before, missing_);
     ASSERT_TRUE(store->Init().ok());
-    workload_ = std::make_unique<Workload>(random_, kRounds);
+    workload_ = std::make_unique<Workload>(random_, kCrashRounds);
     EXPECT_TRUE(workload_->Run(*store).ok());
     EXPECT_TRUE(workload_->finished());
     store->Dispose();
@@ -62,7 +62,7 @@ class Explorer {
   std::unique_ptr<SessionStore> MakeStore(MemoryDisk& disk, Before before, MissingSyncs missing) {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kCrashRotateChanges;
     options.bounds = bounds_;
     options.wrap_files = [&disk, before, missing](std::unique_ptr<fs::Files>) {
       return disk.Open(before, missing);
@@ -107,7 +107,7 @@ class Explorer {
     SeededRandom random(7);
     fs::FsOptions options;
     options.root = reader_root_ / "root";
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kCrashRotateChanges;
     options.bounds = bounds_;
     options.wrap_files = OnDisk(disk);
     return CheckOpened(*fs::MakeFsStore(std::move(options), clock_, random), *workload_);
@@ -115,7 +115,7 @@ class Explorer {
 
   const MissingSyncs missing_;
   const bool serve_;
-  fs::Bounds bounds_{.write_ahead = kLogBytes};
+  fs::Bounds bounds_{.write_ahead = kCrashLogBytes};
   TempDir root_;
   TempDir reader_root_;
   FakeClock clock_;

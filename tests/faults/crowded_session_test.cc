@@ -18,7 +18,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr int kCallers = 150;
+constexpr int kCrowdedCallers = 150;
 constexpr int kChangesEach = 6;
 
 TEST(CrowdedSession, EveryCallerIsAnswered) {
@@ -35,8 +35,8 @@ TEST(CrowdedSession, EveryCallerIsAnswered) {
 
   std::atomic<int> applied = 0;
   std::vector<std::jthread> callers;
-  callers.reserve(kCallers);
-  for (int caller = 0; caller < kCallers; ++caller) {
+  callers.reserve(kCrowdedCallers);
+  for (int caller = 0; caller < kCrowdedCallers; ++caller) {
     callers.emplace_back([&, caller] {
       Changes changes(key, random);
       for (int round = 0; round < kChangesEach; ++round) {
@@ -48,10 +48,10 @@ TEST(CrowdedSession, EveryCallerIsAnswered) {
     });
   }
   callers.clear();
-  EXPECT_EQ(applied, kCallers * kChangesEach);
+  EXPECT_EQ(applied, kCrowdedCallers * kChangesEach);
   const auto loaded = store->LoadForDecision(key, std::nullopt);
   ASSERT_TRUE(loaded.ok());
-  EXPECT_EQ(loaded->head.last_event.value() - before, uint64_t{kCallers * kChangesEach});
+  EXPECT_EQ(loaded->head.last_event.value() - before, uint64_t{kCrowdedCallers * kChangesEach});
   store->Dispose();
 }
 

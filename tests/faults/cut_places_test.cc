@@ -26,7 +26,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr size_t kPlaces = 2000;
-constexpr size_t kRotateChanges = 9;
+constexpr size_t kCutRotateChanges = 9;
 constexpr size_t kTurns = 4;
 
 uint64_t Seed() {
@@ -36,13 +36,13 @@ uint64_t Seed() {
 }
 
 // How the store ended.
-enum class End { kInOrder, kKilled };
+enum class StoreEnd { kInOrder, kKilled };
 
 class CutPlaces : public ::testing::Test {
  protected:
   // Sessions with and without rotations, one that was deleted, and of one a last change that was
   // written and never acknowledged.
-  void Fill(End end) {
+  void Fill(StoreEnd end) {
     std::unique_ptr<SessionStore> store = Open(disk_);
     ASSERT_NE(store, nullptr);
     for (const char* name : {"alpha", "beta", "gamma"})
@@ -52,7 +52,7 @@ class CutPlaces : public ::testing::Test {
     clock_.Advance(absl::Minutes(2));
     Must(*store, gone.Delete());
     subjects_.push_back({.key = Key("gone"), .requests = {}});
-    if (end == End::kInOrder) {
+    if (end == StoreEnd::kInOrder) {
       ASSERT_TRUE(store->Deactivate().ok());
       store->Dispose();
       whole_ = LookAt(disk_.After(CutKind::kKilled));
@@ -130,7 +130,7 @@ class CutPlaces : public ::testing::Test {
   std::unique_ptr<SessionStore> Open(MemoryDisk& disk) {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kCutRotateChanges;
     options.wrap_files = BreakBy(disk, [this](const FileOperation& asked) {
       return breaks_ && asked.name == "sync" ? absl::UnavailableError("broken") : absl::OkStatus();
     });
@@ -205,24 +205,24 @@ class CutPlaces : public ::testing::Test {
 };
 
 TEST_F(CutPlaces, OfAStoreThatEndedInOrderAreRefusedOrReadExactly) {
-  Fill(End::kInOrder);
+  Fill(StoreEnd::kInOrder);
   TryPlaces(kPlaces / 10);
 }
 
 TEST_F(CutPlaces, OfAKilledStoreLoseNothingThatWasAcknowledged) {
-  Fill(End::kKilled);
+  Fill(StoreEnd::kKilled);
   TryPlaces(kPlaces / 10);
 }
 
 class LongCutPlaces : public CutPlaces {};
 
 TEST_F(LongCutPlaces, OfAStoreThatEndedInOrderAreRefusedOrReadExactly) {
-  Fill(End::kInOrder);
+  Fill(StoreEnd::kInOrder);
   TryPlaces(kPlaces);
 }
 
 TEST_F(LongCutPlaces, OfAKilledStoreLoseNothingThatWasAcknowledged) {
-  Fill(End::kKilled);
+  Fill(StoreEnd::kKilled);
   TryPlaces(kPlaces);
 }
 

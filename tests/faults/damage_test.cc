@@ -22,7 +22,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 24};
+constexpr PageLimit kAllItems{.items = 1000, .bytes = size_t{1} << 24};
 
 // A session of three snapshots on a disk in memory, and what a reader found of it at each revision.
 class Damage : public ::testing::Test {
@@ -174,9 +174,9 @@ TEST_F(Damage, ADamagedMessageFailsItsOwnReadAlone) {
   const auto store = Open();
   ASSERT_TRUE(store->Init().ok());
   EXPECT_TRUE(store->LoadForDecision(key_, std::nullopt).ok());
-  EXPECT_TRUE(
-      Is(store->ReadMessages(key_, std::nullopt, MessageSeq(), kAll).status(), Reason::kDamaged));
-  const auto rest = store->ReadMessages(key_, std::nullopt, MessageSeq(1), kAll);
+  EXPECT_TRUE(Is(store->ReadMessages(key_, std::nullopt, MessageSeq(), kAllItems).status(),
+                 Reason::kDamaged));
+  const auto rest = store->ReadMessages(key_, std::nullopt, MessageSeq(1), kAllItems);
   ASSERT_TRUE(rest.ok());
   EXPECT_EQ(rest->messages.size(), 2U);
   store->Dispose();

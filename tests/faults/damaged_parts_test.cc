@@ -25,7 +25,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr size_t kRotateChanges = 8;
+constexpr size_t kDamagedRotateChanges = 8;
 // What each damaged thing is changed in: one byte of it.
 constexpr char kFlip = 0x10;
 
@@ -40,10 +40,10 @@ struct Row {
 
 std::ostream& operator<<(std::ostream& out, const Row& row) { return out << row.name; }
 
-std::string NameOf(const ::testing::TestParamInfo<Row>& tested) { return tested.param.name; }
+std::string RowName(const ::testing::TestParamInfo<Row>& tested) { return tested.param.name; }
 
 // Everything of alpha.
-constexpr char kAlpha[] = "alpha ";
+constexpr char kAllOfAlpha[] = "alpha ";
 
 const Row kRows[] = {
     {.name = "AMessage",
@@ -71,18 +71,18 @@ const Row kRows[] = {
     {.name = "TheHeadFile",
      .file = "state/head.1",
      .around = "scratch",
-     .refused = kAlpha,
+     .refused = kAllOfAlpha,
      .writes = "DAMAGED"},
     {.name = "TheManifest",
      .file = "manifest.json",
      .around = "session_uid",
-     .refused = kAlpha,
+     .refused = kAllOfAlpha,
      .reason = "MANIFEST_DRIFT",
      .writes = "MANIFEST_DRIFT"},
     {.name = "TheJournal",
      .file = "journal.log",
      .around = "late title",
-     .refused = kAlpha,
+     .refused = kAllOfAlpha,
      .writes = "DAMAGED"},
     {.name = "AnIndexRow", .file = "/index", .around = "alpha", .refused = ""},
     {.name = "AWatermark", .file = "/watermarks", .around = "HWM1", .refused = ""},
@@ -102,7 +102,7 @@ class DamagedParts : public ::testing::TestWithParam<Row> {
   std::unique_ptr<SessionStore> Open() {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kDamagedRotateChanges;
     options.wrap_files = OnDisk(disk_);
     auto store = fs::MakeFsStore(std::move(options), clock_, random_);
     opened_ = store->Init();
@@ -224,7 +224,7 @@ TEST_P(DamagedParts, FailsTheCallsThatNeedItAndNoOther) {
     const bool expected = refused.ends_with(' ') ? call.starts_with(refused) : call == refused;
     if (now == found.end()) {
       // Slots are not listed one by one when the session is not read at all.
-      EXPECT_TRUE(expected && refused == kAlpha) << call;
+      EXPECT_TRUE(expected && refused == kAllOfAlpha) << call;
       continue;
     }
     EXPECT_EQ(now->second, expected ? "! " + row.reason : answer) << call;
@@ -259,7 +259,7 @@ TEST_P(DamagedParts, LeavesTheOthersWritableAndTheListingWhole) {
   store->Dispose();
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, DamagedParts, ::testing::ValuesIn(kRows), NameOf);
+INSTANTIATE_TEST_SUITE_P(Of, DamagedParts, ::testing::ValuesIn(kRows), RowName);
 
 // The two files without which nothing may be served: the whole store refuses, in words.
 class DamagedRoot : public DamagedParts {};
@@ -308,7 +308,7 @@ const Row kRootRows[] = {
      .reason = "STORE file is damaged"},
 };
 
-INSTANTIATE_TEST_SUITE_P(By, DamagedRoot, ::testing::ValuesIn(kRootRows), NameOf);
+INSTANTIATE_TEST_SUITE_P(By, DamagedRoot, ::testing::ValuesIn(kRootRows), RowName);
 
 }  // namespace
 }  // namespace holdfast::test

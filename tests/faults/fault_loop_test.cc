@@ -21,8 +21,8 @@
 namespace holdfast::test {
 namespace {
 
-constexpr size_t kRotateChanges = 7;
-constexpr uint64_t kLogBytes = 16 * kKiB;
+constexpr size_t kLoopRotateChanges = 7;
+constexpr uint64_t kLoopLogBytes = 16 * kKiB;
 
 // Fails the n-th operation, or nothing. With OK as its status the operation throws.
 struct Fault {
@@ -46,8 +46,8 @@ class Stores {
   std::unique_ptr<SessionStore> Make(Fault& fault) {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
-    options.rotate_changes = kRotateChanges;
-    options.bounds.write_ahead = kLogBytes;
+    options.rotate_changes = kLoopRotateChanges;
+    options.bounds.write_ahead = kLoopLogBytes;
     options.wrap_files = BreakBy(disk_, [&fault](const FileOperation&) { return fault(); });
     return fs::MakeFsStore(std::move(options), clock, random);
   }
@@ -96,7 +96,7 @@ bool RunWithFault(size_t n, const absl::Status& status) {
 
 size_t Loop(const absl::Status& status) {
   size_t n = 1;
-  while (!testing::Test::HasFailure() && RunWithFault(n, status)) ++n;
+  while (!::testing::Test::HasFailure() && RunWithFault(n, status)) ++n;
   return n - 1;
 }
 
@@ -131,7 +131,7 @@ bool RunWithException(size_t n) {
 
 TEST(FaultLoop, AnyOperationMayThrow) {
   size_t points = 0;
-  while (!testing::Test::HasFailure() && RunWithException(points + 1)) ++points;
+  while (!::testing::Test::HasFailure() && RunWithException(points + 1)) ++points;
   EXPECT_GE(points, 300U);
   std::printf("figure: %zu fault points\n", points);
 }

@@ -11,8 +11,8 @@
 namespace holdfast::test {
 namespace {
 
-constexpr size_t kMost = 100;
-constexpr size_t kMany = 20 * kMost;
+constexpr size_t kMostLeases = 100;
+constexpr size_t kMany = 20 * kMostLeases;
 
 class LeaseTableTest : public ::testing::Test {
  protected:
@@ -43,7 +43,7 @@ class LeaseTableTest : public ::testing::Test {
   }
 
   FakeClock clock_;
-  fs::LeaseTable table_{clock_, kMost};
+  fs::LeaseTable table_{clock_, kMostLeases};
 };
 
 TEST_F(LeaseTableTest, SessionsThatWereGivenBackAreBounded) {
@@ -51,7 +51,7 @@ TEST_F(LeaseTableTest, SessionsThatWereGivenBackAreBounded) {
     Grant(Numbered(at), Held());
     table_.NoteChange(Numbered(at), Free(), std::nullopt);
   }
-  EXPECT_LE(table_.rows(), kMost + 1);
+  EXPECT_LE(table_.rows(), kMostLeases + 1);
 }
 
 TEST_F(LeaseTableTest, LeasesThatAreLiveStayAndGoWhenTheyAreOver) {
@@ -64,7 +64,7 @@ TEST_F(LeaseTableTest, LeasesThatAreLiveStayAndGoWhenTheyAreOver) {
     Grant(Numbered(kMany + at), Free());
     EXPECT_LE(table_.rows(), kMany + 1);
   }
-  EXPECT_LE(table_.rows(), kMost + 1);
+  EXPECT_LE(table_.rows(), kMostLeases + 1);
   for (size_t at = 0; at < kMany; ++at) {
     EXPECT_EQ(StateOf(Numbered(at)), LeaseState::kExpired) << at << ": it came back";
   }
@@ -84,7 +84,7 @@ TEST_F(LeaseTableTest, QuietTimeOfAnActiveSessionCountsFromWhatHappenedLast) {
   clock_.Advance(absl::Hours(2));
   for (size_t at = 1; at < kMany; ++at) table_.NoteChange(Numbered(at), Free(), std::nullopt);
   EXPECT_EQ(table_.Quiet(Numbered(0)), absl::Hours(2));
-  EXPECT_LE(table_.rows(), kMost + 1);
+  EXPECT_LE(table_.rows(), kMostLeases + 1);
 }
 
 // A renewal that was checked before a turn began must not remove the turn's row.

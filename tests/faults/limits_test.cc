@@ -32,7 +32,7 @@ namespace {
 
 // Small ones, which writer and reader share as they share the real ones.
 constexpr fs::Bounds kSmall{.change = 6 * kKiB, .journal = 16 * kKiB, .head = 3 * kKiB};
-constexpr size_t kSessions = 4;
+constexpr size_t kLimitedSessions = 4;
 constexpr size_t kChangesPerRun = 50;
 
 class Limits {
@@ -44,7 +44,7 @@ class Limits {
 
   // Makes a change of one of the sessions and notes whether it was acknowledged.
   void Step() {
-    const size_t at = Upto(kSessions - 1);
+    const size_t at = Upto(kLimitedSessions - 1);
     Session& session = sessions_.at(at);
     Changes changes(Key("s" + std::to_string(at)), random_);
     if (!session.made) return Create(session, changes);
@@ -61,7 +61,7 @@ class Limits {
   std::string RestartAndCheck() {
     store_->Dispose();
     Start();
-    for (size_t at = 0; at < kSessions; ++at) {
+    for (size_t at = 0; at < kLimitedSessions; ++at) {
       const Session& session = sessions_.at(at);
       const SessionKey key = Key("s" + std::to_string(at));
       const auto loaded = store_->LoadForDecision(key, std::nullopt);
@@ -170,7 +170,7 @@ class Limits {
   FakeClock clock_;
   SeededRandom random_;
   std::unique_ptr<SessionStore> store_;
-  std::vector<Session> sessions_{kSessions};
+  std::vector<Session> sessions_{kLimitedSessions};
   size_t acknowledged_ = 0;
   size_t too_large_ = 0;
   size_t full_ = 0;

@@ -35,7 +35,7 @@ std::string SomeBytes(Generator& generator) {
 }
 
 // The same bytes, cut anywhere; some pieces are empty.
-std::vector<std::string_view> Cut(std::string_view bytes, Generator& generator) {
+std::vector<std::string_view> CutAnywhere(std::string_view bytes, Generator& generator) {
   std::vector<std::string_view> pieces;
   while (!bytes.empty()) {
     pieces.push_back(bytes.substr(0, Below(generator, 2 * fs::kSectorBytes)));
@@ -57,7 +57,7 @@ TEST(Pieces, OfAFrameAreTheFrameOfTheWhole) {
                              .previous = 5};
     const auto whole = fs::EncodeFrame(head, payload, offset);
     ASSERT_TRUE(whole.ok());
-    const fs::GatheredFrame gathered(head, Cut(payload, generator), offset);
+    const fs::GatheredFrame gathered(head, CutAnywhere(payload, generator), offset);
     ASSERT_EQ(Joined(gathered.pieces()), whole->bytes) << "round " << round;
     EXPECT_EQ(gathered.size(), whole->bytes.size());
     EXPECT_EQ(gathered.checksum(), whole->checksum);

@@ -27,8 +27,8 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr size_t kRotateChanges = 4;
-constexpr int kChanges = 90;  // many rotations
+constexpr size_t kLoggedRotateChanges = 4;
+constexpr int kLoggedChanges = 90;  // many rotations
 
 class RequestTableTest : public ::testing::Test {
  protected:
@@ -161,7 +161,7 @@ class RequestLog : public ::testing::Test {
   void SetUp() override {
     Open();
     sent_.push_back(changes_.Create());
-    for (int i = 1; i < kChanges; ++i) {
+    for (int i = 1; i < kLoggedChanges; ++i) {
       sent_.push_back(changes_.Update({{"title", std::to_string(i)}}));
     }
     for (const Change& change : sent_) {
@@ -175,7 +175,7 @@ class RequestLog : public ::testing::Test {
   void Open() {
     fs::FsOptions options;
     options.root = root_ / "root";
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kLoggedRotateChanges;
     options.wrap_files = BreakBy(disk_, [this](const FileOperation& asked) {
       const bool of_index = asked.path.find("/index.") != std::string::npos;
       const bool of_log = asked.path.find("/log.") != std::string::npos;
@@ -282,7 +282,7 @@ TEST_F(RequestLog, AReplyThatCannotBeReadIsDamageAndNeverASecondEffect) {
     EXPECT_EQ(RefusalOf(again.status()).reason(), Reason::kDamaged) << again.status();
     EXPECT_FALSE(store_->LoadForDecision(key_, change.request->id).ok());
   }
-  EXPECT_GE(damaged, static_cast<int>(kRotateChanges));
+  EXPECT_GE(damaged, static_cast<int>(kLoggedRotateChanges));
   EXPECT_EQ(RevisionNow(), revisions_.back());
   const auto next = store_->Commit(changes_.Update({{"title", "goes on"}}));
   ASSERT_TRUE(next.ok());
@@ -340,7 +340,7 @@ TEST_F(RequestLog, TheSessionGoesOnBesideADamagedReply) {
   ASSERT_THAT(refused, SizeIs(1));
   const auto load = store_->LoadForDecision(key_, sent_[refused[0]].request->id);
   EXPECT_EQ(RefusalOf(load.status()).reason(), Reason::kDamaged) << load.status();
-  for (int i = 0; i < 3 * static_cast<int>(kRotateChanges); ++i) {
+  for (int i = 0; i < 3 * static_cast<int>(kLoggedRotateChanges); ++i) {
     const auto next = store_->Commit(changes_.Update({{"title", "goes on"}}));
     ASSERT_TRUE(next.ok()) << next.status();
     EXPECT_EQ(next->kind, CommitResult::Kind::kApplied);

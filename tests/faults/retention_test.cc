@@ -18,9 +18,9 @@ namespace {
 
 constexpr PageLimit kPage{.items = 10, .bytes = 1 << 20};
 constexpr size_t kEventsOfAChange = 100;
-constexpr size_t kRotateChanges = 4;
+constexpr size_t kRetainedRotateChanges = 4;
 
-const SessionKey kAlpha = Key("alpha");
+const SessionKey kRetainedSession = Key("alpha");
 
 class FsRetention : public ::testing::Test {
  protected:
@@ -29,7 +29,7 @@ class FsRetention : public ::testing::Test {
     fs::FsOptions options;
     options.root = directory_ / "root";
     options.retention = retention;
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kRetainedRotateChanges;
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok() && store_->Activate().ok());
     ASSERT_TRUE(store_->Commit(changes_.Create()).ok());
@@ -43,18 +43,20 @@ class FsRetention : public ::testing::Test {
   }
   // Enough changes for a rotation, which the call behind them waits for.
   void Rotate() {
-    for (size_t change = 0; change <= kRotateChanges; ++change) {
+    for (size_t change = 0; change <= kRetainedRotateChanges; ++change) {
       ASSERT_TRUE(store_->Commit(changes_.Update({{"title", "y"}})).ok());
     }
   }
   void Advance(absl::Duration passed) { clock_.Advance(passed); }
-  absl::Status ReadFirst() { return store_->ReadEvents(kAlpha, EventSeq(), kPage).status(); }
+  absl::Status ReadFirst() {
+    return store_->ReadEvents(kRetainedSession, EventSeq(), kPage).status();
+  }
 
  private:
   FakeClock clock_;
   SeededRandom random_;
   TempDir directory_;
-  Changes changes_{kAlpha, random_};
+  Changes changes_{kRetainedSession, random_};
   std::unique_ptr<SessionStore> store_;
 };
 

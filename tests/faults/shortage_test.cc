@@ -70,8 +70,8 @@ bool OutcomeIsUnknown(const absl::Status& status) {
 }
 
 // What the store is after a shortage in the middle of its service.
-void CheckServed(size_t n, const Shortage& shortage, const absl::Status& ended, SessionStore& store,
-                 const Workload& workload) {
+void CheckAfterShortage(size_t n, const Shortage& shortage, const absl::Status& ended,
+                        SessionStore& store, const Workload& workload) {
   const bool stopped = !store.CheckHealth().ok();
   EXPECT_TRUE(!stopped || Writes(shortage.hit)) << n << ": " << shortage.hit << " stopped it";
   EXPECT_TRUE(ended.ok() || Is(ended, Reason::kStoreUnavailable))
@@ -92,7 +92,7 @@ bool RunWithShortage(size_t n, size_t& went_on) {
   if (opened.ok()) {
     const absl::Status ended = workload.Run(*store);
     shortage.at = 0;  // what follows looks at what is there
-    CheckServed(n, shortage, ended, *store, workload);
+    CheckAfterShortage(n, shortage, ended, *store, workload);
     may_have_gone_on = store->CheckHealth().ok();
     if (may_have_gone_on) ++went_on;
     // It may have stopped behind a change that it had acknowledged, and refused the next one.

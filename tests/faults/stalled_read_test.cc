@@ -27,12 +27,12 @@
 namespace holdfast::test {
 namespace {
 
-constexpr size_t kWorkers = 64;
+constexpr size_t kReadingWorkers = 64;
 constexpr size_t kCores = 2;
-constexpr int kOthers = 4;
+constexpr int kUnstalledSessions = 4;
 constexpr int kCallsOfAlpha = 6;
-constexpr size_t kRotateChanges = 4;
-constexpr int kChanges = 10;  // two rotations
+constexpr size_t kReadRotateChanges = 4;
+constexpr int kReadChanges = 10;  // two rotations
 
 // Operations of one name on paths that contain a text: each waits in a ScopedBlockingCall, as a
 // disk's reader does, until a test releases it.
@@ -72,12 +72,12 @@ class StalledRead : public ::testing::Test {
   void SetUp() override {
     Open();
     Apply(alpha_.Create());
-    for (int i = 1; i < kChanges; ++i) {
+    for (int i = 1; i < kReadChanges; ++i) {
       sent_ = alpha_.Update({{"title", absl::StrCat(i)}});
       if (i == 1) oldest_ = sent_->request->id;
       Apply(*sent_);
     }
-    for (int i = 0; i < kOthers; ++i) {
+    for (int i = 0; i < kUnstalledSessions; ++i) {
       others_.push_back(std::make_unique<Changes>(Key(absl::StrCat("other-", i)), random_));
       Apply(others_.back()->Create());
     }
@@ -92,7 +92,7 @@ class StalledRead : public ::testing::Test {
   void Open() {
     fs::FsOptions options;
     options.root = directory_ / "root";
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kReadRotateChanges;
     options.wrap_files =
         BreakBy([this](const FileOperation& operation) { return held_.Pass(operation); });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
@@ -120,7 +120,7 @@ class StalledRead : public ::testing::Test {
         ++served_;
       }));
     }
-    return holdfast::testing::WaitUntil([&] { return served_ == kOthers; });
+    return holdfast::testing::WaitUntil([&] { return served_ == kUnstalledSessions; });
   }
 
   // Submits a load of alpha that asks for its oldest request.
@@ -149,7 +149,7 @@ TEST_F(StalledRead, ServesOtherSessionsWhenALoadReadsStoredRequests) {
   Touch();
   held_.Hold("read", "/index.");
   {
-    WorkerPool pool({.workers = kWorkers, .queued = 1000, .on_core = kCores});
+    WorkerPool pool({.workers = kReadingWorkers, .queued = 1000, .on_core = kCores});
     SubmitLoad(pool);
     ASSERT_TRUE(holdfast::testing::WaitUntil([&] { return held_.waiting() > 0; }));
     for (int i = 1; i < kCallsOfAlpha; ++i) SubmitLoad(pool);
@@ -166,7 +166,7 @@ TEST_F(StalledRead, ServesOtherSessionsWhenACommitReadsStoredRequests) {
   held_.Hold("read", "/index.");
   std::atomic<int> repeated = 0;
   {
-    WorkerPool pool({.workers = kWorkers, .queued = 1000, .on_core = kCores});
+    WorkerPool pool({.workers = kReadingWorkers, .queued = 1000, .on_core = kCores});
     EXPECT_TRUE(pool.Submit([&] {
       const auto result = store_->Commit(*sent_);
       if (result.ok() && result->kind == CommitResult::Kind::kRepeated) ++repeated;
@@ -186,7 +186,7 @@ TEST_F(StalledRead, RejectsCallsBeyondTheBoundWhenTheRequestsOfASessionCannotBeR
   held_.Hold("read", "/index.");
   std::atomic<size_t> rejected = 0;
   {
-    WorkerPool pool({.workers = kWorkers, .queued = 1000});
+    WorkerPool pool({.workers = kReadingWorkers, .queued = 1000});
     for (size_t i = 0; i < kLoads; ++i) {
       EXPECT_TRUE(pool.Submit([&] {
         const auto loaded = store_->LoadForDecision(alpha_.key(), oldest_);
@@ -210,7 +210,7 @@ TEST_F(StalledRead, ServesFirstTouchesWhenADeleteSyncs) {
   std::atomic<int> deleted = 0;
   std::atomic<int> touched = 0;
   {
-    WorkerPool pool({.workers = kWorkers, .queued = 1000, .on_core = kCores});
+    WorkerPool pool({.workers = kReadingWorkers, .queued = 1000, .on_core = kCores});
     const auto submit_delete = [&](Change change) {
       EXPECT_TRUE(pool.Submit([this, &deleted, change = std::move(change)] {
         if (store_->Commit(change).ok()) ++deleted;
@@ -224,11 +224,11 @@ TEST_F(StalledRead, ServesFirstTouchesWhenADeleteSyncs) {
         if (store_->LoadForDecision(key, std::nullopt).ok()) ++touched;
       }));
     }
-    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return touched == kOthers - 1; }));
+    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return touched == kUnstalledSessions - 1; }));
     held_.Release();
   }
   EXPECT_EQ(deleted, 2);
-  EXPECT_EQ(touched, kOthers - 1);
+  EXPECT_EQ(touched, kUnstalledSessions - 1);
 }
 
 }  // namespace

@@ -23,14 +23,14 @@ namespace {
 using Kind = CommitResult::Kind;
 
 constexpr absl::Duration kDay = absl::Hours(24);
-constexpr size_t kRotateChanges = 5;
+constexpr size_t kClockRotateChanges = 5;
 
 // How the store ends before it is opened again.
-enum class End { kNot, kInOrder, kKilled };
+enum class EndBeforeReopening { kNot, kInOrder, kKilled };
 
 struct Step {
   absl::Duration by;
-  End end = End::kNot;
+  EndBeforeReopening end = EndBeforeReopening::kNot;
   bool machine_too = false;  // the machine was restarted: the boot clock begins anew
 };
 
@@ -48,7 +48,7 @@ class WallClockSteps : public ::testing::TestWithParam<Step> {
   void Open() {
     fs::FsOptions options;
     options.root = root_ / "root";  // only its lock is real
-    options.rotate_changes = kRotateChanges;
+    options.rotate_changes = kClockRotateChanges;
     options.wrap_files = OnDisk(disk_);
     store_ = fs::MakeFsStore(std::move(options), *clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
@@ -56,13 +56,13 @@ class WallClockSteps : public ::testing::TestWithParam<Step> {
   // The step of this case, with a restart before or behind it if it has one.
   void StepClock() {
     const Step& step = GetParam();
-    if (step.end == End::kInOrder) {
+    if (step.end == EndBeforeReopening::kInOrder) {
       ASSERT_TRUE(store_->Deactivate().ok());
     }
-    if (step.end != End::kNot) store_->Dispose();
+    if (step.end != EndBeforeReopening::kNot) store_->Dispose();
     if (step.machine_too) clock_ = std::make_unique<FakeClock>();
     clock_->JumpWall(step.by);
-    if (step.end != End::kNot) Open();
+    if (step.end != EndBeforeReopening::kNot) Open();
   }
 
   CommitResult Must(const Change& change) {
@@ -128,7 +128,7 @@ TEST_P(WallClockSteps, GrantsAreShownForADay) {
 TEST_P(WallClockSteps, NoLeaseEndsEarlyOrLate) {
   const LeaseToken token = *LeaseToken::Parse(Must(changes().Create()).receipt.token);
   clock().Advance(absl::Seconds(30));
-  const bool restarted = GetParam().end != End::kNot;
+  const bool restarted = GetParam().end != EndBeforeReopening::kNot;
   StepClock();
   const absl::Duration left = absl::Seconds(restarted ? 60 : 30);
   const auto state = [&] {
@@ -142,10 +142,10 @@ TEST_P(WallClockSteps, NoLeaseEndsEarlyOrLate) {
 
 TEST_P(WallClockSteps, NoUploadIsSweptEarly) {
   const LeaseToken token = *LeaseToken::Parse(Must(changes().Create()).receipt.token);
-  if (GetParam().end != End::kNot) StepClock();  // none outlives the process
+  if (GetParam().end != EndBeforeReopening::kNot) StepClock();  // none outlives the process
   const UploadId id = *UploadId::Parse(UuidText(random().Bytes(16), 4));
   ASSERT_TRUE(store().StageUpload(Key("alpha"), id, 0, "bytes").ok());
-  if (GetParam().end == End::kNot) StepClock();
+  if (GetParam().end == EndBeforeReopening::kNot) StepClock();
   const auto sweep = [&] {
     return store().ListDue(DueKind::kAbandoned, absl::Hours(1), std::nullopt, 1).ok();
   };
@@ -176,15 +176,15 @@ const Step kSteps[] = {
     {.by = -2 * kDay},
     {.by = 2 * kDay},
     {.by = 400 * kDay},
-    {.by = -20'000 * kDay, .end = End::kInOrder},
-    {.by = 400 * kDay, .end = End::kInOrder},
-    {.by = -20'000 * kDay, .end = End::kKilled},
-    {.by = 400 * kDay, .end = End::kKilled},
-    {.by = 400 * kDay, .end = End::kInOrder, .machine_too = true},
-    {.by = -20'000 * kDay, .end = End::kKilled, .machine_too = true},
+    {.by = -20'000 * kDay, .end = EndBeforeReopening::kInOrder},
+    {.by = 400 * kDay, .end = EndBeforeReopening::kInOrder},
+    {.by = -20'000 * kDay, .end = EndBeforeReopening::kKilled},
+    {.by = 400 * kDay, .end = EndBeforeReopening::kKilled},
+    {.by = 400 * kDay, .end = EndBeforeReopening::kInOrder, .machine_too = true},
+    {.by = -20'000 * kDay, .end = EndBeforeReopening::kKilled, .machine_too = true},
 };
 
-std::string NameOf(const ::testing::TestParamInfo<Step>& info) {
+std::string StepName(const ::testing::TestParamInfo<Step>& info) {
   static constexpr const char* kEnds[] = {"", "EndedInOrder", "Killed"};
   const Step& step = info.param;
   return (step.by < absl::ZeroDuration() ? "Back" : "Ahead") +
@@ -192,7 +192,7 @@ std::string NameOf(const ::testing::TestParamInfo<Step>& info) {
          (step.machine_too ? "MachineToo" : "");
 }
 
-INSTANTIATE_TEST_SUITE_P(By, WallClockSteps, ::testing::ValuesIn(kSteps), NameOf);
+INSTANTIATE_TEST_SUITE_P(By, WallClockSteps, ::testing::ValuesIn(kSteps), StepName);
 
 }  // namespace
 }  // namespace holdfast::test

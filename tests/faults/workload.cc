@@ -14,7 +14,7 @@ namespace {
 constexpr int kStreamedRound = 1;
 constexpr int kTogether = 3;
 constexpr int kBrief = 8;  // sessions that live for one turn and are deleted
-constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 24};
+constexpr PageLimit kEverything{.items = 1000, .bytes = size_t{1} << 24};
 
 std::string Big(int round) { return std::string(700, static_cast<char>('a' + round)); }
 
@@ -45,7 +45,8 @@ absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key) {
   RETURN_IF_ERROR(loaded.status());
   found.exists = true;
   found.entries = loaded->head.journal.value();
-  ASSIGN_OR_RETURN(MessagePage messages, store.ReadMessages(key, std::nullopt, MessageSeq(), kAll));
+  ASSIGN_OR_RETURN(MessagePage messages,
+                   store.ReadMessages(key, std::nullopt, MessageSeq(), kEverything));
   for (Message& message : messages.messages) {
     RETURN_IF_ERROR(ResolveUpload(store, key, message));
     found.messages.push_back(message.data.str());

@@ -30,7 +30,7 @@ namespace {
 using fs::WriteAheadLog;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kMost = 16 * kKiB;
+constexpr uint64_t kMostLogBytes = 16 * kKiB;
 constexpr size_t kFrameBytes = 1000;
 constexpr size_t kFull = 20;  // frames that fill one file and begin the other
 
@@ -72,8 +72,9 @@ class WriteAheadLogs : public ::testing::Test {
   }
 
   void Open() {
-    auto opened = WriteAheadLog::Open(*files_, fail_stop_, random_,
-                                      {.generation = generation_, .most = kMost, .meter = meter_});
+    auto opened =
+        WriteAheadLog::Open(*files_, fail_stop_, random_,
+                            {.generation = generation_, .most = kMostLogBytes, .meter = meter_});
     ASSERT_TRUE(opened.ok()) << opened.status();
     generation_ += 2;
     log_ = *std::move(opened);
@@ -92,7 +93,7 @@ class WriteAheadLogs : public ::testing::Test {
   static std::string Frame(size_t number) {
     return absl::StrCat(number, std::string(kFrameBytes, 'f'));
   }
-  absl::StatusOr<fs::LogContents> Read() { return fs::ReadWriteAheadLog(*files_, kMost); }
+  absl::StatusOr<fs::LogContents> Read() { return fs::ReadWriteAheadLog(*files_, kMostLogBytes); }
   // Changes a byte of the file.
   void Flip(const std::string& path, size_t at) {
     std::string bytes = disk_.Read(path);
@@ -229,9 +230,9 @@ TEST_F(WriteAheadLogs, GoOnAfterALackOfSpace) {
 }
 
 TEST_F(WriteAheadLogs, TakeNoFrameThatCouldFillThem) {
-  EXPECT_EQ(log_->longest_frame(), kMost / 8);
+  EXPECT_EQ(log_->longest_frame(), kMostLogBytes / 8);
   EXPECT_TRUE(Append(std::string(log_->longest_frame(), 'l')).ok());
-  const std::vector<fs::PlacedFrame> many(kMost / kFrameBytes,
+  const std::vector<fs::PlacedFrame> many(kMostLogBytes / kFrameBytes,
                                           {.key = &key_, .salt = 7, .offset = 0, .frame = "short"});
   EXPECT_TRUE(Is(log_->Append(many).status(), Reason::kTooLarge));
   EXPECT_TRUE(Append(Frame(0)).ok());

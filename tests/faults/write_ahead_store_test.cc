@@ -29,7 +29,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr size_t kSessions = 32;
+constexpr size_t kLoggedSessions = 32;
 constexpr uint64_t kLogBytes = 16 * kKiB;
 
 class WriteAhead : public ::testing::Test {
@@ -104,13 +104,13 @@ class WriteAhead : public ::testing::Test {
 
 TEST_F(WriteAhead, ChangesOfManySessionsShareOneSync) {
   const auto store = Open(disk_, {});
-  Create(*store, kSessions);
+  Create(*store, kLoggedSessions);
   CommitTogetherOnce(*store, 1000);  // takes the files' first space
   operations_.clear();
   CommitTogetherOnce(*store, 1000);
   EXPECT_EQ(operations_["write wal/0"], 1U);
   EXPECT_EQ(operations_["sync"], 1U);
-  EXPECT_EQ(operations_["write"], 1 + 2 * kSessions) << "each journal, and each watermark";
+  EXPECT_EQ(operations_["write"], 1 + 2 * kLoggedSessions) << "each journal, and each watermark";
   store->Dispose();
 }
 
@@ -119,7 +119,7 @@ TEST_F(WriteAhead, CommitsTakeFewSyncs) {
   constexpr size_t kRounds = 1100;
   constexpr double kMostSyncs = 0.15;
   const auto store = Open(disk_, {});
-  Create(*store, kSessions);
+  Create(*store, kLoggedSessions);
   operations_.clear();
   for (size_t round = 0; round < kRounds; ++round) {
     CommitTogetherOnce(*store, 8192);
@@ -128,9 +128,9 @@ TEST_F(WriteAhead, CommitsTakeFewSyncs) {
     }
   }
   EXPECT_GT(operations_["write wal/1"], 0U) << "the log's files were not changed";
-  EXPECT_GE(operations_["link"], 2 * kSessions) << "no rotations";
+  EXPECT_GE(operations_["link"], 2 * kLoggedSessions) << "no rotations";
   const auto syncs = static_cast<double>(operations_["sync"] + operations_["sync directory"]);
-  const double of_each = syncs / static_cast<double>(kRounds * kSessions);
+  const double of_each = syncs / static_cast<double>(kRounds * kLoggedSessions);
   std::cout << "figure: " << of_each << " syncs a commit\n";
   EXPECT_LE(of_each, kMostSyncs);
   store->Dispose();

@@ -11,11 +11,11 @@ namespace {
 constexpr char kStoreKey[] = "\"storeId\": \"";
 
 StoreId StoreIn(std::string_view text) {
-  constexpr size_t kUuidText = 36;
+  constexpr size_t kUuidBytes = 36;
   const size_t at = text.find(kStoreKey);
   const auto named = at == std::string_view::npos
                          ? std::nullopt
-                         : StoreId::Parse(text.substr(at + sizeof(kStoreKey) - 1, kUuidText));
+                         : StoreId::Parse(text.substr(at + sizeof(kStoreKey) - 1, kUuidBytes));
   return named.value_or(*StoreId::Parse("11111111-2222-4333-8444-555555555555"));
 }
 

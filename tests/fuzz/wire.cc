@@ -33,7 +33,7 @@ void RequireWithin(const Message& message) {
 }
 
 template <typename Request>
-void TakeAs(std::string_view bytes) {
+void CountAndTake(std::string_view bytes) {
   static const WireCounts kCounts(*Request::descriptor());
   const absl::Status counted = kCounts.Check(bytes);
   if (Is(counted, Reason::kTooLarge)) return;
@@ -43,10 +43,10 @@ void TakeAs(std::string_view bytes) {
   if (parsed) RequireWithin(request);
 }
 
-constexpr std::array kRequests = {TakeAs<pb::CreateSessionRequest>,
-                                  TakeAs<pb::ResumeSessionRequest>, TakeAs<pb::ListSessionsRequest>,
-                                  TakeAs<pb::UpdateSessionRequest>,
-                                  TakeAs<pb::CloseSessionRequest>};
+constexpr std::array kRequests = {
+    CountAndTake<pb::CreateSessionRequest>, CountAndTake<pb::ResumeSessionRequest>,
+    CountAndTake<pb::ListSessionsRequest>, CountAndTake<pb::UpdateSessionRequest>,
+    CountAndTake<pb::CloseSessionRequest>};
 
 }  // namespace
 

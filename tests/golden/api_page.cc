@@ -42,7 +42,7 @@ std::string Row(const std::vector<std::string>& cells) {
   return absl::StrCat("| ", absl::StrJoin(cells, " | "), " |\n");
 }
 
-std::string Head(const std::vector<std::string>& names) {
+std::string HeaderRow(const std::vector<std::string>& names) {
   return absl::StrCat(
       Row(names), "|",
       std::string(absl::StrReplaceAll(std::string(names.size(), '-'), {{"-", "---|"}})), "\n");
@@ -109,7 +109,7 @@ std::string LeaseText(pb::LeaseUse use) {
 }
 
 std::string MethodsTable() {
-  std::string text = Head({"method", "kind", "repeat", "lease", "deadline", "permission"});
+  std::string text = HeaderRow({"method", "kind", "repeat", "lease", "deadline", "permission"});
   for (const MethodDescriptor* method : ApiMethods()) {
     const pb::MethodRules& rules = RulesOf(*method);
     const int seconds = TimeoutSeconds(*method);
@@ -125,7 +125,7 @@ std::string MethodsTable() {
 }
 
 std::string ReasonsTable(const ProtoComments& comments, bool reserved) {
-  std::string text = Head({"reason", "gRPC", "code", "retry", "metadata", "meaning"});
+  std::string text = HeaderRow({"reason", "gRPC", "code", "retry", "metadata", "meaning"});
   for (const ReasonRow& row : kReasonRows) {
     if (row.reserved != reserved) continue;
     const pb::ReasonRules& rules = RulesOf(row.reason);
@@ -172,7 +172,7 @@ std::string AdviceRow(const std::string& name, const std::set<std::string>& reas
 
 std::string AdviceTable() {
   const std::set<std::string> common = ReasonsOf(pb::REASON_GROUP_ANY_CALL);
-  std::string text = Head({"method", "again", "read first", "resume first", "not again"});
+  std::string text = HeaderRow({"method", "again", "read first", "resume first", "not again"});
   text += AdviceRow("any call", common);
   for (const MethodDescriptor* method : ApiMethods()) {
     text += AdviceRow(Link(method->name()), ReasonsOf(*method));
@@ -232,7 +232,7 @@ std::string EnumText(const EnumDescriptor& type, const ProtoComments& comments) 
   if (const std::string comment = comments.Of(type.full_name()); !comment.empty()) {
     absl::StrAppend(&text, comment, "\n\n");
   }
-  text += Head({"value", "number", "meaning"});
+  text += HeaderRow({"value", "number", "meaning"});
   for (int i = 0; i < type.value_count(); ++i) {
     const auto& value = *type.value(i);
     text += Row({absl::StrCat("`", value.name(), "`"), absl::StrCat(value.number()),
@@ -248,7 +248,7 @@ std::string MessageText(const Descriptor& type, const ProtoComments& comments) {
     absl::StrAppend(&text, comment, "\n\n");
   }
   if (type.field_count() == 0) text += "No fields.\n";
-  if (type.field_count() > 0) text += Head({"field", "type", "meaning"});
+  if (type.field_count() > 0) text += HeaderRow({"field", "type", "meaning"});
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     text += Row(

@@ -15,7 +15,7 @@
 namespace holdfast::test {
 namespace {
 
-std::string Count(size_t value) { return absl::StrCat(value); }
+std::string CountText(size_t value) { return absl::StrCat(value); }
 std::string Size(size_t bytes) { return SizeText(bytes); }
 std::string Text(absl::Duration value) { return DurationText(value); }
 
@@ -31,7 +31,7 @@ std::vector<ConfigKey> ServerKeys() {
        "user or to root, and others must not be able to write in it, or they could put "
        "their own socket there: a sticky directory such as `/tmp` is refused too, because "
        "others could take the path while no server runs"},
-      {"server.workers", "integer", "1", Count(kWorkersMost),
+      {"server.workers", "integer", "1", CountText(kWorkersMost),
        "Threads that run calls. A worker waits while its change shares a sync with others, "
        "so more than the processor's cores are useful; a call is started only while fewer "
        "workers are using a core than there are cores (in a container at most its CPU "
@@ -40,12 +40,12 @@ std::vector<ConfigKey> ServerKeys() {
       {"server.drain_timeout", "duration", "0s", Text(kDrainTimeoutMost),
        "How long running calls may take after SIGTERM; what runs longer is cut off, with "
        "its outcome unknown to its caller."},
-      {"server.connections", "integer", "1", Count(kClientConnectionsMost),
+      {"server.connections", "integer", "1", CountText(kClientConnectionsMost),
        "Connections of clients at once. One more is accepted and closed at once. At start "
        "the soft limit of open files is raised to the hard one; connections, 512 for each "
        "store of files or `connections` + 2 for each in a database, and 256 others must "
        "fit, else the start is refused"},
-      {"server.connections_per_peer", "integer", "1", Count(kClientConnectionsMost),
+      {"server.connections_per_peer", "integer", "1", CountText(kClientConnectionsMost),
        "The same for one peer: an IPv4 address, an IPv6 /64, or all callers at the socket "
        "file. Clients behind one proxy or NAT are one peer. Beside that a peer may open 100 "
        "connections a second, after a burst of 200"},
@@ -100,11 +100,11 @@ std::vector<ConfigKey> StoreKeys() {
       {"stores[].password", "reference", "", "",
        "`postgres`: the password by reference, `env:NAME` or `file:/PATH`. Without it libpq "
        "uses its own sources (`PGPASSWORD`, `~/.pgpass`)"},
-      {"stores[].connections", "integer", Count(kConnectionsLeast), Count(kConnectionsMost),
+      {"stores[].connections", "integer", CountText(kConnectionsLeast), CountText(kConnectionsMost),
        "`postgres`: connections for calls that this server opens at most, a quarter of them "
        "(at least one) for reads alone; two more are for the other servers; about two for "
        "each core of the database's machine are useful"},
-      {"stores[].group", "integer", "1", Count(kGroupMost),
+      {"stores[].group", "integer", "1", CountText(kGroupMost),
        "`postgres`: how many changes of different sessions may share one statement and one "
        "flush. 1 writes each by itself, for comparison"},
       {"stores[].insecure", "true or false", "", "",
@@ -113,10 +113,10 @@ std::vector<ConfigKey> StoreKeys() {
 }
 
 std::vector<ConfigKey> LimitKeys() {
-  return {{"limits.queued_calls", "integer", "1", Count(kQueuedCallsMost),
+  return {{"limits.queued_calls", "integer", "1", CountText(kQueuedCallsMost),
            "Calls that may wait for a worker, or to be committed with others; one more is "
            "OVERLOADED"},
-          {"limits.calls_per_connection", "integer", "1", Count(kCallsPerConnectionMost),
+          {"limits.calls_per_connection", "integer", "1", CountText(kCallsPerConnectionMost),
            "Calls and streams that one connection may have open. More of them wait in the "
            "client while their deadlines run; a client that needs more, such as a gateway with "
            "many watches, opens another channel"},
@@ -133,7 +133,7 @@ std::vector<ConfigKey> LimitKeys() {
            "What unfinished streamed commits may have on the disk together; each reserves 4MiB "
            "at a time as its bytes arrive, and one that finds no room is OVERLOADED. At least "
            "256MiB, so that the largest commit is possible"},
-          {"limits.watchers", "integer", "1", Count(kWatchersMost),
+          {"limits.watchers", "integer", "1", CountText(kWatchersMost),
            "WatchSession streams at once; one more is OVERLOADED"},
           {"limits.watch_progress", "duration", Text(absl::Seconds(1)), Text(absl::Hours(1)),
            "A stream on which nothing was sent for so long sends a progress message"},
@@ -197,7 +197,7 @@ std::vector<ConfigKey> TelemetryKeys() {
           {"telemetry.parent_based", "true or false", "", "",
            "`true`: a call with a valid `traceparent` is recorded if its caller sampled it; "
            "`false`: the ratio is of all calls"},
-          {"telemetry.sampled_roots_per_second", "integer", "1", Count(kSampledRootsMost),
+          {"telemetry.sampled_roots_per_second", "integer", "1", CountText(kSampledRootsMost),
            "Calls that are recorded within a second, whatever callers request; more are counted "
            "and not recorded"}};
 }

@@ -9,11 +9,11 @@
 namespace holdfast::history {
 namespace {
 
-using Random = std::mt19937_64;
+using Engine = std::mt19937_64;
 using Wanted = absl::FunctionRef<bool(const Operation&)>;
 
 // One of the operations that are wanted; null when there is none.
-Operation* Pick(History& history, Random& random, Wanted wanted) {
+Operation* Pick(History& history, Engine& random, Wanted wanted) {
   std::vector<Operation*> found;
   for (Operation& operation : history.operations) {
     if (wanted(operation)) found.push_back(&operation);
@@ -51,7 +51,7 @@ int64_t FirstSent(const History& history, const Operation& operation) {
 
 // What was read at the end goes back to before the commit `operation`, as if it and all that came
 // behind had never been.
-bool LoseTheEnd(History& history, Random& random) {
+bool LoseTheEnd(History& history, Engine& random) {
   Operation* const lost = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kCommit);
   });
@@ -62,7 +62,7 @@ bool LoseTheEnd(History& history, Random& random) {
 }
 
 // One commit is not there, and everything behind it has moved up.
-bool LoseAWrite(History& history, Random& random) {
+bool LoseAWrite(History& history, Engine& random) {
   Operation* const lost = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kCommit) && !operation.asked.begin_next;
   });
@@ -86,7 +86,7 @@ bool LoseAWrite(History& history, Random& random) {
 }
 
 // A commit acts once more, at the end.
-bool DoubleAWrite(History& history, Random& random) {
+bool DoubleAWrite(History& history, Engine& random) {
   Operation* const twice = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kCommit) && !operation.asked.items.empty();
   });
@@ -109,7 +109,7 @@ bool DoubleAWrite(History& history, Random& random) {
 }
 
 // A repeat does not say that it is one, as if it had acted.
-bool ActAgain(History& history, Random& random) {
+bool ActAgain(History& history, Engine& random) {
   Operation* const repeat = Pick(history, random, [&](const Operation& operation) {
     if (!Ok(operation) || !operation.answered.repeated) return false;
     return std::any_of(history.operations.begin(), history.operations.end(),
@@ -123,7 +123,7 @@ bool ActAgain(History& history, Random& random) {
   return true;
 }
 
-bool SwapRevisions(History& history, Random& random) {
+bool SwapRevisions(History& history, Engine& random) {
   const auto writes = [](const Operation& operation) {
     return OkFirst(operation, Method::kCommit) || OkFirst(operation, Method::kBegin);
   };
@@ -139,7 +139,7 @@ bool SwapRevisions(History& history, Random& random) {
 }
 
 // The same in the log: two lines change their places. What clients saw before contradicts it.
-bool SwapLines(History& history, Random& random) {
+bool SwapLines(History& history, Engine& random) {
   Ending& ending = history.endings[random() % history.endings.size()];
   if (ending.log.size() < 4) return false;
   const size_t at = 1 + random() % (ending.log.size() - 2);
@@ -151,7 +151,7 @@ bool SwapLines(History& history, Random& random) {
 }
 
 // A read of the whole state that an earlier read of the session had shown.
-bool ReadStale(History& history, Random& random) {
+bool ReadStale(History& history, Engine& random) {
   const auto reads = [](const Operation& operation) {
     return OkFirst(operation, Method::kReadHead);
   };
@@ -177,7 +177,7 @@ bool ReadStale(History& history, Random& random) {
 }
 
 // A read of a state that was written only after the read had returned.
-bool ReadEarly(History& history, Random& random) {
+bool ReadEarly(History& history, Engine& random) {
   const auto reads = [](const Operation& operation) {
     return OkFirst(operation, Method::kReadHead);
   };
@@ -204,7 +204,7 @@ bool ReadEarly(History& history, Random& random) {
   return true;
 }
 
-bool ReadUnwritten(History& history, Random& random) {
+bool ReadUnwritten(History& history, Engine& random) {
   Operation* const read = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kReadSlot) && operation.answered.slot != Uuid();
   });
@@ -213,7 +213,7 @@ bool ReadUnwritten(History& history, Random& random) {
   return true;
 }
 
-bool GrantTwice(History& history, Random& random) {
+bool GrantTwice(History& history, Engine& random) {
   Operation* const grant = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kResume) && operation.asked.epoch == 0 &&
            operation.answered.epoch > 1;
@@ -233,7 +233,7 @@ bool Overtaken(const History& history, const Operation& operation) {
 }
 
 // A call with an overtaken token is answered as if it were the holder's.
-bool AcceptOldEpoch(History& history, Random& random) {
+bool AcceptOldEpoch(History& history, Engine& random) {
   Operation* const fenced = Pick(history, random, [&](const Operation& operation) {
     const Method method = operation.asked.method;
     return operation.answered.cause == Cause::kFenced &&
@@ -277,7 +277,7 @@ void Insert(History& history, Operation& operation, const LogLine& line, const c
 }
 
 // A write with an overtaken token acts.
-bool WriteUnderOldEpoch(History& history, Random& random) {
+bool WriteUnderOldEpoch(History& history, Engine& random) {
   Operation* const fenced = Pick(history, random, [&](const Operation& operation) {
     return operation.answered.cause == Cause::kFenced && operation.asked.method == Method::kCommit;
   });
@@ -290,7 +290,7 @@ bool WriteUnderOldEpoch(History& history, Random& random) {
   return false;
 }
 
-bool RepeatDiffers(History& history, Random& random) {
+bool RepeatDiffers(History& history, Engine& random) {
   Operation* const repeat = Pick(history, random, [](const Operation& operation) {
     return Ok(operation) && operation.answered.repeated;
   });
@@ -304,14 +304,14 @@ bool RepeatDiffers(History& history, Random& random) {
   return true;
 }
 
-bool MissAtTheEnd(History& history, Random& random) {
+bool MissAtTheEnd(History& history, Engine& random) {
   Ending& ending = history.endings[random() % history.endings.size()];
   if (ending.messages == 0) return false;
   --ending.messages;
   return true;
 }
 
-bool ChangeAtTheEnd(History& history, Random& random) {
+bool ChangeAtTheEnd(History& history, Engine& random) {
   Ending& ending = history.endings[random() % history.endings.size()];
   ending.digest[random() % ending.digest.size()] ^= 1U;
   return true;
@@ -343,7 +343,7 @@ bool Challenged(const History& history, const Operation& operation) {
 }
 
 // The holder is refused as fenced, without a later grant.
-bool RefuseWithoutCause(History& history, Random& random) {
+bool RefuseWithoutCause(History& history, Engine& random) {
   Operation* const refused = Pick(history, random, [&](const Operation& operation) {
     return OkFirst(operation, Method::kRenew) && !Challenged(history, operation);
   });
@@ -352,7 +352,7 @@ bool RefuseWithoutCause(History& history, Random& random) {
   return true;
 }
 
-bool RefuseForAnotherCause(History& history, Random& random) {
+bool RefuseForAnotherCause(History& history, Engine& random) {
   Operation* const refused = Pick(history, random, [](const Operation& operation) {
     return operation.answered.cause == Cause::kLeaseHeld ||
            operation.answered.cause == Cause::kFenced;
@@ -363,7 +363,7 @@ bool RefuseForAnotherCause(History& history, Random& random) {
 }
 
 // It is refused, and acts all the same.
-bool RefuseAndAct(History& history, Random& random) {
+bool RefuseAndAct(History& history, Engine& random) {
   Operation* const refused = Pick(history, random, [&](const Operation& operation) {
     if (!OkFirst(operation, Method::kBegin)) return false;
     return std::count_if(history.operations.begin(), history.operations.end(),
@@ -376,7 +376,7 @@ bool RefuseAndAct(History& history, Random& random) {
   return true;
 }
 
-bool ChangeDigest(History& history, Random& random) {
+bool ChangeDigest(History& history, Engine& random) {
   Operation* const read = Pick(history, random, [](const Operation& operation) {
     return (OkFirst(operation, Method::kReadHead) || OkFirst(operation, Method::kReadMessages));
   });
@@ -385,7 +385,7 @@ bool ChangeDigest(History& history, Random& random) {
   return true;
 }
 
-bool ChangeCount(History& history, Random& random) {
+bool ChangeCount(History& history, Engine& random) {
   Operation* const answered = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kCommit) || OkFirst(operation, Method::kReadHead);
   });
@@ -394,7 +394,7 @@ bool ChangeCount(History& history, Random& random) {
   return true;
 }
 
-bool ChangeTurn(History& history, Random& random) {
+bool ChangeTurn(History& history, Engine& random) {
   Operation* const answered = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kBegin) || OkFirst(operation, Method::kReadHead);
   });
@@ -403,7 +403,7 @@ bool ChangeTurn(History& history, Random& random) {
   return true;
 }
 
-bool LoseAnEntry(History& history, Random& random) {
+bool LoseAnEntry(History& history, Engine& random) {
   Operation* const commit = Pick(history, random, [&](const Operation& operation) {
     if (!OkFirst(operation, Method::kCommit) || operation.answered.entry == 0) return false;
     return std::any_of(history.operations.begin(), history.operations.end(),
@@ -419,7 +419,7 @@ bool LoseAnEntry(History& history, Random& random) {
   return true;
 }
 
-bool MisreportResume(History& history, Random& random) {
+bool MisreportResume(History& history, Engine& random) {
   Operation* const resume = Pick(history, random, [](const Operation& operation) {
     return OkFirst(operation, Method::kResume) && operation.asked.epoch == 0;
   });
@@ -429,7 +429,7 @@ bool MisreportResume(History& history, Random& random) {
 }
 
 // The log has a line of a request that no client sent.
-bool AddUnrequested(History& history, Random& random) {
+bool AddUnrequested(History& history, Engine& random) {
   Ending& ending = history.endings[random() % history.endings.size()];
   if (ending.log.empty()) return false;
   LogLine line = ending.log.back();
@@ -444,7 +444,7 @@ bool AddUnrequested(History& history, Random& random) {
 
 // Two writes, one of which had returned when the other was sent, change their places, and their
 // replies with them.
-bool SwapWrites(History& history, Random& random) {
+bool SwapWrites(History& history, Engine& random) {
   const auto is_write = [](const Operation& operation) {
     return OkFirst(operation, Method::kCommit) || OkFirst(operation, Method::kBegin);
   };
@@ -465,7 +465,7 @@ bool SwapWrites(History& history, Random& random) {
 }
 
 // A turn begins while one is active, and everything behind it moves down.
-bool BeginInATurn(History& history, Random& random) {
+bool BeginInATurn(History& history, Engine& random) {
   Operation* const refused = Pick(history, random, [](const Operation& operation) {
     return operation.answered.cause == Cause::kConcurrentTurn;
   });

@@ -18,8 +18,8 @@ namespace holdfast::history {
 namespace {
 
 constexpr int kMode = 0600;
-constexpr size_t kMethods = static_cast<size_t>(Method::kReadSlot) + 1;
-constexpr size_t kCauses = static_cast<size_t>(Cause::kOther) + 1;
+constexpr size_t kMethodCount = static_cast<size_t>(Method::kReadSlot) + 1;
+constexpr size_t kCauseCount = static_cast<size_t>(Cause::kOther) + 1;
 constexpr std::array<const char*, 3> kOutcomes = {"unknown", "ok", "refused"};
 
 std::string Hex(const Digest& digest) {
@@ -112,7 +112,7 @@ class Reader final {
     Asked& asked = operation.asked;
     size_t items = 0;
     words.To(operation.client).To(operation.number).To(operation.server).To(operation.invoked);
-    words.To(asked.method, kMethods, [](Method method) { return Name(method); });
+    words.To(asked.method, kMethodCount, [](Method method) { return Name(method); });
     words.To(asked.force).To(asked.begin_next).To(asked.session).To(asked.request);
     words.To(asked.epoch).To(asked.turn).To(asked.first_entry).To(asked.last_entry);
     words.To(asked.expected_revision).To(asked.after).To(asked.ttl_ns).To(items);
@@ -134,7 +134,7 @@ class Reader final {
     words.To(answered.outcome, kOutcomes.size(), [](Outcome outcome) {
       return std::string_view(kOutcomes[static_cast<size_t>(outcome)]);
     });
-    words.To(answered.cause, kCauses, [](Cause cause) { return Name(cause); });
+    words.To(answered.cause, kCauseCount, [](Cause cause) { return Name(cause); });
     return words.To(answered).Whole();
   }
   bool TakeEnding(Line& words) {

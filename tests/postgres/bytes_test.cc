@@ -42,8 +42,8 @@ std::vector<std::string> HostileTexts() {
 }
 
 // A server over a database, and its clients.
-struct Served {
-  explicit Served(ServerSettings settings) : server(folder, std::move(settings)) {}
+struct RunningServer {
+  explicit RunningServer(ServerSettings settings) : server(folder, std::move(settings)) {}
   void Start() {
     ASSERT_TRUE(server.Start()) << server.Log();
     client = std::make_unique<WireClient>(server.address());
@@ -64,7 +64,7 @@ struct Whole {
   bool operator==(const Whole&) const = default;
 };
 
-Whole ReadAll(const Served& served, const std::string& session) {
+Whole ReadWhole(const RunningServer& served, const std::string& session) {
   Whole whole;
   grpc::ClientContext context;
   pb::ReadSessionRequest request;
@@ -106,8 +106,8 @@ class PgBytes : public ::testing::Test {
   }
 
   TestDatabase database_{Contents::kStore};
-  Served first_{{.dsn = database_.dsn()}};
-  Served second_{{.dsn = database_.dsn()}};
+  RunningServer first_{{.dsn = database_.dsn()}};
+  RunningServer second_{{.dsn = database_.dsn()}};
   std::string token_;
 };
 
@@ -141,8 +141,8 @@ TEST_F(PgBytes, ComeBackAsTheyWent) {
     expected.entries[i + 1] = texts[i];
   }
   first_.client->Must(&Stub::AppendJournal, append);
-  EXPECT_EQ(ReadAll(first_, "one"), expected);
-  EXPECT_EQ(ReadAll(second_, "one"), expected);
+  EXPECT_EQ(ReadWhole(first_, "one"), expected);
+  EXPECT_EQ(ReadWhole(second_, "one"), expected);
 }
 
 // As an entry of the journal a slot goes another way into the tables.
@@ -163,8 +163,8 @@ TEST_F(PgBytes, OfASlotThatTheJournalUpdatesComeBackAsTheyWent) {
   }
   first_.client->Must(&Stub::AppendJournal, append);
   first_.client->Must(&Stub::CommitTurn, test::CommitRequest("one", token_, turn, "done"));
-  EXPECT_EQ(ReadAll(first_, "one").slots, expected);
-  EXPECT_EQ(ReadAll(second_, "one").slots, expected);
+  EXPECT_EQ(ReadWhole(first_, "one").slots, expected);
+  EXPECT_EQ(ReadWhole(second_, "one").slots, expected);
 }
 
 // 40 MiB of a message and 24 MiB of a slot, which differ everywhere.
@@ -180,8 +180,8 @@ TEST_F(PgBytes, SixtyFourMebibytesOfAStreamComeBackAsTheyWent) {
   pb::CommitTurnResponse response;
   const grpc::Status done = test::Stream(*first_.stub, test::PartsOf(commit), &response);
   ASSERT_TRUE(done.ok()) << done.error_message();
-  for (const Served* const served : {&first_, &second_}) {
-    const Whole whole = ReadAll(*served, "one");
+  for (const RunningServer* const served : {&first_, &second_}) {
+    const Whole whole = ReadWhole(*served, "one");
     EXPECT_TRUE(whole.messages.size() == 1 && whole.messages.at(1) == message);
     EXPECT_TRUE(whole.slots.size() == 1 && whole.slots.at("memory") == slot);
   }
@@ -190,11 +190,11 @@ TEST_F(PgBytes, SixtyFourMebibytesOfAStreamComeBackAsTheyWent) {
 // Names are texts for PostgreSQL too. Those that it cannot hold are refused, or name nothing, just
 // as over files.
 TEST_F(PgBytes, NamesThatPostgresqlCannotHoldAreAnsweredAsOverFiles) {
-  Served files{{}};
+  RunningServer files{{}};
   files.Start();
   const std::string nul("/a\0b", 4);
   std::vector<std::vector<std::string>> answers;
-  for (const Served* const served : {&first_, &files}) {
+  for (const RunningServer* const served : {&first_, &files}) {
     WireClient& client = *served->client;
     const std::string token =
         client.Must(&Stub::CreateSession, test::CreateRequest("named")).lease_token();

@@ -1,9 +1,9 @@
 #include "store-postgres/connection_check.h"
 
 #include "platform/clock.h"
-#include "session/refusal.h"
 #include "store-postgres/admin/adopt.h"
 #include "store-postgres/pg/pool.h"
+#include "tests/postgres/unavailable.h"
 #include "tests/support/postgres.h"
 
 #include "gmock/gmock.h"
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // As much of a store's schema as a connection check looks at.
-constexpr std::array<Migration, 1> kSteps = {{{1, "store", R"(
+constexpr std::array<Migration, 1> kCheckedSchema = {{{1, "store", R"(
 CREATE TABLE holdfast.store (store_id text, incarnation bigint, system_identifier bigint);
 INSERT INTO holdfast.store
 SELECT gen_random_uuid()::text, 1, system_identifier FROM pg_control_system();
@@ -33,30 +33,25 @@ CREATE TABLE holdfast.feed (xid xid8);
 INSERT INTO holdfast.feed VALUES ('7'), ('9000000000000');
 )"}}};
 
-std::string Words(const absl::Status& status) {
-  EXPECT_TRUE(Is(status, Reason::kStoreUnavailable)) << status;
-  return std::string(status.message());
-}
-
 std::unique_ptr<pg::Connection> Migrated(const std::string& dsn) {
-  EXPECT_EQ(*pg::Migrate(*ConnectAdmin(dsn), kSteps), 1);
+  EXPECT_EQ(*pg::Migrate(*ConnectAdmin(dsn), kCheckedSchema), 1);
   return Connect(dsn);
 }
 
 TEST(ConnectionCheck, ReturnsIdentityAndNotesTimeline) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = Migrated(database.dsn());
-  const auto check = CheckConnection(*connection, kSteps);
+  const auto check = CheckConnection(*connection, kCheckedSchema);
   ASSERT_TRUE(check.ok()) << check.status();
   EXPECT_EQ(check->identity.incarnation, Incarnation(1));
   EXPECT_EQ(check->identity.store.value().size(), 36U);
   EXPECT_EQ(connection->timeline(), 1U);
-  EXPECT_EQ(CheckConnection(*Connect(database.dsn()), kSteps)->identity, check->identity);
+  EXPECT_EQ(CheckConnection(*Connect(database.dsn()), kCheckedSchema)->identity, check->identity);
 }
 
 TEST(ConnectionCheck, RefusesDatabaseWithoutSchema) {
   const TestDatabase database(Contents::kNothing);
-  EXPECT_THAT(Words(CheckConnection(*Connect(database.dsn()), kSteps).status()),
+  EXPECT_THAT(UnavailableText(CheckConnection(*Connect(database.dsn()), kCheckedSchema).status()),
               HasSubstr("run holdfastd migrate"));
 }
 
@@ -64,23 +59,23 @@ TEST(ConnectionCheck, RefusesRoleWithAsynchronousCommit) {
   const TestDatabase database(Contents::kNothing);
   Migrated(database.dsn());
   const std::string with = database.dsn() + " options='-c synchronous_commit=";
-  EXPECT_THAT(Words(CheckConnection(*Connect(with + "off'"), kSteps).status()),
+  EXPECT_THAT(UnavailableText(CheckConnection(*Connect(with + "off'"), kCheckedSchema).status()),
               HasSubstr("synchronous_commit is off"));
-  EXPECT_TRUE(CheckConnection(*Connect(with + "local'"), kSteps).ok());
+  EXPECT_TRUE(CheckConnection(*Connect(with + "local'"), kCheckedSchema).ok());
 }
 
 TEST(ConnectionCheck, WarnsOfSettingsThatMayLoseWrites) {
   OwnPostgres safe({"fsync=on", "synchronous_standby_names=*"});
   safe.Start();
   Migrated(safe.dsn() + " options='-c synchronous_commit=local'");
-  EXPECT_THAT(CheckConnection(*Connect(safe.dsn()), kSteps)->warnings, IsEmpty());
+  EXPECT_THAT(CheckConnection(*Connect(safe.dsn()), kCheckedSchema)->warnings, IsEmpty());
   const std::string local = safe.dsn() + " options='-c synchronous_commit=local'";
-  EXPECT_THAT(CheckConnection(*Connect(local), kSteps)->warnings,
+  EXPECT_THAT(CheckConnection(*Connect(local), kCheckedSchema)->warnings,
               ElementsAre(HasSubstr("synchronous_commit is local")));
   OwnPostgres unsafe({"fsync=off"});
   unsafe.Start();
   Migrated(unsafe.dsn());
-  EXPECT_THAT(CheckConnection(*Connect(unsafe.dsn()), kSteps)->warnings,
+  EXPECT_THAT(CheckConnection(*Connect(unsafe.dsn()), kCheckedSchema)->warnings,
               ElementsAre(HasSubstr("fsync"), HasSubstr("synchronous_standby_names is empty")));
 }
 
@@ -92,7 +87,7 @@ TEST(ConnectionCheck, NeedsNoSpecialRights) {
                           role + "; GRANT SELECT ON ALL TABLES IN SCHEMA holdfast TO " + role),
             absl::OkStatus());
   const absl::Status status =
-      CheckConnection(*Connect(database.dsn() + " user=" + role), kSteps).status();
+      CheckConnection(*Connect(database.dsn() + " user=" + role), kCheckedSchema).status();
   EXPECT_EQ(status, absl::OkStatus());
   EXPECT_EQ(owner->Script("DROP OWNED BY " + role + "; DROP ROLE " + role), absl::OkStatus());
 }
@@ -100,17 +95,17 @@ TEST(ConnectionCheck, NeedsNoSpecialRights) {
 TEST(ConnectionCheck, RefusesCopyInAnotherClusterUntilAdopted) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = Migrated(database.dsn());
-  const Identity before = CheckConnection(*connection, kSteps)->identity;
+  const Identity before = CheckConnection(*connection, kCheckedSchema)->identity;
   ASSERT_EQ(
       connection->Script("UPDATE holdfast.store SET system_identifier = system_identifier + 1"),
       absl::OkStatus());
-  EXPECT_THAT(Words(CheckConnection(*connection, kSteps).status()),
+  EXPECT_THAT(UnavailableText(CheckConnection(*connection, kCheckedSchema).status()),
               HasSubstr("run: holdfastd store adopt"));
-  const auto adopted = Adopt(*ConnectAdmin(database.dsn()), kSteps);
+  const auto adopted = Adopt(*ConnectAdmin(database.dsn()), kCheckedSchema);
   ASSERT_TRUE(adopted.ok()) << adopted.status();
   EXPECT_EQ(adopted->store, before.store);
   EXPECT_EQ(adopted->incarnation, Incarnation(2));
-  EXPECT_EQ(CheckConnection(*connection, kSteps)->identity, *adopted);
+  EXPECT_EQ(CheckConnection(*connection, kCheckedSchema)->identity, *adopted);
   // An event of a transaction that this cluster has not reached would be new for ever.
   constexpr pg::Statement kAhead = {
       "ahead", "SELECT count(*) FROM holdfast.feed WHERE xid >= pg_current_xact_id()"};
@@ -121,11 +116,11 @@ TEST(ConnectionCheck, RefusesOtherStoreOrIncarnation) {
   const TestDatabase one(Contents::kNothing);
   const TestDatabase two(Contents::kNothing);
   const auto connection = Migrated(one.dsn());
-  const Identity first = CheckConnection(*connection, kSteps)->identity;
-  const Identity other = CheckConnection(*Migrated(two.dsn()), kSteps)->identity;
+  const Identity first = CheckConnection(*connection, kCheckedSchema)->identity;
+  const Identity other = CheckConnection(*Migrated(two.dsn()), kCheckedSchema)->identity;
   EXPECT_EQ(CheckSame(first, first), absl::OkStatus());
-  EXPECT_THAT(Words(CheckSame(first, other)), HasSubstr("another store"));
-  EXPECT_THAT(Words(CheckSame(first, *Adopt(*ConnectAdmin(one.dsn()), kSteps))),
+  EXPECT_THAT(UnavailableText(CheckSame(first, other)), HasSubstr("another store"));
+  EXPECT_THAT(UnavailableText(CheckSame(first, *Adopt(*ConnectAdmin(one.dsn()), kCheckedSchema))),
               HasSubstr("restarted"));
 }
 
@@ -144,27 +139,28 @@ class StandbyTest : public ::testing::Test {
 };
 
 TEST_F(StandbyTest, IsRefusedAndFoundAmongSeveralHosts) {
-  EXPECT_THAT(Words(CheckConnection(*Connect(standby_.dsn()), kSteps).status()),
+  EXPECT_THAT(UnavailableText(CheckConnection(*Connect(standby_.dsn()), kCheckedSchema).status()),
               HasSubstr("standby"));
   const std::string both = "host=" + standby_.directory() + "," + primary_.directory() +
                            " user=holdfast dbname=postgres";
   const auto connection = Connect(both);
   EXPECT_THAT(connection->Peer(), HasSubstr(primary_.directory()));
-  EXPECT_EQ(CheckConnection(*connection, kSteps).status(), absl::OkStatus());
+  EXPECT_EQ(CheckConnection(*connection, kCheckedSchema).status(), absl::OkStatus());
 }
 
 TEST_F(StandbyTest, APoolThatSawThePromotedOneLeavesTheOldPrimary) {
-  pg::Pool pool(
-      {.connect = {.dsn = primary_.dsn()},
-       .check =
-           [](pg::Connection& connection) { return CheckConnection(connection, kSteps).status(); }},
-      SystemClock());
-  const Identity before = CheckConnection(*Connect(primary_.dsn()), kSteps)->identity;
+  pg::Pool pool({.connect = {.dsn = primary_.dsn()},
+                 .check =
+                     [](pg::Connection& connection) {
+                       return CheckConnection(connection, kCheckedSchema).status();
+                     }},
+                SystemClock());
+  const Identity before = CheckConnection(*Connect(primary_.dsn()), kCheckedSchema)->identity;
   ASSERT_TRUE(pool.Take(absl::Minutes(1)).ok());
   EXPECT_EQ(pool.newest_timeline(), 1U);
   ASSERT_EQ(Connect(standby_.dsn())->Script("SELECT pg_promote(true, 60)"), absl::OkStatus());
   const auto promoted = Connect(standby_.dsn());
-  EXPECT_EQ(CheckConnection(*promoted, kSteps)->identity, before);
+  EXPECT_EQ(CheckConnection(*promoted, kCheckedSchema)->identity, before);
   EXPECT_EQ(promoted->timeline(), 2U);
   // As an answer of another connection would say.
   pool.SawTimeline(promoted->timeline());
@@ -176,12 +172,13 @@ TEST_F(StandbyTest, APoolThatSawThePromotedOneLeavesTheOldPrimary) {
 TEST_F(StandbyTest, APoolFindsThePromotedOneBehindAnOldPrimary) {
   const std::string both = "host=" + primary_.directory() + "," + standby_.directory() +
                            " user=holdfast dbname=postgres";
-  pg::Pool pool(
-      {.connect = {.dsn = both},
-       .size = 2,
-       .check =
-           [](pg::Connection& connection) { return CheckConnection(connection, kSteps).status(); }},
-      SystemClock());
+  pg::Pool pool({.connect = {.dsn = both},
+                 .size = 2,
+                 .check =
+                     [](pg::Connection& connection) {
+                       return CheckConnection(connection, kCheckedSchema).status();
+                     }},
+                SystemClock());
   EXPECT_THAT((*pool.Take(absl::Minutes(1)))->Peer(), HasSubstr(primary_.directory()));
   primary_.Kill();
   ASSERT_EQ(Connect(standby_.dsn())->Script("SELECT pg_promote(true, 60)"), absl::OkStatus());

@@ -16,7 +16,6 @@
 namespace holdfast::testing {
 namespace {
 
-using pg::Answer;
 using pg::Connection;
 using pg::Effect;
 using pg::Failure;
@@ -25,7 +24,7 @@ using pg::Rows;
 using pg::Statement;
 using ::testing::HasSubstr;
 
-Rows RowsOf(Answer answer) {
+Rows RowsOf(pg::Answer answer) {
   if (const Failure* failure = std::get_if<Failure>(&answer)) {
     ADD_FAILURE() << failure->sqlstate << " " << failure->text;
     std::abort();
@@ -33,7 +32,7 @@ Rows RowsOf(Answer answer) {
   return std::get<Rows>(std::move(answer));
 }
 
-Failure FailureOf(const Answer& answer) {
+Failure FailureOf(const pg::Answer& answer) {
   if (std::holds_alternative<Rows>(answer)) {
     ADD_FAILURE() << "it did not fail";
     return {};

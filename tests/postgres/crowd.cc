@@ -19,7 +19,7 @@ namespace {
 using Stub = WireClient::Stub;
 
 constexpr char kSaid[] = "said";
-constexpr char kRefused[] = "refused";
+constexpr char kRefusedWord[] = "refused";
 
 // Whole lines, from any thread.
 class Printer final {
@@ -80,7 +80,7 @@ class Member final {
   }
   void Note(const char* method, const Verdict& verdict) {
     late_ = true;
-    printer_.Print(absl::StrCat(number_, " ", kRefused, " ", method, " ", verdict.reason));
+    printer_.Print(absl::StrCat(number_, " ", kRefusedWord, " ", method, " ", verdict.reason));
   }
 
   WireClient& client_;

@@ -17,8 +17,8 @@ namespace {
 using ::testing::Contains;
 using ::testing::Each;
 
-constexpr int kSessions = 4;
-constexpr PageLimit kWhole{.items = 100, .bytes = 1 << 20};
+constexpr int kGroupedSessions = 4;
+constexpr PageLimit kAllMessages{.items = 100, .bytes = 1 << 20};
 
 // Throws once a group is written.
 class ThrowingMeter final : public StoreMeter {
@@ -33,7 +33,7 @@ class PgExceptions : public PostgresStoreTest {
   // Commits a message into each of several sessions, in one statement.
   void CommitTogether(SessionStore& store) {
     std::vector<Change> changes;
-    for (int i = 0; i < kSessions; ++i) {
+    for (int i = 0; i < kGroupedSessions; ++i) {
       many_.push_back(std::make_unique<Changes>(Key(absl::StrCat("s", i)), random()));
       const auto created = store.Commit(many_.back()->Create());
       ASSERT_EQ(ReasonOf(created), "OK");
@@ -48,7 +48,8 @@ class PgExceptions : public PostgresStoreTest {
     for (const auto& result : results_) reasons.push_back(ReasonOf(result));
     EXPECT_THAT(reasons, Each("OK"));
     for (const auto& session : many_) {
-      const auto page = store.ReadMessages(session->key(), std::nullopt, MessageSeq(), kWhole);
+      const auto page =
+          store.ReadMessages(session->key(), std::nullopt, MessageSeq(), kAllMessages);
       ASSERT_TRUE(page.ok());
       EXPECT_EQ(page->messages.size(), 1U);
     }

@@ -23,10 +23,11 @@ using history::Kill;
 using history::Traffic;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kCallsOfAPart = 200;
+constexpr uint64_t kCallsPerPrimary = 200;
 constexpr uint64_t kMostClients = 6;
 constexpr char kAudit[] = "SELECT count(*) FROM holdfast.log";
-constexpr char kWaiting[] = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+constexpr char kWaitingBackends[] =
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
 class PgFailover : public ::testing::Test {
  protected:
@@ -76,7 +77,7 @@ class PgFailoverTraffic : public PgFailover {
 
   // Until so many more mutations were acknowledged, and one is in flight at `server`.
   void Go(const Traffic& traffic, size_t server) {
-    const uint64_t enough = traffic.acknowledged() + kCallsOfAPart;
+    const uint64_t enough = traffic.acknowledged() + kCallsPerPrimary;
     ASSERT_TRUE(WaitUntil([&] {
       return traffic.acknowledged() >= enough && traffic.in_flight_at(server) > 0;
     })) << Logs();
@@ -100,7 +101,7 @@ TEST_F(PgFailoverTraffic, LosesNothingAndWritesNothingToOldPrimary) {
   // What most clients have sent waits for a standby that says nothing, and never gets it.
   new_.Pause();
   ASSERT_TRUE(WaitUntil([&] {
-    return traffic.in_flight() >= kMostClients && Number(old_, kWaiting) > 0;
+    return traffic.in_flight() >= kMostClients && Number(old_, kWaitingBackends) > 0;
   })) << Logs();
   std::vector<Kill> kills = {{.at = HistoryNow()}};
   new_.Kill();

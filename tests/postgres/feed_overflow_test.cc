@@ -12,9 +12,9 @@
 namespace holdfast::test {
 namespace {
 
-constexpr size_t kSessions = kWakeupsMost + 100;
-constexpr int kRounds = 20;
-constexpr absl::Duration kPatience = absl::Minutes(1);
+constexpr size_t kWokenSessions = kWakeupsMost + 100;
+constexpr int kOverflows = 20;
+constexpr absl::Duration kWokenWithin = absl::Minutes(1);
 
 class PgFeedOverflow : public PostgresStoreTest {
  protected:
@@ -24,7 +24,7 @@ class PgFeedOverflow : public PostgresStoreTest {
         "INSERT INTO holdfast.feed (writer, at, tenants, sessions)"
         " SELECT 7, holdfast.clock(), array_agg('default'::text), array_agg('session-' || n)"
         " FROM generate_series(1, ",
-        kSessions, ") n GROUP BY n % 100"));
+        kWokenSessions, ") n GROUP BY n % 100"));
   }
 };
 
@@ -42,14 +42,14 @@ TEST_F(PgFeedOverflow, WakesEverySessionThatOneLookCutsOff) {
   pg::Feed feed(looked_at, change_notifier, absl::Milliseconds(50));
   ASSERT_EQ(feed.Start(), absl::OkStatus());
   const absl::Cleanup stop = [&] { feed.Stop(); };
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kOverflows; ++round) {
     TouchAll();
     absl::flat_hash_set<SessionKey> named;
     bool all = false;
-    while (!all && named.size() < kSessions) {
-      const auto wakeups = change_notifier.Wait(kPatience);
+    while (!all && named.size() < kWokenSessions) {
+      const auto wakeups = change_notifier.Wait(kWokenWithin);
       ASSERT_TRUE(wakeups.ok() && (wakeups->all || !wakeups->sessions.empty()))
-          << "round " << round << ": " << named.size() << " of " << kSessions << " were woken";
+          << "round " << round << ": " << named.size() << " of " << kWokenSessions << " were woken";
       named.insert(wakeups->sessions.begin(), wakeups->sessions.end());
       all = wakeups->all;
     }

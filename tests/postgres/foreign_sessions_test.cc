@@ -108,7 +108,7 @@ class ForeignSessions : public ::testing::Test {
     Ask("CloseSession", &Stub::CloseSession, test::CloseRequest(session, token));
     Ask("DeleteSession", &Stub::DeleteSession, test::DeleteRequest(session, token));
     Ask("CancelSession", &Stub::CancelSession,
-        test::CancelRequest(session, pb::CANCEL_SCOPE_SESSION));
+        test::SessionCancelRequest(session, pb::CANCEL_SCOPE_SESSION));
     ExpectMismatch(here_.client->Renew(session, token), "RenewLeases");
     Read("GetSession", &Stub::GetSession, session);
     Read("ListMessages", &Stub::ListMessages, session);

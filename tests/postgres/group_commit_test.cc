@@ -19,17 +19,17 @@ using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-constexpr int kSessions = 8;
-constexpr PageLimit kWhole{.items = 100, .bytes = 1 << 20};
+constexpr int kSessionsOfAGroup = 8;
+constexpr PageLimit kWholeSession{.items = 100, .bytes = 1 << 20};
 
 class PgGroupCommit : public PostgresStoreTest {
  protected:
   void SetUp() override {
-    for (int i = 0; i < kSessions; ++i) {
+    for (int i = 0; i < kSessionsOfAGroup; ++i) {
       many_.push_back(std::make_unique<Changes>(Key(absl::StrCat("s", i)), random()));
       tokens_.push_back(*LeaseToken::Parse(Apply(many_.back()->Create()).token));
     }
-    results_.resize(kSessions, absl::UnknownError("not yet"));
+    results_.resize(kSessionsOfAGroup, absl::UnknownError("not yet"));
   }
 
   // A commit of `text` into session `i`, with everything that a change can add.
@@ -53,7 +53,7 @@ class PgGroupCommit : public PostgresStoreTest {
   // The same with one that writes `text` into each.
   void WriteTogether(const std::string& text) {
     std::vector<Change> changes;
-    for (int i = 0; i < kSessions; ++i) changes.push_back(Writing(i, text));
+    for (int i = 0; i < kSessionsOfAGroup; ++i) changes.push_back(Writing(i, text));
     CommitTogether(changes);
   }
 
@@ -63,7 +63,8 @@ class PgGroupCommit : public PostgresStoreTest {
     return reasons;
   }
   size_t MessagesOf(int i) {
-    const auto page = store().ReadMessages(many_[i]->key(), std::nullopt, MessageSeq(), kWhole);
+    const auto page =
+        store().ReadMessages(many_[i]->key(), std::nullopt, MessageSeq(), kWholeSession);
     EXPECT_TRUE(page.ok());
     return page.ok() ? page->messages.size() : 0;
   }
@@ -77,7 +78,7 @@ class PgGroupCommit : public PostgresStoreTest {
 TEST_F(PgGroupCommit, WhatWaitsTogetherIsWrittenTogetherAndWhole) {
   WriteTogether("together");
   EXPECT_THAT(Reasons(), Each("OK"));
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     const SessionKey& key = many_[i]->key();
     EXPECT_EQ(results_[i]->head.messages.value(), 2U);
     EXPECT_EQ(results_[i]->head.lease.state, LeaseState::kLive);
@@ -89,10 +90,10 @@ TEST_F(PgGroupCommit, WhatWaitsTogetherIsWrittenTogetherAndWhole) {
     const auto slots = store().ReadSlots(key, {.owners = {"memory"}});
     ASSERT_TRUE(slots.ok() && slots->slots.size() == 1);
     EXPECT_EQ(slots->slots[0].slot.data, "together");
-    const auto events = store().ReadEvents(key, EventSeq(), kWhole);
+    const auto events = store().ReadEvents(key, EventSeq(), kWholeSession);
     ASSERT_TRUE(events.ok());
     EXPECT_EQ(events->events.back().seq, loaded->head.last_event);
-    const auto audit = store().ReadAudit(key, AuditSeq(), kWhole);
+    const auto audit = store().ReadAudit(key, AuditSeq(), kWholeSession);
     ASSERT_TRUE(audit.ok());
     EXPECT_EQ(audit->records.back().hash, loaded->head.audit_chain);
   }
@@ -107,7 +108,7 @@ TEST_F(PgGroupCommit, AStatementHasNoMoreChangesThanIsConfigured) {
   const auto other = pg::MakePostgresStore(options, clock(), random());
   ASSERT_TRUE(other->Init().ok());
   std::vector<Change> changes;
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     ASSERT_TRUE(other->LoadForDecision(many_[i]->key(), std::nullopt).ok());
     changes.push_back(Writing(i, "in parts"));
   }
@@ -123,7 +124,7 @@ TEST_F(PgGroupCommit, AStatementHasNoMoreChangesThanIsConfigured) {
 TEST_F(PgGroupCommit, NothingReadsMoreThanItsKeys) {
   WriteTogether("planned");
   std::vector<RenewRequest> renewals;
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     renewals.push_back({.key = many_[i]->key(), .token = tokens_[i]});
     const TurnNumber turn = Apply(many_[i]->Begin(tokens_[i])).turn;
     Apply(many_[i]->Append(tokens_[i], turn, {Note(turn, 1, "a")}));
@@ -131,11 +132,11 @@ TEST_F(PgGroupCommit, NothingReadsMoreThanItsKeys) {
     Apply(many_[i]->CommitTurn(tokens_[i], turn));
     const SessionKey& key = many_[i]->key();
     EXPECT_TRUE(store().LoadForDecision(key, NewRequest(random())).ok());
-    EXPECT_TRUE(store().ReadMessages(key, Revision(1), MessageSeq(), kWhole).ok());
+    EXPECT_TRUE(store().ReadMessages(key, Revision(1), MessageSeq(), kWholeSession).ok());
     EXPECT_TRUE(store().ReadSlots(key, {.owners = {"memory"}}).ok());
-    EXPECT_TRUE(store().ReadJournal(key, {.turn = turn}, kWhole).ok());
-    EXPECT_TRUE(store().ReadEvents(key, EventSeq(), kWhole).ok());
-    EXPECT_TRUE(store().ReadAudit(key, AuditSeq(), kWhole).ok());
+    EXPECT_TRUE(store().ReadJournal(key, {.turn = turn}, kWholeSession).ok());
+    EXPECT_TRUE(store().ReadEvents(key, EventSeq(), kWholeSession).ok());
+    EXPECT_TRUE(store().ReadAudit(key, AuditSeq(), kWholeSession).ok());
   }
   for (const auto& renewed : store().RenewLeases(renewals)) EXPECT_TRUE(renewed.ok());
   EXPECT_TRUE(store().List({.tenant = key().tenant, .limit = 2}).ok());
@@ -164,7 +165,7 @@ TEST_F(PgGroupCommit, NothingReadsSessionsThatItIsNotAbout) {
   CopySession("s0", kOthers);
   WriteTogether("alone");
   std::vector<RenewRequest> renewals;
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     renewals.push_back({.key = many_[i]->key(), .token = tokens_[i]});
   }
   for (const auto& renewed : store().RenewLeases(renewals)) EXPECT_TRUE(renewed.ok());
@@ -173,11 +174,11 @@ TEST_F(PgGroupCommit, NothingReadsSessionsThatItIsNotAbout) {
 
 TEST_F(PgGroupCommit, AReplyThatCountsNoMoreMakesPlace) {
   std::vector<RequestId> requests;
-  for (int i = 0; i < kSessions; ++i) requests.push_back(NewRequest(random()));
+  for (int i = 0; i < kSessionsOfAGroup; ++i) requests.push_back(NewRequest(random()));
   for (const std::string text : {"first", "again"}) {
     clock().Advance(kRequestsKept + absl::Seconds(1));
     std::vector<Change> changes;
-    for (int i = 0; i < kSessions; ++i) {
+    for (int i = 0; i < kSessionsOfAGroup; ++i) {
       changes.push_back(Writing(i, text));
       changes.back().request->id = requests[i];
     }
@@ -193,7 +194,7 @@ TEST_F(PgGroupCommit, AReplyThatCountsNoMoreMakesPlace) {
 TEST_F(PgGroupCommit, AppliesEntriesOfEachMemberByItself) {
   // Each turn has a journal of its own, with slot updates of which the last counts.
   std::vector<Change> commits;
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     const TurnNumber turn = Apply(many_[i]->Begin(tokens_[i])).turn;
     const auto text = [&](const char* what) { return absl::StrCat(what, i); };
     Apply(many_[i]->Append(tokens_[i], turn,
@@ -206,7 +207,7 @@ TEST_F(PgGroupCommit, AppliesEntriesOfEachMemberByItself) {
   }
   CommitTogether(commits);
   EXPECT_THAT(Reasons(), Each("OK"));
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     const auto slots = store().ReadSlots(many_[i]->key(), {.owners = {"memory", "plan"}});
     ASSERT_TRUE(slots.ok() && slots->slots.size() == 2);
     EXPECT_EQ(slots->slots[0].slot.data, absl::StrCat("memory", i));
@@ -233,11 +234,11 @@ TEST_F(PgGroupCommit, CommitsOtherMembersWhenOneRowIsLocked) {
   const std::string waits_since = database().AskText(since);
   // Also those that come behind it, alone and together.
   std::vector<std::jthread> others;
-  for (int i = 1; i < kSessions; ++i) {
+  for (int i = 1; i < kSessionsOfAGroup; ++i) {
     others.emplace_back([&, i] { results_[i] = batched.Commit(Writing(i, "free")); });
   }
   others.clear();
-  for (int i = 1; i < kSessions; ++i) EXPECT_EQ(ReasonOf(results_[i]), "OK");
+  for (int i = 1; i < kSessionsOfAGroup; ++i) EXPECT_EQ(ReasonOf(results_[i]), "OK");
   EXPECT_EQ(database().AskText(since), waits_since) << "the others waited until it gave up";
   EXPECT_EQ(holder->Script("COMMIT"), absl::OkStatus());
   waiter.join();
@@ -253,7 +254,7 @@ TEST_F(PgGroupCommit, WritesOthersBesideMemberThatCannotBeWritten) {
       " WHEN (NEW.msgs IS NOT NULL AND NEW.session_id = 's3') EXECUTE FUNCTION "
       "holdfast.test_poison()");
   WriteTogether("poisoned");
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     EXPECT_EQ(ReasonOf(results_[i]), i == 3 ? "STORE_UNAVAILABLE" : "OK") << i;
     EXPECT_EQ(MessagesOf(i), i == 3 ? 0U : 2U) << i;
   }
@@ -274,12 +275,12 @@ TEST_F(PgGroupCommit, AMemberThatAlwaysLosesAgainstOthersIsTriedThreeTimes) {
       " FOR EACH STATEMENT EXECUTE FUNCTION holdfast.test_lose()");
   // A session whose change was written may join a group.
   const auto join = [&] {
-    for (int i = 0; i < kSessions; ++i) Apply(many_[i]->Update({{"title", "written"}}));
+    for (int i = 0; i < kSessionsOfAGroup; ++i) Apply(many_[i]->Update({{"title", "written"}}));
   };
   join();
   WriteTogether("lost");
   EXPECT_THAT(Reasons(), Each("STORE_UNAVAILABLE"));
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     EXPECT_EQ(RefusalOf(results_[i].status()).facts().at("outcome"), "known");
     EXPECT_EQ(database().AskText(absl::StrCat("SELECT last_value::text FROM holdfast.test_s", i)),
               "3");
@@ -292,14 +293,14 @@ TEST_F(PgGroupCommit, AMemberThatAlwaysLosesAgainstOthersIsTriedThreeTimes) {
 
 TEST_F(PgGroupCommit, ARepeatAmongOthersIsAnsweredWithItsReply) {
   std::vector<Change> changes;
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     changes.push_back(many_[i]->Update({{"title", "first"}}));
     ASSERT_EQ(ReasonOf(store().Commit(changes.back())), "OK");
     if (i % 2 == 1) changes.back() = many_[i]->Update({{"title", "new"}});
   }
   const std::string before = database().AskText("SELECT sum(version)::text FROM holdfast.session");
   CommitTogether(changes);
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     ASSERT_EQ(ReasonOf(results_[i]), "OK");
     EXPECT_EQ(results_[i]->kind,
               i % 2 == 1 ? CommitResult::Kind::kApplied : CommitResult::Kind::kRepeated);
@@ -316,11 +317,12 @@ TEST_F(PgGroupCommit, LooksUpMemberOnceBesideRepeat) {
   Apply(repeated);
   for (int round = 0; round < kRounds; ++round) {
     std::vector<Change> changes = {repeated};
-    for (int i = 1; i < kSessions; ++i) changes.push_back(many_[i]->Update({{"title", "new"}}));
+    for (int i = 1; i < kSessionsOfAGroup; ++i)
+      changes.push_back(many_[i]->Update({{"title", "new"}}));
     CommitTogether(changes);
     EXPECT_THAT(Reasons(), Each("OK"));
   }
-  EXPECT_LT(CloseAndCountReads(), kRounds * (kSessions + kForTheRepeat));
+  EXPECT_LT(CloseAndCountReads(), kRounds * (kSessionsOfAGroup + kForTheRepeat));
 }
 
 TEST_F(PgGroupCommit, ALeaseRenewedElsewhereIsNotTakenByAMember) {
@@ -328,14 +330,14 @@ TEST_F(PgGroupCommit, ALeaseRenewedElsewhereIsNotTakenByAMember) {
   clock().Advance(absl::Seconds(61));
   ASSERT_TRUE(other->RenewLeases({{.key = many_[2]->key(), .token = tokens_[2]}}).at(0).ok());
   std::vector<Change> changes;
-  for (int i = 0; i < kSessions; ++i) changes.push_back(many_[i]->Resume());
+  for (int i = 0; i < kSessionsOfAGroup; ++i) changes.push_back(many_[i]->Resume());
   CommitTogether(changes);
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     EXPECT_EQ(ReasonOf(results_[i]), i == 2 ? "LEASE_HELD" : "OK") << i;
   }
   // The token of the grant before is gone.
   EXPECT_EQ(database().AskText("SELECT count(*)::text FROM holdfast.session WHERE token <> ''"),
-            std::to_string(kSessions));
+            std::to_string(kSessionsOfAGroup));
   Close(other);
 }
 
@@ -369,9 +371,9 @@ TEST_F(PgGroupCommit, ARefusalIsItsOwnMembersAlone) {
   const auto taken = other->Commit(many_[5]->Resume(LeaseRule::kForce));
   ASSERT_EQ(ReasonOf(taken), "OK");
   std::vector<Change> changes;
-  for (int i = 0; i < kSessions; ++i) changes.push_back(Writing(i, "mixed"));
+  for (int i = 0; i < kSessionsOfAGroup; ++i) changes.push_back(Writing(i, "mixed"));
   CommitTogether(changes);
-  for (int i = 0; i < kSessions; ++i) {
+  for (int i = 0; i < kSessionsOfAGroup; ++i) {
     EXPECT_EQ(ReasonOf(results_[i]), i == 5 ? "FENCED" : "OK") << i;
   }
   EXPECT_EQ(MessagesOf(5), 0U);
@@ -382,7 +384,7 @@ TEST_F(PgGroupCommit, AGroupWhoseAnswerWasLostActsOnce) {
   statements().LoseAnswerOf("change_many");
   WriteTogether("lost");
   EXPECT_THAT(Reasons(), Each("OK"));
-  for (int i = 0; i < kSessions; ++i) EXPECT_EQ(MessagesOf(i), 2U);
+  for (int i = 0; i < kSessionsOfAGroup; ++i) EXPECT_EQ(MessagesOf(i), 2U);
 }
 
 TEST_F(PgGroupCommit, ChangesOfOneSessionLeaveInTheirOrder) {

@@ -18,7 +18,7 @@
 namespace holdfast::testing {
 namespace {
 
-constexpr size_t kMembers = 8;
+constexpr size_t kCutMembers = 8;
 
 class GroupCutDuringCommit : public HeldCommitTest,
                              public ::testing::WithParamInterface<std::tuple<Fate, Way>> {
@@ -33,7 +33,7 @@ class GroupCutDuringCommit : public HeldCommitTest,
 
   void SetUp() override {
     HeldCommitTest::SetUp();
-    for (size_t i = 0; i < kMembers; ++i) {
+    for (size_t i = 0; i < kCutMembers; ++i) {
       Member& member = members_.at(i);
       member.session = absl::StrCat("member-", i);
       member.token = served().Create(member.session);
@@ -76,7 +76,7 @@ class GroupCutDuringCommit : public HeldCommitTest,
   // The store has what it acknowledged, and only members of the group have an unknown outcome.
   void ExpectReportedFates(Fate fate, const std::vector<Committed>& answers) {
     int64_t unknown = 0;
-    for (size_t i = 0; i < kMembers; ++i) {
+    for (size_t i = 0; i < kCutMembers; ++i) {
       const Verdict& verdict = answers[i].verdict;
       const bool acknowledged = verdict.reason == "OK";
       EXPECT_EQ(verdict.reason, acknowledged ? "OK" : "STORE_UNAVAILABLE");
@@ -88,7 +88,7 @@ class GroupCutDuringCommit : public HeldCommitTest,
     EXPECT_GT(unknown, 1);
   }
 
-  std::array<Member, kMembers> members_;
+  std::array<Member, kCutMembers> members_;
 
  private:
   bool AllAnswered() {

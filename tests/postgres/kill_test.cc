@@ -13,9 +13,9 @@
 namespace holdfast::test {
 namespace {
 
-constexpr int kWriters = 8;
-constexpr int kKills = 3;
-constexpr int kAtLeast = 50;  // changes that are acknowledged between two kills
+constexpr int kKilledWriters = 8;
+constexpr int kKillsOfWriters = 3;
+constexpr int kLeastChanges = 50;  // changes that are acknowledged between two kills
 
 class SyncedPostgres {
  public:
@@ -39,7 +39,7 @@ class PgKill : public SyncedPostgres, public PostgresStoreTest {
   PgKill() : PostgresStoreTest(own().directory()) {}
 
   void SetUp() override {
-    for (int i = 0; i < kWriters; ++i) {
+    for (int i = 0; i < kKilledWriters; ++i) {
       Writer writer{.changes = std::make_unique<Changes>(Key(absl::StrCat("w", i)), random())};
       writer.token = *LeaseToken::Parse(Apply(writer.changes->Create()).token);
       writers_.push_back(std::move(writer));
@@ -85,11 +85,12 @@ class PgKill : public SyncedPostgres, public PostgresStoreTest {
 };
 
 TEST_F(PgKill, WhatWasAcknowledgedIsThereAndNothingActsTwice) {
-  for (int kill = 0; kill < kKills; ++kill) {
+  for (int kill = 0; kill < kKillsOfWriters; ++kill) {
     const int before = acknowledged_;
     std::vector<std::jthread> threads;
     for (Writer& writer : writers_) threads.emplace_back([&] { WriteUntilGone(writer); });
-    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return acknowledged_ >= before + kAtLeast; }));
+    EXPECT_TRUE(
+        holdfast::testing::WaitUntil([&] { return acknowledged_ >= before + kLeastChanges; }));
     own().Kill();
     threads.clear();
     EXPECT_EQ(ReasonOf(store().CheckHealth()), "STORE_UNAVAILABLE");
@@ -97,7 +98,7 @@ TEST_F(PgKill, WhatWasAcknowledgedIsThereAndNothingActsTwice) {
     EXPECT_EQ(ReasonOf(store().CheckHealth()), "OK");
     for (const Writer& writer : writers_) Check(writer);
   }
-  std::cout << acknowledged_ << " changes acknowledged over " << kKills << " kills\n";
+  std::cout << acknowledged_ << " changes acknowledged over " << kKillsOfWriters << " kills\n";
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace holdfast::test {
 namespace {
 
 using ::testing::ElementsAre;
-using Kind = GroupedResult::Kind;
+using GroupedKind = GroupedResult::Kind;
 
 constexpr size_t kMembers = kGroupMost;
 constexpr size_t kMiddle = kMembers / 2;
@@ -60,7 +60,7 @@ class PgLargeGroup : public PostgresStoreTest {
     EXPECT_THAT(sent_, ElementsAre("change_many"));
     for (size_t i = 0; i < kMembers; ++i) {
       if (i == kMiddle) continue;
-      ASSERT_EQ(results_[i].kind, Kind::kDone) << i;
+      ASSERT_EQ(results_[i].kind, GroupedKind::kDone) << i;
       ASSERT_EQ(ReasonOf(results_[i].result), "OK") << i;
       EXPECT_EQ(results_[i].result->kind, CommitResult::Kind::kApplied) << i;
       EXPECT_EQ(MessagesOf(i), 1U) << i;
@@ -86,7 +86,7 @@ class PgLargeGroup : public PostgresStoreTest {
 TEST_F(PgLargeGroup, WithoutSuchAMemberIsOneStatement) {
   Commit();
   ExpectOthersWritten();
-  EXPECT_EQ(results_[kMiddle].kind, Kind::kDone);
+  EXPECT_EQ(results_[kMiddle].kind, GroupedKind::kDone);
   EXPECT_EQ(MessagesOf(kMiddle), 1U);
 }
 
@@ -97,7 +97,7 @@ TEST_F(PgLargeGroup, SkipsAMemberWhoseRowIsLocked) {
             absl::OkStatus());
   Commit();
   ExpectOthersWritten();
-  EXPECT_EQ(results_[kMiddle].kind, Kind::kAlone);
+  EXPECT_EQ(results_[kMiddle].kind, GroupedKind::kAlone);
   EXPECT_EQ(MessagesOf(kMiddle), 0U);
   ASSERT_EQ(holder->Script("COMMIT"), absl::OkStatus());
   EXPECT_EQ(ReasonOfMiddleAlone(), "OK");
@@ -108,7 +108,7 @@ TEST_F(PgLargeGroup, LeavesARefusedMemberAlone) {
   ASSERT_EQ(ReasonOf(other->Commit(middle().Resume(LeaseRule::kForce))), "OK");
   Commit();
   ExpectOthersWritten();
-  EXPECT_EQ(results_[kMiddle].kind, Kind::kAlone);
+  EXPECT_EQ(results_[kMiddle].kind, GroupedKind::kAlone);
   EXPECT_EQ(ReasonOfMiddleAlone(), "FENCED");
   Close(other);
 }
@@ -118,7 +118,7 @@ TEST_F(PgLargeGroup, LeavesAMemberAloneWhoseSessionHasMovedOn) {
   ASSERT_EQ(ReasonOf(other->Commit(middle().Update({{"title", "moved on"}}))), "OK");
   Commit();
   ExpectOthersWritten();
-  EXPECT_EQ(results_[kMiddle].kind, Kind::kAlone);
+  EXPECT_EQ(results_[kMiddle].kind, GroupedKind::kAlone);
   EXPECT_EQ(MessagesOf(kMiddle), 0U);
   EXPECT_EQ(ReasonOfMiddleAlone(), "OK");
   Close(other);
@@ -128,7 +128,7 @@ TEST_F(PgLargeGroup, AnswersARepeat) {
   Apply(change_of_middle());
   Commit();
   ExpectOthersWritten();
-  ASSERT_EQ(results_[kMiddle].kind, Kind::kDone);
+  ASSERT_EQ(results_[kMiddle].kind, GroupedKind::kDone);
   ASSERT_EQ(ReasonOf(results_[kMiddle].result), "OK");
   EXPECT_EQ(results_[kMiddle].result->kind, CommitResult::Kind::kRepeated);
   EXPECT_EQ(MessagesOf(kMiddle), 1U);
@@ -140,7 +140,7 @@ TEST_F(PgLargeGroup, AsksNothingForAMemberThatMustBeCompared) {
   change_of_middle() = middle().Append(middle_token(), turn, {Note(turn, 1, "another")});
   Commit();
   ExpectOthersWritten();
-  EXPECT_EQ(results_[kMiddle].kind, Kind::kAlone);
+  EXPECT_EQ(results_[kMiddle].kind, GroupedKind::kAlone);
   EXPECT_EQ(ReasonOfMiddleAlone(), "REQUEST_ID_REUSED");
 }
 
@@ -154,13 +154,13 @@ TEST_F(PgLargeGroup, FailsOnceForMemberThatCannotBeWritten) {
                    kMiddle, "') EXECUTE FUNCTION holdfast.test_poison()"));
   Commit();
   for (size_t i = 0; i < kMembers; ++i) {
-    EXPECT_EQ(results_[i].kind, Kind::kAlone) << i;
+    EXPECT_EQ(results_[i].kind, GroupedKind::kAlone) << i;
     EXPECT_EQ(MessagesOf(i), 0U) << i;
   }
   EXPECT_EQ(ReasonOfMiddleAlone(), "STORE_UNAVAILABLE");
   Commit();
   ExpectOthersWritten();
-  EXPECT_EQ(results_[kMiddle].kind, Kind::kAlone);
+  EXPECT_EQ(results_[kMiddle].kind, GroupedKind::kAlone);
   EXPECT_EQ(ReasonOfMiddleAlone(), "STORE_UNAVAILABLE");
 }
 

@@ -28,9 +28,9 @@ using Generator = std::mt19937_64;
 
 constexpr uint64_t kSeed = 20'261'126;
 constexpr int kStepsMost = 60;
-constexpr int kOwners = 5;
+constexpr int kSlotOwners = 5;
 // So small that a page begins and ends within a change and within a row.
-constexpr PageLimit kPage{.items = 3, .bytes = 6000};
+constexpr PageLimit kSmallPage{.items = 3, .bytes = 6000};
 
 size_t Below(Generator& generator, size_t limit) {
   return std::uniform_int_distribution<size_t>(0, limit - 1)(generator);
@@ -51,13 +51,13 @@ std::vector<Message> SomeMessages(Generator& generator) {
 }
 
 std::string SomeOwner(Generator& generator) {
-  return absl::StrCat("owner-", Below(generator, kOwners));
+  return absl::StrCat("owner-", Below(generator, kSlotOwners));
 }
 
 // Calls `take` with each item of all pages that `read` answers.
 template <typename Page, typename Item>
-void ReadAll(absl::FunctionRef<absl::StatusOr<Page>()> read, std::vector<Item> Page::*items,
-             absl::FunctionRef<void(const Item&)> take) {
+void ReadPages(absl::FunctionRef<absl::StatusOr<Page>()> read, std::vector<Item> Page::*items,
+               absl::FunctionRef<void(const Item&)> take) {
   for (;;) {
     const absl::StatusOr<Page> page = read();
     ASSERT_TRUE(page.ok()) << page.status();
@@ -175,8 +175,8 @@ class Life {
   void DrawAt(SessionStore& store, std::optional<Revision> revision, std::string& picture) const {
     absl::StrAppend(&picture, "at ", revision ? revision->value() : 0, "\n");
     MessageSeq after;
-    ReadAll<MessagePage, Message>(
-        [&] { return store.ReadMessages(changes_.key(), revision, after, kPage); },
+    ReadPages<MessagePage, Message>(
+        [&] { return store.ReadMessages(changes_.key(), revision, after, kSmallPage); },
         &MessagePage::messages,
         [&](const Message& message) {
           absl::StrAppend(&picture, message.seq.value(), " ", message.data.str(), "\n");
@@ -191,8 +191,8 @@ class Life {
   }
   void DrawLogs(SessionStore& store, const Head& head, std::string& picture) const {
     JournalNumber entry = JournalFloor(head);
-    ReadAll<JournalPage, JournalEntry>(
-        [&] { return store.ReadJournal(changes_.key(), {.after = entry}, kPage); },
+    ReadPages<JournalPage, JournalEntry>(
+        [&] { return store.ReadJournal(changes_.key(), {.after = entry}, kSmallPage); },
         &JournalPage::entries,
         [&](const JournalEntry& each) {
           absl::StrAppend(&picture, each.journal_number.value(), " ", each.data.str(),
@@ -200,16 +200,16 @@ class Life {
           entry = each.journal_number;
         });
     EventSeq event;
-    ReadAll<EventPage, Event>([&] { return store.ReadEvents(changes_.key(), event, kPage); },
-                              &EventPage::events,
-                              [&](const Event& each) {
-                                absl::StrAppend(&picture, each.seq.value(), " ", each.name, " ",
-                                                each.revision.value(), "\n");
-                                event = each.seq;
-                              });
+    ReadPages<EventPage, Event>([&] { return store.ReadEvents(changes_.key(), event, kSmallPage); },
+                                &EventPage::events,
+                                [&](const Event& each) {
+                                  absl::StrAppend(&picture, each.seq.value(), " ", each.name, " ",
+                                                  each.revision.value(), "\n");
+                                  event = each.seq;
+                                });
     AuditSeq record;
-    ReadAll<AuditPage, AuditRecord>(
-        [&] { return store.ReadAudit(changes_.key(), record, kPage); }, &AuditPage::records,
+    ReadPages<AuditPage, AuditRecord>(
+        [&] { return store.ReadAudit(changes_.key(), record, kSmallPage); }, &AuditPage::records,
         [&](const AuditRecord& each) {
           absl::StrAppend(&picture, each.seq.value(), " ", each.code, "\n");
           record = each.seq;

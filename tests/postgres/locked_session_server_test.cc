@@ -30,10 +30,10 @@ namespace {
 using Stub = WireClient::Stub;
 
 constexpr size_t kCallers = 64;  // as many as a session has attributes, and a server workers
-constexpr size_t kOthers = 8;
+constexpr size_t kOtherCommitters = 8;
 // Commits of the others in each phase. Until the session counts as stalled every worker may wait
 // for it: that delays one call of each of the others, which is fewer than one in a hundred.
-constexpr size_t kCommits = 500;
+constexpr size_t kCommitsOfAPhase = 500;
 // Only what is slow each time is slow by itself and not by what else this machine does.
 constexpr int kTries = 5;
 
@@ -49,10 +49,11 @@ class LockedSessionServer : public ::testing::Test {
     }
   }
 
-  // What 99 of 100 calls of the others do not exceed that begin while they commit kCommits turns.
+  // What 99 of 100 calls of the others do not exceed that begin while they commit kCommitsOfAPhase
+  // turns.
   absl::Duration P99(Committers& others) {
     const absl::Time begun = absl::Now();
-    EXPECT_TRUE(others.AwaitCommits(kCommits)) << server_.Log();
+    EXPECT_TRUE(others.AwaitCommits(kCommitsOfAPhase)) << server_.Log();
     return Percentile(others.Between(begun, absl::Now()), 99);
   }
 
@@ -138,8 +139,8 @@ class LockedSessionServer : public ::testing::Test {
 };
 
 TEST_F(LockedSessionServer, LeavesOtherSessionsTheirLatency) {
-  Committers others(server_.address(), kOthers);
-  ASSERT_TRUE(others.AwaitCommits(kCommits / 10)) << server_.Log();  // everything is warm
+  Committers others(server_.address(), kOtherCommitters);
+  ASSERT_TRUE(others.AwaitCommits(kCommitsOfAPhase / 10)) << server_.Log();  // everything is warm
   int tries = 0;
   bool tolerable = false;
   do {

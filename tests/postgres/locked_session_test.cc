@@ -18,7 +18,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr size_t kWorkers = 64;
-constexpr int kOthers = 16;
+constexpr int kUnlockedSessions = 16;
 constexpr int kCallsOfEach = 4;
 
 class PgLockedSession : public PostgresStoreTest {
@@ -26,7 +26,7 @@ class PgLockedSession : public PostgresStoreTest {
   void SetUp() override {
     WaitLongForLocks();
     Create();
-    for (int i = 0; i < kOthers; ++i) {
+    for (int i = 0; i < kUnlockedSessions; ++i) {
       others_.push_back(std::make_unique<Changes>(Key(absl::StrCat("other-", i)), random()));
       Apply(others_.back()->Create());
     }
@@ -92,7 +92,8 @@ TEST_F(PgLockedSession, LeavesWorkersToTheOthers) {
       }));
     }
     WriteToOthers(pool, served);
-    EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return served == kOthers * kCallsOfEach; }));
+    EXPECT_TRUE(
+        holdfast::testing::WaitUntil([&] { return served == kUnlockedSessions * kCallsOfEach; }));
     // They did not have to wait until the database gave the lock's first waiter up.
     EXPECT_EQ(failed, 0U);
     constexpr size_t kRefused = kWorkers - 1 - kWaitersPerSession;
@@ -132,7 +133,8 @@ TEST_F(PgLockedSession, LeavesConnectionsToTheOthers) {
   WorkerPool pool({.workers = 4, .queued = 1000});
   std::atomic<int> served = 0;
   WriteToOthers(pool, served);
-  EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return served == kOthers * kCallsOfEach; }));
+  EXPECT_TRUE(
+      holdfast::testing::WaitUntil([&] { return served == kUnlockedSessions * kCallsOfEach; }));
   EXPECT_EQ(database().AskText(
                 "SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database()"
                 " AND wait_event_type = 'Lock'"),

@@ -25,7 +25,7 @@ using holdfast::testing::WaitUntil;
 
 constexpr size_t kConnections = 4;
 constexpr size_t kForWriting = 3;
-constexpr int kWriters = 6;
+constexpr int kStalledWriters = 6;
 
 class PgLongStall : public ::testing::Test {
  protected:
@@ -82,10 +82,10 @@ class PgLongStall : public ::testing::Test {
 TEST_F(PgLongStall, LeavesNoMoreWaitingThanTheStoreMayHaveAndReadsGoOn) {
   standby_.Pause();
   std::vector<std::jthread> writers;
-  for (int i = 0; i < kWriters; ++i) {
+  for (int i = 0; i < kStalledWriters; ++i) {
     writers.emplace_back([this, i] { Write(i); });
   }
-  EXPECT_TRUE(WaitUntil([&] { return unsent_ >= kWriters; }));
+  EXPECT_TRUE(WaitUntil([&] { return unsent_ >= kStalledWriters; }));
   EXPECT_EQ(Waiting(), kForWriting);
   EXPECT_GE(in_doubt_, 1);
   EXPECT_EQ(ReasonOf(store_->LoadForDecision(Key("before"), std::nullopt).status()), "OK");

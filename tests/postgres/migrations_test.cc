@@ -1,6 +1,6 @@
-#include "session/refusal.h"
 #include "store-postgres/admin/migrate.h"
 #include "store-postgres/admin/schema_status.h"
+#include "tests/postgres/unavailable.h"
 #include "tests/support/postgres.h"
 #include "tests/support/wait.h"
 
@@ -24,25 +24,20 @@ constexpr std::array<Migration, 3> kSteps = {
     {{1, "first", "CREATE TABLE public.a (b int)"},
      {2, "second", "INSERT INTO public.a VALUES (1)"},
      {3, "third", "-- oldest server: 2\nINSERT INTO public.a VALUES (2); SELECT 1"}}};
-const std::span<const Migration> kAll = kSteps;
+const std::span<const Migration> kAllSteps = kSteps;
 
 int64_t CountA(pg::Connection& connection) {
   constexpr pg::Statement kCount = {"count", "SELECT count(*) FROM public.a"};
   return std::get<pg::Rows>(connection.Run(kCount, pg::Params())).Int(0, 0);
 }
 
-std::string Words(const absl::Status& status) {
-  EXPECT_TRUE(Is(status, Reason::kStoreUnavailable)) << status;
-  return std::string(status.message());
-}
-
 TEST(Migrations, AnEmptyDatabaseTakesEveryStepOnce) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = ConnectAdmin(database.dsn());
   EXPECT_THAT(*ReadApplied(*connection), ::testing::IsEmpty());
-  EXPECT_EQ(*Migrate(*connection, kAll.first(2)), 2);
-  EXPECT_EQ(*Migrate(*connection, kAll.first(2)), 0);
-  EXPECT_EQ(*Migrate(*connection, kAll), 1);
+  EXPECT_EQ(*Migrate(*connection, kAllSteps.first(2)), 2);
+  EXPECT_EQ(*Migrate(*connection, kAllSteps.first(2)), 0);
+  EXPECT_EQ(*Migrate(*connection, kAllSteps), 1);
   EXPECT_EQ(CountA(*Connect(database.dsn())), 2);
   const std::vector<AppliedMigration> applied = *ReadApplied(*connection);
   ASSERT_EQ(applied.size(), 3U);
@@ -59,10 +54,10 @@ TEST(Migrations, OfAStepThatFailsNothingStaysAndThoseBeforeDo) {
        {2, "broken", "INSERT INTO public.a VALUES (1); SELECT 1 / 0"}}};
   const TestDatabase database(Contents::kNothing);
   const auto connection = ConnectAdmin(database.dsn());
-  EXPECT_THAT(Words(Migrate(*connection, steps).status()), HasSubstr("division by zero"));
+  EXPECT_THAT(UnavailableText(Migrate(*connection, steps).status()), HasSubstr("division by zero"));
   EXPECT_EQ(ReadApplied(*connection)->size(), 1U);
   EXPECT_EQ(CountA(*Connect(database.dsn())), 0);
-  EXPECT_EQ(*Migrate(*connection, kAll), 2) << "and it goes on from there";
+  EXPECT_EQ(*Migrate(*connection, kAllSteps), 2) << "and it goes on from there";
 }
 
 // The first is held up in a step, so the others are there before it has taken any.
@@ -109,24 +104,25 @@ TEST(Migrations, AStepThatCannotBeNotedLeavesNothing) {
 TEST(Migrations, AnOlderSchemaSaysWhatToDo) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = ConnectAdmin(database.dsn());
-  EXPECT_THAT(Words(CheckSchema(*ReadApplied(*connection), kAll)),
+  EXPECT_THAT(UnavailableText(CheckSchema(*ReadApplied(*connection), kAllSteps)),
               HasSubstr("at version 0, and this server needs 3: run holdfastd migrate"));
-  ASSERT_TRUE(Migrate(*connection, kAll.first(2)).ok());
-  EXPECT_THAT(Words(CheckSchema(*ReadApplied(*connection), kAll)), HasSubstr("at version 2"));
-  ASSERT_TRUE(Migrate(*connection, kAll).ok());
-  EXPECT_EQ(CheckSchema(*ReadApplied(*connection), kAll), absl::OkStatus());
+  ASSERT_TRUE(Migrate(*connection, kAllSteps.first(2)).ok());
+  EXPECT_THAT(UnavailableText(CheckSchema(*ReadApplied(*connection), kAllSteps)),
+              HasSubstr("at version 2"));
+  ASSERT_TRUE(Migrate(*connection, kAllSteps).ok());
+  EXPECT_EQ(CheckSchema(*ReadApplied(*connection), kAllSteps), absl::OkStatus());
 }
 
 // Step 3 says that servers of step 2 may go on; those of step 1 may not.
 TEST(Migrations, ServesNewerSchemaWhenItAllowsThisVersion) {
   const TestDatabase database(Contents::kNothing);
   const auto connection = ConnectAdmin(database.dsn());
-  ASSERT_TRUE(Migrate(*connection, kAll).ok());
+  ASSERT_TRUE(Migrate(*connection, kAllSteps).ok());
   const std::vector<AppliedMigration> applied = *ReadApplied(*connection);
-  EXPECT_EQ(CheckSchema(applied, kAll.first(2)), absl::OkStatus());
-  EXPECT_THAT(Words(CheckSchema(applied, kAll.first(1))),
+  EXPECT_EQ(CheckSchema(applied, kAllSteps.first(2)), absl::OkStatus());
+  EXPECT_THAT(UnavailableText(CheckSchema(applied, kAllSteps.first(1))),
               HasSubstr("which servers of version 1 may not serve"));
-  EXPECT_EQ(*Migrate(*connection, kAll.first(1)), 0) << "an older program takes nothing back";
+  EXPECT_EQ(*Migrate(*connection, kAllSteps.first(1)), 0) << "an older program takes nothing back";
 }
 
 TEST(Migrations, AStepOfTheSameNumberButAnotherTextIsRefused) {
@@ -134,24 +130,24 @@ TEST(Migrations, AStepOfTheSameNumberButAnotherTextIsRefused) {
   other[1].sql = "INSERT INTO public.a VALUES (7)";
   const TestDatabase database(Contents::kNothing);
   const auto connection = ConnectAdmin(database.dsn());
-  ASSERT_TRUE(Migrate(*connection, kAll).ok());
-  EXPECT_THAT(Words(CheckSchema(*ReadApplied(*connection), other)),
+  ASSERT_TRUE(Migrate(*connection, kAllSteps).ok());
+  EXPECT_THAT(UnavailableText(CheckSchema(*ReadApplied(*connection), other)),
               HasSubstr("step 2 (second) is not the one"));
-  EXPECT_THAT(Words(Migrate(*connection, other).status()), HasSubstr("step 2 (second)"));
+  EXPECT_THAT(UnavailableText(Migrate(*connection, other).status()), HasSubstr("step 2 (second)"));
 }
 
 TEST(Migrations, WhereNothingIsMissingNothingNeedBeAllowed) {
   const TestDatabase database(Contents::kNothing);
   const std::string role = database.name();
   const auto owner = Connect(database.dsn());
-  ASSERT_TRUE(Migrate(*ConnectAdmin(database.dsn()), kAll).ok());
+  ASSERT_TRUE(Migrate(*ConnectAdmin(database.dsn()), kAllSteps).ok());
   ASSERT_EQ(owner->Script("CREATE ROLE " + role + " LOGIN; GRANT USAGE ON SCHEMA holdfast TO " +
                           role + "; GRANT SELECT ON holdfast.migration TO " + role),
             absl::OkStatus());
   {
     const auto connection = ConnectAdmin(database.dsn() + " user=" + role);
-    EXPECT_EQ(*Migrate(*connection, kAll), 0);
-    EXPECT_EQ(*Migrate(*connection, kAll.first(1)), 0);
+    EXPECT_EQ(*Migrate(*connection, kAllSteps), 0);
+    EXPECT_EQ(*Migrate(*connection, kAllSteps.first(1)), 0);
   }
   EXPECT_EQ(owner->Script("DROP OWNED BY " + role + "; DROP ROLE " + role), absl::OkStatus());
 }
@@ -162,7 +158,8 @@ TEST(Migrations, ReportsMissingRightsOfRole) {
             absl::OkStatus());
   {
     const auto connection = ConnectAdmin(database.dsn() + " user=" + database.name());
-    EXPECT_THAT(Words(Migrate(*connection, kAll).status()), HasSubstr("permission denied"));
+    EXPECT_THAT(UnavailableText(Migrate(*connection, kAllSteps).status()),
+                HasSubstr("permission denied"));
   }
   EXPECT_EQ(Connect(database.dsn())->Script("DROP ROLE " + database.name()), absl::OkStatus());
 }

@@ -22,9 +22,9 @@
 namespace holdfast::testing {
 namespace {
 
-constexpr pg::Statement kOne = {"one", "SELECT 1::bigint"};
-constexpr pg::Statement kWait = {"wait", "SELECT pg_sleep(600)"};
-constexpr pg::Statement kWaiting = {
+constexpr pg::Statement kSelectOne = {"one", "SELECT 1::bigint"};
+constexpr pg::Statement kSleepStatement = {"wait", "SELECT pg_sleep(600)"};
+constexpr pg::Statement kSleepingBackends = {
     "waiting", "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"};
 
 // Takes this thread, and what it starts, into a network of its own.
@@ -63,13 +63,14 @@ void LoseTheNetwork() {
   auto waiting = open();
   auto asking = open();
   ASSERT_TRUE(waiting.ok() && asking.ok()) << waiting.status();
-  ASSERT_EQ(NumberOf((*asking)->Run(kOne, pg::Params())), 1);
-  auto waited =
-      std::async(std::launch::async, [&] { return (*waiting)->Run(kWait, pg::Params()); });
+  ASSERT_EQ(NumberOf((*asking)->Run(kSelectOne, pg::Params())), 1);
+  auto waited = std::async(std::launch::async,
+                           [&] { return (*waiting)->Run(kSleepStatement, pg::Params()); });
   const auto direct = Connect(postgres.dsn());
-  ASSERT_TRUE(WaitUntil([&] { return NumberOf(direct->Run(kWaiting, pg::Params())) == 1; }));
+  ASSERT_TRUE(
+      WaitUntil([&] { return NumberOf(direct->Run(kSleepingBackends, pg::Params())) == 1; }));
   SetLoopback(false);
-  const pg::Answer asked = (*asking)->Run(kOne, pg::Params());
+  const pg::Answer asked = (*asking)->Run(kSelectOne, pg::Params());
   const pg::Answer gone = waited.get();
   for (const pg::Answer* const answer : {&asked, &gone}) {
     ASSERT_TRUE(std::holds_alternative<pg::Failure>(*answer));
@@ -79,7 +80,7 @@ void LoseTheNetwork() {
   SetLoopback(true);
   const auto again = open();
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(NumberOf((*again)->Run(kOne, pg::Params())), 1);
+  EXPECT_EQ(NumberOf((*again)->Run(kSelectOne, pg::Params())), 1);
 }
 
 TEST(PgNetwork, DetectsLossOfPeerWithoutReset) { std::thread(LoseTheNetwork).join(); }

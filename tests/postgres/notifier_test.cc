@@ -26,7 +26,7 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr absl::Duration kNever = absl::Hours(1);
-constexpr PageLimit kWhole{.items = 1000, .bytes = size_t{4} * 1024 * 1024};
+constexpr PageLimit kAllEvents{.items = 1000, .bytes = size_t{4} * 1024 * 1024};
 
 // Counts what a server asks in the background, and can hold up its next notification.
 class Background {
@@ -102,7 +102,7 @@ class PgNotifier : public ::testing::Test {
   }
   // How many events the reader finds.
   size_t Read(const std::string& id) {
-    const auto page = reader_->ReadEvents(Key(id), EventSeq(), kWhole);
+    const auto page = reader_->ReadEvents(Key(id), EventSeq(), kAllEvents);
     EXPECT_EQ(ReasonOf(page.status()), "OK");
     return page.ok() ? page->events.size() : 0;
   }
@@ -141,7 +141,7 @@ class PgNotifier : public ::testing::Test {
   // before it, and a session that was only created has one.
   void Drain() {
     const SessionKey last = Key("last");
-    EXPECT_EQ(ReasonOf(reader_->ReadEvents(last, EventSeq(), kWhole).status()),
+    EXPECT_EQ(ReasonOf(reader_->ReadEvents(last, EventSeq(), kAllEvents).status()),
               "SESSION_NOT_FOUND");
     EXPECT_EQ(ReasonOf(writer_->Commit(Changes(last, random_).Create())), "OK");
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
@@ -197,7 +197,7 @@ TEST_F(PgNotifier, ReadsFeedOnlyWhenBucketIsWatched) {
   Background third;
   const auto other = Server(third);
   for (int i = 0; i < 10; ++i) LetNotify("alpha");
-  ASSERT_TRUE(other->ReadEvents(Key("beta"), EventSeq(), kWhole).ok());
+  ASSERT_TRUE(other->ReadEvents(Key("beta"), EventSeq(), kAllEvents).ok());
   Happen("beta");
   EXPECT_TRUE(AwaitNotified({"beta"}, *other));
   EXPECT_EQ(third.looks(), 1);

@@ -27,11 +27,11 @@ using ::testing::EndsWith;
 using ::testing::SizeIs;
 using Stub = WireClient::Stub;
 
-constexpr size_t kSessions = 100;
-constexpr int kRounds = 10;
+constexpr size_t kCrowdSessions = 100;
+constexpr int kCrowdPauses = 10;
 // It is paused when so many were acknowledged, in every session one: then no resume of it is under
 // way that could come behind its successor's.
-constexpr size_t kTurnsBefore = 2 * kSessions;
+constexpr size_t kTurnsBefore = 2 * kCrowdSessions;
 constexpr size_t kTriedLate = 8;  // the call that was refused, and seven with the token after it
 constexpr absl::Duration kShort = absl::Seconds(5);
 constexpr absl::Duration kLong = absl::Minutes(10);
@@ -42,7 +42,7 @@ class PausedCrowd : public ::testing::Test {
     group_.MakeStore();
     group_.Add();
     group_.Add();
-    for (size_t number = 0; number < kSessions; ++number) {
+    for (size_t number = 0; number < kCrowdSessions; ++number) {
       group_.client(0).Must(&Stub::CreateSession, test::CreateRequest(CrowdSession(number)));
     }
   }
@@ -52,7 +52,7 @@ class PausedCrowd : public ::testing::Test {
              pb::ResumeSessionRequest (*resume)(const std::string&)) {
     const std::string name = absl::StrCat("round-", number);
     const size_t theirs = number % 2;
-    Crowd crowd(folder_, group_.server(theirs).address(), name, kSessions, ttl);
+    Crowd crowd(folder_, group_.server(theirs).address(), name, kCrowdSessions, ttl);
     ASSERT_TRUE(WaitUntil([&] {
       const CrowdReport report = crowd.Report();
       return report.Said() >= kTurnsBefore &&
@@ -70,7 +70,7 @@ class PausedCrowd : public ::testing::Test {
     const CrowdReport report = crowd.Report();
     std::cout << name << ": " << before << " turns, and " << report.Said() - before
               << " that were under way\n";
-    for (size_t session = 0; session < kSessions; ++session) {
+    for (size_t session = 0; session < kCrowdSessions; ++session) {
       EXPECT_THAT(report.refused[session], SizeIs(kTriedLate)) << session;
       EXPECT_THAT(report.refused[session], Each(EndsWith(" FENCED"))) << session;
       auto& expected = expected_[session];
@@ -80,7 +80,7 @@ class PausedCrowd : public ::testing::Test {
   }
 
   void ExpectWhatWasSaid() {
-    for (size_t session = 0; session < kSessions; ++session) {
+    for (size_t session = 0; session < kCrowdSessions; ++session) {
       EXPECT_EQ(Messages(CrowdSession(session)), expected_[session]) << session;
     }
   }
@@ -90,7 +90,7 @@ class PausedCrowd : public ::testing::Test {
  private:
   static void ForEachSession(const std::function<void(size_t)>& act) {
     std::vector<std::jthread> threads;
-    for (size_t session = 0; session < kSessions; ++session) {
+    for (size_t session = 0; session < kCrowdSessions; ++session) {
       threads.emplace_back([&act, session] { act(session); });
     }
   }
@@ -121,12 +121,12 @@ class PausedCrowd : public ::testing::Test {
   }
 
   const TestFolder folder_;
-  std::vector<std::vector<std::string>> expected_{kSessions};
+  std::vector<std::vector<std::string>> expected_{kCrowdSessions};
 };
 
 TEST_F(PausedCrowd, NothingItDoesWhenItWakesHasAnyEffect) {
   ASSERT_NO_FATAL_FAILURE(Round(0, kShort, test::ResumeRequest));
-  for (int round = 1; round < kRounds; ++round) {
+  for (int round = 1; round < kCrowdPauses; ++round) {
     ASSERT_NO_FATAL_FAILURE(Round(round, kLong, test::ForceRequest));
   }
   ExpectWhatWasSaid();

@@ -27,7 +27,7 @@ using history::Traffic;
 using Stub = WireClient::Stub;
 
 constexpr int kHolders = 100;
-constexpr int kRounds = 10;
+constexpr int kServerPauses = 10;
 constexpr int kAnsweredBefore = 10;  // the server is paused when so many writes came back
 
 // One session and what is known of it.
@@ -127,7 +127,7 @@ class PausedServer : public ::testing::Test {
 };
 
 TEST_F(PausedServer, RejectsWritesItHadPausedUnderAnOldEpoch) {
-  for (int round = 0; round < kRounds && !HasFatalFailure(); ++round) {
+  for (int round = 0; round < kServerPauses && !HasFatalFailure(); ++round) {
     Round(round % 2, absl::StrCat("round ", round));
   }
   ExpectWhatWasSaid();

@@ -50,12 +50,12 @@ const std::map<std::string, std::string> kNotChecked = {
 
 constexpr int kOwners = 3800;
 constexpr int kEntriesPerTurn = 1000;
-constexpr int kMessages = 3000;
+constexpr int kMessagesOfASession = 3000;
 constexpr int kUpdates = 150;
 constexpr int kCopies = 6;
-constexpr int kIdle = 4000;
+constexpr int kIdleSessions = 4000;
 constexpr int kItems = 20'000;  // and as many of each copy
-constexpr PageLimit kPage{.items = 20, .bytes = kPageBytes};
+constexpr PageLimit kListPage{.items = 20, .bytes = kPageBytes};
 
 // What the condition on an index must name: an index that is entered without its first columns is
 // read as a whole, and no count of rows shows that.
@@ -139,7 +139,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
         write.slots.push_back(MakeSlot(Owner(made + i), "x"));
       Apply(write);
     }
-    RunTurn(std::vector<Message>(kMessages, Text("said")));
+    RunTurn(std::vector<Message>(kMessagesOfASession, Text("said")));
     for (int turn = 0; turn < 3; ++turn) {
       const TurnNumber number = Begin();
       AppendMany(number);
@@ -164,36 +164,39 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       CopyRows(table);
     }
     Apply(Changes(Key("idle"), random()).Create());
-    CopySession("idle", kIdle);
+    CopySession("idle", kIdleSessions);
   }
 
   void CheckReads() {
-    Check("messages", kPage.items,
-          [&] { ExpectOk(store().ReadMessages(key(), std::nullopt, MessageSeq(1500), kPage)); });
+    Check("messages", kListPage.items, [&] {
+      ExpectOk(store().ReadMessages(key(), std::nullopt, MessageSeq(1500), kListPage));
+    });
     Check("slots", kOwners + kSlotsPerChange, [&] { ExpectOk(store().ReadSlots(key(), {})); });
     Check("slots_of", 3, [&] {
       ExpectOk(store().ReadSlots(key(), {.owners = {Owner(5), Owner(2000), "none"}}));
     });
-    Check("journal", kPage.items,
-          [&] { ExpectOk(store().ReadJournal(key(), {.after = JournalNumber(1500)}, kPage)); });
+    Check("journal", kListPage.items,
+          [&] { ExpectOk(store().ReadJournal(key(), {.after = JournalNumber(1500)}, kListPage)); });
     for (const uint64_t turn : {2U, 3U, 4U}) {
-      Check("journal_of_turn", kPage.items,
-            [&] { ExpectOk(store().ReadJournal(key(), {.turn = TurnNumber(turn)}, kPage)); });
+      Check("journal_of_turn", kListPage.items,
+            [&] { ExpectOk(store().ReadJournal(key(), {.turn = TurnNumber(turn)}, kListPage)); });
     }
-    Check("events", kPage.items, [&] { ExpectOk(store().ReadEvents(key(), EventSeq(60), kPage)); });
-    Check("audit", kPage.items, [&] { ExpectOk(store().ReadAudit(key(), AuditSeq(60), kPage)); });
+    Check("events", kListPage.items,
+          [&] { ExpectOk(store().ReadEvents(key(), EventSeq(60), kListPage)); });
+    Check("audit", kListPage.items,
+          [&] { ExpectOk(store().ReadAudit(key(), AuditSeq(60), kListPage)); });
   }
 
   void CheckItemReads() {
     ItemQuery query{.collection = "notes", .range = {.start = "010000"}, .data = true};
-    const auto read = [&] { ExpectOk(store().ReadItems(key(), query, kPage)); };
-    Check("items_up", kPage.items, read);
+    const auto read = [&] { ExpectOk(store().ReadItems(key(), query, kListPage)); };
+    Check("items_up", kListPage.items, read);
     query.descending = true;
-    Check("items_down", kPage.items, read);
+    Check("items_down", kListPage.items, read);
     query.after = "015000";
-    Check("items_down", kPage.items, read);
+    Check("items_down", kListPage.items, read);
     query.range = {.start = "01", .end = "012"};
-    Check("items_down", kPage.items, read);
+    Check("items_down", kListPage.items, read);
     query.keys = {"000001", "010000", "nothing"};
     Check("items_of", 3, read);
     // Of labels that no item has it looks at as many as one call may.
@@ -218,8 +221,8 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
   void CheckListings() {
     for (const bool descending : {false, true}) {
       const std::string order = descending ? "down" : "up";
-      ListQuery query{.tenant = key().tenant, .descending = descending, .limit = kPage.items};
-      Check("list_" + order, kPage.items, [&] { ExpectOk(store().List(query)); });
+      ListQuery query{.tenant = key().tenant, .descending = descending, .limit = kListPage.items};
+      Check("list_" + order, kListPage.items, [&] { ExpectOk(store().List(query)); });
       query.lifecycles = {Lifecycle::kActive};
       Check("list_active_" + order, 1 + kCopies, [&] { ExpectOk(store().List(query)); });
       query.lifecycles = {};
@@ -375,7 +378,7 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
     Apply(many);
     clock().Advance(kEventsKeptDefault + absl::Hours(1));
     Check("events_before", 2, [&] {
-      EXPECT_EQ(ReasonOf(store().ReadEvents(key(), EventSeq(), kPage).status()),
+      EXPECT_EQ(ReasonOf(store().ReadEvents(key(), EventSeq(), kListPage).status()),
                 "EVENTS_COMPACTED");
     });
   }

@@ -21,15 +21,15 @@
 namespace holdfast::test {
 namespace {
 
-constexpr int kSessions = 32;
-constexpr int kPoisoned = 7;
+constexpr int kCommittingSessions = 32;
+constexpr int kPoisonedSession = 7;
 constexpr int kLocked = 23;
 constexpr int kCommitsAtLeast = 20;
 
 class PgPoisonedSessions : public PostgresStoreTest {
  protected:
   void SetUp() override {
-    for (int i = 0; i < kSessions; ++i) {
+    for (int i = 0; i < kCommittingSessions; ++i) {
       many_.push_back(std::make_unique<Changes>(Key(absl::StrCat("s", i)), random()));
       tokens_.push_back(*LeaseToken::Parse(Apply(many_.back()->Create()).token));
       changes_of_.push_back(Writing(i));
@@ -40,7 +40,7 @@ class PgPoisonedSessions : public PostgresStoreTest {
         " BEGIN PERFORM nextval('holdfast.test_poisoned'); RAISE EXCEPTION 'poison'; END $$;"
         "CREATE TRIGGER test_poison BEFORE INSERT ON holdfast.log FOR EACH ROW"
         " WHEN (NEW.msgs IS NOT NULL AND NEW.session_id = 's",
-        kPoisoned, "') EXECUTE FUNCTION holdfast.test_poison()"));
+        kPoisonedSession, "') EXECUTE FUNCTION holdfast.test_poison()"));
     holder_ = holdfast::testing::Connect(database().dsn());
     ASSERT_EQ(
         holder_->Script(absl::StrCat("BEGIN; SELECT 1 FROM holdfast.session WHERE session_id = 's",
@@ -58,10 +58,10 @@ class PgPoisonedSessions : public PostgresStoreTest {
   // been written together.
   void WriteBeside(BatchedCommits& batched) {
     std::atomic<bool> enough = false;
-    std::vector<std::atomic<int>> done(kSessions);
+    std::vector<std::atomic<int>> done(kCommittingSessions);
     std::vector<std::jthread> threads;
-    for (int i = 0; i < kSessions; ++i) {
-      if (i == kPoisoned || i == kLocked) continue;
+    for (int i = 0; i < kCommittingSessions; ++i) {
+      if (i == kPoisonedSession || i == kLocked) continue;
       threads.emplace_back([&, i] {
         while (!enough) {
           EXPECT_EQ(ReasonOf(batched.Commit(Writing(i))), "OK") << i;
@@ -71,21 +71,21 @@ class PgPoisonedSessions : public PostgresStoreTest {
     }
     threads.emplace_back([&] {
       while (!enough) {
-        const auto refused = batched.Commit(changes_of_[kPoisoned]);
+        const auto refused = batched.Commit(changes_of_[kPoisonedSession]);
         EXPECT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE");
         EXPECT_EQ(RefusalOf(refused.status()).facts().at("outcome"), "known");
-        ++done[kPoisoned];
+        ++done[kPoisonedSession];
       }
     });
     EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
-      for (int i = 0; i < kSessions; ++i) {
+      for (int i = 0; i < kCommittingSessions; ++i) {
         if (i != kLocked && done[i] < kCommitsAtLeast) return false;
       }
       return Grouped() > 0;
     }));
     enough = true;
     threads.clear();
-    refused_ = done[kPoisoned];
+    refused_ = done[kPoisonedSession];
   }
 
   int Number(const std::string& sql) {
@@ -133,8 +133,8 @@ TEST_F(PgPoisonedSessions, WritesOthersWhenOneIsPoisonedAndOneLocked) {
   waiter.join();
   EXPECT_EQ(ReasonOf(locked), "OK");
   database().Run("DROP FUNCTION holdfast.test_poison() CASCADE");
-  EXPECT_EQ(ReasonOf(store().Commit(changes_of_[kPoisoned])), "OK");
-  EXPECT_EQ(MessagesOf(kPoisoned), 1U);
+  EXPECT_EQ(ReasonOf(store().Commit(changes_of_[kPoisonedSession])), "OK");
+  EXPECT_EQ(MessagesOf(kPoisonedSession), 1U);
   EXPECT_EQ(MessagesOf(kLocked), 1U);
 }
 

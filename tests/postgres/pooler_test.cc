@@ -1,6 +1,6 @@
 // A real pgbouncer between the server and PostgreSQL.
-#include "session/refusal.h"
 #include "store-postgres/connection_check.h"
+#include "tests/postgres/unavailable.h"
 #include "tests/support/postgres.h"
 #include "tests/support/wait.h"
 
@@ -52,11 +52,6 @@ class Pgbouncer final {
   std::unique_ptr<ChildProcess> process_;
 };
 
-std::string Words(const absl::Status& status) {
-  EXPECT_TRUE(Is(status, Reason::kStoreUnavailable)) << status;
-  return std::string(status.message());
-}
-
 constexpr char kTakesOptions[] = "ignore_startup_parameters=options\n";
 
 TEST(Pooler, PostgresqlItselfIsNone) {
@@ -65,13 +60,13 @@ TEST(Pooler, PostgresqlItselfIsNone) {
 
 TEST(Pooler, OneThatLendsByTheTransactionIsRefused) {
   const Pgbouncer pooler(absl::StrCat("pool_mode=transaction\n", kTakesOptions));
-  EXPECT_THAT(Words(CheckForPooler(pooler.Options())), HasSubstr("by the transaction"));
+  EXPECT_THAT(UnavailableText(CheckForPooler(pooler.Options())), HasSubstr("by the transaction"));
 }
 
 TEST(Pooler, AlsoWhenItHasOneConnectionToLend) {
   const Pgbouncer pooler(
       absl::StrCat("pool_mode=transaction\ndefault_pool_size=1\n", kTakesOptions));
-  EXPECT_THAT(Words(CheckForPooler(pooler.Options())), HasSubstr("by the transaction"));
+  EXPECT_THAT(UnavailableText(CheckForPooler(pooler.Options())), HasSubstr("by the transaction"));
 }
 
 // The pooler then has several connections, and lends the one that was idle longest.
@@ -85,12 +80,12 @@ TEST(Pooler, AlsoWhenItLendsInTurn) {
     ASSERT_EQ(busy.back()->Script("BEGIN"), absl::OkStatus());
   }
   for (const auto& connection : busy) ASSERT_EQ(connection->Script("COMMIT"), absl::OkStatus());
-  EXPECT_THAT(Words(CheckForPooler(pooler.Options())), HasSubstr("by the transaction"));
+  EXPECT_THAT(UnavailableText(CheckForPooler(pooler.Options())), HasSubstr("by the transaction"));
 }
 
 TEST(Pooler, OneThatRefusesOurSettingsIsNamed) {
   const Pgbouncer pooler("pool_mode=transaction\n");
-  EXPECT_THAT(Words(CheckForPooler(pooler.Options())),
+  EXPECT_THAT(UnavailableText(CheckForPooler(pooler.Options())),
               HasSubstr("a pooler in between does not take the settings"));
 }
 
@@ -98,7 +93,7 @@ TEST(Pooler, OneThatRefusesOurSettingsIsNamed) {
 TEST(Pooler, RefusesPoolerThatDropsSettings) {
   const Pgbouncer pooler(absl::StrCat("pool_mode=session\n", kTakesOptions));
   EXPECT_EQ(CheckForPooler(pooler.Options()), absl::OkStatus());
-  EXPECT_THAT(Words(pg::CheckConnection(*Connect(pooler.Options().dsn)).status()),
+  EXPECT_THAT(UnavailableText(pg::CheckConnection(*Connect(pooler.Options().dsn)).status()),
               HasSubstr("a pooler in between drops them"));
 }
 

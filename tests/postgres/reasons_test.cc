@@ -20,9 +20,8 @@ namespace {
 
 namespace pb = ::holdfast::v1;
 
-using ::testing::HasSubstr;
-using Stub = test::RefusalCases::Stub;
 using test::RefusalCases;
+using ::testing::HasSubstr;
 
 // How far events are tidied away, and when, is each store's own.
 std::string WithoutOldest(const std::string& text) {
@@ -63,7 +62,7 @@ void DatabaseReasons::Damage() {
   cases.Refused("a message that was edited", "damaged", [&] {
     pb::ListMessagesRequest request;
     request.set_session_id("damaged");
-    return cases.Ask(&Stub::ListMessages, request);
+    return cases.Ask(&RefusalCases::Stub::ListMessages, request);
   });
   Keep(cases);
   place.Stop();
@@ -81,10 +80,11 @@ void DatabaseReasons::FullDisk() {
   const auto large = test::CommitRequest("full", token, 1, MegabyteOfNoise());
   const DiskFiller filler(small.disk());
   for (const char* name : {"a full disk", "a full disk again", "a full disk for the third time"}) {
-    cases.Refused(name, "full", [&] { return cases.Ask(&Stub::CommitTurn, large); });
+    cases.Refused(name, "full", [&] { return cases.Ask(&RefusalCases::Stub::CommitTurn, large); });
   }
   filler.Free();
-  EXPECT_TRUE(cases.Ask(&Stub::CommitTurn, large).ok()) << "the same request, with room";
+  EXPECT_TRUE(cases.Ask(&RefusalCases::Stub::CommitTurn, large).ok())
+      << "the same request, with room";
   Keep(cases);
   place.Stop();
 }

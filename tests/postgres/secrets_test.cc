@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Stub = WireClient::Stub;
 
-constexpr char kMarker[] = "nothing secret about this";
+constexpr char kHarmlessText[] = "nothing secret about this";
 constexpr char kPassword[] = "open-sesame-of-the-database";
 
 // As it is, as a dump writes bytes, and, of the canary, as a column of UUIDs has it.
@@ -95,11 +95,11 @@ TEST_F(PgKnownSecret, IsStoredNowhere) {
   ASSERT_TRUE(server_.Start()) << server_.Log();
   WireClient client(server_.address());
   pb::CreateSessionRequest create = test::CreateRequest("here");
-  create.add_messages()->set_data(kMarker);
+  create.add_messages()->set_data(kHarmlessText);
   const std::string token = client.Must(&Stub::CreateSession, create).lease_token();
   ExpectRefusedEverywhere(server_.address(), "here", token);
   client.Must(&Stub::BeginTurn, test::BeginRequest("here", token));
-  client.Must(&Stub::CommitTurn, test::CommitRequest("here", token, 1, kMarker));
+  client.Must(&Stub::CommitTurn, test::CommitRequest("here", token, 1, kHarmlessText));
 
   const std::string dump = Dump();
   EXPECT_EQ(server_.Stop().exit_code, 0);
@@ -111,8 +111,8 @@ TEST_F(PgKnownSecret, IsStoredNowhere) {
     EXPECT_THAT(FilesWith(text), IsEmpty()) << text;
   }
   // What is no secret is found in each of these places.
-  EXPECT_TRUE(absl::StrContains(dump, absl::BytesToHexString(kMarker)));
-  const std::vector<std::string> marked = FilesWith(kMarker);
+  EXPECT_TRUE(absl::StrContains(dump, absl::BytesToHexString(kHarmlessText)));
+  const std::vector<std::string> marked = FilesWith(kHarmlessText);
   EXPECT_THAT(marked, Contains(HasSubstr("pg_wal/")));
   EXPECT_THAT(marked, Contains(HasSubstr("data/base/")));
   EXPECT_THAT(server_.Log(), HasSubstr("SECRET_LEAK"));

@@ -30,8 +30,8 @@ void TakeTurnWithPatience(WireClient& client, const std::string& token, const st
 }
 
 // A server and a client that asks it.
-struct Served {
-  explicit Served(const std::string& dsn) : server(folder, {.dsn = dsn}) {}
+struct AskedServer {
+  explicit AskedServer(const std::string& dsn) : server(folder, {.dsn = dsn}) {}
   void Start() {
     ASSERT_TRUE(server.Start()) << server.Log();
     client = std::make_unique<WireClient>(server.address());
@@ -61,8 +61,8 @@ class Servers : public ::testing::Test {
 
  private:
   OwnPostgres postgres_{{"fsync=off"}};
-  Served first_{postgres_.dsn()};
-  Served second_{postgres_.dsn()};
+  AskedServer first_{postgres_.dsn()};
+  AskedServer second_{postgres_.dsn()};
   std::string token_;
 };
 
@@ -128,8 +128,8 @@ TEST(Failover, LosesNothingAndTheOldPrimaryIsLeftAlone) {
   standby.CopyFrom(primary);
   standby.Start();
   ASSERT_TRUE(pg::Migrate(*ConnectAdmin(primary.dsn())).ok());
-  Served served("host=" + primary.directory() + "," + standby.directory() +
-                " user=holdfast dbname=postgres");
+  AskedServer served("host=" + primary.directory() + "," + standby.directory() +
+                     " user=holdfast dbname=postgres");
   served.Start();
   WireClient& client = *served.client;
   const std::string token =

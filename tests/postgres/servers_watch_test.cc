@@ -28,13 +28,13 @@ namespace {
 using ::testing::HasSubstr;
 using Stub = WireClient::Stub;
 
-constexpr size_t kServers = 2;
-constexpr int kSessions = 3;
-constexpr int kTurns = 40;
+constexpr size_t kWatchedServers = 2;
+constexpr int kWatchedSessions = 3;
+constexpr int kWatchedTurns = 40;
 constexpr size_t kEventsPerHop = 7;
-constexpr size_t kEventsOfAll = 1 + 3 * kTurns;  // a turn has three, creation one
+constexpr size_t kEventsOfAll = 1 + 3 * kWatchedTurns;  // a turn has three, creation one
 
-std::string NameOf(int session) { return absl::StrCat("watched-", session); }
+std::string SessionName(int session) { return absl::StrCat("watched-", session); }
 
 class ServersWatch : public ::testing::Test {
  protected:
@@ -51,16 +51,16 @@ class ServersWatch : public ::testing::Test {
   }
 
   void StartServers() {
-    for (size_t i = 0; i < kServers; ++i) {
+    for (size_t i = 0; i < kWatchedServers; ++i) {
       folders_[i] = std::make_unique<TestFolder>();
       servers_[i] = std::make_unique<ServerProcess>(
           *folders_[i], ServerSettings{.dsn = postgres_.dsn() + " user=server"});
       ASSERT_TRUE(servers_[i]->Start()) << servers_[i]->Log();
       clients_[i] = std::make_unique<WireClient>(servers_[i]->address());
     }
-    for (int session = 0; session < kSessions; ++session) {
+    for (int session = 0; session < kWatchedSessions; ++session) {
       const auto created =
-          clients_[0]->Must(&Stub::CreateSession, test::CreateRequest(NameOf(session)));
+          clients_[0]->Must(&Stub::CreateSession, test::CreateRequest(SessionName(session)));
       tokens_.push_back(created.lease_token());
     }
   }
@@ -68,21 +68,22 @@ class ServersWatch : public ::testing::Test {
   // Watches and changes every session at both servers. Ends when each watcher has as many events as
   // there are.
   void WatchWhileItChanges() {
-    seen_.resize(kSessions);
+    seen_.resize(kWatchedSessions);
     std::vector<std::thread> watchers;
-    for (int session = 0; session < kSessions; ++session) {
-      watchers.emplace_back([this, session] { seen_[session] = HopAndWatch(NameOf(session)); });
+    for (int session = 0; session < kWatchedSessions; ++session) {
+      watchers.emplace_back(
+          [this, session] { seen_[session] = HopAndWatch(SessionName(session)); });
     }
-    for (int turn = 0; turn < kTurns; ++turn) {
-      for (int session = 0; session < kSessions; ++session) TakeTurn(session, turn);
+    for (int turn = 0; turn < kWatchedTurns; ++turn) {
+      for (int session = 0; session < kWatchedSessions; ++session) TakeTurn(session, turn);
     }
     for (std::thread& watcher : watchers) watcher.join();
   }
 
   void ExpectEachSeenOnceInOrder() {
-    for (int session = 0; session < kSessions; ++session) {
+    for (int session = 0; session < kWatchedSessions; ++session) {
       pb::ListEventsRequest request;
-      request.set_session_id(NameOf(session));
+      request.set_session_id(SessionName(session));
       request.set_page_size(kPageMost);
       const auto all = clients_[1]->Must(&Stub::ListEvents, request);
       ASSERT_EQ(all.next_page_token(), "");
@@ -100,14 +101,14 @@ class ServersWatch : public ::testing::Test {
  private:
   // A part at each server in turns, by the cursor of the part before.
   std::vector<pb::Event> HopAndWatch(const std::string& session) {
-    std::array<std::unique_ptr<pb::SessionService::Stub>, kServers> stubs;
-    for (size_t i = 0; i < kServers; ++i) {
+    std::array<std::unique_ptr<pb::SessionService::Stub>, kWatchedServers> stubs;
+    for (size_t i = 0; i < kWatchedServers; ++i) {
       stubs[i] = pb::SessionService::NewStub(Connected(servers_[i]->address()));
     }
     std::vector<pb::Event> seen;
     pb::WatchSessionRequest from = WatchFrom(session, 0);
     for (size_t hop = 0; seen.size() < kEventsOfAll; ++hop) {
-      Watch watch(*stubs[hop % kServers], from);
+      Watch watch(*stubs[hop % kWatchedServers], from);
       const size_t left = kEventsOfAll - seen.size();
       const auto part = watch.Events(std::min(kEventsPerHop, left));
       if (part.empty()) break;  // it ended: what is missing is found by the comparison
@@ -119,17 +120,17 @@ class ServersWatch : public ::testing::Test {
 
   // Begins it at one server and commits it at the other.
   void TakeTurn(int session, int turn) {
-    const std::string id = NameOf(session);
-    WireClient& one = *clients_[turn % kServers];
-    WireClient& other = *clients_[(turn + 1) % kServers];
+    const std::string id = SessionName(session);
+    WireClient& one = *clients_[turn % kWatchedServers];
+    WireClient& other = *clients_[(turn + 1) % kWatchedServers];
     const auto begun = one.Must(&Stub::BeginTurn, test::BeginRequest(id, tokens_[session]));
     other.Must(&Stub::CommitTurn, test::CommitRequest(id, tokens_[session], begun.turn(), "more"));
   }
 
   OwnPostgres postgres_{{"fsync=off"}};
-  std::array<std::unique_ptr<TestFolder>, kServers> folders_;
-  std::array<std::unique_ptr<ServerProcess>, kServers> servers_;
-  std::array<std::unique_ptr<WireClient>, kServers> clients_;
+  std::array<std::unique_ptr<TestFolder>, kWatchedServers> folders_;
+  std::array<std::unique_ptr<ServerProcess>, kWatchedServers> servers_;
+  std::array<std::unique_ptr<WireClient>, kWatchedServers> clients_;
   std::vector<std::string> tokens_;
   std::vector<std::vector<pb::Event>> seen_;
 };

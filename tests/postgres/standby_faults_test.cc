@@ -16,13 +16,13 @@ namespace {
 using ::testing::IsEmpty;
 
 // Changes alone: a check of the store's health waits for the standby, too.
-constexpr char kWaiting[] =
+constexpr char kWaitingChanges[] =
     "SELECT count(*) FROM pg_stat_activity"
     " WHERE wait_event = 'SyncRep' AND query LIKE '%holdfast.change%'";
 constexpr char kWho[] =
     "SELECT min(pid) FROM pg_stat_activity"
     " WHERE wait_event = 'SyncRep' AND query LIKE '%holdfast.change%'";
-constexpr char kCancel[] =
+constexpr char kCancelBackends[] =
     "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
 class PgStandbyFaults : public FaultsTest {
@@ -53,10 +53,10 @@ class PgStandbyFaults : public FaultsTest {
   // Cancels the wait for the standby, and waits until the server, which does not believe the
   // answer, has sent the same again and waits once more.
   void CancelTheWait() {
-    ASSERT_TRUE(Await(kWaiting, 1));
+    ASSERT_TRUE(Await(kWaitingChanges, 1));
     const int64_t before = Number(kWho);
-    Run(kCancel);
-    ASSERT_TRUE(Await(absl::StrCat(kWaiting, " AND pid <> ", before), 1));
+    Run(kCancelBackends);
+    ASSERT_TRUE(Await(absl::StrCat(kWaitingChanges, " AND pid <> ", before), 1));
   }
 
  private:

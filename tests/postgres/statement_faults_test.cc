@@ -25,7 +25,7 @@ namespace {
 
 using ::testing::AnyOf;
 
-constexpr PageLimit kWhole{.items = 1000, .bytes = 1 << 20};
+constexpr PageLimit kAllRecords{.items = 1000, .bytes = 1 << 20};
 
 enum class Loss : uint8_t { kNeverCarriedOut, kAnswerLost, kThrowsBefore, kThrowsBehind };
 
@@ -33,7 +33,7 @@ enum class Loss : uint8_t { kNeverCarriedOut, kAnswerLost, kThrowsBefore, kThrow
 enum class Way : uint8_t { kByItself, kInAGroup };
 using Faulted = std::tuple<Loss, Way>;
 
-const char* NameOf(Loss loss) {
+const char* LossName(Loss loss) {
   switch (loss) {
     case Loss::kNeverCarriedOut:
       return "ItIsNeverCarriedOut";
@@ -49,7 +49,7 @@ const char* NameOf(Loss loss) {
 
 std::string NameOfFaulted(const ::testing::TestParamInfo<Faulted>& made) {
   const auto [loss, way] = made.param;
-  return absl::StrCat(NameOf(loss), way == Way::kInAGroup ? "InAGroup" : "");
+  return absl::StrCat(LossName(loss), way == Way::kInAGroup ? "InAGroup" : "");
 }
 
 // What `act` answers; an exception is STORE_UNAVAILABLE, for what became of it is not known.
@@ -127,8 +127,9 @@ class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamI
     return LeaseToken::Parse(receipt.token).value_or(LeaseToken());
   }
   static std::string TextsIn(SessionStore& store, const SessionKey& key) {
-    auto page = Caught([&] { return store.ReadMessages(key, std::nullopt, MessageSeq(), kWhole); });
-    if (!page.ok()) page = store.ReadMessages(key, std::nullopt, MessageSeq(), kWhole);
+    auto page =
+        Caught([&] { return store.ReadMessages(key, std::nullopt, MessageSeq(), kAllRecords); });
+    if (!page.ok()) page = store.ReadMessages(key, std::nullopt, MessageSeq(), kAllRecords);
     EXPECT_TRUE(page.ok());
     if (!page.ok()) return "";
     return absl::StrJoin(page->messages, ",", [](std::string* out, const Message& message) {
@@ -165,9 +166,9 @@ class PgStatementFaults : public PostgresStoreTest, public ::testing::WithParamI
                                              " WHERE session_id = ", Quoted(key.session.value())));
     };
     EXPECT_EQ(rows("journal"), absl::StrCat(head.journal.value()));
-    const auto audit = store.ReadAudit(key, AuditSeq(), kWhole);
+    const auto audit = store.ReadAudit(key, AuditSeq(), kAllRecords);
     EXPECT_TRUE(audit.ok() && audit->records.back().hash == head.audit_chain);
-    const auto events = store.ReadEvents(key, EventSeq(), kWhole);
+    const auto events = store.ReadEvents(key, EventSeq(), kAllRecords);
     EXPECT_TRUE(events.ok() && events->events.back().seq == head.last_event);
     return absl::StrCat("revision ", head.revision.value(), " ", TextsIn(store, key), " epoch ",
                         head.lease.epoch.value(), " events ", head.last_event.value(), " log ",

@@ -26,13 +26,13 @@ namespace {
 using test::Changes;
 using test::ReasonOf;
 
-constexpr size_t kServers = 4;
-constexpr int kSessions = 2000;
+constexpr size_t kSweepingServers = 4;
+constexpr int kSweptSessions = 2000;
 constexpr int kDeleted = 400;
 constexpr int kMakers = 8;
 constexpr int64_t kEndedBetweenKills = 40;
 constexpr size_t kLeastKills = 20;
-constexpr PageLimit kWhole{.items = 100, .bytes = 1 << 20};
+constexpr PageLimit kWholeHistory{.items = 100, .bytes = 1 << 20};
 // Nothing is due before the clock is moved.
 constexpr char kRecovery[] =
     "recovery: {sweep_interval: 1s, abandon_after: 10m, cancel_grace: 10m}\n";
@@ -41,7 +41,7 @@ class PgSweeps : public ::testing::Test {
  protected:
   void SetUp() override {
     group_.MakeStore();
-    for (size_t i = 0; i < kServers; ++i) group_.Add(kRecovery);
+    for (size_t i = 0; i < kSweepingServers; ++i) group_.Add(kRecovery);
     store_ = pg::MakePostgresStore({.connect = {.dsn = group_.postgres().dsn()}}, SystemClock(),
                                    random_);
     ASSERT_EQ(store_->Init(), absl::OkStatus());
@@ -54,7 +54,7 @@ class PgSweeps : public ::testing::Test {
     std::vector<std::jthread> makers;
     for (int maker = 0; maker < kMakers; ++maker) {
       makers.emplace_back([this, maker] {
-        for (int i = maker; i < kSessions; i += kMakers) MakeSession(i);
+        for (int i = maker; i < kSweptSessions; i += kMakers) MakeSession(i);
       });
     }
   }
@@ -93,12 +93,12 @@ class PgSweeps : public ::testing::Test {
   void KillWhileItSweeps(size_t server) {
     const auto watching = Connect(group_.postgres().dsn());
     int64_t next = kEndedBetweenKills * static_cast<int64_t>(server + 1);
-    while (next < kSessions) {
+    while (next < kSweptSessions) {
       ASSERT_TRUE(WaitUntil([&] { return EndedBy(*watching) >= next; })) << group_.Logs();
       group_.server(server).Kill();
       ++kills_;
       group_.Restart(server);
-      next = std::max(next, EndedBy(*watching)) + kEndedBetweenKills * kServers;
+      next = std::max(next, EndedBy(*watching)) + kEndedBetweenKills * kSweepingServers;
     }
   }
   // How many rows deleted sessions still have, and how many of them a sweep would look at.
@@ -121,7 +121,7 @@ class PgSweeps : public ::testing::Test {
     const bool cancelled = i % 2 == 1;
     EXPECT_EQ(head.lifecycle, cancelled ? Lifecycle::kIdle : Lifecycle::kClosed);
     EXPECT_EQ(CountEvents(key, cancelled ? "SessionTurnEnd" : "SessionClosed"), 1);
-    const auto audit = store_->ReadAudit(key, AuditSeq(), kWhole);
+    const auto audit = store_->ReadAudit(key, AuditSeq(), kWholeHistory);
     ASSERT_TRUE(audit.ok());
     EXPECT_EQ(audit->records.size(), records_[i] + 1);
     EXPECT_EQ(head.revision.value(), revisions_[i] + 1);
@@ -138,8 +138,8 @@ class PgSweeps : public ::testing::Test {
   // What a further sweep finds.
   size_t SweepOnceMore() {
     Sessions sessions(*store_, random_);
-    return *sessions.RecoverDue(absl::Minutes(10), kSessions) +
-           *sessions.EndCancelled(absl::Minutes(10), kSessions);
+    return *sessions.RecoverDue(absl::Minutes(10), kSweptSessions) +
+           *sessions.EndCancelled(absl::Minutes(10), kSweptSessions);
   }
 
   ServerGroup group_;
@@ -167,17 +167,17 @@ class PgSweeps : public ::testing::Test {
     }
     ASSERT_EQ(ReasonOf(last), "OK");
     revisions_[i] = last->head.revision.value();
-    records_[i] = store_->ReadAudit(KeyOf(i), AuditSeq(), kWhole)->records.size();
+    records_[i] = store_->ReadAudit(KeyOf(i), AuditSeq(), kWholeHistory)->records.size();
   }
   int CountEvents(const SessionKey& key, const std::string& name) {
-    const auto page = store_->ReadEvents(key, EventSeq(), kWhole);
+    const auto page = store_->ReadEvents(key, EventSeq(), kWholeHistory);
     EXPECT_EQ(ReasonOf(page.status()), "OK");
     if (!page.ok()) return 0;
     return static_cast<int>(std::ranges::count(page->events, name, &Event::name));
   }
 
-  std::array<uint64_t, kSessions> revisions_ = {};
-  std::array<size_t, kSessions> records_ = {};
+  std::array<uint64_t, kSweptSessions> revisions_ = {};
+  std::array<size_t, kSweptSessions> records_ = {};
 };
 
 TEST_F(PgSweeps, TwoThousandActsHaveTwoThousandEffectsWhileServersAreKilled) {
@@ -187,14 +187,14 @@ TEST_F(PgSweeps, TwoThousandActsHaveTwoThousandEffectsWhileServersAreKilled) {
   ASSERT_GE(LeftOfDeleted(), 5 * kDeleted);
   LetTwentyMinutesPass();
   std::vector<std::jthread> killers;
-  for (size_t server = 0; server < kServers; ++server) {
+  for (size_t server = 0; server < kSweepingServers; ++server) {
     killers.emplace_back([this, server] { KillWhileItSweeps(server); });
   }
   killers.clear();
   ASSERT_FALSE(HasFailure());
-  EXPECT_TRUE(WaitUntil([&] { return Ended() == kSessions; })) << Ended();
+  EXPECT_TRUE(WaitUntil([&] { return Ended() == kSweptSessions; })) << Ended();
   EXPECT_EQ(SweepOnceMore(), 0U);
-  for (int i = 0; i < kSessions && !HasFailure(); ++i) ExpectOneEffect(i);
+  for (int i = 0; i < kSweptSessions && !HasFailure(); ++i) ExpectOneEffect(i);
   EXPECT_TRUE(WaitUntil([&] { return LeftOfDeleted() == 0; })) << LeftOfDeleted();
   for (int i = 0; i < kDeleted && !HasFailure(); ++i) ExpectATombstone(i);
   EXPECT_GE(kills_, kLeastKills);

@@ -36,7 +36,7 @@ using history::Mutation;
 using history::Traffic;
 
 constexpr size_t kServers = 3;
-constexpr size_t kKills = 25;  // of each of two seeds
+constexpr size_t kKillsPerSeed = 25;  // of each of two seeds
 constexpr size_t kShortKills = 10;
 constexpr size_t kLongKills = 1000;
 constexpr size_t kActsPerKill = 3;  // at most: not each kill counts
@@ -47,7 +47,7 @@ constexpr double kLeastCallsPerSecond = 50;
 constexpr int64_t kSlowNs = 20'000'000'000;
 constexpr uint64_t kMutantsOfEach = 10;
 constexpr size_t kLeastKinds = 20;  // of mutants that a short record has a place for
-constexpr uint64_t kSeed = 20;
+constexpr uint64_t kTrafficSeed = 20;
 
 enum class Victim : uint8_t { kServer, kBackend, kDatabase, kRestart };
 constexpr std::array<const char*, 4> kVictims = {"servers", "backends", "whole databases",
@@ -59,7 +59,7 @@ constexpr std::array<Victim, 10> kTen = {
 constexpr size_t kRestartsAmong = 3;
 
 uint64_t Seed() {
-  uint64_t seed = kSeed;
+  uint64_t seed = kTrafficSeed;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing else runs yet
   const char* const set = std::getenv("HOLDFAST_SEED");
   EXPECT_TRUE(set == nullptr || absl::SimpleAtoi(set, &seed)) << set;
@@ -127,13 +127,13 @@ class PostgresTraffic : public ::testing::Test {
     EXPECT_GE(unanswered, kills / 2) << "too few kills interrupted a mutation";
   }
 
-  // Kills of every kind, as many as there are in a record of kKills.
+  // Kills of every kind, as many as there are in a record of kKillsPerSeed.
   void KillEverything() {
     least_restarts_ = 1;
-    KillUnderTraffic(kKills);
-    EXPECT_GE(Met(Victim::kServer), kKills / 2);
-    EXPECT_GE(Met(Victim::kBackend), kKills / 10);
-    EXPECT_GE(Met(Victim::kDatabase), kKills / 25);
+    KillUnderTraffic(kKillsPerSeed);
+    EXPECT_GE(Met(Victim::kServer), kKillsPerSeed / 2);
+    EXPECT_GE(Met(Victim::kBackend), kKillsPerSeed / 10);
+    EXPECT_GE(Met(Victim::kDatabase), kKillsPerSeed / 25);
     EXPECT_GE(restarts_, least_restarts_);
   }
 

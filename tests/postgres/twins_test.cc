@@ -132,7 +132,7 @@ TEST_F(PgTwins, UpdateCancelAndAuditOnce) {
   update.mutable_update_mask()->add_paths("attributes.title");
   SendByEight(&Stub::UpdateSession, update);
   Begin();
-  SendByEight(&Stub::CancelSession, test::CancelRequest(kSession, pb::CANCEL_SCOPE_TURN, 1));
+  SendByEight(&Stub::CancelSession, test::SessionCancelRequest(kSession, pb::CANCEL_SCOPE_TURN, 1));
   const std::string before = RowsOf("log");
   pb::AppendAuditRequest audit;
   audit.set_request_id(test::NewRequestId());

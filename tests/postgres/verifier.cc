@@ -13,9 +13,9 @@ namespace {
 
 constexpr size_t kComplaintsShown = 20;
 // Exit codes: the record is right, is wrong, cannot be checked.
-constexpr int kRight = 0;
-constexpr int kWrong = 1;
-constexpr int kUnread = 2;
+constexpr int kExitRight = 0;
+constexpr int kExitWrong = 1;
+constexpr int kExitUnread = 2;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void VerifyBeside(const TestFolder& folder, const history::TrafficPlan& plan) {
   const std::string said = folder.File("verified");
   const Ending ending = RunToEnd(words, said, said);
   std::cout << ReadText(said);
-  EXPECT_EQ(ending.exit_code, kRight) << ReadText(said);
+  EXPECT_EQ(ending.exit_code, kExitRight) << ReadText(said);
 }
 
 int RunVerifier(const std::vector<std::string>& words) {
@@ -36,7 +36,7 @@ int RunVerifier(const std::vector<std::string>& words) {
   constexpr size_t kAddresses = 4;
   history::TrafficPlan plan;
   if (words.size() <= kAddresses || !absl::SimpleAtoi(words[kSessions], &plan.sessions)) {
-    return kUnread;
+    return kExitUnread;
   }
   plan.file = words[kFile];
   plan.prefix = words[kPrefix];
@@ -44,12 +44,12 @@ int RunVerifier(const std::vector<std::string>& words) {
   const absl::StatusOr<history::History> history = history::FinishRecord(plan);
   if (!history.ok()) {
     std::cout << history.status() << "\n";
-    return kUnread;
+    return kExitUnread;
   }
   std::cout << history::Summary(*history);
   const history::Complaints complaints = history::Check(*history);
   std::cout << ToText(complaints, kComplaintsShown);
-  return complaints.empty() ? kRight : kWrong;
+  return complaints.empty() ? kExitRight : kExitWrong;
 }
 
 }  // namespace holdfast::testing

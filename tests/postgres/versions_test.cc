@@ -23,8 +23,8 @@ using history::Traffic;
 using ::testing::HasSubstr;
 using Stub = WireClient::Stub;
 
-constexpr uint64_t kCallsOfAPart = 300;
-constexpr size_t kComplaintsShown = 20;
+constexpr uint64_t kCallsPerVersion = 300;
+constexpr size_t kComplaintsPrinted = 20;
 
 int NewestStep() { return pg::NeededSchema(); }
 
@@ -32,7 +32,7 @@ class PgVersions : public ::testing::Test {
  protected:
   // Until so many more mutations were acknowledged. No server may end by itself.
   void Go(const Traffic& traffic) {
-    const uint64_t enough = traffic.acknowledged() + kCallsOfAPart;
+    const uint64_t enough = traffic.acknowledged() + kCallsPerVersion;
     ASSERT_TRUE(WaitUntil([&] { return traffic.acknowledged() >= enough; })) << group_.Logs();
     ASSERT_TRUE(group_.AllRunning()) << group_.Logs();
   }
@@ -82,7 +82,7 @@ TEST_F(PgVersions, ServersOfBothServeWhileTheSchemaMovesOn) {
   ASSERT_TRUE(history.ok()) << history.status();
   std::cout << history::Summary(*history);
   const history::Complaints complaints = history::Check(*history);
-  EXPECT_TRUE(complaints.empty()) << ToText(complaints, kComplaintsShown);
+  EXPECT_TRUE(complaints.empty()) << ToText(complaints, kComplaintsPrinted);
   EXPECT_EQ(group_.Migrate(said_, {"--status"}), 0) << said_;
   const std::string knows = absl::StrCat(", knows schema ", NewestStep(), ", backend ");
   EXPECT_EQ(pg::ReadServing(*ConnectAdmin(group_.postgres().dsn()))->size(), 2U);

@@ -28,7 +28,7 @@ using Stub = WireClient::Stub;
 constexpr int kTries = 20;
 constexpr char kJournalStream[] = "AppendJournalStream";
 
-std::string PathOf(const MethodDescriptor& method) {
+std::string MethodPath(const MethodDescriptor& method) {
   return absl::StrCat("/", method.service()->full_name(), "/", method.name());
 }
 
@@ -87,7 +87,7 @@ class Clients final {
     for (const MethodDescriptor* method : CausedReasons::MethodsWith("CANCELLED")) {
       if (!method->client_streaming() || method->name() == kJournalStream) continue;
       ExpectLogged({method->name(), "CANCELLED"}, [&](RawSocket& socket, uint32_t stream) {
-        socket.Send(http2::Headers(stream, PathOf(*method)) + http2::Reset(stream));
+        socket.Send(http2::Headers(stream, MethodPath(*method)) + http2::Reset(stream));
       });
     }
   }
@@ -105,7 +105,7 @@ class Clients final {
     RawSocket socket(server_.address(), "127.0.0.1");
     const std::string request = append.SerializeAsString();
     socket.Send(
-        http2::OpeningWithoutWindow() + http2::Headers(1, PathOf(method)) +
+        http2::OpeningWithoutWindow() + http2::Headers(1, MethodPath(method)) +
         http2::Data(1, http2::MessagePrefix(static_cast<uint32_t>(request.size())) + request));
     EXPECT_TRUE(WaitUntil([&] { return client.Get("journal").turn().last_entry() == 1; }));
     socket.Send(http2::Reset(1));
@@ -126,7 +126,7 @@ class Clients final {
     uint32_t stream = 1;
     for (int i = 0; i < kTries && !all_logged(); ++i) {
       for (const MethodDescriptor* method : methods) {
-        socket.Send(http2::HeadersWithTimeout(stream, PathOf(*method), "50m"));
+        socket.Send(http2::HeadersWithTimeout(stream, MethodPath(*method), "50m"));
         stream += 2;
       }
       WaitUntil(all_logged, absl::Seconds(1));
@@ -139,7 +139,7 @@ class Clients final {
     std::map<std::string, std::unique_ptr<SilentStream>> streams;
     for (const MethodDescriptor* method : CausedReasons::MethodsWith("DEADLINE")) {
       if (!method->client_streaming()) continue;
-      streams[method->name()] = std::make_unique<SilentStream>(stub, PathOf(*method));
+      streams[method->name()] = std::make_unique<SilentStream>(stub, MethodPath(*method));
     }
     for (const auto& [method, stream] : streams) {
       caused_.Note({method, "DEADLINE"}, VerdictOf(stream->End()).reason);

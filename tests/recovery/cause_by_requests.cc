@@ -44,7 +44,8 @@ class Sessions final {
     between = Begun("between");
     Commit(between, 1);
     ending = Begun("ending");
-    client_.Must(&Stub::CancelSession, test::CancelRequest(ending.id, pb::CANCEL_SCOPE_SESSION));
+    client_.Must(&Stub::CancelSession,
+                 test::SessionCancelRequest(ending.id, pb::CANCEL_SCOPE_SESSION));
     lost = Created("lost");
     client_.Must(&Stub::ResumeSession, test::ForceRequest(lost.id));
     closed = Created("closed");

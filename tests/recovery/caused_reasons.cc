@@ -22,7 +22,7 @@ std::set<std::string> DeclaredFor(const MethodDescriptor& method) {
 }
 
 // A renewal of leases succeeds as a call: its reply has the refusal of each lease.
-std::string ReasonOf(const MethodDescriptor& method, const RawAnswer& answer) {
+std::string AnsweredReason(const MethodDescriptor& method, const RawAnswer& answer) {
   if (!answer.message) return VerdictOf(answer.status).reason;
   pb::RenewLeasesResponse renewed;
   const bool has_failure = method.output_type() == pb::RenewLeasesResponse::descriptor() &&
@@ -89,7 +89,7 @@ void RefusedCalls::Send(const MethodDescriptor& method, const std::string& reaso
   const size_t replies_past = method.name() == "ReadSnapshot" ? 1 : 0;
   const RawAnswer answer =
       raw_.Send(method, requests, {.metadata = metadata, .replies_past = replies_past});
-  caused_.Note({method.name(), reason}, ReasonOf(method, answer));
+  caused_.Note({method.name(), reason}, AnsweredReason(method, answer));
 }
 
 }  // namespace holdfast::testing

@@ -21,7 +21,7 @@
 namespace holdfast::testing {
 namespace {
 
-constexpr int kRounds = 200;
+constexpr int kCutTurns = 200;
 constexpr int kCutsPerTurn = 4;  // of the journal; one more of the commit
 constexpr uint64_t kEntries = 12;
 constexpr size_t kPiece = 4096;
@@ -127,7 +127,7 @@ class CutStreams : public ::testing::Test {
 TEST_F(CutStreams, NothingIsLostAndNothingIsDoubled) {
   std::vector<std::string> sent;
   int cuts = 0;
-  for (uint64_t turn = 1; turn <= kRounds; ++turn) {
+  for (uint64_t turn = 1; turn <= kCutTurns; ++turn) {
     client_->Must(&Stub::BeginTurn, test::BeginRequest("cut", token_));
     uint64_t acknowledged = 0;
     for (int cut = 0; cut < kCutsPerTurn; ++cut, ++cuts) {
@@ -148,7 +148,8 @@ TEST_F(CutStreams, NothingIsLostAndNothingIsDoubled) {
   EXPECT_TRUE(StoredMessages() == sent);
   pb::ListJournalEntriesRequest journal;
   journal.set_session_id("cut");
-  EXPECT_EQ(client_->Must(&Stub::ListJournalEntries, journal).journal_number(), kRounds * kEntries);
+  EXPECT_EQ(client_->Must(&Stub::ListJournalEntries, journal).journal_number(),
+            kCutTurns * kEntries);
   std::cout << cuts << " streams cut\n";
   EXPECT_GE(cuts, 1000);
   EXPECT_EQ(server_.Stop().exit_code, 0);

@@ -37,14 +37,14 @@ using Stub = WireClient::Stub;
 using Log = fs::NumberedLog fs::SessionState::*;
 
 // What is damaged in a session of its own: an item of a log, the slot "memory", or a file.
-struct Kind {
+struct DamagedPart {
   std::string name;
   Log log = nullptr;
   std::string file;    // the path's end begins with it; empty: a sealed log
   std::string behind;  // the byte behind the last one of these is changed; empty: an early one
 };
 
-const std::vector<Kind> kKinds = {
+const std::vector<DamagedPart> kKinds = {
     {.name = "message", .log = &fs::SessionState::messages},
     {.name = "slot"},
     {.name = "entry", .log = &fs::SessionState::entries},
@@ -60,12 +60,12 @@ const std::vector<Kind> kKinds = {
 std::string IdOf(const std::string& kind) { return "with-a-damaged-" + kind; }
 
 // What a read of a session showed.
-struct Read {
+struct DamagedRead {
   Verdict verdict;
   std::map<std::string, std::pair<uint64_t, uint64_t>> slots;  // owner -> announced, received
 };
 
-void Take(const pb::SessionPiece& piece, Read& read) {
+void Take(const pb::SessionPiece& piece, DamagedRead& read) {
   if (!piece.has_slot()) return;
   auto& [announced, received] = read.slots[piece.slot().owner()];
   announced = piece.total_bytes();
@@ -79,7 +79,7 @@ class DamagedReads : public ::testing::Test {
     Start();
     for (const std::string& kind : kinds) Fill(IdOf(kind));
     ASSERT_EQ(server_.Stop().exit_code, 0) << server_.Log();
-    for (const Kind& kind : kKinds) {
+    for (const DamagedPart& kind : kKinds) {
       if (kinds.contains(kind.name)) Damage(kind);
     }
     Start();
@@ -123,7 +123,7 @@ class DamagedReads : public ::testing::Test {
     slot.set_data(data);
   }
 
-  void Damage(const Kind& kind) {
+  void Damage(const DamagedPart& kind) {
     if (!kind.file.empty()) return DamageFiles(kind);
     const std::vector<test::ItemPlace> places = PlacesOf(kind);
     EXPECT_FALSE(places.empty()) << kind.name;
@@ -131,7 +131,7 @@ class DamagedReads : public ::testing::Test {
   }
 
   // The first item of its log, or every version of the slot "memory".
-  std::vector<test::ItemPlace> PlacesOf(const Kind& kind) {
+  std::vector<test::ItemPlace> PlacesOf(const DamagedPart& kind) {
     const SessionKey key = test::Key(IdOf(kind.name));
     const auto files = fs::OpenFiles(folder_.path() / "data");
     EXPECT_TRUE(files.ok()) << files.status();
@@ -154,7 +154,7 @@ class DamagedReads : public ::testing::Test {
   }
 
   // Every file of this kind in the session's directory.
-  void DamageFiles(const Kind& kind) {
+  void DamageFiles(const DamagedPart& kind) {
     int damaged = 0;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
       const std::string path = entry.path();
@@ -179,11 +179,11 @@ class DamagedReads : public ::testing::Test {
     return request;
   }
 
-  Read ReadSession(const pb::ReadSessionRequest& request) {
+  DamagedRead ReadSession(const pb::ReadSessionRequest& request) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
     const auto stream = sessions_->ReadSession(&context, request);
-    Read read;
+    DamagedRead read;
     pb::ReadSessionResponse response;
     while (stream->Read(&response)) {
       for (const auto& piece : response.pieces()) Take(piece, read);
@@ -192,13 +192,13 @@ class DamagedReads : public ::testing::Test {
     return read;
   }
 
-  Read ReadOfStore(const std::string& id) {
+  DamagedRead ReadOfStore(const std::string& id) {
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + WireClient::kPatience));
     pb::ReadSnapshotRequest request;
     *request.mutable_read() = WholeOf(id);
     const auto stream = store_->ReadSnapshot(&context, request);
-    Read read;
+    DamagedRead read;
     pb::ReadSnapshotResponse response;
     while (stream->Read(&response)) {
       for (const auto& piece : response.pieces()) Take(piece, read);
@@ -371,7 +371,7 @@ TEST_F(DamagedReads, ADamagedSlotHasItsSizeAndNoBytes) {
   ASSERT_NO_FATAL_FAILURE(Prepare({"slot", "staged", "event"}));
   for (const auto& [kind, owner] : {std::pair("slot", "memory"), std::pair("staged", "large")}) {
     const std::string id = IdOf(kind);
-    for (const Read& read : {ReadSession(WholeOf(id)), ReadOfStore(id)}) {
+    for (const DamagedRead& read : {ReadSession(WholeOf(id)), ReadOfStore(id)}) {
       EXPECT_EQ(read.verdict.reason, "OK") << id << read.verdict.message;
       ASSERT_TRUE(read.slots.contains(owner)) << id;
       EXPECT_GT(read.slots.at(owner).first, 0U) << id;
@@ -380,7 +380,7 @@ TEST_F(DamagedReads, ADamagedSlotHasItsSizeAndNoBytes) {
     ASSERT_TRUE(server_.Running()) << id << server_.Log();
   }
   // The same one is sound elsewhere.
-  const Read sound = ReadSession(WholeOf(IdOf("event")));
+  const DamagedRead sound = ReadSession(WholeOf(IdOf("event")));
   EXPECT_EQ(sound.slots.at("memory").first, sound.slots.at("memory").second);
   EXPECT_EQ(sound.slots.at("large").second, kMiB + 1);
 }

@@ -34,7 +34,7 @@ namespace holdfast::testing {
 namespace {
 
 constexpr char kAttacker[] = "127.0.0.2";
-constexpr size_t kIdle = 3000;
+constexpr size_t kIdleConnections = 3000;
 // New connections of one address that are all accepted: below the burst of the rate limit.
 constexpr size_t kPerSource = 150;
 constexpr size_t kConnections = 1000;
@@ -48,8 +48,8 @@ constexpr absl::Duration kSoon = absl::Seconds(1);
 // From as many addresses (127.0.1.1 and on) that the rate of one peer refuses none.
 std::vector<RawSocket> OpenIdleFromMany(const std::string& address) {
   std::vector<RawSocket> all;
-  for (size_t source = 1; all.size() < kIdle; ++source) {
-    const size_t count = std::min(kPerSource, kIdle - all.size());
+  for (size_t source = 1; all.size() < kIdleConnections; ++source) {
+    const size_t count = std::min(kPerSource, kIdleConnections - all.size());
     auto more = OpenIdle(address, absl::StrCat("127.0.1.", source), count);
     if (more.size() < count) break;
     std::move(more.begin(), more.end(), std::back_inserter(all));
@@ -82,7 +82,7 @@ void TakeDescriptors() {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = limit.rlim_max;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  ASSERT_GT(limit.rlim_max, 2 * kIdle) << "the hard limit of descriptors is too low";
+  ASSERT_GT(limit.rlim_max, 2 * kIdleConnections) << "the hard limit of descriptors is too low";
 }
 
 class IdleConnections : public ::testing::TestWithParam<StoreKind> {
@@ -154,8 +154,8 @@ const std::string kLimited = absl::StrCat(", connections: ", kConnections);
 TEST_P(IdleConnections, OfOnePeerCostOtherClientsNothing) {
   ASSERT_NO_FATAL_FAILURE(Start({.server = kLimited, .descriptors = kDescriptors}));
   for (int round = 0; round < kRounds; ++round) {
-    const std::vector<RawSocket> idle = OpenIdle(server_->address(), kAttacker, kIdle);
-    ASSERT_EQ(idle.size(), kIdle) << "not even the kernel took them";
+    const std::vector<RawSocket> idle = OpenIdle(server_->address(), kAttacker, kIdleConnections);
+    ASSERT_EQ(idle.size(), kIdleConnections) << "not even the kernel took them";
     ASSERT_NO_FATAL_FAILURE(ExpectCommits());
     ExpectNewClientSoon();
     EXPECT_LE(ConnectionsNow(), kConnections);
@@ -171,7 +171,7 @@ TEST_P(IdleConnections, OfManyPeersAreTakenUpToTheLimitOfTheServer) {
   ASSERT_NO_FATAL_FAILURE(Start({.server = kLimited, .descriptors = kDescriptors}));
   {
     const std::vector<RawSocket> idle = OpenIdleFromMany(server_->address());
-    ASSERT_EQ(idle.size(), kIdle) << "not even the kernel took them";
+    ASSERT_EQ(idle.size(), kIdleConnections) << "not even the kernel took them";
     EXPECT_TRUE(WaitUntil([&] { return ConnectionsNow() == kConnections; })) << ConnectionsNow();
     EXPECT_TRUE(server_->AwaitLog("new connections are closed at once"));
     EXPECT_TRUE(SaysLimit(*server_, "server.connections")) << server_->Log();
@@ -192,7 +192,7 @@ TEST_P(IdleConnections, AreSurvivedWhenNoDescriptorIsLeft) {
   ASSERT_EQ(prlimit(server_->pid(), RLIMIT_NOFILE, &low, nullptr), 0);
   {
     const std::vector<RawSocket> idle = OpenIdleFromMany(server_->address());
-    ASSERT_EQ(idle.size(), kIdle) << "not even the kernel took them";
+    ASSERT_EQ(idle.size(), kIdleConnections) << "not even the kernel took them";
     EXPECT_TRUE(server_->AwaitLog("no connection can be accepted")) << server_->Log();
     EXPECT_TRUE(WaitUntil([&] { return DescriptorsOf(*server_) >= kDescriptors; }))
         << DescriptorsOf(*server_);

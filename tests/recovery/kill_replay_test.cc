@@ -15,14 +15,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kKills = 12;
+constexpr int kReplayKills = 12;
 // So many without a pause that a call is on its way at every moment: a kill that interrupts none
 // does not count.
 constexpr int kParallel = 32;
 constexpr char kNoPause[] = "0ms";
-constexpr int kMostSignals = 3 * kKills;
-constexpr size_t kCallsBetweenKills = 150;
-constexpr double kLeastCallsPerSecond = 50;
+constexpr int kMostSignals = 3 * kReplayKills;
+constexpr size_t kReplayedBetweenKills = 150;
+constexpr double kLeastReplayedPerSecond = 50;
 
 // Kills the server; true when that counts: a call had been sent and had not ended when the signal
 // left, by the client's log, and the killed server did not acknowledge it. Then it failed, or the
@@ -50,17 +50,17 @@ TEST(KillReplay, NothingAcknowledgedIsLost) {
   ReplayUnderWay replay(folder, server.address(), recordings);
 
   int kills = 0;
-  for (int signals = 0; kills < kKills && signals < kMostSignals; ++signals) {
+  for (int signals = 0; kills < kReplayKills && signals < kMostSignals; ++signals) {
     const size_t before = replay.history().acknowledged();
-    ASSERT_TRUE(replay.WaitForTraffic(kCallsBetweenKills))
+    ASSERT_TRUE(replay.WaitForTraffic(kReplayedBetweenKills))
         << "the replay ended after " << kills << " kills: " << replay.Sum() << replay.Errors();
     // A kill behind a stalled disk does not count either: too little was acknowledged before it.
-    const bool busy = replay.history().AcknowledgedPerSecond(before) >= kLeastCallsPerSecond;
+    const bool busy = replay.history().AcknowledgedPerSecond(before) >= kLeastReplayedPerSecond;
     const bool in_flight = KillWithACallInFlight(server, replay);
     if (busy && in_flight) ++kills;
     ASSERT_FALSE(HasFailure());
   }
-  EXPECT_EQ(kills, kKills);
+  EXPECT_EQ(kills, kReplayKills);
   EXPECT_EQ(replay.Wait(), 0) << replay.Errors();
   EXPECT_THAT(replay.Sum(), HasSubstr(" 0 differences, "));
 

@@ -42,7 +42,7 @@ nlohmann::json Parsed(const std::string& line) {
   return nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
 }
 
-std::vector<std::string> LinesOf(const std::string& log) {
+std::vector<std::string> LogLines(const std::string& log) {
   return absl::StrSplit(log, '\n', absl::SkipEmpty());
 }
 
@@ -245,7 +245,7 @@ TEST(ServerLog, EveryLineIsJson) {
   EXPECT_EQ(server.Stop().exit_code, 0);
 
   const std::string log = server.Log();
-  for (const std::string& line : LinesOf(log)) {
+  for (const std::string& line : LogLines(log)) {
     const nlohmann::json parsed = Parsed(line);
     EXPECT_TRUE(parsed.is_object() && parsed.contains("time") && parsed.contains("level") &&
                 parsed.contains("message"))
@@ -271,7 +271,7 @@ TEST(ServerLog, CountsRefusedCallsBeyondSoManyLines) {
   EXPECT_EQ(server.Stop().exit_code, 0);
   size_t logged = 0;
   size_t counted = 0;
-  for (const std::string& line : LinesOf(server.Log())) {
+  for (const std::string& line : LogLines(server.Log())) {
     const nlohmann::json parsed = Parsed(line);
     if (!parsed.is_object() || parsed.value("reason", "") != "SESSION_NOT_FOUND") continue;
     EXPECT_EQ(parsed["method"], "GetSession");

@@ -25,7 +25,7 @@ namespace {
 
 using Stub = WireClient::Stub;
 
-constexpr char kSession[] = "shared";
+constexpr char kOpenSession[] = "shared";
 constexpr char kSlot[] = "state";
 
 // One process that writes to the session.
@@ -58,7 +58,7 @@ class Writer final {
 pb::WriteSnapshotRequest Appending(const std::string& text) {
   pb::WriteSnapshotRequest request;
   request.set_request_id(test::NewRequestId());
-  request.set_session_id(kSession);
+  request.set_session_id(kOpenSession);
   pb::Message& message = *request.add_messages();
   message.set_role("user");
   message.set_content_type("text/plain");
@@ -66,10 +66,10 @@ pb::WriteSnapshotRequest Appending(const std::string& text) {
   return request;
 }
 
-pb::WriteSnapshotRequest Setting(const std::string& value, int64_t expected_revision) {
+pb::WriteSnapshotRequest SlotWrite(const std::string& value, int64_t expected_revision) {
   pb::WriteSnapshotRequest request;
   request.set_request_id(test::NewRequestId());
-  request.set_session_id(kSession);
+  request.set_session_id(kOpenSession);
   request.set_expected_revision(expected_revision);
   pb::Slot& slot = *request.add_slots();
   slot.set_owner(kSlot);
@@ -84,7 +84,7 @@ class OpenSessions : public ::testing::TestWithParam<StoreKind> {
   void SetUp() override {
     ASSERT_TRUE(server_.Start()) << server_.Log();
     client_ = std::make_unique<WireClient>(server_.address());
-    pb::CreateSessionRequest create = test::CreateRequest(kSession);
+    pb::CreateSessionRequest create = test::CreateRequest(kOpenSession);
     create.clear_holder();
     create.set_kind(pb::SESSION_KIND_OPEN);
     const auto created = client_->Must(&Stub::CreateSession, create);
@@ -118,11 +118,11 @@ class OpenSessions : public ::testing::TestWithParam<StoreKind> {
   void Race(int rounds) {
     std::array<Writer, 2> writers = {Writer(server_.address()), Writer(server_.address())};
     for (int round = 0; round < rounds; ++round) {
-      const int64_t revision = client_->Get(kSession).revision();
+      const int64_t revision = client_->Get(kOpenSession).revision();
       std::array<Verdict, 2> verdicts;
       {
-        std::jthread other([&] { verdicts[1] = writers[1].Write(Setting("b", revision)); });
-        verdicts[0] = writers[0].Write(Setting("a", revision));
+        std::jthread other([&] { verdicts[1] = writers[1].Write(SlotWrite("b", revision)); });
+        verdicts[0] = writers[0].Write(SlotWrite("a", revision));
       }
       const bool first = verdicts[0].reason == "OK";
       const Verdict& lost = verdicts[first ? 1 : 0];
@@ -154,7 +154,7 @@ class OpenSessions : public ::testing::TestWithParam<StoreKind> {
     }
     std::vector<std::string> stored;
     pb::ListMessagesRequest list;
-    list.set_session_id(kSession);
+    list.set_session_id(kOpenSession);
     list.set_page_size(1000);
     do {
       const auto page = client_->Must(&Stub::ListMessages, list);
@@ -183,7 +183,7 @@ TEST_P(OpenSessions, OneOfTwoWritersByRevisionWins) { Race(300); }
 
 TEST_P(OpenSessions, AnythingButMessagesSaysWhatItBuildsOn) {
   Writer writer(address());
-  pb::WriteSnapshotRequest slot = Setting("a", 0);
+  pb::WriteSnapshotRequest slot = SlotWrite("a", 0);
   for (const auto& request : {slot, [&] {
                                 pb::WriteSnapshotRequest replace = Appending("x");
                                 replace.set_replace_history(true);
@@ -194,11 +194,11 @@ TEST_P(OpenSessions, AnythingButMessagesSaysWhatItBuildsOn) {
     EXPECT_EQ(verdict.facts.at("field"), "expected_revision");
   }
   // A base is as good.
-  const pb::Session session = client().Get(kSession);
+  const pb::Session session = client().Get(kOpenSession);
   slot.mutable_base()->set_message_count(session.message_count());
   slot.mutable_base()->set_history_digest(session.history_digest());
   EXPECT_EQ(writer.Write(slot).reason, "OK");
-  EXPECT_EQ(client().Get(kSession).lifecycle(), pb::LIFECYCLE_PERSISTED);
+  EXPECT_EQ(client().Get(kOpenSession).lifecycle(), pb::LIFECYCLE_PERSISTED);
 }
 
 TEST_P(OpenSessions, AWriteCreatesTheSessionThatIsMissing) {
@@ -243,11 +243,11 @@ TEST_P(OpenSessions, TakesNoLeaseAndNoTurn) {
   const Verdict refused = writer.Write(write);
   EXPECT_EQ(refused.reason, "INVALID_FIELD");
   EXPECT_EQ(refused.facts.at("field"), "lease_token");
-  EXPECT_EQ(client().Reason(&Stub::ResumeSession, test::ForceRequest(kSession)),
+  EXPECT_EQ(client().Reason(&Stub::ResumeSession, test::ForceRequest(kOpenSession)),
             "ILLEGAL_TRANSITION");
-  EXPECT_EQ(client().Reason(&Stub::BeginTurn, test::BeginRequest(kSession, "")),
+  EXPECT_EQ(client().Reason(&Stub::BeginTurn, test::BeginRequest(kOpenSession, "")),
             "ILLEGAL_TRANSITION");
-  EXPECT_EQ(client().Reason(&Stub::ReleaseLease, test::ReleaseRequest(kSession, "")),
+  EXPECT_EQ(client().Reason(&Stub::ReleaseLease, test::ReleaseRequest(kOpenSession, "")),
             "ILLEGAL_TRANSITION");
   pb::CreateSessionRequest create = test::CreateRequest("held");
   create.set_kind(pb::SESSION_KIND_OPEN);
@@ -259,8 +259,8 @@ TEST_P(OpenSessions, TakesNoLeaseAndNoTurn) {
 TEST_P(OpenSessions, ACancelledOneIsClosedAndTakesNoMore) {
   Writer writer(address());
   EXPECT_EQ(writer.Write(Appending("before")).reason, "OK");
-  const auto cancelled =
-      client().Must(&Stub::CancelSession, test::CancelRequest(kSession, pb::CANCEL_SCOPE_SESSION));
+  const auto cancelled = client().Must(
+      &Stub::CancelSession, test::SessionCancelRequest(kOpenSession, pb::CANCEL_SCOPE_SESSION));
   EXPECT_EQ(cancelled.session().lifecycle(), pb::LIFECYCLE_CLOSED);
   EXPECT_EQ(writer.Write(Appending("after")).reason, "ILLEGAL_TRANSITION");
 }

@@ -17,16 +17,16 @@ namespace {
 
 using Stub = WireClient::Stub;
 
-constexpr char kSession[] = "over";
+constexpr char kSessionOverBounds[] = "over";
 
 pb::UpdateSessionRequest Update() {
   pb::UpdateSessionRequest request;
   request.set_request_id(test::NewRequestId());
-  request.mutable_session()->set_session_id(kSession);
+  request.mutable_session()->set_session_id(kSessionOverBounds);
   return request;
 }
 
-pb::UpdateSessionRequest Setting(const std::string& key, const std::string& value) {
+pb::UpdateSessionRequest AttributeUpdate(const std::string& key, const std::string& value) {
   pb::UpdateSessionRequest request = Update();
   (*request.mutable_session()->mutable_attributes())[key] = value;
   request.mutable_update_mask()->add_paths("attributes." + key);
@@ -35,7 +35,7 @@ pb::UpdateSessionRequest Setting(const std::string& key, const std::string& valu
 
 pb::CommitTurnRequest WithSlots(const std::string& token, uint64_t turn, size_t first,
                                 size_t last) {
-  pb::CommitTurnRequest commit = test::CommitRequest(kSession, token, turn, "said");
+  pb::CommitTurnRequest commit = test::CommitRequest(kSessionOverBounds, token, turn, "said");
   for (size_t i = first; i < last; ++i) {
     pb::Slot& slot = *commit.add_slots();
     slot.set_owner("owner-" + std::to_string(i));
@@ -60,7 +60,7 @@ class OverBounds : public ::testing::Test {
   WireClient& client() { return *client_; }
   ServerProcess& server() { return server_; }
   uint64_t Begin(const std::string& token) {
-    return client().Must(&Stub::BeginTurn, test::BeginRequest(kSession, token)).turn();
+    return client().Must(&Stub::BeginTurn, test::BeginRequest(kSessionOverBounds, token)).turn();
   }
 
  private:
@@ -73,10 +73,10 @@ TEST_F(OverBounds, OnlyGrowthIsRefused) {
   if (!kTestBuild) GTEST_SKIP() << "this build writes no session beyond its bounds";
   StartWithoutBounds();
   std::string token =
-      client().Must(&Stub::CreateSession, test::CreateRequest(kSession)).lease_token();
+      client().Must(&Stub::CreateSession, test::CreateRequest(kSessionOverBounds)).lease_token();
   constexpr size_t kOver = kAttributesPerSession + 36;
   for (size_t i = 0; i < kOver; ++i) {
-    client().Must(&Stub::UpdateSession, Setting("key-" + std::to_string(i), "x"));
+    client().Must(&Stub::UpdateSession, AttributeUpdate("key-" + std::to_string(i), "x"));
   }
   for (size_t first = 0; first <= kSlotsPerSession; first += kSlotsPerChange) {
     client().Must(&Stub::CommitTurn,
@@ -85,17 +85,17 @@ TEST_F(OverBounds, OnlyGrowthIsRefused) {
   server().Kill();
   Start();
 
-  EXPECT_EQ(client().Get(kSession).attributes_size(), kOver);
-  const Verdict more = client().Ask(&Stub::UpdateSession, Setting("more", "x")).verdict;
+  EXPECT_EQ(client().Get(kSessionOverBounds).attributes_size(), kOver);
+  const Verdict more = client().Ask(&Stub::UpdateSession, AttributeUpdate("more", "x")).verdict;
   EXPECT_EQ(more.reason, "TOO_LARGE");
   EXPECT_EQ(more.facts.at("field"), "attributes");
   EXPECT_EQ(more.facts.at("limit"), std::to_string(kAttributesPerSession));
   EXPECT_EQ(more.facts.at("got"), std::to_string(kOver + 1));
-  client().Must(&Stub::UpdateSession, Setting("key-1", "y"));
+  client().Must(&Stub::UpdateSession, AttributeUpdate("key-1", "y"));
   pb::UpdateSessionRequest removing = Update();
   removing.mutable_update_mask()->add_paths("attributes.key-0");
   EXPECT_EQ(client().Must(&Stub::UpdateSession, removing).session().attributes_size(), kOver - 1);
-  token = client().Must(&Stub::ResumeSession, test::ForceRequest(kSession)).lease_token();
+  token = client().Must(&Stub::ResumeSession, test::ForceRequest(kSessionOverBounds)).lease_token();
 
   const uint64_t turn = Begin(token);
   pb::CommitTurnRequest growing = WithSlots(token, turn, 90'000, 90'001);
@@ -106,7 +106,7 @@ TEST_F(OverBounds, OnlyGrowthIsRefused) {
   pb::CommitTurnRequest shrinking = WithSlots(token, turn, 1, 2);
   shrinking.add_deleted_slots("owner-0");
   client().Must(&Stub::CommitTurn, shrinking);
-  client().Must(&Stub::CloseSession, test::CloseRequest(kSession, token));
+  client().Must(&Stub::CloseSession, test::CloseRequest(kSessionOverBounds, token));
 }
 
 }  // namespace

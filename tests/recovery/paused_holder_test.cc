@@ -19,7 +19,7 @@ using ::testing::EndsWith;
 using ::testing::SizeIs;
 using Stub = WireClient::Stub;
 
-constexpr char kSession[] = "paused";
+constexpr char kPausedSession[] = "paused";
 
 // The refusals of a token after a later grant, in lines that RunHolder writes.
 constexpr char kOvertaken[] = " FENCED: a later grant";
@@ -30,20 +30,21 @@ TEST(PausedHolder, WakesUpFencedOffFromEverything) {
   ServerProcess server(folder);
   ASSERT_TRUE(server.Start()) << server.Log();
   WireClient successor(server.address());
-  Holder holder(folder, server.address(), kSession, kFirstTurn);
+  Holder holder(folder, server.address(), kPausedSession, kFirstTurn);
   ASSERT_NE(holder.AwaitToken(), "") << holder.Output();
 
   // While the holder renews its lease, other resumes are refused; once it is paused, the lease
   // expires.
-  EXPECT_EQ(successor.Reason(&Stub::ResumeSession, test::ResumeRequest(kSession)), "LEASE_HELD");
+  EXPECT_EQ(successor.Reason(&Stub::ResumeSession, test::ResumeRequest(kPausedSession)),
+            "LEASE_HELD");
   holder.Signal(SIGSTOP);
-  ASSERT_TRUE(
-      WaitUntil([&] { return successor.Get(kSession).lease().state() != pb::LEASE_STATE_LIVE; }));
-  const auto resumed = successor.Must(&Stub::ResumeSession, test::ResumeRequest(kSession));
+  ASSERT_TRUE(WaitUntil(
+      [&] { return successor.Get(kPausedSession).lease().state() != pb::LEASE_STATE_LIVE; }));
+  const auto resumed = successor.Must(&Stub::ResumeSession, test::ResumeRequest(kPausedSession));
   EXPECT_EQ(resumed.report().abandoned_turn(), 1);
   const std::string& token = resumed.lease_token();
-  const auto begun = successor.Must(&Stub::BeginTurn, test::BeginRequest(kSession, token));
-  const std::string before = successor.Everything(kSession);
+  const auto begun = successor.Must(&Stub::BeginTurn, test::BeginRequest(kPausedSession, token));
+  const std::string before = successor.Everything(kPausedSession);
 
   holder.Signal(SIGCONT);
   const std::vector<std::string> answers = holder.AwaitAnswers();
@@ -51,9 +52,9 @@ TEST(PausedHolder, WakesUpFencedOffFromEverything) {
   const auto half = answers.begin() + 10;
   EXPECT_THAT(std::vector<std::string>(answers.begin(), half), Each(EndsWith(kOvertaken)));
   EXPECT_THAT(std::vector<std::string>(half, answers.end()), Each(EndsWith(kForged)));
-  EXPECT_EQ(successor.Everything(kSession), before);
+  EXPECT_EQ(successor.Everything(kPausedSession), before);
   successor.Must(&Stub::CommitTurn,
-                 test::CommitRequest(kSession, token, begun.turn(), "in good hands"));
+                 test::CommitRequest(kPausedSession, token, begun.turn(), "in good hands"));
 }
 
 }  // namespace

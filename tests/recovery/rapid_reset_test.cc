@@ -30,13 +30,13 @@ namespace {
 constexpr char kEcho[] = "/holdfast.v1.AdminService/Echo";
 constexpr char kJournal[] = "/holdfast.v1.SessionService/AppendJournalStream";
 constexpr uint32_t kStreamsAtOnce = 200;
-constexpr uint32_t kStreams = 200'000;
+constexpr uint32_t kResetStreams = 200'000;
 constexpr size_t kConnectionsOfOne = 200;  // a peer may open so many at once
-constexpr size_t kCommitters = 8;
+constexpr size_t kOtherCommitters = 8;
 constexpr size_t kCommitsToCompare = 800;
 
 // What a reset call consists of.
-struct Kind {
+struct ResetCall {
   std::string path;
   bool whole = false;  // its message is sent before it is reset
 };
@@ -50,7 +50,7 @@ class Attacker final {
   }
 
   // Opens and resets kStreamsAtOnce calls. False when the server has closed the connection.
-  bool Send(const Kind& kind) {
+  bool Send(const ResetCall& kind) {
     std::string frames;
     for (uint32_t i = 0; i < kStreamsAtOnce; ++i, next_ += 2) {
       frames += http2::Headers(next_, kind.path);
@@ -91,15 +91,15 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
 
   // Lets others commit before and during the attack, and expects that no call of theirs fails.
   UnderLoad CommitBeside(absl::FunctionRef<void()> attack) {
-    Committers others(server_.address(), kCommitters);
-    EXPECT_TRUE(others.AwaitCommits(kCommitters));
+    Committers others(server_.address(), kOtherCommitters);
+    EXPECT_TRUE(others.AwaitCommits(kOtherCommitters));
     const absl::Time calm_begun = absl::Now();
     EXPECT_TRUE(others.AwaitCommits(kCommitsToCompare));
     const absl::Time attack_begun = absl::Now();
     calm_took_ = attack_begun - calm_begun;
     attack();
     const absl::Time attack_ended = absl::Now();
-    EXPECT_TRUE(others.AwaitCommits(kCommitters)) << "no other client is served";
+    EXPECT_TRUE(others.AwaitCommits(kOtherCommitters)) << "no other client is served";
     const std::vector<std::string> failed = others.Stop();
     EXPECT_TRUE(failed.empty()) << failed.size() << " failed, the first: " << failed.front();
     const Latencies calm = others.Between(calm_begun, attack_begun);
@@ -114,7 +114,7 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
   }
 
   // Attacks from one address, on a new connection whenever one is closed.
-  void ExpectThePeerDisconnected(const Kind& kind) {
+  void ExpectThePeerDisconnected(const ResetCall& kind) {
     ExpectTolerable("127.0.2.", [&](const std::string& address, const std::string& peer) {
       const int disconnected = AttackFromOne(address, peer, kind);
       EXPECT_GT(disconnected, 0);
@@ -127,14 +127,14 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
   // As many calls at once from one address as its connections take, until the server has closed
   // them all. It takes a fraction of what is measured: a second, or as long as the commits before
   // it took, where the machine is slow.
-  void ExpectOthersUnimpaired(const Kind& kind) {
+  void ExpectOthersUnimpaired(const ResetCall& kind) {
     ExpectTolerable("127.0.5.", [&](const std::string& address, const std::string& peer) {
       const absl::Duration measured = std::max(absl::Seconds(1), calm_took_);
       const absl::Time begun = absl::Now();
       uint32_t sent = 0;
       std::deque<Attacker> attackers;
       for (size_t i = 0; i < kConnectionsOfOne; ++i) attackers.emplace_back(address, peer);
-      for (bool connected = true; connected && sent < kStreams;) {
+      for (bool connected = true; connected && sent < kResetStreams;) {
         connected = false;
         for (Attacker& attacker : attackers) {
           if (!attacker.Send(kind)) continue;
@@ -150,12 +150,12 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
 
   // So many calls from so many addresses that none gives up more than it may. They are delivered
   // at the rate at which the server reads them.
-  void ExpectDelivered(const Kind& kind) {
+  void ExpectDelivered(const ResetCall& kind) {
     constexpr uint32_t kStreamsOfOne = 4 * kStreamsAtOnce;
     uint32_t delivered = 0;
     CommitBeside([&] {
       std::deque<Attacker> attackers;
-      for (uint32_t peer = 1; peer <= kStreams / kStreamsOfOne; ++peer) {
+      for (uint32_t peer = 1; peer <= kResetStreams / kStreamsOfOne; ++peer) {
         attackers.emplace_back(server_.address(), absl::StrCat("127.0.3.", peer));
         // Before the attack: the server gives a connection only so long to begin.
         EXPECT_TRUE(attackers.back().AwaitRead());
@@ -165,7 +165,7 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
       }
       for (Attacker& attacker : attackers) delivered += attacker.AwaitRead() ? kStreamsOfOne : 0;
     });
-    EXPECT_EQ(delivered, kStreams) << "the server did not read as many";
+    EXPECT_EQ(delivered, kResetStreams) << "the server did not read as many";
     EXPECT_FALSE(absl::StrContains(server_.Log(), "gives up its calls again and again"));
     std::cout << "figure: " << delivered << " resets\n";
   }
@@ -184,7 +184,7 @@ class RapidReset : public ::testing::TestWithParam<StoreKind> {
     ExpectAtMostDoubled([&] { return beside(other_server_); }, [&] { return beside(server_); });
   }
   // How often it was disconnected.
-  int AttackFromOne(const std::string& address, const std::string& peer, const Kind& kind) {
+  int AttackFromOne(const std::string& address, const std::string& peer, const ResetCall& kind) {
     constexpr absl::Duration kAttack = absl::Seconds(3);
     constexpr absl::Duration kBetween = absl::Milliseconds(10);
     int disconnected = 0;

@@ -24,7 +24,6 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-using Stub = test::RefusalCases::Stub;
 using test::RefusalCases;
 
 stdfs::path PathOf(const ReasonPlace& place, const std::string& session) {
@@ -77,10 +76,11 @@ void FileReasons::FullDisk() {
   test::WriteFile(disk.path() / "ballast", std::string(1'500'000, 'x'));
   const auto large = test::CommitRequest("full", token, 1, std::string(1'000'000, 'm'));
   for (const char* name : {"a full disk", "a full disk again", "a full disk for the third time"}) {
-    cases.Refused(name, "full", [&] { return cases.Ask(&Stub::CommitTurn, large); });
+    cases.Refused(name, "full", [&] { return cases.Ask(&RefusalCases::Stub::CommitTurn, large); });
   }
   stdfs::remove(disk.path() / "ballast");
-  EXPECT_TRUE(cases.Ask(&Stub::CommitTurn, large).ok()) << "the same request, with room";
+  EXPECT_TRUE(cases.Ask(&RefusalCases::Stub::CommitTurn, large).ok())
+      << "the same request, with room";
   Keep(cases);
   place.Stop();
 }

@@ -18,7 +18,7 @@ namespace holdfast::testing {
 namespace {
 
 constexpr char kMethod[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
-constexpr int kStreams = 200;
+constexpr int kReflectionStreams = 200;
 constexpr int kThreadsMore = 32;
 
 int ThreadsOf(const ServerProcess& server) {
@@ -68,7 +68,7 @@ TEST(ReflectionStreams, HoldABoundedNumberOfThreads) {
   grpc::GenericStub stub(Connected(server.address()));
   const int before = ThreadsOf(server);
   std::vector<std::unique_ptr<Stream>> streams;
-  for (int i = 0; i < kStreams; ++i) streams.push_back(std::make_unique<Stream>(stub));
+  for (int i = 0; i < kReflectionStreams; ++i) streams.push_back(std::make_unique<Stream>(stub));
   // The last one is answered, one way or the other, behind all that came before it.
   int refused = 0;
   int most = 0;

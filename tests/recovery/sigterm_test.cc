@@ -30,8 +30,8 @@
 namespace holdfast::testing {
 namespace {
 
-constexpr size_t kClients = 32;
-constexpr absl::Duration kBetween = absl::Seconds(1);
+constexpr size_t kDrainedClients = 32;
+constexpr absl::Duration kBetweenSignals = absl::Seconds(1);
 constexpr absl::Duration kShort = absl::Seconds(10);
 constexpr absl::Duration kLong = absl::Minutes(5);
 // A stop lasts half a second by itself, and a start has its time too.
@@ -53,7 +53,7 @@ class StrictClient final {
   StrictClient(const std::string& first, const std::string& target)
       : channel_(WithoutRetries(target)), stub_(channel_) {
     token_ = WireClient(first)
-                 .Must(&WireClient::Stub::CreateSession, test::CreateRequest(kSession))
+                 .Must(&WireClient::Stub::CreateSession, test::CreateRequest(kStrictSession))
                  .lease_token();
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
@@ -69,7 +69,7 @@ class StrictClient final {
   }
 
  private:
-  static constexpr char kSession[] = "strict";
+  static constexpr char kStrictSession[] = "strict";
 
   static std::shared_ptr<grpc::Channel> WithoutRetries(const std::string& target) {
     grpc::ChannelArguments arguments;
@@ -83,7 +83,7 @@ class StrictClient final {
   // One read and one write after the other.
   void Run(const std::stop_token& stop) {
     pb::GetSessionRequest get;
-    get.set_session_id(kSession);
+    get.set_session_id(kStrictSession);
     while (!stop.stop_requested()) {
       channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(1));
       grpc::ClientContext reading;
@@ -91,7 +91,8 @@ class StrictClient final {
       CheckStatus(stub_.GetSession(&reading, get, &session));
       grpc::ClientContext writing;
       pb::RenewLeasesResponse renewed;
-      CheckStatus(stub_.RenewLeases(&writing, test::RenewLeaseRequest(kSession, token_), &renewed));
+      CheckStatus(
+          stub_.RenewLeases(&writing, test::RenewLeaseRequest(kStrictSession, token_), &renewed));
     }
   }
 
@@ -143,18 +144,18 @@ class Sigterm : public ::testing::TestWithParam<StoreKind> {
     std::vector<std::string> addresses;
     for (const auto& server : servers_) addresses.push_back(server->address());
     const std::string target = absl::StrCat("ipv4:", absl::StrJoin(addresses, ","));
-    Committers clients([&] { return ChannelOfAClient(target); }, kClients);
-    ASSERT_TRUE(clients.AwaitCommits(kClients));
+    Committers clients([&] { return ChannelOfAClient(target); }, kDrainedClients);
+    ASSERT_TRUE(clients.AwaitCommits(kDrainedClients));
     StrictClient strict(addresses.front(), target);
     const absl::Time end = absl::Now() + most;
     size_t restarts = 0;
-    for (absl::Time next = absl::Now(); absl::Now() < end; next += kBetween, ++restarts) {
+    for (absl::Time next = absl::Now(); absl::Now() < end; next += kBetweenSignals, ++restarts) {
       ServerProcess& server = *servers_[restarts % servers_.size()];
       const Ending ending = server.StopUnderLoad();
       EXPECT_EQ(ending.exit_code, 0) << "signal " << ending.signal << "\n" << server.Log();
       ASSERT_TRUE(server.Start()) << server.Log();
-      ASSERT_TRUE(clients.AwaitCommits(kClients)) << "the clients do not go on";
-      WaitUntil([&] { return absl::Now() >= next + kBetween; });
+      ASSERT_TRUE(clients.AwaitCommits(kDrainedClients)) << "the clients do not go on";
+      WaitUntil([&] { return absl::Now() >= next + kBetweenSignals; });
     }
     strict.Stop();
     const std::vector<std::string> failed = clients.Stop();

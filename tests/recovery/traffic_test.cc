@@ -28,7 +28,7 @@ using history::HistoryNow;
 using history::Kill;
 using history::Traffic;
 
-constexpr size_t kKills = 10;
+constexpr size_t kOrdinaryKills = 10;
 constexpr size_t kLongKills = 300;
 constexpr size_t kSignalsPerKill = 3;  // at most: not each signal is a kill that counts
 constexpr uint64_t kCallsBetweenKills = 200;
@@ -95,7 +95,7 @@ void KillUnderTraffic(size_t kills) {
   EXPECT_EQ(server.Stop().exit_code, 0) << server.Log();
 }
 
-TEST(Traffic, IsServedAsByOneStoreWhileTheServerIsKilled) { KillUnderTraffic(kKills); }
+TEST(Traffic, IsServedAsByOneStoreWhileTheServerIsKilled) { KillUnderTraffic(kOrdinaryKills); }
 TEST(LongTraffic, IsServedAsByOneStoreWhileTheServerIsKilled) { KillUnderTraffic(kLongKills); }
 
 }  // namespace

@@ -21,7 +21,7 @@ using test::CommitRequest;
 using test::CreateRequest;
 using test::ForceRequest;
 
-constexpr char kSession[] = "twins";
+constexpr char kTwinSession[] = "twins";
 
 class Twins : public ::testing::Test {
  protected:
@@ -42,7 +42,7 @@ class Twins : public ::testing::Test {
   template <typename Request, typename Reply>
   void ExpectNoEffect(WireClient::Method<Request, Reply> method, const Request& request,
                       const std::string& said) {
-    testing::ExpectNoEffect(client(), kSession, method, request, said);
+    testing::ExpectNoEffect(client(), kTwinSession, method, request, said);
   }
 
   void KillAndRestart() {
@@ -52,10 +52,10 @@ class Twins : public ::testing::Test {
   }
 
   std::string Create() {
-    return client().Must(&Stub::CreateSession, CreateRequest(kSession)).lease_token();
+    return client().Must(&Stub::CreateSession, CreateRequest(kTwinSession)).lease_token();
   }
   uint64_t Begin(const std::string& token) {
-    return client().Must(&Stub::BeginTurn, BeginRequest(kSession, token)).turn();
+    return client().Must(&Stub::BeginTurn, BeginRequest(kTwinSession, token)).turn();
   }
   WireClient& client() { return *client_; }
 
@@ -66,53 +66,53 @@ class Twins : public ::testing::Test {
 };
 
 TEST_F(Twins, CreateOnce) {
-  const auto created = SendByEight(&Stub::CreateSession, CreateRequest(kSession));
+  const auto created = SendByEight(&Stub::CreateSession, CreateRequest(kTwinSession));
   EXPECT_EQ(created.session().revision(), 1);
-  EXPECT_EQ(client().Get(kSession).last_event(), 1);
+  EXPECT_EQ(client().Get(kTwinSession).last_event(), 1);
   EXPECT_EQ(Begin(created.lease_token()), 1) << "the token that all were given is the session's";
 }
 
 TEST_F(Twins, ResumeOnce) {
   Create();
-  const auto resumed = SendByEight(&Stub::ResumeSession, ForceRequest(kSession));
-  EXPECT_EQ(client().Get(kSession).lease().epoch(), 2);
-  EXPECT_EQ(client().Get(kSession).revision(), 2);
+  const auto resumed = SendByEight(&Stub::ResumeSession, ForceRequest(kTwinSession));
+  EXPECT_EQ(client().Get(kTwinSession).lease().epoch(), 2);
+  EXPECT_EQ(client().Get(kTwinSession).revision(), 2);
   EXPECT_EQ(Begin(resumed.lease_token()), 1) << "the token that all were given is the session's";
 }
 
 TEST_F(Twins, BeginOnce) {
   const std::string token = Create();
-  const auto begun = SendByEight(&Stub::BeginTurn, BeginRequest(kSession, token));
+  const auto begun = SendByEight(&Stub::BeginTurn, BeginRequest(kTwinSession, token));
   EXPECT_EQ(begun.turn(), 1);
-  EXPECT_EQ(client().Get(kSession).last_turn(), 1);
-  EXPECT_EQ(client().Get(kSession).revision(), 2);
+  EXPECT_EQ(client().Get(kTwinSession).last_turn(), 1);
+  EXPECT_EQ(client().Get(kTwinSession).revision(), 2);
 }
 
 TEST_F(Twins, CommitOnce) {
   const std::string token = Create();
   const uint64_t turn = Begin(token);
   const auto committed =
-      SendByEight(&Stub::CommitTurn, CommitRequest(kSession, token, turn, "said once"));
+      SendByEight(&Stub::CommitTurn, CommitRequest(kTwinSession, token, turn, "said once"));
   EXPECT_EQ(committed.message_count(), 1);
-  EXPECT_EQ(client().Get(kSession).message_count(), 1);
-  EXPECT_EQ(client().Get(kSession).revision(), 3);
+  EXPECT_EQ(client().Get(kTwinSession).message_count(), 1);
+  EXPECT_EQ(client().Get(kTwinSession).revision(), 3);
 }
 
 TEST_F(Twins, CloseOnce) {
   const std::string token = Create();
   Begin(token);
-  const auto closed = SendByEight(&Stub::CloseSession, CloseRequest(kSession, token));
+  const auto closed = SendByEight(&Stub::CloseSession, CloseRequest(kTwinSession, token));
   EXPECT_EQ(closed.abandoned_turn(), 1);
-  EXPECT_EQ(client().Get(kSession).revision(), 3);
+  EXPECT_EQ(client().Get(kTwinSession).revision(), 3);
 }
 
 TEST_F(Twins, ALostReplyIsTheSameLongAfter) {
   const std::string token = Create();
-  const auto commit = CommitRequest(kSession, token, Begin(token), "said once");
+  const auto commit = CommitRequest(kTwinSession, token, Begin(token), "said once");
   const std::string said = Said(client().Must(&Stub::CommitTurn, commit));
   ExpectNoEffect(&Stub::CommitTurn, commit, said);
 
-  client().Must(&Stub::CommitTurn, CommitRequest(kSession, token, Begin(token), "later"));
+  client().Must(&Stub::CommitTurn, CommitRequest(kTwinSession, token, Begin(token), "later"));
   ExpectNoEffect(&Stub::CommitTurn, commit, said);
   const uint64_t open = Begin(token);
   ExpectNoEffect(&Stub::CommitTurn, commit, said);
@@ -121,14 +121,14 @@ TEST_F(Twins, ALostReplyIsTheSameLongAfter) {
 
   // Not even a new holder, or the end, makes the old request act or be refused.
   const std::string next =
-      client().Must(&Stub::ResumeSession, ForceRequest(kSession)).lease_token();
+      client().Must(&Stub::ResumeSession, ForceRequest(kTwinSession)).lease_token();
   ExpectNoEffect(&Stub::CommitTurn, commit, said);
-  EXPECT_EQ(client().Reason(&Stub::CommitTurn, CommitRequest(kSession, token, open, "stale")),
+  EXPECT_EQ(client().Reason(&Stub::CommitTurn, CommitRequest(kTwinSession, token, open, "stale")),
             "FENCED");
-  client().Must(&Stub::CloseSession, CloseRequest(kSession, next));
+  client().Must(&Stub::CloseSession, CloseRequest(kTwinSession, next));
   KillAndRestart();
   ExpectNoEffect(&Stub::CommitTurn, commit, said);
-  EXPECT_EQ(client().Get(kSession).message_count(), 2);
+  EXPECT_EQ(client().Get(kTwinSession).message_count(), 2);
 }
 
 }  // namespace

@@ -23,9 +23,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kEcho[] = "/holdfast.v1.AdminService/Echo";
-constexpr size_t kBudget = 400 * kMiB;
-constexpr size_t kLimit = kBudget + kProcessBytes;
+constexpr char kEchoMethod[] = "/holdfast.v1.AdminService/Echo";
+constexpr size_t kUnbegunBudget = 400 * kMiB;
+constexpr size_t kLimit = kUnbegunBudget + kProcessBytes;
 // Between two looks more arrives, and calls of a connection that is closed end one by one.
 constexpr size_t kMostTaken = 5 * kLimit / 2;
 // More than the server may hold, so that it would be seen if it did: one byte of headers costs it
@@ -44,7 +44,7 @@ class HeadersAlone final {
   bool Send() {
     if (!connected_ || sent_bytes_ >= kBytes) return false;
     std::string dropped;
-    connected_ = socket_.Send(http2::LongHeaders(next_, kEcho, kBytesOfEach)) &&
+    connected_ = socket_.Send(http2::LongHeaders(next_, kEchoMethod, kBytesOfEach)) &&
                  socket_.Receive(absl::ZeroDuration(), dropped);
     next_ += 2;
     sent_bytes_ += kBytesOfEach;

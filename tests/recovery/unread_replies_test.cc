@@ -21,9 +21,9 @@ namespace {
 
 using Stub = WireClient::Stub;
 
-constexpr char kAttacker[] = "127.0.0.2";
-constexpr uint32_t kCalls = 20;
-constexpr size_t kMessageBytes = 512 * kKiB;
+constexpr char kSilentReader[] = "127.0.0.2";
+constexpr uint32_t kUnreadCalls = 20;
+constexpr size_t kUnreadMessageBytes = 512 * kKiB;
 
 class UnreadReplies : public ::testing::Test {
  protected:
@@ -37,7 +37,7 @@ class UnreadReplies : public ::testing::Test {
         client_->Must(&Stub::CreateSession, test::CreateRequest("large")).lease_token();
     client_->Must(&Stub::BeginTurn, test::BeginRequest("large", token));
     client_->Must(&Stub::CommitTurn,
-                  test::CommitRequest("large", token, 1, std::string(kMessageBytes, 'x')));
+                  test::CommitRequest("large", token, 1, std::string(kUnreadMessageBytes, 'x')));
   }
 
   // Reads of the session whose replies find no room at their client.
@@ -45,7 +45,7 @@ class UnreadReplies : public ::testing::Test {
     pb::ListMessagesRequest request;
     request.set_session_id("large");
     std::string frames = http2::OpeningWithoutWindow();
-    for (uint32_t call = 0; call < kCalls; ++call) {
+    for (uint32_t call = 0; call < kUnreadCalls; ++call) {
       frames += http2::Headers(2 * call + 1, "/holdfast.v1.SessionService/ListMessages");
       frames += http2::LastMessage(2 * call + 1, request.SerializeAsString());
     }
@@ -71,12 +71,13 @@ class UnreadReplies : public ::testing::Test {
 TEST_F(UnreadReplies, CountTowardsTheMemoryBudget) {
   Start("  stream_write_timeout: 1h\n");
   {
-    RawSocket socket(server().address(), kAttacker);
+    RawSocket socket(server().address(), kSilentReader);
     SendReads(socket);
     EXPECT_TRUE(WaitUntil([&] {
       const pb::StatusResponse status = Status();
-      return status.calls_in_progress() == kCalls + 1 &&
-             static_cast<size_t>(status.resources().memory_bytes()) >= kCalls * kMessageBytes;
+      return status.calls_in_progress() == kUnreadCalls + 1 &&
+             static_cast<size_t>(status.resources().memory_bytes()) >=
+                 kUnreadCalls * kUnreadMessageBytes;
     })) << Status().ShortDebugString();
   }
   EXPECT_EQ(server().Stop().exit_code, 0);
@@ -84,7 +85,7 @@ TEST_F(UnreadReplies, CountTowardsTheMemoryBudget) {
 
 TEST_F(UnreadReplies, AreCancelledAfterTheWriteTimeout) {
   Start("  stream_write_timeout: 1s\n");
-  RawSocket socket(server().address(), kAttacker);
+  RawSocket socket(server().address(), kSilentReader);
   SendReads(socket);
   EXPECT_TRUE(WaitUntil([&] {
     // The log has a line of each: their work was done.
@@ -94,7 +95,7 @@ TEST_F(UnreadReplies, AreCancelledAfterTheWriteTimeout) {
          ++at) {
       ++lines;
     }
-    return lines == kCalls && Status().calls_in_progress() == 1;
+    return lines == kUnreadCalls && Status().calls_in_progress() == 1;
   })) << Status().ShortDebugString();
   EXPECT_EQ(server().Stop().exit_code, 0);
 }

@@ -29,9 +29,9 @@ namespace {
 
 using Stub = WireClient::Stub;
 
-constexpr char kSession[] = "watched";
+constexpr char kWatchedSession[] = "watched";
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
+std::shared_ptr<grpc::Channel> ConnectWithoutRetries(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
@@ -41,7 +41,7 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
 std::vector<pb::Event> ListAll(WireClient& client) {
   std::vector<pb::Event> all;
   pb::ListEventsRequest request;
-  request.set_session_id(kSession);
+  request.set_session_id(kWatchedSession);
   request.set_page_size(kPageMost);
   pb::ListEventsResponse page;
   do {
@@ -61,13 +61,14 @@ void ExpectSame(const std::vector<pb::Event>& seen, const std::vector<pb::Event>
 }
 
 // A writer that takes turns without a pause, over every restart of its server.
-class Traffic final {
+class TurnWriter final {
  public:
-  explicit Traffic(const std::string& address)
-      : stub_(pb::SessionService::NewStub(Connect(address))), thread_([this] { Run(); }) {}
-  Traffic(const Traffic&) = delete;
-  Traffic& operator=(const Traffic&) = delete;
-  ~Traffic() { Stop(); }
+  explicit TurnWriter(const std::string& address)
+      : stub_(pb::SessionService::NewStub(ConnectWithoutRetries(address))),
+        thread_([this] { Run(); }) {}
+  TurnWriter(const TurnWriter&) = delete;
+  TurnWriter& operator=(const TurnWriter&) = delete;
+  ~TurnWriter() { Stop(); }
   // Ends it between two turns.
   void Stop() {
     stop_ = true;
@@ -80,7 +81,7 @@ class Traffic final {
     while (!stop_) {
       if (token.empty()) {
         pb::ResumeSessionResponse resumed;
-        Ask(&Stub::ResumeSession, test::ForceRequest(kSession), resumed);
+        Ask(&Stub::ResumeSession, test::ForceRequest(kWatchedSession), resumed);
         token = resumed.lease_token();
       } else if (!TakeTurn(token)) {
         token.clear();
@@ -89,9 +90,9 @@ class Traffic final {
   }
   bool TakeTurn(const std::string& token) {
     pb::BeginTurnResponse begun;
-    if (!Ask(&Stub::BeginTurn, test::BeginRequest(kSession, token), begun)) return false;
+    if (!Ask(&Stub::BeginTurn, test::BeginRequest(kWatchedSession, token), begun)) return false;
     pb::CommitTurnResponse committed;
-    return Ask(&Stub::CommitTurn, test::CommitRequest(kSession, token, begun.turn(), "said"),
+    return Ask(&Stub::CommitTurn, test::CommitRequest(kWatchedSession, token, begun.turn(), "said"),
                committed);
   }
   template <typename Request, typename Reply>
@@ -113,14 +114,15 @@ TEST(WatchRecovery, AWatcherThatIsCutOffAgainAndAgainMissesNothing) {
   TestFolder folder;
   ServerProcess server(folder);
   ASSERT_TRUE(server.Start()) << server.Log();
-  WireClient(server.address()).Must(&Stub::CreateSession, test::CreateRequest(kSession));
-  const auto stub = pb::SessionService::NewStub(Connect(server.address()));
+  WireClient(server.address()).Must(&Stub::CreateSession, test::CreateRequest(kWatchedSession));
+  const auto stub = pb::SessionService::NewStub(ConnectWithoutRetries(server.address()));
   std::minstd_rand random(7);
   std::vector<pb::Event> seen;
   std::string cursor;
-  Traffic traffic(server.address());
+  TurnWriter traffic(server.address());
   for (int round = 1; round <= kResumes; ++round) {
-    Watch watch(*stub, cursor.empty() ? WatchFrom(kSession, 0) : WatchOn(kSession, cursor));
+    Watch watch(*stub,
+                cursor.empty() ? WatchFrom(kWatchedSession, 0) : WatchOn(kWatchedSession, cursor));
     // Cut off at another place each time: between two messages, or with some of them on their way.
     const size_t wanted = random() % 20;
     for (const pb::Event& event : watch.Events(wanted)) seen.push_back(event);
@@ -140,7 +142,8 @@ TEST(WatchRecovery, AWatcherThatIsCutOffAgainAndAgainMissesNothing) {
   const std::vector<pb::Event> all = ListAll(client);
   bool caught_up = false;
   ASSERT_TRUE(WaitUntil([&] {  // the last kill may not be over for this connection
-    Watch last(*stub, cursor.empty() ? WatchFrom(kSession, 0) : WatchOn(kSession, cursor));
+    Watch last(*stub,
+               cursor.empty() ? WatchFrom(kWatchedSession, 0) : WatchOn(kWatchedSession, cursor));
     for (auto message = last.Next(); message && !caught_up; message = last.Next()) {
       if (message->has_event()) seen.push_back(message->event());
       cursor = message->cursor();
@@ -181,15 +184,15 @@ TEST(WatchRecovery, AProcessThatIsKilledGoesOnFromItsLastWholeLine) {
   ServerProcess server(folder);
   ASSERT_TRUE(server.Start()) << server.Log();
   WireClient client(server.address());
-  client.Must(&Stub::CreateSession, test::CreateRequest(kSession));
-  Traffic traffic(server.address());
+  client.Must(&Stub::CreateSession, test::CreateRequest(kWatchedSession));
+  TurnWriter traffic(server.address());
   std::minstd_rand random(11);
   std::vector<std::string> seen;
   std::string cursor;
   const auto tail = [&](const std::string& name, const std::vector<std::string>& more) {
     std::vector<std::string> words = {
         Program("holdfast"), "--address", server.address(), "--output", "json",
-        "session",           "tail",      kSession};
+        "session",           "tail",      kWatchedSession};
     if (!cursor.empty()) words.insert(words.end(), {"--cursor", cursor});
     words.insert(words.end(), more.begin(), more.end());
     return ChildProcess(words, (folder.path() / name).string(),
@@ -240,21 +243,22 @@ TEST(WatchRecovery, ServesOthersWhenWatchersNeverRead) {
   ASSERT_TRUE(server.Start()) << server.Log();
   WireClient client(server.address());
   const std::string token =
-      client.Must(&Stub::CreateSession, test::CreateRequest(kSession)).lease_token();
+      client.Must(&Stub::CreateSession, test::CreateRequest(kWatchedSession)).lease_token();
   const auto turn = [&] {
-    const auto begun = client.Must(&Stub::BeginTurn, test::BeginRequest(kSession, token));
-    client.Must(&Stub::CommitTurn, test::CommitRequest(kSession, token, begun.turn(), "said"));
+    const auto begun = client.Must(&Stub::BeginTurn, test::BeginRequest(kWatchedSession, token));
+    client.Must(&Stub::CommitTurn,
+                test::CommitRequest(kWatchedSession, token, begun.turn(), "said"));
   };
   turn();
   const size_t before = ResidentBytes(server);
   ASSERT_GT(before, 0U);
-  const auto reading = pb::SessionService::NewStub(Connect(server.address()));
-  const auto stuck = pb::SessionService::NewStub(Connect(server.address()));
+  const auto reading = pb::SessionService::NewStub(ConnectWithoutRetries(server.address()));
+  const auto stuck = pb::SessionService::NewStub(ConnectWithoutRetries(server.address()));
   std::vector<std::unique_ptr<Watch>> readers;
   std::vector<std::unique_ptr<Watch>> never;
   for (size_t i = 0; i < kWatchers / 2; ++i) {
-    never.push_back(std::make_unique<Watch>(*stuck, WatchFrom(kSession, 0)));
-    readers.push_back(std::make_unique<Watch>(*reading, WatchFrom(kSession, 0)));
+    never.push_back(std::make_unique<Watch>(*stuck, WatchFrom(kWatchedSession, 0)));
+    readers.push_back(std::make_unique<Watch>(*reading, WatchFrom(kWatchedSession, 0)));
   }
   for (int turns = 1; turns < kTurns; ++turns) turn();
   const std::vector<pb::Event> all = ListAll(client);

@@ -30,18 +30,18 @@ namespace {
 
 using Stub = WireClient::Stub;
 
-constexpr char kSession[] = "watched";
+constexpr char kCrowdedSession[] = "watched";
 constexpr char kOther[] = "other";
 constexpr size_t kWatchersOfAConnection = 500;
 constexpr absl::Duration kBetweenCommits = absl::Milliseconds(5);  // 200 a second
 constexpr size_t kBegunAtOnce = 32;
-constexpr size_t kCalmCalls = 1000;
+constexpr size_t kCallsBesideWatchers = 1000;
 constexpr uint64_t kReadsOfACommit = 2;
 
 // A watch that reads as fast as it can. Its numbers may be read by any thread.
 class Watcher final : public grpc::ClientReadReactor<pb::WatchSessionResponse> {
  public:
-  explicit Watcher(Stub& stub) : request_(WatchFrom(kSession, 0)) {
+  explicit Watcher(Stub& stub) : request_(WatchFrom(kCrowdedSession, 0)) {
     stub.async()->WatchSession(&context_, &request_, this);
     StartRead(&message_);
     StartCall();
@@ -165,7 +165,8 @@ class WatchedServer final {
     client_ = std::make_unique<WireClient>(server_.address());
     admin_ = pb::AdminService::NewStub(Connected(server_.address()));
     client_->Must(&Stub::CreateSession, test::CreateRequest(kOther));
-    token_ = client_->Must(&Stub::CreateSession, test::CreateRequest(kSession)).lease_token();
+    token_ =
+        client_->Must(&Stub::CreateSession, test::CreateRequest(kCrowdedSession)).lease_token();
     return true;
   }
 
@@ -184,11 +185,13 @@ class WatchedServer final {
     absl::Time due = absl::Now();
     for (int turn = 0; turn < turns; ++turn, due += kBetweenCommits) {
       WaitUntil([&] { return absl::Now() >= due; });
-      const auto begun = client_->Must(&Stub::BeginTurn, test::BeginRequest(kSession, token_));
-      client_->Must(&Stub::CommitTurn, test::CommitRequest(kSession, token_, begun.turn(), "said"));
+      const auto begun =
+          client_->Must(&Stub::BeginTurn, test::BeginRequest(kCrowdedSession, token_));
+      client_->Must(&Stub::CommitTurn,
+                    test::CommitRequest(kCrowdedSession, token_, begun.turn(), "said"));
     }
   }
-  uint64_t last_event() { return client_->Get(kSession).last_event(); }
+  uint64_t last_event() { return client_->Get(kCrowdedSession).last_event(); }
 
  private:
   TestFolder folder_;
@@ -213,7 +216,7 @@ class ManyWatchers : public ::testing::TestWithParam<StoreKind> {
     EXPECT_TRUE(crowd.AwaitSeen(1));
     EXPECT_EQ(watched.Resources().watchers(), watchers);
     OtherClient calm_client(server_.address());
-    EXPECT_TRUE(calm_client.AwaitCalls(kCalmCalls));
+    EXPECT_TRUE(calm_client.AwaitCalls(kCallsBesideWatchers));
     const Latencies calm = calm_client.Stop();
 
     const uint64_t reads_before = watched.Resources().watch_reads();

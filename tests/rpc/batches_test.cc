@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using Stub = pb::SessionService::Stub;
 
-constexpr int kSessions = 8;
+constexpr int kBatchedSessions = 8;
 constexpr int kTwins = 8;
 
 class BatchesRpc : public Served {
@@ -57,7 +57,7 @@ TEST_F(BatchesRpc, RefuseWithTheirDetails) {
 
 TEST_F(BatchesRpc, OfManySessionsAreCommittedTogether) {
   std::vector<pb::CommitTurnRequest> requests;
-  for (int i = 0; i < kSessions; ++i) requests.push_back(BegunTurn(absl::StrCat("s", i)));
+  for (int i = 0; i < kBatchedSessions; ++i) requests.push_back(BegunTurn(absl::StrCat("s", i)));
   const int before = script().Groups();
   script().Hold();
   std::vector<std::jthread> calls;
@@ -67,8 +67,9 @@ TEST_F(BatchesRpc, OfManySessionsAreCommittedTogether) {
   script().AwaitWaiting(1);
   script().Release();
   calls.clear();
-  EXPECT_LE(script().Groups() - before, kSessions);
-  for (int i = 0; i < kSessions; ++i) EXPECT_EQ(Get(absl::StrCat("s", i)).message_count(), 1U);
+  EXPECT_LE(script().Groups() - before, kBatchedSessions);
+  for (int i = 0; i < kBatchedSessions; ++i)
+    EXPECT_EQ(Get(absl::StrCat("s", i)).message_count(), 1U);
 }
 
 TEST_F(BatchesRpc, OfTwinsActOnceAndAreAnsweredAlike) {

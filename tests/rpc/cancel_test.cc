@@ -23,7 +23,8 @@ class CancelRpc : public Served {
 TEST_F(CancelRpc, ShowsCancelRequestInEveryReply) {
   const std::string token = Create("one").lease_token();
   Begin("one", token);
-  const pb::CancelSessionRequest request = CancelRequest("one", pb::CANCEL_SCOPE_TOOL, 1, "grep");
+  const pb::CancelSessionRequest request =
+      SessionCancelRequest("one", pb::CANCEL_SCOPE_TOOL, 1, "grep");
   const pb::CancelSessionResponse cancelled = Cancel(request);
   EXPECT_EQ(cancelled.session().revision(), 2);
   EXPECT_FALSE(cancelled.repeated());
@@ -46,7 +47,7 @@ TEST_F(CancelRpc, ShowsCancelRequestInEveryReply) {
   expect_request(renewed.renewed(0).cancel_requests());
   EXPECT_EQ(Commit("one", token, 1, "x").cancel_requests_size(), 0);  // it ended with its turn
   EXPECT_EQ(Begin("one", token).cancel_requests_size(), 0);
-  Cancel(CancelRequest("one", pb::CANCEL_SCOPE_SESSION));
+  Cancel(SessionCancelRequest("one", pb::CANCEL_SCOPE_SESSION));
   EXPECT_EQ(Commit("one", token, 2, "y").cancel_requests_size(), 1);
   EXPECT_EQ(Get("one").lifecycle(), pb::LIFECYCLE_CLOSED);
 }
@@ -59,7 +60,7 @@ TEST_F(CancelRpc, ReportsLeasesWhoseCancelRequestsARenewalOmits) {
   for (size_t i = 0; i < kInformingCancelRequests; ++i) {
     std::string name = std::to_string(i);
     name.resize(kCancelNameBytes, 'x');
-    Cancel(CancelRequest("one", pb::CANCEL_SCOPE_TOOL, 1, name));
+    Cancel(SessionCancelRequest("one", pb::CANCEL_SCOPE_TOOL, 1, name));
   }
   pb::RenewLeasesRequest request;
   for (size_t i = 0; i < kLeasesPerRenewal; ++i) {
@@ -82,7 +83,7 @@ TEST_F(CancelRpc, ReportsLeasesWhoseCancelRequestsARenewalOmits) {
 
 TEST_F(CancelRpc, ItsOutcomeCanBeAsked) {
   Create("one");
-  const pb::CancelSessionRequest request = CancelRequest("one", pb::CANCEL_SCOPE_SESSION);
+  const pb::CancelSessionRequest request = SessionCancelRequest("one", pb::CANCEL_SCOPE_SESSION);
   pb::GetRequestOutcomeRequest ask;
   ask.set_session_id("one");
   ask.set_request_id(request.request_id());
@@ -101,7 +102,7 @@ TEST_F(CancelRpc, AbandonsCancelledTurnInSweepAndFencesHolder) {
   config().recovery.sweep_interval = absl::Seconds(1);  // also of sessions with cancel requests
   const std::string token = Create("slow").lease_token();
   Begin("slow", token);
-  Cancel(CancelRequest("slow", pb::CANCEL_SCOPE_TURN, 1));
+  Cancel(SessionCancelRequest("slow", pb::CANCEL_SCOPE_TURN, 1));
   pb::ListSessionsResponse listed;
   ASSERT_TRUE(Ask(&Stub::ListSessions, pb::ListSessionsRequest(), &listed).ok());
   EXPECT_TRUE(listed.sessions(0).cancelling());

@@ -63,7 +63,7 @@ class ItemListsRpc : public Served {
   std::string token_;
 };
 
-std::vector<std::string> Texts(const pb::ListMessagesResponse& page) {
+std::vector<std::string> MessageTexts(const pb::ListMessagesResponse& page) {
   std::vector<std::string> texts;
   for (const pb::Message& message : page.messages()) texts.push_back(message.data());
   return texts;
@@ -92,7 +92,7 @@ using ListOfPages = std::vector<std::vector<std::string>>;
 TEST_F(ItemListsRpc, EachGoesOnWhereThePageBeforeEnded) {
   Fill(5, 3);
   AppendEntries(3);
-  EXPECT_EQ(Pages(&Stub::ListMessages, pb::ListMessagesRequest(), 2, Texts),
+  EXPECT_EQ(Pages(&Stub::ListMessages, pb::ListMessagesRequest(), 2, MessageTexts),
             (ListOfPages{{"m0", "m1"}, {"m2", "m3"}, {"m4"}}));
   EXPECT_EQ(Pages(&Stub::ListSlots, pb::ListSlotsRequest(), 2, Owners),
             (ListOfPages{{kStoreSlot, "owner-0"}, {"owner-1", "owner-2"}}));
@@ -115,7 +115,8 @@ TEST_F(ItemListsRpc, StartBehindANumberAndKeepTheirFilter) {
   AppendEntries(3);
   pb::ListMessagesRequest messages;
   messages.set_after_seq(2);
-  EXPECT_EQ(Pages(&Stub::ListMessages, messages, 2, Texts), (ListOfPages{{"m2", "m3"}, {"m4"}}));
+  EXPECT_EQ(Pages(&Stub::ListMessages, messages, 2, MessageTexts),
+            (ListOfPages{{"m2", "m3"}, {"m4"}}));
   pb::ListJournalEntriesRequest entries;
   entries.set_turn(1);
   entries.set_after_journal_number(1);
@@ -138,7 +139,7 @@ TEST_F(ItemListsRpc, PagesOfMessagesAndSlotsShowTheRevisionOfTheFirst) {
   messages.set_page_token(first.next_page_token());
   pb::ListMessagesResponse second;
   ASSERT_TRUE(Ask(&Stub::ListMessages, messages, &second).ok());
-  EXPECT_EQ(Texts(second), std::vector<std::string>{"m1"});
+  EXPECT_EQ(MessageTexts(second), std::vector<std::string>{"m1"});
   EXPECT_EQ(second.next_page_token(), "");
   EXPECT_EQ(second.revision(), first.revision());
   EXPECT_EQ(second.message_count(), 2);
@@ -151,7 +152,7 @@ TEST_F(ItemListsRpc, PagesOfMessagesAndSlotsShowTheRevisionOfTheFirst) {
 
 TEST_F(ItemListsRpc, ASizeAboveTheLimitIsCutDownToIt) {
   Fill(static_cast<int>(kPageMost) + 1, 0);
-  const auto pages = Pages(&Stub::ListMessages, pb::ListMessagesRequest(), INT32_MAX, Texts);
+  const auto pages = Pages(&Stub::ListMessages, pb::ListMessagesRequest(), INT32_MAX, MessageTexts);
   ASSERT_EQ(pages.size(), 2U);
   EXPECT_EQ(pages[0].size(), kPageMost);
   EXPECT_EQ(pages[1].size(), 1U);

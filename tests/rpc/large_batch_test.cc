@@ -21,8 +21,8 @@ namespace {
 using ::holdfast::testing::RawSocket;
 namespace http2 = ::holdfast::testing::http2;
 
-constexpr int kCalls = kBatchedCalls;
-constexpr int kMiddle = kCalls / 2;
+constexpr int kCallsOfABatch = kBatchedCalls;
+constexpr int kMiddle = kCallsOfABatch / 2;
 constexpr char kSlowClient[] = "127.0.0.2";
 
 // Commits that their client has sent and not waited for.
@@ -139,24 +139,24 @@ class LargeBatchRpc : public Served {
 };
 
 TEST_F(LargeBatchRpc, IsOneCommit) {
-  Prepare(kCalls);
-  for (int i = 0; i < kCalls; ++i) sent().Send(sessions(), request(i));
-  AwaitTaken(kCalls);
+  Prepare(kCallsOfABatch);
+  for (int i = 0; i < kCallsOfABatch; ++i) sent().Send(sessions(), request(i));
+  AwaitTaken(kCallsOfABatch);
   ExpectOneBatch();
   ExpectAnswered();
-  for (int i = 0; i < kCalls; ++i) EXPECT_EQ(MessagesOf(i), 1U) << i;
+  for (int i = 0; i < kCallsOfABatch; ++i) EXPECT_EQ(MessagesOf(i), 1U) << i;
 }
 
 // What was taken is finished: its client may repeat it.
 TEST_F(LargeBatchRpc, CommitsACallThatWasGivenUpAfterItWasTaken) {
-  Prepare(kCalls);
-  for (int i = 0; i < kCalls; ++i) sent().Send(sessions(), request(i));
-  AwaitTaken(kCalls);
+  Prepare(kCallsOfABatch);
+  for (int i = 0; i < kCallsOfABatch; ++i) sent().Send(sessions(), request(i));
+  AwaitTaken(kCallsOfABatch);
   sent().GiveUp(kMiddle);
   AwaitReceived();
   ExpectOneBatch();
   ExpectAnswered(kMiddle);
-  for (int i = 0; i < kCalls; ++i) EXPECT_EQ(MessagesOf(i), 1U) << i;
+  for (int i = 0; i < kCallsOfABatch; ++i) EXPECT_EQ(MessagesOf(i), 1U) << i;
   pb::CommitTurnResponse again;
   EXPECT_TRUE(Ask(&pb::SessionService::Stub::CommitTurn, request(kMiddle), &again).ok());
   EXPECT_TRUE(again.repeated());
@@ -164,31 +164,31 @@ TEST_F(LargeBatchRpc, CommitsACallThatWasGivenUpAfterItWasTaken) {
 
 // It would have been the first one of the next batch.
 TEST_F(LargeBatchRpc, DropsACallThatWasGivenUpWhileItWaited) {
-  Prepare(kCalls + 1);
-  for (int i = 0; i < kCalls; ++i) sent().Send(sessions(), request(i));
-  AwaitTaken(kCalls);
-  sent().Send(sessions(), request(kCalls));
-  sent().GiveUp(kCalls);
+  Prepare(kCallsOfABatch + 1);
+  for (int i = 0; i < kCallsOfABatch; ++i) sent().Send(sessions(), request(i));
+  AwaitTaken(kCallsOfABatch);
+  sent().Send(sessions(), request(kCallsOfABatch));
+  sent().GiveUp(kCallsOfABatch);
   AwaitReceived();
   ExpectOneBatch();
-  ExpectAnswered(kCalls);
-  for (int i = 0; i < kCalls; ++i) EXPECT_EQ(MessagesOf(i), 1U) << i;
-  EXPECT_EQ(MessagesOf(kCalls), 0U);
+  ExpectAnswered(kCallsOfABatch);
+  for (int i = 0; i < kCallsOfABatch; ++i) EXPECT_EQ(MessagesOf(i), 1U) << i;
+  EXPECT_EQ(MessagesOf(kCallsOfABatch), 0U);
 }
 
 TEST_F(LargeBatchRpc, DoesNotWaitForAClientThatDoesNotRead) {
-  Prepare(kCalls);
-  for (int i = 0; i < kCalls; ++i) {
+  Prepare(kCallsOfABatch);
+  for (int i = 0; i < kCallsOfABatch; ++i) {
     if (i == kMiddle) {
       SendFromSlowClient(i);
     } else {
       sent().Send(sessions(), request(i));
     }
   }
-  AwaitTaken(kCalls);
+  AwaitTaken(kCallsOfABatch);
   ExpectOneBatch();
   ExpectAnswered();
-  for (int i = 0; i < kCalls; ++i) EXPECT_EQ(MessagesOf(i), 1U) << i;
+  for (int i = 0; i < kCallsOfABatch; ++i) EXPECT_EQ(MessagesOf(i), 1U) << i;
   CloseSlowClient();
 }
 

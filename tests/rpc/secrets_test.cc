@@ -18,7 +18,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr char kVariable[] = "HOLDFAST_TEST_SECRET";
-const Environment kHome = {.home = "/user"};
+const Environment kUserHome = {.home = "/user"};
 
 std::optional<size_t> FindIn(const std::vector<Secret>& values,
                              const std::vector<std::string>& patterns, const std::string& text) {
@@ -75,7 +75,7 @@ TEST_F(SecretsOfConfig, StartNothingWithoutTheirValues) {
       "  known:\n"
       "    - env:HOLDFAST_TEST_SECRET\n"
       "    - file:/nowhere\n",
-      kHome);
+      kUserHome);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(
       std::string(LoadSecrets(config->secrets).status().message()),
@@ -89,7 +89,7 @@ TEST_F(SecretsOfConfig, AreRefusedByPathAndLineAndNeverRepeated) {
       "  known: [hunter2hunter2, 'env:1A', 'file:relative']\n"
       "  patterns: ['[a-', 'x*', 7]\n"
       "  unknown: []\n",
-      kHome);
+      kUserHome);
   EXPECT_EQ(std::string(config.status().message()),
             "line 2: secrets.known[0]: must be env:NAME, or file:PATH with an absolute path; a "
             "secret itself does not belong here\n"
@@ -105,12 +105,12 @@ TEST_F(SecretsOfConfig, AreRefusedByPathAndLineAndNeverRepeated) {
 
 TEST_F(SecretsOfConfig, ArePrintedAsReferences) {
   setenv(kVariable, "from the environment", 1);
-  Config config = DefaultConfig(kHome);
+  Config config = DefaultConfig(kUserHome);
   config.secrets.known = {{.text = "env:HOLDFAST_TEST_SECRET"}, {.text = "file:/a: b"}};
   config.secrets.patterns = {R"(sk-[A-Za-z0-9]{20,}\b"')", "\xc3\xa4{8}"};
   const std::string printed = PrintConfig(config);
   EXPECT_EQ(printed.find("from the environment"), std::string::npos);
-  const auto loaded = ParseConfig(printed, kHome);
+  const auto loaded = ParseConfig(printed, kUserHome);
   ASSERT_TRUE(loaded.ok()) << loaded.status() << printed;
   EXPECT_EQ(*loaded, config) << printed;
 }

@@ -245,7 +245,7 @@ TEST_F(TracesRpc, ACallThatIsNotRecordedBeginsNoTraceOfTheServersOwn) {
   grpc::ClientContext context;
   context.AddMetadata("traceparent", absl::StrCat("00-", kTrace, "-", kCaller, "-00"));
   pb::CancelSessionResponse response;
-  const auto request = CancelRequest("one", pb::CANCEL_SCOPE_SESSION);
+  const auto request = SessionCancelRequest("one", pb::CANCEL_SCOPE_SESSION);
   ASSERT_TRUE(sessions().CancelSession(&context, request, &response).ok());
   EXPECT_EQ(response.session().lifecycle(), pb::LIFECYCLE_CLOSED);
   EXPECT_EQ(Ended(), TraceCounts());

@@ -1,12 +1,16 @@
 """What the rule for sources of one batch must refuse and what it must let pass; see samples.py."""
 
 
-def both(one, other):
+def both(one, other, folder="session"):
     """Two sources of a folder, with these lines in their anonymous namespaces."""
     return {
         path: f"namespace holdfast {{\nnamespace {{\n\n{lines}\n\n}}  // namespace\n}}\n"
-        for path, lines in (("session/a.cc", one), ("session/b.cc", other))
+        for path, lines in ((f"{folder}/a.cc", one), (f"{folder}/b.cc", other))
     }
+
+
+def in_tests(area, one, other):
+    return both(one, other, f"tests/{area}")
 
 
 BATCH_SAMPLES = {
@@ -22,7 +26,39 @@ BATCH_SAMPLES = {
             {"cli/a.cc": "static int F() {\n}\n", "cli/b/c.cc": "constexpr int F = 1;\n"},
             "cli/a.cc declares `F` too",
         ),
+        (both("namespace a = b;", "namespace a = c;"), "session/a.cc declares `a` too"),
+        (
+            both("constexpr int kA = 1;", "void F() {\n  constexpr A kA{1};\n}"),
+            "session/b.cc:5: `kA` hides that of session/a.cc",
+        ),
+        (
+            both("class A {\n  static constexpr char kA[] = {};\n};", "const B kA = C();"),
+            "session/a.cc:5: `kA` hides that of session/b.cc",
+        ),
+        (in_tests("unit", "struct A {\n};", "struct A {\n};"), "tests/unit/a.cc declares `A` too"),
+        (in_tests("support", "int F() {\n}", "char F() {\n}"), "tests/support/a.cc declares `F`"),
+        (in_tests("unit", "using A = B::C;", "using A = D::C;"), "declares `A` too"),
+        (in_tests("unit", "TEST(A, B) {\n}", "TEST(A, C) {\n}"), None),
+        (in_tests("unit", "TEST_F(A, B) {\n}", "TEST_F(A, C) {\n}"), None),
+        (in_tests("unit", "TEST_P(A, B) {\n}", "TEST_P(A, C) {\n}"), None),
+        (
+            in_tests(
+                "unit",
+                "INSTANTIATE_TEST_SUITE_P(A, B,\n                         Values(1));",
+                "INSTANTIATE_TEST_SUITE_P(A, C,\n                         Values(1));",
+            ),
+            None,
+        ),
+        (in_tests("preload", "int F() {\n}", "int F() {\n}"), None),
+        (
+            in_tests("unit", "struct A {\n};", "") | in_tests("rpc", "struct A {\n};", ""),
+            None,
+        ),
         (both("using A = int;\nusing std::vector;", "using A = int;\nusing std::vector;"), None),
+        (both("enum A : int { kA };", "void F() {\n  const int kA = 1;\n}"), None),
+        (both("namespace a = b;", "namespace a = b;"), None),
+        (both("void F() {\n  const int kA = 1;\n}", "void G() {\n  const int kA = 2;\n}"), None),
+        (both("constexpr int kA = 1;\nvoid F() {\n  const int b = kA;\n}", ""), None),
         (both("void F(int a) {\n  int b = G(a);\n}", "void H() {\n  G(1);\n}"), None),
         (both("class A {\n};\nvoid A::F() {\n}", "class B {\n};\nvoid B::F() {\n}"), None),
         (both("void F() {\n}\nvoid F(int a) {\n}", "static_assert(kA == 1);"), None),

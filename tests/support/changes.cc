@@ -9,7 +9,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr int kRandomUuid = 4;
+constexpr int kUuidVersion = 4;
 constexpr absl::Duration kTtl = absl::Seconds(60);
 
 void AddEvent(Change& change, std::string_view event, std::vector<Given> given = {}) {
@@ -29,7 +29,7 @@ SessionKey Key(std::string_view session, std::string_view tenant) {
 }
 
 RequestId NewRequest(Random& random) {
-  return *RequestId::Parse(UuidText(random.Bytes(16), kRandomUuid));
+  return *RequestId::Parse(UuidText(random.Bytes(16), kUuidVersion));
 }
 
 RequestStamp Stamp(Random& random, Method method, std::string_view meaning) {
@@ -101,7 +101,7 @@ Grant Changes::NewGrant() {
 
 Change Changes::Create() {
   Change change = Start(Trigger::kUpdate, Method::kCreate);
-  change.create = Creation{.uid = *SessionUid::Parse(UuidText(random_.Bytes(16), kRandomUuid)),
+  change.create = Creation{.uid = *SessionUid::Parse(UuidText(random_.Bytes(16), kUuidVersion)),
                            .mode = Mode::kAsk,
                            .project_root = "/projects/engine"};
   change.moves_revision = true;

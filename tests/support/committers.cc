@@ -16,7 +16,7 @@ namespace holdfast::testing {
 namespace {
 
 namespace pb = ::holdfast::v1;
-using Stub = pb::SessionService::Stub;
+using SessionStub = pb::SessionService::Stub;
 
 std::shared_ptr<grpc::Channel> WithoutRetries(const std::string& address) {
   grpc::ChannelArguments arguments;
@@ -57,14 +57,14 @@ void Committers::Run(const std::shared_ptr<grpc::Channel>& channel, const std::s
     }
   };
   pb::CreateSessionResponse created;
-  if (!ask(&Stub::CreateSession, test::CreateRequest(session), created)) return;
+  if (!ask(&SessionStub::CreateSession, test::CreateRequest(session), created)) return;
   while (!stopping_) {
     pb::BeginTurnResponse begun;
     pb::CommitTurnResponse committed;
     const std::string& token = created.lease_token();
-    if (!ask(&Stub::BeginTurn, test::BeginRequest(session, token), begun)) return;
+    if (!ask(&SessionStub::BeginTurn, test::BeginRequest(session, token), begun)) return;
     const auto commit = test::CommitRequest(session, token, begun.turn(), "text");
-    if (!ask(&Stub::CommitTurn, commit, committed)) return;
+    if (!ask(&SessionStub::CommitTurn, commit, committed)) return;
     ++commits_;
   }
 }

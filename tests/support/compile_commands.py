@@ -10,7 +10,7 @@ import re
 import shlex
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BATCH = re.compile(r"/batches/[^/]+/\w+\.cc$")
+BATCH = re.compile(r"/batches/([\w-]+/)+\w+\.cc$")
 INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
 

@@ -16,7 +16,7 @@ namespace {
 
 // The detail in `any` if it is a `Detail`, and `show` of it appended.
 template <typename Detail, typename Show>
-void Append(const google::protobuf::Any& any, Show show, std::ostream& out) {
+void AppendDetail(const google::protobuf::Any& any, Show show, std::ostream& out) {
   Detail detail;
   if (!any.UnpackTo(&detail)) return;
   const std::string name = Detail::descriptor()->name();
@@ -26,7 +26,7 @@ void Append(const google::protobuf::Any& any, Show show, std::ostream& out) {
 }
 
 void AppendAny(const google::protobuf::Any& any, std::ostream& out) {
-  Append<google::rpc::ErrorInfo>(
+  AppendDetail<google::rpc::ErrorInfo>(
       any,
       [&](const auto& info) {
         out << info.domain() << " " << info.reason();
@@ -35,14 +35,14 @@ void AppendAny(const google::protobuf::Any& any, std::ostream& out) {
         for (const auto& [name, value] : sorted) out << "; " << name << "=" << value;
       },
       out);
-  Append<google::rpc::RetryInfo>(
+  AppendDetail<google::rpc::RetryInfo>(
       any,
       [&](const auto& retry) {
         const bool waits = retry.retry_delay().seconds() > 0 || retry.retry_delay().nanos() > 0;
         out << (waits ? "a while" : "at once");
       },
       out);
-  Append<google::rpc::BadRequest>(
+  AppendDetail<google::rpc::BadRequest>(
       any,
       [&](const auto& bad) {
         for (const auto& field : bad.field_violations()) {
@@ -50,7 +50,7 @@ void AppendAny(const google::protobuf::Any& any, std::ostream& out) {
         }
       },
       out);
-  Append<google::rpc::QuotaFailure>(
+  AppendDetail<google::rpc::QuotaFailure>(
       any,
       [&](const auto& quota) {
         for (const auto& violation : quota.violations()) {
@@ -58,7 +58,7 @@ void AppendAny(const google::protobuf::Any& any, std::ostream& out) {
         }
       },
       out);
-  Append<google::rpc::PreconditionFailure>(
+  AppendDetail<google::rpc::PreconditionFailure>(
       any,
       [&](const auto& failure) {
         for (const auto& violation : failure.violations()) {
@@ -66,13 +66,13 @@ void AppendAny(const google::protobuf::Any& any, std::ostream& out) {
         }
       },
       out);
-  Append<google::rpc::ResourceInfo>(
+  AppendDetail<google::rpc::ResourceInfo>(
       any,
       [&](const auto& info) {
         out << info.resource_type() << " " << info.resource_name() << ": " << info.description();
       },
       out);
-  Append<google::rpc::RequestInfo>(
+  AppendDetail<google::rpc::RequestInfo>(
       any, [&](const auto& info) { out << info.request_id(); }, out);
 }
 

@@ -138,7 +138,7 @@ bool IsRefusedAnyway(const std::string& path) {
 }
 
 // An attribute that the mask of an update does not name is left where it is.
-bool IsLeftOut(const MethodDescriptor& method, const std::string& path) {
+bool IsOutsideMask(const MethodDescriptor& method, const std::string& path) {
   return method.name() == "UpdateSession" && path == "session.attributes[0].key";
 }
 
@@ -207,7 +207,7 @@ void ExpectRefusedEverywhere(const std::string& address, const std::string& sess
       request->Clear();
       const std::vector<Leaf> leaves = Filler(session, token).Fill(*request);
       const std::string& path = leaves[leaf].path;
-      if (IsLeftOut(method, path)) continue;
+      if (IsOutsideMask(method, path)) continue;
       leaves[leaf].set(path.ends_with("project_root") ? absl::StrCat("/", kCanary) : kCanary);
       ExpectRefused(Send(channel, method, *request), path, absl::StrCat(method.name(), " ", path));
     }

@@ -19,7 +19,7 @@ namespace {
 using Node = std::shared_ptr<MemoryNode>;
 using Before = std::function<absl::Status(const std::string&, const std::string&)>;
 
-constexpr size_t kSector = 512;
+constexpr size_t kDiskSector = 512;
 
 struct Shared {
   std::shared_ptr<absl::Mutex> mutex;
@@ -214,9 +214,9 @@ std::string Mix(const std::string& bytes, const std::string& durable, CutKind cu
   std::string mixed = durable;
   mixed.resize(bytes.size(), '\0');  // a size that grew survives with zeros behind it
   size_t changed = 0;
-  for (size_t at = 0; at < bytes.size(); at += kSector) {
-    const std::string_view now = std::string_view(bytes).substr(at, kSector);
-    if (std::string_view(mixed).substr(at, kSector) == now) continue;
+  for (size_t at = 0; at < bytes.size(); at += kDiskSector) {
+    const std::string_view now = std::string_view(bytes).substr(at, kDiskSector);
+    if (std::string_view(mixed).substr(at, kDiskSector) == now) continue;
     const bool survives = cut == CutKind::kTorn ? changed % 2 == 0 : changed > 0;
     if (survives) mixed.replace(at, now.size(), now);
     ++changed;

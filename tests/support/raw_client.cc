@@ -11,7 +11,7 @@ namespace holdfast::testing {
 namespace {
 
 // After which a call counts as never answered.
-constexpr absl::Duration kPatience = absl::Minutes(1);
+constexpr absl::Duration kUnansweredAfter = absl::Minutes(1);
 
 std::string TextOf(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
@@ -42,7 +42,7 @@ RawAnswer RawClient::Send(const google::protobuf::MethodDescriptor& method,
                           const std::vector<std::string>& requests, const RawCall& how) {
   grpc::ClientContext context;
   if (!how.metadata.empty()) context.AddMetadata("x-sent", how.metadata);
-  context.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kUnansweredAfter));
   grpc::CompletionQueue queue;
   const absl::Time begun = absl::Now();
   const auto call = stub_->PrepareCall(

@@ -20,7 +20,7 @@ struct Amount {
   size_t after;
 };
 
-size_t BytesOf(const std::map<std::string, std::string>& attributes) {
+size_t AttributeBytes(const std::map<std::string, std::string>& attributes) {
   size_t bytes = 0;
   for (const auto& [key, value] : attributes) bytes += key.size() + value.size();
   return bytes;
@@ -56,7 +56,8 @@ std::optional<Refusal> CheckWhatIsLeft(const StoredSession& session, const Head&
   const std::set<std::string> owners = OwnersIn(session);
   const Amount amounts[] = {
       {"attributes", kAttributesPerSession, before.attributes.size(), attributes.size()},  // C198
-      {"attributes", kAttributeBytesPerSession, BytesOf(before.attributes), BytesOf(attributes)},
+      {"attributes", kAttributeBytesPerSession, AttributeBytes(before.attributes),
+       AttributeBytes(attributes)},
       {"slots", kSlotsPerSession, owners.size(),
        OwnersAfter(owners, effects).size()},  // C200, C201
   };

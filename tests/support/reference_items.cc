@@ -9,7 +9,7 @@
 namespace holdfast::test {
 namespace {
 
-uint64_t BytesOf(const ItemMap& items) {
+uint64_t TotalItemBytes(const ItemMap& items) {
   uint64_t bytes = 0;
   for (const auto& [name, item] : items) bytes += ItemBytes(item);
   return bytes;
@@ -112,8 +112,9 @@ std::variant<ItemsAfter, Refusal> WriteItems(const ItemMap& items, ItemVersion v
   if (after.items.size() > std::max<size_t>(items.size(), bounds.items)) {
     return TooManyItems(bounds.items, after.items.size());
   }
-  const uint64_t bytes = BytesOf(after.items);
-  if (bytes > std::max(BytesOf(items), bounds.bytes)) return TooManyItemBytes(bounds.bytes, bytes);
+  const uint64_t bytes = TotalItemBytes(after.items);
+  if (bytes > std::max(TotalItemBytes(items), bounds.bytes))
+    return TooManyItemBytes(bounds.bytes, bytes);
   return after;
 }
 

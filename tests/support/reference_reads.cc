@@ -93,13 +93,13 @@ ListKey KeyOf(const SessionRow& row) {
   return {.created_at = row.created_at, .id = row.id.value(), .group = row.group};
 }
 
-bool Before(const ListKey& a, const ListKey& b) {
+bool IsBefore(const ListKey& a, const ListKey& b) {
   return std::pair(a.created_at, a.id) < std::pair(b.created_at, b.id);
 }
 
 // C247.
 bool BeforeByGroup(const ListKey& a, const ListKey& b) {
-  return a.group == b.group ? Before(a, b) : a.group < b.group;
+  return a.group == b.group ? IsBefore(a, b) : a.group < b.group;
 }
 
 SessionRow RowWithCondition(const SessionId& id, SessionRow::Condition condition,
@@ -258,7 +258,7 @@ absl::StatusOr<ListPage> ReferenceStore::List(const ListQuery& query) {
     if (Matches(row, query)) rows.push_back(std::move(row));
   }
   const auto order = [&](const ListKey& a, const ListKey& b) {
-    const auto before = query.group_is_prefix ? BeforeByGroup : Before;
+    const auto before = query.group_is_prefix ? BeforeByGroup : IsBefore;
     return query.descending ? before(b, a) : before(a, b);
   };
   std::ranges::sort(rows, order, KeyOf);

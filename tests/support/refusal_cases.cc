@@ -135,7 +135,7 @@ void RefusalCases::State() {
 
 void RefusalCases::Cancels() {
   const auto cancel = [&](pb::CancelScope scope, uint64_t turn, const std::string& name) {
-    return Ask(&Stub::CancelSession, CancelRequest("cancel", scope, turn, name));
+    return Ask(&Stub::CancelSession, SessionCancelRequest("cancel", scope, turn, name));
   };
   const std::string token = Create("cancel");
   Refused("a cancel request of nothing", "cancel",

@@ -97,8 +97,8 @@ pb::CloseSessionRequest CloseRequest(const std::string& id, const std::string& t
   return Held<pb::CloseSessionRequest>(id, token);
 }
 
-pb::CancelSessionRequest CancelRequest(const std::string& id, pb::CancelScope scope, uint64_t turn,
-                                       const std::string& name) {
+pb::CancelSessionRequest SessionCancelRequest(const std::string& id, pb::CancelScope scope,
+                                              uint64_t turn, const std::string& name) {
   pb::CancelSessionRequest request;
   request.set_request_id(NewRequestId());
   request.set_session_id(id);

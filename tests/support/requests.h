@@ -32,8 +32,8 @@ pb::ReleaseLeaseRequest ReleaseRequest(const std::string& id, const std::string&
 pb::RenewLeasesRequest RenewLeaseRequest(const std::string& id, const std::string& token);
 pb::CloseSessionRequest CloseRequest(const std::string& id, const std::string& token);
 // A cancel request without a lease token.
-pb::CancelSessionRequest CancelRequest(const std::string& id, pb::CancelScope scope,
-                                       uint64_t turn = 0, const std::string& name = "");
+pb::CancelSessionRequest SessionCancelRequest(const std::string& id, pb::CancelScope scope,
+                                              uint64_t turn = 0, const std::string& name = "");
 pb::DeleteSessionRequest DeleteRequest(const std::string& id, const std::string& token);
 
 }  // namespace holdfast::test

@@ -17,15 +17,15 @@
 namespace holdfast::testing {
 namespace {
 
-namespace fs = std::filesystem;
+namespace stdfs = std::filesystem;
 
 constexpr absl::Duration kFirstMeasureMost = absl::Minutes(1);
 
 // The entries of a directory of /proc, without those that end meanwhile.
 template <typename Visit>
-void ForEachEntry(const fs::path& directory, Visit visit) {
+void ForEachEntry(const stdfs::path& directory, Visit visit) {
   std::error_code gone;
-  for (fs::directory_iterator entry(directory, gone), end; !gone && entry != end;
+  for (stdfs::directory_iterator entry(directory, gone), end; !gone && entry != end;
        entry.increment(gone)) {
     visit(entry->path());
   }
@@ -34,15 +34,15 @@ void ForEachEntry(const fs::path& directory, Visit visit) {
 }  // namespace
 
 ProcessUse ProcessUse::Of(pid_t pid) {
-  const fs::path process = absl::StrCat("/proc/", pid);
+  const stdfs::path process = absl::StrCat("/proc/", pid);
   const std::string name = ReadText(process / "comm");
   ProcessUse use;
-  ForEachEntry(process / "task", [&](const fs::path& task) {
+  ForEachEntry(process / "task", [&](const stdfs::path& task) {
     if (ReadText(task / "comm") == name) ++use.threads;
   });
-  ForEachEntry(process / "fd", [&](const fs::path& descriptor) {
+  ForEachEntry(process / "fd", [&](const stdfs::path& descriptor) {
     std::error_code gone;
-    const std::string target = fs::read_symlink(descriptor, gone);
+    const std::string target = stdfs::read_symlink(descriptor, gone);
     if (gone) return;
     if (absl::StartsWith(target, "socket:")) ++use.sockets;
     if (absl::StartsWith(target, "/") && !absl::StrContains(target, "/t/")) ++use.files;

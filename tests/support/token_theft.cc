@@ -198,8 +198,8 @@ class Thief {
       audit.set_code("looked");
       audit.set_correlation_id("at");
       ExpectNoTokenIn(&Stub::AppendAudit, audit);
-      auto cancel = test::CancelRequest(session, pb::CANCEL_SCOPE_TOOL,
-                                        client_.Get(session).turn().number(), "shell");
+      auto cancel = test::SessionCancelRequest(session, pb::CANCEL_SCOPE_TOOL,
+                                               client_.Get(session).turn().number(), "shell");
       cancel.set_request_id(id);
       ExpectNoTokenIn(&Stub::CancelSession, cancel);
     }

@@ -37,7 +37,7 @@ const std::map<std::string, int>& Numbers() {
 }
 
 // Texts by the name of their field.
-const std::map<std::string, std::string>& Texts() {
+const std::map<std::string, std::string>& TextsByField() {
   static const std::map<std::string, std::string> kTexts = {
       {"holder", "hostile"},   {"role", "user"},
       {"owner", "ext"},        {"version", "1.0.0"},
@@ -208,8 +208,8 @@ std::string ValidRequests::TextFor(const FieldDescriptor& field) {
   }
   if (name == "cursor") return cursor_;
   if (name == "project_root") return kProjectRoot + prefix_;
-  const auto found = Texts().find(name);
-  return found == Texts().end() ? "" : found->second;
+  const auto found = TextsByField().find(name);
+  return found == TextsByField().end() ? "" : found->second;
 }
 
 }  // namespace holdfast::testing

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kPage = 1000;  // the most that one page holds
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
+std::shared_ptr<grpc::Channel> ConnectWithoutRetries(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   return Connected(address, arguments);
@@ -47,7 +47,7 @@ Verdict VerdictOf(const grpc::Status& status) {
 }
 
 WireClient::WireClient(const std::string& address)
-    : sessions_(pb::SessionService::NewStub(Connect(address))) {}
+    : sessions_(pb::SessionService::NewStub(ConnectWithoutRetries(address))) {}
 
 Verdict WireClient::ReadWhole(const std::string& session) {
   grpc::ClientContext context;

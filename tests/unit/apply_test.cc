@@ -17,7 +17,7 @@ namespace {
 
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 const SessionUid kUid = *SessionUid::Parse("33333333-3333-4333-8333-333333333333");
-constexpr char kSecret[] = "0123456789abcdef";
+constexpr char kGrantedSecret[] = "0123456789abcdef";
 
 StoreFacts Facts(absl::Time now = kNow) {
   return {.store = *StoreId::Parse("11111111-1111-4111-8111-111111111111"),
@@ -30,7 +30,7 @@ Change CreateChange() {
   Change change;
   change.create = Creation{.uid = kUid, .mode = Mode::kYolo, .project_root = "/p"};
   change.moves_revision = true;
-  change.grant = Grant{.holder = "ada", .ttl = absl::Seconds(60), .secret = kSecret};
+  change.grant = Grant{.holder = "ada", .ttl = absl::Seconds(60), .secret = kGrantedSecret};
   change.to = Lifecycle::kIdle;
   change.snapshot = true;
   return change;
@@ -93,20 +93,20 @@ TEST(Apply, AGrantMakesTheTokenAndKeepsItsHash) {
   EXPECT_TRUE(lease.held);
   EXPECT_EQ(lease.state, LeaseState::kLive);
   EXPECT_EQ(lease.expires_in, absl::Seconds(60));
-  EXPECT_EQ(lease.secret_hash, Sha256(kSecret));
+  EXPECT_EQ(lease.secret_hash, Sha256(kGrantedSecret));
   const auto token = LeaseToken::Parse(applied.receipt.token);
   ASSERT_TRUE(token.has_value());
   EXPECT_EQ(token->store, Facts().store);
   EXPECT_EQ(token->incarnation, Incarnation(2));
   EXPECT_EQ(token->uid, kUid);
   EXPECT_EQ(token->epoch, Epoch(1));
-  EXPECT_EQ(token->secret, kSecret);
+  EXPECT_EQ(token->secret, kGrantedSecret);
 }
 
 TEST(Apply, GrantsAreRememberedForADayAndNeverTooMany) {
   Head head = Created();
   Change grant;
-  grant.grant = Grant{.holder = "bob", .ttl = absl::Seconds(60), .secret = kSecret};
+  grant.grant = Grant{.holder = "bob", .ttl = absl::Seconds(60), .secret = kGrantedSecret};
   head = Apply(head, grant, Facts(kNow + kRequestsKept)).head;
   EXPECT_EQ(head.grants.size(), 2U);
   head = Apply(head, grant, Facts(kNow + kRequestsKept + absl::Seconds(1))).head;
@@ -123,7 +123,7 @@ TEST(Apply, AResumeHandsOverHolderCutTailAndPendingSlot) {
   head.tail_bytes_truncated = 77;
   Change resume;
   resume.moves_revision = true;
-  resume.grant = Grant{.holder = "bob", .ttl = absl::Seconds(5), .secret = kSecret};
+  resume.grant = Grant{.holder = "bob", .ttl = absl::Seconds(5), .secret = kGrantedSecret};
   resume.to = Lifecycle::kResumed;
   const Applied applied = Apply(head, resume, Facts());
   EXPECT_EQ(applied.receipt.previous_holder, "ada");

@@ -54,7 +54,7 @@ TEST(AuditChain, NamesTheFirstBadRecord) {
   }
 }
 
-AuditRecord Sample(AuditVersion version) {
+AuditRecord SampleRecord(AuditVersion version) {
   return {.version = version,
           .seq = AuditSeq(7),
           .audit_class = "Approval",
@@ -76,7 +76,7 @@ TEST(AuditChain, RecordsOfBothVersionsAreVerifiedForEver) {
                   "e4ca02d26a8ce3aa906d29ba291131ecb516aae67f2f9095e95d6847ee079d7a"),
         std::pair(AuditVersion::kWithTrace,
                   "542e370f969bda1ba2506d947b6a94adb68bc8bcf1bf7cdae924c3b05ba7af50")}) {
-    AuditRecord record = Sample(version);
+    AuditRecord record = SampleRecord(version);
     record.hash = AuditHash(record);
     EXPECT_EQ(absl::BytesToHexString(std::string(View(record.hash))), hash);
     EXPECT_EQ(DecodeAudit(EncodeAudit(record)), record);
@@ -84,7 +84,7 @@ TEST(AuditChain, RecordsOfBothVersionsAreVerifiedForEver) {
 }
 
 TEST(AuditChain, TheHashCoversTheTrace) {
-  AuditRecord record = Sample(AuditVersion::kWithTrace);
+  AuditRecord record = SampleRecord(AuditVersion::kWithTrace);
   const Digest before = AuditHash(record);
   record.trace_id.back() = '0';
   EXPECT_NE(AuditHash(record), before);

@@ -14,17 +14,17 @@
 namespace holdfast::test {
 namespace {
 
-constexpr char kSecret[] = "hunter2";
+constexpr char kKnownSecret[] = "hunter2";
 
 // Knows one secret, and counts the bytes that it has looked through.
 class CountingScanner final : public SecretScanner {
  public:
   [[nodiscard]] std::optional<size_t> Find(std::string_view bytes) const override {
     searched_ += bytes.size();
-    const size_t at = bytes.find(kSecret);
+    const size_t at = bytes.find(kKnownSecret);
     return at == std::string_view::npos ? std::nullopt : std::optional(at);
   }
-  [[nodiscard]] size_t LongestBytes() const override { return sizeof kSecret - 1; }
+  [[nodiscard]] size_t LongestBytes() const override { return sizeof kKnownSecret - 1; }
   [[nodiscard]] size_t searched() const { return searched_; }
 
  private:
@@ -56,12 +56,12 @@ TEST(CheckCommand, SearchesWhatIsWithinTheLimits) {
 TEST(CheckCommand, NamesNoSecretWhenItRefusesASize) {
   const CountingScanner secrets;
   const std::string large(kAttributeValueBytes + 1, 'x');
-  const absl::Status status = CheckCommand(secrets, UpdateOf(kSecret, large));
+  const absl::Status status = CheckCommand(secrets, UpdateOf(kKnownSecret, large));
   EXPECT_TRUE(Is(status, Reason::kSecretLeak)) << status;
   const Refusal refusal = RefusalOf(status);
-  EXPECT_FALSE(absl::StrContains(refusal.message(), kSecret));
+  EXPECT_FALSE(absl::StrContains(refusal.message(), kKnownSecret));
   for (const auto& [name, value] : refusal.facts()) {
-    EXPECT_FALSE(absl::StrContains(value, kSecret)) << name;
+    EXPECT_FALSE(absl::StrContains(value, kKnownSecret)) << name;
   }
 }
 

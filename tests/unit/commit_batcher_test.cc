@@ -24,7 +24,7 @@
 namespace holdfast::test {
 namespace {
 
-using Kind = GroupedResult::Kind;
+using GroupedKind = GroupedResult::Kind;
 using ::testing::Each;
 using ::testing::ElementsAre;
 
@@ -54,11 +54,11 @@ class FixedMember final : public CommitBatcher::Member {
     return decided_;
   }
   // Waits for it.
-  Kind Result() {
+  GroupedKind Result() {
     const absl::MutexLock lock(&mutex_);
     const auto settled = [this] { return result_.has_value(); };
     EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&settled), absl::Minutes(1)));
-    return result_ ? result_->kind : Kind::kAlone;
+    return result_ ? result_->kind : GroupedKind::kAlone;
   }
 
  private:
@@ -120,7 +120,7 @@ class Batcher : public ::testing::Test {
 };
 
 TEST_F(Batcher, CommitsOneCallAtOnce) {
-  EXPECT_EQ(Add(Writing("one")).Result(), Kind::kDone);
+  EXPECT_EQ(Add(Writing("one")).Result(), GroupedKind::kDone);
   EXPECT_EQ(store_->Calls(FaultyCall::kCommitMany), 1);
 }
 
@@ -130,8 +130,8 @@ TEST_F(Batcher, DecidesWhatComesWhileTheStoreIsBusyAndCommitsItTogether) {
   for (int i = 0; i < 5; ++i) others.push_back(&Add(Writing(absl::StrCat("other-", i))));
   EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return others.back()->decided(); }));
   held_->Open();
-  EXPECT_EQ(first.Result(), Kind::kDone);
-  for (FixedMember* other : others) EXPECT_EQ(other->Result(), Kind::kDone);
+  EXPECT_EQ(first.Result(), GroupedKind::kDone);
+  for (FixedMember* other : others) EXPECT_EQ(other->Result(), GroupedKind::kDone);
   EXPECT_EQ(CallsBehindHeld(), 1);
 }
 
@@ -144,7 +144,7 @@ TEST_F(Batcher, TakesNoMoreCallsThanABatchHas) {
   EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return others[kBatchedCalls - 1]->decided(); }));
   EXPECT_FALSE(others.back()->decided());
   held_->Open();
-  for (FixedMember* other : others) EXPECT_EQ(other->Result(), Kind::kDone);
+  for (FixedMember* other : others) EXPECT_EQ(other->Result(), GroupedKind::kDone);
   EXPECT_EQ(CallsBehindHeld(), 2);
 }
 
@@ -154,8 +154,8 @@ TEST_F(Batcher, TakesNoMoreBytesThanABatchHas) {
   FixedMember& more = Add(Writing("more"), 1);
   EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return most.decided(); }));
   held_->Open();
-  EXPECT_EQ(most.Result(), Kind::kDone);
-  EXPECT_EQ(more.Result(), Kind::kDone);
+  EXPECT_EQ(most.Result(), GroupedKind::kDone);
+  EXPECT_EQ(more.Result(), GroupedKind::kDone);
   EXPECT_EQ(CallsBehindHeld(), 2);
 }
 
@@ -166,15 +166,15 @@ TEST_F(Batcher, LeavesASecondChangeOfASessionAlone) {
   FixedMember& second = Add(change);
   FixedMember& other = Add(Writing("other"));
   held_->Open();
-  EXPECT_EQ(second.Result(), Kind::kAlone);
-  EXPECT_EQ(first.Result(), Kind::kDone);
-  EXPECT_EQ(other.Result(), Kind::kDone);
+  EXPECT_EQ(second.Result(), GroupedKind::kAlone);
+  EXPECT_EQ(first.Result(), GroupedKind::kDone);
+  EXPECT_EQ(other.Result(), GroupedKind::kDone);
 }
 
 TEST_F(Batcher, AsksNothingOfTheStoreForWhatNeedsNoCommit) {
   FixedMember& nothing = Add(std::nullopt);
   EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return nothing.decided(); }));
-  EXPECT_EQ(Add(Writing("one")).Result(), Kind::kDone);
+  EXPECT_EQ(Add(Writing("one")).Result(), GroupedKind::kDone);
   EXPECT_EQ(store_->Calls(FaultyCall::kCommitMany), 1);
 }
 
@@ -188,9 +188,10 @@ TEST_F(Batcher, LeavesAllInDoubtBehindAnException) {
   FixedMember& third = Add(Writing("third"));
   EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return third.decided(); }));
   held_->Open();
-  EXPECT_THAT((std::vector{first.Result(), second.Result(), third.Result()}), Each(Kind::kInDoubt));
+  EXPECT_THAT((std::vector{first.Result(), second.Result(), third.Result()}),
+              Each(GroupedKind::kInDoubt));
   EXPECT_EQ(pool_.Exceptions(), 1U);
-  EXPECT_EQ(Add(Writing("after")).Result(), Kind::kDone) << "its thread serves on";
+  EXPECT_EQ(Add(Writing("after")).Result(), GroupedKind::kDone) << "its thread serves on";
   const absl::MutexLock lock(&mutex_);
   EXPECT_THAT(reports_, ElementsAre("it threw"));
 }
@@ -204,8 +205,8 @@ TEST_F(Batcher, LosesNoOtherCallWhenADecisionThrows) {
   FixedMember& third = Add(Writing("third"));
   EXPECT_TRUE(holdfast::testing::WaitUntil([&] { return third.decided(); }));
   held_->Open();
-  EXPECT_EQ(first.Result(), Kind::kDone);
-  EXPECT_EQ(third.Result(), Kind::kDone);
+  EXPECT_EQ(first.Result(), GroupedKind::kDone);
+  EXPECT_EQ(third.Result(), GroupedKind::kDone);
   EXPECT_EQ(pool_.Exceptions(), 1U);
 }
 
@@ -219,9 +220,9 @@ TEST_F(Batcher, SettlesEachByWhatBecameOfIt) {
   store_->Fail(FaultyCall::kCommit, 3);
   store_->LoseReply(FaultyCall::kCommit, 4);
   held_->Open();
-  EXPECT_EQ(first.Result(), Kind::kDone);
-  EXPECT_EQ(fails.Result(), Kind::kAlone);
-  EXPECT_EQ(lost.Result(), Kind::kInDoubt);
+  EXPECT_EQ(first.Result(), GroupedKind::kDone);
+  EXPECT_EQ(fails.Result(), GroupedKind::kAlone);
+  EXPECT_EQ(lost.Result(), GroupedKind::kInDoubt);
 }
 
 TEST_F(Batcher, SharesTheBoundOfThePoolsQueue) {
@@ -251,7 +252,7 @@ TEST_F(Batcher, DoesWhatIsQueuedBeforeItEnds) {
   std::thread ends([this] { batcher_.reset(); });
   held_->Open();
   ends.join();
-  for (FixedMember* other : others) EXPECT_EQ(other->Result(), Kind::kDone);
+  for (FixedMember* other : others) EXPECT_EQ(other->Result(), GroupedKind::kDone);
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace holdfast {
 namespace {
 
 const SessionKey kKey{.tenant = *TenantId::Parse("default"), .session = *SessionId::Parse("a")};
-const SessionKey kOther{.tenant = *TenantId::Parse("default"), .session = *SessionId::Parse("b")};
+const SessionKey kOtherSession{.tenant = *TenantId::Parse("default"),
+                               .session = *SessionId::Parse("b")};
 
 std::string ReasonText(const absl::Status& status) {
   return status.ok() ? "OK" : std::string(RowOf(RefusalOf(status).reason()).name);
@@ -22,7 +23,7 @@ TEST(CommitFailures, TheThirdOfOneTurnSaysSnapshotFailed) {
   const TurnNumber turn(1);
   EXPECT_EQ(ReasonText(failures.Classify(kKey, turn, down)), "STORE_UNAVAILABLE");
   EXPECT_EQ(ReasonText(failures.Classify(kKey, turn, down)), "STORE_UNAVAILABLE");
-  EXPECT_EQ(ReasonText(failures.Classify(kOther, turn, down)), "STORE_UNAVAILABLE");
+  EXPECT_EQ(ReasonText(failures.Classify(kOtherSession, turn, down)), "STORE_UNAVAILABLE");
   const absl::Status third = failures.Classify(kKey, turn, down);
   EXPECT_EQ(ReasonText(third), "SNAPSHOT_FAILED");
   const Refusal refusal = RefusalOf(third);

@@ -21,7 +21,7 @@
 namespace holdfast::test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // Lists the calls around which it is, and fails them on command.
 class ListingStore final : public ForwardingStore {

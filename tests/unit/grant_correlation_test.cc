@@ -15,11 +15,11 @@ namespace {
 using ::testing::Each;
 using ::testing::Not;
 
-constexpr char kText[] = "00112233-4455-4677-8899-aabbccddeeff";
-const RequestId kRequest = *RequestId::Parse(kText);
+constexpr char kRequestText[] = "00112233-4455-4677-8899-aabbccddeeff";
+const RequestId kRequest = *RequestId::Parse(kRequestText);
 
 // The ids in the events and audit records of the session.
-std::vector<std::string> Shown(World& world) {
+std::vector<std::string> CorrelationIds(World& world) {
   std::vector<std::string> ids;
   const StoredSession& stored = world.disk().sessions.at(world.key());
   for (const Event& event : stored.events) {
@@ -32,14 +32,14 @@ std::vector<std::string> Shown(World& world) {
 
 TEST(GrantCorrelation, IsDerivedFromTheRequestAndStaysTheSame) {
   EXPECT_EQ(GrantCorrelation(kRequest), GrantCorrelation(kRequest));
-  EXPECT_NE(GrantCorrelation(kRequest), kText);
+  EXPECT_NE(GrantCorrelation(kRequest), kRequestText);
   EXPECT_TRUE(RequestId::Parse(GrantCorrelation(kRequest)).has_value());
   // printf grant00112233-4455-4677-8899-aabbccddeeff | sha256sum, with version and variant.
   EXPECT_EQ(GrantCorrelation(kRequest), "cd665f60-de01-8081-a65e-840faf6f04af");
 }
 
 TEST(GrantCorrelation, MentionsFindsEachSpelling) {
-  EXPECT_TRUE(Mentions(kText, kRequest));
+  EXPECT_TRUE(Mentions(kRequestText, kRequest));
   EXPECT_TRUE(Mentions("urn:uuid:00112233-4455-4677-8899-AABBCCDDEEFF", kRequest));
   EXPECT_TRUE(Mentions("x00112233445546778899aabbccddeeffx", kRequest));
   EXPECT_FALSE(Mentions("00112233-4455-4677-8899-aabbccddeefe", kRequest));
@@ -63,14 +63,14 @@ TEST(GrantCorrelation, ReplacesRequestIdOfCreateAndResume) {
   ASSERT_EQ(ReasonIn(world.sessions().Resume(caller, resume)), "OK");
   for (const RequestId& id : {create.request, resume.request}) {
     EXPECT_THAT(
-        Shown(world),
+        CorrelationIds(world),
         Each(::testing::Truly([&](const std::string& shown) { return !Mentions(shown, id); })));
-    EXPECT_THAT(Shown(world), ::testing::Contains(GrantCorrelation(id)));
+    EXPECT_THAT(CorrelationIds(world), ::testing::Contains(GrantCorrelation(id)));
   }
   // Other acts keep theirs.
   const UpdateCommand update = world.ToUpdate("x");
   ASSERT_EQ(ReasonIn(world.sessions().Update(world.caller(), update)), "OK");
-  EXPECT_THAT(Shown(world), ::testing::Contains(update.request.value()));
+  EXPECT_THAT(CorrelationIds(world), ::testing::Contains(update.request.value()));
 }
 
 TEST(GrantCorrelation, ReplacesRequestIdWhenResumeCreates) {
@@ -78,8 +78,8 @@ TEST(GrantCorrelation, ReplacesRequestIdWhenResumeCreates) {
   ResumeCommand resume = world.ToResume();
   resume.create_if_missing = world.ToCreate();
   ASSERT_EQ(ReasonIn(world.sessions().Resume(world.caller(), resume)), "OK");
-  EXPECT_THAT(Shown(world), Not(::testing::Contains(resume.request.value())));
-  EXPECT_THAT(Shown(world), ::testing::Contains(GrantCorrelation(resume.request)));
+  EXPECT_THAT(CorrelationIds(world), Not(::testing::Contains(resume.request.value())));
+  EXPECT_THAT(CorrelationIds(world), ::testing::Contains(GrantCorrelation(resume.request)));
 }
 
 TEST(GrantCorrelation, TheLastCommittedRequestIsNeverAGrants) {

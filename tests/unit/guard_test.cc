@@ -15,16 +15,16 @@ namespace holdfast {
 namespace {
 
 const StoreId kStore = *StoreId::Parse("11111111-1111-4111-8111-111111111111");
-const StoreId kOther = *StoreId::Parse("22222222-2222-4222-8222-222222222222");
-const SessionUid kUid = *SessionUid::Parse("33333333-3333-4333-8333-333333333333");
-constexpr char kSecret[] = "0123456789abcdef";
+const StoreId kOtherStore = *StoreId::Parse("22222222-2222-4222-8222-222222222222");
+const SessionUid kGuardedUid = *SessionUid::Parse("33333333-3333-4333-8333-333333333333");
+constexpr char kLeaseSecret[] = "0123456789abcdef";
 
 // ACTIVE in turn 4 with two entries, revision 9, epoch 3, held and live.
 Head ActiveHead() {
   Head head;
   head.store = kStore;
   head.incarnation = Incarnation(1);
-  head.uid = kUid;
+  head.uid = kGuardedUid;
   head.lifecycle = Lifecycle::kActive;
   head.revision = Revision(9);
   head.turn = TurnRecord{.number = TurnNumber(4), .last_entry = EntryNumber(2)};
@@ -34,7 +34,7 @@ Head ActiveHead() {
   head.lease.epoch = Epoch(3);
   head.lease.held = true;
   head.lease.holder = "ada";
-  head.lease.secret_hash = Sha256(kSecret);
+  head.lease.secret_hash = Sha256(kLeaseSecret);
   head.lease.state = LeaseState::kLive;
   head.lease.expires_in = absl::Seconds(30);
   return head;
@@ -43,9 +43,9 @@ Head ActiveHead() {
 LeaseToken Token() {
   return {.store = kStore,
           .incarnation = Incarnation(1),
-          .uid = kUid,
+          .uid = kGuardedUid,
           .epoch = Epoch(3),
-          .secret = kSecret};
+          .secret = kLeaseSecret};
 }
 
 // A commit of turn 4 that every check lets through.
@@ -96,18 +96,18 @@ TEST(Guard, ChecksInOneOrder) {
   EXPECT_EQ(Check(head, guard), "FENCED");
   guard.known_revision = Revision(10);
   EXPECT_EQ(Check(head, guard), "REVISION_AHEAD");
-  guard.expected_store = kOther;
+  guard.expected_store = kOtherStore;
   EXPECT_EQ(Check(head, guard), "RESUME_MISMATCH");
 }
 
 TEST(Guard, AMismatchComesBeforeWhatTheTokenSays) {
   Guard guard = GoodCommit();
-  guard.token->store = kOther;
+  guard.token->store = kOtherStore;
   guard.token->epoch = Epoch(9);
   const auto refusal = CheckGuard(ActiveHead(), guard, {});
   ASSERT_TRUE(refusal.has_value());
   EXPECT_EQ(refusal->reason(), Reason::kResumeMismatch);
-  EXPECT_EQ(refusal->facts().at("stored"), kOther.value());
+  EXPECT_EQ(refusal->facts().at("stored"), kOtherStore.value());
   EXPECT_EQ(refusal->facts().at("active"), kStore.value());
 }
 
@@ -144,7 +144,7 @@ TEST(Guard, ChecksTokenInOrder) {
   EXPECT_EQ(cause(head, guard), "a later grant");
   guard.token->incarnation = Incarnation(2);
   EXPECT_EQ(cause(head, guard), "the store was restored");
-  guard.token->uid = *SessionUid::Parse(kOther.value());
+  guard.token->uid = *SessionUid::Parse(kOtherStore.value());
   EXPECT_EQ(cause(head, guard), "the id was created anew");
   guard.token.reset();
   EXPECT_EQ(cause(head, guard), "LEASE_REQUIRED");
@@ -286,8 +286,8 @@ TEST(Guard, OnlyTheWholeTokenIsCurrent) {
   const Head head = ActiveHead();
   EXPECT_TRUE(IsCurrentToken(head, Token()));
   for (const auto& invalidate : std::vector<std::function<void(LeaseToken&)>>{
-           [](LeaseToken& token) { token.store = kOther; },
-           [](LeaseToken& token) { token.uid = *SessionUid::Parse(kOther.value()); },
+           [](LeaseToken& token) { token.store = kOtherStore; },
+           [](LeaseToken& token) { token.uid = *SessionUid::Parse(kOtherStore.value()); },
            [](LeaseToken& token) { token.incarnation = Incarnation(2); },
            [](LeaseToken& token) { token.epoch = Epoch(2); },
            [](LeaseToken& token) { token.secret = ""; }}) {

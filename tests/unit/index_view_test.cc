@@ -23,9 +23,9 @@ namespace {
 
 using ::testing::Le;
 
-constexpr uint64_t kSeeds = 30;
-constexpr int kSteps = 400;
-constexpr uint64_t kKeys = 300;
+constexpr uint64_t kIndexSeeds = 30;
+constexpr int kIndexSteps = 400;
+constexpr uint64_t kIndexKeys = 300;
 
 // An index and the map that it must equal.
 class ModelledIndex {
@@ -44,7 +44,7 @@ class ModelledIndex {
 
  private:
   uint64_t Below(uint64_t end) { return numbers_() % end; }
-  std::string AnyKey() { return "key " + std::to_string(Below(kKeys)); }
+  std::string AnyKey() { return "key " + std::to_string(Below(kIndexKeys)); }
 
   void Put() {
     const std::string key = AnyKey();
@@ -133,10 +133,10 @@ class ModelledIndex {
 };
 
 TEST(IndexView, EqualsAMap) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kIndexSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ModelledIndex index(seed);
-    for (int step = 0; step < kSteps; ++step) index.Step();
+    for (int step = 0; step < kIndexSteps; ++step) index.Step();
     if (::testing::Test::HasFailure()) return;
   }
 }
@@ -220,7 +220,7 @@ TEST_F(RunChoice, LeavesRunsWhoseMergeWouldBeTooLong) {
 // However runs come, there are few of them, and what is written stays within a logarithm of what
 // came.
 TEST_F(RunChoice, KeepsFewRunsAndWritesAnEntryFewTimes) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kIndexSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 numbers(seed);
     std::vector<fs::RunSize> runs;

@@ -18,7 +18,7 @@
 namespace holdfast::test {
 namespace {
 
-constexpr uint64_t kBefore = 17;  // messages of the history before the change
+constexpr uint64_t kMessagesBefore = 17;  // messages of the history before the change
 
 using Generator = std::mt19937_64;
 
@@ -40,7 +40,7 @@ size_t SomeSize(Generator& generator) {
   }
 }
 
-SessionKey KeyOf(size_t tenant, size_t session) {
+SessionKey SessionKeyOf(size_t tenant, size_t session) {
   return {.tenant = *TenantId::Parse(std::string(tenant, 't')),
           .session = *SessionId::Parse(std::string(session, 's'))};
 }
@@ -49,10 +49,10 @@ Applied WithMessages(const std::vector<std::string>& texts) {
   Applied applied;
   for (const std::string& text : texts) {
     Message& message = applied.messages.emplace_back();
-    message.seq = MessageSeq(kBefore + applied.messages.size());
+    message.seq = MessageSeq(kMessagesBefore + applied.messages.size());
     message.data = text;
   }
-  applied.head.messages = MessageSeq(kBefore + texts.size());
+  applied.head.messages = MessageSeq(kMessagesBefore + texts.size());
   return applied;
 }
 
@@ -109,7 +109,7 @@ TEST(LogRows, OfRandomChangesAreReadFromEachNumberOn) {
       texts.emplace_back(SomeSize(generator), static_cast<char>('a' + count));
     }
     const SessionKey key =
-        KeyOf(1 + Below(generator, kTenantIdBytes), 1 + Below(generator, kSessionIdBytes));
+        SessionKeyOf(1 + Below(generator, kTenantIdBytes), 1 + Below(generator, kSessionIdBytes));
     Applied applied = WithMessages(texts);
     for (size_t count = Below(generator, 3); count > 0; --count) {
       Event& event = applied.events.emplace_back();
@@ -123,7 +123,7 @@ TEST(LogRows, OfRandomChangesAreReadFromEachNumberOn) {
     for (size_t skipped = 0; skipped < texts.size(); ++skipped) {
       const std::vector<std::string> rest(texts.begin() + static_cast<ptrdiff_t>(skipped),
                                           texts.end());
-      ASSERT_EQ(ReadFrom(rows, kBefore + 1 + skipped), rest) << "round " << round;
+      ASSERT_EQ(ReadFrom(rows, kMessagesBefore + 1 + skipped), rest) << "round " << round;
     }
     pg::ActsReader reader;
     for (size_t i = 0; i < rows.size() && !rows[i].acts.empty(); ++i) {
@@ -138,7 +138,7 @@ TEST(LogRows, OfRandomChangesAreReadFromEachNumberOn) {
 
 // As docs/formats.md says: no more rows than the bytes need.
 TEST(LogRows, AreAsFewAsTheBytesNeed) {
-  const SessionKey key = KeyOf(7, 36);
+  const SessionKey key = SessionKeyOf(7, 36);
   const auto rows_of = [&](const std::vector<std::string>& texts) {
     size_t bytes = 0;
     const std::vector<Row> rows = RowsOf(key, WithMessages(texts));
@@ -154,13 +154,13 @@ TEST(LogRows, AreAsFewAsTheBytesNeed) {
 }
 
 TEST(LogRows, AChangeThatSaysNothingHasNone) {
-  EXPECT_TRUE(RowsOf(KeyOf(7, 36), Applied()).empty());
+  EXPECT_TRUE(RowsOf(SessionKeyOf(7, 36), Applied()).empty());
 }
 
 // What a row is taken behind must be the one before it.
 TEST(LogRows, RowsThatDoNotFollowEachOtherAreNotRead) {
   const std::vector<Row> rows =
-      RowsOf(KeyOf(7, 36), WithMessages({std::string(9000, 'x'), "last"}));
+      RowsOf(SessionKeyOf(7, 36), WithMessages({std::string(9000, 'x'), "last"}));
   ASSERT_GT(rows.size(), 3U);
   const auto take = [&](pg::MessageReader& reader, size_t row) {
     return reader.Take(At(row), rows[row].messages, rows[row].msgs);
@@ -180,7 +180,7 @@ TEST(LogRows, RowsThatDoNotFollowEachOtherAreNotRead) {
 TEST(LogRows, PiecesThatDoNotFollowEachOtherAreNotRead) {
   Applied applied;
   applied.events.emplace_back().payload["text"] = std::string(9000, 'e');
-  const std::vector<Row> rows = RowsOf(KeyOf(7, 36), applied);
+  const std::vector<Row> rows = RowsOf(SessionKeyOf(7, 36), applied);
   ASSERT_GT(rows.size(), 3U);
   pg::ActsReader gap;
   EXPECT_TRUE(gap.Take(At(0), rows[0].acts));
@@ -197,7 +197,7 @@ TEST(LogRows, WhatAChangeSaidIsReadWhole) {
   applied.receipt.token = "hf1.secret";
   applied.request = RequestStamp{};
   applied.request->id = *RequestId::Parse("11111111-1111-4111-8111-111111111111");
-  const std::vector<Row> rows = RowsOf(KeyOf(7, 36), applied);
+  const std::vector<Row> rows = RowsOf(SessionKeyOf(7, 36), applied);
   ASSERT_EQ(rows.size(), 1U);
   const auto acts = pg::ReadActs(rows[0].acts);
   ASSERT_TRUE(acts && acts->audit && acts->request);

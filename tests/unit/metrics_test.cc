@@ -26,7 +26,7 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAreArray;
 
 // The shown series of `metric`.
-std::vector<Series> Shown(const Metrics& metrics, Metric metric) {
+std::vector<Series> ShownSeries(const Metrics& metrics, Metric metric) {
   for (const MetricFamily& family : metrics.Collect()) {
     if (family.row->metric == metric) return family.series;
   }
@@ -95,21 +95,21 @@ TEST(Metrics, HasACellOfItsOwnForEachSeries) {
 
 TEST(Metrics, ShowsLabelsByTheirIndexes) {
   Metrics metrics;
-  EXPECT_THAT(Shown(metrics, Metric::kRpcHandled), ElementsAre()) << "hidden until it moves";
+  EXPECT_THAT(ShownSeries(metrics, Metric::kRpcHandled), ElementsAre()) << "hidden until it moves";
   constexpr MethodName kEcho = "Echo";
   metrics.Add(metrics.CellOf(Metric::kRpcHandled, {kEcho.index(), 14}), 3);
-  const std::vector<Series> shown = Shown(metrics, Metric::kRpcHandled);
+  const std::vector<Series> shown = ShownSeries(metrics, Metric::kRpcHandled);
   ASSERT_EQ(shown.size(), 1U);
   EXPECT_THAT(shown[0].labels, ElementsAre(Pair("method", "Echo"), Pair("code", "UNAVAILABLE")));
   EXPECT_EQ(shown[0].value, 3);
-  EXPECT_EQ(Shown(metrics, Metric::kStoreCommits).size(), 4U) << "zeros are shown";
+  EXPECT_EQ(ShownSeries(metrics, Metric::kStoreCommits).size(), 4U) << "zeros are shown";
 }
 
 TEST(Metrics, PutsABoundIntoItsOwnBucket) {
   Metrics metrics;
   const Metrics::Cell cell = metrics.CellOf(Metric::kStoreGroupChanges);
   for (const uint64_t changes : {1, 2, 3, 64, 65}) metrics.Observe(cell, changes);
-  const Series series = Shown(metrics, Metric::kStoreGroupChanges).at(0);
+  const Series series = ShownSeries(metrics, Metric::kStoreGroupChanges).at(0);
   EXPECT_THAT(series.buckets, ElementsAre(1, 1, 1, 0, 0, 0, 1, 1));
   EXPECT_EQ(series.sum, 135);
 }
@@ -121,7 +121,7 @@ TEST(Metrics, AddsSecondsUp) {
   metrics.Observe(cell, absl::Microseconds(500));
   metrics.Observe(cell, absl::Minutes(1));
   metrics.Observe(cell, -absl::Seconds(1));  // a clock that went back
-  const Series series = Shown(metrics, Metric::kStoreCallDuration).at(0);
+  const Series series = ShownSeries(metrics, Metric::kStoreCallDuration).at(0);
   EXPECT_DOUBLE_EQ(series.sum, 60.5005);
   EXPECT_EQ(series.buckets.front(), 2U);
   EXPECT_EQ(series.buckets.back(), 1U);
@@ -129,12 +129,12 @@ TEST(Metrics, AddsSecondsUp) {
 
 TEST(Metrics, ShowsNothingThatIsNotKnown) {
   Metrics metrics;
-  EXPECT_THAT(Shown(metrics, Metric::kDatabaseSize), ElementsAre()) << "it has no reader";
+  EXPECT_THAT(ShownSeries(metrics, Metric::kDatabaseSize), ElementsAre()) << "it has no reader";
   double value = std::numeric_limits<double>::quiet_NaN();
   metrics.Read(Metric::kDatabaseSize, {}, [&value] { return value; });
-  EXPECT_THAT(Shown(metrics, Metric::kDatabaseSize), ElementsAre());
+  EXPECT_THAT(ShownSeries(metrics, Metric::kDatabaseSize), ElementsAre());
   value = 0;
-  EXPECT_EQ(Shown(metrics, Metric::kDatabaseSize).at(0).value, 0);
+  EXPECT_EQ(ShownSeries(metrics, Metric::kDatabaseSize).at(0).value, 0);
 }
 
 TEST(Metrics, LosesNothingBetweenThreads) {
@@ -156,10 +156,10 @@ TEST(Metrics, LosesNothingBetweenThreads) {
     });
   }
   threads.clear();
-  EXPECT_EQ(Shown(metrics, Metric::kRpcReceivedBytes).at(0).value, 2 * kThreads * kTimes);
-  EXPECT_EQ(Shown(metrics, Metric::kStoreGroupBytes).at(0).buckets.at(1),
+  EXPECT_EQ(ShownSeries(metrics, Metric::kRpcReceivedBytes).at(0).value, 2 * kThreads * kTimes);
+  EXPECT_EQ(ShownSeries(metrics, Metric::kStoreGroupBytes).at(0).buckets.at(1),
             uint64_t{kThreads} * kTimes);
-  EXPECT_EQ(Shown(metrics, Metric::kRpcInFlight).at(0).value, 0);
+  EXPECT_EQ(ShownSeries(metrics, Metric::kRpcInFlight).at(0).value, 0);
 }
 
 }  // namespace

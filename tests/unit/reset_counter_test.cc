@@ -17,13 +17,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr char kOne[] = "ipv4:127.0.0.2:1000";
-constexpr char kOther[] = "ipv4:127.0.0.2:1001";
+constexpr char kOtherPeer[] = "ipv4:127.0.0.2:1001";
 constexpr size_t kCalls = 10;
 
 class ResetCounterTest : public ::testing::Test {
  protected:
   void Count(size_t resets, absl::Duration at) {
-    for (size_t i = 0; i < resets; ++i) counter_.Count(i % 2 == 0 ? kOne : kOther, at);
+    for (size_t i = 0; i < resets; ++i) counter_.Count(i % 2 == 0 ? kOne : kOtherPeer, at);
   }
   void Enter(const std::string& connection, size_t calls) {
     for (size_t i = 0; i < calls; ++i) counter_.Enter(connection, absl::ZeroDuration());
@@ -78,7 +78,7 @@ TEST_F(ResetCounterTest, DisconnectsAPeerWithMoreCallsInProgressThanAConnectionM
 
 TEST_F(ResetCounterTest, CountsTheCallsInProgressOfEachConnectionAlone) {
   Enter(kOne, kResetsPerPeer);
-  Enter(kOther, kResetsPerPeer);
+  Enter(kOtherPeer, kResetsPerPeer);
   Leave(kOne, kResetsPerPeer);
   Enter(kOne, kResetsPerPeer);
   EXPECT_THAT(disconnected_, IsEmpty());

@@ -36,7 +36,7 @@ void Lock(World& world, const std::string& id) {
   });
 }
 
-Lifecycle Of(World& world, const std::string& id) {
+Lifecycle LifecycleOf(World& world, const std::string& id) {
   return world.disk().sessions.at(Key(id)).head.lifecycle;
 }
 
@@ -48,8 +48,8 @@ TEST(SessionsSweep, GoesOnWhereTheLastOneStopped) {
   Lock(world, "b");
   EXPECT_EQ(world.sessions().RecoverDue(kQuiet, 2).value_or(9), 0U);
   EXPECT_EQ(world.sessions().RecoverDue(kQuiet, 2).value_or(9), 1U);
-  EXPECT_EQ(Of(world, "c"), Lifecycle::kClosed);
-  EXPECT_EQ(Of(world, "a"), Lifecycle::kActive);
+  EXPECT_EQ(LifecycleOf(world, "c"), Lifecycle::kClosed);
+  EXPECT_EQ(LifecycleOf(world, "a"), Lifecycle::kActive);
 }
 
 TEST(SessionsSweep, RecoversTheOneBehindAFullSweepOfFailuresWithinTwoSweeps) {
@@ -74,7 +74,7 @@ TEST(SessionsSweep, SkipsACandidateThatThrows) {
   world.store().InjectFault(Key("a"),
                             []() -> absl::Status { throw std::out_of_range("a damaged record"); });
   EXPECT_EQ(world.sessions().RecoverDue(kQuiet, 10).value_or(9), 1U);
-  EXPECT_EQ(Of(world, "b"), Lifecycle::kClosed);
+  EXPECT_EQ(LifecycleOf(world, "b"), Lifecycle::kClosed);
 }
 
 TEST(SessionsSweep, BeginsAnewAtTheEnd) {
@@ -86,7 +86,7 @@ TEST(SessionsSweep, BeginsAnewAtTheEnd) {
   world.store().InjectFault(Key("a"), [] { return absl::OkStatus(); });
   // What is left of its limit behind the last candidate goes to the first ones.
   EXPECT_EQ(world.sessions().RecoverDue(kQuiet, 2).value_or(9), 1U);
-  EXPECT_EQ(Of(world, "a"), Lifecycle::kClosed);
+  EXPECT_EQ(LifecycleOf(world, "a"), Lifecycle::kClosed);
 }
 
 TEST(SessionsSweep, ReportsAFailureOnceForEachReason) {
@@ -120,7 +120,7 @@ TEST(SessionsSweep, EndsBehindItsCandidateWhenItIsStopped) {
     return absl::OkStatus();
   });
   EXPECT_EQ(world.sessions().RecoverDue(kQuiet, 10).value_or(9), 1U);
-  EXPECT_EQ(Of(world, "b"), Lifecycle::kActive);
+  EXPECT_EQ(LifecycleOf(world, "b"), Lifecycle::kActive);
   EXPECT_EQ(world.sessions().RecoverDue(kQuiet, 10).value_or(9), 0U);
 }
 

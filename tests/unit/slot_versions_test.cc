@@ -22,14 +22,14 @@
 namespace holdfast::test {
 namespace {
 
-constexpr uint64_t kSeeds = 25;
-constexpr int kSteps = 300;
+constexpr uint64_t kSlotSeeds = 25;
+constexpr int kSlotSteps = 300;
 constexpr uint64_t kOwners = 24;
 constexpr uint64_t kUploads = 5;
 constexpr size_t kSnapshots = 4;
 
 // A version with its end, as a list would hold it.
-struct Listed {
+struct ListedVersion {
   fs::SlotVersion version;
   Position from;
   std::optional<Position> until;
@@ -54,7 +54,7 @@ class ModelledSlots {
 
   void Rotate() {
     slots_.Seal(++file_);
-    for (Listed& listed : list_) {
+    for (ListedVersion& listed : list_) {
       if (listed.version.where.file == 0) listed.version.where.file = file_;
     }
     ASSERT_TRUE(slots_.Settle(disk_.where(), head_).ok());
@@ -125,10 +125,10 @@ class ModelledSlots {
   }
 
   void End(const std::string& owner, Position at) {
-    std::erase_if(list_, [&](const Listed& listed) {
+    std::erase_if(list_, [&](const ListedVersion& listed) {
       return listed.version.meta.owner == owner && listed.from == at;
     });
-    for (Listed& listed : list_) {
+    for (ListedVersion& listed : list_) {
       if (listed.version.meta.owner == owner && !listed.until) listed.until = at;
     }
   }
@@ -144,8 +144,9 @@ class ModelledSlots {
   void Prune() {
     const Position oldest = OldestKept(head_);
     slots_.Prune(oldest);
-    std::erase_if(list_,
-                  [&](const Listed& listed) { return listed.until && *listed.until <= oldest; });
+    std::erase_if(list_, [&](const ListedVersion& listed) {
+      return listed.until && *listed.until <= oldest;
+    });
   }
 
   // Any adjacent runs, as merges by size choose them.
@@ -186,7 +187,7 @@ class ModelledSlots {
 
   void CompareAt(const fs::IndexView& view, Position at) {
     std::map<std::string, std::string> expected;
-    for (const Listed& listed : list_) {
+    for (const ListedVersion& listed : list_) {
       if (listed.from > at || (listed.until && *listed.until <= at)) continue;
       expected[listed.version.meta.owner] = WordsOf(listed.version);
     }
@@ -210,7 +211,7 @@ class ModelledSlots {
 
   void CompareUploads() {
     for (uint64_t number = 0; number < kUploads; ++number) {
-      const bool is_named = std::ranges::any_of(list_, [&](const Listed& listed) {
+      const bool is_named = std::ranges::any_of(list_, [&](const ListedVersion& listed) {
         return listed.version.meta.staged && listed.version.meta.staged->upload == Upload(number);
       });
       EXPECT_EQ(slots_.Names(Upload(number)), is_named) << number;
@@ -219,7 +220,7 @@ class ModelledSlots {
 
   void CompareLiveBytes() {
     std::map<uint64_t, uint64_t> expected;
-    for (const Listed& listed : list_)
+    for (const ListedVersion& listed : list_)
       expected[listed.version.where.file] += listed.version.where.size;
     std::map<uint64_t, uint64_t> live;
     slots_.AddLiveBytes(live);
@@ -229,7 +230,7 @@ class ModelledSlots {
   // The owners that have a slot, but for the store's own.
   std::set<std::string> Current() {
     std::set<std::string> owners;
-    for (const Listed& listed : list_) {
+    for (const ListedVersion& listed : list_) {
       if (!listed.until) owners.insert(listed.version.meta.owner);
     }
     owners.erase(kStoreSlotOwner);
@@ -246,16 +247,16 @@ class ModelledSlots {
   IndexDisk disk_;
   Head head_;
   fs::SlotVersions slots_;
-  std::vector<Listed> list_;
+  std::vector<ListedVersion> list_;
   uint64_t file_ = 0;
   uint64_t puts_ = 0;
 };
 
 TEST(SlotVersions, EqualAListOfAllVersions) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kSlotSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     ModelledSlots slots(seed);
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kSlotSteps; ++step) {
       slots.Step();
       if (::testing::Test::HasFailure()) return;
     }

@@ -8,7 +8,7 @@
 namespace holdfast::test {
 namespace {
 
-SnapshotDescription Sample() {
+SnapshotDescription SampleDescription() {
   SnapshotDescription description{.snapshot = Revision(12),
                                   .turn = TurnNumber(4),
                                   .generation = Generation(2),
@@ -20,7 +20,7 @@ SnapshotDescription Sample() {
 }
 
 TEST(SnapshotDescription, IsJsonWithOneSpelling) {
-  SnapshotDescription description = Sample();
+  SnapshotDescription description = SampleDescription();
   description.digest = Digest{};
   description.sm = StateMachineRef{.ext_id = "plan\"ner", .slot_ref = "slot-1"};
   EXPECT_EQ(EncodeSnapshotDescription(description),
@@ -31,14 +31,14 @@ TEST(SnapshotDescription, IsJsonWithOneSpelling) {
 }
 
 TEST(SnapshotDescription, IsReadAsWritten) {
-  SnapshotDescription description = Sample();
+  SnapshotDescription description = SampleDescription();
   EXPECT_EQ(DecodeSnapshotDescription(EncodeSnapshotDescription(description)), description);
   description.sm = StateMachineRef{.ext_id = "\xc3\xbc\\", .slot_ref = ""};
   EXPECT_EQ(DecodeSnapshotDescription(EncodeSnapshotDescription(description)), description);
 }
 
 TEST(SnapshotDescription, NothingElseIsTakenForOne) {
-  const std::string whole = EncodeSnapshotDescription(Sample());
+  const std::string whole = EncodeSnapshotDescription(SampleDescription());
   for (size_t length = 0; length < whole.size(); ++length) {
     EXPECT_EQ(DecodeSnapshotDescription(whole.substr(0, length)), std::nullopt) << length;
   }
@@ -63,7 +63,7 @@ TEST(SnapshotDescription, NothingElseIsTakenForOne) {
 }
 
 TEST(SnapshotDescription, TextThatIsNoUtf8IsWrittenAllTheSame) {
-  SnapshotDescription description = Sample();
+  SnapshotDescription description = SampleDescription();
   description.sm = StateMachineRef{.ext_id = "\xff", .slot_ref = "s"};
   const auto read = DecodeSnapshotDescription(EncodeSnapshotDescription(description));
   ASSERT_TRUE(read.has_value());

@@ -20,7 +20,7 @@
 namespace holdfast::test {
 namespace {
 
-using Entries = std::vector<fs::IndexEntry>;
+using IndexEntries = std::vector<fs::IndexEntry>;
 using RunPointer = std::shared_ptr<const fs::SortedRun>;
 
 std::string NumberedKey(uint64_t number) {
@@ -30,8 +30,8 @@ std::string NumberedKey(uint64_t number) {
 }
 
 // Entries with every second number, each third of them a deletion.
-Entries Numbered(uint64_t count, size_t value_bytes = 20) {
-  Entries entries;
+IndexEntries Numbered(uint64_t count, size_t value_bytes = 20) {
+  IndexEntries entries;
   for (uint64_t number = 0; number < count; ++number) {
     fs::IndexEntry& entry = entries.emplace_back();
     entry.key = NumberedKey(2 * number);
@@ -76,7 +76,7 @@ class SortedRunTest : public ::testing::Test {
     return (*found)->value.value_or("deleted");
   }
   // The same of every key that the entries may have.
-  std::vector<std::string> FindAll(const fs::SortedRun& run, const Entries& entries) {
+  std::vector<std::string> FindAll(const fs::SortedRun& run, const IndexEntries& entries) {
     std::vector<std::string> found;
     for (uint64_t number = 0; number < 2 * entries.size() + 1; ++number) {
       found.push_back(Find(run, NumberedKey(number)));
@@ -85,7 +85,7 @@ class SortedRunTest : public ::testing::Test {
   }
   // Of a damaged run a lookup answers what the whole one does, or that it is damaged; and reading
   // all of it finds the damage.
-  void ExpectFound(const RunPointer& run, const Entries& entries,
+  void ExpectFound(const RunPointer& run, const IndexEntries& entries,
                    const std::vector<std::string>& whole, const std::string& what) {
     const RunPointer hurt = Again(run);
     const std::vector<std::string> found = FindAll(*hurt, entries);
@@ -100,7 +100,7 @@ class SortedRunTest : public ::testing::Test {
 
 TEST_F(SortedRunTest, IsReadAsItWasWritten) {
   for (const uint64_t count : {1, 2, 100, 20'000}) {
-    const Entries entries = Numbered(count);
+    const IndexEntries entries = Numbered(count);
     const RunPointer run = disk_.Write(count, entries);
     EXPECT_EQ(run->info().bytes(), disk_.disk().Read(disk_.PathOf(count)).size());
     const auto read = EntriesOf(where(), *run);
@@ -114,14 +114,14 @@ TEST_F(SortedRunTest, IsReadAsItWasWritten) {
 }
 
 TEST_F(SortedRunTest, IsReadInRanges) {
-  const Entries entries = Numbered(5000, 40);
+  const IndexEntries entries = Numbered(5000, 40);
   const RunPointer run = disk_.Write(1, entries);
   for (const auto& [from, to] : std::vector<std::pair<uint64_t, uint64_t>>{
            {0, 1}, {3, 4}, {1, 9}, {4, 9000}, {9998, 20'000}, {20'000, 30'000}}) {
     const fs::KeyRange range{.from = NumberedKey(from), .to = NumberedKey(to)};
     const auto read = EntriesIn(where(), {.newer = {}, .runs = {run}}, range);
     ASSERT_TRUE(read.ok()) << read.status();
-    Entries expected;
+    IndexEntries expected;
     for (const fs::IndexEntry& entry : entries) {
       if (entry.value && entry.key >= range.from && entry.key < range.to) expected.push_back(entry);
     }
@@ -131,7 +131,7 @@ TEST_F(SortedRunTest, IsReadInRanges) {
 
 // Versions of one thing: the filter holds what they have in common.
 TEST_F(SortedRunTest, FindsTheNewestVersionAtOrBelowAKey) {
-  Entries entries;
+  IndexEntries entries;
   for (const uint64_t thing : {2, 4, 6}) {
     for (uint64_t version = 10; version < 3000; version += 10) {
       entries.push_back({.key = NumberedKey(thing) + NumberedKey(version),
@@ -179,7 +179,7 @@ TEST_F(SortedRunTest, APointReadTouchesOneBlockWhateverTheRunHolds) {
 }
 
 TEST_F(SortedRunTest, AnyByteThatIsChangedIsFound) {
-  const Entries entries = Numbered(12);
+  const IndexEntries entries = Numbered(12);
   const RunPointer run = disk_.Write(1, entries);
   const std::vector<std::string> whole = FindAll(*run, entries);
   const std::string bytes = disk_.disk().Read(disk_.PathOf(1));
@@ -194,7 +194,7 @@ TEST_F(SortedRunTest, AnyByteThatIsChangedIsFound) {
 }
 
 TEST_F(SortedRunTest, OfSeveralBlocksAnyByteThatIsChangedIsFound) {
-  const Entries entries = Numbered(60, 4000);
+  const IndexEntries entries = Numbered(60, 4000);
   const RunPointer run = disk_.Write(1, entries);
   ASSERT_GT(run->LoadDirectory(where()).value()->blocks.size(), 1U);
   const std::vector<std::string> whole = FindAll(*run, entries);
@@ -208,7 +208,7 @@ TEST_F(SortedRunTest, OfSeveralBlocksAnyByteThatIsChangedIsFound) {
 }
 
 TEST_F(SortedRunTest, ThatIsCutIsFound) {
-  const Entries entries = Numbered(12);
+  const IndexEntries entries = Numbered(12);
   const RunPointer run = disk_.Write(1, entries);
   const std::vector<std::string> whole = FindAll(*run, entries);
   const std::string bytes = disk_.disk().Read(disk_.PathOf(1));
@@ -283,7 +283,7 @@ TEST_F(SortedRunTest, ADirectoryThatNoWriterMakesIsFound) {
 }
 
 TEST_F(SortedRunTest, IsNotWrittenAsItWouldNotBeRead) {
-  const auto add = [&](const Entries& entries) {
+  const auto add = [&](const IndexEntries& entries) {
     auto writer = fs::RunWriter::Create(where().files, disk_.PathOf(1), 0);
     EXPECT_TRUE(writer.ok()) << writer.status();
     absl::Status status;

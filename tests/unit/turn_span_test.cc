@@ -21,7 +21,7 @@ const TraceRef kBefore{.id = "4bf92f3577b34da6a3ce929d0e0e4736", .sampled = true
 constexpr char kParent[] = "b7ad6b7169203331";
 
 // A session after its second turn was ended.
-Head After() {
+Head HeadAfterSecondTurn() {
   Head head;
   head.uid = *SessionUid::Parse("33333333-3333-4333-8333-333333333333");
   head.revision = Revision(5);
@@ -47,45 +47,47 @@ Change EndOf(const TraceRef& turn, TurnOutcome outcome, const TraceRef& previous
 }
 
 TEST(TurnSpan, LastsFromTheBeginOfTheTurnToItsEnd) {
-  const auto span = TurnSpanOf(EndOf(kRecorded, TurnOutcome::kOk), After());
+  const auto span = TurnSpanOf(EndOf(kRecorded, TurnOutcome::kOk), HeadAfterSecondTurn());
   ASSERT_TRUE(span.has_value());
   EXPECT_EQ(span->name, "session.turn");
   EXPECT_EQ(span->trace_id, kRecorded.id);
   EXPECT_EQ(span->parent_span_id, kParent);
-  EXPECT_EQ(span->span_id, TurnSpanId(After().uid, TurnNumber(2)));
+  EXPECT_EQ(span->span_id, TurnSpanId(HeadAfterSecondTurn().uid, TurnNumber(2)));
   EXPECT_EQ(span->start, absl::FromUnixSeconds(10));
   EXPECT_EQ(span->end, absl::FromUnixSeconds(20));
   EXPECT_FALSE(span->status.failed);
   ASSERT_THAT(span->links, SizeIs(1));
   EXPECT_EQ(span->links[0].trace_id, kBefore.id);
-  EXPECT_EQ(span->links[0].span_id, TurnSpanId(After().uid, TurnNumber(1)));
+  EXPECT_EQ(span->links[0].span_id, TurnSpanId(HeadAfterSecondTurn().uid, TurnNumber(1)));
   EXPECT_EQ(span->links[0].relation, "previous_turn");
 }
 
 TEST(TurnSpan, IsNoneWhereTheBeginWasNotRecorded) {
-  EXPECT_FALSE(TurnSpanOf(EndOf({.id = kRecorded.id}, TurnOutcome::kOk), After()).has_value());
+  EXPECT_FALSE(
+      TurnSpanOf(EndOf({.id = kRecorded.id}, TurnOutcome::kOk), HeadAfterSecondTurn()).has_value());
   Change change = EndOf(kRecorded, TurnOutcome::kOk);
   change.end_turn.reset();
-  EXPECT_FALSE(TurnSpanOf(change, After()).has_value());
+  EXPECT_FALSE(TurnSpanOf(change, HeadAfterSecondTurn()).has_value());
 }
 
 TEST(TurnSpan, LinksOnlyToWhatWasRecorded) {
-  const auto span = TurnSpanOf(EndOf(kRecorded, TurnOutcome::kOk, {.id = kBefore.id}), After());
+  const auto span =
+      TurnSpanOf(EndOf(kRecorded, TurnOutcome::kOk, {.id = kBefore.id}), HeadAfterSecondTurn());
   ASSERT_TRUE(span.has_value());
   EXPECT_THAT(span->links, IsEmpty());
 }
 
 TEST(TurnSpan, HasFailedWhereTheTurnDid) {
   for (const TurnOutcome outcome : {TurnOutcome::kError, TurnOutcome::kRecovered}) {
-    EXPECT_TRUE(TurnSpanOf(EndOf(kRecorded, outcome), After())->status.failed);
+    EXPECT_TRUE(TurnSpanOf(EndOf(kRecorded, outcome), HeadAfterSecondTurn())->status.failed);
   }
   for (const TurnOutcome outcome : {TurnOutcome::kCancelled, TurnOutcome::kAbandoned}) {
-    EXPECT_FALSE(TurnSpanOf(EndOf(kRecorded, outcome), After())->status.failed);
+    EXPECT_FALSE(TurnSpanOf(EndOf(kRecorded, outcome), HeadAfterSecondTurn())->status.failed);
   }
 }
 
 TEST(TurnSpan, DoesNotEndBeforeItBegan) {
-  Head after = After();
+  Head after = HeadAfterSecondTurn();
   after.updated_at = absl::FromUnixSeconds(5);  // the clock was set back
   const auto span = TurnSpanOf(EndOf(kRecorded, TurnOutcome::kOk), after);
   ASSERT_TRUE(span.has_value());
@@ -94,15 +96,15 @@ TEST(TurnSpan, DoesNotEndBeforeItBegan) {
 
 TEST(TurnSpan, IdsAreOfOneSessionAndOneTurn) {
   const SessionUid other = *SessionUid::Parse("44444444-4444-4444-8444-444444444444");
-  const std::string id = TurnSpanId(After().uid, TurnNumber(1));
+  const std::string id = TurnSpanId(HeadAfterSecondTurn().uid, TurnNumber(1));
   EXPECT_THAT(id, SizeIs(2 * kSpanIdBytes));
   EXPECT_NE(id, TurnSpanId(other, TurnNumber(1)));
-  EXPECT_NE(id, TurnSpanId(After().uid, TurnNumber(2)));
-  EXPECT_NE(id, TransitionSpanId(After().uid, Revision(1)));
+  EXPECT_NE(id, TurnSpanId(HeadAfterSecondTurn().uid, TurnNumber(2)));
+  EXPECT_NE(id, TransitionSpanId(HeadAfterSecondTurn().uid, Revision(1)));
 }
 
 TEST(TransitionLinks, OfAResumeLeadToTheLastSnapshotAndTheTurnThatItEnded) {
-  Head after = After();
+  Head after = HeadAfterSecondTurn();
   after.snapshot_trace = kBefore;
   Change change = EndOf(kRecorded, TurnOutcome::kRecovered);
   change.guard.trigger = Trigger::kResume;
@@ -117,7 +119,7 @@ TEST(TransitionLinks, OfAResumeLeadToTheLastSnapshotAndTheTurnThatItEnded) {
 }
 
 TEST(TransitionLinks, OfAnotherTransitionDoNotLeadToTheSnapshot) {
-  Head after = After();
+  Head after = HeadAfterSecondTurn();
   after.snapshot_trace = kBefore;
   EXPECT_THAT(TransitionLinks(EndOf(kRecorded, TurnOutcome::kOk), after), SizeIs(1));
 }
