@@ -2,18 +2,51 @@
 
 #include "CLI/CLI.hpp"
 
+#include <string>
+#include <vector>
+
 namespace holdfast::cli {
+namespace {
+
+CLI::Option* AddSession(CLI::App& command, Target& target) {
+  return command.add_option("SESSION", target.session_id, "Session id")->type_name("");
+}
+
+CLI::Option* AddLatest(CLI::App& command, Target& target) {
+  return command
+      .add_option("--latest", target.latest_of_project_root,
+                  "Use the newest session of this project root instead of an id")
+      ->type_name("PROJECT_ROOT");
+}
+
+void RequireTarget(const Target& target) {
+  if (target.session_id.empty() && target.latest_of_project_root.empty()) {
+    throw CLI::RequiredError("SESSION or --latest PROJECT_ROOT");
+  }
+}
+
+}  // namespace
 
 void AddTarget(CLI::App& command, Target& target) {
-  auto* id = command.add_option("SESSION", target.session_id, "Session id")->type_name("");
-  auto* latest = command.add_option("--latest", target.latest_of_project_root,
-                                    "Use the newest session of this project root instead of an id");
-  latest->type_name("PROJECT_ROOT")->excludes(id);
-  command.parse_complete_callback([&target] {
-    if (target.session_id.empty() && target.latest_of_project_root.empty()) {
-      throw CLI::RequiredError("SESSION or --latest PROJECT_ROOT");
-    }
+  CLI::Option* const id = AddSession(command, target);
+  AddLatest(command, target)->excludes(id);
+  command.parse_complete_callback([&target] { RequireTarget(target); });
+}
+
+CLI::Option* AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys,
+                              const std::string& help) {
+  AddSession(command, target);
+  // Each word is one key: the library would take `[a,b]` for two.
+  CLI::Option* const option =
+      command.add_option("KEY", keys, help)->type_name("")->allow_extra_args(false);
+  AddLatest(command, target);
+  command.parse_complete_callback([&target, &keys] {
+    RequireTarget(target);
+    if (target.latest_of_project_root.empty() || target.session_id.empty()) return;
+    keys.insert(keys.begin(), target.session_id);
+    target.session_id.clear();
   });
+  return option;
 }
 
 }  // namespace holdfast::cli

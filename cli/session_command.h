@@ -1,4 +1,4 @@
-// What every command about sessions has in common.
+// What every command about sessions and their items has in common.
 #ifndef HOLDFAST_CLI_SESSION_COMMAND_H_
 #define HOLDFAST_CLI_SESSION_COMMAND_H_
 
@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace holdfast::cli {
 
@@ -49,6 +50,11 @@ using SessionCommandPtr = std::shared_ptr<SessionCommand>;
 
 // Adds the argument SESSION and the option --latest, of which exactly one is needed.
 void AddTarget(CLI::App& command, Target& target);
+
+// The same where the command takes further words behind SESSION, of which the option KEY that this
+// adds has the text `help`: with --latest every word is a key.
+CLI::Option* AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys,
+                              const std::string& help);
 
 }  // namespace holdfast::cli
 
