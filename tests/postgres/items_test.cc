@@ -26,7 +26,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr PageLimit kWhole{.items = 5000, .bytes = 64 * kMiB};
+constexpr PageLimit kWholeItemPage{.items = 5000, .bytes = 64 * kMiB};
 
 ItemDelete DeleteKey(const std::string& key) { return {.collection = "notes", .keys = key}; }
 ItemDelete DeleteRange(const std::string& start, const std::string& end) {
@@ -95,7 +95,7 @@ class PgItems : public PostgresStoreTest {
   }
   ItemPage Read(ItemQuery query = {}) {
     query.collection = "notes";
-    const auto page = store().ReadItems(key(), query, kWhole);
+    const auto page = store().ReadItems(key(), query, kWholeItemPage);
     EXPECT_EQ(ReasonOf(page.status()), "OK");
     return page.ok() ? *page : ItemPage();
   }
@@ -268,7 +268,7 @@ TEST_F(PgItems, KeepsTheResultsOfManyPutsForARepeat) {
   ASSERT_TRUE(outcome.ok() && outcome->request);
   EXPECT_EQ(outcome->request->receipt.puts, receipt.puts);
   // What the changes said is read one behind the other.
-  const auto audit = other->ReadAudit(key(), AuditSeq(), kWhole);
+  const auto audit = other->ReadAudit(key(), AuditSeq(), kWholeItemPage);
   ASSERT_EQ(ReasonOf(audit.status()), "OK");
   EXPECT_EQ(audit->records.size(), 3U);
   Close(other);
@@ -388,7 +388,7 @@ TEST_F(PgItems, ItemsOfADeletedSessionGoInBoundedSteps) {
   for (uint64_t i = 0; i < 2500; ++i) puts.push_back(Put(Numbered(i), "x"));
   PutItems(std::move(puts));
   Delete();
-  EXPECT_EQ(ReasonOf(store().ReadItems(key(), {.collection = "notes"}, kWhole).status()),
+  EXPECT_EQ(ReasonOf(store().ReadItems(key(), {.collection = "notes"}, kWholeItemPage).status()),
             "TOMBSTONED");
   const auto count = [this] { return Ask("count(*)::text FROM holdfast.item"); };
   Sweep();
