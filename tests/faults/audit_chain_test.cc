@@ -40,7 +40,7 @@ struct Meddling {
   size_t bad_behind = 0;                         // where the first bad one is, from `at` on
 };
 
-void Change(Records& records, size_t at) {
+void ChangeRecord(Records& records, size_t at) {
   std::string& record = records[at];
   const size_t place = record.find("SessionLifecycle");
   ASSERT_NE(place, std::string::npos);
@@ -49,7 +49,7 @@ void Change(Records& records, size_t at) {
 
 const std::vector<Meddling>& Meddlings() {
   static const std::vector<Meddling> kAll = {
-      {"changed", Change, 0},
+      {"changed", ChangeRecord, 0},
       {"deleted", [](Records& records, size_t at) { records.erase(records.begin() + at); }, 0},
       {"swapped",
        [](Records& records, size_t at) { std::swap(records[at], records[(at + 1) % kRecords]); },
