@@ -6,6 +6,7 @@
 #include "cli/health.h"
 #include "cli/help_formatter.h"
 #include "cli/invocation.h"
+#include "cli/items_commands.h"
 #include "cli/json.h"
 #include "cli/replay/command.h"
 #include "cli/session_commands.h"
@@ -35,6 +36,7 @@ constexpr char kExamples[] = R"(Examples:
   holdfast session tail 4f1c2d3e
   holdfast session resume --latest "$PWD"
   holdfast --output json session show 4f1c2d3e | jq -r .revision
+  holdfast items list 4f1c2d3e --collection notes
   holdfast replay --parallel 8 --verify recordings.jsonl
 
 Output: `table` is text for people. `json` is one document; a list is one reply that holds the items
@@ -105,6 +107,7 @@ void AddEverything(CLI::App& app, Invocation& invocation, const std::string& ver
   app.set_help_flag("-h,--help", "Print this help and exit");
   AddGlobalOptions(app, invocation);
   AddSessionCommands(app, invocation);
+  AddItemsCommands(app, invocation);
   AddStoreCommands(app, invocation);
   AddReplayCommand(app, invocation);
   AddHealthCommand(app, invocation);

@@ -37,6 +37,7 @@ Connection::Connection(const std::string& address) {
       grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), Arguments());
   sessions_ = v1::SessionService::NewStub(channel);
   store_ = v1::StoreService::NewStub(channel);
+  items_ = v1::ItemService::NewStub(channel);
   admin_ = v1::AdminService::NewStub(channel);
   health_ = grpc::health::v1::Health::NewStub(channel);
 }

@@ -21,7 +21,7 @@ namespace holdfast::cli {
 
 struct Failure {
   // Of the server's closed list; kUnreachableReason when no server answered; kNotHoldfastReason or
-  // the name of the gRPC code when something else than Holdfast answered.
+  // the name of the gRPC code when something else than Holdfast answered; kItemMissingReason.
   std::string reason;
   std::string message;
   std::map<std::string, std::string> metadata;

@@ -24,14 +24,17 @@ Failure FailureOf(const Invocation& invocation, const grpc::Status& status) {
   return failure;
 }
 
-ExitCode Refuse(const Invocation& invocation, const grpc::Status& status) {
-  const Failure failure = FailureOf(invocation, status);
+ExitCode Refuse(const Invocation& invocation, const Failure& failure) {
   if (invocation.json()) {
     WriteJson(invocation, ToJson(failure));
   } else {
     invocation.err << "holdfast: " << Line(failure) << '\n';
   }
   return ExitCodeOf(failure);
+}
+
+ExitCode Refuse(const Invocation& invocation, const grpc::Status& status) {
+  return Refuse(invocation, FailureOf(invocation, status));
 }
 
 }  // namespace holdfast::cli

@@ -52,6 +52,7 @@ Failure FailureOf(const Invocation& invocation, const grpc::Status& status);
 
 // Says why the command failed: a line on `err`, or with JSON the object on `out`, so that `out`
 // always holds exactly one document. Returns how to exit.
+ExitCode Refuse(const Invocation& invocation, const Failure& failure);
 ExitCode Refuse(const Invocation& invocation, const grpc::Status& status);
 
 }  // namespace holdfast::cli

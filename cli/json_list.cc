@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace holdfast::cli {
 namespace {
@@ -26,24 +27,37 @@ nlohmann::ordered_json RestOf(const google::protobuf::Message& page,
 
 void JsonList::Add(const google::protobuf::Message& page, const AmendItem& amend) {
   const auto* items = page.GetDescriptor()->FindFieldByNumber(1);
-  const bool document = invocation_.output == Output::kJson;
-  if (document && !begun_) invocation_.out << "{\n  \"" << items->name() << "\": [";
-  begun_ = true;
+  Begin(items->name());
   const auto* reflection = page.GetReflection();
   for (int i = 0; i < reflection->FieldSize(page, items); ++i) {
     nlohmann::ordered_json item = ToJson(reflection->GetRepeatedMessage(page, items, i));
     if (amend) amend(i, item);
-    if (!document) {
-      WriteJson(invocation_, item);
-      continue;
-    }
-    // A newline of the layout: in a string of JSON it is escaped.
-    const std::string text =
-        absl::StrReplaceAll(JsonText(item, JsonLayout::kPretty), {{"\n", "\n    "}});
-    invocation_.out << (has_items_ ? ",\n    " : "\n    ") << text;
-    has_items_ = true;
+    AddItem(item);
   }
   rest_ = RestOf(page, items);
+}
+
+void JsonList::Add(const std::string& name, const std::vector<nlohmann::ordered_json>& items,
+                   nlohmann::ordered_json rest) {
+  Begin(name);
+  for (const nlohmann::ordered_json& item : items) AddItem(item);
+  rest_ = std::move(rest);
+}
+
+void JsonList::Begin(const std::string& name) {
+  if (!begun_ && invocation_.output == Output::kJson) {
+    invocation_.out << "{\n  \"" << name << "\": [";
+  }
+  begun_ = true;
+}
+
+void JsonList::AddItem(const nlohmann::ordered_json& item) {
+  if (invocation_.output != Output::kJson) return WriteJson(invocation_, item);
+  // A newline of the layout: in a string of JSON it is escaped.
+  const std::string text =
+      absl::StrReplaceAll(JsonText(item, JsonLayout::kPretty), {{"\n", "\n    "}});
+  invocation_.out << (has_items_ ? ",\n    " : "\n    ") << text;
+  has_items_ = true;
 }
 
 void JsonList::EndWith(const nlohmann::ordered_json& rest) const {

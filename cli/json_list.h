@@ -7,6 +7,8 @@
 #include "google/protobuf/message.h"
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace holdfast::cli {
 
@@ -22,6 +24,10 @@ class JsonList final {
 
   // Writes the items of `page`, each as `amend` leaves it, and keeps the other fields for the end.
   void Add(const google::protobuf::Message& page, const AmendItem& amend);
+  // The same of a page that is no such reply: a document names the items `name` and has `rest`, an
+  // object, as its other fields.
+  void Add(const std::string& name, const std::vector<nlohmann::ordered_json>& items,
+           nlohmann::ordered_json rest);
 
   // Ends the document with the other fields of the last page. At least one page was added.
   void End() const;
@@ -30,6 +36,9 @@ class JsonList final {
   ExitCode Fail(const grpc::Status& status) const;
 
  private:
+  // Opens a document whose items have this name, unless it is open.
+  void Begin(const std::string& name);
+  void AddItem(const nlohmann::ordered_json& item);
   void EndWith(const nlohmann::ordered_json& rest) const;
 
   const Invocation& invocation_;

@@ -19,6 +19,8 @@ constexpr std::array kExplanations = {
     Explanation{kNotHoldfastReason,
                 "what answered does not know this call: it is no Holdfast server, or an older one",
                 "check that --address is right", Repeat::kNo},
+    Explanation{kItemMissingReason, "the collection has no item of this key",
+                "check the key with `holdfast items list`", Repeat::kNo},
     Explanation{"RESOURCE_EXHAUSTED", "the connection could not carry the call or its reply",
                 "ask for less at once, or wait and send it again", Repeat::kNo},
     Explanation{"RESUME_MISMATCH", "the session belongs to another store",

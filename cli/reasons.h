@@ -28,6 +28,9 @@ inline constexpr std::string_view kUnreachableReason = "UNREACHABLE";
 // What answered does not know the call.
 inline constexpr std::string_view kNotHoldfastReason = "NOT_HOLDFAST";
 
+// A collection has no item of a key: no refusal, for the server answers which keys are missing.
+inline constexpr std::string_view kItemMissingReason = "ITEM_MISSING";
+
 // The explanation of `reason`; of one that is not known here, a general one.
 const Explanation& ExplanationOf(std::string_view reason);
 

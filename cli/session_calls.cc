@@ -64,6 +64,45 @@ uint64_t SessionCalls::CountItems(const google::protobuf::Message& page) {
   return static_cast<uint64_t>(page.GetReflection()->FieldSize(page, items));
 }
 
+grpc::Status SessionCalls::ReadItemPages(v1::ReadItemsRequest request, uint64_t limit,
+                                         absl::FunctionRef<bool(ItemEntryPage&)> take) const {
+  for (uint64_t read = 0;;) {
+    request.set_page_size(PageSize(limit, read));
+    ItemEntryPage page;
+    grpc::Status status = ReadItemPage(request, page);
+    if (!status.ok()) return status;
+    read += page.items.size();
+    request.set_page_token(page.end.next_page_token());
+    const bool more = take(page) && !request.page_token().empty();
+    if (!more || (limit != 0 && read >= limit)) return grpc::Status::OK;
+  }
+}
+
+grpc::Status SessionCalls::ReadItemPage(const v1::ReadItemsRequest& request,
+                                        ItemEntryPage& page) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    page = ItemEntryPage();
+    const auto stream = connection_.items().ReadItems(&context, request);
+    bool joined = true;
+    for (v1::ReadItemsResponse response; joined && stream->Read(&response);) {
+      joined = page.Add(response);
+    }
+    if (!joined) context.TryCancel();
+    grpc::Status status = stream->Finish();
+    if (joined) return status;
+    return grpc::Status(grpc::StatusCode::DATA_LOSS, "a part of an item is missing in the reply");
+  };
+  return caller_.Call(attempt).status;
+}
+
+grpc::Status SessionCalls::PutItems(const v1::PutItemsRequest& request,
+                                    v1::PutItemsResponse& reply) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    return connection_.items().PutItems(&context, request, &reply);
+  };
+  return caller_.Call(attempt).status;
+}
+
 grpc::Status SessionCalls::Resume(const v1::ResumeSessionRequest& request,
                                   v1::ResumeSessionResponse& reply) const {
   const auto attempt = [&](grpc::ClientContext& context) {

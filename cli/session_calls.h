@@ -3,6 +3,7 @@
 #define HOLDFAST_CLI_SESSION_CALLS_H_
 
 #include "cli/connection.h"
+#include "cli/item_pages.h"
 #include "cli/retry.h"
 
 #include "absl/functional/function_ref.h"
@@ -62,6 +63,11 @@ class SessionCalls final {
     }
   }
 
+  // The same of items.
+  grpc::Status ReadItemPages(v1::ReadItemsRequest request, uint64_t limit,
+                             absl::FunctionRef<bool(ItemEntryPage&)> take) const;
+
+  grpc::Status PutItems(const v1::PutItemsRequest& request, v1::PutItemsResponse& reply) const;
   grpc::Status Resume(const v1::ResumeSessionRequest& request,
                       v1::ResumeSessionResponse& reply) const;
   grpc::Status Release(const v1::ReleaseLeaseRequest& request,
@@ -76,6 +82,8 @@ class SessionCalls final {
   // Of the next page, when `read` items of `limit` have been read.
   static int32_t PageSize(uint64_t limit, uint64_t read);
   static uint64_t CountItems(const google::protobuf::Message& page);
+  // Replaces `page` by the one that `request` asks for.
+  grpc::Status ReadItemPage(const v1::ReadItemsRequest& request, ItemEntryPage& page) const;
 
   const Connection& connection_;
   const Caller& caller_;

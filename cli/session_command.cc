@@ -2,17 +2,54 @@
 
 #include "CLI/CLI.hpp"
 
+#include <string>
+#include <vector>
+
 namespace holdfast::cli {
+namespace {
+
+CLI::Option* AddSession(CLI::App& command, Target& target) {
+  return command.add_option("SESSION", target.session_id, "Session id")->type_name("");
+}
+
+CLI::Option* AddLatest(CLI::App& command, Target& target) {
+  return command
+      .add_option("--latest", target.latest_of_project_root,
+                  "Use the newest session of this project root instead of an id")
+      ->type_name("PROJECT_ROOT");
+}
+
+void RequireTarget(const Target& target) {
+  if (target.session_id.empty() && target.latest_of_project_root.empty()) {
+    throw CLI::RequiredError("SESSION or --latest PROJECT_ROOT");
+  }
+}
+
+}  // namespace
 
 void AddTarget(CLI::App& command, Target& target) {
-  auto* id = command.add_option("SESSION", target.session_id, "Session id")->type_name("");
-  auto* latest = command.add_option("--latest", target.latest_of_project_root,
-                                    "Use the newest session of this project root instead of an id");
-  latest->type_name("PROJECT_ROOT")->excludes(id);
-  command.parse_complete_callback([&target] {
-    if (target.session_id.empty() && target.latest_of_project_root.empty()) {
-      throw CLI::RequiredError("SESSION or --latest PROJECT_ROOT");
-    }
+  CLI::Option* const id = AddSession(command, target);
+  AddLatest(command, target)->excludes(id);
+  command.parse_complete_callback([&target] { RequireTarget(target); });
+}
+
+void AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys, int most,
+                      const std::string& help) {
+  AddSession(command, target);
+  // Where extra arguments are allowed the library takes one word `[a,b]` for two; where they are
+  // not, a positional takes as many words as it expects at least, which this policy does not check.
+  constexpr int kAnyNumber = -1;
+  command.add_option("KEY", keys, help)
+      ->type_name("")
+      ->expected(most, most == 1 ? 1 : kAnyNumber)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  AddLatest(command, target);
+  command.parse_complete_callback([&target, &keys] {
+    RequireTarget(target);
+    if (target.latest_of_project_root.empty() || target.session_id.empty()) return;
+    keys.insert(keys.begin(), target.session_id);
+    target.session_id.clear();
   });
 }
 

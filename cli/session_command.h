@@ -1,4 +1,4 @@
-// What every command about sessions has in common.
+// What every command about sessions and their items has in common.
 #ifndef HOLDFAST_CLI_SESSION_COMMAND_H_
 #define HOLDFAST_CLI_SESSION_COMMAND_H_
 
@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace holdfast::cli {
 
@@ -49,6 +50,11 @@ using SessionCommandPtr = std::shared_ptr<SessionCommand>;
 
 // Adds the argument SESSION and the option --latest, of which exactly one is needed.
 void AddTarget(CLI::App& command, Target& target);
+
+// The same where further words, at most `most`, follow SESSION: the argument KEY, which has the
+// text `help`. With --latest every word is a key.
+void AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys, int most,
+                      const std::string& help);
 
 }  // namespace holdfast::cli
 

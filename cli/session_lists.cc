@@ -4,6 +4,7 @@
 #include "cli/durations.h"
 #include "cli/item_view.h"
 #include "cli/json_list.h"
+#include "cli/page_options.h"
 #include "cli/session_view.h"
 #include "cli/table.h"
 
@@ -19,27 +20,6 @@
 namespace holdfast::cli {
 namespace {
 
-// Which part of a list is wanted.
-struct PageOptions {
-  uint64_t after = 0;
-  uint64_t limit = 0;
-  std::string token;
-};
-
-// `numbers`: what the items are numbered by.
-void AddAfter(CLI::App& command, PageOptions& options, const std::string& numbers) {
-  AddCount(command, "--after", options.after, "Begin behind the item of this " + numbers);
-}
-
-void AddPageOptions(CLI::App& command, PageOptions& options) {
-  AddCount(command, "--limit", options.limit, "Print at most N items; 0 prints all")
-      ->default_str("0");
-  command
-      .add_option("--page-token", options.token,
-                  "Continue a list that --limit cut: its token, with the same other options")
-      ->type_name("TOKEN");
-}
-
 // How one list is read and shown.
 template <typename Request, typename Reply>
 struct List {
@@ -54,10 +34,6 @@ struct List {
   // What JSON adds to an item of a page; may be empty.
   std::function<AmendItem(const Reply&)> amend = {};
 };
-
-void WriteNextPage(const Invocation& invocation, const std::string& token) {
-  if (!token.empty()) WriteNote(invocation, "more items follow: --page-token " + token);
-}
 
 template <typename Request, typename Reply>
 ExitCode RunList(const SessionCommand& command, const List<Request, Reply>& list) {
@@ -88,23 +64,6 @@ ExitCode RunList(const SessionCommand& command, const List<Request, Reply>& list
   WriteNextPage(invocation, next);
   return kDone;
 }
-
-// A table that begins with `heading`.
-class Rows final {
- public:
-  Rows(std::ostream& out, Row heading) : writer_(out), rows_({std::move(heading)}) {}
-
-  void Add(Row row) { rows_.push_back(std::move(row)); }
-  // Writes the rows that were added since the last call.
-  void Write() {
-    writer_.Write(rows_);
-    rows_.clear();
-  }
-
- private:
-  TableWriter writer_;
-  std::vector<Row> rows_;
-};
 
 // --- list ---------------------------------------------------------------------------------------
 

@@ -126,6 +126,9 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"store", session.store_id()},
       {"digest", absl::BytesToHexString(session.history_digest())},
   };
+  if (session.items_version() != 0) {
+    rows.push_back({"items", absl::StrCat("version ", session.items_version())});
+  }
   if (!session.group().empty()) rows.push_back({"group", session.group()});
   AddTrace("trace of turn", session.last_turn_trace_id(), rows);
   AddTrace("trace of snapshot", session.snapshot_trace_id(), rows);

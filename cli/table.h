@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::cli {
@@ -22,6 +23,23 @@ class TableWriter final {
  private:
   std::ostream& out_;
   std::vector<std::size_t> widths_;
+};
+
+// A table that begins with `heading`. For one thread.
+class Rows final {
+ public:
+  Rows(std::ostream& out, Row heading) : writer_(out), rows_({std::move(heading)}) {}
+
+  void Add(Row row) { rows_.push_back(std::move(row)); }
+  // Writes the rows that were added since the last call.
+  void Write() {
+    writer_.Write(rows_);
+    rows_.clear();
+  }
+
+ private:
+  TableWriter writer_;
+  std::vector<Row> rows_;
 };
 
 // Writes `rows` as one table.

@@ -92,6 +92,28 @@ TEST(App, WhatIsNotUnderstoodIsUsage) {
       {"session", "journal", "a", "--turn", "x"},
       {"session", "audit"},
       {"session", "slots"},
+      {"items"},
+      {"items", "list", "--collection", "c"},
+      {"items", "list", "a"},
+      {"items", "list", "a", "--collection", "c", "--prefix", ""},
+      {"items", "list", "a", "--collection", "c", "--after-key", "hex:0"},
+      {"items", "list", "a", "--collection", "c", "--label", "x"},
+      {"items", "list", "a", "--collection", "c", "--label", "x:=maybe"},
+      {"items", "list", "a", "--collection", "c", "--label", "x=1", "--label", "x:=1"},
+      {"items", "get", "a", "--collection", "c"},
+      {"items", "get", "a", "", "--collection", "c"},
+      {"items", "get", "a", "k", "hex:0g", "--collection", "c"},
+      {"items", "put", "a", "k", "--collection", "c"},
+      {"items", "put", "a", "k", "l", "--collection", "c", "--data", "x"},
+      {"items", "put", "a", "--collection", "c", "--data", "x"},
+      {"items", "put", "a", "k", "--collection", "c", "--data", "x", "--append"},
+      {"items", "put", "a", "k", "--collection", "c", "--data", "x", "--file", "y"},
+      {"items", "put", "a", "--collection", "c", "--data", "x", "--append", "--if-absent"},
+      {"items", "put", "a", "k", "--collection", "c", "--data", "x", "--if-absent", "--if-version",
+       "1"},
+      {"items", "put", "a", "k", "--collection", "c", "--data", "x", "--if-version", "-1"},
+      {"items", "put", "a", "k", "--collection", "c", "--data", "x", "--parent-key", "hex:"},
+      {"items", "put", "a", "k", "--collection", "c", "--file", "no/such/file"},
       {"replay"},
       {"replay", "--verify-only", kOwn},
       {"replay", "--verify", "--verify-only", "--run", "x", kOwn},
@@ -151,6 +173,10 @@ TEST(App, AServerThatIsNotThereIsUnreachable) {
       {"session", "journal", "a"},
       {"session", "audit", "a"},
       {"session", "slots", "a"},
+      {"items", "list", "a", "--collection", "c"},
+      {"items", "get", "a", "k", "--collection", "c"},
+      {"items", "get", "a", "k", "l", "--collection", "c"},
+      {"items", "put", "a", "k", "--collection", "c", "--data", "x"},
       {"store", "status"},
       {"session", "resume", "--latest", "/p"},
       {"session", "cancel", "a", "--turn"},
@@ -214,6 +240,7 @@ TEST(App, CompletionKnowsEveryCommand) {
     EXPECT_THAT(
         ran.out,
         HasSubstr("list show messages journal audit slots tail resume cancel close delete"));
+    EXPECT_THAT(ran.out, HasSubstr("list get put "));
     EXPECT_THAT(ran.out, HasSubstr("--verify-only"));
     EXPECT_THAT(ran.out, HasSubstr("complet")) << "the script's own text is whole";
     EXPECT_THAT(ran.out, Not(HasSubstr("@PATHS@"))) << "each place is filled";
@@ -359,6 +386,8 @@ TEST(App, CompletionOffersTheValuesOfAnOption) {
   EXPECT_EQ(Offered("holdfast session cancel --reason", ""), "user parent cap\n");
   EXPECT_EQ(Offered("holdfast session list --limit", ""), "\n");
   EXPECT_THAT(Offered("holdfast session", ""), StartsWith("list show messages"));
+  EXPECT_THAT(Offered("holdfast items", ""), StartsWith("list get put"));
+  EXPECT_THAT(Offered("holdfast items put s k", "--if"), StartsWith("--if-absent --if-version"));
   EXPECT_THAT(Offered("holdfast --output json session", ""), StartsWith("list show messages"));
 }
 

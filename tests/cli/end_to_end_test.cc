@@ -400,6 +400,29 @@ TEST_F(EndToEnd, AResumeWhoseTokenWasWrittenKeepsTheLease) {
   EXPECT_EQ(Json({"session", "resume", "greenhouse-x", "--token", token})["lease_token"], token);
 }
 
+TEST_F(EndToEnd, ItemsAreKeptOverARestart) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const auto items = [&](const std::string& command, std::vector<std::string> more) {
+    more.insert(more.begin(), {"items", command, "greenhouse-x", "--collection", "notes"});
+    return Holdfast(more);
+  };
+  const Ran put = items("put", {"plan", "--data", "one", "--label", "step:=3"});
+  EXPECT_EQ(put.code, kDone) << put.err;
+  EXPECT_EQ(put.out, "version  1\nexisted  no\n");
+  EXPECT_THAT(items("put", {"--append", "--data", "two"}).out,
+              StartsWith("key      hex:0000000000000002\n"));
+  EXPECT_EQ(items("put", {"plan", "--data", "x", "--if-version", "2"}).code, kRefused);
+  server_.Kill();
+  ASSERT_TRUE(server_.Start()) << server_.Log();
+  EXPECT_EQ(items("get", {"plan"}).out, "one");
+  EXPECT_THAT(items("list", {}).out,
+              HasSubstr("\nhex:0000000000000002  2        3                 2"));
+  EXPECT_THAT(items("list", {"--label", "step:=3"}).out,
+              HasSubstr("\nplan  1        3     step:=3"));
+  EXPECT_EQ(items("get", {"plan", "none"}).code, kRefused);
+  EXPECT_THAT(Holdfast({"session", "show", "greenhouse-x"}).out, HasSubstr("version 2\n"));
+}
+
 TEST_F(EndToEnd, TheNewestOfAProjectIsFoundByItsRoot) {
   ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
   const std::string root = std::filesystem::absolute("tests/data");

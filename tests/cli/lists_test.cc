@@ -27,19 +27,6 @@ class Lists : public EndToEnd {
     ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
   }
 
-  // The objects that a command prints as lines.
-  std::vector<nlohmann::json> JsonLines(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"--output", "jsonl"});
-    const Ran ran = Holdfast(arguments);
-    EXPECT_EQ(ran.code, kDone) << ran.out << ran.err;
-    std::istringstream lines(ran.out);
-    std::vector<nlohmann::json> objects;
-    for (std::string line; std::getline(lines, line);) {
-      objects.push_back(nlohmann::json::parse(line));
-    }
-    return objects;
-  }
-
   // A session `many-x` of `turns` turns, each with a question, a tool call, its result and an
   // answer.
   void RecordTurns(int turns) {

@@ -27,6 +27,7 @@ from programs import CONVERSATION, Failed, Folder, Server, expect, outcome, run 
 PAGE, TITLE = "docs/cli.md", "Command line"
 # What the examples name, beside "$PWD", the directory in which they run.
 SESSION, OWNER, TOOL, RECORDINGS = "4f1c2d3e", "planner", "grep", "recordings.jsonl"
+COLLECTION, KEYS, PLAN, PLAN_FILE = "notes", ("plan", "todo"), "water the beds", "plan.md"
 TURNS, MORE_TURNS = 3, 40  # three events each
 PRELUDE = "set -euo pipefail; HOME=$PWD; fpath=(zsh zsh); mkdir -p zsh .config/fish/completions\n"
 SECONDS, AT_ONCE = 60, 4
@@ -55,6 +56,13 @@ PROMISED = {
     "holdfast session cancel --latest": "^4f1c2d3e has a cancel request: .*grep",
     "holdfast session close": "closed",
     "holdfast session delete": "^4f1c2d3e is deleted",
+    "holdfast items list": r"(?m)^plan +\d+ +14 +draft:=true ",
+    "holdfast --output jsonl items list": "^water the beds\n",
+    "holdfast items get": "^water the beds$",
+    "holdfast items get 4f1c2d3e plan todo": r"(?m)^plan .*\ntodo ",
+    "holdfast --output json items get": r"^\d+\n$",
+    "holdfast items put": r"^version +\d+\nexisted +yes\n$",
+    "date | holdfast items put": r"^key +hex:[0-9a-f]{16}\nversion +\d+\nexisted +no\n$",
     "holdfast store status": r"(?m)^healthy +yes$",
     "holdfast --output json store status": r"^[0-9a-f-]{36}\n$",
     "holdfast --output json store describe": r'"store_id": "[0-9a-f-]{36}"',
@@ -112,6 +120,8 @@ class Scene:
         self.project = os.path.join(folder, "project")
         os.mkdir(self.project)
         shutil.copy(CONVERSATION, os.path.join(self.project, RECORDINGS))
+        with open(os.path.join(self.project, PLAN_FILE), "w", encoding="utf-8") as file:
+            file.write(PLAN)
         search = os.path.join(build, "bin") + os.pathsep + os.environ["PATH"]
         self.variables = os.environ | {"PATH": search, "PWD": self.project, "NO_COLOR": "1"}
 
@@ -128,11 +138,13 @@ class Scene:
         import grpc
         from holdfast.v1 import session_pb2, snapshots_pb2
         from holdfast.v1 import session_service_pb2 as rpc
+        from holdfast.v1.item_service_pb2_grpc import ItemServiceStub
         from holdfast.v1.session_service_pb2_grpc import SessionServiceStub
         from holdfast.v1.store_service_pb2_grpc import StoreServiceStub
 
         channel = grpc.insecure_channel(self.server.address)
         self.stub = SessionServiceStub(channel)
+        self.items = ItemServiceStub(channel)
         shared = api.create("shared")
         shared.kind, shared.group = session_pb2.SESSION_KIND_OPEN, "app/one"
         shared.ClearField("holder")
@@ -149,6 +161,16 @@ class Scene:
             take_turn(self.stub, lease, number)
         self.stub.ReleaseLease(rpc.ReleaseLeaseRequest(request_id=api.new_id(), **lease))
 
+    def put_items(self):
+        """The items of the examples; each time new versions of them."""
+        from holdfast.v1 import items_pb2
+
+        labels = {"draft": items_pb2.Label(bool_value=True)}
+        shared = {"collection": COLLECTION, "data": PLAN.encode(), "labels": labels}
+        puts = [items_pb2.ItemPut(item=items_pb2.Item(key=key.encode(), **shared)) for key in KEYS]
+        request = {"request_id": api.new_id(), "session_id": SESSION}
+        self.items.PutItems(items_pb2.PutItemsRequest(puts=puts, **request))
+
     def hold(self, *words):
         """A lease of the session, which its holder uses as the words say; the token."""
         words = ["session", "resume", SESSION, "--force", "test", *words]
@@ -162,6 +184,8 @@ class Scene:
             token = self.hold()
             for number in range(MORE_TURNS):
                 take_turn(self.stub, {"session_id": SESSION, "lease_token": token}, number)
+        elif " items " in example:
+            self.put_items()
         elif "--patience" in example:
             self.hold("--ttl", "5s")
         elif "$token" in example:

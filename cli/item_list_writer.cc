@@ -1,0 +1,48 @@
+#include "cli/item_list_writer.h"
+
+#include "cli/item_row.h"
+#include "cli/json.h"
+#include "cli/page_options.h"
+
+#include <utility>
+
+namespace holdfast::cli {
+
+ItemListWriter::ItemListWriter(const Invocation& invocation)
+    : invocation_(invocation), json_(invocation), rows_(invocation.out, ItemHeading()) {}
+
+bool ItemListWriter::Write(const ItemEntryPage& page) {
+  missing_.insert(missing_.end(), page.end.missing_keys().begin(), page.end.missing_keys().end());
+  for (const ItemEntry& entry : page.items) damaged_ = damaged_ || entry.damaged;
+  next_ = page.end.next_page_token();
+  if (invocation_.json()) {
+    WriteJsonPage(page);
+  } else {
+    for (const ItemEntry& entry : page.items) rows_.Add(ItemRow(entry));
+    rows_.Write();
+  }
+  invocation_.out << std::flush;
+  return invocation_.out.good();
+}
+
+void ItemListWriter::WriteJsonPage(const ItemEntryPage& page) {
+  std::vector<nlohmann::ordered_json> items;
+  items.reserve(page.items.size());
+  for (const ItemEntry& entry : page.items) items.push_back(ItemJson(entry));
+  v1::ReadItemsResponse end = page.end;
+  end.mutable_missing_keys()->Assign(missing_.begin(), missing_.end());
+  nlohmann::ordered_json rest = ToJson(end);
+  rest.erase("pieces");
+  json_.Add("items", items, std::move(rest));
+}
+
+void ItemListWriter::End() const {
+  if (invocation_.json()) json_.End();
+  WriteNextPage(invocation_, next_);
+}
+
+ExitCode ItemListWriter::Fail(const grpc::Status& status) const {
+  return invocation_.json() ? json_.Fail(status) : Refuse(invocation_, status);
+}
+
+}  // namespace holdfast::cli

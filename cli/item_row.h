@@ -1,0 +1,21 @@
+// Items as rows of a table and as JSON.
+#ifndef HOLDFAST_CLI_ITEM_ROW_H_
+#define HOLDFAST_CLI_ITEM_ROW_H_
+
+#include "cli/item_pages.h"
+#include "cli/table.h"
+
+#include "nlohmann/json.hpp"
+
+namespace holdfast::cli {
+
+Row ItemHeading();
+// Data that is text is shown shortened, other data as its size alone, damaged data as `[damaged]`.
+Row ItemRow(const ItemEntry& entry);
+
+// The item as the proto has it, with its size and whether it is damaged.
+nlohmann::ordered_json ItemJson(const ItemEntry& entry);
+
+}  // namespace holdfast::cli
+
+#endif  // HOLDFAST_CLI_ITEM_ROW_H_
