@@ -33,12 +33,26 @@ void AddTarget(CLI::App& command, Target& target) {
   command.parse_complete_callback([&target] { RequireTarget(target); });
 }
 
+<<<<<<< HEAD
 CLI::Option* AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys,
                               const std::string& help) {
   AddSession(command, target);
   // Each word is one key: the library would take `[a,b]` for two.
   CLI::Option* const option =
       command.add_option("KEY", keys, help)->type_name("")->allow_extra_args(false);
+=======
+void AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys, int most,
+                      const std::string& help) {
+  AddSession(command, target);
+  // Where extra arguments are allowed the library takes one word `[a,b]` for two; where they are
+  // not, a positional takes as many words as it expects at least, which this policy does not check.
+  constexpr int kAnyNumber = -1;
+  command.add_option("KEY", keys, help)
+      ->type_name("")
+      ->expected(most, most == 1 ? 1 : kAnyNumber)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+>>>>>>> a1cb5e9538267384be37ae2024ead672827fe707
   AddLatest(command, target);
   command.parse_complete_callback([&target, &keys] {
     RequireTarget(target);

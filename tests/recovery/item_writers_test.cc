@@ -210,7 +210,7 @@ class ItemWriters : public ::testing::TestWithParam<StoreKind> {
         model.erase(key);
       }
     }
-    for (uint32_t left = 1 + random() % 3; left > 0; --left) {
+    for (auto left = 1 + random() % 3; left > 0; --left) {
       const std::string key = KeyOf(random);
       const std::string data(random() % 2000, static_cast<char>('a' + random() % 26));
       bool twice = false;
