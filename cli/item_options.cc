@@ -48,11 +48,7 @@ void AddLabels(CLI::App& command, google::protobuf::Map<std::string, v1::Label>&
   };
   // Each takes one word: the library would take those that follow too, and `[a,b]` for two.
   command.add_option_function<std::vector<std::string>>(option, take, help + "; repeatable")
-<<<<<<< HEAD
-      ->type_name("LABEL")
-=======
       ->type_name("NAME=VALUE")
->>>>>>> a1cb5e9538267384be37ae2024ead672827fe707
       ->allow_extra_args(false);
 }
 

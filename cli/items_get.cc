@@ -16,12 +16,9 @@
 namespace holdfast::cli {
 namespace {
 
-<<<<<<< HEAD
-=======
 // Of one call, as the server takes them.
 constexpr int kMostKeys = 1000;
 
->>>>>>> a1cb5e9538267384be37ae2024ead672827fe707
 struct ItemsGetOptions {
   ItemSelection wanted;
   std::vector<std::string> words;
@@ -87,11 +84,7 @@ ExitCode RunItemsGet(const SessionCommand& command, const ItemSelection& wanted)
 void AddItemsGet(CLI::App& items, const SessionCommandPtr& command) {
   const auto options = std::make_shared<ItemsGetOptions>();
   CLI::App* get = items.add_subcommand("get", "Prints the data of an item, or lists several items");
-<<<<<<< HEAD
-  AddTargetAndKeys(*get, options->wanted.target, options->words,
-=======
   AddTargetAndKeys(*get, options->wanted.target, options->words, kMostKeys,
->>>>>>> a1cb5e9538267384be37ae2024ead672827fe707
                    "Key of an item; several are listed as `items list` does");
   AddCollection(*get, *options->wanted.request.mutable_collection());
   get->footer(absl::StrCat(

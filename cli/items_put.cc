@@ -130,11 +130,7 @@ void AddPutConditions(CLI::App& put, ItemsPutOptions& options) {
 void AddItemsPut(CLI::App& items, const SessionCommandPtr& command) {
   const auto options = std::make_shared<ItemsPutOptions>();
   CLI::App* put = items.add_subcommand("put", "Writes an item, and prints its version");
-<<<<<<< HEAD
-  AddTargetAndKeys(*put, options->target, options->words, "Key of the item")->expected(0, 1);
-=======
   AddTargetAndKeys(*put, options->target, options->words, 1, "Key of the item");
->>>>>>> a1cb5e9538267384be37ae2024ead672827fe707
   AddCollection(*put, *options->put.mutable_item()->mutable_collection());
   AddItemData(*put, *options);
   AddPutConditions(*put, *options);

@@ -33,14 +33,6 @@ void AddTarget(CLI::App& command, Target& target) {
   command.parse_complete_callback([&target] { RequireTarget(target); });
 }
 
-<<<<<<< HEAD
-CLI::Option* AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys,
-                              const std::string& help) {
-  AddSession(command, target);
-  // Each word is one key: the library would take `[a,b]` for two.
-  CLI::Option* const option =
-      command.add_option("KEY", keys, help)->type_name("")->allow_extra_args(false);
-=======
 void AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys, int most,
                       const std::string& help) {
   AddSession(command, target);
@@ -52,7 +44,6 @@ void AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string
       ->expected(most, most == 1 ? 1 : kAnyNumber)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
->>>>>>> a1cb5e9538267384be37ae2024ead672827fe707
   AddLatest(command, target);
   command.parse_complete_callback([&target, &keys] {
     RequireTarget(target);
@@ -60,7 +51,6 @@ void AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string
     keys.insert(keys.begin(), target.session_id);
     target.session_id.clear();
   });
-  return option;
 }
 
 }  // namespace holdfast::cli

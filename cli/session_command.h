@@ -51,17 +51,10 @@ using SessionCommandPtr = std::shared_ptr<SessionCommand>;
 // Adds the argument SESSION and the option --latest, of which exactly one is needed.
 void AddTarget(CLI::App& command, Target& target);
 
-<<<<<<< HEAD
-// The same where the command takes further words behind SESSION, of which the option KEY that this
-// adds has the text `help`: with --latest every word is a key.
-CLI::Option* AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys,
-                              const std::string& help);
-=======
 // The same where further words, at most `most`, follow SESSION: the argument KEY, which has the
 // text `help`. With --latest every word is a key.
 void AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys, int most,
                       const std::string& help);
->>>>>>> a1cb5e9538267384be37ae2024ead672827fe707
 
 }  // namespace holdfast::cli
 

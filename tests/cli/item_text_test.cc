@@ -15,13 +15,9 @@ namespace holdfast::cli {
 namespace {
 
 using ::testing::ElementsAre;
-<<<<<<< HEAD
-using ::testing::HasSubstr;
-=======
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
->>>>>>> a1cb5e9538267384be37ae2024ead672827fe707
 
 TEST(ItemKey, TextIsItself) {
   for (const char* key : {"plan", "a/b c", "hex", "HEX:00", "[a,b]", "\u00e4\u20ac", "-1"}) {
@@ -152,13 +148,9 @@ TEST(ItemRow, ShowsTextShortenedAndOtherDataAsItsSize) {
   (*entry.item.mutable_labels())["owner"].set_string_value("ann");
   EXPECT_THAT(ItemRow(entry), ElementsAre("plan", "7", "14", "owner=ann step:=3",
                                           "2023-11-14T22:13:20Z", "water\\nthe beds"));
-<<<<<<< HEAD
-  EXPECT_EQ(ItemRow(Entry("a", std::string(100, 'x'))).back(), std::string(79, 'x') + "\u2026");
-=======
   const std::string cut = ItemRow(Entry("a", std::string(100, 'x'))).back();
   EXPECT_THAT(cut, StartsWith(std::string(79, 'x')));
   EXPECT_THAT(cut, EndsWith("x\u2026"));
->>>>>>> a1cb5e9538267384be37ae2024ead672827fe707
   EXPECT_EQ(ItemRow(Entry("a", "\xFF")).back(), "");
   EXPECT_EQ(ItemRow(Entry("a", "\x1b[2J")).back(), "");
 }

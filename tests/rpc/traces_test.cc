@@ -23,7 +23,6 @@ using testing::AttributesOf;
 using ::testing::Contains;
 using testing::ExportedSpan;
 using testing::Hex;
-using ::testing::Key;
 using ::testing::Not;
 using ::testing::Pair;
 
@@ -95,20 +94,21 @@ TEST_F(TracesRpc, ACallIsASpanOfItsCallersTrace) {
               Contains(Pair("rpc.service", "holdfast.v1.SessionService")),
               Contains(Pair("rpc.method", "CreateSession")), Contains(Pair("session.id", "one")),
               Contains(Pair("gen_ai.conversation.id", "one")),
-              Contains(Pair("server.address", "127.0.0.1")), Contains(Key("server.port"))));
+              Contains(Pair("server.address", "127.0.0.1")),
+              Contains(::testing::Key("server.port"))));
   }
   EXPECT_NE(spans[0].span_id(), spans[1].span_id());
   EXPECT_EQ(spans[0].trace_state(), "vendor=state");
-  EXPECT_THAT(AttributesOf(spans[0]),
-              AllOf(Contains(Pair("rpc.grpc.status_code", "0")), Not(Contains(Key("error.type")))));
+  EXPECT_THAT(AttributesOf(spans[0]), AllOf(Contains(Pair("rpc.grpc.status_code", "0")),
+                                            Not(Contains(::testing::Key("error.type")))));
   EXPECT_EQ(spans[1].trace_state(), "");
   EXPECT_THAT(AttributesOf(spans[1]), AllOf(Contains(Pair("rpc.grpc.status_code", "6")),
                                             Contains(Pair("error.type", "SESSION_EXISTS"))));
   // A caller's mistake is no failure of the server.
   EXPECT_FALSE(spans[1].has_status());
-  EXPECT_THAT(collector().Resource(),
-              AllOf(Contains(Pair("service.name", "holdfast")), Contains(Key("service.version")),
-                    Contains(Key("service.instance.id"))));
+  EXPECT_THAT(collector().Resource(), AllOf(Contains(Pair("service.name", "holdfast")),
+                                            Contains(::testing::Key("service.version")),
+                                            Contains(::testing::Key("service.instance.id"))));
 }
 
 TEST_F(TracesRpc, AChangeHasASpanOfTheStoreAndOneOfItsTransition) {
@@ -138,7 +138,7 @@ TEST_F(TracesRpc, AChangeHasASpanOfTheStoreAndOneOfItsTransition) {
   EXPECT_THAT(AttributesOf(commits[1]), AllOf(Contains(Pair("holdfast.commit.outcome", "refused")),
                                               Contains(Pair("error.type", "SESSION_EXISTS"))));
   EXPECT_THAT(AttributesOf(transitions[0]),
-              AllOf(Not(Contains(Key("holdfast.transition.from"))),
+              AllOf(Not(Contains(::testing::Key("holdfast.transition.from"))),
                     Contains(Pair("holdfast.transition.to", "IDLE")),
                     Contains(Pair("holdfast.transition.trigger", "Create")),
                     Contains(Pair("holdfast.session.revision", "1"))));
