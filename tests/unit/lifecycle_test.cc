@@ -77,7 +77,7 @@ TEST(Lifecycle, AnOpenSessionHasTheSameTableWithoutLeaseAndTurns) {
           << row.name << " from " << Name(state);
     }
   }
-  EXPECT_EQ(LegalTriggers(Lifecycle::kClosed, kOpen), "Close,Delete,Update,AppendAudit");
+  EXPECT_EQ(LegalTriggers(Lifecycle::kClosed, kOpen), "Close,Delete,Update,AppendAudit,PutItems");
 }
 
 TEST(Lifecycle, ForbidsOnlyTheBeginningOfATurnUnderACancelRequest) {
