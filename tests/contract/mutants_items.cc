@@ -35,15 +35,14 @@ const std::vector<Mutant> kItemMutants = {
             session->head.revision = session->head.revision.Next();
             answer->receipt.revision = session->head.revision;
           }}},
-    {"drops-puts-whose-condition-fails",
-     {.change =
-          [](Stage& stage, Change& change) {
-            const StoredSession* const session = stage.Find(change.key);
-            if (session == nullptr) return;
-            std::erase_if(change.items.puts, [&](const ItemPut& put) {
-              return put.condition == PutCondition::kIfAbsent &&
-                     session->items.contains(put.item.name);
-            });
+    {"gives-the-number-of-a-delete-again",
+     {.committed =
+          [](Stage& stage, const Change& change, CommitAnswer& answer) {
+            StoredSession* const session = ChangedSession(stage, change, answer);
+            if (session == nullptr || change.items.deletes.empty() || !change.items.puts.empty())
+              return;
+            session->head.items_version = ItemVersion(session->head.items_version.value() - 1);
+            answer->receipt.items_version = session->head.items_version;
           }}},
     {"appends-under-one-key",
      {.change =
@@ -124,9 +123,8 @@ const std::vector<Mutant> kItemMutants = {
             for (auto& [key, session] : stage.disk.sessions) session.items.clear();
           }}},
     {"deleted-items-are-back-when-opened-again",
-     {.opened =
+     {.closing =
           [](Stage& stage) {
-            if (stage.openings == 1) return;
             for (auto& [key, session] : stage.disk.sessions) {
               const auto former = stage.before.sessions.find(key);
               if (former != stage.before.sessions.end())
