@@ -286,9 +286,10 @@ TEST_P(Contract, C262_DeletesARangeAndNothingElse) {
 TEST_P(Contract, C263_CountsTheItemsThatItDeletes) {
   Create();
   PutItems(NumberedPuts(1, 4));
-  const Change change = changes().PutItems({.deletes = {DeleteKey("001"), DeleteKey("nothing"),
-                                                        DeleteRange({.start = "003", .end = "9"})},
-                                            .puts = {PutIfAbsent("002", ""), Put("004", "")}});
+  const Change change =
+      changes().PutItems({.deletes = {DeleteKey("001"), DeleteKey("nothing"), DeleteKey("neither"),
+                                      DeleteRange({.start = "003", .end = "9"})},
+                          .puts = {PutIfAbsent("002", ""), Put("004", "")}});
   const Receipt receipt = Apply(change);
   EXPECT_EQ(receipt.items_deleted, 3U);
   // A repeat is answered with the same, also when the store is opened again.

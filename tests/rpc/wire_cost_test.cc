@@ -2,14 +2,17 @@
 // and is not many times that for one that carries its bytes as texts.
 #include "server/rpc/call/wire_cost.h"
 
+#include "holdfast/v1/item_service.pb.h"
 #include "holdfast/v1/session_service.pb.h"
 #include "server/rpc/call/admission.h"
 #include "server/rpc/call/receive.h"
 #include "session/limits.h"
+#include "tests/support/method_rules.h"
 #include "tests/support/requests.h"
 
 #include "gtest/gtest.h"
 
+#include <memory>
 #include <string>
 
 namespace holdfast::test {
@@ -58,6 +61,55 @@ TEST(SizeWhenParsed, CoversHonestRequests) {
     (*create.mutable_attributes())["attribute " + std::to_string(i)] = std::string(40, 'v');
   }
   ExpectCovered<pb::CreateSessionRequest>(create.SerializeAsString(), "many attributes");
+}
+
+// One element of each repeated field and each field of a message, all of them empty, so deep.
+void AddEmpty(google::protobuf::Message& message, int depth) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  for (int at = 0; at < message.GetDescriptor()->field_count(); ++at) {
+    const auto& field = *message.GetDescriptor()->field(at);
+    if (field.message_type() == nullptr || depth == 0) continue;
+    AddEmpty(field.is_repeated() ? *reflection.AddMessage(&message, &field)
+                                 : *reflection.MutableMessage(&message, &field),
+             depth - 1);
+  }
+}
+
+TEST(SizeWhenParsed, KnowsEveryMessageOfEveryRequest) {
+  constexpr int kDepth = 6;
+  constexpr int kTimes = 40;  // what is short is not looked at
+  for (const auto* const method : ApiMethods()) {
+    const std::unique_ptr<google::protobuf::Message> request(
+        google::protobuf::MessageFactory::generated_factory()
+            ->GetPrototype(method->input_type())
+            ->New());
+    AddEmpty(*request, kDepth);
+    const std::string wire = Repeated(request->SerializePartialAsString(), kTimes);
+    EXPECT_GT(SizeWhenParsed(BytesOf(wire), *method->input_type()).Total(), wire.size())
+        << method->name();
+  }
+}
+
+TEST(SizeWhenParsed, CoversItemsWithLabels) {
+  pb::PutItemsRequest put;
+  for (int i = 0; i < 200; ++i) {
+    pb::Item& item = *put.add_puts()->mutable_item();
+    item.set_collection("notes");
+    for (int label = 0; label < 20; ++label) {
+      (*item.mutable_labels())["label-" + std::to_string(label)].set_int_value(label);
+    }
+    for (int ref = 0; ref < 20; ++ref) item.add_refs()->set_key(std::to_string(ref));
+  }
+  ExpectCovered<pb::PutItemsRequest>(put.SerializeAsString(), "items");
+  // The values of labels are left out, which the map has all the same.
+  std::string wire;
+  for (int i = 0; i < 500; ++i) {
+    const std::string label = std::string("\x0a\x02", 2) + "l" + static_cast<char>('a' + i % 26);
+    const std::string in_item = std::string("\x1a\x04", 2) + label;
+    const std::string in_put = std::string("\x0a\x06", 2) + in_item;
+    wire += std::string("\x22\x08", 2) + in_put;
+  }
+  ExpectCovered<pb::PutItemsRequest>(wire, "labels without values");
 }
 
 TEST(SizeWhenParsed, CoversFieldsThatTheTypeDoesNotHave) {

@@ -35,16 +35,26 @@ constexpr size_t kBytesPerRest = 16;
 // Deeper messages are not parsed.
 constexpr int kMessageDepthMost = 100;
 
-// The size of an empty message.
+size_t EmptySizeOf(const MessageDescriptor& type);
+
+// The size of an empty message that is measured for the first time.
+size_t MeasureEmpty(const MessageDescriptor& type) {
+  // The library cannot measure the entry of a map whose values are messages. A value that the
+  // request leaves out is in the map all the same.
+  const FieldDescriptor* const value = type.options().map_entry() ? type.field(1) : nullptr;
+  if (value != nullptr && value->message_type() != nullptr) {
+    return kMapEntryBytes + EmptySizeOf(*value->message_type());
+  }
+  const google::protobuf::Message* const prototype =
+      google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type);
+  return prototype == nullptr ? kKiB : prototype->SpaceUsedLong();
+}
+
 size_t EmptySizeOf(const MessageDescriptor& type) {
   thread_local absl::flat_hash_map<const MessageDescriptor*, size_t> known;
-  size_t& size = known[&type];
-  if (size == 0) {
-    const google::protobuf::Message* const prototype =
-        google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type);
-    size = prototype == nullptr ? kKiB : prototype->SpaceUsedLong();
-  }
-  return size;
+  const auto found = known.find(&type);
+  if (found != known.end()) return found->second;
+  return known[&type] = MeasureEmpty(type);
 }
 
 // Adds up the cost of one message. What is malformed ends the walk: the parser ends there too.
