@@ -13,6 +13,7 @@ namespace holdfast::cli {
 class HelpFormatter final : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override;
+  std::string make_option_usage(const CLI::Option* option) const override;
 };
 
 }  // namespace holdfast::cli

@@ -416,7 +416,7 @@ TEST_F(EndToEnd, ItemsAreKeptOverARestart) {
   ASSERT_TRUE(server_.Start()) << server_.Log();
   EXPECT_EQ(items("get", {"plan"}).out, "one");
   EXPECT_THAT(items("list", {}).out,
-              HasSubstr("\nhex:0000000000000002  2        3                 2"));
+              HasSubstr("\nhex:0000000000000002  2        3              2"));
   EXPECT_THAT(items("list", {"--label", "step:=3"}).out,
               HasSubstr("\nplan  1        3     step:=3"));
   EXPECT_EQ(items("get", {"plan", "none"}).code, kRefused);
