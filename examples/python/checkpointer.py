@@ -25,7 +25,7 @@ class Checkpointer:
         self.group = group
 
     def put(self, thread, checkpoint, values, metadata, parent="", namespace=""):
-        """Stores a checkpoint, its id, with the values that are new: {channel: (version, bytes)}."""
+        """Stores a checkpoint and its new values: {channel: (version, bytes or None)}."""
         refs = [
             items.ItemRef(collection=VALUES, key=key_of(namespace, name, version))
             for name, (version, _) in values.items()

@@ -2,7 +2,7 @@
 
 #include "holdfast/v1/item_service.pb.h"
 #include "server/rpc/read/item_reader.h"
-#include "server/rpc/read/read_stream.h"
+#include "server/rpc/read/read_stream_reactor.h"
 
 #include <string>
 

@@ -6,7 +6,7 @@
 #include "server/rpc/convert/fields.h"
 #include "server/rpc/convert/session.h"
 #include "server/rpc/read/piece_packer.h"
-#include "server/rpc/read/read_stream.h"
+#include "server/rpc/read/read_stream_reactor.h"
 #include "server/rpc/read/session_reader.h"
 
 #include "absl/status/statusor.h"

@@ -1,7 +1,7 @@
 // A call that streams what it reads: writes one response at a time, and holds no worker while the
 // client takes its time.
-#ifndef HOLDFAST_SERVER_RPC_READ_READ_STREAM_H_
-#define HOLDFAST_SERVER_RPC_READ_READ_STREAM_H_
+#ifndef HOLDFAST_SERVER_RPC_READ_READ_STREAM_REACTOR_H_
+#define HOLDFAST_SERVER_RPC_READ_READ_STREAM_REACTOR_H_
 
 #include "platform/status_macros.h"
 #include "platform/thread_check.h"
@@ -274,4 +274,4 @@ grpc::ServerWriteReactor<Bytes>* StartReading(Edge& edge, Sessions& sessions,
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_RPC_READ_READ_STREAM_H_
+#endif  // HOLDFAST_SERVER_RPC_READ_READ_STREAM_REACTOR_H_
