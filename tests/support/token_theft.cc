@@ -1,6 +1,7 @@
 #include "tests/support/token_theft.h"
 
 #include "holdfast/v1/admin_service.grpc.pb.h"
+#include "holdfast/v1/item_service.grpc.pb.h"
 #include "holdfast/v1/store_service.grpc.pb.h"
 #include "platform/digest.h"
 #include "tests/support/channel.h"
@@ -133,9 +134,11 @@ class Thief {
       : client_(client),
         stub_(pb::SessionService::NewStub(Connected(address))),
         store_(pb::StoreService::NewStub(Connected(address))),
+        items_(pb::ItemService::NewStub(Connected(address))),
         sessions_(std::move(sessions)) {
     AddGrants();
     AddHeld();
+    AddItems();
     AddStreams();
   }
 
@@ -324,6 +327,21 @@ class Thief {
     };
   }
 
+  // Needs no token, and takes none that is not the current one.
+  void AddItems() {
+    attempts_["PutItems"] = [this](const std::string& id, const std::string& session) {
+      pb::PutItemsRequest put;
+      put.set_request_id(id);
+      put.set_session_id(session);
+      put.set_lease_token(id);
+      put.add_puts()->mutable_item()->set_collection("notes");
+      grpc::ClientContext context;
+      SetDeadline(context);
+      pb::PutItemsResponse response;
+      EXPECT_FALSE(items_->PutItems(&context, put, &response).ok());
+    };
+  }
+
   void AddStreams() {
     attempts_["AppendJournalStream"] = [this](const std::string& id, const std::string& session) {
       grpc::ClientContext context;
@@ -400,6 +418,7 @@ class Thief {
   WireClient& client_;
   const std::unique_ptr<Stub> stub_;
   const std::unique_ptr<pb::StoreService::Stub> store_;
+  const std::unique_ptr<pb::ItemService::Stub> items_;
   const std::set<std::string> sessions_;
   // By the method's name: an attempt with an id on a session.
   std::map<std::string, std::function<void(const std::string&, const std::string&)>> attempts_;
