@@ -58,7 +58,7 @@ absl::StatusOr<Found> Find(SessionStore& store, const SessionKey& key) {
     found.slots[view.slot.owner] = view.damaged ? "(damaged)" : view.slot.data;
   }
   ASSIGN_OR_RETURN(const ItemPage items,
-                   store.ReadItems(key, {.collection = kWorkItems, .data = true}, kAll));
+                   store.ReadItems(key, {.collection = kWorkItems, .data = true}, kEverything));
   for (const ItemView& view : items.items) {
     found.items[view.item.name.key] = view.damaged ? "(damaged)" : view.item.data.str();
   }
