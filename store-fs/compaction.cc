@@ -206,15 +206,19 @@ class CompactedLog::Writer {
     return place.size > 0 && out_.sources_.contains(place.file);
   }
 
+  // A run names no log that is newer than itself, so that older runs need not be read.
   absl::StatusOr<std::vector<ItemEntry>> FindItems(const SessionItems& items) {
     unreadable_.clear();
     for (const uint64_t source : out_.sources_) {
       if (items.BytesInRuns(source) > 0) unreadable_.insert(source);
     }
+    Runs runs;
+    std::ranges::copy_if(items.runs(), std::back_inserter(runs), [&](const auto& run) {
+      return !unreadable_.empty() && run->info().file >= *unreadable_.begin();
+    });
     std::vector<ItemEntry> found;
     const RunFiles where{.files = files_, .key = key_};
-    IndexCursor cursor(where, {&items.newer()}, unreadable_.empty() ? Runs() : items.runs(),
-                       IndexScan());
+    IndexCursor cursor(where, {&items.newer()}, runs, IndexScan());
     for (;;) {
       const absl::StatusOr<std::optional<IndexEntry>> entry = cursor.Next();
       if (absl::IsNotFound(entry.status())) return absl::DataLossError(entry.status().message());

@@ -1,7 +1,7 @@
 // Compaction: sealed logs of which most is dead, or that are many and small, are written anew as
 // one log of what is live of them: slots, items of the session, and the numbered logs' entries
-// (docs/formats.md). It reads and writes without the
-// session's lock; only the switch to the new log needs it.
+// (docs/formats.md). It reads and writes without the session's lock; only the switch to the new log
+// needs it.
 #ifndef HOLDFAST_STORE_FS_COMPACTION_H_
 #define HOLDFAST_STORE_FS_COMPACTION_H_
 

@@ -8,6 +8,7 @@
 #include "session/refusal.h"
 #include "store-fs/cut_tails.h"
 #include "store-fs/description.h"
+#include "store-fs/descriptor_limit.h"
 #include "store-fs/directory_scanner.h"
 #include "store-fs/due_sessions.h"
 #include "store-fs/environment.h"
@@ -33,7 +34,6 @@
 #include <set>
 #include <stop_token>
 #include <string>
-#include <sys/resource.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -42,21 +42,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr absl::Duration kIdle = absl::Minutes(10);
-// For connections, and for files that are open for the length of a call.
-constexpr rlim_t kOtherDescriptors = 256;
 // What a probe must find room for once the space had ended: the first step of a journal.
 constexpr size_t kProbeBytes = 64 * kKiB;
-
-// Each open session keeps a descriptor: running out of them later would stop the store.
-absl::Status CheckDescriptors(size_t open_sessions) {
-  rlimit limit{};
-  const rlim_t needed = open_sessions + kOtherDescriptors;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return absl::OkStatus();
-  return StoreUnavailable("the process may have " + std::to_string(limit.rlim_cur) +
-                              " files open and the store needs " + std::to_string(needed) +
-                              ": raise the limit (ulimit -n, LimitNOFILE)",
-                          Fate::kNoEffect);
-}
 
 class FsStore final : public SessionStore {
  public:
@@ -89,7 +76,7 @@ class FsStore final : public SessionStore {
   }
 
   absl::Status Init() override {
-    RETURN_IF_ERROR(CheckDescriptors(options_.open_sessions));
+    RETURN_IF_ERROR(CheckDescriptorLimit(options_.open_sessions));
     ASSIGN_OR_RETURN(root_, OpenRoot(OptionsOfRoot(), random_));
     if (root_.is_put_off) {
       space_.Ended().IgnoreError();

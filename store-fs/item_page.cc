@@ -13,6 +13,8 @@ namespace holdfast::fs {
 namespace {
 
 constexpr char kLeastByte = '\0';
+// Sealed logs that a page has open at once: each has a descriptor.
+constexpr size_t kLogsAtOnce = 8;
 
 Direction DirectionOf(const ItemQuery& query) {
   return query.descending ? Direction::kDescending : Direction::kAscending;
@@ -89,10 +91,12 @@ absl::StatusOr<std::optional<ItemPage>> ItemPageReader::ReadFrom(const NextCandi
     ASSIGN_OR_RETURN(ItemView view, ViewOf(*candidate));
     // One whose labels cannot be read may have them.
     const bool is_asked = view.damaged || HasLabels(view.item, query_.labels);
-    if (is_asked && query_.data && !view.damaged) {
-      if (!page.items.empty() && bytes + view.size > limit_.bytes) return page;
-      bytes += view.size;
-      RETURN_IF_ERROR(ReadData(*candidate->entry, view));
+    if (is_asked) {
+      bytes += BytesInPage(*candidate, view);
+      if (!page.items.empty() && bytes > limit_.bytes) return page;
+      if (query_.data && !view.damaged) {
+        RETURN_IF_ERROR(ReadData(*candidate->entry, view));
+      }
     }
     page.last = candidate->name.key;
     if (is_asked) page.items.push_back(std::move(view));
@@ -156,6 +160,11 @@ absl::StatusOr<ItemView> ItemPageReader::ViewOf(const Candidate& candidate) {
   return view;
 }
 
+uint64_t ItemPageReader::BytesInPage(const Candidate& candidate, const ItemView& view) const {
+  if (view.damaged) return ItemBytes(view.item);
+  return candidate.entry->bytes - (query_.data ? 0 : view.size);
+}
+
 absl::Status ItemPageReader::ReadData(const ItemEntry& entry, ItemView& view) {
   if (entry.data.size == 0) return absl::OkStatus();
   absl::StatusOr<std::string> data = ReadAt(entry.data);
@@ -167,12 +176,15 @@ absl::Status ItemPageReader::ReadData(const ItemEntry& entry, ItemView& view) {
 
 absl::StatusOr<std::string> ItemPageReader::ReadAt(const Extent& place) {
   if (place.file == 0) return ReadExtent(*look_.journal, place);
-  std::unique_ptr<File>& log = logs_[place.file];
-  if (log == nullptr) {
+  auto log = logs_.find(place.file);
+  if (log == logs_.end()) {
+    if (logs_.size() == kLogsAtOnce) logs_.clear();
     ASSIGN_OR_RETURN(
-        log, where_.files.Open(PathOf(where_.key, FileKind::kLog, place.file), OpenMode::kRead));
+        std::unique_ptr<File> file,
+        where_.files.Open(PathOf(where_.key, FileKind::kLog, place.file), OpenMode::kRead));
+    log = logs_.emplace(place.file, std::move(file)).first;
   }
-  return ReadExtent(*log, place);
+  return ReadExtent(*log->second, place);
 }
 
 }  // namespace holdfast::fs

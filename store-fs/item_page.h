@@ -68,6 +68,8 @@ class ItemPageReader {
   NextCandidate OfKeys();
   // Without its data.
   absl::StatusOr<ItemView> ViewOf(const Candidate& candidate);
+  // What an item is in a page, by ItemBytes: as far as the page has it.
+  [[nodiscard]] uint64_t BytesInPage(const Candidate& candidate, const ItemView& view) const;
   absl::Status ReadData(const ItemEntry& entry, ItemView& view);
   // DATA_LOSS, or another error that is no shortage, for what cannot be read.
   absl::StatusOr<std::string> ReadAt(const Extent& place);
@@ -76,7 +78,7 @@ class ItemPageReader {
   const ItemsLook& look_;
   const ItemQuery& query_;
   const PageLimit limit_;
-  std::map<uint64_t, std::unique_ptr<File>> logs_;  // that were opened
+  std::map<uint64_t, std::unique_ptr<File>> logs_;  // that are open, at most kLogsAtOnce
 };
 
 }  // namespace holdfast::fs

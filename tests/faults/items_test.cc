@@ -1,5 +1,6 @@
 // Items over rotations, compactions, merges and restarts: read as from one map, at a cost that
 // follows what is written and what is named, and with damage that stays where it is.
+#include "session/codec/item_facts.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"
@@ -63,7 +64,7 @@ class Items : public ::testing::Test {
       bytes_ += asked.bytes;
       if (asked.name == "read") ++reads_;
       if (before_) before_(asked);
-      return absl::OkStatus();
+      return fails_ && fails_(asked) ? absl::ResourceExhaustedError("no space") : absl::OkStatus();
     });
     store_ = fs::MakeFsStore(std::move(options), clock_, random_);
     ASSERT_TRUE(store_->Init().ok());
@@ -129,6 +130,14 @@ class Items : public ::testing::Test {
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
     disk_.Write(PathOf(name), bytes);
   }
+  // Of items, in all sealed logs, as the head file counts them.
+  uint64_t LiveBytesOfItems() {
+    std::map<uint64_t, uint64_t> live;
+    State().items.AddLiveBytes(live);
+    uint64_t bytes = 0;
+    for (const auto& [file, of_items] : live) bytes += of_items;
+    return bytes;
+  }
   uint64_t SealedBytes() {
     uint64_t bytes = 0;
     for (const std::string& name : Files("log.")) bytes += disk_.Read(PathOf(name)).size();
@@ -144,6 +153,7 @@ class Items : public ::testing::Test {
   uint64_t bytes_ = 0;
   size_t reads_ = 0;
   std::function<void(const FileOperation& asked)> before_;
+  std::function<bool(const FileOperation& asked)> fails_;  // for lack of space
   std::vector<std::string> notes_;
   std::optional<Changes> changes_;
   std::unique_ptr<SessionStore> store_;
@@ -200,9 +210,12 @@ class ItemsHistory : public Items, public ::testing::WithParamInterface<uint64_t
   void Check() {
     std::vector<Item> all;
     uint64_t bytes = 0;
+    uint64_t live = 0;  // that lie in logs
     for (const auto& [key, item] : expected_) {
       all.push_back(item);
       bytes += ItemBytes(item);
+      const size_t facts = EncodeItemFacts(item).size();
+      live += item.data.size() + (facts > fs::kItemFactsInlineBytes ? facts : 0);
     }
     EXPECT_EQ(InPages({.collection = kNotes, .data = true}), all);
     std::ranges::reverse(all);
@@ -214,6 +227,7 @@ class ItemsHistory : public Items, public ::testing::WithParamInterface<uint64_t
     EXPECT_TRUE(none.puts.size() == 1 && !none.puts[0].existed);
     Rotate();
     EXPECT_EQ(State().items.totals(), (ItemTotals{.items = expected_.size(), .bytes = bytes}));
+    EXPECT_EQ(LiveBytesOfItems(), live);
   }
 
   void CheckPart() {
@@ -385,6 +399,62 @@ TEST_F(ItemsOfACompaction, AreMovedThoughTheyHaveGoneIntoARun) {
   ExpectForEver();
 }
 
+// What a page has looked at is replaced before it is read: by a compaction, and by a merge of runs.
+TEST_F(ItemsOfACompaction, AreReadThoughTheirFilesAreReplacedMeanwhile) {
+  for (const std::string kind : {"/state/log.", "/state/items."}) {
+    for (uint64_t round = 0; round < 40; ++round) {
+      const std::string data = absl::StrCat("again ", kind, round);
+      PutItems({Put(KeyOf(round % 3), data), Put("replaced", std::string(2000, 'r'))});
+      expected_[KeyOf(round % 3)] = data;
+      expected_["replaced"] = std::string(2000, 'r');
+    }
+    const size_t runs = Files("items.").size();
+    size_t sweeps = 0;
+    before_ = [&](const FileOperation& asked) {
+      const bool is_first = asked.name == "open" && asked.path.find(kind) != std::string::npos;
+      if (!is_first || sweeps > 0) return;
+      ++sweeps;
+      Sweep();
+    };
+    EXPECT_EQ(Read({.descending = true}), expected_) << kind;
+    before_ = nullptr;
+    EXPECT_EQ(sweeps, 1U);
+    EXPECT_LT(Files("items.").size(), runs);
+    ExpectForEver();
+  }
+}
+
+// Nothing is lost or counted twice when a rotation ends with nothing switched.
+TEST_F(ItemsOfACompaction, AreThereAfterARotationThatFoundNoSpace) {
+  fails_ = [](const FileOperation& asked) {
+    return asked.name == "write" && asked.path.find("/state/items.") != std::string::npos;
+  };
+  const auto runs = Files("items.");
+  const auto heads = Files("head.");
+  PutItems({Put(KeyOf(1), "again"), Put("new", "item")}, {DeletionOf(KeyOf(2))});
+  expected_[KeyOf(1)] = "again";
+  expected_["new"] = "item";
+  expected_.erase(KeyOf(2));
+  while (notes_.empty()) {
+    const auto result = store_->Commit(changes_->Update({{"title", "rotate"}}));
+    ASSERT_TRUE(result.ok() || !notes_.empty()) << result.status();
+  }
+  EXPECT_EQ(Files("head."), heads);
+  EXPECT_EQ(Files("items."), runs);
+  Expect();
+  fails_ = nullptr;
+  clock_.Advance(absl::Minutes(10));
+  Sweep();
+  PutItems({}, {DeletionOf("new"), DeletionOf(KeyOf(3))});
+  expected_.erase("new");
+  expected_.erase(KeyOf(3));
+  Rotate();
+  uint64_t live = 0;
+  for (const auto& [key, data] : expected_) live += data.size();
+  EXPECT_EQ(LiveBytesOfItems(), live);
+  ExpectForEver();
+}
+
 // What is deleted or overwritten goes with the next compactions.
 TEST_F(ItemsOfACompaction, LeaveNoDeadDataBehind) {
   Sweep();
@@ -396,11 +466,7 @@ TEST_F(ItemsOfACompaction, LeaveNoDeadDataBehind) {
   Rotate();
   Sweep();
   Expect();
-  std::map<uint64_t, uint64_t> live;
-  State().items.AddLiveBytes(live);
-  uint64_t bytes = 0;
-  for (const auto& [file, of_items] : live) bytes += of_items;
-  EXPECT_EQ(bytes, 3U);
+  EXPECT_EQ(LiveBytesOfItems(), 3U);
 }
 
 TEST_F(Items, KeepsSpaceWithinTwiceWhatIsLive) {
@@ -427,11 +493,13 @@ TEST_F(Items, RunsAreFew) {
   EXPECT_LE(Files("items.").size(), 24U) << "of 300 rotations";
 }
 
-// Deletions go where nothing older may have their key.
+// Deletions go where nothing older may have their key. Eight runs are merged, of four changes each,
+// the first of which has created the session.
 TEST_F(Items, AMergeOfAllRunsLeavesNoDeletion) {
-  for (uint64_t round = 0; round < 16; ++round) PutItems({Put(KeyOf(round), "data")});
-  for (uint64_t round = 0; round < 16; ++round) PutItems({}, {DeletionOf(KeyOf(round))});
+  for (uint64_t round = 0; round < 15; ++round) PutItems({Put(KeyOf(round), "data")});
+  for (uint64_t round = 0; round < 15; ++round) PutItems({}, {DeletionOf(KeyOf(round))});
   Rotate();
+  ASSERT_EQ(Files("items.").size(), 8U);
   for (int sweep = 0; sweep < 3; ++sweep) Sweep();
   EXPECT_EQ(Read({}), Texts());
   EXPECT_THAT(Files("items."), IsEmpty());
@@ -463,12 +531,15 @@ TEST_F(Items, OneIsReadAndPutAtACostThatDoesNotGrowWithThem) {
     Sweep();
   };
   const auto reads_of = [&](uint64_t item) {
-    Read({.keys = {KeyOf(item)}});  // which may read a directory
+    const auto page =  // which may read a directory
+        store_->ReadItems(key(), {.collection = kNotes, .keys = {KeyOf(item)}}, kWhole);
+    EXPECT_TRUE(page.ok() && page->items.size() == 1) << page.status();
+    if (!page.ok() || page->items.empty()) return reads_;
     size_t before = reads_;
     EXPECT_EQ(Read({.keys = {KeyOf(item)}}).size(), 1U);
     const size_t by_key = reads_ - before;
     before = reads_;
-    PutItems({PutOnVersion(KeyOf(item), "data", ItemVersion(item + 1))});
+    PutItems({PutOnVersion(KeyOf(item), "data", page->items[0].item.version)});
     return by_key + reads_ - before;
   };
   fill(0, 10);
@@ -479,10 +550,34 @@ TEST_F(Items, OneIsReadAndPutAtACostThatDoesNotGrowWithThem) {
   EXPECT_GE(few, 3U) << "a block of a run, and the record; a block";
   EXPECT_LE(most, few + 4) << "a filter may be wrong";
   const size_t before = reads_;
-  EXPECT_EQ(
-      Read({.range = {.start = KeyOf(777)}, .descending = true}, {.items = 5, .bytes = 99}).size(),
-      5U);
+  EXPECT_EQ(Read({.range = {.start = KeyOf(777)}, .descending = true}, {.items = 5, .bytes = 1000})
+                .size(),
+            5U);
   EXPECT_LE(reads_ - before, 40U) << "a page descends from the end";
+}
+
+// What is compacted is newer than the run that has nearly all items.
+TEST_F(Items, ACompactionReadsNoRunThatIsOlderThanItsLogs) {
+  for (uint64_t first = 0; first < 12'000; first += 4000) {
+    std::vector<ItemPut> puts;
+    for (uint64_t at = first; at < first + 4000; ++at) puts.push_back(Put(KeyOf(at), ""));
+    PutItems(std::move(puts));
+  }
+  ASSERT_EQ(Files("items.").size(), 1U);
+  const std::string large = Files("items.").back();
+  for (uint64_t round = 0; round < 12; ++round) {
+    PutItems({Put(absl::StrCat("new ", round), "data")});
+    Rotate();
+  }
+  size_t read = 0;
+  before_ = [&](const FileOperation& asked) {
+    if (asked.name == "read" && asked.path == PathOf(large)) ++read;
+  };
+  const size_t logs = Files("log.").size();
+  Sweep();
+  EXPECT_LT(Files("log.").size(), logs);
+  EXPECT_EQ(read, 0U);
+  EXPECT_EQ(Read({.range = KeysWithPrefix("new ")}).size(), 12U);
 }
 
 TEST_F(Items, ADeleteOfARangeCostsWhatItDeletes) {
@@ -506,6 +601,43 @@ TEST_F(Items, ADeleteOfARangeCostsWhatItDeletes) {
   EXPECT_LE(reads_ - reads, 2 * Files("items.").size() + 2);
   EXPECT_EQ(Read({.range = range}), Texts());
   EXPECT_EQ(Read({}).size(), 19'800U);
+}
+
+// As many items as their bytes, by ItemBytes, have room in it; one that is larger has its own page.
+TEST_F(Items, APageEndsAtItsBytes) {
+  rotate_changes_ = 64;
+  Restart();
+  std::vector<ItemPut> puts;
+  for (const char* key : {"a", "b", "c"}) puts.push_back(Put(key, std::string(100, 'd')));
+  puts.push_back(Put("large", std::string(1000, 'd')));
+  puts[1].item.content_type = std::string(2 * fs::kItemFactsInlineBytes, 't');
+  PutItems(puts);
+  const auto bytes_of = [&](size_t at, bool data) {
+    return ItemBytes(puts[at].item) - (data ? 0 : puts[at].item.data.size());
+  };
+  const auto keys_of = [&](ItemQuery query, uint64_t bytes) {
+    query.collection = kNotes;
+    const auto page = store_->ReadItems(key(), query, {.items = 9, .bytes = bytes});
+    std::string keys;
+    EXPECT_TRUE(page.ok()) << page.status();
+    if (!page.ok()) return keys;
+    for (const ItemView& view : page->items) keys += view.item.name.key + " ";
+    return keys + (page->end ? "end" : "");
+  };
+  for (const bool sealed : {false, true}) {
+    if (sealed) Rotate();
+    for (const bool data : {false, true}) {
+      const uint64_t two = bytes_of(0, data) + bytes_of(1, data);
+      EXPECT_EQ(keys_of({.data = data}, 0), "a ");
+      EXPECT_EQ(keys_of({.data = data}, two - 1), "a ");
+      EXPECT_EQ(keys_of({.data = data}, two), "a b ");
+      EXPECT_EQ(keys_of({.after = "b", .data = data}, bytes_of(2, data)), "c ");
+      EXPECT_EQ(keys_of({.descending = true, .data = data}, 1), "large ");
+      EXPECT_EQ(keys_of({.keys = {"c", "large"}, .data = data}, 1), "c ");
+      EXPECT_EQ(keys_of({.after = "c", .data = data}, 1), "large end");
+      EXPECT_EQ(keys_of({.data = data}, 1 << 20), "a b c large end");
+    }
+  }
 }
 
 TEST_F(Items, AReplyIsTheSameWhenItIsAskedForAgain) {
@@ -554,16 +686,17 @@ TEST_F(Items, AreFoundBehindManyDeletions) {
 class DamagedItems : public Items {
  protected:
   // A run with an item that a newer one hides, with one that is nowhere else, and one with facts
-  // that stay in the log.
+  // that stay in the log, which is mostly dead.
   void SetUp() override {
     Items::SetUp();
     ItemPut large = Put("large", "data of the large one");
     large.item.content_type = std::string(2 * fs::kItemFactsInlineBytes, 't');
-    PutItems({Put("hidden", "old"), Put("alone", "data of the lone one"), large});
+    PutItems({Put("hidden", "old"), Put("alone", "data of the lone one"), large,
+              Put("filler", std::string(20'000, 'f'))});
     Rotate();
     run_ = Files("items.").back();
     log_ = Files("log.").back();
-    PutItems({Put("hidden", "new"), Put("other", "other")});
+    PutItems({Put("hidden", "new"), Put("other", "other")}, {DeletionOf("filler")});
     Rotate();
     ASSERT_NE(Files("items.").back(), run_);
   }

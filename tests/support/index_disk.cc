@@ -68,8 +68,13 @@ absl::StatusOr<std::vector<fs::IndexEntry>> EntriesOf(const fs::RunFiles& where,
 
 absl::StatusOr<std::vector<fs::IndexEntry>> EntriesIn(const fs::RunFiles& where,
                                                       const fs::IndexView& view,
-                                                      const fs::KeyRange& range) {
-  fs::IndexCursor cursor(where, view, {.range = range});
+                                                      const fs::KeyRange& range,
+                                                      fs::Direction direction) {
+  fs::IndexCursor cursor(where, view, {.range = range, .direction = direction});
+  return ReadAll(cursor);
+}
+
+absl::StatusOr<std::vector<fs::IndexEntry>> EntriesLeft(fs::IndexCursor& cursor) {
   return ReadAll(cursor);
 }
 

@@ -44,10 +44,12 @@ class IndexDisk {
 // All entries of a run, read from the beginning to the end.
 absl::StatusOr<std::vector<fs::IndexEntry>> EntriesOf(const fs::RunFiles& where,
                                                       const fs::SortedRun& run);
-// All entries of a view in a range.
-absl::StatusOr<std::vector<fs::IndexEntry>> EntriesIn(const fs::RunFiles& where,
-                                                      const fs::IndexView& view,
-                                                      const fs::KeyRange& range);
+// All entries of a view in a range, in the order in which they are read.
+absl::StatusOr<std::vector<fs::IndexEntry>> EntriesIn(
+    const fs::RunFiles& where, const fs::IndexView& view, const fs::KeyRange& range,
+    fs::Direction direction = fs::Direction::kAscending);
+// Those that a cursor has not read yet.
+absl::StatusOr<std::vector<fs::IndexEntry>> EntriesLeft(fs::IndexCursor& cursor);
 
 }  // namespace holdfast::test
 

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -109,14 +110,28 @@ class ModelledIndex {
     fs::KeyRange range{.from = AnyKey(), .to = AnyKey()};
     if (Below(4) == 0) range.to.clear();
     if (Below(4) == 0) range.from.clear();
-    const auto found = EntriesIn(disk_.where(), ViewOf(range), range);
-    ASSERT_TRUE(found.ok()) << found.status();
     std::vector<fs::IndexEntry> expected;
     for (auto at = model_.lower_bound(range.from); at != model_.end(); ++at) {
       if (range.EndsBefore(at->first)) break;
       expected.push_back({.key = at->first, .value = at->second});
     }
-    EXPECT_TRUE(*found == expected) << range.from << " to " << range.to;
+    CompareRange(range, fs::Direction::kAscending, expected);
+    std::ranges::reverse(expected);
+    CompareRange(range, fs::Direction::kDescending, expected);
+  }
+
+  // Of a copy of the newer entries, and of these themselves.
+  void CompareRange(const fs::KeyRange& range, fs::Direction direction,
+                    const std::vector<fs::IndexEntry>& expected) {
+    const std::string what = range.from + " to " + range.to;
+    const auto found = EntriesIn(disk_.where(), ViewOf(range), range, direction);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_TRUE(*found == expected) << what;
+    const fs::RunFiles where = disk_.where();
+    fs::IndexCursor cursor(where, {&layer_}, runs_, {.range = range, .direction = direction});
+    const auto again = EntriesLeft(cursor);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_TRUE(*again == expected) << what;
   }
 
   fs::IndexView ViewOf(const fs::KeyRange& range) {
@@ -154,6 +169,33 @@ TEST(IndexView, TheNewestEntryOfAKeyCounts) {
   EXPECT_EQ(fs::FindEntry(disk.where(), view, "a").value()->value, "2");
   EXPECT_EQ(fs::FindEntry(disk.where(), view, "b").value(), std::nullopt);
   EXPECT_EQ(fs::FindEntry(disk.where(), view, "c").value()->value, "3");
+}
+
+TEST(IndexView, OfLayersTheFirstOneCounts) {
+  IndexDisk disk;
+  const fs::RunFiles where = disk.where();
+  const fs::Runs runs = {disk.Write(1, {{.key = "a", .value = "1"}, {.key = "b", .value = "1"}})};
+  fs::IndexLayer upper;
+  upper.Put({.key = "b", .value = std::nullopt});
+  upper.Put({.key = "c", .value = "3"});
+  upper.Put({.key = "d", .value = std::nullopt});
+  fs::IndexLayer lower;
+  lower.Put({.key = "b", .value = "2"});
+  lower.Put({.key = "c", .value = "2"});
+  lower.Put({.key = "d", .value = "2"});
+  lower.Put({.key = "e", .value = "2"});
+  std::vector<fs::IndexEntry> expected = {
+      {.key = "a", .value = "1"}, {.key = "c", .value = "3"}, {.key = "e", .value = "2"}};
+  fs::IndexCursor ascending(where, {&upper, &lower}, runs, {});
+  EXPECT_EQ(EntriesLeft(ascending).value(), expected);
+  std::ranges::reverse(expected);
+  fs::IndexCursor descending(where, {&upper, &lower}, runs,
+                             {.direction = fs::Direction::kDescending});
+  EXPECT_EQ(EntriesLeft(descending).value(), expected);
+  fs::IndexCursor shown(where, {&upper, &lower}, runs,
+                        {.range = {.from = "b", .to = "c"}, .deleted = fs::Deleted::kShow});
+  EXPECT_EQ(EntriesLeft(shown).value(),
+            (std::vector<fs::IndexEntry>{{.key = "b", .value = std::nullopt}}));
 }
 
 // What lies above is answered whatever is damaged below; what does not is not answered wrongly.

@@ -126,6 +126,65 @@ TEST_F(SortedRunTest, IsReadInRanges) {
       if (entry.value && entry.key >= range.from && entry.key < range.to) expected.push_back(entry);
     }
     EXPECT_TRUE(*read == expected) << from << " to " << to;
+    const auto back =
+        EntriesIn(where(), {.newer = {}, .runs = {run}}, range, fs::Direction::kDescending);
+    ASSERT_TRUE(back.ok()) << back.status();
+    std::ranges::reverse(expected);
+    EXPECT_TRUE(*back == expected) << to << " down to " << from;
+  }
+}
+
+// From its end a range is read in as many blocks as it is asked for.
+TEST_F(SortedRunTest, IsReadFromTheEndOfARangeBlockByBlock) {
+  const IndexEntries entries = Numbered(300, 4000);
+  const RunPointer run = disk_.Write(1, entries);
+  const size_t blocks = run->LoadDirectory(where()).value()->blocks.size();
+  ASSERT_GT(blocks, 10U);
+  const fs::RunFiles files = where();
+  for (const std::string& to : {NumberedKey(301), std::string()}) {
+    fs::RunCursor cursor(files, *run, {.from = NumberedKey(3), .to = to},
+                         fs::Direction::kDescending);
+    disk_.TakeReads();
+    const size_t last = to.empty() ? entries.size() - 1 : 150;
+    for (size_t at = last; at >= 2; --at) {
+      const auto entry = cursor.Next();
+      ASSERT_TRUE(entry.ok() && *entry) << entry.status();
+      EXPECT_TRUE(**entry == entries[at]) << at;
+      if (at == last) {
+        EXPECT_EQ(disk_.TakeReads(), 1U);
+      }
+    }
+    EXPECT_EQ(cursor.Next().value(), std::nullopt);
+    EXPECT_LT(disk_.TakeReads(), blocks);
+  }
+}
+
+// What comes before a block that cannot be read is read, and nothing wrong behind it.
+TEST_F(SortedRunTest, EndsAtADamagedBlockInEitherDirection) {
+  const IndexEntries entries = Numbered(100, 4000);
+  const RunPointer run = disk_.Write(1, entries);
+  const auto directory = run->LoadDirectory(where()).value();
+  ASSERT_GT(directory->blocks.size(), 3U);
+  std::string bytes = disk_.disk().Read(disk_.PathOf(1));
+  const fs::RunBlock& hurt = directory->blocks[2];
+  bytes[hurt.offset + 5] = static_cast<char>(bytes[hurt.offset + 5] ^ 0x10);
+  disk_.disk().Write(disk_.PathOf(1), bytes);
+  const auto first = std::ranges::lower_bound(entries, hurt.first, {}, &fs::IndexEntry::key);
+  const auto behind =
+      std::ranges::lower_bound(entries, directory->blocks[3].first, {}, &fs::IndexEntry::key);
+  const fs::RunFiles files = where();
+  for (const fs::Direction direction : {fs::Direction::kAscending, fs::Direction::kDescending}) {
+    const bool ascends = direction == fs::Direction::kAscending;
+    IndexEntries expected =
+        ascends ? IndexEntries(entries.begin(), first) : IndexEntries(behind, entries.end());
+    if (!ascends) std::ranges::reverse(expected);
+    fs::RunCursor cursor(files, *run, {}, direction);
+    IndexEntries found;
+    absl::StatusOr<std::optional<fs::IndexEntry>> entry = cursor.Next();
+    for (; entry.ok() && *entry; entry = cursor.Next()) found.push_back(**entry);
+    EXPECT_TRUE(absl::IsDataLoss(entry.status())) << entry.status();
+    EXPECT_TRUE(found == expected) << found.size();
+    EXPECT_EQ(cursor.Next().value(), std::nullopt) << "it is at its end";
   }
 }
 
