@@ -22,9 +22,9 @@ namespace {
 
 // Of the rows that `rows` gives in this order it looks at up to $5, and one more, which shows
 // whether there is any behind them. It answers those with all of the labels $4, up to $6 of them:
-// the first one, and others while their data has room in $7 bytes together, if data is asked for
-// ($8). A row that ends the look is answered also without these labels, so that the next page
-// begins behind it. The head comes first, as in log_reads.cc.
+// the first one, and others while they have room in $7 bytes together, their data included if it is
+// asked for ($8). A row that ends the look is answered also without these labels, so that the next
+// page begins behind it. The head comes first, as in log_reads.cc.
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, it is no SQL
 std::string SqlOf(const char* rows, const char* order) {
   const std::string sql = absl::StrReplaceAll(
@@ -37,7 +37,8 @@ std::string SqlOf(const char* rows, const char* order) {
       " p.size, p.facts, CASE WHEN $8 THEN p.data END, p.wanted, p.ends"
       " FROM (SELECT * FROM (SELECT v.*, row_number() OVER o AS n,"
       "   lead(v.version) OVER o IS NULL AS ends, count(*) FILTER (WHERE v.wanted) OVER o AS found,"
-      "   coalesce(sum(v.size) FILTER (WHERE v.wanted AND $8) OVER o, 0) AS total"
+      "   coalesce(sum(v.bytes - CASE WHEN $8 THEN 0 ELSE v.size END)"
+      "    FILTER (WHERE v.wanted) OVER o, 0) AS total"
       "   FROM ({rows} ORDER BY {order} LIMIT $5 + 1) v"
       "   WINDOW o AS (ORDER BY {order} ROWS UNBOUNDED PRECEDING)) w"
       "  WHERE w.n <= $5 AND (w.wanted OR w.ends OR w.n = $5) AND (w.found <= 1 OR w.total <= $7)"
@@ -46,7 +47,8 @@ std::string SqlOf(const char* rows, const char* order) {
   return absl::StrReplaceAll(
       sql, {{"{columns}",
              "x.key, x.version, x.created_at, x.updated_at, octet_length(x.data)::bigint AS size,"
-             " x.facts, x.data, $4::bytea[] IS NULL OR coalesce(x.labels @> $4, false) AS wanted"},
+             " x.bytes, x.facts, x.data, $4::bytea[] IS NULL OR coalesce(x.labels @> $4, false) AS "
+             "wanted"},
             {"{of}", "x.tenant = $1 AND x.session_id = $2 AND x.collection = $3"}});
 }
 

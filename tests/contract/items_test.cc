@@ -553,6 +553,22 @@ TEST_P(Contract, C277_BringsDataOnlyIfAsked) {
   const ItemPage first = Items({.range = {.start = "c"}}, {.items = 10, .bytes = 100});
   EXPECT_EQ(first.items.size(), 1U);
   EXPECT_THAT(KeysOf(Items({}, {.items = 10, .bytes = 100})), ElementsAre("a", "b"));
+  // What is said of an item takes room too.
+  std::vector<ItemPut> puts;
+  for (const char* const key : {"d", "e", "f"}) {
+    puts.push_back(Put(key, "data"));
+    puts.back().item.content_type = std::string(100, 't');
+  }
+  PutItems(puts);
+  const uint64_t each = ItemBytes(puts[0].item);
+  const size_t data = puts[0].item.data.size();
+  EXPECT_EQ(Items({.range = {.start = "d"}}, {.items = 10, .bytes = 2 * each}).items.size(), 2U);
+  EXPECT_EQ(Items({.range = {.start = "d"}}, {.items = 10, .bytes = 2 * each - 1}).items.size(),
+            1U);
+  const auto without = store().ReadItems(key(), {.collection = "notes", .range = {.start = "d"}},
+                                         {.items = 10, .bytes = 2 * (each - data)});
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->items.size(), 2U);
 }
 
 TEST_P(Contract, C278_APageShowsOneState) {
