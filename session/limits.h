@@ -66,7 +66,7 @@ inline constexpr size_t kItemPutsPerChange = 4096;
 inline constexpr size_t kItemDeletesPerChange = 4096;
 inline constexpr size_t kItemKeysPerRead = 1000;
 inline constexpr uint64_t kItemsPerSession = 1'000'000;
-inline constexpr uint64_t kItemBytesPerSession = 16 * 1024 * uint64_t{kMiB};
+inline constexpr uint64_t kItemBytesPerSession = uint64_t{16} * 1024 * kMiB;
 // Items that the deletes of one change find.
 inline constexpr uint64_t kItemsPerDelete = 100'000;
 // Items that one page of a read by labels looks at.

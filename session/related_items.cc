@@ -38,8 +38,12 @@ class RelatedReading {
     }
     for (const ItemView& view : read.page.items) shown_.insert(view.item.name);
     read.related.resize(read.page.items.size());
-    if (query_.refs) RETURN_IF_ERROR(ReadRefs(read));
-    if (!query_.attached.empty()) RETURN_IF_ERROR(ReadAttached(read));
+    if (query_.refs) {
+      RETURN_IF_ERROR(ReadRefs(read));
+    }
+    if (!query_.attached.empty()) {
+      RETURN_IF_ERROR(ReadAttached(read));
+    }
     read.page.items_version = version_.value_or(ItemVersion());
     return changed_ ? std::nullopt : std::optional(std::move(read));
   }

@@ -26,7 +26,7 @@ absl::Status Validate(const CloseCommand& command);
 absl::Status Validate(const CancelCommand& command);
 absl::Status Validate(const AppendAuditCommand& command);
 absl::Status Validate(const PutItemsCommand& command);
-absl::Status Validate(const RelatedQuery& query);
+absl::Status Validate(const RelatedQuery& related);
 // Of a session that is created where it is missing, by a call that grants no lease. INVALID_FIELD
 // on `create_if_missing.kind` for another kind than OPEN.
 absl::Status ValidateMissing(const CreateCommand& command);

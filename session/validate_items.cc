@@ -2,6 +2,8 @@
 #include "session/refusal.h"
 #include "session/validate.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -39,14 +41,15 @@ absl::Status CheckCollection(const std::string& field, const std::string& name) 
 absl::Status CheckLabels(const std::string& path, const ItemLabels& labels) {
   RETURN_IF_ERROR(CheckLength(path, labels.size(), kItemLabels));
   for (const auto& [name, value] : labels) {
+    const std::string label = absl::StrCat(path, ".", name);
     RETURN_IF_ERROR(CheckLength(path, name.size(), kItemLabelNameBytes));
     if (name.empty()) return InvalidField(path, "a label needs a name");
     if (const auto* text = std::get_if<std::string>(&value)) {
-      RETURN_IF_ERROR(CheckLength(path + "." + name, text->size(), kItemLabelValueBytes));
+      RETURN_IF_ERROR(CheckLength(label, text->size(), kItemLabelValueBytes));
     }
     const auto* number = std::get_if<double>(&value);
     if (number != nullptr && std::isnan(*number)) {
-      return InvalidField(path + "." + name, "must be a number that equals itself");
+      return InvalidField(label, "must be a number that equals itself");
     }
   }
   return absl::OkStatus();

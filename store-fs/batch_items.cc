@@ -43,7 +43,7 @@ BatchItems::BatchItems(const RunFiles& where, const SessionState* state, const I
 
 absl::StatusOr<std::optional<Refusal>> BatchItems::Resolve(Applied& applied) {
   ASSIGN_OR_RETURN(auto resolved, ResolveItems(applied.items, totals_, bounds_, *this));
-  if (auto* refusal = std::get_if<Refusal>(&resolved)) return std::optional(*std::move(refusal));
+  if (auto* refusal = std::get_if<Refusal>(&resolved)) return std::optional(std::move(*refusal));
   applied.item_effects = std::get<ItemEffects>(std::move(resolved));
   return std::nullopt;
 }

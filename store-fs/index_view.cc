@@ -81,8 +81,9 @@ bool IndexCursor::IsBefore(const IndexEntry& one, const IndexEntry& other) const
 absl::StatusOr<std::optional<IndexEntry>> IndexCursor::Next() {
   if (ended_) return std::nullopt;
   auto entry = Step();
-  while (entry.ok() && *entry && !(*entry)->value && scan_.deleted == Deleted::kHide)
+  while (entry.ok() && *entry && !(*entry)->value && scan_.deleted == Deleted::kHide) {
     entry = Step();
+  }
   ended_ = !entry.ok() || !*entry;
   return entry;
 }

@@ -88,19 +88,24 @@ absl::StatusOr<std::optional<ItemPage>> ItemPageReader::ReadFrom(const NextCandi
       return page;
     }
     if (page.items.size() == limit_.items || looked == look_at) return page;
-    ASSIGN_OR_RETURN(ItemView view, ViewOf(*candidate));
-    // One whose labels cannot be read may have them.
-    const bool is_asked = view.damaged || HasLabels(view.item, query_.labels);
-    if (is_asked) {
-      bytes += BytesInPage(*candidate, view);
-      if (!page.items.empty() && bytes > limit_.bytes) return page;
-      if (query_.data && !view.damaged) {
-        RETURN_IF_ERROR(ReadData(*candidate->entry, view));
-      }
-    }
+    ASSIGN_OR_RETURN(const bool has_room, Take(*candidate, bytes, page));
+    if (!has_room) return page;
     page.last = candidate->name.key;
-    if (is_asked) page.items.push_back(std::move(view));
   }
+}
+
+absl::StatusOr<bool> ItemPageReader::Take(const Candidate& candidate, uint64_t& bytes,
+                                          ItemPage& page) {
+  ASSIGN_OR_RETURN(ItemView view, ViewOf(candidate));
+  // One whose labels cannot be read may have them.
+  if (!view.damaged && !HasLabels(view.item, query_.labels)) return true;
+  bytes += BytesInPage(candidate, view);
+  if (!page.items.empty() && bytes > limit_.bytes) return false;
+  if (query_.data && !view.damaged) {
+    RETURN_IF_ERROR(ReadData(*candidate.entry, view));
+  }
+  page.items.push_back(std::move(view));
+  return true;
 }
 
 ItemPageReader::NextCandidate ItemPageReader::InRange() {

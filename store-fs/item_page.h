@@ -64,6 +64,9 @@ class ItemPageReader {
   using NextCandidate = std::function<absl::StatusOr<std::optional<Candidate>>()>;
 
   absl::StatusOr<std::optional<ItemPage>> ReadFrom(const NextCandidate& next);
+  // Adds the item of a candidate, if it is asked for, to a page of so many bytes. False where it
+  // has no room.
+  absl::StatusOr<bool> Take(const Candidate& candidate, uint64_t& bytes, ItemPage& page);
   NextCandidate InRange();
   NextCandidate OfKeys();
   // Without its data.

@@ -119,6 +119,7 @@ void MergedRun::Adopt(uint64_t file, SessionState& state) const {
 
 std::vector<std::string> MergedRun::Replaced(const SessionKey& key) const {
   std::vector<std::string> paths;
+  paths.reserve(sources_.files.size());
   for (const uint64_t file : sources_.files) {
     paths.push_back(PathOf(key, KindOf(sources_.space), file));
   }

@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::fs {
@@ -42,7 +43,7 @@ ChosenRuns ChooseRunsToMerge(const SessionState& state, const UnreadableRuns& un
 class MergedRun final : public Replacement {
  public:
   // Of these runs, without a result: see Write.
-  explicit MergedRun(const ChosenRuns& sources) : sources_(sources) {}
+  explicit MergedRun(ChosenRuns sources) : sources_(std::move(sources)) {}
 
   // Writes it to tmp/, durably, of the state in a head file. DATA_LOSS when a run cannot be read:
   // it joins `unreadable`. Else errors as of MergeRuns.

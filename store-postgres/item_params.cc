@@ -65,6 +65,10 @@ void PutContents(const std::vector<ItemPut>& puts, Params& params) {
   std::vector<std::string> facts;
   std::vector<std::string> labels;
   std::vector<std::string_view> data;
+  bytes.reserve(puts.size());
+  facts.reserve(puts.size());
+  labels.reserve(puts.size());
+  data.reserve(puts.size());
   for (const ItemPut& put : puts) {
     bytes.push_back(Signed(ItemBytes(put.item)));
     facts.push_back(EncodeItemFacts(put.item));
@@ -72,6 +76,7 @@ void PutContents(const std::vector<ItemPut>& puts, Params& params) {
     data.emplace_back(put.item.data);
   }
   std::vector<std::optional<std::string_view>> arrays;
+  arrays.reserve(labels.size());
   for (const std::string& array : labels) {
     arrays.push_back(array.empty() ? std::nullopt : std::optional<std::string_view>(array));
   }

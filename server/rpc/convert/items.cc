@@ -5,6 +5,8 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -34,7 +36,7 @@ absl::StatusOr<ItemLabels> ReadLabels(const std::string& path,
                                       const google::protobuf::Map<std::string, pb::Label>& labels) {
   ItemLabels read;
   for (const auto& [name, label] : labels) {
-    ASSIGN_OR_RETURN(read[name], ReadLabel(path + "." + name, label));
+    ASSIGN_OR_RETURN(read[name], ReadLabel(absl::StrCat(path, ".", name), label));
   }
   return read;
 }
