@@ -181,8 +181,9 @@ class CompactedLog::Writer {
         VisitSlots({.files = files_, .key = key_}, view,
                    [&](const SlotEntry& entry, std::optional<Position> until) {
                      const bool is_kept = entry.version && (!until || *until > oldest);
-                     if (is_kept && out_.sources_.contains(entry.version->where.file))
+                     if (is_kept && out_.sources_.contains(entry.version->where.file)) {
                        found.push_back(entry);
+                     }
                    });
     if (absl::IsNotFound(read)) return absl::DataLossError(read.message());
     RETURN_IF_ERROR(read);
