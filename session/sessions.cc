@@ -156,7 +156,7 @@ absl::StatusOr<MutationResult> Sessions::OrCreateMissing(const Caller& caller,
   const std::optional<Change> change = DecideCreate(caller, key, command, FreshCreation());
   if (!change) return result;
   result =
-      CommitUntilSettled(key, *change, [&](const Head&) { return Decision{.change = *change}; });
+      CommitUntilSettled(key, *change, [&](const Head&) { return Decision{.change = change}; });
   // Another call created it meanwhile: write to that session.
   return Is(result.status(), Reason::kSessionExists) ? ExecuteAsked(caller, command) : result;
 }
