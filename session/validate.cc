@@ -165,8 +165,9 @@ absl::Status CheckHolderAndTtl(const std::string& holder, absl::Duration ttl) {
 
 // The lease that a new session of this kind begins with.
 absl::Status CheckKind(const CreateCommand& command) {
-  if (command.kind == SessionKind::kLeased)
+  if (command.kind == SessionKind::kLeased) {
     return CheckHolderAndTtl(command.holder, command.lease_ttl);
+  }
   if (!command.holder.empty()) {
     return InvalidField("holder", "must be left out: a session of kind OPEN has no lease");
   }

@@ -173,8 +173,9 @@ absl::StatusOr<Manifest> DecodeManifest(std::string_view text, const SessionKey&
         .With("active", active.value());
   }
   if (!RightShape(json)) return Drift("wrong shape");
-  if (TextAt(json[kStamp], kStampChecksum) != ManifestChecksum(json))
+  if (TextAt(json[kStamp], kStampChecksum) != ManifestChecksum(json)) {
     return Drift("wrong checksum");
+  }
   return FromJson(json, key, active);
 }
 

@@ -33,8 +33,9 @@ absl::Status Foreign(std::string_view stored, const StoreId& active) {
 
 StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database) {
   StoredHead stored;
-  if (row < rows.size() && !rows.IsNull(row, kStoredVersion))
+  if (row < rows.size() && !rows.IsNull(row, kStoredVersion)) {
     stored.version = rows.Int(row, kStoredVersion);
+  }
   if (stored.version == 0) {
     stored.refusal = SessionIsNotThere();
     return stored;

@@ -92,8 +92,9 @@ absl::StatusOr<int> Migrate(AdminConnection& connection, std::span<const Migrati
   const absl::Cleanup unlock = [&] { Run(connection, kUnlock).IgnoreError(); };
   RETURN_IF_ERROR(Run(connection, kPrepare));
   ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied, ReadApplied(connection));
-  if (const std::string why = Difference(applied, known); !why.empty())
+  if (const std::string why = Difference(applied, known); !why.empty()) {
     return MigrationRefused(why);
+  }
   int taken = 0;
   for (size_t next = applied.size(); next < known.size(); ++next) {
     RETURN_IF_ERROR(connection.Do(kWhat, [&] { return TakeStep(connection, known[next]); }));

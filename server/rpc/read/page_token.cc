@@ -66,13 +66,15 @@ absl::StatusOr<std::string> Open(const Binding& binding, const std::string& toke
   const std::string sum(in.Raw(kShortSumBytes));
   const uint64_t incarnation = in.Number();
   std::string position(in.Text());
-  if (!in.Done() || version != kPageTokenVersion)
+  if (!in.Done() || version != kPageTokenVersion) {
     return InvalidField(kPageTokenField, "is not a page token");
+  }
   if (sum != binding.sum) {
     return InvalidField(kPageTokenField, "belongs to another request or another store");
   }
-  if (incarnation != binding.store.incarnation.value())
+  if (incarnation != binding.store.incarnation.value()) {
     return InvalidField(kPageTokenField, "restored");
+  }
   return position;
 }
 
