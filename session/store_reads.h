@@ -34,7 +34,7 @@ struct MessagePage {
 struct SlotQuery {
   std::optional<Revision> revision;  // absent: the current position
   std::vector<std::string> owners;   // empty: all
-  // Of data, of all slots together; 0 for what is said of them without it.
+  // Of data, of all slots together; 0: only owner, version and size of each.
   size_t most_bytes = std::numeric_limits<size_t>::max();
 };
 

@@ -553,7 +553,7 @@ TEST_P(Contract, C277_BringsDataOnlyIfAsked) {
   const ItemPage first = Items({.range = {.start = "c"}}, {.items = 10, .bytes = 100});
   EXPECT_EQ(first.items.size(), 1U);
   EXPECT_THAT(KeysOf(Items({}, {.items = 10, .bytes = 100})), ElementsAre("a", "b"));
-  // What is said of an item takes room too.
+  // The facts of an item take room too.
   std::vector<ItemPut> puts;
   for (const char* const key : {"d", "e", "f"}) {
     puts.push_back(Put(key, "data"));

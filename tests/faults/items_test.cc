@@ -765,7 +765,7 @@ TEST_F(DamagedItems, HideNoOther) {
     keys.push_back(view.item.name.key + (view.damaged ? " damaged" : ""));
   }
   EXPECT_THAT(keys, ElementsAre("alone damaged", "hidden", "large damaged", "other"));
-  EXPECT_EQ(page->items[0].size, 20U) << "what is known of it is shown";
+  EXPECT_EQ(page->items[0].size, 20U) << "its size is in the index";
   EXPECT_EQ(page->items[0].item.data, "");
   const auto described = store_->ReadItems(key(), {.collection = kNotes}, kWhole);
   ASSERT_TRUE(described.ok() && described->items.size() == 4);

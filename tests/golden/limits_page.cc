@@ -478,7 +478,7 @@ Group FilesOfAStore() {
         "server", ""},
        {"kIndexValueBytes", Bytes(fs::kIndexValueBytes), "the value of such a key", "server", ""},
        {"kItemFactsInlineBytes", Bytes(fs::kItemFactsInlineBytes),
-        "what is said of an item beside its data, in that index", "server",
+        "the facts of an item (labels, type, references), in that index", "server",
         "it is read from where the data is"},
        {"kRunBlockBytes", Bytes(fs::kRunBlockBytes), "a block of a run of that index", "server",
         "the next entry begins another block"},
