@@ -38,22 +38,14 @@ void SessionItems::Delete(const ItemName& name) {
   space_.newer().Put({.key = std::move(key), .value = std::nullopt});
 }
 
-void SessionItems::Add(const Extent& place) {
-  if (place.size > 0) bytes_[place.file] += place.size;
-}
+void SessionItems::Add(const Extent& place) { bytes_.Add(place.file, place.size); }
 
 void SessionItems::TakeOff(const Extent& place) {
-  const auto found = bytes_.find(place.file);
-  if (place.size == 0 || found == bytes_.end()) return;
-  if (found->second > place.size) {
-    found->second -= place.size;
-  } else {
-    bytes_.erase(found);
-  }
+  if (place.size > 0) bytes_.TakeOff(place.file, place.size);
 }
 
 void SessionItems::AddLiveBytes(std::map<uint64_t, uint64_t>& live) const {
-  for (const auto& [file, bytes] : bytes_) live[file] += bytes;
+  bytes_.AddTo(live);
   for (const auto& entry : newer().entries()) {
     const std::optional<ItemEntry> item = ItemInMemory(entry);
     if (!item) continue;
@@ -63,10 +55,7 @@ void SessionItems::AddLiveBytes(std::map<uint64_t, uint64_t>& live) const {
   }
 }
 
-uint64_t SessionItems::BytesInRuns(uint64_t file) const {
-  const auto found = bytes_.find(file);
-  return found == bytes_.end() ? 0 : found->second;
-}
+uint64_t SessionItems::BytesInRuns(uint64_t file) const { return bytes_.In(file); }
 
 void SessionItems::Move(absl::FunctionRef<std::optional<Extent>(const Extent& from)> place) {
   std::vector<IndexEntry> moved;
@@ -95,14 +84,7 @@ void SessionItems::Seal(uint64_t file) {
 }
 
 void SessionItems::MoveLogs(const std::set<uint64_t>& sources, uint64_t file) {
-  uint64_t moved = 0;
-  for (const uint64_t source : sources) {
-    const auto found = bytes_.find(source);
-    if (found == bytes_.end()) continue;
-    moved += found->second;
-    bytes_.erase(found);
-  }
-  if (moved > 0) bytes_[file] += moved;
+  bytes_.Move(sources, file);
 }
 
 absl::Status SessionItems::Settle(const RunFiles& where) {
@@ -148,8 +130,7 @@ void SessionItems::Put(Encoder& out) const {
   out.Number(has_none ? kNoItems : kItems);
   if (has_none) return;
   out.Number(totals_.items).Number(totals_.bytes);
-  out.Number(bytes_.size());
-  for (const auto& [file, bytes] : bytes_) out.Number(file).Number(bytes);
+  bytes_.Put(out);
   space_.PutRuns(out);
   Encoder entries;
   for (const auto& [key, value] : newer().entries()) {
@@ -165,10 +146,7 @@ SessionItems SessionItems::Read(Decoder& in) {
   if (has != kItems) return items;
   items.totals_.items = in.Number();
   items.totals_.bytes = in.Number();
-  for (size_t left = in.Count(); left > 0; --left) {
-    const uint64_t file = in.Number();
-    items.bytes_[file] = in.Number();
-  }
+  items.bytes_ = LogBytes::Read(in);
   items.space_.ReadRuns(in);
   BlockReader entries(in.Text());
   for (;;) {

@@ -12,6 +12,7 @@
 #include "store-fs/index_space.h"
 #include "store-fs/index_view.h"
 #include "store-fs/item_entry.h"
+#include "store-fs/log_bytes.h"
 #include "store-fs/segment.h"
 #include "store-fs/sorted_run.h"
 
@@ -76,7 +77,7 @@ class SessionItems {
 
   IndexSpace space_{FileKind::kItemsRun, 0};
   ItemTotals totals_;
-  std::map<uint64_t, uint64_t> bytes_;  // in each sealed log, of what counts in runs
+  LogBytes bytes_;                   // of what counts in runs
   std::set<std::string> unsettled_;  // keys that changed since the last rotation, if there are runs
 };
 

@@ -22,20 +22,10 @@ std::optional<UploadId> StagedUpload(const SlotVersion& version) {
   return version.meta.staged->upload;
 }
 
-// Takes `amount` off; an entry of nothing goes. False when there is less.
-template <typename Key>
-bool TakeOff(std::map<Key, uint64_t>& counts, const Key& key, uint64_t amount) {
-  const auto found = counts.find(key);
-  if (found == counts.end() || found->second < amount) return amount == 0;
-  found->second -= amount;
-  if (found->second == 0) counts.erase(found);
-  return true;
-}
-
 }  // namespace
 
 void SlotAccount::Add(const SlotVersion& version) {
-  bytes_[version.where.file] += version.where.size;
+  bytes_.Add(version.where.file, version.where.size);
   if (const auto upload = StagedUpload(version)) ++uploads_[*upload];
 }
 
@@ -47,8 +37,13 @@ void SlotAccount::End(const SlotVersion& version, Position until, const Head& he
 
 bool SlotAccount::Drop(const Ending& ending, const Share& share) {
   const auto& [at, file, upload] = ending;
-  const bool had_bytes = TakeOff(bytes_, file, share.bytes);
-  return (!upload || TakeOff(uploads_, *upload, share.versions)) && had_bytes;
+  const bool had_bytes = bytes_.TakeOff(file, share.bytes);
+  if (!upload) return had_bytes;
+  const auto named = uploads_.find(*upload);
+  if (named == uploads_.end() || named->second < share.versions) return false;
+  named->second -= share.versions;
+  if (named->second == 0) uploads_.erase(named);
+  return had_bytes;
 }
 
 void SlotAccount::Prune(Position oldest) {
@@ -59,14 +54,7 @@ void SlotAccount::Prune(Position oldest) {
 }
 
 void SlotAccount::Move(const std::set<uint64_t>& sources, uint64_t file) {
-  uint64_t moved = 0;
-  for (const uint64_t source : sources) {
-    const auto found = bytes_.find(source);
-    if (found == bytes_.end()) continue;
-    moved += found->second;
-    bytes_.erase(found);
-  }
-  if (moved > 0) bytes_[file] += moved;
+  bytes_.Move(sources, file);
   for (const auto& [ending, share] : std::exchange(endings_, {})) {
     Ending to = ending;
     if (sources.contains(std::get<uint64_t>(to))) std::get<uint64_t>(to) = file;
@@ -76,18 +64,8 @@ void SlotAccount::Move(const std::set<uint64_t>& sources, uint64_t file) {
   }
 }
 
-void SlotAccount::AddLiveBytes(std::map<uint64_t, uint64_t>& live) const {
-  for (const auto& [file, bytes] : bytes_) live[file] += bytes;
-}
-
-uint64_t SlotAccount::BytesIn(uint64_t file) const {
-  const auto found = bytes_.find(file);
-  return found == bytes_.end() ? 0 : found->second;
-}
-
 void SlotAccount::Put(Encoder& out) const {
-  out.Number(bytes_.size());
-  for (const auto& [file, bytes] : bytes_) out.Number(file).Number(bytes);
+  bytes_.Put(out);
   out.Number(uploads_.size());
   for (const auto& [upload, versions] : uploads_) out.Text(upload.value()).Number(versions);
   out.Number(endings_.size());
@@ -105,10 +83,7 @@ SlotAccount SlotAccount::Read(Decoder& in) {
     if (!upload) in.Fail();
     return upload;
   };
-  for (size_t left = in.Count(); left > 0; --left) {
-    const uint64_t file = in.Number();
-    account.bytes_[file] = in.Number();
-  }
+  account.bytes_ = LogBytes::Read(in);
   for (size_t left = in.Count(); left > 0; --left) {
     const std::optional<UploadId> upload = read_upload(in.Text());
     const uint64_t versions = in.Number();

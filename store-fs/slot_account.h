@@ -7,6 +7,7 @@
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/model.h"
+#include "store-fs/log_bytes.h"
 #include "store-fs/slot_version.h"
 
 #include <cstdint>
@@ -32,9 +33,9 @@ class SlotAccount {
 
   [[nodiscard]] bool Names(const UploadId& upload) const { return uploads_.contains(upload); }
   // Adds the bytes of slot records to those of each sealed log.
-  void AddLiveBytes(std::map<uint64_t, uint64_t>& live) const;
+  void AddLiveBytes(std::map<uint64_t, uint64_t>& live) const { bytes_.AddTo(live); }
   // Bytes of slot records in one of them.
-  [[nodiscard]] uint64_t BytesIn(uint64_t file) const;
+  [[nodiscard]] uint64_t BytesIn(uint64_t file) const { return bytes_.In(file); }
 
   void Put(Encoder& out) const;
   // Fails `in` for counts that contradict each other.
@@ -51,7 +52,7 @@ class SlotAccount {
   // Takes the versions of an ending off.
   bool Drop(const Ending& ending, const Share& share);
 
-  std::map<uint64_t, uint64_t> bytes_;    // of slot records in each sealed log
+  LogBytes bytes_;                        // of slot records
   std::map<UploadId, uint64_t> uploads_;  // how many versions name each
   // Which part of both ends when. There are no more points of time than snapshots are kept, and one
   // to come.
