@@ -63,16 +63,6 @@ constexpr Goal kOverBareEcho = AtLeast(0.8);
 
 using Agents = std::vector<std::unique_ptr<Agent>>;
 
-// Slots of a server's. Both must outlive it.
-template <typename T>
-Contender Calls(std::string name, const std::vector<std::unique_ptr<T>>& slots,
-                const ChildProcess& process, uint64_t count) {
-  return {.name = std::move(name),
-          .run = [all = SlotsOf(slots)](uint64_t calls) { return Drive(all, calls); },
-          .process = &process,
-          .count = count};
-}
-
 // A store in this process, whose processor time is so the client's.
 template <typename Store>
 Contender Alone(std::string name, Store& store, uint64_t count) {

@@ -39,15 +39,6 @@ constexpr uint64_t kPage = 10;
 constexpr PutShape kLarge = {.items = 1, .item_bytes = size_t{12} * 1024};
 constexpr Goal kFlat = AtMost(1.2);
 
-template <typename T>
-Contender Calls(std::string name, const std::vector<std::unique_ptr<T>>& slots,
-                const ChildProcess& process, uint64_t count) {
-  return {.name = std::move(name),
-          .run = [all = SlotsOf(slots)](uint64_t calls) { return Drive(all, calls); },
-          .process = &process,
-          .count = count};
-}
-
 // So many writers of each kind beside so many agents.
 absl::Status ComparePuts(const Plan& plan, Figures& figures, Served& served, size_t in_flight) {
   const std::string level = absl::StrCat(".", in_flight);

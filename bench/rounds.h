@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::bench {
@@ -26,6 +28,16 @@ struct Contender {
   const ChildProcess* client = nullptr;   // a client beside this process, if there is one
   uint64_t count = 0;                     // calls in each round; 0: as many as the match says
 };
+
+// Slots whose calls one server takes. Both must outlive it.
+template <typename T>
+Contender Calls(std::string name, const std::vector<std::unique_ptr<T>>& slots,
+                const ChildProcess& process, uint64_t count) {
+  return {.name = std::move(name),
+          .run = [all = SlotsOf(slots)](uint64_t calls) { return Drive(all, calls); },
+          .process = &process,
+          .count = count};
+}
 
 // What one contender did, round by round. Processor time is in microseconds per call.
 struct Results {
