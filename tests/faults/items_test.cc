@@ -7,6 +7,7 @@
 #include "store-fs/item_entry.h"
 #include "store-fs/layout.h"
 #include "store-fs/recovery.h"
+#include "tests/faults/indexed_session.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
@@ -45,56 +46,10 @@ constexpr PageLimit kWhole{.items = 100'000, .bytes = size_t{1} << 30};
 
 ItemDelete DeletionOf(const std::string& key) { return {.collection = kNotes, .keys = key}; }
 
-class Items : public ::testing::Test {
+class Items : public IndexedSession {
  protected:
-  void SetUp() override {
-    Open();
-    Create("alpha");
-  }
-  void TearDown() override { store_->Dispose(); }
-
-  void Open() {
-    fs::FsOptions options;
-    options.root = root_ / "root";  // only its lock is real
-    options.rotate_changes = rotate_changes_;
-    options.compact_in_sweeps = true;
-    options.bounds.inline_entries = inline_entries_;
-    options.note = [this](const std::string& what) { notes_.push_back(what); };
-    options.wrap_files = BreakBy(disk_, [this](const FileOperation& asked) {
-      bytes_ += asked.bytes;
-      if (asked.name == "read") ++reads_;
-      if (before_) before_(asked);
-      return fails_ && fails_(asked) ? absl::ResourceExhaustedError("no space") : absl::OkStatus();
-    });
-    store_ = fs::MakeFsStore(std::move(options), clock_, random_);
-    ASSERT_TRUE(store_->Init().ok());
-  }
-  void Restart() {
-    store_->Dispose();
-    Open();
-  }
-  void Sweep() {
-    const auto due = store_->ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10);
-    EXPECT_TRUE(due.ok()) << due.status();
-  }
-  // The session that everything is about from now on.
-  void Create(const std::string& session) {
-    changes_.emplace(Key(session), random_);
-    Must(changes_->Create());
-  }
-
-  Receipt Must(const Change& change) {
-    const auto result = store_->Commit(change);
-    EXPECT_TRUE(result.ok() && result->refusal.ok()) << result.status() << result->refusal;
-    return result.ok() ? result->receipt : Receipt();
-  }
   Receipt PutItems(std::vector<ItemPut> puts, std::vector<ItemDelete> deletes = {}) {
     return Must(changes_->PutItems({.deletes = std::move(deletes), .puts = std::move(puts)}));
-  }
-  // Changes until a rotation has just come.
-  void Rotate() {
-    const auto before = Files("head.");
-    while (Files("head.") == before) Must(changes_->Update({{"title", "rotate"}}));
   }
   static std::string KeyOf(uint64_t number) { return absl::StrCat("the key of item ", number); }
 
@@ -113,23 +68,7 @@ class Items : public ::testing::Test {
   absl::Status ReadStatus() {
     return store_->ReadItems(key(), {.collection = kNotes, .data = true}, kWhole).status();
   }
-  [[nodiscard]] const SessionKey& key() const { return changes_->key(); }
   fs::SessionState State() { return SealedState(*disk_.Open(), key()); }
-  std::vector<std::string> Files(const std::string& kind) {
-    std::vector<std::string> found;
-    const auto names = disk_.Open()->List(fs::DirectoryOf(key()) + "/state");
-    for (const std::string& name : names.value_or(std::vector<std::string>())) {
-      if (name.starts_with(kind)) found.push_back(name);
-    }
-    return found;
-  }
-  std::string PathOf(const std::string& name) { return fs::DirectoryOf(key()) + "/state/" + name; }
-  void Flip(const std::string& name, size_t at) {
-    std::string bytes = disk_.Read(PathOf(name));
-    ASSERT_LT(at, bytes.size());
-    bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
-    disk_.Write(PathOf(name), bytes);
-  }
   // Of items, in all sealed logs, as the head file counts them.
   uint64_t LiveBytesOfItems() {
     std::map<uint64_t, uint64_t> live;
@@ -143,20 +82,6 @@ class Items : public ::testing::Test {
     for (const std::string& name : Files("log.")) bytes += disk_.Read(PathOf(name)).size();
     return bytes;
   }
-
-  size_t rotate_changes_ = 4;
-  size_t inline_entries_ = 0;
-  TempDir root_;
-  FakeClock clock_;
-  SeededRandom random_;
-  MemoryDisk disk_;
-  uint64_t bytes_ = 0;
-  size_t reads_ = 0;
-  std::function<void(const FileOperation& asked)> before_;
-  std::function<bool(const FileOperation& asked)> fails_;  // for lack of space
-  std::vector<std::string> notes_;
-  std::optional<Changes> changes_;
-  std::unique_ptr<SessionStore> store_;
 };
 
 // Random writes, and the items that there are.

@@ -5,6 +5,7 @@
 #include "store-fs/fs_store.h"
 #include "store-fs/layout.h"
 #include "store-fs/recovery.h"
+#include "tests/faults/indexed_session.h"
 #include "tests/support/breaking_files.h"
 #include "tests/support/changes.h"
 #include "tests/support/fake_clock.h"
@@ -37,57 +38,12 @@ using ::testing::Not;
 
 using Slots = std::map<std::string, std::string>;
 
-class SlotRuns : public ::testing::Test {
+class SlotRuns : public IndexedSession {
  protected:
-  void SetUp() override {
-    Open();
-    Create("alpha");
-  }
-  void TearDown() override { store_->Dispose(); }
-
-  void Open() {
-    fs::FsOptions options;
-    options.root = root_ / "root";  // only its lock is real
-    options.rotate_changes = rotate_changes_;
-    options.compact_in_sweeps = true;
-    options.bounds.inline_entries = inline_entries_;
-    options.note = [this](const std::string& what) { notes_.push_back(what); };
-    options.wrap_files = BreakBy(disk_, [this](const FileOperation& asked) {
-      bytes_ += asked.bytes;
-      if (asked.name == "read") ++reads_;
-      return absl::OkStatus();
-    });
-    store_ = fs::MakeFsStore(std::move(options), clock_, random_);
-    ASSERT_TRUE(store_->Init().ok());
-  }
-  void Restart() {
-    store_->Dispose();
-    Open();
-  }
-  void Sweep() {
-    const auto due = store_->ListDue(DueKind::kAbandoned, absl::Minutes(5), std::nullopt, 10);
-    EXPECT_TRUE(due.ok()) << due.status();
-  }
-
-  absl::StatusOr<CommitResult> Commit(const Change& change) {
-    auto result = store_->Commit(change);
-    if (result.ok() && !result->refusal.ok()) return result->refusal;
-    return result;
-  }
-  Receipt Must(const Change& change) {
-    const auto result = Commit(change);
-    EXPECT_TRUE(result.ok()) << result.status();
-    return result.ok() ? result->receipt : Receipt();
-  }
   Change WriteOf(std::vector<Slot> slots) {
     Change change = changes_->Write(token_);
     change.slots = std::move(slots);
     return change;
-  }
-  // The session that everything is about from now on.
-  void Create(const std::string& session) {
-    changes_.emplace(Key(session), random_);
-    token_ = *LeaseToken::Parse(Must(changes_->Create()).token);
   }
   // Slots `first` to `end`, in as many changes as they need.
   void Fill(uint64_t first, uint64_t end) {
@@ -100,11 +56,6 @@ class SlotRuns : public ::testing::Test {
     }
   }
   static std::string Owner(uint64_t number) { return "an owner of slot " + std::to_string(number); }
-  // Changes until a rotation has just come.
-  void Rotate() {
-    const auto before = Files("head.");
-    while (Files("head.") == before) Must(changes_->Update({{"title", "rotate"}}));
-  }
 
   Slots Read(const SlotQuery& query) {
     Slots found;
@@ -117,35 +68,6 @@ class SlotRuns : public ::testing::Test {
     }
     return found;
   }
-  [[nodiscard]] const SessionKey& key() const { return changes_->key(); }
-  std::vector<std::string> Files(const std::string& kind) {
-    std::vector<std::string> found;
-    const auto names = disk_.Open()->List(fs::DirectoryOf(key()) + "/state");
-    for (const std::string& name : names.value_or(std::vector<std::string>())) {
-      if (name.starts_with(kind)) found.push_back(name);
-    }
-    return found;
-  }
-  std::string PathOf(const std::string& name) { return fs::DirectoryOf(key()) + "/state/" + name; }
-  void Flip(const std::string& name, size_t at) {
-    std::string bytes = disk_.Read(PathOf(name));
-    ASSERT_LT(at, bytes.size());
-    bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
-    disk_.Write(PathOf(name), bytes);
-  }
-
-  size_t rotate_changes_ = 4;
-  size_t inline_entries_ = 0;
-  TempDir root_;
-  FakeClock clock_;
-  SeededRandom random_;
-  MemoryDisk disk_;
-  uint64_t bytes_ = 0;
-  size_t reads_ = 0;
-  std::vector<std::string> notes_;
-  std::optional<Changes> changes_;
-  std::unique_ptr<SessionStore> store_;
-  LeaseToken token_;
 };
 
 // Random changes of slots, and what is read of every snapshot that is kept.
