@@ -1,5 +1,6 @@
 #include "session/apply.h"
 
+#include "platform/big_endian.h"
 #include "platform/digest.h"
 #include "session/audit.h"
 #include "session/cancel_requests.h"
@@ -204,11 +205,8 @@ void ApplyAttributes(const AttributePatch& patch, Head& head) {
 
 // The version that a put gets, as a key: in the order of versions.
 std::string AppendedKey(ItemVersion version) {
-  constexpr int kByteBits = 8;
   std::string key;
-  for (int shift = 7 * kByteBits; shift >= 0; shift -= kByteBits) {
-    key.push_back(static_cast<char>(version.value() >> shift & 0xFF));
-  }
+  AppendBigEndian(version.value(), key);
   return key;
 }
 

@@ -21,6 +21,11 @@ constexpr PageLimit kRelatedLimit{.items = kPageMost, .bytes = kRelatedItemBytes
 // The keys of items that are attached to the item of this key.
 KeyRange AttachedTo(const std::string& key) { return KeysWithPrefix(key + '\0'); }
 
+// Whether the items of the page are all of a range: what is attached to them is one range too.
+bool IsOneRange(const RelatedQuery& query) {
+  return !query.ancestors_of && query.page.keys.empty() && query.page.labels.empty();
+}
+
 // One attempt to read a page and what belongs to it.
 class RelatedReading {
  public:
@@ -125,7 +130,6 @@ class RelatedReading {
     return absl::OkStatus();
   }
 
-  // Items of one range have those that are attached to them in one range too.
   absl::Status ReadAttached(RelatedPage& read) {
     std::vector<ItemView>& items = read.page.items;
     if (items.empty()) return absl::OkStatus();
@@ -135,7 +139,7 @@ class RelatedReading {
       const std::optional<size_t> place = PlaceOf(view.item.name.key, places);
       if (place) Add(std::move(view), read.related[*place]);
     };
-    if (IsOneRange()) {
+    if (IsOneRange(query_)) {
       const KeyRange whole{.start = AttachedTo(places.begin()->first).start,
                            .end = AttachedTo(places.rbegin()->first).end};
       return ReadAll({.collection = query_.attached, .range = whole, .data = query_.page.data},
@@ -157,10 +161,6 @@ class RelatedReading {
       if (place != places.end()) return place->second;
     }
     return std::nullopt;
-  }
-
-  [[nodiscard]] bool IsOneRange() const {
-    return !query_.ancestors_of && query_.page.keys.empty() && query_.page.labels.empty();
   }
 
   // Every item, unless they take more than may belong to a page.
@@ -191,8 +191,7 @@ class RelatedReading {
 
 absl::StatusOr<RelatedPage> ReadRelatedItems(SessionStore& store, const SessionKey& key,
                                              const RelatedQuery& query, PageLimit limit) {
-  const bool is_range = !query.ancestors_of && query.page.keys.empty() && query.page.labels.empty();
-  if (!query.attached.empty() && !is_range) {
+  if (!query.attached.empty() && !IsOneRange(query)) {
     limit.items = std::min(limit.items, kItemsWithAttached);
   }
   for (int attempt = 0; attempt < kItemReads; ++attempt) {

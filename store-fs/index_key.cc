@@ -1,5 +1,7 @@
 #include "store-fs/index_key.h"
 
+#include "platform/big_endian.h"
+
 namespace holdfast::fs {
 namespace {
 
@@ -8,7 +10,7 @@ namespace {
 constexpr char kZero = '\0';
 constexpr char kEnd = '\x01';
 constexpr char kMore = '\xff';
-constexpr int kByteBits = 8;
+static_assert(kKeyNumberBytes == sizeof(uint64_t));
 
 }  // namespace
 
@@ -21,11 +23,7 @@ void PutKeyText(std::string_view text, std::string& key) {
   key.push_back(kEnd);
 }
 
-void PutKeyNumber(uint64_t number, std::string& key) {
-  for (size_t byte = kKeyNumberBytes; byte > 0; --byte) {
-    key.push_back(static_cast<char>(number >> ((byte - 1) * kByteBits)));
-  }
-}
+void PutKeyNumber(uint64_t number, std::string& key) { AppendBigEndian(number, key); }
 
 std::optional<std::string> TakeKeyText(std::string_view& key) {
   std::string text;
@@ -45,10 +43,7 @@ std::optional<std::string> TakeKeyText(std::string_view& key) {
 
 std::optional<uint64_t> TakeKeyNumber(std::string_view& key) {
   if (key.size() < kKeyNumberBytes) return std::nullopt;
-  uint64_t number = 0;
-  for (const char c : key.substr(0, kKeyNumberBytes)) {
-    number = number << kByteBits | static_cast<uint8_t>(c);
-  }
+  const auto number = BigEndian<uint64_t>(key);
   key.remove_prefix(kKeyNumberBytes);
   return number;
 }

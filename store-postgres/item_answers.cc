@@ -1,6 +1,6 @@
 #include "store-postgres/item_answers.h"
 
-#include "store-postgres/pg/wire_types.h"
+#include "platform/big_endian.h"
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 #include "store-postgres/pg/params.h"
 
+#include "platform/big_endian.h"
 #include "store-postgres/pg/wire_types.h"
 
 #include "absl/strings/str_cat.h"

@@ -5,10 +5,7 @@
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 namespace holdfast::pg {
 
@@ -29,24 +26,6 @@ inline constexpr ArrayType kByteaArray = {1001, kBytea};
 inline constexpr ArrayType kInt4Array = {1007, kInt4};
 inline constexpr ArrayType kTextArray = {1009, kText};
 inline constexpr ArrayType kInt8Array = {1016, kInt8};
-
-// Integers travel with the highest byte first.
-template <typename T>
-void AppendBigEndian(T value, std::string& out) {
-  for (size_t left = sizeof(T); left > 0; --left) {
-    out.push_back(static_cast<char>((value >> (8 * (left - 1))) & 0xFF));
-  }
-}
-
-// `bytes` has at least as many as T.
-template <typename T>
-T BigEndian(std::string_view bytes) {
-  T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>((value << 8) | static_cast<unsigned char>(bytes[i]));
-  }
-  return value;
-}
 
 // Where PostgreSQL's time begins; it counts microseconds from there.
 inline absl::Time Epoch() {
