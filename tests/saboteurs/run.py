@@ -8,10 +8,11 @@
 What is mutated is compiled with the commands of the build and linked in front of the libraries, in
 BUILD_DIRECTORY/saboteurs/NAME, which stays there when something is not as it must be. A source of a
 batch is compiled alone first, which takes a fifth of the time. Functions that the compiler inlined
-into the rest of the batch stay as they were, so where no test sees that, the whole batch is compiled. The build must be of the sources as they are. Each test must
-pass without the mutation: seen here, unless $HOLDFAST_TESTS_PASSED says that every ordinary test
-has just passed. --list prints the names for the build preset, --check looks whether the sources
-have every text that is to be mutated. entries.py says what an entry is.
+into the rest of the batch stay as they were, so where no test sees that, the whole batch is
+compiled. The build must be of the sources as they are. Each test must pass without the mutation:
+seen here, unless $HOLDFAST_TESTS_PASSED says that every ordinary test has just passed. --list
+prints the names for the build preset, --check looks whether the sources have every text that is to
+be mutated. entries.py says what an entry is.
 """
 import os
 import re
