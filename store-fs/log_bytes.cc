@@ -8,6 +8,7 @@ void LogBytes::Add(uint64_t file, uint64_t bytes) {
   if (bytes > 0) bytes_[file] += bytes;
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): as Add
 bool LogBytes::TakeOff(uint64_t file, uint64_t bytes) {
   const auto found = bytes_.find(file);
   const uint64_t there = found == bytes_.end() ? 0 : found->second;

@@ -2,6 +2,7 @@
 
 #include "store-fs/fs_store.h"
 #include "store-fs/layout.h"
+#include "store-fs/recovery.h"
 
 #include <utility>
 
