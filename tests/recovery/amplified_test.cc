@@ -192,8 +192,7 @@ class CountedElements : public ::testing::TestWithParam<StoreKind> {
   static constexpr size_t kClients = 32;
   static constexpr size_t kBudget = 512 * kMiB;
   static constexpr size_t kRequestBytes = kUnaryRequestBytes - kKiB;
-  // Of the server, for all clients together, against what it takes to receive as many bytes. To
-  // parse the requests of two clients takes as long as that.
+  // Of the server, for all clients together, against what it takes to receive as many bytes.
   static constexpr double kMostToReceiving = 3;
 
   void SetUp() override {

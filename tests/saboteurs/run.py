@@ -117,19 +117,19 @@ class Mutant:
         by_command = {}
         for source in sources:
             by_command.setdefault(self.build.command_of(source), []).append(source)
-        batches = 0
+        in_part = False
         for command, together in by_command.items():
             path = os.path.relpath(command.compiled, ROOT)
             if path in sources or whole:
                 usual, made = self.compile_one(command, path, path in edited)
                 self.objects[usual] = [made]
                 continue
-            batches += 1
+            in_part = True
             parts = [self.compile_one(command, each, each in edited) for each in together]
             usual = parts[0][0]
             made = [out for _, out in parts]
             self.objects[usual] = made + [self.weakened(usual, made)]
-        return batches > 0
+        return in_part
 
     def compile_one(self, command, path, edited):
         """Compiles the file at `path` as `command` compiles its own: the object of the build, and

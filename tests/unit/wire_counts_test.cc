@@ -272,6 +272,31 @@ TEST(WireCounts, AreTakenBeforeMemoryIsAndBeforeAnythingIsParsed) {
   EXPECT_EQ(WireTotalsNow().parsed, before.parsed);
 }
 
+// Of a field that is a little over its limit all elements are counted, unless another is far over.
+TEST(WireCounts, EndWhereAnyFieldIsFarOverItsLimit) {
+  const WireCounts counts(*pb::CommitTurnRequest::descriptor());
+  const auto times = [](size_t count, const std::string& element) {
+    std::string bytes;
+    for (size_t i = 0; i < count; ++i) bytes += element;
+    return bytes;
+  };
+  constexpr int kMessages = 6;
+  constexpr int kSlots = 7;
+  const std::string message = Delimited(kMessages, "");
+  const std::string slot = Delimited(kSlots, "");
+  const std::string over = times(kMessagesPerChange + 1, message);
+  const auto got = [&](const std::string& bytes) {
+    const absl::Status status = counts.Check(bytes);
+    EXPECT_TRUE(Is(status, Reason::kTooLarge)) << status;
+    EXPECT_EQ(RefusalOf(status).facts().at("field"), "messages");
+    return RefusalOf(status).facts().at("got");
+  };
+  EXPECT_EQ(got(over + times(kSlotsPerChange + 1, slot) + times(3, message)),
+            std::to_string(kMessagesPerChange + 4));
+  EXPECT_EQ(got(over + times(4 * kSlotsPerChange, slot) + times(3, message)),
+            std::to_string(kMessagesPerChange + 1));
+}
+
 // The transport cuts a request anywhere.
 TEST(WireCounts, ReadOverTheBordersOfSlices) {
   pb::CreateSessionRequest request;

@@ -30,7 +30,7 @@ constexpr size_t kVarintBytes = 10;
 constexpr size_t kShortVarintBytes = 5;  // of a tag and of a length
 constexpr uint8_t kMore = 0x80;
 constexpr size_t kBitsPerByte = 7;
-// What is over its limit is counted until it is so many times the limit.
+// The walk ends when the elements of a field are so many times its limit.
 constexpr size_t kCountedLimits = 4;
 // As deep as the library itself follows groups.
 constexpr size_t kGroupDepth = 100;
@@ -360,7 +360,7 @@ class WireCounts::Walk {
     if (elements <= field.limit->most) return;
     if (!over_) over_ = field.counter;
     if (*over_ == field.counter) got_ = std::max(got_, elements);
-    enough_ = got_ >= kCountedLimits * field.limit->most;
+    enough_ = elements >= kCountedLimits * field.limit->most;
   }
 
   const WireCounts& counts_;
@@ -369,7 +369,7 @@ class WireCounts::Walk {
   absl::InlinedVector<size_t, kRepeatedLimits.size()> elements_;  // by counter
   std::optional<size_t> over_;                                    // the first that is
   size_t got_ = 0;                                                // of that
-  bool enough_ = false;                                           // it is far over: the walk ends
+  bool enough_ = false;                                           // one is far over its limit
   const Field* negative_ = nullptr;                               // the first that is
 };
 

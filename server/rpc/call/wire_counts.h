@@ -86,11 +86,11 @@ class WireCounts final {
   explicit WireCounts(const google::protobuf::Descriptor& request);
 
   // Walks over the bytes once, without a copy of them and without memory for what they hold.
-  // TOO_LARGE for the first field that has more than its row allows, with how many there are, or
-  // with four times the limit where there are more: what follows is not looked at, and costs
-  // nothing. INVALID_FIELD on the first number that is negative, by its path without indices, and
-  // on `request` for bytes that are no message of any kind. What is OK here may still be none of
-  // this kind.
+  // TOO_LARGE for the first field that has more than its row allows, with how many there are. Once
+  // a field has four times what its row allows, the rest is not looked at, and costs nothing: then
+  // there may be more. INVALID_FIELD on the first number that is negative, by its path without
+  // indices, and on `request` for bytes that are no message of any kind. What is OK here may still
+  // be none of this kind.
   [[nodiscard]] absl::Status Check(const std::vector<grpc::Slice>& bytes) const;
   [[nodiscard]] absl::Status Check(std::string_view bytes) const;
 
