@@ -5,6 +5,7 @@
 #include "session/audit.h"
 #include "session/cancel_requests.h"
 #include "session/guard.h"
+#include "session/history_spans.h"
 #include "session/limits.h"
 #include "session/names.h"
 #include "session/snapshot_description.h"
@@ -126,6 +127,7 @@ Slot StoreSlot(const Head& head, TurnNumber turn) {
 
 void ApplyContents(const Change& change, Applied& out) {
   Head& head = out.head;
+  if (change.restores) RestoreHistory(*change.restores, head);
   if (change.replaces_history) {
     head.generation = head.generation.Next();
     head.messages = MessageSeq();
@@ -137,6 +139,8 @@ void ApplyContents(const Change& change, Applied& out) {
     head.history = ExtendHistory(head.history, message);
     out.messages.push_back(std::move(message));
   }
+  // By it the digest of any first part of the history is found in the messages of one change.
+  if (!out.messages.empty()) out.messages.back().history = head.history;
   out.upload = change.upload;
   if (change.sm) head.sm = *change.sm;
   if (change.snapshot) {
@@ -155,6 +159,7 @@ void ApplySnapshot(const TraceRef& trace, size_t kept, Head& head) {
   head.snapshots.push_back({.at = {.revision = head.revision, .journal = head.journal},
                             .generation = head.generation,
                             .messages = head.messages});
+  DropUnnamedHistories(head);
   head.snapshot_trace = trace;
   const JournalNumber floor = JournalFloor(head);
   std::erase_if(head.ended, [&](const EndedTurn& turn) { return turn.last_journal <= floor; });
@@ -341,6 +346,8 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   out.receipt.epoch = head.lease.epoch;
   out.receipt.messages = head.messages;
   out.receipt.drained_turns = change.drained_turns;
+  out.receipt.removed_messages = change.removed_messages;
+  out.receipt.removed = change.removed;
   if (out.audit) out.receipt.audit = head.last_audit;
   out.receipt.created = change.create.has_value();
   if (!head.snapshots.empty()) out.receipt.snapshot = head.snapshots.back().at.revision;

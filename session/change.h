@@ -57,6 +57,7 @@ struct Premise {
   Epoch epoch;
   uint64_t cancel_requests = 0;   // how many; within a turn they only become more
   std::optional<Digest> history;  // absent: whatever it is
+  std::optional<Position> at;     // absent: whatever it is
 };
 
 // The request a change answers. Kept with its receipt for 24 hours.
@@ -87,6 +88,8 @@ struct Receipt {
   ItemVersion items_version;          // of a change that writes items, like the two below
   std::vector<PutResult> puts;
   uint64_t items_deleted = 0;
+  uint64_t removed_messages = 0;  // of a restore: that the history had, and has no more
+  std::vector<Message> removed;   // of these, the last ones, as far as the reply brings them
 };
 
 // A stored request with its reply.
@@ -178,7 +181,8 @@ struct Change {
       false;  // records a snapshot: the store's slot first, then slots, messages, manifest
   std::vector<Slot> slots;
   std::vector<std::string> deleted_slots;
-  bool replaces_history = false;  // `messages` begin a new generation
+  bool replaces_history = false;       // `messages` begin a new generation
+  std::optional<HistoryCut> restores;  // of a kept history, with which a new generation begins
   std::vector<Message> messages;
   std::optional<UploadLink> upload;                  // that `slots` and `messages` lie in
   std::optional<std::optional<StateMachineRef>> sm;  // set, or remove by an inner nullopt
@@ -190,7 +194,10 @@ struct Change {
   std::optional<CancelRequest> cancel_request;  // added unless it is there already
   std::vector<EventDraft> events;
   std::optional<AuditDraft> audit;
-  uint64_t drained_turns = 0;  // for the receipt
+  // For the receipt.
+  uint64_t drained_turns = 0;
+  uint64_t removed_messages = 0;
+  std::vector<Message> removed;
   bool tombstone = false;
 
   std::string correlation_id;

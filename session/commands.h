@@ -133,6 +133,26 @@ struct WriteCommand {
   std::optional<CreateCommand> create_if_missing;
 };
 
+// What of a session's past is to be there again.
+struct RestorePoint {
+  std::optional<Revision> revision;    // absent: the session as it is
+  std::optional<MessageSeq> messages;  // the history up to this message; absent: all of it
+  uint64_t drop_last = 0;              // ... but for so many messages at its end
+};
+
+// A snapshot that is as the session was at a point, with what follows.
+struct RestoreCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<LeaseToken> token;
+  std::optional<Revision> expected_revision;
+  std::optional<HistoryBase> base;
+  RestorePoint point;
+  uint64_t return_messages = 0;  // of those that the history loses, the last ones
+  std::vector<Message> messages;
+  std::vector<Slot> slots;
+};
+
 struct SnapshotContent {
   std::vector<Message> messages;
   std::vector<Slot> slots;

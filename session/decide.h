@@ -6,6 +6,7 @@
 #include "session/change.h"
 #include "session/commands.h"
 #include "session/head.h"
+#include "session/restore_reads.h"
 
 #include "absl/status/statusor.h"
 
@@ -66,9 +67,18 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 // A cancel request that is there already writes nothing.
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const CancelCommand& command);
+// OK if `command` may restore something in the session `head`. The refusals of session/guard.h;
+// INVALID_FIELD without the revision that it builds on; STALE_REVISION for another history.
+absl::Status CheckRestore(const Head& head, const RestoreCommand& command);
+// Restores what was read of the past of `head` for `command`. Writes nothing where that is what is
+// there. Holds on this state of the session alone.
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const RestoreCommand& command, RestoredState restored);
+
 // What must hold whatever the command brings: what can be refused before its contents are there.
 Guard GuardOf(const CommitTurnCommand& command);
 Guard GuardOf(const WriteCommand& command);
+Guard GuardOf(const RestoreCommand& command);
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AppendAuditCommand& command);

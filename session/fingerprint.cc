@@ -153,6 +153,20 @@ RequestStamp StampOf(const WriteCommand& command) {
   return meaning.Stamp(command.request, Method::kWrite);
 }
 
+RequestStamp StampOf(const RestoreCommand& command) {
+  const RestorePoint& point = command.point;
+  Meaning meaning;
+  meaning.Maybe(command.expected_revision).Number(command.base ? 1 : 0);
+  if (command.base) meaning.Number(command.base->count.value()).Raw(command.base->digest);
+  return meaning.Maybe(point.revision)
+      .Number(point.messages ? 1 : 0)
+      .Number(point.messages ? point.messages->value() : 0)
+      .Number(point.drop_last)
+      .Number(command.return_messages)
+      .Content(command.messages, command.slots, {})
+      .Stamp(command.request, Method::kRestore);
+}
+
 RequestStamp StampOf(const AbandonTurnCommand& command) {
   return Meaning()
       .Number(command.turn.value())

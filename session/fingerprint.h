@@ -16,6 +16,7 @@ RequestStamp StampOf(const ResumeCommand& command);
 RequestStamp StampOf(const BeginTurnCommand& command);
 RequestStamp StampOf(const CommitTurnCommand& command);
 RequestStamp StampOf(const WriteCommand& command);
+RequestStamp StampOf(const RestoreCommand& command);
 RequestStamp StampOf(const AbandonTurnCommand& command);
 RequestStamp StampOf(const CloseCommand& command);
 RequestStamp StampOf(const DeleteCommand& command);

@@ -2,6 +2,7 @@
 
 #include "platform/digest.h"
 #include "session/cancel_requests.h"
+#include "session/kept.h"
 #include "session/lifecycle.h"
 
 #include "absl/time/time.h"
@@ -233,7 +234,8 @@ bool Holds(const Premise& premise, const Head& head) {
   const Premise now = PremiseOf(head);
   return premise.lifecycle == now.lifecycle && premise.active_turn == now.active_turn &&
          premise.epoch == now.epoch && premise.cancel_requests == now.cancel_requests &&
-         (!premise.history || *premise.history == head.history);
+         (!premise.history || *premise.history == head.history) &&
+         (!premise.at || *premise.at == PositionOf(head));
 }
 
 Premise PremiseOf(const Head& head) {

@@ -53,6 +53,29 @@ struct SnapshotRecord {
   MessageSeq messages;
 };
 
+// Messages of a history that are stored under `generation`: those behind the span before, up to
+// `last`.
+struct HistorySpan {
+  Generation generation;
+  MessageSeq last;
+  bool operator==(const HistorySpan&) const = default;
+};
+
+// A history that begins with messages of earlier ones.
+struct SharedHistory {
+  Generation generation;
+  std::vector<HistorySpan> spans;  // of those, in order; kHistorySpans at most, never empty
+  bool operator==(const SharedHistory&) const = default;
+};
+
+// The first messages of a history.
+struct HistoryCut {
+  Generation generation;
+  MessageSeq messages;
+  Digest digest{};  // running digest over them
+  bool operator==(const HistoryCut&) const = default;
+};
+
 // The last entry number of a turn that has ended, kept as long as its journal.
 struct EndedTurn {
   TurnNumber turn;
@@ -99,6 +122,7 @@ struct Head {
   Digest history{};     // running digest over the messages
 
   std::vector<SnapshotRecord> snapshots;  // oldest first, never empty
+  std::vector<SharedHistory> shared;      // that the head or a kept snapshot names, oldest first
   TraceRef snapshot_trace;                // of the change that wrote the newest one
   bool sm_slot_pending = false;           // handed out with the first turn of this epoch
   JournalNumber journal;                  // entries ever accepted

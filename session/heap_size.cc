@@ -41,6 +41,12 @@ size_t HeapSize(const std::vector<CancelRequest>& cancel_requests) {
   return bytes;
 }
 
+size_t HeapSize(const std::vector<SharedHistory>& histories) {
+  size_t bytes = PlainSize(histories);
+  for (const SharedHistory& history : histories) bytes += PlainSize(history.spans);
+  return bytes;
+}
+
 size_t HeapSize(const TraceRef& trace) { return HeapSize(trace.id); }
 
 size_t HeapSize(const TurnRecord& turn) {
@@ -63,7 +69,8 @@ size_t HeapSize(const Head& head) {
          PlainSize(head.grants) + HeapSize(head.turn) + HeapSize(head.last_committed_request) +
          PlainSize(head.ended) + HeapSize(head.ended_turn_trace) + HeapSize(head.snapshot_trace) +
          HeapSize(head.group) + HeapSize(head.project_root) + HeapSize(head.sm) +
-         PlainSize(head.snapshots) + HeapSize(head.attributes) + HeapSize(head.cancel_requests);
+         PlainSize(head.snapshots) + HeapSize(head.shared) + HeapSize(head.attributes) +
+         HeapSize(head.cancel_requests);
 }
 
 }  // namespace holdfast

@@ -1,5 +1,6 @@
 #include "session/history_base.h"
 
+#include "platform/status_macros.h"
 #include "session/refusal.h"
 
 #include <cstddef>
@@ -30,13 +31,7 @@ absl::Status TakeHistory(const Head& head, const WriteCommand& command, Change& 
     return absl::OkStatus();
   }
   if (command.base) {
-    const HistoryBase& base = *command.base;
-    if (base.count != head.messages || base.digest != head.history) {
-      return Refusal(Reason::kStaleRevision, "the stored history is not the one you build on")
-          .With("what", "history")
-          .With("expected", base.count.value())
-          .With("actual", head.messages.value());
-    }
+    RETURN_IF_ERROR(CheckBase(head, *command.base));
     change.messages = command.messages;
     return absl::OkStatus();
   }
@@ -52,10 +47,20 @@ absl::Status TakeHistory(const Head& head, const WriteCommand& command, Change& 
   return absl::OkStatus();
 }
 
-absl::Status CheckBuildsOn(const Head& head, bool says, bool appends) {
-  if (head.kind != SessionKind::kOpen || says || appends) return absl::OkStatus();
-  return InvalidField("expected_revision",
-                      "must be set for anything but messages in a session of kind OPEN");
+absl::Status CheckBase(const Head& head, const HistoryBase& base) {
+  if (base.count == head.messages && base.digest == head.history) return absl::OkStatus();
+  return Refusal(Reason::kStaleRevision, "the stored history is not the one you build on")
+      .With("what", "history")
+      .With("expected", base.count.value())
+      .With("actual", head.messages.value());
+}
+
+absl::Status CheckBuildsOn(const Head& head, bool says, bool at_end) {
+  if (head.kind != SessionKind::kOpen || says || at_end) return absl::OkStatus();
+  return InvalidField(
+      "expected_revision",
+      "must be set in a session of kind OPEN for all but messages that are added at "
+      "the end of the history, or taken from it");
 }
 
 }  // namespace holdfast

@@ -15,11 +15,14 @@ namespace holdfast {
 // history of a leased session that does not begin with the stored one.
 absl::Status TakeHistory(const Head& head, const WriteCommand& command, Change& change);
 
+// STALE_REVISION(what=history) for a base that is not the history of `head`.
+absl::Status CheckBase(const Head& head, const HistoryBase& base);
+
 // Of several writers to an open session none may undo what it has not seen: all but messages that
-// follow the history, whatever that is, must say what they build on. OK if `says` is true, if the
-// change only adds messages (`appends`), and in a leased session, which has one writer.
-// INVALID_FIELD otherwise.
-absl::Status CheckBuildsOn(const Head& head, bool says, bool appends);
+// follow the history, whatever that is, or that are taken from its end, must say what they build
+// on. OK if `says` is true, if the change does only that (`at_end`), and in a leased session, which
+// has one writer. INVALID_FIELD otherwise.
+absl::Status CheckBuildsOn(const Head& head, bool says, bool at_end);
 
 }  // namespace holdfast
 

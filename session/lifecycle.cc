@@ -39,9 +39,9 @@ std::string_view Name(Lifecycle lifecycle) {
 
 std::string_view Name(Trigger trigger) {
   static constexpr std::array<std::string_view, kTriggers> kNames = {
-      "BeginTurn", "CommitTurn",   "AbandonTurn", "AppendJournal", "Write", "Resume",
-      "Close",     "Recover",      "Delete",      "Update",        "Renew", "Release",
-      "Cancel",    "EndCancelled", "AppendAudit", "PutItems"};
+      "BeginTurn", "CommitTurn",   "AbandonTurn", "AppendJournal", "Write",  "Resume",
+      "Close",     "Recover",      "Delete",      "Update",        "Renew",  "Release",
+      "Cancel",    "EndCancelled", "AppendAudit", "PutItems",      "Restore"};
   return kNames.at(static_cast<size_t>(trigger));
 }
 

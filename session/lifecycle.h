@@ -33,8 +33,9 @@ enum class Trigger : uint8_t {
   kEndCancelled,  // the server ends what a cancel request asked to end
   kAppendAudit,
   kPutItems,
+  kRestore,
 };
-inline constexpr size_t kTriggers = 16;
+inline constexpr size_t kTriggers = 17;
 
 // Whether `trigger` is of a lease or of a turn, which a session of kind OPEN has not.
 constexpr bool NeedsLeasedSession(Trigger trigger) {
@@ -107,6 +108,9 @@ inline constexpr std::array<Row, kTriggers> kTable = {{
      To(Lifecycle::kClosed), Never()},
     /* AppendAudit   */ Stays(),
     /* PutItems      */ Stays(),
+    /* Restore       */
+    {To(Lifecycle::kPersisted), Busy(), To(Lifecycle::kPersisted), To(Lifecycle::kPersisted),
+     Never()},
 }};
 
 }  // namespace internal

@@ -59,6 +59,12 @@ inline constexpr size_t kAuditFacts = 64;
 // Facts of one audit record together.
 inline constexpr size_t kAuditBytes = 256 * kKiB;
 
+// Messages that the reply to a restore returns of those that it removed, their bytes, and those of
+// the part that is stored for a repeat.
+inline constexpr size_t kReturnedMessages = 64;
+inline constexpr size_t kReturnedBytes = 1024 * kKiB;
+inline constexpr size_t kReturnedBytesStored = 64 * kKiB;
+
 // Items: of one item, of one call, and of one session.
 inline constexpr size_t kItemLabels = 64;
 inline constexpr size_t kItemRefs = 1024;
@@ -202,6 +208,8 @@ inline constexpr int kDrainBeatsPerLook = 10;
 // Retention.
 inline constexpr size_t kSnapshotsKeptDefault = 10;
 inline constexpr size_t kSnapshotsKeptMost = 64;
+// Earlier histories whose messages a restored one begins with.
+inline constexpr size_t kHistorySpans = 64;
 inline constexpr absl::Duration kRequestsKept = absl::Hours(24);
 inline constexpr absl::Duration kEventsKeptDefault = absl::Hours(24 * 7);
 inline constexpr uint64_t kEventsKeptLeast = 1000;
@@ -212,6 +220,8 @@ inline constexpr size_t kEndedTurnsKept = 64;
 
 // A lost race is retried this often where the client gave no expected revision.
 inline constexpr int kRaceRetries = 8;
+// The same of restores, which several writers of one session may make at once.
+inline constexpr int kRestoreRetries = 64;
 // A commit of one turn that failed this often on one server is SNAPSHOT_FAILED.
 inline constexpr int kSnapshotFailures = 3;
 // Heads that one cache holds at most (the domain has one, and a store in a database another), and

@@ -55,9 +55,10 @@ enum class Method : uint8_t {
   kCancel,
   kAppendAudit,
   kPutItems,
+  kRestore,
 };
 // The one with the highest number.
-inline constexpr Method kLastMethod = Method::kPutItems;
+inline constexpr Method kLastMethod = Method::kRestore;
 
 // The slot that is the store's own; no client may write it.
 inline constexpr char kStoreSlotOwner[] = "holdfast.store";
@@ -91,6 +92,8 @@ struct Message {
   std::string content_type;
   SharedBytes data;
   std::optional<StagedBytes> staged;  // instead of `data`
+  // Of the last message that a change adds: running digest over the history up to it. The store's.
+  std::optional<Digest> history = {};
   bool operator==(const Message&) const = default;
 };
 

@@ -43,10 +43,10 @@ std::string Name(SessionKind kind) {
 }
 
 std::string Name(Method method) {
-  static constexpr std::array<const char*, 14> kNames = {
+  static constexpr std::array<const char*, 15> kNames = {
       "",           "CreateSession", "UpdateSession", "ResumeSession", "BeginTurn",
       "CommitTurn", "AbandonTurn",   "CloseSession",  "DeleteSession", "ReleaseLease",
-      "Write",      "CancelSession", "AppendAudit",   "PutItems"};
+      "Write",      "CancelSession", "AppendAudit",   "PutItems",      "RestoreSession"};
   return Pick(kNames, method);
 }
 

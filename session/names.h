@@ -13,6 +13,7 @@ inline constexpr char kSessionStarted[] = "SessionStarted";
 inline constexpr char kSessionTurnStart[] = "SessionTurnStart";
 inline constexpr char kSessionTurnEnd[] = "SessionTurnEnd";
 inline constexpr char kSessionPersisted[] = "SessionPersisted";
+inline constexpr char kSessionRestored[] = "SessionRestored";
 inline constexpr char kSessionResumeStarted[] = "SessionResumeStarted";
 inline constexpr char kSessionResumed[] = "SessionResumed";
 inline constexpr char kSessionLeaseChanged[] = "SessionLeaseChanged";

@@ -88,27 +88,27 @@ void Sessions::CloseIfCancelled(const SessionKey& key, MutationResult& result) {
 
 absl::StatusOr<MutationResult> Sessions::Execute(const SessionKey& key,
                                                  const std::optional<Asked>& asked,
-                                                 const Decider& decide) {
+                                                 const Decider& decide, int retries) {
   // A remembered head may let the command through, for the store's guards decide. It may neither
   // refuse nor say that there is nothing to do.
   if (const std::shared_ptr<const Head> cached = store_.CachedHead(key)) {
     absl::StatusOr<Decision> decision = decide(*cached);
     if (decision.ok() && decision->change) {
-      return CommitUntilSettled(key, *std::move(decision->change), decide);
+      return CommitUntilSettled(key, *std::move(decision->change), decide, retries);
     }
   }
-  return ExecuteOnLoaded(key, asked, decide);
+  return ExecuteOnLoaded(key, asked, decide, retries);
 }
 
 absl::StatusOr<MutationResult> Sessions::ExecuteOnLoaded(const SessionKey& key,
                                                          const std::optional<Asked>& asked,
-                                                         const Decider& decide) {
+                                                         const Decider& decide, int retries) {
   const auto id = asked ? std::optional(asked->id) : std::nullopt;
   ASSIGN_OR_RETURN(LoadedSession loaded, store_.LoadForDecision(key, id));
   if (loaded.request) return Repeat(key, loaded, asked->stamp());
   ASSIGN_OR_RETURN(Decision decision, decide(loaded.head));
   if (!decision.change) return UnchangedResult(key, loaded.head);
-  return CommitUntilSettled(key, *std::move(decision.change), decide);
+  return CommitUntilSettled(key, *std::move(decision.change), decide, retries);
 }
 
 std::optional<absl::StatusOr<MutationResult>> Sessions::Answer(
@@ -129,8 +129,8 @@ std::optional<absl::StatusOr<MutationResult>> Sessions::Answer(
 }
 
 absl::StatusOr<MutationResult> Sessions::CommitUntilSettled(const SessionKey& key, Change change,
-                                                            const Decider& decide) {
-  for (int attempt = 0; attempt < kRaceRetries; ++attempt) {
+                                                            const Decider& decide, int retries) {
+  for (int attempt = 0; attempt < retries; ++attempt) {
     absl::StatusOr<CommitResult> committed = store_.Commit(change);
     if (auto answer = Answer(key, change, committed)) return *std::move(answer);
     ASSIGN_OR_RETURN(Decision decision, decide(committed->head));

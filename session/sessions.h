@@ -13,6 +13,7 @@
 #include "session/commit_failures.h"
 #include "session/decide.h"
 #include "session/head.h"
+#include "session/limits.h"
 #include "session/related_items.h"
 #include "session/secrets/secret_scan.h"
 #include "session/store.h"
@@ -79,6 +80,13 @@ struct BeginTurnResult {
   bool inline_omitted = false;
 };
 
+struct RestoreResult {
+  MutationResult result;
+  // The last messages that the history lost, oldest first: as many as were asked for and have room,
+  // in the reply to a repeat kReturnedBytesStored of them.
+  std::vector<Message> removed;
+};
+
 struct SlotsRead {
   SlotPage page;
   std::vector<SlotReport> reports;
@@ -132,6 +140,8 @@ class Sessions {
   absl::StatusOr<MutationResult> CommitTurn(const Caller& caller, const CommitTurnCommand& command);
   // A snapshot without a turn.
   absl::StatusOr<MutationResult> Write(const Caller& caller, const WriteCommand& command);
+  // A snapshot that is as the session was at a point of its past. Copies no history.
+  absl::StatusOr<RestoreResult> Restore(const Caller& caller, const RestoreCommand& command);
   // Decides a command whose contents have not arrived: its stored reply, or a refusal that does not
   // depend on the contents; nullopt otherwise. The command has no messages and slots yet.
   absl::StatusOr<std::optional<MutationResult>> Precheck(const Caller& caller,
@@ -226,10 +236,10 @@ class Sessions {
   };
 
   absl::StatusOr<MutationResult> Execute(const SessionKey& key, const std::optional<Asked>& asked,
-                                         const Decider& decide);
+                                         const Decider& decide, int retries = kRaceRetries);
   absl::StatusOr<MutationResult> ExecuteOnLoaded(const SessionKey& key,
                                                  const std::optional<Asked>& asked,
-                                                 const Decider& decide);
+                                                 const Decider& decide, int retries = kRaceRetries);
   // Of a command with a request id, on the session it names.
   template <typename Command>
   absl::StatusOr<MutationResult> ExecuteAsked(const Caller& caller, const Command& command);
@@ -248,7 +258,8 @@ class Sessions {
   // What a client gets of a turn that has begun: with the state machine's slot, once.
   absl::StatusOr<BeginTurnResult> HandOut(const SessionKey& key, MutationResult result);
   absl::StatusOr<MutationResult> CommitUntilSettled(const SessionKey& key, Change change,
-                                                    const Decider& decide);
+                                                    const Decider& decide,
+                                                    int retries = kRaceRetries);
   // Closes a session with a cancel request whose turn has ended with `result`; the head of `result`
   // is then the closed one. After a failure the next sweep closes it.
   void CloseIfCancelled(const SessionKey& key, MutationResult& result);

@@ -326,7 +326,7 @@ absl::StatusOr<RequestOutcome> Sessions::Outcome(const Caller& caller, const Out
   }
   const bool by_token = query.method == Method::kBeginTurn || query.method == Method::kCommitTurn ||
                         query.method == Method::kAbandonTurn || query.method == Method::kWrite ||
-                        query.method == Method::kRelease;
+                        query.method == Method::kRelease || query.method == Method::kRestore;
   if (!by_token || !query.token) return outcome;
   const Head& head = loaded.head;
   const LeaseToken& token = *query.token;

@@ -175,8 +175,9 @@ class SessionStore {
   // - [C023] The guard (session/guard.h) refuses in its own order and with the head of that
   //   moment.
   // - [C024] A premise that no longer holds is kMoved with the head of that moment, never a
-  //   refusal; [C166] cancel requests are part of it. [C027] A refused change leaves no trace,
-  //   [C029] and its request is not stored: it may still act.
+  //   refusal; [C166] cancel requests are part of it, [C288] and the position where it is named.
+  //   [C027] A refused change leaves no trace, [C029] and its request is not stored: it may still
+  //   act.
   //
   // The guard's refusals:
   // - [C080] A token of another store, or another expected store, is RESUME_MISMATCH.
@@ -242,6 +243,14 @@ class SessionStore {
   //   numbered from 1 and whose digest begins anew. [C192] The messages before are read at the
   //   snapshots that name them, [C193] also when the store is opened again and the new history
   //   goes on.
+  // - [C279] A change that restores the first messages of a kept history begins a new generation
+  //   with them: they are read as its own, [C280] in pages with what follows, [C281] and what is
+  //   added is numbered behind them and goes on with their digest. [C282] The history before is
+  //   read at its snapshots. [C283] A restored history is there when the store is opened again,
+  //   [C284] also when no snapshot names its source any more, [C285] and is restored itself as any
+  //   other; [C289] what was staged of it is readable as long as it is. [C287] The receipt has what
+  //   the change says was removed.
+  // - [C286] The last message that a change adds carries the digest of the history up to it.
   // - [C117] The state machine's reference is set, removed, or left as it is.
   // - [C041] Entries that are there already are answered as done, [C104] also 24 hours later,
   //   [C105] also of a turn that has ended; [C042] with other bytes, while they are kept, as

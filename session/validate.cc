@@ -353,6 +353,14 @@ absl::Status Validate(const WriteCommand& command) {
   return CheckSnapshot(command);
 }
 
+absl::Status Validate(const RestoreCommand& command) {
+  if (command.return_messages > kReturnedMessages) {
+    return TooLarge("return_messages", kReturnedMessages, command.return_messages);
+  }
+  return CheckContent({.messages = command.messages, .slots = command.slots, .deleted_slots = {}},
+                      "");
+}
+
 absl::Status Validate(const AbandonTurnCommand& command) {
   if (command.turn == TurnNumber()) return InvalidField("turn", "must be 1 or more");
   if (command.outcome == TurnOutcome::kOk || command.outcome == TurnOutcome::kRecovered) {

@@ -21,6 +21,7 @@ absl::Status Validate(const ResumeCommand& command);
 absl::Status Validate(const AppendJournalCommand& command);
 absl::Status Validate(const CommitTurnCommand& command);
 absl::Status Validate(const WriteCommand& command);
+absl::Status Validate(const RestoreCommand& command);
 absl::Status Validate(const AbandonTurnCommand& command);
 absl::Status Validate(const CloseCommand& command);
 absl::Status Validate(const CancelCommand& command);

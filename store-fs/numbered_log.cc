@@ -50,6 +50,25 @@ absl::StatusOr<std::vector<std::string>> ReadLog(const LogFiles& where, const Nu
   return items;
 }
 
+void NumberedLog::Cut(uint64_t last) {
+  while (next > last + 1 && !tail.empty()) {
+    tail.pop_back();
+    --next;
+  }
+  while (next > last + 1 && !segments.empty()) {
+    SegmentInfo& newest = segments.back();
+    if (newest.first > last) {
+      next = newest.first;
+      segments.pop_back();
+      continue;
+    }
+    const uint64_t left = last + 1 - newest.first;
+    newest.bytes = newest.bytes / newest.count * left;  // about
+    newest.count = left;
+    next = last + 1;
+  }
+}
+
 void PutLog(const NumberedLog& log, Encoder& out) {
   out.Number(log.next).Number(log.segments.size());
   for (const SegmentInfo& info : log.segments) {

@@ -30,6 +30,8 @@ struct NumberedLog {
     tail.push_back(extent);
     ++next;
   }
+  // Forgets the items behind `last`.
+  void Cut(uint64_t last);
 };
 
 // Where a log's bytes are found.

@@ -2,6 +2,7 @@
 
 #include "platform/status_macros.h"
 #include "session/codec/records.h"
+#include "session/history_spans.h"
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -46,26 +47,65 @@ absl::StatusOr<std::vector<T>> DecodeAll(const std::vector<std::string>& items, 
   return decoded;
 }
 
-// Reads a page of a log as `look` shows it; looks again when a segment was replaced meanwhile.
+// A page of items that lie in several logs one behind the other.
+class PageOfLogs {
+ public:
+  PageOfLogs(Files& files, const SessionKey& key, PageLimit limit)
+      : files_(files), key_(key), limit_(limit) {}
+
+  // Adds what has room of `part`: the first item of the page in any case. True if that was all of
+  // it.
+  absl::StatusOr<bool> Add(const LogLook& part) {
+    from_ = part.from;
+    if (part.from >= part.next) return true;
+    const size_t most = std::min<size_t>(limit_.items - items_.size(), part.next - part.from);
+    if (most == 0 || (bytes_ > 0 && bytes_ >= limit_.bytes)) return false;
+    const LogFiles where{.files = &files_, .journal = part.journal.get(), .key = &key_};
+    ASSIGN_OR_RETURN(
+        std::vector<std::string> items,
+        ReadLog(where, part.log, part.from, most, limit_.bytes - std::min(bytes_, limit_.bytes)));
+    for (std::string& item : items) {
+      if (!items_.empty() && bytes_ + item.size() > limit_.bytes) return false;
+      bytes_ += item.size();
+      items_.push_back(std::move(item));
+    }
+    return part.from + items.size() >= part.next;
+  }
+
+  // The first number of the part that was added last.
+  [[nodiscard]] uint64_t from() const { return from_; }
+  [[nodiscard]] std::vector<std::string> Take() { return std::move(items_); }
+
+ private:
+  Files& files_;
+  const SessionKey& key_;
+  PageLimit limit_;
+  uint64_t from_ = 0;
+  size_t bytes_ = 0;
+  std::vector<std::string> items_;
+};
+
+// Reads a page of the logs that `look` shows; looks again when a segment was replaced meanwhile.
 template <typename Look>
 absl::StatusOr<std::vector<std::string>> ReadPage(Environment& environment, const SessionKey& key,
                                                   std::string_view what, PageLimit limit,
                                                   Look look) {
-  LogLook seen;
+  uint64_t unreadable = 0;
   for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
-    RETURN_IF_ERROR(look(seen));
-    const uint64_t from = seen.from;
-    if (from >= seen.next) return std::vector<std::string>();
-    const LogFiles where{.files = &environment.files, .journal = seen.journal.get(), .key = &key};
-    const size_t most = std::min<size_t>(limit.items, seen.next - from);
-    absl::StatusOr<std::vector<std::string>> items =
-        ReadLog(where, seen.log, from, most, limit.bytes);
-    if (items.ok()) return items;
-    if (!absl::IsNotFound(items.status()) && !absl::IsDataLoss(items.status())) {
-      return environment.fail_stop.FailUnwritten(items.status());
+    std::vector<LogLook> parts;
+    RETURN_IF_ERROR(look(parts));
+    PageOfLogs page(environment.files, key, limit);
+    absl::StatusOr<bool> more = true;
+    for (auto part = parts.begin(); part != parts.end() && more.ok() && *more; ++part) {
+      more = page.Add(*part);
     }
+    if (more.ok()) return page.Take();
+    if (!absl::IsNotFound(more.status()) && !absl::IsDataLoss(more.status())) {
+      return environment.fail_stop.FailUnwritten(more.status());
+    }
+    unreadable = page.from();
   }
-  return Damaged(what, seen.from);
+  return Damaged(what, unreadable);
 }
 
 // Leaves out the entries before the first and behind the last one of `turn`.
@@ -116,7 +156,7 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
                                               PageLimit limit) {
   MessagePage page;
   const uint64_t from = after.value() + 1;
-  const auto look = [&](LogLook& seen) -> absl::Status {
+  const auto look = [&](std::vector<LogLook>& parts) -> absl::Status {
     absl::Status checked;
     RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& journal) {
       const Head& head = state.head;
@@ -131,11 +171,22 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
         page.newest = snapshot.messages;
         page.generation = snapshot.generation;
       }
-      // A generation is kept as long as a snapshot that is kept names it.
-      seen = {.log = *state.MessagesOf(page.generation),
-              .journal = journal,
-              .from = from,
-              .next = page.newest.value() + 1};
+      uint64_t begin = from;
+      for (const HistorySpan& span : SpansOf(head, page.generation, page.newest)) {
+        if (span.last.value() < begin) continue;
+        if (begin - from >= limit.items) break;
+        // A generation is kept as long as a snapshot that is kept names messages of it.
+        const NumberedLog* const log = state.MessagesOf(span.generation);
+        if (log == nullptr) {
+          checked = Damaged("message", begin);
+          return;
+        }
+        parts.push_back({.log = *log,
+                         .journal = journal,
+                         .from = begin,
+                         .next = span.last.value() + 1});
+        begin = span.last.value() + 1;
+      }
     }));
     return checked;
   };
@@ -255,7 +306,7 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
   JournalPage page;
   uint64_t from = query.after.value() + 1;
   uint64_t next = 0;
-  const auto look = [&](LogLook& seen) -> absl::Status {
+  const auto look = [&](std::vector<LogLook>& parts) -> absl::Status {
     absl::Status checked;
     RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& journal) {
       const Head& head = state.head;
@@ -266,6 +317,7 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
         return;
       }
       page.at = PositionOf(head);
+      LogLook& seen = parts.emplace_back();
       seen = {.log = state.entries,
               .journal = journal,
               .from = std::max(query.after.value(), floor) + 1,
@@ -286,7 +338,7 @@ absl::StatusOr<EventPage> Readers::Events(EventSeq after, PageLimit limit) {
   EventPage page;
   const uint64_t from = after.value() + 1;
   uint64_t next = 0;
-  const auto look = [&](LogLook& seen) -> absl::Status {
+  const auto look = [&](std::vector<LogLook>& parts) -> absl::Status {
     absl::Status checked;
     RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& journal) {
       page.revision = state.head.revision;
@@ -296,7 +348,7 @@ absl::StatusOr<EventPage> Readers::Events(EventSeq after, PageLimit limit) {
                       .With("oldest", state.events.first());
         return;
       }
-      seen = {.log = state.events, .journal = journal, .from = from, .next = next};
+      parts.push_back({.log = state.events, .journal = journal, .from = from, .next = next});
     }));
     return checked;
   };
@@ -310,10 +362,10 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
   AuditPage page;
   const uint64_t from = after.value() + 1;
   uint64_t next = 0;
-  const auto look = [&](LogLook& seen) {
+  const auto look = [&](std::vector<LogLook>& parts) {
     return session_.Look([&](const SessionState& state, const auto& journal) {
       next = state.audits.next;
-      seen = {.log = state.audits, .journal = journal, .from = from, .next = next};
+      parts.push_back({.log = state.audits, .journal = journal, .from = from, .next = next});
     });
   };
   ASSIGN_OR_RETURN(const auto items, ReadPage(environment_, key_, "audit record", limit, look));

@@ -2,6 +2,7 @@
 
 #include "platform/encoding.h"
 #include "session/codec/records.h"
+#include "session/history_spans.h"
 #include "store-fs/bounds.h"
 #include "store-fs/crc32c.h"
 
@@ -122,8 +123,10 @@ void SessionState::Absorb(const StoredChange& change, std::string_view payload, 
   const Incarnation incarnation = head.incarnation;
   const uint64_t cut = head.lease.epoch == change.head.lease.epoch ? head.tail_bytes_truncated : 0;
   if (head.generation != Generation() && head.generation != change.head.generation) {
+    NumberedLog begun;
+    begun.next = change.head.messages.value() - change.messages.size() + 1;
     former.push_back(
-        {.generation = head.generation, .messages = std::exchange(messages, NumberedLog())});
+        {.generation = head.generation, .messages = std::exchange(messages, std::move(begun))});
   }
   head = change.head;
   head.incarnation = incarnation;
@@ -173,14 +176,13 @@ void SessionState::Prune() {
   std::erase_if(runs, [&](const EntryRun& run) {
     return run.journal.value() + run.count - 1 <= JournalFloor(head).value();
   });
-  std::erase_if(former, [&](const FormerHistory& old) { return !IsNamed(old.generation); });
-  std::erase_if(uploads, [&](const LinkedUpload& upload) { return !IsNamed(upload); });
-}
-
-bool SessionState::IsNamed(Generation generation) const {
-  return generation == head.generation ||
-         std::ranges::find(head.snapshots, generation, &SnapshotRecord::generation) !=
-             head.snapshots.end();
+  if (former.empty() && uploads.empty()) return;
+  const std::map<Generation, MessageSeq> named = NamedMessages(head);
+  std::erase_if(former, [&](const FormerHistory& old) { return !named.contains(old.generation); });
+  for (FormerHistory& old : former) old.messages.Cut(named.at(old.generation).value());
+  std::erase_if(uploads, [&](const LinkedUpload& upload) {
+    return !named.contains(upload.messages) && !slots.Names(upload.id);
+  });
 }
 
 std::vector<const NumberedLog*> SessionState::Logs() const {
@@ -217,11 +219,6 @@ const NumberedLog* SessionState::MessagesOf(Generation generation) const {
   if (generation == head.generation) return &messages;
   const auto found = std::ranges::find(former, generation, &FormerHistory::generation);
   return found == former.end() ? nullptr : &found->messages;
-}
-
-bool SessionState::IsNamed(const LinkedUpload& upload) const {
-  if (upload.messages != Generation() && IsNamed(upload.messages)) return true;
-  return slots.Names(upload.id);
 }
 
 std::string EncodeSessionState(const SessionState& state) {

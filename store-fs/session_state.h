@@ -33,7 +33,8 @@ struct EntryRun {
   uint64_t count = 0;
 };
 
-// A history that was replaced, as long as a snapshot names it.
+// An earlier history, as far as a snapshot names its messages: its own, or those of a history that
+// begins with them.
 struct FormerHistory {
   Generation generation;
   NumberedLog messages;
@@ -83,10 +84,6 @@ struct SessionState {
   [[nodiscard]] std::map<uint64_t, uint64_t> LiveBytes() const;
   // Drops the sealed logs of which nothing is kept.
   void ForgetEmptyLogs();
-
- private:
-  [[nodiscard]] bool IsNamed(Generation generation) const;
-  [[nodiscard]] bool IsNamed(const LinkedUpload& upload) const;
 };
 
 // The state as head.<g> holds it: no bytes, nothing of the journal.

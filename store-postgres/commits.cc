@@ -480,6 +480,7 @@ GroupedResult Commits::AnswerMoved(const Change& change, const DecisionInput& no
 }
 
 void Commits::Publish(const Change& change, const CommitResult& result, VersionedHead known) {
+  const std::shared_ptr<const VersionedHead> before = heads_.Find(change.key);
   if (change.tombstone) {
     heads_.Forget(change.key);
   } else {
@@ -487,7 +488,7 @@ void Commits::Publish(const Change& change, const CommitResult& result, Versione
   }
   if (change.upload) uploads_.Forget(change.key, change.upload->id);
   if (!result.events.empty()) NotifyWatchers(change.key);
-  retention_.Note(change, result.head);
+  retention_.Note(change, before == nullptr ? nullptr : &before->head, result.head);
 }
 
 void Commits::NotifyWatchers(const SessionKey& key) {

@@ -2,6 +2,7 @@
 #include "platform/status_macros.h"
 #include "session/codec/records.h"
 #include "session/guard.h"
+#include "session/history_spans.h"
 #include "session/kept.h"
 #include "session/limits.h"
 #include "session/refusal.h"
@@ -120,6 +121,7 @@ class PageRoom {
   }
   // It takes no more.
   [[nodiscard]] bool full() const { return full_ || left_.items == 0; }
+  [[nodiscard]] PageLimit left() const { return left_; }
 
  private:
   PageLimit left_;
@@ -167,19 +169,24 @@ absl::StatusOr<bool> TakeEvents(const std::vector<Event>& found, EventSeq before
   return true;
 }
 
-// The messages of one page.
+// The messages of one page, place by place.
 class MessageItems {
  public:
   MessageItems(MessageSeq after, MessageSeq newest, PageLimit limit)
       : next_(Behind(after.value())), newest_(newest.value()), room_(limit) {}
 
+  // What follows is of another place, which has messages up to `last`; 0: all.
+  void Begin(MessageSeq last) {
+    reader_ = MessageReader();
+    last_ = last == MessageSeq() ? newest_ : std::min(last.value(), newest_);
+  }
   // DAMAGED when they are not what was written.
   absl::Status Take(const Rows& rows, size_t row) {
     const auto before = static_cast<uint64_t>(rows.Int(row, kBefore));
     if (!reader_.Take(PlaceOf(rows, row), before, rows.Bytes(row, kPiece))) {
       return Damaged("message", next_);
     }
-    while (!Done()) {
+    while (!PlaceDone()) {
       const auto item = reader_.Next();
       if (!item) break;
       if (item->number < next_) continue;
@@ -195,33 +202,59 @@ class MessageItems {
   }
 
   [[nodiscard]] bool Done() const { return room_.full() || next_ > newest_; }
+  [[nodiscard]] bool PlaceDone() const { return room_.full() || next_ > last_; }
+  [[nodiscard]] MessageSeq next() const { return MessageSeq(next_); }
+  [[nodiscard]] PageLimit room() const { return room_.left(); }
   std::vector<Message>& messages() { return messages_; }
 
  private:
   uint64_t next_;
   const uint64_t newest_;
+  uint64_t last_ = 0;  // of this place
   PageRoom room_;
   MessageReader reader_;
   std::vector<Message> messages_;
 };
 
+// Until `items` has what it wants of this place; `last` is set to the place of the last one taken.
+absl::Status TakeRows(const Rows& rows, MessageItems& items, LogPlace& last) {
+  for (size_t row = kFirstLogRow; row < rows.size() && !items.PlaceDone(); ++row) {
+    RETURN_IF_ERROR(items.Take(rows, row));
+    last = PlaceOf(rows, row);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-Reads::Place Reads::PlaceAt(const Head& head, std::optional<Revision> revision) {
-  if (!revision || *revision == head.revision) return {};
-  const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
-  return {.generation = snapshot.generation, .newest = snapshot.messages};
+Reads::Place Reads::PlaceAt(const Head& head, std::optional<Revision> revision, MessageSeq seq) {
+  const bool is_now = !revision || *revision == head.revision;
+  if (is_now && head.shared.empty()) return {};
+  Generation generation = head.generation;
+  MessageSeq messages = head.messages;
+  if (!is_now) {
+    const SnapshotRecord& snapshot = SnapshotAt(head, *revision);
+    generation = snapshot.generation;
+    messages = snapshot.messages;
+  }
+  std::vector<HistorySpan> spans = SpansOf(head, generation, messages);
+  if (spans.empty()) spans.push_back({.generation = generation, .last = messages});
+  const HistorySpan& span = SpanWith(spans, seq);
+  if (is_now && span.generation == generation) return {};
+  return {.generation = span.generation, .newest = span.last};
 }
 
 absl::StatusOr<MessagePage> Reads::Messages(const SessionKey& key, std::optional<Revision> revision,
                                             MessageSeq after, PageLimit limit) {
   PageStart start;
-  if (const auto known = revision ? heads_.Find(key) : nullptr) {
-    if (CheckKept(known->head, revision).ok()) start.place = PlaceAt(known->head, revision);
+  const MessageSeq first(Behind(after.value()));
+  if (const auto known = heads_.Find(key)) {
+    if (CheckKept(known->head, revision).ok()) start.place = PlaceAt(known->head, revision, first);
   }
   start.before = page_ends_.Find(key);
   if (start.before && start.before->last != after) start.before.reset();
   for (int look = 0; look < kLooks; ++look) {
+    if (start.before && start.before->generation != start.place.generation) start.before.reset();
     const bool searched = !start.before;
     absl::StatusOr<std::optional<MessagePage>> page =
         MessagesAt(key, revision, start, after, limit);
@@ -243,31 +276,39 @@ absl::StatusOr<std::optional<MessagePage>> Reads::MessagesAt(const SessionKey& k
   std::optional<MessageItems> items;
   MessagePage page;
   LogPlace last;  // of the rows that the page has been taken from
-  Place& place = start.place;
+  Place place = start.place;
+  MessageSeq next(Behind(after.value()));
   LogPlace from = start.before ? start.before->row : LogPlace();  // n = 0: that of the first number
   int64_t most = RowsFor(limit);
   for (;;) {
     Params params = KeyParams(key);
-    params.Int(Clamped(place.generation.value())).Int(Clamped(Behind(after.value())));
+    params.Int(Clamped(place.generation.value())).Int(Clamped(next.value()));
     params.Int(Clamped(place.newest.value())).Int(from.n).Int4(from.part).Int(most);
     ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kMessages, params));
     ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
     RETURN_IF_ERROR(CheckKept(head, revision));
-    const Place right = PlaceAt(head, revision);
-    if (right != place) {
-      place = right;
+    const Generation read = page.generation;
+    Describe(head, revision, page);
+    // It was not known yet, or while the page's rows are read the history has been replaced.
+    if (PlaceAt(head, revision, next) != place || (items && page.generation != read)) {
+      start.place = PlaceAt(head, revision, MessageSeq(Behind(after.value())));
       return std::nullopt;
     }
-    // While the pages' rows are read the history may have been replaced.
-    if (items && page.generation != head.generation && place == Place()) return std::nullopt;
-    Describe(head, revision, page);
-    if (!items) items.emplace(after, page.newest, limit);
-    const size_t had = items->messages().size();
-    for (size_t row = kFirstLogRow; row < rows.size() && !items->Done(); ++row) {
-      RETURN_IF_ERROR(items->Take(rows, row));
-      last = PlaceOf(rows, row);
+    if (!items) {
+      items.emplace(after, page.newest, limit);
+      items->Begin(place.newest);
     }
+    const size_t had = items->messages().size();
+    RETURN_IF_ERROR(TakeRows(rows, *items, last));
     if (items->Done()) break;
+    if (items->PlaceDone()) {
+      next = items->next();
+      place = PlaceAt(head, revision, next);
+      items->Begin(place.newest);
+      from = LogPlace();
+      most = RowsFor(items->room());
+      continue;
+    }
     const size_t found = rows.size() - kFirstLogRow;
     if (found < static_cast<size_t>(most)) {
       return Damaged("message", after.value() + items->messages().size() + 1);
@@ -279,7 +320,8 @@ absl::StatusOr<std::optional<MessagePage>> Reads::MessagesAt(const SessionKey& k
   page.messages = std::move(items->messages());
   page.end = after.value() + page.messages.size() >= page.newest.value();
   if (!page.end && !page.messages.empty()) {
-    const PageEnd end = {.last = page.messages.back().seq, .row = last};
+    const PageEnd end = {
+        .last = page.messages.back().seq, .generation = place.generation, .row = last};
     page_ends_.Put(key, end, [](const PageEnd& /*there*/) { return false; });
   }
   return page;

@@ -51,9 +51,9 @@ class Reads {
   absl::StatusOr<AuditPage> Audit(const SessionKey& key, AuditSeq after, PageLimit limit);
 
  private:
-  // Where a history of messages is.
+  // Where messages of a history are: those up to `newest` of a generation.
   struct Place {
-    Generation generation;  // 0: as the head has it now
+    Generation generation;  // 0: as the head has it now, all of them
     MessageSeq newest;
 
     bool operator==(const Place&) const = default;
@@ -72,6 +72,7 @@ class Reads {
   // are known by their numbers.
   struct PageEnd {
     MessageSeq last;
+    Generation generation;  // as of its Place
     LogPlace row;
   };
   friend size_t HeapSize(const PageEnd& /*end*/) { return 0; }
@@ -82,7 +83,8 @@ class Reads {
   };
   static constexpr LruBounds kPageEndsMost = {.entries = 4096, .bytes = kMiB};
 
-  static Place PlaceAt(const Head& head, std::optional<Revision> revision);
+  // Where message `seq` of the history at `revision` is, and those behind it.
+  static Place PlaceAt(const Head& head, std::optional<Revision> revision, MessageSeq seq);
   // A page of the messages at `start`; nullopt, with the right start in it, where they are
   // elsewhere.
   absl::StatusOr<std::optional<MessagePage>> MessagesAt(const SessionKey& key,

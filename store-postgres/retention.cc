@@ -1,6 +1,7 @@
 #include "store-postgres/retention.h"
 
 #include "platform/status_macros.h"
+#include "session/history_spans.h"
 #include "session/limits.h"
 #include "store-postgres/change_rows.h"
 #include "store-postgres/feed.h"
@@ -8,6 +9,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace holdfast::pg {
@@ -17,6 +21,8 @@ namespace {
 constexpr uint64_t kPruneEvery = 32;
 // Sessions that wait to be pruned; of more, some are pruned by a sweep.
 constexpr size_t kDueMost = 4096;
+// Parts of earlier histories that these sessions name altogether.
+constexpr size_t kSpansDueMost = 65536;
 // Rows of a kind in one statement, and statements in a row.
 constexpr int64_t kRowsMost = 1000;
 constexpr int kStatementsMost = 64;
@@ -29,7 +35,8 @@ constexpr int64_t kSessionsPerLook = 64;
 constexpr int kLooksMost = 32;
 constexpr size_t kFailuresMost = 8;
 
-constexpr Statement kPrune = {"prune", "SELECT holdfast.prune($1, $2, $3, $4, $5, $6)"};
+constexpr Statement kPrune = {"prune",
+                              "SELECT holdfast.prune($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"};
 constexpr Statement kPurgeOne = {"purge_one", "SELECT holdfast.purge_one($1, $2, $3)"};
 constexpr Statement kForget = {"forget_feed", "SELECT holdfast.forget_feed($1, $2)"};
 // Sessions in the sweeps' sight behind a place. Lifecycle 1 is ACTIVE.
@@ -80,6 +87,11 @@ absl::StatusOr<bool> AskUntilDone(const Database& database, const Statement& sta
   return false;
 }
 
+bool IsBefore(const std::optional<HistorySpan>& one, const std::optional<HistorySpan>& other) {
+  if (!one || !other) return one.has_value();
+  return std::pair(one->generation, one->last) < std::pair(other->generation, other->last);
+}
+
 }  // namespace
 
 bool NeedsPrune(const Change& change, const Head& head) {
@@ -90,9 +102,27 @@ bool NeedsPrune(const Change& change, const Head& head) {
 PruneBounds PruneBoundsOf(const Head& head) {
   PruneBounds bounds{.journal = JournalFloor(head),
                      .oldest = OldestKept(head).revision,
-                     .generation = head.generation};
-  for (const SnapshotRecord& snapshot : head.snapshots) {
-    bounds.generation = std::min(bounds.generation, snapshot.generation);
+                     .generation = head.generation,
+                     .named = {},
+                     .dead = HistorySpan{.generation = Generation(1), .last = MessageSeq()}};
+  for (const auto& [generation, last] : NamedMessages(head)) {
+    if (generation == head.generation) continue;
+    bounds.named.push_back({.generation = generation, .last = last});
+  }
+  return bounds;
+}
+
+PruneBounds PruneBoundsOf(const Head& before, const Head& after) {
+  PruneBounds bounds = PruneBoundsOf(after);
+  bounds.dead.reset();
+  if (before.generation == Generation(1)) return bounds;
+  const std::map<Generation, MessageSeq> named = NamedMessages(after);
+  for (const auto& [generation, last] : NamedMessages(before)) {
+    const auto found = named.find(generation);
+    const MessageSeq left = found == named.end() ? MessageSeq() : found->second;
+    if (left >= last || generation == after.generation) continue;
+    bounds.dead = HistorySpan{.generation = generation, .last = left};
+    break;
   }
   return bounds;
 }
@@ -109,10 +139,24 @@ void Retention::Stop() {
   thread_ = std::jthread();
 }
 
-void Retention::Note(const Change& change, const Head& head) {
-  if (!NeedsPrune(change, head)) return;
+void Retention::Note(const Change& change, const Head* before, const Head& head) {
+  const bool needs_prune = NeedsPrune(change, head);
+  const bool has_earlier = before != nullptr && before->generation > Generation(1);
+  if (change.tombstone || (!needs_prune && !has_earlier)) return;
+  PruneBounds bounds = before == nullptr ? PruneBoundsOf(head) : PruneBoundsOf(*before, head);
+  if (!needs_prune && !bounds.dead) return;
   const absl::MutexLock lock(&mutex_);
-  if (due_.size() < kDueMost) due_.insert_or_assign(change.key, PruneBoundsOf(head));
+  const auto waiting = due_.find(change.key);
+  if (waiting == due_.end()) {
+    if (due_.size() >= kDueMost || spans_due_ + bounds.named.size() > kSpansDueMost) return;
+  } else {
+    spans_due_ -= waiting->second.named.size();
+    if (waiting->second.dead && !IsBefore(bounds.dead, waiting->second.dead)) {
+      bounds.dead = waiting->second.dead;
+    }
+  }
+  spans_due_ += bounds.named.size();
+  due_.insert_or_assign(change.key, std::move(bounds));
 }
 
 std::optional<Retention::Due> Retention::Take() {
@@ -122,6 +166,7 @@ std::optional<Retention::Due> Retention::Take() {
   const auto first = due_.begin();
   Due due = *first;
   due_.erase(first);
+  spans_due_ -= due.second.named.size();
   return due;
 }
 
@@ -136,7 +181,20 @@ absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const PruneBounds& 
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value());
   params.Int(Signed(bounds.journal)).Int(Signed(bounds.oldest));
-  params.Int(Signed(bounds.generation)).Int(kRowsMost);
+  params.Int(Signed(bounds.generation));
+  std::vector<int64_t> generations;
+  std::vector<int64_t> lasts;
+  for (const HistorySpan& span : bounds.named) {
+    generations.push_back(Signed(span.generation));
+    lasts.push_back(Signed(span.last));
+  }
+  params.Ints(generations).Ints(lasts);
+  if (bounds.dead) {
+    params.Int(Signed(bounds.dead->generation)).Int(Signed(bounds.dead->last));
+  } else {
+    params.Null().Null();
+  }
+  params.Int(kRowsMost);
   return AskUntilDone(database_, kPrune, params, kRowsMost);
 }
 

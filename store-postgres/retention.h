@@ -20,8 +20,8 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace holdfast::pg {
 
@@ -29,15 +29,20 @@ namespace holdfast::pg {
 // sweeps' sight until it was.
 bool NeedsPrune(const Change& change, const Head& head);
 
-// What of a session is to stay, as its head says. Of a fixed size, unlike a head.
+// What of a session is to stay, as its head says.
 struct PruneBounds {
-  JournalNumber journal;  // entries behind this one
-  Revision oldest;        // snapshots from this one on
-  Generation generation;  // messages of this generation and of later ones
+  JournalNumber journal;           // entries behind this one
+  Revision oldest;                 // snapshots from this one on
+  Generation generation;           // messages of this generation and of later ones
+  std::vector<HistorySpan> named;  // of earlier ones, those up to a message
+  // From which message on, by generation, some are named no more that were; absent: none.
+  std::optional<HistorySpan> dead;
 };
-static_assert(std::is_trivially_copyable_v<PruneBounds>);
 
+// Of a session of which nothing is known but its head: any message may be named no more.
 PruneBounds PruneBoundsOf(const Head& head);
+// Of one that a change has taken from `before` to `after`.
+PruneBounds PruneBoundsOf(const Head& before, const Head& after);
 
 // Prunes sessions behind their changes, on a thread of its own. What is missed, because the server
 // ends, has too much to do or meets an error, is found by a sweep. Any thread may call.
@@ -51,8 +56,9 @@ class Retention {
 
   void Start();
   void Stop();
-  // Takes note of a change that was written, and of the head that it left.
-  void Note(const Change& change, const Head& head);
+  // Takes note of a change that was written, and of the head that it left. `before` is one that the
+  // session had before, as far as one is known.
+  void Note(const Change& change, const Head* before, const Head& head);
 
   // What a sweep tidies: the feed, deleted sessions, and what quiet sessions do not need any more.
   // A bounded part of it; the next sweep goes on behind it. One session that cannot be tidied holds
@@ -93,6 +99,7 @@ class Retention {
   Place tidied_to_ ABSL_GUARDED_BY(sweeping_);
   absl::Mutex mutex_;
   absl::flat_hash_map<SessionKey, PruneBounds> due_ ABSL_GUARDED_BY(mutex_);
+  size_t spans_due_ ABSL_GUARDED_BY(mutex_) = 0;  // in `named` of all of them
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };

@@ -110,6 +110,12 @@ SessionService::Reactor* SessionService::AbandonTurn(Context* context, const Byt
                                           ReadAbandonTurn, &Sessions::AbandonTurn);
 }
 
+SessionService::Reactor* SessionService::RestoreSession(Context* context, const Bytes* request,
+                                                        Bytes* response) {
+  return Command<pb::RestoreSessionResponse>({"RestoreSession", context, request, response},
+                                             ReadRestore, &Sessions::Restore);
+}
+
 SessionService::Reactor* SessionService::CancelSession(Context* context, const Bytes* request,
                                                        Bytes* response) {
   return Command<pb::CancelSessionResponse>({"CancelSession", context, request, response},

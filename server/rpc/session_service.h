@@ -30,6 +30,7 @@ using RawSessionService =
                pb::SessionService::WithRawCallbackMethod_CommitTurnStream,
                pb::SessionService::WithRawCallbackMethod_CommitTurn,
                pb::SessionService::WithRawCallbackMethod_AbandonTurn,
+               pb::SessionService::WithRawCallbackMethod_RestoreSession,
                pb::SessionService::WithRawCallbackMethod_CancelSession,
                pb::SessionService::WithRawCallbackMethod_CloseSession,
                pb::SessionService::WithRawCallbackMethod_DeleteSession,
@@ -67,6 +68,7 @@ class SessionService final : public RawSessionService {
   grpc::ServerReadReactor<Bytes>* CommitTurnStream(Context* context, Bytes* response) override;
   Reactor* CommitTurn(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* AbandonTurn(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* RestoreSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* CancelSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* CloseSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* DeleteSession(Context* context, const Bytes* request, Bytes* response) override;

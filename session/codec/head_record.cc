@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr uint64_t kHeadVersion = 5;
+constexpr uint64_t kHeadVersion = 6;
 
 // The length of a list that never has more than `most`. Attributes have no such bound here: a
 // session from before there was one is still read.
@@ -192,6 +192,29 @@ void ReadTraces(Decoder& in, Head& head) {
   }
 }
 
+// Histories that begin with messages of others.
+void PutShared(const Head& head, Encoder& out) {
+  out.Number(head.shared.size());
+  for (const SharedHistory& shared : head.shared) {
+    out.Number(shared.generation.value()).Number(shared.spans.size());
+    for (const HistorySpan& span : shared.spans) {
+      out.Number(span.generation.value()).Number(span.last.value());
+    }
+  }
+}
+
+void ReadShared(Decoder& in, Head& head) {
+  for (size_t left = ReadCount(in, kSnapshotsKeptMost + 1); left > 0; --left) {
+    SharedHistory& shared = head.shared.emplace_back();
+    shared.generation = Generation(in.Number());
+    for (size_t spans = ReadCount(in, kHistorySpans); spans > 0; --spans) {
+      const Generation generation(in.Number());
+      shared.spans.push_back({.generation = generation, .last = MessageSeq(in.Number())});
+    }
+    if (shared.spans.empty()) in.Fail();
+  }
+}
+
 }  // namespace
 
 std::string EncodeHead(const Head& head) {
@@ -207,6 +230,7 @@ std::string EncodeHead(const Head& head) {
   PutTraces(head, out);
   out.Number(static_cast<uint64_t>(head.kind)).Text(head.group);
   out.Number(head.items_version.value());
+  PutShared(head, out);
   return out.Take();
 }
 
@@ -232,6 +256,7 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   head.kind = static_cast<SessionKind>(kind);
   head.group = in.Text();
   head.items_version = ItemVersion(in.Number());
+  ReadShared(in, head);
   if (!in.Done()) return std::nullopt;
   return head;
 }

@@ -11,9 +11,14 @@ namespace {
 
 constexpr uint64_t kRecordVersion = 1;
 constexpr uint64_t kStagedVersion = 2;
-// Of requests: those of writes of items say what became of each.
+// Of messages: the same two, of those that have the digest of the history up to them.
+constexpr uint64_t kDigestVersion = 3;
+constexpr uint64_t kStagedDigestVersion = 4;
+// Of requests: those of writes of items say what became of each, and those of restores what was
+// removed.
 constexpr uint64_t kRequestVersion = 2;
 constexpr uint64_t kItemsRequestVersion = 3;
+constexpr uint64_t kRestoreRequestVersion = 4;
 
 using Texts = std::map<std::string, std::string>;
 
@@ -72,6 +77,22 @@ void ReadItemResults(Decoder& in, Receipt& receipt) {
   for (size_t left = puts; left > 0; --left) {
     const auto version = ReadNumber<ItemVersion>(in);
     receipt.puts.push_back({.version = version, .existed = ReadFlag(in)});
+  }
+}
+
+void PutRemoved(const Receipt& receipt, Encoder& out) {
+  out.Number(receipt.removed_messages).Number(receipt.removed.size());
+  for (const Message& message : receipt.removed) out.Text(EncodeMessage(message));
+}
+
+void ReadRemoved(Decoder& in, Receipt& receipt) {
+  receipt.removed_messages = in.Number();
+  const size_t count = in.Count();
+  if (count > kReturnedMessages) return in.Fail();
+  for (size_t left = count; left > 0; --left) {
+    std::optional<Message> message = DecodeMessage(in.Text());
+    if (!message) return in.Fail();
+    receipt.removed.push_back(*std::move(message));
   }
 }
 
@@ -139,11 +160,22 @@ std::optional<T> Finish(const Decoder& in, T value) {
   return value;
 }
 
+uint64_t VersionOf(const RequestRow& row) {
+  if (row.receipt.items_version > ItemVersion()) return kItemsRequestVersion;
+  return row.stamp.method == Method::kRestore ? kRestoreRequestVersion : kRequestVersion;
+}
+
 }  // namespace
 
 RecordParts PartsOf(const Message& message) {
-  Encoder out = BeginRecord(message.staged);
+  Encoder out;
+  if (message.history) {
+    out.Number(message.staged ? kStagedDigestVersion : kDigestVersion);
+  } else {
+    out.Number(message.staged ? kStagedVersion : kRecordVersion);
+  }
   out.Number(message.seq.value()).Text(message.role).Text(message.content_type);
+  if (message.history) out.Raw(View(*message.history));
   return EndWithData(message, std::move(out));
 }
 
@@ -151,12 +183,14 @@ std::string EncodeMessage(const Message& message) { return Join(PartsOf(message)
 
 std::optional<Message> DecodeMessage(std::string_view bytes) {
   Decoder in(bytes);
-  const bool staged = IsStaged(in);
+  const uint64_t version = in.Number();
+  if (version < kRecordVersion || version > kStagedDigestVersion) in.Fail();
   Message message;
   message.seq = ReadNumber<MessageSeq>(in);
   message.role = in.Text();
   message.content_type = in.Text();
-  ReadData(staged, in, message);
+  if (version >= kDigestVersion) message.history = DigestFrom(in.Raw(kDigestBytes));
+  ReadData(version == kStagedVersion || version == kStagedDigestVersion, in, message);
   return Finish(in, std::move(message));
 }
 
@@ -275,8 +309,8 @@ std::string EncodeRequest(const RequestRow& row) {
   Encoder out;
   const Receipt& receipt = row.receipt;
   const bool of_items = receipt.items_version > ItemVersion();
-  out.Number(of_items ? kItemsRequestVersion : kRequestVersion);
-  out.Text(row.stamp.id.value());
+  const bool of_restore = row.stamp.method == Method::kRestore;
+  out.Number(VersionOf(row)).Text(row.stamp.id.value());
   PutEnum(row.stamp.method, out);
   out.Raw(View(row.stamp.fingerprint)).Time(row.at);
   out.Number(receipt.revision.value()).Number(receipt.epoch.value()).Number(receipt.turn.value());
@@ -287,13 +321,14 @@ std::string EncodeRequest(const RequestRow& row) {
   out.Text(receipt.previous_holder).Number(receipt.tail_bytes_truncated).Text(receipt.token);
   out.Number(receipt.drained_turns).Number(receipt.audit.value());
   if (of_items) PutItemResults(receipt, out);
+  if (of_restore) PutRemoved(receipt, out);
   return out.Take();
 }
 
 std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   Decoder in(bytes);
   const uint64_t version = in.Number();
-  if (version != kRequestVersion && version != kItemsRequestVersion) in.Fail();
+  if (version < kRequestVersion || version > kRestoreRequestVersion) in.Fail();
   RequestRow row;
   row.stamp.id = ReadId<RequestId>(in);
   row.stamp.method = ReadEnum(in, kLastMethod);
@@ -317,6 +352,7 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes) {
   receipt.drained_turns = in.Number();
   receipt.audit = ReadNumber<AuditSeq>(in);
   if (version == kItemsRequestVersion) ReadItemResults(in, receipt);
+  if (version == kRestoreRequestVersion) ReadRemoved(in, receipt);
   return Finish(in, std::move(row));
 }
 

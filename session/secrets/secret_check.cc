@@ -231,6 +231,14 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const WriteCommand& comm
   return check.ToStatus();
 }
 
+absl::Status CheckSecrets(const SecretScanner& scanner, const RestoreCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  LookAtMessages(check, "", command.messages);
+  LookAtSlots(check, "", command.slots);
+  return check.ToStatus();
+}
+
 absl::Status CheckSecrets(const SecretScanner& scanner, const AbandonTurnCommand& command) {
   SecretCheck check(scanner);
   LookAtIds(check, command);

@@ -70,6 +70,7 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const BeginTurnCommand& 
 absl::Status CheckSecrets(const SecretScanner& scanner, const AppendJournalCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const CommitTurnCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const WriteCommand& command);
+absl::Status CheckSecrets(const SecretScanner& scanner, const RestoreCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const AbandonTurnCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const CloseCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const DeleteCommand& command);

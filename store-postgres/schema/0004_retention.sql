@@ -2,12 +2,17 @@
 -- never one that another transaction has locked.
 
 -- Of one session, what is behind its oldest snapshot: entries of the journal, slot versions that a
--- later one has replaced by then, messages of histories before the oldest one that a snapshot names,
--- uploads of which nothing is left. Rows are found along their keys and changed by their places:
--- no one changes them meanwhile. Answers how many went, an upload counting as a quarter of p_most;
--- at p_most of a kind there may be more.
-CREATE FUNCTION holdfast.prune(p_tenant text, p_session text, p_floor bigint, p_oldest bigint,
-                               p_generation bigint, p_most bigint) RETURNS bigint
+-- later one has replaced by then, messages of histories before p_generation but for the first ones of
+-- those that are named, uploads of which nothing is left. Rows are found along their keys and changed
+-- by their places: no one changes them meanwhile. Answers how many went, an upload counting as a
+-- quarter of p_most; at p_most of a kind there may be more.
+CREATE FUNCTION holdfast.prune(
+  p_tenant text, p_session text, p_floor bigint, p_oldest bigint, p_generation bigint,
+  p_named bigint[], p_lasts bigint[],  -- earlier generations, and the last message that stays of each
+  p_dead bigint, p_dead_behind bigint, -- since the last time messages of this generation, behind this
+                                       -- one, are named no more, and of later ones; null: none
+  p_most bigint
+) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -33,12 +38,13 @@ BEGIN
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;
   IF p_generation > 1 THEN
-    total := total + holdfast.prune_messages(p_tenant, p_session, p_generation, p_most);
+    total := total + holdfast.prune_messages(p_tenant, p_session, p_generation, p_named, p_lasts,
+                                             p_dead, p_dead_behind, p_most);
   END IF;
   FOR e IN
     SELECT u.upload_id FROM holdfast.upload u
     WHERE u.tenant = p_tenant AND u.session_id = p_session AND u.linked
-      AND (u.generation IS NULL OR u.generation < p_generation)
+      AND (u.generation IS NULL OR u.generation < p_generation AND u.generation <> ALL (p_named))
       AND NOT EXISTS (SELECT FROM holdfast.slot v
                       WHERE v.tenant = u.tenant AND v.session_id = u.session_id
                         AND v.owner = ANY (u.owners) AND v.revision = u.revision)
@@ -54,21 +60,32 @@ BEGIN
 END
 $$;
 
--- Takes the messages out of rows of the log that are of histories before p_generation. What the
--- changes said stays. Goes on behind the rows that it has looked at before.
-CREATE FUNCTION holdfast.prune_messages(p_tenant text, p_session text, p_generation bigint,
-                                        p_most bigint) RETURNS bigint
+-- Takes the messages out of rows of the log, as holdfast.prune says. What the changes said stays, and
+-- so do all messages of a change that has one which stays. Goes on behind the rows that it has looked
+-- at before.
+CREATE FUNCTION holdfast.prune_messages(
+  p_tenant text, p_session text, p_generation bigint, p_named bigint[], p_lasts bigint[],
+  p_dead bigint, p_dead_behind bigint, p_most bigint
+) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
   start  bigint;  -- of what was not looked at
   until  bigint;  -- the last row of an earlier history
+  ends   bigint[];  -- of each that is named, the last row that stays
   places tid[];
   last   bigint;
 BEGIN
-  SELECT s.pruned_to, f.n INTO start, until
+  SELECT least(s.pruned_to, d.n), f.n,
+         ARRAY(SELECT e.n FROM unnest(p_named, p_lasts) WITH ORDINALITY AS u (generation, last, i)
+               CROSS JOIN LATERAL holdfast.find_row(p_tenant, p_session, 0, u.generation, u.last,
+                                                    s.version) e
+               ORDER BY u.i)
+  INTO start, until, ends
   FROM holdfast.session s
   CROSS JOIN LATERAL holdfast.find_row(p_tenant, p_session, 0, p_generation, 0, s.version) f
+  LEFT JOIN LATERAL holdfast.find_row(p_tenant, p_session, 0, p_dead, p_dead_behind, s.version) d
+    ON p_dead IS NOT NULL
   WHERE s.tenant = p_tenant AND s.session_id = p_session;
   IF NOT FOUND OR until <= start THEN
     RETURN 0;
@@ -77,6 +94,8 @@ BEGIN
   FROM (SELECT l.ctid AS place, l.n FROM holdfast.log l
         WHERE l.tenant = p_tenant AND l.session_id = p_session AND l.n > start AND l.n <= until
           AND l.msgs IS NOT NULL
+          AND NOT EXISTS (SELECT FROM unnest(p_named, ends) AS k (generation, last)
+                          WHERE k.generation = l.generation AND l.n <= k.last)
         ORDER BY l.n, l.part LIMIT p_most) g;
   UPDATE holdfast.log SET msgs = NULL WHERE ctid = ANY (places);
   -- The last change may have more rows than that.

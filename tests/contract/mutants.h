@@ -28,6 +28,7 @@ const std::vector<Mutant>& CancelMutants();
 const std::vector<Mutant>& UploadMutants();
 const std::vector<Mutant>& BoundMutants();
 const std::vector<Mutant>& ItemMutants();
+const std::vector<Mutant>& RestoreMutants();
 
 std::vector<Mutant> AllMutants();
 

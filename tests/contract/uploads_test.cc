@@ -162,6 +162,26 @@ TEST_P(Contract, C184_WhatWasTakenOverIsKept) {
   EXPECT_EQ(uploader.Read(Slots({.owners = {"memory"}})), second.substr(second.size() / 2));
 }
 
+TEST_P(Contract, C289_WhatWasStagedOfARestoredHistoryIsReadable) {
+  Create();
+  Uploader uploader(under_test(), key());
+  const std::string bytes = Pattern(2 * kPart);
+  Apply(Linking(changes().Write(token()), uploader.Stage(bytes), bytes));
+  RunTurn({Text("behind")});
+  Change restore = changes().Write(token());
+  restore.restores = HistoryCut{.generation = Generation(1),
+                                .messages = MessageSeq(1),
+                                .digest = ExtendHistory(Digest(), Text(bytes.substr(0, kPart)))};
+  Apply(restore);
+  // No snapshot names the history that it was added to.
+  for (size_t turn = 0; turn < 2 * kSnapshotsKeptDefault; ++turn) RunTurn();
+  for (int opened = 0; opened < 2; ++opened) {
+    ASSERT_EQ(Messages().size(), 1U);
+    EXPECT_EQ(uploader.ReadFirst(Messages()), bytes.substr(0, kPart));
+    Reopen();
+  }
+}
+
 TEST_P(Contract, C185_ALinkToSomethingElseIsRefused) {
   Create();
   Uploader uploader(under_test(), key());

@@ -56,7 +56,8 @@ constexpr std::array kMethods = {TakeAs<pb::CreateSessionRequest, ReadCreate>,
                                  TakeAs<pb::DeleteSessionRequest, ReadDelete>,
                                  TakeAs<pb::ReleaseLeaseRequest, ReadRelease>,
                                  TakeAs<pb::GetRequestOutcomeRequest, ReadOutcomeQuery>,
-                                 TakeAs<pb::PutItemsRequest, ReadPutItems>};
+                                 TakeAs<pb::PutItemsRequest, ReadPutItems>,
+                                 TakeAs<pb::RestoreSessionRequest, ReadRestore>};
 
 }  // namespace
 

@@ -28,10 +28,10 @@ using ::testing::EndsWith;
 
 namespace stdfs = std::filesystem;
 
-constexpr char kToday[] = "tests/golden/root.6";
+constexpr char kToday[] = "tests/golden/root.7";
 constexpr const char* kFormer[] = {"tests/golden/root.1", "tests/golden/root.2",
                                    "tests/golden/root.3", "tests/golden/root.4",
-                                   "tests/golden/root.5"};
+                                   "tests/golden/root.5", "tests/golden/root.6"};
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 20};
 
 class GoldenRoot : public ::testing::Test {
@@ -88,6 +88,15 @@ class GoldenRoot : public ::testing::Test {
     Do(store, alpha.Abandon(token, turn));
     Changes beta(Key("beta"), random_);
     token = *LeaseToken::Parse(Do(store, beta.Create()).token);
+    Change write = beta.Write(token);
+    write.messages = {Text("first"), Text("second")};
+    Do(store, write);
+    Change restore = beta.Write(token);
+    restore.restores = HistoryCut{.generation = Generation(1),
+                                  .messages = MessageSeq(1),
+                                  .digest = ExtendHistory(Digest(), Text("first"))};
+    restore.messages = {Text("instead")};
+    Do(store, restore);
     Do(store, beta.Close(token));
     Changes gamma(Key("gamma"), random_);
     token = *LeaseToken::Parse(Do(store, gamma.Create()).token);
@@ -214,6 +223,8 @@ TEST_F(GoldenRoot, EndedAndCancelledSessionsOfTodaysAreRead) {
   const auto beta = store->LoadForDecision(Key("beta"), std::nullopt);
   ASSERT_TRUE(beta.ok());
   EXPECT_EQ(beta->head.lifecycle, Lifecycle::kClosed);
+  EXPECT_EQ(beta->head.generation, Generation(2));
+  EXPECT_THAT(Texts(*store, "beta"), ElementsAre("first", "instead"));
   EXPECT_FALSE(store->LoadForDecision(Key("gamma"), std::nullopt).ok());
   const auto last = store->ReadLastEvent(Key("gamma"));
   ASSERT_TRUE(last.ok()) << last.status();
@@ -278,7 +289,7 @@ TEST_F(GoldenRoot, AFormerOneIsRefusedInWords) {
     const std::string format = from.extension().string().substr(1);
     EXPECT_THAT(std::string(opened.message()),
                 EndsWith(": STORE says that its files have format " + format +
-                         ", and this version serves format 6: serve them with the version that "
+                         ", and this version serves format 7: serve them with the version that "
                          "wrote them, or name an empty directory"));
     auto after = FilesOf(root);
     after.erase("lock");

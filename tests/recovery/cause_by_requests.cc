@@ -69,6 +69,8 @@ class Sessions final {
     return requests_.at(session.id);
   }
 
+  int64_t RevisionOf(const Held& session) { return client_.Get(session.id).revision(); }
+
   Held in_turn;  // has one entry of its turn
   Held between;  // has committed a turn
   Held ending;   // a cancel request of the session waits for its turn to end
@@ -163,7 +165,8 @@ class Requests final {
   }
   // A session in the state that the method needs.
   [[nodiscard]] const Sessions::Held& StateFor(const MethodDescriptor& method) const {
-    const bool between = method.name() == "BeginTurn" || method.name().starts_with("Write");
+    const bool between = method.name() == "BeginTurn" || method.name() == "RestoreSession" ||
+                         method.name().starts_with("Write");
     return between ? sessions_.between : sessions_.in_turn;
   }
   Request Legal(const MethodDescriptor& method) { return On(StateFor(method), method); }
@@ -237,6 +240,7 @@ class Requests final {
   Calls Pruned(const MethodDescriptor& method) {
     const Request request = On(sessions_.long_lived, method);
     SetNumbers(*request, "revision", 1);
+    SetNumbers(*request, "expected_revision", sessions_.RevisionOf(sessions_.long_lived));
     if (method.name() == "ListJournalEntries") SetNumbers(*request, "after_journal_number", 1);
     return Alone(request);
   }

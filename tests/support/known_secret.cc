@@ -1,5 +1,6 @@
 #include "tests/support/known_secret.h"
 
+#include "platform/digest.h"
 #include "tests/support/channel.h"
 #include "tests/support/field_behavior.h"
 #include "tests/support/requests.h"
@@ -58,6 +59,7 @@ class Filler {
     if (name == "expected_store_id") return test::NewRequestId();
     if (name == "paths") return "attributes.key";
     if (name == "key") return name;
+    if (name == "history_digest") return std::string(kDigestBytes, 'x');
     return "x";
   }
 
@@ -131,9 +133,10 @@ std::string AsRefused(std::string path) {
 
 // Places where a text is refused before it could be stored, for it can never be right there.
 bool IsRefusedAnyway(const std::string& path) {
-  static const std::set<std::string> kFields = {"lease_token", "update_mask.paths[0]",
-                                                "create_if_missing.request_id",
-                                                "create_if_missing.session_id", "method"};
+  static const std::set<std::string> kFields = {
+      "base.history_digest",          "lease_token",
+      "update_mask.paths[0]",         "create_if_missing.request_id",
+      "create_if_missing.session_id", "method"};
   return kFields.contains(path);
 }
 

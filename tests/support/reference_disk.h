@@ -40,6 +40,12 @@ struct StoredSession {
   std::vector<AuditRecord> audit;
   std::map<UploadId, std::string> uploads;  // taken over
   std::map<ItemName, Item> items;
+
+  // The whole history of a generation that there was.
+  [[nodiscard]] const std::vector<Message>& MessagesOf(Generation generation) const {
+    const auto found = former.find(generation);
+    return found == former.end() ? messages : found->second;
+  }
 };
 
 // An upload that no commit has linked yet.

@@ -187,22 +187,30 @@ class Applying {
   // C034, C191. C099: the digest is computed over every message of the history.
   void AddMessages() {
     Head& head = out_.head;
-    static const std::vector<Message> kNone;
-    if (change_.replaces_history) head.generation = head.generation.Next();
-    const std::vector<Message>& there = change_.replaces_history ? kNone : session_.messages;
+    if (change_.restores) out_.begins_with = FirstMessages(*change_.restores);
+    if (change_.replaces_history) out_.begins_with.emplace();
+    if (out_.begins_with) head.generation = head.generation.Next();
+    const std::vector<Message>& there = out_.begins_with ? *out_.begins_with : session_.messages;
     head.messages = there.empty() ? MessageSeq() : there.back().seq;
     for (Message message : change_.messages) {
       head.messages = head.messages.Next();
       message.seq = head.messages;
       out_.messages.push_back(std::move(message));
     }
-    if (out_.messages.empty() && !change_.replaces_history) return;
+    if (out_.messages.empty() && !out_.begins_with) return;
     head.history = Digest{};
     for (const std::vector<Message>* const messages : {&there, &std::as_const(out_.messages)}) {
       for (const Message& message : *messages) {
         head.history = ExtendHistory(head.history, message);
       }
     }
+    if (!out_.messages.empty()) out_.messages.back().history = head.history;
+  }
+
+  [[nodiscard]] std::vector<Message> FirstMessages(const HistoryCut& cut) const {
+    std::vector<Message> messages = session_.MessagesOf(cut.generation);
+    messages.resize(cut.messages.value());
+    return messages;
   }
 
   // C117.
@@ -401,6 +409,8 @@ class Applying {
     receipt.messages = head.messages;
     if (!head.snapshots.empty()) receipt.snapshot = head.snapshots.back().at.revision;
     receipt.drained_turns = change_.drained_turns;
+    receipt.removed_messages = change_.removed_messages;
+    receipt.removed = change_.removed;
   }
 
   const StoredSession& session_;

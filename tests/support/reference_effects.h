@@ -38,6 +38,8 @@ struct SlotWrite {
 struct Effects {
   Head head;
   Receipt receipt;
+  // A copy of the messages that a new generation begins with; absent: the generation stays.
+  std::optional<std::vector<Message>> begins_with;
   std::vector<Message> messages;
   std::vector<JournalEntry> entries;  // without those that were there already
   std::vector<SlotWrite> slots;       // one after the other

@@ -155,9 +155,8 @@ absl::StatusOr<MessagePage> ReferenceStore::ReadMessages(const SessionKey& key,
   MessagePage page{.at = {.revision = at, .journal = now ? head.journal : snapshot.at.journal},
                    .newest = snapshot.messages,
                    .generation = snapshot.generation};
-  const auto former = session->former.find(snapshot.generation);
   page.end = FillPage(
-      former == session->former.end() ? session->messages : former->second, limit,
+      session->MessagesOf(snapshot.generation), limit,
       [&](const Message& message) { return message.seq > after && message.seq <= page.newest; },
       page.messages);
   return page;

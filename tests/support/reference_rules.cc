@@ -45,6 +45,7 @@ constexpr std::array<TriggerRow, kTriggers> kLifecycleTable = {{
     {Trigger::kEndCancelled, "++++-"},
     {Trigger::kAppendAudit, "+++++"},
     {Trigger::kPutItems, "+++++"},
+    {Trigger::kRestore, "+t++-"},
 }};
 
 size_t ColumnOf(Lifecycle state) {
@@ -333,7 +334,9 @@ MaybeRefused FirstBrokenRule(const Demand& demand) {
 
 bool IsStillTrue(const Premise& premise, const Head& head) {
   const bool same_history = !premise.history || *premise.history == head.history;
-  return same_history && premise.lifecycle == head.lifecycle &&
+  const bool same_place =
+      !premise.at || (premise.at->revision == head.revision && premise.at->journal == head.journal);
+  return same_history && same_place && premise.lifecycle == head.lifecycle &&
          premise.active_turn == ActiveTurn(head) && premise.epoch == head.lease.epoch &&
          premise.cancel_requests == head.cancel_requests.size();
 }

@@ -258,8 +258,8 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
 void ReferenceStore::Store(const Change& change, const Effects& effects) {
   StoredSession& session = disk_->sessions[change.key];
   if (change.tombstone) session = StoredSession();  // nothing of it stays but that it was
-  if (change.replaces_history) {
-    session.former[session.head.generation] = std::exchange(session.messages, {});
+  if (effects.begins_with) {
+    session.former[session.head.generation] = std::exchange(session.messages, *effects.begins_with);
   }
   session.head = effects.head;
   session.tombstone = change.tombstone;

@@ -77,6 +77,8 @@ void Put(const pb::Slot& slot, Message& message) {
     *commit->add_slots() = slot;
   } else if (auto* write = dynamic_cast<pb::WriteSnapshotRequest*>(&message)) {
     *write->add_slots() = slot;
+  } else if (auto* restore = dynamic_cast<pb::RestoreSessionRequest*>(&message)) {
+    *restore->add_slots() = slot;
   } else if (auto* close = dynamic_cast<pb::CloseSessionRequest*>(&message)) {
     *close->mutable_final_snapshot()->add_slots() = slot;
   } else if (auto* append = dynamic_cast<pb::AppendJournalRequest*>(&message)) {

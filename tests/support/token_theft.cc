@@ -314,6 +314,14 @@ class Thief {
            [](Id session, uint64_t /*turn*/) { return test::CloseRequest(session, ""); });
     AddOne("DeleteSession", &Stub::DeleteSession,
            [](Id session, uint64_t /*turn*/) { return test::DeleteRequest(session, ""); });
+    AddOne("RestoreSession", &Stub::RestoreSession, [](Id session, uint64_t /*turn*/) {
+      pb::RestoreSessionRequest restore;
+      restore.set_session_id(session);
+      restore.set_request_id(test::NewRequestId());
+      restore.set_expected_revision(1);
+      restore.mutable_point()->set_messages(0);
+      return restore;
+    });
     attempts_["RenewLeases"] = [this](const std::string& id, const std::string& session) {
       for (const std::string& token : {id, std::string()}) {
         EXPECT_NE(client_.Renew(session, token).reason, "OK");

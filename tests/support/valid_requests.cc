@@ -132,7 +132,8 @@ std::string ValidRequests::CursorOf(const Session& session) {
 }
 
 std::unique_ptr<Message> ValidRequests::Make(const MethodDescriptor& method) {
-  const bool between = method.name() == "BeginTurn" || method.name().starts_with("Write");
+  const bool between = method.name() == "BeginTurn" || method.name() == "RestoreSession" ||
+                       method.name().starts_with("Write");
   session_ = between ? &idle_ : &in_turn_;
   std::unique_ptr<Message> request(
       MessageFactory::generated_factory()->GetPrototype(method.input_type())->New());
@@ -140,6 +141,12 @@ std::unique_ptr<Message> ValidRequests::Make(const MethodDescriptor& method) {
   if (method.name() == "AbandonTurn") {
     const FieldDescriptor* const outcome = method.input_type()->FindFieldByName("outcome");
     request->GetReflection()->SetEnumValue(request.get(), outcome, pb::TURN_OUTCOME_ABANDONED);
+  }
+  if (auto* restore = dynamic_cast<pb::RestoreSessionRequest*>(request.get())) {
+    pb::GetSessionRequest get;
+    get.set_session_id(session_->id);
+    const auto answer = client_.Ask(&WireClient::Stub::GetSession, get);
+    restore->set_expected_revision(answer.reply.session().revision());
   }
   return request;
 }

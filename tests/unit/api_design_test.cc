@@ -85,9 +85,9 @@ TEST(ApiDesign, Aip0136RequestsAndResponsesAreNamedAfterTheirMethod) {
 // A method begins with a verb. Status and Echo are those of every gRPC service of operators.
 TEST(ApiDesign, Aip0136MethodsBeginWithAVerb) {
   const std::vector<std::string> verbs = {
-      "Create", "Get",    "Lookup",  "Update",   "List",  "Resume", "Read",  "Begin",
-      "Append", "Commit", "Abandon", "Cancel",   "Close", "Delete", "Renew", "Release",
-      "Watch",  "Verify", "Write",   "Describe", "Check", "Put"};
+      "Create", "Get",    "Lookup",  "Update",   "List",  "Resume", "Read",   "Begin",
+      "Append", "Commit", "Abandon", "Cancel",   "Close", "Delete", "Renew",  "Release",
+      "Watch",  "Verify", "Write",   "Describe", "Check", "Put",    "Restore"};
   for (const MethodDescriptor* method : ApiMethods()) {
     if (method->name() == "Status" || method->name() == "Echo") continue;
     bool begins = false;

@@ -37,6 +37,7 @@ constexpr std::array<ExpectedRow, kTriggers> kExpected = {{
     {Trigger::kEndCancelled, "EndCancelled", {"CLOSED", "PERSISTED", "CLOSED", "CLOSED", "no"}},
     {Trigger::kAppendAudit, "AppendAudit", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
     {Trigger::kPutItems, "PutItems", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
+    {Trigger::kRestore, "Restore", {"PERSISTED", "busy", "PERSISTED", "PERSISTED", "no"}},
 }};
 
 std::string_view Said(Transition transition) {

@@ -60,6 +60,8 @@ inline constexpr std::array kRepeatedLimits = {
     RepeatedLimit{"holdfast.v1.ReadSessionRequest", "owners", kOwnersPerRead},
     RepeatedLimit{"holdfast.v1.ReadSessionRequest", "parts", kValuesPerFilter},
     RepeatedLimit{"holdfast.v1.RenewLeasesRequest", "leases", kLeasesPerRenewal},
+    RepeatedLimit{"holdfast.v1.RestoreSessionRequest", "messages", kMessagesPerChange},
+    RepeatedLimit{"holdfast.v1.RestoreSessionRequest", "slots", kSlotsPerChange},
     RepeatedLimit{"holdfast.v1.ResumeSessionRequest", "expected_slots", kSlotsPerChange},
     // Of a session that is sent back; only its attributes are looked at.
     RepeatedLimit{"holdfast.v1.Session", "attributes", kAttributesPerSession},

@@ -23,6 +23,18 @@ absl::Status ReadCommon(const Request& request, Command& command) {
   return absl::OkStatus();
 }
 
+// The history that a write builds on.
+template <typename Request>
+absl::StatusOr<std::optional<HistoryBase>> ReadBase(const Request& request) {
+  if (!request.has_base()) return std::nullopt;
+  const std::string& digest = request.base().history_digest();
+  if (digest.size() != kDigestBytes) {
+    return InvalidField("base.history_digest", "must be 32 bytes").ToStatus();
+  }
+  return HistoryBase{.count = MessageSeq(request.base().message_count()),
+                     .digest = DigestFrom(digest)};
+}
+
 absl::Status ReadManifest(const pb::CreateSessionRequest& request, CreateCommand& command) {
   if (!request.has_manifest()) return InvalidField("manifest", "must be set");
   const pb::Manifest& manifest = request.manifest();
@@ -166,14 +178,7 @@ absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request) {
   WriteCommand command;
   RETURN_IF_ERROR(ReadCommon(request, command));
   command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
-  if (request.has_base()) {
-    const std::string& digest = request.base().history_digest();
-    if (digest.size() != kDigestBytes) {
-      return InvalidField("base.history_digest", "must be 32 bytes");
-    }
-    command.base = HistoryBase{.count = MessageSeq(request.base().message_count()),
-                               .digest = DigestFrom(digest)};
-  }
+  ASSIGN_OR_RETURN(command.base, ReadBase(request));
   command.replace_history = request.replace_history();
   ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
@@ -184,6 +189,21 @@ absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request) {
     ASSIGN_OR_RETURN(command.create_if_missing,
                      ReadCreateIfMissing(*request.mutable_create_if_missing(), request));
   }
+  return command;
+}
+
+absl::StatusOr<RestoreCommand> ReadRestore(pb::RestoreSessionRequest&& request) {
+  RestoreCommand command;
+  RETURN_IF_ERROR(ReadCommon(request, command));
+  command.expected_revision = ReadOptionalNumber<Revision>(request.expected_revision());
+  ASSIGN_OR_RETURN(command.base, ReadBase(request));
+  const pb::RestorePoint& point = request.point();
+  command.point.revision = ReadOptionalNumber<Revision>(point.revision());
+  if (point.has_messages()) command.point.messages = MessageSeq(point.messages());
+  command.point.drop_last = point.drop_last();
+  command.return_messages = request.return_messages();
+  ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
+  ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
   return command;
 }
 

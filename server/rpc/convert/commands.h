@@ -23,6 +23,7 @@ absl::StatusOr<AppendJournalCommand> ReadAppendJournal(pb::AppendJournalRequest&
 absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request);
 absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request);
 absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(pb::AbandonTurnRequest&& request);
+absl::StatusOr<RestoreCommand> ReadRestore(pb::RestoreSessionRequest&& request);
 absl::StatusOr<CloseCommand> ReadClose(pb::CloseSessionRequest&& request);
 absl::StatusOr<CancelCommand> ReadCancel(pb::CancelSessionRequest&& request);
 absl::StatusOr<AppendAuditCommand> ReadAppendAudit(pb::AppendAuditRequest&& request);

@@ -56,8 +56,9 @@ struct RowOfEnum<JournalKind>
     : Row<JournalKind, JournalKind::kSlotUpdate, JournalKind::kNote, pb::JournalKind,
           pb::JOURNAL_KIND_SLOT_UPDATE, pb::JOURNAL_KIND_NOTE, pb::JournalKind_MAX> {};
 template <>
-struct RowOfEnum<Method> : Row<Method, Method::kCreate, kLastMethod, pb::Method,
-                               pb::METHOD_CREATE_SESSION, pb::METHOD_PUT_ITEMS, pb::Method_MAX> {};
+struct RowOfEnum<Method>
+    : Row<Method, Method::kCreate, kLastMethod, pb::Method, pb::METHOD_CREATE_SESSION,
+          pb::METHOD_RESTORE_SESSION, pb::Method_MAX> {};
 template <>
 struct RowOfEnum<Lifecycle> : Row<Lifecycle, Lifecycle::kIdle, Lifecycle::kClosed, pb::Lifecycle,
                                   pb::LIFECYCLE_IDLE, pb::LIFECYCLE_CLOSED, pb::Lifecycle_MAX> {};

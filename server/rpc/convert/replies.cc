@@ -13,6 +13,16 @@ void WriteCommon(const MutationResult& result, Reply& out) {
   out.set_repeated(result.repeated);
 }
 
+// The history that the change left, and by what the next write builds on it, unless it has moved
+// on.
+template <typename Reply>
+void WriteHistory(const MutationResult& result, Reply& out) {
+  out.set_message_count(result.receipt.messages.value());
+  if (result.head.revision != result.receipt.revision) return;
+  out.set_history_digest(std::string(View(result.head.history)));
+  out.set_generation(result.head.generation.value());
+}
+
 // The session as it is now, and the mark of a repeat.
 template <typename Reply>
 void WriteSession(const MutationResult& result, Reply& out) {
@@ -73,6 +83,11 @@ void WriteStored(Method method, MutationResult result, pb::GetRequestOutcomeResp
       return WriteReply(result, *out.mutable_delete_session());
     case Method::kWrite:
       return WriteReply(result, *out.mutable_write_snapshot());
+    case Method::kRestore: {
+      std::vector<Message> removed = result.receipt.removed;
+      return WriteReply(RestoreResult{.result = std::move(result), .removed = std::move(removed)},
+                        *out.mutable_restore_session());
+    }
   }
 }
 
@@ -124,11 +139,15 @@ void WriteReply(const MutationResult& result, pb::CommitTurnResponse& out) {
 
 void WriteReply(const MutationResult& result, pb::WriteSnapshotResponse& out) {
   WriteCommon(result, out);
-  out.set_message_count(result.receipt.messages.value());
+  WriteHistory(result, out);
   out.set_created(result.receipt.created);
-  if (result.head.revision != result.receipt.revision) return;
-  out.set_history_digest(std::string(View(result.head.history)));
-  out.set_generation(result.head.generation.value());
+}
+
+void WriteReply(const RestoreResult& restored, pb::RestoreSessionResponse& out) {
+  WriteCommon(restored.result, out);
+  WriteHistory(restored.result, out);
+  out.set_removed_message_count(restored.result.receipt.removed_messages);
+  for (const Message& message : restored.removed) Write(message, *out.add_removed_messages());
 }
 
 void WriteReply(const MutationResult& result, pb::AbandonTurnResponse& out) {

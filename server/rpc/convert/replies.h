@@ -18,6 +18,7 @@ void WriteReply(const MutationResult& result, pb::AppendJournalResponse& out);
 void WriteReply(const MutationResult& result, pb::CommitTurnResponse& out);
 void WriteReply(const MutationResult& result, pb::WriteSnapshotResponse& out);
 void WriteReply(const MutationResult& result, pb::AbandonTurnResponse& out);
+void WriteReply(const RestoreResult& restored, pb::RestoreSessionResponse& out);
 void WriteReply(const MutationResult& result, pb::CloseSessionResponse& out);
 void WriteReply(const MutationResult& result, pb::CancelSessionResponse& out);
 void WriteReply(const MutationResult& result, pb::AppendAuditResponse& out);
