@@ -119,6 +119,14 @@ grpc::Status SessionCalls::Release(const v1::ReleaseLeaseRequest& request,
   return caller_.Call(attempt).status;
 }
 
+grpc::Status SessionCalls::Restore(const v1::RestoreSessionRequest& request,
+                                   v1::RestoreSessionResponse& reply) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    return connection_.sessions().RestoreSession(&context, request, &reply);
+  };
+  return caller_.Call(attempt).status;
+}
+
 grpc::Status SessionCalls::Cancel(const v1::CancelSessionRequest& request,
                                   v1::CancelSessionResponse& reply) const {
   const auto attempt = [&](grpc::ClientContext& context) {

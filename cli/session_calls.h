@@ -72,6 +72,8 @@ class SessionCalls final {
                       v1::ResumeSessionResponse& reply) const;
   grpc::Status Release(const v1::ReleaseLeaseRequest& request,
                        v1::ReleaseLeaseResponse& reply) const;
+  grpc::Status Restore(const v1::RestoreSessionRequest& request,
+                       v1::RestoreSessionResponse& reply) const;
   grpc::Status Cancel(const v1::CancelSessionRequest& request,
                       v1::CancelSessionResponse& reply) const;
   grpc::Status Close(const v1::CloseSessionRequest& request, v1::CloseSessionResponse& reply) const;

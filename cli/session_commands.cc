@@ -8,6 +8,7 @@
 #include "cli/session_calls.h"
 #include "cli/session_command.h"
 #include "cli/session_lists.h"
+#include "cli/session_restore.h"
 #include "cli/session_tail.h"
 #include "cli/session_view.h"
 #include "cli/text.h"
@@ -384,8 +385,8 @@ void AddDelete(CLI::App& session, const SessionCommandPtr& command) {
 
 void AddSessionCommands(CLI::App& app, Invocation& invocation) {
   const auto command = std::make_shared<SessionCommand>(invocation);
-  CLI::App* session =
-      app.add_subcommand("session", "Lists, reads, resumes, cancels, closes and deletes sessions");
+  CLI::App* session = app.add_subcommand(
+      "session", "Lists, reads, resumes, restores, cancels, closes and deletes sessions");
   AddDuration(*session, "--patience", command->policy().patience,
               "How long to retry a call that can be retried");
   session->footer(
@@ -396,6 +397,7 @@ void AddSessionCommands(CLI::App& app, Invocation& invocation) {
   AddContentLists(*session, command);
   AddTail(*session, command);
   AddResume(*session, command);
+  AddRestore(*session, command);
   AddCancel(*session, command);
   AddClose(*session, command);
   AddDelete(*session, command);

@@ -242,7 +242,8 @@ TEST(App, CompletionKnowsEveryCommand) {
     EXPECT_THAT(ran.out, HasSubstr("'holdfast session'"));
     EXPECT_THAT(
         ran.out,
-        HasSubstr("list show messages journal audit slots tail resume cancel close delete"));
+        HasSubstr(
+            "list show messages journal audit slots tail resume restore cancel close delete"));
     EXPECT_THAT(ran.out, HasSubstr("list get put "));
     EXPECT_THAT(ran.out, HasSubstr("--verify-only"));
     EXPECT_THAT(ran.out, HasSubstr("complet")) << "the script's own text is whole";

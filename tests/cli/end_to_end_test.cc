@@ -291,6 +291,27 @@ TEST_F(EndToEnd, CancelsSessionWithoutLease) {
   EXPECT_EQ(Reason({"session", "cancel", "night-shift.7-x"}), "ILLEGAL_TRANSITION");
 }
 
+TEST_F(EndToEnd, RestoresSessionToAPointOfItsPast) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const std::string id = "greenhouse-x";
+  const auto before = Json({"session", "show", id});
+  EXPECT_EQ(Reason({"session", "restore", id, "--drop-last", "1"}), "LEASE_REQUIRED");
+  const std::string token = Json({"session", "resume", id})["lease_token"];
+  const auto cut = Json({"session", "restore", id, "--drop-last", "1", "--token", token});
+  EXPECT_EQ(cut["session_id"], id);
+  EXPECT_EQ(cut["removed_message_count"], "1");
+  const std::string all = before["message_count"];
+  const std::string revision = before["revision"];
+  const std::vector<std::string> back = {"session", "restore", id,   "--revision",
+                                         revision,  "--token", token};
+  EXPECT_THAT(Holdfast(back).out, HasSubstr(absl::StrCat(", with ", all, " messages\n")));
+  EXPECT_THAT(Holdfast(back).out, HasSubstr("is so already, at revision "));
+  EXPECT_THAT(Holdfast({"session", "restore", id, "--messages", "0", "--token", token}).out,
+              HasSubstr(absl::StrCat(", with 0 messages; ", all, " messages removed\n")));
+  EXPECT_THAT(Holdfast({"session", "restore", id, "--token", token}).err,
+              HasSubstr("--revision, --messages or --drop-last"));
+}
+
 TEST_F(EndToEnd, OutputThatCannotBeWrittenIsAFailureWithItsCause) {
   ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
   const std::vector<std::vector<std::string>> commands = {

@@ -51,6 +51,8 @@ PROMISED = {
     "holdfast session tail 4f1c2d3e --from": "^120 ",
     "holdfast --output json session tail": r"^SessionStarted$",
     "holdfast session resume": "^token +hf1",
+    "holdfast session restore": "^4f1c2d3e is restored as revision [0-9]+, .* messages? removed$",
+    "holdfast session restore shared": "^shared is restored .* with 0 messages; 1 message removed$",
     "holdfast session cancel": "^4f1c2d3e will be closed when turn 4 ends$",
     "holdfast session cancel 4f1c2d3e --turn": "^4f1c2d3e has a cancel request: turn 4 shall end$",
     "holdfast session cancel --latest": "^4f1c2d3e has a cancel request: .*grep",
@@ -190,6 +192,10 @@ class Scene:
             self.hold("--ttl", "5s")
         elif "$token" in example:
             self.variables["token"] = self.hold()
+            self.variables["revision"] = self.server.answer("session", "show", SESSION)["revision"]
+            if "$revision" in example:
+                lease = {"session_id": SESSION, "lease_token": self.variables["token"]}
+                take_turn(self.stub, lease, 0)
         elif "--verify-only" in example:
             self.type("holdfast replay --run nightly recordings.jsonl\n")
 
