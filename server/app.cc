@@ -168,11 +168,11 @@ absl::Status App::Open() {
               DeliveryShare({.workers = config.server.workers, .on_core = Cores()}, watch_limits),
           .report = [this](const std::string& what) { NoteException("delivery", what); }},
       watch_limits);
-  waiters_ = std::make_unique<TurnWaiters>(
+  waiters_ = std::make_unique<SessionWaiters>(
       *pool_, [this](const std::string& what) { NoteException("drain", what); });
   sessions_->OnSweepFailure(
       [this](const SessionKey& key, const absl::Status& why) { NoteSweepFailure(key, why); });
-  sessions_->OnTurnEnd([this](const SessionKey& key) { waiters_->TurnEnded(key); });
+  sessions_->OnTurnOrLeaseEnd([this](const SessionKey& key) { waiters_->Changed(key); });
   session_service_ = std::make_unique<SessionService>(*edge_, *sessions_, *watches_, *waiters_);
   store_service_ = std::make_unique<StoreService>(*edge_, *sessions_);
   item_service_ = std::make_unique<ItemService>(*edge_, *sessions_);

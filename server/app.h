@@ -21,6 +21,7 @@
 #include "server/rpc/session_service.h"
 #include "server/rpc/store_service.h"
 #include "server/rpc/watch/watch_hub.h"
+#include "server/session_waiters.h"
 #include "server/socket_file.h"
 #include "server/stores.h"
 #include "server/telemetry/metrics.h"
@@ -28,7 +29,6 @@
 #include "server/telemetry/resource_metrics.h"
 #include "server/telemetry/store_metrics.h"
 #include "server/telemetry/tracer.h"
-#include "server/turn_waiters.h"
 #include "server/worker_pool.h"
 #include "server/worker_stall.h"
 #include "session/secrets/secret_scan.h"
@@ -162,7 +162,7 @@ class App {
   std::unique_ptr<Edge> edge_;
   std::unique_ptr<Sessions> sessions_;
   std::unique_ptr<WatchHub> watches_;
-  std::unique_ptr<TurnWaiters> waiters_;
+  std::unique_ptr<SessionWaiters> waiters_;
   std::unique_ptr<SessionService> session_service_;
   std::unique_ptr<StoreService> store_service_;
   std::unique_ptr<ItemService> item_service_;

@@ -66,6 +66,7 @@ struct ResumeCommand {
   std::optional<CreateCommand> create_if_missing;
   std::vector<ExpectedSlot> expected_slots;
   uint32_t tail_messages = 0;
+  absl::Duration wait;  // for the end of another holder's lease
 };
 
 struct BeginTurnCommand {

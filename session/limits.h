@@ -199,11 +199,12 @@ inline constexpr absl::Duration kLeaseTtlDefault = absl::Seconds(60);
 inline constexpr absl::Duration kCancelGraceDefault = absl::Seconds(10);
 inline constexpr absl::Duration kCancelSweepInterval = absl::Seconds(5);
 
-// Closing: how long it may wait for the active turn, how often it looks whether it is still wanted,
-// and at every which of these looks it asks the store, for a turn that ended on another server.
-inline constexpr absl::Duration kDrainMost = absl::Seconds(30);
-inline constexpr absl::Duration kDrainBeat = absl::Milliseconds(100);
-inline constexpr int kDrainBeatsPerLook = 10;
+// Calls that wait for a turn or a lease to end: how long at most, how often each checks that its
+// caller still waits, and at every which of these checks it asks the store, for what ended on
+// another server or by time.
+inline constexpr absl::Duration kWaitMost = absl::Seconds(30);
+inline constexpr absl::Duration kWaitBeat = absl::Milliseconds(100);
+inline constexpr int kWaitBeatsPerLook = 10;
 
 // Retention.
 inline constexpr size_t kSnapshotsKeptDefault = 10;

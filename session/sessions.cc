@@ -48,6 +48,10 @@ absl::StatusOr<MutationResult> Repeat(const SessionKey& key, const LoadedSession
                         .repeated = true};
 }
 
+bool EndsTurnOrLease(const Change& change) {
+  return change.end_turn || change.ends_lease || change.raises_epoch;
+}
+
 // The session id is derived from the request, so that a repeat of the request finds its own
 // session.
 SessionId DerivedId(const TenantId& tenant, const RequestId& request) {
@@ -116,7 +120,7 @@ std::optional<absl::StatusOr<MutationResult>> Sessions::Answer(
   if (!committed.ok()) return committed.status();
   switch (committed->kind) {
     case CommitResult::Kind::kApplied:
-      if (change.end_turn && on_turn_end_) on_turn_end_(key);
+      if (on_turn_or_lease_end_ && EndsTurnOrLease(change)) on_turn_or_lease_end_(key);
       return ResultFrom(key, *std::move(committed), false);
     case CommitResult::Kind::kRepeated:
       return ResultFrom(key, *std::move(committed), true);

@@ -205,9 +205,9 @@ class Sessions {
   [[nodiscard]] SessionStore& store() { return store_; }
 
   // Calls `notify`, on the thread that made the change, after each change by this server that ended
-  // a turn. Set once, before the first call.
-  void OnTurnEnd(std::function<void(const SessionKey&)> notify) {
-    on_turn_end_ = std::move(notify);
+  // a turn or a lease. Set once, before the first call.
+  void OnTurnOrLeaseEnd(std::function<void(const SessionKey&)> notify) {
+    on_turn_or_lease_end_ = std::move(notify);
   }
 
   // Calls `report` for each candidate of a sweep that failed, once for each reason in a row. Set
@@ -282,7 +282,7 @@ class Sessions {
   std::atomic<bool> sweeps_stopped_ = false;
   Sweep::Report on_sweep_failure_;
   CommitFailures failures_;
-  std::function<void(const SessionKey&)> on_turn_end_;
+  std::function<void(const SessionKey&)> on_turn_or_lease_end_;
 };
 
 }  // namespace holdfast

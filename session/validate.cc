@@ -286,6 +286,12 @@ absl::Status Validate(const ResumeCommand& command) {
   if (command.tail_messages > kPageMost) {
     return TooLarge("tail_messages", kPageMost, command.tail_messages);
   }
+  if (command.wait < absl::ZeroDuration() || command.wait > kWaitMost) {
+    return InvalidField("wait", "must be between 0s and 30s");
+  }
+  if (command.wait > absl::ZeroDuration() && command.force_reason) {
+    return InvalidField("wait", "does not go with force, which waits for no lease");
+  }
   if (command.create_if_missing) {
     if (command.create_if_missing->kind != SessionKind::kLeased) {
       return InvalidField("create_if_missing.kind", "must be LEASED: no other kind is resumed");
@@ -375,7 +381,7 @@ absl::Status Validate(const CloseCommand& command) {
   if (std::ranges::find(kOwn, command.reason) == kOwn.end()) {
     return InvalidField("reason", "must be EXPLICIT, SIGTERM, PARENT_CANCEL or HALTED");
   }
-  if (command.drain < absl::ZeroDuration() || command.drain > kDrainMost) {
+  if (command.drain < absl::ZeroDuration() || command.drain > kWaitMost) {
     return InvalidField("drain", "must be between 0s and 30s");
   }
   if (command.drain > absl::ZeroDuration() && command.expected_revision) {

@@ -12,6 +12,7 @@
 #include "server/rpc/write/draining_close.h"
 #include "server/rpc/write/renew.h"
 #include "server/rpc/write/streamed_write_reactor.h"
+#include "server/rpc/write/waiting_resume.h"
 
 namespace holdfast {
 
@@ -68,8 +69,7 @@ SessionService::Reactor* SessionService::ListSessions(Context* context, const By
 
 SessionService::Reactor* SessionService::ResumeSession(Context* context, const Bytes* request,
                                                        Bytes* response) {
-  return Command<pb::ResumeSessionResponse>({"ResumeSession", context, request, response},
-                                            ReadResume, &Sessions::Resume);
+  return StartResume(edge_, sessions_, waiters_, {"ResumeSession", context, request, response});
 }
 
 grpc::ServerWriteReactor<Bytes>* SessionService::ReadSession(Context* context,

@@ -6,7 +6,7 @@
 #include "server/rpc/call/raw_methods.h"
 #include "server/rpc/call/unary.h"
 #include "server/rpc/watch/watch_hub.h"
-#include "server/turn_waiters.h"
+#include "server/session_waiters.h"
 #include "session/sessions.h"
 
 #include "absl/status/statusor.h"
@@ -49,7 +49,7 @@ using RawSessionService =
 class SessionService final : public RawSessionService {
  public:
   // All must outlive this.
-  SessionService(Edge& edge, Sessions& sessions, WatchHub& watches, TurnWaiters& waiters)
+  SessionService(Edge& edge, Sessions& sessions, WatchHub& watches, SessionWaiters& waiters)
       : edge_(edge), sessions_(sessions), watches_(watches), waiters_(waiters) {}
 
   using Context = grpc::CallbackServerContext;
@@ -101,7 +101,7 @@ class SessionService final : public RawSessionService {
   Edge& edge_;
   Sessions& sessions_;
   WatchHub& watches_;
-  TurnWaiters& waiters_;
+  SessionWaiters& waiters_;
 };
 
 }  // namespace holdfast

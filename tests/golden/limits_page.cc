@@ -313,11 +313,12 @@ Group LeasesCancellingAnd() {
             "the turn is abandoned", "recovery.cancel_grace"},
            {"kCancelSweepInterval", Time(kCancelSweepInterval),
             "how often cancelled sessions are looked at", "server", ""},
-           {"kDrainMost", Time(kDrainMost), "how long a close waits for the active turn", "client",
+           {"kWaitMost", Time(kWaitMost),
+            "how long a close waits for the active turn, a resume for a lease", "client",
             "INVALID_FIELD"},
-           {"kDrainBeat", Time(kDrainBeat),
-            "how often such a close checks that its caller still waits", "server", ""},
-           {"kDrainBeatsPerLook", Count(kDrainBeatsPerLook),
+           {"kWaitBeat", Time(kWaitBeat),
+            "how often such a call checks that its caller still waits", "server", ""},
+           {"kWaitBeatsPerLook", Count(kWaitBeatsPerLook),
             "every which of these checks asks the store", "server", ""}}};
 }
 

@@ -1,6 +1,6 @@
 // CloseSession with `drain`: it waits without a worker, and whatever ends the wait early leaves no
 // effect.
-#include "server/turn_waiters.h"
+#include "server/session_waiters.h"
 #include "server/worker_pool.h"
 #include "tests/rpc/served.h"
 #include "tests/support/details.h"
@@ -154,19 +154,19 @@ TEST_F(DrainingCloseRpc, TheServersStopLeavesNoEffect) {
 
 // A close that has checked the session may begin to wait only after the server stopped waking
 // waiters. Unless it is woken at once, the server's end waits for it for ever.
-TEST(TurnWaiters, WakesWaiterAtOnceWhenAddedAfterStop) {
+TEST(SessionWaiters, WakesWaiterAtOnceWhenAddedAfterStop) {
   WorkerPool pool({.workers = 1, .queued = 1});
-  TurnWaiters waiters(pool);
+  SessionWaiters waiters(pool);
   waiters.Stop();
-  std::optional<TurnWaiters::Woken> woken;
+  std::optional<SessionWaiters::Woken> woken;
   waiters.Add({.key = {*TenantId::Parse("default"), *SessionId::Parse("one")},
                .over = [] { return false; },
-               .wake = [&](TurnWaiters::Woken why) { woken = why; }});
-  EXPECT_EQ(woken, TurnWaiters::Woken::kStopping);
+               .wake = [&](SessionWaiters::Woken why) { woken = why; }});
+  EXPECT_EQ(woken, SessionWaiters::Woken::kStopping);
 }
 
 // The worker may be waiting for a store that does not answer: the stop must not wait for it.
-TEST(TurnWaiters, StopWakesWhileThePoolHasNoRoom) {
+TEST(SessionWaiters, StopWakesWhileThePoolHasNoRoom) {
   absl::Notification started;
   absl::Notification go;
   WorkerPool pool({.workers = 1, .queued = 1});
@@ -176,18 +176,18 @@ TEST(TurnWaiters, StopWakesWhileThePoolHasNoRoom) {
   }));
   started.WaitForNotification();
   ASSERT_TRUE(pool.Submit([] {}));
-  TurnWaiters waiters(pool);
+  SessionWaiters waiters(pool);
   absl::Notification woken;
   waiters.Add({.key = {*TenantId::Parse("default"), *SessionId::Parse("one")},
                .over = [] { return false; },
-               .wake = [&](TurnWaiters::Woken) { woken.Notify(); }});
+               .wake = [&](SessionWaiters::Woken) { woken.Notify(); }});
   std::jthread stop([&] { waiters.Stop(); });
   EXPECT_TRUE(woken.WaitForNotificationWithTimeout(absl::Seconds(20)));
   go.Notify();
 }
 
 // A waiter that finds no room stays, and is woken when there is room.
-TEST(TurnWaiters, WakesLaterWhenThePoolHadNoRoom) {
+TEST(SessionWaiters, WakesLaterWhenThePoolHadNoRoom) {
   absl::Notification started;
   absl::Notification go;
   WorkerPool pool({.workers = 1, .queued = 1});
@@ -197,18 +197,18 @@ TEST(TurnWaiters, WakesLaterWhenThePoolHadNoRoom) {
   }));
   started.WaitForNotification();
   ASSERT_TRUE(pool.Submit([] {}));
-  TurnWaiters waiters(pool);
+  SessionWaiters waiters(pool);
   const SessionKey key{*TenantId::Parse("default"), *SessionId::Parse("one")};
   absl::Notification woken;
   std::atomic<int> times = 0;
   waiters.Add({.key = key,
                .over = [] { return false; },
                .wake =
-                   [&](TurnWaiters::Woken why) {
-                     EXPECT_EQ(why, TurnWaiters::Woken::kLook);
+                   [&](SessionWaiters::Woken why) {
+                     EXPECT_EQ(why, SessionWaiters::Woken::kLook);
                      if (++times == 1) woken.Notify();
                    }});
-  waiters.TurnEnded(key);
+  waiters.Changed(key);
   EXPECT_FALSE(woken.HasBeenNotified());
   go.Notify();
   EXPECT_TRUE(woken.WaitForNotificationWithTimeout(absl::Minutes(1)));

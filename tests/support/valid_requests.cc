@@ -63,6 +63,7 @@ bool IsLeftOut(const FieldDescriptor& field) {
                                                "base",
                                                "final_snapshot",
                                                "drain",
+                                               "wait",
                                                "slot",
                                                "state_machine",
                                                "deleted_slots",

@@ -111,10 +111,11 @@ TEST(SessionsDrain, SaysWhetherThereIsSomethingToWaitFor) {
   EXPECT_FALSE(world.sessions().Drain(world.caller(), close)->active);
 }
 
-TEST(SessionsDrain, NotifiesOfEachTurnThatEnds) {
+TEST(SessionsDrain, NotifiesOfEachTurnAndLeaseThatEnds) {
   World world;
   std::vector<std::string> ended;
-  world.sessions().OnTurnEnd([&](const SessionKey& key) { ended.push_back(key.session.value()); });
+  world.sessions().OnTurnOrLeaseEnd(
+      [&](const SessionKey& key) { ended.push_back(key.session.value()); });
   world.Create();
   world.Commit(world.Begin());
   EXPECT_THAT(ended, ElementsAre("alpha"));

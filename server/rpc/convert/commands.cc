@@ -135,6 +135,8 @@ absl::StatusOr<ResumeCommand> ReadResume(pb::ResumeSessionRequest&& request) {
   }
   ASSIGN_OR_RETURN(command.expected_slots, ReadExpectedSlots(request.expected_slots()));
   command.tail_messages = request.tail_messages();
+  ASSIGN_OR_RETURN(command.wait,
+                   ReadDuration("wait", request.has_wait(), request.wait(), absl::ZeroDuration()));
   return command;
 }
 

@@ -1,4 +1,4 @@
-#include "server/turn_waiters.h"
+#include "server/session_waiters.h"
 
 #include "session/limits.h"
 
@@ -6,12 +6,12 @@
 
 namespace holdfast {
 
-TurnWaiters::TurnWaiters(WorkerPool& pool, LoopGuard::Report report)
+SessionWaiters::SessionWaiters(WorkerPool& pool, LoopGuard::Report report)
     : pool_(pool),
-      guard_("waiters for a turn's end", std::move(report)),
+      guard_("waiters for a session's change", std::move(report)),
       thread_([this] { Run(); }) {}
 
-void TurnWaiters::Add(Waiter waiter) {
+void SessionWaiters::Add(Waiter waiter) {
   auto waiting = std::make_shared<Waiting>();
   waiting->waiter = std::move(waiter);
   {
@@ -25,7 +25,7 @@ void TurnWaiters::Add(Waiter waiter) {
   waiting->waiter.wake(Woken::kStopping);
 }
 
-void TurnWaiters::TurnEnded(const SessionKey& key) {
+void SessionWaiters::Changed(const SessionKey& key) {
   List due;
   {
     const absl::MutexLock lock(&mutex_);
@@ -37,7 +37,7 @@ void TurnWaiters::TurnEnded(const SessionKey& key) {
   Wake(std::move(due));
 }
 
-void TurnWaiters::Stop() {
+void SessionWaiters::Stop() {
   {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
@@ -45,7 +45,7 @@ void TurnWaiters::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void TurnWaiters::Run() {
+void SessionWaiters::Run() {
   while (AwaitBeat()) Wake(TakeDueOnBeat());
   List left;
   {
@@ -60,27 +60,27 @@ void TurnWaiters::Run() {
   }
 }
 
-bool TurnWaiters::AwaitBeat() {
+bool SessionWaiters::AwaitBeat() {
   const absl::MutexLock lock(&mutex_);
   const auto wanted = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !waiting_.empty();
   };
   mutex_.Await(absl::Condition(&wanted));
-  return !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kDrainBeat);
+  return !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kWaitBeat);
 }
 
-TurnWaiters::List TurnWaiters::TakeDueOnBeat() {
+SessionWaiters::List SessionWaiters::TakeDueOnBeat() {
   const absl::MutexLock lock(&mutex_);
   for (const auto& waiting : waiting_) {
     ++waiting->beats;
     bool over = true;  // one that cannot say looks itself
-    if (waiting->beats < kDrainBeatsPerLook) guard_.Run([&] { over = waiting->waiter.over(); });
+    if (waiting->beats < kWaitBeatsPerLook) guard_.Run([&] { over = waiting->waiter.over(); });
     if (over) waiting->due = true;
   }
   return TakeDue();
 }
 
-TurnWaiters::List TurnWaiters::TakeDue() {
+SessionWaiters::List SessionWaiters::TakeDue() {
   List due;
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     const auto next = std::next(it);
@@ -91,7 +91,7 @@ TurnWaiters::List TurnWaiters::TakeDue() {
   return due;
 }
 
-void TurnWaiters::Wake(List due) {
+void SessionWaiters::Wake(List due) {
   if (due.empty()) return;
   const size_t taken = due.size();
   for (auto it = due.begin(); it != due.end();) {

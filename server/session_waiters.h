@@ -1,6 +1,6 @@
-// Calls that wait for the end of a session's turn and hold no worker meanwhile.
-#ifndef HOLDFAST_SERVER_TURN_WAITERS_H_
-#define HOLDFAST_SERVER_TURN_WAITERS_H_
+// Calls that wait for a change of a session, and hold no worker meanwhile.
+#ifndef HOLDFAST_SERVER_SESSION_WAITERS_H_
+#define HOLDFAST_SERVER_SESSION_WAITERS_H_
 
 #include "platform/exceptions.h"
 #include "server/worker_pool.h"
@@ -20,8 +20,8 @@
 namespace holdfast {
 
 // Any thread may call. A thread of its own asks on a beat which calls still wait, and lets all of
-// them look now and then, for a turn that ended on another server.
-class TurnWaiters {
+// them look now and then, for what changed on another server, or by time.
+class SessionWaiters {
  public:
   enum class Woken : uint8_t {
     kLook,      // something may have changed
@@ -39,14 +39,14 @@ class TurnWaiters {
   };
 
   // `pool` must outlive this; `report` takes the text of an exception that left a waiter.
-  explicit TurnWaiters(WorkerPool& pool, LoopGuard::Report report = nullptr);
-  TurnWaiters(const TurnWaiters&) = delete;
-  TurnWaiters& operator=(const TurnWaiters&) = delete;
-  ~TurnWaiters() { Stop(); }
+  explicit SessionWaiters(WorkerPool& pool, LoopGuard::Report report = nullptr);
+  SessionWaiters(const SessionWaiters&) = delete;
+  SessionWaiters& operator=(const SessionWaiters&) = delete;
+  ~SessionWaiters() { Stop(); }
 
   void Add(Waiter waiter);
-  // A turn of this session has ended here: wakes the calls that wait for it.
-  void TurnEnded(const SessionKey& key);
+  // A turn or a lease of this session has ended here: wakes the calls that wait for that.
+  void Changed(const SessionKey& key);
   // Wakes all calls with kStopping, without the pool, and returns when it has; one that is added
   // later is woken by Add itself.
   void Stop();
@@ -78,4 +78,4 @@ class TurnWaiters {
 
 }  // namespace holdfast
 
-#endif  // HOLDFAST_SERVER_TURN_WAITERS_H_
+#endif  // HOLDFAST_SERVER_SESSION_WAITERS_H_
