@@ -4,6 +4,7 @@
 #include "platform/status_macros.h"
 #include "platform/thread_check.h"
 #include "server/net/peer.h"
+#include "server/rpc/call/discovery.h"
 #include "server/rpc/call/trace.h"
 #include "server/rpc/call/unary_reactor.h"
 #include "server/telemetry/active_span.h"
@@ -89,6 +90,8 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
       has_request_(info.has_request),
       entered_(edge.clock.SinceBoot()),
       default_deadline_(!HasDeadline(context)) {
+  context.AddInitialMetadata(kApiHeader, kApiVersion);
+  context.AddInitialMetadata(kFeaturesHeader, kFeatures);
   deadline_ = entered_ + kDefaultDeadline;
   if (!default_deadline_) {
     deadline_ = entered_ + (absl::FromChrono(context.deadline()) - edge.clock.Wall());
