@@ -181,10 +181,8 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
           checked = Damaged("message", begin);
           return;
         }
-        parts.push_back({.log = *log,
-                         .journal = journal,
-                         .from = begin,
-                         .next = span.last.value() + 1});
+        parts.push_back(
+            {.log = *log, .journal = journal, .from = begin, .next = span.last.value() + 1});
         begin = span.last.value() + 1;
       }
     }));
