@@ -42,11 +42,15 @@ std::string TextOf(const RestorePoint& point, const Head& head) {
   return std::to_string(point.revision.value_or(head.revision).value());
 }
 
+// The length of the history that the restore leaves.
+uint64_t MessagesAfter(const RestoreCommand& command, const RestoredState& restored) {
+  return restored.cut.messages.value() + restored.copied.size() + command.messages.size();
+}
+
 std::map<std::string, std::string> RestoreFacts(const Head& head, const RestoreCommand& command,
                                                 const RestoredState& restored) {
-  const uint64_t messages = restored.cut.messages.value() + restored.copied.size();
   return {{"to", TextOf(command.point, head)},
-          {"messages", std::to_string(messages)},
+          {"messages", std::to_string(MessagesAfter(command, restored))},
           {"removed", std::to_string(restored.removed_messages)},
           {"slots", std::to_string(restored.slots.size() + restored.deleted_slots.size())}};
 }
@@ -94,9 +98,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   if (head.lifecycle == Lifecycle::kResumed) {
     change.events.push_back({.name = kSessionResumed, .payload = {}, .given = {}});
   }
-  const uint64_t copied = restored.copied.size();
-  change.events.push_back(
-      Restored(head, command, restored.cut.messages.value() + copied + command.messages.size()));
+  change.events.push_back(Restored(head, command, MessagesAfter(command, restored)));
   change.events.push_back({.name = kSessionPersisted, .payload = {}, .given = {}});
   change.restores = restored.cut;
   change.messages = std::move(restored.copied);
