@@ -90,8 +90,6 @@ Call::Call(Edge& edge, grpc::CallbackServerContext& context, CallInfo info)
       has_request_(info.has_request),
       entered_(edge.clock.SinceBoot()),
       default_deadline_(!HasDeadline(context)) {
-  context.AddInitialMetadata(kApiHeader, kApiVersion);
-  context.AddInitialMetadata(kFeaturesHeader, kFeatures);
   deadline_ = entered_ + kDefaultDeadline;
   if (!default_deadline_) {
     deadline_ = entered_ + (absl::FromChrono(context.deadline()) - edge.clock.Wall());
@@ -217,6 +215,13 @@ void Call::ProlongDefaultDeadline(absl::Duration by) {
   if (default_deadline_) deadline_ += by;
 }
 
+void Call::BeginReply() {
+  if (replying_) return;
+  replying_ = true;
+  context_.AddInitialMetadata(kApiHeader, kApiVersion);
+  context_.AddInitialMetadata(kFeaturesHeader, kFeatures);
+}
+
 void Call::SetPushback(const Refusal& refusal) {
   const auto delay = refusal.retry_after();
   const bool sent = refusal.reason() == Reason::kOverloaded || edge_.admission.stopped();
@@ -262,7 +267,14 @@ grpc::Status Call::End(const absl::Status& status) {
                   .span_id = span_id_});
   if (span_ != nullptr) std::move(*span_).End(status, facts_.session);
   CountIfReset();
-  if (!refusal) return grpc::Status::OK;
+  if (!refusal) {
+    BeginReply();
+    return grpc::Status::OK;
+  }
+  if (!replying_) {
+    context_.AddTrailingMetadata(kApiHeader, kApiVersion);
+    context_.AddTrailingMetadata(kFeaturesHeader, kFeatures);
+  }
   SetPushback(*refusal);
   return ToGrpcStatus(*refusal, facts_);
 }

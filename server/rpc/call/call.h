@@ -113,6 +113,9 @@ class Call {
     });
     return ran.ok() ? *std::move(result) : ran;
   }
+  // Adds the initial metadata of a reply. A stream calls it before its first message; End does for
+  // a call that has none.
+  void BeginReply();
   // Writes the log line; returns the client's status. A call that is refused because the server
   // stops carries the retry delay for the client's library. Called once, before the call is
   // finished. The call keeps its place until it is destroyed: its answer is still to be written.
@@ -171,6 +174,7 @@ class Call {
   bool default_deadline_ = false;
   absl::Duration deadline_;     // since boot
   mutable bool begun_ = false;  // StillWanted said so once
+  bool replying_ = false;       // initial metadata is set
   CallFacts facts_;
   std::string span_id_;  // of this call
   Caller caller_;

@@ -1,5 +1,6 @@
-// What every reply says of this server in its initial metadata, so that a client learns what it can
-// use without a call of its own.
+// What every reply says of this server in its metadata, so that a client learns what it can use
+// without a call of its own. A refusal says it in its trailing metadata: gRPC repeats no call whose
+// initial metadata has arrived.
 #ifndef HOLDFAST_SERVER_RPC_CALL_DISCOVERY_H_
 #define HOLDFAST_SERVER_RPC_CALL_DISCOVERY_H_
 

@@ -217,6 +217,7 @@ class ReadStreamReactor final : public grpc::ServerWriteReactor<Bytes>, public O
     since_ = edge_.clock.SinceBoot();
     response_.Swap(&page_.responses[written_]);
     ++written_;
+    call_.BeginReply();
     StartWrite(&response_);
   }
 

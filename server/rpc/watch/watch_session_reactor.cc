@@ -259,6 +259,7 @@ class WatchSessionReactor final : public grpc::ServerWriteReactor<Bytes>,
     sent_at_ = edge_.clock.SinceBoot();
     cursor_at_ = place_.after;
     writing_ = message;  // shares its bytes
+    call_.BeginReply();
     StartWrite(&writing_);
   }
 

@@ -90,6 +90,7 @@ class AppendJournalReactor final : public grpc::ServerBidiReactor<Bytes, Bytes>,
     if (steps.write) {
       response_ = ToBytes(stream_.TakeAcknowledgement());
       write_began_ = edge_.clock.SinceBoot();
+      call_.BeginReply();
       StartWrite(&response_);
     }
     if (steps.read) StartRead(&request_);
