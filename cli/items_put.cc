@@ -70,6 +70,7 @@ ExitCode SendPut(const SessionCommand& command, const ItemsPutOptions& options,
     v1::PutItemsRequest request;
     request.set_request_id(options.request_id.empty() ? NewRequestId() : options.request_id);
     request.set_session_id(id);
+    request.set_session_uid(options.target.session_uid);
     *request.add_puts() = options.put;
     if (!options.file.empty()) request.mutable_puts(0)->mutable_item()->set_data(data);
     v1::PutItemsResponse reply;
@@ -131,6 +132,7 @@ void AddItemsPut(CLI::App& items, const SessionCommandPtr& command) {
   const auto options = std::make_shared<ItemsPutOptions>();
   CLI::App* put = items.add_subcommand("put", "Writes an item, and prints its version");
   AddTargetAndKeys(*put, options->target, options->words, 1, "Key of the item");
+  AddUid(*put, options->target);
   AddCollection(*put, *options->put.mutable_item()->mutable_collection());
   AddItemData(*put, *options);
   AddPutConditions(*put, *options);

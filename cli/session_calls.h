@@ -20,6 +20,7 @@ namespace holdfast::cli {
 struct Target {
   std::string session_id;
   std::string latest_of_project_root;
+  std::string session_uid;  // empty: whichever session has the id
 };
 
 // A project root as the server knows it. A relative one is taken from the current directory.

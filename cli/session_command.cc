@@ -53,4 +53,13 @@ void AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string
   });
 }
 
+void AddUid(CLI::App& command, Target& target) {
+  command
+      .add_option(
+          "--uid", target.session_uid,
+          "Only the session of this uid, which `session show` prints; needed where a deleted "
+          "id is used again and no token is given")
+      ->type_name("UUID");
+}
+
 }  // namespace holdfast::cli

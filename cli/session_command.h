@@ -56,6 +56,9 @@ void AddTarget(CLI::App& command, Target& target);
 void AddTargetAndKeys(CLI::App& command, Target& target, std::vector<std::string>& keys, int most,
                       const std::string& help);
 
+// Adds the option --uid.
+void AddUid(CLI::App& command, Target& target);
+
 }  // namespace holdfast::cli
 
 #endif  // HOLDFAST_CLI_SESSION_COMMAND_H_

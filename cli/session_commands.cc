@@ -121,6 +121,7 @@ v1::ResumeSessionRequest ToRequest(const ResumeOptions& options, const std::stri
   v1::ResumeSessionRequest request;
   request.set_request_id(NewRequestId());
   request.set_session_id(id);
+  request.set_session_uid(options.target.session_uid);
   request.set_holder(options.holder);
   request.set_lease_token(options.token);
   if (!options.force_reason.empty()) request.mutable_force()->set_reason(options.force_reason);
@@ -182,6 +183,7 @@ void AddResume(CLI::App& session, const SessionCommandPtr& command) {
   CLI::App* resume = session.add_subcommand(
       "resume", "Resumes a session under a new lease and prints the recovery report");
   AddTarget(*resume, options->target);
+  AddUid(*resume, options->target);
   resume
       ->add_option("--holder", options->holder,
                    "Name of the new lease holder, which other clients see")
@@ -231,6 +233,7 @@ v1::CancelSessionRequest ToRequest(const CancelOptions& options, const v1::Sessi
   v1::CancelSessionRequest request;
   request.set_request_id(NewRequestId());
   request.set_session_id(session.session_id());
+  request.set_session_uid(session.session_uid());
   request.set_scope(ScopeOf(options));
   v1::CancelReason reason = v1::CANCEL_REASON_UNSPECIFIED;
   v1::CancelReason_Parse("CANCEL_REASON_" + absl::AsciiStrToUpper(options.reason), &reason);
@@ -319,6 +322,7 @@ ExitCode RunEnd(const SessionCommand& command, const EndOptions& options, Send s
     Request request;
     request.set_request_id(NewRequestId());
     request.set_session_id(id);
+    request.set_session_uid(options.target.session_uid);
     request.set_lease_token(options.token);
     Response reply;
     grpc::Status status = (calls.*send)(request, reply);
@@ -350,6 +354,7 @@ std::string DeletedSentence(const v1::DeleteSessionResponse& reply) {
 std::shared_ptr<EndOptions> AddEndOptions(CLI::App& command) {
   auto options = std::make_shared<EndOptions>();
   AddTarget(command, options->target);
+  AddUid(command, options->target);
   command.add_option("--token", options->token, kTokenHelp)->type_name("TOKEN");
   return options;
 }

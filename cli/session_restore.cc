@@ -29,6 +29,7 @@ v1::RestoreSessionRequest RestoreRequest(const RestoreOptions& options,
   v1::RestoreSessionRequest request;
   request.set_request_id(NewRequestId());
   request.set_session_id(session.session_id());
+  request.set_session_uid(session.session_uid());
   request.set_lease_token(options.token);
   request.set_expected_revision(session.revision());
   v1::RestorePoint& point = *request.mutable_point();

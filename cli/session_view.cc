@@ -124,6 +124,7 @@ void WriteSession(std::ostream& out, const v1::Session& session) {
       {"created", ShortTime(session.create_time())},
       {"updated", ShortTime(session.update_time())},
       {"store", session.store_id()},
+      {"uid", session.session_uid()},
       {"digest", absl::BytesToHexString(session.history_digest())},
   };
   if (session.items_version() != 0) {

@@ -4,9 +4,17 @@
 #include "session/names.h"
 #include "session/refusal.h"
 
+#include "absl/time/time.h"
+
 #include <utility>
 
 namespace holdfast {
+namespace {
+
+// After which another look at what a deleted session has left is worth it.
+constexpr absl::Duration kRemovalRetry = absl::Seconds(1);
+
+}  // namespace
 
 CommitResult Refused(absl::Status refusal, const Head& head) {
   return {.kind = CommitResult::Kind::kRefused,
@@ -48,6 +56,17 @@ absl::Status SessionIsThere() {
 
 absl::Status SessionIsNotThere() {
   return Refusal(Reason::kSessionNotFound, "no session of this id is stored here");
+}
+
+absl::Status SessionWasDeleted(const FormerSession& former) {
+  return Refusal(Reason::kTombstoned, "this session was deleted")
+      .With("session_uid", former.uid.value());
+}
+
+absl::Status FormerIsStillThere() {
+  return StoreUnavailable("what the deleted session had is still being removed: try again",
+                          Fate::kNoEffect)
+      .RetryAfter(kRemovalRetry);
 }
 
 absl::Status UploadIsGone() {

@@ -30,6 +30,13 @@ absl::Status SessionIsThere();
 // SESSION_NOT_FOUND: this store has no session of the id.
 absl::Status SessionIsNotThere();
 
+// TOMBSTONED: the session of the id was deleted, and which one it was.
+absl::Status SessionWasDeleted(const FormerSession& former);
+
+// STORE_UNAVAILABLE, outcome known: what a deleted session had is still being removed, before which
+// its id is not used again.
+absl::Status FormerIsStillThere();
+
 // STORE_UNAVAILABLE, outcome known: what a change links is not staged, or no longer.
 absl::Status UploadIsGone();
 

@@ -37,7 +37,8 @@ void ApplyCreation(const Creation& creation, absl::Time now, Head& head) {
   head.kind = creation.kind;
   head.group = creation.group;
   head.created_at = now;
-  head.generation = Generation(1);
+  head.recreated = creation.replaces.has_value();
+  head.generation = head.generation.Next();
 }
 
 void ApplyGrant(const Grant& grant, const StoreFacts& facts, Applied& out) {
@@ -301,8 +302,9 @@ void ApplyAudit(const Change& change, absl::Time now, Applied& out) {
 
 }  // namespace
 
-Head EmptyHead(const StoreFacts& facts) {
+Head EmptyHead(const StoreFacts& facts, const FormerSession* former) {
   Head head;
+  if (former != nullptr) head.generation = former->generation;
   head.store = facts.store;
   head.incarnation = facts.incarnation;
   return head;

@@ -56,7 +56,8 @@ inline bool UpdatesSlotAtOnce(const JournalEntry& entry) {
 }
 
 // The head of a session that does not exist yet, on which a change with `create` is applied.
-Head EmptyHead(const StoreFacts& facts);
+// `former`, if any, is the deleted session whose id it uses again.
+Head EmptyHead(const StoreFacts& facts, const FormerSession* former = nullptr);
 
 // Applies `change`, whose guard holds on `before`. Never fails.
 Applied Apply(const Head& before, const Change& change, const StoreFacts& facts);

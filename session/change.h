@@ -40,6 +40,9 @@ struct Guard {
   Trigger trigger = Trigger::kUpdate;
   LeaseRule lease = LeaseRule::kNone;
   std::optional<LeaseToken> token;
+  // Which session of the id is meant. A change of one that was created again must say so, here or
+  // by its token.
+  std::optional<SessionUid> uid;
   std::optional<StoreId> expected_store;
   std::optional<Revision> known_revision;     // not above the stored one
   std::optional<Revision> expected_revision;  // exactly the stored one
@@ -106,6 +109,7 @@ struct Creation {
   std::string project_root;
   SessionKind kind = SessionKind::kLeased;
   std::string group;
+  std::optional<SessionUid> replaces;  // the deleted session whose id is used again
 };
 
 // A staged upload that a change takes over: its messages and slots may lie in it.

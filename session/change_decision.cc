@@ -57,17 +57,27 @@ absl::StatusOr<std::optional<Refusal>> CheckContents(const Head& before, Decisio
   return refusal;
 }
 
+// Of a session that is not there. A deleted one is replaced by a change that names it, and by no
+// other.
+absl::Status CheckCreates(const Change& change, const FormerSession* former) {
+  const std::optional<SessionUid> replaces =
+      change.create ? change.create->replaces : std::optional<SessionUid>();
+  if (former == nullptr) {
+    return change.create && !replaces ? absl::OkStatus() : SessionIsNotThere();
+  }
+  return replaces == former->uid ? absl::OkStatus() : SessionWasDeleted(*former);
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<CommitResult>> AnswerWithoutDecision(const Change& change,
-                                                                  const Head* head,
-                                                                  const RequestRow* request) {
-  if (head == nullptr) {
-    if (change.create) return std::nullopt;
-    return SessionIsNotThere();
+                                                                  const FoundSession& found) {
+  if (found.head == nullptr) {
+    RETURN_IF_ERROR(CheckCreates(change, found.former));
+    return std::nullopt;
   }
-  if (request != nullptr) return AnswerToRepeat(*change.request, *request, *head);
-  if (change.create) return Refused(SessionIsThere(), *head);
+  if (found.request != nullptr) return AnswerToRepeat(*change.request, *found.request, *found.head);
+  if (change.create) return Refused(SessionIsThere(), *found.head);
   return std::nullopt;
 }
 

@@ -37,17 +37,23 @@ class DecisionReads {
   virtual absl::StatusOr<std::optional<Refusal>> ResolveItemWrites(Applied& applied) = 0;
 };
 
+// What a store has of the session that a change is of.
+struct FoundSession {
+  const Head* head = nullptr;             // nullptr: none is there
+  const FormerSession* former = nullptr;  // that was deleted, where none is there
+  const RequestRow* request = nullptr;    // the stored reply to the change's request
+};
+
 struct ChangeDecision {
   std::optional<CommitResult> answer;  // nothing is to be written: refused, moved, repeated
   Applied applied;                     // else what is to be written
 };
 
 // The answer to a change that has been made already, or would create what is there; nullopt where
-// the change is to be decided on the head. `head` is nullptr for a session that is not there, and
-// `request` is the stored reply to the change's request. Error: SESSION_NOT_FOUND.
+// the change is to be decided on the head, which for one that creates is an empty one. Errors:
+// SESSION_NOT_FOUND, TOMBSTONED.
 absl::StatusOr<std::optional<CommitResult>> AnswerWithoutDecision(const Change& change,
-                                                                  const Head* head,
-                                                                  const RequestRow* request);
+                                                                  const FoundSession& found);
 
 // Decides on `head`, which for a change that creates a session is an empty one.
 absl::StatusOr<ChangeDecision> DecideOnHead(const Change& change, const Head& head,

@@ -1,4 +1,5 @@
-// What a caller asks for, one struct a use case, with typed ids and without the wire.
+// What a caller asks for, one struct a use case, with typed ids and without the wire. `session`
+// and, where the caller knows it, `uid` say which session: one of another uid is not meant.
 #ifndef HOLDFAST_SESSION_COMMANDS_H_
 #define HOLDFAST_SESSION_COMMANDS_H_
 
@@ -37,13 +38,15 @@ struct CreateCommand {
   std::map<std::string, std::string> attributes;
   SessionKind kind = SessionKind::kLeased;
   std::string group;
-  std::string holder;        // of a leased session
-  absl::Duration lease_ttl;  // the same
+  std::optional<SessionUid> reuse_deleted;  // the deleted session whose id is used again
+  std::string holder;                       // of a leased session
+  absl::Duration lease_ttl;                 // the same
 };
 
 struct UpdateCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   AttributePatch attributes;
   ExpectedAttributes expected;
 };
@@ -57,6 +60,7 @@ struct ExpectedSlot {
 struct ResumeCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::string holder;
   absl::Duration lease_ttl;
   std::optional<LeaseToken> token;
@@ -72,6 +76,7 @@ struct ResumeCommand {
 struct BeginTurnCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;
   std::optional<Revision> expected_revision;
   TurnSource source = TurnSource::kUser;
@@ -79,6 +84,7 @@ struct BeginTurnCommand {
 
 struct AppendJournalCommand {
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;
   std::vector<JournalEntry> entries;
   std::string acting_owner;
@@ -87,6 +93,7 @@ struct AppendJournalCommand {
 struct CommitTurnCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;
   TurnNumber turn;
   std::optional<Revision> expected_revision;
@@ -105,6 +112,7 @@ struct CommitTurnCommand {
 struct AbandonTurnCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;
   TurnNumber turn;
   std::optional<Revision> expected_revision;
@@ -121,6 +129,7 @@ struct HistoryBase {
 struct WriteCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;
   std::optional<Revision> expected_revision;
   std::optional<HistoryBase> base;  // absent: `messages` are the whole history
@@ -145,6 +154,7 @@ struct RestorePoint {
 struct RestoreCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;
   std::optional<Revision> expected_revision;
   std::optional<HistoryBase> base;
@@ -163,6 +173,7 @@ struct SnapshotContent {
 struct CloseCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;
   std::optional<Revision> expected_revision;
   CloseReason reason = CloseReason::kExplicit;
@@ -174,12 +185,14 @@ struct CloseCommand {
 struct DeleteCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;
 };
 
 struct ReleaseCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;
 };
 
@@ -187,6 +200,7 @@ struct ReleaseCommand {
 struct CancelCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   CancelScope scope = CancelScope::kSession;
   CancelReason reason = CancelReason::kUser;
   TurnNumber turn;   // of a turn, stage or tool
@@ -197,6 +211,7 @@ struct CancelCommand {
 struct AppendAuditCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::string audit_class;
   std::string code;
   std::string correlation_id;
@@ -206,6 +221,7 @@ struct AppendAuditCommand {
 struct PutItemsCommand {
   RequestId request;
   SessionId session;
+  std::optional<SessionUid> uid;
   std::optional<LeaseToken> token;  // compared where it is sent; needed by none
   ItemWrites writes;
   std::optional<CreateCommand> create_if_missing;
@@ -213,6 +229,7 @@ struct PutItemsCommand {
 
 struct OutcomeQuery {
   SessionId session;
+  std::optional<SessionUid> uid;
   RequestId request;
   Method method = Method::kCommitTurn;
   std::optional<LeaseToken> token;

@@ -34,6 +34,13 @@ Change Start(const Caller& caller, SessionKey key, const std::optional<RequestSt
   return change;
 }
 
+// The same for the session that `command` names.
+template <typename Command>
+Change StartOf(const Caller& caller, const Command& command, Guard guard) {
+  guard.uid = command.uid;
+  return Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+}
+
 // A grant's request id is as good as the token that a repeat of it is answered with, so the change
 // carries nothing of it that others read.
 void HideGrant(const RequestStamp& stamp, Change& change) {
@@ -144,11 +151,14 @@ Guard GuardOf(const CommitTurnCommand& command) {
   guard.turn = command.turn;
   guard.last_entry = command.last_entry;
   guard.begins_next = command.begin_next.has_value();
+  guard.uid = command.uid;
   return guard;
 }
 
 Guard GuardOf(const WriteCommand& command) {
-  return Held(Trigger::kWrite, command.token, command.expected_revision);
+  Guard guard = Held(Trigger::kWrite, command.token, command.expected_revision);
+  guard.uid = command.uid;
+  return guard;
 }
 
 Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCommand& command,
@@ -159,7 +169,8 @@ Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCom
                            .mode = command.mode,
                            .project_root = command.project_root,
                            .kind = command.kind,
-                           .group = command.group};
+                           .group = command.group,
+                           .replaces = command.reuse_deleted};
   change.moves_revision = true;
   if (command.kind == SessionKind::kLeased) {
     change.grant =
@@ -173,7 +184,9 @@ Change DecideCreate(const Caller& caller, const SessionKey& key, const CreateCom
   if (!command.group.empty()) facts["group"] = command.group;
   change.events = {{.name = kSessionStarted, .payload = facts, .given = {}}};
   if (change.grant) facts["holder"] = command.holder;
-  change.audit = AuditDraft{kLifecycleClass, "start", std::move(facts)};
+  if (command.reuse_deleted) facts["former"] = command.reuse_deleted->value();
+  const char* const code = command.reuse_deleted ? "re-create" : "start";
+  change.audit = AuditDraft{kLifecycleClass, code, std::move(facts)};
   return change;
 }
 
@@ -182,7 +195,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   Guard guard;
   guard.trigger = Trigger::kUpdate;
   guard.attributes = command.expected;
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  Change change = StartOf(caller, command, guard);
   change.attributes = command.attributes;
   std::map<std::string, std::string> facts;
   for (const auto& [key, value] : command.attributes) facts[key] = value ? "set" : "removed";
@@ -200,7 +213,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   guard.lease = command.force_reason ? LeaseRule::kForce : LeaseRule::kFreeOrExpired;
   const bool reconnect = command.token && IsCurrentToken(head, *command.token);
   if (reconnect) guard.lease = LeaseRule::kMustHold;
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  Change change = StartOf(caller, command, guard);
   HideGrant(*change.request, change);
   change.premise = PremiseOf(head);
   change.moves_revision = true;
@@ -223,8 +236,8 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const BeginTurnCommand& command) {
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command),
-                        Held(Trigger::kBeginTurn, command.token, command.expected_revision));
+  Change change =
+      StartOf(caller, command, Held(Trigger::kBeginTurn, command.token, command.expected_revision));
   change.premise = PremiseOf(head);
   change.moves_revision = true;
   change.renews_lease = true;
@@ -241,6 +254,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AppendJournalCommand& command) {
   Guard guard = Held(Trigger::kAppendJournal, command.token, std::nullopt);
+  guard.uid = command.uid;
   guard.turn = command.entries.front().turn;
   Change change = Start(caller, {caller.tenant, command.session}, std::nullopt, guard);
   change.correlation_id = "journal";  // of the audit record that slot updates of turn 0 leave
@@ -251,8 +265,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const CommitTurnCommand& command) {
-  Change change =
-      Start(caller, {caller.tenant, command.session}, StampOf(command), GuardOf(command));
+  Change change = StartOf(caller, command, GuardOf(command));
   change.moves_revision = true;
   change.renews_lease = true;
   change.end_turn = End(head, command.outcome, true);
@@ -276,8 +289,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const WriteCommand& command) {
-  Change change =
-      Start(caller, {caller.tenant, command.session}, StampOf(command), GuardOf(command));
+  Change change = StartOf(caller, command, GuardOf(command));
   if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();
   const bool says = command.base || command.expected_revision;
   const bool appends = command.slots.empty() && command.deleted_slots.empty() && !command.sm &&
@@ -308,7 +320,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AbandonTurnCommand& command) {
   Guard guard = Held(Trigger::kAbandonTurn, command.token, command.expected_revision);
   guard.turn = command.turn;
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  Change change = StartOf(caller, command, guard);
   change.premise = PremiseOf(head);
   change.moves_revision = true;
   change.renews_lease = true;
@@ -332,7 +344,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   // CONCURRENT_TURN, unless the turn was given time to end.
   const bool waited = command.drain > absl::ZeroDuration();
   if (command.final_snapshot && head.turn && !waited) guard.trigger = Trigger::kWrite;
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  Change change = StartOf(caller, command, guard);
   change.premise = PremiseOf(head);
   change.moves_revision = true;
   Abandon(head, TurnOutcome::kAbandoned, change);
@@ -362,7 +374,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   guard.trigger = Trigger::kDelete;
   guard.lease = LeaseRule::kHeldOrFree;
   guard.token = command.token;
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  Change change = StartOf(caller, command, guard);
   change.moves_revision = true;
   change.ends_lease = true;
   change.tombstone = true;
@@ -373,8 +385,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const ReleaseCommand& command) {
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command),
-                        Held(Trigger::kRelease, command.token, std::nullopt));
+  Change change = StartOf(caller, command, Held(Trigger::kRelease, command.token, std::nullopt));
   change.ends_lease = true;
   change.events = {{.name = kSessionLeaseChanged,
                     .payload = {{"holder", ""}, {"previous_holder", head.lease.holder}},
@@ -393,7 +404,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                      .turn = command.turn,
                                      .name = command.name,
                                      .at = {}};
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  Change change = StartOf(caller, command, guard);
   change.premise = PremiseOf(head);
   change.cancel_request = cancel_request;
   change.events = {
@@ -415,6 +426,7 @@ absl::StatusOr<Decision> DecideCancelled(const Head& head, const SessionKey& key
   if (cancel_request == nullptr) return Decision();
   Guard guard;
   guard.trigger = Trigger::kEndCancelled;
+  guard.uid = head.uid;
   Change change = Start(Caller{}, key, std::nullopt, guard);
   change.correlation_id = "cancel";
   change.premise = PremiseOf(head);
@@ -448,7 +460,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AppendAuditCommand& command) {
   Guard guard;
   guard.trigger = Trigger::kAppendAudit;
-  Change change = Start(caller, {caller.tenant, command.session}, StampOf(command), guard);
+  Change change = StartOf(caller, command, guard);
   change.correlation_id = command.correlation_id;
   change.audit = AuditDraft{command.audit_class, command.code, CutLongFacts(command.data)};
   return Checked(head, std::move(change));
@@ -457,6 +469,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
 absl::StatusOr<Decision> DecideRecovery(const Head& head, const SessionKey& key) {
   Guard guard;
   guard.trigger = Trigger::kRecover;
+  guard.uid = head.uid;
   guard.lease = LeaseRule::kFreeOrExpired;
   Change change = Start(Caller{}, key, std::nullopt, guard);
   change.correlation_id = "recovery";

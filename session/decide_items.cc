@@ -32,6 +32,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.request = stamp;
   change.guard.trigger = Trigger::kPutItems;
   change.guard.token = command.token;
+  change.guard.uid = command.uid;
   if (command.token) change.guard.lease = LeaseRule::kMustHold;
   change.items = command.writes;
   change.audit = AuditDraft{

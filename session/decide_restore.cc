@@ -75,6 +75,7 @@ Guard GuardOf(const RestoreCommand& command) {
   guard.trigger = Trigger::kRestore;
   guard.lease = LeaseRule::kMustHold;
   guard.token = command.token;
+  guard.uid = command.uid;
   guard.expected_revision = command.expected_revision;
   return guard;
 }

@@ -90,6 +90,7 @@ Meaning MeaningOf(const CreateCommand& command) {
       .Enum(command.kind)
       .Text(command.group)
       .Text(command.holder);
+  if (command.reuse_deleted) meaning.Text(command.reuse_deleted->value());
   return meaning;
 }
 

@@ -25,6 +25,10 @@ Refusal Fenced(const Head& head, Epoch yours, std::string_view cause) {
       .With("cause", cause);
 }
 
+Refusal Deleted(std::string_view why) {
+  return Refusal(Reason::kFenced, why).With("cause", "deleted");
+}
+
 Refusal LeaseRequired(std::string_view why) { return Refusal(Reason::kLeaseRequired, why); }
 
 Refusal Mismatch(const StoreId& stored, const StoreId& active) {
@@ -48,6 +52,16 @@ Refusal LeaseHeld(const Head& head) {
       .With("expires_in_ms",
             static_cast<uint64_t>(absl::ToInt64Milliseconds(head.lease.expires_in)))
       .RetryAfter(head.lease.expires_in);
+}
+
+MaybeRefusal CheckUid(const Head& head, const Guard& guard) {
+  if (guard.uid && *guard.uid != head.uid) return AnotherSession();
+  const LeaseToken* const token = guard.token ? &*guard.token : nullptr;
+  if (token != nullptr && token->store == head.store && token->uid != head.uid) {
+    return Deleted("this token is of a session that was deleted");
+  }
+  if (!head.recreated || guard.uid || token != nullptr) return std::nullopt;
+  return Deleted("the id was created again: name the session_uid that is meant");
 }
 
 MaybeRefusal CheckStore(const Head& head, const Guard& guard) {
@@ -77,7 +91,6 @@ MaybeRefusal CheckAhead(const Head& head, const Guard& guard) {
 MaybeRefusal CheckHeld(const Head& head, const std::optional<LeaseToken>& token) {
   if (!token) return LeaseRequired("this call needs the lease: resume the session first");
   const Epoch epoch = token->epoch;
-  if (token->uid != head.uid) return Fenced(head, epoch, "the id was created anew");
   if (token->incarnation != head.incarnation) return Fenced(head, epoch, "the store was restored");
   if (epoch < head.lease.epoch) return Fenced(head, epoch, "a later grant");
   if (!head.lease.held) return LeaseRequired("the lease was released: resume the session first");
@@ -209,8 +222,15 @@ bool AllThere(const Head& head, const Guard& guard, const std::vector<JournalEnt
 
 }  // namespace
 
+Refusal AnotherSession() { return Deleted("the session that is meant was deleted"); }
+
+absl::Status CheckSameSession(const SessionUid& stored, const std::optional<SessionUid>& meant) {
+  return !meant || *meant == stored ? absl::OkStatus() : AnotherSession().ToStatus();
+}
+
 std::optional<Refusal> CheckGuard(const Head& head, const Guard& guard,
                                   const std::vector<JournalEntry>& entries) {
+  if (auto refusal = CheckUid(head, guard)) return refusal;
   if (auto refusal = CheckStore(head, guard)) return refusal;
   if (auto refusal = CheckAhead(head, guard)) return refusal;
   if (head.kind == SessionKind::kOpen) {

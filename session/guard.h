@@ -1,6 +1,6 @@
 // The order of checks, the same in the domain and in every store that runs our
-// code: store id, revision ahead, lease and epoch, an entry's key, state, turn, revision,
-// attributes. Tombstone and request id come before and are the caller's to look up.
+// code: session uid, store id, revision ahead, lease and epoch, an entry's key, state, turn,
+// revision, attributes. Tombstone and request id come before and are the caller's to look up.
 #ifndef HOLDFAST_SESSION_GUARD_H_
 #define HOLDFAST_SESSION_GUARD_H_
 
@@ -9,10 +9,18 @@
 #include "session/model.h"
 #include "session/refusal.h"
 
+#include "absl/status/status.h"
+
 #include <optional>
 #include <vector>
 
 namespace holdfast {
+
+// FENCED: what a caller names is of a session of this id that was deleted.
+Refusal AnotherSession();
+
+// FENCED where the session that a caller means, if it says so, is not the one that is there.
+absl::Status CheckSameSession(const SessionUid& stored, const std::optional<SessionUid>& meant);
 
 // The first check that `guard` fails on `head`, as the refusal a client gets; nullopt when all
 // pass. `entries` are those of an append, which pass before state and turn if all of them are there

@@ -88,10 +88,17 @@ struct GrantRecord {
   absl::Time at;
 };
 
+// What is kept of a deleted session, beside its last event.
+struct FormerSession {
+  SessionUid uid;
+  Generation generation;  // of its last history; those of a session that replaces it come after
+};
+
 struct Head {
   StoreId store;
   Incarnation incarnation;  // of the store now, which tokens must carry
   SessionUid uid;
+  bool recreated = false;  // the id had another session before
 
   Lifecycle lifecycle = Lifecycle::kIdle;
   CloseReason close_reason = CloseReason::kNone;

@@ -30,6 +30,7 @@ struct ItemView {
 };
 
 struct ItemPage {
+  SessionUid uid;  // of the session that it was read of
   std::vector<ItemView> items;
   // The last key that was looked at, behind which the next page begins; nullopt: none was.
   std::optional<std::string> last;

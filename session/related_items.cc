@@ -49,6 +49,7 @@ class RelatedReading {
     if (!query_.attached.empty()) {
       RETURN_IF_ERROR(ReadAttached(read));
     }
+    read.page.uid = uid_.value_or(SessionUid());
     read.page.items_version = version_.value_or(ItemVersion());
     return changed_ ? std::nullopt : std::optional(std::move(read));
   }
@@ -61,7 +62,9 @@ class RelatedReading {
   absl::StatusOr<ItemPage> Ask(const ItemQuery& query, PageLimit limit) {
     ASSIGN_OR_RETURN(ItemPage page, store_.ReadItems(key_, query, limit));
     if (version_ && *version_ != page.items_version) changed_ = true;
+    if (uid_ && *uid_ != page.uid) changed_ = true;
     version_ = page.items_version;
+    uid_ = page.uid;
     return page;
   }
 
@@ -182,6 +185,7 @@ class RelatedReading {
   const SessionKey& key_;
   const RelatedQuery& query_;
   std::optional<ItemVersion> version_;
+  std::optional<SessionUid> uid_;
   bool changed_ = false;
   std::set<ItemName> shown_;
   size_t related_bytes_ = 0;

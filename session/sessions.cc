@@ -155,7 +155,7 @@ template <typename Command>
 absl::StatusOr<MutationResult> Sessions::OrCreateMissing(const Caller& caller,
                                                          const Command& command,
                                                          absl::StatusOr<MutationResult> result) {
-  if (!command.create_if_missing || !Is(result.status(), Reason::kSessionNotFound)) return result;
+  if (!CreatesMissing(command, result.status())) return result;
   const SessionKey key{caller.tenant, command.session};
   const std::optional<Change> change = DecideCreate(caller, key, command, FreshCreation());
   if (!change) return result;
@@ -245,7 +245,7 @@ absl::StatusOr<BeginTurnResult> Sessions::HandOut(const SessionKey& key, Mutatio
   absl::StatusOr<SlotPage> page = store_.ReadSlots(key, {.revision = mutation.receipt.revision,
                                                          .owners = {mutation.head.sm->ext_id},
                                                          .most_bytes = kInlineBytes});
-  if (!page.ok()) {
+  if (!page.ok() || page->uid != mutation.head.uid) {
     begun.inline_omitted = true;
   } else if (!page->slots.empty() && !page->slots.front().damaged) {
     Slot& slot = page->slots.front().slot;

@@ -14,6 +14,7 @@
 #include "session/decide.h"
 #include "session/head.h"
 #include "session/limits.h"
+#include "session/refusal.h"
 #include "session/related_items.h"
 #include "session/secrets/secret_scan.h"
 #include "session/store.h"
@@ -105,6 +106,12 @@ struct Draining {
   uint64_t committed = 0;  // turns so far
 };
 
+// A session as a caller names it.
+struct NamedSession {
+  SessionId id;
+  std::optional<SessionUid> uid;  // absent: whichever has the id
+};
+
 // What became of an audit chain.
 struct AuditVerdict {
   uint64_t records = 0;  // that are sound, from the first on
@@ -120,6 +127,15 @@ struct PreparedChange {
   SessionKey key;
   Change change;
 };
+
+// Whether a session that is missing, as `status` of a call of `command` says, is to be created: not
+// where the caller means one that it knows.
+template <typename Command>
+bool CreatesMissing(const Command& command, const absl::Status& status) {
+  if (!command.create_if_missing || command.uid) return false;
+  return Is(status, command.create_if_missing->reuse_deleted ? Reason::kTombstoned
+                                                             : Reason::kSessionNotFound);
+}
 
 class Sessions {
  public:
@@ -187,7 +203,7 @@ class Sessions {
                                              const AppendAuditCommand& command);
   // Walks the chain from its first record to the one that the head names. `go_on` is asked before
   // each page; what it refuses ends the walk.
-  absl::StatusOr<AuditVerdict> VerifyAudit(const Caller& caller, const SessionId& session,
+  absl::StatusOr<AuditVerdict> VerifyAudit(const Caller& caller, const NamedSession& session,
                                            const std::function<absl::Status()>& go_on);
   // Writes items, and creates the session where it is missing and the command says how.
   absl::StatusOr<MutationResult> PutItems(const Caller& caller, const PutItemsCommand& command);

@@ -3,6 +3,7 @@
 #include "session/audit.h"
 #include "session/check_command.h"
 #include "session/fingerprint.h"
+#include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/sessions.h"
@@ -18,12 +19,13 @@ absl::StatusOr<AuditPage> SoundPage(SessionStore& store, const SessionKey& key, 
   absl::StatusOr<AuditPage> page =
       store.ReadAudit(key, after, {.items = kPageMost, .bytes = kPageBytes});
   if (!Is(page.status(), Reason::kDamaged)) return page;
-  AuditPage sound;
+  AuditPage sound = {};
   for (AuditSeq last = after; sound.records.size() < kPageMost; last = last.Next()) {
     page = store.ReadAudit(key, last, {.items = 1, .bytes = kPageBytes});
     if (Is(page.status(), Reason::kDamaged)) return sound;
     if (!page.ok()) return page.status();
     if (page->records.empty()) return sound;
+    sound.uid = page->uid;
     sound.records.push_back(std::move(page->records.front()));
   }
   return sound;
@@ -35,6 +37,9 @@ absl::Status WalkTo(SessionStore& store, const SessionKey& key, const Head& head
   while (chain.why().empty() && chain.records() < head.last_audit) {
     RETURN_IF_ERROR(go_on());
     ASSIGN_OR_RETURN(const AuditPage page, SoundPage(store, key, chain.records()));
+    if (!page.records.empty()) {
+      RETURN_IF_ERROR(CheckSameSession(page.uid, head.uid));
+    }
     if (page.records.empty()) chain.Fail("it is missing, or cannot be read");
     for (const AuditRecord& record : page.records) {
       if (chain.records() == head.last_audit || !chain.Take(record)) break;
@@ -54,10 +59,12 @@ absl::StatusOr<MutationResult> Sessions::AppendAudit(const Caller& caller,
                  [&](const Head& head) { return Decide(head, caller, command); });
 }
 
-absl::StatusOr<AuditVerdict> Sessions::VerifyAudit(const Caller& caller, const SessionId& session,
+absl::StatusOr<AuditVerdict> Sessions::VerifyAudit(const Caller& caller,
+                                                   const NamedSession& session,
                                                    const std::function<absl::Status()>& go_on) {
-  const SessionKey key{caller.tenant, session};
+  const SessionKey key{caller.tenant, session.id};
   ASSIGN_OR_RETURN(LoadedSession loaded, store_.LoadForDecision(key, std::nullopt));
+  RETURN_IF_ERROR(CheckSameSession(loaded.head.uid, session.uid));
   AuditChain chain;
   for (;;) {
     RETURN_IF_ERROR(WalkTo(store_, key, loaded.head, go_on, chain));

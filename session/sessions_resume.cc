@@ -185,7 +185,8 @@ absl::Status InlineTail(SessionStore& store, const SessionKey& key, uint32_t cou
   const MessageSeq after(newest > count ? newest - count : 0);
   absl::StatusOr<MessagePage> page =
       store.ReadMessages(key, std::nullopt, after, {.items = count, .bytes = room});
-  if (!page.ok()) {  // a damaged message fails its own read and no resume
+  // A damaged message fails its own read and no resume.
+  if (!page.ok() || page->uid != resumed.result.head.uid) {
     resumed.inline_omitted = true;
     return absl::OkStatus();
   }
@@ -227,7 +228,7 @@ absl::StatusOr<MutationResult> Sessions::ResumeOrCreate(const Caller& caller,
   const Decider decide = [&](const Head& head) { return Decide(head, caller, command, secret); };
   absl::StatusOr<MutationResult> result = Execute(key, asked, decide);
   if (result.ok()) CloseIfCancelled(key, *result);
-  if (!command.create_if_missing || !Is(result.status(), Reason::kSessionNotFound)) return result;
+  if (!CreatesMissing(command, result.status())) return result;
   CreateCommand create = *command.create_if_missing;
   create.holder = command.holder;
   create.lease_ttl = command.lease_ttl;
@@ -257,7 +258,7 @@ absl::Status Sessions::Report(const SessionKey& key, const ResumeCommand& comman
   size_t room = kInlineBytes;
   if (!query.owners.empty()) {
     absl::StatusOr<SlotPage> page = store_.ReadSlots(key, query);
-    if (!page.ok()) {
+    if (!page.ok() || page->uid != head.uid) {
       resumed.inline_omitted = true;
     } else {
       report.slots = ReportsOf(command.expected_slots, *page);
@@ -313,6 +314,7 @@ absl::StatusOr<SlotsRead> Sessions::ReadSlots(const Caller& caller, const Sessio
 absl::StatusOr<RequestOutcome> Sessions::Outcome(const Caller& caller, const OutcomeQuery& query) {
   const SessionKey key{caller.tenant, query.session};
   ASSIGN_OR_RETURN(LoadedSession loaded, store_.LoadForOutcome(key, query.request));
+  RETURN_IF_ERROR(CheckSameSession(loaded.head.uid, query.uid));
   RequestOutcome outcome;
   outcome.head = loaded.head;
   if (loaded.request) {

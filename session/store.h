@@ -165,7 +165,11 @@ class SessionStore {
 
   // Applies `change` whole and durably, or not at all. Under the session's lock, in this order:
   // - [C028] A session that another store stamped is RESUME_MISMATCH, and stays as it is.
-  // - [C020] A tombstoned session is TOMBSTONED.
+  // - [C020] A tombstoned session is TOMBSTONED(session_uid), [C291] but for a change with `create`
+  //   that names this one as the session that it replaces. [C302] Such a change is
+  //   SESSION_NOT_FOUND where no session was deleted. While something of the deleted session is
+  //   still there, it is STORE_UNAVAILABLE with outcome known and a time after which to send it
+  //   again.
   // - [C021] A request id that is stored answers kRepeated with the stored receipt and changes
   //   nothing, also when the head has moved on, [C077] also after the store is opened again,
   //   [C078] for 24 hours, [C225] by no clock for people. [C022] With another fingerprint, [C079]
@@ -180,6 +184,10 @@ class SessionStore {
   //   act.
   //
   // The guard's refusals:
+  // - [C294] A change of another session of the id than the one that is there, by its uid, is
+  //   FENCED(cause=deleted), [C295] and so is one with the token of another, whether it needs a
+  //   token or not. [C296] In a session that replaced a deleted one, so is a change that names
+  //   neither a uid nor a token.
   // - [C080] A token of another store, or another expected store, is RESUME_MISMATCH.
   // - [C081] A known revision, an expected one or an epoch above the stored one is
   //   REVISION_AHEAD.
@@ -282,11 +290,17 @@ class SessionStore {
   //   The cancel requests of a turn, its stages and tools end with it; [C163] a cancel request of
   //   the session stays with the closed session and ends when the session is reopened. [C164]
   //   Cancel requests are there when the store is opened again.
-  // - [C115] A tombstone is for ever: the id is never free again.
+  // - [C115] A tombstone is for ever: without being named, the id is never free again.
+  // - [C290] A session that replaces a deleted one has nothing of it: no history, slots, items,
+  //   attributes, events, records, cancel requests or lease, [C300] and no stored replies. [C293]
+  //   The generations of its history go on above those of the deleted one. [C292] It is there when
+  //   the store is opened again, [C297] and so is its tombstone once it is deleted, [C301] which
+  //   another session may replace again.
   //
   // [C047] Eight copies of one request at once have one effect and eight equal answers. [C118]
-  // Eight creations of one id at once have one winner. [C048] Changes of one session never
-  // interleave: each is decided on the result of the one before.
+  // Eight creations of one id at once have one winner, [C298] also in the place of a deleted one.
+  // [C048] Changes of one session never interleave: each is decided on the result of the one
+  // before.
   virtual absl::StatusOr<CommitResult> Commit(const Change& change) = 0;
 
   // Commits changes together, each of another session, for callers that would else wait for each
@@ -331,9 +345,9 @@ class SessionStore {
                                                  uint64_t offset, size_t count) = 0;
 
   // All reads: [C130] an unknown id is SESSION_NOT_FOUND, [C116] a deleted one TOMBSTONED, [C131]
-  // a foreign one RESUME_MISMATCH. [C054] A page holds at least one item if there is one, [C122]
-  // ends at the limit of items [C123] or of bytes, [C124] and says whether it reached the newest.
-  // [C132] Behind the newest it is empty.
+  // a foreign one RESUME_MISMATCH. [C303] Each page names the session that it was read of. [C054] A
+  // page holds at least one item if there is one, [C122] ends at the limit of items [C123] or of
+  // bytes, [C124] and says whether it reached the newest. [C132] Behind the newest it is empty.
 
   // What was staged is shown by its place, without its bytes, and counts none of a page's.
   //
@@ -370,7 +384,7 @@ class SessionStore {
   virtual absl::StatusOr<EventPage> ReadEvents(const SessionKey& key, EventSeq after,
                                                PageLimit limit) = 0;
   // [C156] The last event of a deleted session, whole, [C157] also after the store is opened again.
-  // [C158] SESSION_NOT_FOUND for an id whose session was not deleted.
+  // [C158] SESSION_NOT_FOUND for an id whose session was not deleted, [C299] or was replaced.
   virtual absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) = 0;
   // Waits for sessions with new events. It is a hint: a watcher that misses a notification finds
   // the events by reading, later. One thread calls at a time. [C150] Answers the sessions that got

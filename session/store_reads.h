@@ -23,7 +23,9 @@ struct PageLimit {
   size_t bytes = 0;    // a first item larger than this is a page of its own
 };
 
+// Each page names the session that it was read of: the id may have had another one before.
 struct MessagePage {
+  SessionUid uid;
   std::vector<Message> messages;
   Position at;        // the page is of this position
   MessageSeq newest;  // of the history at that position
@@ -46,6 +48,7 @@ struct SlotView {
 };
 
 struct SlotPage {
+  SessionUid uid;
   std::vector<SlotView> slots;  // by owner, the store's own included
   Position at;
 };
@@ -56,18 +59,21 @@ struct JournalQuery {
 };
 
 struct JournalPage {
+  SessionUid uid;
   std::vector<JournalEntry> entries;
   Position at;
   bool end = false;
 };
 
 struct EventPage {
+  SessionUid uid;
   std::vector<Event> events;
   Revision revision;
   bool end = false;
 };
 
 struct AuditPage {
+  SessionUid uid;
   std::vector<AuditRecord> records;
   bool end = false;
 };

@@ -71,14 +71,28 @@ CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
       exists_(state != nullptr),
       // With the precision of a record, so that a reader sees the same before and after a restart.
       now_(absl::FromUnixMicros(absl::ToUnixMicros(environment.clock.Wall()))),
-      store_now_(environment.time.Now()) {
-  if (exists_) {
-    head_ = state->head;
-    environment.leases.Evaluate(key, head_);
-  } else {
-    head_.store = environment.identity.store;
-    head_.incarnation = environment.identity.incarnation;
-  }
+      store_now_(environment.time.Now()) {}
+
+CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
+                         const SessionState& state, File& journal)
+    : CommitBatch(environment, key, &state, &journal) {
+  head_ = state.head;
+  environment.leases.Evaluate(key, head_);
+}
+
+CommitBatch::CommitBatch(const Environment& environment, const SessionKey& key,
+                         std::optional<FormerSession> former)
+    : CommitBatch(environment, key, nullptr, nullptr) {
+  former_ = std::move(former);
+  head_ = EmptyHead(Facts(), former_ ? &*former_ : nullptr);
+}
+
+StoreFacts CommitBatch::Facts() const {
+  return {.store = environment_.identity.store,
+          .incarnation = environment_.identity.incarnation,
+          .now = now_,
+          .clock = store_now_,
+          .snapshots_kept = environment_.retention.snapshots};
 }
 
 std::optional<absl::StatusOr<CommitResult>> CommitBatch::Decide(const Change& change) {
@@ -92,16 +106,12 @@ absl::StatusOr<CommitResult> CommitBatch::DecideOne(const Change& change) {
   if (change.request) {
     ASSIGN_OR_RETURN(row, FindRequest(change.request->id));
   }
-  ASSIGN_OR_RETURN(
-      std::optional<CommitResult> answer,
-      AnswerWithoutDecision(change, exists_ ? &head_ : nullptr, row ? &*row : nullptr));
+  ASSIGN_OR_RETURN(std::optional<CommitResult> answer,
+                   AnswerWithoutDecision(change, {.head = exists_ ? &head_ : nullptr,
+                                                  .former = former_ ? &*former_ : nullptr,
+                                                  .request = row ? &*row : nullptr}));
   if (answer) return *std::move(answer);
-  const StoreFacts facts{.store = environment_.identity.store,
-                         .incarnation = environment_.identity.incarnation,
-                         .now = now_,
-                         .clock = store_now_,
-                         .snapshots_kept = environment_.retention.snapshots};
-  ASSIGN_OR_RETURN(ChangeDecision decision, DecideOnHead(change, head_, facts, *this));
+  ASSIGN_OR_RETURN(ChangeDecision decision, DecideOnHead(change, head_, Facts(), *this));
   if (decision.answer) return *std::move(decision.answer);
   return Accept(change, std::move(decision.applied));
 }

@@ -29,10 +29,12 @@ namespace holdfast::fs {
 // Used by one thread.
 class CommitBatch final : private DecisionReads {
  public:
-  // `state` is what is durable, or nullptr for a session that does not exist. `journal` is its
-  // open file.
-  CommitBatch(const Environment& environment, const SessionKey& key, const SessionState* state,
-              File* journal);
+  // `state` is what is durable, and `journal` its open file.
+  CommitBatch(const Environment& environment, const SessionKey& key, const SessionState& state,
+              File& journal);
+  // Of a session that does not exist; `former` is the one that was deleted, if one was.
+  CommitBatch(const Environment& environment, const SessionKey& key,
+              std::optional<FormerSession> former);
 
   // The result of `change` if this batch becomes durable; nothing when the batch has no room for
   // it: it is to be decided in the next one.
@@ -45,6 +47,9 @@ class CommitBatch final : private DecisionReads {
   [[nodiscard]] const Head& head() const { return head_; }
 
  private:
+  CommitBatch(const Environment& environment, const SessionKey& key, const SessionState* state,
+              File* journal);
+  [[nodiscard]] StoreFacts Facts() const;
   [[nodiscard]] absl::StatusOr<std::optional<RequestRow>> FindRequest(const RequestId& id) const;
   absl::StatusOr<CommitResult> DecideOne(const Change& change);
   absl::StatusOr<CommitResult> Accept(const Change& change, Applied applied);
@@ -64,6 +69,7 @@ class CommitBatch final : private DecisionReads {
   SlotCounter slots_;
   BatchItems items_;
   bool exists_;
+  std::optional<FormerSession> former_;  // of one that does not exist
   Head head_;
   absl::Time now_;        // for people
   absl::Time store_now_;  // by which it is counted how long something is kept

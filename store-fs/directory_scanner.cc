@@ -3,6 +3,7 @@
 #include "platform/status_macros.h"
 #include "session/refusal.h"
 #include "store-fs/bounds.h"
+#include "store-fs/deleted_session.h"
 #include "store-fs/layout.h"
 #include "store-fs/manifest.h"
 #include "store-fs/recovery.h"
@@ -14,25 +15,12 @@
 #include <vector>
 
 namespace holdfast::fs {
+
 absl::Status DirectoryScanner::FinishDeletes() {
-  Files& files = environment_.files;
   for (const Tombstone& tombstone : environment_.tombstones.Unfinished()) {
-    const std::string directory = DirectoryOf(tombstone.key);
-    const auto text = ReadWhole(files, directory + "/" + kManifestFile, kManifestFileBytes);
-    const auto manifest = text.ok()
-                              ? DecodeManifest(*text, tombstone.key, environment_.identity.store)
-                              : absl::StatusOr<Manifest>(text.status());
-    // A directory of another session that came later is kept and never read.
-    if (manifest.ok() && manifest->uid == tombstone.uid) {
-      const std::string deleted = std::string(kTmp) + "/" + tombstone.uid.value() + ".deleted";
-      RETURN_IF_ERROR(files.Rename(directory, deleted));
-      RETURN_IF_ERROR(
-          files.SyncDirectory(std::string(kSessions) + "/" + tombstone.key.tenant.value()));
-      RETURN_IF_ERROR(RemoveTree(files, deleted));
-    }
-    const absl::Status noted = environment_.tombstones.NoteRemoved(tombstone.key);
-    if (absl::IsResourceExhausted(noted)) continue;  // the next start notes it
-    RETURN_IF_ERROR(noted);
+    const absl::Status removed = FinishRemoval(environment_, tombstone);
+    if (absl::IsResourceExhausted(removed)) continue;  // the next start, or a creation, does it
+    RETURN_IF_ERROR(removed);
   }
   return absl::OkStatus();
 }
@@ -79,11 +67,22 @@ std::vector<SessionKey> DirectoryScanner::Reappeared(size_t most) {
       if (!id || found.size() == most) continue;
       SessionKey key{*tenant, *id};
       const std::optional<Tombstone> tombstone = environment_.tombstones.Find(key);
-      // A directory whose removal is not finished has not reappeared.
-      if (tombstone && tombstone->removed) found.push_back(std::move(key));
+      // A directory whose removal is not finished has not reappeared, nor has a session that was
+      // created in the place of the deleted one.
+      if (!tombstone || !tombstone->removed || IsReplaced(*tombstone)) continue;
+      found.push_back(std::move(key));
     }
   }
   return found;
+}
+
+bool DirectoryScanner::IsReplaced(const Tombstone& tombstone) const {
+  if (!tombstone.next) return false;
+  const auto text = ReadWhole(environment_.files, DirectoryOf(tombstone.key) + "/" + kManifestFile,
+                              kManifestFileBytes);
+  if (!text.ok()) return true;  // what it is instead is not known
+  const auto manifest = DecodeManifest(*text, tombstone.key, environment_.identity.store);
+  return manifest.ok() && manifest->uid == *tombstone.next;
 }
 
 bool DirectoryScanner::CompareTenant(const TenantId& tenant, const std::stop_token& stop,
@@ -136,7 +135,8 @@ bool DirectoryScanner::ScanGuarded(const SessionKey& key) {
 }
 
 bool DirectoryScanner::Scan(const SessionKey& key) {
-  if (environment_.tombstones.Find(key)) return true;  // a directory that reappeared is never read
+  const std::optional<Tombstone> tombstone = environment_.tombstones.Find(key);
+  if (tombstone && !tombstone->next) return true;  // a directory that reappeared is never read
   if (environment_.identity.unsynced) {
     sessions_.Get(key)->DurableHead().IgnoreError();
   }
@@ -146,6 +146,7 @@ bool DirectoryScanner::Scan(const SessionKey& key) {
   if (Is(head.status(), Reason::kDamaged)) head = sessions_.Get(key)->DurableHead();
   const absl::Status& status = head.status();
   if (IsShortage(status) || Is(status, Reason::kOverloaded)) return false;
+  if (head.ok() && tombstone && head->uid != *tombstone->next) return true;
   if (head.ok()) {
     listing_.PutIfUnknown(key.tenant, RowOf(key.session, *head));
   } else if (!Is(status, Reason::kSessionNotFound) && !Is(status, Reason::kTombstoned)) {

@@ -50,6 +50,9 @@ class DirectoryScanner {
   bool CompareTenant(const TenantId& tenant, const std::stop_token& stop,
                      std::optional<int64_t> rows_of_ns);
   [[nodiscard]] bool ChangedSince(const SessionKey& key, int64_t moment_ns) const;
+  // Whether the directory that is there is of the session that was created in the deleted one's
+  // place.
+  [[nodiscard]] bool IsReplaced(const Tombstone& tombstone) const;
   bool Scan(const SessionKey& key);
   // The same; a session whose files cannot be looked at without an exception is shown as damaged.
   bool ScanGuarded(const SessionKey& key);

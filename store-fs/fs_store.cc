@@ -44,6 +44,8 @@ namespace {
 constexpr absl::Duration kIdle = absl::Minutes(10);
 // What a probe must find room for once the space had ended: the first step of a journal.
 constexpr size_t kProbeBytes = 64 * kKiB;
+// Of a session whose id changes hands meanwhile.
+constexpr int kReadsOfOne = 8;
 
 class FsStore final : public SessionStore {
  public:
@@ -243,7 +245,13 @@ class FsStore final : public SessionStore {
   auto Read(const SessionKey& key, Call call) {
     return Inside([&] {
       const std::shared_ptr<OpenSession> session = table_->Get(key);
-      return call(Readers(*environment_, key, *session));
+      // Files of a session that was created in this one's place may have the same names.
+      for (int attempt = 1;; ++attempt) {
+        const absl::StatusOr<SessionUid> before = session->Uid();
+        auto result = call(Readers(*environment_, key, *session));
+        const bool same = !before.ok() || session->IsStill(*before);
+        if (same || attempt == kReadsOfOne) return result;
+      }
     });
   }
 
@@ -288,7 +296,10 @@ class FsStore final : public SessionStore {
   }
   absl::StatusOr<Event> ReadLastEvent(const SessionKey& key) override {
     return Inside([&]() -> absl::StatusOr<Event> {
-      if (auto tombstone = tombstones_->Find(key)) return std::move(tombstone->last_event);
+      auto tombstone = tombstones_->Find(key);
+      const bool replaced = tombstone && tombstone->next &&
+                            !Is(table_->Get(key)->DurableHead().status(), Reason::kTombstoned);
+      if (tombstone && !replaced) return std::move(tombstone->last_event);
       return Refusal(Reason::kSessionNotFound, "no deleted session has this id");
     });
   }

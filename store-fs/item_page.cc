@@ -54,6 +54,7 @@ ItemsLook LookAtItems(const SessionState& state, const std::shared_ptr<File>& jo
                  .range = KeysOf(query),
                  .is_cut = false,
                  .journal = journal,
+                 .uid = state.head.uid,
                  .items_version = state.head.items_version};
   for (const std::string& key : query.keys) {
     std::string stored = ItemKey({.collection = query.collection, .key = key});
@@ -78,6 +79,7 @@ absl::StatusOr<std::optional<ItemPage>> ItemPageReader::ReadFrom(const NextCandi
   const uint64_t look_at =
       query_.labels.empty() ? std::numeric_limits<uint64_t>::max() : kItemsLookedAt;
   ItemPage page;
+  page.uid = look_.uid;
   page.items_version = look_.items_version;
   uint64_t bytes = 0;
   for (uint64_t looked = 0;; ++looked) {

@@ -33,6 +33,7 @@ struct ItemsLook {
   KeyRange range;       // of the index, that a page of a range may be of
   bool is_cut = false;  // the query's range goes on behind it: newer entries there were left out
   std::shared_ptr<File> journal;
+  SessionUid uid;
   ItemVersion items_version;
 };
 

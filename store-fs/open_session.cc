@@ -130,14 +130,28 @@ std::shared_ptr<const Head> OpenSession::CachedHead() {
   return head;
 }
 
+absl::StatusOr<SessionUid> OpenSession::Uid() {
+  SessionUid uid;
+  RETURN_IF_ERROR(Look([&](const SessionState& state, const auto&) { uid = state.head.uid; }));
+  return uid;
+}
+
+bool OpenSession::IsStill(const SessionUid& uid) {
+  const absl::MutexLock lock(&mutex_);
+  return !stored_ || stored_->manifest.uid == uid;
+}
+
 absl::Status OpenSession::EnsureOpen() {
   if (stored_) return absl::OkStatus();
   RETURN_IF_ERROR(environment_.fail_stop.Check());
-  if (environment_.tombstones.Find(key_)) {
-    return Refusal(Reason::kTombstoned, "this session was deleted");
-  }
+  const std::optional<Tombstone> tombstone = environment_.tombstones.Find(key_);
+  if (tombstone && !tombstone->next) return SessionWasDeleted(tombstone->former());
   absl::StatusOr<StoredSession> stored = RecoverSession(
       environment_.files, key_, environment_.identity, environment_.watermarks.Find(key_));
+  // One that was to be created in its place is not there: a crash came before, or it is another.
+  const bool replaced = stored.ok() ? !tombstone || stored->manifest.uid == *tombstone->next
+                                    : !Is(stored.status(), Reason::kSessionNotFound);
+  if (tombstone && !replaced) return SessionWasDeleted(tombstone->former());
   if (!stored.ok()) {
     const Reason reason = RefusalOf(stored.status()).reason();
     if (reason == Reason::kInternal) return environment_.fail_stop.FailUnwritten(stored.status());
@@ -200,15 +214,20 @@ bool OpenSession::Throws(Batch& batch) {
 
 void OpenSession::Run(Batch& batch) {
   const absl::Status open = EnsureOpen();
-  const bool absent = Is(open, Reason::kSessionNotFound);
+  const bool deleted = Is(open, Reason::kTombstoned);
+  const bool absent = deleted || Is(open, Reason::kSessionNotFound);
   absl::Status fate = absent ? absl::OkStatus() : open;
   if (fate.ok()) fate = environment_.fail_stop.Check();
   if (!fate.ok()) {
     for (Waiter* member : batch) member->result = fate;
     return;
   }
-  CommitBatch decisions(environment_, key_, absent ? nullptr : &stored_->state,
-                        absent ? nullptr : stored_->journal.file.get());
+  const std::optional<Tombstone> tombstone =
+      deleted ? environment_.tombstones.Find(key_) : std::nullopt;
+  CommitBatch decisions =
+      absent ? CommitBatch(environment_, key_,
+                           tombstone ? std::optional(tombstone->former()) : std::nullopt)
+             : CommitBatch(environment_, key_, stored_->state, *stored_->journal.file);
   Decide(batch, decisions);
   if (decisions.applied().empty()) return;
   fate = Write(decisions);

@@ -68,6 +68,11 @@ class OpenSession {
   // The same; nullptr when the session is not open. Waits for no disk.
   std::shared_ptr<const Head> CachedHead();
 
+  // Which session it is. Opens it first if it is not open; the error is then that of the opening.
+  absl::StatusOr<SessionUid> Uid();
+  // False when another one has come in its place.
+  bool IsStill(const SessionUid& uid);
+
   // Frees preallocated space if no call is changing the session or has changed it for `idle`.
   void CutBackIfIdle(absl::Duration idle);
   // Makes everything durable and frees preallocated space. The object is not used afterwards.

@@ -24,8 +24,8 @@ std::unique_ptr<OpenSession::Member> OpenSession::TryLead(
 bool OpenSession::DecideMember(Member& member) {
   if (!environment_.fail_stop.Check().ok() || !environment_.space.Check().ok()) return false;
   if (stored_->journal.covered) return false;
-  member.decisions = std::make_unique<CommitBatch>(environment_, key_, &stored_->state,
-                                                   stored_->journal.file.get());
+  member.decisions =
+      std::make_unique<CommitBatch>(environment_, key_, stored_->state, *stored_->journal.file);
   auto result = member.decisions->Decide(*member.waiter.change);
   if (!result || !result->ok() || (*result)->kind != CommitResult::Kind::kApplied) return false;
   if (member.decisions->applied().empty()) return false;

@@ -4,12 +4,14 @@
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "store-fs/change_record.h"
+#include "store-fs/deleted_session.h"
 #include "store-fs/frame.h"
 #include "store-fs/layout.h"
 #include "store-fs/new_session.h"
 #include "store-fs/open_session.h"
 #include "store-fs/root.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -45,6 +47,12 @@ absl::Status OpenSession::GiveUpCreating(const absl::Status& cause, const Manife
 // Built in tmp/ and renamed into place: on any failure no session exists.
 absl::Status OpenSession::Create(CommitBatch& batch) {
   Files& files = environment_.files;
+  std::optional<Tombstone> former = environment_.tombstones.Find(key_);
+  if (former && !former->removed) {
+    const absl::Status removed = FinishRemoval(environment_, *former);
+    if (!removed.ok()) return IsLack(removed) ? FormerIsStillThere() : Fail(removed);
+    former->removed = true;
+  }
   const Applied& last = batch.applied().back();
   Manifest manifest = {.key = key_, .uid = last.head.uid, .store = last.head.store};
   manifest.salt = NewSalt(environment_.random);
@@ -57,12 +65,21 @@ absl::Status OpenSession::Create(CommitBatch& batch) {
                                                        batch.TakePayload(), start.bytes.size()));
   const absl::Status made = BuildSession(files, manifest, last.head, start.bytes + frame.bytes);
   if (!made.ok()) return GiveUpCreating(made, manifest);
+  if (former) {
+    former->next = manifest.uid;
+    const absl::Status named = environment_.tombstones.Add(*former);
+    if (!named.ok()) return GiveUpCreating(named, manifest);
+  }
   return FailingOnException([&] { return PutInPlace(manifest, last.head.revision); });
 }
 
 absl::Status OpenSession::PutInPlace(const Manifest& manifest, Revision revision) {
   Files& files = environment_.files;
   const absl::Status renamed = files.Rename(BuildingPathOf(manifest), DirectoryOf(key_));
+  if (absl::IsAlreadyExists(renamed) && environment_.tombstones.Find(key_)) {
+    return StoreUnavailable("a directory of the deleted session is there again: remove it",
+                            Fate::kNoEffect);
+  }
   if (absl::IsAlreadyExists(renamed)) {
     return Refusal(Reason::kSessionExists, "a session of this id exists: resume it");
   }
@@ -230,13 +247,16 @@ void OpenSession::Publish(const std::vector<Applied>& applied, std::string_view 
 
 // The tombstone is the switch; any later start can finish the removal of the directory.
 absl::Status OpenSession::DeleteSession(const Applied& applied) {
-  const absl::Status added = environment_.tombstones.Add(
-      {.key = key_,
-       .uid = applied.head.uid,
-       .revision = applied.head.revision,
-       .last_event = applied.events.empty() ? Event() : applied.events.back(),
-       .request = applied.request ? std::optional(applied.request->id) : std::nullopt,
-       .removed = false});
+  const Tombstone tombstone{
+      .key = key_,
+      .uid = applied.head.uid,
+      .revision = applied.head.revision,
+      .last_event = applied.events.empty() ? Event() : applied.events.back(),
+      .request = applied.request ? std::optional(applied.request->id) : std::nullopt,
+      .generation = applied.head.generation,
+      .removed = false,
+      .next = std::nullopt};
+  const absl::Status added = environment_.tombstones.Add(tombstone);
   if (absl::IsResourceExhausted(added)) return environment_.space.Ended();
   if (!added.ok()) return Fail(added);
   ForgetInLog();  // nothing of it is to be there
@@ -247,15 +267,8 @@ absl::Status OpenSession::DeleteSession(const Applied& applied) {
   environment_.leases.Forget(key_);
   environment_.watermarks.Forget(key_);
   environment_.listing.Remove(key_);
-  Files& files = environment_.files;
-  const std::string deleted = std::string(kTmp) + "/" + applied.head.uid.value() + ".deleted";
-  absl::Status removed = files.Rename(DirectoryOf(key_), deleted);
-  if (removed.ok()) {
-    removed = files.SyncDirectory(std::string(kSessions) + "/" + key_.tenant.value());
-  }
-  if (removed.ok()) removed = RemoveTree(files, deleted);
-  if (removed.ok()) removed = environment_.tombstones.NoteRemoved(key_);
-  // What a lack leaves there is removed at the next start.
+  const absl::Status removed = RemoveDirectory(environment_, tombstone);
+  // What a lack leaves there is removed at the next start, or by a creation under this id.
   return removed.ok() || IsLack(removed) ? absl::OkStatus() : Fail(removed);
 }
 

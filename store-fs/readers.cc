@@ -162,6 +162,7 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
       const Head& head = state.head;
       checked = CheckKept(head, revision);
       if (!checked.ok()) return;
+      page.uid = head.uid;
       page.at = PositionOf(head);
       page.newest = head.messages;
       page.generation = head.generation;
@@ -211,6 +212,7 @@ absl::StatusOr<std::optional<SlotPage>> Readers::SlotsOnce(const SlotQuery& quer
   absl::Status checked;
   RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& file) {
     checked = CheckKept(state.head, query.revision);
+    page.uid = state.head.uid;
     page.at = PositionOf(state.head);
     if (query.revision && *query.revision < state.head.revision) {
       page.at = {.revision = *query.revision,
@@ -314,6 +316,7 @@ absl::StatusOr<JournalPage> Readers::EntriesOnce(const JournalQuery& query, Page
                       .With("oldest", floor + 1);
         return;
       }
+      page.uid = head.uid;
       page.at = PositionOf(head);
       LogLook& seen = parts.emplace_back();
       seen = {.log = state.entries,
@@ -339,6 +342,7 @@ absl::StatusOr<EventPage> Readers::Events(EventSeq after, PageLimit limit) {
   const auto look = [&](std::vector<LogLook>& parts) -> absl::Status {
     absl::Status checked;
     RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& journal) {
+      page.uid = state.head.uid;
       page.revision = state.head.revision;
       next = state.events.next;
       if (from < state.events.first()) {
@@ -362,6 +366,7 @@ absl::StatusOr<AuditPage> Readers::Audits(AuditSeq after, PageLimit limit) {
   uint64_t next = 0;
   const auto look = [&](std::vector<LogLook>& parts) {
     return session_.Look([&](const SessionState& state, const auto& journal) {
+      page.uid = state.head.uid;
       next = state.audits.next;
       parts.push_back({.log = state.audits, .journal = journal, .from = from, .next = next});
     });

@@ -15,7 +15,7 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kTombstoneVersion = 2;
+constexpr uint64_t kTombstoneVersion = 3;
 constexpr uint64_t kSalt = 0;  // the file is never replaced, so that no stale frame can be in it
 
 absl::Status Damage() {
@@ -30,6 +30,7 @@ std::string Encode(const Tombstone& tombstone) {
   out.Text(tombstone.uid.value()).Number(tombstone.revision.value());
   out.Text(EncodeEvent(tombstone.last_event));
   out.Text(tombstone.request ? tombstone.request->value() : "").Number(tombstone.removed ? 1 : 0);
+  out.Number(tombstone.generation.value()).Text(tombstone.next ? tombstone.next->value() : "");
   return out.Take();
 }
 
@@ -50,6 +51,8 @@ std::optional<Tombstone> DecodeTombstone(std::string_view bytes) {
   tombstone.last_event = ReadLastEvent(in);
   tombstone.request = RequestId::Parse(in.Text());
   tombstone.removed = in.Number() == 1;
+  tombstone.generation = Generation(in.Number());
+  tombstone.next = SessionUid::Parse(in.Text());
   if (!in.Done()) return std::nullopt;
   return tombstone;
 }

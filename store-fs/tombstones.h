@@ -1,7 +1,9 @@
-// tombstones.log: the sessions that were deleted, for ever. A tombstone is the switch of a delete.
+// tombstones.log: the sessions that were deleted. A tombstone is the switch of a delete, and holds
+// until a session that names it is created in its place.
 #ifndef HOLDFAST_STORE_FS_TOMBSTONES_H_
 #define HOLDFAST_STORE_FS_TOMBSTONES_H_
 
+#include "session/head.h"
 #include "session/ids.h"
 #include "session/model.h"
 #include "store-fs/files.h"
@@ -30,7 +32,12 @@ struct Tombstone {
   Revision revision;
   Event last_event;                  // of a record of version 1: number, name and revision alone
   std::optional<RequestId> request;  // of the delete
+  Generation generation;             // of its last history
   bool removed = false;              // its directory is gone
+  // The session that was created in its place, once a directory of that one is there.
+  std::optional<SessionUid> next;
+
+  [[nodiscard]] FormerSession former() const { return {.uid = uid, .generation = generation}; }
 };
 
 // Any thread may call.

@@ -230,6 +230,7 @@ void PutUpload(const Applied& applied, Params& params) {
 void PutLife(const DecidedChange& change, Params& params) {
   const Applied& applied = *change.applied;
   params.Named("p_creates").Bool(change.version == 0);
+  params.Named("p_replaces").Bool(change.change->create && change.version != 0);
   params.Named("p_kind").Int4(static_cast<int32_t>(applied.head.kind));
   params.Named("p_group").Text(applied.head.group);
   params.Named("p_project_root").Text(applied.head.project_root);

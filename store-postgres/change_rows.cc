@@ -16,6 +16,10 @@ int64_t SizeOfTexts(const std::map<std::string, std::string>& texts) {
   return Signed(bytes);
 }
 
+FormerSession FormerOf(const Head& head) {
+  return {.uid = head.uid, .generation = head.generation};
+}
+
 }  // namespace
 
 int64_t SizeOf(const Message& message) { return Signed(message.data.size()); }
@@ -24,7 +28,7 @@ int64_t SizeOf(const Event& event) { return SizeOfTexts(event.payload); }
 int64_t SizeOf(const AuditRecord& record) { return SizeOfTexts(record.data); }
 
 HeadRow::HeadRow(const Change& change, const Applied& applied)
-    : record(applied.tombstone ? "" : EncodeHead(applied.head)),
+    : record(applied.tombstone ? EncodeFormer(FormerOf(applied.head)) : EncodeHead(applied.head)),
       sum(Sha256(record)),
       raises(change.grant.has_value() || change.raises_epoch),
       renews(applied.head.lease.held && (change.grant.has_value() || change.renews_lease)),

@@ -37,7 +37,7 @@ struct DecidedChange {
   const Change* change = nullptr;
   const Applied* applied = nullptr;
   const HeadRow* row = nullptr;     // of the head that it leaves
-  int64_t version = 0;              // of the head before; 0: there was no such session
+  int64_t version = 0;              // of the row before; 0: there was none
   Digest was{};                     // the checksum of its record
   bool needs_free = false;          // it would have been refused under another's live lease
   JournalNumber turn_began_behind;  // of the turn that was active

@@ -8,8 +8,8 @@
 #include "session/codec/records.h"
 #include "session/guard.h"
 #include "session/refusal.h"
+#include "store-postgres/entry_range.h"
 #include "store-postgres/item_answers.h"
-#include "store-postgres/journal_part.h"
 #include "store-postgres/pg/failure.h"
 
 #include "absl/time/clock.h"
@@ -57,11 +57,6 @@ constexpr Statement kLoadFlushed = {
 constexpr size_t kWritten = kOutcomeToken + 1;
 // A session that is there and was not written again is being deleted meanwhile.
 constexpr int kFlushedLooks = 8;
-constexpr Statement kEntriesOf = {
-    "entries_of",
-    "SELECT rec, slot_rec, slot_data FROM holdfast.journal WHERE tenant = $1 AND session_id = $2"
-    " AND number > $3 AND number <= $4 AND turn = $5 AND entry >= $6 AND entry <= $7"
-    " ORDER BY number LIMIT $8"};
 
 // Gives way to the transactions that a change lost against. The jitter keeps two losers from
 // retrying at the same time.
@@ -72,35 +67,11 @@ void PauseAfterLoss(int lost) {
   absl::SleepFor(kPauseAfterLoss * lost * jitter);
 }
 
+// Rows of a deleted session that a creation under its id removes itself.
+constexpr int64_t kPurgedByCreation = 10'000;
+
 // A change of a group that must be decided by itself.
 absl::Status MayNotRead() { return absl::AbortedError(""); }
-
-struct EntryRange {
-  TurnNumber turn;
-  EntryNumber first;
-  EntryNumber last;
-};
-
-// Those that are kept and can be read.
-absl::StatusOr<std::vector<JournalEntry>> ReadEntryRange(const Database& database,
-                                                         const SessionKey& key, const Head& head,
-                                                         const EntryRange& range) {
-  const JournalPart part = PartOf(head, range.turn);
-  const uint64_t behind =
-      std::max(part.behind.value(), part.began.value() + range.first.value() - 1);
-  Params params;
-  params.Text(key.tenant.value()).Text(key.session.value());
-  params.Int(Signed(behind)).Int(Signed(std::min(part.last, head.journal)));
-  params.Int(Signed(range.turn)).Int(Signed(range.first)).Int(Signed(range.last));
-  params.Int(Signed(range.last.value() - range.first.value() + 1));
-  ASSIGN_OR_RETURN(const Rows rows, database.Ask(kEntriesOf, params));
-  std::vector<JournalEntry> entries;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    std::optional<JournalEntry> stored = ReadEntry(rows, row, 0);
-    if (stored) entries.push_back(*std::move(stored));
-  }
-  return entries;
-}
 
 std::optional<absl::Status> ItemRefusalOf(const WriteResult& result, const ItemWrites& writes,
                                           const ItemBounds& bounds) {
@@ -194,7 +165,7 @@ Commits::DecisionInput Commits::InputFrom(const VersionedHead& known) {
 
 absl::StatusOr<Commits::DecisionInput> Commits::FindFirstInput(const Change& change) {
   if (const auto known = heads_.Find(change.key)) return InputFrom(*known);
-  if (!change.create) {
+  if (!change.create || change.create->replaces) {
     return LoadFreshInput(change.key,
                           change.request ? std::optional(change.request->id) : std::nullopt);
   }
@@ -260,22 +231,32 @@ absl::Status Commits::TryOnce(const Change& change, PendingChange& pending) {
 absl::StatusOr<Commits::WritePlan> Commits::Decide(const Change& change,
                                                    const DecisionInput& input) {
   WritePlan plan;
-  const absl::Status& refusal = input.stored.refusal;
-  const bool absent = Is(refusal, Reason::kSessionNotFound);
-  if (!refusal.ok() && !(absent && change.create)) {
-    plan.answer = refusal;
+  const StoredHead& stored = input.stored;
+  const FormerSession* const former = stored.former ? &*stored.former : nullptr;
+  const bool absent = former != nullptr || Is(stored.refusal, Reason::kSessionNotFound);
+  if (!stored.refusal.ok() && !absent) {
+    plan.answer = stored.refusal;
     return plan;
   }
-  ASSIGN_OR_RETURN(std::optional<CommitResult> answer,
-                   AnswerWithoutDecision(change, absent ? nullptr : &input.stored.head,
-                                         input.request ? &*input.request : nullptr));
-  if (answer) {
-    plan.answer = *std::move(answer);
+  absl::StatusOr<std::optional<CommitResult>> answer =
+      AnswerWithoutDecision(change, {.head = absent ? nullptr : &stored.head,
+                                     .former = former,
+                                     .request = input.request ? &*input.request : nullptr});
+  if (!answer.ok()) {
+    plan.answer = answer.status();
+    return plan;
+  }
+  if (*answer) {
+    plan.answer = **std::move(answer);
     return plan;
   }
   if (!absent) return DecideChange(change, input);
+  if (former != nullptr) {
+    ASSIGN_OR_RETURN(const bool purged, retention_.Purge(change.key, kPurgedByCreation));
+    if (!purged) return FormerIsStillThere();
+  }
   DecisionInput nothing = input;
-  nothing.stored.head = EmptyHead(Facts());
+  nothing.stored.head = EmptyHead(Facts(), former);
   return DecideChange(change, nothing);
 }
 

@@ -75,7 +75,7 @@ WriteResult TrySend(const Statement& statement, const Params& params,
 // other transactions. So are items, which the database decides on.
 bool MustBeAlone(const DecidedChange& change) {
   const Applied& applied = *change.applied;
-  return change.version == 0 || applied.tombstone || applied.upload.has_value() ||
+  return change.change->create || applied.tombstone || applied.upload.has_value() ||
          !applied.items.empty();
 }
 

@@ -147,6 +147,7 @@ absl::StatusOr<ItemPage> Reads::Items(const SessionKey& key, const ItemQuery& qu
                    database_.Ask(ItemStatementFor(query), ItemParams(key, query, limit)));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
   ItemPage page;
+  page.uid = head.uid;
   page.items_version = head.items_version;
   page.end = rows.size() == kFirstItemRow;
   for (size_t row = kFirstItemRow; row < rows.size(); ++row) {

@@ -96,6 +96,7 @@ uint64_t Behind(uint64_t after) {
 }
 
 void Describe(const Head& head, std::optional<Revision> revision, MessagePage& page) {
+  page.uid = head.uid;
   page.at = PositionOf(head);
   page.newest = head.messages;
   page.generation = head.generation;
@@ -383,6 +384,7 @@ absl::StatusOr<EventPage> Reads::Events(const SessionKey& key, EventSeq after, P
   if (!page.events.empty()) {
     RETURN_IF_ERROR(CheckPromise(key, from, head.last_event));
   }
+  page.uid = head.uid;
   page.revision = head.revision;
   page.end = after.value() + page.events.size() >= head.last_event.value();
   return page;
@@ -403,6 +405,7 @@ absl::StatusOr<AuditPage> Reads::Audit(const SessionKey& key, AuditSeq after, Pa
   };
   ASSIGN_OR_RETURN(const Head head,
                    EachActs(key, {.kind = kAudit, .after = after.value(), .limit = limit}, take));
+  page.uid = head.uid;
   page.end = after.value() + page.records.size() >= head.last_audit.value();
   return page;
 }

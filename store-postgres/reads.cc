@@ -169,6 +169,7 @@ absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& qu
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
   RETURN_IF_ERROR(CheckKept(head, query.revision));
   SlotPage page;
+  page.uid = head.uid;
   page.at = PositionOf(head);
   if (query.revision && *query.revision < head.revision) {
     page.at = {.revision = *query.revision,
@@ -220,7 +221,7 @@ absl::StatusOr<Reads::JournalLook> Reads::LookAtJournal(const SessionKey& key,
     }
     part = PartOf(head, query.turn);
     if (std::max(query.after, part.behind) != from) continue;
-    JournalLook seen{.page = {.entries = {}, .at = PositionOf(head)}, .to = to};
+    JournalLook seen{.page = {.uid = head.uid, .entries = {}, .at = PositionOf(head)}, .to = to};
     std::vector<JournalEntry>& entries = seen.page.entries;
     RETURN_IF_ERROR(ReadEntries(rows, from, query, entries));
     seen.page.end = query.turn ? IsEnd(entries, head, *query.turn, to)

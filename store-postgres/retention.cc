@@ -35,8 +35,8 @@ constexpr int64_t kSessionsPerLook = 64;
 constexpr int kLooksMost = 32;
 constexpr size_t kFailuresMost = 8;
 
-constexpr Statement kPrune = {"prune",
-                              "SELECT holdfast.prune($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"};
+constexpr Statement kPrune = {
+    "prune", "SELECT holdfast.prune($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"};
 constexpr Statement kPurgeOne = {"purge_one", "SELECT holdfast.purge_one($1, $2, $3)"};
 constexpr Statement kForget = {"forget_feed", "SELECT holdfast.forget_feed($1, $2)"};
 // Sessions in the sweeps' sight behind a place. Lifecycle 1 is ACTIVE.
@@ -100,7 +100,8 @@ bool NeedsPrune(const Change& change, const Head& head) {
 }
 
 PruneBounds PruneBoundsOf(const Head& head) {
-  PruneBounds bounds{.journal = JournalFloor(head),
+  PruneBounds bounds{.uid = head.uid,
+                     .journal = JournalFloor(head),
                      .oldest = OldestKept(head).revision,
                      .generation = head.generation,
                      .named = {},
@@ -151,7 +152,8 @@ void Retention::Note(const Change& change, const Head* before, const Head& head)
     if (due_.size() >= kDueMost || spans_due_ + bounds.named.size() > kSpansDueMost) return;
   } else {
     spans_due_ -= waiting->second.named.size();
-    if (waiting->second.dead && !IsBefore(bounds.dead, waiting->second.dead)) {
+    const bool same = waiting->second.uid == bounds.uid;
+    if (same && waiting->second.dead && !IsBefore(bounds.dead, waiting->second.dead)) {
       bounds.dead = waiting->second.dead;
     }
   }
@@ -179,7 +181,7 @@ void Retention::Run() {
 
 absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const PruneBounds& bounds) const {
   Params params;
-  params.Text(key.tenant.value()).Text(key.session.value());
+  params.Text(key.tenant.value()).Text(key.session.value()).Text(bounds.uid.value());
   params.Int(Signed(bounds.journal)).Int(Signed(bounds.oldest));
   params.Int(Signed(bounds.generation));
   std::vector<int64_t> generations;
@@ -196,6 +198,17 @@ absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const PruneBounds& 
   }
   params.Int(kRowsMost);
   return AskUntilDone(database_, kPrune, params, kRowsMost);
+}
+
+absl::StatusOr<bool> Retention::Purge(const SessionKey& key, int64_t rows) const {
+  for (int64_t removed = 0; removed < rows;) {
+    const int64_t most = std::min(kRowsMost, rows - removed);
+    const Params params = Params().Text(key.tenant.value()).Text(key.session.value()).Int(most);
+    ASSIGN_OR_RETURN(const Rows answer, database_.AskFlushed(kPurgeOne, params));
+    if (answer.Int(0, 0) == 0) return true;
+    removed += std::max(answer.Int(0, 0), most);
+  }
+  return false;
 }
 
 absl::Status Retention::Sweep() {
@@ -252,8 +265,7 @@ absl::StatusOr<bool> Retention::Tidy(const Rows& rows, size_t row) const {
   const auto session = SessionId::Parse(rows.Text(row, kSightSession));
   if (!tenant || !session) return true;
   if (rows.Bool(row, kSightDeleted)) {
-    const Params params = Params().Text(tenant->value()).Text(session->value()).Int(kRowsMost);
-    return AskUntilDone(database_, kPurgeOne, params, 1);
+    return Purge({.tenant = *tenant, .session = *session}, kRowsMost * kStatementsMost);
   }
   if (rows.IsNull(row, kSightHead)) return true;  // another store's
   const std::optional<Head> head =

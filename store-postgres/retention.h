@@ -31,6 +31,7 @@ bool NeedsPrune(const Change& change, const Head& head);
 
 // What of a session is to stay, as its head says.
 struct PruneBounds {
+  SessionUid uid;                  // of this session of the id alone
   JournalNumber journal;           // entries behind this one
   Revision oldest;                 // snapshots from this one on
   Generation generation;           // messages of this generation and of later ones
@@ -66,6 +67,9 @@ class Retention {
   absl::Status Sweep();
   // Prunes one session to `bounds`; false when there is more to be done.
   absl::StatusOr<bool> Prune(const SessionKey& key, const PruneBounds& bounds) const;
+  // Removes about so many rows of what a deleted session has left, and nothing of one that is
+  // there. True when nothing is left.
+  absl::StatusOr<bool> Purge(const SessionKey& key, int64_t rows) const;
 
  private:
   using Due = std::pair<SessionKey, PruneBounds>;

@@ -29,6 +29,29 @@ absl::Status Foreign(std::string_view stored, const StoreId& active) {
       .With("active", active.value());
 }
 
+absl::Status Unreadable() {
+  return Refusal(Reason::kManifestDrift, "the session's record cannot be read")
+      .With("why", "wrong checksum or shape");
+}
+
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, nothing is ever whole
+std::optional<FormerSession> ReadFormer(std::string_view bytes, std::string_view sum) {
+  const Digest digest = Sha256(bytes);
+  return View(digest) == sum ? DecodeFormer(bytes) : std::nullopt;
+}
+
+// A statement that needs no more of the row leaves out the record.
+StoredHead WithTombstone(const Rows& rows, size_t row, StoredHead stored) {
+  if (rows.IsNull(row, kStoredHead)) {
+    stored.refusal = Refusal(Reason::kTombstoned, "this session was deleted");
+    return stored;
+  }
+  stored.former = ReadFormer(rows.Bytes(row, kStoredHead), rows.Bytes(row, kStoredHeadSum));
+  stored.refusal = stored.former ? SessionWasDeleted(*stored.former) : Unreadable();
+  stored.sum = DigestFrom(rows.Bytes(row, kStoredHeadSum));
+  return stored;
+}
+
 }  // namespace
 
 StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database) {
@@ -46,14 +69,12 @@ StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database
     return stored;
   }
   if (rows.Bool(row, kStoredDeleted)) {
-    stored.refusal = Refusal(Reason::kTombstoned, "this session was deleted");
-    return stored;
+    return WithTombstone(rows, row, std::move(stored));
   }
   std::optional<Head> head =
       ReadHead(rows.Bytes(row, kStoredHead), rows.Bytes(row, kStoredHeadSum));
   if (!head) {
-    stored.refusal = Refusal(Reason::kManifestDrift, "the session's record cannot be read")
-                         .With("why", "wrong checksum or shape");
+    stored.refusal = Unreadable();
     return stored;
   }
   if (head->store != database.store) {

@@ -27,8 +27,9 @@ struct StoredHead {
   // Why there is nothing to work with: SESSION_NOT_FOUND, RESUME_MISMATCH, TOMBSTONED or
   // MANIFEST_DRIFT.
   absl::Status refusal;
-  Head head;     // with the lease as it was then; only if `refusal` is OK
-  Digest sum{};  // of the head's record
+  std::optional<FormerSession> former;  // of TOMBSTONED
+  Head head;                            // with the lease as it was then; only if `refusal` is OK
+  Digest sum{};                         // of the record of either
 };
 
 // The session in the first columns of `row`; of one that is not there when there is no such row.

@@ -103,6 +103,15 @@ class Copy:
             file.write(data)
         self.files[path] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
+    def session_uid(self, key):
+        """Which session of this id was copied; None when that cannot be read."""
+        path = os.path.join(self.folder, SESSIONS, *key, MANIFEST)
+        try:
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)["holdfast"]["session_uid"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
     def remove(self, folder):
         """Of a session that was copied, everything."""
         for path in [path for path in self.files if path.startswith(folder + "/")]:
@@ -153,7 +162,7 @@ def copy_session(copy, root, key, watermarks):
 
 
 def copy_tombstones(copy, root, watermarks):
-    """The deleted sessions."""
+    """The deleted sessions, and which ones were created in their places."""
 
     def look(stack):
         file = stack.enter_context(open_file(os.path.join(root, TOMBSTONES)))
@@ -191,7 +200,10 @@ def backup(arguments):
         watermarks = Watermarks(root)
         copied = {key for key in sessions_of(root) if copy_session(copy, root, key, watermarks)}
         # Last, so that a session that was deleted meanwhile stays deleted.
-        for key in copy_tombstones(copy, root, watermarks) & copied:
+        tombstones = copy_tombstones(copy, root, watermarks)
+        for key in tombstones.keys() & copied:
+            if tombstones[key] and tombstones[key] == copy.session_uid(key):
+                continue
             copy.remove(os.path.join(SESSIONS, *key))
             copied.remove(key)
         # They keep the store's time, which must not be before the times in the copied files.

@@ -221,13 +221,27 @@ def patiently(what, look):
         time.sleep(PAUSE_SECONDS)
 
 
+def behind_number(data, offset):
+    """The offset behind the number at `offset` of a record."""
+    while data[offset] >= 128:
+        offset += 1
+    return offset + 1
+
+
 def tombstoned(file, end):
-    """(tenant, session) of every tombstone before `end`; what a crash left unfinished is none."""
-    found = set()
+    """(tenant, session) -> uid of the session that was created in its place, or "", of every
+    deleted session before `end`; what a crash left unfinished is none."""
+    found = {}
     with contextlib.suppress(Unsettled):
         for offset, length in frames(file, end):
             payload = os.pread(file.fileno(), length, offset)
             if len(payload) == length:
                 tenant, behind = read_text(payload, 1)
-                found.add((tenant, read_text(payload, behind)[0]))
+                session, behind = read_text(payload, behind)
+                behind = behind_number(payload, read_text(payload, behind)[1])  # uid, revision
+                for _ in ("event", "request"):
+                    behind = read_text(payload, behind)[1]
+                for _ in ("removed", "generation"):
+                    behind = behind_number(payload, behind)
+                found[tenant, session] = read_text(payload, behind)[0]
     return found

@@ -231,6 +231,7 @@ std::string EncodeHead(const Head& head) {
   out.Number(static_cast<uint64_t>(head.kind)).Text(head.group);
   out.Number(head.items_version.value());
   PutShared(head, out);
+  out.Number(head.recreated ? 1 : 0);
   return out.Take();
 }
 
@@ -257,6 +258,9 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   head.group = in.Text();
   head.items_version = ItemVersion(in.Number());
   ReadShared(in, head);
+  const uint64_t recreated = in.Number();
+  if (recreated > 1) in.Fail();
+  head.recreated = recreated == 1;
   if (!in.Done()) return std::nullopt;
   return head;
 }

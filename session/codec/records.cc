@@ -274,6 +274,18 @@ std::optional<Event> DecodeEvent(std::string_view bytes) {
   return Finish(in, std::move(event));
 }
 
+std::string EncodeFormer(const FormerSession& former) {
+  return BeginRecord().Text(former.uid.value()).Number(former.generation.value()).Take();
+}
+
+std::optional<FormerSession> DecodeFormer(std::string_view bytes) {
+  Decoder in = Open(bytes);
+  FormerSession former;
+  former.uid = ReadId<SessionUid>(in);
+  former.generation = ReadNumber<Generation>(in);
+  return Finish(in, std::move(former));
+}
+
 std::string EncodeAudit(const AuditRecord& record) {
   Encoder out;
   PutEnum(record.version, out);

@@ -52,6 +52,10 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes);
 std::string EncodeHead(const Head& head);
 std::optional<Head> DecodeHead(std::string_view bytes);
 
+// What is kept of a deleted session in the place of its head.
+std::string EncodeFormer(const FormerSession& former);
+std::optional<FormerSession> DecodeFormer(std::string_view bytes);
+
 // An id of 36 letters as it is read from a record; the decoder fails when it is none.
 template <typename IdType>
 IdType ReadId(Decoder& in) {

@@ -44,8 +44,8 @@ CREATE TABLE holdfast.session (
   session_id    text COLLATE "C" NOT NULL,
   version       bigint NOT NULL,                    -- moves with every write of the head
   store_id      text NOT NULL,                      -- the stamp
-  deleted       boolean NOT NULL DEFAULT false,     -- a tombstone, which is for ever
-  head          bytea COMPRESSION lz4 NOT NULL,     -- empty when deleted
+  deleted       boolean NOT NULL DEFAULT false,     -- a tombstone, until the id is used again
+  head          bytea COMPRESSION lz4 NOT NULL,     -- of a deleted session: which one it was
   head_sum      bytea NOT NULL,                     -- SHA-256 of it
   last_event    bytea,                              -- of a deleted session: its last event
   lifecycle     integer NOT NULL,

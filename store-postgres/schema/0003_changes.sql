@@ -1,3 +1,10 @@
+-- The number of the lock on which session an id has.
+CREATE FUNCTION holdfast.place_key(p_tenant text, p_session text) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+  SELECT hashtextextended(p_tenant || '/' || p_session, 0)
+$$;
+
 -- Writes items of a session whose row is locked: the deletes and then the puts, or nothing where one
 -- of them is refused. The order of the checks is that of session/item_writes.cc.
 --
@@ -185,6 +192,7 @@ CREATE FUNCTION holdfast.change(
   p_waits boolean DEFAULT false,  -- some seconds for a locked row; of one member alone
   -- Of the only member.
   p_creates boolean DEFAULT false,
+  p_replaces boolean DEFAULT false, -- it creates its session in the place of a deleted one
   p_project_root text DEFAULT NULL, p_created_at timestamptz DEFAULT NULL,
   p_kind integer DEFAULT NULL, p_group text DEFAULT NULL,
   p_uid text DEFAULT NULL,          -- of a session that it creates
@@ -256,12 +264,30 @@ BEGIN
     ok := '{1}';
     lefts := ARRAY[p_ttls[1] * interval '1 microsecond'];
   END IF;
+  IF p_replaces THEN
+    -- What still looks after the deleted session is waited for.
+    PERFORM set_config('lock_timeout', '10s', true);
+    PERFORM pg_advisory_xact_lock(holdfast.place_key(p_tenants[1], p_sessions[1]));
+    PERFORM FROM holdfast.session x
+    WHERE x.tenant = p_tenants[1] AND x.session_id = p_sessions[1] AND x.deleted
+      AND (EXISTS (SELECT FROM holdfast.log l
+                   WHERE l.tenant = x.tenant AND l.session_id = x.session_id)
+           OR EXISTS (SELECT FROM holdfast.slot v
+                      WHERE v.tenant = x.tenant AND v.session_id = x.session_id)
+           OR EXISTS (SELECT FROM holdfast.journal j
+                      WHERE j.tenant = x.tenant AND j.session_id = x.session_id)
+           OR EXISTS (SELECT FROM holdfast.item i
+                      WHERE i.tenant = x.tenant AND i.session_id = x.session_id));
+    IF FOUND THEN
+      RAISE EXCEPTION 'something of the deleted session is left';
+    END IF;
+  END IF;
   FOR i IN 1 .. CASE WHEN created THEN 0 ELSE cardinality(p_tenants) END LOOP
     -- Locked and read at once: a row that changed since this statement began is read as it is now,
     -- and a reply that was stored with that change is not found; the row is not what was expected
     -- then.
     FOR look IN 1 .. 2 LOOP
-      SELECT x.ctid AS place, x.version = p_versions[i] AND x.head_sum = p_was[i] AND NOT x.deleted
+      SELECT x.ctid AS place, x.version = p_versions[i] AND x.head_sum = p_was[i] AND x.deleted = p_replaces
                AND x.store_id = holdfast.store_id() AS is_current,
              holdfast.lease_left(x.held, x.lease_at, x.expires_at, x.ttl, opened) AS lease_left,
              (SELECT q.at FROM holdfast.log q
@@ -372,8 +398,17 @@ BEGIN
       RAISE EXCEPTION 'a session is not where it was locked';
     END IF;
   END IF;
+  IF p_replaces AND all_ok THEN
+    UPDATE holdfast.session s SET
+      deleted = false, last_event = NULL, kind = p_kind, session_group = p_group,
+      project_root = p_project_root, created_at = p_created_at, uid = p_uid,
+      lease_at = t, expires_at = t + p_ttls[1] * interval '1 microsecond', token = p_tokens[1],
+      pruned_to = p_versions[1], items = more_items, item_bytes = more_bytes
+    WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1];
+  END IF;
   IF p_last_event IS NOT NULL AND all_ok THEN
-    UPDATE holdfast.session s SET deleted = true, last_event = p_last_event
+    UPDATE holdfast.session s SET
+      deleted = true, last_event = p_last_event, items = 0, item_bytes = 0
     WHERE s.tenant = p_tenants[1] AND s.session_id = p_sessions[1];
   END IF;
   IF p_upload IS NOT NULL AND all_ok THEN

@@ -7,7 +7,9 @@
 -- by their places: no one changes them meanwhile. Answers how many went, an upload counting as a
 -- quarter of p_most; at p_most of a kind there may be more.
 CREATE FUNCTION holdfast.prune(
-  p_tenant text, p_session text, p_floor bigint, p_oldest bigint, p_generation bigint,
+  p_tenant text, p_session text,
+  p_uid text,  -- of another session of the id nothing goes
+  p_floor bigint, p_oldest bigint, p_generation bigint,
   p_named bigint[], p_lasts bigint[],  -- earlier generations, and the last message that stays of each
   p_dead bigint, p_dead_behind bigint, -- since the last time messages of this generation, behind this
                                        -- one, are named no more, and of later ones; null: none
@@ -21,6 +23,15 @@ DECLARE
   e      record;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
+  -- No session is created in the place of this one meanwhile.
+  IF NOT pg_try_advisory_xact_lock_shared(holdfast.place_key(p_tenant, p_session)) THEN
+    RETURN 0;
+  END IF;
+  PERFORM FROM holdfast.session s
+  WHERE s.tenant = p_tenant AND s.session_id = p_session AND s.uid = p_uid;
+  IF NOT FOUND THEN
+    RETURN 0;
+  END IF;
   DELETE FROM holdfast.journal WHERE ctid = ANY (ARRAY(
     SELECT g.ctid FROM holdfast.journal g
     WHERE g.tenant = p_tenant AND g.session_id = p_session AND g.number <= p_floor
@@ -117,6 +128,12 @@ DECLARE
   n      bigint;
   total  bigint := 0;
 BEGIN
+  PERFORM pg_advisory_xact_lock_shared(holdfast.place_key(p_tenant, p_session));
+  PERFORM FROM holdfast.session s
+  WHERE s.tenant = p_tenant AND s.session_id = p_session AND s.deleted;
+  IF NOT FOUND THEN
+    RETURN 0;
+  END IF;
   FOREACH kind IN ARRAY ARRAY['log', 'slot', 'journal', 'blob_chunk', 'upload'] LOOP
     weight := CASE kind WHEN 'blob_chunk' THEN 64 ELSE 1 END;
     EXIT WHEN total >= p_most;

@@ -11,7 +11,7 @@ std::vector<Mutant> AllMutants() {
   for (const auto& mutants :
        {RequestMutants(), GuardMutants(), EffectMutants(), SlotMutants(), ReadMutants(),
         ListingMutants(), DurabilityMutants(), WatchMutants(), CancelMutants(), UploadMutants(),
-        BoundMutants(), ItemMutants(), RestoreMutants()}) {
+        BoundMutants(), ItemMutants(), RestoreMutants(), RecreationMutants()}) {
     all.insert(all.end(), mutants.begin(), mutants.end());
   }
   return all;

@@ -29,6 +29,7 @@ const std::vector<Mutant>& UploadMutants();
 const std::vector<Mutant>& BoundMutants();
 const std::vector<Mutant>& ItemMutants();
 const std::vector<Mutant>& RestoreMutants();
+const std::vector<Mutant>& RecreationMutants();
 
 std::vector<Mutant> AllMutants();
 

@@ -109,6 +109,31 @@ Receipt Contract::Append(TurnNumber turn, std::vector<JournalEntry> entries) {
   return Apply(changes_.Append(token_, turn, std::move(entries)));
 }
 
+SessionUid Contract::Delete() {
+  const SessionUid uid = LoadHead().uid;
+  Change gone = changes().Delete();
+  gone.guard.lease = LeaseRule::kForce;
+  gone.guard.uid = uid;
+  Apply(gone);
+  return uid;
+}
+
+SessionUid Contract::CreateAndDelete() {
+  Create();
+  RunTurn({Text("of the deleted one")}, {MakeSlot("app", "of the deleted one")});
+  PutItems({Put("k", "of the deleted one")});
+  Apply(changes().Update({{"title", "of the deleted one"}}));
+  Apply(changes().RequestCancel(CancelScope::kSession));
+  return Delete();
+}
+
+SessionUid Contract::Recreate(const SessionUid& former) {
+  Change change = changes().Create();
+  change.create->replaces = former;
+  TakeToken(Apply(change));
+  return change.create->uid;
+}
+
 Receipt Contract::TakeOver() {
   const Change change =
       LoadHead().turn ? changes_.ResumeActive() : changes_.Resume(LeaseRule::kForce);

@@ -68,6 +68,12 @@ class Contract : public ::testing::TestWithParam<StoreFactory> {
   // A turn from begin to commit.
   Receipt RunTurn(std::vector<Message> messages = {}, std::vector<Slot> slots = {});
   Receipt Append(TurnNumber turn, std::vector<JournalEntry> entries);
+  // Deletes the session; answers which one it was.
+  SessionUid Delete();
+  // The same of one with something of every kind, which is made first.
+  SessionUid CreateAndDelete();
+  // Creates a session in the place of the deleted one `former`; answers which one it is.
+  SessionUid Recreate(const SessionUid& former);
   // A forced take-over: the token becomes the new holder's.
   Receipt TakeOver();
   void LetLeaseExpire() { clock().Advance(absl::Seconds(61)); }

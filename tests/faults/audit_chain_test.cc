@@ -96,7 +96,7 @@ class AuditOnDisk : public ::testing::Test {
     Sessions sessions(*store, random_);
     const Caller caller{.tenant = key_.tenant, .trace = {}, .span_id = {}};
     const auto verdict =
-        sessions.VerifyAudit(caller, key_.session, [] { return absl::OkStatus(); });
+        sessions.VerifyAudit(caller, {.id = key_.session}, [] { return absl::OkStatus(); });
     store->Dispose();
     if (!verdict.ok()) return std::string(RowOf(RefusalOf(verdict.status()).reason()).name);
     return verdict->sound() ? kSound : std::to_string(verdict->records + 1);

@@ -149,13 +149,17 @@ absl::Status Workload::Live(SessionStore& store, Session& session, int rounds) {
   Change create = changes.Create();
   create.messages = {Text("hello")};
   create.slots = {MakeSlot("plan", "none")};
+  create.create->replaces = session.former;
+  session.uid = create.create->uid;
   RETURN_IF_ERROR(Do(store, session, create, after));
   for (int round = 0; round < rounds; ++round) {
     RETURN_IF_ERROR(Turn(store, session, round));
     if (round == rounds / 2) {
       after = session.acknowledged;
       RETURN_IF_ERROR(Do(store, session, changes.Release(session.token), after));
-      RETURN_IF_ERROR(Do(store, session, changes.Resume(), after));
+      Change resume = changes.Resume();
+      resume.guard.uid = session.uid;
+      RETURN_IF_ERROR(Do(store, session, resume, after));
       ++after.entries;
       after.slots["between"] = "turns";
       RETURN_IF_ERROR(
@@ -208,7 +212,11 @@ absl::Status Workload::CommitOfEach(SessionStore& store, int round) {
 absl::Status Workload::DeleteSession(SessionStore& store, Session& session) {
   Found gone;
   gone.deleted = true;
-  return Do(store, session, Changes(Key(session.name), random_).Delete(), gone);
+  Change change = Changes(Key(session.name), random_).Delete();
+  change.guard.uid = session.uid;
+  RETURN_IF_ERROR(Do(store, session, change, gone));
+  session.former = session.uid;
+  return absl::OkStatus();
 }
 
 absl::Status Workload::Run(SessionStore& store) {
@@ -217,6 +225,9 @@ absl::Status Workload::Run(SessionStore& store) {
     RETURN_IF_ERROR(Live(store, sessions_.back(), rounds_));
   }
   RETURN_IF_ERROR(DeleteSession(store, sessions_[1]));
+  RETURN_IF_ERROR(Live(store, sessions_[1], 1));  // in its own place
+  RETURN_IF_ERROR(DeleteSession(store, sessions_[1]));
+  RETURN_IF_ERROR(Live(store, sessions_[1], 1));
   RETURN_IF_ERROR(LiveTogether(store));
   for (int at = 0; at < kBrief; ++at) {
     sessions_.push_back({.name = "brief" + std::to_string(at)});
@@ -250,8 +261,9 @@ std::string Workload::GoOn(SessionStore& store) const {
     const auto loaded = store.LoadForDecision(key, std::nullopt);
     if (!loaded.ok()) continue;  // Check has reported it
     Changes changes(key, random_);
-    const auto resumed = Applied(store.Commit(
-        loaded->head.turn ? changes.ResumeActive() : changes.Resume(LeaseRule::kForce)));
+    Change resume = loaded->head.turn ? changes.ResumeActive() : changes.Resume(LeaseRule::kForce);
+    resume.guard.uid = loaded->head.uid;
+    const auto resumed = Applied(store.Commit(resume));
     if (!resumed.ok()) return session.name + ": resume: " + std::string(resumed.status().message());
     const LeaseToken token = *LeaseToken::Parse(resumed->receipt.token);
     const auto begun = Applied(store.Commit(changes.Begin(token)));

@@ -61,6 +61,8 @@ class Workload {
  private:
   struct Session {
     std::string name;
+    SessionUid uid;
+    std::optional<SessionUid> former;  // that was deleted under its name
     LeaseToken token;
     TurnNumber turn;
     Found acknowledged;

@@ -28,6 +28,7 @@ using Stub = WireClient::Stub;
 
 constexpr char kSecret[] = "sk-test-abcdefgh";  // as test::kSecretPattern
 constexpr char kNoReference[] = R"({"token": {"kind": "env"}})";
+constexpr char kOtherUid[] = "9d7e64ad-5a3b-4a8e-8d8b-0e4f7a7a1b11";  // of no session
 constexpr int64_t kFarAhead = 1'000'000;
 
 // Sessions in every state that a refusal needs, none of which changes by a refused call.
@@ -183,10 +184,16 @@ class Requests final {
   Calls InTurn(const MethodDescriptor& method) {
     return Alone(WithFinalSnapshot(On(sessions_.in_turn, method)));
   }
-  Calls Fenced(const MethodDescriptor& method) { return Alone(On(sessions_.lost, method)); }
+  Calls Fenced(const MethodDescriptor& method) {
+    auto request = On(sessions_.lost, method);
+    SetTexts(*request, "session_uid", kOtherUid);
+    return Alone(std::move(request));
+  }
   Calls Deleted(const MethodDescriptor& method) { return Alone(On(sessions_.deleted, method)); }
   Calls Absent(const MethodDescriptor& method) {
-    return Alone(On({.id = "absent", .token = sessions_.between.token}, method));
+    auto request = On({.id = "absent", .token = sessions_.between.token}, method);
+    if (method.name() == "CreateSession") SetTexts(*request, "reuse_deleted", kOtherUid);
+    return Alone(std::move(request));
   }
   Calls Illegal(const MethodDescriptor& method) {
     if (method.name() == "BeginTurn") return Alone(On(sessions_.ending, method));

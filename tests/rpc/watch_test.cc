@@ -144,8 +144,6 @@ TEST_F(WatchRpc, CursorsOfOthersAreRefused) {
       {"of another session", "two", watch.cursor(), "belongs to another session or another store"},
       {"of another tenant", "one", made(here, Key("one", "other"), uid),
        "belongs to another session or another store"},
-      {"of another creation", "one", made(here, Key("one"), other_uid),
-       "belongs to another session or another store"},
       {"of another store", "one", made(elsewhere, Key("one"), uid),
        "belongs to another session or another store"},
       {"from before a restore", "one", made(before, Key("one"), uid), "restored"},
@@ -157,6 +155,10 @@ TEST_F(WatchRpc, CursorsOfOthersAreRefused) {
     EXPECT_EQ(facts.at("field"), "cursor") << one.name;
     EXPECT_EQ(facts.at("why"), one.why) << one.name;
   }
+  const std::string deleted = made(here, Key("one"), other_uid);
+  const grpc::Status status = Watch(sessions(), WatchOn("one", deleted)).End();
+  EXPECT_EQ(ReasonOf(status), "FENCED");
+  EXPECT_EQ(ErrorInfoOf(DetailsOf(status)).metadata().at("cause"), "deleted");
 }
 
 TEST_F(WatchRpc, StartsThatCannotBe) {
@@ -215,7 +217,13 @@ class Feed : public ::testing::Test {
 
   Feed() {
     EXPECT_TRUE(store_.Init().ok() && store_.Activate().ok());
-    EXPECT_TRUE(store_.Commit(changes_.Create()).ok());
+    EXPECT_TRUE(store_.Commit(creation_).ok());
+  }
+
+  [[nodiscard]] WatchStart Start() const {
+    const SessionUid& uid = creation_.create->uid;
+    return {
+        .key = Key("one"), .uid = uid, .cursors = WatchCursors(store_.Describe(), Key("one"), uid)};
   }
 
   absl::StatusOr<WatchFeed::Step> After(uint64_t seq) {
@@ -234,9 +242,9 @@ class Feed : public ::testing::Test {
   ReferenceStore store_{std::make_shared<ReferenceDisk>(NewReferenceDisk(random_)), clock_};
   Admission admission_{kMemoryBudgetDefault};
   Changes changes_{Key("one"), random_};
+  const Change creation_ = changes_.Create();
   const std::shared_ptr<Waiting> waiting_ = std::make_shared<Waiting>();
-  WatchFeed feed_{store_, admission_, Key("one"),
-                  WatchCursors(store_.Describe(), Key("one"), SessionUid())};
+  WatchFeed feed_{store_, admission_, Start()};
 };
 
 // The delete comes between two reads.
@@ -247,11 +255,23 @@ TEST_F(Feed, WhatADeleteTookAlongIsNoGap) {
   feed_.Touch();
   EXPECT_EQ(StepAfter(1), std::pair(Kind::kSend, uint64_t{2}));
   EXPECT_EQ(StepAfter(2), std::pair(Kind::kOver, uint64_t{0}));
-  WatchFeed behind(store_, admission_, Key("one"),
-                   WatchCursors(store_.Describe(), Key("one"), SessionUid()));
+  WatchFeed behind(store_, admission_, Start());
   const auto gap = behind.Next({}, waiting_);
   EXPECT_TRUE(Is(gap.status(), Reason::kTombstoned)) << gap.status();
   EXPECT_EQ(RefusalOf(gap.status()).facts().at("last_event"), "2");
+}
+
+// Events of the session that has the id by then are none of the one that is watched.
+TEST_F(Feed, EndsWhereAnotherSessionHasTheId) {
+  EXPECT_EQ(StepAfter(1), std::pair(Kind::kWait, uint64_t{0}));
+  clock_.Advance(absl::Hours(1));
+  ASSERT_TRUE(store_.Commit(changes_.Delete()).ok());
+  Change again = changes_.Create();
+  again.create->replaces = creation_.create->uid;
+  ASSERT_TRUE(store_.Commit(again).ok());
+  feed_.Touch();
+  const auto step = After(1);
+  EXPECT_TRUE(Is(step.status(), Reason::kFenced)) << step.status();
 }
 
 TEST_F(Feed, HoldsOneMessageForAllAndLetsGoOfIt) {
@@ -278,8 +298,7 @@ TEST_F(Feed, LooksOnceMoreOnlyWhenTouched) {
 
 TEST_F(Feed, WithoutMemoryForAPageSaysSo) {
   Admission full(1);
-  WatchFeed feed(store_, full, Key("one"),
-                 WatchCursors(store_.Describe(), Key("one"), SessionUid()));
+  WatchFeed feed(store_, full, Start());
   const auto step = feed.Next({}, waiting_);
   ASSERT_TRUE(step.ok());
   EXPECT_EQ(step->kind, Kind::kNoRoom);

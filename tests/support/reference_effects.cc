@@ -61,7 +61,8 @@ class Applying {
     out_.head.kind = change_.create->kind;
     out_.head.group = change_.create->group;
     out_.head.created_at = moment_.wall;
-    out_.head.generation = Generation(1);
+    out_.head.generation = Generation(before_.generation.value() + 1);
+    out_.head.recreated = change_.create->replaces.has_value();
     out_.receipt.created = true;
   }
 

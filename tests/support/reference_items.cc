@@ -126,7 +126,8 @@ ItemPage PageOfItems(const ItemMap& items, const ItemQuery& query, PageLimit lim
     if (name.collection == query.collection && named) wanted.push_back(&item);
   }
   if (query.descending) std::ranges::reverse(wanted);
-  ItemPage page{.end = true};
+  ItemPage page;
+  page.end = true;
   size_t bytes = 0;
   uint32_t looked_at = 0;
   for (const Item* item : wanted) {

@@ -152,7 +152,8 @@ absl::StatusOr<MessagePage> ReferenceStore::ReadMessages(const SessionKey& key,
   RETURN_IF_ERROR(CheckKept(head, at));
   const SnapshotRecord& snapshot = SnapshotAt(head, at);
   const bool now = at == head.revision;
-  MessagePage page{.at = {.revision = at, .journal = now ? head.journal : snapshot.at.journal},
+  MessagePage page{.uid = head.uid,
+                   .at = {.revision = at, .journal = now ? head.journal : snapshot.at.journal},
                    .newest = snapshot.messages,
                    .generation = snapshot.generation};
   page.end = FillPage(
@@ -170,6 +171,7 @@ absl::StatusOr<SlotPage> ReferenceStore::ReadSlots(const SessionKey& key, const 
   RETURN_IF_ERROR(CheckKept(head, at));
   const bool now = at == head.revision;
   SlotPage page{
+      .uid = head.uid,
       .at = {.revision = at, .journal = now ? head.journal : SnapshotAt(head, at).at.journal}};
   size_t bytes = 0;
   for (const auto& [owner, versions] : session->slots) {
@@ -196,7 +198,7 @@ absl::StatusOr<JournalPage> ReferenceStore::ReadJournal(const SessionKey& key,
     return Refusal(Reason::kRevisionPruned, "these entries are no longer kept")
         .With("oldest", floor.value());
   }
-  JournalPage page{.at = {.revision = head.revision, .journal = head.journal}};
+  JournalPage page{.uid = head.uid, .at = {.revision = head.revision, .journal = head.journal}};
   page.end = FillPage(
       session->entries, limit,
       [&](const JournalEntry& entry) {
@@ -212,6 +214,7 @@ absl::StatusOr<ItemPage> ReferenceStore::ReadItems(const SessionKey& key, const 
   const absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
   ItemPage page = PageOfItems(session->items, query, limit);
+  page.uid = session->head.uid;
   page.items_version = session->head.items_version;
   return page;
 }
@@ -220,7 +223,7 @@ absl::StatusOr<EventPage> ReferenceStore::ReadEvents(const SessionKey& key, Even
                                                      PageLimit limit) {
   const absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
-  EventPage page{.revision = session->head.revision};
+  EventPage page{.uid = session->head.uid, .revision = session->head.revision};
   page.end = FillPage(
       session->events, limit, [&](const Event& event) { return event.seq > after; }, page.events);
   return page;
@@ -241,6 +244,7 @@ absl::StatusOr<AuditPage> ReferenceStore::ReadAudit(const SessionKey& key, Audit
   const absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
   AuditPage page;
+  page.uid = session->head.uid;
   page.end = FillPage(
       session->audit, limit, [&](const AuditRecord& record) { return record.seq > after; },
       page.records);

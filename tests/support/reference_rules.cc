@@ -110,6 +110,23 @@ MaybeRefused IsOfThisStore(const Demand& demand) {
   return std::nullopt;
 }
 
+Refusal OfADeletedSession(std::string_view why) {
+  return Refusal(Reason::kFenced, why).With("cause", "deleted");
+}
+
+// C294 to C296.
+MaybeRefused MeansThisSession(const Demand& demand) {
+  const auto& [head, journal, guard, entries] = demand;
+  if (guard.uid && *guard.uid != head.uid) return OfADeletedSession("another session was meant");
+  const bool stale =
+      guard.token && guard.token->store == head.store && guard.token->uid != head.uid;
+  if (stale) return OfADeletedSession("the token is of a deleted session");
+  if (head.recreated && !guard.uid && !guard.token) {
+    return OfADeletedSession("it is not said which session of the id is meant");
+  }
+  return std::nullopt;
+}
+
 // C081.
 MaybeRefused KnowsNothingLater(const Demand& demand) {
   struct Known {
@@ -306,8 +323,8 @@ using Rule = MaybeRefused (*)(const Demand&);
 
 // In the order of checks of docs/api.md. An append that adds nothing is checked by the first ones
 // alone.
-constexpr std::array<Rule, 4> kOfEveryChange = {IsOfThisStore, KnowsNothingLater, MayWrite,
-                                                RewritesNoEntry};
+constexpr std::array<Rule, 5> kOfEveryChange = {MeansThisSession, IsOfThisStore, KnowsNothingLater,
+                                                MayWrite, RewritesNoEntry};
 constexpr std::array<Rule, 7> kOfWhatActs = {
     IsLegalInThisState, NamesNoTokenOfAnOpenSession, NamesTheActiveTurn,    AppendLeavesNoGap,
     EveryEntryIsThere,  ExpectsThisRevision,         ExpectsTheseAttributes};

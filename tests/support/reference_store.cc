@@ -15,7 +15,10 @@ namespace holdfast::test {
 namespace {
 
 Refusal NotFound() { return {Reason::kSessionNotFound, "no session has this id"}; }
-Refusal Tombstoned() { return {Reason::kTombstoned, "the session was deleted"}; }
+Refusal Tombstoned(const StoredSession& session) {
+  return Refusal(Reason::kTombstoned, "the session was deleted")
+      .With("session_uid", session.head.uid.value());
+}
 
 Refusal Foreign(const StoreId& stored, const StoreId& active) {
   return Refusal(Reason::kResumeMismatch, "this session belongs to another store")
@@ -134,7 +137,7 @@ absl::StatusOr<StoredSession*> ReferenceStore::Find(const SessionKey& key) {
   if (found == disk_->sessions.end()) return NotFound();
   StoredSession& session = found->second;
   if (session.head.store != disk_->store) return Foreign(session.head.store, disk_->store);
-  if (session.tombstone) return Tombstoned();
+  if (session.tombstone) return Tombstoned(session);
   if (session.damaged) return Refusal(Reason::kManifestDrift, "the manifest cannot be read");
   return &session;
 }
@@ -195,7 +198,7 @@ std::shared_ptr<const Head> ReferenceStore::CachedHead(const SessionKey& key) {
 absl::StatusOr<std::optional<CommitResult>> ReferenceStore::AnswerEarly(const Change& change,
                                                                         StoredSession* session) {
   if (session == nullptr) {
-    if (!change.create) return NotFound();
+    if (!change.create || change.create->replaces) return NotFound();
     return std::nullopt;
   }
   const auto id = change.request ? std::optional(change.request->id) : std::nullopt;
@@ -209,9 +212,17 @@ absl::StatusOr<std::optional<CommitResult>> ReferenceStore::AnswerEarly(const Ch
   return std::nullopt;
 }
 
+// C290, C291.
+bool ReferenceStore::TakesThePlaceOf(const Change& change) const {
+  return change.create && change.create->replaces == disk_->sessions.at(change.key).head.uid;
+}
+
 absl::StatusOr<CommitResult> ReferenceStore::Commit(const Change& change) {
   const absl::MutexLock lock(&mutex_);
   const auto found = Find(change.key);
+  if (Is(found.status(), Reason::kTombstoned) && TakesThePlaceOf(change)) {
+    return Decide(change, nullptr);
+  }
   const bool absent = Is(found.status(), Reason::kSessionNotFound);
   if (!found.ok() && !absent) return found.status();
   StoredSession* const session = absent ? nullptr : *found;
@@ -227,7 +238,10 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
                       .clock = Now(),
                       .snapshots_kept = disk_->retention.snapshots};
   const StoredSession& stored = session == nullptr ? NoSession() : *session;
-  const Head before = session == nullptr ? HeadOfNone(moment) : HeadNow(change.key, stored);
+  Head before = session == nullptr ? HeadOfNone(moment) : HeadNow(change.key, stored);
+  if (change.create && change.create->replaces) {
+    before.generation = disk_->sessions.at(change.key).head.generation;  // C293
+  }
   const Demand demand{
       .head = before, .journal = stored.entries, .guard = change.guard, .entries = change.entries};
   if (const auto refusal = FirstBrokenRule(demand)) return Refuse(*refusal, before);
@@ -257,7 +271,7 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
 
 void ReferenceStore::Store(const Change& change, const Effects& effects) {
   StoredSession& session = disk_->sessions[change.key];
-  if (change.tombstone) session = StoredSession();  // nothing of it stays but that it was
+  if (change.tombstone || change.create) session = StoredSession();  // nothing of it stays
   if (effects.begins_with) {
     session.former[session.head.generation] = std::exchange(session.messages, *effects.begins_with);
   }

@@ -103,6 +103,9 @@ class ReferenceStore final : public SessionStore {
   absl::StatusOr<std::optional<CommitResult>> AnswerEarly(const Change& change,
                                                           StoredSession* session)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether it creates a session in the place of the deleted one that is there.
+  [[nodiscard]] bool TakesThePlaceOf(const Change& change) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<CommitResult> Decide(const Change& change, StoredSession* session)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether all that `link` says is staged for this session.

@@ -97,11 +97,14 @@ TEST(ApiDesign, Aip0136MethodsBeginWithAVerb) {
 }
 
 // GetRequestOutcome is custom: it records that a request never takes effect.
+// An id may be used again, so a resource is named by its id and, where the caller knows it, its
+// uid.
 TEST(ApiDesign, Aip0131AGetNamesItsResourceAlone) {
   for (const MethodDescriptor* method : MethodsNamed("Get")) {
     if (method->name() == "GetRequestOutcome") continue;
-    EXPECT_EQ(method->input_type()->field_count(), 1) << method->name();
+    ASSERT_EQ(method->input_type()->field_count(), 2) << method->name();
     EXPECT_EQ(method->input_type()->field(0)->name(), "session_id") << method->name();
+    EXPECT_EQ(method->input_type()->field(1)->name(), "session_uid") << method->name();
   }
 }
 

@@ -190,7 +190,7 @@ TEST(SessionsAudit, VerifyCountsWhatIsSoundAndNamesWhatIsNot) {
   world.Create();
   world.RunTurn();
   const auto go_on = [] { return absl::OkStatus(); };
-  auto verdict = world.other().VerifyAudit(world.caller(), world.id(), go_on);
+  auto verdict = world.other().VerifyAudit(world.caller(), {.id = world.id()}, go_on);
   ASSERT_EQ(ReasonIn(verdict), "OK");
   EXPECT_TRUE(verdict->sound());
   EXPECT_EQ(verdict->records, 3U);
@@ -198,16 +198,16 @@ TEST(SessionsAudit, VerifyCountsWhatIsSoundAndNamesWhatIsNot) {
   auto& records = world.disk().sessions.at(world.key()).audit;
   records.push_back(records.back());
   records.back().seq = AuditSeq(4);
-  verdict = world.other().VerifyAudit(world.caller(), world.id(), go_on);
+  verdict = world.other().VerifyAudit(world.caller(), {.id = world.id()}, go_on);
   ASSERT_EQ(ReasonIn(verdict), "OK");
   EXPECT_EQ(verdict->records, 3U);
   EXPECT_FALSE(verdict->sound());
   records[1].code = "another";
-  verdict = world.other().VerifyAudit(world.caller(), world.id(), go_on);
+  verdict = world.other().VerifyAudit(world.caller(), {.id = world.id()}, go_on);
   ASSERT_EQ(ReasonIn(verdict), "OK");
   EXPECT_EQ(verdict->records, 1U);
   EXPECT_EQ(ReasonIn(world.other().VerifyAudit(
-                world.caller(), world.id(),
+                world.caller(), {.id = world.id()},
                 [] { return Refusal(Reason::kDeadline, "too late").ToStatus(); })),
             "DEADLINE");
 }

@@ -145,7 +145,7 @@ TEST(Guard, ChecksTokenInOrder) {
   guard.token->incarnation = Incarnation(2);
   EXPECT_EQ(cause(head, guard), "the store was restored");
   guard.token->uid = *SessionUid::Parse(kOtherStore.value());
-  EXPECT_EQ(cause(head, guard), "the id was created anew");
+  EXPECT_EQ(cause(head, guard), "deleted");
   guard.token.reset();
   EXPECT_EQ(cause(head, guard), "LEASE_REQUIRED");
 }

@@ -74,6 +74,7 @@ TEST(WatchHub, PollsABoundedNumberOfWatchersPerBeatAndEachInTurn) {
                {});
   const WatchStart start{
       .key = world.key(),
+      .uid = world.Stored().uid,
       .cursors = WatchCursors(world.store().Describe(), world.key(), world.Stored().uid)};
   constexpr size_t kBeats = 3;
   std::vector<std::shared_ptr<CountedWatcher>> watchers;
@@ -114,6 +115,7 @@ TEST(WatchHub, WakesAllOthersWhenOneWatcherThrows) {
                {});
   const WatchStart start{
       .key = world.key(),
+      .uid = world.Stored().uid,
       .cursors = WatchCursors(world.store().Describe(), world.key(), world.Stored().uid)};
   using Kind = CountedWatcher::Kind;
   // They are woken in the order of their addresses: with two that throw and two that do not, one

@@ -14,11 +14,19 @@
 namespace holdfast {
 namespace {
 
-// Reads the three fields that every change of an existing session begins with.
+// Reads which request it is, and of which session.
 template <typename Request, typename Command>
-absl::Status ReadCommon(const Request& request, Command& command) {
+absl::Status ReadNames(const Request& request, Command& command) {
   ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
   ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.uid, ReadSessionUid(request));
+  return absl::OkStatus();
+}
+
+// The same, and the token.
+template <typename Request, typename Command>
+absl::Status ReadCommon(const Request& request, Command& command) {
+  RETURN_IF_ERROR(ReadNames(request, command));
   ASSIGN_OR_RETURN(command.token, ReadToken("lease_token", request.lease_token()));
   return absl::OkStatus();
 }
@@ -87,6 +95,11 @@ absl::StatusOr<CreateCommand> ReadCreate(pb::CreateSessionRequest&& request) {
   CreateCommand command;
   ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
   ASSIGN_OR_RETURN(command.session, ReadOptionalId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.reuse_deleted,
+                   ReadOptionalId<SessionUid>("reuse_deleted", request.reuse_deleted()));
+  if (command.reuse_deleted && !command.session) {
+    return InvalidField("reuse_deleted", "needs a session_id");
+  }
   RETURN_IF_ERROR(ReadManifest(request, command));
   ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
@@ -108,6 +121,7 @@ absl::StatusOr<UpdateCommand> ReadUpdate(pb::UpdateSessionRequest&& request) {
   ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
   ASSIGN_OR_RETURN(command.session,
                    ReadId<SessionId>("session_id", request.session().session_id()));
+  ASSIGN_OR_RETURN(command.uid, ReadSessionUid(request));
   ASSIGN_OR_RETURN(command.attributes, ReadAttributePatch(request.session().attributes(),
                                                           request.update_mask().paths()));
   const auto& expected = request.expected_attributes();
@@ -151,6 +165,7 @@ absl::StatusOr<BeginTurnCommand> ReadBeginTurn(pb::BeginTurnRequest&& request) {
 absl::StatusOr<AppendJournalCommand> ReadAppendJournal(pb::AppendJournalRequest&& request) {
   AppendJournalCommand command;
   ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(command.uid, ReadSessionUid(request));
   ASSIGN_OR_RETURN(command.token, ReadToken("lease_token", request.lease_token()));
   ASSIGN_OR_RETURN(command.entries, ReadEntries(*request.mutable_entries()));
   command.acting_owner = request.acting_owner();
@@ -242,8 +257,7 @@ absl::StatusOr<CloseCommand> ReadClose(pb::CloseSessionRequest&& request) {
 
 absl::StatusOr<CancelCommand> ReadCancel(pb::CancelSessionRequest&& request) {
   CancelCommand command;
-  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
-  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  RETURN_IF_ERROR(ReadNames(request, command));
   ASSIGN_OR_RETURN(command.scope, ReadCancelScope("scope", request.scope()));
   if (request.reason() != pb::CANCEL_REASON_UNSPECIFIED) {
     ASSIGN_OR_RETURN(command.reason, ReadCancelReason("reason", request.reason()));
@@ -255,8 +269,7 @@ absl::StatusOr<CancelCommand> ReadCancel(pb::CancelSessionRequest&& request) {
 
 absl::StatusOr<AppendAuditCommand> ReadAppendAudit(pb::AppendAuditRequest&& request) {
   AppendAuditCommand command;
-  ASSIGN_OR_RETURN(command.request, ReadId<RequestId>("request_id", request.request_id()));
-  ASSIGN_OR_RETURN(command.session, ReadId<SessionId>("session_id", request.session_id()));
+  RETURN_IF_ERROR(ReadNames(request, command));
   command.audit_class = request.audit_class();
   command.code = request.code();
   command.correlation_id = request.correlation_id();

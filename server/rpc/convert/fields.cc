@@ -103,6 +103,7 @@ absl::StatusOr<IdType> ReadId(std::string_view field, const std::string& text) {
 template absl::StatusOr<SessionId> ReadId(std::string_view, const std::string&);
 template absl::StatusOr<RequestId> ReadId(std::string_view, const std::string&);
 template absl::StatusOr<StoreId> ReadId(std::string_view, const std::string&);
+template absl::StatusOr<SessionUid> ReadId(std::string_view, const std::string&);
 
 absl::StatusOr<std::optional<LeaseToken>> ReadToken(std::string_view field,
                                                     const std::string& text) {

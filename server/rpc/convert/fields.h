@@ -32,6 +32,7 @@ absl::StatusOr<IdType> ReadId(std::string_view field, const std::string& text);
 extern template absl::StatusOr<SessionId> ReadId(std::string_view, const std::string&);
 extern template absl::StatusOr<RequestId> ReadId(std::string_view, const std::string&);
 extern template absl::StatusOr<StoreId> ReadId(std::string_view, const std::string&);
+extern template absl::StatusOr<SessionUid> ReadId(std::string_view, const std::string&);
 
 // An id that may be left out.
 template <typename IdType>
@@ -41,6 +42,12 @@ absl::StatusOr<std::optional<IdType>> ReadOptionalId(std::string_view field,
   absl::StatusOr<IdType> id = ReadId<IdType>(field, text);
   if (!id.ok()) return id.status();
   return std::optional<IdType>(*std::move(id));
+}
+
+// The session of the id that a request means, where it says so.
+template <typename Request>
+absl::StatusOr<std::optional<SessionUid>> ReadSessionUid(const Request& request) {
+  return ReadOptionalId<SessionUid>("session_uid", request.session_uid());
 }
 
 // A number for which 0 means that it was left out.

@@ -7,6 +7,7 @@
 #include "server/rpc/convert/session.h"
 #include "server/rpc/read/page_size.h"
 #include "server/rpc/read/page_token.h"
+#include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/staged.h"
@@ -32,7 +33,14 @@ constexpr size_t kReplyBytes = kUnaryRequestBytes - 64 * kKiB;
 struct ItemsPage {
   ItemsRequest request;
   PageLimit limit;
-  std::optional<PageEnd> after;  // of the page before; nullopt for the first page
+  std::optional<PageEnd> after;   // of the page before; nullopt for the first page
+  std::optional<SessionUid> uid;  // of this session of the id, if the request says which
+
+  // FENCED where a page is of another session than the request, or than the page before.
+  [[nodiscard]] absl::Status CheckSession(const SessionUid& read) const {
+    RETURN_IF_ERROR(CheckSameSession(read, uid));
+    return after ? CheckSameSession(read, after->uid) : absl::OkStatus();
+  }
 };
 
 template <typename Request>
@@ -44,6 +52,7 @@ absl::StatusOr<ItemsPage> ReadItemsPage(Sessions& sessions, const Call& call,
                              .key = {.tenant = call.caller().tenant, .session = std::move(session)},
                              .filters = filters.bytes()},
                  .limit = {.items = ItemsOfPage(request.page_size()), .bytes = kPageBytes}};
+  ASSIGN_OR_RETURN(page.uid, ReadSessionUid(request));
   if (request.page_token().empty()) return page;
   ASSIGN_OR_RETURN(page.after,
                    ReadItemsToken(sessions.store().Describe(), page.request, request.page_token()));
@@ -56,13 +65,15 @@ uint64_t After(const ItemsPage& page, int64_t first) {
 }
 
 // Where the next page begins: behind the last of the items that are shown, whose number `number`
-// names. Nothing for a list that ends with them.
+// names, in the session and at the revision that `read` says. Nothing for a list that ends with
+// them.
 template <typename Item, typename Number>
-std::optional<PageEnd> EndOf(Revision revision, bool end, const std::vector<Item>& shown,
+std::optional<PageEnd> EndOf(const PageEnd& read, bool end, const std::vector<Item>& shown,
                              Number number) {
   if (end || shown.empty()) return std::nullopt;
-  return PageEnd{
-      .revision = revision, .number = std::invoke(number, shown.back()).value(), .owner = {}};
+  PageEnd last = read;
+  last.number = std::invoke(number, shown.back()).value();
+  return last;
 }
 
 template <typename Response>
@@ -113,15 +124,17 @@ bool CutSlots(const PageLimit& limit, bool with_data, std::vector<SlotView>& slo
 
 // Brings in the data that slots of a page were read without, in one read, and what was staged.
 // TOO_LARGE where no reply has room for a slot: that one is streamed.
-absl::Status FillIn(SessionStore& store, const SessionKey& key, Revision revision,
-                    std::vector<SlotView>& slots) {
+absl::Status FillIn(SessionStore& store, const SessionKey& key, SlotPage& page) {
+  std::vector<SlotView>& slots = page.slots;
   std::vector<std::string> owners;
   for (const SlotView& view : slots) {
     if (SizeOf(view) > kReplyBytes) return TooLarge("slots", kReplyBytes, SizeOf(view));
     if (view.data_left_out) owners.push_back(view.slot.owner);
   }
   if (!owners.empty()) {
-    ASSIGN_OR_RETURN(SlotPage read, store.ReadSlots(key, {.revision = revision, .owners = owners}));
+    ASSIGN_OR_RETURN(SlotPage read,
+                     store.ReadSlots(key, {.revision = page.at.revision, .owners = owners}));
+    RETURN_IF_ERROR(CheckSameSession(read.uid, page.uid));
     for (SlotView& found : read.slots) {
       const auto place = std::ranges::find(slots, found.slot.owner,
                                            [](const SlotView& view) { return view.slot.owner; });
@@ -149,12 +162,15 @@ absl::Status ServeListMessages(Sessions& sessions, Call& call,
   SessionStore& store = sessions.store();
   ASSIGN_OR_RETURN(MessagePage page,
                    store.ReadMessages(items.request.key, revision, after, items.limit));
+  RETURN_IF_ERROR(items.CheckSession(page.uid));
   ASSIGN_OR_RETURN(const bool cut, FillIn(store, items.request.key, page.messages));
   for (const Message& message : page.messages) Write(message, *response.add_messages());
   response.set_revision(page.at.revision.value());
   response.set_message_count(page.newest.value());
   SetNextPage(sessions, items.request,
-              EndOf(page.at.revision, page.end && !cut, page.messages, &Message::seq), response);
+              EndOf({.uid = page.uid, .revision = page.at.revision}, page.end && !cut,
+                    page.messages, &Message::seq),
+              response);
   return absl::OkStatus();
 }
 
@@ -178,6 +194,7 @@ absl::Status ServeListSlots(Sessions& sessions, Call& call, const pb::ListSlotsR
   const SessionKey& key = items.request.key;
   ASSIGN_OR_RETURN(SlotsRead read, sessions.ReadSlots(call.caller(), key.session, query,
                                                       request.acting_owner(), expected));
+  RETURN_IF_ERROR(items.CheckSession(read.page.uid));
   std::vector<SlotView>& slots = read.page.slots;
   if (items.after) {
     std::erase_if(slots,
@@ -186,7 +203,7 @@ absl::Status ServeListSlots(Sessions& sessions, Call& call, const pb::ListSlotsR
   const bool end = CutSlots(items.limit, with_data, slots);
   const Revision revision = read.page.at.revision;
   if (with_data) {
-    RETURN_IF_ERROR(FillIn(sessions.store(), key, revision, slots));
+    RETURN_IF_ERROR(FillIn(sessions.store(), key, read.page));
   }
   for (const SlotView& view : slots) {
     Write(view.slot, *response.add_slots());
@@ -197,9 +214,9 @@ absl::Status ServeListSlots(Sessions& sessions, Call& call, const pb::ListSlotsR
     for (const SlotReport& report : read.reports) Write(report, *response.add_reports());
   }
   if (end || slots.empty()) return absl::OkStatus();
-  response.set_next_page_token(
-      MakeItemsToken(sessions.store().Describe(), items.request,
-                     {.revision = revision, .number = 0, .owner = slots.back().slot.owner}));
+  response.set_next_page_token(MakeItemsToken(
+      sessions.store().Describe(), items.request,
+      {.uid = read.page.uid, .revision = revision, .number = 0, .owner = slots.back().slot.owner}));
   return absl::OkStatus();
 }
 
@@ -215,11 +232,13 @@ absl::Status ServeListJournalEntries(Sessions& sessions, Call& call,
   if (request.has_turn()) query.turn = TurnNumber(request.turn());
   ASSIGN_OR_RETURN(const JournalPage page,
                    sessions.store().ReadJournal(items.request.key, query, items.limit));
+  RETURN_IF_ERROR(items.CheckSession(page.uid));
   for (const JournalEntry& entry : page.entries) Write(entry, *response.add_entries());
   response.set_revision(page.at.revision.value());
   response.set_journal_number(page.at.journal.value());
   SetNextPage(sessions, items.request,
-              EndOf(page.at.revision, page.end, page.entries, &JournalEntry::journal_number),
+              EndOf({.uid = page.uid, .revision = page.at.revision}, page.end, page.entries,
+                    &JournalEntry::journal_number),
               response);
   return absl::OkStatus();
 }
@@ -234,10 +253,13 @@ absl::Status ServeListEvents(Sessions& sessions, Call& call, const pb::ListEvent
       const EventPage page,
       sessions.store().ReadEvents(items.request.key, EventSeq(After(items, request.after_seq())),
                                   items.limit));
+  RETURN_IF_ERROR(items.CheckSession(page.uid));
   for (const Event& event : page.events) Write(event, *response.add_events());
   response.set_revision(page.revision.value());
-  SetNextPage(sessions, items.request, EndOf(page.revision, page.end, page.events, &Event::seq),
-              response);
+  SetNextPage(
+      sessions, items.request,
+      EndOf({.uid = page.uid, .revision = page.revision}, page.end, page.events, &Event::seq),
+      response);
   return absl::OkStatus();
 }
 
@@ -252,9 +274,10 @@ absl::Status ServeListAuditRecords(Sessions& sessions, Call& call,
       const AuditPage page,
       sessions.store().ReadAudit(items.request.key, AuditSeq(After(items, request.after_seq())),
                                  items.limit));
+  RETURN_IF_ERROR(items.CheckSession(page.uid));
   for (const AuditRecord& record : page.records) Write(record, *response.add_records());
-  SetNextPage(sessions, items.request, EndOf(Revision(), page.end, page.records, &AuditRecord::seq),
-              response);
+  SetNextPage(sessions, items.request,
+              EndOf({.uid = page.uid}, page.end, page.records, &AuditRecord::seq), response);
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "server/rpc/read/page_size.h"
 #include "server/rpc/read/page_token.h"
 #include "session/codec/item_facts.h"
+#include "session/guard.h"
 #include "session/limits.h"
 
 #include <algorithm>
@@ -75,18 +76,24 @@ absl::Status ItemReader::ReadPage() {
   const ItemsRequest asked{.method = "ReadItems",
                            .key = {.tenant = caller_.tenant, .session = session},
                            .filters = FiltersOf(query)};
+  ASSIGN_OR_RETURN(const std::optional<SessionUid> uid, ReadSessionUid(request_));
+  std::optional<SessionUid> uid_before;
   const StoreDescription store = sessions_.store().Describe();
   if (!request_.page_token().empty()) {
     ASSIGN_OR_RETURN(PageEnd before, ReadItemsToken(store, asked, request_.page_token()));
     query.page.after = std::move(before.owner);
+    uid_before = std::move(before.uid);
   }
   const PageLimit limit{.items = ItemsOfPage(request_.page_size()), .bytes = kPageBytes};
   ASSIGN_OR_RETURN(RelatedPage read, sessions_.ReadItems(caller_, session, query, limit));
+  RETURN_IF_ERROR(CheckSameSession(read.page.uid, uid));
+  RETURN_IF_ERROR(CheckSameSession(read.page.uid, uid_before));
   FindMissing(query.page, read.page);
   end_.set_items_version(read.page.items_version.value());
   if (!read.page.end && read.page.last) {
     end_.set_next_page_token(MakeItemsToken(
-        store, asked, {.revision = Revision(), .number = 0, .owner = *read.page.last}));
+        store, asked,
+        {.uid = read.page.uid, .revision = Revision(), .number = 0, .owner = *read.page.last}));
   }
   for (size_t i = 0; i < read.page.items.size(); ++i) {
     items_.push_back(std::move(read.page.items[i]));

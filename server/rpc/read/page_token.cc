@@ -109,7 +109,7 @@ absl::StatusOr<ListKey> ReadPageToken(const StoreDescription& store, const ListQ
 std::string MakeItemsToken(const StoreDescription& store, const ItemsRequest& request,
                            const PageEnd& end) {
   Encoder position;
-  position.Number(end.revision.value()).Number(end.number).Text(end.owner);
+  position.Text(end.uid.value()).Number(end.revision.value()).Number(end.number).Text(end.owner);
   return Close({store, RequestSum(store, request)}, position);
 }
 
@@ -117,7 +117,9 @@ absl::StatusOr<PageEnd> ReadItemsToken(const StoreDescription& store, const Item
                                        const std::string& token) {
   ASSIGN_OR_RETURN(const std::string body, Open({store, RequestSum(store, request)}, token));
   Decoder in(body);
-  PageEnd end{.revision = Revision(in.Number()), .number = in.Number()};
+  const auto uid = SessionUid::Parse(in.Text());
+  if (!uid) return InvalidField(kPageTokenField, "is not a page token");
+  PageEnd end{.uid = *uid, .revision = Revision(in.Number()), .number = in.Number()};
   end.owner = in.Text();
   if (!in.Done() || MakeItemsToken(store, request, end) != token) {
     return InvalidField(kPageTokenField, "is not a page token");

@@ -31,6 +31,7 @@ struct ItemsRequest {
 
 // Where a page of items ended.
 struct PageEnd {
+  SessionUid uid;       // of the session that it was read of
   Revision revision;    // that it was read at
   uint64_t number = 0;  // of its last item, where items have numbers
   std::string owner;    // of its last slot

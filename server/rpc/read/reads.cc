@@ -7,6 +7,7 @@
 #include "server/rpc/convert/session.h"
 #include "server/rpc/read/page_size.h"
 #include "server/rpc/read/page_token.h"
+#include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/validate.h"
@@ -83,7 +84,9 @@ bool CutRows(std::vector<SessionRow>& rows) {
 absl::Status ServeGetSession(Sessions& sessions, Call& call, const pb::GetSessionRequest& request,
                              pb::GetSessionResponse& response) {
   ASSIGN_OR_RETURN(const SessionId id, ReadId<SessionId>("session_id", request.session_id()));
+  ASSIGN_OR_RETURN(const std::optional<SessionUid> uid, ReadSessionUid(request));
   ASSIGN_OR_RETURN(const Head head, sessions.Get(call.caller(), id));
+  RETURN_IF_ERROR(CheckSameSession(head.uid, uid));
   Write(id, head, *response.mutable_session());
   return absl::OkStatus();
 }
@@ -124,9 +127,10 @@ absl::Status ServeListSessions(Sessions& sessions, Call& call,
 absl::Status ServeVerifyAudit(Sessions& sessions, Call& call, const pb::VerifyAuditRequest& request,
                               pb::VerifyAuditResponse& response) {
   ASSIGN_OR_RETURN(const SessionKey key, ReadKey(call, request.session_id()));
-  ASSIGN_OR_RETURN(
-      const AuditVerdict verdict,
-      sessions.VerifyAudit(call.caller(), key.session, [&call] { return call.StillWanted(); }));
+  ASSIGN_OR_RETURN(const std::optional<SessionUid> uid, ReadSessionUid(request));
+  ASSIGN_OR_RETURN(const AuditVerdict verdict,
+                   sessions.VerifyAudit(call.caller(), {.id = key.session, .uid = uid},
+                                        [&call] { return call.StillWanted(); }));
   WriteReply(verdict, response);
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include "platform/status_macros.h"
 #include "server/rpc/convert/fields.h"
 #include "server/rpc/convert/session.h"
+#include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/snapshot_description.h"
@@ -197,11 +198,15 @@ absl::Status SessionReader::ReadPosition() {
   key_ = {.tenant = caller_.tenant, .session = std::move(session)};
   RETURN_IF_ERROR(CheckChoice());
   ASSIGN_OR_RETURN(const Head head, sessions_.Get(caller_, key_.session));
+  ASSIGN_OR_RETURN(const std::optional<SessionUid> meant, ReadSessionUid(request_));
+  RETURN_IF_ERROR(CheckSameSession(head.uid, meant));
+  uid_ = head.uid;
   RETURN_IF_ERROR(FixPosition(head));
   // An empty page says how many there are at this position: no message has to be sound for that.
   ASSIGN_OR_RETURN(
       const MessagePage none,
       sessions_.store().ReadMessages(key_, at_.revision, kBehindAll, {.items = 1, .bytes = 1}));
+  RETURN_IF_ERROR(CheckSameSession(none.uid, uid_));
   const uint64_t newest = none.newest.value();
   const uint64_t tail = request_.tail_messages();
   const uint64_t skipped = tail == 0 || tail > newest ? 0 : newest - tail;
@@ -228,6 +233,7 @@ absl::Status SessionReader::DescribePosition(const Head& head, pb::ReadPosition&
     ASSIGN_OR_RETURN(
         const SlotPage own,
         sessions_.store().ReadSlots(key_, {.revision = at_.revision, .owners = {kStoreSlotOwner}}));
+    RETURN_IF_ERROR(CheckSameSession(own.uid, uid_));
     if (own.slots.empty() || own.slots.front().damaged) return absl::OkStatus();
     snapshot = DecodeSnapshotDescription(own.slots.front().slot.data.str());
   }
@@ -240,6 +246,7 @@ absl::Status SessionReader::DescribePosition(const Head& head, pb::ReadPosition&
 absl::Status SessionReader::ReadMessagePage() {
   ASSIGN_OR_RETURN(MessagePage read,
                    sessions_.store().ReadMessages(key_, at_.revision, after_message_, kPage));
+  RETURN_IF_ERROR(CheckSameSession(read.uid, uid_));
   for (Message& message : read.messages) {
     after_message_ = message.seq;
     Add(std::move(message));
@@ -255,6 +262,7 @@ absl::Status SessionReader::ListSlots() {
   ASSIGN_OR_RETURN(const SlotPage listed,
                    sessions_.store().ReadSlots(
                        key_, {.revision = at_.revision, .owners = owners, .most_bytes = 0}));
+  RETURN_IF_ERROR(CheckSameSession(listed.uid, uid_));
   std::ranges::transform(listed.slots, std::back_inserter(unread_slots_), [](const SlotView& view) {
     return Unread{.owner = view.slot.owner, .bytes = view.size};
   });
@@ -285,6 +293,7 @@ absl::Status SessionReader::ReadSlotPage() {
   }
   ASSIGN_OR_RETURN(SlotPage read,
                    sessions_.store().ReadSlots(key_, {.revision = at_.revision, .owners = owners}));
+  RETURN_IF_ERROR(CheckSameSession(read.uid, uid_));
   for (SlotView& view : read.slots) Add(std::move(view));
   return absl::OkStatus();
 }
@@ -296,6 +305,7 @@ absl::Status SessionReader::ReadJournalPage() {
   }
   ASSIGN_OR_RETURN(JournalPage read,
                    sessions_.store().ReadJournal(key_, {.after = after_journal_}, kPage));
+  RETURN_IF_ERROR(CheckSameSession(read.uid, uid_));
   for (JournalEntry& entry : read.entries) {
     after_journal_ = entry.journal_number;
     if (after_journal_ > at_.journal) break;

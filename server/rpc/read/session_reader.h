@@ -86,6 +86,7 @@ class SessionReader {
   const pb::ReadSessionRequest request_;
   Phase phase_ = Phase::kPosition;
   SessionKey key_;
+  SessionUid uid_;  // of the session that is read
   Position at_;
   MessageSeq after_message_;
   JournalNumber after_journal_;

@@ -21,11 +21,13 @@ class WatchCursors {
   // The cursor behind event `last`.
   [[nodiscard]] std::string Make(EventSeq last) const;
   // The event behind which to go on. INVALID_FIELD cursor: damaged or made up; of another session
-  // or store; or from before the store was restored (why=restored).
+  // or store; or from before the store was restored (why=restored). FENCED for one of a session of
+  // this id that was deleted.
   [[nodiscard]] absl::StatusOr<EventSeq> Read(const std::string& cursor) const;
 
  private:
   std::string bound_to_;
+  std::string session_;
   uint64_t incarnation_;
 };
 

@@ -3,6 +3,7 @@
 #include "holdfast/v1/watch.pb.h"
 #include "platform/status_macros.h"
 #include "server/rpc/convert/session.h"
+#include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 
@@ -95,6 +96,7 @@ absl::StatusOr<WatchFeed::Outcome> WatchFeed::Read(EventSeq after) const {
       store_.ReadEvents(key_, after, {.items = kWatchPageItems, .bytes = kWatchPageBytes});
   if (Is(read.status(), Reason::kTombstoned)) return ReadLast(after, read.status());
   RETURN_IF_ERROR(read.status());
+  RETURN_IF_ERROR(CheckSameSession(read->uid, uid_));
   Outcome outcome{.page = {.after = after, .last = after}, .end = read->end};
   for (const Event& event : read->events) Add(event, outcome.page);
   return outcome;

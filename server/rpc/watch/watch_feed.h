@@ -7,6 +7,7 @@
 #include "server/rpc/call/admission.h"
 #include "server/rpc/call/wire.h"
 #include "server/rpc/watch/watch_cursor.h"
+#include "server/rpc/watch/watch_start.h"
 #include "server/rpc/watch/watcher.h"
 #include "session/ids.h"
 #include "session/store.h"
@@ -59,8 +60,12 @@ class WatchFeed final {
   };
 
   // `store` and `admission` must outlive this.
-  WatchFeed(SessionStore& store, Admission& admission, SessionKey key, WatchCursors cursors)
-      : store_(store), admission_(admission), key_(std::move(key)), cursors_(std::move(cursors)) {}
+  WatchFeed(SessionStore& store, Admission& admission, const WatchStart& start)
+      : store_(store),
+        admission_(admission),
+        key_(start.key),
+        uid_(start.uid),
+        cursors_(start.cursors) {}
   WatchFeed(const WatchFeed&) = delete;
   WatchFeed& operator=(const WatchFeed&) = delete;
   ~WatchFeed() = default;
@@ -71,13 +76,15 @@ class WatchFeed final {
   // The next step behind `place`. Reads the store, which blocks, when no page at hand says it and
   // no other thread reads; else it calls Resume once, when that read has ended. EVENTS_COMPACTED
   // when the next event is no longer kept; TOMBSTONED when the session was deleted and more than
-  // its last event is missing; otherwise as the store's reads.
+  // its last event is missing; FENCED when another one was created in its place; otherwise as the
+  // store's reads.
   absl::StatusOr<Step> Next(Place place, const std::shared_ptr<Watcher>& watcher);
   // Lets go of pages that nothing has asked for since the last call.
   void Trim();
 
   [[nodiscard]] const WatchCursors& cursors() const { return cursors_; }
   [[nodiscard]] const SessionKey& key() const { return key_; }
+  [[nodiscard]] const SessionUid& uid() const { return uid_; }
 
  private:
   // The events behind `after`, up to `last`.
@@ -111,6 +118,7 @@ class WatchFeed final {
   SessionStore& store_;
   Admission& admission_;
   const SessionKey key_;
+  const SessionUid uid_;
   const WatchCursors cursors_;
   absl::Mutex mutex_;
   std::vector<Page> pages_ ABSL_GUARDED_BY(mutex_);  // the one that was read last is last

@@ -40,8 +40,13 @@ absl::StatusOr<std::shared_ptr<WatchFeed>> WatchHub::Add(const WatchStart& start
   if (draining_) return StoreUnavailable("this server is stopping", Fate::kNoEffect);
   if (watchers_.size() >= limits_.watchers) return Overloaded("limits.watchers");
   Watched& watched = feeds_[start.key];
+  if (watched.feed != nullptr && watched.feed->uid() != start.uid) {
+    // Of a deleted session: its watchers look once more, and find that.
+    watched.feed->Touch();
+    watched.feed.reset();
+  }
   if (watched.feed == nullptr) {
-    watched.feed = std::make_shared<WatchFeed>(store_, admission_, start.key, start.cursors);
+    watched.feed = std::make_shared<WatchFeed>(store_, admission_, start);
   }
   ++watched.watchers;
   watchers_.emplace(Place(start.key, watcher.get()), watcher);

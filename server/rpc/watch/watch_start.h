@@ -14,6 +14,7 @@ namespace pb = ::holdfast::v1;
 
 struct WatchStart {
   SessionKey key;
+  SessionUid uid;  // of the session that is watched
   WatchCursors cursors;
   EventSeq after;   // the events behind this one are wanted
   EventSeq newest;  // of the session, at the time of the check

@@ -52,7 +52,7 @@ void WriteCancelRequests(const std::vector<CancelRequest>& cancel_requests, size
 }
 
 // What is too long for an id would only be sent back.
-std::string NamedSession(const pb::LeaseRenewal& lease) {
+std::string SessionOf(const pb::LeaseRenewal& lease) {
   return lease.session_id().substr(0, kSessionIdBytes);
 }
 
@@ -92,7 +92,7 @@ absl::Status ServeRenewLeases(Sessions& sessions, Call& call, const pb::RenewLea
   size_t room = kRenewalCancelBytes;
   size_t next = 0;  // of the valid ones
   for (int i = 0; i < request.leases_size(); ++i) {
-    const std::string session = NamedSession(request.leases(i));
+    const std::string session = SessionOf(request.leases(i));
     const absl::Status& before = invalid[static_cast<size_t>(i)];
     const absl::Status status = before.ok() ? renewed[next].status() : before;
     if (status.ok()) {
