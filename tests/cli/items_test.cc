@@ -378,6 +378,37 @@ TEST_F(Items, RefusalsAreThoseOfTheServer) {
   EXPECT_EQ(Reason(Notes("put", {"k", "--data", "x", "--request-id", "no-uuid"})), "INVALID_FIELD");
 }
 
+// Of an id that is used again.
+TEST_F(Items, AChangeNamesItsSessionByUid) {
+  v1::CreateSessionRequest create = test::CreateRequest("again");
+  create.clear_holder();
+  create.clear_lease_ttl();
+  create.set_kind(v1::SESSION_KIND_OPEN);
+  const auto created = [&] {
+    v1::CreateSessionResponse reply;
+    grpc::ClientContext context;
+    create.set_request_id(test::NewRequestId());
+    EXPECT_TRUE(Connection(address()).sessions().CreateSession(&context, create, &reply).ok());
+    return reply.session().session_uid();
+  };
+  const std::string first = created();
+  EXPECT_THAT(Holdfast({"session", "show", "again"}).out, HasSubstr("uid        " + first + "\n"));
+  EXPECT_EQ(Holdfast({"session", "delete", "again", "--uid", first}).code, kDone);
+  create.set_reuse_deleted(first);
+  const std::string second = created();
+  const auto put = [&](const Words& more) {
+    Words words = {"items", "put", "again", "k", "--data", "x", "--collection", "notes"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  EXPECT_EQ(Reason(put({})), "FENCED");
+  EXPECT_EQ(Reason(put({"--uid", first})), "FENCED");
+  EXPECT_EQ(Holdfast(put({"--uid", second})).code, kDone);
+  EXPECT_EQ(Reason({"session", "delete", "again"}), "FENCED");
+  EXPECT_EQ(Holdfast({"session", "cancel", "again"}).code, kDone) << "it names what it has read";
+  EXPECT_EQ(Holdfast({"session", "delete", "again", "--uid", second}).code, kDone);
+}
+
 TEST_F(Items, TheNewestSessionOfAProjectTakesEveryWordAsAKey) {
   const auto with_latest = [&](Words words) {
     words.insert(words.end(), {"--collection", "notes", "--latest", "/project"});
