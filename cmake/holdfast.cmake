@@ -355,10 +355,12 @@ function(holdfast_document_tests folder)
     set_tests_properties(docs.Examples.${example} PROPERTIES LABELS documents TIMEOUT 600
       RESOURCE_LOCK examples)
   endforeach()
-  add_test(NAME docs.Examples.checkpointer
-    COMMAND ${DEBIAN_PYTHON} ${scripts}/checkpointer.py ${CMAKE_BINARY_DIR})
-  set_tests_properties(docs.Examples.checkpointer PROPERTIES LABELS documents TIMEOUT 600
-    RESOURCE_LOCK examples)
+  foreach(example checkpointer conversation agent_state)
+    add_test(NAME docs.FrontEnds.${example}
+      COMMAND ${DEBIAN_PYTHON} ${scripts}/front_ends.py ${example} ${CMAKE_BINARY_DIR})
+    set_tests_properties(docs.FrontEnds.${example} PROPERTIES LABELS documents TIMEOUT 600
+      RESOURCE_LOCK examples)
+  endforeach()
   foreach(part grpcurl python typescript)
     add_test(NAME docs.Guide.${part}
       COMMAND ${DEBIAN_PYTHON} ${scripts}/guide.py ${part} ${CMAKE_BINARY_DIR})

@@ -4,14 +4,30 @@ A thread is a session. Its checkpoints lie in one collection, by namespace and i
 that of time. A checkpoint refers to the values of its channels, which lie under their versions and
 are written once. What tasks wrote on a checkpoint is attached to it: the key of a write begins with
 the checkpoint's own. Any number of processes may use one thread at once.
+
+A thread that was deleted can be used again by a process that has read that it is not there: its
+writes then say which deleted session they replace. A write from before the delete says nothing of
+it, and is refused.
 """
 import uuid
 
 import grpc
+from google.rpc import error_details_pb2, status_pb2
 from holdfast.v1 import item_service_pb2_grpc, items_pb2 as items, session_pb2 as pb
 from holdfast.v1 import session_service_pb2 as rpc, session_service_pb2_grpc
 
 CHECKPOINTS, VALUES, WRITES = "checkpoints", "values", "writes"
+
+
+def reason_of(error):
+    """(reason, facts) of a refusal."""
+    info = error_details_pb2.ErrorInfo()
+    packed = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
+    for detail in status_pb2.Status.FromString(packed).details:
+        detail.Unpack(info)
+        if info.reason:
+            break
+    return info.reason, info.metadata
 
 
 def key_of(*parts):
@@ -23,6 +39,8 @@ class Checkpointer:
         self.items = item_service_pb2_grpc.ItemServiceStub(channel)
         self.sessions = session_service_pb2_grpc.SessionServiceStub(channel)
         self.group = group
+        self.deleted = {}  # thread: its deleted session, as the last read has found it
+        self.uids = {}  # thread: its session, where it was deleted once
 
     def put(self, thread, checkpoint, values, metadata, parent="", namespace=""):
         """Stores a checkpoint and its new values: {channel: (version, bytes or None)}."""
@@ -91,23 +109,31 @@ class Checkpointer:
         ])
 
     def delete(self, thread):
-        self.sessions.DeleteSession(
-            rpc.DeleteSessionRequest(request_id=str(uuid.uuid4()), session_id=thread)
-        )
+        self.sessions.DeleteSession(rpc.DeleteSessionRequest(
+            request_id=str(uuid.uuid4()),
+            session_id=thread,
+            session_uid=self.uids.pop(thread, ""),
+        ))
 
     def write(self, thread, puts, deletes=()):
         """One call, which also creates the session of a thread that is not there."""
+        replaced = self.deleted.pop(thread, "")
         self.items.PutItems(items.PutItemsRequest(
             request_id=str(uuid.uuid4()),
             session_id=thread,
+            session_uid=self.uids.get(thread, ""),
             puts=puts,
             deletes=deletes,
             create_if_missing=rpc.CreateSessionRequest(
                 manifest=pb.Manifest(mode=pb.MODE_ASK, project_root="/srv/graphs"),
                 kind=pb.SESSION_KIND_OPEN,
                 group=self.group,
+                reuse_deleted=replaced,
             ),
         ))
+        if replaced:
+            request = rpc.GetSessionRequest(session_id=thread)
+            self.uids[thread] = self.sessions.GetSession(request).session.session_uid
 
     def read(self, thread, **what):
         """Checkpoints with their values and writes, in one call."""
@@ -127,9 +153,12 @@ class Checkpointer:
                     if piece.chunk_offset == 0:
                         found.append(piece.item)
         except grpc.RpcError as error:
-            if error.code() == grpc.StatusCode.NOT_FOUND:
-                return []
-            raise
+            reason, facts = reason_of(error)
+            if reason == "TOMBSTONED":
+                self.deleted[thread] = facts["session_uid"]
+            elif reason != "SESSION_NOT_FOUND":
+                raise
+            return []
         for item in found:
             if item.collection == VALUES:
                 values[item.key] = data[VALUES, item.key]
