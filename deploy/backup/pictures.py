@@ -66,12 +66,24 @@ def text(data):
     return bytes(number) + data
 
 
+def read_number(data, offset):
+    """The number at `offset` of a record, and the offset behind it."""
+    number, shift = 0, 0
+    while data[offset] >= 128:
+        number |= (data[offset] & 127) << shift
+        offset, shift = offset + 1, shift + 7
+    return number | data[offset] << shift, offset + 1
+
+
+def read_bytes(data, offset):
+    """The text at `offset` of a record, as bytes, and the offset behind it."""
+    length, offset = read_number(data, offset)
+    return data[offset : offset + length], offset + length
+
+
 def read_text(data, offset):
-    """The text at `offset` of a record, and the offset behind it."""
-    length, offset = data[offset], offset + 1
-    if length >= 128:
-        length, offset = length & 127 | data[offset] << 7, offset + 1
-    return data[offset : offset + length].decode(), offset + length
+    found, behind = read_bytes(data, offset)
+    return found.decode(), behind
 
 
 def name_of(tenant, session):
@@ -221,13 +233,6 @@ def patiently(what, look):
         time.sleep(PAUSE_SECONDS)
 
 
-def behind_number(data, offset):
-    """The offset behind the number at `offset` of a record."""
-    while data[offset] >= 128:
-        offset += 1
-    return offset + 1
-
-
 def tombstoned(file, end):
     """(tenant, session) -> uid of the session that was created in its place, or "", of every
     deleted session before `end`; what a crash left unfinished is none."""
@@ -238,10 +243,11 @@ def tombstoned(file, end):
             if len(payload) == length:
                 tenant, behind = read_text(payload, 1)
                 session, behind = read_text(payload, behind)
-                behind = behind_number(payload, read_text(payload, behind)[1])  # uid, revision
-                for _ in ("event", "request"):
-                    behind = read_text(payload, behind)[1]
-                for _ in ("removed", "generation"):
-                    behind = behind_number(payload, behind)
+                skipped = {
+                    "uid": read_bytes, "revision": read_number, "event": read_bytes,
+                    "request": read_bytes, "removed": read_number, "generation": read_number,
+                }
+                for skip in skipped.values():
+                    _, behind = skip(payload, behind)
                 found[tenant, session] = read_text(payload, behind)[0]
     return found

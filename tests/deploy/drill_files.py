@@ -4,12 +4,14 @@ import shutil
 import sys
 import time
 
+import api
 from programs import CONVERSATION, ROOT, Folder, Server, done, expect, run
 from traffic import Traffic, expect_restored, reason, within_objective
 
 SCRIPT = [sys.executable, os.path.join(ROOT, "deploy", "backup", "files.py")]
 BACKUPS = 3
 DOOMED = "greenhouse-doomed"
+REUSED = "greenhouse-reused"
 TAKEN = "greenhouse-taken"
 
 
@@ -21,6 +23,25 @@ def replay(server, name, repeat=1):
 
 def adopt(build, server):
     done([os.path.join(build, "bin", "holdfastd"), "store", "adopt", "--config", server.config])
+
+
+def use_stubs(folder):
+    stubs = os.path.join(folder, "stubs")
+    api.generate_stubs(stubs)
+    sys.path.insert(1, stubs)
+
+
+def reuse(server, session):
+    """Deletes a session, and creates another one in its place; its uid."""
+    import grpc
+    from holdfast.v1 import session_service_pb2_grpc
+
+    uid = server.answer("session", "show", session)["session_uid"]
+    server.answer("session", "delete", session)
+    with grpc.insecure_channel(server.address) as channel:
+        stub = session_service_pb2_grpc.SessionServiceStub(channel)
+        created = stub.CreateSession(api.create(session, reuse_deleted=uid))
+    return created.session.session_uid
 
 
 def back_up_under_traffic(server, traffic, folder):
@@ -44,7 +65,10 @@ def check(build):
             server.start()
             replay(server, "doomed", repeat=20)  # more than a listing shows if nothing is said
             replay(server, "taken")
+            replay(server, "reused")
+            use_stubs(folder)
             done([server.cli, "--address", server.address, "session", "delete", DOOMED])
+            reused = reuse(server, REUSED)
             traffic.start([server.address])
             traffic.await_acknowledged(200)
             backup, before = back_up_under_traffic(server, traffic, folder)
@@ -68,6 +92,8 @@ def check(build):
             expect(behind > 0, "no session lost anything: the drill shows nothing")
             deleted = server.client("--output", "json", "session", "show", DOOMED)
             expect(reason(deleted) == "TOMBSTONED", deleted.stdout)
+            shown = server.answer("session", "show", REUSED)
+            expect(shown["session_uid"] == reused, f"{shown}")
             write = ["session", "close", TAKEN, "--token", token]
             ahead = server.client("--output", "json", *write)
             expect(reason(ahead) == "REVISION_AHEAD", ahead.stdout)
