@@ -57,7 +57,9 @@ Refusal LeaseHeld(const Head& head) {
 MaybeRefusal CheckUid(const Head& head, const Guard& guard) {
   if (guard.uid && *guard.uid != head.uid) return AnotherSession();
   const LeaseToken* const token = guard.token ? &*guard.token : nullptr;
-  if (token != nullptr && token->store == head.store && token->uid != head.uid) {
+  // No token is right in an open session, unless its id had a session with a lease before.
+  const bool had_leases = head.kind == SessionKind::kLeased || head.recreated;
+  if (token != nullptr && had_leases && token->store == head.store && token->uid != head.uid) {
     return Deleted("this token is of a session that was deleted");
   }
   if (!head.recreated || guard.uid || token != nullptr) return std::nullopt;

@@ -29,26 +29,21 @@ absl::Status Foreign(std::string_view stored, const StoreId& active) {
       .With("active", active.value());
 }
 
-absl::Status Unreadable() {
-  return Refusal(Reason::kManifestDrift, "the session's record cannot be read")
-      .With("why", "wrong checksum or shape");
-}
-
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): swapped, nothing is ever whole
 std::optional<FormerSession> ReadFormer(std::string_view bytes, std::string_view sum) {
   const Digest digest = Sha256(bytes);
   return View(digest) == sum ? DecodeFormer(bytes) : std::nullopt;
 }
 
-// A statement that needs no more of the row leaves out the record.
+// A statement that needs no more of the row leaves out the record. A session whose record cannot be
+// read stays deleted all the same; no other one can replace it.
 StoredHead WithTombstone(const Rows& rows, size_t row, StoredHead stored) {
-  if (rows.IsNull(row, kStoredHead)) {
-    stored.refusal = Refusal(Reason::kTombstoned, "this session was deleted");
-    return stored;
+  if (!rows.IsNull(row, kStoredHead)) {
+    stored.former = ReadFormer(rows.Bytes(row, kStoredHead), rows.Bytes(row, kStoredHeadSum));
+    stored.sum = DigestFrom(rows.Bytes(row, kStoredHeadSum));
   }
-  stored.former = ReadFormer(rows.Bytes(row, kStoredHead), rows.Bytes(row, kStoredHeadSum));
-  stored.refusal = stored.former ? SessionWasDeleted(*stored.former) : Unreadable();
-  stored.sum = DigestFrom(rows.Bytes(row, kStoredHeadSum));
+  stored.refusal = stored.former ? SessionWasDeleted(*stored.former)
+                                 : Refusal(Reason::kTombstoned, "this session was deleted");
   return stored;
 }
 
@@ -74,7 +69,8 @@ StoredHead ReadStoredHead(const Rows& rows, size_t row, const Database& database
   std::optional<Head> head =
       ReadHead(rows.Bytes(row, kStoredHead), rows.Bytes(row, kStoredHeadSum));
   if (!head) {
-    stored.refusal = Unreadable();
+    stored.refusal = Refusal(Reason::kManifestDrift, "the session's record cannot be read")
+                         .With("why", "wrong checksum or shape");
     return stored;
   }
   if (head->store != database.store) {

@@ -19,6 +19,7 @@ template <typename Command>
 void LookAtIds(SecretCheck& check, const Command& command) {
   LookAtId(check, "", "request_id", command.request.value());
   LookAtId(check, "", "session_id", command.session.value());
+  if (command.uid) LookAtId(check, "", "session_uid", command.uid->value());
 }
 
 void LookAtSlot(SecretCheck& check, const FieldPath& path, const Slot& slot) {
@@ -71,6 +72,9 @@ void LookAtAttribute(SecretCheck& check, const FieldPath& map, const std::string
 void LookAtCreate(SecretCheck& check, std::string_view parent, const CreateCommand& command) {
   LookAtId(check, parent, "request_id", command.request.value());
   if (command.session) LookAtId(check, parent, "session_id", command.session->value());
+  if (command.reuse_deleted) {
+    LookAtId(check, parent, "reuse_deleted", command.reuse_deleted->value());
+  }
   const std::string manifest = absl::StrCat(std::string(parent), "manifest.");
   check.Look({.parent = manifest, .name = "project_root"}, command.project_root);
   if (command.sm) LookAtStateMachine(check, manifest, *command.sm);
@@ -207,6 +211,7 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const BeginTurnCommand& 
 absl::Status CheckSecrets(const SecretScanner& scanner, const AppendJournalCommand& command) {
   SecretCheck check(scanner);
   LookAtId(check, "", "session_id", command.session.value());
+  if (command.uid) LookAtId(check, "", "session_uid", command.uid->value());
   check.Look({.name = "acting_owner"}, command.acting_owner);
   for (size_t i = 0; i < command.entries.size(); ++i) {
     const JournalEntry& entry = command.entries[i];

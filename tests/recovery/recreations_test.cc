@@ -18,8 +18,10 @@
 #include <cstdint>
 #include <functional>
 #include <iostream>
+#include <latch>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -208,7 +210,7 @@ class Recreations : public ::testing::TestWithParam<StoreKind> {
   void Race(int races, int races_per_kill);
 
  private:
-  // Sends each of `late` in an order of its own. Counts what it was answered.
+  // Sends each of `late` in an order of its own, once all are ready. Counts what it was answered.
   void SendAll(std::vector<LateCall> late, uint32_t seed, std::map<std::string, int>& answers);
   // Creates a session in the place of `former` and writes to it, beside late calls; then it has
   // what was written to it and nothing else.
@@ -220,6 +222,7 @@ class Recreations : public ::testing::TestWithParam<StoreKind> {
   StoreUnderServer store_{GetParam()};
   ServerProcess server_{folder_, store_.Settings()};
   std::unique_ptr<Caller> caller_;
+  std::optional<std::latch> ready_;  // of the clients of one race
   std::map<std::string, int> answers_;
   uint32_t seed_ = 1;
 };
@@ -229,6 +232,7 @@ void Recreations::SendAll(std::vector<LateCall> late, uint32_t seed,
   Caller own(server_.address());
   std::mt19937 random(seed);
   std::ranges::shuffle(late, random);
+  ready_->arrive_and_wait();
   for (const LateCall& call : late) {
     const Verdict verdict = call.send(own);
     const auto cause = verdict.facts.find("cause");
@@ -247,11 +251,13 @@ void Recreations::CreateBesideLate(const pb::CreateSessionRequest& create,
                                    const std::vector<LateCall>& late, std::string& uid) {
   const std::string& session = create.session_id();
   std::map<std::string, int> answers[2];
+  ready_.emplace(3);
   {
     std::vector<std::jthread> late_clients;
     for (auto& answered : answers) {
       late_clients.emplace_back([&, seed = seed_++] { SendAll(late, seed, answered); });
     }
+    ready_->arrive_and_wait();
     uid = CreatedUid(create);
     EXPECT_EQ(caller_->Send(PutOn(session, uid, kMine)).reason, "OK");
   }

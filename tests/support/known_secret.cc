@@ -56,7 +56,9 @@ class Filler {
     if (name == "request_id") return request_;
     if (name == "session_id") return session_;
     if (name == "lease_token") return token_;
-    if (name == "expected_store_id") return test::NewRequestId();
+    if (name == "expected_store_id" || name == "session_uid" || name == "reuse_deleted") {
+      return test::NewRequestId();
+    }
     if (name == "paths") return "attributes.key";
     if (name == "key") return name;
     if (name == "history_digest") return std::string(kDigestBytes, 'x');

@@ -118,9 +118,10 @@ Refusal OfADeletedSession(std::string_view why) {
 MaybeRefused MeansThisSession(const Demand& demand) {
   const auto& [head, journal, guard, entries] = demand;
   if (guard.uid && *guard.uid != head.uid) return OfADeletedSession("another session was meant");
-  const bool stale =
+  const bool had_leases = head.kind == SessionKind::kLeased || head.recreated;  // C243
+  const bool other =
       guard.token && guard.token->store == head.store && guard.token->uid != head.uid;
-  if (stale) return OfADeletedSession("the token is of a deleted session");
+  if (had_leases && other) return OfADeletedSession("the token is of a deleted session");
   if (head.recreated && !guard.uid && !guard.token) {
     return OfADeletedSession("it is not said which session of the id is meant");
   }
