@@ -2,6 +2,7 @@
 #include "platform/status_macros.h"
 #include "session/check_command.h"
 #include "session/fingerprint.h"
+#include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/sessions.h"

@@ -26,8 +26,8 @@ absl::Status FinishRemoval(Environment& environment, const Tombstone& tombstone)
   if (IsLack(text.status())) return text.status();
   const auto manifest = text.ok() ? DecodeManifest(*text, tombstone.key, environment.identity.store)
                                   : absl::StatusOr<Manifest>(text.status());
-  if (manifest.ok() && manifest->uid == tombstone.uid)
-    return RemoveDirectory(environment, tombstone);
+  const bool is_there = manifest.ok() && manifest->uid == tombstone.uid;
+  if (is_there) return RemoveDirectory(environment, tombstone);
   return environment.tombstones.NoteRemoved(tombstone.key);
 }
 
