@@ -16,6 +16,9 @@
 namespace holdfast::test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Not;
+
 class PgRecreations : public PostgresStoreTest {
  protected:
   SessionUid Uid() { return store().LoadForDecision(key(), std::nullopt)->head.uid; }
@@ -51,13 +54,13 @@ TEST_F(PgRecreations, WaitUntilRowsOfDeletedSessionAreGone) {
   AddRows(12'000);
   const SessionUid former = Delete();
   const Change creation = CreateInPlaceOf(former);
-  {
-    const auto refused = store().Commit(creation);
-    ASSERT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE");
-    const Refusal refusal = RefusalOf(refused.status());
-    EXPECT_TRUE(refusal.retry_after().has_value());
-    EXPECT_EQ(ReasonOf(store().LoadForDecision(key(), std::nullopt).status()), "TOMBSTONED");
-  }
+  statements().Take();
+  const auto refused = store().Commit(creation);
+  ASSERT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE");
+  EXPECT_THAT(statements().Take(), Not(Contains("change_alone"))) << "it was tried to be written";
+  const Refusal refusal = RefusalOf(refused.status());
+  EXPECT_TRUE(refusal.retry_after().has_value());
+  EXPECT_EQ(ReasonOf(store().LoadForDecision(key(), std::nullopt).status()), "TOMBSTONED");
   Apply(creation);
   EXPECT_EQ(Ask("count(*)::text FROM holdfast.log"), "1");
 }
