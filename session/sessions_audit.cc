@@ -14,18 +14,19 @@ namespace holdfast {
 namespace {
 
 // The next page behind `after`. Where a record cannot be read the page ends before it, and is empty
-// when it is the first one.
-absl::StatusOr<AuditPage> SoundPage(SessionStore& store, const SessionKey& key, AuditSeq after) {
+// when it is the first one; then the page says that it is of `uid`, which nothing contradicts.
+absl::StatusOr<AuditPage> SoundPage(SessionStore& store, const SessionKey& key,
+                                    const SessionUid& uid, AuditSeq after) {
   absl::StatusOr<AuditPage> page =
       store.ReadAudit(key, after, {.items = kPageMost, .bytes = kPageBytes});
   if (!Is(page.status(), Reason::kDamaged)) return page;
-  AuditPage sound = {};
+  AuditPage sound{.uid = uid, .records = {}};
   for (AuditSeq last = after; sound.records.size() < kPageMost; last = last.Next()) {
     page = store.ReadAudit(key, last, {.items = 1, .bytes = kPageBytes});
     if (Is(page.status(), Reason::kDamaged)) return sound;
     if (!page.ok()) return page.status();
-    if (page->records.empty()) return sound;
     sound.uid = page->uid;
+    if (page->records.empty()) return sound;
     sound.records.push_back(std::move(page->records.front()));
   }
   return sound;
@@ -36,10 +37,8 @@ absl::Status WalkTo(SessionStore& store, const SessionKey& key, const Head& head
                     const std::function<absl::Status()>& go_on, AuditChain& chain) {
   while (chain.why().empty() && chain.records() < head.last_audit) {
     RETURN_IF_ERROR(go_on());
-    ASSIGN_OR_RETURN(const AuditPage page, SoundPage(store, key, chain.records()));
-    if (!page.records.empty()) {
-      RETURN_IF_ERROR(CheckSameSession(page.uid, head.uid));
-    }
+    ASSIGN_OR_RETURN(const AuditPage page, SoundPage(store, key, head.uid, chain.records()));
+    RETURN_IF_ERROR(CheckSameSession(page.uid, head.uid));
     if (page.records.empty()) chain.Fail("it is missing, or cannot be read");
     for (const AuditRecord& record : page.records) {
       if (chain.records() == head.last_audit || !chain.Take(record)) break;
@@ -65,6 +64,7 @@ absl::StatusOr<AuditVerdict> Sessions::VerifyAudit(const Caller& caller,
   const SessionKey key{caller.tenant, session.id};
   ASSIGN_OR_RETURN(LoadedSession loaded, store_.LoadForDecision(key, std::nullopt));
   RETURN_IF_ERROR(CheckSameSession(loaded.head.uid, session.uid));
+  const SessionUid uid = loaded.head.uid;
   AuditChain chain;
   for (;;) {
     RETURN_IF_ERROR(WalkTo(store_, key, loaded.head, go_on, chain));
@@ -73,6 +73,7 @@ absl::StatusOr<AuditVerdict> Sessions::VerifyAudit(const Caller& caller,
     if (behind.ok() && behind->records.empty()) break;
     // There is a record behind: it was added meanwhile, or the head does not name it.
     ASSIGN_OR_RETURN(loaded, store_.LoadForDecision(key, std::nullopt));
+    RETURN_IF_ERROR(CheckSameSession(loaded.head.uid, uid));
     if (loaded.head.last_audit == chain.records()) chain.Fail("the session's head names none");
   }
   return AuditVerdict{.records = chain.records().value(),

@@ -212,5 +212,20 @@ TEST(SessionsAudit, VerifyCountsWhatIsSoundAndNamesWhatIsNot) {
             "DEADLINE");
 }
 
+// The id has another session by then, whose chain is no continuation and no damage of the first.
+TEST(SessionsAudit, VerifyEndsWhereAnotherSessionHasTheId) {
+  World world;
+  world.Create();
+  world.RunTurn();
+  const auto replace = [&world] {
+    StoredSession& session = world.disk().sessions.at(world.key());
+    session.head.uid = *SessionUid::Parse("11111111-2222-4333-8444-555555555555");
+    session.audit.clear();
+    return absl::OkStatus();
+  };
+  const auto verdict = world.other().VerifyAudit(world.caller(), {.id = world.id()}, replace);
+  EXPECT_EQ(ReasonIn(verdict), "FENCED");
+}
+
 }  // namespace
 }  // namespace holdfast::test
