@@ -60,7 +60,7 @@ MaybeRefusal CheckUid(const Head& head, const Guard& guard) {
   // No token is right in an open session, unless its id had a session with a lease before.
   const bool had_leases = head.kind == SessionKind::kLeased || head.recreated;
   if (token != nullptr && had_leases && token->store == head.store && token->uid != head.uid) {
-    return Deleted("this token is of a session that was deleted");
+    return Deleted("this token is of another session than the one that has this id");
   }
   if (!head.recreated || guard.uid || token != nullptr) return std::nullopt;
   return Deleted("the id was created again: name the session_uid that is meant");

@@ -88,7 +88,7 @@ struct GrantRecord {
   absl::Time at;
 };
 
-// What is kept of a deleted session, beside its last event.
+// Identity of a deleted session, stored in its tombstone.
 struct FormerSession {
   SessionUid uid;
   Generation generation;  // of its last history; those of a session that replaces it come after

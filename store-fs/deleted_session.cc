@@ -11,6 +11,14 @@
 
 namespace holdfast::fs {
 
+absl::StatusOr<SessionUid> UidInPlace(const Environment& environment, const SessionKey& key) {
+  ASSIGN_OR_RETURN(
+      const std::string text,
+      ReadWhole(environment.files, DirectoryOf(key) + "/" + kManifestFile, kManifestFileBytes));
+  ASSIGN_OR_RETURN(const Manifest manifest, DecodeManifest(text, key, environment.identity.store));
+  return manifest.uid;
+}
+
 absl::Status RemoveDirectory(Environment& environment, const Tombstone& tombstone) {
   Files& files = environment.files;
   const std::string deleted = std::string(kTmp) + "/" + tombstone.uid.value() + ".deleted";
@@ -21,14 +29,11 @@ absl::Status RemoveDirectory(Environment& environment, const Tombstone& tombston
 }
 
 absl::Status FinishRemoval(Environment& environment, const Tombstone& tombstone) {
-  const auto text = ReadWhole(environment.files, DirectoryOf(tombstone.key) + "/" + kManifestFile,
-                              kManifestFileBytes);
-  if (IsLack(text.status())) return text.status();
-  const auto manifest = text.ok() ? DecodeManifest(*text, tombstone.key, environment.identity.store)
-                                  : absl::StatusOr<Manifest>(text.status());
-  const bool is_there = manifest.ok() && manifest->uid == tombstone.uid;
-  if (is_there) return RemoveDirectory(environment, tombstone);
-  return environment.tombstones.NoteRemoved(tombstone.key);
+  const absl::StatusOr<SessionUid> uid = UidInPlace(environment, tombstone.key);
+  if (IsLack(uid.status())) return uid.status();
+  const bool is_there = uid.ok() && *uid == tombstone.uid;
+  return is_there ? RemoveDirectory(environment, tombstone)
+                  : environment.tombstones.NoteRemoved(tombstone.key);
 }
 
 }  // namespace holdfast::fs

@@ -78,11 +78,9 @@ std::vector<SessionKey> DirectoryScanner::Reappeared(size_t most) {
 
 bool DirectoryScanner::IsReplaced(const Tombstone& tombstone) const {
   if (!tombstone.next) return false;
-  const auto text = ReadWhole(environment_.files, DirectoryOf(tombstone.key) + "/" + kManifestFile,
-                              kManifestFileBytes);
-  if (!text.ok()) return true;  // what it is instead is not known
-  const auto manifest = DecodeManifest(*text, tombstone.key, environment_.identity.store);
-  return manifest.ok() && manifest->uid == *tombstone.next;
+  const absl::StatusOr<SessionUid> uid = UidInPlace(environment_, tombstone.key);
+  if (IsLack(uid.status())) return true;  // what it is instead is not known
+  return uid.ok() && *uid == *tombstone.next;
 }
 
 bool DirectoryScanner::CompareTenant(const TenantId& tenant, const std::stop_token& stop,

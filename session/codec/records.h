@@ -52,7 +52,7 @@ std::optional<RequestRow> DecodeRequest(std::string_view bytes);
 std::string EncodeHead(const Head& head);
 std::optional<Head> DecodeHead(std::string_view bytes);
 
-// What is kept of a deleted session in the place of its head.
+// The record that replaces a session's head when the session is deleted.
 std::string EncodeFormer(const FormerSession& former);
 std::optional<FormerSession> DecodeFormer(std::string_view bytes);
 

@@ -306,9 +306,6 @@ TEST_P(Recreations, NameTheDeletedSession) {
   for (int number = 0; number < 3; ++number) {
     EXPECT_EQ(caller_->Send(PutOn(session, "", absl::StrCat(number))).reason, "OK");
   }
-  pb::ListEventsRequest events;
-  events.set_session_id(session);
-  events.set_page_size(1);
   pb::ListAuditRecordsRequest records;
   records.set_session_id(session);
   records.set_page_size(1);
@@ -340,6 +337,13 @@ TEST_P(Recreations, NameTheDeletedSession) {
   get.set_session_uid(first);
   EXPECT_EQ(client().Ask(&Stub::GetSession, get).verdict.facts.at("cause"), "deleted");
   EXPECT_EQ(client().Reason(&Stub::ListAuditRecords, records), "FENCED");
+  // A position that only the deleted session had is none that this one is behind.
+  pb::ListMessagesRequest messages;
+  messages.set_session_id(session);
+  messages.set_revision(7);
+  EXPECT_EQ(client().Reason(&Stub::ListMessages, messages), "REVISION_AHEAD");
+  messages.set_session_uid(first);
+  EXPECT_EQ(client().Reason(&Stub::ListMessages, messages), "FENCED");
   records.clear_page_token();
   records.set_session_uid(second);
   EXPECT_EQ(client().Must(&Stub::ListAuditRecords, records).records(0).code(), "re-create");

@@ -59,6 +59,29 @@ absl::StatusOr<ItemsPage> ReadItemsPage(Sessions& sessions, const Call& call,
   return page;
 }
 
+template <typename Page>
+const SessionUid& UidOf(const Page& page) {
+  return page.uid;
+}
+const SessionUid& UidOf(const SlotsRead& read) { return read.page.uid; }
+
+// What was read for `items`. FENCED where that is of another session, and also where a position
+// that the session does not have is of another one.
+template <typename Page>
+absl::StatusOr<Page> CheckRead(Sessions& sessions, const Call& call, const ItemsPage& items,
+                               absl::StatusOr<Page> page) {
+  if (page.ok()) {
+    RETURN_IF_ERROR(items.CheckSession(UidOf(*page)));
+    return page;
+  }
+  if (!items.after && !items.uid) return page.status();
+  const absl::StatusOr<Head> head = sessions.Get(call.caller(), items.request.key.session);
+  if (head.ok()) {
+    RETURN_IF_ERROR(items.CheckSession(head->uid));
+  }
+  return page.status();
+}
+
 // The number behind which a page begins: that of the page before, or `first` of the request.
 uint64_t After(const ItemsPage& page, int64_t first) {
   return page.after ? page.after->number : static_cast<uint64_t>(first);
@@ -161,8 +184,8 @@ absl::Status ServeListMessages(Sessions& sessions, Call& call,
   const MessageSeq after(After(items, request.after_seq()));
   SessionStore& store = sessions.store();
   ASSIGN_OR_RETURN(MessagePage page,
-                   store.ReadMessages(items.request.key, revision, after, items.limit));
-  RETURN_IF_ERROR(items.CheckSession(page.uid));
+                   CheckRead(sessions, call, items,
+                             store.ReadMessages(items.request.key, revision, after, items.limit)));
   ASSIGN_OR_RETURN(const bool cut, FillIn(store, items.request.key, page.messages));
   for (const Message& message : page.messages) Write(message, *response.add_messages());
   response.set_revision(page.at.revision.value());
@@ -192,9 +215,9 @@ absl::Status ServeListSlots(Sessions& sessions, Call& call, const pb::ListSlotsR
                         .owners = ReadTexts(request.owners()),
                         .most_bytes = with_data && !items.after ? kReplyBytes : 0};
   const SessionKey& key = items.request.key;
-  ASSIGN_OR_RETURN(SlotsRead read, sessions.ReadSlots(call.caller(), key.session, query,
-                                                      request.acting_owner(), expected));
-  RETURN_IF_ERROR(items.CheckSession(read.page.uid));
+  ASSIGN_OR_RETURN(SlotsRead read, CheckRead(sessions, call, items,
+                                             sessions.ReadSlots(call.caller(), key.session, query,
+                                                                request.acting_owner(), expected)));
   std::vector<SlotView>& slots = read.page.slots;
   if (items.after) {
     std::erase_if(slots,
@@ -231,8 +254,8 @@ absl::Status ServeListJournalEntries(Sessions& sessions, Call& call,
   JournalQuery query{.after = JournalNumber(After(items, request.after_journal_number()))};
   if (request.has_turn()) query.turn = TurnNumber(request.turn());
   ASSIGN_OR_RETURN(const JournalPage page,
-                   sessions.store().ReadJournal(items.request.key, query, items.limit));
-  RETURN_IF_ERROR(items.CheckSession(page.uid));
+                   CheckRead(sessions, call, items,
+                             sessions.store().ReadJournal(items.request.key, query, items.limit)));
   for (const JournalEntry& entry : page.entries) Write(entry, *response.add_entries());
   response.set_revision(page.at.revision.value());
   response.set_journal_number(page.at.journal.value());
@@ -251,9 +274,9 @@ absl::Status ServeListEvents(Sessions& sessions, Call& call, const pb::ListEvent
                    ReadItemsPage(sessions, call, request, "ListEvents", filters));
   ASSIGN_OR_RETURN(
       const EventPage page,
-      sessions.store().ReadEvents(items.request.key, EventSeq(After(items, request.after_seq())),
-                                  items.limit));
-  RETURN_IF_ERROR(items.CheckSession(page.uid));
+      CheckRead(sessions, call, items,
+                sessions.store().ReadEvents(
+                    items.request.key, EventSeq(After(items, request.after_seq())), items.limit)));
   for (const Event& event : page.events) Write(event, *response.add_events());
   response.set_revision(page.revision.value());
   SetNextPage(
@@ -272,9 +295,9 @@ absl::Status ServeListAuditRecords(Sessions& sessions, Call& call,
                    ReadItemsPage(sessions, call, request, "ListAuditRecords", filters));
   ASSIGN_OR_RETURN(
       const AuditPage page,
-      sessions.store().ReadAudit(items.request.key, AuditSeq(After(items, request.after_seq())),
-                                 items.limit));
-  RETURN_IF_ERROR(items.CheckSession(page.uid));
+      CheckRead(sessions, call, items,
+                sessions.store().ReadAudit(
+                    items.request.key, AuditSeq(After(items, request.after_seq())), items.limit)));
   for (const AuditRecord& record : page.records) Write(record, *response.add_records());
   SetNextPage(sessions, items.request,
               EndOf({.uid = page.uid}, page.end, page.records, &AuditRecord::seq), response);
