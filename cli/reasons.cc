@@ -87,6 +87,8 @@ constexpr std::array kExplanations = {
     Explanation{"MAX_DEPTH", "too many levels of delegation", kNotAllowed, Repeat::kNo},
     Explanation{"LEAF_DELEGATION", "a leaf may not delegate", kNotAllowed, Repeat::kNo},
     Explanation{"LINEAGE_CYCLE", "a session cannot be its own ancestor", kNotAllowed, Repeat::kNo},
+    Explanation{"RECORD_NOT_FOUND", "the session has no such checkpoint",
+                "list those it has with `holdfast session checkpoints`", Repeat::kNo},
     Explanation{"INTERNAL", "the server failed", kSendAgain, Repeat::kYes},
 };
 

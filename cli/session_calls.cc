@@ -127,6 +127,22 @@ grpc::Status SessionCalls::Restore(const v1::RestoreSessionRequest& request,
   return caller_.Call(attempt).status;
 }
 
+grpc::Status SessionCalls::PutCheckpoint(const v1::PutCheckpointRequest& request,
+                                         v1::PutCheckpointResponse& reply) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    return connection_.sessions().PutCheckpoint(&context, request, &reply);
+  };
+  return caller_.Call(attempt).status;
+}
+
+grpc::Status SessionCalls::DeleteCheckpoint(const v1::DeleteCheckpointRequest& request,
+                                            v1::DeleteCheckpointResponse& reply) const {
+  const auto attempt = [&](grpc::ClientContext& context) {
+    return connection_.sessions().DeleteCheckpoint(&context, request, &reply);
+  };
+  return caller_.Call(attempt).status;
+}
+
 grpc::Status SessionCalls::Cancel(const v1::CancelSessionRequest& request,
                                   v1::CancelSessionResponse& reply) const {
   const auto attempt = [&](grpc::ClientContext& context) {

@@ -75,6 +75,10 @@ class SessionCalls final {
                        v1::ReleaseLeaseResponse& reply) const;
   grpc::Status Restore(const v1::RestoreSessionRequest& request,
                        v1::RestoreSessionResponse& reply) const;
+  grpc::Status PutCheckpoint(const v1::PutCheckpointRequest& request,
+                             v1::PutCheckpointResponse& reply) const;
+  grpc::Status DeleteCheckpoint(const v1::DeleteCheckpointRequest& request,
+                                v1::DeleteCheckpointResponse& reply) const;
   grpc::Status Cancel(const v1::CancelSessionRequest& request,
                       v1::CancelSessionResponse& reply) const;
   grpc::Status Close(const v1::CloseSessionRequest& request, v1::CloseSessionResponse& reply) const;

@@ -6,6 +6,7 @@
 #include "cli/recovery_report.h"
 #include "cli/request_id.h"
 #include "cli/session_calls.h"
+#include "cli/session_checkpoints.h"
 #include "cli/session_command.h"
 #include "cli/session_lists.h"
 #include "cli/session_restore.h"
@@ -403,6 +404,7 @@ void AddSessionCommands(CLI::App& app, Invocation& invocation) {
   AddTail(*session, command);
   AddResume(*session, command);
   AddRestore(*session, command);
+  AddCheckpoints(*session, command);
   AddCancel(*session, command);
   AddClose(*session, command);
   AddDelete(*session, command);

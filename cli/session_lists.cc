@@ -3,7 +3,7 @@
 #include "cli/conversation_view.h"
 #include "cli/durations.h"
 #include "cli/item_view.h"
-#include "cli/json_list.h"
+#include "cli/list_command.h"
 #include "cli/page_options.h"
 #include "cli/session_view.h"
 #include "cli/table.h"
@@ -19,51 +19,6 @@
 
 namespace holdfast::cli {
 namespace {
-
-// How one list is read and shown.
-template <typename Request, typename Reply>
-struct List {
-  ListMethod<Request, Reply> method;
-  const PageOptions& page;
-  // Completes the request.
-  std::function<grpc::Status(const SessionCalls&, Request&)> prepare;
-  // Writes a page as text.
-  std::function<void(const Reply&)> write;
-  // Changes a page before it is written in any form; may be empty.
-  std::function<void(Reply&)> change = {};
-  // What JSON adds to an item of a page; may be empty.
-  std::function<AmendItem(const Reply&)> amend = {};
-};
-
-template <typename Request, typename Reply>
-ExitCode RunList(const SessionCommand& command, const List<Request, Reply>& list) {
-  const Invocation& invocation = command.invocation();
-  const Connection connection(invocation.address);
-  const Caller caller(command.policy(), MachineClock());
-  const SessionCalls calls(connection, caller);
-  JsonList json(invocation);
-  Request request;
-  grpc::Status status = list.prepare(calls, request);
-  if (!status.ok()) return Refuse(invocation, status);
-  request.set_page_token(list.page.token);
-  std::string next;
-  const auto take = [&](Reply& page) {
-    if (list.change) list.change(page);
-    if (invocation.json()) {
-      json.Add(page, list.amend ? list.amend(page) : AmendItem());
-    } else {
-      list.write(page);
-    }
-    invocation.out << std::flush;
-    next = page.next_page_token();
-    return invocation.out.good();
-  };
-  status = calls.ReadPages<Request, Reply>(list.method, request, list.page.limit, take);
-  if (!status.ok()) return invocation.json() ? json.Fail(status) : Refuse(invocation, status);
-  if (invocation.json()) json.End();
-  WriteNextPage(invocation, next);
-  return kDone;
-}
 
 // --- list ---------------------------------------------------------------------------------------
 

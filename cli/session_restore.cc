@@ -22,6 +22,8 @@ struct RestoreOptions {
   uint64_t revision = 0;  // 0: the current one
   std::optional<uint64_t> messages;
   uint64_t drop_last = 0;
+  std::string checkpoint;
+  bool pins_previous = false;
 };
 
 v1::RestoreSessionRequest RestoreRequest(const RestoreOptions& options,
@@ -34,6 +36,8 @@ v1::RestoreSessionRequest RestoreRequest(const RestoreOptions& options,
   request.set_expected_revision(session.revision());
   v1::RestorePoint& point = *request.mutable_point();
   point.set_revision(static_cast<int64_t>(options.revision));
+  point.set_checkpoint(options.checkpoint);
+  request.set_pin_previous(options.pins_previous);
   if (options.messages) point.set_messages(static_cast<int64_t>(*options.messages));
   if (options.drop_last > 0) point.set_drop_last(static_cast<int64_t>(options.drop_last));
   return request;
@@ -87,6 +91,13 @@ void AddRestore(CLI::App& session, const SessionCommandPtr& command) {
   AddCount(*restore, "--revision", options->revision,
            "Restore the history and slots of this revision; the default is the current one")
       ->type_name("R");
+  restore
+      ->add_option("--checkpoint", options->checkpoint,
+                   "Restore those of the checkpoint of this name")
+      ->type_name("NAME")
+      ->excludes("--revision");
+  restore->add_flag("--pin-previous", options->pins_previous,
+                    "Keep the last snapshot as a checkpoint of kind before_restore");
   const auto messages = std::make_shared<uint64_t>(0);
   auto* keep = AddCount(*restore, "--messages", *messages,
                         "Keep only the first N messages of that history; 0 keeps none");
@@ -99,15 +110,17 @@ void AddRestore(CLI::App& session, const SessionCommandPtr& command) {
       ->type_name("TOKEN");
   restore->footer(
       "What is there now stays readable at its revision, and can be restored itself, as long as\n"
-      "retention.snapshots keeps it. Attributes, items, events and the audit chain stay.\n"
+      "retention.snapshots keeps it, or for good with --pin-previous. Attributes, items, events "
+      "and the audit chain stay.\n"
       "\nExamples:\n"
       "  holdfast session restore 4f1c2d3e --revision \"$revision\" --token \"$token\"\n"
       "  holdfast session restore 4f1c2d3e --drop-last 2 --token \"$token\"\n"
       "  holdfast session restore shared --messages 0   # clears the history");
   restore->callback([command, options, messages, keep] {
     if (keep->count() > 0) options->messages = *messages;
-    if (options->revision == 0 && !options->messages && options->drop_last == 0) {
-      throw CLI::RequiredError("--revision, --messages or --drop-last");
+    const bool has_point = options->revision != 0 || !options->checkpoint.empty();
+    if (!has_point && !options->messages && options->drop_last == 0) {
+      throw CLI::RequiredError("--revision, --checkpoint, --messages or --drop-last");
     }
     command->invocation().command = [command, options] { return RunRestore(*command, *options); };
   });

@@ -216,10 +216,42 @@ std::string AppendedKey(ItemVersion version) {
   return key;
 }
 
-void ApplyItems(const ItemWrites& writes, absl::Time now, Applied& out) {
-  if (writes.empty()) return;
+// The checkpoint of a put, with what the store knows of the snapshot.
+Checkpoint Complete(const CheckpointPut& put, const Applied& out) {
+  Checkpoint checkpoint = put.checkpoint;
+  if (put.of_this_snapshot) {
+    checkpoint.snapshot = PinnedOf(out.head, out.head.snapshots.back());
+    checkpoint.turn = out.applied_turn.value_or(TurnNumber());
+    checkpoint.history = out.head.history;
+  }
+  return checkpoint;
+}
+
+// Adds the items that checkpoints consist of to those of the change.
+void AddCheckpoints(const CheckpointWrites& checkpoints, Applied& out) {
+  for (const ItemName& name : checkpoints.deletes) {
+    out.items.deletes.push_back({.collection = name.collection, .keys = name.key});
+  }
+  for (const CheckpointPut& put : checkpoints.puts) {
+    const Checkpoint checkpoint = Complete(put, out);
+    out.items.puts.push_back({.item = EncodeCheckpoint(checkpoint)});
+    if (put.takes_name) {
+      out.items.puts.push_back(
+          {.item = EncodeCheckpointName(checkpoint.name, checkpoint.revision()),
+           .condition = PutCondition::kIfVersion});
+    }
+    if (checkpoint.kind == CheckpointKind::kManual) out.receipt.snapshot = checkpoint.revision();
+  }
+  CheckpointCounts& counts = out.head.checkpoints;
+  counts = {.version = counts.version + 1, .manual = checkpoints.manual, .own = checkpoints.own};
+}
+
+void ApplyItems(const Change& change, absl::Time now, Applied& out) {
   Head& head = out.head;
-  out.items = writes;
+  out.items = change.items;
+  if (change.checkpoints) AddCheckpoints(*change.checkpoints, out);
+  const ItemWrites& writes = out.items;
+  if (writes.empty()) return;
   if (!writes.deletes.empty()) head.items_version = head.items_version.Next();
   for (ItemPut& put : out.items.puts) {
     head.items_version = head.items_version.Next();
@@ -229,7 +261,7 @@ void ApplyItems(const ItemWrites& writes, absl::Time now, Applied& out) {
     item.created_at = now;
     item.updated_at = now;
   }
-  out.receipt.items_version = head.items_version;
+  if (!change.items.empty()) out.receipt.items_version = head.items_version;
 }
 
 // A cancel request of the session stays with the closed session as the reason of its end. Reopening
@@ -339,7 +371,8 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   }
   ApplyEntries(change, out);
   ApplyAttributes(change.attributes, head);
-  ApplyItems(change.items, facts.now, out);
+  if (!head.snapshots.empty()) out.receipt.snapshot = head.snapshots.back().at.revision;
+  ApplyItems(change, facts.now, out);
   ApplyCancelRequests(before, change, facts.now, head);
   ApplyEvents(change, facts.now, out);
   ApplyAudit(change, facts.now, out);
@@ -352,7 +385,6 @@ Applied Apply(const Head& before, const Change& change, const StoreFacts& facts)
   out.receipt.removed = change.removed;
   if (out.audit) out.receipt.audit = head.last_audit;
   out.receipt.created = change.create.has_value();
-  if (!head.snapshots.empty()) out.receipt.snapshot = head.snapshots.back().at.revision;
   return out;
 }
 

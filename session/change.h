@@ -5,6 +5,7 @@
 #define HOLDFAST_SESSION_CHANGE_H_
 
 #include "platform/digest.h"
+#include "session/checkpoint.h"
 #include "session/head.h"
 #include "session/ids.h"
 #include "session/item_writes.h"
@@ -58,9 +59,10 @@ struct Premise {
   Lifecycle lifecycle = Lifecycle::kIdle;
   TurnNumber active_turn;  // 0: none
   Epoch epoch;
-  uint64_t cancel_requests = 0;   // how many; within a turn they only become more
-  std::optional<Digest> history;  // absent: whatever it is
-  std::optional<Position> at;     // absent: whatever it is
+  uint64_t cancel_requests = 0;              // how many; within a turn they only become more
+  std::optional<Digest> history;             // absent: whatever it is
+  std::optional<Position> at;                // absent: whatever it is
+  std::optional<uint64_t> checkpoints = {};  // CheckpointCounts.version; absent: whatever it is
 };
 
 // The request a change answers. Kept with its receipt for 24 hours.
@@ -82,7 +84,7 @@ struct Receipt {
   bool sm_slot_handed_out = false;
   bool created = false;
   Revision before;    // the revision before this change
-  Revision snapshot;  // the last snapshot's
+  Revision snapshot;  // the last snapshot's; of a call that puts a checkpoint, the pinned one's
   std::string previous_holder;
   uint64_t tail_bytes_truncated = 0;  // of an unfinished write, when the store opened the session
   std::string token;                  // of a grant; wiped when its epoch has passed
@@ -195,6 +197,7 @@ struct Change {
   std::vector<JournalEntry> entries;
   AttributePatch attributes;
   ItemWrites items;
+  std::optional<CheckpointWrites> checkpoints;
   std::optional<CancelRequest> cancel_request;  // added unless it is there already
   std::vector<EventDraft> events;
   std::optional<AuditDraft> audit;

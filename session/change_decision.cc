@@ -52,6 +52,8 @@ absl::StatusOr<std::optional<Refusal>> CheckContents(const Head& before, Decisio
   if (refusal || applied.items.empty()) return refusal;
   if (auto twice = CheckAppendedKeys(applied.items)) return twice;
   ASSIGN_OR_RETURN(refusal, reads.ResolveItemWrites(applied));
+  // Not where the server's own items are all that is written.
+  if (applied.receipt.items_version == ItemVersion()) return refusal;
   applied.receipt.puts = applied.item_effects.results;
   applied.receipt.items_deleted = applied.item_effects.deleted.size();
   return refusal;

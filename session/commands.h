@@ -90,6 +90,12 @@ struct AppendJournalCommand {
   std::string acting_owner;
 };
 
+// A checkpoint of kind MANUAL that a call asks for.
+struct CheckpointMark {
+  std::string name;  // unique in the session; empty: none
+  ItemLabels labels;
+};
+
 struct CommitTurnCommand {
   RequestId request;
   SessionId session;
@@ -106,7 +112,8 @@ struct CommitTurnCommand {
   std::optional<TurnSource> begin_next;
   bool keep_open = false;  // a snapshot inside the turn, which stays active
   std::string acting_owner;
-  std::optional<UploadLink> upload;  // that messages and slots lie in
+  std::optional<UploadLink> upload;          // that messages and slots lie in
+  std::optional<CheckpointMark> checkpoint;  // pins the snapshot
 };
 
 struct AbandonTurnCommand {
@@ -141,11 +148,13 @@ struct WriteCommand {
   std::string acting_owner;
   std::optional<UploadLink> upload;  // that messages and slots lie in
   std::optional<CreateCommand> create_if_missing;
+  std::optional<CheckpointMark> checkpoint;  // pins the snapshot
 };
 
 // What of a session's past is to be there again.
 struct RestorePoint {
   std::optional<Revision> revision;    // absent: the session as it is
+  std::string checkpoint;              // by the name of one, instead of the revision
   std::optional<MessageSeq> messages;  // the history up to this message; absent: all of it
   uint64_t drop_last = 0;              // ... but for so many messages at its end
 };
@@ -162,6 +171,30 @@ struct RestoreCommand {
   uint64_t return_messages = 0;  // of those that the history loses, the last ones
   std::vector<Message> messages;
   std::vector<Slot> slots;
+  bool pin_previous = false;  // the snapshot before stays as a checkpoint
+};
+
+// Pins a snapshot as a checkpoint, or changes one.
+struct PutCheckpointCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<SessionUid> uid;
+  // Absent: that of the checkpoint which has the name, else the last snapshot's.
+  std::optional<Revision> revision;
+  // What is set of a checkpoint; what is absent stays as it is.
+  std::optional<std::string> name;
+  std::optional<CheckpointStatus> status;
+  std::optional<ItemLabels> labels;
+  bool must_exist = false;  // no snapshot is pinned that is none yet
+};
+
+// Unpins a snapshot.
+struct DeleteCheckpointCommand {
+  RequestId request;
+  SessionId session;
+  std::optional<SessionUid> uid;
+  std::optional<Revision> revision;  // absent: by name
+  std::string name;
 };
 
 struct SnapshotContent {

@@ -3,6 +3,7 @@
 #include "platform/status_macros.h"
 #include "session/audit_facts.h"
 #include "session/cancel_requests.h"
+#include "session/checkpoint_writes.h"
 #include "session/fingerprint.h"
 #include "session/grant_correlation.h"
 #include "session/guard.h"
@@ -284,7 +285,11 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                              {"outcome", Name(command.outcome)},
                              {"saved", "true"}}};
   if (command.keep_open) KeepTurn(command.turn, change);
-  return Checked(head, std::move(change));
+  if (auto refusal = CheckGuard(head, change.guard, {})) return refusal->ToStatus();
+  if (command.checkpoint) {
+    RETURN_IF_ERROR(PinThisSnapshot(head, *command.checkpoint, change));
+  }
+  return Decision{.change = std::move(change)};
 }
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
@@ -313,6 +318,9 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                             "write",
                             {{"history", change.replaces_history ? "replaced" : "extended"},
                              {"messages", std::to_string(change.messages.size())}}};
+  if (command.checkpoint) {
+    RETURN_IF_ERROR(PinThisSnapshot(head, *command.checkpoint, change));
+  }
   return Decision{.change = std::move(change)};
 }
 

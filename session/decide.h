@@ -4,6 +4,8 @@
 #define HOLDFAST_SESSION_DECIDE_H_
 
 #include "session/change.h"
+#include "session/checkpoint.h"
+#include "session/checkpoint_target.h"
 #include "session/commands.h"
 #include "session/head.h"
 #include "session/restore_reads.h"
@@ -12,6 +14,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace holdfast {
 
@@ -75,10 +78,22 @@ absl::Status CheckRestore(const Head& head, const RestoreCommand& command);
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const RestoreCommand& command, RestoredState restored);
 
+// OK, and nothing to write, where the checkpoint is already as `command` says. INVALID_FIELD for a
+// name that another one has; TOO_LARGE for one more than a session may have.
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const PutCheckpointCommand& command,
+                                const CheckpointTarget& target);
+// Deletes all of `there`.
+absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
+                                const DeleteCheckpointCommand& command,
+                                const std::vector<Checkpoint>& there);
+
 // What must hold whatever the command brings: what can be refused before its contents are there.
 Guard GuardOf(const CommitTurnCommand& command);
 Guard GuardOf(const WriteCommand& command);
 Guard GuardOf(const RestoreCommand& command);
+Guard GuardOf(const PutCheckpointCommand& command);
+Guard GuardOf(const DeleteCheckpointCommand& command);
 
 absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
                                 const AppendAuditCommand& command);

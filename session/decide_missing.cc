@@ -1,4 +1,5 @@
 // Changes that create the session that they write to.
+#include "session/checkpoint_writes.h"
 #include "session/decide.h"
 #include "session/fingerprint.h"
 
@@ -15,7 +16,11 @@ std::optional<Change> DecideCreate(const Caller& caller, const SessionKey& key,
   create.messages = command.messages;
   create.slots = command.slots;
   if (command.sm) create.sm = *command.sm;
-  return DecideCreate(caller, key, create, StampOf(command), fresh);
+  Change change = DecideCreate(caller, key, create, StampOf(command), fresh);
+  if (command.checkpoint && !PinThisSnapshot(Head(), *command.checkpoint, change).ok()) {
+    return std::nullopt;
+  }
+  return change;
 }
 
 }  // namespace holdfast

@@ -1,5 +1,6 @@
 #include "platform/status_macros.h"
 #include "session/audit_facts.h"
+#include "session/checkpoint_writes.h"
 #include "session/decide.h"
 #include "session/fingerprint.h"
 #include "session/guard.h"
@@ -23,7 +24,8 @@ namespace {
 bool OnlyCuts(const RestoreCommand& command) {
   const RestorePoint& point = command.point;
   const bool cuts = point.messages ? *point.messages == MessageSeq() : point.drop_last > 0;
-  return cuts && !point.revision && command.messages.empty() && command.slots.empty();
+  return cuts && !point.revision && point.checkpoint.empty() && command.messages.empty() &&
+         command.slots.empty();
 }
 
 // The last ones of `removed` that a stored reply has room for.
@@ -37,27 +39,24 @@ std::vector<Message> StoredRemoved(const std::vector<Message>& removed) {
   return {first.base(), removed.end()};
 }
 
-// The point as it is shown: the revision that it names, or the current one.
-std::string TextOf(const RestorePoint& point, const Head& head) {
-  return std::to_string(point.revision.value_or(head.revision).value());
-}
+std::string TextOf(Revision revision) { return std::to_string(revision.value()); }
 
 // The length of the history that the restore leaves.
 uint64_t MessagesAfter(const RestoreCommand& command, const RestoredState& restored) {
   return restored.cut.messages.value() + restored.copied.size() + command.messages.size();
 }
 
-std::map<std::string, std::string> RestoreFacts(const Head& head, const RestoreCommand& command,
+std::map<std::string, std::string> RestoreFacts(const RestoreCommand& command,
                                                 const RestoredState& restored) {
-  return {{"to", TextOf(command.point, head)},
+  return {{"to", TextOf(restored.to)},
           {"messages", std::to_string(MessagesAfter(command, restored))},
           {"removed", std::to_string(restored.removed_messages)},
           {"slots", std::to_string(restored.slots.size() + restored.deleted_slots.size())}};
 }
 
-EventDraft Restored(const Head& head, const RestoreCommand& command, uint64_t messages) {
+EventDraft Restored(const Head& head, Revision to, uint64_t messages) {
   return {.name = kSessionRestored,
-          .payload = {{"to", TextOf(command.point, head)},
+          .payload = {{"to", TextOf(to)},
                       {"generation", std::to_string(head.generation.Next().value())},
                       {"messages", std::to_string(messages)}},
           .given = {}};
@@ -95,11 +94,11 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.renews_lease = true;
   change.to = Lifecycle::kPersisted;
   change.snapshot = true;
-  change.audit = AuditDraft{kLifecycleClass, "restore", RestoreFacts(head, command, restored)};
+  change.audit = AuditDraft{kLifecycleClass, "restore", RestoreFacts(command, restored)};
   if (head.lifecycle == Lifecycle::kResumed) {
     change.events.push_back({.name = kSessionResumed, .payload = {}, .given = {}});
   }
-  change.events.push_back(Restored(head, command, MessagesAfter(command, restored)));
+  change.events.push_back(Restored(head, restored.to, MessagesAfter(command, restored)));
   change.events.push_back({.name = kSessionPersisted, .payload = {}, .given = {}});
   change.restores = restored.cut;
   change.messages = std::move(restored.copied);
@@ -110,6 +109,7 @@ absl::StatusOr<Decision> Decide(const Head& head, const Caller& caller,
   change.sm = restored.sm;
   change.removed_messages = restored.removed_messages;
   change.removed = StoredRemoved(restored.removed);
+  if (restored.previous) PinOwn(head, *restored.previous, restored.before_restores, change);
   return Decision{.change = std::move(change)};
 }
 

@@ -70,6 +70,15 @@ class Meaning {
     for (const auto& [key, value] : attributes) Text(key).MaybeText(value);
     return *this;
   }
+  Meaning& Labels(const ItemLabels& labels) {
+    Number(labels.size());
+    for (const auto& [name, value] : labels) Text(EncodeLabel(name, value));
+    return *this;
+  }
+  // Absent in requests from before there were checkpoints.
+  Meaning& Mark(const std::optional<CheckpointMark>& mark) {
+    return mark ? Text(mark->name).Labels(mark->labels) : *this;
+  }
   Meaning& Range(const KeyRange& range) { return Text(range.start).Text(range.end); }
   [[nodiscard]] RequestStamp Stamp(const RequestId& id, Method method) const {
     return {.id = id, .method = method, .fingerprint = Sha256(out_.bytes())};
@@ -138,6 +147,7 @@ RequestStamp StampOf(const CommitTurnCommand& command) {
       .Text(command.acting_owner);
   // Absent in requests from before there was such a field.
   if (command.keep_open) meaning.Number(1);
+  meaning.Mark(command.checkpoint);
   return meaning.Stamp(command.request, Method::kCommitTurn);
 }
 
@@ -150,7 +160,8 @@ RequestStamp StampOf(const WriteCommand& command) {
       .Content(command.messages, command.slots, command.deleted_slots)
       .Number(command.sm ? 1 : 0)
       .Machine(command.sm.value_or(std::nullopt))
-      .Text(command.acting_owner);
+      .Text(command.acting_owner)
+      .Mark(command.checkpoint);
   return meaning.Stamp(command.request, Method::kWrite);
 }
 
@@ -159,6 +170,8 @@ RequestStamp StampOf(const RestoreCommand& command) {
   Meaning meaning;
   meaning.Maybe(command.expected_revision).Number(command.base ? 1 : 0);
   if (command.base) meaning.Number(command.base->count.value()).Raw(command.base->digest);
+  if (!point.checkpoint.empty()) meaning.Text(point.checkpoint);
+  if (command.pin_previous) meaning.Number(1);
   return meaning.Maybe(point.revision)
       .Number(point.messages ? 1 : 0)
       .Number(point.messages ? point.messages->value() : 0)
@@ -166,6 +179,21 @@ RequestStamp StampOf(const RestoreCommand& command) {
       .Number(command.return_messages)
       .Content(command.messages, command.slots, {})
       .Stamp(command.request, Method::kRestore);
+}
+
+RequestStamp StampOf(const PutCheckpointCommand& command) {
+  Meaning meaning;
+  meaning.Maybe(command.revision).MaybeText(command.name).Number(command.status ? 1 : 0);
+  meaning.Enum(command.status.value_or(CheckpointStatus::kValid));
+  meaning.Number(command.labels ? 1 : 0).Labels(command.labels.value_or(ItemLabels()));
+  return meaning.Number(command.must_exist ? 1 : 0).Stamp(command.request, Method::kPutCheckpoint);
+}
+
+RequestStamp StampOf(const DeleteCheckpointCommand& command) {
+  return Meaning()
+      .Maybe(command.revision)
+      .Text(command.name)
+      .Stamp(command.request, Method::kDeleteCheckpoint);
 }
 
 RequestStamp StampOf(const AbandonTurnCommand& command) {

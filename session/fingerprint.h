@@ -17,6 +17,8 @@ RequestStamp StampOf(const BeginTurnCommand& command);
 RequestStamp StampOf(const CommitTurnCommand& command);
 RequestStamp StampOf(const WriteCommand& command);
 RequestStamp StampOf(const RestoreCommand& command);
+RequestStamp StampOf(const PutCheckpointCommand& command);
+RequestStamp StampOf(const DeleteCheckpointCommand& command);
 RequestStamp StampOf(const AbandonTurnCommand& command);
 RequestStamp StampOf(const CloseCommand& command);
 RequestStamp StampOf(const DeleteCommand& command);

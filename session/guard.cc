@@ -257,7 +257,8 @@ bool Holds(const Premise& premise, const Head& head) {
   return premise.lifecycle == now.lifecycle && premise.active_turn == now.active_turn &&
          premise.epoch == now.epoch && premise.cancel_requests == now.cancel_requests &&
          (!premise.history || *premise.history == head.history) &&
-         (!premise.at || *premise.at == PositionOf(head));
+         (!premise.at || *premise.at == PositionOf(head)) &&
+         (!premise.checkpoints || *premise.checkpoints == head.checkpoints.version);
 }
 
 Premise PremiseOf(const Head& head) {

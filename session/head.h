@@ -73,6 +73,8 @@ struct HistoryCut {
   Generation generation;
   MessageSeq messages;
   Digest digest{};  // running digest over them
+  // Where they are stored, for a history that checkpoints alone name; empty: the head says where.
+  std::vector<HistorySpan> spans = {};
   bool operator==(const HistoryCut&) const = default;
 };
 
@@ -81,6 +83,16 @@ struct EndedTurn {
   TurnNumber turn;
   EntryNumber last_entry;
   JournalNumber last_journal;
+};
+
+// How many snapshots of a session are pinned by checkpoints.
+struct CheckpointCounts {
+  uint64_t version = 0;  // raised by each change of a checkpoint
+  uint64_t manual = 0;   // checkpoints of kind MANUAL
+  uint64_t own = 0;      // of the other kinds
+  bool operator==(const CheckpointCounts&) const = default;
+
+  [[nodiscard]] bool empty() const { return manual == 0 && own == 0; }
 };
 
 struct GrantRecord {
@@ -140,6 +152,7 @@ struct Head {
   std::map<std::string, std::string> attributes;
   // Raised by each put of an item, and by each change that deletes items; never reused.
   ItemVersion items_version;
+  CheckpointCounts checkpoints;
 
   // Of the active turn, and of the session until it is taken up again after its close; in the order
   // they were set.

@@ -11,22 +11,36 @@ const SharedHistory* FindShared(const Head& head, Generation generation) {
   return found == head.shared.end() ? nullptr : &*found;
 }
 
-}  // namespace
-
-std::vector<HistorySpan> SpansOf(const Head& head, Generation generation, MessageSeq messages) {
+// The first messages of a history that begins with `earlier`: up to the last one of `whole`, which
+// names its own generation.
+std::vector<HistorySpan> CutSpans(const std::vector<HistorySpan>& earlier,
+                                  const HistorySpan& whole) {
   std::vector<HistorySpan> spans;
   MessageSeq covered;
   const auto add = [&](const HistorySpan& span) {
-    const MessageSeq last = std::min(span.last, messages);
+    const MessageSeq last = std::min(span.last, whole.last);
     if (last <= covered) return;
     spans.push_back({.generation = span.generation, .last = last});
     covered = last;
   };
-  if (const SharedHistory* shared = FindShared(head, generation)) {
-    for (const HistorySpan& span : shared->spans) add(span);
-  }
-  add({.generation = generation, .last = messages});
+  for (const HistorySpan& span : earlier) add(span);
+  add(whole);
   return spans;
+}
+
+void Name(const std::vector<HistorySpan>& spans, std::map<Generation, MessageSeq>& named) {
+  for (const HistorySpan& span : spans) {
+    MessageSeq& last = named[span.generation];
+    last = std::max(last, span.last);
+  }
+}
+
+}  // namespace
+
+std::vector<HistorySpan> SpansOf(const Head& head, Generation generation, MessageSeq messages) {
+  const SharedHistory* const shared = FindShared(head, generation);
+  return CutSpans(shared == nullptr ? std::vector<HistorySpan>() : shared->spans,
+                  {.generation = generation, .last = messages});
 }
 
 const HistorySpan& SpanWith(const std::vector<HistorySpan>& spans, MessageSeq seq) {
@@ -38,23 +52,23 @@ const HistorySpan& SpanWith(const std::vector<HistorySpan>& spans, MessageSeq se
 
 std::map<Generation, MessageSeq> NamedMessages(const Head& head) {
   std::map<Generation, MessageSeq> named;
-  const auto name = [&](Generation generation, MessageSeq messages) {
-    for (const HistorySpan& span : SpansOf(head, generation, messages)) {
-      MessageSeq& last = named[span.generation];
-      last = std::max(last, span.last);
-    }
-  };
   named[head.generation] = MessageSeq();
-  name(head.generation, head.messages);
+  Name(SpansOf(head, head.generation, head.messages), named);
   for (const SnapshotRecord& snapshot : head.snapshots) {
-    name(snapshot.generation, snapshot.messages);
+    Name(SpansOf(head, snapshot.generation, snapshot.messages), named);
   }
   return named;
 }
 
+void NamePinned(const PinnedSnapshot& pinned, std::map<Generation, MessageSeq>& named) {
+  Name(CutSpans(pinned.spans,
+                {.generation = pinned.record.generation, .last = pinned.record.messages}),
+       named);
+}
+
 void RestoreHistory(const HistoryCut& cut, Head& head) {
-  SharedHistory shared{.generation = head.generation.Next(),
-                       .spans = SpansOf(head, cut.generation, cut.messages)};
+  SharedHistory shared{.generation = head.generation.Next(), .spans = cut.spans};
+  if (shared.spans.empty()) shared.spans = SpansOf(head, cut.generation, cut.messages);
   head.generation = shared.generation;
   head.messages = cut.messages;
   head.history = cut.digest;

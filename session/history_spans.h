@@ -3,6 +3,7 @@
 #ifndef HOLDFAST_SESSION_HISTORY_SPANS_H_
 #define HOLDFAST_SESSION_HISTORY_SPANS_H_
 
+#include "session/checkpoint.h"
 #include "session/head.h"
 #include "session/ids.h"
 
@@ -23,7 +24,10 @@ const HistorySpan& SpanWith(const std::vector<HistorySpan>& spans, MessageSeq se
 // generation of `head` is always there.
 std::map<Generation, MessageSeq> NamedMessages(const Head& head);
 
-// Begins the history that `change` restores: the first messages of a kept one, in a new generation.
+// Adds the messages that a pinned snapshot names.
+void NamePinned(const PinnedSnapshot& pinned, std::map<Generation, MessageSeq>& named);
+
+// Begins the history that a change restores: the first messages of a kept one, in a new generation.
 void RestoreHistory(const HistoryCut& cut, Head& head);
 
 // Forgets the spans of histories that neither the head nor a kept snapshot names.

@@ -39,9 +39,10 @@ std::string_view Name(Lifecycle lifecycle) {
 
 std::string_view Name(Trigger trigger) {
   static constexpr std::array<std::string_view, kTriggers> kNames = {
-      "BeginTurn", "CommitTurn",   "AbandonTurn", "AppendJournal", "Write",  "Resume",
-      "Close",     "Recover",      "Delete",      "Update",        "Renew",  "Release",
-      "Cancel",    "EndCancelled", "AppendAudit", "PutItems",      "Restore"};
+      "BeginTurn", "CommitTurn", "AbandonTurn",   "AppendJournal",   "Write",
+      "Resume",    "Close",      "Recover",       "Delete",          "Update",
+      "Renew",     "Release",    "Cancel",        "EndCancelled",    "AppendAudit",
+      "PutItems",  "Restore",    "PutCheckpoint", "DeleteCheckpoint"};
   return kNames.at(static_cast<size_t>(trigger));
 }
 

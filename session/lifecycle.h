@@ -34,8 +34,10 @@ enum class Trigger : uint8_t {
   kAppendAudit,
   kPutItems,
   kRestore,
+  kPutCheckpoint,
+  kDeleteCheckpoint,
 };
-inline constexpr size_t kTriggers = 17;
+inline constexpr size_t kTriggers = 19;
 
 // Whether `trigger` is of a lease or of a turn, which a session of kind OPEN has not.
 constexpr bool NeedsLeasedSession(Trigger trigger) {
@@ -111,6 +113,8 @@ inline constexpr std::array<Row, kTriggers> kTable = {{
     /* Restore       */
     {To(Lifecycle::kPersisted), Busy(), To(Lifecycle::kPersisted), To(Lifecycle::kPersisted),
      Never()},
+    /* PutCheckpoint    */ Stays(),
+    /* DeleteCheckpoint */ Stays(),
 }};
 
 }  // namespace internal

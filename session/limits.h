@@ -65,6 +65,12 @@ inline constexpr size_t kReturnedMessages = 64;
 inline constexpr size_t kReturnedBytes = 1024 * kKiB;
 inline constexpr size_t kReturnedBytesStored = 64 * kKiB;
 
+// Checkpoints of kind MANUAL that one session may have, and of each other kind, of which the oldest
+// goes when another one is added.
+inline constexpr uint64_t kCheckpointsPerSession = 1000;
+inline constexpr uint64_t kOwnCheckpointsKept = 10;
+inline constexpr size_t kCheckpointNameBytes = 128;
+
 // Items: of one item, of one call, and of one session.
 inline constexpr size_t kItemLabels = 64;
 inline constexpr size_t kItemRefs = 1024;

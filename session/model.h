@@ -40,6 +40,19 @@ enum class DriftPolicy : uint8_t { kMigrate = 1, kWarn, kReject };
 // What a cancel request asks to end, and why.
 enum class CancelScope : uint8_t { kSession = 1, kTurn, kStage, kTool };
 enum class CancelReason : uint8_t { kUser = 1, kParent, kCap };
+// Why a snapshot is kept beyond the newest ones.
+enum class CheckpointKind : uint8_t {
+  kManual = 1,     // a caller asked for it
+  kPreCompaction,  // the snapshot before a compaction
+  kBeforeRestore,  // the snapshot before a restore
+  kInterrupted,    // the last snapshot when a turn ended without one
+};
+inline constexpr size_t kCheckpointKinds = 4;
+inline constexpr CheckpointKind kFirstCheckpointKind = CheckpointKind::kManual;
+inline constexpr CheckpointKind kLastCheckpointKind = CheckpointKind::kInterrupted;
+// What people think of a checkpoint.
+enum class CheckpointStatus : uint8_t { kValid = 1, kRejected };
+inline constexpr size_t kCheckpointStatuses = 2;
 enum class JournalKind : uint8_t { kSlotUpdate = 1, kEvent, kToolIntent, kToolOutcome, kNote };
 enum class Method : uint8_t {
   kCreate = 1,
@@ -56,9 +69,11 @@ enum class Method : uint8_t {
   kAppendAudit,
   kPutItems,
   kRestore,
+  kPutCheckpoint,
+  kDeleteCheckpoint,
 };
 // The one with the highest number.
-inline constexpr Method kLastMethod = Method::kRestore;
+inline constexpr Method kLastMethod = Method::kDeleteCheckpoint;
 
 // The slot that is the store's own; no client may write it.
 inline constexpr char kStoreSlotOwner[] = "holdfast.store";

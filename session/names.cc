@@ -43,16 +43,41 @@ std::string Name(SessionKind kind) {
 }
 
 std::string Name(Method method) {
-  static constexpr std::array<const char*, 15> kNames = {
-      "",           "CreateSession", "UpdateSession", "ResumeSession", "BeginTurn",
-      "CommitTurn", "AbandonTurn",   "CloseSession",  "DeleteSession", "ReleaseLease",
-      "Write",      "CancelSession", "AppendAudit",   "PutItems",      "RestoreSession"};
+  static constexpr std::array<const char*, 17> kNames = {"",
+                                                         "CreateSession",
+                                                         "UpdateSession",
+                                                         "ResumeSession",
+                                                         "BeginTurn",
+                                                         "CommitTurn",
+                                                         "AbandonTurn",
+                                                         "CloseSession",
+                                                         "DeleteSession",
+                                                         "ReleaseLease",
+                                                         "Write",
+                                                         "CancelSession",
+                                                         "AppendAudit",
+                                                         "PutItems",
+                                                         "RestoreSession",
+                                                         "PutCheckpoint",
+                                                         "DeleteCheckpoint"};
   return Pick(kNames, method);
 }
 
 std::string Name(CancelScope scope) {
   static constexpr std::array<const char*, 5> kNames = {"", "session", "turn", "stage", "tool"};
   return Pick(kNames, scope);
+}
+
+std::string Name(CheckpointKind kind) {
+  static constexpr std::array<const char*, kCheckpointKinds + 1> kNames = {
+      "", "manual", "pre_compaction", "before_restore", "interrupted"};
+  return Pick(kNames, kind);
+}
+
+std::string Name(CheckpointStatus status) {
+  static constexpr std::array<const char*, kCheckpointStatuses + 1> kNames = {"", "valid",
+                                                                              "rejected"};
+  return Pick(kNames, status);
 }
 
 std::string Name(CancelReason reason) {

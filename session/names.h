@@ -14,6 +14,7 @@ inline constexpr char kSessionTurnStart[] = "SessionTurnStart";
 inline constexpr char kSessionTurnEnd[] = "SessionTurnEnd";
 inline constexpr char kSessionPersisted[] = "SessionPersisted";
 inline constexpr char kSessionRestored[] = "SessionRestored";
+inline constexpr char kSessionCheckpointed[] = "SessionCheckpointed";
 inline constexpr char kSessionResumeStarted[] = "SessionResumeStarted";
 inline constexpr char kSessionResumed[] = "SessionResumed";
 inline constexpr char kSessionLeaseChanged[] = "SessionLeaseChanged";
@@ -35,6 +36,8 @@ std::string Name(SessionKind kind);
 std::string Name(Method method);
 std::string Name(CancelScope scope);
 std::string Name(CancelReason reason);
+std::string Name(CheckpointKind kind);
+std::string Name(CheckpointStatus status);
 
 }  // namespace holdfast
 

@@ -6,7 +6,7 @@ namespace holdfast {
 
 using absl::StatusCode;
 
-const std::array<ReasonRow, 43> kReasonRows = {{
+const std::array<ReasonRow, 44> kReasonRows = {{
     {Reason::kResumeMismatch, "RESUME_MISMATCH", StatusCode::kFailedPrecondition,
      "Session/ResumeMismatch", Retry::kNever, false},
     {Reason::kManifestDrift, "MANIFEST_DRIFT", StatusCode::kDataLoss, "Session/ManifestDrift",
@@ -88,6 +88,8 @@ const std::array<ReasonRow, 43> kReasonRows = {{
     {Reason::kLineageCycle, "LINEAGE_CYCLE", StatusCode::kFailedPrecondition,
      "Session/LineageCycle", Retry::kNever, true},
     {Reason::kInternal, "INTERNAL", StatusCode::kInternal, "", Retry::kSameRequestId, false},
+    {Reason::kRecordNotFound, "RECORD_NOT_FOUND", StatusCode::kNotFound, "Session/RecordNotFound",
+     Retry::kNever, false},
 }};
 
 const ReasonRow& RowOf(Reason reason) { return kReasonRows.at(static_cast<size_t>(reason)); }

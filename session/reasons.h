@@ -55,6 +55,7 @@ enum class Reason : uint8_t {
   kLeafDelegation,
   kLineageCycle,
   kInternal,
+  kRecordNotFound,
 };
 
 // What a client does next.
@@ -83,7 +84,7 @@ struct ReasonRow {
 };
 
 // All rows, in the order of the enum.
-extern const std::array<ReasonRow, 43> kReasonRows;
+extern const std::array<ReasonRow, 44> kReasonRows;
 
 // The row of `reason`.
 const ReasonRow& RowOf(Reason reason);

@@ -1,6 +1,8 @@
 #include "session/restore_reads.h"
 
 #include "platform/status_macros.h"
+#include "session/checkpoint_reads.h"
+#include "session/checkpoint_writes.h"
 #include "session/data_bytes.h"
 #include "session/history_spans.h"
 #include "session/kept.h"
@@ -38,12 +40,10 @@ class RestoreReader {
  public:
   RestoreReader(SessionStore& store, const SessionKey& key, const Head& head,
                 const RestoreCommand& command)
-      : store_(store), key_(key), head_(head), command_(command) {
-    const auto& revision = command.point.revision;
-    if (revision && *revision != head.revision) at_ = revision;
-  }
+      : store_(store), key_(key), head_(head), command_(command) {}
 
   absl::StatusOr<RestoredState> Read() && {
+    RETURN_IF_ERROR(FindPoint());
     RETURN_IF_ERROR(CheckKept(head_, at_));
     RETURN_IF_ERROR(FindCut());
     RETURN_IF_ERROR(ReadRemoved());
@@ -56,10 +56,42 @@ class RestoreReader {
     if (state_.is_current) return std::move(state_);
     RETURN_IF_ERROR(CopyLastSpans());
     ASSIGN_OR_RETURN(state_.cut.digest, DigestAt(state_.cut.messages));
+    if (is_pinned_) {
+      state_.cut.spans = SpansOf(head_, state_.cut.generation, state_.cut.messages);
+    }
+    if (command_.pin_previous) {
+      RETURN_IF_ERROR(ReadPrevious());
+    }
     return std::move(state_);
   }
 
  private:
+  // The revision of the point, and the head with what is pinned there.
+  absl::Status FindPoint() {
+    std::optional<Revision> revision = command_.point.revision;
+    if (!command_.point.checkpoint.empty()) {
+      ASSIGN_OR_RETURN(revision, ReadCheckpointNamed(store_, key_, command_.point.checkpoint));
+      if (!revision) return CheckpointNotFound(command_.point.checkpoint);
+    }
+    state_.to = revision.value_or(head_.revision);
+    if (!revision || *revision == head_.revision) return absl::OkStatus();
+    at_ = revision;
+    const size_t newest = head_.snapshots.size();
+    ASSIGN_OR_RETURN(head_, ReadPinnedHead(store_, key_, head_, *revision));
+    is_pinned_ = head_.snapshots.size() > newest;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadPrevious() {
+    const Revision last = head_.snapshots.back().at.revision;
+    ASSIGN_OR_RETURN(const SnapshotDescription description,
+                     ReadSnapshotDescription(store_, key_, last));
+    state_.previous = CheckpointOf(head_, description, CheckpointKind::kBeforeRestore);
+    ASSIGN_OR_RETURN(state_.before_restores,
+                     ReadOwnCheckpoints(store_, key_, CheckpointKind::kBeforeRestore));
+    return absl::OkStatus();
+  }
+
   // How much of which history, and how much of that the current one has in common with it.
   absl::Status FindCut() {
     MessageSeq all = head_.messages;
@@ -221,12 +253,9 @@ class RestoreReader {
   }
 
   absl::Status ReadStateMachine() {
-    ASSIGN_OR_RETURN(const SlotPage page,
-                     store_.ReadSlots(key_, {.revision = at_, .owners = {kStoreSlotOwner}}));
-    const auto description =
-        page.slots.empty() ? std::nullopt : DecodeSnapshotDescription(page.slots.front().slot.data);
-    if (!description) return Damaged("slot", 0);
-    if (description->sm != head_.sm) state_.sm = description->sm;
+    ASSIGN_OR_RETURN(const SnapshotDescription description,
+                     ReadSnapshotDescription(store_, key_, *at_));
+    if (description.sm != head_.sm) state_.sm = description.sm;
     return absl::OkStatus();
   }
 
@@ -268,8 +297,9 @@ class RestoreReader {
 
   SessionStore& store_;
   const SessionKey& key_;
-  const Head& head_;
+  Head head_;
   const RestoreCommand& command_;
+  bool is_pinned_ = false;      // the point is older than the newest snapshots
   std::optional<Revision> at_;  // of the point, if it is not the current state
   MessageSeq kept_;             // of the current history
   size_t used_ = 0;             // bytes of the change so far

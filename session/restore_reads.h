@@ -2,6 +2,7 @@
 #ifndef HOLDFAST_SESSION_RESTORE_READS_H_
 #define HOLDFAST_SESSION_RESTORE_READS_H_
 
+#include "session/checkpoint.h"
 #include "session/commands.h"
 #include "session/head.h"
 #include "session/model.h"
@@ -17,6 +18,7 @@
 namespace holdfast {
 
 struct RestoredState {
+  Revision to;                    // the point's
   HistoryCut cut;                 // that the history begins with
   std::vector<Message> copied;    // what follows it there: stored again, so that spans stay few
   uint64_t removed_messages = 0;  // that the history has now, and then no more
@@ -25,11 +27,15 @@ struct RestoredState {
   std::vector<std::string> deleted_slots;
   std::optional<std::optional<StateMachineRef>> sm;  // if it differs
   bool is_current = false;                           // nothing differs
+  // What `pin_previous` is to pin, and the checkpoints of this kind that there are.
+  std::optional<Checkpoint> previous;
+  std::vector<Checkpoint> before_restores;
 };
 
 // Reads what `command` restores in the session `head`. INVALID_FIELD for a point behind its
-// history; REVISION_AHEAD, REVISION_PRUNED; TOO_LARGE when it has more bytes than a change;
-// DAMAGED; errors of the store. If the session has moved on, it may be of a later state.
+// history; RECORD_NOT_FOUND for a checkpoint that is not there; REVISION_AHEAD, REVISION_PRUNED;
+// TOO_LARGE when it has more bytes than a change; DAMAGED; errors of the store. If the session has
+// moved on, it may be of a later state.
 absl::StatusOr<RestoredState> ReadRestoredState(SessionStore& store, const SessionKey& key,
                                                 const Head& head, const RestoreCommand& command);
 

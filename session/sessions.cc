@@ -267,7 +267,8 @@ absl::StatusOr<MutationResult> Sessions::CommitTurn(const Caller& caller,
                                                     const CommitTurnCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   const SessionKey key{caller.tenant, command.session};
-  absl::StatusOr<MutationResult> result = ExecuteAsked(caller, command);
+  absl::StatusOr<MutationResult> result =
+      NameTheCheckpoint(key, command.checkpoint, ExecuteAsked(caller, command));
   RETURN_IF_ERROR(failures_.Classify(key, command.turn, result.status()));
   return result;
 }
@@ -275,7 +276,8 @@ absl::StatusOr<MutationResult> Sessions::CommitTurn(const Caller& caller,
 absl::StatusOr<MutationResult> Sessions::Write(const Caller& caller, const WriteCommand& command) {
   RETURN_IF_ERROR(CheckCommand(secrets_, command));
   absl::StatusOr<MutationResult> result = ExecuteAsked(caller, command);
-  return OrCreateMissing(caller, command, std::move(result));
+  result = OrCreateMissing(caller, command, std::move(result));
+  return NameTheCheckpoint({caller.tenant, command.session}, command.checkpoint, std::move(result));
 }
 
 absl::StatusOr<MutationResult> Sessions::PutItems(const Caller& caller,

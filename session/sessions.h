@@ -9,6 +9,7 @@
 #define HOLDFAST_SESSION_SESSIONS_H_
 
 #include "platform/clock.h"
+#include "session/checkpoint.h"
 #include "session/commands.h"
 #include "session/commit_failures.h"
 #include "session/decide.h"
@@ -86,6 +87,11 @@ struct RestoreResult {
   // The last messages that the history lost, oldest first: as many as were asked for and have room,
   // in the reply to a repeat kReturnedBytesStored of them.
   std::vector<Message> removed;
+};
+
+struct CheckpointResult {
+  MutationResult result;
+  Checkpoint checkpoint;
 };
 
 struct SlotsRead {
@@ -166,6 +172,12 @@ class Sessions {
                                                          const WriteCommand& command);
   absl::StatusOr<MutationResult> AbandonTurn(const Caller& caller,
                                              const AbandonTurnCommand& command);
+  // Pins a snapshot that is kept, or changes a checkpoint; moves no revision.
+  absl::StatusOr<CheckpointResult> PutCheckpoint(const Caller& caller,
+                                                 const PutCheckpointCommand& command);
+  // All checkpoints of one revision go, of whatever kind.
+  absl::StatusOr<MutationResult> DeleteCheckpoint(const Caller& caller,
+                                                  const DeleteCheckpointCommand& command);
 
   // The two halves of BeginTurn, AppendJournal, CommitTurn, Write and AbandonTurn, for calls whose
   // changes are committed together (SessionStore::CommitMany).
@@ -276,6 +288,10 @@ class Sessions {
   absl::StatusOr<MutationResult> CommitUntilSettled(const SessionKey& key, Change change,
                                                     const Decider& decide,
                                                     int retries = kRaceRetries);
+  // `result` of a call that pins its snapshot as `mark`; INVALID_FIELD where the name is taken.
+  absl::StatusOr<MutationResult> NameTheCheckpoint(const SessionKey& key,
+                                                   const std::optional<CheckpointMark>& mark,
+                                                   absl::StatusOr<MutationResult> result);
   // Closes a session with a cancel request whose turn has ended with `result`; the head of `result`
   // is then the closed one. After a failure the next sweep closes it.
   void CloseIfCancelled(const SessionKey& key, MutationResult& result);

@@ -18,7 +18,10 @@ constexpr bool kBegins = std::is_same_v<Command, BeginTurnCommand>;
 
 // Whether the call reads or writes something else behind its change.
 template <typename Command>
-bool DoesMore(const Head& head) {
+bool DoesMore(const Head& head, const Command& command) {
+  if constexpr (requires { command.checkpoint; }) {
+    if (command.checkpoint) return true;
+  }
   return EndingCancelRequest(head) != nullptr || (kBegins<Command> && head.sm_slot_pending);
 }
 
@@ -38,7 +41,7 @@ std::optional<PreparedChange> Sessions::Prepare(const Caller& caller, const Comm
   if (!IsValid(secrets_, command)) return std::nullopt;
   SessionKey key{caller.tenant, command.session};
   const std::shared_ptr<const Head> head = store_.CachedHead(key);
-  if (!head || DoesMore<Command>(*head)) return std::nullopt;
+  if (!head || DoesMore(*head, command)) return std::nullopt;
   absl::StatusOr<Decision> decision = Decide(*head, caller, command);
   if (!decision.ok() || !decision->change) return std::nullopt;
   return PreparedChange{.key = std::move(key), .change = *std::move(decision->change)};

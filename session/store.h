@@ -285,6 +285,11 @@ class SessionStore {
   //   [C265] they are there when the store is opened again, [C266] those that were deleted are not.
   //   [C267] A change that creates a session may bring items. [C268] Those that several writers
   //   append at once are all there, each once. [C269] A session of another id has none of them.
+  // - [C304] A change puts checkpoints of snapshots that are kept (session/checkpoint.h), [C305] or
+  //   of the one that it writes itself, [C306] and deletes them. [C307] The head counts them;
+  //   [C308] a premise about their count that no longer holds is kMoved. [C309] A name that another
+  //   checkpoint has is STALE_REVISION(what=item), and nothing of the change is written. [C310]
+  //   Checkpoints are there when the store is opened again.
   // - [C160] A cancel request is added behind those that are there, with the time of its change,
   //   and moves no revision by itself; [C161] one that is there already is not added again. [C162]
   //   The cancel requests of a turn, its stages and tools end with it; [C163] a cancel request of
@@ -357,13 +362,20 @@ class SessionStore {
   // REVISION_AHEAD. [C237] As many of the newest snapshots are kept as the store is configured for
   // (session/retention.h), [C238] where it is configured for fewer than there are, from the next
   // snapshot on.
+  // [C311] A snapshot that a checkpoint pins is read at its revision, however many follow, [C312]
+  // also when its history was replaced or restored since, [C313] or begins with messages of earlier
+  // ones, [C314] and also when the store is opened again. [C315] Any other revision before the
+  // oldest kept is REVISION_PRUNED, [C316] and so is that of a snapshot which no checkpoint pins
+  // any more. [C317] It stays while one does. [C318] What was staged of it is readable as long.
   virtual absl::StatusOr<MessagePage> ReadMessages(const SessionKey& key,
                                                    std::optional<Revision> revision,
                                                    MessageSeq after, PageLimit limit) = 0;
   // [C055] The slots as they are now, by owner, [C128] or as they were at a revision that is
-  // kept; [C125] the named ones only if any are named, [C126] without those that are absent;
-  // [C197] The data of the first one that has no room in `most_bytes` beside those before it is
-  // left out, and that of all behind it, [C127] but not its size.
+  // kept, [C319] or at that of a pinned snapshot, where those that were deleted before are absent
+  // and those that were deleted since are there; [C125] the named ones only if any are named,
+  // [C126] without those that are absent; [C197] The data of the first one that has no room in
+  // `most_bytes` beside those before it is left out, and that of all behind it, [C127] but not its
+  // size.
   virtual absl::StatusOr<SlotPage> ReadSlots(const SessionKey& key, const SlotQuery& query) = 0;
   // [C056] A page of the journal that is still kept, in order of journal numbers: the active
   // turn's entries and those of ended turns, committed or abandoned, since the oldest snapshot
@@ -402,8 +414,9 @@ class SessionStore {
   // lifecycles only, if asked, [C246] or of one group, [C247] or of each group that begins with a
   // prefix, by group first, [C248] or of some kinds. [C137] A row agrees with the head. [C061] A
   // foreign session is a row with the condition kForeign and hides no other row, [C136] and a
-  // damaged one is kDamaged likewise. [C062] A deleted session has no row. [C171] A row says
-  // whether a cancel request asks for the end of the session or its turn.
+  // damaged one is kDamaged likewise. [C320] A row names the session's uid. [C062] A deleted
+  // session has no row. [C171] A row says whether a cancel request asks for the end of the session
+  // or its turn.
   virtual absl::StatusOr<ListPage> List(const ListQuery& query) = 0;
 
   // [C063] Candidates for `kind`; the domain decides, and a lost race is harmless. [C210] They come

@@ -94,6 +94,7 @@ struct SessionRow {
   absl::Time created_at;
   absl::Time updated_at;
   std::string foreign_store;
+  SessionUid uid;  // of a row that is kOk
 };
 
 // The position of a listing: behind this creation time and id. In a listing of the groups that

@@ -29,17 +29,11 @@ bool IsPrintable(std::string_view text) {
       text, [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); });
 }
 
-absl::Status CheckText(std::string_view field, std::string_view text, size_t most) {
-  if (text.size() > most) return TooLarge(field, most, text.size());
-  if (!IsPrintable(text)) return InvalidField(field, "must not have control characters");
-  return absl::OkStatus();
-}
-
 absl::Status CheckName(std::string_view field, std::string_view text, size_t most) {
   if (absl::StripAsciiWhitespace(std::string(text)).empty()) {
     return InvalidField(field, "must not be blank");
   }
-  return CheckText(field, text, most);
+  return ValidateText(field, text, most);
 }
 
 absl::Status CheckCount(std::string_view field, size_t count, size_t most) {
@@ -111,9 +105,9 @@ absl::Status CheckSlots(const SnapshotContent& content, const std::string& actin
 absl::Status CheckMessages(const std::vector<Message>& messages) {
   RETURN_IF_ERROR(CheckCount("messages", messages.size(), kMessagesPerChange));
   for (size_t i = 0; i < messages.size(); ++i) {
-    RETURN_IF_ERROR(CheckText(At("messages", i, "role"), messages[i].role, kRoleBytes));
-    RETURN_IF_ERROR(
-        CheckText(At("messages", i, "content_type"), messages[i].content_type, kContentTypeBytes));
+    RETURN_IF_ERROR(ValidateText(At("messages", i, "role"), messages[i].role, kRoleBytes));
+    RETURN_IF_ERROR(ValidateText(At("messages", i, "content_type"), messages[i].content_type,
+                                 kContentTypeBytes));
   }
   return absl::OkStatus();
 }
@@ -156,7 +150,7 @@ absl::Status CheckHidden(const std::string& field, std::string_view text,
 }
 
 absl::Status CheckHolderAndTtl(const std::string& holder, absl::Duration ttl) {
-  RETURN_IF_ERROR(CheckText("holder", holder, kHolderBytes));
+  RETURN_IF_ERROR(ValidateText("holder", holder, kHolderBytes));
   if (ttl < kLeaseTtlLeast || ttl > kLeaseTtlMost) {
     return InvalidField("lease_ttl", "must be between 5s and 1h");
   }
@@ -179,7 +173,7 @@ absl::Status CheckKind(const CreateCommand& command) {
 
 absl::Status CheckEntry(const std::string& path, const JournalEntry& entry,
                         const std::string& acting) {
-  RETURN_IF_ERROR(CheckText(path + ".ref", entry.ref, kEntryRefBytes));
+  RETURN_IF_ERROR(ValidateText(path + ".ref", entry.ref, kEntryRefBytes));
   const bool update = entry.kind == JournalKind::kSlotUpdate;
   if (update != entry.slot.has_value()) {
     return InvalidField(path + ".slot", "belongs to a slot update, and only to that");
@@ -244,11 +238,17 @@ absl::Status CheckSnapshot(const Command& command) {
 
 }  // namespace
 
+absl::Status ValidateText(std::string_view field, std::string_view text, size_t most) {
+  if (text.size() > most) return TooLarge(field, most, text.size());
+  if (!IsPrintable(text)) return InvalidField(field, "must not have control characters");
+  return absl::OkStatus();
+}
+
 absl::Status Validate(const CreateCommand& command) {
   if (command.project_root.empty() || command.project_root.front() != '/') {
     return InvalidField("manifest.project_root", "must be an absolute path");
   }
-  RETURN_IF_ERROR(CheckText("manifest.project_root", command.project_root, kProjectRootBytes));
+  RETURN_IF_ERROR(ValidateText("manifest.project_root", command.project_root, kProjectRootBytes));
   RETURN_IF_ERROR(CheckStateMachine(command.sm));
   RETURN_IF_ERROR(CheckKind(command));
   RETURN_IF_ERROR(ValidateGroup("group", command.group));
@@ -334,6 +334,9 @@ absl::Status Validate(const CommitTurnCommand& command) {
   if (command.keep_open && command.outcome != TurnOutcome::kOk) {
     return InvalidField("outcome", "a turn that stays open has none yet: leave it out");
   }
+  if (command.checkpoint) {
+    RETURN_IF_ERROR(ValidateMark(*command.checkpoint));
+  }
   return CheckSnapshot(command);
 }
 
@@ -356,10 +359,18 @@ absl::Status Validate(const WriteCommand& command) {
                           "must have no messages and slots: the write has them");
     }
   }
+  if (command.checkpoint) {
+    RETURN_IF_ERROR(ValidateMark(*command.checkpoint));
+  }
   return CheckSnapshot(command);
 }
 
 absl::Status Validate(const RestoreCommand& command) {
+  const RestorePoint& point = command.point;
+  if (point.revision && !point.checkpoint.empty()) {
+    return InvalidField("point.checkpoint", "must be left out beside a revision");
+  }
+  RETURN_IF_ERROR(ValidateText("point.checkpoint", point.checkpoint, kCheckpointNameBytes));
   if (command.return_messages > kReturnedMessages) {
     return TooLarge("return_messages", kReturnedMessages, command.return_messages);
   }

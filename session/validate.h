@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -27,10 +28,17 @@ absl::Status Validate(const CloseCommand& command);
 absl::Status Validate(const CancelCommand& command);
 absl::Status Validate(const AppendAuditCommand& command);
 absl::Status Validate(const PutItemsCommand& command);
+absl::Status Validate(const PutCheckpointCommand& command);
+absl::Status Validate(const DeleteCheckpointCommand& command);
 absl::Status Validate(const RelatedQuery& related);
 // Of a session that is created where it is missing, by a call that grants no lease. INVALID_FIELD
 // on `create_if_missing.kind` for another kind than OPEN.
 absl::Status ValidateMissing(const CreateCommand& command);
+// Of a checkpoint that a call asks for beside what it writes.
+absl::Status ValidateMark(const CheckpointMark& mark);
+absl::Status ValidateLabels(const std::string& path, const ItemLabels& labels);
+// INVALID_FIELD and TOO_LARGE for a text that has control characters, or more than `most` bytes.
+absl::Status ValidateText(std::string_view field, std::string_view text, size_t most);
 // INVALID_FIELD and TOO_LARGE for a text that is no group, nor the beginning of one.
 absl::Status ValidateGroup(std::string_view field, const std::string& group);
 absl::Status ValidateExpected(const std::vector<ExpectedSlot>& expected);

@@ -38,29 +38,12 @@ absl::Status CheckCollection(const std::string& field, const std::string& name) 
   return absl::OkStatus();
 }
 
-absl::Status CheckLabels(const std::string& path, const ItemLabels& labels) {
-  RETURN_IF_ERROR(CheckLength(path, labels.size(), kItemLabels));
-  for (const auto& [name, value] : labels) {
-    const std::string label = absl::StrCat(path, ".", name);
-    RETURN_IF_ERROR(CheckLength(path, name.size(), kItemLabelNameBytes));
-    if (name.empty()) return InvalidField(path, "a label needs a name");
-    if (const auto* text = std::get_if<std::string>(&value)) {
-      RETURN_IF_ERROR(CheckLength(label, text->size(), kItemLabelValueBytes));
-    }
-    const auto* number = std::get_if<double>(&value);
-    if (number != nullptr && std::isnan(*number)) {
-      return InvalidField(label, "must be a number that equals itself");
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckItem(const std::string& path, const Item& item) {
   RETURN_IF_ERROR(CheckCollection(path + ".collection", item.name.collection));
   RETURN_IF_ERROR(CheckLength(path + ".key", item.name.key.size(), kItemKeyBytes));
   RETURN_IF_ERROR(CheckLength(path + ".content_type", item.content_type.size(), kContentTypeBytes));
   RETURN_IF_ERROR(CheckLength(path + ".parent_key", item.parent_key.size(), kItemKeyBytes));
-  RETURN_IF_ERROR(CheckLabels(path + ".labels", item.labels));
+  RETURN_IF_ERROR(ValidateLabels(path + ".labels", item.labels));
   RETURN_IF_ERROR(CheckLength(path + ".refs", item.refs.size(), kItemRefs));
   for (size_t i = 0; i < item.refs.size(); ++i) {
     const std::string ref = path + ".refs[" + std::to_string(i) + "]";
@@ -117,6 +100,23 @@ absl::Status CheckPuts(const std::vector<ItemPut>& puts) {
 
 }  // namespace
 
+absl::Status ValidateLabels(const std::string& path, const ItemLabels& labels) {
+  RETURN_IF_ERROR(CheckLength(path, labels.size(), kItemLabels));
+  for (const auto& [name, value] : labels) {
+    const std::string label = absl::StrCat(path, ".", name);
+    RETURN_IF_ERROR(CheckLength(path, name.size(), kItemLabelNameBytes));
+    if (name.empty()) return InvalidField(path, "a label needs a name");
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      RETURN_IF_ERROR(CheckLength(label, text->size(), kItemLabelValueBytes));
+    }
+    const auto* number = std::get_if<double>(&value);
+    if (number != nullptr && std::isnan(*number)) {
+      return InvalidField(label, "must be a number that equals itself");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Validate(const PutItemsCommand& command) {
   const ItemWrites& writes = command.writes;
   if (writes.empty()) return InvalidField("puts", "must not be empty where nothing is deleted");
@@ -160,7 +160,7 @@ absl::Status Validate(const RelatedQuery& related) {
   if (!query.keys.empty() && !query.labels.empty()) {
     return InvalidField("labels", "belong to a range, and not to keys");
   }
-  return CheckLabels("labels", query.labels);
+  return ValidateLabels("labels", query.labels);
 }
 
 }  // namespace holdfast

@@ -180,7 +180,9 @@ class CompactedLog::Writer {
     const absl::Status read =
         VisitSlots({.files = files_, .key = key_}, view,
                    [&](const SlotEntry& entry, std::optional<Position> until) {
-                     const bool is_kept = entry.version && (!until || *until > oldest);
+                     const bool is_kept =
+                         entry.version &&
+                         (!until || *until > oldest || state.pins.ShowAnyOf(entry.from, *until));
                      if (is_kept && out_.sources_.contains(entry.version->where.file)) {
                        found.push_back(entry);
                      }

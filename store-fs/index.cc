@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kIndexFile[] = "index";
 constexpr size_t kChecksumMost = 10;  // bytes of a number
-constexpr uint64_t kIndexVersion = 3;
+constexpr uint64_t kIndexVersion = 4;
 
 std::string EncodeRow(const IndexRow& entry) {
   const SessionRow& row = entry.row;
@@ -27,7 +27,7 @@ std::string EncodeRow(const IndexRow& entry) {
   out.Number(static_cast<uint64_t>(row.lifecycle)).Number(row.revision.value());
   out.Text(row.project_root).Text(row.title).Number(row.messages.value());
   out.Time(row.created_at).Time(row.updated_at).Number(row.cancelling ? 1 : 0);
-  out.Number(static_cast<uint64_t>(row.kind)).Text(row.group);
+  out.Number(static_cast<uint64_t>(row.kind)).Text(row.group).Text(row.uid.value());
   return out.Take();
 }
 
@@ -52,7 +52,9 @@ std::optional<IndexRow> DecodeRow(std::string_view bytes) {
   if (kind < 1 || kind > static_cast<uint64_t>(SessionKind::kOpen)) return std::nullopt;
   row.kind = static_cast<SessionKind>(kind);
   row.group = in.Text();
-  if (!in.Done()) return std::nullopt;
+  const auto uid = SessionUid::Parse(in.Text());
+  if (!uid || !in.Done()) return std::nullopt;
+  row.uid = *uid;
   return entry;
 }
 

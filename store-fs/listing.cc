@@ -76,6 +76,7 @@ void Keep(bool wanted, const std::string& id, std::set<std::string>& ids) {
 SessionRow RowOf(const SessionId& id, const Head& head) {
   SessionRow row;
   row.id = id;
+  row.uid = head.uid;
   row.lifecycle = head.lifecycle;
   row.revision = head.revision;
   row.kind = head.kind;

@@ -74,16 +74,16 @@ absl::StatusOr<std::unique_ptr<Replacement>> MergedRun::Write(Files& files,
   std::ranges::copy_if(all, std::back_inserter(runs),
                        [&](const auto& run) { return sources.files.contains(run->info().file); });
   const bool of_items = sources.space == RunSpace::kItems;
-  const Position oldest = OldestKept(state.head);
-  const bool is_whole = runs.size() == all.size();
+  const KeptSlots kept{
+      .oldest = OldestKept(state.head), .pins = state.pins, .is_whole = runs.size() == all.size()};
   const bool has_oldest_run = runs.front() == all.front();
   const RunFiles where{.files = files, .key = manifest.key};
   const std::string path = RunInTmp(manifest);
-  absl::StatusOr<std::optional<RunInfo>> merged = MergeRuns(
-      where, runs, {.path = path, .suffix = of_items ? 0 : kSlotKeySuffix},
-      [&](const IndexEntry& entry, const IndexEntry* next) {
-        return of_items ? IsItemKept(entry, has_oldest_run) : IsKept(entry, next, oldest, is_whole);
-      });
+  absl::StatusOr<std::optional<RunInfo>> merged =
+      MergeRuns(where, runs, {.path = path, .suffix = of_items ? 0 : kSlotKeySuffix},
+                [&](const IndexEntry& entry, const IndexEntry* next) {
+                  return of_items ? IsItemKept(entry, has_oldest_run) : kept.Contain(entry, next);
+                });
   if (IsUnreadable(merged.status())) {
     RETURN_IF_ERROR(FindUnreadable(where, runs, unreadable[sources.space]));
     return absl::DataLossError(merged.status().message());

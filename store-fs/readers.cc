@@ -159,7 +159,8 @@ absl::StatusOr<MessagePage> Readers::Messages(std::optional<Revision> revision, 
   const auto look = [&](std::vector<LogLook>& parts) -> absl::Status {
     absl::Status checked;
     RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& journal) {
-      const Head& head = state.head;
+      const std::optional<Head> with_pin = state.HeadWithPin(revision);
+      const Head& head = with_pin ? *with_pin : state.head;
       checked = CheckKept(head, revision);
       if (!checked.ok()) return;
       page.uid = head.uid;
@@ -211,7 +212,8 @@ absl::StatusOr<std::optional<SlotPage>> Readers::SlotsOnce(const SlotQuery& quer
   std::shared_ptr<File> journal;
   absl::Status checked;
   RETURN_IF_ERROR(session_.Look([&](const SessionState& state, const auto& file) {
-    checked = CheckKept(state.head, query.revision);
+    const std::optional<Head> with_pin = state.HeadWithPin(query.revision);
+    checked = CheckKept(with_pin ? *with_pin : state.head, query.revision);
     page.uid = state.head.uid;
     page.at = PositionOf(state.head);
     if (query.revision && *query.revision < state.head.revision) {

@@ -102,9 +102,9 @@ class Rotation {
 
   absl::Status IndexSlots(SessionState& state) const {
     const RunFiles where{.files = files_, .key = place_.key};
-    RETURN_IF_ERROR(state.slots.Settle(where, state.head));
+    RETURN_IF_ERROR(state.slots.Settle(where, state.head, state.pins));
     if (state.slots.newer().bytes() <= place_.bounds.inline_entries) return absl::OkStatus();
-    return state.slots.WriteRun(where, file_, state.head);
+    return state.slots.WriteRun(where, file_, state.head, state.pins);
   }
 
   absl::Status IndexItems(SessionState& state) const {

@@ -12,7 +12,7 @@
 namespace holdfast::fs {
 namespace {
 
-constexpr uint64_t kStateVersion = 6;
+constexpr uint64_t kStateVersion = 7;
 
 Extent ExtentOf(const Span& span, std::string_view payload, uint64_t offset) {
   return {.file = 0,
@@ -69,8 +69,13 @@ void AbsorbEntry(const Placed<JournalEntry>& placed, const Extent& slot, Session
 }
 
 void AbsorbItems(const StoredItems& changed, std::string_view payload, uint64_t offset,
-                 SessionItems& items) {
-  for (const ItemName& name : changed.deleted) items.Delete(name);
+                 SessionState& state) {
+  SessionItems& items = state.items;
+  bool has_unpinned = false;
+  for (const ItemName& name : changed.deleted) {
+    items.Delete(name);
+    has_unpinned = state.pins.Delete(name) || has_unpinned;
+  }
   for (const PlacedItem& put : changed.written) {
     ItemEntry entry{.name = put.name,
                     .version = put.version,
@@ -87,8 +92,10 @@ void AbsorbItems(const StoredItems& changed, std::string_view payload, uint64_t 
       entry.facts = payload.substr(put.facts.offset, put.facts.size);
     }
     items.Put(entry);
+    state.pins.Put(put.name, payload.substr(put.data.offset, put.data.size));
   }
   items.SetTotals(changed.totals);
+  if (has_unpinned) state.slots.Unpin(OldestKept(state.head), state.pins);
 }
 
 // An update has no position yet.
@@ -157,7 +164,7 @@ void SessionState::Absorb(const StoredChange& change, std::string_view payload, 
     AbsorbEntry(entry, ExtentOf(SlotIn(entry.span, payload), payload, offset), *this);
     entries.Add(ExtentOf(entry.span, payload, offset));
   }
-  if (change.items) AbsorbItems(*change.items, payload, offset, items);
+  if (change.items) AbsorbItems(*change.items, payload, offset, *this);
   for (const Span& span : change.events) events.Add(ExtentOf(span, payload, offset));
   Prune();
 }
@@ -172,17 +179,27 @@ std::optional<JournalNumber> SessionState::FindEntry(TurnNumber turn, EntryNumbe
 }
 
 void SessionState::Prune() {
-  slots.Prune(OldestKept(head));
+  slots.Prune(OldestKept(head), pins);
   std::erase_if(runs, [&](const EntryRun& run) {
     return run.journal.value() + run.count - 1 <= JournalFloor(head).value();
   });
   if (former.empty() && uploads.empty()) return;
-  const std::map<Generation, MessageSeq> named = NamedMessages(head);
+  std::map<Generation, MessageSeq> named = NamedMessages(head);
+  for (const auto& [generation, last] : pins.named()) {
+    named[generation] = std::max(named[generation], last);
+  }
   std::erase_if(former, [&](const FormerHistory& old) { return !named.contains(old.generation); });
   for (FormerHistory& old : former) old.messages.Cut(named.at(old.generation).value());
   std::erase_if(uploads, [&](const LinkedUpload& upload) {
     return !named.contains(upload.messages) && !slots.Names(upload.id);
   });
+}
+
+std::optional<Head> SessionState::HeadWithPin(std::optional<Revision> revision) const {
+  const bool may_be_pinned = revision && *revision < OldestKept(head).revision;
+  const PinnedSnapshot* const pinned = may_be_pinned ? pins.Find(*revision) : nullptr;
+  if (pinned == nullptr) return std::nullopt;
+  return WithPinned(head, {pinned, 1});
 }
 
 std::vector<const NumberedLog*> SessionState::Logs() const {
@@ -227,6 +244,7 @@ std::string EncodeSessionState(const SessionState& state) {
   out.Text(EncodeHead(state.head));
   state.slots.Put(out);
   state.items.Put(out);
+  state.pins.Put(out);
   PutPending(state.pending, out);
   out.Number(state.runs.size());
   for (const EntryRun& run : state.runs) {
@@ -258,6 +276,7 @@ std::optional<SessionState> DecodeSessionState(std::string_view bytes) {
   state.head = *std::move(head);
   state.slots = SlotVersions::Read(in);
   state.items = SessionItems::Read(in);
+  state.pins = Pins::Read(in);
   state.pending = ReadPending(in);
   for (size_t left = in.Count(); left > 0; --left) {
     EntryRun run;

@@ -8,6 +8,7 @@
 #include "session/model.h"
 #include "store-fs/change_record.h"
 #include "store-fs/numbered_log.h"
+#include "store-fs/pins.h"
 #include "store-fs/request_table.h"
 #include "store-fs/segment.h"
 #include "store-fs/session_items.h"
@@ -52,6 +53,7 @@ struct SessionState {
   std::shared_ptr<RequestTable> requests = std::make_shared<RequestTable>();
   SlotVersions slots;
   SessionItems items;
+  Pins pins;
   // Slot updates of the active turn, by owner, not yet part of anything.
   std::map<std::string, SlotVersion> pending;
   std::vector<EntryRun> runs;
@@ -74,8 +76,11 @@ struct SessionState {
   // The journal number of an entry that is still kept.
   [[nodiscard]] std::optional<JournalNumber> FindEntry(TurnNumber turn, EntryNumber number) const;
 
-  // Drops what no kept snapshot names.
+  // Drops what neither a kept snapshot nor a pinned one names.
   void Prune();
+  // `head` with the snapshot of this revision; nothing where it is one of the newest, or not
+  // pinned.
+  [[nodiscard]] std::optional<Head> HeadWithPin(std::optional<Revision> revision) const;
 
   // Every log of items that is kept.
   [[nodiscard]] std::vector<NumberedLog*> Logs();

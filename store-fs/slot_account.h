@@ -8,13 +8,13 @@
 #include "session/ids.h"
 #include "session/model.h"
 #include "store-fs/log_bytes.h"
+#include "store-fs/pins.h"
 #include "store-fs/slot_version.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 namespace holdfast::fs {
 
@@ -24,10 +24,12 @@ class SlotAccount {
   // A version that a run has.
   void Add(const SlotVersion& version);
   // One of those has ended at `until`: it is kept as long as a snapshot of `head`, or one to come,
-  // shows it.
-  void End(const SlotVersion& version, Position until, const Head& head);
-  // Drops the versions that no position from `oldest` on shows.
-  void Prune(Position oldest);
+  // shows it, or a pinned one.
+  void End(const SlotEntry& entry, Position until, const Head& head, const Pins& pins);
+  // Drops the versions that no position from `oldest` on shows, and no pinned snapshot.
+  void Prune(Position oldest, const Pins& pins);
+  // The same of those that are kept for pinned snapshots alone, where one is pinned no more.
+  void Unpin(const Pins& pins);
   // The records in these sealed logs are in log.<file> now.
   void Move(const std::set<uint64_t>& sources, uint64_t file);
 
@@ -46,17 +48,34 @@ class SlotAccount {
     uint64_t versions = 0;
     uint64_t bytes = 0;
   };
-  // When they end, the sealed log that has their records, and the upload that has their bytes.
-  using Ending = std::tuple<Position, uint64_t, std::optional<UploadId>>;
+  // Where versions have their bytes.
+  struct Place {
+    uint64_t file = 0;               // the sealed log that has their records
+    std::optional<UploadId> upload;  // that has their bytes
+    auto operator<=>(const Place&) const = default;
+  };
+  // What keeps versions that have ended.
+  struct Ending {
+    Position at;         // the position which is the oldest one kept when they go
+    RevisionSpan shown;  // by snapshots that may be pinned
+    Place place;
+    auto operator<=>(const Ending&) const = default;
+  };
+  using Endings = std::map<Ending, Share>;
 
   // Takes the versions of an ending off.
-  bool Drop(const Ending& ending, const Share& share);
+  bool Drop(const Place& place, const Share& share);
+  void KeepForPins(Ending ending, const Share& share);
+  static void PutEndings(const Endings& endings, Encoder& out);
+  static Endings ReadEndings(Decoder& in);
 
   LogBytes bytes_;                        // of slot records
   std::map<UploadId, uint64_t> uploads_;  // how many versions name each
   // Which part of both ends when. There are no more points of time than snapshots are kept, and one
   // to come.
-  std::map<Ending, Share> endings_;
+  Endings endings_;
+  // What of both is kept for pinned snapshots alone; `at` is zero.
+  Endings pinned_;
 };
 
 }  // namespace holdfast::fs

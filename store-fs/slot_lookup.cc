@@ -73,12 +73,15 @@ absl::StatusOr<std::vector<SlotVersion>> SlotsAt(const RunFiles& where, const In
   return versions;
 }
 
-bool IsKept(const IndexEntry& entry, const IndexEntry* next, Position oldest, bool whole) {
+bool KeptSlots::Contain(const IndexEntry& entry, const IndexEntry* next) const {
   const std::optional<SlotEntry> slot = DecodeSlotEntry(entry);
   if (!slot) return true;
   const std::optional<SlotEntry> after = next == nullptr ? std::nullopt : DecodeSlotEntry(*next);
-  if (after && after->owner == slot->owner && after->from <= oldest) return false;
-  return slot->version || !whole || slot->from > oldest;
+  if (after && after->owner == slot->owner && after->from <= oldest) {
+    return pins.ShowAnyOf(slot->from, after->from);
+  }
+  // A deletion hides what pinned snapshots have of the owner.
+  return slot->version || !is_whole || slot->from > oldest || !pins.empty();
 }
 
 }  // namespace holdfast::fs

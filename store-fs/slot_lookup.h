@@ -5,6 +5,7 @@
 
 #include "session/model.h"
 #include "store-fs/index_view.h"
+#include "store-fs/pins.h"
 #include "store-fs/slot_version.h"
 #include "store-fs/sorted_run.h"
 
@@ -32,9 +33,16 @@ absl::Status VisitSlots(const RunFiles& where, const IndexView& view, VisitSlot 
 absl::StatusOr<std::vector<SlotVersion>> SlotsAt(const RunFiles& where, const IndexView& view,
                                                  Position at);
 
-// Whether a merge keeps `entry`, which `next` follows: a position from `oldest` on shows it, or it
-// hides one of another run. `whole`: the merge has all runs of the space.
-bool IsKept(const IndexEntry& entry, const IndexEntry* next, Position oldest, bool whole);
+// What a merge keeps of slot versions.
+struct KeptSlots {
+  Position oldest;
+  const Pins& pins;
+  bool is_whole = false;  // the merge has all runs of the space
+
+  // Whether it keeps `entry`, which `next` follows: a position from `oldest` on or a pinned
+  // snapshot shows it, or it hides one of another run.
+  [[nodiscard]] bool Contain(const IndexEntry& entry, const IndexEntry* next) const;
+};
 
 }  // namespace holdfast::fs
 

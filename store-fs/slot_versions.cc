@@ -81,18 +81,30 @@ void SlotVersions::Delete(const std::string& owner, Position at) {
   NoteChanged(owner, before && before->version, false);
 }
 
-void SlotVersions::Prune(Position oldest) {
+void SlotVersions::Prune(Position oldest, const Pins& pins) {
   for (; !ended_.empty() && ended_.front().at <= oldest; ended_.pop_front()) {
     const Ended& ended = ended_.front();
     const auto found = space_.newer().entries().find(ended.key);
     if (found == space_.newer().entries().end()) continue;
     const SlotEntry entry = DecodedInMemory(*found);
     const bool has_ended = entry.from < ended.at;
-    // A deletion hides what runs have of the owner, and is needed as long as there are any.
-    const bool hides_nothing = !entry.version && space_.runs().empty();
-    if (has_ended || hides_nothing) Erase(ended.key);
+    // A deletion hides what runs and pinned snapshots have of the owner, and is needed as long as
+    // there are any.
+    const bool is_deletion = !entry.version && !has_ended;
+    if (is_deletion ? !pins.empty() : pins.ShowAnyOf(entry.from, ended.at)) {
+      pinned_.push_back(ended);
+    } else if (has_ended || space_.runs().empty()) {
+      Erase(ended.key);
+    }
   }
-  account_.Prune(oldest);
+  account_.Prune(oldest, pins);
+}
+
+void SlotVersions::Unpin(Position oldest, const Pins& pins) {
+  ended_.insert(ended_.begin(), pinned_.begin(), pinned_.end());
+  pinned_.clear();
+  Prune(oldest, pins);
+  account_.Unpin(pins);
 }
 
 absl::StatusOr<bool> SlotVersions::HasInRuns(const RunFiles& where,
@@ -184,7 +196,7 @@ void SlotVersions::VisitNewer(
   }
 }
 
-absl::Status SlotVersions::Settle(const RunFiles& where, const Head& head) {
+absl::Status SlotVersions::Settle(const RunFiles& where, const Head& head, const Pins& pins) {
   const IndexView below{.newer = {}, .runs = space_.runs()};
   for (const std::string& owner : unsettled_) {
     const auto newest = NewestOf(owner);
@@ -193,7 +205,7 @@ absl::Status SlotVersions::Settle(const RunFiles& where, const Head& head) {
     auto had = FindSlot(where, below, LastSlotKey(owner));
     if (!had.ok() && !IsUnreadable(had.status())) return had.status();
     if (had.ok() && *had && (*had)->version) {
-      account_.End(*(*had)->version, DecodedInMemory(*first).from, head);
+      account_.End(**had, DecodedInMemory(*first).from, head, pins);
       NoteChanged(owner, true, false);
     } else if (!had.ok() && newest->version) {
       NoteChanged(owner, true, false);
@@ -201,22 +213,24 @@ absl::Status SlotVersions::Settle(const RunFiles& where, const Head& head) {
   }
   unsettled_.clear();
   in_runs_ = std::make_shared<std::map<std::string, bool>>();
-  account_.Prune(OldestKept(head));
+  account_.Prune(OldestKept(head), pins);
   return absl::OkStatus();
 }
 
-absl::Status SlotVersions::WriteRun(const RunFiles& where, uint64_t file, const Head& head) {
+absl::Status SlotVersions::WriteRun(const RunFiles& where, uint64_t file, const Head& head,
+                                    const Pins& pins) {
   ASSIGN_OR_RETURN(const std::optional<RunInfo> info, space_.WriteNewer(where, file));
   if (!info) return absl::OkStatus();
   VisitNewer([&](const SlotEntry& entry, std::optional<Position> until) {
     if (!entry.version) return;
     account_.Add(*entry.version);
-    if (until) account_.End(*entry.version, *until, head);
+    if (until) account_.End(entry, *until, head, pins);
   });
   space_.AddRun(*info);
   in_runs_ = std::make_shared<std::map<std::string, bool>>();
   space_.newer().Clear();
   ended_.clear();
+  pinned_.clear();
   uploads_.clear();
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@
 #include "store-fs/index_layer.h"
 #include "store-fs/index_space.h"
 #include "store-fs/index_view.h"
+#include "store-fs/pins.h"
 #include "store-fs/segment.h"
 #include "store-fs/slot_account.h"
 #include "store-fs/slot_version.h"
@@ -40,8 +41,10 @@ class SlotVersions {
   void Put(SlotVersion version, Position at);
   // The owner has no slot from `at` on.
   void Delete(const std::string& owner, Position at);
-  // Drops what no position from `oldest` on shows.
-  void Prune(Position oldest);
+  // Drops what no position from `oldest` on shows, and no pinned snapshot.
+  void Prune(Position oldest, const Pins& pins);
+  // The same where a snapshot is pinned no more.
+  void Unpin(Position oldest, const Pins& pins);
 
   // How many slots there are at most, the store's own left out: owners that have changed since the
   // last rotation count as if the runs had no slot of them.
@@ -69,10 +72,10 @@ class SlotVersions {
   // Looks up what the runs have of the owners that have changed, and notes when it ends. What
   // cannot be read counts as there for ever. An error of SortedRun other than DATA_LOSS and
   // NOT_FOUND.
-  absl::Status Settle(const RunFiles& where, const Head& head);
+  absl::Status Settle(const RunFiles& where, const Head& head, const Pins& pins);
   // Writes the newer entries as run.<file>, unless there are none or too many runs. Errors as of
   // RunWriter. Called when Settle was.
-  absl::Status WriteRun(const RunFiles& where, uint64_t file, const Head& head);
+  absl::Status WriteRun(const RunFiles& where, uint64_t file, const Head& head, const Pins& pins);
   // Gives the records of newer versions the places that `place` answers, nullopt for one that
   // stays.
   void Move(absl::FunctionRef<std::optional<Extent>(const Extent& from)> place);
@@ -108,6 +111,7 @@ class SlotVersions {
 
   IndexSpace space_{FileKind::kRun, kSlotKeySuffix};
   std::deque<Ended> ended_;               // of newer entries, in the order of positions
+  std::vector<Ended> pinned_;             // those that are kept for pinned snapshots alone
   std::map<UploadId, uint64_t> uploads_;  // how many newer versions name each
   SlotAccount account_;                   // of the versions in runs
   size_t count_ = 0;

@@ -360,7 +360,8 @@ absl::StatusOr<Commits::WriteOutcome> Commits::TakeAnswer(const WriteResult& res
   }
   healthy_ = true;
   Applied& applied = plan.applied;
-  if (!applied.items.empty() && !ReadItemResults(rows, row, kOutcomeItems, applied.receipt)) {
+  const bool has_results = applied.receipt.items_version > ItemVersion();
+  if (has_results && !ReadItemResults(rows, row, kOutcomeItems, applied.receipt)) {
     return Refusal(Reason::kInternal, "the results of writes of items are not in their form");
   }
   Evaluate(LeaseLeft(rows, row, kStoredHeadColumns - 1), applied.head);

@@ -196,7 +196,8 @@ SessionRow RowOf(SessionId id, const Head& head) {
           .cancelling = EndingCancelRequest(head) != nullptr,
           .created_at = head.created_at,
           .updated_at = head.updated_at,
-          .foreign_store = ""};
+          .foreign_store = "",
+          .uid = head.uid};
 }
 
 SessionRow ReadRow(const Rows& rows, size_t row, const StoreId& active) {

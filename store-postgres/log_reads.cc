@@ -8,6 +8,7 @@
 #include "session/refusal.h"
 #include "store-postgres/change_rows.h"
 #include "store-postgres/log_rows.h"
+#include "store-postgres/pin_reads.h"
 #include "store-postgres/read_params.h"
 #include "store-postgres/reads.h"
 #include "store-postgres/stored_head.h"
@@ -286,7 +287,11 @@ absl::StatusOr<std::optional<MessagePage>> Reads::MessagesAt(const SessionKey& k
     params.Int(Clamped(place.generation.value())).Int(Clamped(next.value()));
     params.Int(Clamped(place.newest.value())).Int(from.n).Int4(from.part).Int(most);
     ASSIGN_OR_RETURN(const Rows rows, database_.Ask(kMessages, params));
-    ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
+    ASSIGN_OR_RETURN(const Head now, HeadIn(rows, key));
+    // Read behind the messages: what is still pinned then was not pruned before.
+    ASSIGN_OR_RETURN(const std::optional<Head> with_pin,
+                     ReadHeadWithPin(database_, key, now, revision));
+    const Head& head = with_pin ? *with_pin : now;
     RETURN_IF_ERROR(CheckKept(head, revision));
     const Generation read = page.generation;
     Describe(head, revision, page);

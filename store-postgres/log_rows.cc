@@ -112,7 +112,8 @@ std::optional<Acts> ReadActs(std::string_view pieces) {
   if (!in.Done()) return std::nullopt;
   const bool of_items = acts.request && acts.request->receipt.items_version > ItemVersion();
   const std::string_view results = pieces.substr(whole.position());
-  if (of_items != !results.empty()) return std::nullopt;
+  // A reply does not bring those of the server's own items.
+  if (of_items && results.empty()) return std::nullopt;
   if (of_items && !ReadItemResults(results, acts.request->receipt)) return std::nullopt;
   return acts;
 }

@@ -58,7 +58,7 @@ absl::Status Probe(Connection& connection, std::string_view sql) {
 
 absl::Status CheckForPooler(const ConnectOptions& options) {
   // More than once, for a pooler may give the same process back by chance.
-  constexpr int kLooks = 4;
+  constexpr int kPoolerLooks = 4;
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> first, Open(options));
   RETURN_IF_ERROR(Probe(*first, kSay));
   // Inside a transaction the other one has a process of its own. That must not be the one that the
@@ -66,7 +66,7 @@ absl::Status CheckForPooler(const ConnectOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> other, Open(options));
   RETURN_IF_ERROR(Probe(*other, "BEGIN"));
   RETURN_IF_ERROR(Probe(*other, kMustNotKnow));
-  for (int look = 0; look < kLooks; ++look) {
+  for (int look = 0; look < kPoolerLooks; ++look) {
     RETURN_IF_ERROR(Probe(*first, kMustRemember));
   }
   return absl::OkStatus();

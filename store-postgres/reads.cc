@@ -8,6 +8,7 @@
 #include "session/refusal.h"
 #include "store-postgres/change_rows.h"
 #include "store-postgres/journal_part.h"
+#include "store-postgres/pin_reads.h"
 #include "store-postgres/read_params.h"
 #include "store-postgres/stored_head.h"
 
@@ -167,13 +168,17 @@ absl::StatusOr<SlotPage> Reads::Slots(const SessionKey& key, const SlotQuery& qu
   ASSIGN_OR_RETURN(const Rows rows,
                    database_.Ask(query.owners.empty() ? kSlots : kSlotsOf, params));
   ASSIGN_OR_RETURN(const Head head, HeadIn(rows, key));
-  RETURN_IF_ERROR(CheckKept(head, query.revision));
+  // Read behind the slots: what is still pinned then was not pruned before.
+  ASSIGN_OR_RETURN(const std::optional<Head> with_pin,
+                   ReadHeadWithPin(database_, key, head, query.revision));
+  const Head& seen = with_pin ? *with_pin : head;
+  RETURN_IF_ERROR(CheckKept(seen, query.revision));
   SlotPage page;
   page.uid = head.uid;
   page.at = PositionOf(head);
   if (query.revision && *query.revision < head.revision) {
     page.at = {.revision = *query.revision,
-               .journal = SnapshotAt(head, *query.revision).at.journal};
+               .journal = SnapshotAt(seen, *query.revision).at.journal};
   }
   for (size_t row = 0; row < rows.size(); ++row) {
     if (rows.IsNull(row, kRevision)) break;

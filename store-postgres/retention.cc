@@ -5,6 +5,7 @@
 #include "session/limits.h"
 #include "store-postgres/change_rows.h"
 #include "store-postgres/feed.h"
+#include "store-postgres/pin_reads.h"
 #include "store-postgres/stored_head.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ constexpr int kLooksMost = 32;
 constexpr size_t kFailuresMost = 8;
 
 constexpr Statement kPrune = {
-    "prune", "SELECT holdfast.prune($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"};
+    "prune", "SELECT holdfast.prune($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"};
 constexpr Statement kPurgeOne = {"purge_one", "SELECT holdfast.purge_one($1, $2, $3)"};
 constexpr Statement kForget = {"forget_feed", "SELECT holdfast.forget_feed($1, $2)"};
 // Sessions in the sweeps' sight behind a place. Lifecycle 1 is ACTIVE.
@@ -101,6 +102,7 @@ bool NeedsPrune(const Change& change, const Head& head) {
 
 PruneBounds PruneBoundsOf(const Head& head) {
   PruneBounds bounds{.uid = head.uid,
+                     .has_pins = !head.checkpoints.empty(),
                      .journal = JournalFloor(head),
                      .oldest = OldestKept(head).revision,
                      .generation = head.generation,
@@ -143,8 +145,10 @@ void Retention::Stop() {
 void Retention::Note(const Change& change, const Head* before, const Head& head) {
   const bool needs_prune = NeedsPrune(change, head);
   const bool has_earlier = before != nullptr && before->generation > Generation(1);
-  if (change.tombstone || (!needs_prune && !has_earlier)) return;
-  PruneBounds bounds = before == nullptr ? PruneBoundsOf(head) : PruneBoundsOf(*before, head);
+  const bool unpins = change.checkpoints && !change.checkpoints->deletes.empty();
+  if (change.tombstone || (!needs_prune && !has_earlier && !unpins)) return;
+  const bool compares = before != nullptr && !unpins;
+  PruneBounds bounds = compares ? PruneBoundsOf(*before, head) : PruneBoundsOf(head);
   if (!needs_prune && !bounds.dead) return;
   const absl::MutexLock lock(&mutex_);
   const auto waiting = due_.find(change.key);
@@ -180,15 +184,28 @@ void Retention::Run() {
 }
 
 absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const PruneBounds& bounds) const {
+  std::map<Generation, MessageSeq> named;
+  for (const HistorySpan& span : bounds.named) named[span.generation] = span.last;
+  // Read behind the bounds: what is pinned later was kept by them.
+  std::vector<int64_t> pins;
+  if (bounds.has_pins) {
+    ASSIGN_OR_RETURN(const std::vector<PinnedSnapshot> pinned, ReadPins(database_, key));
+    for (const PinnedSnapshot& pin : pinned) {
+      NamePinned(pin, named);
+      pins.push_back(Signed(pin.record.at.revision));
+    }
+    std::ranges::sort(pins);
+  }
+  named.erase(named.lower_bound(bounds.generation), named.end());
   Params params;
   params.Text(key.tenant.value()).Text(key.session.value()).Text(bounds.uid.value());
   params.Int(Signed(bounds.journal)).Int(Signed(bounds.oldest));
   params.Int(Signed(bounds.generation));
   std::vector<int64_t> generations;
   std::vector<int64_t> lasts;
-  for (const HistorySpan& span : bounds.named) {
-    generations.push_back(Signed(span.generation));
-    lasts.push_back(Signed(span.last));
+  for (const auto& [generation, last] : named) {
+    generations.push_back(Signed(generation));
+    lasts.push_back(Signed(last));
   }
   params.Ints(generations).Ints(lasts);
   if (bounds.dead) {
@@ -196,7 +213,7 @@ absl::StatusOr<bool> Retention::Prune(const SessionKey& key, const PruneBounds& 
   } else {
     params.Null().Null();
   }
-  params.Int(kRowsMost);
+  params.Ints(pins).Int(kRowsMost);
   return AskUntilDone(database_, kPrune, params, kRowsMost);
 }
 

@@ -32,6 +32,7 @@ bool NeedsPrune(const Change& change, const Head& head);
 // What of a session is to stay, as its head says.
 struct PruneBounds {
   SessionUid uid;                  // of this session of the id alone
+  bool has_pins = false;           // what checkpoints pin stays too
   JournalNumber journal;           // entries behind this one
   Revision oldest;                 // snapshots from this one on
   Generation generation;           // messages of this generation and of later ones

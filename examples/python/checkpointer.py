@@ -118,7 +118,7 @@ class Checkpointer:
     def write(self, thread, puts, deletes=()):
         """One call, which also creates the session of a thread that is not there."""
         replaced = self.deleted.pop(thread, "")
-        self.items.PutItems(items.PutItemsRequest(
+        reply = self.items.PutItems(items.PutItemsRequest(
             request_id=str(uuid.uuid4()),
             session_id=thread,
             session_uid=self.uids.get(thread, ""),
@@ -132,8 +132,7 @@ class Checkpointer:
             ),
         ))
         if replaced:
-            request = rpc.GetSessionRequest(session_id=thread)
-            self.uids[thread] = self.sessions.GetSession(request).session.session_uid
+            self.uids[thread] = reply.session_uid
 
     def read(self, thread, **what):
         """Checkpoints with their values and writes, in one call."""

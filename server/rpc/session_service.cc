@@ -116,6 +116,23 @@ SessionService::Reactor* SessionService::RestoreSession(Context* context, const 
                                              ReadRestore, &Sessions::Restore);
 }
 
+SessionService::Reactor* SessionService::PutCheckpoint(Context* context, const Bytes* request,
+                                                       Bytes* response) {
+  return Command<pb::PutCheckpointResponse>({"PutCheckpoint", context, request, response},
+                                            ReadPutCheckpoint, &Sessions::PutCheckpoint);
+}
+
+SessionService::Reactor* SessionService::ListCheckpoints(Context* context, const Bytes* request,
+                                                         Bytes* response) {
+  return Read({"ListCheckpoints", context, request, response}, ServeListCheckpoints);
+}
+
+SessionService::Reactor* SessionService::DeleteCheckpoint(Context* context, const Bytes* request,
+                                                          Bytes* response) {
+  return Command<pb::DeleteCheckpointResponse>({"DeleteCheckpoint", context, request, response},
+                                               ReadDeleteCheckpoint, &Sessions::DeleteCheckpoint);
+}
+
 SessionService::Reactor* SessionService::CancelSession(Context* context, const Bytes* request,
                                                        Bytes* response) {
   return Command<pb::CancelSessionResponse>({"CancelSession", context, request, response},

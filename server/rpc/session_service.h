@@ -31,6 +31,9 @@ using RawSessionService =
                pb::SessionService::WithRawCallbackMethod_CommitTurn,
                pb::SessionService::WithRawCallbackMethod_AbandonTurn,
                pb::SessionService::WithRawCallbackMethod_RestoreSession,
+               pb::SessionService::WithRawCallbackMethod_PutCheckpoint,
+               pb::SessionService::WithRawCallbackMethod_ListCheckpoints,
+               pb::SessionService::WithRawCallbackMethod_DeleteCheckpoint,
                pb::SessionService::WithRawCallbackMethod_CancelSession,
                pb::SessionService::WithRawCallbackMethod_CloseSession,
                pb::SessionService::WithRawCallbackMethod_DeleteSession,
@@ -69,6 +72,9 @@ class SessionService final : public RawSessionService {
   Reactor* CommitTurn(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* AbandonTurn(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* RestoreSession(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* PutCheckpoint(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* ListCheckpoints(Context* context, const Bytes* request, Bytes* response) override;
+  Reactor* DeleteCheckpoint(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* CancelSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* CloseSession(Context* context, const Bytes* request, Bytes* response) override;
   Reactor* DeleteSession(Context* context, const Bytes* request, Bytes* response) override;

@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-constexpr uint64_t kHeadVersion = 6;
+constexpr uint64_t kHeadVersion = 7;
 
 // The length of a list that never has more than `most`. Attributes have no such bound here: a
 // session from before there was one is still read.
@@ -232,6 +232,8 @@ std::string EncodeHead(const Head& head) {
   out.Number(head.items_version.value());
   PutShared(head, out);
   out.Number(head.recreated ? 1 : 0);
+  const CheckpointCounts& checkpoints = head.checkpoints;
+  out.Number(checkpoints.version).Number(checkpoints.manual).Number(checkpoints.own);
   return out.Take();
 }
 
@@ -261,6 +263,9 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   const uint64_t recreated = in.Number();
   if (recreated > 1) in.Fail();
   head.recreated = recreated == 1;
+  head.checkpoints.version = in.Number();
+  head.checkpoints.manual = in.Number();
+  head.checkpoints.own = in.Number();
   if (!in.Done()) return std::nullopt;
   return head;
 }

@@ -87,15 +87,19 @@ void LookAtCreate(SecretCheck& check, std::string_view parent, const CreateComma
   check.Look({.parent = parent, .name = "holder"}, command.holder);
 }
 
+void LookAtLabels(SecretCheck& check, std::string_view parent, const ItemLabels& labels) {
+  const FieldPath path{.parent = parent, .name = "labels"};
+  for (const auto& [name, value] : labels) {
+    const auto* text = std::get_if<std::string>(&value);
+    LookAtAttribute(check, path, name, text == nullptr ? "" : *text);
+  }
+}
+
 void LookAtItem(SecretCheck& check, std::string_view parent, const Item& item) {
   check.Look({.parent = parent, .name = "key"}, item.name.key);
   check.Look({.parent = parent, .name = "content_type"}, item.content_type);
   check.Look({.parent = parent, .name = "parent_key"}, item.parent_key);
-  const FieldPath labels{.parent = parent, .name = "labels"};
-  for (const auto& [name, value] : item.labels) {
-    const auto* text = std::get_if<std::string>(&value);
-    LookAtAttribute(check, labels, name, text == nullptr ? "" : *text);
-  }
+  LookAtLabels(check, parent, item.labels);
   for (size_t i = 0; i < item.refs.size(); ++i) {
     check.Look({.parent = parent, .name = "refs", .index = i, .part = "key"}, item.refs[i].key);
   }
@@ -111,6 +115,9 @@ void LookAtSnapshot(SecretCheck& check, const Command& command) {
   LookAtSlots(check, "", command.slots);
   LookAtOwners(check, "", command.deleted_slots);
   if (command.sm && *command.sm) LookAtStateMachine(check, "", **command.sm);
+  if (!command.checkpoint) return;
+  check.Look({.name = "checkpoint.name"}, command.checkpoint->name);
+  LookAtLabels(check, "checkpoint.", command.checkpoint->labels);
 }
 
 void LookAtMissing(SecretCheck& check, const std::optional<CreateCommand>& create) {
@@ -239,8 +246,24 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const WriteCommand& comm
 absl::Status CheckSecrets(const SecretScanner& scanner, const RestoreCommand& command) {
   SecretCheck check(scanner);
   LookAtIds(check, command);
+  check.Look({.name = "point.checkpoint"}, command.point.checkpoint);
   LookAtMessages(check, "", command.messages);
   LookAtSlots(check, "", command.slots);
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const PutCheckpointCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  check.Look({.name = "name"}, command.name.value_or(""));
+  if (command.labels) LookAtLabels(check, "", *command.labels);
+  return check.ToStatus();
+}
+
+absl::Status CheckSecrets(const SecretScanner& scanner, const DeleteCheckpointCommand& command) {
+  SecretCheck check(scanner);
+  LookAtIds(check, command);
+  check.Look({.name = "name"}, command.name);
   return check.ToStatus();
 }
 

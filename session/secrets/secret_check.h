@@ -78,6 +78,8 @@ absl::Status CheckSecrets(const SecretScanner& scanner, const ReleaseCommand& co
 absl::Status CheckSecrets(const SecretScanner& scanner, const CancelCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const AppendAuditCommand& command);
 absl::Status CheckSecrets(const SecretScanner& scanner, const PutItemsCommand& command);
+absl::Status CheckSecrets(const SecretScanner& scanner, const PutCheckpointCommand& command);
+absl::Status CheckSecrets(const SecretScanner& scanner, const DeleteCheckpointCommand& command);
 
 }  // namespace holdfast
 

@@ -1,9 +1,9 @@
 -- Deletion of what no call can ask for any more. Always a bounded number of rows at a time, and
 -- never one that another transaction has locked.
 
--- Of one session, what is behind its oldest snapshot: entries of the journal, slot versions that a
--- later one has replaced by then, messages of histories before p_generation but for the first ones of
--- those that are named, uploads of which nothing is left. Rows are found along their keys and changed
+-- Of one session, what is behind its oldest snapshot and no pinned one shows: entries of the journal,
+-- slot versions that a later one has replaced by then, messages of histories before p_generation but
+-- for the first ones of those that are named, uploads of which nothing is left. Rows are found along their keys and changed
 -- by their places: no one changes them meanwhile. Answers how many went, an upload counting as a
 -- quarter of p_most; at p_most of a kind there may be more.
 CREATE FUNCTION holdfast.prune(
@@ -13,6 +13,7 @@ CREATE FUNCTION holdfast.prune(
   p_named bigint[], p_lasts bigint[],  -- earlier generations, and the last message that stays of each
   p_dead bigint, p_dead_behind bigint, -- since the last time messages of this generation, behind this
                                        -- one, are named no more, and of later ones; null: none
+  p_pins bigint[],                     -- revisions of pinned snapshots, ascending
   p_most bigint
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -39,12 +40,21 @@ BEGIN
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;
   DELETE FROM holdfast.slot WHERE ctid = ANY (ARRAY(
-    SELECT v.place
-    FROM (SELECT x.ctid AS place, x.rec IS NULL AS gone,
-                 lead(x.revision) OVER (PARTITION BY x.owner ORDER BY x.revision) AS later
-          FROM holdfast.slot x
-          WHERE x.tenant = p_tenant AND x.session_id = p_session AND x.revision <= p_oldest) v
-    WHERE v.later IS NOT NULL OR v.gone
+    SELECT w.place
+    FROM (SELECT v.place, v.dead, v.later IS NULL AND v.gone AS gone,
+                 bool_or(NOT v.dead) OVER (
+                   PARTITION BY v.owner ORDER BY v.revision
+                   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS hides
+          FROM (SELECT u.*, u.later IS NOT NULL AND width_bucket(u.later - 1, p_pins)
+                                                    = width_bucket(u.revision - 1, p_pins) AS dead
+                FROM (SELECT x.ctid AS place, x.owner, x.revision, x.rec IS NULL AS gone,
+                             lead(x.revision) OVER (PARTITION BY x.owner ORDER BY x.revision)
+                               AS later
+                      FROM holdfast.slot x
+                      WHERE x.tenant = p_tenant AND x.session_id = p_session
+                        AND x.revision <= p_oldest) u) v) w
+    -- A deletion hides the versions before it, as long as there are any.
+    WHERE w.dead OR w.gone AND w.hides IS NOT TRUE
     LIMIT p_most));
   GET DIAGNOSTICS n = ROW_COUNT;
   total := total + n;

@@ -309,7 +309,37 @@ TEST_F(EndToEnd, RestoresSessionToAPointOfItsPast) {
   EXPECT_THAT(Holdfast({"session", "restore", id, "--messages", "0", "--token", token}).out,
               HasSubstr(absl::StrCat(", with 0 messages; ", all, " messages removed\n")));
   EXPECT_THAT(Holdfast({"session", "restore", id, "--token", token}).err,
-              HasSubstr("--revision, --messages or --drop-last"));
+              HasSubstr("--revision, --checkpoint, --messages or --drop-last"));
+}
+
+TEST_F(EndToEnd, MakesListsAndDeletesCheckpoints) {
+  ASSERT_EQ(Holdfast({"replay", "--run", "x", kOwn}).code, kDone);
+  const std::string id = "greenhouse-x";
+  const std::string last = Json({"session", "show", id})["snapshot_revision"];
+  EXPECT_EQ(Holdfast({"session", "checkpoint", id, "--name", "good", "--label", "step:=3"}).out,
+            absl::StrCat(id, " has a checkpoint at revision ", last, ", named good\n"));
+  EXPECT_THAT(Holdfast({"session", "checkpoint", id, "--name", "good", "--reject"}).out,
+              EndsWith(", named good, rejected\n"));
+  const std::string table = Holdfast({"session", "checkpoints", id}).out;
+  EXPECT_THAT(table, StartsWith("REVISION  KIND    STATUS    TURN"));
+  EXPECT_THAT(table, HasSubstr("good  step:=3"));
+  EXPECT_THAT(Holdfast({"session", "checkpoints", id, "--only-valid"}).out, Not(HasSubstr("good")));
+  const auto listed = Json({"session", "checkpoints", id, "--all"});
+  EXPECT_GT(listed["checkpoints"].size(), 1U);
+  EXPECT_EQ(Reason({"session", "checkpoint", id, "--name", "bad", "--delete"}), "RECORD_NOT_FOUND");
+  EXPECT_THAT(Holdfast({"session", "checkpoint", id, "--delete"}).err,
+              HasSubstr("--name or --revision"));
+  const std::string token = Json({"session", "resume", id})["lease_token"];
+  EXPECT_THAT(
+      Holdfast({"session", "restore", id, "--messages", "0", "--pin-previous", "--token", token})
+          .out,
+      HasSubstr("with 0 messages"));
+  EXPECT_THAT(Holdfast({"session", "restore", id, "--checkpoint", "good", "--token", token}).out,
+              HasSubstr("is restored as revision"));
+  EXPECT_THAT(Holdfast({"session", "checkpoints", id, "--kind", "before_restore"}).out,
+              HasSubstr("before_restore"));
+  EXPECT_EQ(Holdfast({"session", "checkpoint", id, "--name", "good", "--delete"}).out,
+            id + " has no such checkpoint any more\n");
 }
 
 TEST_F(EndToEnd, OutputThatCannotBeWrittenIsAFailureWithItsCause) {

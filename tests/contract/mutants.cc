@@ -8,10 +8,10 @@ namespace holdfast::test {
 
 std::vector<Mutant> AllMutants() {
   std::vector<Mutant> all;
-  for (const auto& mutants :
-       {RequestMutants(), GuardMutants(), EffectMutants(), SlotMutants(), ReadMutants(),
-        ListingMutants(), DurabilityMutants(), WatchMutants(), CancelMutants(), UploadMutants(),
-        BoundMutants(), ItemMutants(), RestoreMutants(), RecreationMutants()}) {
+  for (const auto& mutants : {RequestMutants(), GuardMutants(), EffectMutants(), SlotMutants(),
+                              ReadMutants(), ListingMutants(), DurabilityMutants(), WatchMutants(),
+                              CancelMutants(), UploadMutants(), BoundMutants(), ItemMutants(),
+                              RestoreMutants(), RecreationMutants(), CheckpointMutants()}) {
     all.insert(all.end(), mutants.begin(), mutants.end());
   }
   return all;

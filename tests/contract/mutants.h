@@ -30,6 +30,7 @@ const std::vector<Mutant>& BoundMutants();
 const std::vector<Mutant>& ItemMutants();
 const std::vector<Mutant>& RestoreMutants();
 const std::vector<Mutant>& RecreationMutants();
+const std::vector<Mutant>& CheckpointMutants();
 
 std::vector<Mutant> AllMutants();
 

@@ -57,7 +57,9 @@ constexpr std::array kMethods = {TakeAs<pb::CreateSessionRequest, ReadCreate>,
                                  TakeAs<pb::ReleaseLeaseRequest, ReadRelease>,
                                  TakeAs<pb::GetRequestOutcomeRequest, ReadOutcomeQuery>,
                                  TakeAs<pb::PutItemsRequest, ReadPutItems>,
-                                 TakeAs<pb::RestoreSessionRequest, ReadRestore>};
+                                 TakeAs<pb::RestoreSessionRequest, ReadRestore>,
+                                 TakeAs<pb::PutCheckpointRequest, ReadPutCheckpoint>,
+                                 TakeAs<pb::DeleteCheckpointRequest, ReadDeleteCheckpoint>};
 
 }  // namespace
 

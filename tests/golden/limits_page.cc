@@ -90,6 +90,8 @@ Group IdsAndTexts() {
         "TOO_LARGE"},
        {"kItemLabelValueBytes", Bytes(kItemLabelValueBytes), "the text of an item's label",
         "client", "TOO_LARGE"},
+       {"kCheckpointNameBytes", Bytes(kCheckpointNameBytes), "the name of a checkpoint", "client",
+        "TOO_LARGE"},
        {"kTokenBytes", Bytes(kTokenBytes), "a lease token, cursor or page token", "client",
         "INVALID_FIELD"}}};
 }
@@ -120,6 +122,11 @@ Group CountsInA() {
         "earlier histories whose messages a restored one begins with", "client",
         "none: the messages of the last ones are stored again; TOO_LARGE when they have no room in "
         "one change"},
+       {"kCheckpointsPerSession", Count(kCheckpointsPerSession),
+        "checkpoints of kind MANUAL of one session", "client", "TOO_LARGE"},
+       {"kOwnCheckpointsKept", Count(kOwnCheckpointsKept),
+        "checkpoints of each other kind of one session", "client",
+        "none: the oldest goes when another one is added"},
        {"kItemLabels", Count(kItemLabels), "labels of one item", "client", "TOO_LARGE"},
        {"kItemRefs", Count(kItemRefs), "references of one item", "client", "TOO_LARGE"},
        {"kItemPutsPerChange", Count(kItemPutsPerChange), "puts of one request", "client",

@@ -1,6 +1,7 @@
 // The bytes of a root: written today as they were when their version was fixed, and read for ever.
 // A format that changes gets a version and a root of its own beside the former ones.
 #include "session/audit.h"
+#include "session/checkpoint.h"
 #include "session/names.h"
 #include "session/refusal.h"
 #include "store-fs/fs_store.h"
@@ -28,10 +29,10 @@ using ::testing::EndsWith;
 
 namespace stdfs = std::filesystem;
 
-constexpr char kToday[] = "tests/golden/root.7";
-constexpr const char* kFormer[] = {"tests/golden/root.1", "tests/golden/root.2",
-                                   "tests/golden/root.3", "tests/golden/root.4",
-                                   "tests/golden/root.5", "tests/golden/root.6"};
+constexpr char kToday[] = "tests/golden/root.8";
+constexpr const char* kFormer[] = {
+    "tests/golden/root.1", "tests/golden/root.2", "tests/golden/root.3", "tests/golden/root.4",
+    "tests/golden/root.5", "tests/golden/root.6", "tests/golden/root.7"};
 constexpr PageLimit kAll{.items = 1000, .bytes = size_t{1} << 20};
 
 class GoldenRoot : public ::testing::Test {
@@ -69,6 +70,7 @@ class GoldenRoot : public ::testing::Test {
       Change commit = alpha.CommitTurn(token, turn);
       commit.messages = {Text(word), Text(std::string(100, *word))};
       commit.slots = {MakeSlot("memory", word)};
+      if (word == std::string_view("two")) commit.checkpoints = SecondTurn();
       Do(store, commit);
     }
     ItemPut labelled = Put("labelled", "data of an item");
@@ -111,6 +113,13 @@ class GoldenRoot : public ::testing::Test {
     Do(store, keep);
     Do(store, delta.RequestCancel(CancelScope::kTool, running, "grep"));
     Do(store, delta.RequestCancel(CancelScope::kSession));
+  }
+
+  static CheckpointWrites SecondTurn() {
+    CheckpointPut put{.of_this_snapshot = true, .takes_name = true};
+    put.checkpoint.name = "second";
+    put.checkpoint.labels = {{"turn", int64_t{2}}};
+    return {.puts = {put}, .manual = 1};
   }
 
   // Every file below `root`, by its path there.
@@ -205,7 +214,7 @@ TEST_F(GoldenRoot, ItemsOfTodaysAreRead) {
   const auto page = store->ReadItems(Key("alpha"), {.collection = "notes", .data = true}, kAll);
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_TRUE(page->end);
-  EXPECT_EQ(page->items_version, ItemVersion(7));
+  EXPECT_EQ(page->items_version, ItemVersion(9));
   std::vector<std::string> texts;
   for (const ItemView& view : page->items) texts.push_back(view.item.data.str());
   EXPECT_THAT(texts, ElementsAre("appended", "", "data of an item", "after"));
@@ -215,6 +224,25 @@ TEST_F(GoldenRoot, ItemsOfTodaysAreRead) {
   EXPECT_EQ(labelled.content_type, "text/plain");
   EXPECT_EQ(labelled.parent_key, "overwritten");
   EXPECT_EQ(labelled.refs, (std::vector<ItemName>{{.collection = "notes", .key = "deleted"}}));
+  store->Dispose();
+}
+
+TEST_F(GoldenRoot, CheckpointsOfTodaysAreRead) {
+  const auto store = OpenCopy();
+  const auto alpha = store->LoadForDecision(Key("alpha"), std::nullopt);
+  ASSERT_TRUE(alpha.ok()) << alpha.status();
+  EXPECT_EQ(alpha->head.checkpoints, (CheckpointCounts{.version = 1, .manual = 1}));
+  const auto page =
+      store->ReadItems(Key("alpha"), {.collection = kCheckpointCollection, .data = true}, kAll);
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->items.size(), 2U);
+  const auto checkpoint = DecodeCheckpoint(page->items[0].item);
+  ASSERT_TRUE(checkpoint.has_value());
+  EXPECT_EQ(checkpoint->name, "second");
+  EXPECT_EQ(checkpoint->turn, TurnNumber(2));
+  EXPECT_EQ(checkpoint->snapshot.record.messages, MessageSeq(5));
+  EXPECT_EQ(checkpoint->labels, (ItemLabels{{"turn", int64_t{2}}}));
+  EXPECT_EQ(DecodeCheckpointName(page->items[1].item), checkpoint->revision());
   store->Dispose();
 }
 
@@ -289,7 +317,7 @@ TEST_F(GoldenRoot, AFormerOneIsRefusedInWords) {
     const std::string format = from.extension().string().substr(1);
     EXPECT_THAT(std::string(opened.message()),
                 EndsWith(": STORE says that its files have format " + format +
-                         ", and this version serves format 7: serve them with the version that "
+                         ", and this version serves format 8: serve them with the version that "
                          "wrote them, or name an empty directory"));
     auto after = FilesOf(root);
     after.erase("lock");

@@ -98,11 +98,11 @@ TEST_F(PgRecreations, LoseNothingToWorkThatBeganBefore) {
   // As the deleted session's removal, and a prune of it, would go on.
   EXPECT_EQ(Ask("holdfast.purge_one('default', 'alpha', 1000)::text"), "0");
   EXPECT_EQ(Ask(absl::StrCat("holdfast.prune('default', 'alpha', '", former.value(),
-                             "', 1000, 1000, 1000, '{}', '{}', 1, 0, 1000)::text")),
+                             "', 1000, 1000, 1000, '{}', '{}', 1, 0, '{}', 1000)::text")),
             "0");
   EXPECT_EQ(Ask(counts), before);
   EXPECT_NE(Ask(absl::StrCat("holdfast.prune('default', 'alpha', '", Uid().value(),
-                             "', 1000, 1000, 1000, '{}', '{}', 1, 0, 1000)::text")),
+                             "', 1000, 1000, 1000, '{}', '{}', 1, 0, '{}', 1000)::text")),
             "0");
 }
 

@@ -130,6 +130,7 @@ class Requests final {
         {"LEASE_REQUIRED", &Requests::LeaseRequired},
         {"MALFORMED_SECRET_REFERENCE", &Requests::NoReference},
         {"NO_SNAPSHOT", &Requests::Elsewhere},
+        {"RECORD_NOT_FOUND", &Requests::NoCheckpoint},
         {"REQUEST_ID_REUSED", &Requests::Reused},
         {"REVISION_AHEAD", &Requests::Ahead},
         {"REVISION_PRUNED", &Requests::Pruned},
@@ -266,6 +267,17 @@ class Requests final {
       put->mutable_puts(0)->set_condition(pb::PUT_CONDITION_IF_VERSION);
       put->mutable_puts(0)->set_expected_version(kFarAhead);
     }
+    return Alone(request);
+  }
+  Calls NoCheckpoint(const MethodDescriptor& method) {
+    const Request request = Legal(method);
+    if (auto* restore = dynamic_cast<pb::RestoreSessionRequest*>(request.get())) {
+      restore->mutable_point()->set_checkpoint("none");
+    }
+    if (auto* put = dynamic_cast<pb::PutCheckpointRequest*>(request.get())) {
+      put->mutable_update_mask()->add_paths("status");
+    }
+    SetTexts(*request, "name", "none");
     return Alone(request);
   }
   Calls StaleTurn(const MethodDescriptor& method) {

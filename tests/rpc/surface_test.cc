@@ -105,7 +105,7 @@ TEST_F(SurfaceRpc, EveryMethodOfEveryServiceAnswers) {
       EXPECT_EQ(ReasonOf(status), status.ok() ? "" : "INVALID_FIELD") << method;
     }
   }
-  EXPECT_EQ(methods, 37);
+  EXPECT_EQ(methods, 40);
 }
 
 TEST_F(SurfaceRpc, AMethodThatIsNoneIsUnimplemented) {

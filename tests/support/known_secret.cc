@@ -47,6 +47,7 @@ class Filler {
 
   std::vector<Leaf> Fill(Message& message) {
     leaves_.clear();
+    is_checkpoint_ = message.GetDescriptor()->name() == "PutCheckpointRequest";
     FillIn(message, "");
     return std::move(leaves_);
   }
@@ -59,7 +60,7 @@ class Filler {
     if (name == "expected_store_id" || name == "session_uid" || name == "reuse_deleted") {
       return test::NewRequestId();
     }
-    if (name == "paths") return "attributes.key";
+    if (name == "paths") return is_checkpoint_ ? "name" : "attributes.key";
     if (name == "key") return name;
     if (name == "history_digest") return std::string(kDigestBytes, 'x');
     return "x";
@@ -116,6 +117,7 @@ class Filler {
   const std::string session_;
   const std::string token_;
   const std::string request_ = test::NewRequestId();
+  bool is_checkpoint_ = false;
   std::vector<Leaf> leaves_;
 };
 

@@ -412,6 +412,18 @@ class Applying {
     receipt.drained_turns = change_.drained_turns;
     receipt.removed_messages = change_.removed_messages;
     receipt.removed = change_.removed;
+    CountCheckpoints();
+  }
+
+  void CountCheckpoints() {
+    if (!change_.checkpoints) return;
+    out_.head.checkpoints = {.version = before_.checkpoints.version + 1,
+                             .manual = change_.checkpoints->manual,
+                             .own = change_.checkpoints->own};
+    for (const CheckpointPut& put : change_.checkpoints->puts) {
+      const bool manual = put.checkpoint.kind == CheckpointKind::kManual;
+      if (manual && !put.of_this_snapshot) out_.receipt.snapshot = put.checkpoint.revision();
+    }
   }
 
   const StoredSession& session_;
@@ -429,6 +441,28 @@ Head HeadOfNone(const Moment& moment) {
   head.store = moment.store;
   head.incarnation = moment.incarnation;
   return head;
+}
+
+ItemWrites ItemsOf(const Change& change, const Head& before, const Effects& effects) {
+  ItemWrites writes = change.items;
+  if (!change.checkpoints) return writes;
+  for (const ItemName& name : change.checkpoints->deletes) {
+    writes.deletes.push_back({.collection = name.collection, .keys = name.key});
+  }
+  for (const CheckpointPut& put : change.checkpoints->puts) {
+    Checkpoint checkpoint = put.checkpoint;
+    if (put.of_this_snapshot) {
+      const bool in_turn = change.keeps_turn || (change.end_turn && change.end_turn->committed);
+      checkpoint.snapshot.record = effects.head.snapshots.back();
+      checkpoint.turn = in_turn && before.turn ? before.turn->number : TurnNumber();
+      checkpoint.history = effects.head.history;
+    }
+    writes.puts.push_back({.item = EncodeCheckpoint(checkpoint)});
+    if (!put.takes_name) continue;
+    writes.puts.push_back({.item = EncodeCheckpointName(checkpoint.name, checkpoint.revision()),
+                           .condition = PutCondition::kIfVersion});
+  }
+  return writes;
 }
 
 Effects EffectsOf(const StoredSession& session, const Head& before, const Change& change,

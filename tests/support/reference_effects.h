@@ -55,6 +55,9 @@ Head HeadOfNone(const Moment& moment);
 Effects EffectsOf(const StoredSession& session, const Head& before, const Change& change,
                   const Moment& moment);
 
+// The items that `change` writes with these effects: its own, and those of its checkpoints.
+ItemWrites ItemsOf(const Change& change, const Head& before, const Effects& effects);
+
 }  // namespace holdfast::test
 
 #endif  // HOLDFAST_TESTS_SUPPORT_REFERENCE_EFFECTS_H_

@@ -72,6 +72,20 @@ absl::Status CheckKept(const Head& head, Revision revision) {
   return absl::OkStatus();
 }
 
+// The head with the snapshot of this revision that a checkpoint pins, if one does.
+Head HeadAt(const StoredSession& session, Revision revision) {
+  Head head = session.head;
+  if (revision >= OldestKept(head).revision) return head;
+  for (const auto& [name, item] : session.items) {
+    if (name.collection != kCheckpointCollection) continue;
+    const std::optional<Checkpoint> checkpoint = DecodeCheckpoint(item);
+    if (!checkpoint || checkpoint->revision() != revision) continue;
+    head.snapshots.insert(head.snapshots.begin(), checkpoint->snapshot.record);
+    return head;
+  }
+  return head;
+}
+
 // The last snapshot at or before `revision`, which is kept.
 const SnapshotRecord& SnapshotAt(const Head& head, Revision revision) {
   const auto later = std::ranges::find_if(head.snapshots, [&](const SnapshotRecord& snapshot) {
@@ -124,7 +138,8 @@ SessionRow RowOf(const SessionId& id, const StoreId& store, const StoredSession&
           .messages = head.messages,
           .cancelling = EndIsRequested(head),
           .created_at = head.created_at,
-          .updated_at = head.updated_at};
+          .updated_at = head.updated_at,
+          .uid = head.uid};
 }
 
 bool Matches(const SessionRow& row, const ListQuery& query) {
@@ -147,8 +162,8 @@ absl::StatusOr<MessagePage> ReferenceStore::ReadMessages(const SessionKey& key,
                                                          MessageSeq after, PageLimit limit) {
   const absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
-  const Head& head = session->head;
-  const Revision at = revision.value_or(head.revision);
+  const Revision at = revision.value_or(session->head.revision);
+  const Head head = HeadAt(*session, at);
   RETURN_IF_ERROR(CheckKept(head, at));
   const SnapshotRecord& snapshot = SnapshotAt(head, at);
   const bool now = at == head.revision;
@@ -166,8 +181,8 @@ absl::StatusOr<MessagePage> ReferenceStore::ReadMessages(const SessionKey& key,
 absl::StatusOr<SlotPage> ReferenceStore::ReadSlots(const SessionKey& key, const SlotQuery& query) {
   const absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const StoredSession* session, Find(key));
-  const Head& head = session->head;
-  const Revision at = query.revision.value_or(head.revision);
+  const Revision at = query.revision.value_or(session->head.revision);
+  const Head head = HeadAt(*session, at);
   RETURN_IF_ERROR(CheckKept(head, at));
   const bool now = at == head.revision;
   SlotPage page{

@@ -46,6 +46,8 @@ constexpr std::array<TriggerRow, kTriggers> kLifecycleTable = {{
     {Trigger::kAppendAudit, "+++++"},
     {Trigger::kPutItems, "+++++"},
     {Trigger::kRestore, "+t++-"},
+    {Trigger::kPutCheckpoint, "+++++"},
+    {Trigger::kDeleteCheckpoint, "+++++"},
 }};
 
 size_t ColumnOf(Lifecycle state) {
@@ -356,6 +358,7 @@ bool IsStillTrue(const Premise& premise, const Head& head) {
       !premise.at || (premise.at->revision == head.revision && premise.at->journal == head.journal);
   return same_history && same_place && premise.lifecycle == head.lifecycle &&
          premise.active_turn == ActiveTurn(head) && premise.epoch == head.lease.epoch &&
+         (!premise.checkpoints || *premise.checkpoints == head.checkpoints.version) &&
          premise.cancel_requests == head.cancel_requests.size();
 }
 

@@ -41,12 +41,14 @@ CommitResult Refuse(const Refusal& refusal, const Head& head) {
   return {.kind = CommitResult::Kind::kRefused, .head = head, .refusal = refusal.ToStatus()};
 }
 
-void TakeItems(ItemsAfter written, Effects& effects) {
+// A receipt says nothing of items that are the store's own.
+void TakeItems(ItemsAfter written, bool in_receipt, Effects& effects) {
   effects.head.items_version = written.version;
+  effects.items = std::move(written.items);
+  if (!in_receipt) return;
   effects.receipt.items_version = written.version;
   effects.receipt.puts = std::move(written.puts);
   effects.receipt.items_deleted = written.deleted;
-  effects.items = std::move(written.items);
 }
 
 // A session of which nothing is there.
@@ -255,11 +257,12 @@ absl::StatusOr<CommitResult> ReferenceStore::Decide(const Change& change, Stored
   if (const auto refusal = CheckWhatIsLeft(stored, before, effects)) {
     return Refuse(*refusal, before);
   }
-  if (!change.items.empty()) {
-    auto written = WriteItems(stored.items, before.items_version, change.items, disk_->item_bounds,
-                              moment.wall);
+  const ItemWrites writes = ItemsOf(change, before, effects);
+  if (!writes.empty()) {
+    auto written =
+        WriteItems(stored.items, before.items_version, writes, disk_->item_bounds, moment.wall);
     if (const auto* refusal = std::get_if<Refusal>(&written)) return Refuse(*refusal, before);
-    TakeItems(std::get<ItemsAfter>(std::move(written)), effects);
+    TakeItems(std::get<ItemsAfter>(std::move(written)), !change.items.empty(), effects);
   }
   if (disk_->fails_writes) {
     state_ = State::kFailed;

@@ -94,6 +94,8 @@ void Put(const pb::Slot& slot, Message& message) {
     *missing.mutable_manifest() = test::CreateRequest("").manifest();
     missing.set_kind(pb::SESSION_KIND_OPEN);
     *missing.add_slots() = slot;
+  } else if (auto* checkpoint = dynamic_cast<pb::PutCheckpointRequest*>(&message)) {
+    (*checkpoint->mutable_labels())["title"].set_string_value(slot.data());
   } else if (auto* audit = dynamic_cast<pb::AppendAuditRequest*>(&message)) {
     (*audit->mutable_data())["noted"] = slot.data();
   }

@@ -58,19 +58,11 @@ const FieldDescriptor* ChosenOf(const OneofDescriptor& choice) {
 
 // What a request is valid without, or is valid only with more beside it.
 bool IsLeftOut(const FieldDescriptor& field) {
-  static const std::set<std::string> kNames = {"create_if_missing",
-                                               "expected_last",
-                                               "base",
-                                               "final_snapshot",
-                                               "drain",
-                                               "wait",
-                                               "slot",
-                                               "state_machine",
-                                               "deleted_slots",
-                                               "expected_slots",
-                                               "owners",
-                                               "lifecycles",
-                                               "force"};
+  static const std::set<std::string> kNames = {
+      "create_if_missing", "expected_last", "checkpoint",     "base",
+      "final_snapshot",    "drain",         "wait",           "slot",
+      "state_machine",     "deleted_slots", "expected_slots", "owners",
+      "lifecycles",        "force"};
   const auto* const choice = field.real_containing_oneof();
   // Of several that exclude one another the first, but a cursor rather than a number.
   const FieldDescriptor* const chosen = choice == nullptr ? &field : ChosenOf(*choice);
@@ -142,6 +134,14 @@ std::unique_ptr<Message> ValidRequests::Make(const MethodDescriptor& method) {
   if (method.name() == "AbandonTurn") {
     const FieldDescriptor* const outcome = method.input_type()->FindFieldByName("outcome");
     request->GetReflection()->SetEnumValue(request.get(), outcome, pb::TURN_OUTCOME_ABANDONED);
+  }
+  if (auto* put = dynamic_cast<pb::PutCheckpointRequest*>(request.get())) put->clear_update_mask();
+  if (method.name() == "DeleteCheckpoint") {
+    pb::PutCheckpointRequest put;
+    put.set_request_id(test::NewRequestId());
+    put.set_session_id(session_->id);
+    put.set_name(TextsByField().at("name"));
+    client_.Ask(&WireClient::Stub::PutCheckpoint, put);
   }
   if (auto* restore = dynamic_cast<pb::RestoreSessionRequest*>(request.get())) {
     pb::GetSessionRequest get;

@@ -38,6 +38,12 @@ constexpr std::array<ExpectedRow, kTriggers> kExpected = {{
     {Trigger::kAppendAudit, "AppendAudit", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
     {Trigger::kPutItems, "PutItems", {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
     {Trigger::kRestore, "Restore", {"PERSISTED", "busy", "PERSISTED", "PERSISTED", "no"}},
+    {Trigger::kPutCheckpoint,
+     "PutCheckpoint",
+     {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
+    {Trigger::kDeleteCheckpoint,
+     "DeleteCheckpoint",
+     {"IDLE", "ACTIVE", "PERSISTED", "RESUMED", "CLOSED"}},
 }};
 
 std::string_view Said(Transition transition) {
@@ -78,7 +84,8 @@ TEST(Lifecycle, AnOpenSessionHasTheSameTableWithoutLeaseAndTurns) {
           << row.name << " from " << Name(state);
     }
   }
-  EXPECT_EQ(LegalTriggers(Lifecycle::kClosed, kOpen), "Close,Delete,Update,AppendAudit,PutItems");
+  EXPECT_EQ(LegalTriggers(Lifecycle::kClosed, kOpen),
+            "Close,Delete,Update,AppendAudit,PutItems,PutCheckpoint,DeleteCheckpoint");
 }
 
 TEST(Lifecycle, ForbidsOnlyTheBeginningOfATurnUnderACancelRequest) {

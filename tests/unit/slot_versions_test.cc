@@ -2,7 +2,9 @@
 // is kept, the live bytes of sealed logs, uploads, and the number of slots.
 #include "store-fs/slot_versions.h"
 
+#include "session/checkpoint.h"
 #include "session/kept.h"
+#include "store-fs/pins.h"
 #include "store-fs/run_merge.h"
 #include "store-fs/slot_lookup.h"
 #include "tests/support/index_disk.h"
@@ -10,7 +12,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <random>
@@ -49,6 +54,8 @@ class ModelledSlots {
     if (step < 65) return TakeSnapshot();
     if (step < 80) return Rotate();
     if (step < 85) return Merge();
+    if (step < 88) return Pin();
+    if (step < 91) return Unpin();
     Compare();
   }
 
@@ -57,13 +64,13 @@ class ModelledSlots {
     for (ListedVersion& listed : list_) {
       if (listed.version.where.file == 0) listed.version.where.file = file_;
     }
-    ASSERT_TRUE(slots_.Settle(disk_.where(), head_).ok());
+    ASSERT_TRUE(slots_.Settle(disk_.where(), head_, pins_).ok());
     // What is counted once a rotation has settled it is exact.
     EXPECT_EQ(slots_.at_most(), Current().size());
     CompareUploads();
     CompareLiveBytes();
     if (Below(3) > 0) {
-      ASSERT_TRUE(slots_.WriteRun(disk_.where(), file_, head_).ok());
+      ASSERT_TRUE(slots_.WriteRun(disk_.where(), file_, head_, pins_).ok());
       CompareUploads();
       CompareLiveBytes();
     }
@@ -73,6 +80,10 @@ class ModelledSlots {
   void Compare() {
     const fs::IndexView view = slots_.ViewOf({});
     for (const SnapshotRecord& snapshot : head_.snapshots) CompareAt(view, snapshot.at);
+    for (const Revision pinned : pinned_) {
+      CompareAt(view, {.revision = pinned,
+                       .journal = JournalNumber(std::numeric_limits<uint64_t>::max())});
+    }
     CompareAt(view, PositionOf(head_));
     const auto count = slots_.Count(disk_.where());
     ASSERT_TRUE(count.ok()) << count.status();
@@ -143,10 +154,41 @@ class ModelledSlots {
 
   void Prune() {
     const Position oldest = OldestKept(head_);
-    slots_.Prune(oldest);
+    slots_.Prune(oldest, pins_);
+    PruneList(oldest);
+  }
+
+  void PruneList(Position oldest) {
     std::erase_if(list_, [&](const ListedVersion& listed) {
-      return listed.until && *listed.until <= oldest;
+      const auto shows = [&](Revision pinned) {
+        return listed.from.revision <= pinned && pinned < listed.until->revision;
+      };
+      return listed.until && *listed.until <= oldest && std::ranges::none_of(pinned_, shows);
     });
+  }
+
+  void Pin() {
+    const SnapshotRecord& record = head_.snapshots[Below(head_.snapshots.size())];
+    Checkpoint checkpoint;
+    checkpoint.kind = static_cast<CheckpointKind>(1 + Below(kCheckpointKinds));
+    checkpoint.snapshot.record = record;
+    const Item item = EncodeCheckpoint(checkpoint);
+    pins_.Put(item.name, item.data);
+    pinned_.insert(record.at.revision);
+  }
+
+  void Unpin() {
+    if (pinned_.empty()) return;
+    const auto which = std::next(pinned_.begin(), static_cast<ptrdiff_t>(Below(pinned_.size())));
+    bool has_unpinned = false;
+    for (uint64_t kind = 1; kind <= kCheckpointKinds; ++kind) {
+      const ItemName name = CheckpointItemName(static_cast<CheckpointKind>(kind), *which);
+      has_unpinned = pins_.Delete(name) || has_unpinned;
+    }
+    EXPECT_TRUE(has_unpinned);
+    pinned_.erase(which);
+    slots_.Unpin(OldestKept(head_), pins_);
+    PruneList(OldestKept(head_));
   }
 
   // Any adjacent runs, as merges by size choose them.
@@ -159,12 +201,13 @@ class ModelledSlots {
                         runs.begin() + static_cast<ptrdiff_t>(first + count));
     std::set<uint64_t> files;
     for (const auto& run : part) files.insert(run->info().file);
-    const Position oldest = OldestKept(head_);
+    const fs::KeptSlots kept{
+        .oldest = OldestKept(head_), .pins = pins_, .is_whole = part.size() == runs.size()};
     const std::string path = disk_.PathOf(++file_);
     const auto merged =
         fs::MergeRuns(disk_.where(), part, {.path = path, .suffix = fs::kSlotKeySuffix},
                       [&](const fs::IndexEntry& entry, const fs::IndexEntry* next) {
-                        return fs::IsKept(entry, next, oldest, part.size() == runs.size());
+                        return kept.Contain(entry, next);
                       });
     ASSERT_TRUE(merged.ok()) << merged.status();
     std::optional<fs::RunInfo> info = *merged;
@@ -247,6 +290,8 @@ class ModelledSlots {
   IndexDisk disk_;
   Head head_;
   fs::SlotVersions slots_;
+  fs::Pins pins_;
+  std::set<Revision> pinned_;  // what `pins_` should have
   std::vector<ListedVersion> list_;
   uint64_t file_ = 0;
   uint64_t puts_ = 0;

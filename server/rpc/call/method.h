@@ -10,7 +10,7 @@
 namespace holdfast {
 
 // By service and in the order of its file in protos/.
-inline constexpr std::array<std::string_view, 37> kMethods = {"CreateSession",
+inline constexpr std::array<std::string_view, 40> kMethods = {"CreateSession",
                                                               "GetSession",
                                                               "LookupLatestSession",
                                                               "UpdateSession",
@@ -24,6 +24,9 @@ inline constexpr std::array<std::string_view, 37> kMethods = {"CreateSession",
                                                               "CommitTurnStream",
                                                               "AbandonTurn",
                                                               "RestoreSession",
+                                                              "PutCheckpoint",
+                                                              "ListCheckpoints",
+                                                              "DeleteCheckpoint",
                                                               "CancelSession",
                                                               "CloseSession",
                                                               "DeleteSession",

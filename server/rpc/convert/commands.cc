@@ -1,6 +1,7 @@
 #include "server/rpc/convert/commands.h"
 
 #include "platform/status_macros.h"
+#include "server/rpc/convert/checkpoints.h"
 #include "server/rpc/convert/contents.h"
 #include "server/rpc/convert/fields.h"
 #include "server/rpc/convert/items.h"
@@ -188,6 +189,7 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request
   if (request.has_state_machine()) command.sm = ReadNewStateMachine(request.state_machine());
   command.last_entry = ReadOptionalNumber<EntryNumber>(request.last_entry());
   command.acting_owner = request.acting_owner();
+  ASSIGN_OR_RETURN(command.checkpoint, ReadMark(request));
   return command;
 }
 
@@ -202,6 +204,7 @@ absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request) {
   command.deleted_slots = ReadTexts(request.deleted_slots());
   if (request.has_state_machine()) command.sm = ReadNewStateMachine(request.state_machine());
   command.acting_owner = request.acting_owner();
+  ASSIGN_OR_RETURN(command.checkpoint, ReadMark(request));
   if (request.has_create_if_missing()) {
     ASSIGN_OR_RETURN(command.create_if_missing,
                      ReadCreateIfMissing(*request.mutable_create_if_missing(), request));
@@ -218,9 +221,28 @@ absl::StatusOr<RestoreCommand> ReadRestore(pb::RestoreSessionRequest&& request) 
   command.point.revision = ReadOptionalNumber<Revision>(point.revision());
   if (point.has_messages()) command.point.messages = MessageSeq(point.messages());
   command.point.drop_last = point.drop_last();
+  command.point.checkpoint = point.checkpoint();
   command.return_messages = request.return_messages();
+  command.pin_previous = request.pin_previous();
   ASSIGN_OR_RETURN(command.messages, ReadMessages(*request.mutable_messages()));
   ASSIGN_OR_RETURN(command.slots, ReadSlots("slots", *request.mutable_slots()));
+  return command;
+}
+
+absl::StatusOr<PutCheckpointCommand> ReadPutCheckpoint(pb::PutCheckpointRequest&& request) {
+  PutCheckpointCommand command;
+  RETURN_IF_ERROR(ReadNames(request, command));
+  command.revision = ReadOptionalNumber<Revision>(request.revision());
+  RETURN_IF_ERROR(ReadCheckpointFields(request, command));
+  return command;
+}
+
+absl::StatusOr<DeleteCheckpointCommand> ReadDeleteCheckpoint(
+    pb::DeleteCheckpointRequest&& request) {
+  DeleteCheckpointCommand command;
+  RETURN_IF_ERROR(ReadNames(request, command));
+  command.revision = ReadOptionalNumber<Revision>(request.revision());
+  command.name = std::move(*request.mutable_name());
   return command;
 }
 

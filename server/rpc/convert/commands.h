@@ -24,6 +24,8 @@ absl::StatusOr<CommitTurnCommand> ReadCommitTurn(pb::CommitTurnRequest&& request
 absl::StatusOr<WriteCommand> ReadWrite(pb::WriteSnapshotRequest&& request);
 absl::StatusOr<AbandonTurnCommand> ReadAbandonTurn(pb::AbandonTurnRequest&& request);
 absl::StatusOr<RestoreCommand> ReadRestore(pb::RestoreSessionRequest&& request);
+absl::StatusOr<PutCheckpointCommand> ReadPutCheckpoint(pb::PutCheckpointRequest&& request);
+absl::StatusOr<DeleteCheckpointCommand> ReadDeleteCheckpoint(pb::DeleteCheckpointRequest&& request);
 absl::StatusOr<CloseCommand> ReadClose(pb::CloseSessionRequest&& request);
 absl::StatusOr<CancelCommand> ReadCancel(pb::CancelSessionRequest&& request);
 absl::StatusOr<AppendAuditCommand> ReadAppendAudit(pb::AppendAuditRequest&& request);

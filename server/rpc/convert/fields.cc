@@ -56,9 +56,18 @@ struct RowOfEnum<JournalKind>
     : Row<JournalKind, JournalKind::kSlotUpdate, JournalKind::kNote, pb::JournalKind,
           pb::JOURNAL_KIND_SLOT_UPDATE, pb::JOURNAL_KIND_NOTE, pb::JournalKind_MAX> {};
 template <>
+struct RowOfEnum<CheckpointKind>
+    : Row<CheckpointKind, CheckpointKind::kManual, CheckpointKind::kInterrupted, pb::CheckpointKind,
+          pb::CHECKPOINT_KIND_MANUAL, pb::CHECKPOINT_KIND_INTERRUPTED, pb::CheckpointKind_MAX> {};
+template <>
+struct RowOfEnum<CheckpointStatus>
+    : Row<CheckpointStatus, CheckpointStatus::kValid, CheckpointStatus::kRejected,
+          pb::CheckpointStatus, pb::CHECKPOINT_STATUS_VALID, pb::CHECKPOINT_STATUS_REJECTED,
+          pb::CheckpointStatus_MAX> {};
+template <>
 struct RowOfEnum<Method>
     : Row<Method, Method::kCreate, kLastMethod, pb::Method, pb::METHOD_CREATE_SESSION,
-          pb::METHOD_RESTORE_SESSION, pb::Method_MAX> {};
+          pb::METHOD_DELETE_CHECKPOINT, pb::Method_MAX> {};
 template <>
 struct RowOfEnum<Lifecycle> : Row<Lifecycle, Lifecycle::kIdle, Lifecycle::kClosed, pb::Lifecycle,
                                   pb::LIFECYCLE_IDLE, pb::LIFECYCLE_CLOSED, pb::Lifecycle_MAX> {};
@@ -133,6 +142,14 @@ absl::StatusOr<Mode> ReadMode(std::string_view field, pb::Mode value) {
 absl::StatusOr<SessionKind> ReadKindOfSession(std::string_view field, pb::SessionKind value) {
   return ReadEnum<SessionKind>(field, value);
 }
+absl::StatusOr<CheckpointKind> ReadCheckpointKind(std::string_view field,
+                                                  pb::CheckpointKind value) {
+  return ReadEnum<CheckpointKind>(field, value);
+}
+absl::StatusOr<CheckpointStatus> ReadCheckpointStatus(std::string_view field,
+                                                      pb::CheckpointStatus value) {
+  return ReadEnum<CheckpointStatus>(field, value);
+}
 absl::StatusOr<TurnSource> ReadTurnSource(std::string_view field, pb::TurnSource value) {
   return ReadEnum<TurnSource>(field, value);
 }
@@ -163,6 +180,8 @@ absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle va
 
 pb::Mode ToWire(Mode value) { return WriteEnum(value); }
 pb::SessionKind ToWire(SessionKind value) { return WriteEnum(value); }
+pb::CheckpointKind ToWire(CheckpointKind value) { return WriteEnum(value); }
+pb::CheckpointStatus ToWire(CheckpointStatus value) { return WriteEnum(value); }
 pb::TurnSource ToWire(TurnSource value) { return WriteEnum(value); }
 pb::CloseReason ToWire(CloseReason value) { return WriteEnum(value); }
 pb::CancelScope ToWire(CancelScope value) { return WriteEnum(value); }

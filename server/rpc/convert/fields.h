@@ -69,6 +69,9 @@ absl::StatusOr<absl::Duration> ReadDuration(std::string_view field, bool present
 // Enums: the unspecified value and one that this server does not know are refused.
 absl::StatusOr<Mode> ReadMode(std::string_view field, pb::Mode value);
 absl::StatusOr<SessionKind> ReadKindOfSession(std::string_view field, pb::SessionKind value);
+absl::StatusOr<CheckpointKind> ReadCheckpointKind(std::string_view field, pb::CheckpointKind value);
+absl::StatusOr<CheckpointStatus> ReadCheckpointStatus(std::string_view field,
+                                                      pb::CheckpointStatus value);
 absl::StatusOr<TurnSource> ReadTurnSource(std::string_view field, pb::TurnSource value);
 absl::StatusOr<TurnOutcome> ReadTurnOutcome(std::string_view field, pb::TurnOutcome value);
 absl::StatusOr<CloseReason> ReadCloseReason(std::string_view field, pb::CloseReason value);
@@ -81,6 +84,8 @@ absl::StatusOr<Lifecycle> ReadLifecycle(std::string_view field, pb::Lifecycle va
 
 pb::Mode ToWire(Mode value);
 pb::SessionKind ToWire(SessionKind value);
+pb::CheckpointKind ToWire(CheckpointKind value);
+pb::CheckpointStatus ToWire(CheckpointStatus value);
 pb::TurnSource ToWire(TurnSource value);
 pb::CloseReason ToWire(CloseReason value);
 pb::CancelScope ToWire(CancelScope value);

@@ -32,15 +32,6 @@ absl::StatusOr<LabelValue> ReadLabel(const std::string& path, const pb::Label& l
   return InvalidField(path, "must have a value of a type that this server knows");
 }
 
-absl::StatusOr<ItemLabels> ReadLabels(const std::string& path,
-                                      const google::protobuf::Map<std::string, pb::Label>& labels) {
-  ItemLabels read;
-  for (const auto& [name, label] : labels) {
-    ASSIGN_OR_RETURN(read[name], ReadLabel(absl::StrCat(path, ".", name), label));
-  }
-  return read;
-}
-
 absl::StatusOr<Item> ReadItem(const std::string& path, pb::Item& from) {
   Item item;
   item.name.collection = std::move(*from.mutable_collection());
@@ -121,6 +112,15 @@ void WriteLabel(const LabelValue& label, pb::Label& out) {
 
 }  // namespace
 
+absl::StatusOr<ItemLabels> ReadLabels(const std::string& path,
+                                      const google::protobuf::Map<std::string, pb::Label>& labels) {
+  ItemLabels read;
+  for (const auto& [name, label] : labels) {
+    ASSIGN_OR_RETURN(read[name], ReadLabel(absl::StrCat(path, ".", name), label));
+  }
+  return read;
+}
+
 absl::StatusOr<ItemWrites> ReadItemWrites(pb::PutItemsRequest& request) {
   ItemWrites writes;
   for (int i = 0; i < request.puts_size(); ++i) {
@@ -159,10 +159,14 @@ absl::StatusOr<RelatedQuery> ReadItemQuery(const pb::ReadItemsRequest& request) 
   return related;
 }
 
+void Write(const ItemLabels& labels, google::protobuf::Map<std::string, pb::Label>& out) {
+  for (const auto& [name, label] : labels) WriteLabel(label, out[name]);
+}
+
 void Write(const Item& item, pb::Item& out) {
   out.set_collection(item.name.collection);
   out.set_key(item.name.key);
-  for (const auto& [name, label] : item.labels) WriteLabel(label, (*out.mutable_labels())[name]);
+  Write(item.labels, *out.mutable_labels());
   out.set_content_type(item.content_type);
   out.set_parent_key(item.parent_key);
   for (const ItemName& ref : item.refs) {

@@ -9,6 +9,9 @@
 #include "session/related_items.h"
 
 #include "absl/status/statusor.h"
+#include <google/protobuf/map.h>
+
+#include <string>
 
 namespace holdfast {
 
@@ -22,6 +25,11 @@ absl::StatusOr<ItemWrites> ReadItemWrites(pb::PutItemsRequest& request);
 // ancestors beside a range; TOO_LARGE for a key of the range over kItemKeyBytes; as above for
 // labels.
 absl::StatusOr<RelatedQuery> ReadItemQuery(const pb::ReadItemsRequest& request);
+
+// INVALID_FIELD for a label without a value.
+absl::StatusOr<ItemLabels> ReadLabels(const std::string& path,
+                                      const google::protobuf::Map<std::string, pb::Label>& labels);
+void Write(const ItemLabels& labels, google::protobuf::Map<std::string, pb::Label>& out);
 
 // All but the data.
 void Write(const Item& item, pb::Item& out);

@@ -1,5 +1,6 @@
 #include "server/rpc/convert/replies.h"
 
+#include "server/rpc/convert/checkpoints.h"
 #include "server/rpc/convert/fields.h"
 #include "server/rpc/convert/session.h"
 
@@ -88,6 +89,13 @@ void WriteStored(Method method, MutationResult result, pb::GetRequestOutcomeResp
       return WriteReply(RestoreResult{.result = std::move(result), .removed = std::move(removed)},
                         *out.mutable_restore_session());
     }
+    case Method::kPutCheckpoint: {
+      CheckpointResult put{.result = std::move(result)};
+      put.checkpoint.snapshot.record.at.revision = put.result.receipt.snapshot;
+      return WriteReply(put, *out.mutable_put_checkpoint());
+    }
+    case Method::kDeleteCheckpoint:
+      return WriteReply(result, *out.mutable_delete_checkpoint());
   }
 }
 
@@ -141,6 +149,7 @@ void WriteReply(const MutationResult& result, pb::WriteSnapshotResponse& out) {
   WriteCommon(result, out);
   WriteHistory(result, out);
   out.set_created(result.receipt.created);
+  out.set_session_uid(result.head.uid.value());
 }
 
 void WriteReply(const RestoreResult& restored, pb::RestoreSessionResponse& out) {
@@ -148,6 +157,16 @@ void WriteReply(const RestoreResult& restored, pb::RestoreSessionResponse& out) 
   WriteHistory(restored.result, out);
   out.set_removed_message_count(restored.result.receipt.removed_messages);
   for (const Message& message : restored.removed) Write(message, *out.add_removed_messages());
+}
+
+void WriteReply(const CheckpointResult& put, pb::PutCheckpointResponse& out) {
+  const bool is_known = put.checkpoint.created_at != absl::Time();
+  Write({.checkpoint = put.checkpoint, .is_pinned = is_known}, *out.mutable_checkpoint());
+  out.set_repeated(put.result.repeated);
+}
+
+void WriteReply(const MutationResult& result, pb::DeleteCheckpointResponse& out) {
+  out.set_repeated(result.repeated);
 }
 
 void WriteReply(const MutationResult& result, pb::AbandonTurnResponse& out) {
@@ -180,6 +199,7 @@ void WriteReply(const MutationResult& result, pb::PutItemsResponse& out) {
   out.set_deleted(result.receipt.items_deleted);
   out.set_items_version(result.receipt.items_version.value());
   out.set_created(result.receipt.created);
+  out.set_session_uid(result.head.uid.value());
 }
 
 void WriteReply(const AuditVerdict& verdict, pb::VerifyAuditResponse& out) {

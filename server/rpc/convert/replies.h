@@ -19,6 +19,8 @@ void WriteReply(const MutationResult& result, pb::CommitTurnResponse& out);
 void WriteReply(const MutationResult& result, pb::WriteSnapshotResponse& out);
 void WriteReply(const MutationResult& result, pb::AbandonTurnResponse& out);
 void WriteReply(const RestoreResult& restored, pb::RestoreSessionResponse& out);
+void WriteReply(const CheckpointResult& put, pb::PutCheckpointResponse& out);
+void WriteReply(const MutationResult& result, pb::DeleteCheckpointResponse& out);
 void WriteReply(const MutationResult& result, pb::CloseSessionResponse& out);
 void WriteReply(const MutationResult& result, pb::CancelSessionResponse& out);
 void WriteReply(const MutationResult& result, pb::AppendAuditResponse& out);

@@ -75,6 +75,7 @@ void Write(const SessionId& id, const Head& head, pb::Session& out) {
   out.set_kind(ToWire(head.kind));
   out.set_group(head.group);
   out.set_items_version(head.items_version.value());
+  out.set_checkpoint_count(static_cast<int64_t>(head.checkpoints.manual));
   if (head.turn) WriteTurn(*head.turn, *out.mutable_turn());
   out.set_last_turn(head.last_turn.value());
   out.set_last_turn_trace_id(head.turn ? head.turn->trace.id : head.ended_turn_trace.id);
@@ -116,6 +117,7 @@ void Write(const SessionRow& row, pb::SessionSummary& out) {
   out.set_group(row.group);
   *out.mutable_create_time() = ToWire(row.created_at);
   *out.mutable_update_time() = ToWire(row.updated_at);
+  out.set_session_uid(row.uid.value());
 }
 
 void Write(const StateMachineRef& sm, pb::StateMachine& out) {

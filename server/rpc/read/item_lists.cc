@@ -2,15 +2,19 @@
 
 #include "platform/encoding.h"
 #include "platform/status_macros.h"
+#include "server/rpc/convert/checkpoints.h"
 #include "server/rpc/convert/contents.h"
 #include "server/rpc/convert/fields.h"
 #include "server/rpc/convert/session.h"
 #include "server/rpc/read/page_size.h"
 #include "server/rpc/read/page_token.h"
+#include "session/checkpoint_reads.h"
+#include "session/codec/item_facts.h"
 #include "session/guard.h"
 #include "session/limits.h"
 #include "session/refusal.h"
 #include "session/staged.h"
+#include "session/validate.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -240,6 +244,36 @@ absl::Status ServeListSlots(Sessions& sessions, Call& call, const pb::ListSlotsR
   response.set_next_page_token(MakeItemsToken(
       sessions.store().Describe(), items.request,
       {.uid = read.page.uid, .revision = revision, .number = 0, .owner = slots.back().slot.owner}));
+  return absl::OkStatus();
+}
+
+absl::Status ServeListCheckpoints(Sessions& sessions, Call& call,
+                                  const pb::ListCheckpointsRequest& request,
+                                  pb::ListCheckpointsResponse& response) {
+  Encoder filters;
+  ASSIGN_OR_RETURN(CheckpointQuery query, ReadCheckpointQuery(request));
+  filters.Number(query.only_valid ? 1 : 0).Number(query.include_window ? 1 : 0);
+  filters.Number(query.kinds.size());
+  for (const CheckpointKind kind : query.kinds) filters.Number(static_cast<uint64_t>(kind));
+  for (const auto& [name, value] : query.labels) filters.Text(EncodeLabel(name, value));
+  ASSIGN_OR_RETURN(const ItemsPage items,
+                   ReadItemsPage(sessions, call, request, "ListCheckpoints", filters));
+  query.limit = items.limit.items;
+  if (items.after) {
+    query.after = CheckpointPlace{.revision = items.after->revision,
+                                  .kind = static_cast<uint8_t>(items.after->number)};
+  }
+  RETURN_IF_ERROR(ValidateLabels("labels", query.labels));
+  ASSIGN_OR_RETURN(const CheckpointPage page,
+                   CheckRead(sessions, call, items,
+                             ReadCheckpoints(sessions.store(), items.request.key, query)));
+  for (const ListedCheckpoint& listed : page.checkpoints) {
+    Write(listed, *response.add_checkpoints());
+  }
+  if (page.end || page.checkpoints.empty()) return absl::OkStatus();
+  const CheckpointPlace last = page.checkpoints.back().place();
+  SetNextPage(sessions, items.request,
+              PageEnd{.uid = page.uid, .revision = last.revision, .number = last.kind}, response);
   return absl::OkStatus();
 }
 

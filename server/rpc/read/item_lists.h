@@ -1,5 +1,5 @@
-// The lists of one session's items, page by page: messages, slots, journal entries, events and
-// audit records.
+// The lists of one session's items, page by page: messages, slots, checkpoints, journal entries,
+// events and audit records.
 #ifndef HOLDFAST_SERVER_RPC_READ_ITEM_LISTS_H_
 #define HOLDFAST_SERVER_RPC_READ_ITEM_LISTS_H_
 
@@ -17,6 +17,9 @@ namespace pb = ::holdfast::v1;
 absl::Status ServeListMessages(Sessions& sessions, Call& call,
                                const pb::ListMessagesRequest& request,
                                pb::ListMessagesResponse& response);
+absl::Status ServeListCheckpoints(Sessions& sessions, Call& call,
+                                  const pb::ListCheckpointsRequest& request,
+                                  pb::ListCheckpointsResponse& response);
 absl::Status ServeListSlots(Sessions& sessions, Call& call, const pb::ListSlotsRequest& request,
                             pb::ListSlotsResponse& response);
 absl::Status ServeListJournalEntries(Sessions& sessions, Call& call,

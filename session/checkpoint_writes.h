@@ -1,0 +1,39 @@
+// What a change does to a session's checkpoints. Pure: nothing is read but the arguments.
+#ifndef HOLDFAST_SESSION_CHECKPOINT_WRITES_H_
+#define HOLDFAST_SESSION_CHECKPOINT_WRITES_H_
+
+#include "session/change.h"
+#include "session/checkpoint.h"
+#include "session/commands.h"
+#include "session/head.h"
+#include "session/snapshot_description.h"
+
+#include "absl/status/status.h"
+
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+// A checkpoint of a kept snapshot of `head`, as its description has it.
+Checkpoint CheckpointOf(const Head& head, const SnapshotDescription& description,
+                        CheckpointKind kind);
+
+// The change pins the snapshot that it writes, for a caller. TOO_LARGE when the session has as many
+// checkpoints as it may. The head of a session that is created is an empty one.
+absl::Status PinThisSnapshot(const Head& head, const CheckpointMark& mark, Change& change);
+
+// The change pins `checkpoint`, of a kind of the server's own. `there` are those that the session
+// has of this kind, oldest first; the oldest goes where there are as many as are kept. Nothing
+// where it is one of them.
+void PinOwn(const Head& head, const Checkpoint& checkpoint, const std::vector<Checkpoint>& there,
+            Change& change);
+
+// INVALID_FIELD: `revision` has the name already.
+absl::Status CheckpointNameTaken(std::string_view field, Revision revision);
+// RECORD_NOT_FOUND: the session has no checkpoint of this name or revision.
+absl::Status CheckpointNotFound(std::string_view name);
+
+}  // namespace holdfast
+
+#endif  // HOLDFAST_SESSION_CHECKPOINT_WRITES_H_
