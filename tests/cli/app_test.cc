@@ -243,7 +243,7 @@ TEST(App, CompletionKnowsEveryCommand) {
     EXPECT_THAT(
         ran.out,
         HasSubstr(
-            "list show messages journal audit slots tail resume restore cancel close delete"));
+            "list show messages journal audit slots tail resume restore checkpoint checkpoints cancel close delete"));
     EXPECT_THAT(ran.out, HasSubstr("list get put "));
     EXPECT_THAT(ran.out, HasSubstr("--verify-only"));
     EXPECT_THAT(ran.out, HasSubstr("complet")) << "the script's own text is whole";

@@ -266,6 +266,19 @@ void RefusalCases::Fields() {
     request.mutable_session()->set_session_id("field");
     return Ask(&Stub::UpdateSession, request);
   });
+  Refused("a checkpoint that is not there", "field", [&] {
+    pb::DeleteCheckpointRequest request;
+    request.set_request_id(NewRequestId());
+    request.set_session_id("field");
+    request.set_name("none");
+    return Ask(&Stub::DeleteCheckpoint, request);
+  });
+  Refused("a checkpoint without a name or a revision", "field", [&] {
+    pb::DeleteCheckpointRequest request;
+    request.set_request_id(NewRequestId());
+    request.set_session_id("field");
+    return Ask(&Stub::DeleteCheckpoint, request);
+  });
   Refused("a page of a negative size", "", [&] {
     pb::ListSessionsRequest request;
     request.set_page_size(-1);

@@ -115,7 +115,17 @@ void ValidRequests::TakeNewSessions() {
   in_turn_ = NewSession();
   client_.Must(&Stub::BeginTurn, test::BeginRequest(in_turn_.id, in_turn_.token));
   cursor_ = CursorOf(in_turn_);
+  PutCheckpoint(in_turn_);
   idle_ = NewSession();
+}
+
+// It is there already where a server cannot write it.
+void ValidRequests::PutCheckpoint(const Session& session) {
+  pb::PutCheckpointRequest put;
+  put.set_request_id(test::NewRequestId());
+  put.set_session_id(session.id);
+  put.set_name(TextsByField().at("name"));
+  client_.Ask(&Stub::PutCheckpoint, put);
 }
 
 std::string ValidRequests::CursorOf(const Session& session) {
@@ -136,13 +146,7 @@ std::unique_ptr<Message> ValidRequests::Make(const MethodDescriptor& method) {
     request->GetReflection()->SetEnumValue(request.get(), outcome, pb::TURN_OUTCOME_ABANDONED);
   }
   if (auto* put = dynamic_cast<pb::PutCheckpointRequest*>(request.get())) put->clear_update_mask();
-  if (method.name() == "DeleteCheckpoint") {
-    pb::PutCheckpointRequest put;
-    put.set_request_id(test::NewRequestId());
-    put.set_session_id(session_->id);
-    put.set_name(TextsByField().at("name"));
-    client_.Ask(&WireClient::Stub::PutCheckpoint, put);
-  }
+  if (method.name() == "DeleteCheckpoint") PutCheckpoint(*session_);
   if (auto* restore = dynamic_cast<pb::RestoreSessionRequest*>(request.get())) {
     pb::GetSessionRequest get;
     get.set_session_id(session_->id);

@@ -42,6 +42,7 @@ class ValidRequests final {
   Session NewSession();
   // A cursor of the session, behind its first event.
   std::string CursorOf(const Session& session);
+  void PutCheckpoint(const Session& session);
   void Fill(google::protobuf::Message& message, int depth);
   void FillText(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field);
   [[nodiscard]] std::string TextFor(const google::protobuf::FieldDescriptor& field);

@@ -109,7 +109,7 @@ TEST(ApiDesign, Aip0131AGetNamesItsResourceAlone) {
 }
 
 TEST(ApiDesign, Aip0158AListHasPages) {
-  EXPECT_EQ(MethodsNamed("List").size(), 6U);
+  EXPECT_EQ(MethodsNamed("List").size(), 7U);
   for (const MethodDescriptor* method : MethodsNamed("List")) {
     const Descriptor& request = *method->input_type();
     const Descriptor& response = *method->output_type();
