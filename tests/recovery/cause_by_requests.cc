@@ -275,8 +275,9 @@ class Requests final {
       restore->mutable_point()->set_checkpoint("none");
     }
     if (auto* put = dynamic_cast<pb::PutCheckpointRequest*>(request.get())) {
-      put->mutable_update_mask()->add_paths("status");
+      put->mutable_update_mask()->add_paths("labels");
     }
+    SetNumbers(*request, "expected_revision", sessions_.RevisionOf(StateFor(method)));
     SetTexts(*request, "name", "none");
     return Alone(request);
   }

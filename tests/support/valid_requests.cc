@@ -145,7 +145,11 @@ std::unique_ptr<Message> ValidRequests::Make(const MethodDescriptor& method) {
     const FieldDescriptor* const outcome = method.input_type()->FindFieldByName("outcome");
     request->GetReflection()->SetEnumValue(request.get(), outcome, pb::TURN_OUTCOME_ABANDONED);
   }
-  if (auto* put = dynamic_cast<pb::PutCheckpointRequest*>(request.get())) put->clear_update_mask();
+  if (auto* put = dynamic_cast<pb::PutCheckpointRequest*>(request.get())) {
+    put->clear_update_mask();
+    // One that is so already writes nothing.
+    (*put->mutable_labels())["number"].set_int_value(++names_);
+  }
   if (method.name() == "DeleteCheckpoint") PutCheckpoint(*session_);
   if (auto* restore = dynamic_cast<pb::RestoreSessionRequest*>(request.get())) {
     pb::GetSessionRequest get;
