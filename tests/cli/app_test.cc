@@ -240,10 +240,8 @@ TEST(App, CompletionKnowsEveryCommand) {
     const Finished ran = Holdfast({"completion", shell});
     EXPECT_EQ(ran.code, kDone);
     EXPECT_THAT(ran.out, HasSubstr("'holdfast session'"));
-    EXPECT_THAT(
-        ran.out,
-        HasSubstr(
-            "list show messages journal audit slots tail resume restore checkpoint checkpoints cancel close delete"));
+    EXPECT_THAT(ran.out, HasSubstr("list show messages journal audit slots tail resume restore "
+                                   "checkpoint checkpoints cancel close delete"));
     EXPECT_THAT(ran.out, HasSubstr("list get put "));
     EXPECT_THAT(ran.out, HasSubstr("--verify-only"));
     EXPECT_THAT(ran.out, HasSubstr("complet")) << "the script's own text is whole";
