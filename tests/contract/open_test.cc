@@ -96,7 +96,8 @@ TEST_P(Contract, C244_RefusesWhatIsOfLeaseOrTurn) {
     const auto refused = store().Commit(change);
     EXPECT_EQ(ReasonIn(refused), "ILLEGAL_TRANSITION") << Name(change.guard.trigger);
     EXPECT_EQ(FactIn(RefusalIn(refused), "legal"),
-              "Write,Close,Delete,Update,Cancel,EndCancelled,AppendAudit,PutItems,Restore");
+              "Write,Close,Delete,Update,Cancel,EndCancelled,AppendAudit,PutItems,Restore,"
+              "PutCheckpoint,DeleteCheckpoint");
   }
   const auto renewed = store().RenewLeases({{.key = key(), .token = token, .ttl = {}}});
   ASSERT_EQ(renewed.size(), 1U);
