@@ -55,6 +55,18 @@ struct CheckpointOptions {
   bool removes = false;
 };
 
+// The reply as JSON, or what it says of the session.
+void WriteAnswer(const Invocation& invocation, const std::string& id,
+                 const google::protobuf::Message& reply, const std::string& sentence) {
+  if (invocation.json()) {
+    nlohmann::ordered_json object = ToJson(reply);
+    object["session_id"] = id;
+    WriteJson(invocation, object);
+  } else if (!invocation.quiet) {
+    invocation.out << Printable(id) << ' ' << sentence << '\n';
+  }
+}
+
 ExitCode RunDelete(const SessionCommand& command, const CheckpointOptions& options) {
   return command.RunOn(options.target, [&](const SessionCalls& calls, const std::string& id) {
     v1::DeleteCheckpointRequest request;
@@ -66,14 +78,7 @@ ExitCode RunDelete(const SessionCommand& command, const CheckpointOptions& optio
     v1::DeleteCheckpointResponse reply;
     const grpc::Status status = calls.DeleteCheckpoint(request, reply);
     if (!status.ok()) return status;
-    const Invocation& invocation = command.invocation();
-    if (invocation.json()) {
-      nlohmann::ordered_json object = ToJson(reply);
-      object["session_id"] = id;
-      WriteJson(invocation, object);
-    } else if (!invocation.quiet) {
-      invocation.out << Printable(id) << " has no such checkpoint any more\n";
-    }
+    WriteAnswer(command.invocation(), id, reply, "has no such checkpoint any more");
     return status;
   });
 }
@@ -97,14 +102,7 @@ ExitCode RunCheckpoint(const SessionCommand& command, const CheckpointOptions& o
     v1::PutCheckpointResponse reply;
     const grpc::Status status = calls.PutCheckpoint(request, reply);
     if (!status.ok()) return status;
-    const Invocation& invocation = command.invocation();
-    if (invocation.json()) {
-      nlohmann::ordered_json object = ToJson(reply);
-      object["session_id"] = id;
-      WriteJson(invocation, object);
-    } else if (!invocation.quiet) {
-      invocation.out << Printable(id) << ' ' << PutSentence(reply.checkpoint()) << '\n';
-    }
+    WriteAnswer(command.invocation(), id, reply, PutSentence(reply.checkpoint()));
     return status;
   });
 }

@@ -15,6 +15,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
+ItemQuery AllCheckpoints() { return {.collection = kCheckpointCollection, .data = true}; }
+
 // The checkpoints that items are, and the names they say.
 class Checkpoints {
  public:
@@ -54,7 +56,7 @@ TEST_P(Contract, C304_ACheckpointHasWhatIsKnownOfItsSnapshot) {
   const Receipt pinned = Apply(OfCheckpoints(changes(), head, {put}));
   EXPECT_EQ(pinned.snapshot, receipt.revision);
   EXPECT_EQ(pinned.revision, receipt.revision);  // it moves none
-  const Checkpoints there(Items({.collection = kCheckpointCollection, .data = true}).items);
+  const Checkpoints there(Items(AllCheckpoints()).items);
   ASSERT_EQ(there.all().size(), 1U);
   const Checkpoint& checkpoint = there.all().front();
   EXPECT_EQ(checkpoint.kind, CheckpointKind::kManual);
@@ -75,7 +77,7 @@ TEST_P(Contract, C305_AChangePinsTheSnapshotThatItWrites) {
   put.checkpoint.name = "end";
   const Receipt receipt = Apply(WithCheckpoints(std::move(commit), LoadHead(), {put}));
   const Head head = LoadHead();
-  const Checkpoints there(Items({.collection = kCheckpointCollection, .data = true}).items);
+  const Checkpoints there(Items(AllCheckpoints()).items);
   ASSERT_EQ(there.all().size(), 1U);
   const Checkpoint& checkpoint = there.all().front();
   EXPECT_EQ(checkpoint.revision(), receipt.revision);
@@ -97,7 +99,7 @@ TEST_P(Contract, C306_ACheckpointIsDeletedWithItsName) {
   Apply(OfCheckpoints(
       changes(), LoadHead(), {},
       {CheckpointItemName(CheckpointKind::kManual, first), CheckpointNameItemName("one")}));
-  const Checkpoints there(Items({.collection = kCheckpointCollection, .data = true}).items);
+  const Checkpoints there(Items(AllCheckpoints()).items);
   EXPECT_THAT(there.revisions(), ElementsAre(second.value()));
   EXPECT_THAT(there.names(), ElementsAre("two=" + std::to_string(second.value())));
 }
@@ -142,7 +144,7 @@ TEST_P(Contract, C309_ANameIsTakenOnce) {
       store().Commit(OfCheckpoints(changes(), head, {Named(CheckpointAt(head, second), "one")}));
   EXPECT_EQ(ReasonIn(refused), "STALE_REVISION");
   EXPECT_EQ(FactIn(RefusalIn(refused), "what"), "item");
-  const Checkpoints there(Items({.collection = kCheckpointCollection, .data = true}).items);
+  const Checkpoints there(Items(AllCheckpoints()).items);
   EXPECT_THAT(there.revisions(), ElementsAre(first.value()));
   EXPECT_EQ(LoadHead().checkpoints.version, 1U);
   // Free again, it may be taken.
@@ -158,7 +160,7 @@ TEST_P(Contract, C310_CheckpointsAreThereWhenTheStoreIsOpenedAgain) {
   Apply(OfCheckpoints(changes(), head, {Named(CheckpointAt(head, first), "one")}));
   for (int opened = 0; opened < 2; ++opened) {
     Reopen();
-    const Checkpoints there(Items({.collection = kCheckpointCollection, .data = true}).items);
+    const Checkpoints there(Items(AllCheckpoints()).items);
     EXPECT_THAT(there.revisions(), ElementsAre(first.value()));
     EXPECT_THAT(there.names(), ElementsAre("one=" + std::to_string(first.value())));
   }
@@ -224,7 +226,7 @@ TEST_P(Contract, C313_APinnedHistoryMayBeginWithEarlierOnes) {
   for (size_t turn = 0; turn < kManyTurns; ++turn) RunTurn({Text("more")});
   EXPECT_THAT(MessageTexts(pinned), ElementsAre("a", "b", "x"));
   // It is restored itself, from where the checkpoint says it is.
-  const Checkpoints there(Items({.collection = kCheckpointCollection, .data = true}).items);
+  const Checkpoints there(Items(AllCheckpoints()).items);
   ASSERT_EQ(there.all().size(), 1U);
   const PinnedSnapshot& snapshot = there.all().front().snapshot;
   Change again = changes().Write(token());

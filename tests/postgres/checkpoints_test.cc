@@ -8,7 +8,11 @@
 #include <gmock/gmock.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -124,6 +128,31 @@ TEST_F(PgCheckpoints, ReadsAtAPinnedRevisionTakeAStatementMore) {
   EXPECT_THAT(read(std::nullopt), ElementsAre("slots_of"));
   EXPECT_THAT(read(OldestKept(Loaded()).revision), ElementsAre("slots_of"));
   EXPECT_THAT(read(pinned), ElementsAre("slots_of", "pins_of"));
+}
+
+// As many as a session may have.
+TEST_F(PgCheckpoints, ASessionWithManyWorksAsOneWithout) {
+  Create();
+  const auto work = [&] {
+    statements().Take();
+    const LeaseToken next = *LeaseToken::Parse(Apply(changes().Resume(LeaseRule::kForce)).token);
+    const TurnNumber turn = Apply(changes().Begin(next)).turn;
+    Apply(changes().CommitTurn(next, turn));
+    EXPECT_TRUE(store().ReadSlots(key(), {.owners = {"memory"}}).ok());
+    return statements().Take();
+  };
+  const std::vector<std::string> without = work();
+  const Revision pinned = Loaded().revision;
+  Head head = Loaded();
+  std::vector<CheckpointPut> puts;
+  for (uint64_t number = 0; number < kCheckpointsPerSession; ++number) {
+    Checkpoint checkpoint = CheckpointAt(head, pinned);
+    checkpoint.snapshot.record.at.revision = Revision(1000 + number);
+    puts.push_back({.checkpoint = std::move(checkpoint)});
+  }
+  Apply(OfCheckpoints(changes(), head, std::move(puts)));
+  EXPECT_EQ(Loaded().checkpoints.manual, kCheckpointsPerSession);
+  EXPECT_EQ(work(), without);
 }
 
 // An unnamed checkpoint is one item of the commit's own statement, and a named one two.

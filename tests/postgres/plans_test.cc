@@ -6,6 +6,7 @@
 #include "store-postgres/admin/schema_status.h"
 #include "tests/postgres/plan_log.h"
 #include "tests/postgres/store_fixture.h"
+#include "tests/support/checkpoint_changes.h"
 #include "tests/support/grouped_commit.h"
 #include "tests/support/wait.h"
 
@@ -233,6 +234,36 @@ class PgPlans : public PlanPostgres, public PostgresStoreTest {
       query.group_is_prefix = true;
       Check("list_groups_" + order, 0, [&] { ExpectOk(store().List(query)); });
     }
+  }
+
+  // Of a snapshot that is older than the newest ones, and pinned.
+  void CheckPins() {
+    const auto head = [&] {
+      const auto loaded = store().LoadForDecision(key(), std::nullopt);
+      ExpectOk(loaded);
+      return loaded.ok() ? loaded->head : Head();
+    };
+    const Revision pinned = head().snapshots.back().at.revision;
+    const auto of_kind = [&](CheckpointKind kind) {
+      return CheckpointPut{.checkpoint = CheckpointAt(head(), pinned, kind)};
+    };
+    Apply(OfCheckpoints(changes(), head(),
+                        {of_kind(CheckpointKind::kManual), of_kind(CheckpointKind::kInterrupted)}));
+    for (size_t i = 0; i <= kSnapshotsKeptDefault; ++i) {
+      Apply(changes().KeepTurn(token(), active_));
+    }
+    Check("pins_of", kCheckpointKinds,
+          [&] { ExpectOk(store().ReadSlots(key(), {.revision = pinned, .owners = {Owner(5)}})); });
+    Check("pins", kCheckpointKinds, [&] {
+      const size_t from = own().Log().size();
+      Apply(OfCheckpoints(changes(), head(), {},
+                          {CheckpointItemName(CheckpointKind::kInterrupted, pinned)}));
+      EXPECT_TRUE(holdfast::testing::WaitUntil([&] {
+        const std::vector<Plan> plans = ReadPlans(own().Log().substr(from));
+        return std::ranges::any_of(plans,
+                                   [](const Plan& plan) { return plan.statement == "pins"; });
+      }));
+    });
   }
 
   void CheckChanges() {
@@ -471,6 +502,7 @@ TEST_F(PgPlans, NoStatementReadsWhatItIsNotAbout) {
   CheckItemReads();
   CheckListings();
   CheckChanges();
+  CheckPins();
   CheckUploads();
   CheckServers();
   CheckSweeps();

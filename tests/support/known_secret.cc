@@ -128,6 +128,8 @@ std::string AsRefused(std::string path) {
   for (const auto& [wire, shown] :
        std::map<std::string, std::string>{{"attributes[0].key", "attributes"},
                                           {"attributes[0].value", "attributes.key"},
+                                          {"labels[0].key", "labels"},
+                                          {"labels[0].value.string_value", "labels.key"},
                                           {"data[0].key", "data"},
                                           {"data[0].value", "data.key"}}) {
     if (path.ends_with(wire)) path.replace(path.size() - wire.size(), wire.size(), shown);
@@ -144,8 +146,9 @@ bool IsRefusedAnyway(const std::string& path) {
   return kFields.contains(path);
 }
 
-// An attribute that the mask of an update does not name is left where it is.
+// What the mask of an update does not name is left where it is.
 bool IsOutsideMask(const MethodDescriptor& method, const std::string& path) {
+  if (method.name() == "PutCheckpoint") return path.starts_with("labels[0].");
   return method.name() == "UpdateSession" && path == "session.attributes[0].key";
 }
 
