@@ -53,6 +53,10 @@ PROMISED = {
     "holdfast session resume": "^token +hf1",
     "holdfast session restore": "^4f1c2d3e is restored as revision [0-9]+, .* messages? removed$",
     "holdfast session restore shared": "^shared is restored .* with 0 messages; 1 message removed$",
+    "holdfast session checkpoint": "^4f1c2d3e has a checkpoint at revision [0-9]+, named before",
+    "holdfast session checkpoint 4f1c2d3e --name before-refactoring --delete":
+        "^4f1c2d3e has no such checkpoint any more$",
+    "holdfast session checkpoints": "^REVISION +KIND +STATUS +TURN ",
     "holdfast session cancel": "^4f1c2d3e will be closed when turn 4 ends$",
     "holdfast session cancel 4f1c2d3e --turn": "^4f1c2d3e has a cancel request: turn 4 shall end$",
     "holdfast session cancel --latest": "^4f1c2d3e has a cancel request: .*grep",
