@@ -38,9 +38,9 @@ bool IsSameContent(Slot one, const Slot& other) {
 
 class RestoreReader {
  public:
-  RestoreReader(SessionStore& store, const SessionKey& key, const Head& head,
+  RestoreReader(SessionStore& store, const SessionKey& key, Head head,
                 const RestoreCommand& command)
-      : store_(store), key_(key), head_(head), command_(command) {}
+      : store_(store), key_(key), head_(std::move(head)), command_(command) {}
 
   absl::StatusOr<RestoredState> Read() && {
     RETURN_IF_ERROR(FindPoint());

@@ -63,8 +63,9 @@ absl::StatusOr<MutationResult> Sessions::NameTheCheckpoint(
   if (what == refusal.facts().end() || what->second != "item") return result;
   ASSIGN_OR_RETURN(const std::optional<Revision> revision,
                    ReadCheckpointNamed(store_, key, mark->name));
-  if (!revision)
+  if (!revision) {
     return StoreUnavailable("the session is changing too fast: try again", Fate::kNoEffect);
+  }
   return CheckpointNameTaken("checkpoint.name", *revision);
 }
 
